@@ -1,0 +1,69 @@
+//! Everything that can be wrong with a trace, said so that a person can mend it.
+
+use std::{io, path::PathBuf};
+
+/// Where in its input something was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// A line of a text trace, counted from 1.
+    Line(u64),
+    /// A byte offset in the decompressed stream of a binary trace.
+    Byte(u64),
+    /// The input as a whole.
+    Whole,
+}
+
+/// An error of a reader, a writer, a generator or a transformation.
+///
+/// The message is one line: the file, the place, what is wrong, and what to do about it.
+#[derive(Debug, thiserror::Error)]
+pub enum TraceError {
+    /// The operating system refused.
+    #[error("{}: {source}", path.display())]
+    Io {
+        /// The file, or `-` for standard input.
+        path: PathBuf,
+        /// What it said.
+        source: io::Error,
+    },
+    /// The bytes are not what the format promises.
+    #[error("{}{}: {what}; {remedy}", path.display(), place.suffix())]
+    Malformed {
+        /// The file, or `-` for standard input.
+        path: PathBuf,
+        /// Where in it.
+        place: Place,
+        /// What is wrong, naming the field.
+        what: String,
+        /// What the user can do.
+        remedy: String,
+    },
+    /// The format cannot be told, or cannot be used.
+    #[error("{}: {what}; {remedy}", path.display())]
+    Format {
+        /// The file, or `-` for standard input.
+        path: PathBuf,
+        /// What is wrong.
+        what: String,
+        /// What the user can do.
+        remedy: String,
+    },
+    /// A specification given by the user (workload, columns, volume) makes no sense.
+    #[error("{what}; {remedy}")]
+    Usage {
+        /// What is wrong.
+        what: String,
+        /// What the user can do.
+        remedy: String,
+    },
+}
+
+impl Place {
+    fn suffix(self) -> String {
+        match self {
+            Place::Line(n) => format!(":{n}"),
+            Place::Byte(n) => format!(": byte {n}"),
+            Place::Whole => String::new(),
+        }
+    }
+}

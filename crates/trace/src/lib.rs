@@ -1,0 +1,19 @@
+//! Block traces: readers, writers, generators and transformations.
+
+mod error;
+mod request;
+
+pub use error::{Place, TraceError};
+pub use request::{Op, Request};
+
+/// Requests in batches: what readers, generators and transformations have in common.
+///
+/// Implementations clear `batch` and fill it with up to its caller's chosen number of requests;
+/// an empty batch means the end.
+pub trait Source {
+    /// Replaces the contents of `batch` by the next requests, at most `limit`; empty at the end.
+    ///
+    /// # Errors
+    /// [`TraceError`], naming file and place; nothing follows an error.
+    fn next_batch(&mut self, batch: &mut Vec<Request>, limit: usize) -> Result<(), TraceError>;
+}

@@ -1,0 +1,29 @@
+//! One request of a block trace.
+
+/// What a request asks of the device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Op {
+    /// Read `len` bytes at `offset`.
+    Read,
+    /// Write `len` bytes at `offset`.
+    Write,
+    /// The host no longer needs `len` bytes at `offset` (discard, unmap).
+    Trim,
+    /// Make everything acknowledged so far durable; `offset` and `len` are 0.
+    Flush,
+}
+
+/// One request, in bytes and nanoseconds, whatever the units of the file it came from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Request {
+    /// Arrival, in nanoseconds since the trace's origin (see the reader's documentation).
+    pub time_ns: u64,
+    /// First byte, on its volume.
+    pub offset: u64,
+    /// Length in bytes; not necessarily a multiple of anything.
+    pub len: u64,
+    /// Index of the volume (disk, LUN, ASU, `major:minor`) in the order of first appearance.
+    pub volume: u32,
+    /// The operation.
+    pub op: Op,
+}
