@@ -16,4 +16,22 @@ pub trait Source {
     /// # Errors
     /// [`TraceError`], naming file and place; nothing follows an error.
     fn next_batch(&mut self, batch: &mut Vec<Request>, limit: usize) -> Result<(), TraceError>;
+
+    /// Names of the volumes met so far; [`Request::volume`] is an index into them.
+    ///
+    /// The list only grows, and it covers every request already delivered. Sources without names
+    /// (generators) leave it empty.
+    fn volumes(&self) -> &[String] {
+        &[]
+    }
+}
+
+impl<S: Source + ?Sized> Source for Box<S> {
+    fn next_batch(&mut self, batch: &mut Vec<Request>, limit: usize) -> Result<(), TraceError> {
+        (**self).next_batch(batch, limit)
+    }
+
+    fn volumes(&self) -> &[String] {
+        (**self).volumes()
+    }
 }
