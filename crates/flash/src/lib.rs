@@ -1,1 +1,34 @@
-//! placeholder
+//! The flash chip, as everything above it sees it.
+//!
+//! Flash memory is read and programmed page by page and erased block by block. What may go wrong,
+//! and what every chip of this crate therefore enforces:
+//!
+//! * a page is programmed at most once between two erases of its block ([`FlashError::NotErased`]);
+//! * where the chip demands it (NAND), the pages of a block are programmed in ascending order
+//!   ([`FlashError::OutOfOrder`]);
+//! * a bad block is neither programmed nor erased ([`FlashError::BadBlock`]);
+//! * an erase past the rated endurance fails where the chip is told to wear out
+//!   ([`FlashError::WornOut`]).
+//!
+//! The [`Flash`] trait is the whole contract; [`CountingChip`] implements it without storing a
+//! payload, for simulation. [`Profile`] describes real devices, with the sources of their figures.
+
+#![no_std]
+
+extern crate alloc;
+
+mod address;
+mod chip;
+mod counting;
+mod geometry;
+mod prefetch;
+mod profile;
+mod timing;
+
+pub use address::{BlockId, Lpn, Ppn};
+pub use chip::{Flash, FlashError, Oob};
+pub use counting::{Counts, CountingChip};
+pub use geometry::{Geometry, GeometryError, Kind, Rules};
+pub use prefetch::prefetch;
+pub use profile::{BUILT_IN_PROFILES, Profile};
+pub use timing::{Energy, Timing};

@@ -1,0 +1,81 @@
+//! The contract between a translation layer and a chip.
+
+use crate::{BlockId, Geometry, Lpn, Ppn};
+
+/// What is programmed beside a page, so that the tables can be rebuilt from the chip alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Oob {
+    /// The logical page stored here.
+    pub lpn: Lpn,
+    /// The stream (class of data) the block was opened for.
+    pub stream: u8,
+}
+
+/// A rule of the medium was broken, or the medium failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FlashError {
+    /// The page was programmed since the last erase of its block.
+    NotErased(Ppn),
+    /// The page lies behind or beyond the next one of its block.
+    OutOfOrder(Ppn),
+    /// The block is bad.
+    BadBlock(BlockId),
+    /// The block's rated erase cycles are used up; it is bad from now on.
+    WornOut(BlockId),
+    /// No such page or block.
+    OutOfRange,
+}
+
+impl core::fmt::Display for FlashError {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self {
+            Self::NotErased(p) => write!(f, "physical page {p:?} programmed twice without erase"),
+            Self::OutOfOrder(p) => write!(f, "physical page {p:?} programmed out of order"),
+            Self::BadBlock(b) => write!(f, "erase block {b} is bad"),
+            Self::WornOut(b) => write!(f, "erase block {b} is worn out"),
+            Self::OutOfRange => f.write_str("no such physical page or erase block"),
+        }
+    }
+}
+
+impl core::error::Error for FlashError {}
+
+/// A flash chip: four operations, each with its rule.
+pub trait Flash {
+    /// Its shape.
+    fn geometry(&self) -> &Geometry;
+
+    /// Whether a block must not be used.
+    fn is_bad(&self, block: BlockId) -> bool;
+
+    /// Reads a page into `into` (a page long, or empty where the chip stores no payload).
+    ///
+    /// # Errors
+    /// [`FlashError::OutOfRange`].
+    fn read(&mut self, from: Ppn, into: &mut [u8]) -> Result<(), FlashError>;
+
+    /// Programs an erased page with `data` (a page long, or empty where the chip stores none).
+    ///
+    /// # Errors
+    /// [`FlashError::NotErased`], [`FlashError::OutOfOrder`], [`FlashError::BadBlock`].
+    fn program(&mut self, to: Ppn, oob: Oob, data: &[u8]) -> Result<(), FlashError>;
+
+    /// Moves a valid page during cleaning: what [`read`](Flash::read) and
+    /// [`program`](Flash::program) do, without the payload passing through the caller.
+    ///
+    /// # Errors
+    /// Those of the two.
+    fn copy(&mut self, from: Ppn, to: Ppn, oob: Oob) -> Result<(), FlashError>;
+
+    /// Erases a block.
+    ///
+    /// # Errors
+    /// [`FlashError::BadBlock`]; [`FlashError::WornOut`], and the block is bad from then on.
+    fn erase(&mut self, block: BlockId) -> Result<(), FlashError>;
+
+    /// How often a block was erased in its life.
+    fn erase_count(&self, block: BlockId) -> u32;
+
+    /// The controller recomputed a mean over all pages (only the papers' processors notice).
+    fn hotness_scan(&mut self) {}
+}

@@ -1,0 +1,306 @@
+//! The chip of the simulator: enforces every rule, counts every operation, stores no payload.
+
+use alloc::{vec, vec::Vec};
+
+use crate::{BlockId, Energy, Flash, FlashError, Geometry, Kind, Oob, Ppn, Rules, Timing};
+
+/// What happened to a chip.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Pages read for the host.
+    pub reads: u64,
+    /// Pages programmed for the host.
+    pub programs: u64,
+    /// Valid pages moved by the layer.
+    pub copies: u64,
+    /// Blocks erased.
+    pub erases: u64,
+    /// Recomputations of a mean over all pages.
+    pub hotness_scans: u64,
+}
+
+impl Counts {
+    /// What happened after `earlier`.
+    #[must_use]
+    pub const fn since(&self, earlier: &Self) -> Self {
+        Self {
+            reads: self.reads - earlier.reads,
+            programs: self.programs - earlier.programs,
+            copies: self.copies - earlier.copies,
+            erases: self.erases - earlier.erases,
+            hotness_scans: self.hotness_scans - earlier.hotness_scans,
+        }
+    }
+
+    /// Time these operations take one after another, in nanoseconds.
+    #[inline]
+    #[must_use]
+    pub const fn time_ns(&self, t: &Timing) -> u64 {
+        self.reads * t.read()
+            + self.programs * t.program()
+            + self.copies * t.copy_ns
+            + self.erases * t.erase()
+            + self.hotness_scans * t.hotness_scan_ns
+    }
+
+    /// Energy of these operations, in millijoules.
+    #[must_use]
+    pub fn energy_mj(&self, e: &Energy) -> f64 {
+        ((self.reads + self.copies) as f64 * e.read_uj
+            + (self.programs + self.copies) as f64 * e.program_uj
+            + self.erases as f64 * e.erase_uj)
+            / 1000.0
+    }
+}
+
+/// A chip without payload.
+///
+/// What always holds: `next_page[b]` pages of block `b` are programmed where the medium demands
+/// order; where it does not, exactly the pages whose bit is set.
+#[derive(Clone, Debug)]
+pub struct CountingChip {
+    geometry: Geometry,
+    rules: Rules,
+    /// Pages programmed since the last erase; order makes this the next page.
+    next_page: Vec<u32>,
+    /// One bit a page, where pages may be programmed in any order.
+    programmed: Vec<u64>,
+    erases: Vec<u32>,
+    bad: Vec<bool>,
+    wears_out: bool,
+    counts: Counts,
+}
+
+impl CountingChip {
+    /// An erased chip without bad blocks, which counts erases past its endurance but never dies.
+    #[must_use]
+    pub fn new(geometry: Geometry, rules: Rules) -> Self {
+        let blocks = geometry.blocks() as usize;
+        let bits = if rules.in_order { 0 } else { blocks << geometry.page_bits() };
+        Self {
+            geometry,
+            rules,
+            next_page: vec![0; blocks],
+            programmed: vec![0; bits.div_ceil(64)],
+            erases: vec![0; blocks],
+            bad: vec![false; blocks],
+            wears_out: false,
+            counts: Counts::default(),
+        }
+    }
+
+    /// The rules of a kind of medium when nothing more is known: NAND demands order.
+    #[must_use]
+    pub const fn default_rules(kind: Kind) -> Rules {
+        Rules {
+            in_order: matches!(kind, Kind::Nand),
+            endurance: 100_000,
+            initial_bad_blocks: 0,
+        }
+    }
+
+    /// Marks factory-bad blocks.
+    #[must_use]
+    pub fn with_bad_blocks(mut self, bad: &[BlockId]) -> Self {
+        for block in bad {
+            self.bad[block.index()] = true;
+        }
+        self
+    }
+
+    /// Makes erases past the rated endurance fail, as a real chip's do sooner or later.
+    #[must_use]
+    pub fn that_wears_out(mut self) -> Self {
+        self.wears_out = true;
+        self
+    }
+
+    /// Everything that happened so far.
+    #[inline(always)]
+    #[must_use]
+    pub const fn counts(&self) -> &Counts {
+        &self.counts
+    }
+
+    /// Erase counts of all blocks, in block order.
+    #[must_use]
+    pub fn erase_counts(&self) -> &[u32] {
+        &self.erases
+    }
+
+    /// The rules this chip enforces.
+    #[must_use]
+    pub const fn rules(&self) -> &Rules {
+        &self.rules
+    }
+
+    #[inline(always)]
+    fn take_page(&mut self, to: Ppn) -> Result<(), FlashError> {
+        let block = self.geometry.block_of(to);
+        let page = self.geometry.page_of(to);
+        let Some(next) = self.next_page.get_mut(block.index()) else {
+            return Err(FlashError::OutOfRange);
+        };
+        if page >= self.geometry.pages_per_block {
+            return Err(FlashError::OutOfRange);
+        }
+        if self.rules.in_order {
+            // Header pages may be skipped: the layer's own header is not simulated.
+            if page < *next {
+                return Err(FlashError::NotErased(to));
+            }
+            if page != (*next).max(self.geometry.header_pages) {
+                return Err(FlashError::OutOfOrder(to));
+            }
+            *next = page + 1;
+        } else {
+            let (word, bit) = (to.index() / 64, 1 << (to.index() % 64));
+            if self.programmed[word] & bit != 0 {
+                return Err(FlashError::NotErased(to));
+            }
+            self.programmed[word] |= bit;
+            *next += 1;
+        }
+        // A bad block cannot be erased, so only its first page needs the look.
+        if *next <= self.geometry.header_pages + 1 && self.bad[block.index()] {
+            return Err(FlashError::BadBlock(block));
+        }
+        Ok(())
+    }
+}
+
+impl Flash for CountingChip {
+    #[inline(always)]
+    fn geometry(&self) -> &Geometry {
+        &self.geometry
+    }
+
+    fn is_bad(&self, block: BlockId) -> bool {
+        self.bad[block.index()]
+    }
+
+    #[inline(always)]
+    fn read(&mut self, from: Ppn, _into: &mut [u8]) -> Result<(), FlashError> {
+        if self.geometry.block_of(from).0 >= self.geometry.blocks() {
+            return Err(FlashError::OutOfRange);
+        }
+        self.counts.reads += 1;
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn program(&mut self, to: Ppn, _oob: Oob, _data: &[u8]) -> Result<(), FlashError> {
+        self.take_page(to)?;
+        self.counts.programs += 1;
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn copy(&mut self, _from: Ppn, to: Ppn, _oob: Oob) -> Result<(), FlashError> {
+        self.take_page(to)?;
+        self.counts.copies += 1;
+        Ok(())
+    }
+
+    fn erase(&mut self, block: BlockId) -> Result<(), FlashError> {
+        let Some(&bad) = self.bad.get(block.index()) else {
+            return Err(FlashError::OutOfRange);
+        };
+        if bad {
+            return Err(FlashError::BadBlock(block));
+        }
+        if self.wears_out && self.erases[block.index()] >= self.rules.endurance {
+            self.bad[block.index()] = true;
+            return Err(FlashError::WornOut(block));
+        }
+        self.erases[block.index()] += 1;
+        self.next_page[block.index()] = 0;
+        if !self.rules.in_order {
+            let first = self.geometry.ppn(block, 0).index();
+            for page in first..first + self.geometry.pages_per_block as usize {
+                self.programmed[page / 64] &= !(1 << (page % 64));
+            }
+        }
+        self.counts.erases += 1;
+        Ok(())
+    }
+
+    fn erase_count(&self, block: BlockId) -> u32 {
+        self.erases[block.index()]
+    }
+
+    fn hotness_scan(&mut self) {
+        self.counts.hotness_scans += 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Lpn;
+
+    const OOB: Oob = Oob { lpn: Lpn(0), stream: 0 };
+
+    fn chip(in_order: bool) -> CountingChip {
+        let geometry = Geometry {
+            banks: 1,
+            blocks_per_bank: 4,
+            pages_per_block: 5,
+            page_size: 512,
+            oob_size: 0,
+            header_pages: 0,
+            system_blocks: 0,
+        };
+        CountingChip::new(geometry, Rules { in_order, endurance: 2, initial_bad_blocks: 0 })
+    }
+
+    #[test]
+    fn a_page_is_programmed_once_between_erases() {
+        for in_order in [true, false] {
+            let mut c = chip(in_order);
+            let p = c.geometry.ppn(BlockId(1), 0);
+            assert_eq!(c.program(p, OOB, &[]), Ok(()));
+            assert_eq!(c.program(p, OOB, &[]), Err(FlashError::NotErased(p)));
+            assert_eq!(c.erase(BlockId(1)), Ok(()));
+            assert_eq!(c.copy(p, p, OOB), Ok(()));
+        }
+    }
+
+    #[test]
+    fn only_nand_demands_order() {
+        let mut nand = chip(true);
+        let p = nand.geometry.ppn(BlockId(0), 2);
+        assert_eq!(nand.program(p, OOB, &[]), Err(FlashError::OutOfOrder(p)));
+        assert_eq!(chip(false).program(p, OOB, &[]), Ok(()));
+    }
+
+    #[test]
+    fn there_is_no_page_beyond_the_block_and_no_block_beyond_the_chip() {
+        let mut c = chip(true);
+        assert_eq!(c.program(c.geometry.ppn(BlockId(0), 6), OOB, &[]), Err(FlashError::OutOfRange));
+        assert_eq!(c.program(c.geometry.ppn(BlockId(4), 0), OOB, &[]), Err(FlashError::OutOfRange));
+        assert_eq!(c.erase(BlockId(4)), Err(FlashError::OutOfRange));
+        assert_eq!(c.read(c.geometry.ppn(BlockId(4), 0), &mut []), Err(FlashError::OutOfRange));
+    }
+
+    #[test]
+    fn bad_and_worn_blocks_refuse() {
+        let mut c = chip(true).with_bad_blocks(&[BlockId(3)]).that_wears_out();
+        let p = c.geometry.ppn(BlockId(3), 0);
+        assert_eq!(c.program(p, OOB, &[]), Err(FlashError::BadBlock(BlockId(3))));
+        assert_eq!(c.erase(BlockId(3)), Err(FlashError::BadBlock(BlockId(3))));
+        assert_eq!((c.erase(BlockId(0)), c.erase(BlockId(0))), (Ok(()), Ok(())));
+        assert_eq!(c.erase(BlockId(0)), Err(FlashError::WornOut(BlockId(0))));
+        assert!(c.is_bad(BlockId(0)));
+        assert_eq!(c.counts().erases, 2);
+    }
+
+    #[test]
+    fn time_and_energy_follow_from_the_counts() {
+        let counts = Counts { reads: 1, programs: 2, copies: 3, erases: 4, hotness_scans: 0 };
+        let t = Timing { read_ns: 1, program_ns: 10, copy_ns: 100, erase_ns: 1000, ..Timing::default() };
+        assert_eq!(counts.time_ns(&t), 1 + 20 + 300 + 4000);
+        let e = Energy { read_uj: 1.0, program_uj: 10.0, erase_uj: 100.0 };
+        assert_eq!(counts.energy_mj(&e), (4.0 + 50.0 + 400.0) / 1000.0);
+    }
+}

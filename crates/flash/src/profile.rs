@@ -1,0 +1,118 @@
+//! Descriptions of real devices: data files with the sources of their figures.
+
+use alloc::{string::String, vec::Vec};
+
+use crate::{Energy, Geometry, Kind, Rules, Timing};
+
+/// A device: geometry, rules, timing and, where a source gives it, energy.
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(deny_unknown_fields))]
+pub struct Profile {
+    /// The name by which `--device` finds it.
+    pub name: String,
+    /// One line for people.
+    pub summary: String,
+    /// NOR or NAND.
+    pub kind: Kind,
+    /// Where the figures come from, a sentence each.
+    pub sources: Vec<String>,
+    /// The shape.
+    pub geometry: Geometry,
+    /// The rules of the medium.
+    pub rules: Rules,
+    /// Times of the operations.
+    #[cfg_attr(feature = "serde", serde(with = "microseconds"))]
+    pub timing: Timing,
+    /// Energy of the operations; absent where no source gives it.
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
+    pub energy: Option<Energy>,
+}
+
+macro_rules! built_in {
+    ($($name:literal),* $(,)?) => {
+        /// The built-in profiles: name and TOML text, as in the folder `profiles`.
+        pub const BUILT_IN_PROFILES: &[(&str, &str)] =
+            &[$(($name, include_str!(concat!("../profiles/", $name, ".toml")))),*];
+    };
+}
+
+built_in!(
+    "intel-series2plus-24m",
+    "intel-series2plus-24m-486",
+    "toshiba-tc58dvm72-64m",
+    "samsung-k9f6408-8m",
+    "jasmine-64g",
+    "slc-generic",
+    "mlc-generic",
+    "tlc-generic",
+);
+
+#[cfg(feature = "serde")]
+mod microseconds {
+    //! Profiles give times in microseconds; the chip counts nanoseconds.
+
+    use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
+
+    use crate::Timing;
+
+    #[derive(Serialize, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct Microseconds {
+        #[serde(default)]
+        read_setup_us: f64,
+        read_us: f64,
+        #[serde(default)]
+        program_setup_us: f64,
+        program_us: f64,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        copy_us: Option<f64>,
+        #[serde(default)]
+        erase_setup_us: f64,
+        erase_us: f64,
+        #[serde(default)]
+        hotness_scan_us: f64,
+    }
+
+    pub(super) fn serialize<S: Serializer>(t: &Timing, to: S) -> Result<S::Ok, S::Error> {
+        let us = |ns: u64| ns as f64 / 1000.0;
+        Microseconds {
+            read_setup_us: us(t.read_setup_ns),
+            read_us: us(t.read_ns),
+            program_setup_us: us(t.program_setup_ns),
+            program_us: us(t.program_ns),
+            copy_us: Some(us(t.copy_ns)),
+            erase_setup_us: us(t.erase_setup_ns),
+            erase_us: us(t.erase_ns),
+            hotness_scan_us: us(t.hotness_scan_ns),
+        }
+        .serialize(to)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Timing, D::Error> {
+        let m = Microseconds::deserialize(from)?;
+        let ns = |us: f64, field: &str| {
+            // An hour is beyond any operation of any chip.
+            if (0.0..3.6e9).contains(&us) {
+                Ok((us * 1000.0 + 0.5) as u64)
+            } else {
+                Err(D::Error::custom(alloc::format!("{field} = {us} is not a time in microseconds")))
+            }
+        };
+        let mut t = Timing {
+            read_setup_ns: ns(m.read_setup_us, "read_setup_us")?,
+            read_ns: ns(m.read_us, "read_us")?,
+            program_setup_ns: ns(m.program_setup_us, "program_setup_us")?,
+            program_ns: ns(m.program_us, "program_us")?,
+            copy_ns: 0,
+            erase_setup_ns: ns(m.erase_setup_us, "erase_setup_us")?,
+            erase_ns: ns(m.erase_us, "erase_us")?,
+            hotness_scan_ns: ns(m.hotness_scan_us, "hotness_scan_us")?,
+        };
+        t.copy_ns = match m.copy_us {
+            Some(us) => ns(us, "copy_us")?,
+            None => t.read() + t.program(),
+        };
+        Ok(t)
+    }
+}

@@ -1,0 +1,57 @@
+//! How long operations take and what they cost in energy.
+
+/// Times of one operation, in nanoseconds.
+///
+/// The setup phase occupies the channel (command, address, transfer), the busy phase the bank.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Timing {
+    /// Setup phase of a read.
+    pub read_setup_ns: u64,
+    /// Busy phase of a read.
+    pub read_ns: u64,
+    /// Setup phase of a program.
+    pub program_setup_ns: u64,
+    /// Busy phase of a program.
+    pub program_ns: u64,
+    /// Moving one valid page during cleaning, both phases.
+    pub copy_ns: u64,
+    /// Setup phase of an erase.
+    pub erase_setup_ns: u64,
+    /// Busy phase of an erase.
+    pub erase_ns: u64,
+    /// Processor time of one recomputation of a mean over all pages.
+    pub hotness_scan_ns: u64,
+}
+
+impl Timing {
+    /// A whole read, in nanoseconds.
+    #[must_use]
+    pub const fn read(&self) -> u64 {
+        self.read_setup_ns + self.read_ns
+    }
+
+    /// A whole program, in nanoseconds.
+    #[must_use]
+    pub const fn program(&self) -> u64 {
+        self.program_setup_ns + self.program_ns
+    }
+
+    /// A whole erase, in nanoseconds.
+    #[must_use]
+    pub const fn erase(&self) -> u64 {
+        self.erase_setup_ns + self.erase_ns
+    }
+}
+
+/// Energy of one operation, in microjoules.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(deny_unknown_fields))]
+pub struct Energy {
+    /// A page read.
+    pub read_uj: f64,
+    /// A page program.
+    pub program_uj: f64,
+    /// A block erase.
+    pub erase_uj: f64,
+}
