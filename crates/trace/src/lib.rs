@@ -1,6 +1,7 @@
 //! Block traces: readers, writers, generators and transformations.
 
 mod error;
+pub mod generate;
 mod request;
 
 pub use error::{Place, TraceError};

@@ -1,0 +1,127 @@
+//! Addresses of one pattern.
+
+use super::{
+    permutation::Permutation,
+    random::{Chance, below},
+    spec::Pattern,
+    zipf::Zipf,
+};
+use crate::{Op, Request, TraceError};
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+/// The span cut into slots of one request each, and into units: the things that are hot or cold.
+///
+/// A unit is a request, or the page that holds several requests when these are smaller.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Layout {
+    pub request_bytes: u64,
+    pub slots_per_unit: u64,
+    pub units: u64,
+}
+
+impl Layout {
+    pub fn new(span_bytes: u64, page_bytes: u64, request_bytes: u64) -> Result<Self, TraceError> {
+        if request_bytes == 0 || page_bytes == 0 {
+            return Err(TraceError::usage(
+                "requests and pages of no bytes",
+                "give a request size and a page size of at least 1 byte",
+            ));
+        }
+        if request_bytes < page_bytes && !page_bytes.is_multiple_of(request_bytes) {
+            return Err(TraceError::usage(
+                format!("requests of {request_bytes} bytes do not divide pages of {page_bytes}"),
+                "choose a request size that divides the page size, or a larger one",
+            ));
+        }
+        let unit_bytes = request_bytes.max(page_bytes);
+        let units = span_bytes / unit_bytes;
+        if units == 0 || units > 1 << 53 {
+            return Err(TraceError::usage(
+                format!("a span of {span_bytes} bytes with requests of {request_bytes}"),
+                format!("let the span hold 1 to 2^53 units of {unit_bytes} bytes"),
+            ));
+        }
+        Ok(Layout { request_bytes, slots_per_unit: unit_bytes / request_bytes, units })
+    }
+
+    #[inline]
+    fn request(&self, slot: u64) -> Request {
+        Request {
+            time_ns: 0,
+            offset: slot * self.request_bytes,
+            len: self.request_bytes,
+            volume: 0,
+            op: Op::Write,
+        }
+    }
+
+    #[inline]
+    fn slot_in(&self, unit: u64, rng: &mut Xoshiro256PlusPlus) -> u64 {
+        if self.slots_per_unit == 1 {
+            unit
+        } else {
+            unit * self.slots_per_unit + below(rng, self.slots_per_unit)
+        }
+    }
+}
+
+/// A pattern made ready for one layout.
+pub(super) enum Sampler {
+    Sequential,
+    Uniform,
+    HotCold { chance: Chance, hot: u64 },
+    Zipf(Zipf),
+}
+
+impl Sampler {
+    pub fn new(pattern: Pattern, layout: &Layout) -> Result<Self, TraceError> {
+        Ok(match pattern {
+            Pattern::Sequential => Sampler::Sequential,
+            Pattern::Uniform => Sampler::Uniform,
+            Pattern::HotCold { requests, addresses } => {
+                let hot = libm::round(addresses / 100.0 * layout.units as f64) as u64;
+                if hot == 0 || hot >= layout.units {
+                    return Err(TraceError::usage(
+                        format!("{pattern}: {hot} of {} pages would be hot", layout.units),
+                        "choose a larger span, or shares that leave both sides a page",
+                    ));
+                }
+                Sampler::HotCold { chance: Chance::new(requests / 100.0), hot }
+            }
+            Pattern::Zipf { exponent } => Sampler::Zipf(Zipf::new(layout.units, exponent)),
+        })
+    }
+
+    /// Appends `count` writes; `cursor` is where the sequential pattern goes on.
+    pub fn extend(
+        &self,
+        batch: &mut Vec<Request>,
+        count: usize,
+        layout: &Layout,
+        permutation: &Permutation,
+        rng: &mut Xoshiro256PlusPlus,
+        cursor: &mut u64,
+    ) {
+        let slots = layout.units * layout.slots_per_unit;
+        match self {
+            Sampler::Sequential => batch.extend((0..count).map(|_| {
+                let slot = *cursor;
+                *cursor = if slot + 1 == slots { 0 } else { slot + 1 };
+                layout.request(slot)
+            })),
+            Sampler::Uniform => {
+                batch.extend((0..count).map(|_| layout.request(below(rng, slots))));
+            }
+            Sampler::HotCold { chance, hot } => batch.extend((0..count).map(|_| {
+                let (first, size) =
+                    if chance.draw(rng) { (0, *hot) } else { (*hot, layout.units - hot) };
+                let unit = permutation.apply(first + below(rng, size));
+                layout.request(layout.slot_in(unit, rng))
+            })),
+            Sampler::Zipf(zipf) => batch.extend((0..count).map(|_| {
+                let unit = permutation.apply(zipf.draw(rng));
+                layout.request(layout.slot_in(unit, rng))
+            })),
+        }
+    }
+}

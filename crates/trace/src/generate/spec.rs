@@ -1,0 +1,179 @@
+//! The language of `--workload`: `hot-cold:90/10`, `phases:uniform@40MiB,…`.
+
+use super::size::{format_size, parse_size};
+use crate::TraceError;
+use std::{fmt, str::FromStr};
+
+/// How the addresses of a steady workload are drawn.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Pattern {
+    /// One after another, from the start again after the last.
+    Sequential,
+    /// Every address equally likely.
+    Uniform,
+    /// `requests` percent of the requests go to a random `addresses` percent of the span.
+    HotCold {
+        /// Share of the requests that go to the hot set, in percent.
+        requests: f64,
+        /// Share of the span that is hot, in percent.
+        addresses: f64,
+    },
+    /// The k-th most popular address is drawn with a probability proportional to k^-exponent.
+    Zipf {
+        /// The exponent; 0 is uniform.
+        exponent: f64,
+    },
+}
+
+/// A pattern for a number of bytes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Phase {
+    /// How addresses are drawn.
+    pub pattern: Pattern,
+    /// How many bytes are written before the next phase begins.
+    pub bytes: u64,
+}
+
+/// What a [`Generator`](super::Generator) produces.
+#[derive(Clone, Debug, PartialEq)]
+pub enum WorkloadSpec {
+    /// One pattern throughout.
+    Steady(Pattern),
+    /// Several patterns, one after another; equal hot shares have the same hot set.
+    Phases(Vec<Phase>),
+}
+
+const FORMS: &str =
+    "sequential, uniform, hot-cold:90/10, zipf:0.99 or phases:hot-cold:90/10@40MiB,uniform@40MiB";
+
+impl FromStr for WorkloadSpec {
+    type Err = TraceError;
+
+    fn from_str(text: &str) -> Result<Self, TraceError> {
+        let text = text.trim();
+        match text.strip_prefix("phases:") {
+            None if text == "phases" => Err(refuse_phases(text)),
+            None => text.parse().map(WorkloadSpec::Steady),
+            Some(phases) => {
+                phases.split(',').map(str::parse).collect::<Result<_, _>>().map(Self::Phases)
+            }
+        }
+    }
+}
+
+impl FromStr for Phase {
+    type Err = TraceError;
+
+    fn from_str(text: &str) -> Result<Self, TraceError> {
+        let (pattern, bytes) = text.rsplit_once('@').ok_or_else(|| refuse_phases(text))?;
+        let phase = Phase { pattern: pattern.parse()?, bytes: parse_size(bytes)? };
+        if phase.bytes == 0 {
+            return Err(refuse_phases(text));
+        }
+        Ok(phase)
+    }
+}
+
+impl FromStr for Pattern {
+    type Err = TraceError;
+
+    fn from_str(text: &str) -> Result<Self, TraceError> {
+        let text = text.trim();
+        let (name, argument) = match text.split_once(':') {
+            Some((name, argument)) => (name, Some(argument)),
+            None => (text, None),
+        };
+        match (name, argument) {
+            ("sequential", None) => Ok(Pattern::Sequential),
+            ("uniform" | "random", None) => Ok(Pattern::Uniform),
+            ("sequential" | "uniform" | "random", Some(extra)) => Err(TraceError::usage(
+                format!("workload `{name}` takes no argument, but `{extra}` was given"),
+                format!("write `{name}` alone"),
+            )),
+            ("hot-cold", argument) => hot_cold(text, argument.unwrap_or("")),
+            ("zipf", argument) => zipf(text, argument.unwrap_or("")),
+            ("phases", _) => Err(TraceError::usage(
+                "phases cannot contain phases",
+                "list the inner ones in their place",
+            )),
+            _ => Err(TraceError::usage(
+                format!("unknown workload `{text}`"),
+                format!("expected {FORMS}"),
+            )),
+        }
+    }
+}
+
+fn hot_cold(text: &str, argument: &str) -> Result<Pattern, TraceError> {
+    let percent = |part: &str| part.trim().trim_end_matches('%').parse::<f64>().ok();
+    argument
+        .split_once('/')
+        .and_then(|(requests, addresses)| Some((percent(requests)?, percent(addresses)?)))
+        .filter(|(requests, addresses)| {
+            (0.0..=100.0).contains(requests) && *addresses > 0.0 && *addresses < 100.0
+        })
+        .map(|(requests, addresses)| Pattern::HotCold { requests, addresses })
+        .ok_or_else(|| {
+            TraceError::usage(
+                format!("`{text}` is not a hot-and-cold workload"),
+                "expected hot-cold:X/Y, X percent of the requests (0 to 100) to Y percent of the \
+                 pages (between 0 and 100), such as hot-cold:90/10",
+            )
+        })
+}
+
+fn zipf(text: &str, argument: &str) -> Result<Pattern, TraceError> {
+    argument
+        .trim()
+        .parse::<f64>()
+        .ok()
+        .filter(|exponent| (0.0..=16.0).contains(exponent))
+        .map(|exponent| Pattern::Zipf { exponent })
+        .ok_or_else(|| {
+            TraceError::usage(
+                format!("`{text}` is not a Zipf workload"),
+                "expected zipf:EXPONENT with an exponent from 0 (uniform) to 16, such as zipf:0.99",
+            )
+        })
+}
+
+fn refuse_phases(text: &str) -> TraceError {
+    TraceError::usage(
+        format!("`{text}` is not a phase"),
+        "expected WORKLOAD@BYTES for each phase, such as phases:hot-cold:90/10@40MiB,uniform@40MiB",
+    )
+}
+
+impl fmt::Display for WorkloadSpec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            WorkloadSpec::Steady(pattern) => pattern.fmt(f),
+            WorkloadSpec::Phases(phases) => {
+                for (i, phase) in phases.iter().enumerate() {
+                    f.write_str(if i == 0 { "phases:" } else { "," })?;
+                    phase.fmt(f)?;
+                }
+                Ok(())
+            }
+        }
+    }
+}
+
+impl fmt::Display for Phase {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}@{}", self.pattern, format_size(self.bytes))
+    }
+}
+
+impl fmt::Display for Pattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Pattern::Sequential => f.write_str("sequential"),
+            Pattern::Uniform => f.write_str("uniform"),
+            Pattern::HotCold { requests, addresses } => {
+                write!(f, "hot-cold:{requests}/{addresses}")
+            }
+            Pattern::Zipf { exponent } => write!(f, "zipf:{exponent}"),
+        }
+    }
+}
