@@ -92,11 +92,7 @@ impl CountingChip {
     /// The rules of a kind of medium when nothing more is known: NAND demands order.
     #[must_use]
     pub const fn default_rules(kind: Kind) -> Rules {
-        Rules {
-            in_order: matches!(kind, Kind::Nand),
-            endurance: 100_000,
-            initial_bad_blocks: 0,
-        }
+        Rules { in_order: matches!(kind, Kind::Nand), endurance: 100_000, initial_bad_blocks: 0 }
     }
 
     /// Marks factory-bad blocks.
@@ -298,7 +294,13 @@ mod tests {
     #[test]
     fn time_and_energy_follow_from_the_counts() {
         let counts = Counts { reads: 1, programs: 2, copies: 3, erases: 4, hotness_scans: 0 };
-        let t = Timing { read_ns: 1, program_ns: 10, copy_ns: 100, erase_ns: 1000, ..Timing::default() };
+        let t = Timing {
+            read_ns: 1,
+            program_ns: 10,
+            copy_ns: 100,
+            erase_ns: 1000,
+            ..Timing::default()
+        };
         assert_eq!(counts.time_ns(&t), 1 + 20 + 300 + 4000);
         let e = Energy { read_uj: 1.0, program_uj: 10.0, erase_uj: 100.0 };
         assert_eq!(counts.energy_mj(&e), (4.0 + 50.0 + 400.0) / 1000.0);

@@ -74,9 +74,9 @@ impl core::fmt::Display for GeometryError {
             Self::NoDataBlocks => {
                 f.write_str("system_blocks leaves no block for data; give the device more blocks")
             }
-            Self::TooManyPages => f.write_str(
-                "more than 2^32 physical pages; take larger pages or a smaller device",
-            ),
+            Self::TooManyPages => {
+                f.write_str("more than 2^32 physical pages; take larger pages or a smaller device")
+            }
         }
     }
 }
@@ -213,10 +213,7 @@ mod tests {
     fn impossible_geometries_are_named() {
         let zero = Geometry { page_size: 0, ..CARD };
         assert_eq!(zero.check(), Err(GeometryError::Zero("page_size")));
-        assert_eq!(
-            Geometry { header_pages: 32, ..CARD }.check(),
-            Err(GeometryError::NoDataPages)
-        );
+        assert_eq!(Geometry { header_pages: 32, ..CARD }.check(), Err(GeometryError::NoDataPages));
         assert_eq!(
             Geometry { system_blocks: 192, ..CARD }.check(),
             Err(GeometryError::NoDataBlocks)

@@ -27,7 +27,7 @@ mod timing;
 
 pub use address::{BlockId, Lpn, Ppn};
 pub use chip::{Flash, FlashError, Oob};
-pub use counting::{Counts, CountingChip};
+pub use counting::{CountingChip, Counts};
 pub use geometry::{Geometry, GeometryError, Kind, Rules};
 pub use prefetch::prefetch;
 pub use profile::{BUILT_IN_PROFILES, Profile};

@@ -46,6 +46,7 @@ built_in!(
     "slc-generic",
     "mlc-generic",
     "tlc-generic",
+    "qlc-generic",
 );
 
 #[cfg(feature = "serde")]
@@ -96,7 +97,9 @@ mod microseconds {
             if (0.0..3.6e9).contains(&us) {
                 Ok((us * 1000.0 + 0.5) as u64)
             } else {
-                Err(D::Error::custom(alloc::format!("{field} = {us} is not a time in microseconds")))
+                Err(D::Error::custom(alloc::format!(
+                    "{field} = {us} is not a time in microseconds"
+                )))
             }
         };
         let mut t = Timing {

@@ -1,1 +1,70 @@
-//! placeholder
+//! Every decision of flash cleaning that can be taken differently, one small file a policy.
+//!
+//! A policy sees read-only views and returns a decision; only the translation layer moves data.
+//!
+//! * [`victim`]: which erase block is cleaned next ([`Victim`](victim::Victim));
+//! * [`placement`]: which stream a page goes to, and in which order survivors are written
+//!   ([`Placement`](placement::Placement));
+//! * [`trigger`]: when cleaning starts and stops;
+//! * [`wear`]: what else moves so that blocks age together;
+//! * [`preset`]: named combinations, as the papers use them.
+//!
+//! Policies are registered by one line in [`victim::VICTIMS`] or
+//! the list in [`placement`]; help, catalogue and conformance tests follow from there.
+
+#![no_std]
+
+extern crate alloc;
+#[cfg(test)]
+extern crate std;
+
+pub mod age;
+mod candidates;
+pub mod params;
+pub mod placement;
+pub mod preset;
+mod tree;
+pub mod trigger;
+pub mod victim;
+pub mod wear;
+
+pub use candidates::{Block, Candidates, State};
+pub use params::{Args, ParamError, ParamInfo, Ticks};
+
+/// What a policy is told when it is built.
+#[derive(Clone, Copy, Debug)]
+pub struct Context {
+    /// Logical pages the device exports.
+    pub logical_pages: u32,
+    /// Erase blocks on the chip.
+    pub blocks: u32,
+    /// Data pages in an erase block.
+    pub pages_per_block: u32,
+    /// Time scale of age transformations where the user names none, in the run's time unit.
+    pub time_scale: f64,
+    /// Seed of policies that draw random numbers.
+    pub seed: u64,
+}
+
+/// What the catalogue says of a policy.
+#[derive(Clone, Copy, Debug)]
+pub struct PolicyInfo {
+    /// The name users write.
+    pub name: &'static str,
+    /// Other names that mean the same.
+    pub aliases: &'static [&'static str],
+    /// Where it comes from: paper and section.
+    pub source: &'static str,
+    /// One line: what it does and when to use it.
+    pub summary: &'static str,
+    /// Its parameters.
+    pub params: fn() -> alloc::vec::Vec<ParamInfo>,
+}
+
+impl PolicyInfo {
+    /// Whether users mean this policy by `name`.
+    #[must_use]
+    pub fn is_called(&self, name: &str) -> bool {
+        self.name == name || self.aliases.contains(&name)
+    }
+}

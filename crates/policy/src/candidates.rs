@@ -1,0 +1,366 @@
+//! The lookup table: what is known of every erase block, and the index that finds victims.
+//!
+//! What always holds: `valid` is the number of logical pages mapped into the block; exactly the
+//! closed blocks stand in the index; a block of which no page is garbage is no candidate.
+
+use alloc::{vec, vec::Vec};
+
+use thermocline_flash::{BlockId, prefetch};
+
+use crate::{
+    age::AgeSource,
+    tree::{Blocks, NOBODY, Node, Tree},
+    victim::Victim,
+};
+
+/// What a block is used for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum State {
+    /// Erased, on the free list.
+    Free,
+    /// Being filled.
+    Open,
+    /// Full: a candidate as soon as a page of it is garbage.
+    Closed,
+    /// Not to be used: bad, or holding the layer's own records.
+    Unusable,
+}
+
+/// What a policy may know of an erase block.
+#[derive(Clone, Copy, Debug)]
+pub struct Block {
+    /// Pages whose data are current.
+    pub valid: u32,
+    /// Times erased.
+    pub erases: u32,
+    slot: u32,
+    /// The stream it was opened for.
+    pub stream: u8,
+    /// What it is used for.
+    pub state: State,
+}
+
+/// All erase blocks, and the candidates for cleaning among them.
+#[derive(Clone, Debug)]
+pub struct Candidates {
+    table: Table,
+    tree: Tree,
+    /// The first slot never used; slots are given in the order blocks are opened.
+    next_slot: usize,
+    /// Whether a block's slot is its number: where ages play no part, order does not matter.
+    by_number: bool,
+    age_source: Option<AgeSource>,
+}
+
+#[derive(Clone, Debug)]
+struct Table {
+    blocks: Vec<Block>,
+    /// The time a block's age counts from, by the policy's age source.
+    stamps: Vec<u64>,
+    /// Block at each slot, or [`NOBODY`].
+    slots: Vec<u32>,
+    pages: u32,
+    /// Numerator, denominator and quotient of the weight, by number of valid pages.
+    ratios: Vec<Ratio>,
+    /// The wear factor of each block; empty where the policy has none.
+    wear: Vec<f64>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Ratio {
+    num: f64,
+    den: f64,
+    quotient: f64,
+}
+
+impl Table {
+    #[inline(always)]
+    fn weight(&self, block: u32, valid: u32) -> f64 {
+        let ratio = &self.ratios[valid as usize];
+        // One rounding only, so that equal fractions are equal numbers and ties are ties.
+        match self.wear.get(block as usize) {
+            Some(wear) => ratio.num * wear / ratio.den,
+            None => ratio.quotient,
+        }
+    }
+
+    fn candidate(&self, block: u32) -> Node {
+        let valid = self.blocks[block as usize].valid;
+        Node {
+            weight: self.weight(block, valid),
+            oldest: self.stamps[block as usize],
+            champion: block,
+        }
+    }
+
+    fn cost(&self, block: u32, age: f64) -> f64 {
+        let ratio = &self.ratios[self.blocks[block as usize].valid as usize];
+        if ratio.num == 0.0 {
+            return 0.0; // nothing to copy: never mind the age, which may be 0 too
+        }
+        let wear = self.wear.get(block as usize).copied().unwrap_or(1.0);
+        ratio.num * wear / (ratio.den * age)
+    }
+
+    fn leaf(&self, slot: usize) -> Option<Node> {
+        let block = self.slots[slot];
+        let closed = block != NOBODY && self.blocks[block as usize].state == State::Closed;
+        closed.then(|| self.candidate(block))
+    }
+}
+
+/// Leaves without ages, for keeping the tree.
+impl Blocks for Table {
+    fn leaf(&self, slot: usize) -> Option<Node> {
+        self.leaf(slot)
+    }
+    fn cost(&self, block: u32, _stamp: u64) -> f64 {
+        self.cost(block, 1.0)
+    }
+    fn floor(&self, weight: f64) -> f64 {
+        weight
+    }
+}
+
+/// Costs at a point in time, for searching it.
+struct Aged<'a, T> {
+    table: &'a Table,
+    age: T,
+    now: u64,
+    /// One over the greatest value of the age transformation, with room for rounding.
+    per_oldest: f64,
+}
+
+impl<T: Fn(u64) -> f64> Blocks for Aged<'_, T> {
+    fn leaf(&self, slot: usize) -> Option<Node> {
+        self.table.leaf(slot)
+    }
+    fn cost(&self, block: u32, stamp: u64) -> f64 {
+        self.table.cost(block, (self.age)(self.now.saturating_sub(stamp)))
+    }
+    fn floor(&self, weight: f64) -> f64 {
+        weight * self.per_oldest
+    }
+}
+
+impl Candidates {
+    /// A table of free blocks with the index that `victim` wants; `pages` data pages a block.
+    #[must_use]
+    pub fn new(blocks: u32, pages: u32, victim: &(impl Victim + ?Sized)) -> Self {
+        let age_source = victim.age_source();
+        let by_number = age_source.is_none();
+        let count = blocks as usize;
+        // Twice as many slots as blocks: closing up happens once per `blocks` openings at most.
+        let slots = if by_number { count } else { 2 * count.max(8) };
+        let ratios = (0..=pages)
+            .map(|valid| {
+                // A block without garbage is no candidate, whatever the policy says of it.
+                let (num, den) =
+                    if valid == pages { (1.0, 0.0) } else { victim.ratio(valid, pages) };
+                Ratio { num, den, quotient: num / den }
+            })
+            .collect();
+        Self {
+            table: Table {
+                blocks: vec![
+                    Block { valid: 0, erases: 0, slot: 0, stream: 0, state: State::Free };
+                    count
+                ],
+                stamps: vec![0; count],
+                slots: vec![NOBODY; slots],
+                pages,
+                ratios,
+                wear: if victim.wear(0).is_some() { vec![1.0; count] } else { Vec::new() },
+            },
+            tree: Tree::new(slots),
+            next_slot: 0,
+            by_number,
+            age_source,
+        }
+    }
+
+    /// Number of blocks.
+    #[must_use]
+    pub fn len(&self) -> u32 {
+        self.table.blocks.len() as u32
+    }
+
+    /// Whether there are no blocks.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.table.blocks.is_empty()
+    }
+
+    /// Data pages in a block.
+    #[must_use]
+    pub fn pages(&self) -> u32 {
+        self.table.pages
+    }
+
+    /// A block.
+    #[inline(always)]
+    #[must_use]
+    pub fn block(&self, block: BlockId) -> &Block {
+        &self.table.blocks[block.index()]
+    }
+
+    /// All blocks, in block order.
+    #[must_use]
+    pub fn blocks(&self) -> &[Block] {
+        &self.table.blocks
+    }
+
+    /// The time a block's age counts from, by the policy's age source; 0 where it has none.
+    #[must_use]
+    pub fn stamp(&self, block: BlockId) -> u64 {
+        self.table.stamps[block.index()]
+    }
+
+    /// Whether a block may be cleaned: closed, and with garbage in it.
+    #[must_use]
+    pub fn is_candidate(&self, block: BlockId) -> bool {
+        let b = self.block(block);
+        b.state == State::Closed && b.valid < self.table.pages
+    }
+
+    /// The candidate of least weight, the lowest number among equals. Takes no search.
+    #[must_use]
+    pub fn lightest(&self) -> Option<BlockId> {
+        let root = self.tree.root();
+        (root.weight < f64::INFINITY).then_some(BlockId(root.champion))
+    }
+
+    /// The candidate of least `ratio · wear / age(now − stamp)`, the lowest number among equals.
+    /// `age` must not fall as its argument grows.
+    pub fn cheapest(&mut self, now: u64, age: impl Fn(u64) -> f64) -> Option<BlockId> {
+        let eldest = age(now.saturating_sub(self.tree.root().oldest));
+        let aged = Aged { table: &self.table, age, now, per_oldest: (1.0 - 1e-12) / eldest };
+        let block = self.tree.search(&aged);
+        (block != NOBODY).then_some(BlockId(block))
+    }
+
+    /// Asks for the cache lines that invalidating a page of `block` will need.
+    #[inline(always)]
+    pub fn prefetch(&self, block: BlockId) {
+        prefetch(&self.table.blocks, block.index());
+    }
+
+    // What follows is for the translation layer; policies see a shared reference.
+
+    /// Takes a block out of use for good.
+    pub fn retire(&mut self, block: BlockId) {
+        self.table.blocks[block.index()].state = State::Unusable;
+    }
+
+    /// Sets a block's erase count, as read from the chip.
+    pub fn set_erases(&mut self, block: BlockId, erases: u32) {
+        self.table.blocks[block.index()].erases = erases;
+    }
+
+    /// A free block is opened for `stream`; its age counts from `stamp`.
+    pub fn open(&mut self, block: BlockId, stream: u8, stamp: u64) {
+        let slot = if self.by_number { block.index() } else { self.take_slot() };
+        self.table.slots[slot] = block.0;
+        self.table.stamps[block.index()] =
+            if self.age_source == Some(AgeSource::Youngest) { 0 } else { stamp };
+        let b = &mut self.table.blocks[block.index()];
+        debug_assert_eq!(b.state, State::Free, "{block:?} is opened");
+        (b.valid, b.slot, b.stream, b.state) = (0, slot as u32, stream, State::Open);
+    }
+
+    /// A page of an open block was programmed by the host.
+    #[inline(always)]
+    pub fn wrote(&mut self, block: BlockId, now: u64) {
+        self.table.blocks[block.index()].valid += 1;
+        if self.age_source == Some(AgeSource::Youngest) {
+            self.table.stamps[block.index()] = now;
+        }
+    }
+
+    /// A page of an open block was filled with a survivor of `victim`.
+    #[inline(always)]
+    pub fn copied(&mut self, block: BlockId, victim: BlockId) {
+        self.table.blocks[block.index()].valid += 1;
+        if self.age_source == Some(AgeSource::Youngest) {
+            let stamp = self.table.stamps[victim.index()];
+            let own = &mut self.table.stamps[block.index()];
+            *own = stamp.max(*own);
+        }
+    }
+
+    /// An open block is full.
+    pub fn close(&mut self, block: BlockId, victim: &(impl Victim + ?Sized)) {
+        let b = &mut self.table.blocks[block.index()];
+        debug_assert_eq!(b.state, State::Open, "{block:?} is closed");
+        b.state = State::Closed;
+        let (slot, erases) = (b.slot as usize, b.erases);
+        if let Some(factor) = self.table.wear.get_mut(block.index()) {
+            *factor = victim.wear(erases).unwrap_or(1.0);
+        }
+        let candidate = self.table.candidate(block.0);
+        self.tree.insert(slot, &candidate);
+    }
+
+    /// A page of `block` is no longer current.
+    #[inline(always)]
+    pub fn invalidate(&mut self, block: BlockId, now: u64) {
+        let b = &mut self.table.blocks[block.index()];
+        b.valid -= 1;
+        let (valid, slot, state) = (b.valid, b.slot as usize, b.state);
+        if self.age_source == Some(AgeSource::LastInvalidation) {
+            self.table.stamps[block.index()] = now;
+        }
+        if state == State::Closed {
+            let weight = self.table.weight(block.0, valid);
+            self.tree.improve(slot, weight, block.0);
+        }
+    }
+
+    /// A closed block's pages have all been moved: it is no candidate any more.
+    pub fn withdraw(&mut self, block: BlockId) {
+        let b = &mut self.table.blocks[block.index()];
+        debug_assert_eq!(b.state, State::Closed, "{block:?} is withdrawn");
+        (b.state, b.valid) = (State::Unusable, 0);
+        let slot = b.slot as usize;
+        self.table.slots[slot] = NOBODY;
+        self.tree.refresh(slot, &self.table);
+    }
+
+    /// A withdrawn block was erased and is free.
+    pub fn erased(&mut self, block: BlockId) {
+        let b = &mut self.table.blocks[block.index()];
+        debug_assert_eq!(b.state, State::Unusable, "{block:?} is freed");
+        b.state = State::Free;
+        b.erases += 1;
+    }
+
+    fn take_slot(&mut self) -> usize {
+        if self.next_slot == self.table.slots.len() {
+            self.close_up();
+        }
+        self.next_slot += 1;
+        self.next_slot - 1
+    }
+
+    /// Moves all blocks to the front slots in order; once per as many openings as there are blocks.
+    fn close_up(&mut self) {
+        let mut to = 0;
+        for from in 0..self.table.slots.len() {
+            let block = self.table.slots[from];
+            if block != NOBODY {
+                self.table.slots[to] = block;
+                self.table.blocks[block as usize].slot = to as u32;
+                to += 1;
+            }
+        }
+        self.table.slots[to..].fill(NOBODY);
+        self.next_slot = to;
+        self.tree.clear();
+        for slot in 0..to {
+            if let Some(candidate) = self.table.leaf(slot) {
+                self.tree.insert(slot, &candidate);
+            }
+        }
+    }
+}

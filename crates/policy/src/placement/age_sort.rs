@@ -1,0 +1,56 @@
+//! M2, one segment cleaning with age sorting: survivors are written youngest first
+//! (CAT paper, §6.1.1; Rosenblum and Ousterhout 1992).
+//!
+//! With one block cleaned at a time its counts equal M1's exactly.
+
+use alloc::{vec, vec::Vec};
+
+use thermocline_flash::{Lpn, prefetch};
+
+use super::{Placement, Registered};
+use crate::{Args, Context, ParamError, PolicyInfo, params::NoParams};
+
+/// Sorts survivors by their last host write.
+#[derive(Clone, Debug)]
+pub struct AgeSort {
+    last_write: Vec<u64>,
+}
+
+impl Placement for AgeSort {
+    const SORTS: bool = true;
+
+    fn filled(&mut self, lpn: Lpn, now: u64) {
+        self.last_write[lpn.index()] = now;
+    }
+
+    #[inline(always)]
+    fn written(&mut self, lpn: Lpn, now: u64) {
+        self.last_write[lpn.index()] = now;
+    }
+
+    fn order(&mut self, survivors: &mut [Lpn], _now: u64) {
+        // Stable: data of one age keep their physical order.
+        survivors.sort_by_key(|lpn| core::cmp::Reverse(self.last_write[lpn.index()]));
+    }
+
+    #[inline(always)]
+    fn prefetch(&self, lpn: Lpn) {
+        prefetch(&self.last_write, lpn.index());
+    }
+}
+
+impl Registered for AgeSort {
+    const INFO: PolicyInfo = PolicyInfo {
+        name: "age-sort",
+        aliases: &["m2", "M2"],
+        source: "CAT paper §6.1.1, M2; Rosenblum and Ousterhout 1992",
+        summary: "survivors sorted by age into one stream; what LFS does, of no effect on counts \
+                  when one block is cleaned at a time",
+        params: NoParams::info,
+    };
+
+    fn build(args: &Args, context: &Context) -> Result<Self, ParamError> {
+        NoParams::read(args)?;
+        Ok(Self { last_write: vec![0; context.logical_pages as usize] })
+    }
+}

@@ -1,0 +1,83 @@
+//! M6, separate segment cleaning with fine-grained separation: a page is hot if its hot degree
+//! exceeds the average hot degree (CAT paper, §3.2 and §6.1.1).
+
+use thermocline_flash::Lpn;
+
+use super::{Cleaning, Placement, Registered, hotness::Hotness};
+use crate::{
+    Args, Context, ParamError, PolicyInfo, Ticks,
+    age::{Shape, Transform},
+    params,
+};
+
+const HOT: u8 = 0;
+const COLD: u8 = 1;
+
+params! {
+    /// Parameters of [`FineGrained`].
+    pub struct FineGrainedParams {
+        /// Time scale on which a page's update count fades; auto: 1700 mean gaps between page
+        /// writes, or the device's.
+        tau: Option<Ticks> = None,
+    }
+}
+
+/// Sends each survivor to the hot or the cold stream by its hot degree.
+#[derive(Clone, Debug)]
+pub struct FineGrained {
+    hotness: Hotness,
+    mean: f64,
+}
+
+impl Placement for FineGrained {
+    const SCANS: bool = true;
+
+    fn streams(&self) -> u8 {
+        2
+    }
+
+    fn filled(&mut self, lpn: Lpn, now: u64) {
+        self.hotness.filled(lpn, now);
+    }
+
+    #[inline(always)]
+    fn written(&mut self, lpn: Lpn, now: u64) {
+        self.hotness.written(lpn, now);
+    }
+
+    fn trimmed(&mut self, lpn: Lpn) {
+        self.hotness.trimmed(lpn);
+    }
+
+    fn cleaning(&mut self, victim: &Cleaning) {
+        if victim.valid > 0 {
+            self.mean = self.hotness.mean(victim.mapped, victim.now);
+        }
+    }
+
+    #[inline]
+    fn survivor(&mut self, lpn: Lpn, now: u64) -> u8 {
+        if self.hotness.degree(lpn, now) > self.mean { HOT } else { COLD }
+    }
+
+    #[inline(always)]
+    fn prefetch(&self, lpn: Lpn) {
+        self.hotness.prefetch(lpn);
+    }
+}
+
+impl Registered for FineGrained {
+    const INFO: PolicyInfo = PolicyInfo {
+        name: "fine-grained",
+        aliases: &["m6", "M6"],
+        source: "CAT paper §3.2 and §6.1.1, M6",
+        summary: "pages of more than average hot degree stay hot; the CAT paper's best placement",
+        params: FineGrainedParams::info,
+    };
+
+    fn build(args: &Args, context: &Context) -> Result<Self, ParamError> {
+        let p = FineGrainedParams::read(args)?;
+        let transform = Transform::new(Shape::Log, p.tau, context.time_scale, 0.0);
+        Ok(Self { hotness: Hotness::new(context.logical_pages, transform), mean: 0.0 })
+    }
+}

@@ -1,0 +1,214 @@
+//! Hot degree: how often a page was updated, fading as its age grows (CAT paper, §3.2).
+//!
+//! `h = count / T(now − last write)`. Whether a page is hot depends on the mean over all pages,
+//! which changes with every tick. On small devices the mean is recomputed exactly; on large ones
+//! update counts are summed by epochs of the last write, whose lengths grow with their age
+//! (a quarter of it at most), so the mean takes as many steps as there are epochs: some dozens.
+
+use alloc::{vec, vec::Vec};
+
+use thermocline_flash::{Lpn, prefetch};
+
+use crate::age::Transform;
+
+/// Up to this number of logical pages the mean is recomputed page by page at each cleaning.
+const EXACT_UP_TO: u32 = 8192;
+/// Epochs are at most this part of their age long.
+const EPOCH_PER_AGE: u64 = 4;
+
+/// Update count and last host write of every logical page.
+#[derive(Clone, Debug)]
+pub(super) struct Hotness {
+    pages: Vec<Page>,
+    transform: Transform,
+    /// Absent on small devices.
+    epochs: Option<Epochs>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Page {
+    last_write: u64,
+    count: u32,
+}
+
+impl Hotness {
+    pub(super) fn new(logical_pages: u32, transform: Transform) -> Self {
+        Self {
+            pages: vec![Page { last_write: 0, count: 0 }; logical_pages as usize],
+            transform,
+            epochs: (logical_pages > EXACT_UP_TO).then(Epochs::default),
+        }
+    }
+
+    /// Hot degrees for sorting only: nobody asks for the mean.
+    pub(super) fn sorting(logical_pages: u32, transform: Transform) -> Self {
+        Self { epochs: None, ..Self::new(logical_pages, transform) }
+    }
+
+    pub(super) fn filled(&mut self, lpn: Lpn, now: u64) {
+        self.pages[lpn.index()] = Page { last_write: now, count: 0 };
+    }
+
+    #[inline(always)]
+    pub(super) fn written(&mut self, lpn: Lpn, now: u64) {
+        let page = &mut self.pages[lpn.index()];
+        if let Some(epochs) = &mut self.epochs {
+            epochs.moved(page.last_write, page.count, now);
+        }
+        page.count = page.count.saturating_add(1);
+        page.last_write = now;
+    }
+
+    pub(super) fn trimmed(&mut self, lpn: Lpn) {
+        let page = &mut self.pages[lpn.index()];
+        if let Some(epochs) = &mut self.epochs {
+            epochs.forgot(page.last_write, page.count);
+        }
+        page.count = 0;
+    }
+
+    /// The hot degree of a page.
+    #[inline]
+    pub(super) fn degree(&self, lpn: Lpn, now: u64) -> f64 {
+        let page = &self.pages[lpn.index()];
+        if page.count == 0 {
+            return 0.0;
+        }
+        f64::from(page.count) / self.transform.apply(now.saturating_sub(page.last_write))
+    }
+
+    /// The mean hot degree of `mapped` pages; pages without data have a degree of 0.
+    pub(super) fn mean(&mut self, mapped: u32, now: u64) -> f64 {
+        let sum = match &mut self.epochs {
+            Some(epochs) => epochs.sum(&self.transform, now),
+            None => (0..self.pages.len() as u32).map(|lpn| self.degree(Lpn(lpn), now)).sum(),
+        };
+        sum / f64::from(mapped.max(1))
+    }
+
+    #[inline(always)]
+    pub(super) fn prefetch(&self, lpn: Lpn) {
+        prefetch(&self.pages, lpn.index());
+    }
+}
+
+/// Update counts summed by when their pages were last written.
+#[derive(Clone, Debug)]
+struct Epochs {
+    /// Starts, ascending; an epoch ends where the next one starts. The first starts at 0.
+    starts: Vec<u64>,
+    sums: Vec<u64>,
+    /// Neighbours are joined when there are more epochs than this.
+    limit: usize,
+}
+
+impl Default for Epochs {
+    fn default() -> Self {
+        Self { starts: vec![0], sums: vec![0], limit: 64 }
+    }
+}
+
+impl Epochs {
+    fn epoch_of(&self, time: u64) -> usize {
+        // Hot pages, most of those written, were written lately.
+        let last = self.starts.len() - 1;
+        if time >= self.starts[last] {
+            return last;
+        }
+        self.starts.partition_point(|&start| start <= time) - 1
+    }
+
+    /// A page last written at `before`, `count` times updated, is written again at `now`.
+    #[inline]
+    fn moved(&mut self, before: u64, count: u32, now: u64) {
+        if count > 0 {
+            let epoch = self.epoch_of(before);
+            self.sums[epoch] -= u64::from(count);
+        }
+        let epoch = self.epoch_of(now);
+        self.sums[epoch] += u64::from(count) + 1;
+    }
+
+    fn forgot(&mut self, before: u64, count: u32) {
+        if count > 0 {
+            let epoch = self.epoch_of(before);
+            self.sums[epoch] -= u64::from(count);
+        }
+    }
+
+    /// The sum of all hot degrees; what is written after `now` begins a new epoch.
+    fn sum(&mut self, transform: &Transform, now: u64) -> f64 {
+        let mut sum = 0.0;
+        for (i, &count) in self.sums.iter().enumerate() {
+            if count > 0 {
+                let end = self.starts.get(i + 1).copied().unwrap_or(now).max(self.starts[i]);
+                let middle = self.starts[i] + (end - self.starts[i]) / 2;
+                sum += count as f64 / transform.apply(now.saturating_sub(middle));
+            }
+        }
+        let last = self.starts.len() - 1;
+        if now > self.starts[last] {
+            self.starts.push(now + 1);
+            self.sums.push(0);
+            if self.starts.len() > self.limit {
+                self.join(now);
+            }
+        }
+        sum
+    }
+
+    /// Joins neighbours that are short for their age.
+    fn join(&mut self, now: u64) {
+        let mut kept = 0;
+        for i in 1..self.starts.len() {
+            let end = self.starts.get(i + 1).copied().unwrap_or(now);
+            if i + 1 < self.starts.len() && end - self.starts[kept] <= (now - end) / EPOCH_PER_AGE {
+                self.sums[kept] += self.sums[i];
+            } else {
+                kept += 1;
+                self.starts[kept] = self.starts[i];
+                self.sums[kept] = self.sums[i];
+            }
+        }
+        self.starts.truncate(kept + 1);
+        self.sums.truncate(kept + 1);
+        self.limit = 2 * self.starts.len() + 64;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Ticks, age::Shape};
+
+    #[test]
+    fn the_mean_by_epochs_is_close_to_the_mean_by_pages() {
+        let transform = Transform::new(Shape::Log, Some(Ticks(1700)), 0.0, 0.0);
+        let pages = 20_000_u32;
+        let mut by_epochs = Hotness::new(pages, transform);
+        let mut by_pages = Hotness { epochs: None, ..by_epochs.clone() };
+        assert!(by_epochs.epochs.is_some());
+        let mut x = 1_u64;
+        for now in 1..400_000_u64 {
+            x = x.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            let r = (x >> 33) as u32;
+            let lpn =
+                Lpn(if r.is_multiple_of(10) { r / 16 % pages } else { r / 16 % (pages / 10) });
+            by_epochs.written(lpn, now);
+            by_pages.written(lpn, now);
+            if now % 997 == 0 {
+                by_epochs.trimmed(Lpn(r % pages));
+                by_pages.trimmed(Lpn(r % pages));
+            }
+            if now % 50 == 0 {
+                let near = by_epochs.mean(pages, now);
+                if now % 5000 == 0 {
+                    let exact = by_pages.mean(pages, now);
+                    assert!((near / exact - 1.0).abs() < 0.005, "{near} for {exact} at {now}");
+                }
+            }
+        }
+        let epochs = by_epochs.epochs.expect("many pages").starts.len();
+        assert!(epochs < 300, "{epochs} epochs");
+    }
+}

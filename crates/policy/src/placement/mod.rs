@@ -1,0 +1,162 @@
+//! Which stream a page goes to, and in which order survivors are written.
+//!
+//! A stream is a class of data with its own open block. Placement is asked for every host write and
+//! every surviving page, so it is compiled into the translation layer's loop:
+//! [`dispatch`] picks the concrete type once per run.
+
+use thermocline_flash::Lpn;
+
+use crate::{Args, Context, ParamError, PolicyInfo};
+
+mod age_sort;
+mod block_split;
+mod fine_grained;
+mod hotness;
+mod segment_split;
+mod sequential;
+mod times_sort;
+
+pub use age_sort::AgeSort;
+pub use block_split::BlockSplit;
+pub use fine_grained::{FineGrained, FineGrainedParams};
+pub use segment_split::SegmentSplit;
+pub use sequential::Sequential;
+pub use times_sort::{TimesSort, TimesSortParams};
+
+/// What a placement is told of the block being cleaned.
+#[derive(Clone, Copy, Debug)]
+pub struct Cleaning {
+    /// Its valid pages.
+    pub valid: u32,
+    /// Data pages in a block.
+    pub pages: u32,
+    /// The stream it was opened for.
+    pub stream: u8,
+    /// Logical pages that hold data, on the whole device.
+    pub mapped: u32,
+    /// Logical pages the device could hold.
+    pub capacity: u32,
+    /// Time of the cleaning.
+    pub now: u64,
+}
+
+/// A placement policy.
+pub trait Placement {
+    /// Whether [`order`](Placement::order) does anything; survivors are gathered first if so.
+    const SORTS: bool = false;
+    /// Whether a cleaning recomputes something over all pages (processor time of the papers).
+    const SCANS: bool = false;
+
+    /// Number of streams for writable data.
+    fn streams(&self) -> u8 {
+        1
+    }
+
+    /// The stream of a page the host is about to write; decided before any cleaning for it.
+    #[inline(always)]
+    fn host(&mut self, lpn: Lpn, now: u64) -> u8 {
+        let _ = (lpn, now);
+        0
+    }
+
+    /// A page was filled before the run: data nobody has updated yet.
+    #[inline(always)]
+    fn filled(&mut self, lpn: Lpn, now: u64) {
+        let _ = (lpn, now);
+    }
+
+    /// A page is being written by the host; its block was allocated.
+    #[inline(always)]
+    fn written(&mut self, lpn: Lpn, now: u64) {
+        let _ = (lpn, now);
+    }
+
+    /// A page was trimmed: forget it.
+    fn trimmed(&mut self, lpn: Lpn) {
+        let _ = lpn;
+    }
+
+    /// A block is about to be cleaned.
+    fn cleaning(&mut self, victim: &Cleaning) {
+        let _ = victim;
+    }
+
+    /// Sorts the survivors of the victim; they come in physical order.
+    fn order(&mut self, survivors: &mut [Lpn], now: u64) {
+        let _ = (survivors, now);
+    }
+
+    /// The stream of a survivor of the victim.
+    #[inline(always)]
+    fn survivor(&mut self, lpn: Lpn, now: u64) -> u8 {
+        let _ = (lpn, now);
+        0
+    }
+
+    /// Asks for the cache lines that writing `lpn` will need.
+    #[inline(always)]
+    fn prefetch(&self, lpn: Lpn) {
+        let _ = lpn;
+    }
+}
+
+/// A placement that users can name.
+pub trait Registered: Placement + Sized {
+    /// What the catalogue says.
+    const INFO: PolicyInfo;
+
+    /// Builds it from the user's arguments.
+    ///
+    /// # Errors
+    /// [`ParamError`], naming the parameter.
+    fn build(args: &Args, context: &Context) -> Result<Self, ParamError>;
+}
+
+/// What is to be done with a placement, whatever its type.
+pub trait Visitor {
+    /// What comes of it.
+    type Output;
+    /// Called with the placement that was named.
+    fn visit<P: Placement + 'static>(self, placement: P) -> Self::Output;
+}
+
+macro_rules! placements {
+    ($($policy:ty),* $(,)?) => {
+        /// The catalogue of placements.
+        pub const PLACEMENTS: &[PolicyInfo] = &[$(<$policy as Registered>::INFO),*];
+
+        /// Builds the placement called `name` and hands it to `visitor`; `None` if there is none.
+        ///
+        /// # Errors
+        /// [`ParamError`], naming the parameter.
+        pub fn dispatch<V: Visitor>(
+            name: &str,
+            args: &Args,
+            context: &Context,
+            visitor: V,
+        ) -> Option<Result<V::Output, ParamError>> {
+            $(if <$policy as Registered>::INFO.is_called(name) {
+                return Some(
+                    <$policy as Registered>::build(args, context).map(|p| visitor.visit(p)),
+                );
+            })*
+            None
+        }
+    };
+}
+
+// Every placement there is. Adding one takes its file and its line here.
+placements! {
+    Sequential,
+    AgeSort,
+    TimesSort,
+    SegmentSplit,
+    BlockSplit,
+    FineGrained,
+}
+
+/// What the catalogue says of the placement called `name`.
+#[must_use]
+pub fn find(name: &str) -> Option<&'static PolicyInfo> {
+    PLACEMENTS.iter().find(|info| info.is_called(name))
+}

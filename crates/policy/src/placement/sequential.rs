@@ -1,0 +1,25 @@
+//! M1, one segment cleaning with sequential writing: one stream, survivors in physical order
+//! (CAT paper, §6.1.1).
+
+use super::{Placement, Registered};
+use crate::{Args, Context, ParamError, PolicyInfo, params::NoParams};
+
+/// One open block takes host writes and survivors alike.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Sequential;
+
+impl Placement for Sequential {}
+
+impl Registered for Sequential {
+    const INFO: PolicyInfo = PolicyInfo {
+        name: "one-stream",
+        aliases: &["m1", "M1", "sequential", "nosep"],
+        source: "CAT paper §6.1.1, M1",
+        summary: "host writes and survivors share one open block; no memory, no separation",
+        params: NoParams::info,
+    };
+
+    fn build(args: &Args, _: &Context) -> Result<Self, ParamError> {
+        NoParams::read(args).map(|_| Self)
+    }
+}

@@ -1,0 +1,73 @@
+//! M3, one segment cleaning with times sorting: survivors are written hottest first
+//! (CAT paper, §6.1.1).
+//!
+//! With one block cleaned at a time its counts equal M1's exactly.
+
+use thermocline_flash::Lpn;
+
+use super::{Placement, Registered, hotness::Hotness};
+use crate::{
+    Args, Context, ParamError, PolicyInfo, Ticks,
+    age::{Shape, Transform},
+    params,
+};
+
+params! {
+    /// Parameters of [`TimesSort`].
+    pub struct TimesSortParams {
+        /// Time scale on which a page's update count fades; auto: 1700 mean gaps between page
+        /// writes, or the device's.
+        tau: Option<Ticks> = None,
+    }
+}
+
+/// Sorts survivors by hot degree.
+#[derive(Clone, Debug)]
+pub struct TimesSort {
+    hotness: Hotness,
+}
+
+impl Placement for TimesSort {
+    const SORTS: bool = true;
+
+    fn filled(&mut self, lpn: Lpn, now: u64) {
+        self.hotness.filled(lpn, now);
+    }
+
+    #[inline(always)]
+    fn written(&mut self, lpn: Lpn, now: u64) {
+        self.hotness.written(lpn, now);
+    }
+
+    fn trimmed(&mut self, lpn: Lpn) {
+        self.hotness.trimmed(lpn);
+    }
+
+    fn order(&mut self, survivors: &mut [Lpn], now: u64) {
+        // Stable: pages of one degree keep their physical order.
+        survivors
+            .sort_by(|&a, &b| self.hotness.degree(b, now).total_cmp(&self.hotness.degree(a, now)));
+    }
+
+    #[inline(always)]
+    fn prefetch(&self, lpn: Lpn) {
+        self.hotness.prefetch(lpn);
+    }
+}
+
+impl Registered for TimesSort {
+    const INFO: PolicyInfo = PolicyInfo {
+        name: "times-sort",
+        aliases: &["m3", "M3"],
+        source: "CAT paper §6.1.1, M3",
+        summary: "survivors sorted by hot degree into one stream; of no effect on counts when one \
+                  block is cleaned at a time",
+        params: TimesSortParams::info,
+    };
+
+    fn build(args: &Args, context: &Context) -> Result<Self, ParamError> {
+        let p = TimesSortParams::read(args)?;
+        let transform = Transform::new(Shape::Log, p.tau, context.time_scale, 0.0);
+        Ok(Self { hotness: Hotness::sorting(context.logical_pages, transform) })
+    }
+}

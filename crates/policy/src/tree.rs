@@ -1,0 +1,214 @@
+//! A tournament over erase blocks: finds the best victim exactly without looking at all blocks.
+//!
+//! Problem. A victim policy wants the block of least `cost = weight(valid pages, erases) / T(age)`.
+//! Valid pages change with every host write, ages with every tick; scanning all blocks at each
+//! cleaning makes the cost of a write grow with the device.
+//!
+//! Idea. Leaves are blocks in the order they were opened, so the blocks below a node are of similar
+//! age. A node knows its *champion*, the least weight below it (lowest block number among equals),
+//! and the oldest time stamp below it. `weight(champion) / T(oldest)` can only be better than
+//! the truth, so a search may skip every subtree whose bound is worse than the best block found.
+//!
+//! Consequence. Where age plays no part the root's champion is the answer. A closed block's weight
+//! only ever falls (pages are invalidated, never revived), so a host write compares once with the
+//! champion of the leaf's parent and, nearly always, stops there. Subtrees are looked into again
+//! only when a block leaves, once per cleaned block.
+
+use alloc::{vec, vec::Vec};
+
+/// Children of a node: few enough that looking at all of them costs a few cache lines.
+const FANOUT_BITS: u32 = 4;
+const FANOUT: usize = 1 << FANOUT_BITS;
+
+/// No block.
+pub(crate) const NOBODY: u32 = u32::MAX;
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Node {
+    /// Least weight below; infinite where there is no candidate.
+    pub weight: f64,
+    /// A stamp at least as old as every candidate's below.
+    pub oldest: u64,
+    /// The block of that weight, the lowest number among equals.
+    pub champion: u32,
+}
+
+impl Node {
+    const EMPTY: Self = Self { weight: f64::INFINITY, oldest: u64::MAX, champion: NOBODY };
+
+    #[inline(always)]
+    fn beats(weight: f64, block: u32, other: &Self) -> bool {
+        weight < other.weight || (weight == other.weight && block < other.champion)
+    }
+
+    #[inline(always)]
+    fn admit(&mut self, other: &Self) {
+        if Self::beats(other.weight, other.champion, self) {
+            self.weight = other.weight;
+            self.champion = other.champion;
+        }
+        self.oldest = self.oldest.min(other.oldest);
+    }
+}
+
+/// What a search needs to know of blocks; costs are compared, smaller is better.
+pub(crate) trait Blocks {
+    /// The candidate at a leaf: weight, stamp, block.
+    fn leaf(&self, slot: usize) -> Option<Node>;
+    /// The exact cost of a block if its stamp were `stamp`.
+    fn cost(&self, block: u32, stamp: u64) -> f64;
+    /// A value no greater than any cost a block of this weight can have.
+    fn floor(&self, weight: f64) -> f64;
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Tree {
+    /// `levels[0]` has one node per [`FANOUT`] slots; the last level has one node.
+    levels: Vec<Vec<Node>>,
+    slots: usize,
+}
+
+impl Tree {
+    pub(crate) fn new(slots: usize) -> Self {
+        let mut levels = Vec::new();
+        let mut nodes = slots;
+        loop {
+            nodes = nodes.div_ceil(FANOUT).max(1);
+            levels.push(vec![Node::EMPTY; nodes]);
+            if nodes == 1 {
+                return Self { levels, slots };
+            }
+        }
+    }
+
+    pub(crate) fn clear(&mut self) {
+        for level in &mut self.levels {
+            level.fill(Node::EMPTY);
+        }
+    }
+
+    pub(crate) fn root(&self) -> &Node {
+        &self.levels[self.levels.len() - 1][0]
+    }
+
+    /// The weight of the candidate at `slot` fell.
+    #[inline(always)]
+    pub(crate) fn improve(&mut self, slot: usize, weight: f64, block: u32) {
+        let mut index = slot;
+        for level in &mut self.levels {
+            index >>= FANOUT_BITS;
+            let node = &mut level[index];
+            if !Node::beats(weight, block, node) {
+                return;
+            }
+            node.weight = weight;
+            node.champion = block;
+        }
+    }
+
+    /// A candidate appeared at `slot`.
+    pub(crate) fn insert(&mut self, slot: usize, candidate: &Node) {
+        let mut index = slot;
+        for level in &mut self.levels {
+            index >>= FANOUT_BITS;
+            level[index].admit(candidate);
+        }
+    }
+
+    /// The candidate at `slot` went, or its weight rose.
+    pub(crate) fn refresh(&mut self, slot: usize, blocks: &impl Blocks) {
+        let mut index = slot >> FANOUT_BITS;
+        self.levels[0][index] = self.fold_leaves(index, blocks);
+        for height in 1..self.levels.len() {
+            index >>= FANOUT_BITS;
+            self.levels[height][index] = self.fold_nodes(height, index);
+        }
+    }
+
+    fn fold_leaves(&self, index: usize, blocks: &impl Blocks) -> Node {
+        let first = index << FANOUT_BITS;
+        let mut node = Node::EMPTY;
+        for slot in first..(first + FANOUT).min(self.slots) {
+            if let Some(candidate) = blocks.leaf(slot) {
+                node.admit(&candidate);
+            }
+        }
+        node
+    }
+
+    fn fold_nodes(&self, height: usize, index: usize) -> Node {
+        let mut node = Node::EMPTY;
+        for child in self.children(height, index) {
+            node.admit(child);
+        }
+        node
+    }
+
+    fn children(&self, height: usize, index: usize) -> &[Node] {
+        let below = &self.levels[height - 1];
+        let first = index << FANOUT_BITS;
+        &below[first..(first + FANOUT).min(below.len())]
+    }
+
+    /// The block of least cost, the lowest number among equals; [`NOBODY`] if there is none.
+    pub(crate) fn search(&mut self, blocks: &impl Blocks) -> u32 {
+        let mut best = Best { cost: f64::INFINITY, block: NOBODY };
+        if self.root().champion != NOBODY {
+            self.descend(self.levels.len() - 1, 0, blocks, &mut best);
+        }
+        best.block
+    }
+
+    fn descend(&mut self, height: usize, index: usize, blocks: &impl Blocks, best: &mut Best) {
+        let first = index << FANOUT_BITS;
+        if height == 0 {
+            // Stamps may have become younger since; the look that had to be taken mends the bound.
+            let mut oldest = u64::MAX;
+            for slot in first..(first + FANOUT).min(self.slots) {
+                if let Some(leaf) = blocks.leaf(slot) {
+                    oldest = oldest.min(leaf.oldest);
+                    if leaf.weight < f64::INFINITY {
+                        best.consider(blocks.cost(leaf.champion, leaf.oldest), leaf.champion);
+                    }
+                }
+            }
+            self.levels[0][index].oldest = oldest;
+            return;
+        }
+        // The children that may hold a better block, most promising first.
+        let mut open = [(0.0, 0usize); FANOUT];
+        let mut count = 0;
+        for (i, child) in self.children(height, index).iter().enumerate() {
+            if child.weight < f64::INFINITY && blocks.floor(child.weight) <= best.cost {
+                open[count] = (blocks.cost(child.champion, child.oldest), i);
+                count += 1;
+            }
+        }
+        let open = &mut open[..count];
+        open.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
+        for &(bound, i) in open.iter() {
+            let champion = self.levels[height - 1][first + i].champion;
+            // Whoever costs as much as the bound has the champion's weight, so a number no lower.
+            if bound < best.cost || (bound == best.cost && champion < best.block) {
+                self.descend(height - 1, first + i, blocks, best);
+            } else if bound > best.cost {
+                break;
+            }
+        }
+        let oldest = self.children(height, index).iter().map(|n| n.oldest).min();
+        self.levels[height][index].oldest = oldest.unwrap_or(u64::MAX);
+    }
+}
+
+struct Best {
+    cost: f64,
+    block: u32,
+}
+
+impl Best {
+    fn consider(&mut self, cost: f64, block: u32) {
+        if cost < self.cost || (cost == self.cost && block < self.block) {
+            *self = Self { cost, block };
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! Cost Age Times: the least `u / (1 − u) · 1 / T(age) · erases` (CAT paper, §3.2).
+//!
+//! A block just cleaned is given time to gather garbage, and the blocks erased least are
+//! given more chances, so that wear is even.
+
+use alloc::boxed::Box;
+
+use thermocline_flash::BlockId;
+
+use super::{Victim, VictimEntry};
+use crate::{
+    Candidates, PolicyInfo, Ticks,
+    age::{AgeSource, Shape, Transform},
+    params,
+};
+
+params! {
+    /// Parameters of [`Cat`].
+    pub struct CatParams {
+        /// What a block's age counts from.
+        age: AgeSource = AgeSource::Created,
+        /// The shape of the age transformation.
+        transform: Shape = Shape::Log,
+        /// Time scale of the transformation; auto: 1700 mean gaps between page writes, or the
+        /// device's.
+        tau: Option<Ticks> = None,
+        /// Exponent of transform=power.
+        exponent: f64 = 0.35,
+        /// Added to the erase count; the paper's text says 0, 1 avoids products of 0.
+        offset: u32 = 1,
+    }
+}
+
+pub(super) const ENTRY: VictimEntry = VictimEntry {
+    info: PolicyInfo {
+        name: "cat",
+        aliases: &[],
+        source: "CAT paper §3.2",
+        summary: "least u/(1−u)·erases/T(age); cost-benefit that also wears the chip evenly",
+        params: CatParams::info,
+    },
+    build: |args, context| {
+        let p = CatParams::read(args)?;
+        let transform = Transform::new(p.transform, p.tau, context.time_scale, p.exponent);
+        Ok(Box::new(Cat { age: p.age, transform, offset: p.offset }))
+    },
+};
+
+/// Picks the block of least cost, age and times erased, the lowest number among equals.
+#[derive(Clone, Copy, Debug)]
+pub struct Cat {
+    /// What ages count from.
+    pub age: AgeSource,
+    /// How they are bent.
+    pub transform: Transform,
+    /// Added to the erase count.
+    pub offset: u32,
+}
+
+impl Victim for Cat {
+    fn choose(&mut self, blocks: &mut Candidates, now: u64) -> Option<BlockId> {
+        let transform = self.transform;
+        blocks.cheapest(now, |age| transform.apply(age))
+    }
+
+    fn ratio(&self, valid: u32, pages: u32) -> (f64, f64) {
+        (f64::from(valid), f64::from(pages - valid))
+    }
+
+    fn wear(&self, erases: u32) -> Option<f64> {
+        Some(f64::from(erases) + f64::from(self.offset))
+    }
+
+    fn age_source(&self) -> Option<AgeSource> {
+        Some(self.age)
+    }
+}

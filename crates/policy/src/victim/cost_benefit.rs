@@ -1,0 +1,72 @@
+//! Cost-benefit: the greatest `age · (1 − u) / 2u` (Kawaguchi, Nishioka, Motoda 1995;
+//! CAT paper, §3.1).
+//!
+//! The text counts ages from the last invalidation and does not transform them; the published
+//! numbers fit ages from creation, transformed as CAT's are. Both are parameters, and the default
+//! is what reproduces the tables.
+
+use alloc::boxed::Box;
+
+use thermocline_flash::BlockId;
+
+use super::{Victim, VictimEntry};
+use crate::{
+    Candidates, PolicyInfo, Ticks,
+    age::{AgeSource, Shape, Transform},
+    params,
+};
+
+params! {
+    /// Parameters of [`CostBenefit`].
+    pub struct CostBenefitParams {
+        /// What a block's age counts from.
+        age: AgeSource = AgeSource::Created,
+        /// The shape of the age transformation.
+        transform: Shape = Shape::Log,
+        /// Time scale of the transformation; auto: 1700 mean gaps between page writes, or the
+        /// device's.
+        tau: Option<Ticks> = None,
+        /// Exponent of transform=power.
+        exponent: f64 = 0.35,
+    }
+}
+
+pub(super) const ENTRY: VictimEntry = VictimEntry {
+    info: PolicyInfo {
+        name: "cost-benefit",
+        aliases: &["cb"],
+        source: "Kawaguchi, Nishioka, Motoda 1995; CAT paper §3.1",
+        summary: "greatest age·(1−u)/2u; lets young blocks gather garbage, for traffic with locality",
+        params: CostBenefitParams::info,
+    },
+    build: |args, context| {
+        let p = CostBenefitParams::read(args)?;
+        let transform = Transform::new(p.transform, p.tau, context.time_scale, p.exponent);
+        Ok(Box::new(CostBenefit { age: p.age, transform }))
+    },
+};
+
+/// Picks the block of greatest benefit per cost, the lowest number among equals.
+#[derive(Clone, Copy, Debug)]
+pub struct CostBenefit {
+    /// What ages count from.
+    pub age: AgeSource,
+    /// How they are bent.
+    pub transform: Transform,
+}
+
+impl Victim for CostBenefit {
+    fn choose(&mut self, blocks: &mut Candidates, now: u64) -> Option<BlockId> {
+        let transform = self.transform;
+        blocks.cheapest(now, |age| transform.apply(age))
+    }
+
+    /// 2u / (1 − u), up to the constant: the reciprocal of benefit per cost.
+    fn ratio(&self, valid: u32, pages: u32) -> (f64, f64) {
+        (f64::from(valid), f64::from(pages - valid))
+    }
+
+    fn age_source(&self) -> Option<AgeSource> {
+        Some(self.age)
+    }
+}

@@ -1,0 +1,33 @@
+//! Greedy: the block with the least valid pages (CAT paper, §3.1).
+
+use alloc::boxed::Box;
+
+use thermocline_flash::BlockId;
+
+use super::{Victim, VictimEntry};
+use crate::{Candidates, PolicyInfo, params::NoParams};
+
+pub(super) const ENTRY: VictimEntry = VictimEntry {
+    info: PolicyInfo {
+        name: "greedy",
+        aliases: &[],
+        source: "CAT paper §3.1; Wu and Zwaenepoel 1994",
+        summary: "least valid pages; the best there is under uniform traffic, poor under locality",
+        params: NoParams::info,
+    },
+    build: |args, _| NoParams::read(args).map(|_| Box::new(Greedy) as Box<dyn Victim>),
+};
+
+/// Picks the block with the least valid pages, the lowest number among equals.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Greedy;
+
+impl Victim for Greedy {
+    fn choose(&mut self, blocks: &mut Candidates, _now: u64) -> Option<BlockId> {
+        blocks.lightest()
+    }
+
+    fn ratio(&self, valid: u32, _pages: u32) -> (f64, f64) {
+        (f64::from(valid), 1.0)
+    }
+}

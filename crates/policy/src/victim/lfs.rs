@@ -1,0 +1,70 @@
+//! The log-structured file system's cost-benefit: the greatest `age · (1 − u) / (1 + u)`
+//! (Rosenblum and Ousterhout 1992).
+//!
+//! Reading a whole segment costs 1 and writing its live data u, hence 1 + u; ages count from the
+//! youngest data in the block.
+
+use alloc::boxed::Box;
+
+use thermocline_flash::BlockId;
+
+use super::{Victim, VictimEntry};
+use crate::{
+    Candidates, PolicyInfo, Ticks,
+    age::{AgeSource, Shape, Transform},
+    params,
+};
+
+params! {
+    /// Parameters of [`Lfs`].
+    pub struct LfsParams {
+        /// What a block's age counts from.
+        age: AgeSource = AgeSource::Youngest,
+        /// The shape of the age transformation.
+        transform: Shape = Shape::Identity,
+        /// Time scale of the transformation; auto: 1700 mean gaps between page writes, or the
+        /// device's.
+        tau: Option<Ticks> = None,
+        /// Exponent of transform=power.
+        exponent: f64 = 0.5,
+    }
+}
+
+pub(super) const ENTRY: VictimEntry = VictimEntry {
+    info: PolicyInfo {
+        name: "lfs",
+        aliases: &["lfs-cost-benefit"],
+        source: "Rosenblum and Ousterhout 1992; CAT paper §3.1",
+        summary: "greatest age·(1−u)/(1+u), age of the youngest data; the disk's cost-benefit",
+        params: LfsParams::info,
+    },
+    build: |args, context| {
+        let p = LfsParams::read(args)?;
+        let transform = Transform::new(p.transform, p.tau, context.time_scale, p.exponent);
+        Ok(Box::new(Lfs { age: p.age, transform }))
+    },
+};
+
+/// Picks the segment LFS would clean, the lowest number among equals.
+#[derive(Clone, Copy, Debug)]
+pub struct Lfs {
+    /// What ages count from.
+    pub age: AgeSource,
+    /// How they are bent.
+    pub transform: Transform,
+}
+
+impl Victim for Lfs {
+    fn choose(&mut self, blocks: &mut Candidates, now: u64) -> Option<BlockId> {
+        let transform = self.transform;
+        blocks.cheapest(now, |age| transform.apply(age))
+    }
+
+    fn ratio(&self, valid: u32, pages: u32) -> (f64, f64) {
+        (f64::from(pages + valid), f64::from(pages - valid))
+    }
+
+    fn age_source(&self) -> Option<AgeSource> {
+        Some(self.age)
+    }
+}

@@ -1,0 +1,73 @@
+//! Which erase block is cleaned next.
+//!
+//! Most policies minimise `ratio(valid pages) · wear(erases) / age`; they say what the three
+//! factors are and the index of [`Candidates`] finds the best block exactly, without looking at
+//! all of them. A policy that chooses otherwise implements [`Victim::choose`] itself.
+
+use alloc::boxed::Box;
+
+use thermocline_flash::BlockId;
+
+use crate::{Args, Candidates, Context, ParamError, PolicyInfo, age::AgeSource};
+
+mod cat;
+mod cost_benefit;
+mod d_choices;
+mod fifo;
+mod greedy;
+mod lfs;
+mod random;
+
+pub use cat::{Cat, CatParams};
+pub use cost_benefit::{CostBenefit, CostBenefitParams};
+pub use d_choices::{DChoices, DChoicesParams};
+pub use fifo::Fifo;
+pub use greedy::Greedy;
+pub use lfs::{Lfs, LfsParams};
+pub use random::Random;
+
+/// A victim policy. It is asked once per cleaned block.
+pub trait Victim: Send {
+    /// The block to clean, or `None` if no block has garbage.
+    fn choose(&mut self, blocks: &mut Candidates, now: u64) -> Option<BlockId>;
+
+    /// Numerator and denominator of what a block with `valid` of `pages` valid pages costs, before
+    /// wear and age. Must not fall as `valid` grows. Blocks without garbage are never asked about.
+    fn ratio(&self, valid: u32, pages: u32) -> (f64, f64);
+
+    /// The factor of wear by a block's erase count, where the policy has one.
+    fn wear(&self, erases: u32) -> Option<f64> {
+        let _ = erases;
+        None
+    }
+
+    /// What ages count from, where the policy asks for ages.
+    fn age_source(&self) -> Option<AgeSource> {
+        None
+    }
+}
+
+/// A registered victim policy.
+pub struct VictimEntry {
+    /// What the catalogue says.
+    pub info: PolicyInfo,
+    /// Builds it from the user's arguments.
+    pub build: fn(&Args, &Context) -> Result<Box<dyn Victim>, ParamError>,
+}
+
+/// Every victim policy there is. Adding one takes its file and its line here.
+pub const VICTIMS: &[VictimEntry] = &[
+    greedy::ENTRY,
+    cost_benefit::ENTRY,
+    lfs::ENTRY,
+    cat::ENTRY,
+    fifo::ENTRY,
+    random::ENTRY,
+    d_choices::ENTRY,
+];
+
+/// The entry users mean by `name`.
+#[must_use]
+pub fn find(name: &str) -> Option<&'static VictimEntry> {
+    VICTIMS.iter().find(|entry| entry.info.is_called(name))
+}
