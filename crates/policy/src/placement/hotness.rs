@@ -162,7 +162,9 @@ impl Epochs {
         let mut kept = 0;
         for i in 1..self.starts.len() {
             let end = self.starts.get(i + 1).copied().unwrap_or(now);
-            if i + 1 < self.starts.len() && end - self.starts[kept] <= (now - end) / EPOCH_PER_AGE {
+            if i + 1 < self.starts.len()
+                && end - self.starts[kept] <= now.saturating_sub(end) / EPOCH_PER_AGE
+            {
                 self.sums[kept] += self.sums[i];
             } else {
                 kept += 1;
