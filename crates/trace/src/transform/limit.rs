@@ -1,0 +1,32 @@
+//! Ends a trace early.
+
+use crate::{Request, Source, TraceError};
+
+/// Delivers the first requests only.
+pub struct Limit<S> {
+    source: S,
+    left: u64,
+}
+
+impl<S: Source> Limit<S> {
+    /// Delivers at most `requests` of `source`.
+    pub fn new(source: S, requests: u64) -> Self {
+        Limit { source, left: requests }
+    }
+}
+
+impl<S: Source> Source for Limit<S> {
+    fn next_batch(&mut self, batch: &mut Vec<Request>, limit: usize) -> Result<(), TraceError> {
+        let limit = limit.min(usize::try_from(self.left).unwrap_or(usize::MAX));
+        batch.clear();
+        if limit > 0 {
+            self.source.next_batch(batch, limit)?;
+            self.left -= batch.len() as u64;
+        }
+        Ok(())
+    }
+
+    fn volumes(&self) -> &[String] {
+        self.source.volumes()
+    }
+}
