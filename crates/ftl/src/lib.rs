@@ -1,1 +1,22 @@
-//! placeholder
+//! Translation layers: they turn logical pages that can be overwritten into physical pages that
+//! cannot.
+//!
+//! * [`PageMapped`]: the papers' Flash Memory Server and today's solid-state disk. Updates go out of
+//!   place, page by page; cleaning makes room.
+//! * [`InPlace`]: every page has its place, and an update erases its block: what flash is like
+//!   without a translation layer.
+//!
+//! A layer runs on any [`Flash`](thermocline_flash::Flash): a counting chip and a virtual clock in
+//! the simulator, a chip with data and the wall clock in a server.
+
+#![no_std]
+
+extern crate alloc;
+
+mod in_place;
+mod layer;
+mod page_mapped;
+
+pub use in_place::InPlace;
+pub use layer::{Counters, FtlError, Layer};
+pub use page_mapped::{Config, PageMapped};

@@ -52,8 +52,11 @@ pub struct VictimEntry {
     /// What the catalogue says.
     pub info: PolicyInfo,
     /// Builds it from the user's arguments.
-    pub build: fn(&Args, &Context) -> Result<Box<dyn Victim>, ParamError>,
+    pub build: Build,
 }
+
+/// Builds a victim policy from the user's arguments.
+pub type Build = fn(&Args, &Context) -> Result<Box<dyn Victim>, ParamError>;
 
 /// Every victim policy there is. Adding one takes its file and its line here.
 pub const VICTIMS: &[VictimEntry] = &[

@@ -1,0 +1,160 @@
+//! What every translation layer can do, counts and fears.
+
+use core::fmt;
+
+use thermocline_flash::{BlockId, FlashError, Lpn, Ppn};
+
+/// What a layer did. Fills are counted apart: statistics begin after them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Pages written by the host.
+    pub host_writes: u64,
+    /// Pages read by the host that hold data.
+    pub host_reads: u64,
+    /// Pages trimmed that held data.
+    pub trims: u64,
+    /// Pages written before the run.
+    pub fills: u64,
+    /// Valid pages moved to make room.
+    pub copies: u64,
+    /// Blocks erased.
+    pub erases: u64,
+    /// Times cleaning was begun; each cleans one block or more.
+    pub cleaning_runs: u64,
+    /// Blocks cleaned.
+    pub victims: u64,
+    /// Valid pages of all victims, when they were chosen.
+    pub victims_valid: u64,
+    /// Survivors that went to another stream than their own for want of a free block.
+    pub spills: u64,
+    /// Blocks erased to swap the most and the least erased; part of `erases`.
+    pub swap_erases: u64,
+    /// Pages moved by those swaps; part of `copies`.
+    pub swap_copies: u64,
+    /// Blocks that wore out and were retired.
+    pub retired: u64,
+}
+
+impl Counters {
+    /// What was done after `earlier`.
+    #[must_use]
+    pub const fn since(&self, earlier: &Self) -> Self {
+        Self {
+            host_writes: self.host_writes - earlier.host_writes,
+            host_reads: self.host_reads - earlier.host_reads,
+            trims: self.trims - earlier.trims,
+            fills: self.fills - earlier.fills,
+            copies: self.copies - earlier.copies,
+            erases: self.erases - earlier.erases,
+            cleaning_runs: self.cleaning_runs - earlier.cleaning_runs,
+            victims: self.victims - earlier.victims,
+            victims_valid: self.victims_valid - earlier.victims_valid,
+            spills: self.spills - earlier.spills,
+            swap_erases: self.swap_erases - earlier.swap_erases,
+            swap_copies: self.swap_copies - earlier.swap_copies,
+            retired: self.retired - earlier.retired,
+        }
+    }
+}
+
+/// Why a layer could not do what it was asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FtlError {
+    /// Every page holds current data: nothing can be cleaned.
+    NoSpace,
+    /// The logical page lies beyond the device.
+    OutOfRange(Lpn),
+    /// The chip refused: a rule of the medium was broken, which is a bug of the layer.
+    Flash(FlashError),
+}
+
+impl fmt::Display for FtlError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoSpace => f.write_str("no space: every page holds current data"),
+            Self::OutOfRange(lpn) => write!(f, "logical page {lpn} lies beyond the device"),
+            Self::Flash(e) => write!(f, "the layer broke a rule of the chip: {e}"),
+        }
+    }
+}
+
+impl core::error::Error for FtlError {}
+
+impl From<FlashError> for FtlError {
+    fn from(e: FlashError) -> Self {
+        Self::Flash(e)
+    }
+}
+
+/// A translation layer over a chip. Times are in the unit of the run's clock and never fall.
+pub trait Layer {
+    /// The chip below.
+    type Chip;
+
+    /// The chip below.
+    fn chip(&self) -> &Self::Chip;
+
+    /// What was done so far.
+    fn counters(&self) -> &Counters;
+
+    /// Number of logical pages.
+    fn logical_pages(&self) -> u32;
+
+    /// Writes a page before the run: data that nobody updated yet. `read_only` data may be kept
+    /// apart.
+    ///
+    /// # Errors
+    /// [`FtlError`].
+    fn fill(&mut self, lpn: Lpn, read_only: bool, now: u64) -> Result<(), FtlError>;
+
+    /// The fill is over.
+    ///
+    /// # Errors
+    /// [`FtlError`].
+    fn filled(&mut self, now: u64) -> Result<(), FtlError>;
+
+    /// The host writes a page.
+    ///
+    /// # Errors
+    /// [`FtlError`].
+    fn write(&mut self, lpn: Lpn, now: u64) -> Result<(), FtlError>;
+
+    /// The host reads a page; false if it holds no data.
+    ///
+    /// # Errors
+    /// [`FtlError`].
+    fn read(&mut self, lpn: Lpn) -> Result<bool, FtlError>;
+
+    /// The host no longer needs a page; false if it held no data.
+    ///
+    /// # Errors
+    /// [`FtlError`].
+    fn trim(&mut self, lpn: Lpn, now: u64) -> Result<bool, FtlError>;
+
+    /// Where a logical page is, or [`Ppn::NONE`].
+    fn locate(&self, lpn: Lpn) -> Ppn;
+
+    /// Times a block was erased.
+    fn erases(&self, block: BlockId) -> u32;
+
+    /// Pages of a block whose data are current.
+    fn valid_pages(&self, block: BlockId) -> u32;
+
+    /// Asks for the first cache lines that a write of `lpn` will need.
+    #[inline(always)]
+    fn prefetch(&self, lpn: Lpn) {
+        let _ = lpn;
+    }
+
+    /// Asks for the lines that depend on those.
+    #[inline(always)]
+    fn prefetch_more(&self, lpn: Lpn) {
+        let _ = lpn;
+    }
+
+    /// Checks every invariant by counting again; the first violation in words.
+    ///
+    /// # Errors
+    /// What does not hold.
+    fn check(&self) -> Result<(), alloc::string::String>;
+}

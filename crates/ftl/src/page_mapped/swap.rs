@@ -1,0 +1,90 @@
+//! Even wearing near the end of life: the data of the least erased block move into the most erased
+//! one (CAT paper, §3.2: "we swap the segment with maximum erase times and the segment with minimum
+//! erase times").
+//!
+//! Data that have lain still in the least erased block will lie still in the worn one; the fresh
+//! block goes into circulation instead.
+
+use alloc::collections::BTreeSet;
+
+use thermocline_flash::{BlockId, Flash, Oob};
+use thermocline_policy::{State, placement::Placement, wear::WearLeveling};
+
+use super::PageMapped;
+use crate::FtlError;
+
+/// Closed blocks by erase count. Kept only once a block came near its end of life: until then
+/// nobody asks.
+#[derive(Debug, Default)]
+pub(super) struct ByErases(Option<BTreeSet<(u32, BlockId)>>);
+
+impl ByErases {
+    #[inline]
+    pub(super) fn closed(&mut self, block: BlockId, erases: u32) {
+        if let Some(set) = &mut self.0 {
+            set.insert((erases, block));
+        }
+    }
+
+    #[inline]
+    pub(super) fn left(&mut self, block: BlockId, erases: u32) {
+        if let Some(set) = &mut self.0 {
+            set.remove(&(erases, block));
+        }
+    }
+}
+
+impl<C: Flash, P: Placement> PageMapped<C, P> {
+    /// Moves the data of the least erased block into `worn`, just erased, if that is due; the least
+    /// erased block is then on the free list in its place.
+    pub(super) fn swap_with_least_erased(&mut self, worn: BlockId) -> Result<bool, FtlError> {
+        let WearLeveling::Swap(swap) = self.config.wear_leveling else { return Ok(false) };
+        let erases = self.blocks.block(worn).erases;
+        if erases < swap.from_erases {
+            return Ok(false);
+        }
+        let Some(&(least, fresh)) = self.by_erases().first() else { return Ok(false) };
+        if erases.saturating_sub(least) < swap.gap {
+            return Ok(false);
+        }
+        let block = *self.blocks.block(fresh);
+        self.blocks.open(worn, block.stream, self.blocks.stamp(fresh));
+        let geometry = *self.chip.geometry();
+        let (from_owner, to_owner) =
+            (fresh.index() * self.pages as usize, worn.index() * self.pages as usize);
+        let mut to = 0;
+        for page in 0..self.pages {
+            let lpn = self.owner[from_owner + page as usize];
+            let from = geometry.ppn(fresh, self.header + page);
+            if self.map[lpn.index()] != from {
+                continue;
+            }
+            let at = geometry.ppn(worn, self.header + to);
+            self.chip.copy(from, at, Oob { lpn, stream: block.stream })?;
+            self.owner[to_owner + to as usize] = lpn;
+            self.map[lpn.index()] = at;
+            self.blocks.copied(worn, fresh);
+            to += 1;
+        }
+        self.close(worn);
+        self.blocks.withdraw(fresh);
+        self.wear.left(fresh, least);
+        self.counters.copies += u64::from(to);
+        self.counters.swap_copies += u64::from(to);
+        if self.erase_and_count(fresh)? {
+            self.counters.swap_erases += 1;
+            self.free.push_back(fresh);
+        }
+        Ok(true)
+    }
+
+    fn by_erases(&mut self) -> &BTreeSet<(u32, BlockId)> {
+        self.wear.0.get_or_insert_with(|| {
+            let closed = (0..).map(BlockId).zip(self.blocks.blocks());
+            closed
+                .filter(|(_, info)| info.state == State::Closed)
+                .map(|(block, info)| (info.erases, block))
+                .collect()
+        })
+    }
+}
