@@ -37,3 +37,13 @@ impl<S: Source + ?Sized> Source for Box<S> {
         (**self).volumes()
     }
 }
+
+impl<S: Source + ?Sized> Source for &mut S {
+    fn next_batch(&mut self, batch: &mut Vec<Request>, limit: usize) -> Result<(), TraceError> {
+        (**self).next_batch(batch, limit)
+    }
+
+    fn volumes(&self) -> &[String] {
+        (**self).volumes()
+    }
+}

@@ -20,7 +20,9 @@ pub struct SortWindow<S> {
     source: S,
     window: Window,
     held: BinaryHeap<Reverse<Held>>,
+    /// The last batch taken in, and how much of it has been looked at.
     input: Vec<Request>,
+    next: usize,
     ended: bool,
     serial: u64,
     newest_ns: u64,
@@ -61,6 +63,7 @@ impl<S: Source> SortWindow<S> {
             window,
             held: BinaryHeap::new(),
             input: Vec::new(),
+            next: 0,
             ended: false,
             serial: 0,
             newest_ns: 0,
@@ -84,13 +87,20 @@ impl<S: Source> SortWindow<S> {
             }
     }
 
+    /// Takes in one request: more would widen the window by the size of a batch.
     fn take_in(&mut self, limit: usize) -> Result<(), TraceError> {
-        self.source.next_batch(&mut self.input, limit)?;
-        self.ended = self.input.is_empty();
-        for request in self.input.drain(..) {
-            self.newest_ns = self.newest_ns.max(request.time_ns);
-            self.held.push(Reverse(Held { serial: self.serial, request }));
-            self.serial += 1;
+        if self.next == self.input.len() {
+            self.source.next_batch(&mut self.input, limit)?;
+            self.next = 0;
+        }
+        match self.input.get(self.next) {
+            None => self.ended = true,
+            Some(&request) => {
+                self.newest_ns = self.newest_ns.max(request.time_ns);
+                self.held.push(Reverse(Held { serial: self.serial, request }));
+                self.serial += 1;
+                self.next += 1;
+            }
         }
         Ok(())
     }
