@@ -3,6 +3,7 @@
 mod error;
 pub mod generate;
 mod request;
+pub mod stats;
 pub mod transform;
 
 pub use error::{Place, TraceError};

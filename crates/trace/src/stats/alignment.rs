@@ -1,0 +1,62 @@
+//! Where requests begin relative to 4 KiB, and what would mend it.
+
+use crate::transform::ShiftBy;
+
+const SECTOR: u64 = 512;
+const SECTORS: usize = 8;
+
+/// A share of the misaligned requests below which a shift would do more harm than good.
+const WORTH_SHIFTING: f64 = 0.5;
+
+/// Counts the requests beginning at each sector of a 4 KiB page.
+#[derive(Default)]
+pub(super) struct Alignment {
+    at_sector: [u64; SECTORS],
+    requests: u64,
+}
+
+/// How the requests of a trace are aligned; shares are of the reads, writes and trims.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+pub struct AlignmentStats {
+    /// Share of requests that begin at a multiple of 4 KiB.
+    pub aligned_share: Option<f64>,
+    /// The most common other place to begin at, in sectors of 512 bytes from a multiple of 4 KiB.
+    pub common_sector: Option<u32>,
+    /// Share of requests that begin there.
+    pub common_share: Option<f64>,
+    /// What to do about it, when most requests are misaligned in the same way.
+    pub hint: Option<String>,
+}
+
+impl Alignment {
+    pub fn add(&mut self, offset: u64) {
+        self.requests += 1;
+        if offset.is_multiple_of(SECTOR) {
+            self.at_sector[(offset / SECTOR) as usize % SECTORS] += 1;
+        }
+    }
+
+    pub fn stats(&self) -> AlignmentStats {
+        if self.requests == 0 {
+            return AlignmentStats::default();
+        }
+        let share = |count: u64| count as f64 / self.requests as f64;
+        // The first of equals, so that reports do not depend on the order of iteration.
+        let common = (1..SECTORS).rev().max_by_key(|&sector| self.at_sector[sector]).unwrap_or(1);
+        let count = self.at_sector[common];
+        let hint = (share(count) >= WORTH_SHIFTING).then(|| {
+            format!(
+                "{:.0} % of requests start at {common} mod 8 sectors: --shift {} aligns them",
+                share(count) * 100.0,
+                ShiftBy(-(common as i64) * SECTOR as i64)
+            )
+        });
+        AlignmentStats {
+            aligned_share: Some(share(self.at_sector[0])),
+            common_sector: (count > 0).then_some(common as u32),
+            common_share: (count > 0).then(|| share(count)),
+            hint,
+        }
+    }
+}
