@@ -9,7 +9,7 @@ use thermocline_flash::{BlockId, prefetch};
 
 use crate::{
     age::AgeSource,
-    tree::{Blocks, NOBODY, Node, Tree},
+    tree::{Blocks, Costs, NOBODY, Node, Tree},
     victim::Victim,
 };
 
@@ -102,7 +102,9 @@ impl Table {
         let wear = self.wear.get(block as usize).copied().unwrap_or(1.0);
         ratio.num * wear / (ratio.den * age)
     }
+}
 
+impl Blocks for Table {
     fn leaf(&self, slot: usize) -> Option<Node> {
         let block = self.slots[slot];
         let closed = block != NOBODY && self.blocks[block as usize].state == State::Closed;
@@ -110,37 +112,25 @@ impl Table {
     }
 }
 
-/// Leaves without ages, for keeping the tree.
-impl Blocks for Table {
-    fn leaf(&self, slot: usize) -> Option<Node> {
-        self.leaf(slot)
-    }
-    fn cost(&self, block: u32, _stamp: u64) -> f64 {
-        self.cost(block, 1.0)
-    }
-    fn floor(&self, weight: f64) -> f64 {
-        weight
-    }
-}
-
-/// Costs at a point in time, for searching it.
+/// Costs at a point in time, for searching the tree.
 struct Aged<'a, T> {
     table: &'a Table,
     age: T,
     now: u64,
-    /// One over the greatest value of the age transformation, with room for rounding.
-    per_oldest: f64,
 }
 
-impl<T: Fn(u64) -> f64> Blocks for Aged<'_, T> {
+impl<T> Blocks for Aged<'_, T> {
     fn leaf(&self, slot: usize) -> Option<Node> {
         self.table.leaf(slot)
     }
-    fn cost(&self, block: u32, stamp: u64) -> f64 {
-        self.table.cost(block, (self.age)(self.now.saturating_sub(stamp)))
+}
+
+impl<T: Fn(u64) -> f64> Costs for Aged<'_, T> {
+    fn age(&self, stamp: u64) -> f64 {
+        (self.age)(self.now.saturating_sub(stamp))
     }
-    fn floor(&self, weight: f64) -> f64 {
-        weight * self.per_oldest
+    fn cost(&self, block: u32, age: f64) -> f64 {
+        self.table.cost(block, age)
     }
 }
 
@@ -234,9 +224,7 @@ impl Candidates {
     /// The candidate of least `ratio · wear / age(now − stamp)`, the lowest number among equals.
     /// `age` must not fall as its argument grows.
     pub fn cheapest(&mut self, now: u64, age: impl Fn(u64) -> f64) -> Option<BlockId> {
-        let eldest = age(now.saturating_sub(self.tree.root().oldest));
-        let aged = Aged { table: &self.table, age, now, per_oldest: (1.0 - 1e-12) / eldest };
-        let block = self.tree.search(&aged);
+        let block = self.tree.search(&Aged { table: &self.table, age, now });
         (block != NOBODY).then_some(BlockId(block))
     }
 
@@ -278,10 +266,12 @@ impl Candidates {
         }
     }
 
-    /// A page of an open block was filled with a survivor of `victim`.
-    #[inline(always)]
-    pub fn copied(&mut self, block: BlockId, victim: BlockId) {
-        self.table.blocks[block.index()].valid += 1;
+    /// Pages of an open block were filled with survivors of `victim`. No pages: no block needed.
+    pub fn copied(&mut self, block: BlockId, pages: u32, victim: BlockId) {
+        if pages == 0 {
+            return;
+        }
+        self.table.blocks[block.index()].valid += pages;
         if self.age_source == Some(AgeSource::Youngest) {
             let stamp = self.table.stamps[victim.index()];
             let own = &mut self.table.stamps[block.index()];

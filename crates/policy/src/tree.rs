@@ -51,15 +51,22 @@ impl Node {
     }
 }
 
-/// What a search needs to know of blocks; costs are compared, smaller is better.
+/// What the tree needs to know of blocks.
 pub(crate) trait Blocks {
     /// The candidate at a leaf: weight, stamp, block.
     fn leaf(&self, slot: usize) -> Option<Node>;
-    /// The exact cost of a block if its stamp were `stamp`.
-    fn cost(&self, block: u32, stamp: u64) -> f64;
-    /// A value no greater than any cost a block of this weight can have.
-    fn floor(&self, weight: f64) -> f64;
 }
+
+/// What a search needs to know of them; costs are compared, smaller is better.
+pub(crate) trait Costs: Blocks {
+    /// The age factor of a stamp; does not grow as the stamp does.
+    fn age(&self, stamp: u64) -> f64;
+    /// The exact cost of a block if its age factor were `age`.
+    fn cost(&self, block: u32, age: f64) -> f64;
+}
+
+/// A cost is one rounding of what `weight / age` is two roundings of.
+const SLACK: f64 = 1.0 - 1e-12;
 
 #[derive(Clone, Debug)]
 pub(crate) struct Tree {
@@ -151,48 +158,64 @@ impl Tree {
     }
 
     /// The block of least cost, the lowest number among equals; [`NOBODY`] if there is none.
-    pub(crate) fn search(&mut self, blocks: &impl Blocks) -> u32 {
+    pub(crate) fn search(&mut self, costs: &impl Costs) -> u32 {
         let mut best = Best { cost: f64::INFINITY, block: NOBODY };
         if self.root().champion != NOBODY {
-            self.descend(self.levels.len() - 1, 0, blocks, &mut best);
+            let age = costs.age(self.root().oldest);
+            self.descend(self.levels.len() - 1, 0, age, costs, &mut best);
         }
         best.block
     }
 
-    fn descend(&mut self, height: usize, index: usize, blocks: &impl Blocks, best: &mut Best) {
+    /// Looks below a node whose oldest candidate has the age factor `age`.
+    fn descend<C: Costs>(
+        &mut self,
+        height: usize,
+        index: usize,
+        age: f64,
+        costs: &C,
+        best: &mut Best,
+    ) {
+        let per_age = SLACK / age;
         let first = index << FANOUT_BITS;
         if height == 0 {
             // Stamps may have become younger since; the look that had to be taken mends the bound.
             let mut oldest = u64::MAX;
             for slot in first..(first + FANOUT).min(self.slots) {
-                if let Some(leaf) = blocks.leaf(slot) {
+                if let Some(leaf) = costs.leaf(slot) {
                     oldest = oldest.min(leaf.oldest);
-                    if leaf.weight < f64::INFINITY {
-                        best.consider(blocks.cost(leaf.champion, leaf.oldest), leaf.champion);
+                    // "Not worse": an age factor of 0 makes an idle product not a number.
+                    let worse = leaf.weight * per_age > best.cost;
+                    if leaf.weight < f64::INFINITY && !worse {
+                        let cost = costs.cost(leaf.champion, costs.age(leaf.oldest));
+                        best.consider(cost, leaf.champion);
                     }
                 }
             }
             self.levels[0][index].oldest = oldest;
             return;
         }
-        // The children that may hold a better block, most promising first.
-        let mut open = [(0.0, 0usize); FANOUT];
-        let mut count = 0;
-        for (i, child) in self.children(height, index).iter().enumerate() {
-            if child.weight < f64::INFINITY && blocks.floor(child.weight) <= best.cost {
-                open[count] = (blocks.cost(child.champion, child.oldest), i);
-                count += 1;
+        // Least weight first. No child is older than its parent, so `age` rules most of them out
+        // before their own age factor, a logarithm, need be known.
+        let mut looked = 0_u32;
+        loop {
+            let mut next = None;
+            let mut least = f64::INFINITY;
+            for (i, child) in self.children(height, index).iter().enumerate() {
+                if child.weight < least && looked & (1 << i) == 0 {
+                    least = child.weight;
+                    next = Some(i);
+                }
             }
-        }
-        let open = &mut open[..count];
-        open.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
-        for &(bound, i) in open.iter() {
-            let champion = self.levels[height - 1][first + i].champion;
-            // Whoever costs as much as the bound has the champion's weight, so a number no lower.
-            if bound < best.cost || (bound == best.cost && champion < best.block) {
-                self.descend(height - 1, first + i, blocks, best);
-            } else if bound > best.cost {
+            let Some(i) = next else { break };
+            if least * per_age > best.cost {
                 break;
+            }
+            looked |= 1 << i;
+            let child = self.levels[height - 1][first + i];
+            let child_age = costs.age(child.oldest);
+            if best.may_improve(&child, child_age, costs) {
+                self.descend(height - 1, first + i, child_age, costs, best);
             }
         }
         let oldest = self.children(height, index).iter().map(|n| n.oldest).min();
@@ -206,6 +229,21 @@ struct Best {
 }
 
 impl Best {
+    /// Whether a better block may stand below `node`, whose oldest has the age factor `age`.
+    fn may_improve(&self, node: &Node, age: f64, costs: &impl Costs) -> bool {
+        let floor = node.weight * (SLACK / age);
+        if floor > self.cost {
+            return false;
+        }
+        if floor < self.cost * (SLACK * SLACK * SLACK) || self.cost == f64::INFINITY {
+            return true;
+        }
+        // Too close to tell. Whoever costs as much as the node's bound has the champion's weight,
+        // hence no lower a number.
+        let bound = costs.cost(node.champion, age);
+        bound < self.cost || (bound == self.cost && node.champion < self.block)
+    }
+
     fn consider(&mut self, cost: f64, block: u32) {
         if cost < self.cost || (cost == self.cost && block < self.block) {
             *self = Self { cost, block };

@@ -58,13 +58,16 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
         if P::SCANS && block.valid > 0 {
             self.chip.hotness_scan();
         }
+        self.gather_survivors(victim);
+        debug_assert_eq!(self.survivors.len(), block.valid as usize, "valid pages of {victim:?}");
         if block.stream == self.read_only_stream() {
             let stream = block.stream;
-            self.move_survivors(victim, block.valid, |_, _| stream, now)?;
-        } else if P::SORTS {
-            self.move_sorted(victim, block.valid, now)?;
+            self.move_survivors(victim, |_, _| stream, now)?;
         } else {
-            self.move_survivors(victim, block.valid, |p, lpn| p.survivor(lpn, now), now)?;
+            if P::SORTS {
+                self.placement.order(&mut self.survivors, now);
+            }
+            self.move_survivors(victim, |placement, lpn| placement.survivor(lpn, now), now)?;
         }
         self.counters.copies += u64::from(block.valid);
         self.blocks.withdraw(victim);
@@ -73,93 +76,80 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
         Ok(true)
     }
 
-    /// Moves the survivors of `victim` in physical order.
+    /// Lists the logical pages whose current data lie in `victim`, in physical order.
+    ///
+    /// Whether a page survived is anybody's guess, so the list is made without a branch on it.
+    fn gather_survivors(&mut self, victim: BlockId) {
+        let pages = self.pages as usize;
+        let owners = &self.owner[victim.index() * pages..][..pages];
+        let first = self.chip.geometry().ppn(victim, self.header).0;
+        for &lpn in &owners[..AHEAD.min(pages)] {
+            prefetch(&self.map, lpn.index());
+        }
+        self.survivors.resize(pages, Lpn(0));
+        let mut found = 0;
+        for (page, &lpn) in (0..).zip(owners) {
+            if let Some(&next) = owners.get(page + AHEAD) {
+                prefetch(&self.map, next.index());
+            }
+            self.survivors[found] = lpn;
+            found += usize::from(self.map[lpn.index()] == Ppn(first + page as u32));
+        }
+        self.survivors.truncate(found);
+    }
+
+    /// Moves the listed survivors of `victim`, each to the stream it is given.
     #[inline(always)]
     fn move_survivors(
         &mut self,
         victim: BlockId,
-        valid: u32,
-        stream: impl Fn(&mut P, Lpn) -> u8,
+        stream_of: impl Fn(&mut P, Lpn) -> u8,
         now: u64,
     ) -> Result<(), FtlError> {
-        let first = victim.index() * self.pages as usize;
-        let first_page = self.chip.geometry().ppn(victim, self.header).0;
-        let pages = self.pages as usize;
-        for ahead in 0..AHEAD.min(pages) {
-            self.prefetch_survivor(first + ahead);
+        let survivors = core::mem::take(&mut self.survivors);
+        for &lpn in &survivors[..AHEAD.min(survivors.len())] {
+            self.placement.prefetch(lpn);
         }
-        let mut left = valid;
-        for page in 0..pages {
-            if left == 0 {
-                break;
+        // The open block written to last, kept at hand until another stream's turn comes.
+        let mut s = 0;
+        let mut open = self.open[s];
+        let mut moved = 0;
+        for (i, &lpn) in survivors.iter().enumerate() {
+            if let Some(&next) = survivors.get(i + AHEAD) {
+                self.placement.prefetch(next);
             }
-            if page + AHEAD < pages {
-                self.prefetch_survivor(first + page + AHEAD);
+            let stream = usize::from(stream_of(&mut self.placement, lpn));
+            if stream != s || open.is_full() {
+                self.blocks.copied(open.block, moved, victim);
+                self.open[s] = open;
+                moved = 0;
+                s = self.with_room(stream, now)?;
+                open = self.open[s];
             }
-            let lpn = self.owner[first + page];
-            let from = Ppn(first_page + page as u32);
-            if self.map[lpn.index()] == from {
-                let stream = stream(&mut self.placement, lpn);
-                self.move_page(lpn, from, victim, stream, now)?;
-                left -= 1;
-            }
+            let (to, owner) = open.take();
+            moved += 1;
+            self.owner[owner] = lpn;
+            let from = core::mem::replace(&mut self.map[lpn.index()], to);
+            self.chip.copy(from, to, Oob { lpn, stream: s as u8 })?;
         }
-        debug_assert_eq!(left, 0, "{victim:?} had fewer survivors than valid pages");
-        Ok(())
-    }
-
-    #[inline(always)]
-    fn prefetch_survivor(&self, owner: usize) {
-        let lpn = self.owner[owner];
-        prefetch(&self.map, lpn.index());
-        self.placement.prefetch(lpn);
-    }
-
-    /// Moves the survivors of `victim` in the order the placement wants.
-    fn move_sorted(&mut self, victim: BlockId, valid: u32, now: u64) -> Result<(), FtlError> {
-        let first = victim.index() * self.pages as usize;
-        let first_page = self.chip.geometry().ppn(victim, self.header).0;
-        let mut survivors = core::mem::take(&mut self.survivors);
-        survivors.clear();
-        survivors.extend((0..self.pages as usize).filter_map(|page| {
-            let lpn = self.owner[first + page];
-            (self.map[lpn.index()] == Ppn(first_page + page as u32)).then_some(lpn)
-        }));
-        debug_assert_eq!(survivors.len(), valid as usize, "valid pages of {victim:?}");
-        self.placement.order(&mut survivors, now);
-        for &lpn in &survivors {
-            let stream = self.placement.survivor(lpn, now);
-            self.move_page(lpn, self.map[lpn.index()], victim, stream, now)?;
-        }
+        self.blocks.copied(open.block, moved, victim);
+        self.open[s] = open;
         self.survivors = survivors;
         Ok(())
     }
 
-    #[inline(always)]
-    pub(super) fn move_page(
-        &mut self,
-        lpn: Lpn,
-        from: Ppn,
-        victim: BlockId,
-        stream: u8,
-        now: u64,
-    ) -> Result<(), FtlError> {
-        let mut s = usize::from(stream);
-        if self.open[s].is_full() {
-            if self.free.is_empty() {
-                s = self.open.iter().position(|o| !o.is_full()).ok_or(FtlError::NoSpace)?;
-                self.counters.spills += 1;
-            } else {
-                self.open_next(stream, now)?;
-            }
+    /// A stream with room for a survivor that belongs to `stream`: itself, or another one for want
+    /// of a free block.
+    fn with_room(&mut self, stream: usize, now: u64) -> Result<usize, FtlError> {
+        if !self.open[stream].is_full() {
+            return Ok(stream);
         }
-        let open = &mut self.open[s];
-        let (to, owner) = open.take();
-        self.blocks.copied(open.block, victim);
-        self.owner[owner] = lpn;
-        self.map[lpn.index()] = to;
-        self.chip.copy(from, to, Oob { lpn, stream: s as u8 })?;
-        Ok(())
+        if !self.free.is_empty() {
+            self.open_next(stream as u8, now)?;
+            return Ok(stream);
+        }
+        self.counters.spills += 1;
+        self.open.iter().position(|open| !open.is_full()).ok_or(FtlError::NoSpace)
     }
 
     /// Erases a withdrawn block and puts it on the free list, or retires it if it wore out.

@@ -63,9 +63,9 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
             self.chip.copy(from, at, Oob { lpn, stream: block.stream })?;
             self.owner[to_owner + to as usize] = lpn;
             self.map[lpn.index()] = at;
-            self.blocks.copied(worn, fresh);
             to += 1;
         }
+        self.blocks.copied(worn, to, fresh);
         self.close(worn);
         self.blocks.withdraw(fresh);
         self.wear.left(fresh, least);
