@@ -2,9 +2,11 @@
 
 mod error;
 pub mod generate;
+pub mod native;
 mod request;
 pub mod stats;
 pub mod transform;
+pub mod write;
 
 pub use error::{Place, TraceError};
 pub use request::{Op, Request};

@@ -1,0 +1,109 @@
+//! Writers of traces.
+
+mod csv;
+mod fio;
+mod text;
+
+pub use csv::CsvWriter;
+pub use fio::{FioIologWriter, FioVersion};
+
+use crate::{Request, Source, TraceError, native::NativeWriter};
+use std::{fmt, io::Write, path::Path, str::FromStr};
+
+/// Takes the requests of a [`Source`], batch by batch, and ends the file properly.
+pub trait TraceWriter {
+    /// Writes requests; `volumes` are the names so far, as [`Source::volumes`] gives them.
+    ///
+    /// # Errors
+    /// [`TraceError::Io`] if writing fails.
+    fn write_batch(&mut self, batch: &[Request], volumes: &[String]) -> Result<(), TraceError>;
+
+    /// Writes what is still pending and whatever the format ends with. Nothing may follow.
+    ///
+    /// # Errors
+    /// [`TraceError::Io`] if writing fails.
+    fn finish(&mut self) -> Result<(), TraceError>;
+}
+
+/// Writes everything `source` delivers and finishes; returns the number of requests.
+///
+/// # Errors
+/// Those of the source and of the writer.
+pub fn copy(
+    source: &mut impl Source,
+    writer: &mut (impl TraceWriter + ?Sized),
+) -> Result<u64, TraceError> {
+    let (mut batch, mut requests) = (Vec::new(), 0);
+    loop {
+        source.next_batch(&mut batch, 4096)?;
+        if batch.is_empty() {
+            writer.finish()?;
+            return Ok(requests);
+        }
+        requests += batch.len() as u64;
+        writer.write_batch(&batch, source.volumes())?;
+    }
+}
+
+/// The formats traces can be written in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OutputFormat {
+    /// The compact [native format](crate::native).
+    Native,
+    /// Comma-separated values.
+    Csv,
+    /// An iolog for `fio --read_iolog`.
+    Fio(FioVersion),
+}
+
+impl OutputFormat {
+    /// All formats, as `--to` takes them.
+    pub const ALL: [OutputFormat; 4] = [
+        OutputFormat::Native,
+        OutputFormat::Csv,
+        OutputFormat::Fio(FioVersion::V2),
+        OutputFormat::Fio(FioVersion::V3),
+    ];
+
+    /// Begins a trace of this format; `path` is for messages. Buffering is up to the caller.
+    ///
+    /// # Errors
+    /// [`TraceError::Io`] if writing fails.
+    pub fn writer<'w>(
+        self,
+        out: impl Write + 'w,
+        path: &Path,
+    ) -> Result<Box<dyn TraceWriter + 'w>, TraceError> {
+        Ok(match self {
+            OutputFormat::Native => Box::new(NativeWriter::new(out, path)?),
+            OutputFormat::Csv => Box::new(CsvWriter::new(out, path)?),
+            OutputFormat::Fio(version) => Box::new(FioIologWriter::new(out, path, version)?),
+        })
+    }
+}
+
+impl fmt::Display for OutputFormat {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            OutputFormat::Native => "native",
+            OutputFormat::Csv => "csv",
+            OutputFormat::Fio(FioVersion::V2) => "fio",
+            OutputFormat::Fio(FioVersion::V3) => "fio-v3",
+        })
+    }
+}
+
+impl FromStr for OutputFormat {
+    type Err = TraceError;
+
+    fn from_str(text: &str) -> Result<Self, TraceError> {
+        let name = text.trim().to_ascii_lowercase();
+        let name = if name == "fio-v2" { "fio" } else { &name };
+        OutputFormat::ALL.into_iter().find(|format| format.to_string() == name).ok_or_else(|| {
+            TraceError::usage(
+                format!("traces cannot be written as `{text}`"),
+                "expected native, csv, fio (iolog version 2) or fio-v3",
+            )
+        })
+    }
+}

@@ -1,0 +1,113 @@
+//! The text writers, to the letter.
+
+use std::path::Path;
+use thermocline_trace::{
+    Op, Request, TraceError,
+    write::{FioVersion, OutputFormat},
+};
+
+fn sample() -> Vec<Request> {
+    let request = |time_ns, op, volume, offset, len| Request { time_ns, offset, len, volume, op };
+    vec![
+        request(5_000, Op::Write, 0, 4096, 512),
+        request(6_999, Op::Read, 1, 0, 4096),
+        request(6_000, Op::Trim, 1, 1 << 40, 1 << 30),
+        request(8_000, Op::Flush, 0, 0, 0),
+        request(u64::MAX, Op::Write, 2, u64::MAX, 1),
+    ]
+}
+
+fn write(format: OutputFormat) -> String {
+    let mut bytes = Vec::new();
+    let names = ["hm,\"0\"".to_string(), "a b".into()];
+    {
+        let mut writer = format.writer(&mut bytes, Path::new("-")).expect("memory");
+        let requests = sample();
+        writer.write_batch(&requests[..1], &names[..1]).expect("memory");
+        writer.write_batch(&requests[1..], &names).expect("memory");
+        writer.finish().expect("memory");
+    }
+    String::from_utf8(bytes).expect("text")
+}
+
+#[test]
+fn csv() {
+    assert_eq!(
+        write(OutputFormat::Csv),
+        "time_ns,op,volume,offset,len\n\
+         5000,write,\"hm,\"\"0\"\"\",4096,512\n\
+         6999,read,a b,0,4096\n\
+         6000,trim,a b,1099511627776,1073741824\n\
+         8000,flush,\"hm,\"\"0\"\"\",0,0\n\
+         18446744073709551615,write,2,18446744073709551615,1\n"
+    );
+}
+
+#[test]
+fn fio_version_2_waits() {
+    assert_eq!(
+        write(OutputFormat::Fio(FioVersion::V2)),
+        "fio version 2 iolog\n\
+         hm,\"0\" add\nhm,\"0\" open\n\
+         hm,\"0\" write 4096 512\n\
+         a_b add\na_b open\n\
+         a_b wait 1 0\n\
+         a_b read 0 4096\n\
+         a_b trim 1099511627776 1073741824\n\
+         hm,\"0\" wait 2 0\n\
+         hm,\"0\" sync 0 0\n\
+         volume2 add\nvolume2 open\n\
+         volume2 wait 18446744073709543 0\n\
+         volume2 write 18446744073709551615 1\n\
+         hm,\"0\" close\na_b close\nvolume2 close\n"
+    );
+}
+
+#[test]
+fn fio_version_3_stamps() {
+    let text = write(OutputFormat::Fio(FioVersion::V3));
+    let lines: Vec<_> = text.lines().collect();
+    assert_eq!(
+        lines[..6],
+        [
+            "fio version 3 iolog",
+            "0 hm,\"0\" add",
+            "0 hm,\"0\" open",
+            "0 hm,\"0\" write 4096 512",
+            "0 a_b add",
+            "0 a_b open",
+        ]
+    );
+    assert_eq!(
+        lines[6..9],
+        ["1 a_b read 0 4096", "1 a_b trim 1099511627776 1073741824", "3 hm,\"0\" sync 0 0"]
+    );
+    assert!(!text.contains("wait"));
+}
+
+#[test]
+fn formats_have_names() {
+    for format in OutputFormat::ALL {
+        assert_eq!(format.to_string().parse::<OutputFormat>().expect("its own name"), format);
+    }
+    assert_eq!("FIO-v2".parse::<OutputFormat>().expect("alias"), OutputFormat::ALL[2]);
+    let error: Result<OutputFormat, TraceError> = "xlsx".parse();
+    assert!(error.expect_err("unknown").to_string().contains("expected native, csv, fio"));
+}
+
+#[test]
+fn a_full_disk_is_an_io_error() {
+    struct Full;
+    impl std::io::Write for Full {
+        fn write(&mut self, _: &[u8]) -> std::io::Result<usize> {
+            Err(std::io::ErrorKind::StorageFull.into())
+        }
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+    for format in OutputFormat::ALL {
+        let error = format.writer(Full, Path::new("out.x")).err().expect("full").to_string();
+        assert!(error.starts_with("out.x: "), "{error}");
+    }
+}
