@@ -59,6 +59,50 @@ impl Transform {
     }
 }
 
+impl Ages for Transform {
+    #[inline]
+    fn factor(&self, age: u64) -> f64 {
+        self.apply(age)
+    }
+
+    #[inline]
+    fn bound(&self, age: u64) -> f64 {
+        match self.shape {
+            Shape::Log => 1.0 + log2_bound(1.0 + age as f64 / self.tau),
+            _ => self.apply(age),
+        }
+    }
+}
+
+/// The age factor of a policy's costs.
+pub trait Ages {
+    /// The factor of an age; must not fall as the age grows.
+    fn factor(&self, age: u64) -> f64;
+
+    /// No less than the factor, little more, and quicker to tell.
+    #[inline]
+    fn bound(&self, age: u64) -> f64 {
+        self.factor(age)
+    }
+}
+
+impl<F: Fn(u64) -> f64> Ages for F {
+    #[inline]
+    fn factor(&self, age: u64) -> f64 {
+        self(age)
+    }
+}
+
+/// At most 0.017 more than the binary logarithm of `x >= 1`: the exponent, and a parabola through
+/// the mantissa.
+#[inline]
+fn log2_bound(x: f64) -> f64 {
+    const FRACTION: u64 = (1 << 52) - 1;
+    let exponent = (x.to_bits() >> 52) as i64 - 1023;
+    let m = f64::from_bits(x.to_bits() & FRACTION | 1023 << 52) - 1.0;
+    exponent as f64 + m + 0.3465 * m * (1.0 - m) + 0.0085
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -68,6 +112,11 @@ mod tests {
         let t = Transform::new(Shape::Log, Some(Ticks(250)), 0.0, 0.0);
         assert_eq!((t.apply(0), t.apply(250), t.apply(750)), (1.0, 2.0, 3.0));
         let stair = Transform::new(Shape::Stair, None, 250.0, 0.0);
+        for i in 0..200_000_u64 {
+            let x = 1.0 + (i * i) as f64 / 1000.0;
+            let over = log2_bound(x) - libm::log2(x);
+            assert!((0.0..0.017).contains(&over), "{over} at {x}");
+        }
         assert_eq!((stair.apply(249), stair.apply(250), stair.apply(749)), (1.0, 2.0, 2.0));
     }
 }

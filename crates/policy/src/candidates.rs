@@ -8,7 +8,7 @@ use alloc::{vec, vec::Vec};
 use thermocline_flash::{BlockId, prefetch};
 
 use crate::{
-    age::AgeSource,
+    age::{AgeSource, Ages},
     tree::{Blocks, Costs, NOBODY, Node, Tree},
     victim::Victim,
 };
@@ -115,7 +115,7 @@ impl Blocks for Table {
 /// Costs at a point in time, for searching the tree.
 struct Aged<'a, T> {
     table: &'a Table,
-    age: T,
+    ages: &'a T,
     now: u64,
 }
 
@@ -125,9 +125,12 @@ impl<T> Blocks for Aged<'_, T> {
     }
 }
 
-impl<T: Fn(u64) -> f64> Costs for Aged<'_, T> {
+impl<T: Ages> Costs for Aged<'_, T> {
     fn age(&self, stamp: u64) -> f64 {
-        (self.age)(self.now.saturating_sub(stamp))
+        self.ages.factor(self.now.saturating_sub(stamp))
+    }
+    fn age_bound(&self, stamp: u64) -> f64 {
+        self.ages.bound(self.now.saturating_sub(stamp))
     }
     fn cost(&self, block: u32, age: f64) -> f64 {
         self.table.cost(block, age)
@@ -222,9 +225,8 @@ impl Candidates {
     }
 
     /// The candidate of least `ratio · wear / age(now − stamp)`, the lowest number among equals.
-    /// `age` must not fall as its argument grows.
-    pub fn cheapest(&mut self, now: u64, age: impl Fn(u64) -> f64) -> Option<BlockId> {
-        let block = self.tree.search(&Aged { table: &self.table, age, now });
+    pub fn cheapest(&mut self, now: u64, ages: &impl Ages) -> Option<BlockId> {
+        let block = self.tree.search(&Aged { table: &self.table, ages, now });
         (block != NOBODY).then_some(BlockId(block))
     }
 

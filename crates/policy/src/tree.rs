@@ -61,6 +61,8 @@ pub(crate) trait Blocks {
 pub(crate) trait Costs: Blocks {
     /// The age factor of a stamp; does not grow as the stamp does.
     fn age(&self, stamp: u64) -> f64;
+    /// A value little greater than the age factor, and quicker to tell.
+    fn age_bound(&self, stamp: u64) -> f64;
     /// The exact cost of a block if its age factor were `age`.
     fn cost(&self, block: u32, age: f64) -> f64;
 }
@@ -161,13 +163,13 @@ impl Tree {
     pub(crate) fn search(&mut self, costs: &impl Costs) -> u32 {
         let mut best = Best { cost: f64::INFINITY, block: NOBODY };
         if self.root().champion != NOBODY {
-            let age = costs.age(self.root().oldest);
+            let age = costs.age_bound(self.root().oldest);
             self.descend(self.levels.len() - 1, 0, age, costs, &mut best);
         }
         best.block
     }
 
-    /// Looks below a node whose oldest candidate has the age factor `age`.
+    /// Looks below a node; no candidate there has an age factor greater than `age`.
     fn descend<C: Costs>(
         &mut self,
         height: usize,
@@ -195,8 +197,7 @@ impl Tree {
             self.levels[0][index].oldest = oldest;
             return;
         }
-        // Least weight first. No child is older than its parent, so `age` rules most of them out
-        // before their own age factor, a logarithm, need be known.
+        // Least weight first. No child is older than its parent, so `age` rules most of them out.
         let mut looked = 0_u32;
         loop {
             let mut next = None;
@@ -213,9 +214,9 @@ impl Tree {
             }
             looked |= 1 << i;
             let child = self.levels[height - 1][first + i];
-            let child_age = costs.age(child.oldest);
-            if best.may_improve(&child, child_age, costs) {
-                self.descend(height - 1, first + i, child_age, costs, best);
+            let bound = costs.age_bound(child.oldest);
+            if best.may_improve(&child, bound, costs) {
+                self.descend(height - 1, first + i, bound, costs, best);
             }
         }
         let oldest = self.children(height, index).iter().map(|n| n.oldest).min();
@@ -229,19 +230,19 @@ struct Best {
 }
 
 impl Best {
-    /// Whether a better block may stand below `node`, whose oldest has the age factor `age`.
+    /// Whether a better block may stand below `node`, where no age factor exceeds `age`.
     fn may_improve(&self, node: &Node, age: f64, costs: &impl Costs) -> bool {
         let floor = node.weight * (SLACK / age);
         if floor > self.cost {
             return false;
         }
-        if floor < self.cost * (SLACK * SLACK * SLACK) || self.cost == f64::INFINITY {
+        if floor < self.cost * 0.9 {
             return true;
         }
-        // Too close to tell. Whoever costs as much as the node's bound has the champion's weight,
-        // hence no lower a number.
-        let bound = costs.cost(node.champion, age);
-        bound < self.cost || (bound == self.cost && node.champion < self.block)
+        // Close. Whoever costs as much as the oldest below would with the champion's weight, has
+        // that weight, hence no lower a number.
+        let least = costs.cost(node.champion, costs.age(node.oldest));
+        least < self.cost || (least == self.cost && node.champion < self.block)
     }
 
     fn consider(&mut self, cost: f64, block: u32) {

@@ -59,8 +59,7 @@ pub struct Cat {
 
 impl Victim for Cat {
     fn choose(&mut self, blocks: &mut Candidates, now: u64) -> Option<BlockId> {
-        let transform = self.transform;
-        blocks.cheapest(now, |age| transform.apply(age))
+        blocks.cheapest(now, &self.transform)
     }
 
     fn ratio(&self, valid: u32, pages: u32) -> (f64, f64) {

@@ -57,8 +57,7 @@ pub struct CostBenefit {
 
 impl Victim for CostBenefit {
     fn choose(&mut self, blocks: &mut Candidates, now: u64) -> Option<BlockId> {
-        let transform = self.transform;
-        blocks.cheapest(now, |age| transform.apply(age))
+        blocks.cheapest(now, &self.transform)
     }
 
     /// 2u / (1 − u), up to the constant: the reciprocal of benefit per cost.

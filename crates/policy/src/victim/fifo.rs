@@ -25,7 +25,7 @@ pub struct Fifo;
 
 impl Victim for Fifo {
     fn choose(&mut self, blocks: &mut Candidates, now: u64) -> Option<BlockId> {
-        blocks.cheapest(now, |age| age as f64)
+        blocks.cheapest(now, &|age| age as f64)
     }
 
     fn ratio(&self, _valid: u32, _pages: u32) -> (f64, f64) {

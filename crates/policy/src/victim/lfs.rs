@@ -56,8 +56,7 @@ pub struct Lfs {
 
 impl Victim for Lfs {
     fn choose(&mut self, blocks: &mut Candidates, now: u64) -> Option<BlockId> {
-        let transform = self.transform;
-        blocks.cheapest(now, |age| transform.apply(age))
+        blocks.cheapest(now, &self.transform)
     }
 
     fn ratio(&self, valid: u32, pages: u32) -> (f64, f64) {
