@@ -96,11 +96,11 @@ impl Table {
 
     fn cost(&self, block: u32, age: f64) -> f64 {
         let ratio = &self.ratios[self.blocks[block as usize].valid as usize];
-        if ratio.num == 0.0 {
-            return 0.0; // nothing to copy: never mind the age, which may be 0 too
+        let num = ratio.num * self.wear.get(block as usize).copied().unwrap_or(1.0);
+        if num == 0.0 {
+            return 0.0; // nothing to copy, or never worn: never mind the age, which may be 0 too
         }
-        let wear = self.wear.get(block as usize).copied().unwrap_or(1.0);
-        ratio.num * wear / (ratio.den * age)
+        num / (ratio.den * age)
     }
 }
 
