@@ -25,7 +25,8 @@ began=$SECONDS
 
 say() { printf '%5d s  %s: %d files, %d MiB used\n' $((SECONDS - began)) "$1" "${#size[@]}" $((used / mib)) >&2; }
 pause() { sleep "$(printf '%d.%03d' $(($1 / 1000)) $(($1 % 1000)))"; } # milliseconds
-between() { echo $(($1 + (RANDOM * 32768 + RANDOM) % ($2 - $1))); }
+# between LOW HIGH: a number, in $drawn. (A command substitution would reseed RANDOM: never the same card twice.)
+between() { drawn=$(($1 + (RANDOM * 32768 + RANDOM) % ($2 - $1))); }
 
 format() {
     mkfs.fat -F 32 -S 512 -s 8 -n CAMERA -i 20260101 "$disk" >/dev/null
@@ -66,21 +67,26 @@ shoot() {
         for ((burst = RANDOM % 5 + 1; burst > 0; burst--)); do
             ((++number))
             if ((RANDOM % 40 == 0)); then
-                bytes=$(between $((16 * mib)) $((48 * mib)))
+                between $((16 * mib)) $((48 * mib))
                 name=$(printf 'MVI_%04d.MOV' "$number")
             else
-                bytes=$(between $((2 * mib)) $((6 * mib)))
+                between $((2 * mib)) $((6 * mib))
                 name=$(printf 'IMG_%04d.JPG' "$number")
             fi
+            bytes=$drawn
             ((used + bytes <= $1)) || return 0
             store "$name" "$bytes"
-            [[ $name == *.JPG ]] || store "${name%.MOV}.THM" "$(between 6000 20000)"
+            if [[ $name == *.MOV ]]; then
+                between 6000 20000
+                store "${name%.MOV}.THM" "$drawn"
+            fi
             catalogue
             sync "$disk"
             last=$name
             pause 30
         done
-        pause "$(between 100 500)"
+        between 100 500
+        pause "$drawn"
         if ((RANDOM % 3 == 0)); then
             delete "$last"
             catalogue
