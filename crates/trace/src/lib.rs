@@ -3,6 +3,7 @@
 mod error;
 pub mod generate;
 pub mod native;
+pub mod read;
 mod request;
 pub mod stats;
 pub mod transform;

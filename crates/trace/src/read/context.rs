@@ -1,0 +1,99 @@
+//! What every reader shares while it reads: units, volumes, and what to tell the user at the end.
+
+use super::{
+    fault::Fault,
+    options::{Action, ReadOptions, TimeUnit},
+    volumes::Volumes,
+};
+
+/// Bytes in a sector where neither the trace nor the user says otherwise.
+const SECTOR: u64 = 512;
+
+/// State shared by the readers of one trace (or of the files merged into one).
+#[derive(Debug, Default)]
+pub(crate) struct Context {
+    /// The volumes met so far.
+    pub(crate) volumes: Volumes,
+    sector: Option<u64>,
+    time_unit: Option<TimeUnit>,
+    action: Option<Action>,
+    skip_bad_lines: bool,
+    bad_lines: u64,
+    first_bad: String,
+    dropped: Vec<(&'static str, u64)>,
+}
+
+impl Context {
+    /// A context that follows the user's wishes.
+    pub(crate) fn new(options: &ReadOptions) -> Context {
+        Context {
+            sector: options.sector_size.map(u64::from),
+            time_unit: options.time_unit,
+            action: options.action,
+            skip_bad_lines: options.skip_bad_lines,
+            ..Context::default()
+        }
+    }
+
+    /// Bytes in a sector.
+    #[inline]
+    pub(crate) fn sector(&self) -> u64 {
+        self.sector.unwrap_or(SECTOR)
+    }
+
+    /// Bytes in a sector, where the trace itself says how many.
+    pub(crate) fn sector_or(&self, told: u64) -> u64 {
+        self.sector.unwrap_or(told)
+    }
+
+    /// The unit of the time column, where the format's is `own`.
+    #[inline]
+    pub(crate) fn time_unit(&self, own: TimeUnit) -> TimeUnit {
+        self.time_unit.unwrap_or(own)
+    }
+
+    /// The event the user wants to stand for a request.
+    pub(crate) fn action(&self) -> Option<Action> {
+        self.action
+    }
+
+    /// Counts a row left out on purpose; `why` completes "3 rows left out: …".
+    #[inline]
+    pub(crate) fn drop_row(&mut self, why: &'static str) {
+        match self.dropped.iter_mut().find(|(known, _)| *known == why) {
+            Some((_, count)) => *count += 1,
+            None => self.dropped.push((why, 1)),
+        }
+    }
+
+    /// True if a bad line is to be left out; it is counted then.
+    #[cold]
+    pub(crate) fn tolerate(&mut self, line: u64, fault: &Fault) -> bool {
+        if self.skip_bad_lines {
+            if self.bad_lines == 0 {
+                self.first_bad = format!("line {line}: {}", fault.what());
+            }
+            self.bad_lines += 1;
+        }
+        self.skip_bad_lines
+    }
+
+    /// What the user should know of rows left out.
+    pub(crate) fn warnings(&self) -> Vec<String> {
+        let mut all = Vec::new();
+        if self.bad_lines > 0 {
+            let (n, lines) = counted(self.bad_lines, "line", "lines");
+            all.push(format!("{n} bad {lines} skipped, the first is {}", self.first_bad));
+        }
+        for &(why, count) in &self.dropped {
+            let (n, rows) = counted(count, "row", "rows");
+            all.push(format!("{n} {rows} left out: {why}"));
+        }
+        all
+    }
+}
+
+/// A count and the noun that goes with it.
+fn counted(n: u64, one: &'static str, many: &'static str) -> (u64, &'static str) {
+    (n, if n == 1 { one } else { many })
+}

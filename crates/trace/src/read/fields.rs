@@ -1,0 +1,278 @@
+//! One field of a text line, read as a number, a time or an operation, or refused by name.
+
+use super::{
+    fault::{Fault, MEND, Parsed, shown},
+    options::TimeUnit,
+};
+use crate::{Op, Request};
+
+/// A field: its bytes, and what messages call it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Field<'a> {
+    /// Its bytes, blanks and quotes around them removed.
+    pub(crate) bytes: &'a [u8],
+    /// Its column, counted from 1; 0 where columns have no numbers.
+    pub(crate) number: usize,
+    /// Its name.
+    pub(crate) name: &'a str,
+}
+
+impl<'a> Field<'a> {
+    /// The field in column `number` (from 1) called `name`.
+    #[inline]
+    pub(crate) fn new(bytes: &'a [u8], number: usize, name: &'a str) -> Field<'a> {
+        Field { bytes: trimmed(bytes), number, name }
+    }
+
+    /// The fault of this field: `trouble` completes "field 5 (Offset) is "12a4", …".
+    #[cold]
+    pub(crate) fn fault(&self, trouble: &str) -> Box<Fault> {
+        let label = label(self.number, self.name);
+        if self.bytes.is_empty() {
+            return Fault::line(format!("{label} is empty"));
+        }
+        Fault::with_remedy(format!("{label} is {}, {trouble}", shown(self.bytes)), MEND)
+    }
+
+    /// A whole number.
+    #[inline]
+    pub(crate) fn number(&self) -> Parsed<u64> {
+        match atoi_simd::parse_pos::<u64, false>(self.bytes) {
+            Ok(value) => Ok(value),
+            Err(_) => self.number_slowly(),
+        }
+    }
+
+    /// The same for what the fast parser refuses: many leading zeros, and everything wrong.
+    #[cold]
+    fn number_slowly(&self) -> Parsed<u64> {
+        if let [b'-', digits @ ..] = self.bytes
+            && all_digits(digits)
+        {
+            return Err(self.fault("a negative number"));
+        }
+        if !all_digits(self.bytes) {
+            return Err(self.fault("not a whole number"));
+        }
+        let zeros = self.bytes.iter().take_while(|&&b| b == b'0').count();
+        let digits = &self.bytes[zeros..];
+        if digits.is_empty() {
+            return Ok(0);
+        }
+        atoi_simd::parse_pos::<u64, false>(digits).map_err(|_| self.fault("more than 64 bits hold"))
+    }
+
+    /// A hexadecimal number, with or without `0x`.
+    pub(crate) fn hex(&self) -> Parsed<u64> {
+        let digits = match self.bytes {
+            [b'0', b'x' | b'X', digits @ ..] => digits,
+            digits => digits,
+        };
+        if digits.is_empty() || !digits.iter().all(u8::is_ascii_hexdigit) {
+            return Err(self.fault("not a hexadecimal number"));
+        }
+        let text = std::str::from_utf8(digits).unwrap_or_default();
+        u64::from_str_radix(text, 16).map_err(|_| self.fault("more than 64 bits hold"))
+    }
+
+    /// A whole number of `unit` bytes each, in bytes.
+    #[inline]
+    pub(crate) fn bytes_of(&self, unit: u64) -> Parsed<u64> {
+        let value = self.number()?;
+        value.checked_mul(unit).ok_or_else(|| self.too_far(unit))
+    }
+
+    #[cold]
+    fn too_far(&self, unit: u64) -> Box<Fault> {
+        self.fault(&format!("past the end of any device in units of {unit} bytes"))
+    }
+
+    /// A time in `unit`, whole or with a decimal point, in nanoseconds (to the nearest).
+    #[inline]
+    pub(crate) fn time(&self, unit: TimeUnit) -> Parsed<u64> {
+        match atoi_simd::parse_prefix_pos::<u64, false>(self.bytes) {
+            Ok((value, used)) if used == self.bytes.len() => whole_ns(value, unit),
+            Ok((value, used)) if self.bytes[used] == b'.' => {
+                fraction_ns(&self.bytes[used + 1..], unit)
+                    .and_then(|fraction| whole_ns(value, unit)?.checked_add(fraction))
+            }
+            _ => None,
+        }
+        .map_or_else(|| self.time_slowly(unit), Ok)
+    }
+
+    /// The same for what is rare: `.5`, `1.2e3`, and everything wrong.
+    #[cold]
+    fn time_slowly(&self, unit: TimeUnit) -> Parsed<u64> {
+        let value: f64 = fast_float2::parse(self.bytes).map_err(|_| self.fault("not a time"))?;
+        if value < 0.0 {
+            return Err(self.fault("a negative time"));
+        }
+        let ns = value * unit.picoseconds() as f64 / 1e3;
+        // 2^64 as f64; NaN fails the comparison too.
+        if ns < 18_446_744_073_709_551_616.0 {
+            Ok(ns.round() as u64)
+        } else {
+            Err(self.fault(&format!("more than 584 years in units of {unit}")))
+        }
+    }
+
+    /// An operation spelled out, in any case: `R`, `Write`, `Discard`, `flush`, …
+    #[inline]
+    pub(crate) fn op(&self) -> Parsed<Op> {
+        match self.bytes {
+            b"R" | b"r" | b"Read" | b"read" => return Ok(Op::Read),
+            b"W" | b"w" | b"Write" | b"write" => return Ok(Op::Write),
+            _ => {}
+        }
+        let among = |words: &[&str]| {
+            words.iter().any(|word| self.bytes.eq_ignore_ascii_case(word.as_bytes()))
+        };
+        // Linux block tracing adds letters: read-ahead, sync, meta, FUA, barrier.
+        let traced = |letter: u8| {
+            let rest = self.bytes.strip_prefix(&[letter]);
+            rest.is_some_and(|rest| {
+                rest.len() <= 4
+                    && rest.iter().all(|b| matches!(b, b'A' | b'S' | b'M' | b'F' | b'B'))
+            })
+        };
+        if among(&["read", "rd"]) || traced(b'R') {
+            Ok(Op::Read)
+        } else if among(&["write", "wr"]) || traced(b'W') {
+            Ok(Op::Write)
+        } else if among(&["d", "t", "trim", "discard", "unmap"]) || traced(b'D') {
+            Ok(Op::Trim)
+        } else if among(&["f", "flush", "sync"]) {
+            Ok(Op::Flush)
+        } else {
+            Err(self.fault("no operation (R, W, …)"))
+        }
+    }
+}
+
+/// A request, its range checked; a flush has none.
+#[inline]
+pub(crate) fn request(time_ns: u64, op: Op, offset: u64, len: u64, volume: u32) -> Parsed<Request> {
+    if op == Op::Flush {
+        return Ok(Request { time_ns, op, offset: 0, len: 0, volume });
+    }
+    if offset.checked_add(len).is_none() {
+        return Err(Fault::line(format!("{len} bytes at offset {offset} reach past 2^64 bytes")));
+    }
+    Ok(Request { time_ns, op, offset, len, volume })
+}
+
+/// What messages call a column.
+pub(crate) fn label(number: usize, name: &str) -> String {
+    if number == 0 { format!("field {name}") } else { format!("field {number} ({name})") }
+}
+
+/// `value` units in nanoseconds.
+#[inline]
+fn whole_ns(value: u64, unit: TimeUnit) -> Option<u64> {
+    match unit.picoseconds() {
+        1 => Some(value / 1000 + u64::from(value % 1000 >= 500)),
+        picoseconds => value.checked_mul(picoseconds / 1000),
+    }
+}
+
+/// The digits after a decimal point, in nanoseconds; `None` if they are not digits.
+#[inline]
+fn fraction_ns(digits: &[u8], unit: TimeUnit) -> Option<u64> {
+    const TENS: [u64; 10] =
+        [1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000, 1_000_000_000];
+    if digits.is_empty() {
+        return Some(0);
+    }
+    // Nine digits of a second are nanoseconds; more of them change nothing that is kept,
+    // except for the rounding of smaller units, where they are picoseconds at most.
+    let kept = &digits[..digits.len().min(9)];
+    if !all_digits(digits) {
+        return None;
+    }
+    let value = atoi_simd::parse_pos::<u64, false>(kept).ok()?;
+    let scale = TENS[kept.len()];
+    let per_unit = unit.picoseconds();
+    if per_unit == 1_000_000_000_000 && kept.len() == 9 {
+        return Some(value);
+    }
+    // value < 10^9 and per_unit ≤ 10^12: needs 128 bits only for seconds.
+    if per_unit == 1_000_000_000_000 {
+        return Some(value * (1_000_000_000 / scale));
+    }
+    Some((value * per_unit / scale + 500) / 1000)
+}
+
+/// True for one decimal digit or more.
+fn all_digits(bytes: &[u8]) -> bool {
+    !bytes.is_empty() && bytes.iter().all(u8::is_ascii_digit)
+}
+
+/// Without blanks, and one pair of double quotes, around.
+#[inline]
+pub(crate) fn trimmed(bytes: &[u8]) -> &[u8] {
+    let plain = |b: &u8| *b > b' ' && *b != b'"';
+    match bytes {
+        [only] if plain(only) => bytes,
+        [first, .., last] if plain(first) && plain(last) => bytes,
+        _ => trimmed_slowly(bytes),
+    }
+}
+
+fn trimmed_slowly(bytes: &[u8]) -> &[u8] {
+    match bytes.trim_ascii() {
+        [b'"', inner @ .., b'"'] => inner.trim_ascii(),
+        other => other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn time(text: &str, unit: TimeUnit) -> Option<u64> {
+        Field::new(text.as_bytes(), 1, "t").time(unit).ok()
+    }
+
+    #[test]
+    fn times_are_exact_to_the_nanosecond() {
+        assert_eq!(
+            time("1456095145.133076001", TimeUnit::Seconds),
+            Some(1_456_095_145_133_076_001)
+        );
+        assert_eq!(time("0.551706", TimeUnit::Seconds), Some(551_706_000));
+        assert_eq!(time("5265.313", TimeUnit::Milliseconds), Some(5_265_313_000));
+        assert_eq!(time("26.2140005", TimeUnit::Milliseconds), Some(26_214_001));
+        assert_eq!(time("128166385295514663", TimeUnit::Ticks), Some(12_816_638_529_551_466_300));
+        assert_eq!(time("1499", TimeUnit::Picoseconds), Some(1));
+        assert_eq!(time(".5", TimeUnit::Microseconds), Some(500));
+        assert_eq!(time("1e3", TimeUnit::Nanoseconds), Some(1000));
+        assert_eq!(time("7.", TimeUnit::Nanoseconds), Some(7));
+    }
+
+    #[test]
+    fn impossible_times_are_refused() {
+        for text in ["", "-1", "1.2.3", "1.x", "nan", "inf", "99999999999999999999"] {
+            assert_eq!(time(text, TimeUnit::Seconds), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn numbers_say_what_is_wrong_with_them() {
+        let fault = |text: &str| {
+            Field::new(text.as_bytes(), 5, "Offset").number().map_err(|f| f.what().to_owned())
+        };
+        assert_eq!(fault("12a4"), Err(r#"field 5 (Offset) is "12a4", not a whole number"#.into()));
+        assert_eq!(fault("-4"), Err(r#"field 5 (Offset) is "-4", a negative number"#.into()));
+        assert_eq!(fault(""), Err("field 5 (Offset) is empty".into()));
+        assert!(fault("18446744073709551616").is_err());
+        assert_eq!(fault("18446744073709551615"), Ok(u64::MAX));
+        assert_eq!(fault("00000000000000000000000000000017"), Ok(17));
+    }
+
+    #[test]
+    fn sectors_past_any_device_are_refused() {
+        assert!(Field::new(b"36028797018963968", 1, "LBA").bytes_of(512).is_err());
+        assert!(request(0, Op::Read, u64::MAX, 1, 0).is_err());
+    }
+}

@@ -1,0 +1,55 @@
+//! ACSL Pixel: `proces,device,rw_flag,sector,size,timestamp` with a header line.
+//!
+//! Sectors and sizes count 512 bytes, times are seconds since boot. Rows of the threads
+//! `f2fs_discard-…` are marked as reads but are the discards those threads issue.
+
+use crate::{
+    Op, Request,
+    read::{
+        context::Context,
+        detect::Hit,
+        fault::Parsed,
+        format::Entry,
+        layout::{Columns, Layout, OpRule, Separator, Unit},
+        lines::LineFormat,
+        options::TimeUnit,
+    },
+};
+
+const LAYOUT: Layout = Layout {
+    separator: Separator::Byte(b','),
+    names: &["process", "device", "rw_flag", "sector", "size", "timestamp"],
+    time: Some((5, TimeUnit::Seconds)),
+    op: OpRule::Word(2),
+    offset: (3, Unit::Sector),
+    size: (4, Unit::Sector),
+    volume: Some((1, 1)),
+};
+
+pub(crate) const ENTRY: Entry = Entry {
+    name: "acsl",
+    about: "ACSL Pixel phones: process, device, R|W, LBA and size in 512 B sectors, seconds",
+    source: "ACSL MobileBlockIOTraces",
+    zero_one: false,
+    detect: |sample| {
+        let header = sample.first_line();
+        let named =
+            header.strip_prefix(b"proces").map(|rest| rest.strip_prefix(b"s").unwrap_or(rest));
+        (named == Some(b",device,rw_flag,sector,size,timestamp"))
+            .then_some(Hit { score: 100, from: "its header line" })
+    },
+    open: |setup| setup.lines(Acsl(Columns::new(LAYOUT))),
+};
+
+struct Acsl(Columns);
+
+impl LineFormat for Acsl {
+    fn line(&mut self, line: &[u8], cx: &mut Context) -> Parsed<Option<Request>> {
+        let request = self.0.line(line, cx)?;
+        let discards = self.0.field(line, 0, "process").bytes.starts_with(b"f2fs_discard");
+        Ok(request.map(|request| match request.op {
+            Op::Read if discards => Request { op: Op::Trim, ..request },
+            _ => request,
+        }))
+    }
+}

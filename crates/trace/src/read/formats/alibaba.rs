@@ -1,0 +1,28 @@
+//! Alibaba block traces 2020: `device_id,opcode,offset,length,timestamp`.
+//!
+//! Times are microseconds since the Unix epoch, offsets and lengths bytes.
+
+use crate::read::{
+    format::Entry,
+    layout::{Layout, OpRule, Separator, Unit},
+    options::TimeUnit,
+};
+
+const LAYOUT: Layout = Layout {
+    separator: Separator::Byte(b','),
+    names: &["device_id", "opcode", "offset", "length", "timestamp"],
+    time: Some((4, TimeUnit::Microseconds)),
+    op: OpRule::Word(1),
+    offset: (2, Unit::Bytes(1)),
+    size: (3, Unit::Bytes(1)),
+    volume: Some((0, 0)),
+};
+
+pub(crate) const ENTRY: Entry = Entry {
+    name: "alibaba",
+    about: "Alibaba Cloud 2020: device, R|W, offset and length in bytes, Unix microseconds",
+    source: "github.com/alibaba/block-traces",
+    zero_one: false,
+    detect: |sample| sample.columns(&LAYOUT, 5..=5, 90, "5 comma-separated fields, the 2nd R or W"),
+    open: |setup| setup.columns(LAYOUT),
+};

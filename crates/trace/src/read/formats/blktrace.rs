@@ -1,0 +1,224 @@
+//! Binary blktrace, `<device>.blktrace.<cpu>`: 48-byte records in the byte order of the traced
+//! host, each followed by a payload.
+//!
+//! Times are nanoseconds; the volume is `major,minor`. Each CPU has a file of its own: open them
+//! together ([`crate::read::open_many`]) to have them merged by time.
+
+use crate::{
+    Op, Place, Request, TraceError,
+    read::{
+        context::Context,
+        decode::Decode,
+        detect::{Hit, LOOKED_AT},
+        fault::Fault,
+        fields::request,
+        format::{Entry, Setup},
+        input::Input,
+        options::Action,
+    },
+};
+
+/// Bytes of a record without its payload.
+const RECORD: usize = 48;
+
+/// Upper three bytes of a record's first word: "eat". The lowest is the version.
+const MAGIC: u32 = 0x6561_7400;
+
+/// Low half of the action word, for the actions that can stand for a request.
+const QUEUE: u32 = 1;
+const ISSUE: u32 = 7;
+const COMPLETE: u32 = 8;
+
+/// Category bits, in the high half of the action word.
+const WRITE: u32 = 0x0002;
+const FLUSH: u32 = 0x0004;
+const PACKET: u32 = 0x0200;
+const NOTIFY: u32 = 0x0400;
+const DISCARD: u32 = 0x2000;
+const READ: u32 = 0x0001;
+
+pub(crate) const ENTRY: Entry = Entry {
+    name: "blktrace",
+    about: "blktrace binary: one file per CPU, either byte order; one action counts",
+    source: "Linux include/uapi/linux/blktrace_api.h",
+    zero_one: false,
+    detect: |sample| {
+        Order::of(sample.bytes).map(|_| Hit { score: 100, from: "the magic number of blktrace" })
+    },
+    open: |setup: Setup<'_>| {
+        let action = setup.cx.action().unwrap_or_else(|| preferred(setup.input.window()));
+        Ok(Box::new(Blktrace { input: setup.input, action: code(action) }))
+    },
+};
+
+/// The number blktrace has for an action.
+fn code(action: Action) -> u32 {
+    match action {
+        Action::Queue => QUEUE,
+        Action::Issue => ISSUE,
+        Action::Complete => COMPLETE,
+    }
+}
+
+/// The action to take, judged by the first records.
+fn preferred(bytes: &[u8]) -> Action {
+    let seen = actions(bytes);
+    Action::preferred(|action| seen.contains(&code(action)))
+}
+
+/// The action to take for all files of a trace, so that no CPU's file chooses another.
+pub(crate) fn common_action(inputs: &[Input]) -> Option<Action> {
+    let mut seen = Vec::new();
+    for input in inputs {
+        seen.extend(actions(input.window()));
+    }
+    (!seen.is_empty()).then(|| Action::preferred(|action| seen.contains(&code(action))))
+}
+
+/// The actions of the first records.
+fn actions(bytes: &[u8]) -> Vec<u32> {
+    let bytes = &bytes[..bytes.len().min(LOOKED_AT)];
+    let mut seen = Vec::new();
+    let mut at = 0;
+    while let Some(record) = bytes.get(at..at + RECORD) {
+        let Some(order) = Order::of(record) else { break };
+        let action = order.u32(record, 28);
+        if (action >> 16) & NOTIFY == 0 {
+            seen.push(action & 0xffff);
+        }
+        at += RECORD + usize::from(order.u16(record, 46));
+    }
+    seen
+}
+
+/// A byte order.
+#[derive(Clone, Copy)]
+enum Order {
+    Little,
+    Big,
+}
+
+impl Order {
+    /// The order in which a record's magic number is right.
+    #[inline]
+    fn of(record: &[u8]) -> Option<Order> {
+        let magic = record.first_chunk::<4>()?;
+        if u32::from_le_bytes(*magic) & !0xff == MAGIC {
+            Some(Order::Little)
+        } else if u32::from_be_bytes(*magic) & !0xff == MAGIC {
+            Some(Order::Big)
+        } else {
+            None
+        }
+    }
+
+    #[inline]
+    fn u16(self, record: &[u8], at: usize) -> u16 {
+        let bytes = [record[at], record[at + 1]];
+        match self {
+            Order::Little => u16::from_le_bytes(bytes),
+            Order::Big => u16::from_be_bytes(bytes),
+        }
+    }
+
+    #[inline]
+    fn u32(self, record: &[u8], at: usize) -> u32 {
+        let (first, second) = (self.u16(record, at), self.u16(record, at + 2));
+        match self {
+            Order::Little => u32::from(second) << 16 | u32::from(first),
+            Order::Big => u32::from(first) << 16 | u32::from(second),
+        }
+    }
+
+    #[inline]
+    fn u64(self, record: &[u8], at: usize) -> u64 {
+        let (first, second) = (self.u32(record, at), self.u32(record, at + 4));
+        match self {
+            Order::Little => u64::from(second) << 32 | u64::from(first),
+            Order::Big => u64::from(first) << 32 | u64::from(second),
+        }
+    }
+}
+
+struct Blktrace {
+    input: Input,
+    action: u32,
+}
+
+impl Decode for Blktrace {
+    fn decode(
+        &mut self,
+        cx: &mut Context,
+        out: &mut Vec<Request>,
+        limit: usize,
+    ) -> Result<(), TraceError> {
+        while out.len() < limit && self.input.need(RECORD, "a blktrace record")? {
+            let record = &self.input.window()[..RECORD];
+            let Some(order) = Order::of(record) else {
+                let fault = Fault::with_remedy(
+                    "no blktrace record begins here",
+                    "the file is damaged, or was not written by blktrace; record or fetch it again",
+                );
+                return Err(fault.at(self.input.path(), Place::Byte(self.input.position())));
+            };
+            let payload = order.u16(record, 46) as usize;
+            let found = self.request(order, record, cx)?;
+            if !self.input.need(RECORD + payload, "the payload of a blktrace record")? {
+                break;
+            }
+            self.input.consume(RECORD + payload);
+            out.extend(found);
+        }
+        Ok(())
+    }
+}
+
+impl Blktrace {
+    /// The request of a record, if it is one of the action that counts.
+    fn request(
+        &self,
+        order: Order,
+        record: &[u8],
+        cx: &mut Context,
+    ) -> Result<Option<Request>, TraceError> {
+        let action = order.u32(record, 28);
+        let (kind, category) = (action & 0xffff, action >> 16);
+        if category & NOTIFY != 0 || kind != self.action {
+            return Ok(None);
+        }
+        if category & PACKET != 0 {
+            cx.drop_row("SCSI commands passed through, without a sector");
+            return Ok(None);
+        }
+        let len = order.u32(record, 24);
+        let op = if len == 0 {
+            (category & FLUSH != 0).then_some(Op::Flush)
+        } else if category & DISCARD != 0 {
+            Some(Op::Trim)
+        } else if category & WRITE != 0 {
+            Some(Op::Write)
+        } else {
+            (category & READ != 0).then_some(Op::Read)
+        };
+        let Some(op) = op else {
+            cx.drop_row(super::rwbs::NO_OP);
+            return Ok(None);
+        };
+        let sector = order.u64(record, 16);
+        let found = match sector.checked_mul(cx.sector()) {
+            Some(offset) => {
+                let device = order.u32(record, 36);
+                let name = |device: u32| format!("{},{}", device >> 20, device & 0xf_ffff);
+                let volume = cx.volumes.numbered(device, name);
+                request(order.u64(record, 8), op, offset, u64::from(len), volume)
+            }
+            None => Err(Fault::with_remedy(
+                format!("sector {sector} is past the end of any device"),
+                "the file is damaged; record or fetch it again",
+            )),
+        };
+        found
+            .map(Some)
+            .map_err(|fault| fault.at(self.input.path(), Place::Byte(self.input.position())))
+    }
+}

@@ -1,0 +1,306 @@
+//! Columns that the user describes: `columns:sep=comma,time=1:s,op=2:W/R,offset=3:sectors,size=4`.
+//!
+//! The description is a list of `key=value` between commas, in any order:
+//!
+//! | key | value | default |
+//! |---|---|---|
+//! | `sep` | `comma`, `semicolon`, `tab`, `pipe`, `colon`, or `blank` (any run of blanks and tabs) | `comma` |
+//! | `skip` | how many lines come before the rows (blank lines and `#` comments do not count) | a first line without numbers is a header |
+//! | `time` | COLUMN`[:ps\|ns\|100ns\|us\|ms\|s]` | unit `s`; without `time` all times are 0 |
+//! | `op` | COLUMN`[:WRITE/READ[/TRIM[/FLUSH]]]`, the words the trace uses | `R`, `Write`, `discard`, … in any case |
+//! | `all` | `write` or `read`: every row is one, in place of `op` | |
+//! | `offset` | COLUMN`[:bytes\|sectors\|N\|Nk\|Nm]`, what it counts | `bytes` |
+//! | `size` | the same | `bytes` |
+//! | `volume` | COLUMN, or FIRST`-`LAST for a name in several | one volume |
+//!
+//! A COLUMN is a number from 1, or a name in the header line (the last line skipped). A sector
+//! has 512 bytes unless the reader's options say otherwise.
+
+use std::fmt;
+
+use crate::{
+    Op, Request, TraceError,
+    read::{
+        context::Context,
+        fault::{Fault, Parsed},
+        fields::trimmed,
+        format::{Entry, Setup},
+        layout::{Columns, Layout, MOST_COLUMNS, OpRule, Separator, Unit},
+        lines::{LineFormat, is_header},
+        options::TimeUnit,
+    },
+};
+
+pub(crate) const ENTRY: Entry = Entry {
+    name: "columns",
+    about: "columns you describe: columns:sep=comma,time=1:s,op=2:W/R,offset=3:sectors,size=4",
+    source: "any text with one request a line",
+    zero_one: false,
+    // A description cannot be guessed.
+    detect: |_| None,
+    open: |setup: Setup<'_>| match setup.columns {
+        Some(spec) => {
+            let format = Described { spec: spec.clone(), rows: None, seen: 0 };
+            setup.lines(format)
+        }
+        None => Err(usage("the format columns needs a description of them")),
+    },
+};
+
+/// What the user said about the columns.
+#[derive(Clone, Debug)]
+pub(crate) struct Spec {
+    text: String,
+    separator: Separator,
+    skip: Option<u64>,
+    time: Option<(At, TimeUnit)>,
+    op: OpColumn,
+    offset: (At, Unit),
+    size: (At, Unit),
+    volume: Option<(At, At)>,
+}
+
+/// A column, by number (from 0) or by its name in the header.
+#[derive(Clone, Debug)]
+enum At {
+    Number(usize),
+    Name(String),
+}
+
+#[derive(Clone, Debug)]
+enum OpColumn {
+    Always(Op),
+    Word(At),
+    Chosen(At, Box<[(Box<[u8]>, Op)]>),
+}
+
+impl fmt::Display for Spec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", ENTRY.name, self.text)
+    }
+}
+
+impl Spec {
+    /// Reads a description, without its `columns:`.
+    pub(crate) fn parse(text: &str) -> Result<Spec, TraceError> {
+        let (mut separator, mut skip) = (Separator::Byte(b','), None);
+        let (mut time, mut op, mut offset, mut size, mut volume) = (None, None, None, None, None);
+        for part in text.split(',').filter(|part| !part.is_empty()) {
+            let (key, value) = part
+                .split_once('=')
+                .ok_or_else(|| usage(format!("{part:?} in the columns is not key=value")))?;
+            match key {
+                "sep" => separator = parse_separator(value)?,
+                "skip" => {
+                    let lines = value.parse();
+                    skip = Some(lines.map_err(|_| usage(format!("skip={value} is no number")))?);
+                }
+                "time" => {
+                    let (column, unit) = split_unit(value);
+                    let unit = unit.map_or(Ok(TimeUnit::Seconds), str::parse)?;
+                    time = Some((At::parse(column)?, unit));
+                }
+                "op" => op = Some(parse_op(value)?),
+                "all" => {
+                    op = Some(OpColumn::Always(match value {
+                        "write" => Op::Write,
+                        "read" => Op::Read,
+                        _ => return Err(usage(format!("all={value} is neither write nor read"))),
+                    }));
+                }
+                "offset" => offset = Some(parse_place(value)?),
+                "size" => size = Some(parse_place(value)?),
+                "volume" => volume = Some(parse_volume(value)?),
+                _ => return Err(usage(format!("{key:?} is no key of a column description"))),
+            }
+        }
+        let missing = |key| usage(format!("the columns do not say where the {key} is"));
+        Ok(Spec {
+            text: text.to_owned(),
+            separator,
+            skip,
+            time,
+            op: op.ok_or_else(|| missing("op"))?,
+            offset: offset.ok_or_else(|| missing("offset"))?,
+            size: size.ok_or_else(|| missing("size"))?,
+            volume,
+        })
+    }
+
+    /// The layout of the rows, with names looked up in `header`.
+    fn layout(&self, header: Option<&[u8]>) -> Parsed<Layout> {
+        let find = |at: &At| self.find(at, header);
+        let volume = match &self.volume {
+            Some((first, last)) => Some((find(first)?, find(last)?)),
+            None => None,
+        };
+        let time = match &self.time {
+            Some((at, unit)) => Some((find(at)?, *unit)),
+            None => None,
+        };
+        Ok(Layout {
+            separator: self.separator,
+            names: &[],
+            time,
+            op: match &self.op {
+                OpColumn::Always(op) => OpRule::Always(*op),
+                OpColumn::Word(at) => OpRule::Word(find(at)?),
+                OpColumn::Chosen(at, words) => OpRule::Chosen(find(at)?, words.clone()),
+            },
+            offset: (find(&self.offset.0)?, self.offset.1),
+            size: (find(&self.size.0)?, self.size.1),
+            volume,
+        })
+    }
+
+    fn find(&self, at: &At, header: Option<&[u8]>) -> Parsed<usize> {
+        let name = match at {
+            At::Number(number) => return Ok(*number),
+            At::Name(name) => name,
+        };
+        let header = header.unwrap_or_default();
+        let found = match self.separator {
+            Separator::Byte(byte) => {
+                header.split(|&b| b == byte).position(|cell| trimmed(cell) == name.as_bytes())
+            }
+            Separator::Blank => header
+                .split(|b| matches!(b, b' ' | b'\t'))
+                .filter(|word| !word.is_empty())
+                .position(|word| trimmed(word) == name.as_bytes()),
+        };
+        found.filter(|&at| at < MOST_COLUMNS).ok_or_else(|| {
+            Fault::with_remedy(
+                format!("the header has no column {name:?}"),
+                "name a column of the header, or give its number",
+            )
+        })
+    }
+}
+
+impl At {
+    fn parse(text: &str) -> Result<At, TraceError> {
+        match text.parse::<usize>() {
+            Ok(number) if (1..=MOST_COLUMNS).contains(&number) => Ok(At::Number(number - 1)),
+            Ok(_) => Err(usage(format!("column {text} is not between 1 and {MOST_COLUMNS}"))),
+            Err(_) if text.is_empty() => Err(usage("a column is empty")),
+            Err(_) => Ok(At::Name(text.to_owned())),
+        }
+    }
+}
+
+fn usage(what: impl Into<String>) -> TraceError {
+    TraceError::Usage {
+        what: what.into(),
+        remedy: "write it like columns:sep=comma,skip=1,time=1:s,op=2:W/R/D,offset=3:sectors,\
+                 size=4:bytes,volume=5"
+            .into(),
+    }
+}
+
+/// `COLUMN[:unit]`.
+fn split_unit(value: &str) -> (&str, Option<&str>) {
+    match value.split_once(':') {
+        Some((column, unit)) => (column, Some(unit)),
+        None => (value, None),
+    }
+}
+
+fn parse_separator(value: &str) -> Result<Separator, TraceError> {
+    Ok(match value {
+        "comma" => Separator::Byte(b','),
+        "semicolon" => Separator::Byte(b';'),
+        "tab" => Separator::Byte(b'\t'),
+        "pipe" => Separator::Byte(b'|'),
+        "colon" => Separator::Byte(b':'),
+        "blank" => Separator::Blank,
+        _ => {
+            let known = "comma, semicolon, tab, pipe, colon or blank";
+            return Err(usage(format!("sep={value} is none of {known}")));
+        }
+    })
+}
+
+fn parse_op(value: &str) -> Result<OpColumn, TraceError> {
+    let (column, words) = split_unit(value);
+    let at = At::parse(column)?;
+    let Some(words) = words else { return Ok(OpColumn::Word(at)) };
+    let order = [Op::Write, Op::Read, Op::Trim, Op::Flush];
+    let given: Vec<&str> = words.split('/').collect();
+    if given.len() > order.len() {
+        return Err(usage(format!("op={value} has more words than write, read, trim, flush")));
+    }
+    let pairs = given.into_iter().zip(order).filter(|(word, _)| !word.is_empty());
+    Ok(OpColumn::Chosen(at, pairs.map(|(word, op)| (word.as_bytes().into(), op)).collect()))
+}
+
+/// `COLUMN[:unit]` of an offset or a size.
+fn parse_place(value: &str) -> Result<(At, Unit), TraceError> {
+    let (column, unit) = split_unit(value);
+    let unit = match unit {
+        None | Some("bytes") => Unit::Bytes(1),
+        Some("sectors") => Unit::Sector,
+        Some(text) => {
+            let (digits, scale) = match text.as_bytes().last() {
+                Some(b'k' | b'K') => (&text[..text.len() - 1], 1 << 10),
+                Some(b'm' | b'M') => (&text[..text.len() - 1], 1 << 20),
+                _ => (text, 1),
+            };
+            let bytes = digits.parse::<u64>().ok().and_then(|n| n.checked_mul(scale));
+            let bytes = bytes.filter(|&bytes| bytes > 0).ok_or_else(|| {
+                usage(format!("{text:?} is no unit: say bytes, sectors, 512, 4k or 1m"))
+            })?;
+            Unit::Bytes(bytes)
+        }
+    };
+    Ok((At::parse(column)?, unit))
+}
+
+/// `COLUMN` or `FIRST-LAST`.
+fn parse_volume(value: &str) -> Result<(At, At), TraceError> {
+    if let Some((first, last)) = value.split_once('-')
+        && let (Ok(from), Ok(to)) = (first.parse::<usize>(), last.parse::<usize>())
+    {
+        if from > to {
+            return Err(usage(format!("volume={value} ends before it begins")));
+        }
+        return Ok((At::parse(first)?, At::parse(last)?));
+    }
+    let at = At::parse(value)?;
+    Ok((at.clone(), at))
+}
+
+/// Reads rows as described.
+struct Described {
+    spec: Spec,
+    rows: Option<Columns>,
+    /// Lines passed over so far.
+    seen: u64,
+}
+
+impl LineFormat for Described {
+    // The description may say how many lines to skip, and name columns of the header.
+    const SKIPS_HEADER: bool = false;
+
+    #[inline]
+    fn line(&mut self, line: &[u8], cx: &mut Context) -> Parsed<Option<Request>> {
+        match &mut self.rows {
+            Some(rows) => rows.line(line, cx),
+            None => self.begin(line, cx),
+        }
+    }
+}
+
+impl Described {
+    /// A line before the first row, or the first row itself.
+    fn begin(&mut self, line: &[u8], cx: &mut Context) -> Parsed<Option<Request>> {
+        let skip = self.spec.skip.unwrap_or_else(|| u64::from(is_header(line)));
+        self.seen += 1;
+        if self.seen < skip {
+            return Ok(None);
+        }
+        let is_row = skip == 0;
+        let layout = self.spec.layout((!is_row).then_some(line))?;
+        let rows = self.rows.insert(Columns::new(layout));
+        if is_row { rows.line(line, cx) } else { Ok(None) }
+    }
+}

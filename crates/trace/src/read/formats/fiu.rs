@@ -1,0 +1,65 @@
+//! FIU (IODedup, SRCMap): `ns pid process lba size W|R major minor MD5`.
+//!
+//! Times are nanoseconds, LBA and size 512-byte sectors, the volume is `major,minor`. Process
+//! names may hold blanks, so all but the time is found from the right.
+
+use crate::{
+    Request,
+    read::{
+        context::Context,
+        detect::Hit,
+        fault::{Fault, Parsed},
+        fields::{Field, request},
+        format::Entry,
+        lines::LineFormat,
+        options::TimeUnit,
+    },
+};
+
+pub(crate) const ENTRY: Entry = Entry {
+    name: "fiu",
+    about: "FIU IODedup / SRCMap: nanoseconds, pid, process, LBA and size in 512 B, W|R, device",
+    source: "SNIA IOTTA 390, 391",
+    zero_one: false,
+    detect: |sample| {
+        let hit = Hit { score: 85, from: "9 columns, W or R, a device and a hash at the end" };
+        sample.rows(Fiu).fit().then_some(hit)
+    },
+    open: |setup| setup.lines(Fiu),
+};
+
+struct Fiu;
+
+impl LineFormat for Fiu {
+    fn line(&mut self, line: &[u8], cx: &mut Context) -> Parsed<Option<Request>> {
+        // From the right: MD5, minor, major, W|R, size, LBA; before them the process and the pid.
+        let mut words = line.split(|b| matches!(b, b' ' | b'\t')).filter(|word| !word.is_empty());
+        let time = Field::new(words.next().unwrap_or_default(), 1, "timestamp");
+        let mut last = words.rev();
+        let mut next = |number, name| {
+            let word = last.next().ok_or_else(|| Fault::line(format!("the {name} is missing")))?;
+            Ok::<_, Box<Fault>>(Field::new(word, number, name))
+        };
+        let hash = next(9, "MD5")?;
+        let minor = next(8, "minor")?;
+        let major = next(7, "major")?;
+        let op = next(6, "W|R")?.op()?;
+        let len = next(5, "size")?.bytes_of(cx.sector())?;
+        let offset = next(4, "lba")?.bytes_of(cx.sector())?;
+        next(3, "process")?;
+        next(2, "pid")?;
+        if hash.bytes.len() < 16 || !hash.bytes.iter().all(u8::is_ascii_hexdigit) {
+            return Err(hash.fault("not a hash"));
+        }
+        let time = time.time(cx.time_unit(TimeUnit::Nanoseconds))?;
+        major.number()?;
+        minor.number()?;
+        // Both words stand in one line, in this order: what is between them names the volume.
+        let start = major.bytes.as_ptr() as usize - line.as_ptr() as usize;
+        let end = minor.bytes.as_ptr() as usize - line.as_ptr() as usize + minor.bytes.len();
+        let volume = cx.volumes.index(&line[start..end], |key| {
+            String::from_utf8_lossy(key).split_ascii_whitespace().collect::<Vec<_>>().join(",")
+        });
+        request(time, op, offset, len, volume).map(Some)
+    }
+}

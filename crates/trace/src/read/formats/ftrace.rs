@@ -1,0 +1,95 @@
+//! Block events of ftrace, trace-cmd and perf, as text.
+//!
+//! `… seconds: block_rq_issue: maj,min RWBS bytes (cmd) sector + n [process]`, and the same for
+//! `block_rq_complete` and `block_bio_queue`. One of the three counts. The volume is `maj,min`.
+
+use memchr::memmem;
+
+use super::rwbs;
+use crate::{
+    Request,
+    read::{
+        context::Context,
+        detect::{Hit, Sample},
+        fault::{Fault, Parsed},
+        fields::{Field, request},
+        format::{Entry, Setup},
+        lines::LineFormat,
+        options::{Action, TimeUnit},
+    },
+};
+
+pub(crate) const ENTRY: Entry = Entry {
+    name: "ftrace",
+    about: "ftrace, trace-cmd, perf text: block_rq_issue events, seconds, 512 B sectors",
+    source: "Linux include/trace/events/block.h",
+    zero_one: false,
+    detect: |sample| {
+        let events = |action| sample.lines.iter().any(|line| find(line, action).is_some());
+        [Action::Issue, Action::Queue, Action::Complete]
+            .into_iter()
+            .any(events)
+            .then_some(Hit { score: 90, from: "block_rq_… events" })
+    },
+    open: |setup: Setup<'_>| {
+        let action = setup.cx.action().unwrap_or_else(|| {
+            let sample = Sample::new(setup.input.window());
+            Action::preferred(|action| sample.lines.iter().any(|line| find(line, action).is_some()))
+        });
+        setup.lines(Ftrace { action })
+    },
+};
+
+/// The name of the event that is an action.
+fn event(action: Action) -> &'static [u8] {
+    match action {
+        Action::Queue => b"block_bio_queue: ",
+        Action::Issue => b"block_rq_issue: ",
+        Action::Complete => b"block_rq_complete: ",
+    }
+}
+
+/// What stands before and after the name of an event.
+fn find(line: &[u8], action: Action) -> Option<(&[u8], &[u8])> {
+    let name = event(action);
+    let at = memmem::find(line, name)?;
+    Some((&line[..at], &line[at + name.len()..]))
+}
+
+struct Ftrace {
+    action: Action,
+}
+
+impl LineFormat for Ftrace {
+    // The first event of a trace without comments is a line like any other.
+    const SKIPS_HEADER: bool = false;
+
+    fn line(&mut self, line: &[u8], cx: &mut Context) -> Parsed<Option<Request>> {
+        let Some((before, after)) = find(line, self.action) else { return Ok(None) };
+        // perf puts the subsystem before the event: "block:block_rq_issue:".
+        let before = before.strip_suffix(b"block:").unwrap_or(before).trim_ascii_end();
+        let before = before.strip_suffix(b":").unwrap_or(before);
+        let start = before.iter().rposition(|&b| matches!(b, b' ' | b'\t')).map_or(0, |at| at + 1);
+        let time = Field::new(&before[start..], 0, "time").time(cx.time_unit(TimeUnit::Seconds))?;
+        let missing = |name: &str| Fault::line(format!("the {name} is missing"));
+        let mut words = after.split(|&b| b == b' ').filter(|word| !word.is_empty());
+        let device = words.next().ok_or_else(|| missing("device"))?;
+        let letters = words.next().ok_or_else(|| missing("operation (RWBS)"))?;
+        // Bytes and a command in parentheses may follow; " + " stands between sector and count.
+        let plus =
+            memmem::find(after, b" + ").ok_or_else(|| missing("+ between sector and count"))?;
+        let sector_at = after[..plus].iter().rposition(|&b| b == b' ').map_or(0, |at| at + 1);
+        let sector = Field::new(&after[sector_at..plus], 0, "sector");
+        let rest = &after[plus + 3..];
+        let end = rest.iter().position(|&b| b == b' ').unwrap_or(rest.len());
+        let sectors = Field::new(&rest[..end], 0, "sectors");
+        let Some(op) = rwbs::op(letters, sectors.number()?) else {
+            cx.drop_row(rwbs::NO_OP);
+            return Ok(None);
+        };
+        let len = sectors.bytes_of(cx.sector())?;
+        // A flush has no place, and some kernels print -1 for it.
+        let offset = if op == crate::Op::Flush { 0 } else { sector.bytes_of(cx.sector())? };
+        request(time, op, offset, len, cx.volumes.named(device)).map(Some)
+    }
+}

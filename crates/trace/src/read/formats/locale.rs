@@ -1,0 +1,79 @@
+//! Numbers as Windows writes them in the user's language: `1.048.576`, `1,079943800`.
+
+use crate::read::{fault::Parsed, fields::Field, options::TimeUnit};
+
+/// What groups digits by threes: a dot, a comma, an apostrophe, blanks of several widths.
+fn is_grouping(byte: u8) -> bool {
+    // 0xc2 0xa0 and 0xe2 0x80 0xaf are the no-break spaces of UTF-8.
+    matches!(byte, b'.' | b',' | b'\'' | b' ' | 0xc2 | 0xa0 | 0xe2 | 0x80 | 0xaf)
+}
+
+/// A whole number whose digits may be grouped.
+pub(super) fn whole(field: Field<'_>) -> Parsed<u64> {
+    if field.bytes.iter().all(u8::is_ascii_digit) {
+        return field.number();
+    }
+    let mut digits = Vec::with_capacity(24);
+    let mut since_group = None;
+    for &byte in field.bytes.iter().take(64) {
+        if byte.is_ascii_digit() {
+            digits.push(byte);
+            since_group = since_group.map(|n| n + 1);
+        } else if is_grouping(byte) && !digits.is_empty() {
+            // Anything but three digits between marks is a fraction, not a group.
+            if byte.is_ascii() && since_group.is_some_and(|n| n != 3) {
+                return Err(field.fault("not a whole number"));
+            }
+            since_group = Some(0);
+        } else {
+            return Err(field.fault("not a whole number"));
+        }
+    }
+    if since_group.is_some_and(|n| n != 3) {
+        return Err(field.fault("not a whole number"));
+    }
+    Field { bytes: &digits, ..field }.number().map_err(|_| field.fault("not a whole number"))
+}
+
+/// A time with a decimal comma or point. The last mark is the decimal one; marks before it group.
+pub(super) fn time(field: Field<'_>, unit: TimeUnit) -> Parsed<u64> {
+    let mark = field.bytes.iter().rposition(|b| matches!(b, b'.' | b','));
+    let mut plain = Vec::with_capacity(field.bytes.len().min(64));
+    for (at, &byte) in field.bytes.iter().enumerate().take(64) {
+        if Some(at) == mark {
+            plain.push(b'.');
+        } else if !is_grouping(byte) {
+            plain.push(byte);
+        }
+    }
+    Field { bytes: &plain, ..field }.time(unit).map_err(|_| field.fault("not a time"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn field(text: &str) -> Field<'_> {
+        Field::new(text.as_bytes(), 1, "Size")
+    }
+
+    #[test]
+    fn digits_may_be_grouped() {
+        for text in ["1048576", "1.048.576", "1,048,576", "1'048'576", "1\u{a0}048\u{a0}576"] {
+            assert_eq!(whole(field(text)).ok(), Some(1_048_576), "{text}");
+        }
+        for text in ["1.5", "16.38", "1.04.576", ".5", "x", "16.384x"] {
+            assert!(whole(field(text)).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn the_last_mark_of_a_time_is_the_decimal_one() {
+        for text in ["1,079943800", "1.079943800"] {
+            assert_eq!(time(field(text), TimeUnit::Seconds).ok(), Some(1_079_943_800), "{text}");
+        }
+        let grouped = time(field("1.360,300"), TimeUnit::Seconds).ok();
+        assert_eq!(grouped, Some(1_360_300_000_000));
+        assert_eq!(time(field("17"), TimeUnit::Seconds).ok(), Some(17_000_000_000));
+    }
+}

@@ -1,0 +1,30 @@
+//! One file per format; the registry is in [`super::format`].
+
+pub(crate) mod acsl;
+pub(crate) mod alibaba;
+pub(crate) mod biosnoop;
+pub(crate) mod biotracer;
+pub(crate) mod blkparse;
+pub(crate) mod blkreplay;
+pub(crate) mod blktrace;
+pub(crate) mod columns;
+pub(crate) mod diskmon;
+pub(crate) mod disksim;
+pub(crate) mod fio;
+pub(crate) mod fiu;
+pub(crate) mod ftrace;
+pub(crate) mod k5cloud;
+mod locale;
+pub(crate) mod msr;
+pub(crate) mod native;
+pub(crate) mod nbdkit;
+pub(crate) mod nexus5;
+pub(crate) mod rocksdb;
+mod rwbs;
+pub(crate) mod spc;
+pub(crate) mod srt;
+pub(crate) mod systor;
+pub(crate) mod tencent;
+pub(crate) mod vscsi;
+pub(crate) mod wpaexporter;
+pub(crate) mod xperf;

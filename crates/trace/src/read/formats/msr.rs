@@ -1,0 +1,30 @@
+//! MSR Cambridge CSV: `Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime`.
+//!
+//! Times are FILETIME (100 ns since 1601), offsets and sizes bytes; the volume is host and disk.
+
+use crate::read::{
+    format::Entry,
+    layout::{Layout, OpRule, Separator, Unit},
+    options::TimeUnit,
+};
+
+const LAYOUT: Layout = Layout {
+    separator: Separator::Byte(b','),
+    names: &["Timestamp", "Hostname", "DiskNumber", "Type", "Offset", "Size", "ResponseTime"],
+    time: Some((0, TimeUnit::Ticks)),
+    op: OpRule::Word(3),
+    offset: (4, Unit::Bytes(1)),
+    size: (5, Unit::Bytes(1)),
+    volume: Some((1, 2)),
+};
+
+pub(crate) const ENTRY: Entry = Entry {
+    name: "msr",
+    about: "MSR Cambridge CSV: FILETIME, host, disk, Read|Write, offset and size in bytes",
+    source: "SNIA IOTTA 388",
+    zero_one: false,
+    detect: |sample| {
+        sample.columns(&LAYOUT, 7..=7, 95, "7 comma-separated fields, the 4th Read or Write")
+    },
+    open: |setup| setup.columns(LAYOUT),
+};

@@ -1,0 +1,57 @@
+//! Thermocline's own binary format, read by [`crate::native`].
+
+use crate::{
+    Request, Source, TraceError,
+    native::NativeReader,
+    read::{context::Context, decode::Decode, detect::Hit, format::Entry, input::Input},
+};
+
+/// First bytes of the format.
+const MAGIC: &[u8] = b"TCTRACE1";
+
+pub(crate) const ENTRY: Entry = Entry {
+    name: "native",
+    about: "Thermocline's own format: compact, nanoseconds and bytes",
+    source: "written by `thermocline trace convert`",
+    zero_one: false,
+    detect: |sample| {
+        sample.bytes.starts_with(MAGIC).then_some(Hit { score: 100, from: "its magic number" })
+    },
+    open: |setup| {
+        let path = setup.input.path().to_owned();
+        let reader = NativeReader::new(setup.input, path)?;
+        Ok(Box::new(Native { reader, batch: Vec::new(), volumes: Vec::new() }))
+    },
+};
+
+struct Native {
+    reader: NativeReader<Input>,
+    batch: Vec<Request>,
+    /// For each volume of the file, its index among those of all files that are merged.
+    volumes: Vec<u32>,
+}
+
+impl Decode for Native {
+    fn decode(
+        &mut self,
+        cx: &mut Context,
+        out: &mut Vec<Request>,
+        limit: usize,
+    ) -> Result<(), TraceError> {
+        while out.len() < limit {
+            self.reader.next_batch(&mut self.batch, limit - out.len())?;
+            if self.batch.is_empty() {
+                break;
+            }
+            for name in &self.reader.volumes()[self.volumes.len()..] {
+                self.volumes.push(cx.volumes.named(name.as_bytes()));
+            }
+            out.extend(self.batch.iter().map(|request| {
+                // Traces without volume names keep their numbers.
+                let volume = self.volumes.get(request.volume as usize);
+                Request { volume: volume.copied().unwrap_or(request.volume), ..*request }
+            }));
+        }
+        Ok(())
+    }
+}

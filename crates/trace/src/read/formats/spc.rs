@@ -1,0 +1,31 @@
+//! SPC / UMass: `ASU,LBA,Size,Opcode,Timestamp[,optional…]`.
+//!
+//! Times are seconds from the start, the LBA counts 512-byte blocks, the size bytes; the volume
+//! is the ASU. Optional fields may differ from row to row and are not looked at.
+
+use crate::read::{
+    format::Entry,
+    layout::{Layout, OpRule, Separator, Unit},
+    options::TimeUnit,
+};
+
+const LAYOUT: Layout = Layout {
+    separator: Separator::Byte(b','),
+    names: &["ASU", "LBA", "Size", "Opcode", "Timestamp"],
+    time: Some((4, TimeUnit::Seconds)),
+    op: OpRule::Word(3),
+    offset: (1, Unit::Sector),
+    size: (2, Unit::Bytes(1)),
+    volume: Some((0, 0)),
+};
+
+pub(crate) const ENTRY: Entry = Entry {
+    name: "spc",
+    about: "SPC / UMass (Financial, WebSearch): ASU, LBA in 512 B, size in bytes, R|W, seconds",
+    source: "SPC trace file format; UMass Trace Repository",
+    zero_one: false,
+    detect: |sample| {
+        sample.columns(&LAYOUT, 5..=64, 85, "5 comma-separated fields, the 4th R or W")
+    },
+    open: |setup| setup.columns(LAYOUT),
+};

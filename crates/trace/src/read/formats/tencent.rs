@@ -1,0 +1,41 @@
+//! Tencent CBS: `Timestamp,Offset,Size,IOType,VolumeID`.
+//!
+//! Times are Unix seconds (the resolution is a second), offsets and sizes 512-byte sectors,
+//! the type 0 for reads and 1 for writes.
+
+use crate::read::{
+    format::Entry,
+    layout::{Layout, OpRule, Separator, Unit},
+    options::TimeUnit,
+};
+
+const LAYOUT: Layout = Layout {
+    separator: Separator::Byte(b','),
+    names: &["Timestamp", "Offset", "Size", "IOType", "VolumeID"],
+    time: Some((0, TimeUnit::Seconds)),
+    op: OpRule::OneWrites(3),
+    offset: (1, Unit::Sector),
+    size: (2, Unit::Sector),
+    volume: Some((4, 4)),
+};
+
+/// Unix seconds of 2001-09-09 and 2065: what tells the first column from other numbers.
+const UNIX_NS: std::ops::Range<u64> = 1_000_000_000_000_000_000..3_000_000_000_000_000_000;
+
+pub(crate) const ENTRY: Entry = Entry {
+    name: "tencent",
+    about: "Tencent CBS: Unix seconds, offset and size in 512 B sectors, 0 read 1 write, volume",
+    source: "SNIA IOTTA 27917",
+    zero_one: true,
+    detect: |sample| {
+        let hit = sample.columns(
+            &LAYOUT,
+            5..=5,
+            80,
+            "5 comma-separated numbers, the 1st a date, the 4th 0 or 1",
+        )?;
+        let rows = sample.rows(crate::read::layout::Columns::new(LAYOUT));
+        rows.requests.iter().all(|r| UNIX_NS.contains(&r.time_ns)).then_some(hit)
+    },
+    open: |setup| setup.columns(LAYOUT),
+};

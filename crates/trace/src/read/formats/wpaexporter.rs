@@ -1,0 +1,104 @@
+//! wpaexporter's CSV of Windows disk activity (ETW), `;` or `,` between columns.
+//!
+//! Which columns there are depends on the export's profile, so they are found by the header's
+//! names: `IO Type`, `Init Time (s)`, `Size (B)`, `Min Offset` (hexadecimal bytes), `Disk`.
+//! Numbers follow the locale of the exporting host. The arrival is the init time, in seconds.
+
+use memchr::memchr_iter;
+
+use crate::{
+    Op, Request,
+    read::{
+        context::Context,
+        detect::Hit,
+        fault::{Fault, Parsed},
+        fields::{Field, request},
+        format::Entry,
+        lines::LineFormat,
+        options::TimeUnit,
+    },
+};
+
+use super::locale;
+
+pub(crate) const ENTRY: Entry = Entry {
+    name: "wpaexporter",
+    about: "wpaexporter CSV (Windows ETW disk activity): seconds, size in bytes, hex offset",
+    source: "Windows Performance Toolkit, wpaexporter",
+    zero_one: false,
+    detect: |sample| {
+        Header::of(sample.first_line()).ok().map(|_| Hit { score: 100, from: "its header line" })
+    },
+    open: |setup| setup.lines(Wpa { header: None }),
+};
+
+/// The columns that are read, by their header names.
+const WANTED: [&str; 5] = ["IO Type", "Init Time (s)", "Size (B)", "Min Offset", "Disk"];
+
+/// Where the columns stand.
+struct Header {
+    separator: u8,
+    at: [usize; WANTED.len()],
+}
+
+impl Header {
+    fn of(line: &[u8]) -> Parsed<Header> {
+        let separator = if line.contains(&b';') { b';' } else { b',' };
+        let mut at = [0; WANTED.len()];
+        for (at, name) in at.iter_mut().zip(WANTED) {
+            let mut cells = line.split(|&b| b == separator).map(|cell| Field::new(cell, 0, ""));
+            *at = cells.position(|cell| cell.bytes == name.as_bytes()).ok_or_else(|| {
+                Fault::with_remedy(
+                    format!("the header has no column {name:?}"),
+                    "export again with a profile that shows it",
+                )
+            })?;
+        }
+        Ok(Header { separator, at })
+    }
+
+    /// The wanted columns of a row.
+    fn row<'a>(&self, line: &'a [u8]) -> Parsed<[Field<'a>; WANTED.len()]> {
+        let mut row = WANTED.map(|name| Field { bytes: &[], number: 0, name });
+        let mut found = 0;
+        let mut start = 0;
+        let ends = memchr_iter(self.separator, line).chain([line.len()]);
+        for (index, end) in ends.enumerate() {
+            for (field, &at) in row.iter_mut().zip(&self.at) {
+                if at == index {
+                    *field = Field::new(&line[start..end], index + 1, field.name);
+                    found += 1;
+                }
+            }
+            start = end + 1;
+        }
+        match found == row.len() {
+            true => Ok(row),
+            false => Err(Fault::line("the row has fewer columns than the header")),
+        }
+    }
+}
+
+struct Wpa {
+    header: Option<Header>,
+}
+
+impl LineFormat for Wpa {
+    const SKIPS_HEADER: bool = false;
+
+    fn line(&mut self, line: &[u8], cx: &mut Context) -> Parsed<Option<Request>> {
+        let Some(header) = &self.header else {
+            self.header = Some(Header::of(line)?);
+            return Ok(None);
+        };
+        let [op, time, size, offset, disk] = header.row(line)?;
+        let op = op.op()?;
+        let time = locale::time(time, cx.time_unit(TimeUnit::Seconds))?;
+        // A flush has an offset of 2^64 - 1 and a size of 0: neither means anything.
+        let (offset, len) = match op {
+            Op::Flush => (0, 0),
+            _ => (offset.hex()?, locale::whole(size)?),
+        };
+        request(time, op, offset, len, cx.volumes.named(disk.bytes)).map(Some)
+    }
+}

@@ -1,0 +1,262 @@
+//! Text formats whose rows are columns: which column is what, as data.
+
+use memchr::memchr_iter;
+
+use super::{
+    context::Context,
+    fault::{Fault, Parsed},
+    fields::{Field, label, request, trimmed},
+    lines::LineFormat,
+    options::TimeUnit,
+};
+use crate::{Op, Request};
+
+/// The most columns a row is split into.
+pub(crate) const MOST_COLUMNS: usize = 64;
+
+/// What stands between columns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Separator {
+    /// One byte; two in a row enclose an empty column.
+    Byte(u8),
+    /// Any run of blanks and tabs; none before the first column.
+    Blank,
+}
+
+/// What a number of offset or size counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Unit {
+    /// Sectors of the trace: 512 bytes unless the user says otherwise.
+    Sector,
+    /// Units of this many bytes.
+    Bytes(u64),
+}
+
+/// How a row tells its operation.
+#[derive(Clone, Debug)]
+pub(crate) enum OpRule {
+    /// Spelled out in this column.
+    Word(usize),
+    /// Spelled out, or empty for unknown: such rows are left out.
+    WordOrUnknown(usize),
+    /// 0 reads, 1 writes.
+    OneWrites(usize),
+    /// 0 writes, 1 reads.
+    OneReads(usize),
+    /// Hexadecimal flags; bit 0 reads.
+    ReadFlag(usize),
+    /// Words the user chose; a word left out is not used.
+    Chosen(usize, Box<[(Box<[u8]>, Op)]>),
+    /// Always the same.
+    Always(Op),
+}
+
+/// Which column is what; columns are counted from 0 here and from 1 in messages.
+#[derive(Clone, Debug)]
+pub(crate) struct Layout {
+    pub(crate) separator: Separator,
+    /// What messages call the columns; where there is none, the column's role.
+    pub(crate) names: &'static [&'static str],
+    pub(crate) time: Option<(usize, TimeUnit)>,
+    pub(crate) op: OpRule,
+    pub(crate) offset: (usize, Unit),
+    pub(crate) size: (usize, Unit),
+    /// The columns, first and last, that name the volume together.
+    pub(crate) volume: Option<(usize, usize)>,
+}
+
+impl Layout {
+    /// How many columns a row must have.
+    pub(crate) fn columns(&self) -> usize {
+        let op = match self.op {
+            OpRule::Word(at)
+            | OpRule::WordOrUnknown(at)
+            | OpRule::OneWrites(at)
+            | OpRule::OneReads(at)
+            | OpRule::ReadFlag(at)
+            | OpRule::Chosen(at, _) => at,
+            OpRule::Always(_) => 0,
+        };
+        let time = self.time.map_or(0, |(at, _)| at);
+        let volume = self.volume.map_or(0, |(_, last)| last);
+        1 + op.max(time).max(volume).max(self.offset.0).max(self.size.0)
+    }
+}
+
+/// Reads rows by a layout.
+pub(crate) struct Columns {
+    layout: Layout,
+    needed: usize,
+    /// Start and end of each column of the current row.
+    cells: [(u32, u32); MOST_COLUMNS],
+}
+
+impl Columns {
+    /// A reader of rows laid out so. Columns past [`MOST_COLUMNS`] must not be asked for.
+    pub(crate) fn new(layout: Layout) -> Columns {
+        let needed = layout.columns();
+        debug_assert!(needed <= MOST_COLUMNS);
+        Columns { layout, needed, cells: [(0, 0); MOST_COLUMNS] }
+    }
+
+    /// A column of the row that was split last.
+    #[inline]
+    pub(crate) fn field<'a>(&'a self, line: &'a [u8], at: usize, role: &'a str) -> Field<'a> {
+        let (start, end) = self.cells[at];
+        let name = self.layout.names.get(at).copied().unwrap_or(role);
+        Field::new(&line[start as usize..end as usize], at + 1, name)
+    }
+
+    /// Finds the columns of a row.
+    #[inline]
+    pub(crate) fn split(&mut self, line: &[u8]) -> Parsed<()> {
+        let found = match self.layout.separator {
+            Separator::Byte(byte) => split_at(line, byte, &mut self.cells[..self.needed]),
+            Separator::Blank => split_blank(line, &mut self.cells[..self.needed]),
+        };
+        if found < self.needed { Err(self.missing(found)) } else { Ok(()) }
+    }
+
+    #[cold]
+    fn missing(&self, found: usize) -> Box<Fault> {
+        let name = self.layout.names.get(found).copied().unwrap_or(self.role(found));
+        Fault::line(format!(
+            "{} is missing, the line has {found} of {} fields",
+            label(found + 1, name),
+            self.layout.names.len().max(self.needed),
+        ))
+    }
+
+    /// What a column without a name is used for.
+    fn role(&self, at: usize) -> &'static str {
+        if self.layout.time.is_some_and(|(time, _)| time == at) {
+            "time"
+        } else if self.layout.offset.0 == at {
+            "offset"
+        } else if self.layout.size.0 == at {
+            "size"
+        } else if self.layout.volume.is_some_and(|(first, last)| (first..=last).contains(&at)) {
+            "volume"
+        } else if matches!(self.layout.op, OpRule::Always(_)) {
+            "unused"
+        } else {
+            "op"
+        }
+    }
+
+    /// The operation; `None` where the trace leaves it open.
+    #[inline]
+    fn op(&self, line: &[u8]) -> Parsed<Option<Op>> {
+        let field = |at| self.field(line, at, "op");
+        match &self.layout.op {
+            OpRule::Word(at) => field(*at).op().map(Some),
+            OpRule::WordOrUnknown(at) => {
+                let field = field(*at);
+                if field.bytes.is_empty() { Ok(None) } else { field.op().map(Some) }
+            }
+            OpRule::OneWrites(at) => one_or_zero(field(*at), Op::Write, Op::Read),
+            OpRule::OneReads(at) => one_or_zero(field(*at), Op::Read, Op::Write),
+            OpRule::ReadFlag(at) => {
+                let flags = field(*at).hex()?;
+                Ok(Some(if flags & 1 == 1 { Op::Read } else { Op::Write }))
+            }
+            OpRule::Chosen(at, words) => {
+                let field = field(*at);
+                let word = words.iter().find(|(word, _)| **word == *field.bytes);
+                word.map(|(_, op)| Some(*op))
+                    .ok_or_else(|| field.fault("none of the operations of the column spec"))
+            }
+            OpRule::Always(op) => Ok(Some(*op)),
+        }
+    }
+
+    #[inline]
+    fn volume(&self, line: &[u8], cx: &mut Context) -> u32 {
+        let Some((first, last)) = self.layout.volume else {
+            return cx.volumes.named(b"0");
+        };
+        let key = trimmed(&line[self.cells[first].0 as usize..self.cells[last].1 as usize]);
+        let separator = self.layout.separator;
+        cx.volumes.index(key, |key| joined(key, separator))
+    }
+}
+
+impl LineFormat for Columns {
+    #[inline]
+    fn line(&mut self, line: &[u8], cx: &mut Context) -> Parsed<Option<Request>> {
+        self.split(line)?;
+        let Some(op) = self.op(line)? else {
+            cx.drop_row("the operation is empty, so unknown");
+            return Ok(None);
+        };
+        let time = match self.layout.time {
+            Some((at, unit)) => self.field(line, at, "time").time(cx.time_unit(unit))?,
+            None => 0,
+        };
+        let bytes_in = |unit| match unit {
+            Unit::Sector => cx.sector(),
+            Unit::Bytes(bytes) => bytes,
+        };
+        let ((offset_at, offset_unit), (size_at, size_unit)) =
+            (self.layout.offset, self.layout.size);
+        let offset = self.field(line, offset_at, "offset").bytes_of(bytes_in(offset_unit))?;
+        let len = self.field(line, size_at, "size").bytes_of(bytes_in(size_unit))?;
+        let volume = self.volume(line, cx);
+        request(time, op, offset, len, volume).map(Some)
+    }
+}
+
+#[inline]
+fn one_or_zero(field: Field<'_>, one: Op, zero: Op) -> Parsed<Option<Op>> {
+    match field.bytes {
+        b"0" => Ok(Some(zero)),
+        b"1" => Ok(Some(one)),
+        _ => Err(field.fault("neither 0 nor 1")),
+    }
+}
+
+/// Finds columns between single bytes; how many were found.
+#[inline]
+fn split_at(line: &[u8], separator: u8, cells: &mut [(u32, u32)]) -> usize {
+    let mut found = 0;
+    let mut start = 0;
+    for at in memchr_iter(separator, line) {
+        cells[found] = (start, at as u32);
+        found += 1;
+        start = at as u32 + 1;
+        if found == cells.len() {
+            return found;
+        }
+    }
+    cells[found] = (start, line.len() as u32);
+    found + 1
+}
+
+/// Finds columns between runs of blanks and tabs; how many were found.
+#[inline]
+fn split_blank(line: &[u8], cells: &mut [(u32, u32)]) -> usize {
+    let blank = |b: &u8| matches!(b, b' ' | b'\t');
+    let mut at = 0;
+    let wanted = cells.len();
+    for (found, cell) in cells.iter_mut().enumerate() {
+        at += line[at..].iter().take_while(|b| blank(b)).count();
+        if at == line.len() {
+            return found;
+        }
+        let start = at;
+        at += line[at..].iter().take_while(|b| !blank(b)).count();
+        *cell = (start as u32, at as u32);
+    }
+    wanted
+}
+
+/// The name of a volume that several columns make up: `hm,0` is `hm:0`.
+fn joined(key: &[u8], separator: Separator) -> String {
+    let text = String::from_utf8_lossy(key);
+    match separator {
+        Separator::Byte(byte) => {
+            text.split(char::from(byte)).map(str::trim).collect::<Vec<_>>().join(":")
+        }
+        Separator::Blank => text.split_ascii_whitespace().collect::<Vec<_>>().join(":"),
+    }
+}

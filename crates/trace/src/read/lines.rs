@@ -1,0 +1,155 @@
+//! Drives a reader of lines: finds the lines, counts them, and says where a bad one stood.
+
+use memchr::memchr;
+
+use super::{
+    context::Context,
+    decode::Decode,
+    fault::{Fault, Parsed, shown},
+    input::Input,
+};
+use crate::{Place, Request, TraceError};
+
+/// The longest line that is still taken for one.
+pub(crate) const LONGEST: usize = 1 << 20;
+
+/// A text format: what one line means.
+pub(crate) trait LineFormat: Send {
+    /// True if a first line without any number is a header to pass over.
+    const SKIPS_HEADER: bool = true;
+
+    /// The request of one line, without its line end; `None` if it holds none.
+    fn line(&mut self, line: &[u8], cx: &mut Context) -> Parsed<Option<Request>>;
+}
+
+/// Reads a text trace line by line.
+pub(crate) struct Lines<F> {
+    input: Input,
+    format: F,
+    /// Lines seen so far: the number of the current one, counted from 1.
+    number: u64,
+    /// No line but blank ones and comments has been seen.
+    fresh: bool,
+}
+
+impl<F: LineFormat> Lines<F> {
+    /// Reads `input` as `format`.
+    pub(crate) fn new(input: Input, format: F) -> Lines<F> {
+        Lines { input, format, number: 0, fresh: true }
+    }
+}
+
+impl<F: LineFormat> Decode for Lines<F> {
+    fn decode(
+        &mut self,
+        cx: &mut Context,
+        out: &mut Vec<Request>,
+        limit: usize,
+    ) -> Result<(), TraceError> {
+        loop {
+            let used = self.whole_lines(cx, out, limit)?;
+            self.input.consume(used);
+            if out.len() >= limit {
+                return Ok(());
+            }
+            if self.input.window().len() > LONGEST {
+                return Err(self.too_long());
+            }
+            if !self.input.fill()? {
+                return self.last_line(cx, out);
+            }
+        }
+    }
+}
+
+impl<F: LineFormat> Lines<F> {
+    /// Reads lines that stand in the buffer as a whole; returns how many bytes they took.
+    fn whole_lines(
+        &mut self,
+        cx: &mut Context,
+        out: &mut Vec<Request>,
+        limit: usize,
+    ) -> Result<usize, TraceError> {
+        let bytes = self.input.window();
+        let mut used = 0;
+        while out.len() < limit {
+            let Some(length) = memchr(b'\n', &bytes[used..]) else { break };
+            if length > LONGEST {
+                self.number += 1;
+                return Err(self.too_long());
+            }
+            let line = &bytes[used..used + length];
+            used += length + 1;
+            self.number += 1;
+            match read_line(&mut self.format, &mut self.fresh, line, cx) {
+                Ok(Some(request)) => out.push(request),
+                Ok(None) => {}
+                Err(fault) if cx.tolerate(self.number, &fault) => {}
+                Err(fault) => return Err(fault.at(self.input.path(), Place::Line(self.number))),
+            }
+        }
+        Ok(used)
+    }
+
+    /// Reads what follows the last line end.
+    fn last_line(&mut self, cx: &mut Context, out: &mut Vec<Request>) -> Result<(), TraceError> {
+        let line = self.input.window();
+        if line.is_empty() {
+            return Ok(());
+        }
+        self.number += 1;
+        let result = read_line(&mut self.format, &mut self.fresh, line, cx);
+        let length = line.len();
+        match result {
+            Ok(request) => out.extend(request),
+            Err(fault) if cx.tolerate(self.number, &fault) => {}
+            Err(fault) => return Err(fault.at(self.input.path(), Place::Line(self.number))),
+        }
+        self.input.consume(length);
+        Ok(())
+    }
+
+    #[cold]
+    fn too_long(&self) -> TraceError {
+        Fault::with_remedy(
+            format!("the line beginning {} is longer than 1 MiB", shown(self.input.window())),
+            "this is no text trace of this format; name the right one with --format",
+        )
+        .at(self.input.path(), Place::Line(self.number.max(1)))
+    }
+}
+
+/// Reads one line, if it is not blank, a comment or a header.
+#[inline]
+pub(crate) fn read_line<F: LineFormat>(
+    format: &mut F,
+    fresh: &mut bool,
+    line: &[u8],
+    cx: &mut Context,
+) -> Parsed<Option<Request>> {
+    let line = line.strip_suffix(b"\r").unwrap_or(line);
+    // Digits and letters, which rows begin with, are all above '#'.
+    if line.first().is_none_or(|&first| first <= b'#') && nothing_to_read(line) {
+        return Ok(None);
+    }
+    if *fresh {
+        *fresh = false;
+        let line = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line);
+        if F::SKIPS_HEADER && is_header(line) {
+            return Ok(None);
+        }
+        return format.line(line, cx);
+    }
+    format.line(line, cx)
+}
+
+/// Blank, or a comment.
+fn nothing_to_read(line: &[u8]) -> bool {
+    matches!(line.trim_ascii().first(), None | Some(b'#'))
+}
+
+/// True if no word of the line is a number or begins like one.
+pub(crate) fn is_header(line: &[u8]) -> bool {
+    line.split(|b| matches!(b, b',' | b';' | b'\t' | b' '))
+        .all(|word| !matches!(word.first(), Some(b'0'..=b'9' | b'-' | b'+' | b'.')))
+}

@@ -1,0 +1,85 @@
+//! Several files read as one trace, in the order of their times.
+
+use super::{context::Context, decode::Decode};
+use crate::{Request, TraceError};
+
+/// Requests read ahead of each file.
+const AHEAD: usize = 4096;
+
+/// A merge of traces that share a clock: per-CPU files of blktrace, per-volume files of MSR.
+/// Requests of equal times keep the order of the files.
+pub(crate) struct Merge {
+    parts: Vec<Part>,
+}
+
+struct Part {
+    source: Box<dyn Decode>,
+    ahead: Vec<Request>,
+    next: usize,
+    /// Stands behind the requests in `ahead`.
+    error: Option<TraceError>,
+    ended: bool,
+}
+
+impl Merge {
+    pub(crate) fn new(sources: Vec<Box<dyn Decode>>) -> Merge {
+        let part = |source| Part { source, ahead: Vec::new(), next: 0, error: None, ended: false };
+        Merge { parts: sources.into_iter().map(part).collect() }
+    }
+}
+
+impl Part {
+    /// The next request; `None` at the end.
+    #[inline]
+    fn peek(&mut self, cx: &mut Context) -> Result<Option<Request>, TraceError> {
+        if self.next == self.ahead.len() {
+            self.refill(cx)?;
+        }
+        Ok(self.ahead.get(self.next).copied())
+    }
+
+    fn refill(&mut self, cx: &mut Context) -> Result<(), TraceError> {
+        if let Some(error) = self.error.take() {
+            return Err(error);
+        }
+        self.ahead.clear();
+        self.next = 0;
+        if self.ended {
+            return Ok(());
+        }
+        if let Err(error) = self.source.decode(cx, &mut self.ahead, AHEAD) {
+            self.ended = true;
+            if self.ahead.is_empty() {
+                return Err(error);
+            }
+            self.error = Some(error);
+        } else {
+            self.ended = self.ahead.len() < AHEAD;
+        }
+        Ok(())
+    }
+}
+
+impl Decode for Merge {
+    fn decode(
+        &mut self,
+        cx: &mut Context,
+        out: &mut Vec<Request>,
+        limit: usize,
+    ) -> Result<(), TraceError> {
+        while out.len() < limit {
+            let mut first: Option<(usize, Request)> = None;
+            for (index, part) in self.parts.iter_mut().enumerate() {
+                if let Some(request) = part.peek(cx)?
+                    && first.is_none_or(|(_, other)| request.time_ns < other.time_ns)
+                {
+                    first = Some((index, request));
+                }
+            }
+            let Some((index, request)) = first else { break };
+            out.push(request);
+            self.parts[index].next += 1;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,156 @@
+//! An open trace.
+
+use std::fmt;
+
+use super::{context::Context, decode::Decode, format::Format};
+use crate::{Op, Request, Source, TraceError};
+
+/// Requests below which a share of writes says nothing.
+const ENOUGH: u64 = 1000;
+
+/// How the format of a trace was chosen.
+#[derive(Clone, Debug)]
+pub struct Guess {
+    /// The format.
+    pub format: Format,
+    /// What it was recognised by; `None` if the user named it.
+    pub from: Option<&'static str>,
+}
+
+impl fmt::Display for Guess {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let about = self.format.about();
+        let title = about.split(':').next().unwrap_or(about);
+        match self.from {
+            Some(from) => {
+                write!(f, "{title} (guessed from {from}; name another with --format)")
+            }
+            None => write!(f, "{title} (named)"),
+        }
+    }
+}
+
+/// An open trace: requests in the order of the file, streamed.
+///
+/// Times count from the trace's own origin: relative clocks from their start, absolute ones
+/// from their epoch (Unix, or 1601 for FILETIME), in nanoseconds.
+pub struct Reader {
+    source: Box<dyn Decode>,
+    cx: Context,
+    guess: Guess,
+    invert_ops: bool,
+    counts: Counts,
+    /// Met after requests that had to be delivered first.
+    pending: Option<TraceError>,
+    ended: bool,
+}
+
+/// What was delivered.
+#[derive(Clone, Copy, Debug, Default)]
+struct Counts {
+    reads: u64,
+    writes: u64,
+    backwards: u64,
+    last_time: u64,
+}
+
+impl Reader {
+    pub(crate) fn new(
+        source: Box<dyn Decode>,
+        cx: Context,
+        guess: Guess,
+        invert_ops: bool,
+    ) -> Reader {
+        Reader {
+            source,
+            cx,
+            guess,
+            invert_ops,
+            counts: Counts::default(),
+            pending: None,
+            ended: false,
+        }
+    }
+
+    /// The format, and how it was chosen.
+    pub fn guess(&self) -> &Guess {
+        &self.guess
+    }
+
+    /// Names of the volumes met so far, in the order of their first appearance.
+    pub fn volumes(&self) -> &[String] {
+        self.cx.volumes.names()
+    }
+
+    /// What the user should know of the trace as far as it was read, one line each; complete
+    /// after the last batch.
+    pub fn warnings(&self) -> Vec<String> {
+        let mut all = self.cx.warnings();
+        let Counts { reads, writes, backwards, .. } = self.counts;
+        if backwards > 0 {
+            let times = if backwards == 1 { "time" } else { "times" };
+            all.push(format!(
+                "the clock goes back {backwards} {times}; sort the trace if order matters"
+            ));
+        }
+        let all_ops = reads + writes;
+        if self.guess.format.entry().zero_one && all_ops >= ENOUGH && writes * 100 < all_ops {
+            all.push(format!(
+                "the 0/1 column looks inverted: {writes} of {all_ops} requests are writes; \
+                 if it is, use --invert-ops"
+            ));
+        }
+        all
+    }
+
+    /// Counts what is delivered, and swaps reads and writes if the user wants so.
+    fn account(&mut self, batch: &mut [Request]) {
+        let mut counts = self.counts;
+        for request in batch {
+            if self.invert_ops {
+                request.op = match request.op {
+                    Op::Read => Op::Write,
+                    Op::Write => Op::Read,
+                    other => other,
+                };
+            }
+            counts.reads += u64::from(request.op == Op::Read);
+            counts.writes += u64::from(request.op == Op::Write);
+            counts.backwards += u64::from(request.time_ns < counts.last_time);
+            counts.last_time = request.time_ns;
+        }
+        self.counts = counts;
+    }
+}
+
+impl Source for Reader {
+    fn next_batch(&mut self, batch: &mut Vec<Request>, limit: usize) -> Result<(), TraceError> {
+        batch.clear();
+        if self.ended {
+            return match self.pending.take() {
+                Some(error) => Err(error),
+                None => Ok(()),
+            };
+        }
+        // An empty batch means the end, so a limit of 0 cannot be obeyed.
+        let limit = limit.max(1);
+        let result = self.source.decode(&mut self.cx, batch, limit);
+        self.ended = result.is_err() || batch.len() < limit;
+        self.account(batch);
+        match result {
+            Err(error) if !batch.is_empty() => self.pending = Some(error),
+            other => return other,
+        }
+        Ok(())
+    }
+
+    fn volumes(&self) -> &[String] {
+        self.cx.volumes.names()
+    }
+}
+
+impl fmt::Debug for Reader {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Reader").field("guess", &self.guess).finish_non_exhaustive()
+    }
+}
