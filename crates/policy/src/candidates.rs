@@ -135,6 +135,9 @@ impl<T: Ages> Costs for Aged<'_, T> {
     fn cost(&self, block: u32, age: f64) -> f64 {
         self.table.cost(block, age)
     }
+    fn one_form(&self) -> bool {
+        self.table.wear.is_empty()
+    }
 }
 
 impl Candidates {

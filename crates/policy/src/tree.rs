@@ -65,6 +65,8 @@ pub(crate) trait Costs: Blocks {
     fn age_bound(&self, stamp: u64) -> f64;
     /// The exact cost of a block if its age factor were `age`.
     fn cost(&self, block: u32, age: f64) -> f64;
+    /// Whether blocks of equal weight have equal numerators and denominators.
+    fn one_form(&self) -> bool;
 }
 
 /// A cost is one rounding of what `weight / age` is two roundings of.
@@ -240,9 +242,13 @@ impl Best {
             return true;
         }
         // Close. Whoever costs as much as the oldest below would with the champion's weight, has
-        // that weight, hence no lower a number.
+        // that weight, hence no lower a number; unless one weight has many forms, whose costs
+        // differ by a rounding, or ages are 0 and every cost is infinite.
         let least = costs.cost(node.champion, costs.age(node.oldest));
-        least < self.cost || (least == self.cost && node.champion < self.block)
+        if least == self.cost && (least == 0.0 || (costs.one_form() && least < f64::INFINITY)) {
+            return node.champion < self.block;
+        }
+        least * SLACK <= self.cost
     }
 
     fn consider(&mut self, cost: f64, block: u32) {
