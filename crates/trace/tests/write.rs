@@ -1,8 +1,9 @@
 //! The text writers, to the letter.
 
-use std::path::Path;
+use std::{io::Cursor, path::Path};
 use thermocline_trace::{
-    Op, Request, TraceError,
+    Op, Request, Source, TraceError,
+    read::{ReadOptions, open_stream},
     write::{FioVersion, OutputFormat},
 };
 
@@ -109,5 +110,53 @@ fn a_full_disk_is_an_io_error() {
     for format in OutputFormat::ALL {
         let error = format.writer(Full, Path::new("out.x")).err().expect("full").to_string();
         assert!(error.starts_with("out.x: "), "{error}");
+    }
+}
+
+/// The formats through this crate's own readers, which were written against other tools' files.
+#[test]
+fn what_is_written_can_be_read() {
+    let request = |time_ns, op, volume, offset, len| Request { time_ns, offset, len, volume, op };
+    let requests: Vec<_> = (0..2000u64)
+        .map(|i| match i % 50 {
+            7 => request(i * 3000, Op::Flush, (i % 2) as u32, 0, 0),
+            9 => request(i * 3000, Op::Trim, 0, i << 20, 1 << 20),
+            _ if i % 3 == 0 => request(i * 3000, Op::Read, 0, i << 12, 8192),
+            _ => request(i * 3000, Op::Write, 1, i << 9, 512),
+        })
+        .collect();
+    let names = ["sda".to_string(), "sdb".into()];
+    let columns = "columns:skip=1,time=time_ns:ns,op=op,volume=volume,offset=offset,size=len";
+    for (format, named) in [
+        (OutputFormat::Native, None),
+        (OutputFormat::Csv, Some(columns)),
+        (OutputFormat::Fio(FioVersion::V2), None),
+        (OutputFormat::Fio(FioVersion::V3), None),
+    ] {
+        let options = ReadOptions {
+            format: named.map(|name| name.parse().unwrap_or_else(|error| panic!("{error}"))),
+            ..ReadOptions::default()
+        };
+        let mut bytes = Vec::new();
+        {
+            let mut writer = format.writer(&mut bytes, Path::new("-")).expect("memory");
+            writer.write_batch(&requests, &names).expect("memory");
+            writer.finish().expect("memory");
+        }
+        let mut reader = open_stream(Cursor::new(bytes), "-", &options)
+            .unwrap_or_else(|error| panic!("{format}: {error}"));
+        let (mut back, mut batch) = (Vec::new(), Vec::new());
+        loop {
+            reader.next_batch(&mut batch, 100).unwrap_or_else(|error| panic!("{format}: {error}"));
+            if batch.is_empty() {
+                break;
+            }
+            back.extend_from_slice(&batch);
+        }
+        assert_eq!(Source::volumes(&reader), names, "{format}");
+        assert_eq!(back.len(), requests.len(), "{format}");
+        for (found, written) in back.iter().zip(&requests) {
+            assert_eq!(found, written, "{format}");
+        }
     }
 }
