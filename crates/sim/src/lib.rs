@@ -1,1 +1,25 @@
-//! placeholder
+//! The simulator: drives a translation layer with a trace or a generated workload on a virtual
+//! clock, and measures it.
+//!
+//! A [`Job`] is one policy on one [`Input`]; [`run`] gives its [`RunResult`], [`compare`] those of
+//! many, in parallel and in order. One seed gives one result, byte for byte, on any number of
+//! threads; only [`RunResult::perf`] differs.
+
+pub mod device;
+mod engine;
+mod error;
+mod input;
+mod job;
+pub mod metrics;
+pub mod policy;
+mod progress;
+pub mod result;
+pub mod units;
+
+pub use device::Device;
+pub use error::SimError;
+pub use input::{Input, PreparedTrace, TraceMapping, Workload};
+pub use job::{Clock, Fill, Job, ReadOnly, compare, run};
+pub use policy::PolicySpec;
+pub use progress::Progress;
+pub use result::RunResult;

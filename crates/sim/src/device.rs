@@ -1,0 +1,177 @@
+//! Devices: built-in profiles, the user's TOML files, and single figures overridden.
+
+use std::path::Path;
+
+use thermocline_flash::{BUILT_IN_PROFILES, CountingChip, Profile};
+
+use crate::{SimError, policy::unknown, units};
+
+/// A device that can be simulated.
+#[derive(Clone, Debug)]
+pub struct Device {
+    /// Geometry, rules, timing, energy.
+    pub profile: Profile,
+    /// Whether the user fixed the number of blocks; a trace may choose it otherwise.
+    pub fixed_capacity: bool,
+}
+
+/// Single figures over a profile's.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Overrides {
+    /// Bytes of the whole chip.
+    pub capacity: Option<u64>,
+    /// Bytes of an erase block.
+    pub block_size: Option<u64>,
+    /// Bytes of a page.
+    pub page_size: Option<u64>,
+    /// Number of banks; the chip's blocks are divided among them.
+    pub banks: Option<u32>,
+}
+
+/// The built-in profiles.
+#[must_use]
+pub fn built_in() -> Vec<Profile> {
+    BUILT_IN_PROFILES
+        .iter()
+        .map(|(name, text)| {
+            toml::from_str(text).unwrap_or_else(|e| panic!("built-in profile {name}: {e}"))
+        })
+        .collect()
+}
+
+impl Device {
+    /// A built-in profile by name, or a TOML file.
+    ///
+    /// # Errors
+    /// [`SimError`], naming the file and what is wrong in it, or the nearest name.
+    pub fn load(name: &str) -> Result<Self, SimError> {
+        let profile = if let Some((_, text)) = BUILT_IN_PROFILES.iter().find(|(n, _)| *n == name) {
+            toml::from_str(text).map_err(|e| SimError::Broken(format!("profile {name}: {e}")))?
+        } else if name.ends_with(".toml") || Path::new(name).is_file() {
+            let text = std::fs::read_to_string(name).map_err(|e| {
+                SimError::Input(format!(
+                    "{name}: {e}; --device takes a built-in profile or a TOML file"
+                ))
+            })?;
+            toml::from_str(&text).map_err(|e: toml::de::Error| {
+                SimError::Input(format!("{name}: {}", one_line(&text, &e)))
+            })?
+        } else {
+            return Err(unknown(
+                "device",
+                name,
+                BUILT_IN_PROFILES.iter().map(|(n, _)| *n),
+                "`thermocline devices` lists the built-in ones; a file's name ends in .toml",
+            ));
+        };
+        let device = Self { profile, fixed_capacity: false };
+        device.check()?;
+        Ok(device)
+    }
+
+    /// The device with single figures overridden.
+    ///
+    /// # Errors
+    /// [`SimError::Input`] if the figures make no device.
+    pub fn with(mut self, o: &Overrides) -> Result<Self, SimError> {
+        let g = &mut self.profile.geometry;
+        let block_size = o.block_size.unwrap_or(g.block_size());
+        let capacity = o.capacity.unwrap_or(g.capacity());
+        if let Some(page) = o.page_size {
+            g.page_size = u32::try_from(page).unwrap_or(0);
+        }
+        let page = u64::from(g.page_size);
+        if page == 0 {
+            return Err(SimError::Input("a page of 0 bytes or above 4 GiB makes no device".into()));
+        }
+        if block_size == 0 || !block_size.is_multiple_of(page) {
+            return Err(SimError::Input(format!(
+                "a block of {block_size} bytes is not a whole number of pages of {page} bytes; \
+                 choose --block-size as a multiple of --page-size"
+            )));
+        }
+        if o.banks == Some(0) {
+            return Err(SimError::Input("--banks 0 makes no device; give it at least 1".into()));
+        }
+        g.banks = o.banks.unwrap_or(g.banks);
+        let blocks = capacity / block_size;
+        let per_bank = blocks / u64::from(g.banks);
+        if per_bank == 0 || !capacity.is_multiple_of(block_size * u64::from(g.banks)) {
+            return Err(SimError::Input(format!(
+                "a capacity of {} is not a whole number of blocks of {} in each of {} banks; \
+                 choose --capacity as a multiple of {}",
+                units::show_size(capacity),
+                units::show_size(block_size),
+                g.banks,
+                units::show_size(block_size * u64::from(g.banks)),
+            )));
+        }
+        g.pages_per_block = u32::try_from(block_size / page).unwrap_or(u32::MAX);
+        g.blocks_per_bank = u32::try_from(per_bank).unwrap_or(u32::MAX);
+        self.fixed_capacity |= o.capacity.is_some();
+        self.check()?;
+        Ok(self)
+    }
+
+    fn check(&self) -> Result<(), SimError> {
+        self.profile
+            .geometry
+            .check()
+            .map_err(|e| SimError::Input(format!("device {}: {e}", self.profile.name)))
+    }
+
+    /// The device with as many blocks in each bank as `data_blocks` need.
+    pub(crate) fn sized(&self, data_blocks: u64) -> Result<Self, SimError> {
+        let mut device = self.clone();
+        let g = &mut device.profile.geometry;
+        let blocks = data_blocks + u64::from(g.system_blocks);
+        g.blocks_per_bank =
+            u32::try_from(blocks.div_ceil(u64::from(g.banks))).unwrap_or(u32::MAX / g.banks);
+        device.check()?;
+        Ok(device)
+    }
+
+    /// An erased chip of this device.
+    pub(crate) fn chip(&self, wears_out: bool) -> CountingChip {
+        let chip = CountingChip::new(self.profile.geometry, self.profile.rules);
+        if wears_out { chip.that_wears_out() } else { chip }
+    }
+}
+
+/// "line 3: what is wrong", without the excerpt that takes several lines.
+fn one_line(text: &str, error: &toml::de::Error) -> String {
+    let line = error.span().map_or(1, |span| 1 + text[..span.start].matches('\n').count());
+    format!("line {line}: {}", error.message().replace('\n', " "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_built_in_profile_reads_and_is_called_by_its_name() {
+        for (profile, (name, _)) in built_in().iter().zip(BUILT_IN_PROFILES) {
+            assert_eq!(profile.name, *name);
+            assert!(!profile.sources.is_empty() && profile.timing.program() > 0);
+            assert!(Device::load(name).is_ok(), "{name}");
+        }
+    }
+
+    #[test]
+    fn impossible_figures_are_refused_with_a_remedy() {
+        let device = Device::load("intel-series2plus-24m").expect("built in");
+        let block = |n| Overrides { block_size: Some(n), ..Overrides::default() };
+        let message = device.clone().with(&block(100_000)).expect_err("odd").to_string();
+        assert!(message.contains("multiple of --page-size"), "{message}");
+        assert!(
+            device.clone().with(&Overrides { banks: Some(7), ..Overrides::default() }).is_err()
+        );
+        assert!(
+            device.clone().with(&Overrides { capacity: Some(1), ..Overrides::default() }).is_err()
+        );
+        let message = Device::load("intel-serie2plus-24m").expect_err("no such").to_string();
+        assert!(message.contains("did you mean `intel-series2plus-24m`?"), "{message}");
+        let kib = device.with(&Overrides { page_size: Some(1024), ..Overrides::default() });
+        assert_eq!(kib.expect("1 KiB blocks").profile.geometry.data_pages_per_block(), 127);
+    }
+}

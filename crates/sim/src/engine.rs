@@ -1,0 +1,178 @@
+//! The loop: extents in, page operations on the layer, response times out.
+//!
+//! Two clocks. On the *device's own* a request starts when the last has ended, and policies see the
+//! device's time. With *arrivals* a request waits for its arrival and for those before it; policies
+//! see arrival times, as in the papers' simulator, where cleaning takes no time of its own.
+
+use thermocline_flash::{CountingChip, Lpn, Timing};
+use thermocline_ftl::Layer;
+use thermocline_trace::Op;
+
+use crate::{
+    Progress, SimError,
+    input::{Extent, Extents},
+    metrics::{ResponseTimes, Responses},
+};
+
+/// How many pages ahead table entries are asked for, and those that depend on them.
+const AHEAD: usize = 24;
+const AHEAD_MORE: usize = 12;
+
+/// What the host asked and how long it waited.
+pub(crate) struct Measured {
+    pub requests: u64,
+    pub flushes: u64,
+    pub bytes_written: u64,
+    pub write: ResponseTimes,
+    pub read: ResponseTimes,
+    pub elapsed_ns: u64,
+}
+
+pub(crate) struct Engine<'a, L> {
+    layer: &'a mut L,
+    timing: Timing,
+    arrivals: bool,
+    /// Chip time at the start of the run.
+    started: u64,
+    /// When the device is done with everything so far.
+    done_ns: u64,
+    /// The time policies see; never falls.
+    now: u64,
+    writes: Responses,
+    reads: Responses,
+    requests: u64,
+    flushes: u64,
+    pages_written: u64,
+}
+
+impl<'a, L: Layer<Chip = CountingChip>> Engine<'a, L> {
+    pub(crate) fn new(layer: &'a mut L, timing: Timing, arrivals: bool) -> Self {
+        let started = layer.chip().counts().time_ns(&timing);
+        Self {
+            layer,
+            timing,
+            arrivals,
+            started,
+            done_ns: 0,
+            now: 0,
+            writes: Responses::new(),
+            reads: Responses::new(),
+            requests: 0,
+            flushes: 0,
+            pages_written: 0,
+        }
+    }
+
+    pub(crate) fn run(
+        mut self,
+        mut extents: Extents,
+        page_size: u32,
+        progress: &Progress,
+    ) -> Result<Measured, SimError> {
+        let mut batch = Vec::new();
+        let mut pages = Vec::new();
+        loop {
+            extents.next_batch(&mut batch)?;
+            if batch.is_empty() {
+                break;
+            }
+            if progress.is_cancelled() {
+                return Err(SimError::Interrupted);
+            }
+            let before = self.pages_written;
+            self.batch(&batch, &mut pages)?;
+            progress.advance(self.pages_written - before);
+        }
+        Ok(Measured {
+            requests: self.requests,
+            flushes: self.flushes,
+            bytes_written: self.pages_written * u64::from(page_size),
+            write: self.writes.times(),
+            read: self.reads.times(),
+            elapsed_ns: self.done_ns,
+        })
+    }
+
+    fn batch(&mut self, batch: &[Extent], pages: &mut Vec<Lpn>) -> Result<(), SimError> {
+        // The pages of the whole batch in order, so that those to come are known.
+        pages.clear();
+        for extent in batch.iter().filter(|e| e.op == Op::Write) {
+            pages.extend((extent.first..extent.first + extent.pages).map(Lpn));
+        }
+        for &lpn in &pages[..AHEAD.min(pages.len())] {
+            self.layer.prefetch(lpn);
+        }
+        let mut at = 0;
+        for extent in batch {
+            self.requests += 1;
+            let busy_before = self.busy_ns();
+            if self.arrivals {
+                self.now = self.now.max(extent.time_ns);
+            }
+            match extent.op {
+                Op::Write => {
+                    let end = at + extent.pages as usize;
+                    self.write(extent, &pages[at..], extent.pages as usize)?;
+                    at = end;
+                }
+                Op::Read => {
+                    for lpn in (extent.first..extent.first + extent.pages).map(Lpn) {
+                        self.layer.read(lpn).map_err(|e| self.error(e))?;
+                    }
+                }
+                Op::Trim => {
+                    for lpn in (extent.first..extent.first + extent.pages).map(Lpn) {
+                        self.layer.trim(lpn, self.now).map_err(|e| self.error(e))?;
+                    }
+                }
+                Op::Flush => self.flushes += 1,
+            }
+            self.answer(extent, self.busy_ns() - busy_before);
+        }
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn write(&mut self, extent: &Extent, ahead: &[Lpn], count: usize) -> Result<(), SimError> {
+        for i in 0..count {
+            let lpn = ahead[i];
+            if let Some(&next) = ahead.get(i + AHEAD) {
+                self.layer.prefetch(next);
+            }
+            if let Some(&next) = ahead.get(i + AHEAD_MORE) {
+                self.layer.prefetch_more(next);
+            }
+            if extent.partial_head && i == 0 || extent.partial_tail && i + 1 == count {
+                self.layer.read(lpn).map_err(|e| self.error(e))?;
+            }
+            // Every page has a time of its own, so that ages order pages of one request.
+            self.now = if self.arrivals { self.now + 1 } else { self.busy_ns() };
+            self.layer.write(lpn, self.now).map_err(|e| self.error(e))?;
+        }
+        self.pages_written += count as u64;
+        Ok(())
+    }
+
+    /// Time the chip worked since the start of the run, in nanoseconds.
+    #[inline(always)]
+    fn busy_ns(&self) -> u64 {
+        self.layer.chip().counts().time_ns(&self.timing) - self.started
+    }
+
+    #[inline(always)]
+    fn answer(&mut self, extent: &Extent, service_ns: u64) {
+        let arrival = if self.arrivals { extent.time_ns } else { self.done_ns };
+        self.done_ns = self.done_ns.max(arrival) + service_ns;
+        let response = self.done_ns - arrival;
+        match extent.op {
+            Op::Write => self.writes.record(response),
+            Op::Read => self.reads.record(response),
+            Op::Trim | Op::Flush => {}
+        }
+    }
+
+    #[cold]
+    fn error(&self, error: thermocline_ftl::FtlError) -> SimError {
+        SimError::of_layer(error, self.layer.counters().retired)
+    }
+}

@@ -1,0 +1,301 @@
+//! From what the user wrote to a full combination of policies.
+
+use serde::Serialize;
+use thermocline_policy::{
+    Args, ParamInfo, PolicyInfo, placement,
+    preset::{self, LayerKind},
+    victim,
+};
+
+use crate::{SimError, error::nearest};
+
+/// A policy name with its arguments: `cat`, `cat(tau=5s)`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Call {
+    /// The name.
+    pub name: String,
+    /// The arguments, in order.
+    pub args: Args,
+}
+
+impl Call {
+    /// Reads `name` or `name(key=value, …)`.
+    ///
+    /// # Errors
+    /// [`SimError::Usage`], saying what was expected.
+    pub fn parse(text: &str) -> Result<Self, SimError> {
+        let text = text.trim();
+        let Some((name, rest)) = text.split_once('(') else {
+            return Ok(Self { name: text.into(), args: Args::default() });
+        };
+        let Some(inner) = rest.strip_suffix(')') else {
+            return Err(SimError::Usage(format!("`{text}`: the bracket is not closed")));
+        };
+        let mut args = Vec::new();
+        for pair in inner.split(',').map(str::trim).filter(|pair| !pair.is_empty()) {
+            let Some((key, value)) = pair.split_once('=') else {
+                return Err(SimError::Usage(format!("`{text}`: `{pair}` is not key=value")));
+            };
+            args.push((key.trim().to_owned(), value.trim().to_owned()));
+        }
+        Ok(Self { name: name.trim().into(), args: Args(args) })
+    }
+
+    /// As the user would write it.
+    #[must_use]
+    pub fn show(&self) -> String {
+        if self.args.0.is_empty() {
+            return self.name.clone();
+        }
+        let args: Vec<_> = self.args.0.iter().map(|(k, v)| format!("{k}={v}")).collect();
+        format!("{}({})", self.name, args.join(", "))
+    }
+}
+
+/// Splits a list of calls at the commas outside brackets.
+#[must_use]
+pub fn split_list(text: &str) -> Vec<String> {
+    let mut items = vec![String::new()];
+    let mut depth = 0_u32;
+    for c in text.chars() {
+        match c {
+            '(' => depth += 1,
+            ')' => depth = depth.saturating_sub(1),
+            ',' if depth == 0 => {
+                items.push(String::new());
+                continue;
+            }
+            _ => {}
+        }
+        if let Some(item) = items.last_mut() {
+            item.push(c);
+        }
+    }
+    items.into_iter().map(|item| item.trim().to_owned()).filter(|item| !item.is_empty()).collect()
+}
+
+/// A full combination: a preset, or axes chosen one by one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PolicySpec {
+    /// What results call it.
+    pub name: String,
+    /// The translation layer.
+    pub layer: LayerKind,
+    /// The victim policy.
+    pub victim: Call,
+    /// The placement.
+    pub placement: Call,
+    /// Read-only and writable data in separate blocks.
+    pub read_only_separation: bool,
+    /// The most and the least erased blocks are swapped near the end of life.
+    pub swap: bool,
+}
+
+impl PolicySpec {
+    /// A preset (with arguments for either of its axes), a victim policy, or a placement, with
+    /// single axes overridden.
+    ///
+    /// # Errors
+    /// [`SimError::Usage`], with the nearest name there is.
+    pub fn parse(
+        policy: &str,
+        victim: Option<&str>,
+        placement: Option<&str>,
+    ) -> Result<Self, SimError> {
+        let call = Call::parse(policy)?;
+        let preset = preset::find(&call.name).ok_or_else(|| {
+            let known = preset::PRESETS.iter().map(|p| p.name);
+            unknown("policy", &call.name, known, "`thermocline policies` lists them")
+        })?;
+        let (victim_info, placement_info) = preset::axes(preset);
+        let mut spec = Self {
+            name: call.show(),
+            layer: preset.layer,
+            victim: Call { name: preset.victim.into(), args: Args::default() },
+            placement: Call { name: preset.placement.into(), args: Args::default() },
+            read_only_separation: preset.read_only_separation,
+            swap: preset.swap,
+        };
+        for (key, value) in &call.args.0 {
+            let takes = |info: &PolicyInfo| has_param(&(info.params)(), key);
+            let (to_victim, to_placement) = (takes(victim_info), takes(placement_info));
+            if !to_victim && !to_placement {
+                let mut known: Vec<_> = (victim_info.params)().iter().map(|p| p.name).collect();
+                known.extend((placement_info.params)().iter().map(|p| p.name));
+                known.dedup();
+                return Err(SimError::Usage(format!(
+                    "policy `{}` has no parameter `{key}`; {}",
+                    call.name,
+                    if known.is_empty() {
+                        "it takes none".to_owned()
+                    } else {
+                        format!("it has {}", known.join(", "))
+                    }
+                )));
+            }
+            let pair = (key.clone(), value.clone());
+            if to_victim {
+                spec.victim.args.0.push(pair.clone());
+            }
+            if to_placement {
+                spec.placement.args.0.push(pair);
+            }
+        }
+        if let Some(text) = victim {
+            spec.victim = Call::parse(text)?;
+            spec.name = format!("{} victim={}", spec.name, spec.victim.show());
+        }
+        if let Some(text) = placement {
+            spec.placement = Call::parse(text)?;
+            spec.name = format!("{} placement={}", spec.name, spec.placement.show());
+        }
+        spec.check_names()?;
+        Ok(spec)
+    }
+
+    fn check_names(&self) -> Result<(), SimError> {
+        if victim::find(&self.victim.name).is_none() {
+            let known = victim::VICTIMS.iter().map(|v| v.info.name);
+            return Err(unknown(
+                "victim policy",
+                &self.victim.name,
+                known,
+                "`thermocline policies` lists them",
+            ));
+        }
+        if placement::find(&self.placement.name).is_none() {
+            let known = placement::PLACEMENTS.iter().map(|p| p.name);
+            return Err(unknown(
+                "placement",
+                &self.placement.name,
+                known,
+                "`thermocline policies` lists them",
+            ));
+        }
+        Ok(())
+    }
+}
+
+fn has_param(params: &[ParamInfo], key: &str) -> bool {
+    params.iter().any(|p| p.name == key)
+}
+
+/// "there is no X; did you mean Y?"
+pub(crate) fn unknown<'a>(
+    what: &str,
+    wrong: &str,
+    known: impl IntoIterator<Item = &'a str>,
+    remedy: &str,
+) -> SimError {
+    SimError::Usage(match nearest(wrong, known) {
+        Some(near) => format!("there is no {what} `{wrong}`; did you mean `{near}`? ({remedy})"),
+        None => format!("there is no {what} `{wrong}`; {remedy}"),
+    })
+}
+
+/// A preset or a single axis, as the catalogue shows it.
+#[derive(Clone, Debug, Serialize)]
+pub struct CatalogueEntry {
+    /// `preset`, `victim` or `placement`.
+    pub axis: &'static str,
+    /// The name users write.
+    pub name: &'static str,
+    /// Other names that mean the same.
+    pub aliases: Vec<&'static str>,
+    /// One line: what it does and when to use it.
+    pub summary: &'static str,
+    /// Paper and section.
+    pub source: &'static str,
+    /// For a preset, its victim policy and placement.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub combines: Option<String>,
+    /// Its parameters.
+    pub parameters: Vec<CatalogueParam>,
+}
+
+/// A parameter, as the catalogue shows it.
+#[derive(Clone, Debug, Serialize)]
+pub struct CatalogueParam {
+    /// The key.
+    pub name: &'static str,
+    /// What it means.
+    pub meaning: String,
+    /// The value where none is given.
+    pub default: String,
+    /// What values look like.
+    pub expected: &'static str,
+}
+
+/// Everything `thermocline policies` lists.
+#[must_use]
+pub fn catalogue() -> Vec<CatalogueEntry> {
+    let params = |info: &PolicyInfo| {
+        (info.params)()
+            .into_iter()
+            .map(|p| CatalogueParam {
+                name: p.name,
+                meaning: p.doc,
+                default: p.default,
+                expected: p.expected,
+            })
+            .collect()
+    };
+    let axis = |axis: &'static str, info: &PolicyInfo| CatalogueEntry {
+        axis,
+        name: info.name,
+        aliases: info.aliases.to_vec(),
+        summary: info.summary,
+        source: info.source,
+        combines: None,
+        parameters: params(info),
+    };
+    let mut entries: Vec<_> = preset::PRESETS
+        .iter()
+        .map(|p| CatalogueEntry {
+            axis: "preset",
+            name: p.name,
+            aliases: Vec::new(),
+            summary: p.summary,
+            source: p.source,
+            combines: (p.layer == LayerKind::PageMapped).then(|| {
+                let read_only = if p.read_only_separation { " + read-only apart" } else { "" };
+                let swap = if p.swap { " + swap" } else { "" };
+                format!("{} + {}{read_only}{swap}", p.victim, p.placement)
+            }),
+            parameters: Vec::new(),
+        })
+        .collect();
+    entries.extend(victim::VICTIMS.iter().map(|v| axis("victim", &v.info)));
+    entries.extend(placement::PLACEMENTS.iter().map(|p| axis("placement", p)));
+    entries
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arguments_go_to_the_axes_that_know_them() {
+        let spec = PolicySpec::parse("cat(tau=5s, offset=0)", None, None).expect("known");
+        assert_eq!(spec.victim.show(), "cat(tau=5s, offset=0)");
+        assert_eq!(spec.placement.show(), "fine-grained(tau=5s)");
+        let spec = PolicySpec::parse("greedy", None, Some("M6")).expect("known");
+        assert_eq!((spec.victim.show().as_str(), spec.placement.show().as_str()), ("greedy", "M6"));
+    }
+
+    #[test]
+    fn wrong_names_get_the_nearest_right_one() {
+        let message = |policy, victim| {
+            PolicySpec::parse(policy, victim, None).expect_err("no such name").to_string()
+        };
+        assert!(message("gredy", None).contains("did you mean `greedy`?"));
+        assert!(message("cat(teu=5s)", None).contains("no parameter `teu`"));
+        assert!(message("cat", Some("kat")).contains("did you mean `cat`?"));
+        assert!(message("cat(tau", None).contains("not closed"));
+    }
+
+    #[test]
+    fn lists_split_outside_brackets() {
+        assert_eq!(split_list("a, b(x=1, y=2) ,c"), ["a", "b(x=1, y=2)", "c"]);
+    }
+}
