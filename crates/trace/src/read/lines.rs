@@ -53,7 +53,7 @@ impl<F: LineFormat> Decode for Lines<F> {
                 return Ok(());
             }
             if self.input.window().len() > LONGEST {
-                return Err(self.too_long());
+                return Err(self.too_long(self.number + 1, self.input.window()));
             }
             if !self.input.fill()? {
                 return self.last_line(cx, out);
@@ -75,8 +75,7 @@ impl<F: LineFormat> Lines<F> {
         while out.len() < limit {
             let Some(length) = memchr(b'\n', &bytes[used..]) else { break };
             if length > LONGEST {
-                self.number += 1;
-                return Err(self.too_long());
+                return Err(self.too_long(self.number + 1, &bytes[used..]));
             }
             let line = &bytes[used..used + length];
             used += length + 1;
@@ -110,12 +109,12 @@ impl<F: LineFormat> Lines<F> {
     }
 
     #[cold]
-    fn too_long(&self) -> TraceError {
+    fn too_long(&self, number: u64, line: &[u8]) -> TraceError {
         Fault::with_remedy(
-            format!("the line beginning {} is longer than 1 MiB", shown(self.input.window())),
+            format!("the line beginning {} is longer than 1 MiB", shown(line)),
             "this is no text trace of this format; name the right one with --format",
         )
-        .at(self.input.path(), Place::Line(self.number.max(1)))
+        .at(self.input.path(), Place::Line(number))
     }
 }
 

@@ -24,8 +24,9 @@ pub(crate) const ENTRY: Entry = Entry {
     source: "blktrace(8), doc/blkparse.1",
     zero_one: false,
     detect: |sample| {
-        let events = sample.lines.iter().filter(|line| event(line).is_some()).count();
-        let other = sample.lines.iter().filter(|line| !line.is_empty()).count() - events;
+        let before_summary = || sample.lines.iter().take_while(|line| !is_summary(line));
+        let events = before_summary().filter(|line| event(line).is_some()).count();
+        let other = before_summary().filter(|line| !line.is_empty()).count() - events;
         (events > 0 && other * 4 <= events)
             .then_some(Hit { score: 95, from: "lines of major,minor, CPU, sequence, time, action" })
     },
@@ -49,6 +50,11 @@ fn event(line: &[u8]) -> Option<u8> {
         [letter] | [letter, b'T'] if plausible && letter.is_ascii_alphabetic() => Some(*letter),
         _ => None,
     }
+}
+
+/// True for the lines that begin blkparse's summary: `CPU0 (8,16):`, `Total (8,16):`.
+fn is_summary(line: &[u8]) -> bool {
+    line.starts_with(b"CPU") || line.starts_with(b"Total ")
 }
 
 /// `8,16`.
@@ -95,6 +101,8 @@ struct Blkparse {
 }
 
 impl LineFormat for Blkparse {
+    const SKIPS_HEADER: bool = false;
+
     fn line(&mut self, line: &[u8], cx: &mut Context) -> Parsed<Option<Request>> {
         if self.ended {
             return Ok(None);
@@ -148,7 +156,7 @@ impl Blkparse {
     /// A line that is no event: what blkparse says about its input, its summary, or a fault.
     fn outside(&mut self, line: &[u8], device: &Field<'_>) -> Parsed<()> {
         let line = line.trim_ascii();
-        if line.starts_with(b"CPU") || line.starts_with(b"Total ") {
+        if is_summary(line) {
             self.ended = true;
             return Ok(());
         }

@@ -1,0 +1,183 @@
+//! Every format, on a sample of its own: what it holds, and that it is recognised.
+
+mod readers_common;
+
+use readers_common::{blktrace_record, drain, open, samples};
+use thermocline_trace::{
+    Op, Source,
+    read::{self, Action, Format, ReadOptions, TimeUnit},
+};
+
+#[test]
+fn every_sample_reads_as_its_format() {
+    for sample in samples() {
+        let format = sample.format.parse().expect("a known format");
+        let options = ReadOptions { format: Some(format), ..ReadOptions::default() };
+        for limit in [1, 2, 4096] {
+            let mut reader = open(&sample.bytes, &options).expect("opens");
+            let (requests, error) = drain(&mut reader, limit);
+            assert!(error.is_none(), "{}: {error:?}", sample.format);
+            assert_eq!(requests, sample.requests, "{}", sample.format);
+            assert_eq!(reader.volumes(), sample.volumes, "{}", sample.format);
+        }
+    }
+}
+
+#[test]
+fn every_sample_is_recognised() {
+    for sample in samples() {
+        let mut reader = open(&sample.bytes, &ReadOptions::default())
+            .unwrap_or_else(|error| panic!("{}: {error}", sample.format));
+        let guess = reader.guess().clone();
+        assert_eq!(Some(guess.format.name()), sample.guessed);
+        assert!(guess.to_string().contains("guessed from"), "{guess}");
+        assert_eq!(drain(&mut reader, 100).0, sample.requests, "{}", sample.format);
+    }
+}
+
+#[test]
+fn every_format_has_a_sample_and_a_name_that_finds_it() {
+    let sampled: Vec<_> = samples().iter().map(|sample| sample.format).collect();
+    for format in Format::all() {
+        let name = format.name();
+        assert!(!format.about().is_empty() && !format.source().is_empty(), "{name}");
+        if !["columns", "native"].contains(&name) {
+            assert!(sampled.contains(&name), "no sample of {name}");
+            assert_eq!(name.parse::<Format>().expect("a known name"), format);
+            assert_eq!(format.to_string(), name);
+        }
+    }
+    assert!("msd".parse::<Format>().is_err());
+    assert!("msr:1".parse::<Format>().is_err());
+}
+
+#[test]
+fn line_ends_blank_lines_and_comments_do_not_matter() {
+    let plain = b"0,R,4096,512,1577808000000046\n7,W,8192,512,1577808000000047\n";
+    let other = b"\xef\xbb\xbf\r\n# a comment\r\n0,R,4096,512,1577808000000046\r\n\r\n7,W,8192,512,1577808000000047";
+    let options = ReadOptions::default();
+    let expected = drain(&mut open(plain, &options).expect("opens"), 10).0;
+    let mut reader = open(other, &options).expect("opens");
+    assert_eq!(reader.guess().format.name(), "alibaba");
+    assert_eq!(drain(&mut reader, 10).0, expected);
+}
+
+#[test]
+fn one_action_counts_and_the_user_chooses_it() {
+    let all = samples();
+    for name in ["blkparse", "ftrace"] {
+        let sample = all.iter().find(|sample| sample.format == name).expect("a sample");
+        for (action, times) in [(Action::Queue, 1), (Action::Complete, 1)] {
+            let options = ReadOptions { action: Some(action), ..ReadOptions::default() };
+            let mut reader = open(&sample.bytes, &options).expect("opens");
+            assert_eq!(drain(&mut reader, 10).0.len(), times, "{name} {action}");
+        }
+    }
+    let queued = b"8,0 1 1 0.5 7 Q W 8 + 8 [x]\n8,0 1 2 0.6 7 G W 8 + 8 [x]\n";
+    let mut reader = open(queued, &ReadOptions::default()).expect("opens");
+    assert_eq!(drain(&mut reader, 10).0.len(), 1, "without D, Q counts");
+}
+
+#[test]
+fn units_and_polarity_can_be_overridden() {
+    let options = ReadOptions {
+        time_unit: Some(TimeUnit::Microseconds),
+        sector_size: Some(4096),
+        invert_ops: true,
+        ..ReadOptions::default()
+    };
+    let mut reader = open(b"5 0 3 2 0\n6 0 5 1 1\n", &options).expect("opens");
+    let (requests, _) = drain(&mut reader, 10);
+    assert_eq!(requests[0].time_ns, 5000);
+    assert_eq!((requests[0].offset, requests[0].len), (12_288, 8192));
+    assert_eq!((requests[0].op, requests[1].op), (Op::Read, Op::Write));
+}
+
+#[test]
+fn suspicious_traces_are_warned_of() {
+    let rows: String = (0..2000).map(|n| format!("{n}000 0 {n} 8 1\n")).collect();
+    let mut reader = open(rows.as_bytes(), &ReadOptions::default()).expect("opens");
+    drain(&mut reader, 100);
+    assert!(reader.warnings()[0].contains("inverted"), "{:?}", reader.warnings());
+
+    let systor = samples().into_iter().find(|sample| sample.format == "systor17").expect("one");
+    let mut reader = open(&systor.bytes, &ReadOptions::default()).expect("opens");
+    drain(&mut reader, 100);
+    let warnings = reader.warnings();
+    assert_eq!(
+        warnings,
+        [
+            "1 row left out: the operation is empty, so unknown",
+            "the clock goes back 1 time; sort the trace if order matters",
+        ]
+    );
+}
+
+#[test]
+fn columns_can_be_described() {
+    let read = |spec: &str, text: &str| {
+        let format = spec.parse::<Format>().unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(format.to_string(), spec);
+        let options = ReadOptions { format: Some(format), ..ReadOptions::default() };
+        let mut reader = open(text.as_bytes(), &options).expect("opens");
+        let (requests, error) = drain(&mut reader, 10);
+        assert!(error.is_none(), "{error:?}");
+        let rows: Vec<_> =
+            requests.iter().map(|r| (r.time_ns, r.op, r.offset, r.len, r.volume)).collect();
+        (rows, reader.volumes().to_vec())
+    };
+    let (rows, volumes) = read(
+        "columns:sep=comma,skip=1,time=1:s,op=2:W/R/D,offset=3:sectors,size=4:bytes,volume=5",
+        "t,o,l,s,v 1\n0.5,W,8,4096,sda\n1,R,16,512,sdb\n2,D,0,512,sda\n",
+    );
+    assert_eq!(
+        rows,
+        [
+            (500_000_000, Op::Write, 4096, 4096, 0),
+            (1_000_000_000, Op::Read, 8192, 512, 1),
+            (2_000_000_000, Op::Trim, 0, 512, 0),
+        ]
+    );
+    assert_eq!(volumes, ["sda", "sdb"]);
+    let (rows, _) = read(
+        "columns:sep=blank,op=kind,offset=lba:4k,size=n:4k,time=us:us",
+        "us lba  n kind\n7 1 2 write\n",
+    );
+    assert_eq!(rows, [(7_000, Op::Write, 4096, 8192, 0)]);
+    let (rows, _) = read("columns:sep=blank,offset=1:512,size=2:512,all=write", "8 1 0 0\n");
+    assert_eq!(rows, [(0, Op::Write, 4096, 512, 0)]);
+    for wrong in [
+        "columns",
+        "columns:op=1,size=2",
+        "columns:op=1,offset=0,size=2",
+        "columns:op=1,offset=99,size=2",
+        "columns:op=1,offset=2,size=3,sep=x",
+        "columns:op=1,offset=2:0,size=3",
+        "columns:op=1,offset=2,size=3,time=4:weeks",
+        "columns:nonsense",
+    ] {
+        assert!(wrong.parse::<Format>().is_err(), "{wrong}");
+    }
+}
+
+#[test]
+fn files_of_several_cpus_are_merged_by_time() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let issue = 0x42 << 16 | 7;
+    for (cpu, times) in [(0, [10, 40]), (1, [20, 30]), (10, [5, 50])] {
+        let bytes: Vec<u8> = times
+            .iter()
+            .flat_map(|&time| blktrace_record(false, time, time, 512, issue, 8 << 20, 0))
+            .collect();
+        std::fs::write(folder.path().join(format!("sda.blktrace.{cpu}")), bytes).expect("writes");
+    }
+    std::fs::write(folder.path().join("sda.blktrace.2"), b"").expect("writes");
+    for path in [folder.path().to_owned(), folder.path().join("sda")] {
+        let mut reader = read::open(path, &ReadOptions::default()).expect("opens");
+        let (requests, error) = drain(&mut reader, 4);
+        assert!(error.is_none(), "{error:?}");
+        let times: Vec<_> = requests.iter().map(|request| request.time_ns).collect();
+        assert_eq!(times, [5, 10, 20, 30, 40, 50]);
+        assert_eq!(Source::volumes(&reader), ["8,0"]);
+    }
+}
