@@ -2,25 +2,43 @@
 
 use rustc_hash::FxHashMap;
 
+/// Slots of the cache before the table; a power of two, and more than most traces have volumes.
+const SLOTS: usize = 1024;
+
 /// The names met so far, and the index of each.
 ///
-/// Traces name their volumes in runs, so the last one is looked at before the table.
-#[derive(Debug, Default)]
+/// Rows of many volumes may be mixed, and each needs its index: a direct-mapped cache finds most
+/// of them by one comparison.
+#[derive(Debug)]
 pub(crate) struct Volumes {
     names: Vec<String>,
+    keys: Vec<Box<[u8]>>,
     by_key: FxHashMap<Box<[u8]>, u32>,
-    last_key: Vec<u8>,
-    last: u32,
+    /// Index of the volume last met in each slot.
+    slots: Box<[u32; SLOTS]>,
+}
+
+impl Default for Volumes {
+    fn default() -> Volumes {
+        Volumes {
+            names: Vec::new(),
+            keys: Vec::new(),
+            by_key: FxHashMap::default(),
+            slots: Box::new([0; SLOTS]),
+        }
+    }
 }
 
 impl Volumes {
     /// The index of the volume that the trace's bytes `key` stand for; `name` spells it for people.
     #[inline]
     pub(crate) fn index(&mut self, key: &[u8], name: impl FnOnce(&[u8]) -> String) -> u32 {
-        if self.last_key == key && !self.names.is_empty() {
-            return self.last;
+        let slot = slot(key);
+        let index = self.slots[slot];
+        match self.keys.get(index as usize) {
+            Some(known) if **known == *key => index,
+            _ => self.look_up(key, slot, name),
         }
-        self.look_up(key, name)
     }
 
     /// As [`Volumes::index`], for a key that is its own name.
@@ -40,19 +58,27 @@ impl Volumes {
         &self.names
     }
 
-    fn look_up(&mut self, key: &[u8], name: impl FnOnce(&[u8]) -> String) -> u32 {
+    #[cold]
+    fn look_up(&mut self, key: &[u8], slot: usize, name: impl FnOnce(&[u8]) -> String) -> u32 {
         let index = match self.by_key.get(key) {
             Some(&index) => index,
             None => {
                 let index = self.names.len() as u32;
                 self.names.push(name(key));
+                self.keys.push(key.into());
                 self.by_key.insert(key.into(), index);
                 index
             }
         };
-        self.last_key.clear();
-        self.last_key.extend_from_slice(key);
-        self.last = index;
+        self.slots[slot] = index;
         index
     }
+}
+
+/// The slot of a key: its last bytes tell names that differ in a number apart.
+#[inline]
+fn slot(key: &[u8]) -> usize {
+    let tail = &key[key.len().saturating_sub(8)..];
+    let word = tail.iter().fold(0_u64, |word, &byte| word << 8 | u64::from(byte));
+    (word.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 54) as usize
 }

@@ -96,7 +96,7 @@ fn wall_clock(date: Field<'_>, clock: Field<'_>) -> Parsed<u64> {
         let digits = u32::try_from(fraction.len()).ok().filter(|n| (1..=9).contains(n))?;
         let ns = number(fraction)? * 10_u64.pow(9 - digits);
         let plausible = hours < 24 && minutes < 60 && seconds < 61;
-        plausible.then_some((hours * 3600 + minutes * 60 + seconds) * 1_000_000_000 + ns)
+        plausible.then(|| (hours * 3600 + minutes * 60 + seconds) * 1_000_000_000 + ns)
     };
     let days = day().ok_or_else(|| date.fault("no date (year-month-day)"))?;
     let within = within().ok_or_else(|| clock.fault("no time of day"))?;
