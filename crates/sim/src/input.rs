@@ -123,6 +123,7 @@ impl PreparedTrace {
         let mut hasher = Sha256::new();
         let mut batch = Vec::with_capacity(BATCH);
         let (mut requests, mut first_time, mut last_time, mut top) = (0_u64, None, 0, 0);
+        let mut volume = None;
         loop {
             source.next_batch(&mut batch, BATCH)?;
             if batch.is_empty() {
@@ -132,7 +133,10 @@ impl PreparedTrace {
                 return Err(SimError::Interrupted);
             }
             for request in &batch {
-                if mapping.absolute && request.volume != 0 {
+                if mapping.absolute
+                    && request.op != Op::Flush
+                    && *volume.get_or_insert(request.volume) != request.volume
+                {
                     return Err(SimError::Input(format!(
                         "{path}: the trace has several volumes, whose addresses overlap; choose \
                          one with --volume, or leave out --absolute"
@@ -318,7 +322,8 @@ fn hex(bytes: &[u8]) -> String {
 pub struct Workload {
     /// The pattern.
     pub spec: WorkloadSpec,
-    /// Bytes to write; phases have their own.
+    /// Bytes to write. Where none are given, phases have their own and steady patterns write
+    /// [`Workload::DEFAULT_FILLS`] times the filled data.
     pub bytes: Option<u64>,
     /// Bytes of a request; a page where none are given.
     pub request_bytes: Option<u64>,
@@ -329,6 +334,17 @@ pub struct Workload {
 }
 
 impl Workload {
+    /// How often a steady workload without a length writes as much as is filled.
+    pub const DEFAULT_FILLS: u64 = 4;
+
+    /// The workload with its length, on a device filled with so many bytes.
+    #[must_use]
+    pub fn on(&self, filled_bytes: u64) -> Self {
+        let steady = matches!(self.spec, WorkloadSpec::Steady(_));
+        let length = steady.then_some(Self::DEFAULT_FILLS * filled_bytes);
+        Self { bytes: self.bytes.or(length), ..self.clone() }
+    }
+
     /// What results call it.
     #[must_use]
     pub fn name(&self) -> String {
@@ -401,6 +417,8 @@ impl Input<'_> {
                 wrap: pages,
             }),
             Input::Workload(workload) => {
+                let filled = u64::from(first + pages) * u64::from(page_size);
+                let workload = workload.on(filled);
                 Ok(Extents::Generated(Box::new(workload.generator(first, pages, page_size, seed)?)))
             }
         }

@@ -349,6 +349,9 @@ impl Runner<'_> {
                 _ => lpn < setup.read_only_pages,
             };
             layer.fill(Lpn(lpn), read_only, 0).map_err(|e| SimError::of_layer(e, 0))?;
+            if lpn.is_multiple_of(1 << 16) && self.progress.is_cancelled() {
+                return Err(SimError::Interrupted);
+            }
         }
         layer.filled(0).map_err(|e| SimError::of_layer(e, 0))?;
         let filled = Snapshot::of(&layer);
@@ -409,6 +412,7 @@ impl Runner<'_> {
             layer_did.erases as f64 + layer_did.copies as f64 * omega / f64::from(pages)
         };
         let data_pages = u64::from(geometry.data_blocks()) * u64::from(pages);
+        let page_size = u64::from(geometry.page_size);
         let page_mapped = job.policy.layer == LayerKind::PageMapped;
         let seconds = measured.elapsed_ns as f64 / 1e9;
         RunResult {
@@ -441,7 +445,7 @@ impl Runner<'_> {
                     requests: measured.requests,
                 },
                 Input::Workload(workload) => result::TraceInfo {
-                    path: workload.name(),
+                    path: workload.on(u64::from(setup.logical_pages) * page_size).name(),
                     digest: None,
                     requests: measured.requests,
                 },

@@ -8,6 +8,7 @@
 pub mod device;
 mod engine;
 mod error;
+mod huge_pages;
 mod input;
 mod job;
 pub mod metrics;
@@ -18,6 +19,7 @@ pub mod units;
 
 pub use device::Device;
 pub use error::SimError;
+pub use huge_pages::HugePages;
 pub use input::{Input, PreparedTrace, TraceMapping, Workload};
 pub use job::{Clock, Fill, Job, ReadOnly, compare, run};
 pub use policy::PolicySpec;

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use thermocline_policy::{
-    Args, ParamInfo, PolicyInfo, placement,
+    Args, Context, ParamInfo, PolicyInfo, placement,
     preset::{self, LayerKind},
     victim,
 };
@@ -150,7 +150,31 @@ impl PolicySpec {
             spec.name = format!("{} placement={}", spec.name, spec.placement.show());
         }
         spec.check_names()?;
+        spec.check_args()?;
         Ok(spec)
+    }
+
+    /// Builds the axes for the smallest of devices, so that wrong arguments show before a run.
+    fn check_args(&self) -> Result<(), SimError> {
+        struct Nothing;
+        impl placement::Visitor for Nothing {
+            type Output = ();
+            fn visit<P: placement::Placement + 'static>(self, _: P) {}
+        }
+        let context =
+            Context { logical_pages: 1, blocks: 1, pages_per_block: 1, time_scale: 1.0, seed: 1 };
+        let (victim, placement) = (&self.victim, &self.placement);
+        let usage =
+            |axis, call: &Call, e| Err(SimError::Usage(format!("{axis} {}: {e}", call.name)));
+        if let Some(Err(e)) =
+            victim::find(&victim.name).map(|entry| (entry.build)(&victim.args, &context))
+        {
+            return usage("victim policy", victim, e);
+        }
+        match placement::dispatch(&placement.name, &placement.args, &context, Nothing) {
+            Some(Err(e)) => usage("placement", placement, e),
+            _ => Ok(()),
+        }
     }
 
     fn check_names(&self) -> Result<(), SimError> {
@@ -181,7 +205,8 @@ fn has_param(params: &[ParamInfo], key: &str) -> bool {
 }
 
 /// "there is no X; did you mean Y?"
-pub(crate) fn unknown<'a>(
+#[must_use]
+pub fn unknown<'a>(
     what: &str,
     wrong: &str,
     known: impl IntoIterator<Item = &'a str>,
@@ -292,6 +317,10 @@ mod tests {
         assert!(message("cat(teu=5s)", None).contains("no parameter `teu`"));
         assert!(message("cat", Some("kat")).contains("did you mean `cat`?"));
         assert!(message("cat(tau", None).contains("not closed"));
+        assert!(message("cat(tau=soon)", None).contains("expected a time"));
+        for preset in preset::PRESETS {
+            PolicySpec::parse(preset.name, None, None).expect("its own arguments");
+        }
     }
 
     #[test]

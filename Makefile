@@ -1,0 +1,38 @@
+# The commands of the README. A fresh Debian 12 with Rust and a C compiler is all they need.
+
+THERMOCLINE := target/release/thermocline
+CORPUS := corpus/sqlite-ext4.nbdkit.log.zst
+# The eight policies of the demonstration: every page-mapped preset.
+POLICIES := greedy,cost-benefit,lfs,cat,fifo,random,d-choices,cat(tau=1h)
+
+.PHONY: help demo build full test lint bench clean
+
+help: ## this list
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+
+demo: build ## build, then compare eight policies on a recorded trace and a generated one
+	$(THERMOCLINE) compare --trace $(CORPUS) --policies '$(POLICIES)'
+	$(THERMOCLINE) compare --device intel-series2plus-24m --fill 90% --workload hot-cold:90/10 \
+	  --bytes 192MiB --policies '$(POLICIES)'
+
+build: ## the command line: target/release/thermocline
+	cargo build --release --locked --package thermocline-cli
+
+full: ## the same with everything that is heavy to build (Parquet output)
+	cargo build --release --locked --package thermocline-cli --features parquet
+
+test: lint ## every check and every test
+	cargo test --locked --workspace
+	cargo test --locked --package thermocline-cli --features parquet
+
+lint: ## formatting and clippy, warnings are errors
+	cargo fmt --all --check
+	cargo clippy --locked --workspace --all-targets -- --deny warnings
+	RUSTDOCFLAGS='--deny warnings' cargo doc --locked --workspace --no-deps --document-private-items
+
+bench: ## page programs and trace rows per second, beside the machine's own speed
+	cargo bench --locked --package thermocline-sim --bench page_programs
+	cargo bench --locked --package thermocline-trace --bench parse
+
+clean: ## remove what was built
+	cargo clean

@@ -1,0 +1,157 @@
+//! Page programs per second of the simulator, beside random updates of an array of the mapping
+//! table's size.
+//!
+//! `cargo bench --bench page_programs -- [SIZE_GIB ...] [POLICY[+PLACEMENT] ...]`
+//!
+//! Uniform traffic, 4 KiB pages, 256 pages a block, 15 % over-provisioning. The machine's own speed
+//! is measured before and after each policy in the same run: the multiple is nanoseconds per page
+//! program over nanoseconds per random update of a `u32` array, one element a logical page.
+
+use std::{hint::black_box, time::Instant};
+
+use thermocline_flash::{Geometry, Kind, Profile, Rules, Timing};
+use thermocline_sim::{Device, HugePages, Input, Job, PolicySpec, Progress, Workload, run};
+
+#[global_allocator]
+static ALLOCATOR: HugePages = HugePages;
+
+const PAGE: u64 = 4096;
+const PAGES_PER_BLOCK: u32 = 256;
+/// Updates in each measurement of the machine.
+const UPDATES: u32 = 30_000_000;
+
+/// xorshift64*: a few cycles a draw, so that the array is what is measured.
+struct Draws(u64);
+
+impl Draws {
+    #[inline(always)]
+    fn below(&mut self, n: u32) -> u32 {
+        self.0 ^= self.0 >> 12;
+        self.0 ^= self.0 << 25;
+        self.0 ^= self.0 >> 27;
+        let x = self.0.wrapping_mul(0x2545_F491_4F6C_DD1D);
+        (((x >> 32) * u64::from(n)) >> 32) as u32
+    }
+}
+
+/// Nanoseconds per random update of an array of `len` words.
+fn array_update_ns(len: u32) -> f64 {
+    let mut table = vec![0_u32; len as usize];
+    let mut draws = Draws(42);
+    let mut best = f64::INFINITY;
+    for _ in 0..3 {
+        let start = Instant::now();
+        for i in 0..UPDATES {
+            let word = &mut table[draws.below(len) as usize];
+            *word = word.wrapping_add(i);
+        }
+        best = best.min(start.elapsed().as_nanos() as f64 / f64::from(UPDATES));
+    }
+    black_box(&table);
+    best
+}
+
+fn device(gib: u64) -> Device {
+    let blocks = (gib << 30) / (PAGE * u64::from(PAGES_PER_BLOCK));
+    Device {
+        profile: Profile {
+            name: format!("bench-{gib}g"),
+            summary: "the benchmark's device".into(),
+            kind: Kind::Nand,
+            sources: Vec::new(),
+            geometry: Geometry {
+                banks: 1,
+                blocks_per_bank: blocks as u32,
+                pages_per_block: PAGES_PER_BLOCK,
+                page_size: PAGE as u32,
+                oob_size: 0,
+                header_pages: 0,
+                system_blocks: 0,
+            },
+            rules: Rules { in_order: true, endurance: 100_000, initial_bad_blocks: 0 },
+            timing: Timing {
+                read_ns: 25_000,
+                program_ns: 200_000,
+                copy_ns: 225_000,
+                erase_ns: 2_000_000,
+                ..Timing::default()
+            },
+            energy: None,
+        },
+        fixed_capacity: true,
+    }
+}
+
+/// Resident memory now, in bytes.
+fn resident_bytes() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
+    status.split(' ').nth(1).and_then(|p| p.parse::<u64>().ok()).unwrap_or(0) * 4096
+}
+
+fn main() {
+    let mut sizes: Vec<u64> = Vec::new();
+    let mut policies = Vec::new();
+    for arg in std::env::args().skip(1).filter(|a| !a.starts_with("--")) {
+        match arg.parse() {
+            Ok(gib) => sizes.push(gib),
+            Err(_) => policies.push(arg),
+        }
+    }
+    if sizes.is_empty() {
+        sizes = vec![1, 16, 256];
+    }
+    if policies.is_empty() {
+        policies = [
+            "greedy",
+            "fifo",
+            "d-choices",
+            "cost-benefit+one-stream",
+            "cost-benefit",
+            "cat+one-stream",
+            "cat+segment-split",
+            "cat",
+            "lfs",
+        ]
+        .map(String::from)
+        .to_vec();
+    }
+    println!(
+        "| device | policy | write amplification | M page programs/s | ns/program | ns/array update | multiple | bytes/page |"
+    );
+    println!("|---|---|---|---|---|---|---|---|");
+    for &gib in &sizes {
+        for policy in &policies {
+            let (name, placement) = match policy.split_once('+') {
+                Some((name, placement)) => (name, Some(placement)),
+                None => (policy.as_str(), None),
+            };
+            let device = device(gib);
+            let pages = f64::from(device.profile.geometry.blocks()) * f64::from(PAGES_PER_BLOCK);
+            let logical = (pages / 1.15) as u32;
+            // Small devices are written more often, so that every measurement lasts seconds.
+            let times = (60e6 / f64::from(logical)).clamp(2.0, 60.0);
+            let workload = Workload {
+                spec: "uniform".parse().expect("a workload"),
+                bytes: Some((f64::from(logical) * times) as u64 * PAGE),
+                request_bytes: None,
+                interarrival_ns: None,
+                read_share: 0.0,
+            };
+            let spec = PolicySpec::parse(name, None, placement).expect("a policy");
+            let job = Job::new(device, spec, Input::Workload(&workload));
+            let before = array_update_ns(logical);
+            let idle = resident_bytes();
+            let result = run(&job, &Progress::default()).expect("a run");
+            let perf = result.perf.expect("every run is timed");
+            let update = before.min(array_update_ns(logical));
+            let ns = 1e9 / perf.pages_programmed_per_s;
+            println!(
+                "| {gib} GiB | {policy} | {:.2} | {:.0} | {ns:.1} | {update:.1} | {:.1}× | {:.1} |",
+                result.write_amplification.unwrap_or(1.0),
+                perf.pages_programmed_per_s / 1e6,
+                ns / update,
+                perf.peak_rss_bytes.saturating_sub(idle) as f64 / pages,
+            );
+        }
+    }
+}
