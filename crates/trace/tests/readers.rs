@@ -164,14 +164,14 @@ fn columns_can_be_described() {
 fn files_of_several_cpus_are_merged_by_time() {
     let folder = tempfile::tempdir().expect("a folder");
     let issue = 0x42 << 16 | 7;
-    for (cpu, times) in [(0, [10, 40]), (1, [20, 30]), (10, [5, 50])] {
+    for (cpu, times) in [(1, [10, 40]), (2, [20, 30]), (10, [5, 50])] {
         let bytes: Vec<u8> = times
             .iter()
             .flat_map(|&time| blktrace_record(false, time, time, 512, issue, 8 << 20, 0))
             .collect();
         std::fs::write(folder.path().join(format!("sda.blktrace.{cpu}")), bytes).expect("writes");
     }
-    std::fs::write(folder.path().join("sda.blktrace.2"), b"").expect("writes");
+    std::fs::write(folder.path().join("sda.blktrace.0"), b"").expect("writes");
     for path in [folder.path().to_owned(), folder.path().join("sda")] {
         let mut reader = read::open(path, &ReadOptions::default()).expect("opens");
         let (requests, error) = drain(&mut reader, 4);
@@ -180,4 +180,28 @@ fn files_of_several_cpus_are_merged_by_time() {
         assert_eq!(times, [5, 10, 20, 30, 40, 50]);
         assert_eq!(Source::volumes(&reader), ["8,0"]);
     }
+}
+
+#[test]
+fn native_traces_are_recognised_and_their_archives_checked() {
+    use thermocline_trace::{native::NativeWriter, write::TraceWriter};
+    let all = samples();
+    let msr = all.iter().find(|sample| sample.format == "msr").expect("a sample");
+    let mut bytes = Vec::new();
+    let mut writer = NativeWriter::new(&mut bytes, "made").expect("writes");
+    let volumes: Vec<String> = msr.volumes.iter().map(|&name| name.into()).collect();
+    writer.write_batch(&msr.requests, &volumes).expect("writes");
+    writer.finish().expect("ends");
+    drop(writer);
+    let mut reader = open(&bytes, &ReadOptions::default()).expect("opens");
+    assert_eq!(reader.guess().format.name(), "native");
+    assert_eq!(drain(&mut reader, 2).0, msr.requests);
+    assert_eq!(reader.volumes(), msr.volumes);
+    let archive = zstd::encode_all(&bytes[..], 1).expect("compresses");
+    let mut cut = open(&archive[..archive.len() - 2], &ReadOptions::default());
+    let error = match &mut cut {
+        Ok(reader) => drain(reader, 100).1.expect("an error"),
+        Err(_) => cut.expect_err("an error"),
+    };
+    assert!(error.to_string().starts_with("test: the zstd stream ends early"), "{error}");
 }

@@ -237,3 +237,43 @@ fn an_error_of_the_system_is_not_taken_for_a_damaged_stream() {
         assert!(matches!(error, Some(TraceError::Io { .. })), "{name}: {error:?}");
     }
 }
+
+/// A tar archive of files, with a directory before them as archivers put it.
+fn tar(files: &[&[u8]]) -> Vec<u8> {
+    let mut archive = Vec::new();
+    let mut member = |kind: u8, bytes: &[u8]| {
+        let mut header = [0; 512];
+        header[..1].copy_from_slice(b"t");
+        header[124..136].copy_from_slice(format!("{:011o}\0", bytes.len()).as_bytes());
+        header[156] = kind;
+        header[257..263].copy_from_slice(b"ustar\0");
+        archive.extend(header);
+        archive.extend(bytes);
+        archive.resize(archive.len().next_multiple_of(512), 0);
+    };
+    member(b'5', b"");
+    member(b'x', b"17 comment=hello\n");
+    for file in files {
+        member(b'0', file);
+    }
+    archive.resize(archive.len() + 1024, 0);
+    archive
+}
+
+#[test]
+fn the_files_of_a_tar_archive_are_one_trace() {
+    let options = ReadOptions::default();
+    let whole = b"1538323200,8,8,1,1058\n1538323200,16,8,0,1058\n1538323201,8,8,1,7";
+    let plain = drain(&mut open(whole, &options).expect("opens"), 4096).0;
+    let archive = tar(&[&whole[..44], b"", &whole[45..]]);
+    for bytes in [archive.clone(), gzip(&archive)] {
+        let mut reader = open(&bytes, &options).expect("opens");
+        let (requests, error) = drain(&mut reader, 4096);
+        assert!(error.is_none(), "{error:?}");
+        assert_eq!(requests, plain);
+    }
+    let cut = 512 * 5 + 20;
+    let mut reader = open(&archive[..cut], &options).expect("opens");
+    let error = drain(&mut reader, 4096).1.expect("an error").to_string();
+    assert!(error.starts_with("test: the tar archive ends early; the file is trunc"), "{error}");
+}

@@ -6,6 +6,7 @@ use std::{
     path::Path,
 };
 
+use super::tar;
 use crate::{Place, TraceError};
 
 /// Bytes read ahead of the decompressor.
@@ -39,20 +40,28 @@ impl Compression {
 
     /// The error of a read, told apart: the system's, or the compressed stream's.
     pub(crate) fn explain(self, path: &Path, error: io::Error) -> TraceError {
-        let (path, name) = (path.to_owned(), self);
+        let path = path.to_owned();
+        if error.get_ref().is_some_and(|inner| inner.is::<tar::Cut>()) {
+            return TraceError::Malformed {
+                path,
+                place: Place::Whole,
+                what: tar::Cut.to_string(),
+                remedy: "the file is truncated, fetch it again".into(),
+            };
+        }
         match error.downcast::<System>() {
             Ok(System(source)) => TraceError::Io { path, source },
             Err(source) if self == Compression::Plain => TraceError::Io { path, source },
             Err(source) if source.kind() == io::ErrorKind::UnexpectedEof => TraceError::Malformed {
                 path,
                 place: Place::Whole,
-                what: format!("the {name} stream ends early"),
+                what: format!("the {self} stream ends early"),
                 remedy: "the file is truncated, fetch it again".into(),
             },
             Err(source) => TraceError::Malformed {
                 path,
                 place: Place::Whole,
-                what: format!("the {name} stream is damaged ({source})"),
+                what: format!("the {self} stream is damaged ({source})"),
                 remedy: "fetch the file again, or compare its checksum with its source's".into(),
             },
         }

@@ -6,7 +6,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::compress::{self, Compression};
+use super::{
+    compress::{self, Compression},
+    tar,
+};
 use crate::{Place, TraceError};
 
 /// What the buffer begins with: large enough to make system calls rare, small enough for the
@@ -46,6 +49,7 @@ impl Input {
     pub(crate) fn new(path: &Path, raw: impl Read + Send + 'static) -> Result<Input, TraceError> {
         let (compression, source) =
             compress::decompressed(raw).map_err(|error| Compression::Plain.explain(path, error))?;
+        let source = tar::members(source);
         Ok(Input {
             path: path.to_owned(),
             source,

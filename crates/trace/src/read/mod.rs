@@ -38,6 +38,7 @@ mod merge;
 mod options;
 mod reader;
 mod refuse;
+mod tar;
 mod volumes;
 
 use std::{
@@ -91,13 +92,17 @@ pub fn open_stream(
 }
 
 fn open_inputs(mut inputs: Vec<Input>, options: &ReadOptions) -> Result<Reader, TraceError> {
-    let Some(first) = inputs.first_mut() else {
+    for input in &mut inputs {
+        input.prefetch(LOOKED_AT)?;
+    }
+    // A CPU that saw no request leaves an empty file, which tells nothing.
+    let telling = inputs.iter().find(|input| !input.window().is_empty());
+    let Some(first) = telling.or(inputs.first()) else {
         return Err(TraceError::Usage {
             what: "no trace is named".into(),
             remedy: "name a file, or - for standard input".into(),
         });
     };
-    first.prefetch(LOOKED_AT)?;
     let guess = match &options.format {
         Some(format) => Guess { format: format.clone(), from: None },
         None => {
@@ -112,9 +117,6 @@ fn open_inputs(mut inputs: Vec<Input>, options: &ReadOptions) -> Result<Reader, 
         });
     }
     let mut chosen = options.clone();
-    for input in &mut inputs {
-        input.prefetch(LOOKED_AT)?;
-    }
     if inputs.len() > 1 {
         check_alike(&inputs, &guess)?;
         chosen.action = chosen.action.or_else(|| formats::blktrace::common_action(&inputs));
@@ -136,7 +138,6 @@ fn check_alike(inputs: &[Input], guess: &Guess) -> Result<(), TraceError> {
     if guess.from.is_none() {
         return Ok(());
     }
-    // A CPU that saw no request leaves an empty file.
     for input in inputs.iter().filter(|input| !input.window().is_empty()) {
         let (entry, _) = detect::detect(&Sample::new(input.window()), input.path())?;
         if entry.name != guess.format.name() {

@@ -19,10 +19,21 @@ pub(crate) const ENTRY: Entry = Entry {
     },
     open: |setup| {
         let path = setup.input.path().to_owned();
-        let reader = NativeReader::new(setup.input, path)?;
+        let reader = NativeReader::new(setup.input, path).map_err(unwrapped)?;
         Ok(Box::new(Native { reader, batch: Vec::new(), volumes: Vec::new() }))
     },
 };
+
+/// What [`Input`] says of a damaged archive, without the native reader's word around it.
+fn unwrapped(error: TraceError) -> TraceError {
+    match error {
+        TraceError::Io { path, source } => match source.downcast::<TraceError>() {
+            Ok(inner) => inner,
+            Err(source) => TraceError::Io { path, source },
+        },
+        other => other,
+    }
+}
 
 struct Native {
     reader: NativeReader<Input>,
@@ -39,7 +50,7 @@ impl Decode for Native {
         limit: usize,
     ) -> Result<(), TraceError> {
         while out.len() < limit {
-            self.reader.next_batch(&mut self.batch, limit - out.len())?;
+            self.reader.next_batch(&mut self.batch, limit - out.len()).map_err(unwrapped)?;
             if self.batch.is_empty() {
                 break;
             }
