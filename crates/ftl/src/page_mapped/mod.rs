@@ -127,8 +127,11 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
         }
         let usable = free.len() as u32;
         let capacity = usable.saturating_sub(config.watermarks.reserve) * pages;
-        // One block of spare space at least, or cleaning would move whole blocks for nothing.
-        if config.watermarks.reserve == 0 || capacity < config.logical_pages.saturating_add(pages) {
+        // Garbage in open blocks cannot be cleaned: without a block of spare space for each of them
+        // their garbage would eat the reserve, and survivors would find no room.
+        let open = u32::from(placement.streams()) + u32::from(config.read_only_separation);
+        let spare = open.saturating_mul(pages);
+        if config.watermarks.reserve == 0 || capacity < config.logical_pages.saturating_add(spare) {
             return Err(FtlError::NoSpace);
         }
         let streams = usize::from(placement.streams()) + 1;
