@@ -1,0 +1,385 @@
+//! What the layer's tests share: a small generator of random numbers, a layer whatever its
+//! placement, and a chip that remembers which version of which page lies where.
+
+#![allow(dead_code)]
+
+use std::{cell::RefCell, rc::Rc};
+
+use thermocline_flash::{BlockId, CountingChip, Flash, FlashError, Geometry, Lpn, Oob, Ppn, Rules};
+use thermocline_ftl::{Config, FtlError, Layer, PageMapped};
+use thermocline_policy::{
+    Args, Candidates, Context,
+    placement::{self, PLACEMENTS, Placement},
+    trigger::Watermarks,
+    victim::{self, VICTIMS, Victim},
+    wear::WearLeveling,
+};
+
+/// SplitMix64: one seed, one sequence, no dependency.
+pub struct Draws(pub u64);
+
+impl Draws {
+    pub fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    /// A number below `n`.
+    pub fn below(&mut self, n: u32) -> u32 {
+        ((u128::from(self.next()) * u128::from(n)) >> 64) as u32
+    }
+
+    /// True once in `n` draws.
+    pub fn one_in(&mut self, n: u32) -> bool {
+        self.below(n) == 0
+    }
+}
+
+/// A page-mapped layer, whatever its placement.
+pub trait Ftl<C>: Layer<Chip = C> {
+    fn write_read_only(&mut self, lpn: Lpn, now: u64) -> Result<(), FtlError>;
+    fn free_pages(&self) -> u64;
+    fn free_blocks(&self) -> u32;
+    fn blocks(&self) -> &Candidates;
+}
+
+impl<C: Flash, P: Placement> Ftl<C> for PageMapped<C, P> {
+    fn write_read_only(&mut self, lpn: Lpn, now: u64) -> Result<(), FtlError> {
+        PageMapped::write_read_only(self, lpn, now)
+    }
+    fn free_pages(&self) -> u64 {
+        PageMapped::free_pages(self)
+    }
+    fn free_blocks(&self) -> u32 {
+        PageMapped::free_blocks(self)
+    }
+    fn blocks(&self) -> &Candidates {
+        PageMapped::blocks(self)
+    }
+}
+
+/// A policy's name and arguments, as a user writes them.
+#[derive(Clone, Debug)]
+pub struct Named(pub &'static str, pub Vec<(String, String)>);
+
+impl Named {
+    pub fn plain(name: &'static str) -> Self {
+        Self(name, Vec::new())
+    }
+
+    pub fn with(name: &'static str, args: &[(&str, &str)]) -> Self {
+        Self(name, args.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect())
+    }
+}
+
+/// Every registered victim policy, and those with ages once for each source of ages.
+pub fn victims() -> Vec<Named> {
+    let mut all = Vec::new();
+    for entry in VICTIMS {
+        all.push(Named::plain(entry.info.name));
+        for param in (entry.info.params)().iter().filter(|p| p.expected.contains(" | ")) {
+            for value in param.expected.split(" | ").filter(|v| *v != param.default) {
+                all.push(Named::with(entry.info.name, &[(param.name, value)]));
+            }
+        }
+    }
+    all
+}
+
+/// Every registered placement.
+pub fn placements() -> Vec<Named> {
+    PLACEMENTS.iter().map(|info| Named::plain(info.name)).collect()
+}
+
+/// A device and what runs on it.
+#[derive(Clone, Debug)]
+pub struct Setup {
+    pub geometry: Geometry,
+    pub rules: Rules,
+    pub bad: Vec<BlockId>,
+    pub wears_out: bool,
+    pub victim: Named,
+    pub placement: Named,
+    pub config: Config,
+    pub time_scale: f64,
+    pub seed: u64,
+}
+
+/// The paper's card: 191 data blocks of 31 data pages, one system block.
+pub const CARD: Geometry = Geometry {
+    banks: 1,
+    blocks_per_bank: 192,
+    pages_per_block: 32,
+    page_size: 4096,
+    oob_size: 0,
+    header_pages: 1,
+    system_blocks: 1,
+};
+
+impl Setup {
+    /// Policies on a chip without defects, reserve 2, nothing else switched on.
+    pub fn new(geometry: Geometry, logical_pages: u32, victim: Named, placement: Named) -> Self {
+        Self {
+            geometry,
+            rules: Rules { in_order: true, endurance: 100_000, initial_bad_blocks: 0 },
+            bad: Vec::new(),
+            wears_out: false,
+            victim,
+            placement,
+            config: Config {
+                logical_pages,
+                watermarks: Watermarks::default(),
+                read_only_separation: false,
+                wear_leveling: WearLeveling::None,
+            },
+            time_scale: 1700.0,
+            seed: 1,
+        }
+    }
+
+    /// The most logical pages the layer takes: beside the reserve, an open block for each stream.
+    pub fn most_logical_pages(&self) -> u32 {
+        let usable = (0..self.geometry.data_blocks())
+            .filter(|&b| !self.bad.contains(&BlockId(b)))
+            .count() as u32;
+        let open = u32::from(self.streams()) + u32::from(self.config.read_only_separation);
+        usable.saturating_sub(self.config.watermarks.reserve + open)
+            * self.geometry.data_pages_per_block()
+    }
+
+    pub fn chip(&self) -> CountingChip {
+        let chip = CountingChip::new(self.geometry, self.rules).with_bad_blocks(&self.bad);
+        if self.wears_out { chip.that_wears_out() } else { chip }
+    }
+
+    pub fn context(&self) -> Context {
+        Context {
+            logical_pages: self.config.logical_pages,
+            blocks: self.geometry.blocks(),
+            pages_per_block: self.geometry.data_pages_per_block(),
+            time_scale: self.time_scale,
+            seed: self.seed,
+        }
+    }
+
+    pub fn build_victim(&self) -> Box<dyn Victim> {
+        let entry = victim::find(self.victim.0).expect("registered");
+        (entry.build)(&Args(self.victim.1.clone()), &self.context()).expect("arguments")
+    }
+
+    /// Hands the layer on `chip` to nobody in particular: for where speed does not matter.
+    pub fn build_on<C: Flash + 'static>(&self, chip: C) -> Result<Box<dyn Ftl<C>>, FtlError> {
+        struct Build<C>(C, Box<dyn Victim>, Config);
+        impl<C: Flash + 'static> placement::Visitor for Build<C> {
+            type Output = Result<Box<dyn Ftl<C>>, FtlError>;
+            fn visit<P: Placement + 'static>(self, placement: P) -> Self::Output {
+                let layer = PageMapped::new(self.0, placement, self.1, self.2)?;
+                Ok(Box::new(layer))
+            }
+        }
+        let build = Build(chip, self.build_victim(), self.config);
+        let args = Args(self.placement.1.clone());
+        placement::dispatch(self.placement.0, &args, &self.context(), build)
+            .expect("registered")
+            .expect("arguments")
+    }
+
+    pub fn build(&self) -> Box<dyn Ftl<CountingChip>> {
+        self.build_on(self.chip()).expect("it fits")
+    }
+
+    /// Streams the placement uses for writable data.
+    pub fn streams(&self) -> u8 {
+        struct Streams;
+        impl placement::Visitor for Streams {
+            type Output = u8;
+            fn visit<P: Placement + 'static>(self, placement: P) -> u8 {
+                placement.streams()
+            }
+        }
+        let args = Args(self.placement.1.clone());
+        placement::dispatch(self.placement.0, &args, &self.context(), Streams)
+            .expect("registered")
+            .expect("arguments")
+    }
+}
+
+/// What ought to be on a chip: the newest version of each logical page, and where it lies.
+#[derive(Debug, Default)]
+pub struct Truth {
+    /// Version and place of each page's data; `None` if it was never written, or trimmed.
+    pub live: Vec<Option<(u32, Ppn)>>,
+    /// The version the host is about to write.
+    pub pending: Option<u32>,
+    /// How often each logical page was copied.
+    pub copied: Vec<u32>,
+}
+
+/// A chip that stores, in place of a payload, which version of which logical page was programmed;
+/// and that does not let the layer copy what is not current or erase what is.
+pub struct ModelChip {
+    pub inner: CountingChip,
+    pub content: Vec<Option<(Lpn, u32)>>,
+    pub truth: Rc<RefCell<Truth>>,
+}
+
+impl ModelChip {
+    pub fn new(inner: CountingChip, logical_pages: u32) -> Self {
+        let geometry = *inner.geometry();
+        let pages = (geometry.blocks() as usize) << geometry.page_bits();
+        let truth = Truth {
+            live: vec![None; logical_pages as usize],
+            pending: None,
+            copied: vec![0; logical_pages as usize],
+        };
+        Self { inner, content: vec![None; pages], truth: Rc::new(RefCell::new(truth)) }
+    }
+}
+
+impl Flash for ModelChip {
+    fn geometry(&self) -> &Geometry {
+        self.inner.geometry()
+    }
+
+    fn is_bad(&self, block: BlockId) -> bool {
+        self.inner.is_bad(block)
+    }
+
+    fn read(&mut self, from: Ppn, into: &mut [u8]) -> Result<(), FlashError> {
+        assert!(self.content[from.index()].is_some(), "{from:?} is read and was not programmed");
+        self.inner.read(from, into)
+    }
+
+    fn program(&mut self, to: Ppn, oob: Oob, data: &[u8]) -> Result<(), FlashError> {
+        self.inner.program(to, oob, data)?;
+        let mut truth = self.truth.borrow_mut();
+        let version = truth.pending.take().expect("one program for one host write");
+        self.content[to.index()] = Some((oob.lpn, version));
+        truth.live[oob.lpn.index()] = Some((version, to));
+        Ok(())
+    }
+
+    fn copy(&mut self, from: Ppn, to: Ppn, oob: Oob) -> Result<(), FlashError> {
+        self.inner.copy(from, to, oob)?;
+        let mut truth = self.truth.borrow_mut();
+        let Some((lpn, version)) = self.content[from.index()] else {
+            panic!("{from:?} is copied and was not programmed");
+        };
+        assert_eq!(lpn, oob.lpn, "{from:?} is copied for another page");
+        assert_eq!(
+            truth.live[lpn.index()],
+            Some((version, from)),
+            "{from:?} is copied and holds no current data of {lpn:?}"
+        );
+        self.content[to.index()] = Some((lpn, version));
+        truth.live[lpn.index()] = Some((version, to));
+        truth.copied[lpn.index()] += 1;
+        Ok(())
+    }
+
+    fn erase(&mut self, block: BlockId) -> Result<(), FlashError> {
+        self.inner.erase(block)?;
+        let geometry = *self.inner.geometry();
+        let first = geometry.ppn(block, 0).index();
+        let truth = self.truth.borrow();
+        for page in first..first + geometry.pages_per_block as usize {
+            if let Some((lpn, _)) = self.content[page].take() {
+                let place = truth.live[lpn.index()].map(|(_, place)| place.index());
+                assert_ne!(place, Some(page), "{block:?} is erased with current data of {lpn:?}");
+            }
+        }
+        Ok(())
+    }
+
+    fn erase_count(&self, block: BlockId) -> u32 {
+        self.inner.erase_count(block)
+    }
+}
+
+/// A layer on a [`ModelChip`], with the versions the host wrote.
+pub struct Modelled {
+    pub layer: Box<dyn Ftl<ModelChip>>,
+    pub truth: Rc<RefCell<Truth>>,
+    /// The last version of each page; `None` if it was never written, or trimmed.
+    pub last: Vec<Option<u32>>,
+    version: u32,
+    pub writes: u64,
+    free_at_start: u64,
+}
+
+impl Modelled {
+    pub fn new(setup: &Setup) -> Result<Self, FtlError> {
+        let logical = setup.config.logical_pages;
+        let chip = ModelChip::new(setup.chip(), logical);
+        let truth = Rc::clone(&chip.truth);
+        let layer = setup.build_on(chip)?;
+        let free_at_start = layer.free_pages();
+        let last = vec![None; logical as usize];
+        Ok(Self { layer, truth, last, version: 0, writes: 0, free_at_start })
+    }
+
+    fn put(
+        &mut self,
+        lpn: u32,
+        put: impl FnOnce(&mut dyn Ftl<ModelChip>) -> Result<(), FtlError>,
+    ) -> Result<(), FtlError> {
+        self.version += 1;
+        self.truth.borrow_mut().pending = Some(self.version);
+        let result = put(&mut *self.layer);
+        if result.is_ok() {
+            assert_eq!(self.truth.borrow().pending, None, "a write programs a page");
+            self.last[lpn as usize] = Some(self.version);
+            self.writes += 1;
+        }
+        result
+    }
+
+    pub fn fill(&mut self, lpn: u32, now: u64) -> Result<(), FtlError> {
+        self.put(lpn, |layer| layer.fill(Lpn(lpn), false, now))
+    }
+
+    pub fn write(&mut self, lpn: u32, now: u64) -> Result<(), FtlError> {
+        self.put(lpn, |layer| layer.write(Lpn(lpn), now))
+    }
+
+    pub fn write_read_only(&mut self, lpn: u32, now: u64) -> Result<(), FtlError> {
+        self.put(lpn, |layer| layer.write_read_only(Lpn(lpn), now))
+    }
+
+    pub fn trim(&mut self, lpn: u32, now: u64) {
+        let held = self.layer.trim(Lpn(lpn), now).expect("trimmed");
+        assert_eq!(held, self.last[lpn as usize].is_some(), "what trim says of page {lpn}");
+        self.last[lpn as usize] = None;
+        self.truth.borrow_mut().live[lpn as usize] = None;
+    }
+
+    pub fn read(&mut self, lpn: u32) {
+        let holds = self.layer.read(Lpn(lpn)).expect("read");
+        assert_eq!(holds, self.last[lpn as usize].is_some(), "whether page {lpn} holds data");
+    }
+
+    /// Everything that must hold at any time.
+    pub fn check(&self) {
+        self.layer.check().unwrap_or_else(|e| panic!("{e}"));
+        for (lpn, &version) in (0..).map(Lpn).zip(&self.last) {
+            let at = self.layer.locate(lpn);
+            let found = (at != Ppn::NONE).then(|| self.layer.chip().content[at.index()]);
+            let expected = version.map(|version| Some((lpn, version)));
+            assert_eq!(found, expected, "what is read of {lpn:?} at {at:?}");
+        }
+    }
+
+    /// Every page programmed was free before or erased since.
+    pub fn check_conservation(&self) {
+        let pages = u64::from(self.layer.blocks().pages());
+        let counters = self.layer.counters();
+        assert_eq!(
+            counters.erases * pages + self.free_at_start,
+            self.writes + counters.copies + self.layer.free_pages(),
+            "pages are conserved: {counters:?}"
+        );
+    }
+}
