@@ -159,6 +159,10 @@ fn a_cut_compressed_trace_is_an_error_after_what_is_good() {
     let plain = drain(&mut open(&rows, &options).expect("opens"), 4096).0;
     for (name, compress) in COMPRESSORS {
         let whole = compress(&rows);
+        let tiny = open(&compress(&rows[..4000])[..500], &options);
+        let error = tiny.map_or_else(Some, |mut reader| drain(&mut reader, 4096).1);
+        let message = error.unwrap_or_else(|| panic!("{name}")).to_string();
+        assert!(message.contains("stream ends early"), "{name}: {message}");
         for cut in [whole.len() - 1, whole.len() - 5, whole.len() / 2, whole.len() / 10 * 9] {
             let mut reader = open(&whole[..cut], &options).expect("opens");
             let (requests, error) = drain(&mut reader, 4096);
@@ -276,4 +280,15 @@ fn the_files_of_a_tar_archive_are_one_trace() {
     let mut reader = open(&archive[..cut], &options).expect("opens");
     let error = drain(&mut reader, 4096).1.expect("an error").to_string();
     assert!(error.starts_with("test: the tar archive ends early; the file is trunc"), "{error}");
+}
+
+#[test]
+fn a_cut_last_line_does_not_hide_the_format() {
+    let text = b"1,hm,0,Write,512,512,3\n2,hm,0,Write,512,512,3\n3,hm,0,Wr";
+    let rows = [&text[..46].repeat(10)[..], &text[46..]].concat();
+    let mut reader = open(&rows, &ReadOptions::default()).expect("opens");
+    assert_eq!(reader.guess().format.name(), "msr");
+    let (requests, error) = drain(&mut reader, 4096);
+    assert_eq!(requests.len(), 20);
+    assert!(error.expect("an error").to_string().starts_with("test:21: "));
 }

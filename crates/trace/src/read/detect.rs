@@ -91,15 +91,17 @@ impl<'a> Sample<'a> {
         score: u8,
         from: &'static str,
     ) -> Option<Hit> {
-        // The last line is a row even where a long preamble comes first.
-        let row = self.lines.iter().rev().find(|line| !line.is_empty())?;
-        let columns = match layout.separator {
+        // The last lines are rows even where a long preamble comes first; the very last may be
+        // cut by the end of a truncated trace.
+        let mut rows = self.lines.iter().rev().filter(|line| !line.is_empty()).take(2);
+        let columns = |row: &[u8]| match layout.separator {
             Separator::Byte(byte) => row.split(|&b| b == byte).count(),
             Separator::Blank => {
                 row.split(|b| matches!(b, b' ' | b'\t')).filter(|word| !word.is_empty()).count()
             }
         };
-        let fits = width.contains(&columns) && self.rows(Columns::new(layout.clone())).fit();
+        let fits = rows.any(|row| width.contains(&columns(row)))
+            && self.rows(Columns::new(layout.clone())).fit();
         fits.then_some(Hit { score, from })
     }
 

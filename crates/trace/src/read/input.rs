@@ -130,6 +130,11 @@ impl Input {
         Ok(())
     }
 
+    /// The error met while reading ahead, if there was one.
+    pub(crate) fn take_error(&mut self) -> Option<TraceError> {
+        self.error.take()
+    }
+
     /// Makes `size` bytes stand at the front of [`Input::window`]; false at the end of the trace.
     ///
     /// A record cut in two by the end of the trace is an error: `what` names it.

@@ -96,8 +96,8 @@ fn open_inputs(mut inputs: Vec<Input>, options: &ReadOptions) -> Result<Reader, 
         input.prefetch(LOOKED_AT)?;
     }
     // A CPU that saw no request leaves an empty file, which tells nothing.
-    let telling = inputs.iter().find(|input| !input.window().is_empty());
-    let Some(first) = telling.or(inputs.first()) else {
+    let telling = inputs.iter().position(|input| !input.window().is_empty());
+    let Some(first) = inputs.get_mut(telling.unwrap_or(0)) else {
         return Err(TraceError::Usage {
             what: "no trace is named".into(),
             remedy: "name a file, or - for standard input".into(),
@@ -105,10 +105,11 @@ fn open_inputs(mut inputs: Vec<Input>, options: &ReadOptions) -> Result<Reader, 
     };
     let guess = match &options.format {
         Some(format) => Guess { format: format.clone(), from: None },
-        None => {
-            let (entry, hit) = detect::detect(&Sample::new(first.window()), first.path())?;
-            Guess { format: Format::of(entry), from: Some(hit.from) }
-        }
+        None => match detect::detect(&Sample::new(first.window()), first.path()) {
+            Ok((entry, hit)) => Guess { format: Format::of(entry), from: Some(hit.from) },
+            // Of a truncated archive too little may be left to tell the format.
+            Err(unknown) => return Err(first.take_error().unwrap_or(unknown)),
+        },
     };
     if options.sector_size == Some(0) {
         return Err(TraceError::Usage {
