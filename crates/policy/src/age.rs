@@ -59,6 +59,29 @@ impl Transform {
     }
 }
 
+impl Transform {
+    /// Two values between which T(age) lies, without a logarithm.
+    #[inline]
+    #[must_use]
+    pub fn bracket(&self, age: u64) -> (f64, f64) {
+        match self.shape {
+            Shape::Log => {
+                let high = 1.0 + log2_bound(1.0 + age as f64 / self.tau);
+                (high - LOG2_BOUND_SLACK, high)
+            }
+            _ => (self.apply(age), self.apply(age)),
+        }
+    }
+
+    /// T(age) within 0.9 %, without a logarithm.
+    #[inline]
+    #[must_use]
+    pub fn near(&self, age: u64) -> f64 {
+        let (low, high) = self.bracket(age);
+        0.5 * (low + high)
+    }
+}
+
 impl Ages for Transform {
     #[inline]
     fn factor(&self, age: u64) -> f64 {
@@ -67,10 +90,7 @@ impl Ages for Transform {
 
     #[inline]
     fn bound(&self, age: u64) -> f64 {
-        match self.shape {
-            Shape::Log => 1.0 + log2_bound(1.0 + age as f64 / self.tau),
-            _ => self.apply(age),
-        }
+        self.bracket(age).1
     }
 }
 
@@ -93,8 +113,11 @@ impl<F: Fn(u64) -> f64> Ages for F {
     }
 }
 
-/// At most 0.017 more than the binary logarithm of `x >= 1`: the exponent, and a parabola through
-/// the mantissa.
+/// The most by which [`log2_bound`] is too large.
+const LOG2_BOUND_SLACK: f64 = 0.017;
+
+/// No less than the binary logarithm of `x >= 1`, and little more: the exponent, and a parabola
+/// through the mantissa.
 #[inline]
 fn log2_bound(x: f64) -> f64 {
     const FRACTION: u64 = (1 << 52) - 1;
@@ -115,7 +138,7 @@ mod tests {
         for i in 0..200_000_u64 {
             let x = 1.0 + (i * i) as f64 / 1000.0;
             let over = log2_bound(x) - libm::log2(x);
-            assert!((0.0..0.017).contains(&over), "{over} at {x}");
+            assert!((0.0..LOG2_BOUND_SLACK).contains(&over), "{over} at {x}");
         }
         assert_eq!((stair.apply(249), stair.apply(250), stair.apply(749)), (1.0, 2.0, 2.0));
     }

@@ -135,6 +135,11 @@ impl<T: Ages> Costs for Aged<'_, T> {
     fn cost(&self, block: u32, age: f64) -> f64 {
         self.table.cost(block, age)
     }
+    fn stamp(&self, block: u32) -> Option<u64> {
+        let b = &self.table.blocks[block as usize];
+        let candidate = b.state == State::Closed && b.valid < self.table.pages;
+        candidate.then(|| self.table.stamps[block as usize])
+    }
     fn one_form(&self) -> bool {
         self.table.wear.is_empty()
     }

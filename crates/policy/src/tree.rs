@@ -65,6 +65,8 @@ pub(crate) trait Costs: Blocks {
     fn age_bound(&self, stamp: u64) -> f64;
     /// The exact cost of a block if its age factor were `age`.
     fn cost(&self, block: u32, age: f64) -> f64;
+    /// The stamp of a block, if it is a candidate.
+    fn stamp(&self, block: u32) -> Option<u64>;
     /// Whether blocks of equal weight have equal numerators and denominators.
     fn one_form(&self) -> bool;
 }
@@ -77,6 +79,8 @@ pub(crate) struct Tree {
     /// `levels[0]` has one node per [`FANOUT`] slots; the last level has one node.
     levels: Vec<Vec<Node>>,
     slots: usize,
+    /// The second best of the last search: often the best of the next, and always a good start.
+    second: u32,
 }
 
 impl Tree {
@@ -87,7 +91,7 @@ impl Tree {
             nodes = nodes.div_ceil(FANOUT).max(1);
             levels.push(vec![Node::EMPTY; nodes]);
             if nodes == 1 {
-                return Self { levels, slots };
+                return Self { levels, slots, second: NOBODY };
             }
         }
     }
@@ -163,11 +167,17 @@ impl Tree {
 
     /// The block of least cost, the lowest number among equals; [`NOBODY`] if there is none.
     pub(crate) fn search(&mut self, costs: &impl Costs) -> u32 {
-        let mut best = Best { cost: f64::INFINITY, block: NOBODY };
+        let mut best = Best { cost: f64::INFINITY, block: NOBODY, second: NOBODY };
+        if self.second != NOBODY
+            && let Some(stamp) = costs.stamp(self.second)
+        {
+            best.consider(costs.cost(self.second, costs.age(stamp)), self.second);
+        }
         if self.root().champion != NOBODY {
             let age = costs.age_bound(self.root().oldest);
             self.descend(self.levels.len() - 1, 0, age, costs, &mut best);
         }
+        self.second = best.second;
         best.block
     }
 
@@ -229,6 +239,8 @@ impl Tree {
 struct Best {
     cost: f64,
     block: u32,
+    /// Who was best before.
+    second: u32,
 }
 
 impl Best {
@@ -253,7 +265,7 @@ impl Best {
 
     fn consider(&mut self, cost: f64, block: u32) {
         if cost < self.cost || (cost == self.cost && block < self.block) {
-            *self = Self { cost, block };
+            *self = Self { cost, block, second: self.block };
         }
     }
 }

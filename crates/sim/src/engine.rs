@@ -34,6 +34,8 @@ pub(crate) struct Engine<'a, L> {
     arrivals: bool,
     /// Chip time at the start of the run.
     started: u64,
+    /// Chip time since then, after the last request.
+    busy: u64,
     /// When the device is done with everything so far.
     done_ns: u64,
     /// The time policies see; never falls.
@@ -53,6 +55,7 @@ impl<'a, L: Layer<Chip = CountingChip>> Engine<'a, L> {
             timing,
             arrivals,
             started,
+            busy: 0,
             done_ns: 0,
             now: 0,
             writes: Responses::new(),
@@ -105,7 +108,6 @@ impl<'a, L: Layer<Chip = CountingChip>> Engine<'a, L> {
         let mut at = 0;
         for extent in batch {
             self.requests += 1;
-            let busy_before = self.busy_ns();
             if self.arrivals {
                 self.now = self.now.max(extent.time_ns);
             }
@@ -127,7 +129,7 @@ impl<'a, L: Layer<Chip = CountingChip>> Engine<'a, L> {
                 }
                 Op::Flush => self.flushes += 1,
             }
-            self.answer(extent, self.busy_ns() - busy_before);
+            self.answer(extent);
         }
         Ok(())
     }
@@ -146,7 +148,11 @@ impl<'a, L: Layer<Chip = CountingChip>> Engine<'a, L> {
                 self.layer.read(lpn).map_err(|e| self.error(e))?;
             }
             // Every page has a time of its own, so that ages order pages of one request.
-            self.now = if self.arrivals { self.now + 1 } else { self.busy_ns() };
+            self.now = match (self.arrivals, i) {
+                (true, _) => self.now + 1,
+                (false, 0) => self.busy,
+                (false, _) => self.busy_ns(),
+            };
             self.layer.write(lpn, self.now).map_err(|e| self.error(e))?;
         }
         self.pages_written += count as u64;
@@ -160,9 +166,12 @@ impl<'a, L: Layer<Chip = CountingChip>> Engine<'a, L> {
     }
 
     #[inline(always)]
-    fn answer(&mut self, extent: &Extent, service_ns: u64) {
+    fn answer(&mut self, extent: &Extent) {
+        let busy = self.busy_ns();
+        let service = busy - self.busy;
+        self.busy = busy;
         let arrival = if self.arrivals { extent.time_ns } else { self.done_ns };
-        self.done_ns = self.done_ns.max(arrival) + service_ns;
+        self.done_ns = self.done_ns.max(arrival) + service;
         let response = self.done_ns - arrival;
         match extent.op {
             Op::Write => self.writes.record(response),

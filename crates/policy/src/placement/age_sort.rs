@@ -14,6 +14,8 @@ use crate::{Args, Context, ParamError, PolicyInfo, params::NoParams};
 #[derive(Clone, Debug)]
 pub struct AgeSort {
     last_write: Vec<u64>,
+    /// Survivors with their ages beside them, while they are sorted.
+    scratch: Vec<(u64, Lpn)>,
 }
 
 impl Placement for AgeSort {
@@ -29,8 +31,14 @@ impl Placement for AgeSort {
     }
 
     fn order(&mut self, survivors: &mut [Lpn], _now: u64) {
+        let age = |&lpn: &Lpn| (self.last_write[lpn.index()], lpn);
+        self.scratch.clear();
+        self.scratch.extend(survivors.iter().map(age));
         // Stable: data of one age keep their physical order.
-        survivors.sort_by_key(|lpn| core::cmp::Reverse(self.last_write[lpn.index()]));
+        self.scratch.sort_by_key(|(last_write, _)| core::cmp::Reverse(*last_write));
+        for (survivor, (_, lpn)) in survivors.iter_mut().zip(&self.scratch) {
+            *survivor = *lpn;
+        }
     }
 
     #[inline(always)]
@@ -51,6 +59,9 @@ impl Registered for AgeSort {
 
     fn build(args: &Args, context: &Context) -> Result<Self, ParamError> {
         NoParams::read(args)?;
-        Ok(Self { last_write: vec![0; context.logical_pages as usize] })
+        Ok(Self {
+            last_write: vec![0; context.logical_pages as usize],
+            scratch: Vec::with_capacity(context.pages_per_block as usize),
+        })
     }
 }

@@ -57,7 +57,7 @@ impl Placement for FineGrained {
 
     #[inline]
     fn survivor(&mut self, lpn: Lpn, now: u64) -> u8 {
-        if self.hotness.degree(lpn, now) > self.mean { HOT } else { COLD }
+        if self.hotness.exceeds(lpn, now, self.mean) { HOT } else { COLD }
     }
 
     #[inline(always)]

@@ -77,6 +77,19 @@ impl Hotness {
         f64::from(page.count) / self.transform.apply(now.saturating_sub(page.last_write))
     }
 
+    /// Whether the hot degree of a page exceeds `mean`; the same as comparing, but the logarithm is
+    /// only taken where it is close.
+    #[inline]
+    pub(super) fn exceeds(&self, lpn: Lpn, now: u64, mean: f64) -> bool {
+        let page = &self.pages[lpn.index()];
+        let count = f64::from(page.count);
+        let (low, high) = self.transform.bracket(now.saturating_sub(page.last_write));
+        if count > mean * high * (1.0 + 1e-9) {
+            return true;
+        }
+        count >= mean * low * (1.0 - 1e-9) && self.degree(lpn, now) > mean
+    }
+
     /// The mean hot degree of `mapped` pages; pages without data have a degree of 0.
     pub(super) fn mean(&mut self, mapped: u32, now: u64) -> f64 {
         let sum = match &mut self.epochs {
@@ -143,7 +156,7 @@ impl Epochs {
             if count > 0 {
                 let end = self.starts.get(i + 1).copied().unwrap_or(now).max(self.starts[i]);
                 let middle = self.starts[i] + (end - self.starts[i]) / 2;
-                sum += count as f64 / transform.apply(now.saturating_sub(middle));
+                sum += count as f64 / transform.near(now.saturating_sub(middle));
             }
         }
         let last = self.starts.len() - 1;
