@@ -14,8 +14,8 @@ use crate::{Counters, FtlError, Layer};
 pub struct InPlace<C> {
     chip: C,
     mapped: Vec<bool>,
-    /// Pages of a block programmed since its erase, as a bound: those below may not be programmed.
-    programmed: Vec<u32>,
+    /// Pages programmed since the erase of their block, by logical page.
+    programmed: Vec<bool>,
     valid: Vec<u32>,
     counters: Counters,
     pages: u32,
@@ -36,7 +36,7 @@ impl<C: Flash> InPlace<C> {
         let blocks = geometry.blocks() as usize;
         Ok(Self {
             mapped: vec![false; logical_pages as usize],
-            programmed: vec![0; blocks],
+            programmed: vec![false; needed as usize * pages as usize],
             valid: vec![0; blocks],
             counters: Counters::default(),
             pages,
@@ -59,20 +59,32 @@ impl<C: Flash> InPlace<C> {
 
     fn put(&mut self, lpn: Lpn) -> Result<(), FtlError> {
         let (block, page) = self.place(lpn);
-        let b = block.index();
+        if self.programmed[lpn.index()] {
+            self.rewrite(block)?;
+        } else {
+            match self.chip.program(self.ppn(block, page), Oob { lpn, stream: 0 }, &[]) {
+                Ok(()) => self.programmed[lpn.index()] = true,
+                // Pages before it are blank, and the chip wants them first.
+                Err(FlashError::OutOfOrder(_)) => self.rewrite(block)?,
+                Err(e) => return Err(e.into()),
+            }
+        }
         if !core::mem::replace(&mut self.mapped[lpn.index()], true) {
-            self.valid[b] += 1;
+            self.valid[block.index()] += 1;
         }
-        if page == self.programmed[b] {
-            self.programmed[b] += 1;
-            return Ok(self.chip.program(self.ppn(block, page), Oob { lpn, stream: 0 }, &[])?);
-        }
+        Ok(())
+    }
+
+    /// Erases a block and writes all of it back.
+    fn rewrite(&mut self, block: BlockId) -> Result<(), FtlError> {
         match self.chip.erase(block) {
             Ok(()) => {}
             Err(FlashError::WornOut(_)) => {
                 self.counters.retired += 1;
                 return Err(FtlError::NoSpace);
             }
+            // It wore out before; what it holds can still be read.
+            Err(FlashError::BadBlock(_)) => return Err(FtlError::NoSpace),
             Err(e) => return Err(e.into()),
         }
         self.counters.erases += 1;
@@ -80,12 +92,12 @@ impl<C: Flash> InPlace<C> {
         for page in 0..self.pages {
             let lpn = Lpn(first + page);
             self.chip.program(self.ppn(block, page), Oob { lpn, stream: 0 }, &[])?;
+            self.programmed[lpn.index()] = true;
         }
-        self.programmed[b] = self.pages;
         self.counters.copies += u64::from(self.pages) - 1;
         self.counters.cleaning_runs += 1;
         self.counters.victims += 1;
-        self.counters.victims_valid += u64::from(self.valid[b]);
+        self.counters.victims_valid += u64::from(self.valid[block.index()]);
         Ok(())
     }
 }
@@ -164,9 +176,8 @@ impl<C: Flash> Layer for InPlace<C> {
     fn check(&self) -> Result<(), String> {
         let mut valid = vec![0; self.valid.len()];
         for (lpn, _) in (0..).map(Lpn).zip(&self.mapped).filter(|(_, mapped)| **mapped) {
-            let (block, page) = self.place(lpn);
-            valid[block.index()] += 1;
-            if page >= self.programmed[block.index()] {
+            valid[self.place(lpn).0.index()] += 1;
+            if !self.programmed[lpn.index()] {
                 return Err(format!("{lpn:?} is mapped to a page that was not programmed"));
             }
         }
