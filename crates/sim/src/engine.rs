@@ -14,7 +14,8 @@ use crate::{
     metrics::{ResponseTimes, Responses},
 };
 
-/// How many pages ahead table entries are asked for, and those that depend on them.
+/// How far ahead table entries are asked for, and those that depend on them: in requests, and in
+/// pages within a long one.
 const AHEAD: usize = 24;
 const AHEAD_MORE: usize = 12;
 
@@ -73,7 +74,6 @@ impl<'a, L: Layer<Chip = CountingChip>> Engine<'a, L> {
         progress: &Progress,
     ) -> Result<Measured, SimError> {
         let mut batch = Vec::new();
-        let mut pages = Vec::new();
         loop {
             extents.next_batch(&mut batch)?;
             if batch.is_empty() {
@@ -83,7 +83,7 @@ impl<'a, L: Layer<Chip = CountingChip>> Engine<'a, L> {
                 return Err(SimError::Interrupted);
             }
             let before = self.pages_written;
-            self.batch(&batch, &mut pages)?;
+            self.batch(&batch)?;
             progress.advance(self.pages_written - before);
         }
         Ok(Measured {
@@ -96,27 +96,24 @@ impl<'a, L: Layer<Chip = CountingChip>> Engine<'a, L> {
         })
     }
 
-    fn batch(&mut self, batch: &[Extent], pages: &mut Vec<Lpn>) -> Result<(), SimError> {
-        // The pages of the whole batch in order, so that those to come are known.
-        pages.clear();
-        for extent in batch.iter().filter(|e| e.op == Op::Write) {
-            pages.extend((extent.first..extent.first + extent.pages).map(Lpn));
+    // Not inlined: the loop wants all the registers.
+    #[inline(never)]
+    fn batch(&mut self, batch: &[Extent]) -> Result<(), SimError> {
+        for extent in &batch[..AHEAD.min(batch.len())] {
+            self.layer.prefetch(Lpn(extent.first));
         }
-        for &lpn in &pages[..AHEAD.min(pages.len())] {
-            self.layer.prefetch(lpn);
-        }
-        let mut at = 0;
-        for extent in batch {
-            self.requests += 1;
+        for (i, extent) in batch.iter().enumerate() {
+            if let Some(next) = batch.get(i + AHEAD) {
+                self.layer.prefetch(Lpn(next.first));
+            }
+            if let Some(next) = batch.get(i + AHEAD_MORE) {
+                self.layer.prefetch_more(Lpn(next.first));
+            }
             if self.arrivals {
                 self.now = self.now.max(extent.time_ns);
             }
             match extent.op {
-                Op::Write => {
-                    let end = at + extent.pages as usize;
-                    self.write(extent, &pages[at..], extent.pages as usize)?;
-                    at = end;
-                }
+                Op::Write => self.write(extent)?,
                 Op::Read => {
                     for lpn in (extent.first..extent.first + extent.pages).map(Lpn) {
                         self.layer.read(lpn).map_err(|e| self.error(e))?;
@@ -131,20 +128,21 @@ impl<'a, L: Layer<Chip = CountingChip>> Engine<'a, L> {
             }
             self.answer(extent);
         }
+        self.requests += batch.len() as u64;
         Ok(())
     }
 
     #[inline(always)]
-    fn write(&mut self, extent: &Extent, ahead: &[Lpn], count: usize) -> Result<(), SimError> {
-        for i in 0..count {
-            let lpn = ahead[i];
-            if let Some(&next) = ahead.get(i + AHEAD) {
-                self.layer.prefetch(next);
+    fn write(&mut self, extent: &Extent) -> Result<(), SimError> {
+        for i in 0..extent.pages {
+            let lpn = Lpn(extent.first + i);
+            if i + (AHEAD as u32) < extent.pages {
+                self.layer.prefetch(Lpn(lpn.0 + AHEAD as u32));
             }
-            if let Some(&next) = ahead.get(i + AHEAD_MORE) {
-                self.layer.prefetch_more(next);
+            if i + (AHEAD_MORE as u32) < extent.pages {
+                self.layer.prefetch_more(Lpn(lpn.0 + AHEAD_MORE as u32));
             }
-            if extent.partial_head && i == 0 || extent.partial_tail && i + 1 == count {
+            if extent.partial_head && i == 0 || extent.partial_tail && i + 1 == extent.pages {
                 self.layer.read(lpn).map_err(|e| self.error(e))?;
             }
             // Every page has a time of its own, so that ages order pages of one request.
@@ -155,7 +153,7 @@ impl<'a, L: Layer<Chip = CountingChip>> Engine<'a, L> {
             };
             self.layer.write(lpn, self.now).map_err(|e| self.error(e))?;
         }
-        self.pages_written += count as u64;
+        self.pages_written += u64::from(extent.pages);
         Ok(())
     }
 

@@ -517,10 +517,22 @@ fn wrap_around(batch: &mut Vec<Extent>, pages: u32) {
 impl Generated {
     fn next_batch(&mut self, batch: &mut Vec<Extent>) -> Result<(), SimError> {
         self.generator.next_batch(&mut self.batch, BATCH)?;
+        // Pages are nearly always a power of two long, and two divisions a request are not free.
+        let page = self.page;
+        if page.is_power_of_two() {
+            let bits = page.trailing_zeros();
+            self.extend(batch, |offset| offset >> bits);
+        } else {
+            self.extend(batch, |offset| offset / page);
+        }
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn extend(&self, batch: &mut Vec<Extent>, page_of: impl Fn(u64) -> u64) {
         batch.extend(self.batch.iter().map(|request| {
-            let first = request.offset / self.page;
-            let end = request.offset + request.len;
-            let pages = end.div_ceil(self.page) - first;
+            let first = page_of(request.offset);
+            let pages = page_of(request.offset + request.len - 1) + 1 - first;
             Extent {
                 time_ns: request.time_ns,
                 first: self.first + first as u32,
@@ -530,7 +542,6 @@ impl Generated {
                 partial_tail: false,
             }
         }));
-        Ok(())
     }
 }
 
