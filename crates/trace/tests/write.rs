@@ -36,10 +36,10 @@ fn csv() {
     assert_eq!(
         write(OutputFormat::Csv),
         "time_ns,op,volume,offset,len\n\
-         5000,write,\"hm,\"\"0\"\"\",4096,512\n\
+         5000,write,hm::0:,4096,512\n\
          6999,read,a b,0,4096\n\
          6000,trim,a b,1099511627776,1073741824\n\
-         8000,flush,\"hm,\"\"0\"\"\",0,0\n\
+         8000,flush,hm::0:,0,0\n\
          18446744073709551615,write,2,18446744073709551615,1\n"
     );
 }

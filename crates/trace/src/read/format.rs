@@ -57,6 +57,7 @@ impl Setup<'_> {
 /// All formats. Of two that fit a trace equally well, the first is guessed.
 pub(crate) static REGISTRY: &[Entry] = &[
     formats::native::ENTRY,
+    formats::csv::ENTRY,
     formats::msr::ENTRY,
     formats::spc::ENTRY,
     formats::alibaba::ENTRY,

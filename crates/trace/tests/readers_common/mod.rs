@@ -57,6 +57,17 @@ const S: u64 = 512;
 fn csv() -> Vec<Sample> {
     vec![
         sample(
+            "csv",
+            data!("csv.csv"),
+            &[
+                (5000, Write, 4096, 512, 0),
+                (6999, Read, 0, 4096, 1),
+                (7000, Trim, 1 << 40, 1 << 30, 1),
+                (8000, Flush, 0, 0, 0),
+            ],
+            &["8:16", "8:17"],
+        ),
+        sample(
             "msr",
             data!("msr.csv"),
             &[

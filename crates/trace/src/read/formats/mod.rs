@@ -8,6 +8,7 @@ pub(crate) mod blkparse;
 pub(crate) mod blkreplay;
 pub(crate) mod blktrace;
 pub(crate) mod columns;
+pub(crate) mod csv;
 pub(crate) mod diskmon;
 pub(crate) mod disksim;
 pub(crate) mod fio;

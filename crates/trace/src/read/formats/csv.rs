@@ -1,0 +1,33 @@
+//! Our own comma-separated values: `time_ns,op,volume,offset,len` under that header line.
+//!
+//! Times are nanoseconds since the trace's origin, offsets and lengths bytes, operations `read`,
+//! `write`, `trim` and `flush`. What `write::CsvWriter` writes, and what scripts can.
+
+use crate::read::{
+    detect::Hit,
+    format::Entry,
+    layout::{Layout, OpRule, Separator, Unit},
+    options::TimeUnit,
+};
+
+const LAYOUT: Layout = Layout {
+    separator: Separator::Byte(b','),
+    names: &["time_ns", "op", "volume", "offset", "len"],
+    time: Some((0, TimeUnit::Nanoseconds)),
+    op: OpRule::Word(1),
+    offset: (3, Unit::Bytes(1)),
+    size: (4, Unit::Bytes(1)),
+    volume: Some((2, 2)),
+};
+
+pub(crate) const ENTRY: Entry = Entry {
+    name: "csv",
+    about: "our own CSV: nanoseconds, read|write|trim|flush, volume, offset and length in bytes",
+    source: "write::CsvWriter",
+    zero_one: false,
+    detect: |sample| {
+        let header = sample.first_line() == b"time_ns,op,volume,offset,len";
+        header.then_some(Hit { score: 100, from: "its header line" })
+    },
+    open: |setup| setup.columns(LAYOUT),
+};
