@@ -209,25 +209,25 @@ impl Tree {
             self.levels[0][index].oldest = oldest;
             return;
         }
-        // Least weight first. No child is older than its parent, so `age` rules most of them out.
+        // Least weight first, the lowest number among equals: of a thousand blocks without valid
+        // pages only one is looked at. No child is older than its parent, so `age` rules most of
+        // them out.
         let mut looked = 0_u32;
         loop {
-            let mut next = None;
-            let mut least = f64::INFINITY;
-            for (i, child) in self.children(height, index).iter().enumerate() {
-                if child.weight < least && looked & (1 << i) == 0 {
-                    least = child.weight;
-                    next = Some(i);
+            let mut next = Node::EMPTY;
+            let mut i = 0;
+            for (at, child) in self.children(height, index).iter().enumerate() {
+                if looked & (1 << at) == 0 && Node::beats(child.weight, child.champion, &next) {
+                    next = *child;
+                    i = at;
                 }
             }
-            let Some(i) = next else { break };
-            if least * per_age > best.cost {
+            if next.weight == f64::INFINITY || next.weight * per_age > best.cost {
                 break;
             }
             looked |= 1 << i;
-            let child = self.levels[height - 1][first + i];
-            let bound = costs.age_bound(child.oldest);
-            if best.may_improve(&child, bound, costs) {
+            let bound = costs.age_bound(next.oldest);
+            if best.may_improve(&next, bound, costs) {
                 self.descend(height - 1, first + i, bound, costs, best);
             }
         }
