@@ -3,10 +3,16 @@
 
 mod common;
 
+use std::{cell::RefCell, rc::Rc};
+
 use common::{CARD, Draws, Ftl, Modelled, Named, Setup, placements};
 use thermocline_flash::{BlockId, CountingChip, Geometry, Lpn};
-use thermocline_ftl::Counters;
-use thermocline_policy::victim::VICTIMS;
+use thermocline_ftl::{Counters, Layer, PageMapped};
+use thermocline_policy::{
+    placement::{Cleaning, Placement},
+    trigger::Watermarks,
+    victim::VICTIMS,
+};
 
 /// Small enough to run every pair of policies, large enough for ages to differ.
 const SMALL: Geometry =
@@ -218,4 +224,110 @@ fn one_stream_placements_agree_in_every_count() {
         assert_eq!(ends[0], ends[1], "{}: M1 and M2", entry.info.name);
         assert_eq!(ends[0], ends[2], "{}: M1 and M3", entry.info.name);
     }
+}
+
+#[test]
+fn cleaning_starts_at_the_low_watermark_and_stops_at_the_high_one() {
+    for setup in pairs(SMALL, 70) {
+        let name = name(&setup);
+        let (low, high) = (4, 8);
+        let mut setup = setup;
+        setup.config.watermarks = Watermarks { reserve: 2, low, high };
+        let mut layer = filled(&setup);
+        let mut draws = Draws(17);
+        for now in 1..4000 {
+            let before = (*layer.counters(), layer.free_blocks());
+            layer.write(Lpn(draws.below(setup.config.logical_pages)), now).expect("written");
+            let done = layer.counters().since(&before.0);
+            if done.victims > 0 {
+                // The block the write needed is open.
+                assert_eq!((done.cleaning_runs, before.1), (1, low - 1), "{name}: it starts");
+                assert!(layer.free_blocks() + 1 >= high, "{name}: {} free", layer.free_blocks());
+                assert!(done.victims > 1, "{name}: several at a time");
+            }
+        }
+        assert!(layer.counters().cleaning_runs > 20, "{name}");
+    }
+}
+
+/// What a placement was told, of one page.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Told {
+    filled: u32,
+    asked: u32,
+    written: u32,
+    trimmed: u32,
+    survived: u32,
+}
+
+/// A placement that keeps a record of what it is told.
+struct Recorder(Rc<RefCell<(Vec<Told>, Option<Cleaning>)>>);
+
+impl Placement for Recorder {
+    const SORTS: bool = true;
+    fn streams(&self) -> u8 {
+        3
+    }
+    fn host(&mut self, lpn: Lpn, _: u64) -> u8 {
+        self.0.borrow_mut().0[lpn.index()].asked += 1;
+        (lpn.0 % 2) as u8
+    }
+    fn filled(&mut self, lpn: Lpn, _: u64) {
+        self.0.borrow_mut().0[lpn.index()].filled += 1;
+    }
+    fn written(&mut self, lpn: Lpn, _: u64) {
+        self.0.borrow_mut().0[lpn.index()].written += 1;
+    }
+    fn trimmed(&mut self, lpn: Lpn) {
+        self.0.borrow_mut().0[lpn.index()].trimmed += 1;
+    }
+    fn cleaning(&mut self, victim: &Cleaning) {
+        self.0.borrow_mut().1 = Some(*victim);
+    }
+    fn order(&mut self, survivors: &mut [Lpn], now: u64) {
+        let victim = self.0.borrow().1.expect("told of the cleaning before");
+        assert_eq!((survivors.len(), victim.now), (victim.valid as usize, now));
+        survivors.reverse();
+    }
+    fn survivor(&mut self, lpn: Lpn, _: u64) -> u8 {
+        self.0.borrow_mut().0[lpn.index()].survived += 1;
+        2
+    }
+}
+
+#[test]
+fn a_placement_is_told_everything_and_obeyed() {
+    let setup = Setup::new(SMALL, 560, Named::plain("greedy"), Named::plain("one-stream"));
+    let told = Rc::new(RefCell::new((vec![Told::default(); 560], None)));
+    let recorder = Recorder(Rc::clone(&told));
+    let mut layer = PageMapped::new(setup.chip(), recorder, setup.build_victim(), setup.config)
+        .expect("it fits");
+    let mut expected = vec![Told::default(); 560];
+    for lpn in 0..560 {
+        layer.fill(Lpn(lpn), false, 0).expect("filled");
+        expected[lpn as usize].filled += 1;
+    }
+    layer.filled(0).expect("filled");
+    let mut draws = Draws(19);
+    for now in 1..20_000 {
+        let lpn = Lpn(draws.below(560));
+        if draws.one_in(10) {
+            let held = layer.trim(lpn, now).expect("trimmed");
+            expected[lpn.index()].trimmed += u32::from(held);
+        } else {
+            let survived = told.borrow().0[lpn.index()].survived;
+            layer.write(lpn, now).expect("written");
+            assert!(told.borrow().0[lpn.index()].survived <= survived + 1);
+            expected[lpn.index()].asked += 1;
+            expected[lpn.index()].written += 1;
+            let block = SMALL.block_of(layer.locate(lpn));
+            assert_eq!(u32::from(layer.blocks().block(block).stream), lpn.0 % 2);
+        }
+    }
+    let told = &told.borrow().0;
+    for (told, expected) in told.iter().zip(&expected) {
+        assert_eq!(*told, Told { survived: told.survived, ..*expected });
+    }
+    let survived: u64 = told.iter().map(|t| u64::from(t.survived)).sum();
+    assert_eq!((survived, layer.counters().spills), (layer.counters().copies, 0));
 }
