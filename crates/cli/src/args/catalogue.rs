@@ -1,0 +1,45 @@
+//! The arguments of the commands that list what there is.
+
+use clap::Args;
+use clap_complete::Shell;
+
+use super::values::{self, Suggest};
+
+/// The arguments of `policies`.
+#[derive(Args, Debug)]
+pub struct PoliciesArgs {
+    /// Preset, victim policy or placement to show with its parameters [default: list all].
+    #[arg(value_name = "NAME", hide_possible_values = true)]
+    #[arg(value_parser = Suggest(values::policies))]
+    pub name: Option<String>,
+    /// As JSON.
+    #[arg(long, help_heading = "Output")]
+    pub json: bool,
+}
+
+/// The arguments of `devices`.
+#[derive(Args, Debug)]
+pub struct DevicesArgs {
+    /// Device to show with all its figures and their sources; or a TOML file [default: list all].
+    #[arg(value_name = "NAME|FILE", hide_possible_values = true)]
+    #[arg(value_parser = Suggest(values::devices))]
+    pub name: Option<String>,
+    /// As JSON.
+    #[arg(long, help_heading = "Output")]
+    pub json: bool,
+}
+
+/// The arguments of `workloads`.
+#[derive(Args, Debug)]
+pub struct WorkloadsArgs {
+    /// As JSON.
+    #[arg(long, help_heading = "Output")]
+    pub json: bool,
+}
+
+/// The arguments of `completions`.
+#[derive(Args, Debug)]
+pub struct CompletionsArgs {
+    /// The shell.
+    pub shell: Shell,
+}

@@ -1,0 +1,34 @@
+//! The arguments of `compare`.
+
+use clap::Args;
+
+use super::{
+    input::ManyInputs,
+    simulation::SimulationArgs,
+    values::{self, Suggest},
+};
+
+const HEADING: &str = "Policies";
+
+/// The arguments of `compare`.
+#[derive(Args, Debug)]
+pub struct CompareArgs {
+    #[command(flatten)]
+    pub inputs: ManyInputs,
+    /// Policies with commas between, each with parameters in brackets [default: all page-mapped
+    /// presets].
+    #[arg(long, visible_alias = "policy", value_name = "NAMES", help_heading = HEADING)]
+    #[arg(value_parser = Suggest(values::presets), hide_possible_values = true)]
+    pub policies: Vec<String>,
+    /// Victim policies with commas between: every one with every placement, in place of the
+    /// policies' own, or on a plain log where no policies are named.
+    #[arg(long, value_name = "NAMES", help_heading = HEADING)]
+    #[arg(value_parser = Suggest(values::victims), hide_possible_values = true)]
+    pub victim: Vec<String>,
+    /// Placements with commas between: every one with every victim policy.
+    #[arg(long, value_name = "NAMES", help_heading = HEADING)]
+    #[arg(value_parser = Suggest(values::placements), hide_possible_values = true)]
+    pub placement: Vec<String>,
+    #[command(flatten)]
+    pub simulation: SimulationArgs,
+}

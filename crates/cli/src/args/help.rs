@@ -1,0 +1,101 @@
+//! Examples that stand under the help of each command.
+
+pub const TOP: &str = "\
+Examples:
+  thermocline run --workload hot-cold:90/10              one policy (cat) on generated traffic
+  thermocline compare --trace disk.blkparse.gz           all policies on a recorded trace
+  thermocline trace info disk.blkparse.gz                what is in that trace
+  thermocline policies cat                               what a policy does, and its parameters
+
+Sizes are powers of 1024 (4k, 4KiB, 192MiB), shares 15% or 0.15, times 84min or 20ms.
+Exit: 0 done, 1 the run failed, 2 usage, 3 bad input, 4 a bug, 130 interrupted.";
+
+pub const RUN: &str = "\
+Examples:
+  The CAT paper's experiment, Table 4: 24 MB card, 90% full, 90% of the writes to 10% of the data
+    thermocline run --device intel-series2plus-24m --fill 90% \\
+      --workload hot-cold:90/10 --bytes 192MiB --policy cat
+  A recorded trace on a device as large as its footprint and 7% more, three times over
+    thermocline run --trace disk.csv.zst --over-provisioning 7% --loop 3 --policy greedy
+  One axis of a policy changed, another given parameters
+    thermocline run --workload zipf:0.99 --policy 'cat(tau=84min)' --placement age-sort
+  From a pipe, only writes, result as JSON
+    blkparse -i sda | thermocline run --trace - --ops write,trim --json
+
+With a trace the device is as large as the pages the trace touches plus --over-provisioning, unless
+--capacity, --fill or --wrap say otherwise; it is filled once in sequence before the statistics
+begin. A workload runs on the whole device and writes 4 times the filled data unless --bytes says
+otherwise; the result names the bytes.";
+
+pub const COMPARE: &str = "\
+Examples:
+  All presets on two traces, a table each
+    thermocline compare --trace web.csv.gz --trace mail.csv.gz
+  Some policies, one of them with other parameters
+    thermocline compare --workload hot-cold:90/10 --policies 'greedy,cat,cat(tau=1h)'
+  Every victim policy with every placement
+    thermocline compare --trace web.csv.gz --victim greedy,cat,lfs --placement one-stream,M6
+  For a notebook
+    thermocline compare --trace web.csv.gz --format csv --output runs.csv
+
+A trace is read once for all policies. The best figure of each column is marked with *. Results come
+input by input (traces, then workloads), policies in the order given.";
+
+pub const TRACE: &str = "\
+Examples:
+  thermocline trace info *.csv.gz
+  thermocline trace convert disk.blkparse.gz disk.tct
+  thermocline trace generate zipf:0.99 zipf.csv.zst --bytes 1GiB";
+
+pub const TRACE_INFO: &str = "\
+Examples:
+  thermocline trace info disk.csv.zst                    the format is guessed
+  thermocline trace info --shift -63s --json vm.vscsi    aligned, for scripts
+  zcat odd.txt.gz | thermocline trace info --columns time=1:ms,op=2,offset=3:512,size=4:512 -
+
+overwrite: page writes per page written. updates: share of page writes that hit a page written
+before. top 10 %: share of page writes that go to the most written tenth of the written pages.";
+
+pub const TRACE_CONVERT: &str = "\
+Examples:
+  thermocline trace convert disk.blkparse.gz disk.tct             compact and fast to read again
+  thermocline trace convert disk.tct writes.csv.zst --ops write   only writes, as compressed CSV
+  thermocline trace convert disk.tct replay.fio --rebase          for fio --read_iolog
+  thermocline trace convert disk.tct - --to csv | head            on standard output
+
+OUT appears only when it is complete.";
+
+pub const TRACE_GENERATE: &str = "\
+Examples:
+  thermocline trace generate hot-cold:90/10 hot.tct --span 1GiB --bytes 8GiB
+  thermocline trace generate uniform u.fio --interarrival 2ms --reads 30%
+  thermocline trace generate phases:hot-cold:90/10@40MiB,uniform@40MiB changing.csv.gz";
+
+pub const POLICIES: &str = "\
+A preset names a victim policy (which block is cleaned next) and a placement (which open block a page
+goes to); --victim and --placement replace either.
+
+Examples:
+  thermocline policies                 all of them
+  thermocline policies cat             one, with parameters and defaults
+  thermocline run --workload uniform --policy 'd-choices(d=5)'";
+
+pub const DEVICES: &str = "\
+Examples:
+  thermocline devices
+  thermocline devices slc-generic --json
+  thermocline run --device my-chip.toml --workload uniform
+
+A TOML file for --device has the tables of a built-in profile: geometry, rules, timing, energy.";
+
+pub const WORKLOADS: &str = "\
+Examples:
+  thermocline run --workload hot-cold:90/10 --bytes 1GiB
+  thermocline run --workload zipf:0.99 --interarrival 2ms --reads 30%
+  thermocline run --workload phases:hot-cold:90/10@40MiB,uniform@40MiB";
+
+pub const COMPLETIONS: &str = "\
+Examples:
+  thermocline completions bash > ~/.local/share/bash-completion/completions/thermocline
+  thermocline completions zsh > ~/.zfunc/_thermocline
+  thermocline completions fish > ~/.config/fish/completions/thermocline.fish";

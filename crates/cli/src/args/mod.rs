@@ -1,0 +1,83 @@
+//! The command line: what can be asked for, and how it is explained.
+
+pub mod catalogue;
+pub mod compare;
+pub mod device;
+mod help;
+pub mod input;
+pub mod output;
+pub mod reading;
+pub mod run;
+pub mod simulation;
+pub mod trace;
+pub mod transform;
+pub mod values;
+
+use clap::{Arg, Command as Clap, CommandFactory, FromArgMatches, Parser, Subcommand};
+
+/// Separates hot data from cold and keeps flash memory clean: simulates flash translation layers.
+#[derive(Debug, Parser)]
+#[command(name = "thermocline", version, after_help = help::TOP)]
+#[command(arg_required_else_help = true, propagate_version = true)]
+pub struct Cli {
+    /// Say nothing on standard error but why it went wrong.
+    #[arg(short, long, global = true, help_heading = "Output")]
+    pub quiet: bool,
+    /// Draw no progress bar (there is none unless standard error is a terminal).
+    #[arg(long, global = true, help_heading = "Output")]
+    pub no_progress: bool,
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// The subcommands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Simulate one policy on one trace or workload.
+    #[command(after_help = help::RUN)]
+    Run(Box<run::RunArgs>),
+    /// Simulate several policies on one or several inputs, side by side.
+    #[command(after_help = help::COMPARE)]
+    Compare(Box<compare::CompareArgs>),
+    /// Look at traces, convert them, make them.
+    #[command(subcommand, after_help = help::TRACE, arg_required_else_help = true)]
+    Trace(trace::TraceCommand),
+    /// The policies there are, with their sources and parameters.
+    #[command(after_help = help::POLICIES)]
+    Policies(catalogue::PoliciesArgs),
+    /// The devices there are, with their figures and where these come from.
+    #[command(after_help = help::DEVICES)]
+    Devices(catalogue::DevicesArgs),
+    /// The workloads that can be generated.
+    #[command(after_help = help::WORKLOADS)]
+    Workloads(catalogue::WorkloadsArgs),
+    /// Print a script that completes commands in a shell.
+    #[command(after_help = help::COMPLETIONS)]
+    Completions(catalogue::CompletionsArgs),
+}
+
+/// The command line as clap knows it.
+pub fn command() -> Clap {
+    // Where results have no format of their own, `--format` is the trace's.
+    let alias = |arg: Arg| arg.visible_alias("format");
+    let reads = |command: Clap| command.mut_arg("trace_format", alias);
+    Cli::command().mut_subcommand("trace", |trace| {
+        trace.mut_subcommand("info", reads).mut_subcommand("convert", reads)
+    })
+}
+
+/// What the user asked for.
+pub fn parse() -> Result<Cli, clap::Error> {
+    let mut command = command();
+    let matches = command.try_get_matches_from_mut(std::env::args_os())?;
+    Cli::from_arg_matches(&matches).map_err(|e| e.format(&mut command))
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_command_line_is_consistent() {
+        super::command().debug_assert();
+    }
+}

@@ -1,0 +1,32 @@
+//! The arguments of `run`.
+
+use clap::Args;
+
+use super::{
+    input::OneInput,
+    simulation::SimulationArgs,
+    values::{self, Suggest},
+};
+
+const HEADING: &str = "Policy";
+
+/// The arguments of `run`.
+#[derive(Args, Debug)]
+pub struct RunArgs {
+    #[command(flatten)]
+    pub input: OneInput,
+    /// Policy, with parameters in brackets: 'cat(tau=84min)' (`thermocline policies` lists them).
+    #[arg(long, value_name = "NAME", default_value = "cat", help_heading = HEADING)]
+    #[arg(value_parser = Suggest(values::presets), hide_possible_values = true)]
+    pub policy: String,
+    /// Victim policy, in place of the policy's own.
+    #[arg(long, value_name = "NAME", help_heading = HEADING)]
+    #[arg(value_parser = Suggest(values::victims), hide_possible_values = true)]
+    pub victim: Option<String>,
+    /// Placement, in place of the policy's own.
+    #[arg(long, value_name = "NAME", help_heading = HEADING)]
+    #[arg(value_parser = Suggest(values::placements), hide_possible_values = true)]
+    pub placement: Option<String>,
+    #[command(flatten)]
+    pub simulation: SimulationArgs,
+}

@@ -1,0 +1,37 @@
+//! What `run` and `compare` have in common.
+
+use clap::Args;
+
+use super::{
+    device::DeviceArgs,
+    input::{MappingArgs, WorkloadArgs},
+    output::OutputArgs,
+    reading::ReadingArgs,
+    transform::TransformArgs,
+};
+
+/// Everything but inputs and policies.
+#[derive(Args, Debug)]
+pub struct SimulationArgs {
+    #[command(flatten)]
+    pub workload: WorkloadArgs,
+    #[command(flatten)]
+    pub mapping: MappingArgs,
+    #[command(flatten)]
+    pub device: DeviceArgs,
+    #[command(flatten)]
+    pub reading: ReadingArgs,
+    #[command(flatten)]
+    pub transforms: TransformArgs,
+    /// Seed of everything random; one seed gives one result.
+    #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Running")]
+    pub seed: u64,
+    /// Threads that runs are shared among; 0 is one a core. Results do not depend on it.
+    #[arg(long, short = 'j', value_name = "N", default_value_t = 0, help_heading = "Running")]
+    pub threads: usize,
+    /// Count everything again at the end, and fail if anything disagrees.
+    #[arg(long, help_heading = "Running")]
+    pub check: bool,
+    #[command(flatten)]
+    pub output: OutputArgs,
+}

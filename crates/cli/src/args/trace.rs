@@ -1,0 +1,110 @@
+//! The arguments of `trace`.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand, ValueHint};
+use thermocline_trace::{generate::WorkloadSpec, write::OutputFormat};
+
+use super::{help, reading::ReadingArgs, transform::TransformArgs, values};
+
+/// What can be done with traces.
+#[derive(Debug, Subcommand)]
+pub enum TraceCommand {
+    /// What is in traces: operations, footprint, overwrites, skew, sizes, alignment, volumes.
+    #[command(after_help = help::TRACE_INFO)]
+    Info(InfoArgs),
+    /// Write a trace in another format, changed on the way if so wished.
+    #[command(after_help = help::TRACE_CONVERT)]
+    Convert(ConvertArgs),
+    /// Write a generated workload as a trace.
+    #[command(after_help = help::TRACE_GENERATE)]
+    Generate(GenerateArgs),
+    /// The formats that can be read.
+    Formats(FormatsArgs),
+}
+
+/// The arguments of `trace info`.
+#[derive(Args, Debug)]
+pub struct InfoArgs {
+    /// Traces; `-` is standard input.
+    #[arg(value_name = "FILE", required = true, value_hint = ValueHint::FilePath)]
+    pub files: Vec<PathBuf>,
+    /// Bytes of the pages that footprint and overwrites are counted in.
+    #[arg(long, value_name = "SIZE", value_parser = values::page_size, default_value = "4KiB")]
+    pub page_size: u64,
+    #[command(flatten)]
+    pub reading: ReadingArgs,
+    #[command(flatten)]
+    pub transforms: TransformArgs,
+    /// As JSON.
+    #[arg(long, help_heading = "Output")]
+    pub json: bool,
+}
+
+/// Where a trace is written.
+#[derive(Args, Debug)]
+pub struct TargetArgs {
+    /// File to write; `-` is standard output. `.zst` and `.gz` compress.
+    #[arg(value_name = "OUT", value_hint = ValueHint::FilePath)]
+    pub out: PathBuf,
+    /// Format to write: native, csv, fio (iolog version 2) or fio-v3 [default: by the extension
+    /// .tct, .csv or .fio].
+    #[arg(long, value_name = "FORMAT")]
+    pub to: Option<OutputFormat>,
+}
+
+/// The arguments of `trace convert`.
+#[derive(Args, Debug)]
+pub struct ConvertArgs {
+    /// Trace to read; `-` is standard input.
+    #[arg(value_name = "IN", value_hint = ValueHint::FilePath)]
+    pub file: PathBuf,
+    #[command(flatten)]
+    pub target: TargetArgs,
+    /// Let time begin at 0 with the first request.
+    #[arg(long)]
+    pub rebase: bool,
+    #[command(flatten)]
+    pub reading: ReadingArgs,
+    #[command(flatten)]
+    pub transforms: TransformArgs,
+}
+
+/// The arguments of `trace generate`.
+#[derive(Args, Debug)]
+pub struct GenerateArgs {
+    /// Workload, such as hot-cold:90/10 (`thermocline workloads` lists them).
+    #[arg(value_name = "SPEC")]
+    pub spec: WorkloadSpec,
+    #[command(flatten)]
+    pub target: TargetArgs,
+    /// Bytes that are addressed.
+    #[arg(long, value_name = "SIZE", value_parser = values::size, default_value = "256MiB")]
+    pub span: u64,
+    /// Bytes to write [default: 4 times the span; phases: their sum].
+    #[arg(long, value_name = "SIZE", value_parser = values::size)]
+    pub bytes: Option<u64>,
+    /// Bytes of each request [default: a page].
+    #[arg(long, value_name = "SIZE", value_parser = values::size)]
+    pub request: Option<u64>,
+    /// Bytes of a page: what is hot or cold as a whole.
+    #[arg(long, value_name = "SIZE", value_parser = values::page_size, default_value = "4KiB")]
+    pub page_size: u64,
+    /// Mean gap between requests of a Poisson process [default: all times are 0].
+    #[arg(long, value_name = "TIME", value_parser = values::time)]
+    pub interarrival: Option<u64>,
+    /// Share of the requests that read, below 100%.
+    #[arg(long, value_name = "SHARE", value_parser = values::share, default_value = "0%")]
+    pub reads: f64,
+    /// Seed; one seed gives one trace.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub seed: u64,
+}
+
+/// The arguments of `trace formats`.
+#[derive(Args, Debug)]
+pub struct FormatsArgs {
+    /// As JSON.
+    #[arg(long, help_heading = "Output")]
+    pub json: bool,
+}

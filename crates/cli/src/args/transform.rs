@@ -1,0 +1,32 @@
+//! What is done to a trace before it is used.
+
+use clap::Args;
+use thermocline_trace::transform::{OpSet, ShiftBy, Window};
+
+use super::values;
+
+const HEADING: &str = "Changing a trace (in this order)";
+
+/// Transformations, in the order they are applied.
+#[derive(Args, Debug)]
+pub struct TransformArgs {
+    /// Keep this volume only, by name or index. Repeat for several.
+    #[arg(long, value_name = "NAME", help_heading = HEADING)]
+    pub volume: Vec<String>,
+    /// Keep these operations: read, write, trim, flush with commas between, or -trim for all
+    /// others.
+    #[arg(long, value_name = "OPS", allow_hyphen_values = true, help_heading = HEADING)]
+    pub ops: Option<OpSet>,
+    /// Sort by time within a window of requests (64) or of time (20ms).
+    #[arg(long, value_name = "N|TIME", value_parser = values::window, help_heading = HEADING)]
+    pub sort_window: Option<Window>,
+    /// Drop requests equal to one within this time, which recorders log several times.
+    #[arg(long, value_name = "TIME", value_parser = values::time, help_heading = HEADING)]
+    pub dedup_window: Option<u64>,
+    /// Move addresses, such as -63s (sectors of 512 bytes) or +4KiB.
+    #[arg(long, value_name = "BY", allow_hyphen_values = true, help_heading = HEADING)]
+    pub shift: Option<ShiftBy>,
+    /// Keep only so many requests from the start.
+    #[arg(long, value_name = "N", help_heading = HEADING)]
+    pub limit: Option<u64>,
+}

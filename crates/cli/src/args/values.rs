@@ -1,0 +1,119 @@
+//! Values as users write them, and names that shells can complete.
+
+use clap::{
+    Arg, Command, Error,
+    builder::{PossibleValue, StringValueParser, TypedValueParser},
+};
+use std::{ffi::OsStr, str::FromStr};
+use thermocline_sim::units;
+use thermocline_trace::{read::Format, transform::Window};
+
+/// Bytes: `4k`, `4KiB`, `192MiB`.
+pub fn size(text: &str) -> Result<u64, String> {
+    units::size(text).map_err(|e| e.to_string())
+}
+
+/// A share: `15%`, `0.15`.
+pub fn share(text: &str) -> Result<f64, String> {
+    units::share(text).map_err(|e| e.to_string())
+}
+
+/// Nanoseconds: `84min`, `20ms`.
+pub fn time(text: &str) -> Result<u64, String> {
+    units::time(text).map_err(|e| e.to_string())
+}
+
+/// A page: large enough to count, small enough for every table.
+pub fn page_size(text: &str) -> Result<u64, String> {
+    let bytes = size(text)?;
+    if (1..=1 << 31).contains(&bytes) {
+        Ok(bytes)
+    } else {
+        Err(format!("a page of {bytes} bytes is none; choose from 1 byte to 2GiB"))
+    }
+}
+
+/// A window of requests (`64`) or of time (`20ms`).
+pub fn window(text: &str) -> Result<Window, String> {
+    match text.parse() {
+        Ok(requests) => Ok(Window::Requests(requests)),
+        Err(_) => time(text).map(Window::Time).map_err(|e| format!("{e}; or as requests: 64")),
+    }
+}
+
+/// A trace format by name, or `columns:…`.
+pub fn trace_format(text: &str) -> Result<Format, String> {
+    Format::from_str(text).map_err(|e| e.to_string())
+}
+
+/// Which of the filled pages are read-only.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum ReadOnlyArg {
+    /// Those the trace never writes.
+    Unwritten,
+    /// This share of them.
+    Share(f64),
+}
+
+impl FromStr for ReadOnlyArg {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if text == "unwritten" {
+            return Ok(Self::Unwritten);
+        }
+        share(text).map(Self::Share).map_err(|e| format!("{e}, or `unwritten` with a trace"))
+    }
+}
+
+/// Takes any text, and offers known names to shells.
+#[derive(Clone)]
+pub struct Suggest(pub fn() -> Vec<&'static str>);
+
+impl TypedValueParser for Suggest {
+    type Value = String;
+
+    fn parse_ref(
+        &self,
+        command: &Command,
+        arg: Option<&Arg>,
+        value: &OsStr,
+    ) -> Result<String, Error> {
+        StringValueParser::new().parse_ref(command, arg, value)
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        Some(Box::new((self.0)().into_iter().map(PossibleValue::new)))
+    }
+}
+
+/// Names of presets.
+pub fn presets() -> Vec<&'static str> {
+    thermocline_policy::preset::PRESETS.iter().map(|p| p.name).collect()
+}
+
+/// Names of victim policies.
+pub fn victims() -> Vec<&'static str> {
+    thermocline_policy::victim::VICTIMS.iter().map(|v| v.info.name).collect()
+}
+
+/// Names of placements.
+pub fn placements() -> Vec<&'static str> {
+    thermocline_policy::placement::PLACEMENTS.iter().map(|p| p.name).collect()
+}
+
+/// Names of everything `policies` lists.
+pub fn policies() -> Vec<&'static str> {
+    let mut names = presets();
+    for name in victims().into_iter().chain(placements()) {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    names
+}
+
+/// Names of built-in devices.
+pub fn devices() -> Vec<&'static str> {
+    thermocline_flash::BUILT_IN_PROFILES.iter().map(|(name, _)| *name).collect()
+}

@@ -1,0 +1,29 @@
+//! One file a subcommand.
+
+mod compare;
+mod completions;
+mod devices;
+mod policies;
+mod run;
+mod trace;
+mod workloads;
+
+use crate::{
+    args::{Cli, Command},
+    console::Console,
+    exit::Failure,
+};
+
+/// Does what was asked for.
+pub fn run(cli: Cli) -> Result<(), Failure> {
+    let console = Console::new(cli.quiet, cli.no_progress);
+    match cli.command {
+        Command::Run(args) => run::run(&args, console),
+        Command::Compare(args) => compare::run(&args, console),
+        Command::Trace(args) => trace::run(&args, console),
+        Command::Policies(args) => policies::run(&args),
+        Command::Devices(args) => devices::run(&args),
+        Command::Workloads(args) => workloads::run(&args),
+        Command::Completions(args) => completions::run(&args),
+    }
+}

@@ -1,0 +1,27 @@
+//! `thermocline trace convert`: from any format to one of ours.
+
+use thermocline_trace::{Source, transform::Rebase};
+
+use super::target;
+use crate::{
+    args::trace::ConvertArgs, console::Console, exit::Failure, opening, print::number,
+    progress::Counted,
+};
+
+/// Reads, changes and writes the trace.
+pub fn run(args: &ConvertArgs, console: Console) -> Result<(), Failure> {
+    let name = args.file.display();
+    let convert = |source: &mut dyn Source| {
+        let mut counted = Counted::new(console, format!("converting {name}"), source);
+        if args.rebase {
+            target::write(&mut Rebase::new(counted), &args.target)
+        } else {
+            target::write(&mut counted, &args.target)
+        }
+    };
+    let (requests, _) =
+        opening::with_trace(&args.file, &args.reading, &args.transforms, console, convert)?;
+    let out = args.target.out.display();
+    console.remark(&format!("{} written to {out}", number::counted(requests, "request")));
+    Ok(())
+}

@@ -1,0 +1,157 @@
+//! From the command line to the simulator's jobs.
+
+use std::path::Path;
+
+use thermocline_policy::trigger::Watermarks;
+use thermocline_sim::{
+    Clock, Device, Fill, Input, Job, PolicySpec, PreparedTrace, ReadOnly, RunResult, TraceMapping,
+    Workload, compare, device::Overrides,
+};
+use thermocline_trace::generate::WorkloadSpec;
+
+use crate::{
+    args::{
+        device::{ClockArg, DeviceArgs},
+        input::{FootprintArg, PartialPages},
+        simulation::SimulationArgs,
+        values::ReadOnlyArg,
+    },
+    console::Console,
+    exit::Failure,
+    interrupt, opening,
+    progress::{Bar, Counted},
+};
+
+/// An input, ready for any number of runs.
+pub enum Ready {
+    /// A trace that was read.
+    Trace(Box<PreparedTrace>),
+    /// A workload; it is generated while it runs.
+    Workload(Workload),
+}
+
+/// The device that was asked for.
+pub fn device(args: &DeviceArgs) -> Result<Device, Failure> {
+    let overrides = Overrides {
+        capacity: args.capacity,
+        block_size: args.block_size,
+        page_size: args.page_size,
+        banks: args.banks,
+    };
+    Ok(Device::load(&args.device)?.with(&overrides)?)
+}
+
+/// Reads all traces, each once, and describes all workloads.
+pub fn ready<'a>(
+    traces: impl IntoIterator<Item = &'a Path>,
+    workloads: impl IntoIterator<Item = &'a WorkloadSpec>,
+    device: &Device,
+    args: &SimulationArgs,
+    console: Console,
+) -> Result<Vec<Ready>, Failure> {
+    let mut inputs = Vec::new();
+    for path in traces {
+        inputs.push(Ready::Trace(Box::new(prepare(path, device, args, console)?)));
+    }
+    inputs.extend(workloads.into_iter().map(|spec| {
+        Ready::Workload(Workload {
+            spec: spec.clone(),
+            bytes: args.workload.bytes,
+            request_bytes: args.workload.request,
+            interarrival_ns: args.workload.interarrival,
+            read_share: args.workload.reads.unwrap_or(0.0),
+        })
+    }));
+    Ok(inputs)
+}
+
+fn prepare(
+    path: &Path,
+    device: &Device,
+    args: &SimulationArgs,
+    console: Console,
+) -> Result<PreparedTrace, Failure> {
+    let name = path.display().to_string();
+    let mapping = TraceMapping {
+        page_size: device.profile.geometry.page_size,
+        absolute: args.mapping.absolute,
+        written_only: args.mapping.footprint == Some(FootprintArg::Written),
+        read_modify_write: args.mapping.partial_pages != Some(PartialPages::Round),
+    };
+    let read = |source: &mut dyn thermocline_trace::Source| {
+        let mut counted = Counted::new(console, format!("reading {name}"), source);
+        Ok(PreparedTrace::prepare(&mut counted, &name, mapping, interrupt::progress())?)
+    };
+    let (trace, _) = opening::with_trace(path, &args.reading, &args.transforms, console, read)?;
+    Ok(trace)
+}
+
+/// Runs every policy on every input, input by input, and gives the results in that order.
+pub fn run_all(
+    inputs: &[Ready],
+    policies: &[PolicySpec],
+    device: &Device,
+    args: &SimulationArgs,
+    console: Console,
+) -> Result<Vec<RunResult>, Failure> {
+    let jobs: Vec<Job<'_>> = inputs
+        .iter()
+        .flat_map(|input| policies.iter().map(move |policy| job(input, policy, device, args)))
+        .collect();
+    let message = match jobs.len() {
+        1 => "running".to_owned(),
+        n => format!("{n} runs"),
+    };
+    let known: u64 = jobs.iter().map(|job| known_pages(&job.input, device)).sum();
+    let bar = Bar::of_pages(console, message, known);
+    let results = compare(&jobs, args.threads, interrupt::progress());
+    drop(bar);
+    Ok(results?)
+}
+
+fn job<'a>(
+    input: &'a Ready,
+    policy: &PolicySpec,
+    device: &Device,
+    args: &SimulationArgs,
+) -> Job<'a> {
+    let input = match input {
+        Ready::Trace(trace) => Input::Trace(trace, args.mapping.times.unwrap_or(1)),
+        Ready::Workload(workload) => Input::Workload(workload),
+    };
+    Job {
+        fill: args.device.fill.map_or(Fill::Logical, Fill::Share),
+        over_provisioning: args.device.over_provisioning,
+        wrap: args.mapping.wrap,
+        clock: args.device.clock.map(|clock| match clock {
+            ClockArg::Device => Clock::Device,
+            ClockArg::Arrivals => Clock::Arrivals,
+        }),
+        read_only: match args.device.read_only {
+            None => ReadOnly::None,
+            Some(ReadOnlyArg::Share(share)) => ReadOnly::Share(share),
+            Some(ReadOnlyArg::Unwritten) => ReadOnly::Unwritten,
+        },
+        watermarks: watermarks(&args.device),
+        wears_out: args.device.wear_out,
+        check: args.check,
+        seed: args.seed,
+        ..Job::new(device.clone(), policy.clone(), input)
+    }
+}
+
+fn watermarks(args: &DeviceArgs) -> Watermarks {
+    let reserve = args.reserve.unwrap_or(Watermarks::default().reserve);
+    let low = args.low.unwrap_or(reserve.saturating_add(1));
+    Watermarks { reserve, low, high: args.high.unwrap_or(low) }
+}
+
+/// Pages a run will write, as far as known before it begins; a bar corrects itself.
+fn known_pages(input: &Input<'_>, device: &Device) -> u64 {
+    match input {
+        Input::Trace(trace, times) => trace.page_writes * u64::from(*times),
+        Input::Workload(workload) => {
+            workload.bytes.unwrap_or(0) / u64::from(device.profile.geometry.page_size)
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! What a person should know before believing a result.
+
+use thermocline_sim::{RunResult, units};
+
+use crate::{args::simulation::SimulationArgs, print::number};
+
+/// How far over-provisioning may be from what was asked before it is worth a word.
+const WORTH_SAYING: f64 = 0.02;
+
+/// Remarks on the results of one input, one line each.
+pub fn on(results: &[RunResult], from_trace: bool, args: &SimulationArgs) -> Vec<String> {
+    let mut notes = Vec::new();
+    notes.extend(results.first().and_then(|result| small_trace(result, from_trace, args)));
+    notes.extend(nothing_cleaned(results, from_trace));
+    notes.extend(worn_out(results));
+    notes
+}
+
+/// A small trace's device cannot be cut to size: its blocks are too large.
+fn small_trace(result: &RunResult, from_trace: bool, args: &SimulationArgs) -> Option<String> {
+    let device = &args.device;
+    let sized = from_trace && device.capacity.is_none() && device.fill.is_none();
+    let (asked, is) = (device.over_provisioning, result.config.over_provisioning);
+    (sized && !args.mapping.wrap && is > asked + WORTH_SAYING).then(|| {
+        let geometry = &result.config.device.geometry;
+        let block = u64::from(geometry.page_size) * u64::from(geometry.pages_per_block);
+        format!(
+            "{}: over-provisioning is {} instead of {}: the trace is small for this device's \
+             blocks of {}; a smaller --block-size brings it closer",
+            result.trace.path,
+            number::percent(is),
+            number::percent(asked),
+            units::show_size(block)
+        )
+    })
+}
+
+/// Runs in which no block was ever cleaned tell nothing about cleaning.
+fn nothing_cleaned(results: &[RunResult], from_trace: bool) -> Option<String> {
+    let idle = |r: &&RunResult| r.config.victim.is_some() && r.cleaning.victims == 0;
+    let result = results.iter().find(idle)?;
+    if results.iter().filter(|r| r.config.victim.is_some()).any(|r| r.cleaning.victims > 0) {
+        return None;
+    }
+    let path = &result.trace.path;
+    Some(if result.host.pages_written == 0 {
+        format!("{path}: nothing was written, so there was nothing to clean")
+    } else if from_trace {
+        format!(
+            "{path}: no cleaning happened: the trace writes less than the spare space; use --loop \
+             3, a smaller --over-provisioning or --footprint written"
+        )
+    } else {
+        format!(
+            "{path}: no cleaning happened: the workload writes less than the spare space; use more \
+             --bytes or a smaller --over-provisioning"
+        )
+    })
+}
+
+fn worn_out(results: &[RunResult]) -> Option<String> {
+    let most = results.iter().max_by_key(|r| r.cleaning.retired_blocks)?;
+    let retired = most.cleaning.retired_blocks;
+    (retired > 0).then(|| {
+        format!(
+            "{}: up to {} wore out ({})",
+            most.trace.path,
+            number::counted(retired, "block"),
+            most.config.policy
+        )
+    })
+}

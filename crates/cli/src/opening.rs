@@ -1,0 +1,134 @@
+//! Opens a trace, changes it as the user wishes, and passes on what the readers have to say.
+
+use std::path::Path;
+
+use thermocline_sim::SimError;
+use thermocline_trace::{
+    Source, TraceError,
+    read::{self, Guess},
+    transform::{Dedup, KeepOps, Limit, SelectVolumes, Shift, SortWindow},
+};
+
+use crate::{
+    args::{reading::ReadingArgs, transform::TransformArgs},
+    console::Console,
+    exit::Failure,
+    print::number,
+};
+
+/// What the readers call the option that names a format; results have a format too.
+const READERS_OPTION: &str = "--format";
+const OUR_OPTION: &str = "--trace-format";
+
+/// How a trace was recognised, and what is odd about it.
+pub struct Seen {
+    /// The format.
+    pub guess: Guess,
+    /// One line each.
+    pub warnings: Vec<String>,
+}
+
+impl Seen {
+    /// The format, and how to choose another.
+    pub fn describe(&self) -> String {
+        ours(&self.guess.to_string())
+    }
+}
+
+/// Hands the changed trace to `work`, which reads it to its end.
+pub fn with_trace<T>(
+    path: &Path,
+    reading: &ReadingArgs,
+    transforms: &TransformArgs,
+    console: Console,
+    work: impl FnOnce(&mut dyn Source) -> Result<T, Failure>,
+) -> Result<(T, Seen), Failure> {
+    let mut reader = read::open(path, &reading.options()).map_err(in_our_words)?;
+    let mut seen = Seen { guess: reader.guess().clone(), warnings: Vec::new() };
+    console.remark(&format!("{}: {}", path.display(), seen.describe()));
+    let mut remarks = Vec::new();
+    let result = transformed(&mut reader, transforms, &mut remarks, work).map_err(|e| match e {
+        Failure::Sim(SimError::Trace(e)) => in_our_words(e),
+        other => other,
+    })?;
+    seen.warnings = reader.warnings().iter().map(|warning| ours(warning)).collect();
+    for warning in seen.warnings.iter().chain(&remarks) {
+        console.warn(&format!("{}: {warning}", path.display()));
+    }
+    Ok((result, seen))
+}
+
+/// Puts the transformations around the trace, each around the one before. Those that count stand in
+/// a frame of their own, so that they can be asked after the work.
+fn transformed<T>(
+    trace: &mut dyn Source,
+    args: &TransformArgs,
+    remarks: &mut Vec<String>,
+    work: impl FnOnce(&mut dyn Source) -> Result<T, Failure>,
+) -> Result<T, Failure> {
+    let mut source: Box<dyn Source + '_> = Box::new(trace);
+    if !args.volume.is_empty() {
+        source = Box::new(SelectVolumes::new(source, args.volume.clone()));
+    }
+    if let Some(ops) = args.ops {
+        source = Box::new(KeepOps::new(source, ops));
+    }
+    let Some(window) = args.sort_window else { return deduplicated(source, args, remarks, work) };
+    let mut sorted = SortWindow::new(source, window);
+    let result = deduplicated(Box::new(&mut sorted), args, remarks, work)?;
+    if sorted.late() > 0 {
+        remarks.push(format!(
+            "{} further out of order than the window; take a larger --sort-window",
+            number::counted(sorted.late(), "request")
+        ));
+    }
+    Ok(result)
+}
+
+fn deduplicated<T>(
+    source: Box<dyn Source + '_>,
+    args: &TransformArgs,
+    remarks: &mut Vec<String>,
+    work: impl FnOnce(&mut dyn Source) -> Result<T, Failure>,
+) -> Result<T, Failure> {
+    let Some(window_ns) = args.dedup_window else { return placed(source, args, work) };
+    let mut dedup = Dedup::new(source, window_ns);
+    let result = placed(Box::new(&mut dedup), args, work)?;
+    if dedup.dropped() > 0 {
+        let dropped = number::counted(dedup.dropped(), "request");
+        remarks.push(format!("{dropped} dropped, recorded before within --dedup-window"));
+    }
+    Ok(result)
+}
+
+fn placed<T>(
+    mut source: Box<dyn Source + '_>,
+    args: &TransformArgs,
+    work: impl FnOnce(&mut dyn Source) -> Result<T, Failure>,
+) -> Result<T, Failure> {
+    if let Some(by) = args.shift {
+        source = Box::new(Shift::new(source, by));
+    }
+    if let Some(requests) = args.limit {
+        source = Box::new(Limit::new(source, requests));
+    }
+    work(&mut *source)
+}
+
+fn in_our_words(error: TraceError) -> Failure {
+    let remedy_of = |remedy: String| ours(&remedy);
+    Failure::from(match error {
+        TraceError::Io { .. } => error,
+        TraceError::Malformed { path, place, what, remedy } => {
+            TraceError::Malformed { path, place, what, remedy: remedy_of(remedy) }
+        }
+        TraceError::Format { path, what, remedy } => {
+            TraceError::Format { path, what, remedy: remedy_of(remedy) }
+        }
+        TraceError::Usage { what, remedy } => TraceError::Usage { what, remedy: remedy_of(remedy) },
+    })
+}
+
+fn ours(text: &str) -> String {
+    text.replace(READERS_OPTION, OUR_OPTION)
+}

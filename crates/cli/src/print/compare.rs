@@ -1,0 +1,137 @@
+//! Runs side by side: a table an input, the best of each column marked.
+
+use comfy_table::{Attribute, Cell};
+use thermocline_sim::{RunResult, units};
+
+use super::{
+    number::{self, NONE, Unit, grouped, percent},
+    table::{Sheet, heading},
+};
+use crate::output::Output;
+
+const MARK: &str = "*";
+
+/// One table for each `per_input` runs.
+pub fn show(runs: &[RunResult], per_input: usize, output: &Output) -> String {
+    let tables: Vec<_> = runs.chunks(per_input.max(1)).map(|runs| table(runs, output)).collect();
+    let mut text = tables.join("\n");
+    if per_input > 1 {
+        text += &format!("{MARK} best of its column\n");
+    }
+    text
+}
+
+fn table(runs: &[RunResult], output: &Output) -> String {
+    let columns = columns(runs);
+    let mut header = vec!["policy".to_owned()];
+    header.extend(columns.iter().map(|column| column.header.clone()));
+    let header: Vec<_> = header.iter().map(String::as_str).collect();
+    let mut sheet = Sheet::new(&header, output);
+    sheet.align_right(1..=columns.len());
+    for (i, run) in runs.iter().enumerate() {
+        let mut cells = vec![Cell::new(&run.config.policy)];
+        cells.extend(columns.iter().map(|column| column.cell(i)));
+        sheet.row(cells);
+    }
+    format!("{}\n{}", heading(&title(&runs[0])), sheet.finish())
+}
+
+/// What the runs of a table have in common.
+fn title(run: &RunResult) -> String {
+    let config = &run.config;
+    let geometry = &config.device.geometry;
+    format!(
+        "{}: {}, {} written; {} of {}, {} over-provisioning, clock: {}",
+        run.trace.path,
+        number::counted(run.trace.requests, "request"),
+        units::show_size(run.host.pages_written * u64::from(geometry.page_size)),
+        config.device.name,
+        units::show_size(geometry.capacity()),
+        percent(config.over_provisioning),
+        config.clock,
+    )
+}
+
+/// A figure of all runs.
+struct Column {
+    header: String,
+    texts: Vec<Option<String>>,
+    best: Option<String>,
+}
+
+impl Column {
+    fn new(
+        header: impl Into<String>,
+        values: &[Option<f64>],
+        best: fn(f64, f64) -> f64,
+        show: impl Fn(f64) -> String,
+    ) -> Self {
+        let several = values.len() > 1;
+        let best = values.iter().flatten().copied().reduce(best).filter(|_| several);
+        Self {
+            header: header.into(),
+            texts: values.iter().map(|value| value.map(&show)).collect(),
+            best: best.map(&show),
+        }
+    }
+
+    /// What looks like the best is as good: digits that are not shown decide nothing.
+    fn cell(&self, row: usize) -> Cell {
+        match &self.texts[row] {
+            None => Cell::new(format!("{NONE} ")),
+            Some(text) if self.best.as_ref() == Some(text) => {
+                Cell::new(format!("{text}{MARK}")).add_attribute(Attribute::Bold)
+            }
+            Some(text) => Cell::new(format!("{text} ")),
+        }
+    }
+}
+
+fn columns(runs: &[RunResult]) -> Vec<Column> {
+    let of = |figure: fn(&RunResult) -> Option<f64>| runs.iter().map(figure).collect::<Vec<_>>();
+    let count = |x: f64| grouped(x as u64);
+    let least = f64::min;
+    let mut columns = vec![
+        Column::new("erases", &of(|r| Some(r.flash.blocks_erased as f64)), least, count),
+        Column::new("copied\npages", &of(|r| Some(r.flash.pages_copied as f64)), least, count),
+        Column::new("write\namplif.", &of(|r| r.write_amplification), least, |x| {
+            number::fixed(x, 3)
+        }),
+        Column::new("cleaning\ncost", &of(|r| Some(r.cleaning.cost)), least, |x| {
+            number::fixed(x, 1)
+        }),
+        Column::new("victims'\nutiliz.", &of(|r| r.cleaning.mean_victim_utilization), least, |x| {
+            format!("{} %", number::fixed(x * 100.0, 1))
+        }),
+        Column::new("wear\nstddev", &of(|r| Some(r.wear.stddev)), least, |x| number::fixed(x, 2)),
+        times("write\nmean", &of(|r| Some(r.response_us.write.mean))),
+        times("write\np99", &of(|r| Some(r.response_us.write.p99))),
+        times("write\np99.9", &of(|r| Some(r.response_us.write.p999))),
+        lifetime(&of(|r| r.lifetime.median_block_years)),
+    ];
+    let energy = of(|r| r.energy_mj);
+    if energy.iter().any(Option::is_some) {
+        columns.push(Column::new("energy\nmJ", &energy, least, number::short));
+    }
+    columns
+}
+
+/// Times in the unit that suits the least of them, so that they can be compared.
+fn times(header: &str, us: &[Option<f64>]) -> Column {
+    let shortest = us.iter().flatten().copied().reduce(f64::min).unwrap_or(0.0);
+    let unit = Unit::of_us(shortest);
+    let digits = number::digits_for(unit.convert(shortest)).clamp(1, 2);
+    Column::new(format!("{header} {}", unit.name), us, f64::min, move |us| {
+        number::fixed(unit.convert(us), digits)
+    })
+}
+
+fn lifetime(years: &[Option<f64>]) -> Column {
+    const DAYS: f64 = 365.25;
+    let shortest = years.iter().flatten().copied().reduce(f64::min).unwrap_or(1.0);
+    let (unit, scale) = if shortest < 1.0 { ("days", DAYS) } else { ("years", 1.0) };
+    let digits = number::digits_for(shortest * scale).min(2);
+    Column::new(format!("lifetime\n{unit}"), years, f64::max, move |years| {
+        number::fixed(years * scale, digits)
+    })
+}

@@ -1,0 +1,12 @@
+//! How results look.
+
+pub mod columns;
+pub mod compare;
+pub mod json;
+pub mod number;
+#[cfg(feature = "parquet")]
+pub mod parquet;
+pub mod results;
+pub mod run;
+pub mod table;
+pub mod trace;
