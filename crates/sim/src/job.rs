@@ -3,10 +3,9 @@
 use std::time::Instant;
 
 use rayon::prelude::*;
-use thermocline_flash::{BlockId, CountingChip, Lpn};
+use thermocline_flash::{CountingChip, Lpn};
 use thermocline_ftl::{self as ftl, InPlace, Layer, PageMapped};
 use thermocline_policy::{
-    Context,
     placement::{self, Placement},
     preset::LayerKind,
     trigger::Watermarks,
@@ -15,11 +14,8 @@ use thermocline_policy::{
 };
 
 use crate::{
-    Device, Input, PolicySpec, Progress, RunResult, SimError,
-    engine::{Engine, Measured},
-    input::show_pages,
-    metrics::{Lifetime, Wear},
-    result::{self, Perf},
+    Device, Input, PolicySpec, Progress, RunResult, SimError, engine::Engine, report::Snapshot,
+    result::Perf, setup::Setup,
 };
 
 /// How much of the device holds data before the statistics begin.
@@ -151,162 +147,6 @@ pub fn compare(
         .collect()
 }
 
-/// Everything a job leaves to be worked out: sizes, clock, time scale.
-struct Setup {
-    device: Device,
-    logical_pages: u32,
-    /// Pages at the start of the device that only the fill writes.
-    read_only_pages: u32,
-    capacity: u64,
-    clock: Clock,
-    time_scale_ns: f64,
-}
-
-impl Setup {
-    fn of(job: &Job<'_>) -> Result<Self, SimError> {
-        if job.watermarks.reserve == 0
-            || job.watermarks.low <= job.watermarks.reserve
-            || job.watermarks.high < job.watermarks.low
-        {
-            return Err(SimError::Usage(format!(
-                "watermarks: reserve {} < low {} <= high {} must hold, and the reserve be at least 1",
-                job.watermarks.reserve, job.watermarks.low, job.watermarks.high
-            )));
-        }
-        let device = Self::sized_device(job)?;
-        let geometry = device.profile.geometry;
-        let pages = u64::from(geometry.data_pages_per_block());
-        let blocks = u64::from(geometry.data_blocks());
-        let capacity = blocks.saturating_sub(u64::from(job.watermarks.reserve)) * pages;
-        // One block of garbage at least, or cleaning would free nothing.
-        let most = capacity.saturating_sub(pages);
-        let logical = match (job.fill, job.input) {
-            (Fill::Share(share), _) => (share * capacity as f64 + 1e-9) as u64,
-            (Fill::Logical, Input::Trace(trace, _)) if !job.wrap => u64::from(trace.pages),
-            (Fill::Logical, _) => ((blocks * pages) as f64 / (1.0 + job.over_provisioning)) as u64,
-        };
-        if logical > most || logical == 0 {
-            let page_size = geometry.page_size;
-            return Err(SimError::Input(match job.fill {
-                Fill::Share(share) => format!(
-                    "--fill {}% of device {} leaves {}; at most {:.1}% can be filled",
-                    share * 100.0,
-                    device.profile.name,
-                    if logical == 0 { "no page filled" } else { "no block to clean into" },
-                    (most as f64 / capacity.max(1) as f64 * 1000.0).floor() / 10.0
-                ),
-                Fill::Logical => format!(
-                    "{} do not fit device {}, which can hold {}; give it more --capacity or more \
-                     --over-provisioning{}",
-                    show_pages(logical, page_size),
-                    device.profile.name,
-                    show_pages(most, page_size),
-                    if matches!(job.input, Input::Trace(..)) {
-                        ", or --wrap the addresses"
-                    } else {
-                        ""
-                    }
-                ),
-            }));
-        }
-        if let Input::Trace(trace, _) = job.input
-            && u64::from(trace.pages) > logical
-            && !job.wrap
-        {
-            return Err(SimError::Input(format!(
-                "{}: the trace needs {}, the device holds {}; give it more --capacity, or --wrap \
-                 the addresses",
-                trace.path,
-                show_pages(u64::from(trace.pages), geometry.page_size),
-                show_pages(logical, geometry.page_size)
-            )));
-        }
-        let logical_pages = logical as u32;
-        let (clock, time_scale_ns) = Self::time(job, &device)?;
-        let read_only_pages = match (job.read_only, job.input) {
-            (ReadOnly::Share(share), Input::Workload(_)) if share < 1.0 => {
-                (f64::from(logical_pages) * share) as u32
-            }
-            (ReadOnly::None, _) | (ReadOnly::Unwritten, Input::Trace(..)) => 0,
-            _ => {
-                return Err(SimError::Usage(
-                    "--read-only takes a share below 100% with a workload, `unwritten` with a trace"
-                        .into(),
-                ));
-            }
-        };
-        Ok(Self { device, logical_pages, read_only_pages, capacity, clock, time_scale_ns })
-    }
-
-    /// A trace alone chooses the number of blocks: its footprint and the over-provisioning.
-    fn sized_device(job: &Job<'_>) -> Result<Device, SimError> {
-        let Input::Trace(trace, _) = job.input else { return Ok(job.device.clone()) };
-        if job.device.fixed_capacity || job.fill != Fill::Logical || job.wrap {
-            return Ok(job.device.clone());
-        }
-        let pages = f64::from(job.device.profile.geometry.data_pages_per_block());
-        let footprint = f64::from(trace.pages);
-        let wanted = (footprint * (1.0 + job.over_provisioning) / pages).ceil() as u64;
-        // Small traces need the reserve, an open block a stream and one to clean beside their data.
-        let least = (footprint / pages).ceil() as u64 + u64::from(job.watermarks.high) + 3;
-        job.device.sized(wanted.max(least))
-    }
-
-    fn time(job: &Job<'_>, device: &Device) -> Result<(Clock, f64), SimError> {
-        /// Mean gaps between page writes that make the age transformation's time scale
-        /// (the CAT paper's tables on the trace clock).
-        const GAPS: f64 = 1700.0;
-        /// The same on the papers' device, by its own clock, and the erase time of that device.
-        const DEVICE_SCALE_NS: f64 = 250e9;
-        const DEVICE_ERASE_NS: f64 = 0.689e9;
-        let page = u64::from(device.profile.geometry.page_size);
-        let mean_gap = match job.input {
-            Input::Trace(trace, _) if trace.duration_ns > 0 && trace.page_writes > 0 => {
-                Some(trace.duration_ns as f64 / trace.page_writes as f64)
-            }
-            Input::Trace(..) => None,
-            Input::Workload(w) => w
-                .interarrival_ns
-                .map(|ns| ns as f64 / w.request_bytes.unwrap_or(page).div_ceil(page) as f64),
-        };
-        let clock = match (job.clock, mean_gap) {
-            (Some(Clock::Arrivals), None) => {
-                return Err(SimError::Usage(
-                    "--clock arrivals needs arrival times; the input has none (a workload gets \
-                     them by --interarrival)"
-                        .into(),
-                ));
-            }
-            (Some(clock), _) => clock,
-            (None, Some(_)) => Clock::Arrivals,
-            (None, None) => Clock::Device,
-        };
-        let scale = match (clock, mean_gap) {
-            (Clock::Arrivals, Some(gap)) => GAPS * gap,
-            _ => {
-                let erase = device.profile.timing.erase() as f64;
-                if erase > 0.0 {
-                    DEVICE_SCALE_NS * erase / DEVICE_ERASE_NS
-                } else {
-                    DEVICE_SCALE_NS
-                }
-            }
-        };
-        Ok((clock, scale))
-    }
-
-    fn context(&self, seed: u64) -> Context {
-        let geometry = &self.device.profile.geometry;
-        Context {
-            logical_pages: self.logical_pages,
-            blocks: geometry.blocks(),
-            pages_per_block: geometry.data_pages_per_block(),
-            time_scale: self.time_scale_ns,
-            seed,
-        }
-    }
-}
-
 struct Runner<'a> {
     job: &'a Job<'a>,
     setup: &'a Setup,
@@ -373,7 +213,7 @@ impl Runner<'_> {
         if job.check {
             layer.check().map_err(SimError::Broken)?;
         }
-        let mut result = self.result(&layer, &filled, &measured);
+        let mut result = filled.report(job, setup, &layer, &measured);
         let per_second = |n: u64| if seconds > 0.0 { n as f64 / seconds } else { 0.0 };
         result.perf = Some(Perf {
             wall_s: started.elapsed().as_secs_f64(),
@@ -382,150 +222,6 @@ impl Runner<'_> {
             peak_rss_bytes: peak_rss_bytes(),
         });
         Ok(result)
-    }
-
-    fn result<L: Layer<Chip = CountingChip>>(
-        &self,
-        layer: &L,
-        filled: &Snapshot,
-        measured: &Measured,
-    ) -> RunResult {
-        let (job, setup) = (self.job, self.setup);
-        let profile = &setup.device.profile;
-        let geometry = &profile.geometry;
-        let pages = geometry.data_pages_per_block();
-        let layer_did = layer.counters().since(&filled.counters);
-        let chip_did = layer.chip().counts().since(&filled.counts);
-        let erases: Vec<u32> = layer
-            .chip()
-            .erase_counts()
-            .iter()
-            .zip(&filled.erases)
-            .map(|(now, then)| now - then)
-            .collect();
-        let programs = layer_did.host_writes + layer_did.copies;
-        let timing = &profile.timing;
-        let ratio = |write: u64, erase: u64| {
-            if erase > 0 { write as f64 * f64::from(pages) / erase as f64 } else { 0.0 }
-        };
-        let cost = |omega: f64| {
-            layer_did.erases as f64 + layer_did.copies as f64 * omega / f64::from(pages)
-        };
-        let data_pages = u64::from(geometry.data_blocks()) * u64::from(pages);
-        let page_size = u64::from(geometry.page_size);
-        let page_mapped = job.policy.layer == LayerKind::PageMapped;
-        let seconds = measured.elapsed_ns as f64 / 1e9;
-        RunResult {
-            schema_version: result::SCHEMA_VERSION,
-            config: result::Config {
-                policy: job.policy.name.clone(),
-                layer: if page_mapped { "page-mapped" } else { "in-place" },
-                victim: page_mapped.then(|| job.policy.victim.show()),
-                placement: page_mapped.then(|| job.policy.placement.show()),
-                read_only_separation: job.policy.read_only_separation,
-                wear_leveling: if job.policy.swap { "swap" } else { "none" },
-                trigger: result::Trigger {
-                    reserve_blocks: job.watermarks.reserve,
-                    low_blocks: job.watermarks.low,
-                    high_blocks: job.watermarks.high,
-                },
-                device: profile.into(),
-                logical_pages: setup.logical_pages,
-                filled_pages: setup.logical_pages,
-                over_provisioning: data_pages as f64 / f64::from(setup.logical_pages) - 1.0,
-                utilization: f64::from(setup.logical_pages) / setup.capacity as f64,
-                clock: if setup.clock == Clock::Arrivals { "arrivals" } else { "device" },
-                time_scale_us: setup.time_scale_ns / 1000.0,
-                seed: job.seed,
-            },
-            trace: match job.input {
-                Input::Trace(trace, _) => result::TraceInfo {
-                    path: trace.path.clone(),
-                    digest: Some(trace.digest.clone()),
-                    requests: measured.requests,
-                },
-                Input::Workload(workload) => result::TraceInfo {
-                    path: workload.on(u64::from(setup.logical_pages) * page_size).name(),
-                    digest: None,
-                    requests: measured.requests,
-                },
-            },
-            host: result::Host {
-                requests: measured.requests,
-                pages_written: layer_did.host_writes,
-                pages_read: layer_did.host_reads,
-                pages_trimmed: layer_did.trims,
-                flushes: measured.flushes,
-            },
-            flash: result::Flash {
-                pages_programmed: chip_did.programs + chip_did.copies,
-                pages_read: chip_did.reads + chip_did.copies,
-                pages_copied: layer_did.copies,
-                blocks_erased: layer_did.erases,
-            },
-            write_amplification: (layer_did.host_writes > 0)
-                .then(|| programs as f64 / layer_did.host_writes as f64),
-            cleaning: result::Cleaning {
-                runs: layer_did.cleaning_runs,
-                victims: layer_did.victims,
-                mean_victim_utilization: (layer_did.victims > 0).then(|| {
-                    layer_did.victims_valid as f64 / (layer_did.victims as f64 * f64::from(pages))
-                }),
-                cost: cost(0.75),
-                cost_on_device: cost(ratio(timing.copy_ns, timing.erase())),
-                choices: [(job.policy.victim.name.clone(), layer_did.victims)]
-                    .into_iter()
-                    .filter(|_| page_mapped)
-                    .collect(),
-                spills: layer_did.spills,
-                swap_erases: layer_did.swap_erases,
-                swap_copies: layer_did.swap_copies,
-                retired_blocks: layer_did.retired,
-            },
-            wear: Wear::of(&erases),
-            lifetime: Lifetime::of(
-                &erases[..geometry.data_blocks() as usize],
-                profile.rules.endurance,
-                measured.elapsed_ns,
-            ),
-            response_us: result::Responses { write: measured.write, read: measured.read },
-            elapsed_us: measured.elapsed_ns as f64 / 1000.0,
-            throughput_kib_s: (seconds > 0.0)
-                .then(|| measured.bytes_written as f64 / 1024.0 / seconds),
-            energy_mj: profile.energy.as_ref().map(|energy| chip_did.energy_mj(energy)),
-            banks: (0..geometry.banks)
-                .map(|bank| {
-                    let blocks =
-                        bank * geometry.blocks_per_bank..(bank + 1) * geometry.blocks_per_bank;
-                    let data =
-                        blocks.clone().filter(|b| *b < geometry.data_blocks()).count() as f64;
-                    let valid: u64 =
-                        blocks.clone().map(|b| u64::from(layer.valid_pages(BlockId(b)))).sum();
-                    result::Bank {
-                        erases: blocks.map(|b| u64::from(erases[b as usize])).sum(),
-                        utilization: valid as f64 / (data * f64::from(pages)).max(1.0),
-                    }
-                })
-                .collect(),
-            perf: None,
-        }
-    }
-}
-
-/// The state after the fill, where statistics begin.
-struct Snapshot {
-    counters: ftl::Counters,
-    counts: thermocline_flash::Counts,
-    erases: Vec<u32>,
-}
-
-impl Snapshot {
-    fn of<L: Layer<Chip = CountingChip>>(layer: &L) -> Self {
-        Self {
-            counters: *layer.counters(),
-            counts: *layer.chip().counts(),
-            erases: layer.chip().erase_counts().to_vec(),
-        }
     }
 }
 

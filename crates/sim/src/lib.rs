@@ -14,7 +14,9 @@ mod job;
 pub mod metrics;
 pub mod policy;
 mod progress;
+mod report;
 pub mod result;
+mod setup;
 pub mod units;
 
 pub use device::Device;

@@ -1,0 +1,105 @@
+//! The unit of a run: consecutive logical pages that one request touches.
+
+use thermocline_trace::Op;
+
+/// Consecutive logical pages that one request touches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Extent {
+    pub time_ns: u64,
+    pub first: u32,
+    pub pages: u32,
+    pub op: Op,
+    /// The first page is written only in part.
+    pub partial_head: bool,
+    /// The last page is written only in part, and is not the first.
+    pub partial_tail: bool,
+}
+
+/// Bytes of an extent in a file.
+pub(super) const EXTENT_BYTES: usize = 24;
+
+impl Extent {
+    pub(super) fn encode(&self) -> [u8; EXTENT_BYTES] {
+        let mut bytes = [0; EXTENT_BYTES];
+        bytes[..8].copy_from_slice(&self.time_ns.to_le_bytes());
+        bytes[8..12].copy_from_slice(&self.first.to_le_bytes());
+        bytes[12..16].copy_from_slice(&self.pages.to_le_bytes());
+        bytes[16] = self.op as u8;
+        bytes[17] = u8::from(self.partial_head) | u8::from(self.partial_tail) << 1;
+        bytes
+    }
+
+    pub(super) fn decode(bytes: &[u8; EXTENT_BYTES]) -> Self {
+        let word = |at: usize| {
+            u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
+        };
+        Self {
+            time_ns: u64::from(word(0)) | u64::from(word(4)) << 32,
+            first: word(8),
+            pages: word(12),
+            op: OPS[usize::from(bytes[16])],
+            partial_head: bytes[17] & 1 != 0,
+            partial_tail: bytes[17] & 2 != 0,
+        }
+    }
+}
+
+/// In the order of their numbers.
+pub(super) const OPS: [Op; 4] = [Op::Read, Op::Write, Op::Trim, Op::Flush];
+
+/// Pages beyond the device are taken modulo its size; an extent that crosses the end is cut in two.
+pub(super) fn wrap_around(batch: &mut Vec<Extent>, pages: u32) {
+    if batch.iter().all(|e| u64::from(e.first) + u64::from(e.pages) <= u64::from(pages)) {
+        return;
+    }
+    let mut wrapped = Vec::with_capacity(batch.len() + 1);
+    for extent in batch.iter() {
+        let mut rest = Extent { first: extent.first % pages, ..*extent };
+        loop {
+            let here = rest.pages.min(pages - rest.first);
+            let last = here == rest.pages;
+            wrapped.push(Extent { pages: here, partial_tail: rest.partial_tail && last, ..rest });
+            if last {
+                break;
+            }
+            rest = Extent { first: 0, pages: rest.pages - here, partial_head: false, ..rest };
+        }
+    }
+    *batch = wrapped;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn extents_survive_the_spool() {
+        for op in OPS {
+            let extent = Extent {
+                time_ns: u64::MAX - 5,
+                first: 7,
+                pages: u32::MAX,
+                op,
+                partial_head: op == Op::Write,
+                partial_tail: op == Op::Read,
+            };
+            assert_eq!(Extent::decode(&extent.encode()), extent);
+            assert_eq!(OPS[op as usize], op);
+        }
+    }
+
+    #[test]
+    fn addresses_beyond_the_device_wrap() {
+        let e = Extent {
+            time_ns: 0,
+            first: 8,
+            pages: 5,
+            op: Op::Write,
+            partial_head: false,
+            partial_tail: false,
+        };
+        let mut batch = vec![e];
+        wrap_around(&mut batch, 10);
+        assert_eq!(batch, [Extent { pages: 2, ..e }, Extent { first: 0, pages: 3, ..e }]);
+    }
+}

@@ -1,0 +1,91 @@
+//! What a run is driven by: a prepared trace or a generated workload, as extents of logical pages.
+
+use crate::SimError;
+
+mod extent;
+mod spool;
+mod trace;
+mod workload;
+
+pub(crate) use extent::Extent;
+pub use trace::{PreparedTrace, TraceMapping};
+pub use workload::Workload;
+
+use extent::wrap_around;
+use trace::Replay;
+use workload::Generated;
+
+/// Requests handled together.
+const BATCH: usize = 4096;
+
+/// What drives a run.
+#[derive(Clone, Copy, Debug)]
+pub enum Input<'a> {
+    /// A trace, replayed a number of times.
+    Trace(&'a PreparedTrace, u32),
+    /// A generated workload.
+    Workload(&'a Workload),
+}
+
+impl Input<'_> {
+    /// Opens the stream of extents. A workload addresses the pages from `first` on.
+    pub(crate) fn open(
+        &self,
+        first: u32,
+        pages: u32,
+        page_size: u32,
+        seed: u64,
+    ) -> Result<Extents, SimError> {
+        match self {
+            Input::Trace(trace, times) => Ok(Extents::Replay {
+                replay: trace.extents()?,
+                times: *times,
+                requests: trace.requests,
+                base_ns: 0,
+                // The next time begins one mean gap after the last request.
+                period_ns: trace.duration_ns + trace.duration_ns / trace.requests.max(1),
+                wrap: pages,
+            }),
+            Input::Workload(workload) => {
+                let filled = u64::from(first + pages) * u64::from(page_size);
+                let workload = workload.on(filled);
+                Ok(Extents::Generated(Box::new(workload.generator(first, pages, page_size, seed)?)))
+            }
+        }
+    }
+
+    /// Pages that will be written, as far as known ahead.
+    pub(crate) fn expected_pages(&self, extents: &Extents) -> u64 {
+        match (self, extents) {
+            (Input::Trace(trace, times), _) => trace.page_writes * u64::from(*times),
+            (_, Extents::Generated(generated)) => generated.expected,
+            _ => 0,
+        }
+    }
+}
+
+/// A stream of extents, in batches.
+pub(crate) enum Extents {
+    Replay { replay: Replay, times: u32, requests: u64, base_ns: u64, period_ns: u64, wrap: u32 },
+    Generated(Box<Generated>),
+}
+
+impl Extents {
+    /// Replaces the batch by the next extents; empty at the end.
+    pub(crate) fn next_batch(&mut self, batch: &mut Vec<Extent>) -> Result<(), SimError> {
+        batch.clear();
+        match self {
+            Self::Replay { replay, times, requests, base_ns, period_ns, wrap } => {
+                if replay.left == 0 && *times > 1 {
+                    *times -= 1;
+                    *base_ns += *period_ns;
+                    (replay.at, replay.left) = (0, *requests);
+                }
+                replay.next_batch(batch, *base_ns)?;
+                wrap_around(batch, *wrap);
+            }
+            Self::Generated(generated) => generated.next_batch(batch)?,
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,285 @@
+//! A trace, read once and numbered densely, for any number of runs.
+//!
+//! Its requests go to a temporary file while the pages they touch are collected; then the pages are
+//! numbered and the requests rewritten as extents of those numbers, 24 bytes each. Every run of a
+//! comparison reads that file, so memory grows with the footprint and not with the trace, and
+//! parsing is paid for once.
+
+use std::{
+    fs::File,
+    io::{BufWriter, Read, Write},
+};
+
+use sha2::{Digest, Sha256};
+use thermocline_trace::{
+    Op, Request, Source,
+    transform::{Access, DenseIndex, Footprint},
+};
+
+use super::{
+    BATCH,
+    extent::{EXTENT_BYTES, Extent},
+    spool::{REQUEST_BYTES, Spool, decode_request, encode_request, spool_error},
+};
+use crate::{Progress, SimError};
+
+/// How a trace's addresses become logical pages.
+#[derive(Clone, Copy, Debug)]
+pub struct TraceMapping {
+    /// Bytes of a logical page.
+    pub page_size: u32,
+    /// Addresses are kept as they are; the trace must have one volume.
+    pub absolute: bool,
+    /// Only pages that are written belong to the footprint; reads of others find no data.
+    pub written_only: bool,
+    /// Pages written only in part are read first, as a real device must.
+    pub read_modify_write: bool,
+}
+
+/// A trace, ready to be replayed any number of times.
+#[derive(Debug)]
+pub struct PreparedTrace {
+    /// Where it came from, for results.
+    pub path: String,
+    /// SHA-256 of the decoded requests, whatever the format and compression they were read from.
+    pub digest: String,
+    /// Requests of all kinds.
+    pub requests: u64,
+    /// Logical pages it needs: of the footprint, or up to the greatest address.
+    pub pages: u32,
+    /// Pages of all writes together.
+    pub page_writes: u64,
+    /// From the first request to the last.
+    pub duration_ns: u64,
+    /// One bit a logical page: written by the trace at some time.
+    written: Vec<u64>,
+    spool: File,
+}
+
+/// How requests are numbered.
+enum Numbering {
+    Dense(DenseIndex),
+    Absolute { pages: u64 },
+}
+
+impl PreparedTrace {
+    /// Reads a trace to its end.
+    ///
+    /// # Errors
+    /// [`SimError::Trace`] from the reader; [`SimError::Input`] if the trace has nothing to replay
+    /// or cannot be mapped; [`SimError::Failed`] if the temporary folder is full.
+    pub fn prepare(
+        source: &mut dyn Source,
+        path: &str,
+        mapping: TraceMapping,
+        progress: &Progress,
+    ) -> Result<Self, SimError> {
+        let page = u64::from(mapping.page_size);
+        let mut raw = Spool::create()?;
+        let mut footprint = Footprint::new(page);
+        let mut hasher = Sha256::new();
+        let mut batch = Vec::with_capacity(BATCH);
+        let (mut requests, mut first_time, mut last_time, mut top) = (0_u64, None, 0, 0);
+        let mut volume = None;
+        loop {
+            source.next_batch(&mut batch, BATCH)?;
+            if batch.is_empty() {
+                break;
+            }
+            if progress.is_cancelled() {
+                return Err(SimError::Interrupted);
+            }
+            for request in &batch {
+                if mapping.absolute
+                    && request.op != Op::Flush
+                    && *volume.get_or_insert(request.volume) != request.volume
+                {
+                    return Err(SimError::Input(format!(
+                        "{path}: the trace has several volumes, whose addresses overlap; choose \
+                         one with --volume, or leave out --absolute"
+                    )));
+                }
+                footprint.add(request)?;
+                let first = *first_time.get_or_insert(request.time_ns);
+                let time = request.time_ns.saturating_sub(first);
+                last_time = last_time.max(time);
+                if request.op != Op::Flush {
+                    top = top.max(request.offset.saturating_add(request.len).div_ceil(page));
+                }
+                let bytes = encode_request(request, time);
+                hasher.update(bytes);
+                raw.write(&bytes)?;
+            }
+            requests += batch.len() as u64;
+        }
+        let access = if mapping.written_only { Access::Written } else { Access::Any };
+        let numbering = if mapping.absolute {
+            Numbering::Absolute { pages: top }
+        } else {
+            Numbering::Dense(footprint.freeze(access))
+        };
+        let pages = match &numbering {
+            Numbering::Dense(index) => index.len(),
+            Numbering::Absolute { pages } => *pages,
+        };
+        if pages == 0 {
+            return Err(SimError::Input(format!(
+                "{path}: the trace touches no page; check its format with `thermocline trace info`"
+            )));
+        }
+        let pages = u32::try_from(pages).ok().filter(|p| *p < u32::MAX).ok_or_else(|| {
+            SimError::Input(format!(
+                "{path}: the trace touches more than 2^32 pages; take a larger --page-size"
+            ))
+        })?;
+        let mut prepared = Self {
+            path: path.into(),
+            digest: format!("sha256:{}", hex(&hasher.finalize())),
+            requests,
+            pages,
+            page_writes: 0,
+            duration_ns: last_time,
+            written: vec![0; (pages as usize).div_ceil(64)],
+            spool: tempfile::tempfile().map_err(spool_error)?,
+        };
+        prepared.number(raw, &numbering, mapping)?;
+        Ok(prepared)
+    }
+
+    /// The second pass: from requests to extents of logical pages.
+    fn number(
+        &mut self,
+        raw: Spool,
+        numbering: &Numbering,
+        mapping: TraceMapping,
+    ) -> Result<(), SimError> {
+        let mut out = BufWriter::with_capacity(1 << 20, &self.spool);
+        let mut input = raw.read_back()?;
+        let mut bytes = [0; REQUEST_BYTES];
+        for _ in 0..self.requests {
+            input.read_exact(&mut bytes).map_err(spool_error)?;
+            let extent = extent(&decode_request(&bytes), numbering, mapping);
+            if extent.op == Op::Write {
+                self.page_writes += u64::from(extent.pages);
+                for page in extent.first..extent.first + extent.pages {
+                    self.written[page as usize / 64] |= 1 << (page % 64);
+                }
+            }
+            out.write_all(&extent.encode()).map_err(spool_error)?;
+        }
+        out.flush().map_err(spool_error)
+    }
+
+    pub(crate) fn is_written(&self, page: u32) -> bool {
+        self.written.get(page as usize / 64).is_some_and(|word| word >> (page % 64) & 1 == 1)
+    }
+
+    pub(super) fn extents(&self) -> Result<Replay, SimError> {
+        // A clone would share its position with every other run of the comparison.
+        Ok(Replay {
+            file: self.spool.try_clone().map_err(spool_error)?,
+            at: 0,
+            left: self.requests,
+        })
+    }
+}
+
+fn extent(request: &Request, numbering: &Numbering, mapping: TraceMapping) -> Extent {
+    let page = u64::from(mapping.page_size);
+    let end = request.offset.saturating_add(request.len);
+    let range = match request.op {
+        _ if request.len == 0 => 0..0,
+        Op::Flush => 0..0,
+        // A trim frees only what it covers wholly.
+        Op::Trim => {
+            let first = request.offset.div_ceil(page);
+            first..(end / page).max(first)
+        }
+        Op::Read | Op::Write => request.offset / page..end.div_ceil(page),
+    };
+    let (touched, numbers) = (
+        range.clone(),
+        match numbering {
+            Numbering::Dense(index) => index.ranks(request.volume, range),
+            Numbering::Absolute { .. } => range,
+        },
+    );
+    let pages = numbers.end - numbers.start;
+    let modify = mapping.read_modify_write && request.op == Op::Write && pages > 0;
+    let head = modify
+        && (!request.offset.is_multiple_of(page)
+            || touched.end - touched.start == 1 && !end.is_multiple_of(page));
+    let tail = modify && touched.end - touched.start > 1 && !end.is_multiple_of(page);
+    Extent {
+        time_ns: request.time_ns,
+        first: numbers.start as u32,
+        pages: pages as u32,
+        op: request.op,
+        partial_head: head,
+        partial_tail: tail,
+    }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// A run's own position in the numbered trace.
+pub(crate) struct Replay {
+    file: File,
+    pub(super) at: u64,
+    pub(super) left: u64,
+}
+
+impl Replay {
+    pub(super) fn next_batch(
+        &mut self,
+        batch: &mut Vec<Extent>,
+        base_ns: u64,
+    ) -> Result<(), SimError> {
+        let count = self.left.min(BATCH as u64) as usize;
+        let mut bytes = vec![0; count * EXTENT_BYTES];
+        read_at(&self.file, &mut bytes, self.at).map_err(spool_error)?;
+        self.at += bytes.len() as u64;
+        self.left -= count as u64;
+        batch.extend(bytes.as_chunks::<EXTENT_BYTES>().0.iter().map(|bytes| {
+            let extent = Extent::decode(bytes);
+            Extent { time_ns: extent.time_ns + base_ns, ..extent }
+        }));
+        Ok(())
+    }
+}
+
+#[cfg(unix)]
+fn read_at(file: &File, bytes: &mut [u8], at: u64) -> std::io::Result<()> {
+    std::os::unix::fs::FileExt::read_exact_at(file, bytes, at)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_partial_page_is_the_first_or_the_last() {
+        let mapping = TraceMapping {
+            page_size: 4096,
+            absolute: true,
+            written_only: false,
+            read_modify_write: true,
+        };
+        let numbering = Numbering::Absolute { pages: 100 };
+        let write = |offset, len| {
+            let request = Request { time_ns: 0, offset, len, volume: 0, op: Op::Write };
+            let e = extent(&request, &numbering, mapping);
+            (e.first, e.pages, e.partial_head, e.partial_tail)
+        };
+        assert_eq!(write(0, 4096), (0, 1, false, false));
+        assert_eq!(write(512, 512), (0, 1, true, false));
+        assert_eq!(write(0, 512), (0, 1, true, false));
+        assert_eq!(write(4096, 4608), (1, 2, false, true));
+        assert_eq!(write(3584, 8192), (0, 3, true, true));
+        let trim = Request { time_ns: 0, offset: 512, len: 8192, volume: 0, op: Op::Trim };
+        let e = extent(&trim, &numbering, mapping);
+        assert_eq!((e.first, e.pages), (1, 1));
+    }
+}

@@ -1,0 +1,121 @@
+//! A generated workload as extents of logical pages.
+
+use thermocline_trace::{
+    Op, Request, Source,
+    generate::{Generator, GeneratorOptions, WorkloadSpec},
+};
+
+use super::{BATCH, extent::Extent};
+use crate::SimError;
+
+/// A generated workload.
+#[derive(Clone, Debug)]
+pub struct Workload {
+    /// The pattern.
+    pub spec: WorkloadSpec,
+    /// Bytes to write. Where none are given, phases have their own and steady patterns write
+    /// [`Workload::DEFAULT_FILLS`] times the filled data.
+    pub bytes: Option<u64>,
+    /// Bytes of a request; a page where none are given.
+    pub request_bytes: Option<u64>,
+    /// Mean gap between requests of a Poisson process; without it the device's own time runs.
+    pub interarrival_ns: Option<u64>,
+    /// Share of the requests that read.
+    pub read_share: f64,
+}
+
+impl Workload {
+    /// How often a steady workload without a length writes as much as is filled.
+    pub const DEFAULT_FILLS: u64 = 4;
+
+    /// The workload with its length, on a device filled with so many bytes.
+    #[must_use]
+    pub fn on(&self, filled_bytes: u64) -> Self {
+        let steady = matches!(self.spec, WorkloadSpec::Steady(_));
+        let length = steady.then_some(Self::DEFAULT_FILLS * filled_bytes);
+        Self { bytes: self.bytes.or(length), ..self.clone() }
+    }
+
+    /// What results call it.
+    #[must_use]
+    pub fn name(&self) -> String {
+        let mut name = self.spec.to_string();
+        if let Some(bytes) = self.bytes {
+            name += &format!(" --bytes {bytes}");
+        }
+        if let Some(bytes) = self.request_bytes {
+            name += &format!(" --request {bytes}");
+        }
+        if let Some(gap) = self.interarrival_ns {
+            name += &format!(" --interarrival {gap}ns");
+        }
+        if self.read_share > 0.0 {
+            name += &format!(" --reads {}", self.read_share);
+        }
+        name
+    }
+
+    pub(super) fn generator(
+        &self,
+        first: u32,
+        pages: u32,
+        page_size: u32,
+        seed: u64,
+    ) -> Result<Generated, SimError> {
+        let page = u64::from(page_size);
+        let options = GeneratorOptions {
+            span_bytes: u64::from(pages) * page,
+            bytes: self.bytes,
+            request_bytes: self.request_bytes,
+            page_bytes: page,
+            interarrival_ns: self.interarrival_ns.map(|ns| ns as f64),
+            seed,
+            read_share: self.read_share,
+        };
+        let generator = Generator::new(&self.spec, &options)?;
+        let request = self.request_bytes.unwrap_or(page);
+        let expected = generator.writes_left() * request.div_ceil(page);
+        Ok(Generated { generator, batch: Vec::with_capacity(BATCH), first, page, expected })
+    }
+}
+
+/// A workload being generated.
+pub(crate) struct Generated {
+    generator: Generator,
+    batch: Vec<Request>,
+    first: u32,
+    page: u64,
+    /// Pages that will be written.
+    pub(super) expected: u64,
+}
+
+impl Generated {
+    pub(super) fn next_batch(&mut self, batch: &mut Vec<Extent>) -> Result<(), SimError> {
+        self.generator.next_batch(&mut self.batch, BATCH)?;
+        // Pages are nearly always a power of two long, and two divisions a request are not free.
+        let page = self.page;
+        if page.is_power_of_two() {
+            let bits = page.trailing_zeros();
+            self.extend(batch, |offset| offset >> bits);
+        } else {
+            self.extend(batch, |offset| offset / page);
+        }
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn extend(&self, batch: &mut Vec<Extent>, page_of: impl Fn(u64) -> u64) {
+        batch.extend(self.batch.iter().map(|request| {
+            let first = page_of(request.offset);
+            let pages = page_of(request.offset + request.len - 1) + 1 - first;
+            Extent {
+                time_ns: request.time_ns,
+                first: self.first + first as u32,
+                pages: pages as u32,
+                op: request.op,
+                partial_head: request.op == Op::Write && request.len < self.page,
+                partial_tail: false,
+            }
+        }));
+    }
+}

@@ -1,0 +1,159 @@
+//! From counts and measurements to a result.
+
+use thermocline_flash::{BlockId, CountingChip, Counts};
+use thermocline_ftl::{Counters, Layer};
+use thermocline_policy::preset::LayerKind;
+
+use crate::{
+    Input, RunResult,
+    engine::Measured,
+    job::{Clock, Job},
+    metrics::{Lifetime, Wear},
+    result,
+    setup::Setup,
+};
+
+/// The state after the fill, where statistics begin.
+pub(crate) struct Snapshot {
+    counters: Counters,
+    counts: Counts,
+    erases: Vec<u32>,
+}
+
+impl Snapshot {
+    pub(crate) fn of<L: Layer<Chip = CountingChip>>(layer: &L) -> Self {
+        Self {
+            counters: *layer.counters(),
+            counts: *layer.chip().counts(),
+            erases: layer.chip().erase_counts().to_vec(),
+        }
+    }
+
+    /// The result of a run of `job` on `layer`, which held `self` after the fill.
+    pub(crate) fn report<L: Layer<Chip = CountingChip>>(
+        &self,
+        job: &Job<'_>,
+        setup: &Setup,
+        layer: &L,
+        measured: &Measured,
+    ) -> RunResult {
+        let profile = &setup.device.profile;
+        let geometry = &profile.geometry;
+        let pages = geometry.data_pages_per_block();
+        let layer_did = layer.counters().since(&self.counters);
+        let chip_did = layer.chip().counts().since(&self.counts);
+        let erases: Vec<u32> = layer
+            .chip()
+            .erase_counts()
+            .iter()
+            .zip(&self.erases)
+            .map(|(now, then)| now - then)
+            .collect();
+        let programs = layer_did.host_writes + layer_did.copies;
+        let timing = &profile.timing;
+        let ratio = |write: u64, erase: u64| {
+            if erase > 0 { write as f64 * f64::from(pages) / erase as f64 } else { 0.0 }
+        };
+        let cost = |omega: f64| {
+            layer_did.erases as f64 + layer_did.copies as f64 * omega / f64::from(pages)
+        };
+        let data_pages = u64::from(geometry.data_blocks()) * u64::from(pages);
+        let page_size = u64::from(geometry.page_size);
+        let page_mapped = job.policy.layer == LayerKind::PageMapped;
+        let seconds = measured.elapsed_ns as f64 / 1e9;
+        RunResult {
+            schema_version: result::SCHEMA_VERSION,
+            config: result::Config {
+                policy: job.policy.name.clone(),
+                layer: if page_mapped { "page-mapped" } else { "in-place" },
+                victim: page_mapped.then(|| job.policy.victim.show()),
+                placement: page_mapped.then(|| job.policy.placement.show()),
+                read_only_separation: job.policy.read_only_separation,
+                wear_leveling: if job.policy.swap { "swap" } else { "none" },
+                trigger: result::Trigger {
+                    reserve_blocks: job.watermarks.reserve,
+                    low_blocks: job.watermarks.low,
+                    high_blocks: job.watermarks.high,
+                },
+                device: profile.into(),
+                logical_pages: setup.logical_pages,
+                filled_pages: setup.logical_pages,
+                over_provisioning: data_pages as f64 / f64::from(setup.logical_pages) - 1.0,
+                utilization: f64::from(setup.logical_pages) / setup.capacity as f64,
+                clock: if setup.clock == Clock::Arrivals { "arrivals" } else { "device" },
+                time_scale_us: setup.time_scale_ns / 1000.0,
+                seed: job.seed,
+            },
+            trace: match job.input {
+                Input::Trace(trace, _) => result::TraceInfo {
+                    path: trace.path.clone(),
+                    digest: Some(trace.digest.clone()),
+                    requests: measured.requests,
+                },
+                Input::Workload(workload) => result::TraceInfo {
+                    path: workload.on(u64::from(setup.logical_pages) * page_size).name(),
+                    digest: None,
+                    requests: measured.requests,
+                },
+            },
+            host: result::Host {
+                requests: measured.requests,
+                pages_written: layer_did.host_writes,
+                pages_read: layer_did.host_reads,
+                pages_trimmed: layer_did.trims,
+                flushes: measured.flushes,
+            },
+            flash: result::Flash {
+                pages_programmed: chip_did.programs + chip_did.copies,
+                pages_read: chip_did.reads + chip_did.copies,
+                pages_copied: layer_did.copies,
+                blocks_erased: layer_did.erases,
+            },
+            write_amplification: (layer_did.host_writes > 0)
+                .then(|| programs as f64 / layer_did.host_writes as f64),
+            cleaning: result::Cleaning {
+                runs: layer_did.cleaning_runs,
+                victims: layer_did.victims,
+                mean_victim_utilization: (layer_did.victims > 0).then(|| {
+                    layer_did.victims_valid as f64 / (layer_did.victims as f64 * f64::from(pages))
+                }),
+                cost: cost(0.75),
+                cost_on_device: cost(ratio(timing.copy_ns, timing.erase())),
+                choices: [(job.policy.victim.name.clone(), layer_did.victims)]
+                    .into_iter()
+                    .filter(|_| page_mapped)
+                    .collect(),
+                spills: layer_did.spills,
+                swap_erases: layer_did.swap_erases,
+                swap_copies: layer_did.swap_copies,
+                retired_blocks: layer_did.retired,
+            },
+            wear: Wear::of(&erases),
+            lifetime: Lifetime::of(
+                &erases[..geometry.data_blocks() as usize],
+                profile.rules.endurance,
+                measured.elapsed_ns,
+            ),
+            response_us: result::Responses { write: measured.write, read: measured.read },
+            elapsed_us: measured.elapsed_ns as f64 / 1000.0,
+            throughput_kib_s: (seconds > 0.0)
+                .then(|| measured.bytes_written as f64 / 1024.0 / seconds),
+            energy_mj: profile.energy.as_ref().map(|energy| chip_did.energy_mj(energy)),
+            banks: (0..geometry.banks)
+                .map(|bank| {
+                    let blocks =
+                        bank * geometry.blocks_per_bank..(bank + 1) * geometry.blocks_per_bank;
+                    let data =
+                        blocks.clone().filter(|b| *b < geometry.data_blocks()).count() as f64;
+                    let valid: u64 =
+                        blocks.clone().map(|b| u64::from(layer.valid_pages(BlockId(b)))).sum();
+                    result::Bank {
+                        erases: blocks.map(|b| u64::from(erases[b as usize])).sum(),
+                        utilization: valid as f64 / (data * f64::from(pages)).max(1.0),
+                    }
+                })
+                .collect(),
+            perf: None,
+        }
+    }
+}
