@@ -131,7 +131,7 @@ fn room(
     victim: &dyn thermocline_policy::victim::Victim,
     now: u64,
 ) -> u32 {
-    if at % PAGES != 0 || at == 0 {
+    if at == 0 || !at.is_multiple_of(PAGES) {
         return at;
     }
     table.close(BlockId(at / PAGES - 1), victim);
