@@ -1,9 +1,8 @@
 # The commands of the README. A fresh Debian 12 with Rust and a C compiler is all they need.
 
 THERMOCLINE := target/release/thermocline
-CORPUS := corpus/sqlite-ext4.nbdkit.log.zst
-# The eight policies of the demonstration: every page-mapped preset.
-POLICIES := greedy,cost-benefit,lfs,cat,fifo,random,d-choices,cat(tau=1h)
+# The eight policies of the demonstration: every preset.
+POLICIES := in-place,greedy,cost-benefit,lfs,cat,fifo,random,d-choices
 
 .PHONY: help demo build full test lint bench clean
 
@@ -11,9 +10,12 @@ help: ## this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
 demo: build ## build, then compare eight policies on a recorded trace and a generated one
-	$(THERMOCLINE) compare --trace $(CORPUS) --policies '$(POLICIES)'
+	@echo "A SQLite database on ext4, on a device with 7 % over-provisioning that is told of no trims:"
+	$(THERMOCLINE) compare --trace corpus/sqlite-ext4.nbdkit.log.zst --ops=-trim \
+	  --over-provisioning 7% --clock device --policies $(POLICIES)
+	@echo "The CAT paper's card, 90 % full, 90 % of the writes to 10 % of the data:"
 	$(THERMOCLINE) compare --device intel-series2plus-24m --fill 90% --workload hot-cold:90/10 \
-	  --bytes 192MiB --policies '$(POLICIES)'
+	  --bytes 192MiB --policies $(POLICIES)
 
 build: ## the command line: target/release/thermocline
 	cargo build --release --locked --package thermocline-cli
