@@ -97,27 +97,40 @@ impl Wear {
 }
 
 /// How long the device lasts if it goes on like this; absent where nothing was erased or no time
-/// passed.
+/// passed. On the device's own clock a slow policy lasts many years because it writes little in
+/// them: compare the bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Lifetime {
     /// Years until the most erased block reaches its rated endurance.
     pub first_block_years: Option<f64>,
     /// Years until half of the blocks have.
     pub median_block_years: Option<f64>,
+    /// Bytes the host has written when the most erased block reaches its rated endurance.
+    pub first_block_host_bytes: Option<f64>,
+    /// Bytes the host has written when half of the blocks have.
+    pub median_block_host_bytes: Option<f64>,
 }
 
 impl Lifetime {
-    pub(crate) fn of(erases: &[u32], endurance: u32, elapsed_ns: u64) -> Self {
+    pub(crate) fn of(erases: &[u32], endurance: u32, elapsed_ns: u64, host_bytes: u64) -> Self {
         const YEAR_NS: f64 = 365.25 * 86400e9;
         let mut sorted = erases.to_vec();
         sorted.sort_unstable();
-        let years = |erases: Option<&u32>| {
-            let erases = erases.copied().filter(|&e| e > 0 && elapsed_ns > 0)?;
-            Some(f64::from(endurance) / f64::from(erases) * elapsed_ns as f64 / YEAR_NS)
+        // How many times the run fits into a block's life.
+        let runs = |erases: Option<&u32>| {
+            let erases = erases.copied().filter(|&e| e > 0)?;
+            Some(f64::from(endurance) / f64::from(erases))
         };
+        let (first, median) = (runs(sorted.last()), runs(sorted.get(sorted.len() / 2)));
+        let years = |runs: Option<f64>| {
+            runs.filter(|_| elapsed_ns > 0).map(|runs| runs * elapsed_ns as f64 / YEAR_NS)
+        };
+        let bytes = |runs: Option<f64>| runs.map(|runs| runs * host_bytes as f64);
         Self {
-            first_block_years: years(sorted.last()),
-            median_block_years: years(sorted.get(sorted.len() / 2)),
+            first_block_years: years(first),
+            median_block_years: years(median),
+            first_block_host_bytes: bytes(first),
+            median_block_host_bytes: bytes(median),
         }
     }
 }
@@ -148,9 +161,10 @@ mod tests {
 
     #[test]
     fn a_block_erased_once_a_day_lasts_as_many_days_as_it_is_rated_for() {
-        let life = Lifetime::of(&[1, 1, 2], 100_000, 86_400_000_000_000);
+        let life = Lifetime::of(&[1, 1, 2], 100_000, 86_400_000_000_000, 4096);
         assert!((life.median_block_years.expect("erased") - 273.79).abs() < 0.01);
         assert!((life.first_block_years.expect("erased") - 136.89).abs() < 0.01);
-        assert_eq!(Lifetime::of(&[0], 100_000, 1), Lifetime::default());
+        assert_eq!(life.first_block_host_bytes, Some(4096.0 * 50_000.0));
+        assert_eq!(Lifetime::of(&[0], 100_000, 1, 1), Lifetime::default());
     }
 }

@@ -133,6 +133,7 @@ impl Snapshot {
                 &erases[..geometry.data_blocks() as usize],
                 profile.rules.endurance,
                 measured.elapsed_ns,
+                measured.bytes_written,
             ),
             response_us: result::Responses { write: measured.write, read: measured.read },
             elapsed_us: measured.elapsed_ns as f64 / 1000.0,
