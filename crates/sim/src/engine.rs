@@ -128,7 +128,7 @@ impl<'a, L: Layer<Chip = CountingChip>> Engine<'a, L> {
             }
             self.answer(extent);
         }
-        self.requests += batch.len() as u64;
+        self.requests += batch.iter().filter(|extent| !extent.continued).count() as u64;
         Ok(())
     }
 

@@ -13,6 +13,8 @@ pub(crate) struct Extent {
     pub partial_head: bool,
     /// The last page is written only in part, and is not the first.
     pub partial_tail: bool,
+    /// The rest of a request that was cut in two: not a request of its own.
+    pub continued: bool,
 }
 
 /// Bytes of an extent in a file.
@@ -40,6 +42,7 @@ impl Extent {
             op: OPS[usize::from(bytes[16])],
             partial_head: bytes[17] & 1 != 0,
             partial_tail: bytes[17] & 2 != 0,
+            continued: false,
         }
     }
 }
@@ -62,7 +65,13 @@ pub(super) fn wrap_around(batch: &mut Vec<Extent>, pages: u32) {
             if last {
                 break;
             }
-            rest = Extent { first: 0, pages: rest.pages - here, partial_head: false, ..rest };
+            rest = Extent {
+                first: 0,
+                pages: rest.pages - here,
+                partial_head: false,
+                continued: true,
+                ..rest
+            };
         }
     }
     *batch = wrapped;
@@ -82,6 +91,7 @@ mod tests {
                 op,
                 partial_head: op == Op::Write,
                 partial_tail: op == Op::Read,
+                continued: false,
             };
             assert_eq!(Extent::decode(&extent.encode()), extent);
             assert_eq!(OPS[op as usize], op);
@@ -97,9 +107,13 @@ mod tests {
             op: Op::Write,
             partial_head: false,
             partial_tail: false,
+            continued: false,
         };
         let mut batch = vec![e];
         wrap_around(&mut batch, 10);
-        assert_eq!(batch, [Extent { pages: 2, ..e }, Extent { first: 0, pages: 3, ..e }]);
+        assert_eq!(
+            batch,
+            [Extent { pages: 2, ..e }, Extent { first: 0, pages: 3, continued: true, ..e }]
+        );
     }
 }

@@ -217,6 +217,7 @@ fn extent(request: &Request, numbering: &Numbering, mapping: TraceMapping) -> Ex
         op: request.op,
         partial_head: head,
         partial_tail: tail,
+        continued: false,
     }
 }
 

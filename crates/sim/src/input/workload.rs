@@ -115,6 +115,7 @@ impl Generated {
                 op: request.op,
                 partial_head: request.op == Op::Write && request.len < self.page,
                 partial_tail: false,
+                continued: false,
             }
         }));
     }
