@@ -12,7 +12,7 @@ use clap::error::ErrorKind;
 use thermocline_sim::SimError;
 use thermocline_trace::TraceError;
 
-use crate::console;
+use crate::{console, interrupt};
 
 const DONE: u8 = 0;
 const FAILED: u8 = 1;
@@ -71,6 +71,9 @@ pub fn of(result: Result<(), Failure>) -> ExitCode {
     let code = match result {
         Ok(()) => DONE,
         Err(failure) => {
+            // What fails after Ctrl-C fails because of it: the other end of a pipe is gone too.
+            let stopped = interrupt::progress().is_cancelled();
+            let failure = if stopped { SimError::Interrupted.into() } else { failure };
             let code = failure.code();
             if code != DONE {
                 console::complain(&failure.to_string());

@@ -111,7 +111,10 @@ fn columns(runs: &[RunResult]) -> Vec<Column> {
     ];
     let energy = of(|r| r.energy_mj);
     if energy.iter().any(Option::is_some) {
-        columns.push(Column::new("energy\nmJ", &energy, least, number::short));
+        let smallest = energy.iter().flatten().copied().reduce(least).unwrap_or(0.0);
+        let digits = number::digits_for(smallest);
+        let show = move |mj| number::fixed(mj, digits);
+        columns.push(Column::new("energy,\nmJ", &energy, least, show));
     }
     columns
 }
@@ -121,7 +124,7 @@ fn times(header: &str, us: &[Option<f64>]) -> Column {
     let shortest = us.iter().flatten().copied().reduce(f64::min).unwrap_or(0.0);
     let unit = Unit::of_us(shortest);
     let digits = number::digits_for(unit.convert(shortest)).clamp(1, 2);
-    Column::new(format!("{header} {}", unit.name), us, f64::min, move |us| {
+    Column::new(format!("{header}, {}", unit.name), us, f64::min, move |us| {
         number::fixed(unit.convert(us), digits)
     })
 }
@@ -131,7 +134,7 @@ fn lifetime(years: &[Option<f64>]) -> Column {
     let shortest = years.iter().flatten().copied().reduce(f64::min).unwrap_or(1.0);
     let (unit, scale) = if shortest < 1.0 { ("days", DAYS) } else { ("years", 1.0) };
     let digits = number::digits_for(shortest * scale).min(2);
-    Column::new(format!("lifetime\n{unit}"), years, f64::max, move |years| {
+    Column::new(format!("lifetime,\n{unit}"), years, f64::max, move |years| {
         number::fixed(years * scale, digits)
     })
 }

@@ -66,7 +66,10 @@ impl Pairs {
     }
 
     /// The list as text, with styles.
-    pub fn finish(self) -> String {
+    pub fn finish(mut self) -> String {
+        for column in self.0.column_iter_mut() {
+            column.set_padding((0, 2));
+        }
         render(self.0)
     }
 }
@@ -85,6 +88,7 @@ fn plain(output: &Output) -> Table {
         ContentArrangement::Disabled
     });
     table.enforce_styling();
+    table.style_text_only();
     table
 }
 

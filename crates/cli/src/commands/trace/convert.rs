@@ -2,7 +2,7 @@
 
 use thermocline_trace::{Source, transform::Rebase};
 
-use super::target;
+use super::target::Target;
 use crate::{
     args::trace::ConvertArgs, console::Console, exit::Failure, opening, print::number,
     progress::Counted,
@@ -11,12 +11,13 @@ use crate::{
 /// Reads, changes and writes the trace.
 pub fn run(args: &ConvertArgs, console: Console) -> Result<(), Failure> {
     let name = args.file.display();
+    let target = Target::open(&args.target)?;
     let convert = |source: &mut dyn Source| {
         let mut counted = Counted::new(console, format!("converting {name}"), source);
         if args.rebase {
-            target::write(&mut Rebase::new(counted), &args.target)
+            target.write(&mut Rebase::new(counted))
         } else {
-            target::write(&mut counted, &args.target)
+            target.write(&mut counted)
         }
     };
     let (requests, _) =

@@ -2,7 +2,7 @@
 
 use thermocline_trace::generate::{Generator, GeneratorOptions, WorkloadSpec};
 
-use super::target;
+use super::target::Target;
 use crate::{
     args::trace::GenerateArgs, console::Console, exit::Failure, print::number, progress::Counted,
 };
@@ -22,10 +22,10 @@ pub fn run(args: &GenerateArgs, console: Console) -> Result<(), Failure> {
         seed: args.seed,
         read_share: args.reads,
     };
+    let target = Target::open(&args.target)?;
     let mut generator = Generator::new(&args.spec, &options)?;
     let message = format!("generating {}", args.spec);
-    let requests =
-        target::write(&mut Counted::new(console, message, &mut generator), &args.target)?;
+    let requests = target.write(&mut Counted::new(console, message, &mut generator))?;
     let out = args.target.out.display();
     console.remark(&format!("{} written to {out}", number::counted(requests, "request")));
     Ok(())

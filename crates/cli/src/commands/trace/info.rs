@@ -68,11 +68,11 @@ fn report(source: &mut dyn Source, page_size: u64) -> Result<TraceReport, Failur
     let mut batch = Vec::new();
     loop {
         source.next_batch(&mut batch, BATCH)?;
-        if batch.is_empty() {
-            return Ok(stats.report(source.volumes()));
-        }
         if interrupt::progress().is_cancelled() {
             return Err(SimError::Interrupted.into());
+        }
+        if batch.is_empty() {
+            return Ok(stats.report(source.volumes()));
         }
         for request in &batch {
             stats.add(request)?;

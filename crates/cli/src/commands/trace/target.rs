@@ -18,34 +18,49 @@ use crate::{args::trace::TargetArgs, exit::Failure, interrupt, output::Output};
 /// Requests written together.
 const BATCH: usize = 4096;
 
-/// Writes everything `source` delivers; returns the number of requests.
-pub fn write(source: &mut dyn Source, args: &TargetArgs) -> Result<u64, Failure> {
-    let format = format(args)?;
-    let output = Output::open(Some(&args.out))?;
-    if format == OutputFormat::Native && output.is_terminal() {
-        return Err(Failure::usage(
-            "the native format is binary and standard output is a terminal; name a file",
-        ));
-    }
-    // The writer borrows the stream, which must be ended after it.
-    let stream = RefCell::new(Stream::new(output, &args.out)?);
-    let mut writer = format.writer(Shared(&stream), &args.out).map_err(|e| failed(e, args))?;
-    let (mut batch, mut requests) = (Vec::new(), 0);
-    loop {
-        source.next_batch(&mut batch, BATCH)?;
-        if interrupt::progress().is_cancelled() {
-            return Err(SimError::Interrupted.into());
+/// An open file for a trace.
+pub struct Target<'a> {
+    args: &'a TargetArgs,
+    format: OutputFormat,
+    stream: Stream,
+}
+
+impl<'a> Target<'a> {
+    /// Opens it, so that what is wrong with it shows before the work.
+    pub fn open(args: &'a TargetArgs) -> Result<Self, Failure> {
+        let format = format(args)?;
+        let output = Output::open(Some(&args.out))?;
+        if format == OutputFormat::Native && output.is_terminal() {
+            return Err(Failure::usage(
+                "the native format is binary and standard output is a terminal; name a file",
+            ));
         }
-        if batch.is_empty() {
-            break;
-        }
-        requests += batch.len() as u64;
-        writer.write_batch(&batch, source.volumes()).map_err(|e| failed(e, args))?;
+        Ok(Self { args, format, stream: Stream::new(output, &args.out)? })
     }
-    writer.finish().map_err(|e| failed(e, args))?;
-    drop(writer);
-    stream.into_inner().finish()?;
-    Ok(requests)
+
+    /// Writes everything `source` delivers and makes the file appear; returns the number of requests.
+    pub fn write(self, source: &mut dyn Source) -> Result<u64, Failure> {
+        let Self { args, format, stream } = self;
+        // The writer borrows the stream, which must be ended after it.
+        let stream = RefCell::new(stream);
+        let mut writer = format.writer(Shared(&stream), &args.out).map_err(|e| failed(e, args))?;
+        let (mut batch, mut requests) = (Vec::new(), 0);
+        loop {
+            source.next_batch(&mut batch, BATCH)?;
+            if interrupt::progress().is_cancelled() {
+                return Err(SimError::Interrupted.into());
+            }
+            if batch.is_empty() {
+                break;
+            }
+            requests += batch.len() as u64;
+            writer.write_batch(&batch, source.volumes()).map_err(|e| failed(e, args))?;
+        }
+        writer.finish().map_err(|e| failed(e, args))?;
+        drop(writer);
+        stream.into_inner().finish()?;
+        Ok(requests)
+    }
 }
 
 /// The format named, or the one the extension stands for.

@@ -1,0 +1,78 @@
+//! What lists what there is, and help.
+
+mod common;
+
+use common::{done, fails, json, thermocline};
+
+#[test]
+fn policies_are_listed_with_their_sources() {
+    let table = done(&["policies"]);
+    let list = json(&["policies", "--json"]);
+    for entry in list.as_array().expect("a list") {
+        let name = entry["name"].as_str().expect("text");
+        assert!(table.lines().any(|line| line.trim().starts_with(name)), "{name}");
+        assert!(!entry["source"].as_str().expect("text").is_empty(), "{name}");
+    }
+    let cat = done(&["policies", "cat"]);
+    for part in ["preset cat", "victim cat", "tau", "default", "offset", "84min"] {
+        assert!(cat.contains(part), "{part}: {cat}");
+    }
+    assert!(done(&["policies", "M6"]).contains("fine-grained"));
+    let entries = json(&["policies", "greedy", "--json"]);
+    assert_eq!(entries.as_array().map(Vec::len), Some(2));
+}
+
+#[test]
+fn devices_are_listed_with_their_figures() {
+    let table = done(&["devices"]);
+    for name in ["intel-series2plus-24m", "jasmine-64g", "slc-generic", "tlc-generic"] {
+        assert!(table.contains(name), "{table}");
+        let device = json(&["devices", name, "--json"]);
+        assert_eq!(device["name"], name);
+        assert!(device["timing"]["program_us"].is_f64());
+        assert!(done(&["devices", name]).contains("sources"));
+    }
+    fails(2, &["devices", "slc"], &["`thermocline devices`"]);
+}
+
+#[test]
+fn workloads_are_listed() {
+    let table = done(&["workloads"]);
+    let list = json(&["workloads", "--json"]);
+    assert!(table.contains("hot-cold:X/Y") && list.as_array().is_some_and(|l| l.len() >= 5));
+}
+
+#[test]
+fn shells_complete_names() {
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        assert!(done(&["completions", shell]).contains("compare"), "{shell}");
+    }
+    let bash = done(&["completions", "bash"]);
+    for name in ["cost-benefit", "slc-generic", "fine-grained", "blkparse"] {
+        assert!(bash.contains(name), "{name}");
+    }
+}
+
+#[test]
+fn help_teaches_by_examples_and_versions_are_told() {
+    let version = done(&["--version"]);
+    assert_eq!(version, format!("thermocline {}\n", env!("CARGO_PKG_VERSION")));
+    for args in [
+        &["--help"][..],
+        &["run", "--help"],
+        &["compare", "--help"],
+        &["trace", "--help"],
+        &["trace", "info", "--help"],
+        &["trace", "convert", "--help"],
+        &["trace", "generate", "--help"],
+        &["policies", "--help"],
+        &["devices", "--help"],
+        &["workloads", "--help"],
+        &["completions", "--help"],
+    ] {
+        assert!(done(args).contains("Examples:"), "{args:?}");
+    }
+    let nothing = thermocline(&[]);
+    assert_eq!((nothing.code, nothing.out.as_str()), (2, ""));
+    assert!(nothing.err.contains("Usage:"));
+}

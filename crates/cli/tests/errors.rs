@@ -1,0 +1,130 @@
+//! What goes wrong is said on one line, with the exit code of its kind.
+
+mod common;
+
+use common::{CARD, check_failure, corpus, csv_trace, fails, fed, file, folder};
+
+const WORKLOAD: [&str; 3] = ["run", "--workload", "uniform"];
+
+fn workload(more: &[&'static str]) -> Vec<&'static str> {
+    [&WORKLOAD[..], more].concat()
+}
+
+#[test]
+fn a_truncated_archive_is_bad_input() {
+    let folder = folder();
+    let whole = std::fs::read(corpus("developer-ext4.nbdkit.log.zst")).expect("readable");
+    let cut = file(&folder, "cut.nbdkit.log.zst", &whole[..whole.len() / 2]);
+    for command in ["run", "compare"] {
+        fails(3, &[command, "--trace", &cut], &["cut.nbdkit.log.zst"]);
+    }
+    fails(3, &["trace", "info", &cut], &["cut.nbdkit.log.zst"]);
+}
+
+#[test]
+fn a_broken_line_is_named_with_its_field() {
+    let folder = folder();
+    let mut lines: Vec<_> = csv_trace(2000, 100).lines().map(str::to_owned).collect();
+    lines[999] = lines[999].replace(",4096", ",40x6");
+    let trace = file(&folder, "broken.csv", lines.join("\n"));
+    fails(3, &["run", "--trace", &trace], &["broken.csv:1000", "len", "--skip-bad-lines"]);
+    let skipped = common::thermocline(&["run", "--trace", &trace, "--skip-bad-lines"]);
+    assert_eq!(skipped.code, 0, "{}", skipped.err);
+    assert!(skipped.err.contains("warning: "), "{}", skipped.err);
+}
+
+#[test]
+fn addresses_beyond_the_device_are_bad_input() {
+    let folder = folder();
+    let trace = file(&folder, "far.csv", csv_trace(100, 100_000));
+    let args = ["run", "--trace", &trace, "--absolute", "--capacity", "16MiB"];
+    fails(3, &args, &["--capacity", "--wrap"]);
+}
+
+#[test]
+fn impossible_devices_are_bad_input() {
+    fails(3, &workload(&["--fill", "100%"]), &["--fill 100%", "at most"]);
+    fails(3, &workload(&["--block-size", "100000"]), &["multiple of --page-size"]);
+    fails(3, &workload(&["--capacity", "1MiB", "--banks", "3"]), &["3 banks"]);
+    fails(2, &workload(&["--reserve", "0"]), &["watermarks"]);
+    fails(2, &workload(&["--device", "slc-genric"]), &["did you mean `slc-generic`?"]);
+    fails(3, &workload(&["--device", "/nowhere/chip.toml"]), &["/nowhere/chip.toml"]);
+    let folder = folder();
+    let toml = file(&folder, "chip.toml", "name = \"x\"\nsummary = 3\n");
+    fails(3, &["run", "--workload", "uniform", "--device", &toml], &["chip.toml: line 2"]);
+}
+
+#[test]
+fn unknown_names_get_the_nearest_known_one() {
+    fails(2, &workload(&["--policy", "cta"]), &["did you mean `cat`?"]);
+    fails(2, &workload(&["--policy", "cat(teu=5s)"]), &["no parameter `teu`"]);
+    fails(2, &workload(&["--policy", "cat(tau=soon)"]), &["tau=soon"]);
+    fails(2, &workload(&["--victim", "gredy"]), &["did you mean `greedy`?"]);
+    fails(2, &["compare", "--workload", "uniform", "--policies", "greedy,kat"], &["kat"]);
+    fails(2, &["policies", "gredy"], &["did you mean `greedy`?"]);
+    fails(2, &["run", "--workload", "hotcold"], &["hotcold"]);
+}
+
+#[test]
+fn a_wrong_command_line_is_a_matter_of_usage() {
+    fails(2, &workload(&["--polic", "cat"]), &["--polic", "--policy", "thermocline run --help"]);
+    fails(2, &workload(&["--bytes", "4kB"]), &["`4KiB`"]);
+    fails(2, &workload(&["--fill", "lots"]), &["15% or 0.15"]);
+    fails(2, &workload(&["--interarrival", "20"]), &["20ms"]);
+    fails(2, &workload(&["--trace", "x"]), &["--trace"]);
+    fails(2, &["run"], &["--trace"]);
+    fails(2, &["rum"], &["run"]);
+    fails(2, &["completions", "tcsh"], &["bash"]);
+    fails(2, &["trace", "convert", "a", "b.xyz"], &["b.xyz", "--to"]);
+    fails(2, &["run", "--trace", "x", "--trace-format", "xyz"], &["xyz", "msr"]);
+    fails(2, &["run", "--trace", "x", "--loop", "0"], &["--loop"]);
+}
+
+#[test]
+fn traces_that_cannot_be_used_are_bad_input() {
+    let folder = folder();
+    fails(3, &["run", "--trace", "/nowhere/trace.csv"], &["/nowhere/trace.csv"]);
+    let prose =
+        file(&folder, "prose.txt", "It was the best of times,\nit was the worst of times\n");
+    fails(3, &["run", "--trace", &prose], &["prose.txt", "--trace-format"]);
+    let empty = file(&folder, "empty.csv", "");
+    fails(3, &["run", "--trace", &empty], &["empty"]);
+    // libCacheSim's records of time, key, size and next access: no operation.
+    let mut cache = Vec::new();
+    for i in 0..500_u32 {
+        cache.extend(i.to_le_bytes());
+        cache.extend(u64::from(i % 50).to_le_bytes());
+        cache.extend(4096_u32.to_le_bytes());
+        cache.extend((i64::from(i) + 50).to_le_bytes());
+    }
+    let keys = file(&folder, "keys.oracleGeneral", cache);
+    fails(3, &["compare", "--trace", &keys], &["keys but no operation"]);
+    let reads = csv_trace(50, 50);
+    let args = ["run", "--trace", "-", "--ops", "trim"];
+    check_failure(&fed(&args, reads.as_bytes()), 3, &args, &["touches no page"]);
+    let args = ["run", "--trace", "-", "--volume", "other"];
+    check_failure(&fed(&args, reads.as_bytes()), 2, &args, &["no volume `other`", "disk"]);
+}
+
+#[test]
+fn outputs_that_cannot_be_written_fail_before_the_work() {
+    let args = [&["run"], &CARD[..], &["--output", "/nowhere/result.json"]].concat();
+    fails(1, &args, &["/nowhere/result.json"]);
+    let args = ["trace", "generate", "uniform", "/nowhere/u.csv"];
+    fails(1, &args, &["/nowhere/u.csv"]);
+}
+
+#[test]
+fn a_device_that_wears_out_fails_the_run() {
+    let folder = folder();
+    let chip = common::done(&["devices", "slc-generic", "--json"]);
+    assert!(chip.contains("\"endurance\": 100000"));
+    let toml = std::fs::read_to_string(
+        common::repository().join("crates/flash/profiles/slc-generic.toml"),
+    )
+    .expect("a profile")
+    .replace("endurance = 100000", "endurance = 2");
+    let weak = file(&folder, "weak.toml", toml);
+    let args = ["run", "--workload", "uniform", "--device", &weak, "--wear-out"];
+    fails(1, &[&args[..], &["--capacity", "16MiB", "--bytes", "1GiB"]].concat(), &["worn out"]);
+}

@@ -1,0 +1,135 @@
+//! `thermocline trace`.
+
+mod common;
+
+use common::{corpus, csv_trace, done, fails, fed, file, folder, json};
+
+#[test]
+fn info_counts_what_is_in_a_trace() {
+    let folder = folder();
+    let trace = file(&folder, "t.csv", csv_trace(1000, 100));
+    let info = &json(&["trace", "info", &trace, "--json"])["traces"][0];
+    assert_eq!(info["format"], "csv");
+    assert!(info["recognised_by"].is_string());
+    assert_eq!((info["writes"].as_u64(), info["reads"].as_u64()), (Some(1000), Some(0)));
+    assert_eq!(info["pages_written"], 100);
+    assert_eq!(info["overwrite_factor"], 10.0);
+    assert_eq!(info["volumes"][0]["name"], "disk");
+    let half = &json(&["trace", "info", &trace, "--json", "--limit", "500"])["traces"][0];
+    assert_eq!(half["writes"], 500);
+    let large = &json(&["trace", "info", &trace, "--json", "--page-size", "16k"])["traces"][0];
+    assert_eq!(large["pages_written"], 25);
+    let table = done(&["trace", "info", &trace]);
+    assert!(table.contains("guessed from") && table.contains("×10.00"), "{table}");
+}
+
+#[test]
+fn info_says_how_to_align_a_trace() {
+    let shifted: String = csv_trace(1000, 100)
+        .lines()
+        .enumerate()
+        .map(|(i, line)| {
+            let mut cells: Vec<_> = line.split(',').map(str::to_owned).collect();
+            if i > 0 {
+                let offset: u64 = cells[3].parse().expect("a number");
+                cells[3] = (offset + 63 * 512).to_string();
+            }
+            cells.join(",") + "\n"
+        })
+        .collect();
+    let ran = fed(&["trace", "info", "-"], shifted.as_bytes());
+    assert!(ran.out.contains("--shift -7s"), "{}", ran.out);
+    let ran = fed(&["trace", "info", "-", "--shift", "-7s", "--json"], shifted.as_bytes());
+    assert!(ran.out.contains("\"aligned_share\": 1.0"), "{} {}", ran.out, ran.err);
+}
+
+#[test]
+fn several_traces_stand_in_one_table() {
+    let (a, b) = (corpus("camera-fat32.nbdkit.log.zst"), corpus("developer-ext4.nbdkit.log.zst"));
+    let table = done(&["trace", "info", &a, &b]);
+    for name in ["camera-fat32", "developer-ext4"] {
+        assert_eq!(
+            table.lines().filter(|line| line.trim().starts_with(name)).count(),
+            1,
+            "{table}"
+        );
+    }
+}
+
+#[test]
+fn conversions_keep_every_request() {
+    let folder = folder();
+    let source = corpus("developer-ext4.nbdkit.log.zst");
+    let digest = |trace: &str| {
+        let args = ["run", "--policy", "greedy", "--json", "--trace"];
+        json(&[&args[..], &[trace]].concat())["trace"]["digest"].clone()
+    };
+    let expected = digest(&source);
+    for name in ["t.tct", "t.csv", "t.csv.zst", "t.csv.gz", "t.tct.zst"] {
+        let out = folder.path().join(name);
+        let out = out.to_str().expect("UTF-8");
+        assert_eq!(done(&["trace", "convert", &source, out]), "");
+        assert_eq!(digest(out), expected, "{name}");
+    }
+    let size = |name| std::fs::metadata(folder.path().join(name)).expect("written").len();
+    assert!(size("t.csv.zst") * 2 < size("t.csv"));
+    let names = std::fs::read_dir(folder.path()).expect("there").count();
+    assert_eq!(names, 5, "no temporary files");
+}
+
+#[test]
+fn conversions_change_what_was_asked() {
+    let input = "time_ns,op,volume,offset,len\n500,read,d,4096,512\n700,write,d,4608,512\n";
+    let args = ["trace", "convert", "-", "-", "--to", "csv", "--ops", "write", "--shift", "-1s"];
+    let ran = fed(&[&args[..], &["--rebase"]].concat(), input.as_bytes());
+    assert_eq!((ran.code, ran.err.as_str()), (0, ""));
+    assert_eq!(ran.out, "time_ns,op,volume,offset,len\n0,write,d,4096,512\n");
+    let fio = ["trace", "convert", "--format", "csv", "-", "-", "--to", "fio"];
+    let ran = fed(&fio, input.as_bytes());
+    assert!(ran.out.starts_with("fio version 2 iolog\n"), "{} {}", ran.out, ran.err);
+}
+
+#[test]
+fn a_failed_conversion_leaves_the_old_file() {
+    let folder = folder();
+    let broken = csv_trace(9000, 100) + "9,write,disk,x,4096\n";
+    let broken = file(&folder, "broken.csv", broken);
+    let out = file(&folder, "out.tct", "old");
+    fails(3, &["trace", "convert", &broken, &out], &["broken.csv:9002", "offset"]);
+    assert_eq!(std::fs::read_to_string(&out).expect("there"), "old");
+    assert_eq!(std::fs::read_dir(folder.path()).expect("there").count(), 2);
+}
+
+#[test]
+fn generated_traces_are_those_of_the_seed() {
+    let generate = |seed: &str| {
+        let args = ["trace", "generate", "hot-cold:90/10", "-", "--to", "csv", "--span", "1MiB"];
+        done(&[&args[..], &["--bytes", "40k", "--reads", "0%", "--seed", seed]].concat())
+    };
+    assert_eq!(generate("1"), generate("1"));
+    assert_ne!(generate("1"), generate("2"));
+    assert_eq!(generate("1").lines().count(), 11);
+}
+
+#[test]
+fn formats_are_listed() {
+    let table = done(&["trace", "formats"]);
+    let list = json(&["trace", "formats", "--json"]);
+    let list = list.as_array().expect("a list");
+    assert!(list.len() >= 25);
+    for format in list {
+        let name = format["name"].as_str().expect("text");
+        assert!(table.lines().any(|line| line.trim().starts_with(name)), "{name}");
+    }
+}
+
+#[test]
+fn the_native_format_may_go_through_a_pipe() {
+    let native =
+        common::command(&["trace", "convert", &corpus("camera-fat32.nbdkit.log.zst"), "-"])
+            .args(["--to", "native"])
+            .output()
+            .expect("it runs");
+    assert!(native.stdout.starts_with(b"TCTRACE1"));
+    fails(2, &["trace", "convert", "x", "-"], &["--to"]);
+}
