@@ -96,78 +96,81 @@ fn memory_bytes(figure: &str) -> u64 {
     kib.unwrap_or(0) * 1024
 }
 
-/// Forgets the most memory used so far, so that the next figure is the next run's.
-fn forget_peak() {
-    // Where the system has no such file, the figure is that of the greediest run so far.
-    let _ = std::fs::write("/proc/self/clear_refs", "5");
+const POLICIES: &[&str] = &[
+    "greedy",
+    "fifo",
+    "d-choices",
+    "cost-benefit+one-stream",
+    "cost-benefit",
+    "cat+one-stream",
+    "cat+segment-split",
+    "cat",
+    "lfs",
+];
+
+/// Measures one policy on one size and prints its row.
+fn measure(gib: u64, policy: &str) {
+    let (name, placement) = match policy.split_once('+') {
+        Some((name, placement)) => (name, Some(placement)),
+        None => (policy, None),
+    };
+    let device = device(gib);
+    let pages = f64::from(device.profile.geometry.blocks()) * f64::from(PAGES_PER_BLOCK);
+    let logical = (pages / 1.15) as u32;
+    // Small devices are written more often, so that every measurement lasts seconds.
+    let times = (60e6 / f64::from(logical)).clamp(2.0, 60.0);
+    let workload = Workload {
+        spec: "uniform".parse().expect("a workload"),
+        bytes: Some((f64::from(logical) * times) as u64 * PAGE),
+        request_bytes: None,
+        interarrival_ns: None,
+        read_share: 0.0,
+    };
+    let spec = PolicySpec::parse(name, None, placement).expect("a policy");
+    let job = Job::new(device, spec, Input::Workload(&workload));
+    let idle = memory_bytes("VmRSS:");
+    let before = array_updates_ns(logical);
+    let result = run(&job, &Progress::default()).expect("a run");
+    let update = median(before, array_updates_ns(logical));
+    let perf = result.perf.expect("every run is timed");
+    let ns = 1e9 / perf.pages_programmed_per_s;
+    println!(
+        "| {gib} GiB | {policy} | {:.2} | {:.0} | {ns:.1} | {update:.1} | {:.1}× | {:.1} |",
+        result.write_amplification.unwrap_or(1.0),
+        perf.pages_programmed_per_s / 1e6,
+        ns / update,
+        perf.peak_rss_bytes.saturating_sub(idle) as f64 / pages,
+    );
 }
 
 fn main() {
-    let mut sizes: Vec<u64> = Vec::new();
-    let mut policies = Vec::new();
-    for arg in std::env::args().skip(1).filter(|a| !a.starts_with("--")) {
-        match arg.parse() {
-            Ok(gib) => sizes.push(gib),
-            Err(_) => policies.push(arg),
-        }
+    let args: Vec<String> = std::env::args().skip(1).filter(|a| !a.starts_with("--")).collect();
+    if let [gib, policy] = args.as_slice()
+        && let Ok(gib) = gib.parse()
+        && policy.parse::<u64>().is_err()
+    {
+        return measure(gib, policy);
     }
-    if sizes.is_empty() {
-        sizes = vec![1, 16, 256];
-    }
-    if policies.is_empty() {
-        policies = [
-            "greedy",
-            "fifo",
-            "d-choices",
-            "cost-benefit+one-stream",
-            "cost-benefit",
-            "cat+one-stream",
-            "cat+segment-split",
-            "cat",
-            "lfs",
-        ]
-        .map(String::from)
-        .to_vec();
-    }
+    let (sizes, policies): (Vec<_>, Vec<_>) =
+        args.into_iter().partition(|a| a.parse::<u64>().is_ok());
+    let sizes =
+        if sizes.is_empty() { ["1", "16", "256"].map(String::from).to_vec() } else { sizes };
+    let policies = if policies.is_empty() {
+        POLICIES.iter().map(|&p| p.to_owned()).collect()
+    } else {
+        policies
+    };
     println!(
-        "| device | policy | write amplification | M page programs/s | ns/program | ns/array update | multiple | bytes/page |"
+        "| device | policy | write amplification | M page programs/s | ns/program | \
+         ns/array update | multiple | bytes/page |"
     );
     println!("|---|---|---|---|---|---|---|---|");
-    for &gib in &sizes {
+    // A process each, so that one's memory is not another's.
+    let program = std::env::current_exe().expect("a running program has a file");
+    for gib in &sizes {
         for policy in &policies {
-            let (name, placement) = match policy.split_once('+') {
-                Some((name, placement)) => (name, Some(placement)),
-                None => (policy.as_str(), None),
-            };
-            let device = device(gib);
-            let pages = f64::from(device.profile.geometry.blocks()) * f64::from(PAGES_PER_BLOCK);
-            let logical = (pages / 1.15) as u32;
-            // Small devices are written more often, so that every measurement lasts seconds.
-            let times = (60e6 / f64::from(logical)).clamp(2.0, 60.0);
-            let workload = Workload {
-                spec: "uniform".parse().expect("a workload"),
-                bytes: Some((f64::from(logical) * times) as u64 * PAGE),
-                request_bytes: None,
-                interarrival_ns: None,
-                read_share: 0.0,
-            };
-            let spec = PolicySpec::parse(name, None, placement).expect("a policy");
-            let job = Job::new(device, spec, Input::Workload(&workload));
-            let before = array_updates_ns(logical);
-            forget_peak();
-            let idle = memory_bytes("VmRSS:");
-            let result = run(&job, &Progress::default()).expect("a run");
-            let perf = result.perf.expect("every run is timed");
-            let peak = memory_bytes("VmHWM:");
-            let update = median(before, array_updates_ns(logical));
-            let ns = 1e9 / perf.pages_programmed_per_s;
-            println!(
-                "| {gib} GiB | {policy} | {:.2} | {:.0} | {ns:.1} | {update:.1} | {:.1}× | {:.1} |",
-                result.write_amplification.unwrap_or(1.0),
-                perf.pages_programmed_per_s / 1e6,
-                ns / update,
-                peak.saturating_sub(idle) as f64 / pages,
-            );
+            let status = std::process::Command::new(&program).args([gib, policy]).status();
+            assert!(status.is_ok_and(|s| s.success()), "{gib} GiB, {policy}: the run failed");
         }
     }
 }
