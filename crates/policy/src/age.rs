@@ -34,6 +34,7 @@ choice! {
 pub struct Transform {
     shape: Shape,
     tau: f64,
+    per_tau: f64,
     exponent: f64,
 }
 
@@ -42,7 +43,7 @@ impl Transform {
     #[must_use]
     pub fn new(shape: Shape, tau: Option<Ticks>, time_scale: f64, exponent: f64) -> Self {
         let tau = tau.map_or(time_scale, |t| t.0 as f64).max(f64::MIN_POSITIVE);
-        Self { shape, tau, exponent }
+        Self { shape, tau, per_tau: 1.0 / tau, exponent }
     }
 
     /// T(age).
@@ -66,7 +67,8 @@ impl Transform {
     pub fn bracket(&self, age: u64) -> (f64, f64) {
         match self.shape {
             Shape::Log => {
-                let high = 1.0 + log2_bound(1.0 + age as f64 / self.tau);
+                // The slack has room for the reciprocal's rounding.
+                let high = 1.0 + log2_bound(1.0 + age as f64 * self.per_tau);
                 (high - LOG2_BOUND_SLACK, high)
             }
             _ => (self.apply(age), self.apply(age)),

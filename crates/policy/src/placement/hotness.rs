@@ -3,7 +3,7 @@
 //! `h = count / T(now − last write)`. Whether a page is hot depends on the mean over all pages,
 //! which changes with every tick. On small devices the mean is recomputed exactly; on large ones
 //! update counts are summed by epochs of the last write, whose lengths grow with their age
-//! (a quarter of it at most), so the mean takes as many steps as there are epochs: some dozens.
+//! (a third of it at most), so the mean takes as many steps as there are epochs: some dozens.
 
 use alloc::{vec, vec::Vec};
 
@@ -14,7 +14,7 @@ use crate::age::Transform;
 /// Up to this number of logical pages the mean is recomputed page by page at each cleaning.
 const EXACT_UP_TO: u32 = 8192;
 /// Epochs are at most this part of their age long.
-const EPOCH_PER_AGE: u64 = 4;
+const EPOCH_PER_AGE: u64 = 3;
 
 /// Update count and last host write of every logical page.
 #[derive(Clone, Debug)]
@@ -117,7 +117,7 @@ struct Epochs {
 
 impl Default for Epochs {
     fn default() -> Self {
-        Self { starts: vec![0], sums: vec![0], limit: 64 }
+        Self { starts: vec![0], sums: vec![0], limit: 16 }
     }
 }
 
@@ -187,7 +187,7 @@ impl Epochs {
         }
         self.starts.truncate(kept + 1);
         self.sums.truncate(kept + 1);
-        self.limit = 2 * self.starts.len() + 64;
+        self.limit = self.starts.len() + 16;
     }
 }
 
