@@ -11,8 +11,6 @@ use thermocline_flash::{Lpn, prefetch};
 
 use crate::age::Transform;
 
-/// Up to this number of logical pages the mean is recomputed page by page at each cleaning.
-const EXACT_UP_TO: u32 = 8192;
 /// Epochs are at most this part of their age long.
 const EPOCH_PER_AGE: u64 = 3;
 
@@ -32,17 +30,18 @@ struct Page {
 }
 
 impl Hotness {
-    pub(super) fn new(logical_pages: u32, transform: Transform) -> Self {
+    /// Up to `exact_up_to` logical pages the mean is recomputed page by page at each cleaning.
+    pub(super) fn new(logical_pages: u32, transform: Transform, exact_up_to: u32) -> Self {
         Self {
             pages: vec![Page { last_write: 0, count: 0 }; logical_pages as usize],
             transform,
-            epochs: (logical_pages > EXACT_UP_TO).then(Epochs::default),
+            epochs: (logical_pages > exact_up_to).then(Epochs::default),
         }
     }
 
     /// Hot degrees for sorting only: nobody asks for the mean.
     pub(super) fn sorting(logical_pages: u32, transform: Transform) -> Self {
-        Self { epochs: None, ..Self::new(logical_pages, transform) }
+        Self::new(logical_pages, transform, u32::MAX)
     }
 
     pub(super) fn filled(&mut self, lpn: Lpn, now: u64) {
@@ -200,7 +199,7 @@ mod tests {
     fn the_mean_by_epochs_is_close_to_the_mean_by_pages() {
         let transform = Transform::new(Shape::Log, Some(Ticks(1700)), 0.0, 0.0);
         let pages = 20_000_u32;
-        let mut by_epochs = Hotness::new(pages, transform);
+        let mut by_epochs = Hotness::new(pages, transform, 0);
         let mut by_pages = Hotness { epochs: None, ..by_epochs.clone() };
         assert!(by_epochs.epochs.is_some());
         let mut x = 1_u64;
