@@ -174,6 +174,13 @@ mod tests {
     }
 
     #[test]
+    fn a_panic_ends_with_its_own_code() {
+        let code = guarded(|| panic!("the test's own"));
+        let _ = panic::take_hook();
+        assert_eq!(code, ExitCode::from(BROKEN));
+    }
+
+    #[test]
     fn every_kind_of_failure_has_its_code() {
         let trace = |kind: TraceError| Failure::from(kind).code();
         assert_eq!(Failure::usage("x").code(), USAGE);

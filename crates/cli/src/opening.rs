@@ -1,6 +1,6 @@
 //! Opens a trace, changes it as the user wishes, and passes on what the readers have to say.
 
-use std::path::Path;
+use std::{io::ErrorKind, path::Path};
 
 use thermocline_sim::SimError;
 use thermocline_trace::{
@@ -118,6 +118,12 @@ fn placed<T>(
 fn in_our_words(error: TraceError) -> Failure {
     let remedy_of = |remedy: String| ours(&remedy);
     Failure::from(match error {
+        TraceError::Io { path, source } if source.kind() == ErrorKind::NotFound => {
+            return Failure::Sim(SimError::Input(format!(
+                "{}: there is no such file; check the name, or use - for standard input",
+                path.display()
+            )));
+        }
         TraceError::Io { .. } => error,
         TraceError::Malformed { path, place, what, remedy } => {
             TraceError::Malformed { path, place, what, remedy: remedy_of(remedy) }

@@ -52,6 +52,12 @@ impl Output {
         matches!(&self.sink, Sink::Stdout(stdout) if stdout.is_terminal())
     }
 
+    /// Characters in a line, where a person looks at it.
+    pub fn width(&self) -> Option<usize> {
+        let columns = comfy_table::Table::new().width().filter(|_| self.is_terminal());
+        columns.map(usize::from)
+    }
+
     /// Writes everything there is, and ends.
     pub fn put(mut self, bytes: &[u8]) -> Result<(), Failure> {
         let written = self.write_all(bytes);

@@ -5,7 +5,7 @@ use thermocline_sim::{RunResult, units};
 
 use super::{
     number::{self, NONE, Unit, grouped, percent},
-    table::{Sheet, heading},
+    table::{Figures, heading},
 };
 use crate::output::Output;
 
@@ -23,17 +23,13 @@ pub fn show(runs: &[RunResult], per_input: usize, output: &Output) -> String {
 
 fn table(runs: &[RunResult], output: &Output) -> String {
     let columns = columns(runs);
-    let mut header = vec!["policy".to_owned()];
-    header.extend(columns.iter().map(|column| column.header.clone()));
-    let header: Vec<_> = header.iter().map(String::as_str).collect();
-    let mut sheet = Sheet::new(&header, output);
-    sheet.align_right(1..=columns.len());
+    let header = ["policy".to_owned()].into_iter();
+    let mut figures = Figures::new(header.chain(columns.iter().map(|c| c.header.clone())));
     for (i, run) in runs.iter().enumerate() {
-        let mut cells = vec![Cell::new(&run.config.policy)];
-        cells.extend(columns.iter().map(|column| column.cell(i)));
-        sheet.row(cells);
+        let name = Cell::new(&run.config.policy);
+        figures.row([name].into_iter().chain(columns.iter().map(|column| column.cell(i))));
     }
-    format!("{}\n{}", heading(&title(&runs[0])), sheet.finish())
+    format!("{}\n{}", heading(&title(&runs[0])), figures.finish(output.width()))
 }
 
 /// What the runs of a table have in common.

@@ -2,12 +2,14 @@
 
 use std::ops::RangeInclusive;
 
+use anstream::adapter::strip_str;
 use comfy_table::{
     Attribute, Cell, CellAlignment, ContentArrangement, LineStyle, Table, TableStyle, presets,
 };
 
 use crate::output::Output;
 
+const RESET: &str = "\u{1b}[0m";
 const RULE: LineStyle = LineStyle::new('─', '─', '─', '─');
 const RULED: TableStyle =
     TableStyle::new().top_border(RULE).header_separator(RULE).bottom_border(RULE);
@@ -44,6 +46,66 @@ impl Sheet {
     }
 }
 
+/// Rows of figures that must not be broken: where a terminal is too narrow for them, rows become
+/// columns.
+pub struct Figures {
+    header: Vec<String>,
+    rows: Vec<Vec<Cell>>,
+}
+
+impl Figures {
+    /// An empty table. The first column names the rows; the lines of a header stand above each other.
+    pub fn new(header: impl IntoIterator<Item = String>) -> Self {
+        Self { header: header.into_iter().collect(), rows: Vec::new() }
+    }
+
+    /// Adds a row.
+    pub fn row<C: Into<Cell>>(&mut self, cells: impl IntoIterator<Item = C>) {
+        self.rows.push(cells.into_iter().map(Into::into).collect());
+    }
+
+    /// The table as text, with styles, for a screen of this width if there is one.
+    pub fn finish(&self, screen: Option<usize>) -> String {
+        let wide = Self::render(&self.header, self.rows.clone());
+        if screen.is_none_or(|screen| width(&wide) <= screen) {
+            return wide;
+        }
+        let mut header = vec![self.header[0].clone()];
+        header.extend(self.rows.iter().map(|row| row[0].content()));
+        let column = |at: usize| {
+            let name = Cell::new(self.header[at].replace('\n', " "));
+            [name].into_iter().chain(self.rows.iter().map(move |row| row[at].clone())).collect()
+        };
+        Self::render(&header, (1..self.header.len()).map(column).collect())
+    }
+
+    fn render(header: &[String], rows: Vec<Vec<Cell>>) -> String {
+        let mut table = styled();
+        table.load_style(RULED);
+        // Figures have room for a mark behind them.
+        let title = |(i, name): (usize, &String)| {
+            let room = if i > 0 { name.replace('\n', " \n") + " " } else { name.clone() };
+            Cell::new(room).add_attribute(Attribute::Bold)
+        };
+        table.set_header(header.iter().enumerate().map(title));
+        for row in rows {
+            table.add_row(row);
+        }
+        for (i, column) in table.column_iter_mut().enumerate() {
+            column.set_padding((u16::from(i == 0), u16::from(i == 0)));
+            if i > 0 {
+                column.set_cell_alignment(CellAlignment::Right);
+            }
+        }
+        render(table)
+    }
+}
+
+fn width(text: &str) -> usize {
+    let plain = strip_str(text).to_string();
+    plain.lines().map(|line| line.chars().count()).max().unwrap_or(0)
+}
+
 /// Names and values in groups.
 pub struct Pairs(Table);
 
@@ -76,23 +138,29 @@ impl Pairs {
 
 /// A line above a table, with styles.
 pub fn heading(text: &str) -> String {
-    format!("\u{1b}[1m{text}\u{1b}[0m")
+    format!("\u{1b}[1m{text}{RESET}")
 }
 
 fn plain(output: &Output) -> Table {
+    let mut table = styled();
+    if output.is_terminal() {
+        table.set_content_arrangement(ContentArrangement::Dynamic);
+    }
+    table
+}
+
+fn styled() -> Table {
     let mut table = Table::new();
-    let narrow = output.is_terminal();
-    table.set_content_arrangement(if narrow {
-        ContentArrangement::Dynamic
-    } else {
-        ContentArrangement::Disabled
-    });
     table.enforce_styling();
     table.style_text_only();
     table
 }
 
-/// Lines without the padding behind them.
+/// Lines without the padding behind them, styled or not.
 fn render(table: Table) -> String {
-    table.lines().map(|line| line.trim_end().to_owned() + "\n").collect()
+    let trimmed = |line: String| match line.trim_end().strip_suffix(RESET) {
+        Some(styled) => format!("{}{RESET}\n", styled.trim_end()),
+        None => format!("{}\n", line.trim_end()),
+    };
+    table.lines().map(trimmed).collect()
 }

@@ -8,7 +8,7 @@ use thermocline_trace::stats::{SizeStats, TraceReport};
 
 use super::{
     number::{self, NONE, grouped, time_us},
-    table::{Pairs, Sheet, heading},
+    table::{Figures, Pairs, Sheet, heading},
 };
 use crate::output::Output;
 
@@ -61,19 +61,18 @@ fn overview(traces: &[Info], output: &Output) -> String {
         "flushes",
         "written\nMiB",
         "write set\nMiB",
-        "over-\nwrite",
+        "overwrite",
         "updates",
         "top 10 %",
         "top 20 %",
         "duration",
         "aligned\nto 4 KiB",
     ];
-    let mut sheet = Sheet::new(&header, output);
-    sheet.align_right(1..=header.len() - 1);
+    let mut figures = Figures::new(header.map(str::to_owned));
     for trace in traces {
         let r = &trace.report;
         let name = trace.path.rsplit('/').next().unwrap_or(&trace.path);
-        sheet.row([
+        let cells = [
             name.to_owned(),
             grouped(r.reads),
             grouped(r.writes),
@@ -87,9 +86,12 @@ fn overview(traces: &[Info], output: &Output) -> String {
             share(r.top20_share),
             time_us(r.duration_ns as f64 / 1000.0),
             share(r.alignment.aligned_share),
-        ]);
+        ];
+        // Where comparisons have a mark.
+        let room = |(i, cell): (usize, String)| if i > 0 { cell + " " } else { cell };
+        figures.row(cells.into_iter().enumerate().map(room));
     }
-    sheet.finish()
+    figures.finish(output.width())
 }
 
 fn details(r: &TraceReport, output: &Output) -> String {
