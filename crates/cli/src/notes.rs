@@ -7,11 +7,15 @@ use crate::{args::simulation::SimulationArgs, print::number};
 /// How far over-provisioning may be from what was asked before it is worth a word.
 const WORTH_SAYING: f64 = 0.02;
 
+/// How many times as long as the arrivals a device may be busy before it is worth a word.
+const BEHIND: f64 = 1.05;
+
 /// Remarks on the results of one input, one line each.
 pub fn on(results: &[RunResult], from_trace: bool, args: &SimulationArgs) -> Vec<String> {
     let mut notes = Vec::new();
     notes.extend(results.first().and_then(|result| small_trace(result, from_trace, args)));
     notes.extend(nothing_cleaned(results, from_trace));
+    notes.extend(overloaded(results));
     notes.extend(worn_out(results));
     notes
 }
@@ -54,6 +58,22 @@ fn nothing_cleaned(results: &[RunResult], from_trace: bool) -> Option<String> {
         format!(
             "{path}: no cleaning happened: the workload writes less than the spare space; use more \
              --bytes or a smaller --over-provisioning"
+        )
+    })
+}
+
+/// A device that is still busy long after the last request has a queue, not response times.
+fn overloaded(results: &[RunResult]) -> Option<String> {
+    let late =
+        |r: &RunResult| r.trace.arrivals_us.filter(|&us| us > 0.0).map(|us| r.elapsed_us / us);
+    let least = results.iter().filter_map(late).reduce(f64::min)?;
+    let result = &results[0];
+    (least > BEHIND).then(|| {
+        format!(
+            "{}: the device cannot keep up with the arrivals, it needs {} times as long; response \
+             times are those of a growing queue (--clock device shows service times)",
+            result.trace.path,
+            number::short(least)
         )
     })
 }

@@ -27,6 +27,8 @@ pub(crate) struct Measured {
     pub write: ResponseTimes,
     pub read: ResponseTimes,
     pub elapsed_ns: u64,
+    /// The last arrival, where requests arrive.
+    pub last_arrival_ns: Option<u64>,
 }
 
 pub(crate) struct Engine<'a, L> {
@@ -39,6 +41,7 @@ pub(crate) struct Engine<'a, L> {
     busy: u64,
     /// When the device is done with everything so far.
     done_ns: u64,
+    last_arrival: u64,
     /// The time policies see; never falls.
     now: u64,
     writes: Responses,
@@ -58,6 +61,7 @@ impl<'a, L: Layer<Chip = CountingChip>> Engine<'a, L> {
             started,
             busy: 0,
             done_ns: 0,
+            last_arrival: 0,
             now: 0,
             writes: Responses::new(),
             reads: Responses::new(),
@@ -93,6 +97,7 @@ impl<'a, L: Layer<Chip = CountingChip>> Engine<'a, L> {
             write: self.writes.times(),
             read: self.reads.times(),
             elapsed_ns: self.done_ns,
+            last_arrival_ns: self.arrivals.then_some(self.last_arrival),
         })
     }
 
@@ -128,6 +133,7 @@ impl<'a, L: Layer<Chip = CountingChip>> Engine<'a, L> {
             }
             self.answer(extent);
         }
+        self.last_arrival = batch.iter().map(|e| e.time_ns).fold(self.last_arrival, u64::max);
         self.requests += batch.iter().filter(|extent| !extent.continued).count() as u64;
         Ok(())
     }

@@ -60,6 +60,7 @@ impl Snapshot {
         let data_pages = u64::from(geometry.data_blocks()) * u64::from(pages);
         let page_size = u64::from(geometry.page_size);
         let page_mapped = job.policy.layer == LayerKind::PageMapped;
+        let arrivals_us = measured.last_arrival_ns.map(|ns| ns as f64 / 1000.0);
         let seconds = measured.elapsed_ns as f64 / 1e9;
         RunResult {
             schema_version: result::SCHEMA_VERSION,
@@ -89,11 +90,13 @@ impl Snapshot {
                     path: trace.path.clone(),
                     digest: Some(trace.digest.clone()),
                     requests: measured.requests,
+                    arrivals_us,
                 },
                 Input::Workload(workload) => result::TraceInfo {
                     path: workload.on(u64::from(setup.logical_pages) * page_size).name(),
                     digest: None,
                     requests: measured.requests,
+                    arrivals_us,
                 },
             },
             host: result::Host {

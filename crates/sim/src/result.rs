@@ -143,6 +143,8 @@ pub struct TraceInfo {
     pub digest: Option<String>,
     /// Requests of all kinds, in all loops.
     pub requests: u64,
+    /// From the start to the last arrival; absent on the device's own clock.
+    pub arrivals_us: Option<f64>,
 }
 
 /// What the host asked.

@@ -107,8 +107,16 @@ fn life(run: &RunResult, pairs: &mut Pairs) {
     pairs.add("standard deviation", number::fixed(wear.stddev, 2));
     pairs.add("least, most", format!("{}, {}", grouped(wear.min.into()), grouped(wear.max.into())));
     pairs.group("lifetime at this rate");
-    pairs.add("first block worn out", optional(run.lifetime.first_block_years, years));
-    pairs.add("half of the blocks", optional(run.lifetime.median_block_years, years));
+    let life = &run.lifetime;
+    let until = |time: Option<f64>, bytes: Option<f64>| match bytes {
+        Some(bytes) => {
+            let written = units::show_size(bytes as u64);
+            format!("{}, {written} written", optional(time, years))
+        }
+        None => NONE.into(),
+    };
+    pairs.add("first block worn out", until(life.first_block_years, life.first_block_host_bytes));
+    pairs.add("half of the blocks", until(life.median_block_years, life.median_block_host_bytes));
 }
 
 fn times(run: &RunResult, pairs: &mut Pairs) {
