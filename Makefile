@@ -1,6 +1,6 @@
 # The commands of the README. A fresh Debian 12 with Rust and a C compiler is all they need.
 
-THERMOCLINE := target/release/thermocline
+THERMOCLINE := $(or $(CARGO_TARGET_DIR),target)/release/thermocline
 # The eight policies of the demonstration: every preset.
 POLICIES := in-place,greedy,cost-benefit,lfs,cat,fifo,random,d-choices
 

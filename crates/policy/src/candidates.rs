@@ -9,6 +9,7 @@ use thermocline_flash::{BlockId, prefetch};
 
 use crate::{
     age::{AgeSource, Ages},
+    lists::{Lists, Weights},
     tree::{Blocks, Costs, NOBODY, Node, Tree},
     victim::Victim,
 };
@@ -34,6 +35,7 @@ pub struct Block {
     pub valid: u32,
     /// Times erased.
     pub erases: u32,
+    /// Its leaf in the tree, or its row of lists.
     slot: u32,
     /// The stream it was opened for.
     pub stream: u8,
@@ -45,12 +47,21 @@ pub struct Block {
 #[derive(Clone, Debug)]
 pub struct Candidates {
     table: Table,
-    tree: Tree,
+    index: Index,
     /// The first slot never used; slots are given in the order blocks are opened.
     next_slot: usize,
     /// Whether a block's slot is its number: where ages play no part, order does not matter.
     by_number: bool,
     age_source: Option<AgeSource>,
+}
+
+/// What finds victims.
+#[derive(Clone, Debug)]
+enum Index {
+    /// For ages that a host write does not change, or changes only while a block is open.
+    Tree(Tree),
+    /// For ages counted from the last invalidation.
+    Lists(Lists),
 }
 
 #[derive(Clone, Debug)]
@@ -74,13 +85,20 @@ struct Ratio {
     quotient: f64,
 }
 
+impl Ratio {
+    #[inline(always)]
+    fn weight(&self, wear: f64) -> f64 {
+        self.num * wear / self.den
+    }
+}
+
 impl Table {
     #[inline(always)]
     fn weight(&self, block: u32, valid: u32) -> f64 {
         let ratio = &self.ratios[valid as usize];
         // One rounding only, so that equal fractions are equal numbers and ties are ties.
         match self.wear.get(block as usize) {
-            Some(wear) => ratio.num * wear / ratio.den,
+            Some(&wear) => ratio.weight(wear),
             None => ratio.quotient,
         }
     }
@@ -92,6 +110,12 @@ impl Table {
             oldest: self.stamps[block as usize],
             champion: block,
         }
+    }
+
+    /// Blocks of a factor of wear with fewer valid pages than this have nothing to pay.
+    fn paid_from(&self, wear: f64) -> u32 {
+        let ratios = &self.ratios[..self.pages as usize];
+        ratios.partition_point(|ratio| ratio.num * wear == 0.0) as u32
     }
 
     fn cost(&self, block: u32, age: f64) -> f64 {
@@ -112,7 +136,7 @@ impl Blocks for Table {
     }
 }
 
-/// Costs at a point in time, for searching the tree.
+/// Costs at a point in time, for searching the index.
 struct Aged<'a, T> {
     table: &'a Table,
     ages: &'a T,
@@ -145,6 +169,12 @@ impl<T: Ages> Costs for Aged<'_, T> {
     }
 }
 
+impl<T: Ages> Weights for Aged<'_, T> {
+    fn weight(&self, valid: u32, wear: f64) -> f64 {
+        self.table.ratios[valid as usize].weight(wear)
+    }
+}
+
 impl Candidates {
     /// A table of free blocks with the index that `victim` wants; `pages` data pages a block.
     #[must_use]
@@ -152,8 +182,12 @@ impl Candidates {
         let age_source = victim.age_source();
         let by_number = age_source.is_none();
         let count = blocks as usize;
-        // Twice as many slots as blocks: closing up happens once per `blocks` openings at most.
-        let slots = if by_number { count } else { 2 * count.max(8) };
+        let (slots, index) = match age_source {
+            Some(AgeSource::LastInvalidation) => (0, Index::Lists(Lists::new(count, pages))),
+            None => (count, Index::Tree(Tree::new(count))),
+            // Twice as many slots as blocks: closing up happens once per `blocks` openings at most.
+            Some(_) => (2 * count.max(8), Index::Tree(Tree::new(2 * count.max(8)))),
+        };
         let ratios = (0..=pages)
             .map(|valid| {
                 // A block without garbage is no candidate, whatever the policy says of it.
@@ -174,7 +208,7 @@ impl Candidates {
                 ratios,
                 wear: if victim.wear(0).is_some() { vec![1.0; count] } else { Vec::new() },
             },
-            tree: Tree::new(slots),
+            index,
             next_slot: 0,
             by_number,
             age_source,
@@ -225,16 +259,27 @@ impl Candidates {
         b.state == State::Closed && b.valid < self.table.pages
     }
 
-    /// The candidate of least weight, the lowest number among equals. Takes no search.
+    /// The candidate of least weight, the lowest number among equals. Takes no search, except where
+    /// ages count from the last invalidation: then all blocks of that weight are looked at.
     #[must_use]
     pub fn lightest(&self) -> Option<BlockId> {
-        let root = self.tree.root();
-        (root.weight < f64::INFINITY).then_some(BlockId(root.champion))
+        let block = match &self.index {
+            Index::Tree(tree) if tree.root().weight < f64::INFINITY => tree.root().champion,
+            Index::Tree(_) => NOBODY,
+            Index::Lists(lists) => {
+                lists.lightest(|valid, wear| self.table.ratios[valid as usize].weight(wear))
+            }
+        };
+        (block != NOBODY).then_some(BlockId(block))
     }
 
     /// The candidate of least `ratio · wear / age(now − stamp)`, the lowest number among equals.
     pub fn cheapest(&mut self, now: u64, ages: &impl Ages) -> Option<BlockId> {
-        let block = self.tree.search(&Aged { table: &self.table, ages, now });
+        let costs = Aged { table: &self.table, ages, now };
+        let block = match &mut self.index {
+            Index::Tree(tree) => tree.search(&costs),
+            Index::Lists(lists) => lists.search(&costs, &self.table.stamps),
+        };
         (block != NOBODY).then_some(BlockId(block))
     }
 
@@ -258,8 +303,10 @@ impl Candidates {
 
     /// A free block is opened for `stream`; its age counts from `stamp`.
     pub fn open(&mut self, block: BlockId, stream: u8, stamp: u64) {
-        let slot = if self.by_number { block.index() } else { self.take_slot() };
-        self.table.slots[slot] = block.0;
+        let slot = match self.index {
+            Index::Tree(_) => self.take_slot(block),
+            Index::Lists(_) => 0, // its row is told when it closes
+        };
         self.table.stamps[block.index()] =
             if self.age_source == Some(AgeSource::Youngest) { 0 } else { stamp };
         let b = &mut self.table.blocks[block.index()];
@@ -298,8 +345,20 @@ impl Candidates {
         if let Some(factor) = self.table.wear.get_mut(block.index()) {
             *factor = victim.wear(erases).unwrap_or(1.0);
         }
-        let candidate = self.table.candidate(block.0);
-        self.tree.insert(slot, &candidate);
+        match &mut self.index {
+            Index::Tree(tree) => tree.insert(slot, &self.table.candidate(block.0)),
+            Index::Lists(lists) => {
+                let wear = self.table.wear.get(block.index()).copied();
+                let row = lists.enter_row(
+                    wear.map_or(0, |_| erases),
+                    wear.unwrap_or(1.0),
+                    self.table.paid_from(wear.unwrap_or(1.0)),
+                );
+                let b = &mut self.table.blocks[block.index()];
+                b.slot = row;
+                lists.insert(block.0, row, b.valid, &self.table.stamps);
+            }
+        }
     }
 
     /// A page of `block` is no longer current.
@@ -308,12 +367,19 @@ impl Candidates {
         let b = &mut self.table.blocks[block.index()];
         b.valid -= 1;
         let (valid, slot, state) = (b.valid, b.slot as usize, b.state);
-        if self.age_source == Some(AgeSource::LastInvalidation) {
-            self.table.stamps[block.index()] = now;
-        }
-        if state == State::Closed {
-            let weight = self.table.weight(block.0, valid);
-            self.tree.improve(slot, weight, block.0);
+        match &mut self.index {
+            Index::Tree(tree) => {
+                if state == State::Closed {
+                    let weight = self.table.weight(block.0, valid);
+                    tree.improve(slot, weight, block.0);
+                }
+            }
+            Index::Lists(lists) => {
+                self.table.stamps[block.index()] = now;
+                if state == State::Closed {
+                    lists.fell(block.0, slot as u32, valid, &self.table.stamps);
+                }
+            }
         }
     }
 
@@ -321,10 +387,18 @@ impl Candidates {
     pub fn withdraw(&mut self, block: BlockId) {
         let b = &mut self.table.blocks[block.index()];
         debug_assert_eq!(b.state, State::Closed, "{block:?} is withdrawn");
+        let valid = b.valid;
         (b.state, b.valid) = (State::Unusable, 0);
         let slot = b.slot as usize;
-        self.table.slots[slot] = NOBODY;
-        self.tree.refresh(slot, &self.table);
+        match &mut self.index {
+            Index::Tree(tree) => {
+                self.table.slots[slot] = NOBODY;
+                tree.refresh(slot, &self.table);
+            }
+            Index::Lists(lists) => {
+                lists.withdraw(block.0, slot as u32, valid, &self.table.stamps);
+            }
+        }
     }
 
     /// A withdrawn block was erased and is free.
@@ -335,12 +409,18 @@ impl Candidates {
         b.erases += 1;
     }
 
-    fn take_slot(&mut self) -> usize {
-        if self.next_slot == self.table.slots.len() {
-            self.close_up();
-        }
-        self.next_slot += 1;
-        self.next_slot - 1
+    fn take_slot(&mut self, block: BlockId) -> usize {
+        let slot = if self.by_number {
+            block.index()
+        } else {
+            if self.next_slot == self.table.slots.len() {
+                self.close_up();
+            }
+            self.next_slot += 1;
+            self.next_slot - 1
+        };
+        self.table.slots[slot] = block.0;
+        slot
     }
 
     /// Moves all blocks to the front slots in order; once per as many openings as there are blocks.
@@ -356,10 +436,11 @@ impl Candidates {
         }
         self.table.slots[to..].fill(NOBODY);
         self.next_slot = to;
-        self.tree.clear();
+        let Index::Tree(tree) = &mut self.index else { return };
+        tree.clear();
         for slot in 0..to {
             if let Some(candidate) = self.table.leaf(slot) {
-                self.tree.insert(slot, &candidate);
+                tree.insert(slot, &candidate);
             }
         }
     }

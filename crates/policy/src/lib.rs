@@ -20,6 +20,8 @@ extern crate std;
 
 pub mod age;
 mod candidates;
+mod lists;
+mod lowest;
 pub mod params;
 pub mod placement;
 pub mod preset;

@@ -72,7 +72,7 @@ pub(crate) trait Costs: Blocks {
 }
 
 /// A cost is one rounding of what `weight / age` is two roundings of.
-const SLACK: f64 = 1.0 - 1e-12;
+pub(crate) const SLACK: f64 = 1.0 - 1e-12;
 
 #[derive(Clone, Debug)]
 pub(crate) struct Tree {

@@ -191,7 +191,6 @@ fn fifo_grows_slowly() {
 /// The slots of the index are in the order of opening, which says nothing of last invalidations:
 /// bounds are loose, and about a seventh of all blocks is looked at, however many there are.
 #[test]
-#[ignore = "does not hold: searches by last invalidation grow with the device"]
 fn cost_benefit_by_last_invalidation_grows_slowly() {
     grows_slowly("cost-benefit", &[("age", "last-invalidation")]);
 }

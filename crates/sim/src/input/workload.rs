@@ -1,8 +1,9 @@
 //! A generated workload as extents of logical pages.
 
+use thermocline_policy::{Ticks, params::ParamValue};
 use thermocline_trace::{
     Op, Request, Source,
-    generate::{Generator, GeneratorOptions, WorkloadSpec},
+    generate::{Generator, GeneratorOptions, WorkloadSpec, format_size},
 };
 
 use super::{BATCH, extent::Extent};
@@ -41,13 +42,13 @@ impl Workload {
     pub fn name(&self) -> String {
         let mut name = self.spec.to_string();
         if let Some(bytes) = self.bytes {
-            name += &format!(" --bytes {bytes}");
+            name += &format!(" --bytes {}", format_size(bytes));
         }
         if let Some(bytes) = self.request_bytes {
-            name += &format!(" --request {bytes}");
+            name += &format!(" --request {}", format_size(bytes));
         }
         if let Some(gap) = self.interarrival_ns {
-            name += &format!(" --interarrival {gap}ns");
+            name += &format!(" --interarrival {}", Ticks(gap).show());
         }
         if self.read_share > 0.0 {
             name += &format!(" --reads {}", self.read_share);

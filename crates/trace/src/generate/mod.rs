@@ -14,7 +14,7 @@ mod zipf;
 
 pub use catalogue::{WorkloadInfo, workloads};
 pub use permutation::Permutation;
-pub use size::parse_size;
+pub use size::{format_size, parse_size};
 pub use spec::{Pattern, Phase, WorkloadSpec};
 
 use crate::{Op, Request, Source, TraceError};

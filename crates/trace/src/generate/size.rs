@@ -53,7 +53,8 @@ fn refuse(text: &str, number: &str, suffix: &str) -> TraceError {
 }
 
 /// A size in the largest unit that expresses it exactly; [`parse_size`] reads it back.
-pub(crate) fn format_size(bytes: u64) -> String {
+#[must_use]
+pub fn format_size(bytes: u64) -> String {
     let exact = |bits: u32| bytes >= 1 << bits && bytes.trailing_zeros() >= bits;
     match UNITS.iter().rev().find(|&&(_, bits)| bits > 0 && exact(bits)) {
         Some((letter, bits)) => format!("{}{letter}iB", bytes >> bits),
