@@ -130,6 +130,8 @@ pub fn compare(
     threads: usize,
     progress: &Progress,
 ) -> Result<Vec<RunResult>, SimError> {
+    // More threads than jobs would only be started to be idle.
+    let threads = if jobs.len() < threads { jobs.len().max(1) } else { threads };
     let pool = rayon::ThreadPoolBuilder::new()
         .num_threads(threads)
         .build()
