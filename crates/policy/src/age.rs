@@ -1,6 +1,11 @@
 //! Ages of blocks and pages, and how policies bend them.
 
-use crate::{choice, params::Ticks};
+use alloc::string::String;
+
+use crate::{
+    choice,
+    params::{ParamValue, Ticks},
+};
 
 choice! {
     /// What a block's age counts from.
@@ -28,6 +33,24 @@ choice! {
     }
 }
 
+/// Age factors and time scales stay where products with weights neither overflow nor lose digits.
+const MIN_FACTOR: f64 = 1e-200;
+const MAX_FACTOR: f64 = 1e200;
+
+/// The exponent of [`Shape::Power`]. Below 0 the older of two blocks would score worse.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Exponent(pub f64);
+
+impl ParamValue for Exponent {
+    const EXPECTED: &'static str = "a number of at least 0";
+    fn parse(text: &str) -> Option<Self> {
+        f64::parse(text).filter(|&x| x >= 0.0).map(Self)
+    }
+    fn show(&self) -> String {
+        self.0.show()
+    }
+}
+
 /// The age transformation T: keeps a very old block from outweighing everything else
 /// (CAT paper, §3.2 and Figure 7). Monotone, so that the older of two blocks never scores worse.
 #[derive(Clone, Copy, Debug)]
@@ -42,7 +65,7 @@ impl Transform {
     /// The transformation of a shape with time scale `tau`, or `time_scale` where it is `None`.
     #[must_use]
     pub fn new(shape: Shape, tau: Option<Ticks>, time_scale: f64, exponent: f64) -> Self {
-        let tau = tau.map_or(time_scale, |t| t.0 as f64).max(f64::MIN_POSITIVE);
+        let tau = tau.map_or(time_scale, |t| t.0 as f64).max(MIN_FACTOR);
         Self { shape, tau, per_tau: 1.0 / tau, exponent }
     }
 
@@ -55,7 +78,10 @@ impl Transform {
             Shape::Identity => age,
             Shape::Log => 1.0 + libm::log2(1.0 + age / self.tau),
             Shape::Stair => 1.0 + libm::floor(libm::log2(1.0 + age / self.tau)),
-            Shape::Power => libm::pow(age / self.tau, self.exponent),
+            Shape::Power => match libm::pow(age / self.tau, self.exponent) {
+                ..MIN_FACTOR => 0.0,
+                factor => factor.min(MAX_FACTOR),
+            },
         }
     }
 }
@@ -98,7 +124,7 @@ impl Ages for Transform {
 
 /// The age factor of a policy's costs.
 pub trait Ages {
-    /// The factor of an age; must not fall as the age grows.
+    /// The factor of an age: finite, not negative, and not falling as the age grows.
     fn factor(&self, age: u64) -> f64;
 
     /// No less than the factor, little more, and quicker to tell.

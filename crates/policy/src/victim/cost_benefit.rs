@@ -12,7 +12,7 @@ use thermocline_flash::BlockId;
 use super::{Victim, VictimEntry};
 use crate::{
     Candidates, PolicyInfo, Ticks,
-    age::{AgeSource, Shape, Transform},
+    age::{AgeSource, Exponent, Shape, Transform},
     params,
 };
 
@@ -27,7 +27,7 @@ params! {
         /// device's.
         tau: Option<Ticks> = None,
         /// Exponent of transform=power.
-        exponent: f64 = 0.35,
+        exponent: Exponent = Exponent(0.35),
     }
 }
 
@@ -41,7 +41,7 @@ pub(super) const ENTRY: VictimEntry = VictimEntry {
     },
     build: |args, context| {
         let p = CostBenefitParams::read(args)?;
-        let transform = Transform::new(p.transform, p.tau, context.time_scale, p.exponent);
+        let transform = Transform::new(p.transform, p.tau, context.time_scale, p.exponent.0);
         Ok(Box::new(CostBenefit { age: p.age, transform }))
     },
 };
