@@ -11,12 +11,12 @@
 //! A search walks the heads from the fewest valid pages up, and stops where not even the oldest
 //! block of the row would make up for the weight.
 //!
-//! Consequence. A search looks at no more than one block for each number of valid pages, however
-//! many blocks there are; a host write relinks one block. Blocks that cost nothing, whatever their
+//! Consequence. A search looks at no more than one block for each number of valid pages in a row,
+//! however many blocks there are; a host write relinks one block. Blocks that cost nothing, whatever their
 //! age, would be a list to be walked for its lowest number; they stand in a [set](Lowest) instead.
 //! What is still walked is a tie: the blocks of the best lists whose cost is that of their
-//! head. Ages are equal only where the clock stood still, or where the age transformation makes them
-//! so: a staircase ties all the blocks of its oldest step.
+//! head. Ages are equal only where the clock stood still, or where their transformation makes
+//! them so: a staircase ties all the blocks of its oldest step.
 //!
 //! Memory: 8 bytes a block, 16 bytes for each number of valid pages in a row, an eighth of a byte
 //! a block for the set.
@@ -142,7 +142,7 @@ impl Lists {
         }
     }
 
-    /// A closed block has now `valid` valid pages, one less than before, and a stamp younger than all.
+    /// A closed block has now `valid` valid pages, one less than before, and a younger stamp.
     #[inline]
     pub(crate) fn fell(&mut self, block: u32, row: u32, valid: u32, stamps: &[u64]) {
         let paid_from = self.rows[row as usize].paid_from;

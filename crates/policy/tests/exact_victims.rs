@@ -7,7 +7,12 @@ mod common;
 use common::{BY_SCORE, Draws, Variant, variants};
 use proptest::prelude::*;
 use thermocline_flash::BlockId;
-use thermocline_policy::{Candidates, Context, State, age::AgeSource, victim::Victim};
+use thermocline_policy::{
+    Args, Candidates, Context, PolicyInfo, State,
+    age::AgeSource,
+    params::NoParams,
+    victim::{Victim, VictimEntry},
+};
 
 /// What the test itself remembers of a block.
 #[derive(Clone, Copy)]
@@ -256,7 +261,19 @@ impl Life {
         best
     }
 
+    /// The candidate of least weight by looking at all blocks.
+    fn lightest(&self) -> Option<BlockId> {
+        let weight = |b: u32| {
+            let s = &self.seen[b as usize];
+            let (num, den) = self.victim.ratio(s.valid, self.pages);
+            num * self.victim.wear(s.erases).unwrap_or(1.0) / den
+        };
+        let candidates = (0..self.seen.len() as u32).filter(|&b| self.is_candidate(b));
+        candidates.min_by(|&a, &b| weight(a).total_cmp(&weight(b))).map(BlockId)
+    }
+
     fn compare(&mut self, step: usize) {
+        assert_eq!(self.blocks.lightest(), self.lightest(), "{:?} at step {step}", self.variant);
         let expected = self.by_looking_at_all();
         let chosen = self.choose();
         assert_eq!(
@@ -354,6 +371,7 @@ fn thousands_of_blocks_are_searched_exactly() {
         ("cost-benefit", Some("last-invalidation")),
         ("lfs", Some("youngest")),
         ("cat", Some("created")),
+        ("cat", Some("last-invalidation")),
     ] {
         let args: Vec<_> = age.map(|a| ("age", a)).into_iter().collect();
         let variant = Variant::named(name, &args);
@@ -367,6 +385,66 @@ fn thousands_of_blocks_are_searched_exactly() {
             seed: 77,
         };
         live(&variant, shape, 400_000, 1601);
+    }
+}
+
+#[test]
+fn transformations_that_tie_most_ages_are_searched_exactly() {
+    for name in ["cost-benefit", "lfs", "cat"] {
+        for age in ["created", "last-invalidation", "youngest"] {
+            for bent in [
+                // All ages alike; young ages 0, old ones all the greatest; a time scale of 0.
+                [("transform", "power"), ("exponent", "0")],
+                [("transform", "power"), ("exponent", "150")],
+                [("transform", "log"), ("tau", "0")],
+                [("transform", "stair"), ("tau", "0")],
+            ] {
+                let variant = Variant::named(name, &[bent[0], bent[1], ("age", age)]);
+                for (jump, time_scale, seed) in [(1, 3e3, 1), (30, 3e3, 2), (1000, 1e5, 3)] {
+                    let erases = 2;
+                    let shape =
+                        Shape { blocks: 120, pages: 12, jump, calm: 2, time_scale, erases, seed };
+                    live(&variant, shape, 20_000, 7);
+                }
+            }
+        }
+    }
+}
+
+/// A policy as somebody else may write it: lists of different valid counts weigh the same.
+struct Untouched;
+
+impl Victim for Untouched {
+    fn choose(&mut self, blocks: &mut Candidates, now: u64) -> Option<BlockId> {
+        blocks.cheapest(now, &|age| age as f64)
+    }
+
+    fn ratio(&self, valid: u32, _pages: u32) -> (f64, f64) {
+        (f64::from(1 + valid / 4), 1.0)
+    }
+
+    fn age_source(&self) -> Option<AgeSource> {
+        Some(AgeSource::LastInvalidation)
+    }
+}
+
+#[test]
+fn valid_counts_of_equal_weight_are_compared_by_age() {
+    static ENTRY: VictimEntry = VictimEntry {
+        info: PolicyInfo {
+            name: "untouched",
+            aliases: &[],
+            source: "",
+            summary: "",
+            params: NoParams::info,
+        },
+        build: |_, _| Ok(Box::new(Untouched)),
+    };
+    let variant = Variant { entry: &ENTRY, args: Args::default() };
+    for (calm, seed) in [(1, 1), (30, 2), (300, 3), (3000, 4)] {
+        let shape =
+            Shape { blocks: 200, pages: 12, jump: 3, calm, time_scale: 1.0, erases: 0, seed };
+        live(&variant, shape, 30_000, 7);
     }
 }
 

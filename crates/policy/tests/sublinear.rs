@@ -188,9 +188,74 @@ fn fifo_grows_slowly() {
     grows_slowly("fifo", &[]);
 }
 
-/// The slots of the index are in the order of opening, which says nothing of last invalidations:
-/// bounds are loose, and about a seventh of all blocks is looked at, however many there are.
+/// One head for each number of valid pages, most of them ruled out: no more for more blocks.
 #[test]
-fn cost_benefit_by_last_invalidation_grows_slowly() {
-    grows_slowly("cost-benefit", &[("age", "last-invalidation")]);
+fn cost_benefit_by_last_invalidation_does_not_grow() {
+    for traffic in [Traffic::Uniform, Traffic::HotCold] {
+        let args = [("age", "last-invalidation")];
+        let costs = measure("cost-benefit", &args, traffic, &[1 << 10, 1 << 13, 1 << 16]);
+        for cost in costs {
+            assert!(cost < f64::from(PAGES), "{traffic:?}: {cost} for {PAGES} lists");
+        }
+    }
+}
+
+/// A row of lists for each number of erases: few while wear is level.
+#[test]
+fn cat_by_last_invalidation_grows_slowly() {
+    grows_slowly("cat", &[("age", "last-invalidation")]);
+}
+
+/// The limit of the lists: which of the blocks that tie has the lowest number takes a look at each,
+/// and a staircase ties all of its oldest step. That is a share of the blocks, if a small one.
+#[test]
+fn a_staircase_of_last_invalidations_is_looked_at_where_it_ties() {
+    for traffic in [Traffic::Uniform, Traffic::HotCold] {
+        let args = [("age", "last-invalidation"), ("transform", "stair")];
+        let sizes = [1 << 10, 1 << 13];
+        for (cost, n) in measure("cost-benefit", &args, traffic, &sizes).iter().zip(sizes) {
+            assert!(cost / f64::from(n) < 0.12, "{traffic:?}: {cost} of {n} blocks");
+        }
+    }
+}
+
+/// Blocks without valid pages tie whatever their age; there may be as many as a device has.
+#[test]
+fn a_trimmed_device_is_cleaned_without_asking_for_ages() {
+    const BLOCKS: u32 = 10_000;
+    for name in ["cost-benefit", "cat"] {
+        let variant = Variant::named(name, &[("age", "last-invalidation")]);
+        let context = Context {
+            logical_pages: BLOCKS * PAGES,
+            blocks: BLOCKS,
+            pages_per_block: PAGES,
+            time_scale: 1e4,
+            seed: 1,
+        };
+        let victim = variant.build(&context);
+        let ages = Counting {
+            transform: variant.transform(context.time_scale),
+            exact: Cell::new(0),
+            bounds: Cell::new(0),
+        };
+        let mut table = Candidates::new(BLOCKS, PAGES, &*victim);
+        for block in (0..BLOCKS).map(BlockId) {
+            table.open(block, 0, 0);
+            for _ in 0..PAGES {
+                table.wrote(block, 1);
+            }
+            table.close(block, &*victim);
+        }
+        for block in (0..BLOCKS).rev().map(BlockId) {
+            for _ in 0..PAGES {
+                table.invalidate(block, 2);
+            }
+        }
+        for block in (0..BLOCKS).map(BlockId) {
+            assert_eq!(table.cheapest(9, &ages), Some(block));
+            table.withdraw(block);
+        }
+        assert_eq!(table.cheapest(9, &ages), None);
+        assert_eq!(ages.exact.get() + ages.bounds.get(), 0, "{name}");
+    }
 }
