@@ -44,14 +44,24 @@ impl SimError {
     }
 }
 
-/// "did you mean": the known name nearest to a wrong one, if any is near.
+/// Letters of a prefix that stand for a name.
+const TELLING: usize = 3;
+
+/// "did you mean": the known name nearest to a wrong one, if any is near. Case does not matter, and
+/// the beginning of a name is as near as one wrong letter.
 pub(crate) fn nearest<'a>(
     wrong: &str,
     known: impl IntoIterator<Item = &'a str>,
 ) -> Option<&'a str> {
+    let wrong = wrong.to_lowercase();
+    let distance = |name: &str| {
+        let name = name.to_lowercase();
+        let distance = strsim::damerau_levenshtein(&wrong, &name);
+        if wrong.len() >= TELLING && name.starts_with(&wrong) { distance.min(1) } else { distance }
+    };
     known
         .into_iter()
-        .map(|name| (strsim::damerau_levenshtein(wrong, name), name))
+        .map(|name| (distance(name), name))
         .filter(|(distance, name)| *distance <= 1 + name.len().max(wrong.len()) / 3)
         .min_by_key(|(distance, _)| *distance)
         .map(|(_, name)| name)

@@ -36,7 +36,11 @@ impl Call {
             let Some((key, value)) = pair.split_once('=') else {
                 return Err(SimError::Usage(format!("`{text}`: `{pair}` is not key=value")));
             };
-            args.push((key.trim().to_owned(), value.trim().to_owned()));
+            let key = key.trim();
+            if args.iter().any(|(other, _)| other == key) {
+                return Err(SimError::Usage(format!("`{text}`: `{key}` is given twice")));
+            }
+            args.push((key.to_owned(), value.trim().to_owned()));
         }
         Ok(Self { name: name.trim().into(), args: Args(args) })
     }
@@ -107,6 +111,14 @@ impl PolicySpec {
             let known = preset::PRESETS.iter().map(|p| p.name);
             unknown("policy", &call.name, known, "`thermocline policies` lists them")
         })?;
+        let axis = victim.map(|_| "--victim").or(placement.map(|_| "--placement"));
+        if let (LayerKind::InPlace, Some(option)) = (preset.layer, axis) {
+            return Err(SimError::Usage(format!(
+                "policy `{}` updates pages in place and chooses neither victims nor blocks; leave \
+                 out {option}, or take another policy",
+                call.name
+            )));
+        }
         let (victim_info, placement_info) = preset::axes(preset);
         let mut spec = Self {
             name: call.show(),
@@ -212,10 +224,20 @@ pub fn unknown<'a>(
     known: impl IntoIterator<Item = &'a str>,
     remedy: &str,
 ) -> SimError {
+    let wrong = &shortened(wrong);
     SimError::Usage(match nearest(wrong, known) {
         Some(near) => format!("there is no {what} `{wrong}`; did you mean `{near}`? ({remedy})"),
         None => format!("there is no {what} `{wrong}`; {remedy}"),
     })
+}
+
+/// Enough of a wrong name to recognise it by, on one line.
+fn shortened(name: &str) -> String {
+    const MOST: usize = 60;
+    match name.char_indices().nth(MOST) {
+        Some((end, _)) => format!("{}…", &name[..end]),
+        None => name.to_owned(),
+    }
 }
 
 /// A preset or a single axis, as the catalogue shows it.
@@ -316,10 +338,27 @@ mod tests {
         assert!(message("gredy", None).contains("did you mean `greedy`?"));
         assert!(message("cat(teu=5s)", None).contains("no parameter `teu`"));
         assert!(message("cat", Some("kat")).contains("did you mean `cat`?"));
+        assert!(message("CAT", None).contains("did you mean `cat`?"));
+        assert!(message("cost", None).contains("did you mean `cost-benefit`?"));
+        let long = message(&"é".repeat(10_000), None);
+        assert!(long.contains(&format!("`{}…`", "é".repeat(60))), "{long}");
         assert!(message("cat(tau", None).contains("not closed"));
+        assert!(message("cat(tau=1s, tau=2s)", None).contains("`tau` is given twice"));
+        assert!(message("greedy", Some("cat(tau=1s,tau=1s)")).contains("`tau` is given twice"));
         assert!(message("cat(tau=soon)", None).contains("expected a time"));
         for preset in preset::PRESETS {
             PolicySpec::parse(preset.name, None, None).expect("its own arguments");
+        }
+    }
+
+    #[test]
+    fn a_layer_without_axes_takes_none() {
+        PolicySpec::parse("in-place", None, None).expect("a preset");
+        for (victim, placement, option) in
+            [(Some("cat"), None, "--victim"), (None, Some("M6"), "--placement")]
+        {
+            let error = PolicySpec::parse("in-place", victim, placement).expect_err("no axes");
+            assert!(matches!(&error, SimError::Usage(text) if text.contains(option)), "{error}");
         }
     }
 

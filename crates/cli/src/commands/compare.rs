@@ -38,9 +38,9 @@ pub fn run(args: &CompareArgs, console: Console) -> Result<(), Failure> {
 
 /// Every policy named, with every victim and every placement that replaces its own.
 fn policies(args: &CompareArgs) -> Result<Vec<PolicySpec>, Failure> {
-    let listed = |lists: &[String]| lists.iter().flat_map(|list| split_list(list)).collect();
-    let (mut names, victims, placements): (Vec<String>, Vec<String>, Vec<String>) =
-        (listed(&args.policies), listed(&args.victim), listed(&args.placement));
+    let mut names = listed("--policies", &args.policies)?;
+    let victims = listed("--victim", &args.victim)?;
+    let placements = listed("--placement", &args.placement)?;
     let axes_only = names.is_empty() && !(victims.is_empty() && placements.is_empty());
     if axes_only {
         names.push(PLAIN.into());
@@ -63,6 +63,22 @@ fn policies(args: &CompareArgs) -> Result<Vec<PolicySpec>, Failure> {
         }
     }
     Ok(specs)
+}
+
+/// The names in all lists of an option. An empty list, as of a variable that is not set, is not the
+/// same as none.
+fn listed(option: &str, lists: &[String]) -> Result<Vec<String>, Failure> {
+    let mut names = Vec::new();
+    for list in lists {
+        let named = split_list(list);
+        if named.is_empty() {
+            return Err(Failure::usage(format!(
+                "{option} `{list}` names nothing; `thermocline policies` lists the names"
+            )));
+        }
+        names.extend(named);
+    }
+    Ok(names)
 }
 
 /// Each of the list, or the policy's own where there is none.
