@@ -61,6 +61,8 @@ fn unknown_names_get_the_nearest_known_one() {
     fails(2, &workload(&["--policy", "cat(tau=soon)"]), &["tau=soon"]);
     fails(2, &workload(&["--victim", "gredy"]), &["did you mean `greedy`?"]);
     fails(2, &["compare", "--workload", "uniform", "--policies", "greedy,kat"], &["kat"]);
+    fails(2, &workload(&["--policy", "CAT"]), &["did you mean `cat`?"]);
+    fails(2, &workload(&["--device", "slc"]), &["did you mean `slc-generic`?"]);
     fails(2, &["policies", "gredy"], &["did you mean `greedy`?"]);
     fails(2, &["run", "--workload", "hotcold"], &["hotcold"]);
 }
@@ -127,4 +129,70 @@ fn a_device_that_wears_out_fails_the_run() {
     let weak = file(&folder, "weak.toml", toml);
     let args = ["run", "--workload", "uniform", "--device", &weak, "--wear-out"];
     fails(1, &[&args[..], &["--capacity", "16MiB", "--bytes", "1GiB"]].concat(), &["worn out"]);
+}
+
+#[test]
+fn options_for_the_other_kind_of_input_are_refused() {
+    let of_traces: [&[&str]; 17] = [
+        &["--loop", "2"],
+        &["--absolute"],
+        &["--wrap"],
+        &["--footprint", "written"],
+        &["--ops", "write"],
+        &["--limit", "5"],
+        &["--volume", "x"],
+        &["--shift=-7s"],
+        &["--sort-window", "64"],
+        &["--dedup-window", "1ms"],
+        &["--trace-format", "csv"],
+        &["--columns", "all=write,offset=1,size=2"],
+        &["--action", "Q"],
+        &["--invert-ops"],
+        &["--time-unit", "us"],
+        &["--sector-size", "512"],
+        &["--skip-bad-lines"],
+    ];
+    let folder = folder();
+    let trace = file(&folder, "t.csv", csv_trace(100, 10));
+    let of_workloads: [&[&str]; 4] = [
+        &["--bytes", "1MiB"],
+        &["--request", "4k"],
+        &["--interarrival", "1ms"],
+        &["--reads", "5%"],
+    ];
+    for command in ["run", "compare"] {
+        for option in of_traces {
+            let name = option[0].split('=').next().expect("a name");
+            let args = [&[command, "--workload", "uniform"], option].concat();
+            fails(2, &args, &[name, "the input is a --workload", &format!("{command} --help")]);
+        }
+        for option in of_workloads {
+            let args = [&[command, "--trace", &trace], option].concat();
+            fails(2, &args, &[option[0], "the input is a --trace"]);
+        }
+    }
+    let both = ["compare", "--trace", &trace, "--workload", "uniform", "--policies", "greedy"];
+    let options = ["--loop", "2", "--bytes", "1MiB", "--capacity", "16MiB"];
+    common::done(&[&both[..], &options[..]].concat());
+}
+
+#[test]
+fn policies_that_contradict_themselves_are_refused() {
+    let in_place = workload(&["--policy", "in-place"]);
+    fails(2, &[&in_place[..], &["--victim", "greedy"]].concat(), &["in-place", "--victim"]);
+    fails(2, &[&in_place[..], &["--placement", "M6"]].concat(), &["in-place", "--placement"]);
+    fails(2, &workload(&["--policy", "cat(tau=1s,tau=2s)"]), &["`tau` is given twice"]);
+}
+
+#[test]
+fn lists_that_name_nothing_are_refused() {
+    for option in ["--policies", "--victim", "--placement"] {
+        for list in ["", " ", ",,"] {
+            fails(
+                2,
+                &["compare", "--workload", "uniform", option, list],
+                &[option, "names nothing"],
+            );
+        }
+    }
 }

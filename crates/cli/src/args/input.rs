@@ -38,20 +38,20 @@ pub struct ManyInputs {
 #[derive(Args, Debug)]
 pub struct WorkloadArgs {
     /// Bytes a workload writes [default: 4 times the filled data; phases: their sum].
-    #[arg(long, value_name = "SIZE", value_parser = values::size, requires = "workload")]
+    #[arg(long, value_name = "SIZE", value_parser = values::size)]
     #[arg(help_heading = HEADING)]
     pub bytes: Option<u64>,
     /// Bytes of each request [default: a page].
-    #[arg(long, value_name = "SIZE", value_parser = values::size, requires = "workload")]
+    #[arg(long, value_name = "SIZE", value_parser = values::size)]
     #[arg(help_heading = HEADING)]
     pub request: Option<u64>,
     /// Mean gap between requests of a Poisson process, such as 24.61s [default: each request comes
     /// when the last has ended].
-    #[arg(long, value_name = "TIME", value_parser = values::time, requires = "workload")]
+    #[arg(long, value_name = "TIME", value_parser = values::time)]
     #[arg(help_heading = HEADING)]
     pub interarrival: Option<u64>,
     /// Share of the requests that read, below 100% [default: 0%].
-    #[arg(long, value_name = "SHARE", value_parser = values::share, requires = "workload")]
+    #[arg(long, value_name = "SHARE", value_parser = values::share)]
     #[arg(help_heading = HEADING)]
     pub reads: Option<f64>,
 }
@@ -60,21 +60,21 @@ pub struct WorkloadArgs {
 #[derive(Args, Debug)]
 pub struct MappingArgs {
     /// Replay the trace so many times over [default: 1].
-    #[arg(long = "loop", value_name = "N", requires = "trace", help_heading = HEADING)]
+    #[arg(long = "loop", value_name = "N", help_heading = HEADING)]
     #[arg(value_parser = clap::value_parser!(u32).range(1..))]
     pub times: Option<u32>,
     /// Keep the trace's addresses; without it, the pages it touches are numbered densely.
-    #[arg(long, requires = "trace", help_heading = HEADING)]
+    #[arg(long, help_heading = HEADING)]
     pub absolute: bool,
     /// Take addresses beyond the device modulo its size.
-    #[arg(long, requires = "trace", help_heading = HEADING)]
+    #[arg(long, help_heading = HEADING)]
     pub wrap: bool,
     /// Pages that need room: all that are read or written, or only those written [default:
     /// accessed].
-    #[arg(long, value_name = "WHICH", requires = "trace", help_heading = HEADING)]
+    #[arg(long, value_name = "WHICH", help_heading = HEADING)]
     pub footprint: Option<FootprintArg>,
     /// Pages written in part: read, modify, write; or just write them [default: rmw].
-    #[arg(long, value_name = "HOW", requires = "trace", help_heading = HEADING)]
+    #[arg(long, value_name = "HOW", help_heading = HEADING)]
     pub partial_pages: Option<PartialPages>,
 }
 

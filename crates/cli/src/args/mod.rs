@@ -5,6 +5,7 @@ pub mod compare;
 pub mod device;
 mod help;
 pub mod input;
+mod kinds;
 pub mod output;
 pub mod reading;
 pub mod run;
@@ -71,6 +72,7 @@ pub fn command() -> Clap {
 pub fn parse() -> Result<Cli, clap::Error> {
     let mut command = command();
     let matches = command.try_get_matches_from_mut(std::env::args_os())?;
+    kinds::check(&mut command, &matches)?;
     Cli::from_arg_matches(&matches).map_err(|e| e.format(&mut command))
 }
 
