@@ -107,7 +107,10 @@ impl Geometry {
             return Err(GeometryError::NoDataBlocks);
         }
         // The last number is kept for "none".
-        if self.pages_per_block > 1 << 31 || (blocks << self.page_bits()) >= 1 << 32 {
+        if self.pages_per_block > 1 << 31
+            || blocks >= 1 << 32
+            || (blocks << self.page_bits()) >= 1 << 32
+        {
             return Err(GeometryError::TooManyPages);
         }
         Ok(())

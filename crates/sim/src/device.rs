@@ -4,7 +4,9 @@ use std::path::Path;
 
 use thermocline_flash::{BUILT_IN_PROFILES, CountingChip, Profile};
 
-use crate::{SimError, policy::unknown, units};
+use thermocline_trace::generate::format_size;
+
+use crate::{SimError, policy::unknown};
 
 /// A device that can be simulated.
 #[derive(Clone, Debug)]
@@ -94,16 +96,19 @@ impl Device {
             return Err(SimError::Input("--banks 0 makes no device; give it at least 1".into()));
         }
         g.banks = o.banks.unwrap_or(g.banks);
-        let blocks = capacity / block_size;
-        let per_bank = blocks / u64::from(g.banks);
-        if per_bank == 0 || !capacity.is_multiple_of(block_size * u64::from(g.banks)) {
+        let row = block_size.checked_mul(u64::from(g.banks)).ok_or_else(|| {
+            SimError::Input("blocks and banks of more than 16 EiB make no device".into())
+        })?;
+        // Only a capacity that was asked for must come out exactly.
+        let per_bank = capacity / row;
+        if per_bank == 0 || o.capacity.is_some_and(|asked| !asked.is_multiple_of(row)) {
             return Err(SimError::Input(format!(
-                "a capacity of {} is not a whole number of blocks of {} in each of {} banks; \
-                 choose --capacity as a multiple of {}",
-                units::show_size(capacity),
-                units::show_size(block_size),
+                "a capacity of {} is not one or more blocks of {} in each of {} banks; choose \
+                 --capacity as a multiple of {}",
+                format_size(capacity),
+                format_size(block_size),
                 g.banks,
-                units::show_size(block_size * u64::from(g.banks)),
+                format_size(row),
             )));
         }
         g.pages_per_block = u32::try_from(block_size / page).unwrap_or(u32::MAX);
@@ -114,6 +119,23 @@ impl Device {
     }
 
     fn check(&self) -> Result<(), SimError> {
+        let (timing, rules) = (&self.profile.timing, &self.profile.rules);
+        let impossible =
+            |what: &str| Err(SimError::Input(format!("device {}: {what}", self.profile.name)));
+        if timing.program() == 0 || timing.erase() == 0 {
+            return impossible(
+                "program_us and erase_us must be above 0: ages are measured in them",
+            );
+        }
+        if rules.endurance == 0 {
+            return impossible("endurance must be at least 1 erase cycle");
+        }
+        if let Some(energy) = &self.profile.energy {
+            let figures = [energy.read_uj, energy.program_uj, energy.erase_uj];
+            if figures.iter().any(|uj| !uj.is_finite() || *uj < 0.0) {
+                return impossible("energies must be finite and not below 0 microjoules");
+            }
+        }
         self.profile
             .geometry
             .check()
@@ -163,12 +185,17 @@ mod tests {
         let block = |n| Overrides { block_size: Some(n), ..Overrides::default() };
         let message = device.clone().with(&block(100_000)).expect_err("odd").to_string();
         assert!(message.contains("multiple of --page-size"), "{message}");
-        assert!(
-            device.clone().with(&Overrides { banks: Some(7), ..Overrides::default() }).is_err()
-        );
-        assert!(
-            device.clone().with(&Overrides { capacity: Some(1), ..Overrides::default() }).is_err()
-        );
+        let with = |overrides| device.clone().with(&overrides);
+        let banks = |n| Overrides { banks: Some(n), ..Overrides::default() };
+        assert!(with(banks(0)).is_err() && with(banks(193)).is_err());
+        assert!(with(Overrides { capacity: Some(1), ..Overrides::default() }).is_err());
+        assert!(with(Overrides { capacity: Some(24 << 20), ..banks(7) }).is_err());
+        // A capacity that nobody asked for is rounded down to whole blocks in each bank.
+        let seven = with(banks(7)).expect("27 blocks in each of 7 banks").profile.geometry;
+        assert_eq!((seven.blocks_per_bank, seven.banks), (27, 7));
+        let mut dead = device.clone();
+        dead.profile.timing = thermocline_flash::Timing::default();
+        assert!(dead.check().expect_err("no times").to_string().contains("program_us"));
         let message = Device::load("intel-serie2plus-24m").expect_err("no such").to_string();
         assert!(message.contains("did you mean `intel-series2plus-24m`?"), "{message}");
         let kib = device.with(&Overrides { page_size: Some(1024), ..Overrides::default() });

@@ -49,6 +49,7 @@ pub(crate) struct Engine<'a, L> {
     requests: u64,
     flushes: u64,
     pages_written: u64,
+    bytes_written: u64,
 }
 
 impl<'a, L: Layer<Chip = CountingChip>> Engine<'a, L> {
@@ -68,13 +69,13 @@ impl<'a, L: Layer<Chip = CountingChip>> Engine<'a, L> {
             requests: 0,
             flushes: 0,
             pages_written: 0,
+            bytes_written: 0,
         }
     }
 
     pub(crate) fn run(
         mut self,
         mut extents: Extents,
-        page_size: u32,
         progress: &Progress,
     ) -> Result<Measured, SimError> {
         let mut batch = Vec::new();
@@ -87,13 +88,17 @@ impl<'a, L: Layer<Chip = CountingChip>> Engine<'a, L> {
                 return Err(SimError::Interrupted);
             }
             let before = self.pages_written;
-            self.batch(&batch)?;
+            match self.batch(&batch) {
+                // A worn-out device has an end of its own, which is a result.
+                Err(SimError::Failed(_)) if self.layer.counters().retired > 0 => break,
+                done => done?,
+            }
             progress.advance(self.pages_written - before);
         }
         Ok(Measured {
             requests: self.requests,
             flushes: self.flushes,
-            bytes_written: self.pages_written * u64::from(page_size),
+            bytes_written: self.bytes_written,
             write: self.writes.times(),
             read: self.reads.times(),
             elapsed_ns: self.done_ns,
@@ -160,6 +165,7 @@ impl<'a, L: Layer<Chip = CountingChip>> Engine<'a, L> {
             self.layer.write(lpn, self.now).map_err(|e| self.error(e))?;
         }
         self.pages_written += u64::from(extent.pages);
+        self.bytes_written += extent.bytes;
         Ok(())
     }
 

@@ -209,7 +209,7 @@ impl Runner<'_> {
         let running = Instant::now();
         let arrivals = setup.clock == Clock::Arrivals;
         let engine = Engine::new(&mut layer, setup.device.profile.timing, arrivals);
-        let measured = engine.run(extents, page_size, self.progress)?;
+        let measured = engine.run(extents, self.progress)?;
         let seconds = running.elapsed().as_secs_f64();
 
         if job.check {

@@ -3,19 +3,19 @@
 use hdrhistogram::Histogram;
 use serde::Serialize;
 
-/// Response times of one kind of request, in microseconds.
+/// Response times of one kind of request, in microseconds; absent where there was no such request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct ResponseTimes {
     /// Mean.
-    pub mean: f64,
+    pub mean: Option<f64>,
     /// Median.
-    pub p50: f64,
+    pub p50: Option<f64>,
     /// 99th percentile.
-    pub p99: f64,
+    pub p99: Option<f64>,
     /// 99.9th percentile.
-    pub p999: f64,
+    pub p999: Option<f64>,
     /// Longest.
-    pub max: f64,
+    pub max: Option<f64>,
 }
 
 /// Collects response times in nanoseconds. Most are equal to the one before, so equal ones are
@@ -57,10 +57,12 @@ impl Responses {
         if self.histogram.is_empty() {
             return ResponseTimes::default();
         }
-        let us = |ns: u64| ns as f64 / 1000.0;
-        let at = |q| us(self.histogram.value_at_quantile(q).min(self.max));
+        let us = |ns: u64| Some(ns as f64 / 1000.0);
+        // The histogram knows values to three digits; where all are equal it need not.
+        let least = self.histogram.min();
+        let at = |q| us(self.histogram.value_at_quantile(q).clamp(least, self.max));
         ResponseTimes {
-            mean: self.sum as f64 / self.histogram.len() as f64 / 1000.0,
+            mean: Some(self.sum as f64 / self.histogram.len() as f64 / 1000.0),
             p50: at(0.5),
             p99: at(0.99),
             p999: at(0.999),
@@ -147,8 +149,9 @@ mod tests {
             responses.record(i * 1000);
         }
         let times = responses.times();
-        assert_eq!((times.mean, times.max), (500.5, 1000.0));
-        assert!((times.p50 - 500.0).abs() < 1.0 && (times.p99 - 990.0).abs() < 1.5, "{times:?}");
+        assert_eq!((times.mean, times.max), (Some(500.5), Some(1000.0)));
+        let near = |time: Option<f64>, us: f64| (time.expect("measured") - us).abs() < 1.5;
+        assert!(near(times.p50, 500.0) && near(times.p99, 990.0), "{times:?}");
         assert_eq!(Responses::new().times(), ResponseTimes::default());
     }
 

@@ -332,7 +332,7 @@ mod tests {
 
     #[test]
     fn wrong_names_get_the_nearest_right_one() {
-        let message = |policy, victim| {
+        let message = |policy: &str, victim: Option<&str>| {
             PolicySpec::parse(policy, victim, None).expect_err("no such name").to_string()
         };
         assert!(message("gredy", None).contains("did you mean `greedy`?"));

@@ -101,6 +101,7 @@ impl Snapshot {
             },
             host: result::Host {
                 requests: measured.requests,
+                bytes_written: measured.bytes_written,
                 pages_written: layer_did.host_writes,
                 pages_read: layer_did.host_reads,
                 pages_trimmed: layer_did.trims,

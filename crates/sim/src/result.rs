@@ -152,7 +152,9 @@ pub struct TraceInfo {
 pub struct Host {
     /// Requests of all kinds.
     pub requests: u64,
-    /// Pages written.
+    /// Bytes of all writes, as asked.
+    pub bytes_written: u64,
+    /// Pages written, those written in part included.
     pub pages_written: u64,
     /// Pages read that held data, those read to be modified included.
     pub pages_read: u64,

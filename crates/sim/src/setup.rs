@@ -1,9 +1,13 @@
 //! Everything a job leaves to be worked out: sizes, clock, time scale.
 
-use thermocline_policy::Context;
+use thermocline_policy::{
+    Context,
+    placement::{self, Placement},
+    preset::LayerKind,
+};
 
 use crate::{
-    Device, Input, SimError,
+    Device, Input, PolicySpec, SimError,
     job::{Clock, Fill, Job, ReadOnly},
     units,
 };
@@ -35,8 +39,17 @@ impl Setup {
         let pages = u64::from(geometry.data_pages_per_block());
         let blocks = u64::from(geometry.data_blocks());
         let capacity = blocks.saturating_sub(u64::from(job.watermarks.reserve)) * pages;
-        // One block of garbage at least, or cleaning would free nothing.
-        let most = capacity.saturating_sub(pages);
+        // A block of garbage for each open block, or cleaning would free nothing.
+        let page_mapped = job.policy.layer == LayerKind::PageMapped;
+        let spare = if page_mapped { u64::from(streams(&job.policy)) * pages } else { 0 };
+        let most = capacity.saturating_sub(spare);
+        if page_mapped && u64::from(job.watermarks.high) + u64::from(streams(&job.policy)) > blocks
+        {
+            return Err(SimError::Usage(format!(
+                "--high {} is more free blocks than device {} can have: it has {blocks} in all",
+                job.watermarks.high, device.profile.name
+            )));
+        }
         let logical = match (job.fill, job.input) {
             (Fill::Share(share), _) => (share * capacity as f64 + 1e-9) as u64,
             (Fill::Logical, Input::Trace(trace, _)) if !job.wrap => u64::from(trace.pages),
@@ -46,11 +59,16 @@ impl Setup {
             let page_size = geometry.page_size;
             return Err(SimError::Input(match job.fill {
                 Fill::Share(share) => format!(
-                    "--fill {}% of device {} leaves {}; at most {:.1}% can be filled",
+                    "--fill {}% of device {} leaves {}; with policy {} at most {:.1}% can be filled",
                     share * 100.0,
                     device.profile.name,
                     if logical == 0 { "no page filled" } else { "no block to clean into" },
+                    job.policy.name,
                     (most as f64 / capacity.max(1) as f64 * 1000.0).floor() / 10.0
+                ),
+                Fill::Logical if logical == 0 => format!(
+                    "--over-provisioning {}% leaves no page for data; take a smaller one",
+                    job.over_provisioning * 100.0
                 ),
                 Fill::Logical => format!(
                     "{} do not fit device {}, which can hold {}; give it more --capacity or more \
@@ -105,7 +123,9 @@ impl Setup {
         let footprint = f64::from(trace.pages);
         let wanted = (footprint * (1.0 + job.over_provisioning) / pages).ceil() as u64;
         // Small traces need the reserve, an open block a stream and one to clean beside their data.
-        let least = (footprint / pages).ceil() as u64 + u64::from(job.watermarks.high) + 3;
+        let least = (footprint / pages).ceil() as u64
+            + u64::from(job.watermarks.high)
+            + u64::from(streams(&job.policy).max(3));
         job.device.sized(wanted.max(least))
     }
 
@@ -118,13 +138,15 @@ impl Setup {
         const DEVICE_ERASE_NS: f64 = 0.689e9;
         let page = u64::from(device.profile.geometry.page_size);
         let mean_gap = match job.input {
-            Input::Trace(trace, _) if trace.duration_ns > 0 && trace.page_writes > 0 => {
-                Some(trace.duration_ns as f64 / trace.page_writes as f64)
+            Input::Trace(trace, _) if trace.duration_ns > 0 => {
+                // A trace without writes still has a clock.
+                Some(trace.duration_ns as f64 / trace.page_writes.max(1) as f64)
             }
             Input::Trace(..) => None,
-            Input::Workload(w) => w
-                .interarrival_ns
-                .map(|ns| ns as f64 / w.request_bytes.unwrap_or(page).div_ceil(page) as f64),
+            Input::Workload(w) => w.interarrival_ns.map(|ns| {
+                let pages = w.request_bytes.unwrap_or(page).div_ceil(page) as f64;
+                ns as f64 / pages / (1.0 - w.read_share)
+            }),
         };
         let clock = match (job.clock, mean_gap) {
             (Some(Clock::Arrivals), None) => {
@@ -162,6 +184,23 @@ impl Setup {
             seed,
         }
     }
+}
+
+/// Open blocks a policy keeps at the same time.
+fn streams(policy: &PolicySpec) -> u32 {
+    struct Count;
+    impl placement::Visitor for Count {
+        type Output = u32;
+        fn visit<P: Placement + 'static>(self, placement: P) -> u32 {
+            u32::from(placement.streams())
+        }
+    }
+    // How many there are depends on the parameters alone, so a device of one page serves.
+    let context =
+        Context { logical_pages: 1, blocks: 1, pages_per_block: 1, time_scale: 1.0, seed: 0 };
+    let count =
+        placement::dispatch(&policy.placement.name, &policy.placement.args, &context, Count);
+    count.and_then(Result::ok).unwrap_or(1) + u32::from(policy.read_only_separation)
 }
 
 /// "1000 pages (4 MiB)".

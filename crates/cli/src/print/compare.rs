@@ -40,7 +40,7 @@ fn title(run: &RunResult) -> String {
         "{}: {}, {} written; {} of {}, {} over-provisioning, clock: {}",
         run.trace.path,
         number::counted(run.trace.requests, "request"),
-        units::show_size(run.host.pages_written * u64::from(geometry.page_size)),
+        units::show_size(run.host.bytes_written),
         config.device.name,
         units::show_size(geometry.capacity()),
         percent(config.over_provisioning),
@@ -100,9 +100,9 @@ fn columns(runs: &[RunResult]) -> Vec<Column> {
             format!("{} %", number::fixed(x * 100.0, 1))
         }),
         Column::new("wear\nstddev", &of(|r| Some(r.wear.stddev)), least, |x| number::fixed(x, 2)),
-        times("write\nmean", &of(|r| Some(r.response_us.write.mean))),
-        times("write\np99", &of(|r| Some(r.response_us.write.p99))),
-        times("write\np99.9", &of(|r| Some(r.response_us.write.p999))),
+        times("write\nmean", &of(|r| r.response_us.write.mean)),
+        times("write\np99", &of(|r| r.response_us.write.p99)),
+        times("write\np99.9", &of(|r| r.response_us.write.p999)),
         lifetime(runs),
     ];
     let energy = of(|r| r.energy_mj);

@@ -124,15 +124,17 @@ fn times(run: &RunResult, pairs: &mut Pairs) {
     let row = |t: &ResponseTimes| {
         format!(
             "mean {}, median {}, 99 % {}, 99.9 % {}, longest {}",
-            time_us(t.mean),
-            time_us(t.p50),
-            time_us(t.p99),
-            time_us(t.p999),
-            time_us(t.max)
+            optional(t.mean, time_us),
+            optional(t.p50, time_us),
+            optional(t.p99, time_us),
+            optional(t.p999, time_us),
+            optional(t.max, time_us)
         )
     };
-    pairs.add("writes", row(&run.response_us.write));
-    if run.host.pages_read > 0 {
+    if run.response_us.write.mean.is_some() {
+        pairs.add("writes", row(&run.response_us.write));
+    }
+    if run.response_us.read.mean.is_some() {
         pairs.add("reads", row(&run.response_us.read));
     }
     pairs.add("elapsed", time_us(run.elapsed_us));

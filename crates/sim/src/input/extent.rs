@@ -8,6 +8,8 @@ pub(crate) struct Extent {
     pub time_ns: u64,
     pub first: u32,
     pub pages: u32,
+    /// Bytes the host asked for.
+    pub bytes: u64,
     pub op: Op,
     /// The first page is written only in part.
     pub partial_head: bool,
@@ -17,6 +19,8 @@ pub(crate) struct Extent {
     pub continued: bool,
 }
 
+/// The largest byte length that is kept.
+const LONGEST: u64 = (1 << 48) - 1;
 /// Bytes of an extent in a file.
 pub(super) const EXTENT_BYTES: usize = 24;
 
@@ -28,6 +32,8 @@ impl Extent {
         bytes[12..16].copy_from_slice(&self.pages.to_le_bytes());
         bytes[16] = self.op as u8;
         bytes[17] = u8::from(self.partial_head) | u8::from(self.partial_tail) << 1;
+        // Six bytes: no read or write is longer, and of a trim only the pages count.
+        bytes[18..].copy_from_slice(&self.bytes.min(LONGEST).to_le_bytes()[..6]);
         bytes
     }
 
@@ -39,6 +45,7 @@ impl Extent {
             time_ns: u64::from(word(0)) | u64::from(word(4)) << 32,
             first: word(8),
             pages: word(12),
+            bytes: u64::from(word(18)) | u64::from(bytes[22]) << 32 | u64::from(bytes[23]) << 40,
             op: OPS[usize::from(bytes[16])],
             partial_head: bytes[17] & 1 != 0,
             partial_tail: bytes[17] & 2 != 0,
@@ -68,6 +75,7 @@ pub(super) fn wrap_around(batch: &mut Vec<Extent>, pages: u32) {
             rest = Extent {
                 first: 0,
                 pages: rest.pages - here,
+                bytes: 0,
                 partial_head: false,
                 continued: true,
                 ..rest
@@ -88,6 +96,7 @@ mod tests {
                 time_ns: u64::MAX - 5,
                 first: 7,
                 pages: u32::MAX,
+                bytes: LONGEST - 7,
                 op,
                 partial_head: op == Op::Write,
                 partial_tail: op == Op::Read,
@@ -104,6 +113,7 @@ mod tests {
             time_ns: 0,
             first: 8,
             pages: 5,
+            bytes: 20480,
             op: Op::Write,
             partial_head: false,
             partial_tail: false,
@@ -113,7 +123,10 @@ mod tests {
         wrap_around(&mut batch, 10);
         assert_eq!(
             batch,
-            [Extent { pages: 2, ..e }, Extent { first: 0, pages: 3, continued: true, ..e }]
+            [
+                Extent { pages: 2, ..e },
+                Extent { first: 0, pages: 3, bytes: 0, continued: true, ..e }
+            ]
         );
     }
 }

@@ -37,15 +37,26 @@ impl Input<'_> {
         seed: u64,
     ) -> Result<Extents, SimError> {
         match self {
-            Input::Trace(trace, times) => Ok(Extents::Replay {
-                replay: trace.extents()?,
-                times: *times,
-                requests: trace.requests,
-                base_ns: 0,
+            Input::Trace(trace, times) => {
                 // The next time begins one mean gap after the last request.
-                period_ns: trace.duration_ns + trace.duration_ns / trace.requests.max(1),
-                wrap: pages,
-            }),
+                let period =
+                    trace.duration_ns.saturating_add(trace.duration_ns / trace.requests.max(1));
+                if period.checked_mul(u64::from(*times)).is_none() {
+                    return Err(SimError::Input(format!(
+                        "{}: {times} times over is more than 584 years, all that the clock can \
+                         count; take a smaller --loop",
+                        trace.path
+                    )));
+                }
+                Ok(Extents::Replay {
+                    replay: trace.extents()?,
+                    times: *times,
+                    requests: trace.requests,
+                    base_ns: 0,
+                    period_ns: period,
+                    wrap: pages,
+                })
+            }
             Input::Workload(workload) => {
                 let filled = u64::from(first + pages) * u64::from(page_size);
                 let workload = workload.on(filled);

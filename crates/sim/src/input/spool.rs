@@ -13,9 +13,9 @@ use crate::SimError;
 /// Bytes of a request in a file.
 pub(super) const REQUEST_BYTES: usize = 29;
 
-pub(super) fn encode_request(request: &Request, time_ns: u64) -> [u8; REQUEST_BYTES] {
+pub(super) fn encode_request(request: &Request) -> [u8; REQUEST_BYTES] {
     let mut bytes = [0; REQUEST_BYTES];
-    bytes[..8].copy_from_slice(&time_ns.to_le_bytes());
+    bytes[..8].copy_from_slice(&request.time_ns.to_le_bytes());
     bytes[8..16].copy_from_slice(&request.offset.to_le_bytes());
     bytes[16..24].copy_from_slice(&request.len.to_le_bytes());
     bytes[24..28].copy_from_slice(&request.volume.to_le_bytes());

@@ -79,7 +79,7 @@ impl PreparedTrace {
         let mut footprint = Footprint::new(page);
         let mut hasher = Sha256::new();
         let mut batch = Vec::with_capacity(BATCH);
-        let (mut requests, mut first_time, mut last_time, mut top) = (0_u64, None, 0, 0);
+        let (mut requests, mut first_time, mut last_time, mut top) = (0_u64, u64::MAX, 0, 0);
         let mut volume = None;
         loop {
             source.next_batch(&mut batch, BATCH)?;
@@ -100,13 +100,12 @@ impl PreparedTrace {
                     )));
                 }
                 footprint.add(request)?;
-                let first = *first_time.get_or_insert(request.time_ns);
-                let time = request.time_ns.saturating_sub(first);
-                last_time = last_time.max(time);
+                first_time = first_time.min(request.time_ns);
+                last_time = last_time.max(request.time_ns);
                 if request.op != Op::Flush {
                     top = top.max(request.offset.saturating_add(request.len).div_ceil(page));
                 }
-                let bytes = encode_request(request, time);
+                let bytes = encode_request(request);
                 hasher.update(bytes);
                 raw.write(&bytes)?;
             }
@@ -123,9 +122,15 @@ impl PreparedTrace {
             Numbering::Absolute { pages } => *pages,
         };
         if pages == 0 {
-            return Err(SimError::Input(format!(
-                "{path}: the trace touches no page; check its format with `thermocline trace info`"
-            )));
+            return Err(SimError::Input(if requests == 0 {
+                format!("{path}: the trace has no requests, or none that were asked for")
+            } else {
+                format!(
+                    "{path}: none of the {requests} requests reads or writes a page that counts; \
+                     look at `thermocline trace info`{}",
+                    if mapping.written_only { ", or leave out --footprint written" } else { "" }
+                )
+            }));
         }
         let pages = u32::try_from(pages).ok().filter(|p| *p < u32::MAX).ok_or_else(|| {
             SimError::Input(format!(
@@ -138,11 +143,11 @@ impl PreparedTrace {
             requests,
             pages,
             page_writes: 0,
-            duration_ns: last_time,
+            duration_ns: last_time - first_time.min(last_time),
             written: vec![0; (pages as usize).div_ceil(64)],
             spool: tempfile::tempfile().map_err(spool_error)?,
         };
-        prepared.number(raw, &numbering, mapping)?;
+        prepared.number(raw, &numbering, mapping, first_time)?;
         Ok(prepared)
     }
 
@@ -152,13 +157,15 @@ impl PreparedTrace {
         raw: Spool,
         numbering: &Numbering,
         mapping: TraceMapping,
+        first_time: u64,
     ) -> Result<(), SimError> {
         let mut out = BufWriter::with_capacity(1 << 20, &self.spool);
         let mut input = raw.read_back()?;
         let mut bytes = [0; REQUEST_BYTES];
         for _ in 0..self.requests {
             input.read_exact(&mut bytes).map_err(spool_error)?;
-            let extent = extent(&decode_request(&bytes), numbering, mapping);
+            let mut extent = extent(&decode_request(&bytes), numbering, mapping);
+            extent.time_ns -= first_time;
             if extent.op == Op::Write {
                 self.page_writes += u64::from(extent.pages);
                 for page in extent.first..extent.first + extent.pages {
@@ -214,6 +221,7 @@ fn extent(request: &Request, numbering: &Numbering, mapping: TraceMapping) -> Ex
         time_ns: request.time_ns,
         first: numbers.start as u32,
         pages: pages as u32,
+        bytes: request.len,
         op: request.op,
         partial_head: head,
         partial_tail: tail,

@@ -108,14 +108,18 @@ impl Generated {
     fn extend(&self, batch: &mut Vec<Extent>, page_of: impl Fn(u64) -> u64) {
         batch.extend(self.batch.iter().map(|request| {
             let first = page_of(request.offset);
-            let pages = page_of(request.offset + request.len - 1) + 1 - first;
+            let last = page_of(request.offset + request.len - 1);
+            let write = request.op == Op::Write;
+            let cut_head = request.offset != first * self.page;
+            let cut_tail = request.offset + request.len != (last + 1) * self.page;
             Extent {
                 time_ns: request.time_ns,
                 first: self.first + first as u32,
-                pages: pages as u32,
+                pages: (last + 1 - first) as u32,
+                bytes: request.len,
                 op: request.op,
-                partial_head: request.op == Op::Write && request.len < self.page,
-                partial_tail: false,
+                partial_head: write && (cut_head || cut_tail && first == last),
+                partial_tail: write && cut_tail && first != last,
                 continued: false,
             }
         }));

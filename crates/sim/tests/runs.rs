@@ -1,0 +1,124 @@
+//! What a run makes of its input: bytes, partial pages, clocks, sizes, a device that wears out.
+
+use thermocline_sim::{
+    Device, Fill, Input, Job, PolicySpec, PreparedTrace, Progress, RunResult, SimError,
+    TraceMapping, Workload, run,
+};
+use thermocline_trace::{Op, Request, Source, TraceError};
+
+/// Requests given one by one.
+struct Given(Vec<Request>);
+
+impl Source for Given {
+    fn next_batch(&mut self, batch: &mut Vec<Request>, limit: usize) -> Result<(), TraceError> {
+        batch.clear();
+        batch.extend(self.0.drain(..limit.min(self.0.len())));
+        Ok(())
+    }
+}
+
+fn request(time_ns: u64, op: Op, offset: u64, len: u64) -> Request {
+    Request { time_ns, offset, len, volume: 0, op }
+}
+
+fn prepare(requests: Vec<Request>) -> Result<PreparedTrace, SimError> {
+    let mapping = TraceMapping {
+        page_size: 4096,
+        absolute: false,
+        written_only: false,
+        read_modify_write: true,
+    };
+    PreparedTrace::prepare(&mut Given(requests), "given", mapping, &Progress::default())
+}
+
+fn workload(text: &str, bytes: u64, request_bytes: u64) -> Workload {
+    Workload {
+        spec: text.parse().expect("a workload"),
+        bytes: Some(bytes),
+        request_bytes: Some(request_bytes),
+        interarrival_ns: None,
+        read_share: 0.0,
+    }
+}
+
+fn job<'a>(policy: &str, input: Input<'a>) -> Job<'a> {
+    let device = Device::load("slc-generic").expect("built in");
+    Job::new(device, PolicySpec::parse(policy, None, None).expect("a preset"), input)
+}
+
+fn done(job: &Job<'_>) -> RunResult {
+    run(job, &Progress::default()).expect("a run")
+}
+
+#[test]
+fn bytes_are_those_asked_for_and_partial_pages_are_read_first() {
+    for (bytes, partial_per_request) in [(2048, 1.0), (4096, 0.0), (6144, 1.0), (8192, 0.0)] {
+        let workload = workload("uniform", 48 << 20, bytes);
+        let result = done(&job("greedy", Input::Workload(&workload)));
+        assert_eq!(result.host.bytes_written, 48 << 20, "requests of {bytes}");
+        let requests = result.host.requests as f64;
+        assert_eq!(result.host.pages_read as f64 / requests, partial_per_request, "{bytes}");
+        let kib_per_s = (48 << 10) as f64 / (result.elapsed_us / 1e6);
+        assert!((result.throughput_kib_s.expect("time passed") / kib_per_s - 1.0).abs() < 1e-9);
+    }
+}
+
+#[test]
+fn times_begin_with_the_earliest_request_wherever_it_stands() {
+    const S: u64 = 1_000_000_000;
+    let requests = [100, 20, 70].map(|s| request(s * S, Op::Write, s << 20, 4096)).to_vec();
+    let trace = prepare(requests).expect("a trace");
+    assert_eq!(trace.duration_ns, 80 * S);
+    let result = done(&job("greedy", Input::Trace(&trace, 1)));
+    assert_eq!((result.config.clock, result.trace.arrivals_us), ("arrivals", Some(80e6)));
+}
+
+#[test]
+fn a_trace_that_only_reads_has_a_clock_and_no_response_times_of_writes() {
+    let requests = (0..10).map(|i| request(i * 1_000_000, Op::Read, i * 4096, 4096)).collect();
+    let trace = prepare(requests).expect("a trace");
+    let result = done(&job("cat", Input::Trace(&trace, 1)));
+    assert_eq!((result.config.clock, result.host.pages_read), ("arrivals", 10));
+    assert_eq!(result.response_us.write.mean, None);
+    assert!(result.response_us.read.mean.is_some());
+}
+
+#[test]
+fn a_clock_that_would_overflow_is_refused() {
+    let far = vec![request(0, Op::Write, 0, 4096), request(u64::MAX / 2, Op::Write, 0, 4096)];
+    let trace = prepare(far).expect("a trace");
+    let error = run(&job("greedy", Input::Trace(&trace, 3)), &Progress::default());
+    assert!(error.expect_err("three times is too long").to_string().contains("--loop"));
+}
+
+#[test]
+fn a_fill_that_leaves_a_policy_no_room_is_refused_and_its_limit_is_true() {
+    for policy in ["greedy", "cost-benefit", "cat"] {
+        let workload = workload("uniform", 1 << 20, 4096);
+        let card = Device::load("intel-series2plus-24m").expect("built in");
+        let job = |fill| Job {
+            device: card.clone(),
+            fill: Fill::Share(fill),
+            ..job(policy, Input::Workload(&workload))
+        };
+        let error = run(&job(0.999), &Progress::default()).expect_err("too full").to_string();
+        let limit = error.split("at most ").nth(1).and_then(|rest| rest.split('%').next());
+        let limit: f64 = limit.and_then(|l| l.parse().ok()).expect("a limit");
+        done(&job(limit / 100.0));
+    }
+}
+
+#[test]
+fn a_worn_out_device_ends_with_a_result() {
+    let workload = workload("hot-cold:90/10", 256 << 20, 4096);
+    for policy in ["greedy", "cat", "in-place"] {
+        let mut job = job(policy, Input::Workload(&workload));
+        job.device.profile.geometry.blocks_per_bank = 40;
+        job.device.profile.rules.endurance = 12;
+        job.wears_out = true;
+        let result = done(&job);
+        assert!(result.cleaning.retired_blocks > 0, "{policy}");
+        assert!(result.host.pages_written < 65536, "{policy} wrote everything");
+        assert!(result.host.pages_written > 0, "{policy} wrote nothing");
+    }
+}
