@@ -4,7 +4,7 @@
 //!
 //! | key | value | default |
 //! |---|---|---|
-//! | `sep` | `comma`, `semicolon`, `tab`, `pipe`, `colon`, or `blank` (any run of blanks and tabs) | `comma` |
+//! | `sep` | `comma`, `semicolon`, `tab`, `pipe`, `colon`, or `blank` alias `space` (any run of blanks and tabs) | `comma` |
 //! | `skip` | how many lines come before the rows (blank lines and `#` comments do not count) | a first line without numbers is a header |
 //! | `time` | COLUMN`[:ps\|ns\|100ns\|us\|ms\|s]` | unit `s`; without `time` all times are 0 |
 //! | `op` | COLUMN`[:WRITE/READ[/TRIM[/FLUSH]]]`, the words the trace uses | `R`, `Write`, `discard`, … in any case |
@@ -191,8 +191,9 @@ impl At {
 fn usage(what: impl Into<String>) -> TraceError {
     TraceError::Usage {
         what: what.into(),
-        remedy: "write it like columns:sep=comma,skip=1,time=1:s,op=2:W/R/D,offset=3:sectors,\
-                 size=4:bytes,volume=5"
+        // Where the description is a value of its own, no name comes before it.
+        remedy: "describe them like sep=comma,skip=1,time=1:s,op=2:W/R/D,offset=3:sectors,\
+                 size=4:bytes,volume=5 (after `columns:` in the name of a format)"
             .into(),
     }
 }
@@ -212,9 +213,9 @@ fn parse_separator(value: &str) -> Result<Separator, TraceError> {
         "tab" => Separator::Byte(b'\t'),
         "pipe" => Separator::Byte(b'|'),
         "colon" => Separator::Byte(b':'),
-        "blank" => Separator::Blank,
+        "blank" | "space" => Separator::Blank,
         _ => {
-            let known = "comma, semicolon, tab, pipe, colon or blank";
+            let known = "comma, semicolon, tab, pipe, colon, blank or space";
             return Err(usage(format!("sep={value} is none of {known}")));
         }
     })
