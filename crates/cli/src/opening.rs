@@ -20,6 +20,9 @@ use crate::{
 const READERS_OPTION: &str = "--format";
 const OUR_OPTION: &str = "--trace-format";
 
+/// What the readers advise where the clock goes back.
+const ADVICE_TO_SORT: &str = "sort the trace if order matters";
+
 /// How a trace was recognised, and what is odd about it.
 pub struct Seen {
     /// The format.
@@ -43,15 +46,20 @@ pub fn with_trace<T>(
     console: Console,
     work: impl FnOnce(&mut dyn Source) -> Result<T, Failure>,
 ) -> Result<(T, Seen), Failure> {
-    let mut reader = read::open(path, &reading.options()).map_err(in_our_words)?;
+    let mut reader = read::open(path, &reading.options()).map_err(|e| in_our_words(path, e))?;
     let mut seen = Seen { guess: reader.guess().clone(), warnings: Vec::new() };
     console.remark(&format!("{}: {}", path.display(), seen.describe()));
     let mut remarks = Vec::new();
     let result = transformed(&mut reader, transforms, &mut remarks, work).map_err(|e| match e {
-        Failure::Sim(SimError::Trace(e)) => in_our_words(e),
+        Failure::Sim(SimError::Trace(e)) => in_our_words(path, e),
         other => other,
     })?;
     seen.warnings = reader.warnings().iter().map(|warning| ours(warning)).collect();
+    if transforms.sort_window.is_some() {
+        for warning in &mut seen.warnings {
+            *warning = warning.replace(ADVICE_TO_SORT, "sorted within --sort-window");
+        }
+    }
     for warning in seen.warnings.iter().chain(&remarks) {
         console.warn(&format!("{}: {warning}", path.display()));
     }
@@ -115,7 +123,7 @@ fn placed<T>(
     work(&mut *source)
 }
 
-fn in_our_words(error: TraceError) -> Failure {
+fn in_our_words(path: &Path, error: TraceError) -> Failure {
     let remedy_of = |remedy: String| ours(&remedy);
     Failure::from(match error {
         TraceError::Io { path, source } if source.kind() == ErrorKind::NotFound => {
@@ -130,6 +138,9 @@ fn in_our_words(error: TraceError) -> Failure {
         }
         TraceError::Format { path, what, remedy } => {
             TraceError::Format { path, what, remedy: remedy_of(remedy) }
+        }
+        TraceError::Request { what, remedy } => {
+            TraceError::Format { path: path.to_owned(), what, remedy: remedy_of(remedy) }
         }
         TraceError::Usage { what, remedy } => TraceError::Usage { what, remedy: remedy_of(remedy) },
     })

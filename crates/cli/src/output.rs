@@ -124,8 +124,9 @@ impl Sink {
 
 /// The system's own words: the message names the file the user named, not the temporary one.
 fn without_path(error: io::Error) -> io::Error {
-    match error.get_ref().and_then(|inner| inner.source()) {
-        Some(cause) => io::Error::new(error.kind(), cause.to_string()),
+    let text = error.to_string();
+    match text.split_once(" at path ") {
+        Some((words, _)) => io::Error::new(error.kind(), words),
         None => error,
     }
 }
@@ -148,7 +149,8 @@ impl Write for Output {
         match &mut self.sink {
             Sink::Stdout(stdout) => stdout.write(bytes),
             Sink::Direct(file) => file.write(bytes),
-            Sink::Beside { file, .. } => file.write(bytes),
+            // Errors of the file itself do not name it.
+            Sink::Beside { file, .. } => file.as_file_mut().write(bytes),
         }
     }
 
@@ -156,7 +158,7 @@ impl Write for Output {
         match &mut self.sink {
             Sink::Stdout(stdout) => stdout.flush(),
             Sink::Direct(file) => file.flush(),
-            Sink::Beside { file, .. } => file.flush(),
+            Sink::Beside { file, .. } => file.as_file_mut().flush(),
         }
     }
 }

@@ -111,9 +111,13 @@ fn traces_that_cannot_be_used_are_bad_input() {
 #[test]
 fn outputs_that_cannot_be_written_fail_before_the_work() {
     let args = [&["run"], &CARD[..], &["--output", "/nowhere/result.json"]].concat();
-    fails(1, &args, &["/nowhere/result.json"]);
-    let args = ["trace", "generate", "uniform", "/nowhere/u.csv"];
-    fails(1, &args, &["/nowhere/u.csv"]);
+    let names_the_target = |args: &[&str], target: &str| {
+        fails(1, args, &[&format!("cannot write to {target}: No such file or directory")]);
+        let said = common::thermocline(args).err;
+        assert!(!said.contains(".part") && !said.contains("at path"), "{said}");
+    };
+    names_the_target(&args, "/nowhere/result.json");
+    names_the_target(&["trace", "generate", "uniform", "/nowhere/u.csv"], "/nowhere/u.csv");
 }
 
 #[test]
@@ -194,5 +198,47 @@ fn lists_that_name_nothing_are_refused() {
                 &[option, "names nothing"],
             );
         }
+    }
+}
+
+#[test]
+fn a_request_nothing_can_be_done_with_is_bad_input() {
+    let folder = folder();
+    let text = csv_trace(100, 10);
+    let good = file(&folder, "good.csv", &text);
+    let huge = file(&folder, "huge.csv", text + "100000000,write,disk,0,99999999999999\n");
+    let out = folder.path().join("out.csv");
+    let out = out.to_str().expect("UTF-8");
+    for command in [&["run", "--trace"][..], &["compare", "--trace"], &["trace", "info"]] {
+        fails(3, &[command, &[&huge]].concat(), &["huge.csv: ", "larger than any device takes"]);
+        let shifted = [command, &[&good, "--shift=-7s"]].concat();
+        fails(3, &shifted, &["good.csv: ", "leave the address space"]);
+        fails(2, &[command, &[&good, "--shift=far"]].concat(), &["--shift"]);
+        fails(2, &[command, &[&good, "--volume", "other"]].concat(), &["no volume `other`"]);
+        fails(2, &[command, &[&good, "--sector-size", "0"]].concat(), &["sector"]);
+    }
+    fails(3, &["trace", "convert", &good, out, "--shift=-7s"], &["good.csv: "]);
+}
+
+#[test]
+fn columns_are_described_alike_as_an_option_and_as_a_format() {
+    let text = "1 x 0 W 8 8\n2 x 0 R 16 8\n";
+    let spec = "sep=space,time=1:s,op=4:W/R,offset=5:sectors,size=6:sectors";
+    let info = |args: &[&str]| {
+        let ran = fed(&[&["trace", "info", "-", "--json"], args].concat(), text.as_bytes());
+        assert_eq!(ran.code, 0, "{}", ran.err);
+        assert!(
+            ran.out.contains("\"writes\": 1") && ran.out.contains("\"reads\": 1"),
+            "{}",
+            ran.out
+        );
+    };
+    info(&["--columns", spec]);
+    info(&["--trace-format", &format!("columns:{spec}")]);
+    for args in [["--columns", "sep=dot"], ["--trace-format", "columns:sep=dot"]] {
+        let args = [&["trace", "info", "-"], &args[..]].concat();
+        let says =
+            ["blank or space", "like sep=comma,", "after `columns:` in the name of a format"];
+        fails(2, &args, &says);
     }
 }

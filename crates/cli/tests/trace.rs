@@ -101,6 +101,28 @@ fn a_failed_conversion_leaves_the_old_file() {
 }
 
 #[test]
+fn a_trace_is_not_replaced_by_its_own_conversion() {
+    let folder = folder();
+    let trace = file(&folder, "t.csv", csv_trace(10, 10));
+    let other = folder.path().join(".").join("t.csv");
+    let other = other.to_str().expect("UTF-8");
+    for out in [&trace, other] {
+        fails(2, &["trace", "convert", &trace, out, "--limit", "1"], &["t.csv", "another file"]);
+    }
+    assert_eq!(std::fs::read_to_string(&trace).expect("there"), csv_trace(10, 10));
+}
+
+#[test]
+fn sorting_is_not_advised_where_it_is_done() {
+    let rows = "time_ns,op,volume,offset,len\n700,write,d,0,512\n500,write,d,512,512\n";
+    let said = |more: &[&str]| fed(&[&["trace", "info", "-"], more].concat(), rows.as_bytes()).err;
+    assert!(said(&[]).contains("the clock goes back 1 time; sort the trace"), "{}", said(&[]));
+    let sorted = said(&["--sort-window", "64"]);
+    assert!(sorted.contains("sorted within --sort-window"), "{sorted}");
+    assert!(!sorted.contains("sort the trace"), "{sorted}");
+}
+
+#[test]
 fn generated_traces_are_those_of_the_seed() {
     let generate = |seed: &str| {
         let args = ["trace", "generate", "hot-cold:90/10", "-", "--to", "csv", "--span", "1MiB"];

@@ -48,6 +48,15 @@ pub enum TraceError {
         /// What the user can do.
         remedy: String,
     },
+    /// A request of a trace that nothing can be done with, found after it was read: whoever knows
+    /// the file adds its name.
+    #[error("{what}; {remedy}")]
+    Request {
+        /// What is wrong with it.
+        what: String,
+        /// What the user can do.
+        remedy: String,
+    },
     /// A specification given by the user (workload, columns, volume) makes no sense.
     #[error("{what}; {remedy}")]
     Usage {
@@ -62,6 +71,11 @@ impl TraceError {
     /// A specification that makes no sense, and what to write instead.
     pub(crate) fn usage(what: impl Into<String>, remedy: impl Into<String>) -> Self {
         TraceError::Usage { what: what.into(), remedy: remedy.into() }
+    }
+
+    /// A request that nothing can be done with.
+    pub(crate) fn request(what: impl Into<String>, remedy: impl Into<String>) -> Self {
+        TraceError::Request { what: what.into(), remedy: remedy.into() }
     }
 }
 

@@ -10,7 +10,7 @@ const LARGEST_TRANSFER: u64 = 4 << 30;
 /// Pages touched by a request, partly or wholly; none for flushes and empty requests.
 ///
 /// # Errors
-/// [`TraceError::Usage`] for requests that no device could serve.
+/// [`TraceError::Request`] for requests that no device could serve.
 pub(crate) fn touched(request: &Request, page_bytes: u64) -> Result<Range<u64>, TraceError> {
     if request.op == Op::Flush || request.len == 0 {
         return Ok(0..0);
@@ -20,7 +20,7 @@ pub(crate) fn touched(request: &Request, page_bytes: u64) -> Result<Range<u64>, 
         Some(end) if request.op == Op::Trim || request.len <= LARGEST_TRANSFER => {
             Ok(request.offset / page_bytes..end.div_ceil(page_bytes))
         }
-        _ => Err(TraceError::usage(
+        _ => Err(TraceError::request(
             format!(
                 "a request of {} bytes at byte {} of volume {}, larger than any device takes",
                 request.len, request.offset, request.volume

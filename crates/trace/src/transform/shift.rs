@@ -67,7 +67,7 @@ impl<S: Source> Shift<S> {
         } else {
             "choose a shift that keeps all requests within 0 to 2^64 bytes".into()
         };
-        TraceError::usage(what, remedy)
+        TraceError::request(what, remedy)
     }
 }
 

@@ -1,5 +1,7 @@
 //! `thermocline trace convert`: from any format to one of ours.
 
+use std::path::Path;
+
 use thermocline_trace::{Source, transform::Rebase};
 
 use super::target::Target;
@@ -11,6 +13,13 @@ use crate::{
 /// Reads, changes and writes the trace.
 pub fn run(args: &ConvertArgs, console: Console) -> Result<(), Failure> {
     let name = args.file.display();
+    let out = &args.target.out;
+    if is_same_file(&args.file, out) {
+        return Err(Failure::usage(format!(
+            "{} is the trace to read; choose another file to write",
+            out.display()
+        )));
+    }
     let target = Target::open(&args.target)?;
     let convert = |source: &mut dyn Source| {
         let mut counted = Counted::new(console, format!("converting {name}"), source);
@@ -22,7 +31,15 @@ pub fn run(args: &ConvertArgs, console: Console) -> Result<(), Failure> {
     };
     let (requests, _) =
         opening::with_trace(&args.file, &args.reading, &args.transforms, console, convert)?;
-    let out = args.target.out.display();
-    console.remark(&format!("{} written to {out}", number::counted(requests, "request")));
+    let written = number::counted(requests, "request");
+    console.remark(&format!("{written} written to {}", out.display()));
     Ok(())
+}
+
+/// Whether two names lead to one file. Devices and pipes may well be read and written.
+fn is_same_file(one: &Path, other: &Path) -> bool {
+    match (one.canonicalize(), other.canonicalize()) {
+        (Ok(one), Ok(other)) => one == other && one.is_file() && other.is_file(),
+        _ => false,
+    }
 }

@@ -81,7 +81,7 @@ impl Footprint {
     /// every page it touches.
     ///
     /// # Errors
-    /// [`TraceError::Usage`] for requests larger than any device takes.
+    /// [`TraceError::Request`] for requests larger than any device takes.
     pub fn add(&mut self, request: &Request) -> Result<(), TraceError> {
         let pages = touched(request, self.page_bytes)?;
         if request.op == Op::Trim {
