@@ -8,9 +8,6 @@ use super::{
     transform::TransformArgs,
 };
 
-/// The one option of a trace that does not hurt a workload: its requests may be smaller than pages.
-const OF_BOTH: &str = "partial_pages";
-
 /// Refuses options for a kind of input that is not there: they would be ignored, and the results
 /// taken for those of something else.
 pub fn check(command: &mut Command, matches: &ArgMatches) -> Result<(), clap::Error> {
@@ -27,7 +24,7 @@ pub fn check(command: &mut Command, matches: &ArgMatches) -> Result<(), clap::Er
         .get_groups()
         .filter(|group| groups.contains(&Some(group.get_id().clone())))
         .flat_map(|group| group.get_args())
-        .find(|id| given(id.as_str()) && *id != OF_BOTH);
+        .find(|id| given(id.as_str()));
     let Some(id) = wrong else { return Ok(()) };
     let arg = command.get_arguments().find(|arg| arg.get_id() == id);
     let option = arg.and_then(|arg| arg.get_long()).unwrap_or(id.as_str());
