@@ -109,6 +109,7 @@ impl Table {
             weight: self.weight(block, valid),
             oldest: self.stamps[block as usize],
             champion: block,
+            valid,
         }
     }
 
@@ -163,9 +164,6 @@ impl<T: Ages> Costs for Aged<'_, T> {
         let b = &self.table.blocks[block as usize];
         let candidate = b.state == State::Closed && b.valid < self.table.pages;
         candidate.then(|| self.table.stamps[block as usize])
-    }
-    fn one_form(&self) -> bool {
-        self.table.wear.is_empty()
     }
 }
 
@@ -371,7 +369,7 @@ impl Candidates {
             Index::Tree(tree) => {
                 if state == State::Closed {
                     let weight = self.table.weight(block.0, valid);
-                    tree.improve(slot, weight, block.0);
+                    tree.improve(slot, weight, block.0, valid);
                 }
             }
             Index::Lists(lists) => {

@@ -31,10 +31,17 @@ pub(crate) struct Node {
     pub oldest: u64,
     /// The block of that weight, the lowest number among equals.
     pub champion: u32,
+    /// The valid pages of whoever has that weight, or [`MIXED`]: 6/12 and 3/6 weigh the same, but
+    /// their costs at one age may differ by a rounding.
+    pub valid: u32,
 }
 
+/// Not all of a node's lightest candidates have the same number of valid pages.
+const MIXED: u32 = u32::MAX;
+
 impl Node {
-    const EMPTY: Self = Self { weight: f64::INFINITY, oldest: u64::MAX, champion: NOBODY };
+    const EMPTY: Self =
+        Self { weight: f64::INFINITY, oldest: u64::MAX, champion: NOBODY, valid: MIXED };
 
     #[inline(always)]
     fn beats(weight: f64, block: u32, other: &Self) -> bool {
@@ -43,9 +50,11 @@ impl Node {
 
     #[inline(always)]
     fn admit(&mut self, other: &Self) {
-        if Self::beats(other.weight, other.champion, self) {
-            self.weight = other.weight;
-            self.champion = other.champion;
+        if other.weight < self.weight {
+            (self.weight, self.champion, self.valid) = (other.weight, other.champion, other.valid);
+        } else if other.weight == self.weight {
+            self.champion = self.champion.min(other.champion);
+            self.valid = if self.valid == other.valid { self.valid } else { MIXED };
         }
         self.oldest = self.oldest.min(other.oldest);
     }
@@ -67,8 +76,6 @@ pub(crate) trait Costs: Blocks {
     fn cost(&self, block: u32, age: f64) -> f64;
     /// The stamp of a block, if it is a candidate.
     fn stamp(&self, block: u32) -> Option<u64>;
-    /// Whether blocks of equal weight have equal numerators and denominators.
-    fn one_form(&self) -> bool;
 }
 
 /// A cost is one rounding of what `weight / age` is two roundings of.
@@ -108,16 +115,19 @@ impl Tree {
 
     /// The weight of the candidate at `slot` fell.
     #[inline(always)]
-    pub(crate) fn improve(&mut self, slot: usize, weight: f64, block: u32) {
+    pub(crate) fn improve(&mut self, slot: usize, weight: f64, block: u32, valid: u32) {
         let mut index = slot;
         for level in &mut self.levels {
             index >>= FANOUT_BITS;
             let node = &mut level[index];
-            if !Node::beats(weight, block, node) {
+            if weight < node.weight {
+                (node.weight, node.champion, node.valid) = (weight, block, valid);
+            } else if weight == node.weight && (block < node.champion || valid != node.valid) {
+                node.champion = node.champion.min(block);
+                node.valid = if node.valid == valid { valid } else { MIXED };
+            } else {
                 return;
             }
-            node.weight = weight;
-            node.champion = block;
         }
     }
 
@@ -254,10 +264,10 @@ impl Best {
             return true;
         }
         // Close. Whoever costs as much as the oldest below would with the champion's weight, has
-        // that weight, hence no lower a number; unless one weight has many forms, whose costs
-        // differ by a rounding, or ages are 0 and every cost is infinite.
+        // that weight, hence no lower a number; unless that weight comes about in several ways, or
+        // ages are 0 and every cost is infinite.
         let least = costs.cost(node.champion, costs.age(node.oldest));
-        if least == self.cost && (least == 0.0 || (costs.one_form() && least < f64::INFINITY)) {
+        if least == self.cost && (least == 0.0 || (node.valid != MIXED && least < f64::INFINITY)) {
             return node.champion < self.block;
         }
         least * SLACK <= self.cost
