@@ -83,6 +83,8 @@ struct Ratio {
     num: f64,
     den: f64,
     quotient: f64,
+    /// The least number of valid pages with this numerator and denominator.
+    terms: u32,
 }
 
 impl Ratio {
@@ -109,7 +111,7 @@ impl Table {
             weight: self.weight(block, valid),
             oldest: self.stamps[block as usize],
             champion: block,
-            valid,
+            terms: self.ratios[valid as usize].terms,
         }
     }
 
@@ -186,14 +188,14 @@ impl Candidates {
             // Twice as many slots as blocks: closing up happens once per `blocks` openings at most.
             Some(_) => (2 * count.max(8), Index::Tree(Tree::new(2 * count.max(8)))),
         };
-        let ratios = (0..=pages)
-            .map(|valid| {
-                // A block without garbage is no candidate, whatever the policy says of it.
-                let (num, den) =
-                    if valid == pages { (1.0, 0.0) } else { victim.ratio(valid, pages) };
-                Ratio { num, den, quotient: num / den }
-            })
-            .collect();
+        let mut ratios: Vec<Ratio> = Vec::with_capacity(pages as usize + 1);
+        for valid in 0..=pages {
+            // A block without garbage is no candidate, whatever the policy says of it.
+            let (num, den) = if valid == pages { (1.0, 0.0) } else { victim.ratio(valid, pages) };
+            let same = ratios.last().filter(|before| (before.num, before.den) == (num, den));
+            let terms = same.map_or(valid, |before| before.terms);
+            ratios.push(Ratio { num, den, quotient: num / den, terms });
+        }
         Self {
             table: Table {
                 blocks: vec![
@@ -369,7 +371,8 @@ impl Candidates {
             Index::Tree(tree) => {
                 if state == State::Closed {
                     let weight = self.table.weight(block.0, valid);
-                    tree.improve(slot, weight, block.0, valid);
+                    let terms = self.table.ratios[valid as usize].terms;
+                    tree.improve(slot, weight, block.0, terms);
                 }
             }
             Index::Lists(lists) => {

@@ -31,17 +31,17 @@ pub(crate) struct Node {
     pub oldest: u64,
     /// The block of that weight, the lowest number among equals.
     pub champion: u32,
-    /// The valid pages of whoever has that weight, or [`MIXED`]: 6/12 and 3/6 weigh the same, but
-    /// their costs at one age may differ by a rounding.
-    pub valid: u32,
+    /// The terms that weight is made of, or [`MIXED`]: 6/12 and 3/6 weigh the same, but their costs
+    /// at one age may differ by a rounding.
+    pub terms: u32,
 }
 
-/// Not all of a node's lightest candidates have the same number of valid pages.
+/// Not all of a node's lightest candidates have the same terms.
 const MIXED: u32 = u32::MAX;
 
 impl Node {
     const EMPTY: Self =
-        Self { weight: f64::INFINITY, oldest: u64::MAX, champion: NOBODY, valid: MIXED };
+        Self { weight: f64::INFINITY, oldest: u64::MAX, champion: NOBODY, terms: MIXED };
 
     #[inline(always)]
     fn beats(weight: f64, block: u32, other: &Self) -> bool {
@@ -51,10 +51,10 @@ impl Node {
     #[inline(always)]
     fn admit(&mut self, other: &Self) {
         if other.weight < self.weight {
-            (self.weight, self.champion, self.valid) = (other.weight, other.champion, other.valid);
+            (self.weight, self.champion, self.terms) = (other.weight, other.champion, other.terms);
         } else if other.weight == self.weight {
             self.champion = self.champion.min(other.champion);
-            self.valid = if self.valid == other.valid { self.valid } else { MIXED };
+            self.terms = if self.terms == other.terms { self.terms } else { MIXED };
         }
         self.oldest = self.oldest.min(other.oldest);
     }
@@ -115,16 +115,16 @@ impl Tree {
 
     /// The weight of the candidate at `slot` fell.
     #[inline(always)]
-    pub(crate) fn improve(&mut self, slot: usize, weight: f64, block: u32, valid: u32) {
+    pub(crate) fn improve(&mut self, slot: usize, weight: f64, block: u32, terms: u32) {
         let mut index = slot;
         for level in &mut self.levels {
             index >>= FANOUT_BITS;
             let node = &mut level[index];
             if weight < node.weight {
-                (node.weight, node.champion, node.valid) = (weight, block, valid);
-            } else if weight == node.weight && (block < node.champion || valid != node.valid) {
+                (node.weight, node.champion, node.terms) = (weight, block, terms);
+            } else if weight == node.weight && (block < node.champion || terms != node.terms) {
                 node.champion = node.champion.min(block);
-                node.valid = if node.valid == valid { valid } else { MIXED };
+                node.terms = if node.terms == terms { terms } else { MIXED };
             } else {
                 return;
             }
@@ -267,7 +267,7 @@ impl Best {
         // that weight, hence no lower a number; unless that weight comes about in several ways, or
         // ages are 0 and every cost is infinite.
         let least = costs.cost(node.champion, costs.age(node.oldest));
-        if least == self.cost && (least == 0.0 || (node.valid != MIXED && least < f64::INFINITY)) {
+        if least == self.cost && (least == 0.0 || (node.terms != MIXED && least < f64::INFINITY)) {
             return node.champion < self.block;
         }
         least * SLACK <= self.cost
