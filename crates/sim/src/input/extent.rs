@@ -1,6 +1,8 @@
 //! The unit of a run: consecutive logical pages that one request touches.
 
-use thermocline_trace::Op;
+use std::ops::Range;
+
+use thermocline_trace::{Op, Request};
 
 /// Consecutive logical pages that one request touches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,6 +58,17 @@ impl Extent {
 
 /// In the order of their numbers.
 pub(super) const OPS: [Op; 4] = [Op::Read, Op::Write, Op::Trim, Op::Flush];
+
+/// Whether a request that touches `pages` covers the first of them only in part, and the last, if
+/// that is another.
+#[inline(always)]
+pub(super) fn cuts(request: &Request, pages: &Range<u64>, page: u64) -> (bool, bool) {
+    let head = request.offset != pages.start * page;
+    // The end of the last page may lie beyond the last address; no request ends at what it wraps to.
+    let tail = request.offset.wrapping_add(request.len) != pages.end.wrapping_mul(page);
+    let one = pages.end - pages.start == 1;
+    (head || tail && one, tail && !one)
+}
 
 /// Pages beyond the device are taken modulo its size; an extent that crosses the end is cut in two.
 pub(super) fn wrap_around(batch: &mut Vec<Extent>, pages: u32) {

@@ -18,7 +18,7 @@ use thermocline_trace::{
 
 use super::{
     BATCH,
-    extent::{EXTENT_BYTES, Extent},
+    extent::{EXTENT_BYTES, Extent, cuts},
     spool::{REQUEST_BYTES, Spool, decode_request, encode_request, spool_error},
 };
 use crate::{Progress, SimError};
@@ -213,10 +213,7 @@ fn extent(request: &Request, numbering: &Numbering, mapping: TraceMapping) -> Ex
     );
     let pages = numbers.end - numbers.start;
     let modify = mapping.read_modify_write && request.op == Op::Write && pages > 0;
-    let head = modify
-        && (!request.offset.is_multiple_of(page)
-            || touched.end - touched.start == 1 && !end.is_multiple_of(page));
-    let tail = modify && touched.end - touched.start > 1 && !end.is_multiple_of(page);
+    let (head, tail) = if modify { cuts(request, &touched, page) } else { (false, false) };
     Extent {
         time_ns: request.time_ns,
         first: numbers.start as u32,

@@ -6,7 +6,10 @@ use thermocline_trace::{
     generate::{Generator, GeneratorOptions, WorkloadSpec, format_size},
 };
 
-use super::{BATCH, extent::Extent};
+use super::{
+    BATCH,
+    extent::{Extent, cuts},
+};
 use crate::SimError;
 
 /// A generated workload.
@@ -108,18 +111,17 @@ impl Generated {
     fn extend(&self, batch: &mut Vec<Extent>, page_of: impl Fn(u64) -> u64) {
         batch.extend(self.batch.iter().map(|request| {
             let first = page_of(request.offset);
-            let last = page_of(request.offset + request.len - 1);
+            let end = page_of(request.offset + request.len - 1) + 1;
             let write = request.op == Op::Write;
-            let cut_head = request.offset != first * self.page;
-            let cut_tail = request.offset + request.len != (last + 1) * self.page;
+            let (head, tail) = cuts(request, &(first..end), self.page);
             Extent {
                 time_ns: request.time_ns,
                 first: self.first + first as u32,
-                pages: (last + 1 - first) as u32,
+                pages: (end - first) as u32,
                 bytes: request.len,
                 op: request.op,
-                partial_head: write && (cut_head || cut_tail && first == last),
-                partial_tail: write && cut_tail && first != last,
+                partial_head: write && head,
+                partial_tail: write && tail,
                 continued: false,
             }
         }));
