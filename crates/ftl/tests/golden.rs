@@ -155,8 +155,10 @@ fn every_golden_vector_is_met_exactly() {
         logical_pages: U,
         blocks: GEOMETRY.blocks(),
         pages_per_block: GEOMETRY.data_pages_per_block(),
+        banks: 1,
         time_scale: 1700.0,
         seed: 1,
+        future: None,
     };
     for vector in VECTORS {
         let mut args = Vec::new();

@@ -24,6 +24,8 @@ pub enum State {
     Open,
     /// Full: a candidate as soon as a page of it is garbage.
     Closed,
+    /// Full, but set aside: not in the index, for a placement keeps a queue of its own.
+    Aside,
     /// Not to be used: bad, or holding the layer's own records.
     Unusable,
 }
@@ -43,11 +45,15 @@ pub struct Block {
     pub state: State,
 }
 
-/// All erase blocks, and the candidates for cleaning among them.
+/// All erase blocks of a bank, and the candidates for cleaning among them.
 #[derive(Clone, Debug)]
 pub struct Candidates {
     table: Table,
+    /// Number of the bank's first block; inside, blocks are counted from it.
+    first: u32,
     index: Index,
+    /// A second index, for policies that sometimes choose otherwise.
+    side: Option<(Side, Tree)>,
     /// The first slot never used; slots are given in the order blocks are opened.
     next_slot: usize,
     /// Whether a block's slot is its number: where ages play no part, order does not matter.
@@ -131,6 +137,38 @@ impl Table {
     }
 }
 
+/// What a second index puts first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// The least valid pages.
+    LeastValid,
+    /// The fewest erases.
+    LeastErased,
+}
+
+impl Table {
+    /// The candidate `block` as a second index sees it: no ages, slots in block order.
+    fn side_candidate(&self, side: Side, block: u32) -> Node {
+        let b = &self.blocks[block as usize];
+        let weight = match side {
+            _ if b.valid == self.pages => f64::INFINITY,
+            Side::LeastValid => f64::from(b.valid),
+            Side::LeastErased => f64::from(b.erases),
+        };
+        Node { weight, oldest: 0, champion: block, terms: 0 }
+    }
+}
+
+/// The table as a second index sees it.
+struct SideView<'a>(&'a Table, Side);
+
+impl Blocks for SideView<'_> {
+    fn leaf(&self, slot: usize) -> Option<Node> {
+        let closed = self.0.blocks[slot].state == State::Closed;
+        closed.then(|| self.0.side_candidate(self.1, slot as u32))
+    }
+}
+
 impl Blocks for Table {
     fn leaf(&self, slot: usize) -> Option<Node> {
         let block = self.slots[slot];
@@ -179,6 +217,12 @@ impl Candidates {
     /// A table of free blocks with the index that `victim` wants; `pages` data pages a block.
     #[must_use]
     pub fn new(blocks: u32, pages: u32, victim: &(impl Victim + ?Sized)) -> Self {
+        Self::of_bank(0, blocks, pages, victim)
+    }
+
+    /// The same for a bank whose blocks are numbered from `first`.
+    #[must_use]
+    pub fn of_bank(first: u32, blocks: u32, pages: u32, victim: &(impl Victim + ?Sized)) -> Self {
         let age_source = victim.age_source();
         let by_number = age_source.is_none();
         let count = blocks as usize;
@@ -208,11 +252,29 @@ impl Candidates {
                 ratios,
                 wear: if victim.wear(0).is_some() { vec![1.0; count] } else { Vec::new() },
             },
+            first,
             index,
+            side: victim.side().map(|side| (side, Tree::new(count))),
             next_slot: 0,
             by_number,
             age_source,
         }
+    }
+
+    #[inline(always)]
+    fn at(&self, block: BlockId) -> usize {
+        (block.0 - self.first) as usize
+    }
+
+    fn found(&self, block: u32) -> Option<BlockId> {
+        (block != NOBODY).then(|| BlockId(self.first + block))
+    }
+
+    /// The block number `n` of this bank, counted from 0.
+    #[must_use]
+    pub fn nth(&self, n: u32) -> BlockId {
+        debug_assert!(n < self.len(), "there is no block {n}");
+        BlockId(self.first + n)
     }
 
     /// Number of blocks.
@@ -237,7 +299,7 @@ impl Candidates {
     #[inline(always)]
     #[must_use]
     pub fn block(&self, block: BlockId) -> &Block {
-        &self.table.blocks[block.index()]
+        &self.table.blocks[self.at(block)]
     }
 
     /// All blocks, in block order.
@@ -249,14 +311,14 @@ impl Candidates {
     /// The time a block's age counts from, by the policy's age source; 0 where it has none.
     #[must_use]
     pub fn stamp(&self, block: BlockId) -> u64 {
-        self.table.stamps[block.index()]
+        self.table.stamps[self.at(block)]
     }
 
     /// Whether a block may be cleaned: closed, and with garbage in it.
     #[must_use]
     pub fn is_candidate(&self, block: BlockId) -> bool {
         let b = self.block(block);
-        b.state == State::Closed && b.valid < self.table.pages
+        matches!(b.state, State::Closed | State::Aside) && b.valid < self.table.pages
     }
 
     /// The candidate of least weight, the lowest number among equals. Takes no search, except where
@@ -270,7 +332,15 @@ impl Candidates {
                 lists.lightest(|valid, wear| self.table.ratios[valid as usize].weight(wear))
             }
         };
-        (block != NOBODY).then_some(BlockId(block))
+        self.found(block)
+    }
+
+    /// The candidate that the second index puts first, the lowest number among equals; `None` for
+    /// policies without one.
+    #[must_use]
+    pub fn by_side(&self) -> Option<BlockId> {
+        let (_, tree) = self.side.as_ref()?;
+        if tree.root().weight < f64::INFINITY { self.found(tree.root().champion) } else { None }
     }
 
     /// The candidate of least `ratio · wear / age(now − stamp)`, the lowest number among equals.
@@ -280,36 +350,66 @@ impl Candidates {
             Index::Tree(tree) => tree.search(&costs),
             Index::Lists(lists) => lists.search(&costs, &self.table.stamps),
         };
-        (block != NOBODY).then_some(BlockId(block))
+        self.found(block)
+    }
+
+    /// Takes a closed block out of the index: the placement will name it itself when its turn
+    /// comes.
+    pub fn set_aside(&mut self, block: BlockId) {
+        let at = self.at(block);
+        debug_assert_eq!(self.table.blocks[at].state, State::Closed, "{block:?} is set aside");
+        self.table.blocks[at].state = State::Aside;
+        self.leave(at);
+    }
+
+    /// Puts a block that was set aside back into the index.
+    pub fn readmit(&mut self, block: BlockId) {
+        let at = self.at(block);
+        debug_assert_eq!(self.table.blocks[at].state, State::Aside, "{block:?} is readmitted");
+        self.table.blocks[at].state = State::Closed;
+        self.enter(block);
+    }
+
+    /// Sets the factor of wear of a block that is being closed, for policies whose
+    /// [`Victim::wear`] is a factor of another kind.
+    pub fn set_factor(&mut self, block: BlockId, factor: f64) {
+        let at = self.at(block);
+        debug_assert_eq!(self.table.blocks[at].state, State::Open, "{block:?} has no factor yet");
+        if let Some(own) = self.table.wear.get_mut(at) {
+            *own = factor;
+        }
     }
 
     /// Asks for the cache lines that invalidating a page of `block` will need.
     #[inline(always)]
     pub fn prefetch(&self, block: BlockId) {
-        prefetch(&self.table.blocks, block.index());
+        prefetch(&self.table.blocks, self.at(block));
     }
 
     // What follows is for the translation layer; policies see a shared reference.
 
     /// Takes a block out of use for good.
     pub fn retire(&mut self, block: BlockId) {
-        self.table.blocks[block.index()].state = State::Unusable;
+        let at = self.at(block);
+        self.table.blocks[at].state = State::Unusable;
     }
 
     /// Sets a block's erase count, as read from the chip.
     pub fn set_erases(&mut self, block: BlockId, erases: u32) {
-        self.table.blocks[block.index()].erases = erases;
+        let at = self.at(block);
+        self.table.blocks[at].erases = erases;
     }
 
     /// A free block is opened for `stream`; its age counts from `stamp`.
     pub fn open(&mut self, block: BlockId, stream: u8, stamp: u64) {
+        let at = self.at(block);
         let slot = match self.index {
-            Index::Tree(_) => self.take_slot(block),
+            Index::Tree(_) => self.take_slot(at),
             Index::Lists(_) => 0, // its row is told when it closes
         };
-        self.table.stamps[block.index()] =
+        self.table.stamps[at] =
             if self.age_source == Some(AgeSource::Youngest) { 0 } else { stamp };
-        let b = &mut self.table.blocks[block.index()];
+        let b = &mut self.table.blocks[at];
         debug_assert_eq!(b.state, State::Free, "{block:?} is opened");
         (b.valid, b.slot, b.stream, b.state) = (0, slot as u32, stream, State::Open);
     }
@@ -317,9 +417,10 @@ impl Candidates {
     /// A page of an open block was programmed by the host.
     #[inline(always)]
     pub fn wrote(&mut self, block: BlockId, now: u64) {
-        self.table.blocks[block.index()].valid += 1;
+        let at = self.at(block);
+        self.table.blocks[at].valid += 1;
         if self.age_source == Some(AgeSource::Youngest) {
-            self.table.stamps[block.index()] = now;
+            self.table.stamps[at] = now;
         }
     }
 
@@ -328,91 +429,132 @@ impl Candidates {
         if pages == 0 {
             return;
         }
-        self.table.blocks[block.index()].valid += pages;
+        let at = self.at(block);
+        self.table.blocks[at].valid += pages;
         if self.age_source == Some(AgeSource::Youngest) {
-            let stamp = self.table.stamps[victim.index()];
-            let own = &mut self.table.stamps[block.index()];
+            let stamp = self.table.stamps[self.at(victim)];
+            let own = &mut self.table.stamps[at];
             *own = stamp.max(*own);
         }
     }
 
-    /// An open block is full.
+    /// An open block is full: its factor of wear is set, and its placement may set it otherwise
+    /// before it [enters](Self::closed) the index.
     pub fn close(&mut self, block: BlockId, victim: &(impl Victim + ?Sized)) {
-        let b = &mut self.table.blocks[block.index()];
-        debug_assert_eq!(b.state, State::Open, "{block:?} is closed");
-        b.state = State::Closed;
-        let (slot, erases) = (b.slot as usize, b.erases);
-        if let Some(factor) = self.table.wear.get_mut(block.index()) {
+        self.closing(block, victim);
+        self.closed(block);
+    }
+
+    /// The first half of [`close`](Self::close).
+    pub fn closing(&mut self, block: BlockId, victim: &(impl Victim + ?Sized)) {
+        let at = self.at(block);
+        let erases = self.table.blocks[at].erases;
+        if let Some(factor) = self.table.wear.get_mut(at) {
             *factor = victim.wear(erases).unwrap_or(1.0);
         }
+    }
+
+    /// The second half of [`close`](Self::close).
+    pub fn closed(&mut self, block: BlockId) {
+        let at = self.at(block);
+        debug_assert_eq!(self.table.blocks[at].state, State::Open, "{block:?} is closed");
+        self.table.blocks[at].state = State::Closed;
+        self.enter(block);
+    }
+
+    /// A closed block enters the index.
+    fn enter(&mut self, block: BlockId) {
+        let at = self.at(block);
+        let (slot, erases) = (self.table.blocks[at].slot as usize, self.table.blocks[at].erases);
         match &mut self.index {
-            Index::Tree(tree) => tree.insert(slot, &self.table.candidate(block.0)),
+            Index::Tree(tree) => tree.insert(slot, &self.table.candidate(at as u32)),
             Index::Lists(lists) => {
-                let wear = self.table.wear.get(block.index()).copied();
+                let wear = self.table.wear.get(at).copied();
                 let row = lists.enter_row(
                     wear.map_or(0, |_| erases),
                     wear.unwrap_or(1.0),
                     self.table.paid_from(wear.unwrap_or(1.0)),
                 );
-                let b = &mut self.table.blocks[block.index()];
+                let b = &mut self.table.blocks[at];
                 b.slot = row;
-                lists.insert(block.0, row, b.valid, &self.table.stamps);
+                lists.insert(at as u32, row, b.valid, &self.table.stamps);
             }
+        }
+        if let Some((side, tree)) = &mut self.side {
+            tree.insert(at, &self.table.side_candidate(*side, at as u32));
+        }
+    }
+
+    /// A block leaves the index; its state has changed already, its valid count has not.
+    fn leave(&mut self, at: usize) {
+        let (slot, valid) = (self.table.blocks[at].slot as usize, self.table.blocks[at].valid);
+        match &mut self.index {
+            Index::Tree(tree) => tree.refresh(slot, &self.table),
+            Index::Lists(lists) => {
+                lists.withdraw(at as u32, slot as u32, valid, &self.table.stamps);
+            }
+        }
+        if let Some((side, tree)) = &mut self.side {
+            tree.refresh(at, &SideView(&self.table, *side));
         }
     }
 
     /// A page of `block` is no longer current.
     #[inline(always)]
     pub fn invalidate(&mut self, block: BlockId, now: u64) {
-        let b = &mut self.table.blocks[block.index()];
+        let at = self.at(block);
+        let b = &mut self.table.blocks[at];
         b.valid -= 1;
         let (valid, slot, state) = (b.valid, b.slot as usize, b.state);
         match &mut self.index {
             Index::Tree(tree) => {
                 if state == State::Closed {
-                    let weight = self.table.weight(block.0, valid);
+                    let weight = self.table.weight(at as u32, valid);
                     let terms = self.table.ratios[valid as usize].terms;
-                    tree.improve(slot, weight, block.0, terms);
+                    tree.improve(slot, weight, at as u32, terms);
                 }
             }
             Index::Lists(lists) => {
-                self.table.stamps[block.index()] = now;
+                self.table.stamps[at] = now;
                 if state == State::Closed {
-                    lists.fell(block.0, slot as u32, valid, &self.table.stamps);
+                    lists.fell(at as u32, slot as u32, valid, &self.table.stamps);
                 }
             }
+        }
+        if let Some((side, tree)) = &mut self.side
+            && state == State::Closed
+        {
+            let node = self.table.side_candidate(*side, at as u32);
+            tree.improve(at, node.weight, at as u32, node.terms);
         }
     }
 
     /// A closed block's pages have all been moved: it is no candidate any more.
     pub fn withdraw(&mut self, block: BlockId) {
-        let b = &mut self.table.blocks[block.index()];
-        debug_assert_eq!(b.state, State::Closed, "{block:?} is withdrawn");
-        let valid = b.valid;
-        (b.state, b.valid) = (State::Unusable, 0);
-        let slot = b.slot as usize;
-        match &mut self.index {
-            Index::Tree(tree) => {
-                self.table.slots[slot] = NOBODY;
-                tree.refresh(slot, &self.table);
-            }
-            Index::Lists(lists) => {
-                lists.withdraw(block.0, slot as u32, valid, &self.table.stamps);
-            }
+        let at = self.at(block);
+        let state = core::mem::replace(&mut self.table.blocks[at].state, State::Unusable);
+        debug_assert!(matches!(state, State::Closed | State::Aside), "{block:?} is withdrawn");
+        if state == State::Closed {
+            self.leave(at);
+        }
+        self.table.blocks[at].valid = 0;
+        if let Index::Tree(_) = self.index {
+            self.table.slots[self.table.blocks[at].slot as usize] = NOBODY;
         }
     }
 
     /// A withdrawn block was erased and is free.
     pub fn erased(&mut self, block: BlockId) {
-        let b = &mut self.table.blocks[block.index()];
+        let at = self.at(block);
+        let b = &mut self.table.blocks[at];
         debug_assert_eq!(b.state, State::Unusable, "{block:?} is freed");
         b.state = State::Free;
         b.erases += 1;
     }
 
-    fn take_slot(&mut self, block: BlockId) -> usize {
+    fn take_slot(&mut self, at: usize) -> usize {
         let slot = if self.by_number {
-            block.index()
+            at
         } else {
             if self.next_slot == self.table.slots.len() {
                 self.close_up();
@@ -420,7 +562,7 @@ impl Candidates {
             self.next_slot += 1;
             self.next_slot - 1
         };
-        self.table.slots[slot] = block.0;
+        self.table.slots[slot] = at as u32;
         slot
     }
 

@@ -5,7 +5,7 @@ use thermocline_policy::{Args, Context, ParamError, victim};
 #[test]
 fn an_exponent_below_0_would_prefer_young_blocks_and_is_refused() {
     let context =
-        Context { logical_pages: 1000, blocks: 100, pages_per_block: 16, time_scale: 1.0, seed: 1 };
+        Context { logical_pages: 1000, blocks: 100, pages_per_block: 16, ..Context::smallest() };
     let args = |exponent: &str| {
         let pairs = [("transform", "power"), ("exponent", exponent)];
         Args(pairs.map(|(key, value)| (key.into(), value.into())).to_vec())

@@ -62,8 +62,10 @@ impl Life {
             logical_pages: shape.blocks * shape.pages,
             blocks: shape.blocks,
             pages_per_block: shape.pages,
+            banks: 1,
             time_scale: shape.time_scale,
             seed: shape.seed,
+            future: None,
         };
         let victim = variant.build(&context);
         let mut blocks = Candidates::new(shape.blocks, shape.pages, &*victim);
@@ -531,8 +533,10 @@ fn another_seed_gives_other_draws() {
                 logical_pages: 1600,
                 blocks: 200,
                 pages_per_block: 8,
+                banks: 1,
                 time_scale: 1.0,
                 seed: policy_seed,
+                future: None,
             };
             life.victim = Variant::named(name, &[]).build(&context);
             for _ in 0..5000 {

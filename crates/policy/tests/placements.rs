@@ -4,14 +4,21 @@
 mod common;
 
 use common::Draws;
-use thermocline_flash::Lpn;
+use thermocline_flash::{BlockId, Lpn};
 use thermocline_policy::{
     Args, Context,
     placement::{self, Cleaning, PLACEMENTS, Placement},
 };
 
-const CONTEXT: Context =
-    Context { logical_pages: 400, blocks: 32, pages_per_block: 16, time_scale: 50.0, seed: 1 };
+const CONTEXT: Context = Context {
+    logical_pages: 400,
+    blocks: 32,
+    pages_per_block: 16,
+    time_scale: 50.0,
+    banks: 1,
+    seed: 1,
+    future: None,
+};
 
 fn with<V: placement::Visitor>(name: &str, visitor: V) -> V::Output {
     placement::dispatch(name, &Args::default(), &CONTEXT, visitor)
@@ -20,7 +27,16 @@ fn with<V: placement::Visitor>(name: &str, visitor: V) -> V::Output {
 }
 
 fn cleaning(now: u64) -> Cleaning {
-    Cleaning { valid: 8, pages: 16, stream: 0, mapped: 400, capacity: 480, now }
+    Cleaning {
+        bank: 0,
+        block: BlockId(0),
+        valid: 8,
+        pages: 16,
+        stream: 0,
+        mapped: 400,
+        capacity: 480,
+        now,
+    }
 }
 
 struct StreamsAndOrder;

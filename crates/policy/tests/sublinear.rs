@@ -54,8 +54,10 @@ fn cost_of_a_selection(variant: &Variant, traffic: Traffic, blocks: u32) -> Cost
         logical_pages: logical,
         blocks,
         pages_per_block: PAGES,
+        banks: 1,
         time_scale: f64::from(logical) / 3.0,
         seed: 1,
+        future: None,
     };
     let victim = variant.build(&context);
     let ages = Counting {
@@ -229,8 +231,10 @@ fn a_trimmed_device_is_cleaned_without_asking_for_ages() {
             logical_pages: BLOCKS * PAGES,
             blocks: BLOCKS,
             pages_per_block: PAGES,
+            banks: 1,
             time_scale: 1e4,
             seed: 1,
+            future: None,
         };
         let victim = variant.build(&context);
         let ages = Counting {

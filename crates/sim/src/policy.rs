@@ -173,8 +173,7 @@ impl PolicySpec {
             type Output = ();
             fn visit<P: placement::Placement + 'static>(self, _: P) {}
         }
-        let context =
-            Context { logical_pages: 1, blocks: 1, pages_per_block: 1, time_scale: 1.0, seed: 1 };
+        let context = Context::smallest();
         let (victim, placement) = (&self.victim, &self.placement);
         let usage =
             |axis, call: &Call, e| Err(SimError::Usage(format!("{axis} {}: {e}", call.name)));

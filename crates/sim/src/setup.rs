@@ -180,8 +180,10 @@ impl Setup {
             logical_pages: self.logical_pages,
             blocks: geometry.blocks(),
             pages_per_block: geometry.data_pages_per_block(),
+            banks: 1,
             time_scale: self.time_scale_ns,
             seed,
+            future: None,
         }
     }
 }
@@ -196,8 +198,7 @@ fn streams(policy: &PolicySpec) -> u32 {
         }
     }
     // How many there are depends on the parameters alone, so a device of one page serves.
-    let context =
-        Context { logical_pages: 1, blocks: 1, pages_per_block: 1, time_scale: 1.0, seed: 0 };
+    let context = Context::smallest();
     let count =
         placement::dispatch(&policy.placement.name, &policy.placement.args, &context, Count);
     count.and_then(Result::ok).unwrap_or(1) + u32::from(policy.read_only_separation)

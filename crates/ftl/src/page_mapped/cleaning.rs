@@ -38,7 +38,13 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
 
     /// Cleans one block; false if none has garbage.
     fn clean(&mut self, cleaned: &mut bool, now: u64) -> Result<bool, FtlError> {
-        let Some(victim) = self.victim.choose(&mut self.blocks, now) else { return Ok(false) };
+        if self.watches {
+            self.tell_watcher();
+        }
+        let victim = &mut *self.victim;
+        let Some(victim) = self.placement.choose(0, &mut self.blocks, victim, now) else {
+            return Ok(false);
+        };
         let block = *self.blocks.block(victim);
         debug_assert!(self.blocks.is_candidate(victim), "{victim:?} has no garbage");
         if u64::from(block.valid) > self.free_pages() {
@@ -48,6 +54,8 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
         self.counters.victims += 1;
         self.counters.victims_valid += u64::from(block.valid);
         self.placement.cleaning(&Cleaning {
+            bank: 0,
+            block: victim,
             valid: block.valid,
             pages: self.pages,
             stream: block.stream,

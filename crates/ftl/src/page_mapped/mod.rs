@@ -15,7 +15,10 @@ use alloc::{boxed::Box, collections::VecDeque, format, string::String, vec, vec:
 
 use thermocline_flash::{BlockId, Flash, Lpn, Oob, Ppn, prefetch};
 use thermocline_policy::{
-    Candidates, State, placement::Placement, trigger::Watermarks, victim::Victim,
+    Candidates, State,
+    placement::{Place, Placement},
+    trigger::Watermarks,
+    victim::Victim,
     wear::WearLeveling,
 };
 
@@ -23,6 +26,9 @@ use crate::{Counters, FtlError, Layer};
 
 mod cleaning;
 mod swap;
+
+/// Pages written after which a victim policy that watches is told.
+const WATCHED: usize = 256;
 
 /// How a page-mapped layer is set up, beside its policies.
 #[derive(Clone, Copy, Debug)]
@@ -56,6 +62,9 @@ pub struct PageMapped<C, P> {
     /// Survivors of the victim, where the placement sorts them.
     survivors: Vec<Lpn>,
     wear: swap::ByErases,
+    /// Whether the victim policy wants to know what is written, and what it was not told yet.
+    watches: bool,
+    watched: Vec<Lpn>,
     counters: Counters,
     /// Logical pages that hold data.
     mapped: u32,
@@ -138,6 +147,8 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
         Ok(Self {
             chip,
             placement,
+            watches: victim.watches(),
+            watched: Vec::with_capacity(WATCHED),
             victim,
             config,
             map: vec![Ppn::NONE; config.logical_pages as usize],
@@ -153,6 +164,12 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
             pages,
             header: geometry.header_pages,
         })
+    }
+
+    /// How many blocks each rule of the victim policy chose, where it has several.
+    #[must_use]
+    pub fn choices(&self) -> Vec<(&'static str, u64)> {
+        self.victim.choices()
     }
 
     /// The lookup table.
@@ -221,6 +238,27 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
         Ok(())
     }
 
+    /// Where the current copy of a page lies.
+    #[inline(always)]
+    fn place(&self, lpn: Lpn) -> Option<Place> {
+        let at = self.map[lpn.index()];
+        if at == Ppn::NONE {
+            return None;
+        }
+        let geometry = self.chip.geometry();
+        let block = geometry.block_of(at);
+        let stream = self.blocks.block(block).stream;
+        Some(Place { bank: 0, block, stream, page: geometry.page_of(at) - self.header })
+    }
+
+    /// Tells the victim policy what was written since it was told last.
+    #[cold]
+    #[inline(never)]
+    fn tell_watcher(&mut self) {
+        self.victim.watch(&self.watched);
+        self.watched.clear();
+    }
+
     /// Closes a stream's open block and opens the free block that waited longest.
     fn open_next(&mut self, stream: u8, now: u64) -> Result<(), FtlError> {
         let block = self.free.pop_front().ok_or(FtlError::NoSpace)?;
@@ -229,6 +267,7 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
             self.close(old.block);
         }
         self.blocks.open(block, stream, now);
+        self.placement.opened(0, block, stream, now);
         self.open[usize::from(stream)] = Open {
             block,
             next: 0,
@@ -240,7 +279,10 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
     }
 
     fn close(&mut self, block: BlockId) {
-        self.blocks.close(block, &*self.victim);
+        self.blocks.closing(block, &*self.victim);
+        let stream = self.blocks.block(block).stream;
+        self.placement.closing(0, block, stream, &mut self.blocks);
+        self.blocks.closed(block);
         self.wear.closed(block, self.blocks.block(block).erases);
     }
 }
@@ -284,9 +326,20 @@ impl<C: Flash, P: Placement> Layer for PageMapped<C, P> {
     fn write(&mut self, lpn: Lpn, now: u64) -> Result<(), FtlError> {
         self.check_range(lpn)?;
         self.counters.host_writes += 1;
-        let stream = self.placement.host(lpn, now);
+        let stream = if P::LOCATES {
+            let old = self.place(lpn);
+            self.placement.host_over(lpn, old, now)
+        } else {
+            self.placement.host(lpn, now)
+        };
         self.append(lpn, stream, now)?;
         self.placement.written(lpn, now);
+        if self.watches {
+            self.watched.push(lpn);
+            if self.watched.len() == WATCHED {
+                self.tell_watcher();
+            }
+        }
         Ok(())
     }
 

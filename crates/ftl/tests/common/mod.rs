@@ -160,8 +160,10 @@ impl Setup {
             logical_pages: self.config.logical_pages,
             blocks: self.geometry.blocks(),
             pages_per_block: self.geometry.data_pages_per_block(),
+            banks: 1,
             time_scale: self.time_scale,
             seed: self.seed,
+            future: None,
         }
     }
 

@@ -4,9 +4,9 @@
 //! every surviving page, so it is compiled into the translation layer's loop:
 //! [`dispatch`] picks the concrete type once per run.
 
-use thermocline_flash::Lpn;
+use thermocline_flash::{BlockId, Lpn};
 
-use crate::{Args, Context, ParamError, PolicyInfo};
+use crate::{Args, Candidates, Context, ParamError, PolicyInfo, victim::Victim};
 
 mod age_sort;
 mod block_split;
@@ -23,9 +23,26 @@ pub use segment_split::SegmentSplit;
 pub use sequential::Sequential;
 pub use times_sort::{TimesSort, TimesSortParams};
 
+/// Where the current copy of a page lies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The bank.
+    pub bank: u32,
+    /// The block.
+    pub block: BlockId,
+    /// The stream the block was opened for.
+    pub stream: u8,
+    /// The data page in the block, counted from 0.
+    pub page: u32,
+}
+
 /// What a placement is told of the block being cleaned.
 #[derive(Clone, Copy, Debug)]
 pub struct Cleaning {
+    /// The bank.
+    pub bank: u32,
+    /// The block.
+    pub block: BlockId,
     /// Its valid pages.
     pub valid: u32,
     /// Data pages in a block.
@@ -47,7 +64,13 @@ pub trait Placement {
     /// Whether a cleaning recomputes something over all pages (processor time of the papers).
     const SCANS: bool = false;
 
-    /// Number of streams for writable data.
+    /// Whether [`host_over`](Placement::host_over) looks at where the page lies.
+    const LOCATES: bool = false;
+    /// Whether it needs [`Context::future`].
+    const SEES_FUTURE: bool = false;
+
+    /// Number of streams for writable data; each has an open block in every bank. The fill goes to
+    /// stream 0.
     fn streams(&self) -> u8 {
         1
     }
@@ -57,6 +80,14 @@ pub trait Placement {
     fn host(&mut self, lpn: Lpn, now: u64) -> u8 {
         let _ = (lpn, now);
         0
+    }
+
+    /// The same for placements that want to know where the current copy lies; `None` if the page
+    /// holds no data. Asked in its stead.
+    #[inline(always)]
+    fn host_over(&mut self, lpn: Lpn, old: Option<Place>, now: u64) -> u8 {
+        let _ = old;
+        self.host(lpn, now)
     }
 
     /// A page was filled before the run: data nobody has updated yet.
@@ -74,6 +105,30 @@ pub trait Placement {
     /// A page was trimmed: forget it.
     fn trimmed(&mut self, lpn: Lpn) {
         let _ = lpn;
+    }
+
+    /// A free block was opened for `stream`.
+    fn opened(&mut self, bank: u32, block: BlockId, stream: u8, now: u64) {
+        let _ = (bank, block, stream, now);
+    }
+
+    /// An open block is full and about to enter the index of victims, unless it is set aside at a
+    /// later [`choose`](Placement::choose). Its factor may be set here.
+    fn closing(&mut self, bank: u32, block: BlockId, stream: u8, blocks: &mut Candidates) {
+        let _ = (bank, block, stream, blocks);
+    }
+
+    /// The block to clean. Placements that clean in an order of their own answer themselves; the
+    /// others leave it to the victim policy.
+    fn choose(
+        &mut self,
+        bank: u32,
+        blocks: &mut Candidates,
+        victim: &mut dyn Victim,
+        now: u64,
+    ) -> Option<BlockId> {
+        let _ = bank;
+        victim.choose(blocks, now)
     }
 
     /// A block is about to be cleaned.

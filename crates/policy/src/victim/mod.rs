@@ -4,11 +4,11 @@
 //! factors are and the index of [`Candidates`] finds the best block exactly, without looking at
 //! all of them. A policy that chooses otherwise implements [`Victim::choose`] itself.
 
-use alloc::boxed::Box;
+use alloc::{boxed::Box, vec::Vec};
 
-use thermocline_flash::BlockId;
+use thermocline_flash::{BlockId, Lpn};
 
-use crate::{Args, Candidates, Context, ParamError, PolicyInfo, age::AgeSource};
+use crate::{Args, Candidates, Context, ParamError, PolicyInfo, Side, age::AgeSource};
 
 mod cat;
 mod cost_benefit;
@@ -44,6 +44,26 @@ pub trait Victim: Send {
     /// What ages count from, where the policy asks for ages.
     fn age_source(&self) -> Option<AgeSource> {
         None
+    }
+
+    /// A second index to be kept, for policies that sometimes choose by another rule.
+    fn side(&self) -> Option<Side> {
+        None
+    }
+
+    /// Whether the policy wants to know which pages the host writes.
+    fn watches(&self) -> bool {
+        false
+    }
+
+    /// The host wrote these pages, in this order; told before each choice at the latest.
+    fn watch(&mut self, written: &[Lpn]) {
+        let _ = written;
+    }
+
+    /// How many blocks each rule chose, for policies with several.
+    fn choices(&self) -> Vec<(&'static str, u64)> {
+        Vec::new()
     }
 }
 

@@ -53,7 +53,7 @@ impl Victim for Random {
 pub(super) fn draw(rng: &mut Xoshiro256PlusPlus, blocks: &Candidates) -> Option<BlockId> {
     let lightest = blocks.lightest()?;
     for _ in 0..256 {
-        let block = BlockId(rng.random_range(0..blocks.len()));
+        let block = blocks.nth(rng.random_range(0..blocks.len()));
         if blocks.is_candidate(block) {
             return Some(block);
         }
