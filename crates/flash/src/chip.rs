@@ -76,6 +76,15 @@ pub trait Flash {
     /// How often a block was erased in its life.
     fn erase_count(&self, block: BlockId) -> u32;
 
+    /// Whether a bank would begin an operation now; always, where time is not simulated.
+    fn is_idle(&self, bank: u32) -> bool {
+        let _ = bank;
+        true
+    }
+
+    /// Lets time pass until a bank that works is done.
+    fn wait_for_a_bank(&mut self) {}
+
     /// The controller recomputed a mean over all pages (only the papers' processors notice).
     fn hotness_scan(&mut self) {}
 }

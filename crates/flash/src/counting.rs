@@ -2,7 +2,7 @@
 
 use alloc::{vec, vec::Vec};
 
-use crate::{BlockId, Energy, Flash, FlashError, Geometry, Kind, Oob, Ppn, Rules, Timing};
+use crate::{BlockId, Clock, Energy, Flash, FlashError, Geometry, Kind, Oob, Ppn, Rules, Timing};
 
 /// What happened to a chip.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -69,6 +69,8 @@ pub struct CountingChip {
     bad: Vec<bool>,
     wears_out: bool,
     counts: Counts,
+    /// When what ends; absent where operations follow one another and their counts tell.
+    clock: Option<Clock>,
 }
 
 impl CountingChip {
@@ -86,7 +88,28 @@ impl CountingChip {
             bad: vec![false; blocks],
             wears_out: false,
             counts: Counts::default(),
+            clock: None,
         }
+    }
+
+    /// Keeps the time of every channel and bank.
+    #[must_use]
+    pub fn with_clock(mut self, timing: Timing) -> Self {
+        self.clock = Some(Clock::new(timing, self.geometry.banks, self.geometry.channels));
+        self
+    }
+
+    /// The clock of channels and banks, where one is kept.
+    #[inline(always)]
+    #[must_use]
+    pub const fn clock(&self) -> Option<&Clock> {
+        self.clock.as_ref()
+    }
+
+    /// The clock, to say when the host asks.
+    #[inline(always)]
+    pub const fn clock_mut(&mut self) -> Option<&mut Clock> {
+        self.clock.as_mut()
     }
 
     /// The rules of a kind of medium when nothing more is known: NAND demands order.
@@ -181,6 +204,9 @@ impl Flash for CountingChip {
             return Err(FlashError::OutOfRange);
         }
         self.counts.reads += 1;
+        if let Some(clock) = &mut self.clock {
+            clock.read(self.geometry.bank_of(self.geometry.block_of(from)));
+        }
         Ok(())
     }
 
@@ -188,6 +214,9 @@ impl Flash for CountingChip {
     fn program(&mut self, to: Ppn, _oob: Oob, _data: &[u8]) -> Result<(), FlashError> {
         self.take_page(to)?;
         self.counts.programs += 1;
+        if let Some(clock) = &mut self.clock {
+            clock.program(self.geometry.bank_of(self.geometry.block_of(to)));
+        }
         Ok(())
     }
 
@@ -195,6 +224,9 @@ impl Flash for CountingChip {
     fn copy(&mut self, _from: Ppn, to: Ppn, _oob: Oob) -> Result<(), FlashError> {
         self.take_page(to)?;
         self.counts.copies += 1;
+        if let Some(clock) = &mut self.clock {
+            clock.copy(self.geometry.bank_of(self.geometry.block_of(to)));
+        }
         Ok(())
     }
 
@@ -218,6 +250,9 @@ impl Flash for CountingChip {
             }
         }
         self.counts.erases += 1;
+        if let Some(clock) = &mut self.clock {
+            clock.erase(self.geometry.bank_of(block));
+        }
         Ok(())
     }
 
@@ -225,8 +260,21 @@ impl Flash for CountingChip {
         self.erases[block.index()]
     }
 
+    fn is_idle(&self, bank: u32) -> bool {
+        self.clock.as_ref().is_none_or(|clock| clock.is_idle(bank))
+    }
+
+    fn wait_for_a_bank(&mut self) {
+        if let Some(clock) = &mut self.clock {
+            clock.wait_for_a_bank();
+        }
+    }
+
     fn hotness_scan(&mut self) {
         self.counts.hotness_scans += 1;
+        if let Some(clock) = &mut self.clock {
+            clock.compute();
+        }
     }
 }
 
@@ -240,6 +288,7 @@ mod tests {
     fn chip(in_order: bool) -> CountingChip {
         let geometry = Geometry {
             banks: 1,
+            channels: 1,
             blocks_per_bank: 4,
             pages_per_block: 5,
             page_size: 512,

@@ -34,6 +34,9 @@ pub struct Rules {
 pub struct Geometry {
     /// Banks (dies) that can be busy at the same time.
     pub banks: u32,
+    /// Channels by which they are reached: bank k hangs on channel k modulo channels.
+    #[cfg_attr(feature = "serde", serde(default = "one"))]
+    pub channels: u32,
     /// Erase blocks in each bank.
     pub blocks_per_bank: u32,
     /// Pages in an erase block, header pages included.
@@ -49,6 +52,11 @@ pub struct Geometry {
     /// Blocks (the last ones) that hold the layer's own records and no data.
     #[cfg_attr(feature = "serde", serde(default))]
     pub system_blocks: u32,
+}
+
+#[cfg(feature = "serde")]
+const fn one() -> u32 {
+    1
 }
 
 /// A geometry that no chip can have, or that no number here can address.
@@ -91,6 +99,7 @@ impl Geometry {
     pub fn check(&self) -> Result<(), GeometryError> {
         for (value, name) in [
             (self.banks, "banks"),
+            (self.channels, "channels"),
             (self.blocks_per_bank, "blocks_per_bank"),
             (self.pages_per_block, "pages_per_block"),
             (self.page_size, "page_size"),
@@ -186,6 +195,7 @@ mod tests {
 
     const CARD: Geometry = Geometry {
         banks: 1,
+        channels: 1,
         blocks_per_bank: 192,
         pages_per_block: 32,
         page_size: 4096,

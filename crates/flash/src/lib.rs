@@ -19,6 +19,7 @@ extern crate alloc;
 
 mod address;
 mod chip;
+mod clock;
 mod counting;
 mod geometry;
 mod prefetch;
@@ -27,6 +28,7 @@ mod timing;
 
 pub use address::{BlockId, Lpn, Ppn};
 pub use chip::{Flash, FlashError, Oob};
+pub use clock::Clock;
 pub use counting::{CountingChip, Counts};
 pub use geometry::{Geometry, GeometryError, Kind, Rules};
 pub use prefetch::prefetch;

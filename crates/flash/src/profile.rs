@@ -67,6 +67,8 @@ mod microseconds {
         program_setup_us: f64,
         program_us: f64,
         #[serde(default, skip_serializing_if = "Option::is_none")]
+        copy_setup_us: Option<f64>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
         copy_us: Option<f64>,
         #[serde(default)]
         erase_setup_us: f64,
@@ -82,6 +84,7 @@ mod microseconds {
             read_us: us(t.read_ns),
             program_setup_us: us(t.program_setup_ns),
             program_us: us(t.program_ns),
+            copy_setup_us: Some(us(t.copy_setup_ns)),
             copy_us: Some(us(t.copy_ns)),
             erase_setup_us: us(t.erase_setup_ns),
             erase_us: us(t.erase_ns),
@@ -107,15 +110,27 @@ mod microseconds {
             read_ns: ns(m.read_us, "read_us")?,
             program_setup_ns: ns(m.program_setup_us, "program_setup_us")?,
             program_ns: ns(m.program_us, "program_us")?,
+            copy_setup_ns: 0,
             copy_ns: 0,
             erase_setup_ns: ns(m.erase_setup_us, "erase_setup_us")?,
             erase_ns: ns(m.erase_us, "erase_us")?,
             hotness_scan_ns: ns(m.hotness_scan_us, "hotness_scan_us")?,
         };
+        // Without a figure of its own a copy is a read and a program through the controller.
         t.copy_ns = match m.copy_us {
             Some(us) => ns(us, "copy_us")?,
             None => t.read() + t.program(),
         };
+        t.copy_setup_ns = match (m.copy_setup_us, m.copy_us) {
+            (Some(us), _) => ns(us, "copy_setup_us")?,
+            (None, Some(_)) => 0,
+            (None, None) => t.read_setup_ns + t.program_setup_ns,
+        };
+        if t.copy_setup_ns > t.copy_ns {
+            return Err(D::Error::custom(
+                "copy_setup_us is a part of copy_us and cannot exceed it",
+            ));
+        }
         Ok(t)
     }
 }

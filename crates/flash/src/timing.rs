@@ -13,6 +13,8 @@ pub struct Timing {
     pub program_setup_ns: u64,
     /// Busy phase of a program.
     pub program_ns: u64,
+    /// Setup phase of moving one valid page during cleaning; 0 if the data stay in the bank.
+    pub copy_setup_ns: u64,
     /// Moving one valid page during cleaning, both phases.
     pub copy_ns: u64,
     /// Setup phase of an erase.

@@ -27,6 +27,8 @@ pub struct Counters {
     pub victims_valid: u64,
     /// Survivors that went to another stream than their own for want of a free block.
     pub spills: u64,
+    /// Blocks cleaned in idle time; part of `victims`.
+    pub idle_victims: u64,
     /// Blocks erased to swap the most and the least erased; part of `erases`.
     pub swap_erases: u64,
     /// Pages moved by those swaps; part of `copies`.
@@ -50,6 +52,7 @@ impl Counters {
             victims: self.victims - earlier.victims,
             victims_valid: self.victims_valid - earlier.victims_valid,
             spills: self.spills - earlier.spills,
+            idle_victims: self.idle_victims - earlier.idle_victims,
             swap_erases: self.swap_erases - earlier.swap_erases,
             swap_copies: self.swap_copies - earlier.swap_copies,
             retired: self.retired - earlier.retired,
@@ -130,6 +133,21 @@ pub trait Layer {
     /// # Errors
     /// [`FtlError`].
     fn trim(&mut self, lpn: Lpn, now: u64) -> Result<bool, FtlError>;
+
+    /// Cleans a block in idle time, if it is set so and that is worth it; false if there is nothing
+    /// to do.
+    ///
+    /// # Errors
+    /// [`FtlError`].
+    fn clean_in_idle_time(&mut self, now: u64) -> Result<bool, FtlError> {
+        let _ = now;
+        Ok(false)
+    }
+
+    /// How many blocks each rule of the victim policy chose, where it has several.
+    fn choices(&self) -> alloc::vec::Vec<(&'static str, u64)> {
+        alloc::vec::Vec::new()
+    }
 
     /// Where a logical page is, or [`Ppn::NONE`].
     fn locate(&self, lpn: Lpn) -> Ppn;

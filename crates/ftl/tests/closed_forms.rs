@@ -120,6 +120,7 @@ fn measure(victim: &'static str, pages: u32, op: f64, warm_up: u32, measured: u3
     let blocks = (f64::from(LOGICAL) * (1.0 + op / 100.0) / f64::from(pages)).round() as u32;
     let geometry = Geometry {
         banks: 1,
+        channels: 1,
         blocks_per_bank: blocks,
         pages_per_block: pages,
         page_size: 4096,
@@ -130,7 +131,7 @@ fn measure(victim: &'static str, pages: u32, op: f64, warm_up: u32, measured: u3
     let mut setup = Setup::new(geometry, LOGICAL, Named::plain(victim), Named::plain("one-stream"));
     setup.config.watermarks = Watermarks::lazy(1);
     let chip = CountingChip::new(geometry, CountingChip::default_rules(Kind::Nand));
-    let mut layer = PageMapped::new(chip, Sequential, setup.build_victim(), setup.config)
+    let mut layer = PageMapped::new(chip, Sequential, |_| setup.build_victim(), setup.config)
         .expect("the device is large enough");
     for lpn in 0..LOGICAL {
         layer.fill(Lpn(lpn), false, 0).expect("filled");

@@ -300,7 +300,7 @@ fn a_placement_is_told_everything_and_obeyed() {
     let setup = Setup::new(SMALL, 560, Named::plain("greedy"), Named::plain("one-stream"));
     let told = Rc::new(RefCell::new((vec![Told::default(); 560], None)));
     let recorder = Recorder(Rc::clone(&told));
-    let mut layer = PageMapped::new(setup.chip(), recorder, setup.build_victim(), setup.config)
+    let mut layer = PageMapped::new(setup.chip(), recorder, |_| setup.build_victim(), setup.config)
         .expect("it fits");
     let mut expected = vec![Told::default(); 560];
     for lpn in 0..560 {
@@ -321,7 +321,7 @@ fn a_placement_is_told_everything_and_obeyed() {
             expected[lpn.index()].asked += 1;
             expected[lpn.index()].written += 1;
             let block = SMALL.block_of(layer.locate(lpn));
-            assert_eq!(u32::from(layer.blocks().block(block).stream), lpn.0 % 2);
+            assert_eq!(u32::from(layer.blocks(0).block(block).stream), lpn.0 % 2);
         }
     }
     let told = &told.borrow().0;

@@ -3,12 +3,11 @@
 
 use thermocline_flash::{CountingChip, Geometry, Kind, Lpn};
 use thermocline_ftl::{Config, Layer, PageMapped};
-use thermocline_policy::{
-    Args, Context, placement, trigger::Watermarks, victim, wear::WearLeveling,
-};
+use thermocline_policy::{Args, Context, placement, victim};
 
 const GEOMETRY: Geometry = Geometry {
     banks: 1,
+    channels: 1,
     blocks_per_bank: 192,
     pages_per_block: 32,
     page_size: 4096,
@@ -116,14 +115,11 @@ impl placement::Visitor for Run<'_> {
 
     fn visit<P: placement::Placement + 'static>(self, placement: P) {
         let chip = CountingChip::new(GEOMETRY, CountingChip::default_rules(Kind::Nor));
-        let config = Config {
-            logical_pages: U,
-            watermarks: Watermarks::default(),
-            read_only_separation: false,
-            wear_leveling: WearLeveling::None,
-        };
+        let config = Config::new(U);
+        let mut victim = Some(self.victim);
         let mut layer =
-            PageMapped::new(chip, placement, self.victim, config).expect("the paper's card fits");
+            PageMapped::new(chip, placement, |_| victim.take().expect("one bank"), config)
+                .expect("the paper's card fits");
         for lpn in (0..U).map(Lpn) {
             layer.fill(lpn, false, 0).expect("filled to 90 %");
         }

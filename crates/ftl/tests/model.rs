@@ -7,7 +7,8 @@ use common::{Draws, Modelled, Setup, placements, victims};
 use proptest::prelude::*;
 use thermocline_flash::{BlockId, Geometry, Rules};
 use thermocline_policy::{
-    trigger::Watermarks,
+    bank::BankAssignment,
+    trigger::{Trigger, Watermarks},
     wear::{Swap, WearLeveling},
 };
 
@@ -25,7 +26,8 @@ fn case() -> impl Strategy<Value = Case> {
     let geometry = (1..4_u32, 12..40_u32, 2..34_u32, 0..2_u32, 0..2_u32).prop_map(
         |(banks, blocks, pages, header_pages, system_blocks)| Geometry {
             banks,
-            blocks_per_bank: blocks.div_ceil(banks).max(4),
+            channels: 1,
+            blocks_per_bank: blocks.div_ceil(banks),
             pages_per_block: pages + header_pages,
             page_size: 512,
             oob_size: 0,
@@ -39,14 +41,17 @@ fn case() -> impl Strategy<Value = Case> {
     let switches =
         (any::<bool>(), prop_oneof![3 => Just(None), 1 => (0..6_u32, 1..5_u32).prop_map(Some)]);
     let bad = proptest::collection::vec(0..12_u32, 0..3);
-    (geometry, policies, marks, traffic, switches, any::<bool>(), bad, 0.3..1.0).prop_map(
+    let assignment = prop_oneof![Just(BankAssignment::Static), Just(BankAssignment::Dynamic)];
+    let trigger = prop_oneof![Just(Trigger::Lazy), Just(Trigger::Eager), Just(Trigger::Falling)];
+    let ways = (assignment, trigger, 1..5_u32, any::<bool>());
+    (geometry, policies, marks, traffic, switches, (any::<bool>(), ways), bad, 0.3..1.0).prop_map(
         |(
-            geometry,
+            mut geometry,
             policies,
             (reserve, low, high),
             traffic,
             (read_only_separation, swap),
-            in_order,
+            (in_order, (assignment, trigger, batch, idle)),
             bad,
             full,
         )| {
@@ -61,6 +66,13 @@ fn case() -> impl Strategy<Value = Case> {
             setup.config.wear_leveling = swap.map_or(WearLeveling::None, |(from_erases, gap)| {
                 WearLeveling::Swap(Swap { from_erases, gap })
             });
+            setup.config.bank_assignment = assignment;
+            setup.config.trigger = trigger;
+            setup.config.batch = batch;
+            setup.config.idle_free = if idle { reserve + 4 } else { 0 };
+            let streams = u32::from(setup.streams()) + 1;
+            geometry.blocks_per_bank = geometry.blocks_per_bank.max(reserve + streams + 6);
+            setup.geometry = geometry;
             setup.time_scale = time_scale;
             setup.seed = seed;
             let most = setup.most_logical_pages();
@@ -96,7 +108,8 @@ fn run(case: &Case) {
             x if x < case.trims + case.read_only => {
                 run.write_read_only(lpn, now).unwrap_or_else(|e| panic!("step {step}: {e}"));
             }
-            90.. => run.read(lpn),
+            90..95 => run.read(lpn),
+            95.. => while run.layer.clean_in_idle_time(now).expect("cleaned") {},
             _ => run.write(lpn, now).unwrap_or_else(|e| panic!("step {step}: {e}")),
         }
         if step % 16 == 0 {

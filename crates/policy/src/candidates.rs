@@ -80,8 +80,10 @@ struct Table {
     pages: u32,
     /// Numerator, denominator and quotient of the weight, by number of valid pages.
     ratios: Vec<Ratio>,
-    /// The wear factor of each block; empty where the policy has none.
+    /// The wear factor of each block, or its hot pages; empty where the policy has neither.
     wear: Vec<f64>,
+    /// `wear` holds hot pages, which add to the numerator.
+    hot: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -106,8 +108,9 @@ impl Table {
         let ratio = &self.ratios[valid as usize];
         // One rounding only, so that equal fractions are equal numbers and ties are ties.
         match self.wear.get(block as usize) {
-            Some(&wear) => ratio.weight(wear),
             None => ratio.quotient,
+            Some(&wear) if !self.hot => ratio.weight(wear),
+            Some(&hot) => (ratio.num + hot) / ratio.den,
         }
     }
 
@@ -250,7 +253,12 @@ impl Candidates {
                 slots: vec![NOBODY; slots],
                 pages,
                 ratios,
-                wear: if victim.wear(0).is_some() { vec![1.0; count] } else { Vec::new() },
+                wear: match (victim.weighs_hot(), victim.wear(0)) {
+                    (true, _) => vec![0.0; count],
+                    (false, Some(_)) => vec![1.0; count],
+                    (false, None) => Vec::new(),
+                },
+                hot: victim.weighs_hot(),
             },
             first,
             index,
@@ -314,9 +322,16 @@ impl Candidates {
         self.table.stamps[self.at(block)]
     }
 
-    /// Whether a block may be cleaned: closed, and with garbage in it.
+    /// Whether a block stands in the index and may be cleaned: closed, and with garbage in it.
     #[must_use]
     pub fn is_candidate(&self, block: BlockId) -> bool {
+        let b = self.block(block);
+        b.state == State::Closed && b.valid < self.table.pages
+    }
+
+    /// Whether a block may be cleaned, be it in the index or set aside.
+    #[must_use]
+    pub fn has_garbage(&self, block: BlockId) -> bool {
         let b = self.block(block);
         matches!(b.state, State::Closed | State::Aside) && b.valid < self.table.pages
     }
@@ -380,6 +395,33 @@ impl Candidates {
         }
     }
 
+    /// Hot pages of a block, where the policy weighs them.
+    #[must_use]
+    pub fn hot(&self, block: BlockId) -> Option<u32> {
+        self.table.hot.then(|| self.table.wear[self.at(block)] as u32)
+    }
+
+    /// `by` more pages of a block are hot, or fewer.
+    pub fn warm(&mut self, block: BlockId, by: i32) {
+        if !self.table.hot {
+            return;
+        }
+        let at = self.at(block);
+        self.table.wear[at] += f64::from(by);
+        let Block { valid, slot, state, .. } = self.table.blocks[at];
+        if state == State::Closed
+            && let Index::Tree(tree) = &mut self.index
+        {
+            if by < 0 {
+                let weight = self.table.weight(at as u32, valid);
+                let terms = self.table.ratios[valid as usize].terms;
+                tree.improve(slot as usize, weight, at as u32, terms);
+            } else {
+                tree.refresh(slot as usize, &self.table);
+            }
+        }
+    }
+
     /// Asks for the cache lines that invalidating a page of `block` will need.
     #[inline(always)]
     pub fn prefetch(&self, block: BlockId) {
@@ -412,6 +454,9 @@ impl Candidates {
         let b = &mut self.table.blocks[at];
         debug_assert_eq!(b.state, State::Free, "{block:?} is opened");
         (b.valid, b.slot, b.stream, b.state) = (0, slot as u32, stream, State::Open);
+        if self.table.hot {
+            self.table.wear[at] = 0.0;
+        }
     }
 
     /// A page of an open block was programmed by the host.
@@ -449,6 +494,9 @@ impl Candidates {
     pub fn closing(&mut self, block: BlockId, victim: &(impl Victim + ?Sized)) {
         let at = self.at(block);
         let erases = self.table.blocks[at].erases;
+        if self.table.hot {
+            return;
+        }
         if let Some(factor) = self.table.wear.get_mut(at) {
             *factor = victim.wear(erases).unwrap_or(1.0);
         }

@@ -5,6 +5,7 @@
 //! * [`victim`]: which erase block is cleaned next ([`Victim`](victim::Victim));
 //! * [`placement`]: which stream a page goes to, and in which order survivors are written
 //!   ([`Placement`](placement::Placement));
+//! * [`bank`]: which bank a page goes to;
 //! * [`trigger`]: when cleaning starts and stops;
 //! * [`wear`]: what else moves so that blocks age together;
 //! * [`preset`]: named combinations, as the papers use them.
@@ -21,6 +22,7 @@ extern crate std;
 use alloc::{sync::Arc, vec::Vec};
 
 pub mod age;
+pub mod bank;
 mod candidates;
 mod lists;
 mod lowest;

@@ -148,8 +148,8 @@ impl ParamValue for f64 {
 #[macro_export]
 macro_rules! choice {
     ($(#[$doc:meta])* $vis:vis enum $name:ident { $($(#[$vdoc:meta])* $variant:ident = $text:literal),* $(,)? }) => {
-        $(#[$doc])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        $(#[$doc])*
         $vis enum $name { $($(#[$vdoc])* $variant),* }
 
         impl $crate::params::ParamValue for $name {

@@ -67,6 +67,7 @@ fn device(gib: u64) -> Device {
             sources: Vec::new(),
             geometry: Geometry {
                 banks: 1,
+                channels: 1,
                 blocks_per_bank: blocks as u32,
                 pages_per_block: PAGES_PER_BLOCK,
                 page_size: PAGE as u32,

@@ -1,7 +1,11 @@
-//! Cleaning: pick a victim, move its survivors, erase it; one block at a time (CAT paper, §2).
+//! Cleaning: pick a victim, move its survivors, erase it; one block at a time (CAT paper, §2), or a
+//! few at once where their survivors are to be sorted together (LFS).
 
 use thermocline_flash::{BlockId, Flash, FlashError, Lpn, Oob, Ppn, prefetch};
-use thermocline_policy::placement::{Cleaning, Placement};
+use thermocline_policy::{
+    placement::{Cleaning, Placement},
+    trigger::Trigger,
+};
 
 use super::PageMapped;
 use crate::FtlError;
@@ -13,22 +17,21 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
     /// Gives `stream` an open block with room, after cleaning as much as the watermarks ask for.
     #[cold]
     #[inline(never)]
-    pub(super) fn make_room(&mut self, stream: u8, now: u64) -> Result<(), FtlError> {
+    pub(super) fn make_room(&mut self, bank: usize, stream: u8, now: u64) -> Result<(), FtlError> {
         let marks = self.config.watermarks;
-        let mut target = marks.low;
+        let falling = self.config.trigger == Trigger::Falling;
+        let mut target = if falling { marks.high } else { marks.low };
         let mut cleaned = false;
         loop {
-            let free = self.free.len() as u32;
-            if self.open[usize::from(stream)].is_full() {
-                if free >= target {
-                    return self.open_next(stream, now);
-                }
-                if !self.clean(&mut cleaned, now)? {
-                    return self.open_next(stream, now);
+            let home = &self.banks[bank];
+            let free = home.free.len() as u32;
+            if home.open[usize::from(stream)].is_full() {
+                if free >= target || !self.clean(bank, &mut cleaned, now)? {
+                    return self.open_next(bank, stream, now);
                 }
             } else {
                 // The cleaner itself opened a block for this stream.
-                if free + 1 >= target || !self.clean(&mut cleaned, now)? {
+                if free + 1 >= target || !self.clean(bank, &mut cleaned, now)? {
                     return Ok(());
                 }
             }
@@ -36,25 +39,86 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
         }
     }
 
-    /// Cleans one block; false if none has garbage.
-    fn clean(&mut self, cleaned: &mut bool, now: u64) -> Result<bool, FtlError> {
-        if self.watches {
-            self.tell_watcher();
-        }
-        let victim = &mut *self.victim;
-        let Some(victim) = self.placement.choose(0, &mut self.blocks, victim, now) else {
+    /// Cleans until more than the reserve is free.
+    #[inline(always)]
+    pub(super) fn clean_eagerly(&mut self, bank: usize, now: u64) -> Result<(), FtlError> {
+        let reserve = self.config.watermarks.reserve as usize;
+        let mut cleaned = false;
+        while self.banks[bank].free.len() <= reserve && self.clean(bank, &mut cleaned, now)? {}
+        Ok(())
+    }
+
+    /// Cleans a block of the bank that has the fewest free ones, unless that is enough for idle
+    /// time.
+    pub(super) fn clean_ahead(&mut self, now: u64) -> Result<bool, FtlError> {
+        let bank = (0..self.banks.len())
+            .min_by_key(|&bank| self.banks[bank].free.len())
+            .expect("a device has a bank");
+        if self.banks[bank].free.len() >= self.config.idle_free as usize {
             return Ok(false);
-        };
-        let block = *self.blocks.block(victim);
-        debug_assert!(self.blocks.is_candidate(victim), "{victim:?} has no garbage");
-        if u64::from(block.valid) > self.free_pages() {
-            return Ok(false); // blocks wore out until even the reserve is gone
         }
+        let before = self.counters.victims;
+        let done = self.clean(bank, &mut false, now)?;
+        self.counters.idle_victims += self.counters.victims - before;
+        Ok(done)
+    }
+
+    /// Cleans one block, or a batch; false if no block is worth it.
+    fn clean(&mut self, bank: usize, cleaned: &mut bool, now: u64) -> Result<bool, FtlError> {
+        let free = self.banks[bank].free.len() as u32;
+        let least = self.config.trigger.least_garbage(&self.config.watermarks, free, self.pages);
+        let Some(victim) = self.choose(bank, least, 0, now) else { return Ok(false) };
         self.counters.cleaning_runs += u64::from(!core::mem::replace(cleaned, true));
+        self.survivors.clear();
+        self.begin(bank, victim, now);
+        if self.banks[bank].blocks.block(victim).stream == self.read_only_stream() {
+            let stream = self.read_only_stream();
+            self.move_survivors(bank, victim, |_, _| stream, now)?;
+        } else {
+            if P::SORTS {
+                self.add_to_batch(bank, victim, least, now);
+                self.placement.order(&mut self.survivors, now);
+            }
+            self.move_survivors(bank, victim, |placement, lpn| placement.survivor(lpn, now), now)?;
+        }
+        // All are out of the tables before any is erased: wear levelling must not choose them.
+        self.batch.insert(0, victim);
+        let home = &mut self.banks[bank];
+        for &moved in &self.batch {
+            home.wear.left(moved, home.blocks.block(moved).erases);
+            home.blocks.withdraw(moved);
+        }
+        for i in 0..self.batch.len() {
+            self.erase(bank, self.batch[i])?;
+        }
+        self.batch.clear();
+        Ok(true)
+    }
+
+    /// The victim policy's choice, if it has that much garbage and its survivors would find room
+    /// after `pages` others.
+    fn choose(&mut self, bank: usize, garbage: u32, pages: usize, now: u64) -> Option<BlockId> {
+        let home = &mut self.banks[bank];
+        if home.watches {
+            home.tell_watcher();
+        }
+        let victim =
+            self.placement.choose(bank as u32, &mut home.blocks, &mut *home.victim, now)?;
+        debug_assert!(home.blocks.has_garbage(victim), "{victim:?} has no garbage");
+        let valid = home.blocks.block(victim).valid;
+        // Blocks may have worn out until even the reserve is gone.
+        let fits = u64::from(valid) + pages as u64 <= home.free_pages();
+        (fits && self.pages - valid >= garbage).then_some(victim)
+    }
+
+    /// A victim was chosen: counts it, tells the placement, lists its survivors.
+    fn begin(&mut self, bank: usize, victim: BlockId, now: u64) {
+        let block = *self.banks[bank].blocks.block(victim);
         self.counters.victims += 1;
         self.counters.victims_valid += u64::from(block.valid);
+        self.counters.copies += u64::from(block.valid);
         self.placement.cleaning(&Cleaning {
-            bank: 0,
+            bank: bank as u32,
             block: victim,
             valid: block.valid,
             pages: self.pages,
@@ -67,21 +131,21 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
             self.chip.hotness_scan();
         }
         self.gather_survivors(victim);
-        debug_assert_eq!(self.survivors.len(), block.valid as usize, "valid pages of {victim:?}");
-        if block.stream == self.read_only_stream() {
-            let stream = block.stream;
-            self.move_survivors(victim, |_, _| stream, now)?;
-        } else {
-            if P::SORTS {
-                self.placement.order(&mut self.survivors, now);
+    }
+
+    /// Chooses more victims, so that the survivors of several blocks are sorted together (LFS).
+    fn add_to_batch(&mut self, bank: usize, first: BlockId, least: u32, now: u64) {
+        for _ in 1..self.config.batch {
+            // Out of the index, so that the next choice is another one.
+            let last = self.batch.last().copied().unwrap_or(first);
+            self.banks[bank].blocks.set_aside(last);
+            let Some(next) = self.choose(bank, least, self.survivors.len(), now) else { break };
+            if self.banks[bank].blocks.block(next).stream == self.read_only_stream() {
+                break;
             }
-            self.move_survivors(victim, |placement, lpn| placement.survivor(lpn, now), now)?;
+            self.batch.push(next);
+            self.begin(bank, next, now);
         }
-        self.counters.copies += u64::from(block.valid);
-        self.blocks.withdraw(victim);
-        self.wear.left(victim, block.erases);
-        self.erase(victim)?;
-        Ok(true)
     }
 
     /// Lists the logical pages whose current data lie in `victim`, in physical order.
@@ -94,8 +158,8 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
         for &lpn in &owners[..AHEAD.min(pages)] {
             prefetch(&self.map, lpn.index());
         }
-        self.survivors.resize(pages, Lpn(0));
-        let mut found = 0;
+        let mut found = self.survivors.len();
+        self.survivors.resize(found + pages, Lpn(0));
         for (page, &lpn) in (0..).zip(owners) {
             if let Some(&next) = owners.get(page + AHEAD) {
                 prefetch(&self.map, next.index());
@@ -106,10 +170,12 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
         self.survivors.truncate(found);
     }
 
-    /// Moves the listed survivors of `victim`, each to the stream it is given.
+    /// Moves the listed survivors, of `victim` and those cleaned with it, each to the stream it is
+    /// given.
     #[inline(always)]
     fn move_survivors(
         &mut self,
+        bank: usize,
         victim: BlockId,
         stream_of: impl Fn(&mut P, Lpn) -> u8,
         now: u64,
@@ -120,7 +186,7 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
         }
         // The open block written to last, kept at hand until another stream's turn comes.
         let mut s = 0;
-        let mut open = self.open[s];
+        let mut open = self.banks[bank].open[s];
         let mut moved = 0;
         for (i, &lpn) in survivors.iter().enumerate() {
             if let Some(&next) = survivors.get(i + AHEAD) {
@@ -128,57 +194,69 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
             }
             let stream = usize::from(stream_of(&mut self.placement, lpn));
             if stream != s || open.is_full() {
-                self.blocks.copied(open.block, moved, victim);
-                self.open[s] = open;
+                let home = &mut self.banks[bank];
+                home.blocks.copied(open.block, moved, victim);
+                home.open[s] = open;
                 moved = 0;
-                s = self.with_room(stream, now)?;
-                open = self.open[s];
+                s = self.with_room(bank, stream, now)?;
+                open = self.banks[bank].open[s];
             }
             let (to, owner) = open.take();
             moved += 1;
             self.owner[owner] = lpn;
             let from = core::mem::replace(&mut self.map[lpn.index()], to);
+            if P::KNOWS_HOT && self.placement.is_hot(lpn) {
+                self.banks[bank].blocks.warm(open.block, 1);
+            }
             self.chip.copy(from, to, Oob { lpn, stream: s as u8 })?;
         }
-        self.blocks.copied(open.block, moved, victim);
-        self.open[s] = open;
+        let home = &mut self.banks[bank];
+        home.blocks.copied(open.block, moved, victim);
+        home.open[s] = open;
         self.survivors = survivors;
         Ok(())
     }
 
     /// A stream with room for a survivor that belongs to `stream`: itself, or another one for want
     /// of a free block.
-    fn with_room(&mut self, stream: usize, now: u64) -> Result<usize, FtlError> {
-        if !self.open[stream].is_full() {
+    fn with_room(&mut self, bank: usize, stream: usize, now: u64) -> Result<usize, FtlError> {
+        if !self.banks[bank].open[stream].is_full() {
             return Ok(stream);
         }
-        if !self.free.is_empty() {
-            self.open_next(stream as u8, now)?;
+        if !self.banks[bank].free.is_empty() {
+            self.open_next(bank, stream as u8, now)?;
             return Ok(stream);
         }
         self.counters.spills += 1;
-        self.open.iter().position(|open| !open.is_full()).ok_or(FtlError::NoSpace)
+        self.banks[bank].open.iter().position(|open| !open.is_full()).ok_or(FtlError::NoSpace)
     }
 
     /// Erases a withdrawn block and puts it on the free list, or retires it if it wore out.
-    fn erase(&mut self, block: BlockId) -> Result<(), FtlError> {
-        if self.erase_and_count(block)? && !self.swap_with_least_erased(block)? {
-            self.free.push_back(block);
+    fn erase(&mut self, bank: usize, block: BlockId) -> Result<(), FtlError> {
+        if self.erase_and_count(bank, block)? && !self.swap_with_least_erased(bank, block)? {
+            self.banks[bank].free.push_back(block);
         }
         Ok(())
     }
 
     /// False if the block wore out; it stays unusable then.
-    pub(super) fn erase_and_count(&mut self, block: BlockId) -> Result<bool, FtlError> {
+    pub(super) fn erase_and_count(
+        &mut self,
+        bank: usize,
+        block: BlockId,
+    ) -> Result<bool, FtlError> {
+        let home = &mut self.banks[bank];
         match self.chip.erase(block) {
             Ok(()) => {
                 self.counters.erases += 1;
-                self.blocks.erased(block);
+                home.erases += 1;
+                home.blocks.erased(block);
                 Ok(true)
             }
             Err(FlashError::WornOut(_)) => {
                 self.counters.retired += 1;
                 self.capacity = self.capacity.saturating_sub(self.pages);
+                home.most_live = home.most_live.saturating_sub(self.pages);
                 Ok(false)
             }
             Err(e) => Err(e.into()),

@@ -8,22 +8,27 @@
 //! * `map[lpn]` is the physical page of the newest data of `lpn`, and `owner` of that page is `lpn`;
 //! * a block's valid count is the number of logical pages mapped into it;
 //! * every block is free, open for one stream, closed, or unusable;
-//! * free blocks and room in open blocks hold at least `reserve` blocks of pages, so the survivors
-//!   of one victim always find room.
+//! * in every bank, free blocks and room in open blocks hold at least `reserve` blocks of pages, so
+//!   the survivors of one victim always find room.
+//!
+//! A bank is a device of its own with its table, free list, open blocks and victims. Tables of
+//! pages and the placement are common to all; `banks` says which bank a page goes to.
 
 use alloc::{boxed::Box, collections::VecDeque, format, string::String, vec, vec::Vec};
 
 use thermocline_flash::{BlockId, Flash, Lpn, Oob, Ppn, prefetch};
 use thermocline_policy::{
     Candidates, State,
+    bank::BankAssignment,
     placement::{Place, Placement},
-    trigger::Watermarks,
+    trigger::{Trigger, Watermarks},
     victim::Victim,
     wear::WearLeveling,
 };
 
 use crate::{Counters, FtlError, Layer};
 
+mod banks;
 mod cleaning;
 mod swap;
 
@@ -35,36 +40,54 @@ const WATCHED: usize = 256;
 pub struct Config {
     /// Logical pages it exports.
     pub logical_pages: u32,
-    /// When cleaning starts and stops.
+    /// Which bank a page goes to.
+    pub bank_assignment: BankAssignment,
+    /// What makes cleaning start.
+    pub trigger: Trigger,
+    /// The numbers of free blocks, in each bank, at which it starts and stops.
     pub watermarks: Watermarks,
+    /// Blocks cleaned at once, where the placement sorts survivors: those of all are sorted
+    /// together.
+    pub batch: u32,
+    /// Free blocks in each bank that are made in idle time; none beyond the watermarks if 0.
+    pub idle_free: u32,
     /// Pages written as read-only go to blocks of their own.
     pub read_only_separation: bool,
     /// What moves for the sake of even wear.
     pub wear_leveling: WearLeveling,
 }
 
+impl Config {
+    /// Cleaning only when out of space, one block at a time; nothing else switched on.
+    #[must_use]
+    pub fn new(logical_pages: u32) -> Self {
+        Self {
+            logical_pages,
+            bank_assignment: BankAssignment::Static,
+            trigger: Trigger::Lazy,
+            watermarks: Watermarks::default(),
+            batch: 1,
+            idle_free: 0,
+            read_only_separation: false,
+            wear_leveling: WearLeveling::None,
+        }
+    }
+}
+
 /// A page-mapped translation layer.
 pub struct PageMapped<C, P> {
     chip: C,
     placement: P,
-    victim: Box<dyn Victim>,
     config: Config,
     /// Translation table: the physical page of each logical page.
     map: Vec<Ppn>,
     /// Reverse of it: the logical page programmed into each data page, current or not.
     owner: Vec<Lpn>,
-    /// Lookup table and the index of victims.
-    blocks: Candidates,
-    /// Erased blocks, first in, first out.
-    free: VecDeque<BlockId>,
-    /// The open block of each stream; the last stream is the read-only one.
-    open: Vec<Open>,
-    /// Survivors of the victim, where the placement sorts them.
+    banks: Vec<Bank>,
+    /// Survivors of the victims being cleaned, where they stand in line to be moved.
     survivors: Vec<Lpn>,
-    wear: swap::ByErases,
-    /// Whether the victim policy wants to know what is written, and what it was not told yet.
-    watches: bool,
-    watched: Vec<Lpn>,
+    /// Blocks being cleaned together.
+    batch: Vec<BlockId>,
     counters: Counters,
     /// Logical pages that hold data.
     mapped: u32,
@@ -72,6 +95,45 @@ pub struct PageMapped<C, P> {
     capacity: u32,
     pages: u32,
     header: u32,
+    blocks_per_bank: u32,
+}
+
+/// A bank: a small device of its own that cleans by itself.
+struct Bank {
+    /// Lookup table and the index of victims.
+    blocks: Candidates,
+    victim: Box<dyn Victim>,
+    /// Erased blocks, first in, first out.
+    free: VecDeque<BlockId>,
+    /// The open block of each stream; the last stream is the read-only one.
+    open: Vec<Open>,
+    wear: swap::ByErases,
+    /// Whether the victim policy wants to know what is written, and what it was not told yet.
+    watches: bool,
+    watched: Vec<Lpn>,
+    /// Pages that hold current data, and blocks erased; kept where banks are chosen by them.
+    live: u32,
+    erases: u64,
+    /// When a page was assigned to it last, in page writes.
+    assigned: u64,
+    /// Most pages of current data it may hold.
+    most_live: u32,
+}
+
+impl Bank {
+    /// Free pages: those of free blocks and the room left in open ones.
+    fn free_pages(&self) -> u64 {
+        let room: u64 = self.open.iter().map(|open| u64::from(open.room())).sum();
+        self.free.len() as u64 * u64::from(self.blocks.pages()) + room
+    }
+
+    /// Tells the victim policy what was written since it was told last.
+    #[cold]
+    #[inline(never)]
+    fn tell_watcher(&mut self) {
+        self.victim.watch(&self.watched);
+        self.watched.clear();
+    }
 }
 
 /// A stream's open block: the next page to program.
@@ -111,88 +173,112 @@ impl Open {
 }
 
 impl<C: Flash, P: Placement> PageMapped<C, P> {
-    /// A layer over an erased chip.
+    /// A layer over an erased chip; `victim` builds the policy of each bank.
     ///
     /// # Errors
-    /// [`FtlError::NoSpace`] if the chip has not enough usable blocks for `logical_pages`, the
-    /// reserve and one open block a stream.
+    /// [`FtlError::NoSpace`] if a bank has not enough usable blocks for its share of
+    /// `logical_pages`, the reserve and one open block a stream.
     pub fn new(
         chip: C,
         placement: P,
-        victim: Box<dyn Victim>,
+        mut victim: impl FnMut(u32) -> Box<dyn Victim>,
         config: Config,
     ) -> Result<Self, FtlError> {
         let geometry = *chip.geometry();
         let pages = geometry.data_pages_per_block();
-        let mut blocks = Candidates::new(geometry.blocks(), pages, &*victim);
-        let mut free = VecDeque::with_capacity(geometry.blocks() as usize);
-        for block in (0..geometry.blocks()).map(BlockId) {
-            blocks.set_erases(block, chip.erase_count(block));
-            if block.0 >= geometry.data_blocks() || chip.is_bad(block) {
-                blocks.retire(block);
-            } else {
-                free.push_back(block);
-            }
-        }
-        let usable = free.len() as u32;
-        let capacity = usable.saturating_sub(config.watermarks.reserve) * pages;
         // Garbage in open blocks cannot be cleaned: without a block of spare space for each of them
         // their garbage would eat the reserve, and survivors would find no room.
         let open = u32::from(placement.streams()) + u32::from(config.read_only_separation);
         let spare = open.saturating_mul(pages);
-        if config.watermarks.reserve == 0 || capacity < config.logical_pages.saturating_add(spare) {
+        let mut banks = Vec::with_capacity(geometry.banks as usize);
+        let (mut capacity, mut most) = (0_u32, 0_u64);
+        for bank in 0..geometry.banks {
+            let first = bank * geometry.blocks_per_bank;
+            let victim = victim(bank);
+            let mut blocks = Candidates::of_bank(first, geometry.blocks_per_bank, pages, &*victim);
+            let mut free = VecDeque::with_capacity(geometry.blocks_per_bank as usize);
+            for block in (first..first + geometry.blocks_per_bank).map(BlockId) {
+                blocks.set_erases(block, chip.erase_count(block));
+                if block.0 >= geometry.data_blocks() || chip.is_bad(block) {
+                    blocks.retire(block);
+                } else {
+                    free.push_back(block);
+                }
+            }
+            let data = (free.len() as u32).saturating_sub(config.watermarks.reserve) * pages;
+            let share = config.bank_assignment.share(config.logical_pages, bank, geometry.banks);
+            let most_live = data.saturating_sub(spare);
+            if config.watermarks.reserve == 0 || most_live < share {
+                return Err(FtlError::NoSpace);
+            }
+            capacity += data;
+            most += u64::from(most_live);
+            banks.push(Bank {
+                blocks,
+                watches: victim.watches(),
+                watched: Vec::with_capacity(if victim.watches() { WATCHED } else { 0 }),
+                victim,
+                free,
+                open: vec![Open::none(pages); usize::from(placement.streams()) + 1],
+                wear: swap::ByErases::default(),
+                live: 0,
+                erases: 0,
+                assigned: 0,
+                most_live,
+            });
+        }
+        if most < u64::from(config.logical_pages) {
             return Err(FtlError::NoSpace);
         }
-        let streams = usize::from(placement.streams()) + 1;
         Ok(Self {
             chip,
             placement,
-            watches: victim.watches(),
-            watched: Vec::with_capacity(WATCHED),
-            victim,
             config,
             map: vec![Ppn::NONE; config.logical_pages as usize],
             owner: vec![Lpn(0); geometry.blocks() as usize * pages as usize],
-            blocks,
-            free,
-            open: vec![Open::none(pages); streams],
+            banks,
             survivors: Vec::with_capacity(pages as usize),
-            wear: swap::ByErases::default(),
+            batch: Vec::new(),
             counters: Counters::default(),
             mapped: 0,
             capacity,
             pages,
             header: geometry.header_pages,
+            blocks_per_bank: geometry.blocks_per_bank,
         })
     }
 
-    /// How many blocks each rule of the victim policy chose, where it has several.
+    /// The lookup table of a bank.
     #[must_use]
-    pub fn choices(&self) -> Vec<(&'static str, u64)> {
-        self.victim.choices()
+    pub fn blocks(&self, bank: u32) -> &Candidates {
+        &self.banks[bank as usize].blocks
     }
 
-    /// The lookup table.
-    #[must_use]
-    pub fn blocks(&self) -> &Candidates {
-        &self.blocks
-    }
-
-    /// Free pages: those of free blocks and the room left in open ones.
+    /// Free pages of the whole device: those of free blocks and the room left in open ones.
     #[must_use]
     pub fn free_pages(&self) -> u64 {
-        let room: u64 = self.open.iter().map(|open| u64::from(open.room())).sum();
-        self.free.len() as u64 * u64::from(self.pages) + room
+        self.banks.iter().map(Bank::free_pages).sum()
     }
 
-    /// Blocks on the free list.
+    /// Blocks on the free list of the bank that has the fewest.
     #[must_use]
     pub fn free_blocks(&self) -> u32 {
-        self.free.len() as u32
+        self.banks.iter().map(|bank| bank.free.len() as u32).min().unwrap_or(0)
     }
 
     fn read_only_stream(&self) -> u8 {
-        (self.open.len() - 1) as u8
+        (self.banks[0].open.len() - 1) as u8
+    }
+
+    /// The bank a block lies in.
+    #[inline(always)]
+    fn bank_of(&self, block: BlockId) -> usize {
+        // Most devices have one, and a division is slow.
+        if self.banks.len() == 1 { 0 } else { (block.0 / self.blocks_per_bank) as usize }
+    }
+
+    fn block(&self, block: BlockId) -> &thermocline_policy::Block {
+        self.banks[self.bank_of(block)].blocks.block(block)
     }
 
     /// The host writes a page that it will never update; kept apart where the layer is set so.
@@ -205,7 +291,9 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
         }
         self.check_range(lpn)?;
         self.counters.host_writes += 1;
-        self.append(lpn, self.read_only_stream(), now)?;
+        let stream = self.read_only_stream();
+        let bank = self.assign(lpn, stream);
+        self.append(lpn, bank, stream, now)?;
         self.placement.written(lpn, now);
         Ok(())
     }
@@ -217,25 +305,74 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
 
     /// Writes new data of `lpn` to the open block of `stream`; cleans first if it must.
     #[inline(always)]
-    fn append(&mut self, lpn: Lpn, stream: u8, now: u64) -> Result<(), FtlError> {
+    fn append(&mut self, lpn: Lpn, bank: usize, stream: u8, now: u64) -> Result<(), FtlError> {
         let s = usize::from(stream);
-        if self.open[s].is_full() {
-            self.make_room(stream, now)?;
+        if self.banks[bank].open[s].is_full() {
+            self.make_room(bank, stream, now)?;
         }
         // After allocation: cleaning may just have moved the old copy (CAT paper, Figure 3).
         let old = self.map[lpn.index()];
         if old == Ppn::NONE {
             self.mapped += 1;
         } else {
-            self.blocks.invalidate(self.chip.geometry().block_of(old), now);
+            self.invalidate(lpn, old, now);
         }
-        let open = &mut self.open[s];
+        let home = &mut self.banks[bank];
+        let open = &mut home.open[s];
         let (at, owner) = open.take();
-        self.blocks.wrote(open.block, now);
+        home.blocks.wrote(open.block, now);
+        home.live += 1;
+        if P::KNOWS_HOT && self.placement.is_hot(lpn) {
+            home.blocks.warm(open.block, 1);
+        }
         self.owner[owner] = lpn;
         self.map[lpn.index()] = at;
         self.chip.program(at, Oob { lpn, stream }, &[])?;
         Ok(())
+    }
+
+    /// The copy of `lpn` at `old` is no longer current.
+    #[inline(always)]
+    fn invalidate(&mut self, lpn: Lpn, old: Ppn, now: u64) {
+        let block = self.chip.geometry().block_of(old);
+        let bank = self.bank_of(block);
+        let home = &mut self.banks[bank];
+        home.live -= 1;
+        if P::KNOWS_HOT && self.placement.is_hot(lpn) {
+            home.blocks.warm(block, -1);
+        }
+        home.blocks.invalidate(block, now);
+    }
+
+    /// The temperature of a page with data changed where it lies.
+    fn warm(&mut self, lpn: Lpn, by: i32) {
+        let at = self.map[lpn.index()];
+        if at != Ppn::NONE {
+            let block = self.chip.geometry().block_of(at);
+            let bank = self.bank_of(block);
+            self.banks[bank].blocks.warm(block, by);
+        }
+    }
+
+    /// The stream of a page the host writes.
+    #[inline(always)]
+    fn stream_of(&mut self, lpn: Lpn, now: u64) -> u8 {
+        if P::LOCATES {
+            let old = self.place(lpn);
+            return self.placement.host_over(lpn, old, now);
+        }
+        if !P::KNOWS_HOT {
+            return self.placement.host(lpn, now);
+        }
+        let was_hot = self.placement.is_hot(lpn);
+        let stream = self.placement.host(lpn, now);
+        if self.placement.is_hot(lpn) != was_hot {
+            self.warm(lpn, if was_hot { -1 } else { 1 });
+        }
+        if let Some(cooled) = self.placement.cooled() {
+            self.warm(cooled, -1);
+        }
+        stream
     }
 
     /// Where the current copy of a page lies.
@@ -247,28 +384,24 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
         }
         let geometry = self.chip.geometry();
         let block = geometry.block_of(at);
-        let stream = self.blocks.block(block).stream;
-        Some(Place { bank: 0, block, stream, page: geometry.page_of(at) - self.header })
-    }
-
-    /// Tells the victim policy what was written since it was told last.
-    #[cold]
-    #[inline(never)]
-    fn tell_watcher(&mut self) {
-        self.victim.watch(&self.watched);
-        self.watched.clear();
+        let bank = self.bank_of(block);
+        let stream = self.banks[bank].blocks.block(block).stream;
+        let page = geometry.page_of(at) - self.header;
+        Some(Place { bank: bank as u32, block, stream, page })
     }
 
     /// Closes a stream's open block and opens the free block that waited longest.
-    fn open_next(&mut self, stream: u8, now: u64) -> Result<(), FtlError> {
-        let block = self.free.pop_front().ok_or(FtlError::NoSpace)?;
-        let old = self.open[usize::from(stream)];
+    fn open_next(&mut self, bank: usize, stream: u8, now: u64) -> Result<(), FtlError> {
+        let home = &mut self.banks[bank];
+        let block = home.free.pop_front().ok_or(FtlError::NoSpace)?;
+        let old = home.open[usize::from(stream)];
         if old.block != BlockId::NONE {
-            self.close(old.block);
+            self.close(bank, old.block);
         }
-        self.blocks.open(block, stream, now);
-        self.placement.opened(0, block, stream, now);
-        self.open[usize::from(stream)] = Open {
+        let home = &mut self.banks[bank];
+        home.blocks.open(block, stream, now);
+        self.placement.opened(bank as u32, block, stream, now);
+        home.open[usize::from(stream)] = Open {
             block,
             next: 0,
             pages: self.pages,
@@ -278,12 +411,13 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
         Ok(())
     }
 
-    fn close(&mut self, block: BlockId) {
-        self.blocks.closing(block, &*self.victim);
-        let stream = self.blocks.block(block).stream;
-        self.placement.closing(0, block, stream, &mut self.blocks);
-        self.blocks.closed(block);
-        self.wear.closed(block, self.blocks.block(block).erases);
+    fn close(&mut self, bank: usize, block: BlockId) {
+        let home = &mut self.banks[bank];
+        home.blocks.closing(block, &*home.victim);
+        let stream = home.blocks.block(block).stream;
+        self.placement.closing(bank as u32, block, stream, &mut home.blocks);
+        home.blocks.closed(block);
+        home.wear.closed(block, home.blocks.block(block).erases);
     }
 }
 
@@ -308,15 +442,19 @@ impl<C: Flash, P: Placement> Layer for PageMapped<C, P> {
         self.check_range(lpn)?;
         self.counters.fills += 1;
         let read_only = read_only && self.config.read_only_separation;
-        self.append(lpn, if read_only { self.read_only_stream() } else { 0 }, now)?;
+        let stream = if read_only { self.read_only_stream() } else { 0 };
+        let bank = self.assign(lpn, stream);
+        self.append(lpn, bank, stream, now)?;
         self.placement.filled(lpn, now);
         Ok(())
     }
 
     fn filled(&mut self, now: u64) -> Result<(), FtlError> {
-        for stream in 0..self.placement.streams() {
-            if self.open[usize::from(stream)].block == BlockId::NONE {
-                self.open_next(stream, now)?;
+        for bank in 0..self.banks.len() {
+            for stream in 0..self.placement.streams() {
+                if self.banks[bank].open[usize::from(stream)].block == BlockId::NONE {
+                    self.open_next(bank, stream, now)?;
+                }
             }
         }
         Ok(())
@@ -326,19 +464,19 @@ impl<C: Flash, P: Placement> Layer for PageMapped<C, P> {
     fn write(&mut self, lpn: Lpn, now: u64) -> Result<(), FtlError> {
         self.check_range(lpn)?;
         self.counters.host_writes += 1;
-        let stream = if P::LOCATES {
-            let old = self.place(lpn);
-            self.placement.host_over(lpn, old, now)
-        } else {
-            self.placement.host(lpn, now)
-        };
-        self.append(lpn, stream, now)?;
+        let stream = self.stream_of(lpn, now);
+        let bank = self.assign(lpn, stream);
+        self.append(lpn, bank, stream, now)?;
         self.placement.written(lpn, now);
-        if self.watches {
-            self.watched.push(lpn);
-            if self.watched.len() == WATCHED {
-                self.tell_watcher();
+        let home = &mut self.banks[bank];
+        if home.watches {
+            home.watched.push(lpn);
+            if home.watched.len() == WATCHED {
+                home.tell_watcher();
             }
+        }
+        if self.config.trigger == Trigger::Eager {
+            self.clean_eagerly(bank, now)?;
         }
         Ok(())
     }
@@ -360,11 +498,26 @@ impl<C: Flash, P: Placement> Layer for PageMapped<C, P> {
         if at == Ppn::NONE {
             return Ok(false);
         }
-        self.blocks.invalidate(self.chip.geometry().block_of(at), now);
+        self.invalidate(lpn, at, now);
         self.placement.trimmed(lpn);
         self.mapped -= 1;
         self.counters.trims += 1;
         Ok(true)
+    }
+
+    fn clean_in_idle_time(&mut self, now: u64) -> Result<bool, FtlError> {
+        self.clean_ahead(now)
+    }
+
+    fn choices(&self) -> Vec<(&'static str, u64)> {
+        let mut all: Vec<(&'static str, u64)> = Vec::new();
+        for (rule, blocks) in self.banks.iter().flat_map(|bank| bank.victim.choices()) {
+            match all.iter_mut().find(|(name, _)| *name == rule) {
+                Some((_, sum)) => *sum += blocks,
+                None => all.push((rule, blocks)),
+            }
+        }
+        all
     }
 
     fn locate(&self, lpn: Lpn) -> Ppn {
@@ -372,11 +525,11 @@ impl<C: Flash, P: Placement> Layer for PageMapped<C, P> {
     }
 
     fn erases(&self, block: BlockId) -> u32 {
-        self.blocks.block(block).erases
+        self.block(block).erases
     }
 
     fn valid_pages(&self, block: BlockId) -> u32 {
-        self.blocks.block(block).valid
+        self.block(block).valid
     }
 
     #[inline(always)]
@@ -390,13 +543,15 @@ impl<C: Flash, P: Placement> Layer for PageMapped<C, P> {
         if let Some(&at) = self.map.get(lpn.index())
             && at != Ppn::NONE
         {
-            self.blocks.prefetch(self.chip.geometry().block_of(at));
+            let block = self.chip.geometry().block_of(at);
+            self.banks[self.bank_of(block)].blocks.prefetch(block);
         }
     }
 
     fn check(&self) -> Result<(), String> {
         let geometry = self.chip.geometry();
-        let mut valid = vec![0_u32; self.blocks.len() as usize];
+        let blocks = geometry.blocks() as usize;
+        let (mut valid, mut hot) = (vec![0_u32; blocks], vec![0_u32; blocks]);
         let mut mapped = 0;
         for (lpn, &at) in (0..).map(Lpn).zip(&self.map) {
             if at == Ppn::NONE {
@@ -405,12 +560,14 @@ impl<C: Flash, P: Placement> Layer for PageMapped<C, P> {
             mapped += 1;
             let block = geometry.block_of(at);
             valid[block.index()] += 1;
+            hot[block.index()] += u32::from(P::KNOWS_HOT && self.placement.is_hot(lpn));
             let page = geometry.page_of(at) - self.header;
             let owner = self.owner[block.index() * self.pages as usize + page as usize];
             if owner != lpn {
                 return Err(format!("{lpn:?} is mapped to {at:?}, which belongs to {owner:?}"));
             }
-            if let Some(open) = self.open.iter().find(|o| o.block == block)
+            let open = &self.banks[self.bank_of(block)].open;
+            if let Some(open) = open.iter().find(|o| o.block == block)
                 && page >= open.next
             {
                 return Err(format!("{lpn:?} is mapped to {at:?}, which was not programmed"));
@@ -419,31 +576,47 @@ impl<C: Flash, P: Placement> Layer for PageMapped<C, P> {
         if mapped != self.mapped {
             return Err(format!("{mapped} pages are mapped, {} were counted", self.mapped));
         }
-        let mut free = 0;
-        for (block, (counted, info)) in
-            (0..).map(BlockId).zip(valid.iter().zip(self.blocks.blocks()))
-        {
-            if *counted != info.valid {
+        (0..).zip(&self.banks).try_for_each(|(number, bank)| {
+            self.check_bank(bank, &valid, &hot).map_err(|e| format!("bank {number}: {e}"))
+        })
+    }
+}
+
+impl<C: Flash, P: Placement> PageMapped<C, P> {
+    fn check_bank(&self, bank: &Bank, valid: &[u32], hot: &[u32]) -> Result<(), String> {
+        let (mut free, mut live) = (0, 0);
+        for number in 0..bank.blocks.len() {
+            let block = bank.blocks.nth(number);
+            let info = bank.blocks.block(block);
+            let counted = valid[block.index()];
+            live += counted;
+            if counted != info.valid {
                 return Err(format!("{block:?} has {counted} valid pages, {} counted", info.valid));
             }
-            if matches!(info.state, State::Free | State::Unusable) && *counted != 0 {
+            if matches!(info.state, State::Free | State::Unusable) && counted != 0 {
                 return Err(format!("{block:?} is {:?} and holds data", info.state));
+            }
+            if P::KNOWS_HOT && bank.blocks.hot(block).is_some_and(|n| n != hot[block.index()]) {
+                return Err(format!("{block:?} has not {:?} hot pages", bank.blocks.hot(block)));
             }
             if info.erases != self.chip.erase_count(block) {
                 return Err(format!("{block:?}: erase counts of layer and chip differ"));
             }
             free += usize::from(info.state == State::Free);
-            let is_open = self.open.iter().any(|o| o.block == block);
+            let is_open = bank.open.iter().any(|o| o.block == block);
             if is_open != (info.state == State::Open) {
                 return Err(format!("{block:?} is {:?} and {is_open} of open", info.state));
             }
         }
-        if free != self.free.len() {
-            return Err(format!("{free} blocks are free, {} listed", self.free.len()));
+        if live != bank.live {
+            return Err(format!("{live} pages hold current data, {} were counted", bank.live));
+        }
+        if free != bank.free.len() {
+            return Err(format!("{free} blocks are free, {} listed", bank.free.len()));
         }
         let reserve = u64::from(self.config.watermarks.reserve) * u64::from(self.pages);
-        if self.counters.retired == 0 && self.free_pages() < reserve {
-            return Err(format!("{} free pages, fewer than the reserve", self.free_pages()));
+        if self.counters.retired == 0 && bank.free_pages() < reserve {
+            return Err(format!("{} free pages, fewer than the reserve", bank.free_pages()));
         }
         Ok(())
     }

@@ -8,7 +8,7 @@
 use alloc::collections::BTreeSet;
 
 use thermocline_flash::{BlockId, Flash, Oob};
-use thermocline_policy::{State, placement::Placement, wear::WearLeveling};
+use thermocline_policy::{Candidates, State, placement::Placement, wear::WearLeveling};
 
 use super::PageMapped;
 use crate::FtlError;
@@ -26,6 +26,16 @@ impl ByErases {
         }
     }
 
+    /// The closed blocks of a table by erase count.
+    fn of(&mut self, blocks: &Candidates) -> &BTreeSet<(u32, BlockId)> {
+        self.0.get_or_insert_with(|| {
+            let all = (0..blocks.len()).map(|n| blocks.nth(n));
+            all.filter(|&b| matches!(blocks.block(b).state, State::Closed | State::Aside))
+                .map(|b| (blocks.block(b).erases, b))
+                .collect()
+        })
+    }
+
     #[inline]
     pub(super) fn left(&mut self, block: BlockId, erases: u32) {
         if let Some(set) = &mut self.0 {
@@ -37,18 +47,23 @@ impl ByErases {
 impl<C: Flash, P: Placement> PageMapped<C, P> {
     /// Moves the data of the least erased block into `worn`, just erased, if that is due; the least
     /// erased block is then on the free list in its place.
-    pub(super) fn swap_with_least_erased(&mut self, worn: BlockId) -> Result<bool, FtlError> {
+    pub(super) fn swap_with_least_erased(
+        &mut self,
+        bank: usize,
+        worn: BlockId,
+    ) -> Result<bool, FtlError> {
         let WearLeveling::Swap(swap) = self.config.wear_leveling else { return Ok(false) };
-        let erases = self.blocks.block(worn).erases;
+        let home = &mut self.banks[bank];
+        let erases = home.blocks.block(worn).erases;
         if erases < swap.from_erases {
             return Ok(false);
         }
-        let Some(&(least, fresh)) = self.by_erases().first() else { return Ok(false) };
+        let Some(&(least, fresh)) = home.wear.of(&home.blocks).first() else { return Ok(false) };
         if erases.saturating_sub(least) < swap.gap {
             return Ok(false);
         }
-        let block = *self.blocks.block(fresh);
-        self.blocks.open(worn, block.stream, self.blocks.stamp(fresh));
+        let block = *home.blocks.block(fresh);
+        home.blocks.open(worn, block.stream, home.blocks.stamp(fresh));
         let geometry = *self.chip.geometry();
         let (from_owner, to_owner) =
             (fresh.index() * self.pages as usize, worn.index() * self.pages as usize);
@@ -63,28 +78,25 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
             self.chip.copy(from, at, Oob { lpn, stream: block.stream })?;
             self.owner[to_owner + to as usize] = lpn;
             self.map[lpn.index()] = at;
+            if P::KNOWS_HOT && self.placement.is_hot(lpn) {
+                self.banks[bank].blocks.warm(worn, 1);
+            }
             to += 1;
         }
-        self.blocks.copied(worn, to, fresh);
-        self.close(worn);
-        self.blocks.withdraw(fresh);
-        self.wear.left(fresh, least);
+        let home = &mut self.banks[bank];
+        home.blocks.copied(worn, to, fresh);
+        home.blocks.closing(worn, &*home.victim);
+        self.placement.replaced(bank as u32, fresh, worn, &mut home.blocks);
+        home.blocks.closed(worn);
+        home.wear.closed(worn, erases);
+        home.blocks.withdraw(fresh);
+        home.wear.left(fresh, least);
         self.counters.copies += u64::from(to);
         self.counters.swap_copies += u64::from(to);
-        if self.erase_and_count(fresh)? {
+        if self.erase_and_count(bank, fresh)? {
             self.counters.swap_erases += 1;
-            self.free.push_back(fresh);
+            self.banks[bank].free.push_back(fresh);
         }
         Ok(true)
-    }
-
-    fn by_erases(&mut self) -> &BTreeSet<(u32, BlockId)> {
-        self.wear.0.get_or_insert_with(|| {
-            let closed = (0..).map(BlockId).zip(self.blocks.blocks());
-            closed
-                .filter(|(_, info)| info.state == State::Closed)
-                .map(|(block, info)| (info.erases, block))
-                .collect()
-        })
     }
 }

@@ -9,10 +9,9 @@ use thermocline_flash::{BlockId, CountingChip, Flash, FlashError, Geometry, Lpn,
 use thermocline_ftl::{Config, FtlError, Layer, PageMapped};
 use thermocline_policy::{
     Args, Candidates, Context,
+    bank::BankAssignment,
     placement::{self, PLACEMENTS, Placement},
-    trigger::Watermarks,
     victim::{self, VICTIMS, Victim},
-    wear::WearLeveling,
 };
 
 /// SplitMix64: one seed, one sequence, no dependency.
@@ -57,7 +56,7 @@ impl<C: Flash, P: Placement> Ftl<C> for PageMapped<C, P> {
         PageMapped::free_blocks(self)
     }
     fn blocks(&self) -> &Candidates {
-        PageMapped::blocks(self)
+        PageMapped::blocks(self, 0)
     }
 }
 
@@ -111,6 +110,7 @@ pub struct Setup {
 /// The paper's card: 191 data blocks of 31 data pages, one system block.
 pub const CARD: Geometry = Geometry {
     banks: 1,
+    channels: 1,
     blocks_per_bank: 192,
     pages_per_block: 32,
     page_size: 4096,
@@ -129,12 +129,7 @@ impl Setup {
             wears_out: false,
             victim,
             placement,
-            config: Config {
-                logical_pages,
-                watermarks: Watermarks::default(),
-                read_only_separation: false,
-                wear_leveling: WearLeveling::None,
-            },
+            config: Config::new(logical_pages),
             time_scale: 1700.0,
             seed: 1,
         }
@@ -142,12 +137,23 @@ impl Setup {
 
     /// The most logical pages the layer takes: beside the reserve, an open block for each stream.
     pub fn most_logical_pages(&self) -> u32 {
-        let usable = (0..self.geometry.data_blocks())
-            .filter(|&b| !self.bad.contains(&BlockId(b)))
-            .count() as u32;
         let open = u32::from(self.streams()) + u32::from(self.config.read_only_separation);
-        usable.saturating_sub(self.config.watermarks.reserve + open)
-            * self.geometry.data_pages_per_block()
+        let usable = |bank: u32| {
+            let first = bank * self.geometry.blocks_per_bank;
+            (first..first + self.geometry.blocks_per_bank)
+                .filter(|&b| b < self.geometry.data_blocks() && !self.bad.contains(&BlockId(b)))
+                .count() as u32
+        };
+        let data = (0..self.geometry.banks)
+            .map(|bank| usable(bank).saturating_sub(self.config.watermarks.reserve + open));
+        let pages = self.geometry.data_pages_per_block();
+        match self.config.bank_assignment {
+            BankAssignment::Static => {
+                data.min().expect("a device has a bank") * self.geometry.banks * pages
+            }
+            // While one bank is full of data, another must have room.
+            BankAssignment::Dynamic => data.sum::<u32>() * pages,
+        }
     }
 
     pub fn chip(&self) -> CountingChip {
@@ -160,7 +166,7 @@ impl Setup {
             logical_pages: self.config.logical_pages,
             blocks: self.geometry.blocks(),
             pages_per_block: self.geometry.data_pages_per_block(),
-            banks: 1,
+            banks: self.geometry.banks,
             time_scale: self.time_scale,
             seed: self.seed,
             future: None,
@@ -174,15 +180,16 @@ impl Setup {
 
     /// Hands the layer on `chip` to nobody in particular: for where speed does not matter.
     pub fn build_on<C: Flash + 'static>(&self, chip: C) -> Result<Box<dyn Ftl<C>>, FtlError> {
-        struct Build<C>(C, Box<dyn Victim>, Config);
-        impl<C: Flash + 'static> placement::Visitor for Build<C> {
+        struct Build<'a, C>(C, &'a Setup);
+        impl<C: Flash + 'static> placement::Visitor for Build<'_, C> {
             type Output = Result<Box<dyn Ftl<C>>, FtlError>;
             fn visit<P: Placement + 'static>(self, placement: P) -> Self::Output {
-                let layer = PageMapped::new(self.0, placement, self.1, self.2)?;
+                let victim = |_| self.1.build_victim();
+                let layer = PageMapped::new(self.0, placement, victim, self.1.config)?;
                 Ok(Box::new(layer))
             }
         }
-        let build = Build(chip, self.build_victim(), self.config);
+        let build = Build(chip, self);
         let args = Args(self.placement.1.clone());
         placement::dispatch(self.placement.0, &args, &self.context(), build)
             .expect("registered")

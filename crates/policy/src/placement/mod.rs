@@ -66,6 +66,9 @@ pub trait Placement {
 
     /// Whether [`host_over`](Placement::host_over) looks at where the page lies.
     const LOCATES: bool = false;
+    /// Whether it knows of each page at any time whether it is hot, for victim policies that weigh
+    /// hot pages and for banks that are chosen by them.
+    const KNOWS_HOT: bool = false;
     /// Whether it needs [`Context::future`].
     const SEES_FUTURE: bool = false;
 
@@ -88,6 +91,25 @@ pub trait Placement {
     fn host_over(&mut self, lpn: Lpn, old: Option<Place>, now: u64) -> u8 {
         let _ = old;
         self.host(lpn, now)
+    }
+
+    /// Whether a page is hot now; changes for no other page than [`host`](Placement::host)'s own and
+    /// [`cooled`](Placement::cooled)'s.
+    #[inline(always)]
+    fn is_hot(&self, lpn: Lpn) -> bool {
+        let _ = lpn;
+        false
+    }
+
+    /// The page that ceased to be hot because of the last [`host`](Placement::host).
+    #[inline(always)]
+    fn cooled(&mut self) -> Option<Lpn> {
+        None
+    }
+
+    /// Whether pages of a stream are hotter than most.
+    fn is_hot_stream(&self, stream: u8) -> bool {
+        stream == 0
     }
 
     /// A page was filled before the run: data nobody has updated yet.
@@ -118,8 +140,15 @@ pub trait Placement {
         let _ = (bank, block, stream, blocks);
     }
 
+    /// Wear levelling moved all data of `old` to `new`, which is about to enter the index in its
+    /// place.
+    fn replaced(&mut self, bank: u32, old: BlockId, new: BlockId, blocks: &mut Candidates) {
+        let _ = (bank, old, new, blocks);
+    }
+
     /// The block to clean. Placements that clean in an order of their own answer themselves; the
-    /// others leave it to the victim policy.
+    /// others leave it to the victim policy. A choice may be refused;
+    /// [`cleaning`](Placement::cleaning) says that it was not.
     fn choose(
         &mut self,
         bank: u32,

@@ -41,6 +41,12 @@ pub trait Victim: Send {
         None
     }
 
+    /// Whether each hot page of a block adds 1 to the numerator; instead of a factor of wear, and
+    /// only for policies without ages.
+    fn weighs_hot(&self) -> bool {
+        false
+    }
+
     /// What ages count from, where the policy asks for ages.
     fn age_source(&self) -> Option<AgeSource> {
         None

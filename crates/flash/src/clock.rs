@@ -1,0 +1,191 @@
+//! When operations begin and end on a chip of several banks: the simulator's clock.
+//!
+//! An operation has two phases (striping paper, §2): in its *setup* phase the command and the data
+//! pass over the channel, in its *busy* phase the bank works by itself. Banks overlap; what shares
+//! a channel queues for it, in the order of issue. Bank `k` hangs on channel `k mod channels`.
+//!
+//! A program or an erase waits for its bank, takes the channel for its setup and leaves the bank
+//! busy. A read works in the bank first and takes the channel to bring the data back.
+
+use alloc::{vec, vec::Vec};
+
+use crate::Timing;
+
+/// The time of every channel and bank, in nanoseconds since the start.
+#[derive(Clone, Debug)]
+pub struct Clock {
+    timing: Timing,
+    /// When each channel is free again.
+    channels: Vec<u64>,
+    /// When each bank is idle again.
+    banks: Vec<u64>,
+    /// Operations begin no earlier: the host has not asked before.
+    issue: u64,
+    /// When the last of the host's own operations since then ends.
+    answered: u64,
+}
+
+impl Clock {
+    /// All idle at time 0.
+    #[must_use]
+    pub fn new(timing: Timing, banks: u32, channels: u32) -> Self {
+        Self {
+            timing,
+            channels: vec![0; channels.clamp(1, banks.max(1)) as usize],
+            banks: vec![0; banks.max(1) as usize],
+            issue: 0,
+            answered: 0,
+        }
+    }
+
+    /// The host asks for something at `time`.
+    #[inline]
+    pub fn begin(&mut self, time: u64) {
+        self.issue = time;
+        self.answered = time;
+    }
+
+    /// When the last of the host's pages since [`begin`](Self::begin) was read or programmed. What
+    /// cleaning goes on after that is not waited for, except by those who need its bank or channel.
+    #[must_use]
+    pub const fn answered(&self) -> u64 {
+        self.answered
+    }
+
+    /// When a new operation could begin at the earliest, were its bank idle.
+    #[must_use]
+    pub fn ready(&self) -> u64 {
+        self.issue.max(self.channels.iter().copied().min().unwrap_or(0))
+    }
+
+    /// When everything is done.
+    #[must_use]
+    pub fn quiet(&self) -> u64 {
+        self.channels.iter().chain(&self.banks).copied().max().unwrap_or(0)
+    }
+
+    /// Whether a bank would begin an operation now, were it asked.
+    #[must_use]
+    pub fn is_idle(&self, bank: u32) -> bool {
+        let channel = self.channels[bank as usize % self.channels.len()];
+        self.banks[bank as usize] <= self.issue.max(channel)
+    }
+
+    /// Nothing is issued until a bank that works is done.
+    pub fn wait_for_a_bank(&mut self) {
+        let busy = (0..self.banks.len()).filter(|&bank| !self.is_idle(bank as u32));
+        if let Some(end) = busy.map(|bank| self.banks[bank]).min() {
+            self.issue = self.issue.max(end);
+        }
+    }
+
+    /// The controller computes: nothing is issued meanwhile.
+    pub(crate) fn compute(&mut self) {
+        let ns = self.timing.hotness_scan_ns;
+        for channel in &mut self.channels {
+            *channel = self.issue.max(*channel) + ns;
+        }
+    }
+
+    #[inline]
+    pub(crate) fn program(&mut self, bank: u32) {
+        let end = self.occupy(bank, self.timing.program_setup_ns, self.timing.program_ns);
+        self.answered = self.answered.max(end);
+    }
+
+    #[inline]
+    pub(crate) fn copy(&mut self, bank: u32) {
+        let setup = self.timing.copy_setup_ns;
+        self.occupy(bank, setup, self.timing.copy_ns - setup);
+    }
+
+    pub(crate) fn erase(&mut self, bank: u32) {
+        self.occupy(bank, self.timing.erase_setup_ns, self.timing.erase_ns);
+    }
+
+    #[inline]
+    pub(crate) fn read(&mut self, bank: u32) {
+        let bank = bank as usize;
+        let sensed = self.banks[bank].max(self.issue) + self.timing.read_ns;
+        let of_banks = self.channels.len();
+        let channel = &mut self.channels[bank % of_banks];
+        *channel = sensed.max(*channel) + self.timing.read_setup_ns;
+        self.banks[bank] = *channel;
+        self.answered = self.answered.max(*channel);
+    }
+
+    /// An operation with a setup on the channel first; when it ends.
+    #[inline]
+    fn occupy(&mut self, bank: u32, setup: u64, busy: u64) -> u64 {
+        let bank = bank as usize;
+        let of_banks = self.channels.len();
+        let channel = &mut self.channels[bank % of_banks];
+        let begin = self.banks[bank].max(*channel).max(self.issue);
+        if setup > 0 {
+            *channel = begin + setup;
+        }
+        self.banks[bank] = begin + setup + busy;
+        self.banks[bank]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const W: Timing = Timing {
+        read_setup_ns: 348,
+        read_ns: 0,
+        program_setup_ns: 606,
+        program_ns: 303,
+        copy_setup_ns: 0,
+        copy_ns: 0,
+        erase_setup_ns: 31,
+        erase_ns: 1850,
+        hotness_scan_ns: 0,
+    };
+
+    fn three_pages(timing: Timing, banks: u32) -> u64 {
+        let mut clock = Clock::new(timing, banks, 1);
+        for page in 0..3 {
+            clock.program(page % banks);
+        }
+        clock.answered()
+    }
+
+    #[test]
+    fn three_pages_on_one_two_and_three_banks() {
+        // Striping paper, §4.1 (as 23 %).
+        let measured: [u64; 3] = [1, 2, 3].map(|banks| three_pages(W, banks));
+        assert_eq!(measured, [2727, 2121, 2121]);
+        let faster = Timing { program_setup_ns: 50, ..W };
+        assert_eq!([1, 2, 3].map(|banks| three_pages(faster, banks)), [1059, 706, 453]);
+    }
+
+    #[test]
+    fn a_bank_that_erases_is_waited_for_by_its_own_pages_only() {
+        let mut clock = Clock::new(W, 2, 1);
+        clock.erase(0);
+        clock.begin(100);
+        assert!(!clock.is_idle(0) && clock.is_idle(1));
+        clock.program(1);
+        assert_eq!(clock.answered(), 100 + 606 + 303);
+        clock.wait_for_a_bank();
+        assert!(clock.is_idle(1) && !clock.is_idle(0));
+        clock.program(0);
+        assert_eq!(clock.answered(), 31 + 1850 + 606 + 303);
+        assert_eq!(clock.quiet(), clock.answered());
+    }
+
+    #[test]
+    fn reads_of_two_banks_overlap_until_the_channel() {
+        let timing = Timing { read_setup_ns: 10, read_ns: 50, ..W };
+        let mut clock = Clock::new(timing, 4, 2);
+        clock.read(0);
+        clock.read(1); // the other channel
+        clock.read(2); // the first channel, another bank
+        assert_eq!(clock.answered(), 70);
+        clock.read(0);
+        assert_eq!(clock.answered(), 60 + 50 + 10);
+    }
+}
