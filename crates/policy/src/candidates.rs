@@ -454,9 +454,7 @@ impl Candidates {
         let b = &mut self.table.blocks[at];
         debug_assert_eq!(b.state, State::Free, "{block:?} is opened");
         (b.valid, b.slot, b.stream, b.state) = (0, slot as u32, stream, State::Open);
-        if self.table.hot {
-            self.table.wear[at] = 0.0;
-        }
+
     }
 
     /// A page of an open block was programmed by the host.
@@ -586,6 +584,9 @@ impl Candidates {
             self.leave(at);
         }
         self.table.blocks[at].valid = 0;
+        if self.table.hot {
+            self.table.wear[at] = 0.0;
+        }
         if let Index::Tree(_) = self.index {
             self.table.slots[self.table.blocks[at].slot as usize] = NOBODY;
         }

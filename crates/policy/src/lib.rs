@@ -7,6 +7,7 @@
 //!   ([`Placement`](placement::Placement));
 //! * [`bank`]: which bank a page goes to;
 //! * [`trigger`]: when cleaning starts and stops;
+//! * [`idle`]: what is done while the host is silent;
 //! * [`wear`]: what else moves so that blocks age together;
 //! * [`preset`]: named combinations, as the papers use them.
 //!
@@ -24,6 +25,7 @@ use alloc::{sync::Arc, vec::Vec};
 pub mod age;
 pub mod bank;
 mod candidates;
+pub mod idle;
 mod lists;
 mod lowest;
 pub mod params;

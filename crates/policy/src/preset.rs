@@ -1,6 +1,6 @@
 //! Named combinations, as the papers and their readers use them.
 
-use crate::PolicyInfo;
+use crate::{PolicyInfo, bank::BankAssignment, trigger::Trigger};
 
 /// The translation layer a preset runs on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,6 +26,12 @@ pub struct Preset {
     pub read_only_separation: bool,
     /// The most and the least erased blocks are swapped near the end of life.
     pub swap: bool,
+    /// How pages are spread over banks.
+    pub bank_assignment: BankAssignment,
+    /// What makes cleaning start.
+    pub trigger: Trigger,
+    /// Blocks cleaned at once, where survivors are sorted.
+    pub batch: u32,
     /// Where it comes from.
     pub source: &'static str,
     /// One line: what it is and when to use it.
@@ -39,6 +45,9 @@ const PAGE_MAPPED: Preset = Preset {
     placement: "one-stream",
     read_only_separation: false,
     swap: false,
+    bank_assignment: BankAssignment::Static,
+    trigger: Trigger::Lazy,
+    batch: 1,
     source: "",
     summary: "",
 };
@@ -75,6 +84,25 @@ pub const PRESETS: &[Preset] = &[
         ..PAGE_MAPPED
     },
     Preset {
+        name: "lfs-batch",
+        victim: "lfs",
+        placement: "age-sort",
+        batch: 8,
+        source: "Rosenblum and Ousterhout 1992; CAT paper §7",
+        summary: "the same with the survivors of eight blocks sorted together, as LFS does",
+        ..PAGE_MAPPED
+    },
+    Preset {
+        name: "kawaguchi",
+        victim: "cost-benefit",
+        placement: "segment-split",
+        trigger: Trigger::Falling,
+        source: "Kawaguchi, Nishioka, Motoda 1995; CAT paper Table 7",
+        summary: "cost-benefit that begins early with blocks full of garbage; the fewer blocks are \
+                  free, the less garbage it asks for",
+        ..PAGE_MAPPED
+    },
+    Preset {
         name: "cat",
         victim: "cat",
         placement: "fine-grained",
@@ -82,6 +110,26 @@ pub const PRESETS: &[Preset] = &[
         swap: true,
         source: "CAT paper §3.2",
         summary: "cost, age, times: hot, cold and read-only pages apart, wear even",
+        ..PAGE_MAPPED
+    },
+    Preset {
+        name: "striping-static",
+        victim: "weight",
+        placement: "two-level-lru",
+        trigger: Trigger::Eager,
+        source: "striping paper §3.2 and §5",
+        summary: "pages striped over banks by number; two lists tell hot pages from cold",
+        ..PAGE_MAPPED
+    },
+    Preset {
+        name: "striping-dynamic",
+        victim: "weight",
+        placement: "two-level-lru",
+        bank_assignment: BankAssignment::Dynamic,
+        trigger: Trigger::Eager,
+        source: "striping paper §3.2 to §5",
+        summary: "the same with pages sent to idle banks, hot ones where wear is least, cold ones \
+                  where room is most",
         ..PAGE_MAPPED
     },
     Preset {

@@ -15,6 +15,7 @@ mod hotness;
 mod segment_split;
 mod sequential;
 mod times_sort;
+mod two_level_lru;
 
 pub use age_sort::AgeSort;
 pub use block_split::BlockSplit;
@@ -22,6 +23,7 @@ pub use fine_grained::{FineGrained, FineGrainedParams};
 pub use segment_split::SegmentSplit;
 pub use sequential::Sequential;
 pub use times_sort::{TimesSort, TimesSortParams};
+pub use two_level_lru::{TwoLevelLru, TwoLevelLruParams};
 
 /// Where the current copy of a page lies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -237,6 +239,7 @@ placements! {
     SegmentSplit,
     BlockSplit,
     FineGrained,
+    TwoLevelLru,
 }
 
 /// What the catalogue says of the placement called `name`.

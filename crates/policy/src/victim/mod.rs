@@ -17,6 +17,7 @@ mod fifo;
 mod greedy;
 mod lfs;
 mod random;
+mod weight;
 
 pub use cat::{Cat, CatParams};
 pub use cost_benefit::{CostBenefit, CostBenefitParams};
@@ -25,6 +26,7 @@ pub use fifo::Fifo;
 pub use greedy::Greedy;
 pub use lfs::{Lfs, LfsParams};
 pub use random::Random;
+pub use weight::Weight;
 
 /// A victim policy. It is asked once per cleaned block.
 pub trait Victim: Send {
@@ -93,6 +95,7 @@ pub const VICTIMS: &[VictimEntry] = &[
     fifo::ENTRY,
     random::ENTRY,
     d_choices::ENTRY,
+    weight::ENTRY,
 ];
 
 /// The entry users mean by `name`.

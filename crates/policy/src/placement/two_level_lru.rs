@@ -1,0 +1,246 @@
+//! Two lists of recently written pages tell hot from cold (striping paper, §3.3 and §5.1).
+
+use alloc::{format, vec, vec::Vec};
+
+use thermocline_flash::{Lpn, prefetch};
+
+use super::{Placement, Registered};
+use crate::{Args, Context, ParamError, PolicyInfo, params};
+
+const HOT: u8 = 0;
+const COLD: u8 = 1;
+
+params! {
+    /// Parameters of [`TwoLevelLru`].
+    pub struct TwoLevelLruParams {
+        /// Length of the hot list, in pages; at least 1, at most 65536.
+        hot: u32 = 512,
+        /// Length of the candidate list, in pages; at least 1, at most 65536.
+        candidates: u32 = 1024,
+    }
+}
+
+/// A page written while it is in the candidate list becomes hot; the page that was hot longest
+/// without being written becomes a candidate again, and a candidate not written for long is
+/// forgotten.
+#[derive(Clone, Debug)]
+pub struct TwoLevelLru {
+    hot: List,
+    candidates: List,
+    /// Where each logical page stands: in neither list, or the entry of one of them.
+    places: Vec<Standing>,
+    cooled: Option<Lpn>,
+}
+
+/// 0: in no list. Otherwise an entry, in the hot list where the lowest bit is set.
+type Standing = u32;
+
+const NOWHERE: Standing = 0;
+
+const fn standing(entry: u32, hot: bool) -> Standing {
+    (entry + 1) << 1 | hot as u32
+}
+
+impl TwoLevelLru {
+    /// Lists of these lengths for a device of `pages` logical pages.
+    #[must_use]
+    pub fn new(pages: u32, hot: u32, candidates: u32) -> Self {
+        Self {
+            hot: List::new(hot),
+            candidates: List::new(candidates),
+            places: vec![NOWHERE; pages as usize],
+            cooled: None,
+        }
+    }
+
+    fn make_hot(&mut self, lpn: Lpn) {
+        let (entry, fell) = self.hot.push(lpn);
+        self.places[lpn.index()] = standing(entry, true);
+        if let Some(fell) = fell {
+            self.make_candidate(fell);
+            self.cooled = Some(fell);
+        }
+    }
+
+    fn make_candidate(&mut self, lpn: Lpn) {
+        let (entry, fell) = self.candidates.push(lpn);
+        self.places[lpn.index()] = standing(entry, false);
+        if let Some(forgotten) = fell {
+            self.places[forgotten.index()] = NOWHERE;
+        }
+    }
+}
+
+impl Placement for TwoLevelLru {
+    const KNOWS_HOT: bool = true;
+
+    fn streams(&self) -> u8 {
+        2
+    }
+
+    #[inline]
+    fn host(&mut self, lpn: Lpn, _now: u64) -> u8 {
+        self.cooled = None;
+        let standing = self.places[lpn.index()];
+        let entry = (standing >> 1).wrapping_sub(1);
+        if standing == NOWHERE {
+            self.make_candidate(lpn);
+            return COLD;
+        }
+        if standing & 1 == 1 {
+            self.hot.refresh(entry);
+        } else {
+            self.candidates.remove(entry);
+            self.make_hot(lpn);
+        }
+        HOT
+    }
+
+    #[inline(always)]
+    fn is_hot(&self, lpn: Lpn) -> bool {
+        self.places[lpn.index()] & 1 == 1
+    }
+
+    fn cooled(&mut self) -> Option<Lpn> {
+        self.cooled.take()
+    }
+
+    fn trimmed(&mut self, lpn: Lpn) {
+        let standing = core::mem::replace(&mut self.places[lpn.index()], NOWHERE);
+        if standing != NOWHERE {
+            let list = if standing & 1 == 1 { &mut self.hot } else { &mut self.candidates };
+            list.remove((standing >> 1) - 1);
+        }
+    }
+
+    #[inline(always)]
+    fn survivor(&mut self, lpn: Lpn, _now: u64) -> u8 {
+        if self.is_hot(lpn) { HOT } else { COLD }
+    }
+
+    #[inline(always)]
+    fn prefetch(&self, lpn: Lpn) {
+        prefetch(&self.places, lpn.index());
+    }
+}
+
+impl Registered for TwoLevelLru {
+    const INFO: PolicyInfo = PolicyInfo {
+        name: "two-level-lru",
+        aliases: &["lru2"],
+        source: "striping paper §3.3, §5.1",
+        summary: "hot is what was written again while still remembered; small lists, one step a write",
+        params: TwoLevelLruParams::info,
+    };
+
+    fn build(args: &Args, context: &Context) -> Result<Self, ParamError> {
+        let p = TwoLevelLruParams::read(args)?;
+        for (key, length) in [("hot", p.hot), ("candidates", p.candidates)] {
+            if !(1..=1 << 16).contains(&length) {
+                return Err(ParamError::Value {
+                    key: key.into(),
+                    value: format!("{length}"),
+                    expected: "1 to 65536".into(),
+                });
+            }
+        }
+        Ok(Self::new(context.logical_pages, p.hot, p.candidates))
+    }
+}
+
+/// A list of fixed length, the most recent first: a ring of entries linked both ways, in which
+/// entry 0 is where the ring begins and ends.
+#[derive(Clone, Debug)]
+struct List {
+    links: Vec<Link>,
+    /// Entries that are not in the ring.
+    spare: Vec<u32>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Link {
+    page: Lpn,
+    before: u32,
+    after: u32,
+}
+
+impl List {
+    fn new(length: u32) -> Self {
+        let nobody = Link { page: Lpn(0), before: 0, after: 0 };
+        Self {
+            links: vec![nobody; length as usize + 1],
+            spare: (1..=length).rev().collect(),
+        }
+    }
+
+    /// Puts a page in front; its entry, and the page that fell out at the end if the list was full.
+    fn push(&mut self, page: Lpn) -> (u32, Option<Lpn>) {
+        let (entry, fell) = match self.spare.pop() {
+            Some(entry) => (entry, None),
+            None => {
+                let last = self.links[0].before;
+                self.unlink(last);
+                (last, Some(self.links[last as usize].page))
+            }
+        };
+        self.links[entry as usize].page = page;
+        self.link_first(entry);
+        (entry, fell)
+    }
+
+    fn refresh(&mut self, entry: u32) {
+        if self.links[0].after != entry {
+            self.unlink(entry);
+            self.link_first(entry);
+        }
+    }
+
+    fn remove(&mut self, entry: u32) {
+        self.unlink(entry);
+        self.spare.push(entry);
+    }
+
+    fn link_first(&mut self, entry: u32) {
+        let first = self.links[0].after;
+        let link = &mut self.links[entry as usize];
+        (link.before, link.after) = (0, first);
+        self.links[first as usize].before = entry;
+        self.links[0].after = entry;
+    }
+
+    fn unlink(&mut self, entry: u32) {
+        let Link { before, after, .. } = self.links[entry as usize];
+        self.links[before as usize].after = after;
+        self.links[after as usize].before = before;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn write(lists: &mut TwoLevelLru, lpn: u32) -> (u8, Option<Lpn>) {
+        (lists.host(Lpn(lpn), 0), lists.cooled())
+    }
+
+    #[test]
+    fn hot_is_what_is_written_again_while_it_is_remembered() {
+        let mut lists = TwoLevelLru::new(10, 2, 2);
+        assert_eq!(write(&mut lists, 0), (COLD, None));
+        assert_eq!(write(&mut lists, 0), (HOT, None), "this very write is hot");
+        assert_eq!(write(&mut lists, 1), (COLD, None));
+        assert_eq!(write(&mut lists, 2), (COLD, None));
+        assert_eq!(write(&mut lists, 3), (COLD, None), "1 is forgotten");
+        assert_eq!(write(&mut lists, 1), (COLD, None), "2 is forgotten");
+        assert_eq!(write(&mut lists, 1), (HOT, None));
+        assert_eq!(write(&mut lists, 0), (HOT, None), "0 is in front again");
+        assert_eq!(write(&mut lists, 3), (HOT, Some(Lpn(1))), "1 was hot longest unwritten");
+        assert!(!lists.is_hot(Lpn(1)) && lists.is_hot(Lpn(0)) && lists.is_hot(Lpn(3)));
+        assert_eq!(write(&mut lists, 1), (HOT, Some(Lpn(0))), "1 was a candidate");
+        lists.trimmed(Lpn(3));
+        assert!(!lists.is_hot(Lpn(3)));
+        assert_eq!(write(&mut lists, 3), (COLD, None), "a trimmed page is forgotten");
+        assert_eq!(write(&mut lists, 0), (HOT, None), "the hot list had room for one");
+        assert_eq!(lists.survivor(Lpn(9), 0), COLD);
+    }
+}

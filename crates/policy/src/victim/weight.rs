@@ -1,0 +1,42 @@
+//! The striping paper's integer cost-benefit: a dead page weighs 1, a cold one −1, a hot one −2; the
+//! heaviest block is cleaned (§5.2, Table 3).
+//!
+//! The weight of a block of n pages, v of them valid and h of those hot, is n − 2v − h, so the
+//! heaviest has the least 2v + h. Hot is what the placement calls so at the moment.
+
+use alloc::boxed::Box;
+
+use thermocline_flash::BlockId;
+
+use super::{Victim, VictimEntry};
+use crate::{Candidates, PolicyInfo, params::NoParams};
+
+pub(super) const ENTRY: VictimEntry = VictimEntry {
+    info: PolicyInfo {
+        name: "weight",
+        aliases: &[],
+        source: "striping paper §5.2",
+        summary: "dead pages count for a block, hot ones double against it; integers only; greedy \
+                  where the placement knows no hot pages",
+        params: NoParams::info,
+    },
+    build: |args, _| NoParams::read(args).map(|_| Box::new(Weight) as Box<dyn Victim>),
+};
+
+/// Picks the block with the greatest weight, the lowest number among equals.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Weight;
+
+impl Victim for Weight {
+    fn choose(&mut self, blocks: &mut Candidates, _now: u64) -> Option<BlockId> {
+        blocks.lightest()
+    }
+
+    fn ratio(&self, valid: u32, _pages: u32) -> (f64, f64) {
+        (2.0 * f64::from(valid), 1.0)
+    }
+
+    fn weighs_hot(&self) -> bool {
+        true
+    }
+}
