@@ -11,10 +11,11 @@ use thermocline_trace::generate::WorkloadSpec;
 
 use crate::{
     args::{
+        cleaning::{CleaningArgs, Idle},
         device::{ClockArg, DeviceArgs},
         input::{FootprintArg, PartialPages},
         simulation::SimulationArgs,
-        values::ReadOnlyArg,
+        values::{FillArg, ReadOnlyArg},
     },
     console::Console,
     exit::Failure,
@@ -37,6 +38,7 @@ pub fn device(args: &DeviceArgs) -> Result<Device, Failure> {
         block_size: args.block_size,
         page_size: args.page_size,
         banks: args.banks,
+        channels: args.channels,
     };
     Ok(Device::load(&args.device)?.with(&overrides)?)
 }
@@ -120,7 +122,11 @@ fn job<'a>(
         Ready::Workload(workload) => Input::Workload(workload),
     };
     Job {
-        fill: args.device.fill.map_or(Fill::Logical, Fill::Share),
+        fill: match args.device.fill {
+            None => Fill::Logical,
+            Some(FillArg::Nothing) => Fill::Nothing,
+            Some(FillArg::Share(share)) => Fill::Share(share),
+        },
         over_provisioning: args.device.over_provisioning,
         wrap: args.mapping.wrap,
         clock: args.device.clock.map(|clock| match clock {
@@ -132,15 +138,31 @@ fn job<'a>(
             Some(ReadOnlyArg::Share(share)) => ReadOnly::Share(share),
             Some(ReadOnlyArg::Unwritten) => ReadOnly::Unwritten,
         },
-        watermarks: watermarks(&args.device),
+        queue_depth: args.device.queue_depth,
+        idle: match &args.cleaning.idle {
+            None | Some(Idle::None) => None,
+            Some(Idle::Timer(timer)) => Some(timer.clone()),
+        },
+        watermarks: watermarks(&args.cleaning),
         wears_out: args.device.wear_out,
         check: args.check,
         seed: args.seed,
-        ..Job::new(device.clone(), policy.clone(), input)
+        ..Job::new(device.clone(), adjusted(policy, &args.cleaning), input)
     }
 }
 
-fn watermarks(args: &DeviceArgs) -> Watermarks {
+/// The policy with what the user decides otherwise.
+fn adjusted(policy: &PolicySpec, args: &CleaningArgs) -> PolicySpec {
+    let policy = policy.clone();
+    PolicySpec {
+        bank_assignment: args.bank_assignment.unwrap_or(policy.bank_assignment),
+        trigger: args.trigger.unwrap_or(policy.trigger),
+        batch: args.batch.unwrap_or(policy.batch),
+        ..policy
+    }
+}
+
+fn watermarks(args: &CleaningArgs) -> Watermarks {
     let reserve = args.reserve.unwrap_or(Watermarks::default().reserve);
     let low = args.low.unwrap_or(reserve.saturating_add(1));
     Watermarks { reserve, low, high: args.high.unwrap_or(low) }

@@ -38,6 +38,13 @@ impl Clock {
         }
     }
 
+    /// All is idle at time 0 again.
+    pub fn restart(&mut self) {
+        self.channels.fill(0);
+        self.banks.fill(0);
+        (self.issue, self.answered) = (0, 0);
+    }
+
     /// The host asks for something at `time`.
     #[inline]
     pub fn begin(&mut self, time: u64) {
@@ -75,7 +82,9 @@ impl Clock {
     pub fn wait_for_a_bank(&mut self) {
         let busy = (0..self.banks.len()).filter(|&bank| !self.is_idle(bank as u32));
         if let Some(end) = busy.map(|bank| self.banks[bank]).min() {
-            self.issue = self.issue.max(end);
+            for channel in &mut self.channels {
+                *channel = end.max(*channel);
+            }
         }
     }
 

@@ -109,6 +109,10 @@ impl<C: Flash> Layer for InPlace<C> {
         &self.chip
     }
 
+    fn chip_mut(&mut self) -> &mut C {
+        &mut self.chip
+    }
+
     fn counters(&self) -> &Counters {
         &self.counters
     }

@@ -97,6 +97,9 @@ pub trait Layer {
     /// The chip below.
     fn chip(&self) -> &Self::Chip;
 
+    /// The chip below, to tell it the time.
+    fn chip_mut(&mut self) -> &mut Self::Chip;
+
     /// What was done so far.
     fn counters(&self) -> &Counters;
 

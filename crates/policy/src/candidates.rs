@@ -454,7 +454,6 @@ impl Candidates {
         let b = &mut self.table.blocks[at];
         debug_assert_eq!(b.state, State::Free, "{block:?} is opened");
         (b.valid, b.slot, b.stream, b.state) = (0, slot as u32, stream, State::Open);
-
     }
 
     /// A page of an open block was programmed by the host.

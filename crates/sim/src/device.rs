@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use thermocline_flash::{BUILT_IN_PROFILES, CountingChip, Profile};
+use thermocline_flash::{BUILT_IN_PROFILES, Profile};
 
 use thermocline_trace::generate::format_size;
 
@@ -28,6 +28,8 @@ pub struct Overrides {
     pub page_size: Option<u64>,
     /// Number of banks; the chip's blocks are divided among them.
     pub banks: Option<u32>,
+    /// Number of channels that banks are reached by.
+    pub channels: Option<u32>,
 }
 
 /// The built-in profiles.
@@ -96,6 +98,14 @@ impl Device {
             return Err(SimError::Input("--banks 0 makes no device; give it at least 1".into()));
         }
         g.banks = o.banks.unwrap_or(g.banks);
+        // A channel without a bank would be no device's.
+        g.channels = o.channels.unwrap_or_else(|| g.channels.min(g.banks));
+        if g.channels == 0 || g.channels > g.banks {
+            return Err(SimError::Input(format!(
+                "{} channels for {} banks make no device; choose --channels from 1 to {}",
+                g.channels, g.banks, g.banks
+            )));
+        }
         let row = block_size.checked_mul(u64::from(g.banks)).ok_or_else(|| {
             SimError::Input("blocks and banks of more than 16 EiB make no device".into())
         })?;
@@ -151,12 +161,6 @@ impl Device {
             u32::try_from(blocks.div_ceil(u64::from(g.banks))).unwrap_or(u32::MAX / g.banks);
         device.check()?;
         Ok(device)
-    }
-
-    /// An erased chip of this device.
-    pub(crate) fn chip(&self, wears_out: bool) -> CountingChip {
-        let chip = CountingChip::new(self.profile.geometry, self.profile.rules);
-        if wears_out { chip.that_wears_out() } else { chip }
     }
 }
 

@@ -6,6 +6,7 @@ use rayon::prelude::*;
 use thermocline_flash::{CountingChip, Lpn};
 use thermocline_ftl::{self as ftl, InPlace, Layer, PageMapped};
 use thermocline_policy::{
+    idle::IdleTimer,
     placement::{self, Placement},
     preset::LayerKind,
     trigger::Watermarks,
@@ -25,6 +26,9 @@ pub enum Fill {
     Logical,
     /// This share of the data pages less the reserve: the papers' utilization.
     Share(f64),
+    /// Nothing: the device is as it left the factory, with as many logical pages as
+    /// over-provisioning says.
+    Nothing,
 }
 
 /// Which clock runs.
@@ -66,7 +70,12 @@ pub struct Job<'a> {
     pub clock: Option<Clock>,
     /// Read-only data.
     pub read_only: ReadOnly,
-    /// When cleaning starts and stops.
+    /// Requests the device works on at once; by default one on its own clock, and all that have
+    /// arrived where they arrive.
+    pub queue_depth: Option<u32>,
+    /// Cleaning in idle time.
+    pub idle: Option<IdleTimer>,
+    /// When cleaning starts and stops, in each bank.
     pub watermarks: Watermarks,
     /// Blocks die at their rated endurance.
     pub wears_out: bool,
@@ -89,6 +98,8 @@ impl<'a> Job<'a> {
             wrap: false,
             clock: None,
             read_only: ReadOnly::None,
+            queue_depth: None,
+            idle: None,
             watermarks: Watermarks::default(),
             wears_out: false,
             check: false,
@@ -106,7 +117,7 @@ pub fn run(job: &Job<'_>, progress: &Progress) -> Result<RunResult, SimError> {
     let runner = Runner { job, setup: &setup, progress };
     match job.policy.layer {
         LayerKind::InPlace => {
-            let layer = InPlace::new(setup.device.chip(job.wears_out), setup.logical_pages)
+            let layer = InPlace::new(setup.chip(job.wears_out), setup.logical_pages)
                 .map_err(|e| SimError::of_layer(e, 0))?;
             runner.drive(layer)
         }
@@ -162,11 +173,17 @@ impl placement::Visitor for Runner<'_> {
         let (job, setup) = (self.job, self.setup);
         let call = &job.policy.victim;
         let entry = victim::find(&call.name).expect("names were checked when the policy was read");
-        let victim = (entry.build)(&call.args, &setup.context(job.seed))
-            .map_err(|e| SimError::Usage(format!("victim policy {}: {e}", call.name)))?;
+        let victim = |bank: u32| {
+            let context = setup.context(job.seed.wrapping_add(bank.into()));
+            (entry.build)(&call.args, &context).expect("arguments were checked with the policy")
+        };
         let config = ftl::Config {
             logical_pages: setup.logical_pages,
-            watermarks: job.watermarks,
+            bank_assignment: job.policy.bank_assignment,
+            trigger: job.policy.trigger,
+            watermarks: setup.watermarks,
+            batch: job.policy.batch,
+            idle_free: setup.idle_free,
             read_only_separation: job.policy.read_only_separation,
             wear_leveling: if job.policy.swap {
                 WearLeveling::Swap(Swap::for_endurance(setup.device.profile.rules.endurance))
@@ -174,8 +191,7 @@ impl placement::Visitor for Runner<'_> {
                 WearLeveling::None
             },
         };
-        let chip = setup.device.chip(job.wears_out);
-        let layer = PageMapped::new(chip, placement, victim, config)
+        let layer = PageMapped::new(setup.chip(job.wears_out), placement, victim, config)
             .map_err(|e| SimError::of_layer(e, 0))?;
         self.drive(layer)
     }
@@ -185,7 +201,7 @@ impl Runner<'_> {
     fn drive<L: Layer<Chip = CountingChip>>(self, mut layer: L) -> Result<RunResult, SimError> {
         let (job, setup) = (self.job, self.setup);
         let started = Instant::now();
-        for lpn in 0..setup.logical_pages {
+        for lpn in 0..setup.filled_pages {
             let read_only = match (job.read_only, job.input) {
                 (ReadOnly::Unwritten, Input::Trace(trace, _)) => !trace.is_written(lpn),
                 _ => lpn < setup.read_only_pages,
@@ -207,8 +223,7 @@ impl Runner<'_> {
         )?;
         self.progress.expect(job.input.expected_pages(&extents));
         let running = Instant::now();
-        let arrivals = setup.clock == Clock::Arrivals;
-        let engine = Engine::new(&mut layer, setup.device.profile.timing, arrivals);
+        let engine = Engine::new(&mut layer, job, setup);
         let measured = engine.run(extents, self.progress)?;
         let seconds = running.elapsed().as_secs_f64();
 

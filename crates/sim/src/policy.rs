@@ -2,8 +2,12 @@
 
 use serde::Serialize;
 use thermocline_policy::{
-    Args, Context, ParamInfo, PolicyInfo, placement,
+    Args, Context, ParamInfo, PolicyInfo,
+    bank::BankAssignment,
+    params::ParamValue,
+    placement,
     preset::{self, LayerKind},
+    trigger::Trigger,
     victim,
 };
 
@@ -93,6 +97,12 @@ pub struct PolicySpec {
     pub read_only_separation: bool,
     /// The most and the least erased blocks are swapped near the end of life.
     pub swap: bool,
+    /// How pages are spread over banks.
+    pub bank_assignment: BankAssignment,
+    /// What makes cleaning start.
+    pub trigger: Trigger,
+    /// Blocks cleaned at once, where survivors are sorted.
+    pub batch: u32,
 }
 
 impl PolicySpec {
@@ -127,6 +137,9 @@ impl PolicySpec {
             placement: Call { name: preset.placement.into(), args: Args::default() },
             read_only_separation: preset.read_only_separation,
             swap: preset.swap,
+            bank_assignment: preset.bank_assignment,
+            trigger: preset.trigger,
+            batch: preset.batch,
         };
         for (key, value) in &call.args.0 {
             let takes = |info: &PolicyInfo| has_param(&(info.params)(), key);
@@ -306,7 +319,19 @@ pub fn catalogue() -> Vec<CatalogueEntry> {
             combines: (p.layer == LayerKind::PageMapped).then(|| {
                 let read_only = if p.read_only_separation { " + read-only apart" } else { "" };
                 let swap = if p.swap { " + swap" } else { "" };
-                format!("{} + {}{read_only}{swap}", p.victim, p.placement)
+                let trigger = match p.trigger {
+                    Trigger::Lazy => String::new(),
+                    other => format!(" + {} cleaning", other.show()),
+                };
+                let batch = match p.batch {
+                    1 => String::new(),
+                    n => format!(" + {n} blocks at once"),
+                };
+                let banks = match p.bank_assignment {
+                    BankAssignment::Static => "",
+                    BankAssignment::Dynamic => " + dynamic banks",
+                };
+                format!("{} + {}{read_only}{swap}{trigger}{batch}{banks}", p.victim, p.placement)
             }),
             parameters: Vec::new(),
         })

@@ -1,8 +1,10 @@
 //! From counts and measurements to a result.
 
+use std::collections::BTreeMap;
+
 use thermocline_flash::{BlockId, CountingChip, Counts};
 use thermocline_ftl::{Counters, Layer};
-use thermocline_policy::preset::LayerKind;
+use thermocline_policy::{params::ParamValue, preset::LayerKind};
 
 use crate::{
     Input, RunResult,
@@ -16,6 +18,7 @@ use crate::{
 /// The state after the fill, where statistics begin.
 pub(crate) struct Snapshot {
     counters: Counters,
+    choices: Vec<(&'static str, u64)>,
     counts: Counts,
     erases: Vec<u32>,
 }
@@ -24,9 +27,22 @@ impl Snapshot {
     pub(crate) fn of<L: Layer<Chip = CountingChip>>(layer: &L) -> Self {
         Self {
             counters: *layer.counters(),
+            choices: layer.choices(),
             counts: *layer.chip().counts(),
             erases: layer.chip().erase_counts().to_vec(),
         }
+    }
+
+    /// Blocks chosen by each rule since then.
+    fn choices<L: Layer>(&self, job: &Job<'_>, layer: &L, victims: u64) -> BTreeMap<String, u64> {
+        let rules = layer.choices();
+        if rules.is_empty() {
+            let only = (job.policy.victim.name.clone(), victims);
+            let page_mapped = job.policy.layer == LayerKind::PageMapped;
+            return page_mapped.then_some(only).into_iter().collect();
+        }
+        let before = |rule| self.choices.iter().find(|(r, _)| *r == rule).map_or(0, |(_, n)| *n);
+        rules.into_iter().map(|(rule, n)| (rule.to_owned(), n - before(rule))).collect()
     }
 
     /// The result of a run of `job` on `layer`, which held `self` after the fill.
@@ -72,13 +88,21 @@ impl Snapshot {
                 read_only_separation: job.policy.read_only_separation,
                 wear_leveling: if job.policy.swap { "swap" } else { "none" },
                 trigger: result::Trigger {
-                    reserve_blocks: job.watermarks.reserve,
-                    low_blocks: job.watermarks.low,
-                    high_blocks: job.watermarks.high,
+                    kind: job.policy.trigger.show(),
+                    reserve_blocks: setup.watermarks.reserve,
+                    low_blocks: setup.watermarks.low,
+                    high_blocks: setup.watermarks.high,
+                    batch_blocks: job.policy.batch,
                 },
+                bank_assignment: job.policy.bank_assignment.show(),
+                queue_depth: job.queue_depth,
+                idle: job.idle.as_ref().map(|idle| result::Idle {
+                    after_us: idle.after.0 as f64 / 1000.0,
+                    free_blocks: setup.idle_free,
+                }),
                 device: profile.into(),
                 logical_pages: setup.logical_pages,
-                filled_pages: setup.logical_pages,
+                filled_pages: setup.filled_pages,
                 over_provisioning: data_pages as f64 / f64::from(setup.logical_pages) - 1.0,
                 utilization: f64::from(setup.logical_pages) / setup.capacity as f64,
                 clock: if setup.clock == Clock::Arrivals { "arrivals" } else { "device" },
@@ -123,10 +147,8 @@ impl Snapshot {
                 }),
                 cost: cost(0.75),
                 cost_on_device: cost(ratio(timing.copy_ns, timing.erase())),
-                choices: [(job.policy.victim.name.clone(), layer_did.victims)]
-                    .into_iter()
-                    .filter(|_| page_mapped)
-                    .collect(),
+                choices: self.choices(job, layer, layer_did.victims),
+                idle_victims: layer_did.idle_victims,
                 spills: layer_did.spills,
                 swap_erases: layer_did.swap_erases,
                 swap_copies: layer_did.swap_copies,

@@ -61,8 +61,16 @@ pub struct Config {
     pub read_only_separation: bool,
     /// `none` or `swap`.
     pub wear_leveling: &'static str,
-    /// Free blocks kept for the cleaner, and the watermarks.
+    /// What makes cleaning start, and the watermarks of each bank.
     pub trigger: Trigger,
+    /// `static` or `dynamic`: how pages are spread over banks.
+    pub bank_assignment: String,
+    /// Requests worked on at once; absent where it was left open.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub queue_depth: Option<u32>,
+    /// Cleaning in idle time; absent where there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub idle: Option<Idle>,
     /// The device.
     pub device: Device,
     /// Logical pages the device exports in this run.
@@ -81,15 +89,28 @@ pub struct Config {
     pub seed: u64,
 }
 
-/// When cleaning starts and stops, in free blocks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+/// Cleaning in idle time.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Idle {
+    /// Idle time after which it begins.
+    pub after_us: f64,
+    /// Free blocks in each bank at which it ends.
+    pub free_blocks: u32,
+}
+
+/// When cleaning starts and stops, in free blocks of a bank.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Trigger {
+    /// `lazy`, `eager` or `falling`.
+    pub kind: String,
     /// Blocks kept for the cleaner.
     pub reserve_blocks: u32,
     /// Cleaning starts below.
     pub low_blocks: u32,
     /// Cleaning stops at.
     pub high_blocks: u32,
+    /// Blocks cleaned at once, where the placement sorts survivors.
+    pub batch_blocks: u32,
 }
 
 /// The device of a run.
@@ -193,6 +214,8 @@ pub struct Cleaning {
     pub cost_on_device: f64,
     /// Blocks cleaned by each rule, for policies that choose among several.
     pub choices: BTreeMap<String, u64>,
+    /// Blocks cleaned in idle time; part of `victims`.
+    pub idle_victims: u64,
     /// Survivors that went to another stream for want of a free block.
     pub spills: u64,
     /// Blocks erased to swap the most and the least erased.

@@ -1,9 +1,12 @@
 //! Everything a job leaves to be worked out: sizes, clock, time scale.
 
+use thermocline_flash::CountingChip;
 use thermocline_policy::{
     Context,
+    bank::BankAssignment,
     placement::{self, Placement},
     preset::LayerKind,
+    trigger::{Trigger, Watermarks},
 };
 
 use crate::{
@@ -16,11 +19,18 @@ use crate::{
 pub(crate) struct Setup {
     pub device: Device,
     pub logical_pages: u32,
+    /// How many of them are written before the run.
+    pub filled_pages: u32,
     /// Pages at the start of the device that only the fill writes.
     pub read_only_pages: u32,
     pub capacity: u64,
     pub clock: Clock,
     pub time_scale_ns: f64,
+    pub watermarks: Watermarks,
+    /// Free blocks in each bank that are made in idle time.
+    pub idle_free: u32,
+    /// Whether operations of banks overlap, or what follows an answer is not waited for.
+    overlaps: bool,
 }
 
 impl Setup {
@@ -34,26 +44,51 @@ impl Setup {
                 job.watermarks.reserve, job.watermarks.low, job.watermarks.high
             )));
         }
+        if job.policy.batch == 0 || job.queue_depth == Some(0) {
+            let option = if job.policy.batch == 0 { "--batch" } else { "--queue-depth" };
+            return Err(SimError::Usage(format!("{option} 0 does nothing; give it at least 1")));
+        }
         let device = Self::sized_device(job)?;
         let geometry = device.profile.geometry;
         let pages = u64::from(geometry.data_pages_per_block());
         let blocks = u64::from(geometry.data_blocks());
-        let capacity = blocks.saturating_sub(u64::from(job.watermarks.reserve)) * pages;
-        // A block of garbage for each open block, or cleaning would free nothing.
+        let banks = u64::from(geometry.banks);
         let page_mapped = job.policy.layer == LayerKind::PageMapped;
-        let spare = if page_mapped { u64::from(streams(&job.policy)) * pages } else { 0 };
-        let most = capacity.saturating_sub(spare);
-        if page_mapped && u64::from(job.watermarks.high) + u64::from(streams(&job.policy)) > blocks
-        {
+        // The last banks may hold system blocks.
+        let in_bank = |bank: u64| {
+            let first = bank * u64::from(geometry.blocks_per_bank);
+            blocks.saturating_sub(first).min(u64::from(geometry.blocks_per_bank))
+        };
+        let smallest = (0..banks).map(in_bank).min().unwrap_or(0);
+        let watermarks = Self::watermarks(job, smallest);
+        let reserve = u64::from(watermarks.reserve) * if page_mapped { banks } else { 1 };
+        let capacity = blocks.saturating_sub(reserve) * pages;
+        // A block of garbage for each open block, or cleaning would free nothing.
+        let open = if page_mapped { u64::from(streams(&job.policy)) } else { 0 };
+        let most = match job.policy.bank_assignment {
+            _ if !page_mapped => capacity,
+            BankAssignment::Static => {
+                smallest.saturating_sub(u64::from(watermarks.reserve) + open) * pages * banks
+            }
+            BankAssignment::Dynamic => (0..banks)
+                .map(|b| in_bank(b).saturating_sub(u64::from(watermarks.reserve) + open) * pages)
+                .sum(),
+        };
+        if page_mapped && u64::from(watermarks.high) + open > smallest {
             return Err(SimError::Usage(format!(
-                "--high {} is more free blocks than device {} can have: it has {blocks} in all",
-                job.watermarks.high, device.profile.name
+                "--high {} is more free blocks than a bank of device {} can have: it has \
+                 {smallest} in all",
+                watermarks.high, device.profile.name
             )));
         }
+        let idle_free = job.idle.as_ref().map_or(0, |idle| {
+            let spare = smallest.saturating_sub((most / banks.max(1)).div_ceil(pages)) as u32;
+            idle.free.unwrap_or(watermarks.high + 1 + spare / 16)
+        });
         let logical = match (job.fill, job.input) {
             (Fill::Share(share), _) => (share * capacity as f64 + 1e-9) as u64,
-            (Fill::Logical, Input::Trace(trace, _)) if !job.wrap => u64::from(trace.pages),
-            (Fill::Logical, _) => ((blocks * pages) as f64 / (1.0 + job.over_provisioning)) as u64,
+            (_, Input::Trace(trace, _)) if !job.wrap => u64::from(trace.pages),
+            (_, _) => ((blocks * pages) as f64 / (1.0 + job.over_provisioning)) as u64,
         };
         if logical > most || logical == 0 {
             let page_size = geometry.page_size;
@@ -66,11 +101,11 @@ impl Setup {
                     job.policy.name,
                     (most as f64 / capacity.max(1) as f64 * 1000.0).floor() / 10.0
                 ),
-                Fill::Logical if logical == 0 => format!(
+                _ if logical == 0 => format!(
                     "--over-provisioning {}% leaves no page for data; take a smaller one",
                     job.over_provisioning * 100.0
                 ),
-                Fill::Logical => format!(
+                _ => format!(
                     "{} do not fit device {}, which can hold {}; give it more --capacity or more \
                      --over-provisioning{}",
                     show_pages(logical, page_size),
@@ -110,22 +145,58 @@ impl Setup {
                 ));
             }
         };
-        Ok(Self { device, logical_pages, read_only_pages, capacity, clock, time_scale_ns })
+        let filled_pages = if job.fill == Fill::Nothing { 0 } else { logical_pages };
+        Ok(Self {
+            device,
+            logical_pages,
+            filled_pages,
+            read_only_pages,
+            capacity,
+            clock,
+            time_scale_ns,
+            watermarks,
+            idle_free,
+            overlaps: page_mapped && (banks > 1 || job.policy.trigger == Trigger::Eager),
+        })
+    }
+
+    /// The job's watermarks; a falling threshold begins at an eighth of a bank's blocks unless the
+    /// job says where.
+    fn watermarks(job: &Job<'_>, blocks: u64) -> Watermarks {
+        let marks = job.watermarks;
+        let early = (blocks / 8).min(u64::from(marks.low) + 64) as u32;
+        if job.policy.trigger == Trigger::Falling && marks.high == marks.low {
+            Watermarks { high: early.max(marks.low + 1), ..marks }
+        } else {
+            marks
+        }
+    }
+
+    /// An erased chip of the device. Banks and what is cleaned after an answer need a clock of their
+    /// own; where operations simply follow one another their counts tell the time.
+    pub(crate) fn chip(&self, wears_out: bool) -> CountingChip {
+        let profile = &self.device.profile;
+        let mut chip = CountingChip::new(profile.geometry, profile.rules);
+        if self.overlaps {
+            chip = chip.with_clock(profile.timing);
+        }
+        if wears_out { chip.that_wears_out() } else { chip }
     }
 
     /// A trace alone chooses the number of blocks: its footprint and the over-provisioning.
     fn sized_device(job: &Job<'_>) -> Result<Device, SimError> {
         let Input::Trace(trace, _) = job.input else { return Ok(job.device.clone()) };
-        if job.device.fixed_capacity || job.fill != Fill::Logical || job.wrap {
+        if job.device.fixed_capacity || matches!(job.fill, Fill::Share(_)) || job.wrap {
             return Ok(job.device.clone());
         }
         let pages = f64::from(job.device.profile.geometry.data_pages_per_block());
         let footprint = f64::from(trace.pages);
         let wanted = (footprint * (1.0 + job.over_provisioning) / pages).ceil() as u64;
-        // Small traces need the reserve, an open block a stream and one to clean beside their data.
-        let least = (footprint / pages).ceil() as u64
-            + u64::from(job.watermarks.high)
-            + u64::from(streams(&job.policy).max(3));
+        // Small traces need the reserve, an open block a stream and one to clean beside their data,
+        // in every bank.
+        let banks = u64::from(job.device.profile.geometry.banks);
+        let beside = u64::from(job.watermarks.high) + u64::from(streams(&job.policy).max(3));
+        let least = ((footprint / pages / banks as f64).ceil() as u64 + beside) * banks;
         job.device.sized(wanted.max(least))
     }
 
@@ -180,7 +251,7 @@ impl Setup {
             logical_pages: self.logical_pages,
             blocks: geometry.blocks(),
             pages_per_block: geometry.data_pages_per_block(),
-            banks: 1,
+            banks: geometry.banks,
             time_scale: self.time_scale_ns,
             seed,
             future: None,

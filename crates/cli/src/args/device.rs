@@ -2,7 +2,7 @@
 
 use clap::{Args, ValueEnum};
 
-use super::values::{self, ReadOnlyArg, Suggest};
+use super::values::{self, FillArg, ReadOnlyArg, Suggest};
 
 const HEADING: &str = "Device";
 
@@ -25,11 +25,15 @@ pub struct DeviceArgs {
     /// Banks the blocks are divided among [default: the profile's].
     #[arg(long, value_name = "N", help_heading = HEADING)]
     pub banks: Option<u32>,
-    /// Share of the chip that is written in sequence before the statistics begin: the papers'
-    /// utilization [default: all logical pages].
-    #[arg(long, value_name = "SHARE", value_parser = values::share, help_heading = HEADING)]
+    /// Channels the banks hang on: operations of banks overlap, transfers on a channel do not
+    /// [default: the profile's].
+    #[arg(long, value_name = "N", help_heading = HEADING)]
+    pub channels: Option<u32>,
+    /// Share of the chip that is written in sequence before the statistics begin, the papers'
+    /// utilization; or `none`, a device fresh from the factory [default: all logical pages].
+    #[arg(long, value_name = "SHARE|none", help_heading = HEADING)]
     #[arg(conflicts_with = "over_provisioning")]
-    pub fill: Option<f64>,
+    pub fill: Option<FillArg>,
     /// Spare space: physical over logical pages, less 1.
     #[arg(long, value_name = "SHARE", value_parser = values::share, help_heading = HEADING)]
     #[arg(default_value = "15%")]
@@ -38,15 +42,10 @@ pub struct DeviceArgs {
     /// `unwritten` (those the trace never writes) [default: none].
     #[arg(long, value_name = "SHARE|unwritten", help_heading = HEADING)]
     pub read_only: Option<ReadOnlyArg>,
-    /// Free blocks kept for the cleaner [default: 2].
-    #[arg(long, value_name = "BLOCKS", help_heading = HEADING)]
-    pub reserve: Option<u32>,
-    /// Cleaning starts below this number of free blocks [default: reserve + 1].
-    #[arg(long, value_name = "BLOCKS", help_heading = HEADING)]
-    pub low: Option<u32>,
-    /// Cleaning stops at this number of free blocks [default: low].
-    #[arg(long, value_name = "BLOCKS", help_heading = HEADING)]
-    pub high: Option<u32>,
+    /// Requests the device works on at once [default: one on its own clock, all that have come
+    /// where they arrive].
+    #[arg(long, value_name = "N", help_heading = HEADING)]
+    pub queue_depth: Option<u32>,
     /// Let blocks die at their rated endurance.
     #[arg(long, help_heading = HEADING)]
     pub wear_out: bool,

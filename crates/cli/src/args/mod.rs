@@ -1,6 +1,7 @@
 //! The command line: what can be asked for, and how it is explained.
 
 pub mod catalogue;
+pub mod cleaning;
 pub mod compare;
 pub mod device;
 mod help;

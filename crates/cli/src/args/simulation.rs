@@ -3,6 +3,7 @@
 use clap::Args;
 
 use super::{
+    cleaning::CleaningArgs,
     device::DeviceArgs,
     input::{MappingArgs, WorkloadArgs},
     output::OutputArgs,
@@ -19,6 +20,8 @@ pub struct SimulationArgs {
     pub mapping: MappingArgs,
     #[command(flatten)]
     pub device: DeviceArgs,
+    #[command(flatten)]
+    pub cleaning: CleaningArgs,
     #[command(flatten)]
     pub reading: ReadingArgs,
     #[command(flatten)]

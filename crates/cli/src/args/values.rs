@@ -66,6 +66,26 @@ impl FromStr for ReadOnlyArg {
     }
 }
 
+/// What is written before the run.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum FillArg {
+    /// Nothing.
+    Nothing,
+    /// This share of the chip.
+    Share(f64),
+}
+
+impl FromStr for FillArg {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if text == "none" {
+            return Ok(Self::Nothing);
+        }
+        share(text).map(Self::Share).map_err(|e| format!("{e}, or `none`"))
+    }
+}
+
 /// Takes any text, and offers known names to shells.
 #[derive(Clone)]
 pub struct Suggest(pub fn() -> Vec<&'static str>);

@@ -54,6 +54,27 @@ fn config(run: &RunResult, pairs: &mut Pairs) {
             percent(config.over_provisioning)
         ),
     );
+    if geometry.banks > 1 {
+        let channels = match geometry.channels {
+            1 => "1 channel".to_owned(),
+            n => format!("{n} channels"),
+        };
+        let banks =
+            format!("{} on {channels}, {} assignment", geometry.banks, config.bank_assignment);
+        pairs.add("banks", banks);
+    }
+    let trigger = &config.trigger;
+    if trigger.kind != "lazy" || trigger.batch_blocks > 1 || config.idle.is_some() {
+        let mut how = vec![trigger.kind.clone()];
+        how.extend(
+            (trigger.batch_blocks > 1).then(|| format!("{} blocks at once", trigger.batch_blocks)),
+        );
+        how.extend(config.idle.map(|idle| {
+            let after = time_us(idle.after_us);
+            format!("after {after} of idle time until {} blocks are free", idle.free_blocks)
+        }));
+        pairs.add("cleaning starts", how.join(", "));
+    }
     pairs.add("clock, seed", format!("{}, {}", config.clock, config.seed));
     pairs.add("input", format!("{} ({} requests)", run.trace.path, grouped(run.trace.requests)));
 }
@@ -87,6 +108,9 @@ fn cleaning(run: &RunResult, pairs: &mut Pairs) {
         for (rule, count) in &cleaning.choices {
             pairs.add(&format!("chosen by {rule}"), grouped(*count));
         }
+    }
+    if cleaning.idle_victims > 0 {
+        pairs.add("victims in idle time", grouped(cleaning.idle_victims));
     }
     if cleaning.spills > 0 {
         pairs.add("survivors in another stream for want of room", grouped(cleaning.spills));

@@ -430,6 +430,11 @@ impl<C: Flash, P: Placement> Layer for PageMapped<C, P> {
     }
 
     #[inline(always)]
+    fn chip_mut(&mut self) -> &mut C {
+        &mut self.chip
+    }
+
+    #[inline(always)]
     fn counters(&self) -> &Counters {
         &self.counters
     }

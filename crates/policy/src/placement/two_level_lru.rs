@@ -167,10 +167,7 @@ struct Link {
 impl List {
     fn new(length: u32) -> Self {
         let nobody = Link { page: Lpn(0), before: 0, after: 0 };
-        Self {
-            links: vec![nobody; length as usize + 1],
-            spare: (1..=length).rev().collect(),
-        }
+        Self { links: vec![nobody; length as usize + 1], spare: (1..=length).rev().collect() }
     }
 
     /// Puts a page in front; its entry, and the page that fell out at the end if the list was full.
