@@ -132,6 +132,9 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
                 self.open[s] = open;
                 moved = 0;
                 s = self.with_room(stream, now)?;
+                if s != stream {
+                    self.placement.spilt(lpn, s as u8, now);
+                }
                 open = self.open[s];
             }
             let (to, owner) = open.take();

@@ -10,6 +10,7 @@ use crate::{Args, Candidates, Context, ParamError, PolicyInfo, victim::Victim};
 
 mod age_sort;
 mod block_split;
+mod dac;
 mod fine_grained;
 mod hotness;
 mod segment_split;
@@ -18,6 +19,7 @@ mod times_sort;
 
 pub use age_sort::AgeSort;
 pub use block_split::BlockSplit;
+pub use dac::{Dac, DacParams};
 pub use fine_grained::{FineGrained, FineGrainedParams};
 pub use segment_split::SegmentSplit;
 pub use sequential::Sequential;
@@ -148,6 +150,12 @@ pub trait Placement {
         0
     }
 
+    /// The stream that a survivor belongs to had no room and no free block: the survivor just
+    /// asked about goes to `stream` instead.
+    fn spilt(&mut self, lpn: Lpn, stream: u8, now: u64) {
+        let _ = (lpn, stream, now);
+    }
+
     /// Asks for the cache lines that writing `lpn` will need.
     #[inline(always)]
     fn prefetch(&self, lpn: Lpn) {
@@ -208,6 +216,7 @@ placements! {
     SegmentSplit,
     BlockSplit,
     FineGrained,
+    Dac,
 }
 
 /// What the catalogue says of the placement called `name`.

@@ -10,20 +10,25 @@ use thermocline_flash::{BlockId, Lpn};
 
 use crate::{Args, Candidates, Context, ParamError, PolicyInfo, Side, age::AgeSource};
 
+mod adaptive;
 mod cat;
 mod cost_benefit;
 mod d_choices;
 mod fifo;
 mod greedy;
 mod lfs;
+mod linux_ftl;
+mod monitor;
 mod random;
 
+pub use adaptive::{Adaptive, AdaptiveParams, Reset};
 pub use cat::{Cat, CatParams};
 pub use cost_benefit::{CostBenefit, CostBenefitParams};
 pub use d_choices::{DChoices, DChoicesParams};
 pub use fifo::Fifo;
 pub use greedy::Greedy;
 pub use lfs::{Lfs, LfsParams};
+pub use linux_ftl::{LinuxFtl, LinuxFtlParams};
 pub use random::Random;
 
 /// A victim policy. It is asked once per cleaned block.
@@ -84,9 +89,11 @@ pub const VICTIMS: &[VictimEntry] = &[
     cost_benefit::ENTRY,
     lfs::ENTRY,
     cat::ENTRY,
+    adaptive::ENTRY,
     fifo::ENTRY,
     random::ENTRY,
     d_choices::ENTRY,
+    linux_ftl::ENTRY,
 ];
 
 /// The entry users mean by `name`.
