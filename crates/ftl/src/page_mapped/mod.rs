@@ -248,7 +248,8 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
         let geometry = self.chip.geometry();
         let block = geometry.block_of(at);
         let stream = self.blocks.block(block).stream;
-        Some(Place { bank: 0, block, stream, page: geometry.page_of(at) - self.header })
+        let next = self.open[usize::from(stream)].next;
+        Some(Place { bank: 0, block, stream, page: geometry.page_of(at) - self.header, next })
     }
 
     /// Tells the victim policy what was written since it was told last.

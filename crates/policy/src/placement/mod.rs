@@ -10,6 +10,7 @@ use crate::{Args, Candidates, Context, ParamError, PolicyInfo, victim::Victim};
 
 mod age_sort;
 mod block_split;
+mod clustering;
 mod dac;
 mod fine_grained;
 mod hotness;
@@ -19,6 +20,7 @@ mod times_sort;
 
 pub use age_sort::AgeSort;
 pub use block_split::BlockSplit;
+pub use clustering::{DoubleHotCold, HotCold, UpdateInterval};
 pub use dac::{Dac, DacParams};
 pub use fine_grained::{FineGrained, FineGrainedParams};
 pub use segment_split::SegmentSplit;
@@ -36,6 +38,9 @@ pub struct Place {
     pub stream: u8,
     /// The data page in the block, counted from 0.
     pub page: u32,
+    /// The next data page to be programmed in the stream's open block; the number of pages in a
+    /// block if that is full.
+    pub next: u32,
 }
 
 /// What a placement is told of the block being cleaned.
@@ -217,6 +222,9 @@ placements! {
     BlockSplit,
     FineGrained,
     Dac,
+    HotCold,
+    DoubleHotCold,
+    UpdateInterval,
 }
 
 /// What the catalogue says of the placement called `name`.
