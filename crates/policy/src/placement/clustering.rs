@@ -96,8 +96,8 @@ impl Registered for DoubleHotCold {
 ///
 /// The interval is the distance from the old copy to the next page of the stream that holds it. Only
 /// the open block of a stream and the one before it can be that near, so these two are all there is
-/// to remember. Where the next page is, the layer knows better than any count kept here: survivors
-/// that found no room elsewhere and data written as read-only move it, too.
+/// to remember. Where the next page is, the layer knows: a count kept here would have to tell apart
+/// what goes to the stream of read-only data, in the fill and after, and what is spilt.
 #[derive(Clone, Debug)]
 pub struct UpdateInterval {
     /// Of each bank and each stream whose updates may be hot: the open block and the one before.

@@ -141,3 +141,120 @@ const fn drawn(group: u32, spread: u32) -> u64 {
     z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     (z ^ (z >> 31)) & mask(spread)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// SplitMix64.
+    struct Draws(u64);
+
+    impl Draws {
+        fn below(&mut self, n: u32) -> u32 {
+            self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+            let mut z = self.0;
+            z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+            z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+            ((u128::from(z ^ (z >> 31)) * u128::from(n)) >> 64) as u32
+        }
+    }
+
+    /// Writes until a verdict is due, and gives it.
+    fn verdict(monitor: &mut Monitor, mut page: impl FnMut() -> u32) -> bool {
+        while !monitor.has_seen(200) {
+            monitor.wrote(Lpn(page()));
+        }
+        let uniform = monitor.looks_uniform(3.0);
+        if uniform {
+            std::println!(
+                "N {} n {} watched {} dev {} miss {}",
+                monitor.writes,
+                monitor.references_sum,
+                monitor.watched,
+                monitor.deviation(),
+                monitor.miss()
+            );
+        }
+        monitor.reset();
+        uniform
+    }
+
+    #[test]
+    fn sums_kept_by_write_are_those_of_the_whole_table() {
+        let mut monitor = Monitor::new(5000, 8192);
+        let mut draws = Draws(1);
+        for window in 0..50 {
+            let mut counts = std::vec![0_u32; 5000];
+            for _ in 0..300 {
+                let page = draws.below(5000) >> draws.below(8);
+                monitor.wrote(Lpn(page));
+                counts[page as usize] += 1;
+            }
+            let mean = 300.0 / 5000.0;
+            let x: f64 = counts.iter().map(|&c| (f64::from(c) - mean).powi(2) / mean).sum();
+            let z = (x - 4999.0) / f64::sqrt(2.0 * 4999.0);
+            assert!((monitor.deviation() - z).abs() < 1e-6, "window {window}");
+            assert_eq!(monitor.miss().to_bits(), 0, "all pages are watched");
+            monitor.reset();
+        }
+    }
+
+    #[test]
+    fn a_page_of_every_group_is_watched_whatever_the_size() {
+        for (pages, entries) in [(1, 64), (64, 64), (65, 64), (1000, 64), (100_003, 512)] {
+            let mut monitor = Monitor::new(pages, entries);
+            assert!(monitor.references.len() <= entries as usize);
+            for page in 0..pages {
+                monitor.wrote(Lpn(page));
+            }
+            let watched = monitor.touched.len();
+            assert_eq!(watched as f64, monitor.watched, "{pages} pages");
+            assert_eq!(monitor.references_sum as usize, watched, "{pages} pages: one each");
+            assert!(watched + 1 >= monitor.references.len() && watched > 0, "{pages} pages");
+            monitor.reset();
+            assert!(monitor.references.iter().all(|&count| count == 0));
+        }
+    }
+
+    #[test]
+    fn uniform_traffic_rarely_looks_local_and_local_traffic_rarely_uniform() {
+        // All pages watched, as in the papers and up to the largest table; and samples.
+        for (pages, entries) in [
+            (5273, 32_768),
+            (24_000, 32_768),
+            (32_768, 32_768),
+            (1_000_000, 4096),
+            (900_000, 32_768),
+        ] {
+            let mut monitor = Monitor::new(pages, entries);
+            let mut draws = Draws(7);
+            let windows = 400;
+            let false_alarms =
+                (0..windows).filter(|_| !verdict(&mut monitor, || draws.below(pages))).count();
+            assert!(false_alarms <= windows / 50, "{pages} pages: {false_alarms} false alarms");
+            for hot in [pages / 10, pages / 100] {
+                // 90 % of the writes to a run of pages.
+                let mut local =
+                    || if draws.below(10) > 0 { draws.below(hot) } else { draws.below(pages) };
+                let missed = (0..100).filter(|_| verdict(&mut monitor, &mut local)).count();
+                assert!(missed <= 1, "{pages} pages, {hot} hot: {missed} windows look uniform");
+            }
+        }
+    }
+
+    #[test]
+    fn a_hot_set_that_the_sample_missed_is_noticed() {
+        let mut monitor = Monitor::new(1_000_000, 1024);
+        let mut draws = Draws(9);
+        // The 300 pages after page 0 without those that are watched.
+        let hot: Vec<u32> = (0..1024)
+            .filter(|&p| u64::from(p) & mask(monitor.spread) != drawn(0, monitor.spread))
+            .take(300)
+            .collect();
+        let mut local = || match draws.below(2) {
+            0 => hot[draws.below(300) as usize],
+            _ => draws.below(1_000_000),
+        };
+        assert!(!verdict(&mut monitor, &mut local));
+    }
+}
