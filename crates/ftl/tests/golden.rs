@@ -26,6 +26,10 @@ struct Vector {
     copies: u64,
     wear: &'static str,
     free_at_end: u64,
+    /// Survivors that found no room in their own stream.
+    spills: u64,
+    /// Percent of the blocks that greedy chose, of a policy that also chooses otherwise.
+    greedy: &'static str,
 }
 
 const fn v(
@@ -37,7 +41,12 @@ const fn v(
     wear: &'static str,
     free_at_end: u64,
 ) -> Vector {
-    Vector { workload, victim, placement, erases, copies, wear, free_at_end }
+    Vector { workload, victim, placement, erases, copies, wear, free_at_end, spills: 0, greedy: "" }
+}
+
+/// The same for a row with spills, or of the adaptive policy.
+const fn w(spills: u64, greedy: &'static str, vector: Vector) -> Vector {
+    Vector { spills, greedy, ..vector }
 }
 
 #[rustfmt::skip]
@@ -75,6 +84,28 @@ const VECTORS: &[Vector] = &[
     v("hc",   "cat",      "M4", 5409, 119_080, "4.0399", 95),
     v("hc",   "cat",      "M5", 3726, 66_900, "4.2931", 102),
     v("hc",   "cat",      "M6", 3679, 65_478, "4.6037", 67),
+    // Regions and threshold.
+    v("seq", "greedy", "dac 2", 1568, 0, "2.6355", 104),
+    v("seq", "greedy", "dac 4", 1570, 0, "2.6028", 166),
+    v("seq", "cat", "dac 2", 1568, 0, "2.6355", 104),
+    v("seq", "cat", "dac 4", 1570, 0, "2.6028", 166),
+    v("seq", "cat", "dac 4 2000", 1570, 0, "2.5887", 166),
+    v("seq", "cb", "dac 3 2000", 1569, 0, "2.5860", 135),
+    w(0, "100.0", v("seq", "adaptive", "dac 4 2000", 1570, 0, "2.5887", 166)),
+    v("rand", "greedy", "dac 2", 7226, 175_426, "4.1304", 76),
+    v("rand", "greedy", "dac 4", 7570, 186_066, "4.2825", 100),
+    v("rand", "cat", "dac 2", 7467, 182_895, "2.9893", 78),
+    v("rand", "cat", "dac 4", 7791, 192_893, "3.1364", 124),
+    w(31, "", v("rand", "cat", "dac 4 2000", 7750, 191_637, "3.1394", 109)),
+    w(6, "", v("rand", "cb", "dac 3 2000", 7593, 186_791, "3.2177", 88)),
+    w(6, "99.4", v("rand", "adaptive", "dac 4 2000", 7538, 185_061, "4.4126", 113)),
+    v("hc", "greedy", "dac 2", 7695, 189_961, "13.0588", 80),
+    v("hc", "greedy", "dac 4", 7665, 188_997, "14.5548", 114),
+    v("hc", "cat", "dac 2", 4898, 103_258, "4.0104", 76),
+    v("hc", "cat", "dac 4", 4358, 86_475, "4.0394", 119),
+    v("hc", "cat", "dac 4 2000", 3695, 65_919, "4.4212", 122),
+    v("hc", "cb", "dac 3 2000", 3571, 62_116, "5.5871", 81),
+    w(0, "0.0", v("hc", "adaptive", "dac 4 2000", 3695, 65_919, "4.4212", 122)),
     // M1 = M2 = M3 exactly when one block is cleaned at a time.
     v("rand", "greedy",   "M2", 7105, 171_684, "3.8878", 67),
     v("rand", "greedy",   "M3", 7105, 171_684, "3.8878", 67),
@@ -139,9 +170,17 @@ impl placement::Visitor for Run<'_> {
         let name = format!("{} {} {}", v.workload, v.victim, v.placement);
         assert_eq!(
             (counters.erases, counters.copies, wear.as_str(), layer.free_pages(), counters.spills),
-            (v.erases, v.copies, v.wear, v.free_at_end, 0),
+            (v.erases, v.copies, v.wear, v.free_at_end, v.spills),
             "{name}"
         );
+        let choices = layer.choices();
+        let by_greedy = choices.iter().find(|(rule, _)| *rule == "greedy");
+        let share = by_greedy.map(|(_, count)| 100.0 * *count as f64 / counters.victims as f64);
+        assert_eq!(share.map_or(String::new(), |s| format!("{s:.1}")), v.greedy, "{name}");
+        if !choices.is_empty() {
+            let sum: u64 = choices.iter().map(|(_, count)| count).sum();
+            assert_eq!(sum, counters.victims, "{name}: each victim was chosen by one rule");
+        }
     }
 }
 
@@ -168,7 +207,14 @@ fn every_golden_vector_is_met_exactly() {
         }
         let entry = victim::find(name).expect("registered");
         let victim = (entry.build)(&Args(args), &context).expect("arguments");
-        placement::dispatch(vector.placement, &Args::default(), &context, Run { vector, victim })
+        let mut words = vector.placement.split(' ');
+        let name = words.next().expect("a placement");
+        let keys = ["regions", "threshold"].into_iter().map(str::to_owned);
+        let mut args: Vec<_> = keys.zip(words.map(str::to_owned)).collect();
+        if let Some((_, threshold)) = args.get_mut(1) {
+            threshold.push_str("ns"); // a tick
+        }
+        placement::dispatch(name, &Args(args), &context, Run { vector, victim })
             .expect("registered")
             .expect("arguments");
     }

@@ -133,6 +133,48 @@ pub const PRESETS: &[Preset] = &[
         ..PAGE_MAPPED
     },
     Preset {
+        name: "dac",
+        victim: "adaptive",
+        placement: "dac",
+        source: "DAC paper",
+        summary: "four regions by update frequency, greedy or CAT by the traffic; adapts to changes",
+        ..PAGE_MAPPED
+    },
+    Preset {
+        name: "linux-ftl",
+        victim: "linux-ftl",
+        source: "CAT paper §7; Hinds, Linux PCMCIA package",
+        summary: "greedy, every 50th time the block erased least; what Linux did for memory cards",
+        ..PAGE_MAPPED
+    },
+    Preset {
+        name: "page-mapping",
+        source: "update-interval paper §4, the Jasmine board's own layer",
+        summary: "greedy victims, survivors among new data; the yardstick of update-interval",
+        ..PAGE_MAPPED
+    },
+    Preset {
+        name: "hot-cold",
+        placement: "hot-cold",
+        source: "Shin 2011, as in update-interval paper §2",
+        summary: "greedy victims, survivors apart; the least that helps against locality",
+        ..PAGE_MAPPED
+    },
+    Preset {
+        name: "double-hot-cold",
+        placement: "double-hot-cold",
+        source: "Jung et al. 2014, as in update-interval paper §2",
+        summary: "greedy victims, survivors and first writes apart",
+        ..PAGE_MAPPED
+    },
+    Preset {
+        name: "update-interval",
+        placement: "update-interval",
+        source: "update-interval paper §3: Kim and Shin 2015",
+        summary: "greedy victims, hot, warm, cold and new data apart, without memory per page",
+        ..PAGE_MAPPED
+    },
+    Preset {
         name: "fifo",
         victim: "fifo",
         source: "Desnoyers 2012",

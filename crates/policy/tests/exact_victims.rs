@@ -6,7 +6,7 @@ mod common;
 
 use common::{BY_SCORE, Draws, Variant, variants};
 use proptest::prelude::*;
-use thermocline_flash::BlockId;
+use thermocline_flash::{BlockId, Lpn};
 use thermocline_policy::{
     Args, Candidates, Context, PolicyInfo, State,
     age::AgeSource,
@@ -272,6 +272,17 @@ impl Life {
         };
         let candidates = (0..self.seen.len() as u32).filter(|&b| self.is_candidate(b));
         candidates.min_by(|&a, &b| weight(a).total_cmp(&weight(b))).map(BlockId)
+    }
+
+    /// The candidate with the least of something by looking at all blocks.
+    fn least(&self, of: impl Fn(&Seen) -> u32) -> Option<BlockId> {
+        let candidates = (0..self.seen.len() as u32).filter(|&b| self.is_candidate(b));
+        candidates.min_by_key(|&b| of(&self.seen[b as usize])).map(BlockId)
+    }
+
+    /// How many blocks each rule of the policy chose.
+    fn chosen(&self) -> Vec<u64> {
+        self.victim.choices().into_iter().map(|(_, count)| count).collect()
     }
 
     fn compare(&mut self, step: usize) {
@@ -583,6 +594,70 @@ fn equal_weights_in_other_terms_are_compared_by_the_same_formula() {
                 life.now = later * later;
                 life.compare(0);
             }
+        }
+    }
+}
+
+const LIVES: [(u64, usize, u32, u64); 4] =
+    [(1, 1, 3, 1), (30, 2, 0, 2), (30, 300, 4, 3), (0, 1, 9, 4)];
+
+#[test]
+fn both_choices_of_the_adaptive_policy_are_exact() {
+    let all: Vec<_> = variants().into_iter().filter(|v| v.entry.info.name == "adaptive").collect();
+    assert!(all.len() >= 24, "ages, transformations, offsets, resets");
+    for (i, variant) in all.iter().enumerate() {
+        let mut differed = 0;
+        for (jump, calm, erases, seed) in LIVES {
+            let seed = seed + 100 * i as u64;
+            let shape =
+                Shape { blocks: 120, pages: 12, jump, calm, time_scale: 50.0, erases, seed };
+            let mut life = Life::new(variant, shape);
+            for step in 0..8000 {
+                life.step();
+                if step % 7 > 0 {
+                    continue;
+                }
+                // A round over 400 pages, or twenty rounds over 20 of them.
+                let local = step / 350 % 2 == 1;
+                let pages = if local { 20 } else { 400 };
+                let written: Vec<_> = (0..400).map(|i| Lpn(i % pages)).collect();
+                life.victim.watch(&written);
+                let (greedy, cat) = (life.least(|s| s.valid), life.by_looking_at_all());
+                differed += u32::from(greedy != cat);
+                let before = life.chosen();
+                let chosen = life.choose();
+                assert_eq!(chosen, if local { cat } else { greedy }, "{variant:?} at step {step}");
+                let mut after = before;
+                after[usize::from(local)] += u64::from(chosen.is_some());
+                assert_eq!(life.chosen(), after, "{variant:?} at step {step}");
+            }
+        }
+        assert!(differed > 20, "{variant:?}: the rules differed {differed} times");
+    }
+}
+
+#[test]
+fn linux_ftl_takes_the_least_valid_and_each_nth_time_the_least_erased() {
+    for every in [1, 2, 3, 50] {
+        let variant = Variant::named("linux-ftl", &[("every", &every.to_string())]);
+        for (jump, calm, erases, seed) in LIVES {
+            let shape = Shape { blocks: 120, pages: 12, jump, calm, time_scale: 1.0, erases, seed };
+            let mut life = Life::new(&variant, shape);
+            let (mut chosen, mut differed) = (0, 0);
+            for step in 0..20_000 {
+                life.step();
+                let (by_valid, by_erases) = (life.least(|s| s.valid), life.least(|s| s.erases));
+                let nth = life.chosen().iter().sum::<u64>() + 1;
+                let expected = if nth % every == 0 { by_erases } else { by_valid };
+                differed += u32::from(by_valid != by_erases && nth % every == 0);
+                assert_eq!(life.choose(), expected, "{variant:?} at step {step}");
+                chosen += u64::from(expected.is_some());
+            }
+            assert!(differed > 20, "{variant:?}: the rules differed {differed} times");
+            let [_, by_erases] = life.chosen()[..] else { panic!("two rules") };
+            let all: u64 = life.chosen().iter().sum();
+            assert!(all >= chosen, "choices are counted");
+            assert_eq!(by_erases, all / every, "{variant:?}");
         }
     }
 }

@@ -199,6 +199,9 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
                 home.open[s] = open;
                 moved = 0;
                 s = self.with_room(bank, stream, now)?;
+                if s != stream {
+                    self.placement.spilt(lpn, s as u8, now);
+                }
                 open = self.banks[bank].open[s];
             }
             let (to, owner) = open.take();

@@ -387,7 +387,8 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
         let bank = self.bank_of(block);
         let stream = self.banks[bank].blocks.block(block).stream;
         let page = geometry.page_of(at) - self.header;
-        Some(Place { bank: bank as u32, block, stream, page })
+        let next = self.banks[bank].open[usize::from(stream)].next;
+        Some(Place { bank: bank as u32, block, stream, page, next })
     }
 
     /// Closes a stream's open block and opens the free block that waited longest.

@@ -10,6 +10,8 @@ use crate::{Args, Candidates, Context, ParamError, PolicyInfo, victim::Victim};
 
 mod age_sort;
 mod block_split;
+mod clustering;
+mod dac;
 mod fine_grained;
 mod hotness;
 mod segment_split;
@@ -19,6 +21,8 @@ mod two_level_lru;
 
 pub use age_sort::AgeSort;
 pub use block_split::BlockSplit;
+pub use clustering::{DoubleHotCold, HotCold, UpdateInterval};
+pub use dac::{Dac, DacParams};
 pub use fine_grained::{FineGrained, FineGrainedParams};
 pub use segment_split::SegmentSplit;
 pub use sequential::Sequential;
@@ -36,6 +40,9 @@ pub struct Place {
     pub stream: u8,
     /// The data page in the block, counted from 0.
     pub page: u32,
+    /// The next data page to be programmed in the stream's open block; the number of pages in a
+    /// block if that is full.
+    pub next: u32,
 }
 
 /// What a placement is told of the block being cleaned.
@@ -179,6 +186,12 @@ pub trait Placement {
         0
     }
 
+    /// The stream that a survivor belongs to had no room and no free block: the survivor just
+    /// asked about goes to `stream` instead.
+    fn spilt(&mut self, lpn: Lpn, stream: u8, now: u64) {
+        let _ = (lpn, stream, now);
+    }
+
     /// Asks for the cache lines that writing `lpn` will need.
     #[inline(always)]
     fn prefetch(&self, lpn: Lpn) {
@@ -240,6 +253,10 @@ placements! {
     BlockSplit,
     FineGrained,
     TwoLevelLru,
+    Dac,
+    HotCold,
+    DoubleHotCold,
+    UpdateInterval,
 }
 
 /// What the catalogue says of the placement called `name`.

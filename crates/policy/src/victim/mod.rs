@@ -10,21 +10,26 @@ use thermocline_flash::{BlockId, Lpn};
 
 use crate::{Args, Candidates, Context, ParamError, PolicyInfo, Side, age::AgeSource};
 
+mod adaptive;
 mod cat;
 mod cost_benefit;
 mod d_choices;
 mod fifo;
 mod greedy;
 mod lfs;
+mod linux_ftl;
+mod monitor;
 mod random;
 mod weight;
 
+pub use adaptive::{Adaptive, AdaptiveParams, Reset};
 pub use cat::{Cat, CatParams};
 pub use cost_benefit::{CostBenefit, CostBenefitParams};
 pub use d_choices::{DChoices, DChoicesParams};
 pub use fifo::Fifo;
 pub use greedy::Greedy;
 pub use lfs::{Lfs, LfsParams};
+pub use linux_ftl::{LinuxFtl, LinuxFtlParams};
 pub use random::Random;
 pub use weight::Weight;
 
@@ -92,10 +97,12 @@ pub const VICTIMS: &[VictimEntry] = &[
     cost_benefit::ENTRY,
     lfs::ENTRY,
     cat::ENTRY,
+    adaptive::ENTRY,
     fifo::ENTRY,
     random::ENTRY,
     d_choices::ENTRY,
     weight::ENTRY,
+    linux_ftl::ENTRY,
 ];
 
 /// The entry users mean by `name`.

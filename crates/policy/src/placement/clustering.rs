@@ -1,0 +1,188 @@
+//! Clustering without memory per page, as three schemes for solid-state drives do it: survivors are
+//! cold, and what the host writes is told apart by whether, and how long ago, it was written before
+//! (Kim and Shin 2015; "hot/cold" is their reference 9, "double hot/cold" their reference 10).
+//!
+//! Streams are numbered so that first writes, the fill among them, go to stream 0.
+
+use alloc::{vec, vec::Vec};
+
+use thermocline_flash::{BlockId, Lpn};
+
+use super::{Place, Placement, Registered};
+use crate::{Args, Context, ParamError, PolicyInfo, params::NoParams};
+
+/// What the host writes is hot, what survives is cold.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct HotCold;
+
+impl HotCold {
+    const HOT: u8 = 0;
+    const COLD: u8 = 1;
+}
+
+impl Placement for HotCold {
+    fn streams(&self) -> u8 {
+        2
+    }
+
+    #[inline(always)]
+    fn host(&mut self, _lpn: Lpn, _now: u64) -> u8 {
+        Self::HOT
+    }
+
+    #[inline(always)]
+    fn survivor(&mut self, _lpn: Lpn, _now: u64) -> u8 {
+        Self::COLD
+    }
+}
+
+impl Registered for HotCold {
+    const INFO: PolicyInfo = PolicyInfo {
+        name: "hot-cold",
+        aliases: &[],
+        source: "Shin 2011, as in update-interval paper §2",
+        summary: "all survivors to a stream of their own; separation without memory or parameters",
+        params: NoParams::info,
+    };
+
+    fn build(args: &Args, _: &Context) -> Result<Self, ParamError> {
+        NoParams::read(args).map(|_| Self)
+    }
+}
+
+/// Updates are hot; first writes and survivors are cold.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct DoubleHotCold;
+
+impl DoubleHotCold {
+    const COLD: u8 = 0;
+    const HOT: u8 = 1;
+}
+
+impl Placement for DoubleHotCold {
+    const LOCATES: bool = true;
+
+    fn streams(&self) -> u8 {
+        2
+    }
+
+    #[inline(always)]
+    fn host_over(&mut self, _lpn: Lpn, old: Option<Place>, _now: u64) -> u8 {
+        if old.is_some() { Self::HOT } else { Self::COLD }
+    }
+
+    fn is_hot_stream(&self, stream: u8) -> bool {
+        stream == Self::HOT
+    }
+
+    #[inline(always)]
+    fn survivor(&mut self, _lpn: Lpn, _now: u64) -> u8 {
+        Self::COLD
+    }
+}
+
+impl Registered for DoubleHotCold {
+    const INFO: PolicyInfo = PolicyInfo {
+        name: "double-hot-cold",
+        aliases: &[],
+        source: "Jung et al. 2014, as in update-interval paper §2",
+        summary: "first writes join the survivors; better than hot-cold where new data are seldom updated",
+        params: NoParams::info,
+    };
+
+    fn build(args: &Args, _: &Context) -> Result<Self, ParamError> {
+        NoParams::read(args).map(|_| Self)
+    }
+}
+
+/// Updates after less than a block's worth of writes are hot, others are warm; survivors are cold,
+/// and first writes are unclassified.
+///
+/// The interval is the distance from the old copy to the next page of the stream that holds it. Only
+/// the open block of a stream and the one before it can be that near, so these two are all there is
+/// to remember. Where the next page is, the layer knows: a count kept here would have to tell apart
+/// what goes to the stream of read-only data, in the fill and after, and what is spilt.
+#[derive(Clone, Debug)]
+pub struct UpdateInterval {
+    /// Of each bank and each stream whose updates may be hot: the open block and the one before.
+    blocks: Vec<[[BlockId; 2]; Self::MEASURED]>,
+    pages: u32,
+}
+
+impl UpdateInterval {
+    const UNCLASSIFIED: u8 = 0;
+    const HOT: u8 = 1;
+    const WARM: u8 = 2;
+    const COLD: u8 = 3;
+    /// Streams whose distances count. An update of cold data is long by definition: the data were
+    /// cleaned since they were written.
+    const MEASURED: usize = 3;
+
+    fn new(banks: u32, pages: u32) -> Self {
+        let none = [[BlockId::NONE; 2]; Self::MEASURED];
+        Self { blocks: vec![none; banks as usize], pages }
+    }
+
+    /// Whether fewer pages than a block has were written to its stream since `old` was.
+    #[inline(always)]
+    fn is_near(&self, old: &Place) -> bool {
+        let Some([current, before]) =
+            self.blocks[old.bank as usize].get(usize::from(old.stream)).copied()
+        else {
+            return false; // cold or read-only
+        };
+        if old.block == current {
+            old.next - old.page < self.pages
+        } else {
+            // A block written as a whole, and `next` pages of the block after it.
+            old.block == before && old.next < old.page
+        }
+    }
+}
+
+impl Placement for UpdateInterval {
+    const LOCATES: bool = true;
+
+    fn streams(&self) -> u8 {
+        4
+    }
+
+    #[inline(always)]
+    fn host_over(&mut self, _lpn: Lpn, old: Option<Place>, _now: u64) -> u8 {
+        match old {
+            None => Self::UNCLASSIFIED,
+            Some(old) if self.is_near(&old) => Self::HOT,
+            Some(_) => Self::WARM,
+        }
+    }
+
+    fn is_hot_stream(&self, stream: u8) -> bool {
+        stream == Self::HOT
+    }
+
+    fn opened(&mut self, bank: u32, block: BlockId, stream: u8, _now: u64) {
+        if let Some(blocks) = self.blocks[bank as usize].get_mut(usize::from(stream)) {
+            *blocks = [block, blocks[0]];
+        }
+    }
+
+    #[inline(always)]
+    fn survivor(&mut self, _lpn: Lpn, _now: u64) -> u8 {
+        Self::COLD
+    }
+}
+
+impl Registered for UpdateInterval {
+    const INFO: PolicyInfo = PolicyInfo {
+        name: "update-interval",
+        aliases: &[],
+        source: "update-interval paper §3: Kim and Shin 2015",
+        summary: "hot, warm, cold by the pages written since; no memory, for desktop traffic",
+        params: NoParams::info,
+    };
+
+    fn build(args: &Args, context: &Context) -> Result<Self, ParamError> {
+        NoParams::read(args)?;
+        Ok(Self::new(context.banks, context.pages_per_block))
+    }
+}

@@ -1,0 +1,213 @@
+//! Dynamic data clustering: a page moves up a region when the host updates it and down a region
+//! when it is cleaned, so pages of similar update frequency gather in the same blocks (DAC paper,
+//! Figures 1 and 2).
+//!
+//! With a threshold only pages young to their region rise and only pages old to it sink. A page
+//! then needs the time it came to its region beside the region itself; both share one word, and
+//! without a threshold a byte will do, so that a write asks for one cache line either way.
+
+use alloc::{vec, vec::Vec};
+
+use thermocline_flash::{Lpn, prefetch};
+
+use super::{Placement, Registered};
+use crate::{Args, Context, ParamError, PolicyInfo, Ticks, params};
+
+/// The coldest region, where new data begin; region and stream are one number.
+const BOTTOM: u8 = 0;
+/// Of a page that holds no data, or data that were written as read-only.
+const NOWHERE: u8 = 31;
+const MOST_REGIONS: u32 = 16;
+
+params! {
+    /// Parameters of [`Dac`].
+    pub struct DacParams {
+        /// Regions, from 1 (no clustering) to 16; each has an open block of its own.
+        regions: u32 = 4,
+        /// Time in its region up to which an updated page rises, and after which a cleaned one
+        /// sinks; none: always.
+        threshold: Option<Ticks> = None,
+    }
+}
+
+/// Sends a page to the region that its updates and cleanings have earned it.
+#[derive(Clone, Debug)]
+pub struct Dac {
+    top: u8,
+    pages: Pages,
+    /// The region decided for the page being written. The cleaning that makes room for it may move
+    /// its old copy, which must not change the decision.
+    decided: u8,
+    /// What was remembered of the survivor asked about last, before it was asked about.
+    came: Word,
+}
+
+/// What is remembered of each page.
+#[derive(Clone, Debug)]
+enum Pages {
+    /// Its region.
+    Regions(Vec<u8>),
+    /// Its region and the time it came there.
+    Stamped { words: Vec<Word>, threshold: u64 },
+}
+
+/// A region in the upper bits, a time in the others. Times wrap around: in nanoseconds an age is
+/// right up to 18 years.
+#[derive(Clone, Copy, Debug)]
+struct Word(u64);
+
+impl Word {
+    const TIME_BITS: u32 = 59;
+    const TIME: u64 = (1 << Self::TIME_BITS) - 1;
+
+    #[inline(always)]
+    fn new(region: u8, since: u64) -> Self {
+        Self(u64::from(region) << Self::TIME_BITS | since & Self::TIME)
+    }
+
+    #[inline(always)]
+    const fn region(self) -> u8 {
+        (self.0 >> Self::TIME_BITS) as u8
+    }
+
+    #[inline(always)]
+    const fn age(self, now: u64) -> u64 {
+        now.wrapping_sub(self.0) & Self::TIME
+    }
+}
+
+impl Dac {
+    fn new(logical_pages: u32, regions: u8, threshold: Option<Ticks>) -> Self {
+        let count = logical_pages as usize;
+        let pages = match threshold {
+            None => Pages::Regions(vec![NOWHERE; count]),
+            Some(threshold) => {
+                Pages::Stamped { words: vec![Word::new(NOWHERE, 0); count], threshold: threshold.0 }
+            }
+        };
+        Self { top: regions - 1, pages, decided: NOWHERE, came: Word::new(NOWHERE, 0) }
+    }
+
+    #[inline(always)]
+    fn set(&mut self, lpn: Lpn, region: u8, now: u64) {
+        match &mut self.pages {
+            Pages::Regions(regions) => regions[lpn.index()] = region,
+            Pages::Stamped { words, .. } => words[lpn.index()] = Word::new(region, now),
+        }
+    }
+}
+
+impl Placement for Dac {
+    fn streams(&self) -> u8 {
+        self.top + 1
+    }
+
+    #[inline(always)]
+    fn host(&mut self, lpn: Lpn, now: u64) -> u8 {
+        let (region, young) = match &self.pages {
+            Pages::Regions(regions) => (regions[lpn.index()], true),
+            Pages::Stamped { words, threshold } => {
+                let word = words[lpn.index()];
+                (word.region(), word.age(now) < *threshold)
+            }
+        };
+        self.decided = match region {
+            NOWHERE => BOTTOM,
+            region if young => (region + 1).min(self.top),
+            region => region,
+        };
+        self.decided
+    }
+
+    fn filled(&mut self, lpn: Lpn, now: u64) {
+        self.set(lpn, BOTTOM, now);
+    }
+
+    #[inline(always)]
+    fn written(&mut self, lpn: Lpn, now: u64) {
+        // Nobody asks for the region of a page written as read-only: once it is updated after all,
+        // it is new to the regions.
+        let region = core::mem::replace(&mut self.decided, NOWHERE);
+        self.set(lpn, region, now);
+    }
+
+    fn is_hot_stream(&self, stream: u8) -> bool {
+        stream > self.top / 2
+    }
+
+    fn trimmed(&mut self, lpn: Lpn) {
+        self.set(lpn, NOWHERE, 0);
+    }
+
+    #[inline(always)]
+    fn survivor(&mut self, lpn: Lpn, now: u64) -> u8 {
+        match &mut self.pages {
+            Pages::Regions(regions) => {
+                let region = &mut regions[lpn.index()];
+                *region = below(*region);
+                *region
+            }
+            Pages::Stamped { words, threshold } => {
+                let word = &mut words[lpn.index()];
+                let region = word.region();
+                self.came = *word;
+                // A page that stays where it is keeps its time: it was not moved to a region.
+                if region == BOTTOM || word.age(now) <= *threshold && region != NOWHERE {
+                    return region;
+                }
+                *word = Word::new(below(region), now);
+                word.region()
+            }
+        }
+    }
+
+    /// A page's region is where it lies. Back where it was, it was not moved to a region.
+    fn spilt(&mut self, lpn: Lpn, stream: u8, now: u64) {
+        match &mut self.pages {
+            Pages::Regions(regions) => regions[lpn.index()] = stream,
+            Pages::Stamped { words, .. } => {
+                let came = self.came;
+                words[lpn.index()] =
+                    if stream == came.region() { came } else { Word::new(stream, now) };
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn prefetch(&self, lpn: Lpn) {
+        match &self.pages {
+            Pages::Regions(regions) => prefetch(regions, lpn.index()),
+            Pages::Stamped { words, .. } => prefetch(words, lpn.index()),
+        }
+    }
+}
+
+/// The region below; a page from nowhere begins at the bottom.
+#[inline(always)]
+const fn below(region: u8) -> u8 {
+    if region == NOWHERE { BOTTOM } else { region.saturating_sub(1) }
+}
+
+impl Registered for Dac {
+    const INFO: PolicyInfo = PolicyInfo {
+        name: "dac",
+        aliases: &[],
+        source: "DAC paper, Figures 1 and 2",
+        summary: "pages rise a region when updated and sink one when cleaned; follows a change at once",
+        params: DacParams::info,
+    };
+
+    fn build(args: &Args, context: &Context) -> Result<Self, ParamError> {
+        let p = DacParams::read(args)?;
+        match u8::try_from(p.regions) {
+            Ok(regions) if (1..=MOST_REGIONS).contains(&p.regions) => {
+                Ok(Self::new(context.logical_pages, regions, p.threshold))
+            }
+            _ => Err(ParamError::Value {
+                key: "regions".into(),
+                value: alloc::format!("{}", p.regions),
+                expected: "a whole number from 1 to 16".into(),
+            }),
+        }
+    }
+}
