@@ -83,8 +83,8 @@ impl Placement for Fadac {
     }
 
     fn trimmed(&mut self, lpn: Lpn) {
-        self.counts[lpn.index()] = 0;
-        self.mapped -= 1;
+        let count = core::mem::take(&mut self.counts[lpn.index()]);
+        self.mapped -= u32::from(count > 0);
     }
 
     #[inline]

@@ -106,8 +106,8 @@ impl Placement for SepBit {
     }
 
     fn trimmed(&mut self, lpn: Lpn) {
-        self.last[lpn.index()] = NEVER;
-        self.mapped -= 1;
+        let last = core::mem::replace(&mut self.last[lpn.index()], NEVER);
+        self.mapped -= u64::from(last != NEVER);
     }
 
     fn opened(&mut self, _bank: u32, block: BlockId, _stream: u8, _now: u64) {
@@ -131,7 +131,7 @@ impl Placement for SepBit {
         if self.victim == SHORT_LIVED {
             return SURVIVED;
         }
-        let age = (self.writes - self.last[lpn.index()]) as f64;
+        let age = self.writes.saturating_sub(self.last[lpn.index()]) as f64;
         let mut class = AGED;
         let mut end = STEP * self.life_span;
         while age >= end && class < self.classes - 1 {

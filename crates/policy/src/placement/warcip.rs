@@ -157,7 +157,7 @@ impl Placement for Warcip {
     #[inline(always)]
     fn survivor(&mut self, lpn: Lpn, _now: u64) -> u8 {
         let page = &mut self.pages[lpn.index()];
-        page.penalty = self.writes - page.last;
+        page.penalty = self.writes.saturating_sub(page.last);
         self.clusters.len() as u8
     }
 
