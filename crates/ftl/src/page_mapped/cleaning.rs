@@ -128,7 +128,7 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
             }
             let stream = usize::from(stream_of(&mut self.placement, lpn));
             if stream != s || open.is_full() {
-                self.blocks.copied(open.block, moved, victim);
+                self.blocks.copied(open.block, moved, victim, now);
                 self.open[s] = open;
                 moved = 0;
                 s = self.with_room(stream, now)?;
@@ -140,7 +140,7 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
             let from = core::mem::replace(&mut self.map[lpn.index()], to);
             self.chip.copy(from, to, Oob { lpn, stream: s as u8 })?;
         }
-        self.blocks.copied(open.block, moved, victim);
+        self.blocks.copied(open.block, moved, victim, now);
         self.open[s] = open;
         self.survivors = survivors;
         Ok(())

@@ -65,7 +65,7 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
             self.map[lpn.index()] = at;
             to += 1;
         }
-        self.blocks.copied(worn, to, fresh);
+        self.blocks.copied(worn, to, fresh, self.blocks.stamp(fresh));
         self.close(worn);
         self.blocks.withdraw(fresh);
         self.wear.left(fresh, least);

@@ -1,8 +1,9 @@
 //! AutoStream MQ: chunks of 1 MiB in queues by the logarithm of their writes (Yang, Pandurangan,
 //! Choi, Balakrishnan, SYSTOR 2017; as the SepBIT paper, FAST 2022, §4.1, runs it).
 //!
-//! A request adds 1 to the writes of each chunk it touches and puts the chunk at the end of queue
-//! ⌊ln(writes)⌋. A chunk not written for the *life time*, the last rewrite interval of the hottest
+//! A request goes to the stream of the queue its chunk stands in; then it adds 1 to the writes of each
+//! chunk it touches and puts the chunk at the end of queue ⌊ln(writes)⌋. (Were the queue looked up
+//! after that, expiry would change nothing.) A chunk not written for the *life time*, the last rewrite interval of the hottest
 //! chunk, expires: after each write the first chunk of each queue, if expired, moves a queue down. If
 //! it was the hottest, the next in its queue is from now on. Time counts writes to chunks. Survivors
 //! have a stream of their own.
@@ -68,8 +69,9 @@ pub struct AutoStreamMq {
     most_writes: u32,
     life_time: u64,
     runs: Runs,
-    /// Chunk of the page written last.
+    /// Chunk and stream of the page written last.
     current: u32,
+    stream: u8,
 }
 
 impl AutoStreamMq {
@@ -141,12 +143,14 @@ impl Placement for AutoStreamMq {
     fn host(&mut self, lpn: Lpn, _now: u64) -> u8 {
         let at = lpn.0 / self.chunk;
         if at != self.current || !self.runs.goes_on_with(lpn) {
+            let queue = self.chunks[at as usize].queue;
+            self.stream = if queue == NONE { 0 } else { queue as u8 };
             self.promote(at);
             self.demote();
             self.current = at;
         }
         self.runs.written(lpn);
-        self.chunks[at as usize].queue as u8
+        self.stream
     }
 
     fn filled(&mut self, lpn: Lpn, now: u64) {
@@ -189,6 +193,7 @@ impl Registered for AutoStreamMq {
             life_time: 0,
             runs: Runs::new(),
             current: NONE,
+            stream: 0,
         })
     }
 }

@@ -12,19 +12,23 @@ use crate::{Args, Candidates, Context, ParamError, PolicyInfo, Side, age::AgeSou
 
 mod cat;
 mod cost_benefit;
+mod cost_benefit_sqrt;
 mod d_choices;
 mod fifo;
 mod greedy;
 mod lfs;
 mod random;
+mod windowed_greedy;
 
 pub use cat::{Cat, CatParams};
 pub use cost_benefit::{CostBenefit, CostBenefitParams};
+pub use cost_benefit_sqrt::CostBenefitSqrtParams;
 pub use d_choices::{DChoices, DChoicesParams};
 pub use fifo::Fifo;
 pub use greedy::Greedy;
 pub use lfs::{Lfs, LfsParams};
 pub use random::Random;
+pub use windowed_greedy::{WindowedGreedy, WindowedGreedyParams};
 
 /// A victim policy. It is asked once per cleaned block.
 pub trait Victim: Send {
@@ -49,6 +53,12 @@ pub trait Victim: Send {
     /// A second index to be kept, for policies that sometimes choose by another rule.
     fn side(&self) -> Option<Side> {
         None
+    }
+
+    /// Whether the policy asks for the oldest blocks by number; it needs an age source for them to be
+    /// kept in order.
+    fn ranks(&self) -> bool {
+        false
     }
 
     /// Whether the policy wants to know which pages the host writes.
@@ -82,11 +92,13 @@ pub type Build = fn(&Args, &Context) -> Result<Box<dyn Victim>, ParamError>;
 pub const VICTIMS: &[VictimEntry] = &[
     greedy::ENTRY,
     cost_benefit::ENTRY,
+    cost_benefit_sqrt::ENTRY,
     lfs::ENTRY,
     cat::ENTRY,
     fifo::ENTRY,
     random::ENTRY,
     d_choices::ENTRY,
+    windowed_greedy::ENTRY,
 ];
 
 /// The entry users mean by `name`.
