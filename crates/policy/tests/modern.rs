@@ -186,8 +186,9 @@ fn eti_cuts_out_hot_extents_and_lets_them_cool() {
     assert_eq!(rewrite(&mut p, 100, 6), [cold, cold, cold, cold, cold, hot]);
     assert_eq!([p.host(Lpn(99), 0), p.host(Lpn(101), 0)], [cold, cold], "its neighbours are not");
     assert_eq!(copy(&mut p, 100), 2);
-    // The sixth request halves 5 to 2, cold: one extent again, of which page 100 is cut out anew.
-    assert_eq!(rewrite(&mut p, 100, 5), [hot, cold, cold, cold, cold]);
+    // The sixth request halves 5 to 2, cold: one extent again, of which page 100 is cut out anew and
+    // counted from 0.
+    assert_eq!(rewrite(&mut p, 100, 5), [hot, cold, cold, cold, hot]);
     // Requests of several pages cover all of theirs.
     let mut p: Eti = build(&[]);
     for _ in 0..5 {
