@@ -4,6 +4,7 @@
 //! A count is halved with every period of as many host writes as there are logical pages, so the
 //! average page stands at 1 to 2. Counts of 0 and 1 go to stream 0, 2 and 3 to stream 1, 4 to 7 to
 //! stream 2, and so on; the first write of a page is no update. Survivors go by their count of now.
+//! Halving is done when a page is looked at next, so that nothing walks over all pages.
 
 use alloc::{vec, vec::Vec};
 
