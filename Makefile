@@ -1,7 +1,7 @@
 # The commands of the README. A fresh Debian 12 with Rust and a C compiler is all they need.
 
 THERMOCLINE := $(or $(CARGO_TARGET_DIR),target)/release/thermocline
-# The eight policies of the demonstration: every preset.
+# The eight policies of the demonstration.
 POLICIES := in-place,greedy,cost-benefit,lfs,cat,fifo,random,d-choices
 
 .PHONY: help demo build full test lint bench clean

@@ -186,17 +186,19 @@ fn sequential_traffic_copies_nothing() {
             continue; // victims drawn at random
         }
         let streams = u64::from(setup.streams());
-        // Every stream's first block is opened with the fill, and may be the last to be written: FIFO
-        // takes it before younger ones, and linux-ftl takes what was never erased.
-        let looks = !["fifo", "linux-ftl"].contains(&setup.victim.0);
-        let early = if looks { 0 } else { streams.saturating_sub(2) * 31 };
-        assert!(first.counters.copies <= early, "{name}: {} copies", first.counters.copies);
-        // A stream that is never written keeps a block open. By update intervals the last 30 pages
-        // of the fill are hot, round after round, unless they are cleaned: nothing follows them in
-        // their stream.
-        let hot = u64::from(setup.placement.0 == "update-interval");
-        let expected = 1566 + streams - hot..=1566 + streams;
-        assert!(expected.contains(&first.counters.erases), "{name}: {:?}", first.counters);
+        let (erases, copies) = (first.counters.erases, first.counters.copies);
+        if streams <= 2 {
+            assert_eq!(copies, 0, "{name}");
+            // A stream that is never written keeps a block open.
+            assert_eq!(erases, 1566 + streams, "{name}");
+        } else {
+            // Where the host's data go to several streams, a block may wait open for rounds and then
+            // be the oldest there is, while its data are young; and those open at the end are more
+            // or less full.
+            assert!(copies <= 31 * streams, "{name}: {copies}");
+            let range = 1567..=1566 + streams + copies.div_ceil(31);
+            assert!(range.contains(&erases), "{name}: {erases}");
+        }
         // The papers' policies leave the highest numbers alone, which is the wear that they print;
         // the system block was never erased either. FIFO and LFS go round all blocks.
         let printed = ["greedy", "cost-benefit", "cat"].contains(&setup.victim.0);

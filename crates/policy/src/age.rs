@@ -16,6 +16,8 @@ choice! {
         LastInvalidation = "last-invalidation",
         /// The time the youngest data in it were written by the host; copies keep their age.
         Youngest = "youngest",
+        /// The time the last page was programmed into it, by the host or as a copy.
+        Closed = "closed",
     }
 }
 

@@ -10,6 +10,7 @@ use thermocline_flash::{BlockId, prefetch};
 use crate::{
     age::{AgeSource, Ages},
     lists::{Lists, Weights},
+    ranks::Ranks,
     tree::{Blocks, Costs, NOBODY, Node, Tree},
     victim::Victim,
 };
@@ -54,6 +55,8 @@ pub struct Candidates {
     index: Index,
     /// A second index, for policies that sometimes choose otherwise.
     side: Option<(Side, Tree)>,
+    /// The closed blocks by slot, for policies that ask for the oldest by number.
+    ranks: Option<Ranks>,
     /// The first slot never used; slots are given in the order blocks are opened.
     next_slot: usize,
     /// Whether a block's slot is its number: where ages play no part, order does not matter.
@@ -263,6 +266,7 @@ impl Candidates {
             first,
             index,
             side: victim.side().map(|side| (side, Tree::new(count))),
+            ranks: (victim.ranks() && slots > 0).then(|| Ranks::new(slots)),
             next_slot: 0,
             by_number,
             age_source,
@@ -348,6 +352,16 @@ impl Candidates {
             }
         };
         self.found(block)
+    }
+
+    /// The candidate of least weight, the lowest number among equals, of the first `window` closed
+    /// blocks in the order of opening; `None` if none of them has garbage, and for policies without
+    /// [`Victim::ranks`]. Looks at a node and its siblings on each level of the index.
+    #[must_use]
+    pub fn lightest_of_oldest(&self, window: u32) -> Option<BlockId> {
+        let (Index::Tree(tree), Some(ranks)) = (&self.index, &self.ranks) else { return None };
+        let best = tree.lightest_before(ranks.end_of_first(window), &self.table);
+        if best.weight < f64::INFINITY { self.found(best.champion) } else { None }
     }
 
     /// The candidate that the second index puts first, the lowest number among equals; `None` for
@@ -461,22 +475,26 @@ impl Candidates {
     pub fn wrote(&mut self, block: BlockId, now: u64) {
         let at = self.at(block);
         self.table.blocks[at].valid += 1;
-        if self.age_source == Some(AgeSource::Youngest) {
+        if matches!(self.age_source, Some(AgeSource::Youngest | AgeSource::Closed)) {
             self.table.stamps[at] = now;
         }
     }
 
     /// Pages of an open block were filled with survivors of `victim`. No pages: no block needed.
-    pub fn copied(&mut self, block: BlockId, pages: u32, victim: BlockId) {
+    pub fn copied(&mut self, block: BlockId, pages: u32, victim: BlockId, now: u64) {
         if pages == 0 {
             return;
         }
         let at = self.at(block);
         self.table.blocks[at].valid += pages;
-        if self.age_source == Some(AgeSource::Youngest) {
-            let stamp = self.table.stamps[self.at(victim)];
-            let own = &mut self.table.stamps[at];
-            *own = stamp.max(*own);
+        match self.age_source {
+            Some(AgeSource::Youngest) => {
+                let stamp = self.table.stamps[self.at(victim)];
+                let own = &mut self.table.stamps[at];
+                *own = stamp.max(*own);
+            }
+            Some(AgeSource::Closed) => self.table.stamps[at] = now,
+            _ => {}
         }
     }
 
@@ -512,7 +530,12 @@ impl Candidates {
         let at = self.at(block);
         let (slot, erases) = (self.table.blocks[at].slot as usize, self.table.blocks[at].erases);
         match &mut self.index {
-            Index::Tree(tree) => tree.insert(slot, &self.table.candidate(at as u32)),
+            Index::Tree(tree) => {
+                tree.insert(slot, &self.table.candidate(at as u32));
+                if let Some(ranks) = &mut self.ranks {
+                    ranks.insert(slot);
+                }
+            }
             Index::Lists(lists) => {
                 let wear = self.table.wear.get(at).copied();
                 let row = lists.enter_row(
@@ -534,7 +557,12 @@ impl Candidates {
     fn leave(&mut self, at: usize) {
         let (slot, valid) = (self.table.blocks[at].slot as usize, self.table.blocks[at].valid);
         match &mut self.index {
-            Index::Tree(tree) => tree.refresh(slot, &self.table),
+            Index::Tree(tree) => {
+                tree.refresh(slot, &self.table);
+                if let Some(ranks) = &mut self.ranks {
+                    ranks.remove(slot);
+                }
+            }
             Index::Lists(lists) => {
                 lists.withdraw(at as u32, slot as u32, valid, &self.table.stamps);
             }
@@ -629,9 +657,15 @@ impl Candidates {
         self.next_slot = to;
         let Index::Tree(tree) = &mut self.index else { return };
         tree.clear();
+        if let Some(ranks) = &mut self.ranks {
+            ranks.clear();
+        }
         for slot in 0..to {
             if let Some(candidate) = self.table.leaf(slot) {
                 tree.insert(slot, &candidate);
+                if let Some(ranks) = &mut self.ranks {
+                    ranks.insert(slot);
+                }
             }
         }
     }

@@ -31,6 +31,7 @@ mod lowest;
 pub mod params;
 pub mod placement;
 pub mod preset;
+mod ranks;
 mod tree;
 pub mod trigger;
 pub mod victim;

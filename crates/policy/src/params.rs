@@ -4,7 +4,7 @@
 //! `name(key=value, …)` arguments and into the help that the command line shows.
 
 use alloc::{format, string::String, vec::Vec};
-use core::fmt;
+use core::{fmt, ops::RangeInclusive};
 
 /// Arguments as the user wrote them: `key=value` pairs in order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -61,6 +61,29 @@ impl fmt::Display for ParamError {
 }
 
 impl core::error::Error for ParamError {}
+
+/// The most streams a placement offers: each keeps a block open in every bank.
+pub const MAX_STREAMS: u32 = 32;
+
+/// The value of a parameter that has to lie within `range`.
+///
+/// # Errors
+/// [`ParamError::Value`], naming the parameter and the range, if it does not.
+pub fn within(
+    key: &'static str,
+    value: u32,
+    range: RangeInclusive<u32>,
+) -> Result<u32, ParamError> {
+    if range.contains(&value) {
+        return Ok(value);
+    }
+    let (least, most) = (range.start(), range.end());
+    let expected = match *most {
+        u32::MAX => format!("at least {least}"),
+        most => format!("{least} to {most}"),
+    };
+    Err(ParamError::Value { key: key.into(), value: format!("{value}"), expected })
+}
 
 /// A type a parameter may have.
 pub trait ParamValue: Sized {

@@ -195,6 +195,71 @@ pub const PRESETS: &[Preset] = &[
         summary: "the least valid of d random blocks; nearly greedy",
         ..PAGE_MAPPED
     },
+    Preset {
+        name: "windowed-greedy",
+        victim: "windowed-greedy",
+        source: "Hu et al., SYSTOR 2009",
+        summary: "the least valid of the oldest blocks; between FIFO and greedy",
+        ..PAGE_MAPPED
+    },
+    Preset {
+        name: "2r-greedy",
+        placement: "sep-gc",
+        source: "SSD-iq's two regions; Van Houdt 2014",
+        summary: "greedy victims, host writes and survivors apart; hard to beat for so little",
+        ..PAGE_MAPPED
+    },
+    Preset {
+        name: "sep-gc",
+        victim: "cost-benefit-sqrt",
+        placement: "sep-gc",
+        source: "SepBIT paper (FAST 2022) §4.1",
+        summary: "cost-benefit with √age, host writes and survivors apart; what schemes are measured by",
+        ..PAGE_MAPPED
+    },
+    Preset {
+        name: "sep-bit",
+        victim: "cost-benefit-sqrt",
+        placement: "sep-bit",
+        source: "Wang et al., FAST 2022",
+        summary: "cost-benefit with √age, pages by when they will probably be overwritten",
+        ..PAGE_MAPPED
+    },
+    Preset {
+        name: "fadac",
+        placement: "fadac",
+        source: "Kremer and Brinkmann, SYSTOR 2019",
+        summary: "greedy victims, pages by powers of ten of their write counts",
+        ..PAGE_MAPPED
+    },
+    Preset {
+        name: "warcip",
+        placement: "warcip",
+        source: "Yang, Pei, Yang, SYSTOR 2019",
+        summary: "greedy victims, host writes in clusters of like rewrite intervals",
+        ..PAGE_MAPPED
+    },
+    Preset {
+        name: "eti",
+        placement: "eti",
+        source: "Shafaei, Desnoyers, Fitzpatrick, HotStorage 2016",
+        summary: "greedy victims, hot and cold address ranges apart",
+        ..PAGE_MAPPED
+    },
+    Preset {
+        name: "auto-stream",
+        placement: "auto-stream-sfr",
+        source: "Yang, Pandurangan, Choi, Balakrishnan, SYSTOR 2017",
+        summary: "greedy victims, streams by sequentiality, frequency and recency of 2 MiB chunks",
+        ..PAGE_MAPPED
+    },
+    Preset {
+        name: "multi-stream",
+        placement: "multi-stream",
+        source: "after Kang, Hyun, Maeng, Cho, HotStorage 2014",
+        summary: "greedy victims, streams by the logarithm of fading update counts",
+        ..PAGE_MAPPED
+    },
 ];
 
 /// The preset called `name`.

@@ -169,6 +169,25 @@ impl Tree {
         node
     }
 
+    /// The lightest candidate of the slots before `end`: what is left of it at each level, and not
+    /// below a node left of it on the next.
+    pub(crate) fn lightest_before(&self, end: usize, blocks: &impl Blocks) -> Node {
+        let mut best = Node::EMPTY;
+        let mut end = end.min(self.slots);
+        for slot in end >> FANOUT_BITS << FANOUT_BITS..end {
+            if let Some(candidate) = blocks.leaf(slot) {
+                best.admit(&candidate);
+            }
+        }
+        for level in &self.levels {
+            end >>= FANOUT_BITS;
+            for node in &level[end >> FANOUT_BITS << FANOUT_BITS..end] {
+                best.admit(node);
+            }
+        }
+        best
+    }
+
     fn children(&self, height: usize, index: usize) -> &[Node] {
         let below = &self.levels[height - 1];
         let first = index << FANOUT_BITS;

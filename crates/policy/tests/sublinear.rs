@@ -89,7 +89,7 @@ fn cost_of_a_selection(variant: &Variant, traffic: Traffic, blocks: u32) -> Cost
                 let lpn = owner[page as usize];
                 if lpn != u32::MAX && place[lpn as usize] == page {
                     at = room(at, &mut table, &mut free, &*victim, now);
-                    table.copied(BlockId(at / PAGES), 1, chosen);
+                    table.copied(BlockId(at / PAGES), 1, chosen, now);
                     owner[at as usize] = lpn;
                     place[lpn as usize] = at;
                     at += 1;
@@ -178,6 +178,11 @@ fn cost_benefit_by_age_of_creation_grows_slowly() {
 #[test]
 fn lfs_by_youngest_data_grows_slowly() {
     grows_slowly("lfs", &[("age", "youngest")]);
+}
+
+#[test]
+fn cost_benefit_by_age_of_closing_grows_slowly() {
+    grows_slowly("cost-benefit-sqrt", &[("age", "closed")]);
 }
 
 #[test]

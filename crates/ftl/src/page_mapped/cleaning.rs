@@ -195,7 +195,7 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
             let stream = usize::from(stream_of(&mut self.placement, lpn));
             if stream != s || open.is_full() {
                 let home = &mut self.banks[bank];
-                home.blocks.copied(open.block, moved, victim);
+                home.blocks.copied(open.block, moved, victim, now);
                 home.open[s] = open;
                 moved = 0;
                 s = self.with_room(bank, stream, now)?;
@@ -214,7 +214,7 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
             self.chip.copy(from, to, Oob { lpn, stream: s as u8 })?;
         }
         let home = &mut self.banks[bank];
-        home.blocks.copied(open.block, moved, victim);
+        home.blocks.copied(open.block, moved, victim, now);
         home.open[s] = open;
         self.survivors = survivors;
         Ok(())

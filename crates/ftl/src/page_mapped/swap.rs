@@ -84,7 +84,7 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
             to += 1;
         }
         let home = &mut self.banks[bank];
-        home.blocks.copied(worn, to, fresh);
+        home.blocks.copied(worn, to, fresh, home.blocks.stamp(fresh));
         home.blocks.closing(worn, &*home.victim);
         self.placement.replaced(bank as u32, fresh, worn, &mut home.blocks);
         home.blocks.closed(worn);

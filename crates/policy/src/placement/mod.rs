@@ -9,25 +9,44 @@ use thermocline_flash::{BlockId, Lpn};
 use crate::{Args, Candidates, Context, ParamError, PolicyInfo, victim::Victim};
 
 mod age_sort;
+mod auto_stream_mq;
+mod auto_stream_sfr;
 mod block_split;
 mod clustering;
 mod dac;
+mod dac_simple;
+mod eti;
+mod fadac;
 mod fine_grained;
 mod hotness;
+mod multi_stream;
+mod runs;
 mod segment_split;
+mod sep_bit;
+mod sep_gc;
 mod sequential;
 mod times_sort;
 mod two_level_lru;
+mod warcip;
 
 pub use age_sort::AgeSort;
+pub use auto_stream_mq::{AutoStreamMq, AutoStreamMqParams};
+pub use auto_stream_sfr::{AutoStreamSfr, AutoStreamSfrParams};
 pub use block_split::BlockSplit;
 pub use clustering::{DoubleHotCold, HotCold, UpdateInterval};
 pub use dac::{Dac, DacParams};
+pub use dac_simple::{DacSimple, DacSimpleParams};
+pub use eti::{Eti, EtiParams};
+pub use fadac::{Fadac, FadacParams};
 pub use fine_grained::{FineGrained, FineGrainedParams};
+pub use multi_stream::{MultiStream, MultiStreamParams};
 pub use segment_split::SegmentSplit;
+pub use sep_bit::{SepBit, SepBitParams};
+pub use sep_gc::SepGc;
 pub use sequential::Sequential;
 pub use times_sort::{TimesSort, TimesSortParams};
 pub use two_level_lru::{TwoLevelLru, TwoLevelLruParams};
+pub use warcip::{Warcip, WarcipParams};
 
 /// Where the current copy of a page lies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -257,6 +276,15 @@ placements! {
     HotCold,
     DoubleHotCold,
     UpdateInterval,
+    SepGc,
+    SepBit,
+    DacSimple,
+    Fadac,
+    Eti,
+    Warcip,
+    AutoStreamMq,
+    AutoStreamSfr,
+    MultiStream,
 }
 
 /// What the catalogue says of the placement called `name`.

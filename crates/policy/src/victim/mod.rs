@@ -13,6 +13,7 @@ use crate::{Args, Candidates, Context, ParamError, PolicyInfo, Side, age::AgeSou
 mod adaptive;
 mod cat;
 mod cost_benefit;
+mod cost_benefit_sqrt;
 mod d_choices;
 mod fifo;
 mod greedy;
@@ -21,10 +22,12 @@ mod linux_ftl;
 mod monitor;
 mod random;
 mod weight;
+mod windowed_greedy;
 
 pub use adaptive::{Adaptive, AdaptiveParams, Reset};
 pub use cat::{Cat, CatParams};
 pub use cost_benefit::{CostBenefit, CostBenefitParams};
+pub use cost_benefit_sqrt::CostBenefitSqrtParams;
 pub use d_choices::{DChoices, DChoicesParams};
 pub use fifo::Fifo;
 pub use greedy::Greedy;
@@ -32,6 +35,7 @@ pub use lfs::{Lfs, LfsParams};
 pub use linux_ftl::{LinuxFtl, LinuxFtlParams};
 pub use random::Random;
 pub use weight::Weight;
+pub use windowed_greedy::{WindowedGreedy, WindowedGreedyParams};
 
 /// A victim policy. It is asked once per cleaned block.
 pub trait Victim: Send {
@@ -62,6 +66,12 @@ pub trait Victim: Send {
     /// A second index to be kept, for policies that sometimes choose by another rule.
     fn side(&self) -> Option<Side> {
         None
+    }
+
+    /// Whether the policy asks for the oldest blocks by number; it needs an age source for them to be
+    /// kept in order.
+    fn ranks(&self) -> bool {
+        false
     }
 
     /// Whether the policy wants to know which pages the host writes.
@@ -95,6 +105,7 @@ pub type Build = fn(&Args, &Context) -> Result<Box<dyn Victim>, ParamError>;
 pub const VICTIMS: &[VictimEntry] = &[
     greedy::ENTRY,
     cost_benefit::ENTRY,
+    cost_benefit_sqrt::ENTRY,
     lfs::ENTRY,
     cat::ENTRY,
     adaptive::ENTRY,
@@ -103,6 +114,7 @@ pub const VICTIMS: &[VictimEntry] = &[
     d_choices::ENTRY,
     weight::ENTRY,
     linux_ftl::ENTRY,
+    windowed_greedy::ENTRY,
 ];
 
 /// The entry users mean by `name`.

@@ -58,9 +58,14 @@ impl Variant {
             let params = (self.entry.info.params)();
             given.or_else(|| params.iter().find(|p| p.name == key).map(|p| p.default.clone()))
         };
-        let shape = value("transform")
-            .map_or(Shape::Identity, |v| Shape::parse(&v).expect("the name of a shape"));
+        let shape = value("transform").map(|v| Shape::parse(&v).expect("the name of a shape"));
         let tau = value("tau").and_then(|v| Option::<Ticks>::parse(&v).expect("a time"));
+        // An exponent without a choice of shapes: powers of the age in ticks.
+        let (shape, tau) = match shape {
+            None if value("exponent").is_some() => (Shape::Power, Some(Ticks(1))),
+            None => (Shape::Identity, tau),
+            Some(shape) => (shape, tau),
+        };
         let exponent = value("exponent").map_or(1.0, |v| f64::parse(&v).expect("a number"));
         Transform::new(shape, tau, time_scale, exponent)
     }
@@ -102,4 +107,5 @@ pub fn variants() -> Vec<Variant> {
 
 /// The policies whose choice is the least `ratio · wear / T(age)`, and can therefore be found by
 /// looking at all blocks.
-pub const BY_SCORE: [&str; 5] = ["greedy", "cost-benefit", "lfs", "cat", "fifo"];
+pub const BY_SCORE: [&str; 6] =
+    ["greedy", "cost-benefit", "cost-benefit-sqrt", "lfs", "cat", "fifo"];

@@ -1,0 +1,199 @@
+//! AutoStream MQ: chunks of 1 MiB in queues by the logarithm of their writes (Yang, Pandurangan,
+//! Choi, Balakrishnan, SYSTOR 2017; as the SepBIT paper, FAST 2022, §4.1, runs it).
+//!
+//! A request goes to the stream of the queue its chunk stands in; then it adds 1 to the writes of each
+//! chunk it touches and puts the chunk at the end of queue ⌊ln(writes)⌋. (Were the queue looked up
+//! after that, expiry would change nothing.) A chunk not written for the *life time*, the last rewrite interval of the hottest
+//! chunk, expires: after each write the first chunk of each queue, if expired, moves a queue down. If
+//! it was the hottest, the next in its queue is from now on. Time counts writes to chunks. Survivors
+//! have a stream of their own.
+//!
+//! A placement sees pages: a request is taken to touch a chunk when a page does not follow the last
+//! one in its chunk. Trims leave the chunks as they are: most of a chunk's pages are others.
+
+use alloc::{vec, vec::Vec};
+
+use thermocline_flash::{Lpn, prefetch};
+
+use super::{Placement, Registered, runs::Runs};
+use crate::{
+    Args, Context, ParamError, PolicyInfo, params,
+    params::{MAX_STREAMS, within},
+};
+
+/// No chunk, or no queue.
+const NONE: u32 = u32::MAX;
+
+params! {
+    /// Parameters of [`AutoStreamMq`].
+    pub struct AutoStreamMqParams {
+        /// Number of streams, 2 to 32: one for copies, the others for the queues.
+        streams: u32 = 6,
+        /// Pages of a chunk, at least 1; 1 MiB of 4 KiB pages.
+        chunk: u32 = 256,
+    }
+}
+
+/// ⌊ln(writes)⌋, at most `top`.
+#[inline]
+pub(super) fn level(writes: u32, top: u8) -> u8 {
+    (libm::log(f64::from(writes.max(1))) as u8).min(top)
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Chunk {
+    last: u64,
+    expires: u64,
+    writes: u32,
+    queue: u32,
+    /// Its neighbours in the queue.
+    before: u32,
+    after: u32,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Queue {
+    first: u32,
+    last: u32,
+}
+
+/// Sends host writes to the stream of their chunk's queue, survivors to the last stream.
+#[derive(Clone, Debug)]
+pub struct AutoStreamMq {
+    chunk: u32,
+    chunks: Vec<Chunk>,
+    queues: Vec<Queue>,
+    /// Writes to chunks.
+    writes: u64,
+    hottest: u32,
+    most_writes: u32,
+    life_time: u64,
+    runs: Runs,
+    /// Chunk and stream of the page written last.
+    current: u32,
+    stream: u8,
+}
+
+impl AutoStreamMq {
+    fn leave(&mut self, at: u32) {
+        let Chunk { queue, before, after, .. } = self.chunks[at as usize];
+        if queue == NONE {
+            return;
+        }
+        match before {
+            NONE => self.queues[queue as usize].first = after,
+            _ => self.chunks[before as usize].after = after,
+        }
+        match after {
+            NONE => self.queues[queue as usize].last = before,
+            _ => self.chunks[after as usize].before = before,
+        }
+    }
+
+    fn enter(&mut self, at: u32, queue: u32) {
+        let before = core::mem::replace(&mut self.queues[queue as usize].last, at);
+        match before {
+            NONE => self.queues[queue as usize].first = at,
+            _ => self.chunks[before as usize].after = at,
+        }
+        let chunk = &mut self.chunks[at as usize];
+        (chunk.queue, chunk.before, chunk.after) = (queue, before, NONE);
+    }
+
+    fn promote(&mut self, at: u32) {
+        self.writes += 1;
+        let chunk = &mut self.chunks[at as usize];
+        chunk.writes = chunk.writes.saturating_add(1);
+        if chunk.writes > self.most_writes {
+            self.hottest = at;
+            self.life_time = self.writes - chunk.last;
+            self.most_writes = chunk.writes;
+        }
+        chunk.last = self.writes;
+        chunk.expires = self.writes + self.life_time;
+        let queue = level(chunk.writes, self.queues.len() as u8 - 1);
+        self.leave(at);
+        self.enter(at, u32::from(queue));
+    }
+
+    fn demote(&mut self) {
+        for queue in 0..self.queues.len() {
+            let at = self.queues[queue].first;
+            if at == NONE || self.chunks[at as usize].expires >= self.writes {
+                continue;
+            }
+            let chunk = &mut self.chunks[at as usize];
+            chunk.expires = self.writes + self.life_time;
+            if at == self.hottest && chunk.after != NONE {
+                self.hottest = chunk.after;
+                self.most_writes = self.chunks[self.hottest as usize].writes;
+            }
+            self.leave(at);
+            self.enter(at, queue.saturating_sub(1) as u32);
+        }
+    }
+}
+
+impl Placement for AutoStreamMq {
+    fn streams(&self) -> u8 {
+        self.queues.len() as u8 + 1
+    }
+
+    #[inline]
+    fn host(&mut self, lpn: Lpn, _now: u64) -> u8 {
+        let at = lpn.0 / self.chunk;
+        if at != self.current || !self.runs.goes_on_with(lpn) {
+            let queue = self.chunks[at as usize].queue;
+            self.stream = if queue == NONE { 0 } else { queue as u8 };
+            self.promote(at);
+            self.demote();
+            self.current = at;
+        }
+        self.runs.written(lpn);
+        self.stream
+    }
+
+    fn filled(&mut self, lpn: Lpn, now: u64) {
+        self.host(lpn, now);
+    }
+
+    #[inline(always)]
+    fn survivor(&mut self, _lpn: Lpn, _now: u64) -> u8 {
+        self.queues.len() as u8
+    }
+
+    #[inline(always)]
+    fn prefetch(&self, lpn: Lpn) {
+        prefetch(&self.chunks, (lpn.0 / self.chunk) as usize);
+    }
+}
+
+impl Registered for AutoStreamMq {
+    const INFO: PolicyInfo = PolicyInfo {
+        name: "auto-stream-mq",
+        aliases: &["mq"],
+        source: "Yang, Pandurangan, Choi, Balakrishnan, SYSTOR 2017; SepBIT paper (FAST 2022) §4.1",
+        summary: "chunks of 1 MiB in queues by the logarithm of their writes, copies apart",
+        params: AutoStreamMqParams::info,
+    };
+
+    fn build(args: &Args, context: &Context) -> Result<Self, ParamError> {
+        let p = AutoStreamMqParams::read(args)?;
+        let streams = within("streams", p.streams, 2..=MAX_STREAMS)? as usize;
+        let chunk = within("chunk", p.chunk, 1..=u32::MAX)?;
+        let unwritten =
+            Chunk { last: 0, expires: 0, writes: 0, queue: NONE, before: NONE, after: NONE };
+        Ok(Self {
+            chunk,
+            chunks: vec![unwritten; context.logical_pages.div_ceil(chunk) as usize],
+            queues: vec![Queue { first: NONE, last: NONE }; streams - 1],
+            writes: 0,
+            hottest: NONE,
+            most_writes: 0,
+            life_time: 0,
+            runs: Runs::new(),
+            current: NONE,
+            stream: 0,
+        })
+    }
+}

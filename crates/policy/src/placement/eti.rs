@@ -1,0 +1,156 @@
+//! ETI, extent-based temperature identification: write counts of address ranges that split where
+//! requests begin and end and merge as they cool (Shafaei, Desnoyers, Fitzpatrick, HotStorage 2016;
+//! as the SepBIT paper, FAST 2022, §4.1, runs it).
+//!
+//! The extents cover all logical pages, and there are at most 1024. A request adds 1, up to 15, to
+//! each extent it covers; of one it covers in part it cuts that part out first, or, for want of
+//! extents, leaves it as it is. Every 4096 requests all counts are halved, and neighbours that are
+//! both cold, or hot alike, become one. Pages of extents with a count of 4 or more are hot.
+//!
+//! A placement sees pages; a request is a run of them (see `runs`) and counts when it has ended. A
+//! split moves the extents behind it: at most 8 KiB, and rare once all extents are in use. There is
+//! no state per page, so a trim has nothing to forget.
+
+use alloc::vec::Vec;
+use core::ops::Range;
+
+use thermocline_flash::Lpn;
+
+use super::{Placement, Registered, runs::Runs};
+use crate::{Args, Context, ParamError, PolicyInfo, params, params::within};
+
+const COLD: u8 = 0;
+const HOT: u8 = 1;
+const COPIED: u8 = 2;
+
+const MAX_COUNT: u32 = 15;
+
+params! {
+    /// Parameters of [`Eti`].
+    pub struct EtiParams {
+        /// The most extents, 1 to 65536.
+        extents: u32 = 1024,
+        /// Requests after which counts are halved and extents merged, at least 1.
+        period: u32 = 4096,
+        /// The count from which an extent is hot, 1 to 15.
+        hot: u32 = 4,
+    }
+}
+
+/// An extent ends where the next one begins.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Extent {
+    first: u32,
+    count: u32,
+}
+
+/// Sends host writes to the hot or the cold stream by their extent, survivors to a third.
+#[derive(Clone, Debug)]
+pub struct Eti {
+    params: EtiParams,
+    pages: u32,
+    /// In address order; the first begins at page 0.
+    extents: Vec<Extent>,
+    requests: u32,
+    runs: Runs,
+}
+
+impl Eti {
+    /// The place of the extent of a page.
+    #[inline]
+    fn of(&self, lpn: u32) -> usize {
+        self.extents.partition_point(|extent| extent.first <= lpn) - 1
+    }
+
+    fn end(&self, at: usize) -> u32 {
+        self.extents.get(at + 1).map_or(self.pages, |next| next.first)
+    }
+
+    fn request(&mut self, pages: Range<u32>) {
+        self.requests += 1;
+        if self.requests >= self.params.period {
+            self.requests = 0;
+            self.halve();
+        }
+        let mut at = self.of(pages.start);
+        while at < self.extents.len() && self.extents[at].first < pages.end {
+            at = self.cover(at, &pages) + 1;
+        }
+    }
+
+    /// Counts the part of the extent at `at` that a request covers; the place of its last piece.
+    fn cover(&mut self, at: usize, pages: &Range<u32>) -> usize {
+        let Extent { first, count } = self.extents[at];
+        let (begins, ends) = (first < pages.start, pages.end < self.end(at));
+        let pieces = usize::from(begins) + usize::from(ends);
+        let room = self.params.extents as usize - self.extents.len();
+        if count == MAX_COUNT || pieces > room {
+            return at;
+        }
+        if ends {
+            self.extents.insert(at + 1, Extent { first: pages.end, count });
+        }
+        if begins {
+            self.extents.insert(at + 1, Extent { first: pages.start, count });
+        }
+        self.extents[at + usize::from(begins)].count += 1;
+        at + pieces
+    }
+
+    fn halve(&mut self) {
+        let hot = self.params.hot;
+        for extent in &mut self.extents {
+            extent.count /= 2;
+        }
+        self.extents.dedup_by(|next, kept| {
+            next.count == kept.count || (next.count < hot && kept.count < hot)
+        });
+    }
+}
+
+impl Placement for Eti {
+    fn streams(&self) -> u8 {
+        3
+    }
+
+    #[inline]
+    fn host(&mut self, lpn: Lpn, _now: u64) -> u8 {
+        if self.extents[self.of(lpn.0)].count >= self.params.hot { HOT } else { COLD }
+    }
+
+    fn filled(&mut self, lpn: Lpn, now: u64) {
+        self.written(lpn, now);
+    }
+
+    #[inline]
+    fn written(&mut self, lpn: Lpn, _now: u64) {
+        if let Some(run) = self.runs.written(lpn) {
+            self.request(run);
+        }
+    }
+
+    #[inline(always)]
+    fn survivor(&mut self, _lpn: Lpn, _now: u64) -> u8 {
+        COPIED
+    }
+}
+
+impl Registered for Eti {
+    const INFO: PolicyInfo = PolicyInfo {
+        name: "eti",
+        aliases: &[],
+        source: "Shafaei, Desnoyers, Fitzpatrick, HotStorage 2016; SepBIT paper (FAST 2022) §4.1",
+        summary: "hot and cold address ranges apart, survivors too; a few kilobytes for any device",
+        params: EtiParams::info,
+    };
+
+    fn build(args: &Args, context: &Context) -> Result<Self, ParamError> {
+        let params = EtiParams::read(args)?;
+        within("extents", params.extents, 1..=65536)?;
+        within("period", params.period, 1..=u32::MAX)?;
+        within("hot", params.hot, 1..=MAX_COUNT)?;
+        let mut extents = Vec::with_capacity(params.extents as usize);
+        extents.push(Extent { first: 0, count: 0 });
+        Ok(Self { params, pages: context.logical_pages, extents, requests: 0, runs: Runs::new() })
+    }
+}

@@ -1,0 +1,119 @@
+//! FADaC: write counts of pages against a fading average, level by level of a factor of 10
+//! (Kremer and Brinkmann, SYSTOR 2019; as the SepBIT paper, FAST 2022, §4.1, runs it).
+//!
+//! A host write adds 1 to a page's counter, a copy takes 1 away. The average fades over as many
+//! requests as there are pages with data: each request moves it by (its pages − average) / pages with
+//! data. A page's level is the number of i with `average · 10^i < counter`.
+//!
+//! A placement sees pages; a request is a run of them (see `runs`).
+
+use alloc::{vec, vec::Vec};
+
+use thermocline_flash::{Lpn, prefetch};
+
+use super::{Placement, Registered, runs::Runs};
+use crate::{
+    Args, Context, ParamError, PolicyInfo, params,
+    params::{MAX_STREAMS, within},
+};
+
+/// Each level begins at so many times the counter of the one below.
+const STEP: f64 = 10.0;
+
+params! {
+    /// Parameters of [`Fadac`].
+    pub struct FadacParams {
+        /// Number of levels, a stream each, 2 to 32.
+        levels: u32 = 6,
+    }
+}
+
+/// Sends a page to the stream of its level; 0 is the coldest.
+#[derive(Clone, Debug)]
+pub struct Fadac {
+    levels: u8,
+    /// Of each page: 0 while it holds no data, else its counter and 1.
+    counts: Vec<u32>,
+    /// Pages that hold data.
+    mapped: u32,
+    average: f64,
+    runs: Runs,
+}
+
+impl Fadac {
+    fn level(&self, count: u32) -> u8 {
+        if self.average == 0.0 {
+            return 0;
+        }
+        let mut level = 0;
+        let mut base = self.average;
+        while f64::from(count) > base && level < self.levels - 1 {
+            base *= STEP;
+            level += 1;
+        }
+        level
+    }
+}
+
+impl Placement for Fadac {
+    fn streams(&self) -> u8 {
+        self.levels
+    }
+
+    /// By the counter this write makes: the page's own and 1.
+    #[inline]
+    fn host(&mut self, lpn: Lpn, _now: u64) -> u8 {
+        self.level(self.counts[lpn.index()].max(1))
+    }
+
+    fn filled(&mut self, lpn: Lpn, now: u64) {
+        self.written(lpn, now);
+    }
+
+    #[inline]
+    fn written(&mut self, lpn: Lpn, _now: u64) {
+        if let Some(run) = self.runs.written(lpn)
+            && self.mapped > 0
+        {
+            self.average += (run.len() as f64 - self.average) / f64::from(self.mapped);
+        }
+        let count = &mut self.counts[lpn.index()];
+        self.mapped += u32::from(*count == 0);
+        *count = (*count).max(1).saturating_add(1);
+    }
+
+    fn trimmed(&mut self, lpn: Lpn) {
+        let count = core::mem::take(&mut self.counts[lpn.index()]);
+        self.mapped -= u32::from(count > 0);
+    }
+
+    #[inline]
+    fn survivor(&mut self, lpn: Lpn, _now: u64) -> u8 {
+        let count = &mut self.counts[lpn.index()];
+        *count = count.saturating_sub(1).max(1);
+        let count = *count - 1;
+        self.level(count)
+    }
+
+    #[inline(always)]
+    fn prefetch(&self, lpn: Lpn) {
+        prefetch(&self.counts, lpn.index());
+    }
+}
+
+impl Registered for Fadac {
+    const INFO: PolicyInfo = PolicyInfo {
+        name: "fadac",
+        aliases: &[],
+        source: "Kremer and Brinkmann, SYSTOR 2019; SepBIT paper (FAST 2022) §4.1",
+        summary: "pages by powers of ten of their write counts over a fading average",
+        params: FadacParams::info,
+    };
+
+    fn build(args: &Args, context: &Context) -> Result<Self, ParamError> {
+        let levels = FadacParams::read(args)?.levels;
+        let levels = within("levels", levels, 2..=MAX_STREAMS)? as u8;
+        let counts = vec![0; context.logical_pages as usize];
+        Ok(Self { levels, counts, mapped: 0, average: 0.0, runs: Runs::new() })
+    }
+}

@@ -1,0 +1,175 @@
+//! SepBIT: infers when a page will be overwritten from when it was last (Wang et al., FAST 2022,
+//! Algorithm 1).
+//!
+//! Time `t` is the number of pages the host has written. A host write that invalidates data of less
+//! than `ℓ` is taken to be short-lived itself; `ℓ` is the mean life span of blocks of such writes,
+//! from opening to cleaning, renewed every 16 of them. Survivors of those blocks have a class of
+//! their own; all others go by their age, in steps of a factor of 4: up to 4ℓ, 16ℓ, and beyond.
+//!
+//! The paper keeps no life span for a page that was not written lately: it looks it up in a queue of
+//! the last written pages. Each write puts one entry into that queue, so a page is in it if and only
+//! if its last write is no further back than the queue is long. Its length is thus all there is to
+//! keep. Last write times, which survivors are sorted by, the paper reads from the out-of-band data
+//! of the pages; here they are an array.
+
+use alloc::{vec, vec::Vec};
+
+use thermocline_flash::{BlockId, Lpn, prefetch};
+
+use super::{Cleaning, Placement, Registered};
+use crate::{
+    Args, Context, ParamError, PolicyInfo, params,
+    params::{MAX_STREAMS, within},
+};
+
+/// The paper's Class 2: host writes that follow no recent one. First writes are such, and the fill.
+const LONG_LIVED: u8 = 0;
+/// The paper's Class 1: host writes of pages written a short time ago.
+const SHORT_LIVED: u8 = 1;
+/// The paper's Class 3: survivors of short-lived blocks.
+const SURVIVED: u8 = 2;
+/// The paper's Class 4 and up: other survivors, by age.
+const AGED: u8 = 3;
+
+/// Cleaned blocks of short-lived data whose life spans make a mean.
+const MEANT: u64 = 16;
+/// Each class of ages ends at so many times the age of the one before, the first at so many ℓ.
+const STEP: f64 = 4.0;
+
+const NEVER: u64 = u64::MAX;
+
+params! {
+    /// Parameters of [`SepBit`].
+    pub struct SepBitParams {
+        /// Number of classes, a stream each, 4 to 32; the paper has 6.
+        classes: u32 = 6,
+    }
+}
+
+/// Sends pages to the stream of their inferred time of invalidation.
+#[derive(Clone, Debug)]
+pub struct SepBit {
+    classes: u8,
+    /// t: pages written by the host.
+    writes: u64,
+    /// When each page was last written by the host.
+    last: Vec<u64>,
+    /// Pages that hold data.
+    mapped: u64,
+    /// Length of the queue of the last written pages.
+    queue: u64,
+    /// ℓ.
+    life_span: f64,
+    /// Life spans since ℓ was renewed: their sum and number.
+    sum: u64,
+    number: u64,
+    /// When each block was opened.
+    created: Vec<u64>,
+    /// The stream of the block being cleaned.
+    victim: u8,
+}
+
+impl Placement for SepBit {
+    fn streams(&self) -> u8 {
+        self.classes
+    }
+
+    #[inline(always)]
+    fn host(&mut self, lpn: Lpn, _now: u64) -> u8 {
+        let last = self.last[lpn.index()];
+        if last == NEVER {
+            return LONG_LIVED;
+        }
+        // Of the page being overwritten, and only if it is in the queue, whose length it is below.
+        let life_span = self.writes + 1 - last;
+        let short = life_span < self.queue && (life_span as f64) < self.life_span;
+        if short { SHORT_LIVED } else { LONG_LIVED }
+    }
+
+    fn filled(&mut self, lpn: Lpn, now: u64) {
+        self.written(lpn, now);
+    }
+
+    #[inline(always)]
+    fn written(&mut self, lpn: Lpn, _now: u64) {
+        self.writes += 1;
+        let last = core::mem::replace(&mut self.last[lpn.index()], self.writes);
+        self.mapped += u64::from(last == NEVER);
+        // No longer than ℓ or than there are pages: it shrinks by an entry at each write until so.
+        self.queue += 1;
+        if self.queue > self.mapped || self.queue as f64 > self.life_span {
+            self.queue -= 1;
+            if self.queue as f64 > self.life_span {
+                self.queue -= 1;
+            }
+        }
+    }
+
+    fn trimmed(&mut self, lpn: Lpn) {
+        let last = core::mem::replace(&mut self.last[lpn.index()], NEVER);
+        self.mapped -= u64::from(last != NEVER);
+    }
+
+    fn opened(&mut self, _bank: u32, block: BlockId, _stream: u8, _now: u64) {
+        self.created[block.index()] = self.writes;
+    }
+
+    fn cleaning(&mut self, victim: &Cleaning) {
+        self.victim = victim.stream;
+        if victim.stream == SHORT_LIVED {
+            self.sum += self.writes - self.created[victim.block.index()];
+            self.number += 1;
+            if self.number == MEANT {
+                self.life_span = self.sum as f64 / MEANT as f64;
+                (self.sum, self.number) = (0, 0);
+            }
+        }
+    }
+
+    #[inline]
+    fn survivor(&mut self, lpn: Lpn, _now: u64) -> u8 {
+        if self.victim == SHORT_LIVED {
+            return SURVIVED;
+        }
+        let age = self.writes.saturating_sub(self.last[lpn.index()]) as f64;
+        let mut class = AGED;
+        let mut end = STEP * self.life_span;
+        while age >= end && class < self.classes - 1 {
+            end *= STEP;
+            class += 1;
+        }
+        class
+    }
+
+    #[inline(always)]
+    fn prefetch(&self, lpn: Lpn) {
+        prefetch(&self.last, lpn.index());
+    }
+}
+
+impl Registered for SepBit {
+    const INFO: PolicyInfo = PolicyInfo {
+        name: "sep-bit",
+        aliases: &["sepbit"],
+        source: "Wang, Li, Lee, Ouyang, Shi, Huang, FAST 2022, Algorithm 1",
+        summary: "pages by when they will probably be overwritten, told from when they were last",
+        params: SepBitParams::info,
+    };
+
+    fn build(args: &Args, context: &Context) -> Result<Self, ParamError> {
+        let classes = SepBitParams::read(args)?.classes;
+        let classes = within("classes", classes, u32::from(AGED) + 1..=MAX_STREAMS)? as u8;
+        Ok(Self {
+            classes,
+            writes: 0,
+            last: vec![NEVER; context.logical_pages as usize],
+            mapped: 0,
+            queue: 0,
+            life_span: f64::INFINITY,
+            sum: 0,
+            number: 0,
+            created: vec![0; context.blocks as usize],
+            victim: LONG_LIVED,
+        })
+    }
+}

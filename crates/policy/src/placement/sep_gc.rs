@@ -1,0 +1,45 @@
+//! SepGC: what the host writes and what cleaning copies lie in different blocks (Van Houdt 2014;
+//! NoSep's counterpart in the SepBIT paper, FAST 2022, §4.1). A page that survived a cleaning is
+//! older than one just written, and so will probably live longer.
+
+use thermocline_flash::Lpn;
+
+use super::{Placement, Registered};
+use crate::{Args, Context, ParamError, PolicyInfo, params::NoParams};
+
+const WRITTEN: u8 = 0;
+const COPIED: u8 = 1;
+
+/// Sends host writes to one stream and survivors to another.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SepGc;
+
+impl Placement for SepGc {
+    fn streams(&self) -> u8 {
+        2
+    }
+
+    #[inline(always)]
+    fn host(&mut self, _lpn: Lpn, _now: u64) -> u8 {
+        WRITTEN
+    }
+
+    #[inline(always)]
+    fn survivor(&mut self, _lpn: Lpn, _now: u64) -> u8 {
+        COPIED
+    }
+}
+
+impl Registered for SepGc {
+    const INFO: PolicyInfo = PolicyInfo {
+        name: "sep-gc",
+        aliases: &["sepgc", "two-region"],
+        source: "Van Houdt 2014; SepBIT paper (FAST 2022) §4.1",
+        summary: "host writes and survivors apart; most of what separation gains, without memory",
+        params: NoParams::info,
+    };
+
+    fn build(args: &Args, _: &Context) -> Result<Self, ParamError> {
+        NoParams::read(args).map(|_| Self)
+    }
+}

@@ -1,0 +1,191 @@
+//! WARCIP: host writes in clusters of like rewrite intervals (Yang, Pei, Yang, SYSTOR 2019; as the
+//! SepBIT paper, FAST 2022, §4.1, runs it).
+//!
+//! A page written again after an interval joins the cluster whose centre is nearest to it, and the
+//! centre, the mean interval of the pages in the cluster's open block, moves. A page that a cleaning
+//! had to copy was put with too hot data: its age at its last copy is added to its next interval. All
+//! copies go to a stream of their own.
+//!
+//! After every 256 blocks that the clusters filled, a cluster that took more than half of the writes
+//! is split, if a stream is free; else one that took less than a block of writes goes when its block is
+//! full. Time counts pages written by the host.
+
+use alloc::{vec, vec::Vec};
+
+use thermocline_flash::{BlockId, Lpn, prefetch};
+
+use super::{Placement, Registered};
+use crate::{
+    Args, Candidates, Context, ParamError, PolicyInfo, params,
+    params::{MAX_STREAMS, within},
+};
+
+/// Blocks filled by clusters between two looks at what is to be split or merged.
+const PERIOD: u32 = 256;
+
+const NEVER: u64 = u64::MAX;
+
+params! {
+    /// Parameters of [`Warcip`].
+    pub struct WarcipParams {
+        /// Number of streams, 2 to 32: one for copies, the others for clusters.
+        streams: u32 = 6,
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Page {
+    /// When the host wrote it last, or [`NEVER`].
+    last: u64,
+    /// Its age when it was last copied, if it was since.
+    penalty: u64,
+}
+
+impl Page {
+    const NONE: Self = Self { last: NEVER, penalty: 0 };
+}
+
+/// The cluster of a stream.
+#[derive(Clone, Copy, Debug, Default)]
+struct Cluster {
+    active: bool,
+    /// Mean interval of the pages in its open block.
+    centre: f64,
+    pages: u64,
+    /// Pages written since the last look.
+    writes: u64,
+}
+
+/// Sends host writes to the stream of the cluster of their interval, survivors to the last stream.
+#[derive(Clone, Debug)]
+pub struct Warcip {
+    pages: Vec<Page>,
+    /// By stream; the stream after them is for copies.
+    clusters: Vec<Cluster>,
+    /// The stream whose cluster goes when its block is full.
+    leaving: Option<u8>,
+    /// Pages written by the host.
+    writes: u64,
+    /// Blocks filled by clusters since the last look.
+    filled: u32,
+    pages_per_block: u64,
+}
+
+impl Warcip {
+    fn join(&mut self, interval: f64) -> u8 {
+        let mut nearest = 0;
+        let mut least = f64::INFINITY;
+        for (stream, cluster) in self.clusters.iter().enumerate() {
+            let distance = libm::fabs(cluster.centre - interval);
+            if cluster.active && distance < least {
+                (nearest, least) = (stream, distance);
+            }
+        }
+        let cluster = &mut self.clusters[nearest];
+        let pages = cluster.pages as f64;
+        cluster.centre = (cluster.centre * pages + interval) / (pages + 1.0);
+        cluster.pages += 1;
+        cluster.writes += 1;
+        nearest as u8
+    }
+
+    fn split_or_merge(&mut self) {
+        let total: u64 = self.clusters.iter().map(|c| c.writes).sum();
+        let busy = self.clusters.iter().position(|c| c.active && c.writes > total / 2);
+        let free = self.clusters.iter().position(|c| !c.active);
+        if let (Some(busy), Some(free)) = (busy, free) {
+            // The new centre lies halfway to the next one below.
+            let centre = self.clusters[busy].centre;
+            let lower = self.clusters.iter().filter(|c| c.active && c.centre < centre);
+            let below = lower.map(|c| c.centre).fold(0.0, f64::max);
+            let centre = (below + centre) / 2.0;
+            self.clusters[free] = Cluster { active: true, centre, pages: 0, writes: 0 };
+        } else if self.leaving.is_none() && self.clusters.iter().filter(|c| c.active).count() > 1 {
+            let idle = |c: &Cluster| c.active && c.writes < self.pages_per_block;
+            self.leaving = self.clusters.iter().position(idle).map(|stream| stream as u8);
+        }
+        for cluster in &mut self.clusters {
+            cluster.writes = 0;
+        }
+    }
+}
+
+impl Placement for Warcip {
+    fn streams(&self) -> u8 {
+        self.clusters.len() as u8 + 1
+    }
+
+    #[inline]
+    fn host(&mut self, lpn: Lpn, _now: u64) -> u8 {
+        let page = &self.pages[lpn.index()];
+        let interval =
+            if page.last == NEVER { 0 } else { self.writes + 1 - page.last + page.penalty };
+        self.join(interval as f64)
+    }
+
+    fn filled(&mut self, lpn: Lpn, now: u64) {
+        self.host(lpn, now);
+        self.written(lpn, now);
+    }
+
+    #[inline(always)]
+    fn written(&mut self, lpn: Lpn, _now: u64) {
+        self.writes += 1;
+        self.pages[lpn.index()] = Page { last: self.writes, penalty: 0 };
+    }
+
+    fn trimmed(&mut self, lpn: Lpn) {
+        self.pages[lpn.index()] = Page::NONE;
+    }
+
+    fn closing(&mut self, _bank: u32, _block: BlockId, stream: u8, _blocks: &mut Candidates) {
+        let Some(cluster) = self.clusters.get_mut(usize::from(stream)) else {
+            return; // copies
+        };
+        cluster.pages = 0;
+        if self.leaving == Some(stream) {
+            self.leaving = None;
+            cluster.active = false;
+        }
+        self.filled += 1;
+        if self.filled == PERIOD {
+            self.filled = 0;
+            self.split_or_merge();
+        }
+    }
+
+    #[inline(always)]
+    fn survivor(&mut self, lpn: Lpn, _now: u64) -> u8 {
+        let page = &mut self.pages[lpn.index()];
+        page.penalty = self.writes.saturating_sub(page.last);
+        self.clusters.len() as u8
+    }
+
+    #[inline(always)]
+    fn prefetch(&self, lpn: Lpn) {
+        prefetch(&self.pages, lpn.index());
+    }
+}
+
+impl Registered for Warcip {
+    const INFO: PolicyInfo = PolicyInfo {
+        name: "warcip",
+        aliases: &[],
+        source: "Yang, Pei, Yang, SYSTOR 2019; SepBIT paper (FAST 2022) §4.1",
+        summary: "host writes in clusters of like rewrite intervals, copies apart",
+        params: WarcipParams::info,
+    };
+
+    fn build(args: &Args, context: &Context) -> Result<Self, ParamError> {
+        let streams = WarcipParams::read(args)?.streams;
+        let streams = within("streams", streams, 2..=MAX_STREAMS)? as usize;
+        Ok(Self {
+            pages: vec![Page::NONE; context.logical_pages as usize],
+            clusters: vec![Cluster { active: true, ..Cluster::default() }; streams - 1],
+            leaving: None,
+            writes: 0,
+            filled: 0,
+            pages_per_block: u64::from(context.pages_per_block),
+        })
+    }
+}
