@@ -16,6 +16,8 @@ pub enum LayerKind {
 pub struct Preset {
     /// The name users write.
     pub name: &'static str,
+    /// Other names that mean the same.
+    pub aliases: &'static [&'static str],
     /// The layer.
     pub layer: LayerKind,
     /// The victim policy.
@@ -40,6 +42,7 @@ pub struct Preset {
 
 const PAGE_MAPPED: Preset = Preset {
     name: "",
+    aliases: &[],
     layer: LayerKind::PageMapped,
     victim: "greedy",
     placement: "one-stream",
@@ -63,7 +66,8 @@ pub const PRESETS: &[Preset] = &[
     },
     Preset {
         name: "greedy",
-        source: "CAT paper §5; Wu and Zwaenepoel 1994",
+        aliases: &["page-mapping", "no-sep"],
+        source: "CAT paper §5; Wu and Zwaenepoel 1994; update-interval paper §4",
         summary: "greedy victims, one stream; the best there is under uniform traffic",
         ..PAGE_MAPPED
     },
@@ -148,16 +152,11 @@ pub const PRESETS: &[Preset] = &[
         ..PAGE_MAPPED
     },
     Preset {
-        name: "page-mapping",
-        source: "update-interval paper §4, the Jasmine board's own layer",
-        summary: "greedy victims, survivors among new data; the yardstick of update-interval",
-        ..PAGE_MAPPED
-    },
-    Preset {
         name: "hot-cold",
-        placement: "hot-cold",
-        source: "Shin 2011, as in update-interval paper §2",
-        summary: "greedy victims, survivors apart; the least that helps against locality",
+        aliases: &["2r-greedy"],
+        placement: "sep-gc",
+        source: "Shin 2011, as in update-interval paper §2; two-region greedy of SSD-iq; Van Houdt 2014",
+        summary: "greedy victims, host writes and survivors apart; hard to beat for so little",
         ..PAGE_MAPPED
     },
     Preset {
@@ -200,13 +199,6 @@ pub const PRESETS: &[Preset] = &[
         victim: "windowed-greedy",
         source: "Hu et al., SYSTOR 2009",
         summary: "the least valid of the oldest blocks; between FIFO and greedy",
-        ..PAGE_MAPPED
-    },
-    Preset {
-        name: "2r-greedy",
-        placement: "sep-gc",
-        source: "SSD-iq's two regions; Van Houdt 2014",
-        summary: "greedy victims, host writes and survivors apart; hard to beat for so little",
         ..PAGE_MAPPED
     },
     Preset {
@@ -265,8 +257,18 @@ pub const PRESETS: &[Preset] = &[
 /// The preset called `name`.
 #[must_use]
 pub fn find(name: &str) -> Option<&'static Preset> {
-    PRESETS.iter().find(|preset| preset.name == name)
+    PRESETS.iter().find(|preset| preset.name == name || preset.aliases.contains(&name))
 }
+
+/// What the papers name and no flash can do.
+pub const IMPOSSIBLE: &[PolicyInfo] = &[PolicyInfo {
+    name: "hole-plugging",
+    aliases: &["autoraid"],
+    source: "HP AutoRAID, Wilkes et al. 1996; Matthews et al. 1997; CAT paper §7",
+    summary: "writes survivors into the garbage of other blocks, which flash cannot: a page is \
+              programmed once between two erases of its block",
+    params: crate::params::NoParams::info,
+}];
 
 /// The catalogue entries of a preset's victim policy and placement.
 #[must_use]
@@ -286,9 +288,11 @@ mod tests {
         for preset in PRESETS {
             let _ = axes(preset);
         }
-        let mut names: std::vec::Vec<_> = PRESETS.iter().map(|p| p.name).collect();
-        names.sort_unstable();
-        names.dedup();
-        assert_eq!(names.len(), PRESETS.len());
+        let names = |p: &Preset| std::iter::once(p.name).chain(p.aliases.iter().copied());
+        let mut all: std::vec::Vec<_> = PRESETS.iter().flat_map(names).collect();
+        let count = all.len();
+        all.sort_unstable();
+        all.dedup();
+        assert_eq!(all.len(), count);
     }
 }

@@ -117,6 +117,12 @@ impl PolicySpec {
         placement: Option<&str>,
     ) -> Result<Self, SimError> {
         let call = Call::parse(policy)?;
+        if let Some(wish) = preset::IMPOSSIBLE.iter().find(|wish| wish.is_called(&call.name)) {
+            return Err(SimError::Usage(format!(
+                "policy `{}` cannot be run on flash: it {}",
+                call.name, wish.summary
+            )));
+        }
         let preset = preset::find(&call.name).ok_or_else(|| {
             let known = preset::PRESETS.iter().map(|p| p.name);
             unknown("policy", &call.name, known, "`thermocline policies` lists them")
@@ -255,7 +261,7 @@ fn shortened(name: &str) -> String {
 /// A preset or a single axis, as the catalogue shows it.
 #[derive(Clone, Debug, Serialize)]
 pub struct CatalogueEntry {
-    /// `preset`, `victim` or `placement`.
+    /// `preset`, `victim`, `placement`, or `impossible` on flash.
     pub axis: &'static str,
     /// The name users write.
     pub name: &'static str,
@@ -313,7 +319,7 @@ pub fn catalogue() -> Vec<CatalogueEntry> {
         .map(|p| CatalogueEntry {
             axis: "preset",
             name: p.name,
-            aliases: Vec::new(),
+            aliases: p.aliases.to_vec(),
             summary: p.summary,
             source: p.source,
             combines: (p.layer == LayerKind::PageMapped).then(|| {
@@ -338,6 +344,7 @@ pub fn catalogue() -> Vec<CatalogueEntry> {
         .collect();
     entries.extend(victim::VICTIMS.iter().map(|v| axis("victim", &v.info)));
     entries.extend(placement::PLACEMENTS.iter().map(|p| axis("placement", p)));
+    entries.extend(preset::IMPOSSIBLE.iter().map(|wish| axis("impossible", wish)));
     entries
 }
 

@@ -14,10 +14,11 @@ use crate::{
     },
 };
 
-const AXES: [(&str, &str); 3] = [
+const AXES: [(&str, &str); 4] = [
     ("preset", "Presets (--policy, --policies)"),
     ("victim", "Victim policies (--victim): which block is cleaned next"),
     ("placement", "Placements (--placement): which open block a page goes to"),
+    ("impossible", "What the papers name and no flash can do"),
 ];
 
 /// Prints the catalogue, or what is called by one name in it.

@@ -1,6 +1,7 @@
-//! Clustering without memory per page, as three schemes for solid-state drives do it: survivors are
-//! cold, and what the host writes is told apart by whether, and how long ago, it was written before
-//! (Kim and Shin 2015; "hot/cold" is their reference 9, "double hot/cold" their reference 10).
+//! Clustering without memory per page, as schemes for solid-state drives do it: survivors are cold,
+//! and what the host writes is told apart by whether, and how long ago, it was written before (Kim
+//! and Shin 2015; "double hot/cold" is their reference 10, and "hot/cold", their reference 9, is
+//! `sep-gc`).
 //!
 //! Streams are numbered so that first writes, the fill among them, go to stream 0.
 
@@ -10,45 +11,6 @@ use thermocline_flash::{BlockId, Lpn};
 
 use super::{Place, Placement, Registered};
 use crate::{Args, Context, ParamError, PolicyInfo, params::NoParams};
-
-/// What the host writes is hot, what survives is cold.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct HotCold;
-
-impl HotCold {
-    const HOT: u8 = 0;
-    const COLD: u8 = 1;
-}
-
-impl Placement for HotCold {
-    fn streams(&self) -> u8 {
-        2
-    }
-
-    #[inline(always)]
-    fn host(&mut self, _lpn: Lpn, _now: u64) -> u8 {
-        Self::HOT
-    }
-
-    #[inline(always)]
-    fn survivor(&mut self, _lpn: Lpn, _now: u64) -> u8 {
-        Self::COLD
-    }
-}
-
-impl Registered for HotCold {
-    const INFO: PolicyInfo = PolicyInfo {
-        name: "hot-cold",
-        aliases: &[],
-        source: "Shin 2011, as in update-interval paper §2",
-        summary: "all survivors to a stream of their own; separation without memory or parameters",
-        params: NoParams::info,
-    };
-
-    fn build(args: &Args, _: &Context) -> Result<Self, ParamError> {
-        NoParams::read(args).map(|_| Self)
-    }
-}
 
 /// Updates are hot; first writes and survivors are cold.
 #[derive(Clone, Copy, Debug, Default)]

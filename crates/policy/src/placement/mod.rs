@@ -33,7 +33,7 @@ pub use age_sort::AgeSort;
 pub use auto_stream_mq::{AutoStreamMq, AutoStreamMqParams};
 pub use auto_stream_sfr::{AutoStreamSfr, AutoStreamSfrParams};
 pub use block_split::BlockSplit;
-pub use clustering::{DoubleHotCold, HotCold, UpdateInterval};
+pub use clustering::{DoubleHotCold, UpdateInterval};
 pub use dac::{Dac, DacParams};
 pub use dac_simple::{DacSimple, DacSimpleParams};
 pub use eti::{Eti, EtiParams};
@@ -273,7 +273,6 @@ placements! {
     FineGrained,
     TwoLevelLru,
     Dac,
-    HotCold,
     DoubleHotCold,
     UpdateInterval,
     SepGc,

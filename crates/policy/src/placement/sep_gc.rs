@@ -33,8 +33,8 @@ impl Placement for SepGc {
 impl Registered for SepGc {
     const INFO: PolicyInfo = PolicyInfo {
         name: "sep-gc",
-        aliases: &["sepgc", "two-region"],
-        source: "Van Houdt 2014; SepBIT paper (FAST 2022) §4.1",
+        aliases: &["hot-cold", "two-region"],
+        source: "Shin 2011, as in update-interval paper §2; Van Houdt 2014; SepBIT (FAST 2022) §4.1",
         summary: "host writes and survivors apart; most of what separation gains, without memory",
         params: NoParams::info,
     };
