@@ -2,7 +2,6 @@
 
 use std::time::Instant;
 
-use rayon::prelude::*;
 use thermocline_flash::{CountingChip, Lpn};
 use thermocline_ftl::{self as ftl, InPlace, Layer, PageMapped};
 use thermocline_policy::{
@@ -14,7 +13,8 @@ use thermocline_policy::{
 };
 
 use crate::{
-    Device, Input, PolicySpec, Progress, RunResult, SimError, engine::Engine, report::Snapshot,
+    Device, Input, PolicySpec, Progress, RunResult, SimError, engine::Engine,
+    future::{Shared, Span}, report::Snapshot,
     result::Perf, setup::Setup,
 };
 
@@ -102,7 +102,26 @@ impl<'a> Job<'a> {
 /// # Errors
 /// [`SimError`].
 pub fn run(job: &Job<'_>, progress: &Progress) -> Result<RunResult, SimError> {
+    run_sharing(job, &Shared::new(1), progress)
+}
+
+/// Whether a policy needs to know what becomes of the pages it writes.
+pub(crate) fn sees_future(policy: &PolicySpec) -> bool {
+    policy.layer == LayerKind::PageMapped && placement::sees_future(&policy.placement.name)
+}
+
+/// Runs one job, which shares its future with others.
+pub(crate) fn run_sharing(
+    job: &Job<'_>,
+    future: &Shared,
+    progress: &Progress,
+) -> Result<RunResult, SimError> {
     let setup = Setup::of(job)?;
+    let future = if sees_future(&job.policy) {
+        Some(future.get(job, Span::of(&setup), progress)?)
+    } else {
+        None
+    };
     let runner = Runner { job, setup: &setup, progress };
     match job.policy.layer {
         LayerKind::InPlace => {
@@ -113,40 +132,12 @@ pub fn run(job: &Job<'_>, progress: &Progress) -> Result<RunResult, SimError> {
         LayerKind::PageMapped => placement::dispatch(
             &job.policy.placement.name,
             &job.policy.placement.args,
-            &setup.context(job.seed),
+            &setup.context(job.seed, future),
             runner,
         )
         .expect("names were checked when the policy was read")
         .map_err(|e| SimError::Usage(format!("placement {}: {e}", job.policy.placement.name)))?,
     }
-}
-
-/// Runs many jobs on `threads` threads (0: one a core); results are in the order of the jobs.
-///
-/// # Errors
-/// The [`SimError`] of the first job that failed, in that order.
-pub fn compare(
-    jobs: &[Job<'_>],
-    threads: usize,
-    progress: &Progress,
-) -> Result<Vec<RunResult>, SimError> {
-    // More threads than jobs would only be started to be idle.
-    let threads = if jobs.len() < threads { jobs.len().max(1) } else { threads };
-    let pool = rayon::ThreadPoolBuilder::new()
-        .num_threads(threads)
-        .build()
-        .map_err(|e| SimError::Failed(format!("cannot start {threads} threads: {e}")))?;
-    let results: Vec<_> = pool.install(|| jobs.par_iter().map(|job| run(job, progress)).collect());
-    results
-        .into_iter()
-        .zip(jobs)
-        .map(|(result, job)| {
-            result.map_err(|e| match e {
-                SimError::Failed(text) => SimError::Failed(format!("{}: {text}", job.policy.name)),
-                other => other,
-            })
-        })
-        .collect()
 }
 
 struct Runner<'a> {
@@ -162,7 +153,7 @@ impl placement::Visitor for Runner<'_> {
         let (job, setup) = (self.job, self.setup);
         let call = &job.policy.victim;
         let entry = victim::find(&call.name).expect("names were checked when the policy was read");
-        let victim = (entry.build)(&call.args, &setup.context(job.seed))
+        let victim = (entry.build)(&call.args, &setup.context(job.seed, None))
             .map_err(|e| SimError::Usage(format!("victim policy {}: {e}", call.name)))?;
         let config = ftl::Config {
             logical_pages: setup.logical_pages,

@@ -1,7 +1,9 @@
 //! Everything a job leaves to be worked out: sizes, clock, time scale.
 
+use std::sync::Arc;
+
 use thermocline_policy::{
-    Context,
+    Context, Future,
     placement::{self, Placement},
     preset::LayerKind,
 };
@@ -174,7 +176,7 @@ impl Setup {
         Ok((clock, scale))
     }
 
-    pub(crate) fn context(&self, seed: u64) -> Context {
+    pub(crate) fn context(&self, seed: u64, future: Option<Arc<Future>>) -> Context {
         let geometry = &self.device.profile.geometry;
         Context {
             logical_pages: self.logical_pages,
@@ -183,7 +185,7 @@ impl Setup {
             banks: 1,
             time_scale: self.time_scale_ns,
             seed,
-            future: None,
+            future,
         }
     }
 }

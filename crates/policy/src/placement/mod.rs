@@ -12,6 +12,7 @@ mod age_sort;
 mod block_split;
 mod fine_grained;
 mod hotness;
+mod oracle;
 mod segment_split;
 mod sequential;
 mod times_sort;
@@ -19,6 +20,7 @@ mod times_sort;
 pub use age_sort::AgeSort;
 pub use block_split::BlockSplit;
 pub use fine_grained::{FineGrained, FineGrainedParams};
+pub use oracle::{Oracle, OracleParams};
 pub use segment_split::SegmentSplit;
 pub use sequential::Sequential;
 pub use times_sort::{TimesSort, TimesSortParams};
@@ -197,6 +199,13 @@ macro_rules! placements {
             })*
             None
         }
+
+        /// Whether the placement called `name` needs [`Context::future`].
+        #[must_use]
+        pub fn sees_future(name: &str) -> bool {
+            $(<$policy as Registered>::INFO.is_called(name)
+                && <$policy as Placement>::SEES_FUTURE)||*
+        }
     };
 }
 
@@ -208,6 +217,7 @@ placements! {
     SegmentSplit,
     BlockSplit,
     FineGrained,
+    Oracle,
 }
 
 /// What the catalogue says of the placement called `name`.
