@@ -15,9 +15,9 @@ use crate::{
 /// The policy that others are measured against.
 const ORACLE: &str = "oracle";
 
-/// Numbers of classes for the oracle, best first: each class takes an open block, and small devices
-/// cannot spare many.
-const CLASSES: [u8; 5] = [16, 12, 8, 6, 4];
+/// Numbers of classes for the oracle where a device cannot spare an open block for each of its
+/// usual ones, best first.
+const CLASSES: [u32; 6] = [14, 12, 10, 8, 6, 4];
 
 /// What came of one of several jobs.
 #[derive(Debug)]
@@ -62,6 +62,9 @@ pub fn compare_each(
     threads: usize,
     progress: &Progress,
 ) -> Result<Vec<Outcome>, SimError> {
+    let jobs: Vec<_> =
+        jobs.iter().map(|job| with_fewer_classes(job).unwrap_or_else(|| job.clone())).collect();
+    let jobs = &jobs[..];
     let setups: Vec<_> = jobs.iter().map(|job| Setup::of(job).ok()).collect();
     let oracles = Oracles::of(jobs, &setups, oracle)?;
     let runs: Vec<&Job<'_>> = oracles.jobs.iter().chain(jobs).collect();
@@ -83,8 +86,7 @@ pub fn compare_each(
         }
         result
     };
-    let mut results: Vec<_> =
-        pool.install(|| runs.par_iter().enumerate().map(run).collect());
+    let mut results: Vec<_> = pool.install(|| runs.par_iter().enumerate().map(run).collect());
     // What stopped the others comes before those it stopped.
     let cause = |e: &SimError| stops_all(e) && !matches!(e, SimError::Interrupted);
     if stopped.into_inner() {
@@ -108,9 +110,7 @@ pub fn compare_each(
                 };
                 Outcome { result: Ok(run), no_oracle }
             }
-            (Ok(run), Some(Err(why))) => {
-                Outcome { result: Ok(run), no_oracle: Some(why.clone()) }
-            }
+            (Ok(run), Some(Err(why))) => Outcome { result: Ok(run), no_oracle: Some(why.clone()) },
             (result, _) => Outcome { result, no_oracle: None },
         })
         .collect())
@@ -147,11 +147,7 @@ struct Oracles<'a> {
 }
 
 impl<'a> Oracles<'a> {
-    fn of(
-        jobs: &[Job<'a>],
-        setups: &[Option<Setup>],
-        wanted: bool,
-    ) -> Result<Self, SimError> {
+    fn of(jobs: &[Job<'a>], setups: &[Option<Setup>], wanted: bool) -> Result<Self, SimError> {
         let mut all = Self { jobs: Vec::new(), of_job: Vec::new() };
         if !wanted {
             return Ok(all);
@@ -181,20 +177,33 @@ impl<'a> Oracles<'a> {
 
 /// The oracle on the device of a job, with as many classes as that has room for.
 fn oracle_for<'a>(job: &Job<'a>, setup: &Setup) -> Result<Option<Job<'a>>, SimError> {
-    // Cut to size already, and not again for a policy with more streams.
+    // Cut to size already.
     let device = Device { fixed_capacity: true, ..setup.device.clone() };
-    for classes in CLASSES {
-        let name = match classes {
-            16 => ORACLE.to_owned(),
-            fewer => format!("{ORACLE}(classes={fewer})"),
-        };
-        let policy = PolicySpec::parse(&name, None, None)?;
-        let oracle = Job { device: device.clone(), policy, ..job.clone() };
-        if Setup::of(&oracle).is_ok() {
-            return Ok(Some(oracle));
-        }
+    let policy = PolicySpec::parse(ORACLE, None, None)?;
+    let mut oracle = Job { device, policy, ..job.clone() };
+    if let Some(fewer) = with_fewer_classes(&oracle) {
+        oracle.policy = PolicySpec { name: fewer.policy.placement.show(), ..fewer.policy };
     }
-    Ok(None)
+    Ok(Setup::of(&oracle).is_ok().then_some(oracle))
+}
+
+/// Whether a policy is the oracle's placement, and nobody asked for a number of classes.
+pub(crate) fn takes_what_there_is(policy: &PolicySpec) -> bool {
+    let asked = policy.placement.args.0.iter().any(|(key, _)| key == "classes");
+    sees_future(policy) && policy.placement.name == ORACLE && !asked
+}
+
+/// The job with as many classes of the oracle as its device has room for, if that needs a change.
+pub(crate) fn with_fewer_classes<'a>(job: &Job<'a>) -> Option<Job<'a>> {
+    if !takes_what_there_is(&job.policy) || Setup::of(job).is_ok() {
+        return None;
+    }
+    let with = |classes: &u32| {
+        let mut job = job.clone();
+        job.policy.placement.args.0.push(("classes".into(), classes.to_string()));
+        job
+    };
+    CLASSES.iter().map(with).find(|job| Setup::of(job).is_ok())
 }
 
 /// Whether two jobs come to the same.

@@ -74,6 +74,14 @@ impl Shared {
     }
 }
 
+/// What becomes of each page that a run of `job` will write.
+///
+/// # Errors
+/// [`SimError`], as the run itself would give; [`SimError::Failed`] where it takes too much memory.
+pub fn future_of(job: &Job<'_>, progress: &Progress) -> Result<Future, SimError> {
+    foresee(&job.input, Span::of(&Setup::of(job)?), job.seed, progress)
+}
+
 /// Goes over the extents that a run will see and notes when each page is written next or trimmed.
 ///
 /// Spans are counted in page writes of the host, the one that ends the span included; pages are
@@ -87,7 +95,8 @@ pub(crate) fn foresee(
     let Span { first, logical, page_size } = span;
     let mut extents = input.open(first, logical - first, page_size, seed)?;
     let expected = input.expected_pages(&extents);
-    let bytes = expected.saturating_add(2 * u64::from(logical)).saturating_mul(size_of::<u32>() as u64);
+    let bytes =
+        expected.saturating_add(2 * u64::from(logical)).saturating_mul(size_of::<u32>() as u64);
     let mut written = Vec::new();
     if bytes > MOST_BYTES || written.try_reserve_exact(expected as usize).is_err() {
         return Err(SimError::Failed(format!(

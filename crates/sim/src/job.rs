@@ -13,9 +13,13 @@ use thermocline_policy::{
 };
 
 use crate::{
-    Device, Input, PolicySpec, Progress, RunResult, SimError, engine::Engine,
-    future::{Shared, Span}, report::Snapshot,
-    result::Perf, setup::Setup,
+    Device, Input, PolicySpec, Progress, RunResult, SimError,
+    compare::with_fewer_classes,
+    engine::Engine,
+    future::{Shared, Span},
+    report::Snapshot,
+    result::Perf,
+    setup::Setup,
 };
 
 /// How much of the device holds data before the statistics begin.
@@ -116,6 +120,8 @@ pub(crate) fn run_sharing(
     future: &Shared,
     progress: &Progress,
 ) -> Result<RunResult, SimError> {
+    let fewer = with_fewer_classes(job);
+    let job = fewer.as_ref().unwrap_or(job);
     let setup = Setup::of(job)?;
     let future = if sees_future(&job.policy) {
         Some(future.get(job, Span::of(&setup), progress)?)

@@ -24,6 +24,7 @@ pub mod units;
 pub use compare::{Outcome, compare, compare_each};
 pub use device::Device;
 pub use error::SimError;
+pub use future::future_of;
 pub use huge_pages::HugePages;
 pub use input::{Input, PreparedTrace, TraceMapping, Workload};
 pub use job::{Clock, Fill, Job, ReadOnly, run};

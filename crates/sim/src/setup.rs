@@ -10,6 +10,7 @@ use thermocline_policy::{
 
 use crate::{
     Device, Input, PolicySpec, SimError,
+    compare::takes_what_there_is,
     job::{Clock, Fill, Job, ReadOnly},
     units,
 };
@@ -127,8 +128,15 @@ impl Setup {
         // Small traces need the reserve, an open block a stream and one to clean beside their data.
         let least = (footprint / pages).ceil() as u64
             + u64::from(job.watermarks.high)
-            + u64::from(streams(&job.policy).max(3));
+            + u64::from(Self::least_streams(&job.policy));
         job.device.sized(wanted.max(least))
+    }
+
+    /// Open blocks that a device cut to size has room for. What takes as many as there are gets no
+    /// larger device than the others.
+    fn least_streams(policy: &PolicySpec) -> u32 {
+        const USUAL: u32 = 3;
+        if takes_what_there_is(policy) { USUAL } else { streams(policy).max(USUAL) }
     }
 
     fn time(job: &Job<'_>, device: &Device) -> Result<(Clock, f64), SimError> {

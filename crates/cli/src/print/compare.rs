@@ -125,18 +125,28 @@ fn columns(runs: &[&RunResult]) -> Vec<Column> {
     let mut columns = vec![
         Column::new("erases", runs, |r| Some(r.flash.blocks_erased as f64), least, count),
         Column::new("copied\npages", runs, |r| Some(r.flash.pages_copied as f64), least, count),
-        Column::new("write\namplif.", runs, |r| r.write_amplification, least, |x| {
-            number::fixed(x, 3)
-        }),
-        Column::new("cleaning\ncost", runs, |r| Some(r.cleaning.cost), least, |x| {
-            number::fixed(x, 1)
-        }),
-        Column::new("victims'\nutiliz.", runs, |r| r.cleaning.mean_victim_utilization, least, |x| {
-            format!("{} %", number::fixed(x * 100.0, 1))
-        }),
-        Column::new("wear\nstddev", runs, |r| Some(r.wear.stddev), least, |x| {
-            number::fixed(x, 2)
-        }),
+        Column::new(
+            "write\namplif.",
+            runs,
+            |r| r.write_amplification,
+            least,
+            |x| number::fixed(x, 3),
+        ),
+        Column::new(
+            "cleaning\ncost",
+            runs,
+            |r| Some(r.cleaning.cost),
+            least,
+            |x| number::fixed(x, 1),
+        ),
+        Column::new(
+            "victims'\nutiliz.",
+            runs,
+            |r| r.cleaning.mean_victim_utilization,
+            least,
+            |x| format!("{} %", number::fixed(x * 100.0, 1)),
+        ),
+        Column::new("wear\nstddev", runs, |r| Some(r.wear.stddev), least, |x| number::fixed(x, 2)),
         times("write\nmean", runs, |r| r.response_us.write.mean),
         times("write\np99", runs, |r| r.response_us.write.p99),
         times("write\np99.9", runs, |r| r.response_us.write.p999),
@@ -144,7 +154,8 @@ fn columns(runs: &[&RunResult]) -> Vec<Column> {
     ];
     let excess: Figure = |r| r.oracle.as_ref().map(|oracle| oracle.excess);
     if runs.iter().any(|run| run.oracle.is_some()) {
-        let after = columns.iter().position(|c| c.header.starts_with("write")).map_or(0, |at| at + 1);
+        let after =
+            columns.iter().position(|c| c.header.starts_with("write")).map_or(0, |at| at + 1);
         columns.insert(after, Column::new("over\noracle", runs, excess, least, number::excess));
     }
     let energy: Figure = |r| r.energy_mj;

@@ -15,13 +15,8 @@ use super::columns;
 use crate::{exit::Failure, output::Output};
 
 /// Figures that are text where they are there at all.
-const TEXT: [&str; 5] = [
-    "config.victim",
-    "config.placement",
-    "config.device.energy",
-    "trace.digest",
-    "oracle.policy",
-];
+const TEXT: [&str; 5] =
+    ["config.victim", "config.placement", "config.device.energy", "trace.digest", "oracle.policy"];
 
 /// Writes the file.
 pub fn print(runs: &[&RunResult], output: Output) -> Result<(), Failure> {

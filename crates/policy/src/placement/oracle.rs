@@ -14,10 +14,7 @@ use alloc::{sync::Arc, vec, vec::Vec};
 use thermocline_flash::{Lpn, prefetch};
 
 use super::{Placement, Registered};
-use crate::{
-    Args, Context, Future, ParamError, PolicyInfo, choice, params,
-    params::ParamValue,
-};
+use crate::{Args, Context, Future, ParamError, PolicyInfo, choice, params, params::ParamValue};
 
 choice! {
     /// How the classes divide the time a page has left.
