@@ -198,8 +198,10 @@ pub(crate) fn with_fewer_classes<'a>(job: &Job<'a>) -> Option<Job<'a>> {
     if !takes_what_there_is(&job.policy) || Setup::of(job).is_ok() {
         return None;
     }
+    // Cut to size before the classes are numbered: policies with a number of streams get room for it.
+    let device = Device { fixed_capacity: true, ..Setup::sized_device(job).ok()? };
     let with = |classes: &u32| {
-        let mut job = job.clone();
+        let mut job = Job { device: device.clone(), ..job.clone() };
         job.policy.placement.args.0.push(("classes".into(), classes.to_string()));
         job
     };

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use thermocline_policy::Future;
 use thermocline_trace::Op;
 
-use crate::{Input, Job, Progress, SimError, setup::Setup, units};
+use crate::{Input, Job, Progress, SimError, compare::with_fewer_classes, setup::Setup, units};
 
 /// The most memory a future may take. It is the same on every machine, so that the same runs succeed.
 const MOST_BYTES: u64 = 4 << 30;
@@ -79,7 +79,9 @@ impl Shared {
 /// # Errors
 /// [`SimError`], as the run itself would give; [`SimError::Failed`] where it takes too much memory.
 pub fn future_of(job: &Job<'_>, progress: &Progress) -> Result<Future, SimError> {
-    foresee(&job.input, Span::of(&Setup::of(job)?), job.seed, progress)
+    let fewer = with_fewer_classes(job);
+    let setup = Setup::of(fewer.as_ref().unwrap_or(job))?;
+    foresee(&job.input, Span::of(&setup), job.seed, progress)
 }
 
 /// Goes over the extents that a run will see and notes when each page is written next or trimmed.

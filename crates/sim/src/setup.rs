@@ -117,7 +117,7 @@ impl Setup {
     }
 
     /// A trace alone chooses the number of blocks: its footprint and the over-provisioning.
-    fn sized_device(job: &Job<'_>) -> Result<Device, SimError> {
+    pub(crate) fn sized_device(job: &Job<'_>) -> Result<Device, SimError> {
         let Input::Trace(trace, _) = job.input else { return Ok(job.device.clone()) };
         if job.device.fixed_capacity || job.fill != Fill::Logical || job.wrap {
             return Ok(job.device.clone());

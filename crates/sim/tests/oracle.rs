@@ -170,7 +170,8 @@ fn runs_are_measured_against_one_oracle_on_any_number_of_threads() {
         for run in of_input {
             let oracle = run.oracle.as_ref().expect("measured");
             let ours = run.write_amplification.expect("written");
-            assert_eq!((oracle.policy.as_str(), oracle.write_amplification), ("oracle", alone));
+            assert!(oracle.policy.starts_with("oracle"), "{}", oracle.policy);
+            assert_eq!(oracle.write_amplification, alone);
             assert!((oracle.excess - (ours / alone - 1.0)).abs() < 1e-12);
         }
         assert!(of_input[0].oracle.as_ref().is_some_and(|o| o.excess > 0.3));
