@@ -4,8 +4,8 @@ use std::path::Path;
 
 use thermocline_policy::trigger::Watermarks;
 use thermocline_sim::{
-    Clock, Device, Fill, Input, Job, PolicySpec, PreparedTrace, ReadOnly, RunResult, TraceMapping,
-    Workload, compare, device::Overrides,
+    Clock, Device, Fill, Input, Job, Outcome, PolicySpec, PreparedTrace, ReadOnly, TraceMapping,
+    Workload, compare_each, device::Overrides,
 };
 use thermocline_trace::generate::WorkloadSpec;
 
@@ -29,6 +29,16 @@ pub enum Ready {
     Trace(Box<PreparedTrace>),
     /// A workload; it is generated while it runs.
     Workload(Workload),
+}
+
+impl Ready {
+    /// What results call it.
+    pub fn name(&self) -> String {
+        match self {
+            Self::Trace(trace) => trace.path.clone(),
+            Self::Workload(workload) => workload.name(),
+        }
+    }
 }
 
 /// The device that was asked for.
@@ -88,14 +98,16 @@ fn prepare(
     Ok(trace)
 }
 
-/// Runs every policy on every input, input by input, and gives the results in that order.
+/// Runs every policy on every input, input by input, and gives what came of them in that order;
+/// `oracle` says whether the runs are measured against it.
 pub fn run_all(
     inputs: &[Ready],
     policies: &[PolicySpec],
+    oracle: bool,
     device: &Device,
     args: &SimulationArgs,
     console: Console,
-) -> Result<Vec<RunResult>, Failure> {
+) -> Result<Vec<Outcome>, Failure> {
     let jobs: Vec<Job<'_>> = inputs
         .iter()
         .flat_map(|input| policies.iter().map(move |policy| job(input, policy, device, args)))
@@ -106,9 +118,9 @@ pub fn run_all(
     };
     let known: u64 = jobs.iter().map(|job| known_pages(&job.input, device)).sum();
     let bar = Bar::of_pages(console, message, known);
-    let results = compare(&jobs, args.threads, interrupt::progress());
+    let outcomes = compare_each(&jobs, oracle, args.threads, interrupt::progress());
     drop(bar);
-    Ok(results?)
+    Ok(outcomes?)
 }
 
 fn job<'a>(

@@ -11,13 +11,18 @@ const WORTH_SAYING: f64 = 0.02;
 const BEHIND: f64 = 1.05;
 
 /// Remarks on the results of one input, one line each.
-pub fn on(results: &[RunResult], from_trace: bool, args: &SimulationArgs) -> Vec<String> {
+pub fn on(results: &[&RunResult], from_trace: bool, args: &SimulationArgs) -> Vec<String> {
     let mut notes = Vec::new();
     notes.extend(results.first().and_then(|result| small_trace(result, from_trace, args)));
     notes.extend(nothing_cleaned(results, from_trace));
     notes.extend(overloaded(results));
     notes.extend(worn_out(results));
     notes
+}
+
+/// Why results say nothing of the oracle.
+pub fn no_oracle(input: &str, why: &str) -> String {
+    format!("{input}: not measured against the oracle: {why}")
 }
 
 /// A small trace's device cannot be cut to size: its blocks are too large.
@@ -40,8 +45,8 @@ fn small_trace(result: &RunResult, from_trace: bool, args: &SimulationArgs) -> O
 }
 
 /// Runs in which no block was ever cleaned tell nothing about cleaning.
-fn nothing_cleaned(results: &[RunResult], from_trace: bool) -> Option<String> {
-    let idle = |r: &&RunResult| r.config.victim.is_some() && r.cleaning.victims == 0;
+fn nothing_cleaned(results: &[&RunResult], from_trace: bool) -> Option<String> {
+    let idle = |r: &&&RunResult| r.config.victim.is_some() && r.cleaning.victims == 0;
     let result = results.iter().find(idle)?;
     if results.iter().filter(|r| r.config.victim.is_some()).any(|r| r.cleaning.victims > 0) {
         return None;
@@ -63,9 +68,9 @@ fn nothing_cleaned(results: &[RunResult], from_trace: bool) -> Option<String> {
 }
 
 /// A device that is still busy long after the last request has a queue, not response times.
-fn overloaded(results: &[RunResult]) -> Option<String> {
+fn overloaded(results: &[&RunResult]) -> Option<String> {
     let late =
-        |r: &RunResult| r.trace.arrivals_us.filter(|&us| us > 0.0).map(|us| r.elapsed_us / us);
+        |r: &&RunResult| r.trace.arrivals_us.filter(|&us| us > 0.0).map(|us| r.elapsed_us / us);
     let least = results.iter().filter_map(late).reduce(f64::min)?;
     let result = &results[0];
     (least > BEHIND).then(|| {
@@ -78,7 +83,7 @@ fn overloaded(results: &[RunResult]) -> Option<String> {
     })
 }
 
-fn worn_out(results: &[RunResult]) -> Option<String> {
+fn worn_out(results: &[&RunResult]) -> Option<String> {
     let most = results.iter().max_by_key(|r| r.cleaning.retired_blocks)?;
     let retired = most.cleaning.retired_blocks;
     (retired > 0).then(|| {

@@ -149,6 +149,133 @@ fn colours_come_only_where_they_are_wanted() {
     assert!(!plain.stdout.contains(&0x1b));
 }
 
+/// Policies on the paper's card, so full that some cannot run.
+const FULL: [&str; 8] = [
+    "--device",
+    "intel-series2plus-24m",
+    "--fill",
+    "98.5%",
+    "--workload",
+    "uniform",
+    "--bytes",
+    "8MiB",
+];
+
+#[test]
+fn runs_say_how_far_they_are_from_the_oracle() {
+    let with = |options: &[&str]| {
+        let args = [&["compare"], &CARD[..], &["--policies", "greedy,cat"], options].concat();
+        done(&args)
+    };
+    let result: serde_json::Value = serde_json::from_str(&with(&["--json"])).expect("JSON");
+    let runs = result["runs"].as_array().expect("a list");
+    assert_eq!(runs.len(), 2, "the oracle's own run is not asked for");
+    for run in runs {
+        let of = |run: &serde_json::Value| run["write_amplification"].as_f64().expect("written");
+        let oracle = &run["oracle"];
+        assert_eq!(oracle["policy"], "oracle");
+        let excess = oracle["excess"].as_f64().expect("measured");
+        assert!((excess - (of(run) / of(oracle) - 1.0)).abs() < 1e-12 && excess > 0.5, "{run}");
+    }
+    assert!(result.get("failures").is_none());
+    let table = with(&[]);
+    assert!(table.contains("over") && table.contains("oracle") && table.contains(" +"), "{table}");
+    let without = with(&["--no-oracle"]);
+    assert!(!without.contains("oracle"), "{without}");
+    let bare: serde_json::Value =
+        serde_json::from_str(&with(&["--no-oracle", "--json"])).expect("JSON");
+    assert!(bare["runs"][0].get("oracle").is_none());
+    let header = |csv: String| csv.lines().next().map(str::to_owned);
+    let columns = header(with(&["--format", "csv"]));
+    assert_eq!(columns, header(with(&["--format", "csv", "--no-oracle"])));
+    assert!(columns.is_some_and(|columns| columns.contains(",oracle.excess,")));
+}
+
+#[test]
+fn what_knows_the_future_is_shown_and_never_marked_as_best() {
+    let args = [&["compare"], &CARD[..], &["--policies", "greedy,cat,oracle"]].concat();
+    let table = done(&args);
+    let row = |policy: &str| {
+        let starts = |line: &&str| line.split_whitespace().next() == Some(policy);
+        table.lines().find(starts).unwrap_or_else(|| panic!("{policy}: {table}")).to_owned()
+    };
+    assert!(row("oracle").contains("+0.0 %") && !row("oracle").contains('*'), "{table}");
+    assert!(row("cat").contains('*'), "{table}");
+    let usual = done(&[&["compare"], &CARD[..]].concat());
+    assert!(!usual.lines().any(|line| line.trim_start().starts_with("oracle ")), "{usual}");
+}
+
+#[test]
+fn all_policies_on_several_inputs_end_with_a_table_to_choose_from() {
+    let sqlite = corpus("sqlite-ext4.nbdkit.log.zst");
+    let inputs = ["--trace", &sqlite, "--workload", "uniform", "--bytes", "64MiB"];
+    let args = [&["compare", "--policies", "all", "--capacity", "256MiB"], &inputs[..]].concat();
+    let table = done(&args);
+    let (_, summary) = table.split_once("write amplification on all inputs").expect("a summary");
+    let names: Vec<_> = summary.lines().filter_map(|line| line.split_whitespace().next()).collect();
+    let presets = json(&["policies", "--json"]);
+    let presets = presets.as_array().expect("a list").iter();
+    let presets: Vec<_> = presets.filter(|p| p["axis"] == "preset").collect();
+    assert!(presets.len() >= 10);
+    for preset in presets {
+        let name = preset["name"].as_str().expect("text");
+        assert_eq!(names.iter().filter(|n| **n == name).count(), 1, "{name}: {summary}");
+    }
+    let header = summary.lines().find(|line| line.contains("policy")).expect("a header");
+    assert!(header.contains("sqlite-ext4") && header.contains("uniform"), "{summary}");
+    let means: Vec<f64> = summary
+        .lines()
+        .filter(|line| line.contains(" +"))
+        .take_while(|line| !line.contains("fk"))
+        .filter_map(|line| line.split_whitespace().nth(3))
+        .map(|mean| mean.trim_end_matches('*').parse().expect("a number"))
+        .collect();
+    assert!(means.len() >= 8 && means[..8].is_sorted(), "best first: {summary}");
+    let one = done(&["compare", "--workload", "uniform", "--bytes", "1MiB", "-q"]);
+    assert!(!one.contains("on all inputs"), "{one}");
+}
+
+#[test]
+fn a_policy_that_cannot_run_does_not_stop_the_others() {
+    let args = [&["compare"], &FULL[..], &["--policies", "greedy,fk,cat,fifo"]].concat();
+    let ran = thermocline(&args);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    for policy in ["fk", "cat"] {
+        let why = format!("{policy} could not run: --fill 98.5%");
+        assert!(ran.out.contains(&why) && ran.err.contains(&why), "{}{}", ran.out, ran.err);
+    }
+    assert!(ran.err.contains("not measured against the oracle"), "{}", ran.err);
+    let result = thermocline(&[&args[..], &["--json", "-q"]].concat());
+    let result: serde_json::Value = serde_json::from_str(&result.out).expect("JSON");
+    let named = |list: &str, key: fn(&serde_json::Value) -> &serde_json::Value| -> Vec<String> {
+        let entries = result[list].as_array().expect("a list").iter();
+        entries.map(|entry| key(entry).as_str().expect("text").to_owned()).collect()
+    };
+    assert_eq!(named("runs", |r| &r["config"]["policy"]), ["greedy", "fifo"]);
+    assert_eq!(named("failures", |f| &f["policy"]), ["fk", "cat"]);
+    assert_eq!(named("failures", |f| &f["trace"]), ["uniform --bytes 8MiB"; 2]);
+    assert!(named("failures", |f| &f["error"]).iter().all(|e| e.contains("can be filled")));
+    fails(3, &[&["compare"], &FULL[..], &["--policies", "fk,cat"]].concat(), &["can be filled"]);
+}
+
+#[test]
+fn an_input_on_which_nothing_can_run_is_a_failure_after_the_others_results() {
+    let folder = folder();
+    let large = file(&folder, "large.csv", csv_trace(9000, 9000));
+    let small = file(&folder, "small.csv", csv_trace(9000, 900));
+    let args = ["compare", "--capacity", "16MiB", "--policies", "greedy,fifo", "--json"];
+    let args = [&args[..], &["--trace", &small, "--trace", &large]].concat();
+    let ran = thermocline(&args);
+    assert_eq!(ran.code, 1, "{}", ran.err);
+    assert!(ran.err.contains(&format!("no policy could run on {large}")), "{}", ran.err);
+    let result: serde_json::Value = serde_json::from_str(&ran.out).expect("JSON");
+    assert_eq!(result["runs"].as_array().map(Vec::len), Some(2));
+    assert_eq!(result["failures"].as_array().map(Vec::len), Some(2));
+    let gone = folder.path().join("gone.csv");
+    let gone = gone.to_str().expect("UTF-8");
+    fails(3, &[&args[..], &["--trace", gone]].concat(), &["gone.csv"]);
+}
+
 #[test]
 fn real_traces_are_compared_to_their_end() {
     let Some(folder) = real_traces() else { return };

@@ -137,3 +137,15 @@ fn a_volume_can_keep_its_addresses() {
     assert_eq!(result["config"]["logical_pages"], 3);
     assert_eq!(result["host"]["pages_written"], 2);
 }
+
+#[test]
+fn a_run_is_measured_against_the_oracle_where_that_is_asked_for() {
+    let run = |options: &[&str]| {
+        json(&[&["run"], &CARD[..], &["--policy", "greedy", "--json"], options].concat())
+    };
+    assert!(run(&[]).get("oracle").is_none());
+    let measured = run(&["--oracle"]);
+    assert!(measured["oracle"]["excess"].as_f64().is_some_and(|excess| excess > 0.5));
+    let text = done(&[&["run"], &CARD[..], &["--oracle"]].concat());
+    assert!(text.contains("over the oracle"), "{text}");
+}

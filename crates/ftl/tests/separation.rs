@@ -9,6 +9,7 @@ use thermocline_flash::{Geometry, Lpn};
 /// 1024 blocks of 32 pages, 85 % of them data.
 const DEVICE: Geometry = Geometry {
     banks: 1,
+    channels: 1,
     blocks_per_bank: 1024,
     pages_per_block: 32,
     page_size: 4096,

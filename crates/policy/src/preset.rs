@@ -20,9 +20,9 @@ pub struct Preset {
     pub aliases: &'static [&'static str],
     /// The layer.
     pub layer: LayerKind,
-    /// The victim policy.
+    /// The victim policy, with arguments in brackets where they are not its defaults.
     pub victim: &'static str,
-    /// The placement.
+    /// The placement, likewise.
     pub placement: &'static str,
     /// Read-only and writable data in separate blocks.
     pub read_only_separation: bool,
@@ -252,6 +252,22 @@ pub const PRESETS: &[Preset] = &[
         summary: "greedy victims, streams by the logarithm of fading update counts",
         ..PAGE_MAPPED
     },
+    Preset {
+        name: "fk",
+        victim: "cost-benefit(transform=power, exponent=0.5)",
+        placement: "oracle(classes=6, spacing=linear)",
+        source: "Wang et al. 2022 (SepBIT, FAST), the FK scheme",
+        summary: "knows the future, as SepBIT's authors did: six classes of a block's writes each",
+        ..PAGE_MAPPED
+    },
+    Preset {
+        name: "oracle",
+        victim: "cost-benefit(transform=identity)",
+        placement: "oracle",
+        source: "after FK; docs/trace-analyst.md says how it was chosen",
+        summary: "knows the future; what the others are measured against and nobody can build",
+        ..PAGE_MAPPED
+    },
 ];
 
 /// The preset called `name`.
@@ -273,9 +289,10 @@ pub const IMPOSSIBLE: &[PolicyInfo] = &[PolicyInfo {
 /// The catalogue entries of a preset's victim policy and placement.
 #[must_use]
 pub fn axes(preset: &Preset) -> (&'static PolicyInfo, &'static PolicyInfo) {
+    let name = |call: &'static str| call.split('(').next().unwrap_or(call);
     (
-        &crate::victim::find(preset.victim).expect("presets name registered victims").info,
-        crate::placement::find(preset.placement).expect("presets name registered placements"),
+        &crate::victim::find(name(preset.victim)).expect("presets name registered victims").info,
+        crate::placement::find(name(preset.placement)).expect("presets name registered placements"),
     )
 }
 

@@ -2,7 +2,6 @@
 
 use std::time::Instant;
 
-use rayon::prelude::*;
 use thermocline_flash::{CountingChip, Lpn};
 use thermocline_ftl::{self as ftl, InPlace, Layer, PageMapped};
 use thermocline_policy::{
@@ -15,8 +14,13 @@ use thermocline_policy::{
 };
 
 use crate::{
-    Device, Input, PolicySpec, Progress, RunResult, SimError, engine::Engine, report::Snapshot,
-    result::Perf, setup::Setup,
+    Device, Input, PolicySpec, Progress, RunResult, SimError,
+    compare::with_fewer_classes,
+    engine::Engine,
+    future::{Shared, Span},
+    report::Snapshot,
+    result::Perf,
+    setup::Setup,
 };
 
 /// How much of the device holds data before the statistics begin.
@@ -113,7 +117,28 @@ impl<'a> Job<'a> {
 /// # Errors
 /// [`SimError`].
 pub fn run(job: &Job<'_>, progress: &Progress) -> Result<RunResult, SimError> {
+    run_sharing(job, &Shared::new(1), progress)
+}
+
+/// Whether a policy needs to know what becomes of the pages it writes.
+pub(crate) fn sees_future(policy: &PolicySpec) -> bool {
+    policy.layer == LayerKind::PageMapped && placement::sees_future(&policy.placement.name)
+}
+
+/// Runs one job, which shares its future with others.
+pub(crate) fn run_sharing(
+    job: &Job<'_>,
+    future: &Shared,
+    progress: &Progress,
+) -> Result<RunResult, SimError> {
+    let fewer = with_fewer_classes(job);
+    let job = fewer.as_ref().unwrap_or(job);
     let setup = Setup::of(job)?;
+    let future = if sees_future(&job.policy) {
+        Some(future.get(job, Span::of(&setup), progress)?)
+    } else {
+        None
+    };
     let runner = Runner { job, setup: &setup, progress };
     match job.policy.layer {
         LayerKind::InPlace => {
@@ -124,40 +149,12 @@ pub fn run(job: &Job<'_>, progress: &Progress) -> Result<RunResult, SimError> {
         LayerKind::PageMapped => placement::dispatch(
             &job.policy.placement.name,
             &job.policy.placement.args,
-            &setup.context(job.seed),
+            &setup.context(job.seed, future),
             runner,
         )
         .expect("names were checked when the policy was read")
         .map_err(|e| SimError::Usage(format!("placement {}: {e}", job.policy.placement.name)))?,
     }
-}
-
-/// Runs many jobs on `threads` threads (0: one a core); results are in the order of the jobs.
-///
-/// # Errors
-/// The [`SimError`] of the first job that failed, in that order.
-pub fn compare(
-    jobs: &[Job<'_>],
-    threads: usize,
-    progress: &Progress,
-) -> Result<Vec<RunResult>, SimError> {
-    // More threads than jobs would only be started to be idle.
-    let threads = if jobs.len() < threads { jobs.len().max(1) } else { threads };
-    let pool = rayon::ThreadPoolBuilder::new()
-        .num_threads(threads)
-        .build()
-        .map_err(|e| SimError::Failed(format!("cannot start {threads} threads: {e}")))?;
-    let results: Vec<_> = pool.install(|| jobs.par_iter().map(|job| run(job, progress)).collect());
-    results
-        .into_iter()
-        .zip(jobs)
-        .map(|(result, job)| {
-            result.map_err(|e| match e {
-                SimError::Failed(text) => SimError::Failed(format!("{}: {text}", job.policy.name)),
-                other => other,
-            })
-        })
-        .collect()
 }
 
 struct Runner<'a> {
@@ -174,7 +171,7 @@ impl placement::Visitor for Runner<'_> {
         let call = &job.policy.victim;
         let entry = victim::find(&call.name).expect("names were checked when the policy was read");
         let victim = |bank: u32| {
-            let context = setup.context(job.seed.wrapping_add(bank.into()));
+            let context = setup.context(job.seed.wrapping_add(bank.into()), None);
             (entry.build)(&call.args, &context).expect("arguments were checked with the policy")
         };
         let config = ftl::Config {

@@ -5,9 +5,11 @@
 //! many, in parallel and in order. One seed gives one result, byte for byte, on any number of
 //! threads; only [`RunResult::perf`] differs.
 
+mod compare;
 pub mod device;
 mod engine;
 mod error;
+mod future;
 mod huge_pages;
 mod input;
 mod job;
@@ -19,11 +21,13 @@ pub mod result;
 mod setup;
 pub mod units;
 
+pub use compare::{Outcome, compare, compare_each};
 pub use device::Device;
 pub use error::SimError;
+pub use future::future_of;
 pub use huge_pages::HugePages;
 pub use input::{Input, PreparedTrace, TraceMapping, Workload};
-pub use job::{Clock, Fill, Job, ReadOnly, compare, run};
+pub use job::{Clock, Fill, Job, ReadOnly, run};
 pub use policy::PolicySpec;
 pub use progress::Progress;
 pub use result::RunResult;

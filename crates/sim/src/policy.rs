@@ -49,6 +49,12 @@ impl Call {
         Ok(Self { name: name.trim().into(), args: Args(args) })
     }
 
+    /// Gives an argument, in place of the one there is.
+    fn set(&mut self, key: &str, value: &str) {
+        self.args.0.retain(|(other, _)| other != key);
+        self.args.0.push((key.into(), value.into()));
+    }
+
     /// As the user would write it.
     #[must_use]
     pub fn show(&self) -> String {
@@ -139,8 +145,8 @@ impl PolicySpec {
         let mut spec = Self {
             name: call.show(),
             layer: preset.layer,
-            victim: Call { name: preset.victim.into(), args: Args::default() },
-            placement: Call { name: preset.placement.into(), args: Args::default() },
+            victim: Call::parse(preset.victim)?,
+            placement: Call::parse(preset.placement)?,
             read_only_separation: preset.read_only_separation,
             swap: preset.swap,
             bank_assignment: preset.bank_assignment,
@@ -164,12 +170,11 @@ impl PolicySpec {
                     }
                 )));
             }
-            let pair = (key.clone(), value.clone());
             if to_victim {
-                spec.victim.args.0.push(pair.clone());
+                spec.victim.set(key, value);
             }
             if to_placement {
-                spec.placement.args.0.push(pair);
+                spec.placement.set(key, value);
             }
         }
         if let Some(text) = victim {
@@ -359,6 +364,10 @@ mod tests {
         assert_eq!(spec.placement.show(), "fine-grained(tau=5s)");
         let spec = PolicySpec::parse("greedy", None, Some("M6")).expect("known");
         assert_eq!((spec.victim.show().as_str(), spec.placement.show().as_str()), ("greedy", "M6"));
+        let spec = PolicySpec::parse("fk(classes=8, exponent=1)", None, None).expect("known");
+        assert_eq!(spec.name, "fk(classes=8, exponent=1)");
+        assert_eq!(spec.victim.show(), "cost-benefit(transform=power, exponent=1)");
+        assert_eq!(spec.placement.show(), "oracle(spacing=linear, classes=8)");
     }
 
     #[test]

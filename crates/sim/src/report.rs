@@ -139,6 +139,7 @@ impl Snapshot {
             },
             write_amplification: (layer_did.host_writes > 0)
                 .then(|| programs as f64 / layer_did.host_writes as f64),
+            oracle: None,
             cleaning: result::Cleaning {
                 runs: layer_did.cleaning_runs,
                 victims: layer_did.victims,

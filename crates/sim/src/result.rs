@@ -25,6 +25,9 @@ pub struct RunResult {
     pub flash: Flash,
     /// (host + copied + metadata page programs) / host page writes; absent without host writes.
     pub write_amplification: Option<f64>,
+    /// The distance to knowing the future; absent where it was not measured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub oracle: Option<OracleDistance>,
     /// How cleaning went.
     pub cleaning: Cleaning,
     /// Erase counts of all blocks since the fill.
@@ -196,6 +199,17 @@ pub struct Flash {
     pub pages_copied: u64,
     /// Blocks erased.
     pub blocks_erased: u64,
+}
+
+/// How much more a run writes than one that knows the future, on the same input and device.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct OracleDistance {
+    /// The policy it was measured against.
+    pub policy: String,
+    /// The write amplification of that.
+    pub write_amplification: f64,
+    /// This run's write amplification over that one's, less 1.
+    pub excess: f64,
 }
 
 /// How cleaning went.

@@ -1,8 +1,10 @@
 //! Everything a job leaves to be worked out: sizes, clock, time scale.
 
+use std::sync::Arc;
+
 use thermocline_flash::CountingChip;
 use thermocline_policy::{
-    Context,
+    Context, Future,
     bank::BankAssignment,
     placement::{self, Placement},
     preset::LayerKind,
@@ -11,6 +13,7 @@ use thermocline_policy::{
 
 use crate::{
     Device, Input, PolicySpec, SimError,
+    compare::takes_what_there_is,
     job::{Clock, Fill, Job, ReadOnly},
     units,
 };
@@ -184,7 +187,7 @@ impl Setup {
     }
 
     /// A trace alone chooses the number of blocks: its footprint and the over-provisioning.
-    fn sized_device(job: &Job<'_>) -> Result<Device, SimError> {
+    pub(crate) fn sized_device(job: &Job<'_>) -> Result<Device, SimError> {
         let Input::Trace(trace, _) = job.input else { return Ok(job.device.clone()) };
         if job.device.fixed_capacity || matches!(job.fill, Fill::Share(_)) || job.wrap {
             return Ok(job.device.clone());
@@ -195,9 +198,16 @@ impl Setup {
         // Small traces need the reserve, an open block a stream and one to clean beside their data,
         // in every bank.
         let banks = u64::from(job.device.profile.geometry.banks);
-        let beside = u64::from(job.watermarks.high) + u64::from(streams(&job.policy).max(3));
+        let beside = u64::from(job.watermarks.high) + u64::from(Self::least_streams(&job.policy));
         let least = ((footprint / pages / banks as f64).ceil() as u64 + beside) * banks;
         job.device.sized(wanted.max(least))
+    }
+
+    /// Open blocks that a device cut to size has room for. What takes as many as there are gets no
+    /// larger device than the others.
+    fn least_streams(policy: &PolicySpec) -> u32 {
+        const USUAL: u32 = 3;
+        if takes_what_there_is(policy) { USUAL } else { streams(policy).max(USUAL) }
     }
 
     fn time(job: &Job<'_>, device: &Device) -> Result<(Clock, f64), SimError> {
@@ -245,7 +255,7 @@ impl Setup {
         Ok((clock, scale))
     }
 
-    pub(crate) fn context(&self, seed: u64) -> Context {
+    pub(crate) fn context(&self, seed: u64, future: Option<Arc<Future>>) -> Context {
         let geometry = &self.device.profile.geometry;
         Context {
             logical_pages: self.logical_pages,
@@ -254,7 +264,7 @@ impl Setup {
             banks: geometry.banks,
             time_scale: self.time_scale_ns,
             seed,
-            future: None,
+            future,
         }
     }
 }

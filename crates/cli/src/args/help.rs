@@ -35,11 +35,21 @@ Examples:
     thermocline compare --workload hot-cold:90/10 --policies 'greedy,cat,cat(tau=1h)'
   Every victim policy with every placement
     thermocline compare --trace web.csv.gz --victim greedy,cat,lfs --placement one-stream,M6
+  Every policy there is on several traces
+    thermocline compare --policies all --trace web.csv.gz --trace mail.csv.gz
   For a notebook
     thermocline compare --trace web.csv.gz --format csv --output runs.csv
 
 A trace is read once for all policies. The best figure of each column is marked with *. Results come
-input by input (traces, then workloads), policies in the order given.";
+input by input (traces, then workloads), policies in the order given; where there are several inputs,
+a table of policies by inputs comes last, best policy first.
+
+\"over oracle\" is how much more a policy writes than the oracle, which knows when each page will be
+overwritten and runs once for each input (--no-oracle saves that).
+
+A policy that cannot run on a device does not stop the others: its row is empty, standard error and
+`failures` in JSON say why, and the exit code is 0. It is 1 if no policy could run on one of the
+inputs, and that of the first error if none could run on any.";
 
 pub const TRACE: &str = "\
 Examples:

@@ -27,6 +27,9 @@ pub struct RunArgs {
     #[arg(long, value_name = "NAME", help_heading = HEADING)]
     #[arg(value_parser = Suggest(values::placements), hide_possible_values = true)]
     pub placement: Option<String>,
+    /// Run the oracle too, which knows the future, and say how much more the policy writes.
+    #[arg(long, help_heading = HEADING)]
+    pub oracle: bool,
     #[command(flatten)]
     pub simulation: SimulationArgs,
 }

@@ -1,19 +1,25 @@
 //! `thermocline compare`: several policies on several inputs.
 
-use thermocline_policy::preset::{LayerKind, PRESETS};
-use thermocline_sim::{PolicySpec, policy::split_list};
+use thermocline_policy::{
+    placement,
+    preset::{self, LayerKind, PRESETS, Preset},
+};
+use thermocline_sim::{Outcome, PolicySpec, SimError, policy::split_list};
 
 use crate::{
-    args::compare::CompareArgs,
-    console::Console,
+    args::{compare::CompareArgs, values},
+    console::{Console, complain},
     exit::Failure,
     jobs::{self, Ready},
     notes,
-    print::results::{self, Results},
+    print::results::{self, Compared, Refused, Results},
 };
 
 /// What victims and placements stand on where no policy is named: a log and nothing else.
 const PLAIN: &str = "greedy";
+
+/// What stands for every name there is.
+const ALL: &str = "all";
 
 /// Runs everything in one batch and prints.
 pub fn run(args: &CompareArgs, console: Console) -> Result<(), Failure> {
@@ -26,27 +32,90 @@ pub fn run(args: &CompareArgs, console: Console) -> Result<(), Failure> {
     let output = results::open(&simulation.output)?;
     let traces = args.inputs.trace.iter().map(AsRef::as_ref);
     let inputs = jobs::ready(traces, &args.inputs.workload, &device, simulation, console)?;
-    let done = jobs::run_all(&inputs, &policies, &device, simulation, console)?;
-    for (input, done) in inputs.iter().zip(done.chunks(policies.len())) {
-        for note in notes::on(done, matches!(input, Ready::Trace(_)), simulation) {
+    let oracle = !args.no_oracle;
+    let done = jobs::run_all(&inputs, &policies, oracle, &device, simulation, console)?;
+    let compared = sorted(&inputs, &policies, done, console)?;
+    for (input, compared) in inputs.iter().zip(&compared) {
+        let runs: Vec<_> = compared.runs().collect();
+        for note in notes::on(&runs, matches!(input, Ready::Trace(_)), simulation) {
             console.note(&note);
         }
+        for refused in compared.refused() {
+            let Refused { trace, policy, error } = refused;
+            complain(&format!("{trace}: {policy} could not run: {error}"));
+        }
     }
-    let results = Results::Many { runs: &done, per_input: policies.len() };
-    results::print(&results, simulation.output.form(), output)
+    results::print(&Results::Many(&compared), simulation.output.form(), output)?;
+    match compared.iter().find(|compared| compared.runs().next().is_none()) {
+        Some(Compared { input, .. }) => {
+            Err(SimError::Failed(format!("no policy could run on {input}")).into())
+        }
+        None => Ok(()),
+    }
+}
+
+/// What came of everything, input by input. A policy that cannot run does not stop the others; what
+/// stops them all is an error.
+fn sorted(
+    inputs: &[Ready],
+    policies: &[PolicySpec],
+    outcomes: Vec<Outcome>,
+    console: Console,
+) -> Result<Vec<Compared>, Failure> {
+    let nothing_ran = outcomes.iter().all(|outcome| outcome.result.is_err());
+    let mut outcomes = outcomes.into_iter();
+    let mut all = Vec::new();
+    for input in inputs {
+        let outcomes: Vec<_> = outcomes.by_ref().take(policies.len()).collect();
+        let senseless = |o: &Outcome| matches!(o.result, Err(SimError::Usage(_)));
+        let stop = nothing_ran || outcomes.iter().all(senseless);
+        let input = input.name();
+        let mut compared = Compared { input: input.clone(), rows: Vec::new() };
+        let mut unmeasured: Option<String> = None;
+        for (Outcome { result, no_oracle }, policy) in outcomes.into_iter().zip(policies) {
+            compared.rows.push(match result {
+                Ok(run) => Ok(run),
+                Err(SimError::Failed(text)) if stop => {
+                    return Err(SimError::Failed(format!("{}: {text}", policy.name)).into());
+                }
+                Err(error) if stop => return Err(error.into()),
+                Err(error) => Err(Refused {
+                    trace: input.clone(),
+                    policy: policy.name.clone(),
+                    error: error.to_string(),
+                }),
+            });
+            unmeasured = unmeasured.or(no_oracle);
+        }
+        if let Some(why) = unmeasured {
+            console.note(&notes::no_oracle(&input, &why));
+        }
+        all.push(compared);
+    }
+    Ok(all)
 }
 
 /// Every policy named, with every victim and every placement that replaces its own.
 fn policies(args: &CompareArgs) -> Result<Vec<PolicySpec>, Failure> {
-    let mut names = listed("--policies", &args.policies)?;
-    let victims = listed("--victim", &args.victim)?;
-    let placements = listed("--placement", &args.placement)?;
+    let victims = listed("--victim", &args.victim, &values::victims())?;
+    let placements = listed("--placement", &args.placement, &values::placements())?;
+    let presets = |wanted: fn(&Preset) -> bool| -> Vec<&'static str> {
+        PRESETS.iter().filter(|p| wanted(p)).map(|p| p.name).collect()
+    };
+    let page_mapped = |p: &Preset| p.layer == LayerKind::PageMapped;
+    // A layer without axes has none to replace.
+    let any = victims.is_empty() && placements.is_empty();
+    let all = presets(if any { |_| true } else { page_mapped });
+    let mut names = listed("--policies", &args.policies, &all)?;
     let axes_only = names.is_empty() && !(victims.is_empty() && placements.is_empty());
     if axes_only {
         names.push(PLAIN.into());
     } else if names.is_empty() {
-        let page_mapped = PRESETS.iter().filter(|p| p.layer == LayerKind::PageMapped);
-        names.extend(page_mapped.map(|p| p.name.to_owned()));
+        // What knows the future is no choice.
+        let possible = presets(|p| {
+            p.layer == LayerKind::PageMapped && !placement::sees_future(preset::axes(p).1.name)
+        });
+        names.extend(possible.into_iter().map(str::to_owned));
     }
     let mut specs: Vec<PolicySpec> = Vec::new();
     for name in &names {
@@ -66,8 +135,8 @@ fn policies(args: &CompareArgs) -> Result<Vec<PolicySpec>, Failure> {
 }
 
 /// The names in all lists of an option. An empty list, as of a variable that is not set, is not the
-/// same as none.
-fn listed(option: &str, lists: &[String]) -> Result<Vec<String>, Failure> {
+/// same as none; `all` stands for every name there is.
+fn listed(option: &str, lists: &[String], all: &[&str]) -> Result<Vec<String>, Failure> {
     let mut names = Vec::new();
     for list in lists {
         let named = split_list(list);
@@ -76,7 +145,13 @@ fn listed(option: &str, lists: &[String]) -> Result<Vec<String>, Failure> {
                 "{option} `{list}` names nothing; `thermocline policies` lists the names"
             )));
         }
-        names.extend(named);
+        for name in named {
+            if name == ALL {
+                names.extend(all.iter().map(|&name| name.to_owned()));
+            } else {
+                names.push(name);
+            }
+        }
     }
     Ok(names)
 }

@@ -104,9 +104,10 @@ fn parameters<'a>(
 ) -> Vec<(&'static str, &'a CatalogueParam)> {
     let axes: Vec<&CatalogueEntry> = match thermocline_policy::preset::find(entry.name) {
         Some(preset) if entry.axis == "preset" && entry.combines.is_some() => {
+            let (victim, placement) = thermocline_policy::preset::axes(preset);
             let is_axis = |e: &&CatalogueEntry| {
-                e.axis == "victim" && e.name == preset.victim
-                    || e.axis == "placement" && e.name == preset.placement
+                e.axis == "victim" && e.name == victim.name
+                    || e.axis == "placement" && e.name == placement.name
             };
             all.iter().filter(is_axis).collect()
         }

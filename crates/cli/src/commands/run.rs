@@ -2,7 +2,7 @@
 
 use std::slice;
 
-use thermocline_sim::PolicySpec;
+use thermocline_sim::{Outcome, PolicySpec};
 
 use crate::{
     args::run::RunArgs,
@@ -22,9 +22,17 @@ pub fn run(args: &RunArgs, console: Console) -> Result<(), Failure> {
     let output = results::open(&simulation.output)?;
     let traces = args.input.trace.as_deref();
     let inputs = jobs::ready(traces, &args.input.workload, &device, simulation, console)?;
-    let done = jobs::run_all(&inputs, slice::from_ref(&policy), &device, simulation, console)?;
-    for note in notes::on(&done, traces.is_some(), simulation) {
-        console.note(&note);
+    let policies = slice::from_ref(&policy);
+    let done = jobs::run_all(&inputs, policies, args.oracle, &device, simulation, console)?;
+    for Outcome { result, no_oracle } in done {
+        let result = result?;
+        for note in notes::on(&[&result], traces.is_some(), simulation) {
+            console.note(&note);
+        }
+        if let Some(why) = no_oracle {
+            console.note(&notes::no_oracle(&result.trace.path, &why));
+        }
+        return results::print(&Results::One(&result), simulation.output.form(), output);
     }
-    results::print(&Results::One(&done[0]), simulation.output.form(), output)
+    unreachable!("one policy on one input is one run")
 }

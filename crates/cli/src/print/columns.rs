@@ -6,11 +6,20 @@ use thermocline_sim::RunResult;
 /// What depends on the policy or the device stays one column, with JSON in it.
 const WHOLE: [&str; 3] = ["config.device.energy", "cleaning.choices", "banks"];
 
+/// Columns of the distance to the oracle.
+const ORACLE: [&str; 3] = ["oracle.policy", "oracle.write_amplification", "oracle.excess"];
+
 /// One run: column names and values, in the order of the JSON result.
 pub fn row(run: &RunResult) -> Vec<(String, Value)> {
     let mut columns = Vec::new();
     if let Ok(Value::Object(result)) = serde_json::to_value(run) {
         flatten("", result, &mut columns);
+    }
+    // Absent where it was not measured.
+    if run.oracle.is_none() {
+        let before = columns.iter().position(|(name, _)| name == "write_amplification");
+        let after = before.map_or(0, |at| at + 1);
+        columns.splice(after..after, ORACLE.map(|name| (name.into(), Value::Null)));
     }
     // Absent where no source gives it.
     if !columns.iter().any(|(name, _)| name == WHOLE[0]) {
@@ -35,7 +44,7 @@ fn flatten(prefix: &str, object: Map<String, Value>, columns: &mut Vec<(String, 
 }
 
 /// All runs as comma-separated values under a header.
-pub fn csv(runs: &[RunResult]) -> String {
+pub fn csv(runs: &[&RunResult]) -> String {
     let mut text = String::new();
     let mut header = false;
     for run in runs {

@@ -8,5 +8,6 @@ pub mod number;
 pub mod parquet;
 pub mod results;
 pub mod run;
+mod summary;
 pub mod table;
 pub mod trace;

@@ -39,6 +39,14 @@ pub fn percent(share: f64) -> String {
     format!("{} %", fixed(percent, usize::from(!whole)))
 }
 
+/// `+37 %`, `+4.2 %`: a share more or less, with a decimal where it says something.
+pub fn excess(share: f64) -> String {
+    let percent = share * 100.0;
+    let text = fixed(percent, usize::from(percent.abs() < 9.95));
+    let sign = if text.starts_with('-') { "" } else { "+" };
+    format!("{sign}{text} %")
+}
+
 /// `1 block`, `2 blocks`.
 pub fn counted(count: u64, what: &str) -> String {
     format!("{} {what}{}", grouped(count), if count == 1 { "" } else { "s" })
@@ -114,6 +122,8 @@ mod tests {
         assert_eq!((grouped(999).as_str(), grouped(1_234_567).as_str()), ("999", "1,234,567"));
         assert_eq!((fixed(-1234.5, 2).as_str(), fixed(12.0, 0).as_str()), ("-1,234.50", "12"));
         assert_eq!((short(0.1234), short(1234.5)), ("0.123".into(), "1,234".into()));
+        assert_eq!((excess(0.3712), excess(0.042)), ("+37 %".into(), "+4.2 %".into()));
+        assert_eq!((excess(-0.01), excess(12.5)), ("-1.0 %".into(), "+1,250 %".into()));
         assert_eq!((percent(0.15), percent(0.4321)), ("15 %".into(), "43.2 %".into()));
         assert_eq!(
             (counted(1, "block"), counted(2, "block")),

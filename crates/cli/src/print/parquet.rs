@@ -15,18 +15,18 @@ use super::columns;
 use crate::{exit::Failure, output::Output};
 
 /// Figures that are text where they are there at all.
-const TEXT: [&str; 4] =
-    ["config.victim", "config.placement", "config.device.energy", "trace.digest"];
+const TEXT: [&str; 5] =
+    ["config.victim", "config.placement", "config.device.energy", "trace.digest", "oracle.policy"];
 
 /// Writes the file.
-pub fn print(runs: &[RunResult], output: Output) -> Result<(), Failure> {
+pub fn print(runs: &[&RunResult], output: Output) -> Result<(), Failure> {
     let encoded = encode(runs).map_err(io::Error::other);
     let bytes = output.check(encoded)?;
     output.put(&bytes)
 }
 
-fn encode(runs: &[RunResult]) -> ::parquet::errors::Result<Vec<u8>> {
-    let rows: Vec<_> = runs.iter().map(columns::row).collect();
+fn encode(runs: &[&RunResult]) -> ::parquet::errors::Result<Vec<u8>> {
+    let rows: Vec<_> = runs.iter().map(|run| columns::row(run)).collect();
     let names = rows.first().map_or(&[][..], Vec::as_slice).iter().map(|(name, _)| name.as_str());
     let batch = RecordBatch::try_from_iter_with_nullable(names.enumerate().map(|(i, name)| {
         let values: Vec<&Value> = rows.iter().map(|row| &row[i].1).collect();

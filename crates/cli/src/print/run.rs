@@ -94,6 +94,11 @@ fn traffic(run: &RunResult, pairs: &mut Pairs) {
     pairs.group("write amplification");
     let amplification = run.write_amplification;
     pairs.add("programs a page written", optional(amplification, |x| number::fixed(x, 3)));
+    if let Some(oracle) = &run.oracle {
+        let (excess, least) =
+            (number::excess(oracle.excess), number::fixed(oracle.write_amplification, 3));
+        pairs.add("over the oracle", format!("{excess} ({least} by {})", oracle.policy));
+    }
 }
 
 fn cleaning(run: &RunResult, pairs: &mut Pairs) {

@@ -20,6 +20,7 @@ mod fadac;
 mod fine_grained;
 mod hotness;
 mod multi_stream;
+mod oracle;
 mod runs;
 mod segment_split;
 mod sep_bit;
@@ -40,6 +41,7 @@ pub use eti::{Eti, EtiParams};
 pub use fadac::{Fadac, FadacParams};
 pub use fine_grained::{FineGrained, FineGrainedParams};
 pub use multi_stream::{MultiStream, MultiStreamParams};
+pub use oracle::{Oracle, OracleParams};
 pub use segment_split::SegmentSplit;
 pub use sep_bit::{SepBit, SepBitParams};
 pub use sep_gc::SepGc;
@@ -260,6 +262,13 @@ macro_rules! placements {
             })*
             None
         }
+
+        /// Whether the placement called `name` needs [`Context::future`].
+        #[must_use]
+        pub fn sees_future(name: &str) -> bool {
+            $(<$policy as Registered>::INFO.is_called(name)
+                && <$policy as Placement>::SEES_FUTURE)||*
+        }
     };
 }
 
@@ -284,6 +293,7 @@ placements! {
     AutoStreamMq,
     AutoStreamSfr,
     MultiStream,
+    Oracle,
 }
 
 /// What the catalogue says of the placement called `name`.

@@ -1,0 +1,170 @@
+//! The oracle: pages that will die together share blocks, because it is told when each will die.
+//!
+//! No device can know that. What another policy writes beyond the oracle is what better separation
+//! of the same pages could still save.
+//!
+//! A page's class is the page writes it has left to live, asked anew when it is copied. Classes of
+//! equal width, each a block of page writes, are the FK scheme that SepBIT was measured against (Wang
+//! et al., FAST 2022, with six classes): they tell apart only what dies within a few blocks, which
+//! on a device of thousands of blocks is hardly anything. Classes whose widths grow by a constant
+//! factor reach from one block to several times the device, and copy a fraction of that.
+
+use alloc::{sync::Arc, vec, vec::Vec};
+
+use thermocline_flash::{Lpn, prefetch};
+
+use super::{Placement, Registered};
+use crate::{Args, Context, Future, ParamError, PolicyInfo, choice, params, params::ParamValue};
+
+choice! {
+    /// How the classes divide the time a page has left.
+    pub enum Spacing {
+        /// Each wider than the one before by the same factor.
+        Geometric = "geometric",
+        /// Each as wide as a block has pages.
+        Linear = "linear",
+    }
+}
+
+/// A number of classes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Classes(pub u8);
+
+impl ParamValue for Classes {
+    const EXPECTED: &'static str = "a whole number from 2 to 64";
+    fn parse(text: &str) -> Option<Self> {
+        text.parse().ok().filter(|classes| (2..=64).contains(classes)).map(Self)
+    }
+    fn show(&self) -> alloc::string::String {
+        u32::from(self.0).show()
+    }
+}
+
+/// How far ahead classes are told apart.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Horizon(pub f64);
+
+impl ParamValue for Horizon {
+    const EXPECTED: &'static str = "a number above 0";
+    fn parse(text: &str) -> Option<Self> {
+        f64::parse(text).filter(|&x| x > 0.0).map(Self)
+    }
+    fn show(&self) -> alloc::string::String {
+        self.0.show()
+    }
+}
+
+params! {
+    /// Parameters of [`Oracle`].
+    pub struct OracleParams {
+        /// Classes of pages by the page writes they have left to live; each has an open block.
+        classes: Classes = Classes(16),
+        /// How the classes divide that time.
+        spacing: Spacing = Spacing::Geometric,
+        /// Where the last class begins with spacing=geometric, in times all pages are written.
+        horizon: Horizon = Horizon(4.0),
+    }
+}
+
+/// Gives every page the stream of the time it has left.
+#[derive(Clone, Debug)]
+pub struct Oracle {
+    future: Option<Arc<Future>>,
+    /// Where each class but the first begins, in page writes left.
+    begins: Vec<u32>,
+    /// Page writes of the host so far.
+    now: u32,
+    /// The page write that each page dies by.
+    dies: Vec<u32>,
+}
+
+impl Oracle {
+    #[inline(always)]
+    fn class(&self, dies: u32) -> u8 {
+        let left = if dies == Future::NEVER { dies } else { dies.saturating_sub(self.now) };
+        self.begins.partition_point(|&begins| begins <= left) as u8
+    }
+
+    /// When the page that is being written now will die.
+    #[inline(always)]
+    fn dies_next(&self) -> u32 {
+        let span = self.future.as_ref().and_then(|f| f.written.get(self.now as usize));
+        span.map_or(Future::NEVER, |span| self.now.saturating_add(*span))
+    }
+}
+
+impl Placement for Oracle {
+    const SEES_FUTURE: bool = true;
+
+    fn streams(&self) -> u8 {
+        self.begins.len() as u8 + 1
+    }
+
+    #[inline(always)]
+    fn host(&mut self, _: Lpn, _: u64) -> u8 {
+        self.class(self.dies_next())
+    }
+
+    fn filled(&mut self, lpn: Lpn, _: u64) {
+        let span = self.future.as_ref().and_then(|f| f.filled.get(lpn.index()));
+        // The fill comes one page write before the first.
+        let dies = span.filter(|&&span| span != Future::NEVER).map(|span| span.saturating_sub(1));
+        self.dies[lpn.index()] = dies.unwrap_or(Future::NEVER);
+    }
+
+    #[inline(always)]
+    fn written(&mut self, lpn: Lpn, _: u64) {
+        self.dies[lpn.index()] = self.dies_next();
+        self.now = self.now.saturating_add(1);
+    }
+
+    #[inline(always)]
+    fn survivor(&mut self, lpn: Lpn, _: u64) -> u8 {
+        self.class(self.dies[lpn.index()])
+    }
+
+    #[inline(always)]
+    fn prefetch(&self, lpn: Lpn) {
+        prefetch(&self.dies, lpn.index());
+    }
+}
+
+impl Registered for Oracle {
+    const INFO: PolicyInfo = PolicyInfo {
+        name: "oracle",
+        aliases: &[],
+        source: "after FK of SepBIT (Wang et al., FAST 2022), with classes of growing width",
+        summary: "knows when each page will be overwritten or trimmed: the bound that separation \
+                  is measured against; cannot be built",
+        params: OracleParams::info,
+    };
+
+    fn build(args: &Args, context: &Context) -> Result<Self, ParamError> {
+        let p = OracleParams::read(args)?;
+        Ok(Self {
+            future: context.future.clone(),
+            begins: begins(&p, context),
+            now: 0,
+            dies: vec![Future::NEVER; context.logical_pages as usize],
+        })
+    }
+}
+
+/// Where each class but the first begins.
+fn begins(p: &OracleParams, context: &Context) -> Vec<u32> {
+    let block = f64::from(context.pages_per_block);
+    let steps = i32::from(p.classes.0) - 2;
+    let growth = match p.spacing {
+        Spacing::Geometric if steps > 0 => {
+            let blocks = p.horizon.0 * f64::from(context.logical_pages) / block;
+            libm::pow(blocks.max(1.0), 1.0 / f64::from(steps))
+        }
+        _ => 1.0,
+    };
+    (0..=steps)
+        .map(|step| match p.spacing {
+            Spacing::Geometric => (block * libm::pow(growth, f64::from(step))) as u32,
+            Spacing::Linear => context.pages_per_block.saturating_mul(step as u32 + 1),
+        })
+        .collect()
+}

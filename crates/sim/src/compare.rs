@@ -1,0 +1,280 @@
+//! Many jobs in parallel, and how far each is from knowing the future.
+
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+use rayon::prelude::*;
+
+use crate::{
+    Device, Job, PolicySpec, Progress, RunResult, SimError,
+    future::{Shared, Span, same_input},
+    job::{run_sharing, sees_future},
+    result::OracleDistance,
+    setup::Setup,
+};
+
+/// The policy that others are measured against.
+const ORACLE: &str = "oracle";
+
+/// Numbers of classes for the oracle where a device cannot spare an open block for each of its
+/// usual ones, best first.
+const CLASSES: [u32; 6] = [14, 12, 10, 8, 6, 4];
+
+/// What came of one of several jobs.
+#[derive(Debug)]
+pub struct Outcome {
+    /// The run, or why this policy cannot run here.
+    pub result: Result<RunResult, SimError>,
+    /// Why the run was not measured against the oracle, where it should have been.
+    pub no_oracle: Option<String>,
+}
+
+/// Runs many jobs on `threads` threads (0: one a core); results are in the order of the jobs.
+///
+/// # Errors
+/// The [`SimError`] of the first job that failed, in that order.
+pub fn compare(
+    jobs: &[Job<'_>],
+    threads: usize,
+    progress: &Progress,
+) -> Result<Vec<RunResult>, SimError> {
+    let outcomes = compare_each(jobs, false, threads, progress)?;
+    outcomes
+        .into_iter()
+        .zip(jobs)
+        .map(|(outcome, job)| {
+            outcome.result.map_err(|e| match e {
+                SimError::Failed(text) => SimError::Failed(format!("{}: {text}", job.policy.name)),
+                other => other,
+            })
+        })
+        .collect()
+}
+
+/// Runs many jobs, and where one cannot run, the others. With `oracle` each result is measured
+/// against the oracle on the same input and device, which runs once for all that share them.
+///
+/// # Errors
+/// [`SimError::Interrupted`], [`SimError::Broken`], and inputs that cannot be read or generated:
+/// what is wrong whatever the policy.
+pub fn compare_each(
+    jobs: &[Job<'_>],
+    oracle: bool,
+    threads: usize,
+    progress: &Progress,
+) -> Result<Vec<Outcome>, SimError> {
+    let jobs: Vec<_> =
+        jobs.iter().map(|job| with_fewer_classes(job).unwrap_or_else(|| job.clone())).collect();
+    let jobs = &jobs[..];
+    let setups: Vec<_> = jobs.iter().map(|job| Setup::of(job).ok()).collect();
+    let oracles = Oracles::of(jobs, &setups, oracle)?;
+    let runs: Vec<&Job<'_>> = oracles.jobs.iter().chain(jobs).collect();
+    let futures = Futures::of(&runs);
+    // More threads than runs would only be started to be idle.
+    let threads = if runs.len() < threads { runs.len().max(1) } else { threads };
+    let pool = rayon::ThreadPoolBuilder::new()
+        .num_threads(threads)
+        .build()
+        .map_err(|e| SimError::Failed(format!("cannot start {threads} threads: {e}")))?;
+    let stopped = AtomicBool::new(false);
+    let run = |(at, job): (usize, &&Job<'_>)| {
+        if stopped.load(Relaxed) {
+            return Err(SimError::Interrupted);
+        }
+        let result = run_sharing(job, futures.of_run(at), progress);
+        if matches!(&result, Err(e) if stops_all(e)) {
+            stopped.store(true, Relaxed);
+        }
+        result
+    };
+    let mut results: Vec<_> = pool.install(|| runs.par_iter().enumerate().map(run).collect());
+    // What stopped the others comes before those it stopped.
+    let cause = |e: &SimError| stops_all(e) && !matches!(e, SimError::Interrupted);
+    if stopped.into_inner() {
+        let errors: Vec<_> = results.into_iter().filter_map(Result::err).collect();
+        let first = errors.iter().position(cause).unwrap_or(0);
+        return Err(errors.into_iter().nth(first).unwrap_or(SimError::Interrupted));
+    }
+    let done = results.split_off(oracles.jobs.len());
+    Ok(done
+        .into_iter()
+        .enumerate()
+        .map(|(at, result)| match (result, oracles.of_job.get(at)) {
+            (Ok(mut run), Some(Ok(oracle))) => {
+                let distance = distance(&run, &oracles.jobs[*oracle], &results[*oracle]);
+                let no_oracle = match distance {
+                    Ok(distance) => {
+                        run.oracle = distance;
+                        None
+                    }
+                    Err(why) => Some(why),
+                };
+                Outcome { result: Ok(run), no_oracle }
+            }
+            (Ok(run), Some(Err(why))) => Outcome { result: Ok(run), no_oracle: Some(why.clone()) },
+            (result, _) => Outcome { result, no_oracle: None },
+        })
+        .collect())
+}
+
+/// Whether an error is none of the policy's, so that no other could do better.
+const fn stops_all(error: &SimError) -> bool {
+    matches!(error, SimError::Interrupted | SimError::Broken(_) | SimError::Trace(_))
+}
+
+/// How much more a run writes than the oracle; nothing if neither wrote.
+fn distance(
+    run: &RunResult,
+    job: &Job<'_>,
+    oracle: &Result<RunResult, SimError>,
+) -> Result<Option<OracleDistance>, String> {
+    let oracle = oracle.as_ref().map_err(ToString::to_string)?;
+    if run.host.pages_written != oracle.host.pages_written {
+        return Err("the device wore out before the end, and not both wrote as much".into());
+    }
+    let both = run.write_amplification.zip(oracle.write_amplification);
+    Ok(both.map(|(ours, oracle)| OracleDistance {
+        policy: job.policy.name.clone(),
+        write_amplification: oracle,
+        excess: ours / oracle - 1.0,
+    }))
+}
+
+/// The oracle's runs: one for all jobs with the same input on the same device.
+struct Oracles<'a> {
+    jobs: Vec<Job<'a>>,
+    /// The oracle's run that each job is measured against, or why there is none; empty if none is.
+    of_job: Vec<Result<usize, String>>,
+}
+
+impl<'a> Oracles<'a> {
+    fn of(jobs: &[Job<'a>], setups: &[Option<Setup>], wanted: bool) -> Result<Self, SimError> {
+        let mut all = Self { jobs: Vec::new(), of_job: Vec::new() };
+        if !wanted {
+            return Ok(all);
+        }
+        for (job, setup) in jobs.iter().zip(setups) {
+            let oracle = match setup {
+                None => Err("it did not run".into()),
+                Some(setup) => oracle_for(job, setup)?.ok_or_else(|| {
+                    format!(
+                        "it needs {} open blocks, more than {} can spare",
+                        CLASSES[CLASSES.len() - 1],
+                        setup.device.profile.name
+                    )
+                }),
+            };
+            all.of_job.push(oracle.map(|oracle| {
+                let known = all.jobs.iter().position(|other| same_run(other, &oracle));
+                known.unwrap_or_else(|| {
+                    all.jobs.push(oracle);
+                    all.jobs.len() - 1
+                })
+            }));
+        }
+        Ok(all)
+    }
+}
+
+/// The oracle on the device of a job, with as many classes as that has room for.
+fn oracle_for<'a>(job: &Job<'a>, setup: &Setup) -> Result<Option<Job<'a>>, SimError> {
+    // Cut to size already.
+    let device = Device { fixed_capacity: true, ..setup.device.clone() };
+    let policy = PolicySpec::parse(ORACLE, None, None)?;
+    let mut oracle = Job { device, policy, ..job.clone() };
+    if let Some(fewer) = with_fewer_classes(&oracle) {
+        oracle.policy = PolicySpec { name: fewer.policy.placement.show(), ..fewer.policy };
+    }
+    Ok(Setup::of(&oracle).is_ok().then_some(oracle))
+}
+
+/// Whether a policy is the oracle's placement, and nobody asked for a number of classes.
+pub(crate) fn takes_what_there_is(policy: &PolicySpec) -> bool {
+    let asked = policy.placement.args.0.iter().any(|(key, _)| key == "classes");
+    sees_future(policy) && policy.placement.name == ORACLE && !asked
+}
+
+/// The job with as many classes of the oracle as its device has room for, if that needs a change.
+pub(crate) fn with_fewer_classes<'a>(job: &Job<'a>) -> Option<Job<'a>> {
+    if !takes_what_there_is(&job.policy) || Setup::of(job).is_ok() {
+        return None;
+    }
+    // Cut to size before the classes are numbered: policies with a number of streams get room for it.
+    let device = Device { fixed_capacity: true, ..Setup::sized_device(job).ok()? };
+    let with = |classes: &u32| {
+        let mut job = Job { device: device.clone(), ..job.clone() };
+        job.policy.placement.args.0.push(("classes".into(), classes.to_string()));
+        job
+    };
+    CLASSES.iter().map(with).find(|job| Setup::of(job).is_ok())
+}
+
+/// Whether two jobs come to the same.
+fn same_run(a: &Job<'_>, b: &Job<'_>) -> bool {
+    let Job {
+        device,
+        policy,
+        input,
+        fill,
+        over_provisioning,
+        wrap,
+        clock,
+        read_only,
+        queue_depth,
+        idle,
+        watermarks,
+        wears_out,
+        check,
+        seed,
+    } = a;
+    same_input(input, &b.input)
+        && device.profile == b.device.profile
+        && device.fixed_capacity == b.device.fixed_capacity
+        && *policy == b.policy
+        && *fill == b.fill
+        && *over_provisioning == b.over_provisioning
+        && *wrap == b.wrap
+        && *clock == b.clock
+        && *read_only == b.read_only
+        && *queue_depth == b.queue_depth
+        && *idle == b.idle
+        && *watermarks == b.watermarks
+        && *wears_out == b.wears_out
+        && *check == b.check
+        && *seed == b.seed
+}
+
+/// The futures of many runs, each shared by those that see the same pages written.
+struct Futures {
+    shared: Vec<Shared>,
+    /// Which of them each run asks.
+    of_run: Vec<usize>,
+}
+
+impl Futures {
+    fn of(runs: &[&Job<'_>]) -> Self {
+        let mut kinds: Vec<(&Job<'_>, Option<Span>, usize)> = Vec::new();
+        let of_run = runs
+            .iter()
+            .map(|job| {
+                let span = if sees_future(&job.policy) { Setup::of(job).ok() } else { None };
+                let span = span.as_ref().map(Span::of);
+                let same = |(other, theirs, _): &(&Job<'_>, Option<Span>, usize)| {
+                    *theirs == span
+                        && (span.is_none()
+                            || same_input(&other.input, &job.input) && other.seed == job.seed)
+                };
+                let at = kinds.iter().position(same).unwrap_or_else(|| {
+                    kinds.push((job, span, 0));
+                    kinds.len() - 1
+                });
+                kinds[at].2 += 1;
+                at
+            })
+            .collect();
+        Self { shared: kinds.iter().map(|(_, _, users)| Shared::new(*users)).collect(), of_run }
+    }
+
+    fn of_run(&self, at: usize) -> &Shared {
+        &self.shared[self.of_run[at]]
+    }
+}

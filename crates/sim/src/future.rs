@@ -1,0 +1,169 @@
+//! What becomes of each page write, worked out ahead for placements that know the future.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use thermocline_policy::Future;
+use thermocline_trace::Op;
+
+use crate::{Input, Job, Progress, SimError, compare::with_fewer_classes, setup::Setup, units};
+
+/// The most memory a future may take. It is the same on every machine, so that the same runs succeed.
+const MOST_BYTES: u64 = 4 << 30;
+
+/// The pages of a run: two runs with equal ones on the same input see the same extents.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Span {
+    /// The first page a workload writes.
+    pub first: u32,
+    /// Logical pages of the device.
+    pub logical: u32,
+    /// Bytes of a page.
+    pub page_size: u32,
+}
+
+impl Span {
+    pub(crate) fn of(setup: &Setup) -> Self {
+        Self {
+            first: setup.read_only_pages,
+            logical: setup.logical_pages,
+            page_size: setup.device.profile.geometry.page_size,
+        }
+    }
+}
+
+/// Whether two inputs are the same input, not only alike.
+pub(crate) fn same_input(a: &Input<'_>, b: &Input<'_>) -> bool {
+    match (a, b) {
+        (Input::Trace(a, times), Input::Trace(b, others)) => {
+            std::ptr::eq(*a, *b) && times == others
+        }
+        (Input::Workload(a), Input::Workload(b)) => std::ptr::eq(*a, *b),
+        _ => false,
+    }
+}
+
+/// One future for all runs that share it: the first to ask works it out, the last to leave frees it.
+pub(crate) struct Shared(Mutex<State>);
+
+struct State {
+    future: Option<Arc<Future>>,
+    users: usize,
+}
+
+impl Shared {
+    /// For so many runs.
+    pub(crate) fn new(users: usize) -> Self {
+        Self(Mutex::new(State { future: None, users }))
+    }
+
+    /// The future of a run of `job`; each user asks once.
+    pub(crate) fn get(
+        &self,
+        job: &Job<'_>,
+        span: Span,
+        progress: &Progress,
+    ) -> Result<Arc<Future>, SimError> {
+        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let future = match &state.future {
+            Some(future) => Arc::clone(future),
+            None => Arc::new(foresee(&job.input, span, job.seed, progress)?),
+        };
+        state.users = state.users.saturating_sub(1);
+        state.future = (state.users > 0).then(|| Arc::clone(&future));
+        Ok(future)
+    }
+}
+
+/// What becomes of each page that a run of `job` will write.
+///
+/// # Errors
+/// [`SimError`], as the run itself would give; [`SimError::Failed`] where it takes too much memory.
+pub fn future_of(job: &Job<'_>, progress: &Progress) -> Result<Future, SimError> {
+    let fewer = with_fewer_classes(job);
+    let setup = Setup::of(fewer.as_ref().unwrap_or(job))?;
+    foresee(&job.input, Span::of(&setup), job.seed, progress)
+}
+
+/// Goes over the extents that a run will see and notes when each page is written next or trimmed.
+///
+/// Spans are counted in page writes of the host, the one that ends the span included; pages are
+/// filled one write before the first.
+pub(crate) fn foresee(
+    input: &Input<'_>,
+    span: Span,
+    seed: u64,
+    progress: &Progress,
+) -> Result<Future, SimError> {
+    let Span { first, logical, page_size } = span;
+    let mut extents = input.open(first, logical - first, page_size, seed)?;
+    let expected = input.expected_pages(&extents);
+    let bytes =
+        expected.saturating_add(2 * u64::from(logical)).saturating_mul(size_of::<u32>() as u64);
+    let mut written = Vec::new();
+    if bytes > MOST_BYTES || written.try_reserve_exact(expected as usize).is_err() {
+        return Err(SimError::Failed(format!(
+            "knowing the future of {expected} page writes takes {} of memory{}; take a shorter \
+             input or a policy that does not know the future",
+            units::show_size(bytes),
+            if bytes > MOST_BYTES {
+                format!(", more than {}", units::show_size(MOST_BYTES))
+            } else {
+                ", which is not there".into()
+            }
+        )));
+    }
+    let mut book = Book {
+        filled: vec![Future::NEVER; logical as usize],
+        written,
+        last: vec![FILLED; logical as usize],
+    };
+    let mut batch = Vec::new();
+    loop {
+        extents.next_batch(&mut batch)?;
+        if batch.is_empty() {
+            break;
+        }
+        if progress.is_cancelled() {
+            return Err(SimError::Interrupted);
+        }
+        for extent in &batch {
+            let pages = extent.first..extent.first.saturating_add(extent.pages);
+            match extent.op {
+                Op::Write => pages.for_each(|page| book.write(page)),
+                Op::Trim => pages.for_each(|page| book.ends(page, GONE)),
+                Op::Read | Op::Flush => {}
+            }
+        }
+    }
+    Ok(Future { filled: book.filled, written: book.written })
+}
+
+/// A page that holds what it was filled with, or nothing.
+const FILLED: u32 = u32::MAX;
+const GONE: u32 = u32::MAX - 1;
+
+struct Book {
+    filled: Vec<u32>,
+    written: Vec<u32>,
+    /// The page write that left each page what it is, or [`FILLED`] or [`GONE`].
+    last: Vec<u32>,
+}
+
+impl Book {
+    fn write(&mut self, page: u32) {
+        self.ends(page, self.written.len() as u32);
+        self.written.push(Future::NEVER);
+    }
+
+    /// What the page holds ends before the next page write is done; `next` comes after it.
+    fn ends(&mut self, page: u32, next: u32) {
+        let now = self.written.len() as u32;
+        // A run refuses pages beyond the device itself.
+        let Some(last) = self.last.get_mut(page as usize) else { return };
+        match std::mem::replace(last, next) {
+            FILLED => self.filled[page as usize] = now + 1,
+            GONE => {}
+            write => self.written[write as usize] = now - write,
+        }
+    }
+}
