@@ -37,15 +37,25 @@ fn the_best_of_each_column_is_marked() {
     assert!(table.ends_with("* best of its column\n"), "{table}");
     assert!(!table.contains("in-place"), "{table}");
     let erases = |policy: &str| row(policy).split_whitespace().nth(1).expect("a figure").to_owned();
-    let marked: Vec<_> = ["greedy", "cost-benefit", "lfs", "cat", "fifo", "random", "d-choices"]
-        .into_iter()
-        .filter(|policy| erases(policy).ends_with('*'))
-        .collect();
+    let policies = [
+        "greedy",
+        "cost-benefit",
+        "lfs",
+        "cat",
+        "dac",
+        "linux-ftl",
+        "page-mapping",
+        "hot-cold",
+        "double-hot-cold",
+        "update-interval",
+        "fifo",
+        "random",
+        "d-choices",
+    ];
+    let marked: Vec<_> =
+        policies.into_iter().filter(|policy| erases(policy).ends_with('*')).collect();
     let count = |policy| erases(policy).replace([',', '*'], "").parse::<u64>().expect("a number");
-    let least = ["greedy", "cost-benefit", "lfs", "cat", "fifo", "random", "d-choices"]
-        .map(count)
-        .into_iter()
-        .min();
+    let least = policies.map(count).into_iter().min();
     assert!(!marked.is_empty());
     assert!(marked.iter().all(|policy| Some(count(policy)) == least), "{table}");
 }

@@ -29,8 +29,8 @@ choice! {
 params! {
     /// Parameters of [`Adaptive`].
     pub struct AdaptiveParams {
-        /// Least writes before a verdict, by reset=verdict; on more than 10,000 watched pages, twice
-        /// the square root of their number if that is more.
+        /// Least writes of counted pages before a verdict, by reset=verdict; of a sample, twice the
+        /// square root of its pages if that is more.
         window: u32 = 200,
         /// Standard deviations of the writes' variance beyond which they are not uniform.
         z: f64 = 3.0,
