@@ -12,6 +12,8 @@ mod age_sort;
 mod block_split;
 mod fine_grained;
 mod hotness;
+pub mod midas;
+mod queues;
 mod segment_split;
 mod sequential;
 mod times_sort;
@@ -19,6 +21,7 @@ mod times_sort;
 pub use age_sort::AgeSort;
 pub use block_split::BlockSplit;
 pub use fine_grained::{FineGrained, FineGrainedParams};
+pub use midas::{Midas, MidasParams};
 pub use segment_split::SegmentSplit;
 pub use sequential::Sequential;
 pub use times_sort::{TimesSort, TimesSortParams};
@@ -208,6 +211,7 @@ placements! {
     SegmentSplit,
     BlockSplit,
     FineGrained,
+    Midas,
 }
 
 /// What the catalogue says of the placement called `name`.
