@@ -7,6 +7,8 @@
 //! * a queue of `s` blocks into which `a` blocks flow for each block the host writes holds a block
 //!   for `T = (s − ½)/a` blocks written, and `v = S(p + T)/S(p)` of what flowed in at the age `p` is
 //!   still valid at its end; `a·v` flows on to the next group at the age `p + T`;
+//! * a hot group whose blocks are collected at the age `U` catches a part of the data that die
+//!   before `U`; in `S` as the other groups see it, deaths before `U` are fewer by that part;
 //! * the last group holds the valid pages that are nowhere else, and collects them for ever. Its
 //!   write amplification `A` is that of Desnoyers (2014) for a share `f` of hot pages which take a
 //!   share `r` of the writes, with `op` physical over valid pages:
@@ -17,7 +19,9 @@
 //! Deviations from the program, each because more is known here: intervals are exact, so the
 //! shortest need no second measurement; stamps outlive the epoch, so long intervals need no
 //! correction for what the epoch cut off; the share of hot pages counts against the valid pages of
-//! the group and not only against those that were written.
+//! the group and not only against those that were written; and the program lets all data that are not
+//! hot enter G1 at the age `U`, as if the hot group took all that die young, where here it takes as
+//! much of them as it was seen to take, and the others enter G1 when they are written.
 
 use alloc::{vec, vec::Vec};
 
@@ -206,30 +210,40 @@ pub fn predict(lives: &Lifetimes, space: &Space, hot: Hot, sizes: &[u32]) -> Opt
     let (&last, queues) = sizes.split_last()?;
     let mut plan =
         Plan { hot, groups: sizes.len(), sizes: [0; MOST_GROUPS], valid: [0.0; MOST_GROUPS], waf: 0.0 };
-    let mut age = hot.until;
-    let mut inflow = 1.0 - hot.traffic + hot.traffic * hot.valid;
-    // Valid pages that are not in the last group.
-    let mut elsewhere = hot.traffic * lives.lived(age);
+    // Of the data that die before `until`, the hot group catches this part.
+    let until = hot.until;
+    let died = 1.0 - lives.survival(until);
+    let caught =
+        if died > 0.0 { (hot.traffic * (1.0 - hot.valid) / died).min(1.0) } else { 0.0 };
+    // What is left to the others, by age: the flow into each of them.
+    let alive = |age: f64| {
+        let spared = lives.survival(age.min(until)) - lives.survival(until);
+        lives.survival(age) - caught * spared
+    };
+    let mut age = 0.0;
     for (i, &size) in queues.iter().enumerate() {
-        let entering = lives.survival(age);
-        if entering <= 0.0 || inflow <= 0.0 {
+        let inflow = alive(age);
+        if inflow <= 0.0 {
             return None;
         }
         let end = age + (f64::from(size) - 0.5) / inflow * pages;
         if end >= lives.window() {
             return None;
         }
-        elsewhere += inflow * (lives.lived(end) - lives.lived(age)) / entering;
-        plan.valid[i] = lives.survival(end) / entering;
+        plan.valid[i] = alive(end) / inflow;
         plan.sizes[i] = size;
-        inflow *= plan.valid[i];
         age = end;
     }
+    // Valid pages that are not in the last group: those younger than `age`, and hot ones if that
+    // is younger than the hot group's victims.
+    let elder = until.max(age);
+    let hot_elder = caught * (lives.lived(elder) - lives.lived(age) - (elder - age) * lives.survival(until));
+    let elsewhere = lives.lived(age) + hot_elder.max(0.0);
     let held = f64::from(space.mapped) - elsewhere;
     if held <= 0.0 || last == 0 {
         return None;
     }
-    let (r, f) = shares(lives, age, held).unwrap_or((0.5, 0.5));
+    let (r, f) = shares(lives, elder, held).unwrap_or((0.5, 0.5));
     let a = hot_cold(f64::from(last) * pages / held, r, f);
     if !a.is_finite() {
         return None;
@@ -259,10 +273,11 @@ fn shares(lives: &Lifetimes, age: f64, held: f64) -> Option<(f64, f64)> {
 }
 
 /// GCS: the sizes of least write amplification found by adding one group after another and refining
-/// them in turn; at most `most` groups beside the hot one. `hot` is the hot group as measured, or
-/// `None` where the filter is good enough that any size may be thought of.
+/// them in turn; at most `most` groups beside the hot one. `hot` is the hot group as measured. Where
+/// its filter is `good`, other sizes are thought of, which catch the same part of the data that die
+/// in their time.
 #[must_use]
-pub fn search(lives: &Lifetimes, space: &Space, hot: Option<Hot>, most: usize) -> Option<Plan> {
+pub fn search(lives: &Lifetimes, space: &Space, hot: Hot, good: bool, most: usize) -> Option<Plan> {
     let most = most.min(MOST_GROUPS - 1);
     let step = (space.blocks / STEPS).max(1);
     // The last group keeps a part of the device, as in the program.
@@ -276,17 +291,20 @@ pub fn search(lives: &Lifetimes, space: &Space, hot: Option<Hot>, most: usize) -
         let last = space.blocks.checked_sub(hot.size)?;
         predict(lives, space, hot, &[last])
     };
-    match hot {
-        Some(hot) => best = alone(hot),
-        None => {
-            for size in 0..HOT_SIZES {
-                let Some(plan) = alone(ideal(lives, space, size)) else { break };
-                if !better(&best, &plan, HOT_GAIN) {
-                    break;
-                }
-                best = Some(plan);
+    let died = 1.0 - lives.survival(hot.until);
+    let caught = if died > 0.0 { (hot.traffic * (1.0 - hot.valid) / died).min(1.0) } else { 0.0 };
+    let good = good && caught > 0.0;
+    let valid = hot.valid;
+    if good {
+        for size in 0..HOT_SIZES {
+            let Some(plan) = alone(of_size(lives, space, size, caught, valid)) else { break };
+            if !better(&best, &plan, HOT_GAIN) {
+                break;
             }
+            best = Some(plan);
         }
+    } else {
+        best = alone(hot);
     }
     let mut best = best?;
 
@@ -315,7 +333,7 @@ pub fn search(lives: &Lifetimes, space: &Space, hot: Option<Hot>, most: usize) -
 
     for _ in 0..ROUNDS {
         let before = best.waf;
-        if hot.is_none() {
+        if good {
             let base = best;
             let last = base.groups - 1;
             for size in 0..HOT_SIZES {
@@ -325,7 +343,7 @@ pub fn search(lives: &Lifetimes, space: &Space, hot: Option<Hot>, most: usize) -
                     break;
                 }
                 sizes[last] = room - size;
-                let hot = ideal(lives, space, size);
+                let hot = of_size(lives, space, size, caught, valid);
                 let Some(plan) = predict(lives, space, hot, &sizes[..base.groups]) else { continue };
                 if plan.waf < best.waf {
                     best = plan;
@@ -354,20 +372,20 @@ pub fn search(lives: &Lifetimes, space: &Space, hot: Option<Hot>, most: usize) -
     Some(best)
 }
 
-/// A hot group of `size` blocks that takes just the data which die there.
-fn ideal(lives: &Lifetimes, space: &Space, size: u32) -> Hot {
+/// A hot group of `size` blocks that catches the part `caught` of the data which die in its time, and
+/// as many more that do not as leaves a share `valid` of its victims.
+fn of_size(lives: &Lifetimes, space: &Space, size: u32, caught: f64, valid: f64) -> Hot {
     if size == 0 {
         return Hot::default();
     }
     let steps = lives.survival.len();
     // Blocks written to the group until its first is collected: rising with time.
-    let filled = |step: usize| {
-        step as f64 * lives.unit / f64::from(space.pages) * (1.0 - lives.survival[step])
-    };
+    let taken = |step: usize| caught * (1.0 - lives.survival[step]) / (1.0 - valid);
+    let filled = |step: usize| step as f64 * lives.unit / f64::from(space.pages) * taken(step);
     let (mut low, mut high) = (0, steps - 1);
     while low < high {
         let middle = usize::midpoint(low, high);
         if filled(middle) < f64::from(size) { low = middle + 1 } else { high = middle }
     }
-    Hot { size, traffic: 1.0 - lives.survival[low], valid: 0.0, until: low as f64 * lives.unit }
+    Hot { size, traffic: taken(low).min(1.0), valid, until: low as f64 * lives.unit }
 }
