@@ -13,6 +13,7 @@ mod block_split;
 mod fine_grained;
 mod hotness;
 pub mod midas;
+mod multi_log;
 mod queues;
 mod segment_split;
 mod sequential;
@@ -22,6 +23,7 @@ pub use age_sort::AgeSort;
 pub use block_split::BlockSplit;
 pub use fine_grained::{FineGrained, FineGrainedParams};
 pub use midas::{Midas, MidasParams};
+pub use multi_log::{MultiLog, MultiLogParams, gain as multi_log_gain};
 pub use segment_split::SegmentSplit;
 pub use sequential::Sequential;
 pub use times_sort::{TimesSort, TimesSortParams};
@@ -212,6 +214,7 @@ placements! {
     BlockSplit,
     FineGrained,
     Midas,
+    MultiLog,
 }
 
 /// What the catalogue says of the placement called `name`.

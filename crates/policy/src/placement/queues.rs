@@ -69,6 +69,28 @@ impl Queues {
         None
     }
 
+    /// The block with garbage that has waited longest. Those before it go to the end, as if cleaned
+    /// without moving a page: `most` of them at most, with those `passed` over before.
+    pub(super) fn first_with_garbage(
+        &mut self,
+        queue: u32,
+        blocks: &Candidates,
+        passed: &mut u32,
+        most: u32,
+    ) -> Option<BlockId> {
+        loop {
+            let block = self.oldest(queue, blocks)?;
+            if blocks.is_candidate(block) {
+                return Some(block);
+            }
+            if *passed >= most {
+                return None;
+            }
+            *passed += 1;
+            self.push(queue, block);
+        }
+    }
+
     /// A block leaves the queue it stood in, if any, and enters the end of `queue`.
     pub(super) fn push(&mut self, queue: u32, block: BlockId) {
         self.remove(block);
