@@ -187,8 +187,10 @@ fn sequential_traffic_copies_nothing() {
         }
         let streams = u64::from(setup.streams());
         assert_eq!(first.counters.copies, 0, "{name}");
-        // A stream that is never written keeps a block open.
-        assert_eq!(first.counters.erases, 1566 + streams, "{name}");
+        // A stream that is never written keeps a block open. Where the host writes to several, each may
+        // have begun its last block.
+        let erases = first.counters.erases;
+        assert!((1567..=1566 + streams).contains(&erases), "{name}: {erases} erases");
         // The papers' policies leave the highest numbers alone, which is the wear that they print;
         // the system block was never erased either. FIFO and LFS go round all blocks.
         let printed = ["greedy", "cost-benefit", "cat"].contains(&setup.victim.0);

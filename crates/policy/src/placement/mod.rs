@@ -10,6 +10,7 @@ use crate::{Args, Candidates, Context, ParamError, PolicyInfo, victim::Victim};
 
 mod age_sort;
 mod block_split;
+mod envy;
 mod fine_grained;
 mod hotness;
 pub mod midas;
@@ -17,15 +18,18 @@ mod multi_log;
 mod queues;
 mod segment_split;
 mod sequential;
+mod sfs;
 mod times_sort;
 
 pub use age_sort::AgeSort;
 pub use block_split::BlockSplit;
+pub use envy::{Envy, EnvyParams};
 pub use fine_grained::{FineGrained, FineGrainedParams};
 pub use midas::{Midas, MidasParams};
 pub use multi_log::{MultiLog, MultiLogParams, gain as multi_log_gain};
 pub use segment_split::SegmentSplit;
 pub use sequential::Sequential;
+pub use sfs::{Sfs, SfsParams};
 pub use times_sort::{TimesSort, TimesSortParams};
 
 /// Where the current copy of a page lies.
@@ -215,6 +219,8 @@ placements! {
     FineGrained,
     Midas,
     MultiLog,
+    Sfs,
+    Envy,
 }
 
 /// What the catalogue says of the placement called `name`.

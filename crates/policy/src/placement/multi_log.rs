@@ -15,10 +15,9 @@
 //! Our readings:
 //! * levels are as many as the `levels` say; a level colder than all used is opened by its first
 //!   survivors, once the coldest used holds a block in this bank;
-//! * the level with the least to lose among those whose oldest block has garbage is cleaned; a block
-//!   without goes to the end of its log, as if cleaned without moving a page, eight of them for a
-//!   victim at most. A block of garbage only, at the head of a log, comes first: it costs nothing. Where
-//!   all logs are in the way the victim policy chooses;
+//! * a block of garbage only, at the head of any log, comes first, for it costs nothing; blocks without
+//!   garbage at the head of the log to be cleaned go to its end, eight of them at most, then the next
+//!   log is cleaned whose oldest block has garbage, and where none has the victim policy chooses;
 //! * read-only data are one more log, whose oldest block is cleaned when half of it is garbage.
 //!
 //! Cost: 16 bytes a page, 12 bytes a block; a victim takes a few steps for each level.
@@ -210,28 +209,32 @@ impl Placement for MultiLog {
         victim: &mut dyn Victim,
         now: u64,
     ) -> Option<BlockId> {
-        let mut best: Option<(f64, BlockId)> = None;
-        let mut passed = 0;
-        for log in 0..=self.count {
+        // The log that would suffer least, and the one among those whose oldest block has garbage.
+        let mut least: Option<(f64, u32)> = None;
+        let mut ready: Option<(f64, BlockId)> = None;
+        for log in 0..self.count {
             let queue = self.queue(bank, log);
-            let Some(block) = self.queues.first_with_garbage(queue, blocks, &mut passed, PASSED)
-            else {
-                continue;
-            };
-            let valid = blocks.block(block).valid;
-            if valid == 0 {
+            let Some(block) = self.queues.oldest(queue, blocks) else { continue };
+            if blocks.block(block).valid == 0 {
                 return Some(block);
             }
-            let loss = match log {
-                _ if log < self.count => self.loss(bank, log),
-                _ if 2 * valid <= blocks.pages() => 0.0,
-                _ => continue,
-            };
-            if best.is_none_or(|(least, _)| loss < least) {
-                best = Some((loss, block));
+            let loss = self.loss(bank, log);
+            if least.is_none_or(|(best, _)| loss < best) {
+                least = Some((loss, queue));
+            }
+            if blocks.is_candidate(block) && ready.is_none_or(|(best, _)| loss < best) {
+                ready = Some((loss, block));
             }
         }
-        best.map(|(_, block)| block).or_else(|| victim.choose(blocks, now))
+        if let Some(block) = self.queues.oldest(self.queue(bank, self.count), blocks)
+            && 2 * blocks.block(block).valid <= blocks.pages()
+        {
+            return Some(block);
+        }
+        least
+            .and_then(|(_, queue)| self.queues.first_with_garbage(queue, blocks, PASSED))
+            .or(ready.map(|(_, block)| block))
+            .or_else(|| victim.choose(blocks, now))
     }
 
     fn cleaning(&mut self, victim: &Cleaning) {

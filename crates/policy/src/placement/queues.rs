@@ -70,25 +70,21 @@ impl Queues {
     }
 
     /// The block with garbage that has waited longest. Those before it go to the end, as if cleaned
-    /// without moving a page: `most` of them at most, with those `passed` over before.
+    /// without moving a page, `most` of them at most.
     pub(super) fn first_with_garbage(
         &mut self,
         queue: u32,
         blocks: &Candidates,
-        passed: &mut u32,
         most: u32,
     ) -> Option<BlockId> {
-        loop {
+        for _ in 0..=most {
             let block = self.oldest(queue, blocks)?;
             if blocks.is_candidate(block) {
                 return Some(block);
             }
-            if *passed >= most {
-                return None;
-            }
-            *passed += 1;
             self.push(queue, block);
         }
+        None
     }
 
     /// A block leaves the queue it stood in, if any, and enters the end of `queue`.

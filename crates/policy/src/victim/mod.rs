@@ -12,6 +12,7 @@ use crate::{Args, Candidates, Context, ParamError, PolicyInfo, Side, age::AgeSou
 
 mod cat;
 mod cost_benefit;
+mod cost_hotness;
 mod d_choices;
 mod fifo;
 mod greedy;
@@ -20,6 +21,7 @@ mod random;
 
 pub use cat::{Cat, CatParams};
 pub use cost_benefit::{CostBenefit, CostBenefitParams};
+pub use cost_hotness::{CostHotness, CostHotnessParams, Since};
 pub use d_choices::{DChoices, DChoicesParams};
 pub use fifo::Fifo;
 pub use greedy::Greedy;
@@ -39,6 +41,11 @@ pub trait Victim: Send {
     fn wear(&self, erases: u32) -> Option<f64> {
         let _ = erases;
         None
+    }
+
+    /// Whether the factor of wear is one that the placement may set when a block closes.
+    fn takes_factor(&self) -> bool {
+        false
     }
 
     /// What ages count from, where the policy asks for ages.
@@ -87,6 +94,7 @@ pub const VICTIMS: &[VictimEntry] = &[
     fifo::ENTRY,
     random::ENTRY,
     d_choices::ENTRY,
+    cost_hotness::ENTRY,
 ];
 
 /// The entry users mean by `name`.

@@ -173,8 +173,12 @@ struct Check {
 }
 
 impl Check {
-    const NONE: Self =
-        Self { from: u64::MAX, until: u64::MAX, valid: [0.0; MOST_GROUPS], victims: [0; MOST_GROUPS] };
+    const NONE: Self = Self {
+        from: u64::MAX,
+        until: u64::MAX,
+        valid: [0.0; MOST_GROUPS],
+        victims: [0; MOST_GROUPS],
+    };
 }
 
 impl Sample {

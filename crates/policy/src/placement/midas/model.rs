@@ -208,13 +208,17 @@ pub fn waf(hot: &Hot, valid: &[f64]) -> f64 {
 pub fn predict(lives: &Lifetimes, space: &Space, hot: Hot, sizes: &[u32]) -> Option<Plan> {
     let pages = f64::from(space.pages);
     let (&last, queues) = sizes.split_last()?;
-    let mut plan =
-        Plan { hot, groups: sizes.len(), sizes: [0; MOST_GROUPS], valid: [0.0; MOST_GROUPS], waf: 0.0 };
+    let mut plan = Plan {
+        hot,
+        groups: sizes.len(),
+        sizes: [0; MOST_GROUPS],
+        valid: [0.0; MOST_GROUPS],
+        waf: 0.0,
+    };
     // Of the data that die before `until`, the hot group catches this part.
     let until = hot.until;
     let died = 1.0 - lives.survival(until);
-    let caught =
-        if died > 0.0 { (hot.traffic * (1.0 - hot.valid) / died).min(1.0) } else { 0.0 };
+    let caught = if died > 0.0 { (hot.traffic * (1.0 - hot.valid) / died).min(1.0) } else { 0.0 };
     // What is left to the others, by age: the flow into each of them.
     let alive = |age: f64| {
         let spared = lives.survival(age.min(until)) - lives.survival(until);
@@ -237,7 +241,8 @@ pub fn predict(lives: &Lifetimes, space: &Space, hot: Hot, sizes: &[u32]) -> Opt
     // Valid pages that are not in the last group: those younger than `age`, and hot ones if that
     // is younger than the hot group's victims.
     let elder = until.max(age);
-    let hot_elder = caught * (lives.lived(elder) - lives.lived(age) - (elder - age) * lives.survival(until));
+    let hot_elder =
+        caught * (lives.lived(elder) - lives.lived(age) - (elder - age) * lives.survival(until));
     let elsewhere = lives.lived(age) + hot_elder.max(0.0);
     let held = f64::from(space.mapped) - elsewhere;
     if held <= 0.0 || last == 0 {
@@ -344,7 +349,9 @@ pub fn search(lives: &Lifetimes, space: &Space, hot: Hot, good: bool, most: usiz
                 }
                 sizes[last] = room - size;
                 let hot = of_size(lives, space, size, caught, valid);
-                let Some(plan) = predict(lives, space, hot, &sizes[..base.groups]) else { continue };
+                let Some(plan) = predict(lives, space, hot, &sizes[..base.groups]) else {
+                    continue;
+                };
                 if plan.waf < best.waf {
                     best = plan;
                 }
@@ -358,7 +365,9 @@ pub fn search(lives: &Lifetimes, space: &Space, hot: Hot, good: bool, most: usiz
             while size + least_last <= room {
                 let mut sizes = base.sizes;
                 (sizes[i], sizes[last]) = (size, room - size);
-                let Some(plan) = predict(lives, space, base.hot, &sizes[..base.groups]) else { break };
+                let Some(plan) = predict(lives, space, base.hot, &sizes[..base.groups]) else {
+                    break;
+                };
                 if plan.waf < best.waf {
                     best = plan;
                 }
