@@ -364,6 +364,7 @@ impl Midas {
         }
     }
 
+    /// A block changes groups; the group it was in.
     fn regroup(&mut self, block: BlockId, group: u8) -> u8 {
         let before = core::mem::replace(&mut self.group[block.index()], group);
         if before == HOT {
