@@ -11,7 +11,8 @@
 //! * hotness is compared by its logarithm: ages of blocks just sealed make it as great as one likes, and
 //!   a mean of such numbers is that of the youngest few. `scale=linear` compares as the paper does;
 //! * the centres are not found anew at each cleaning, which would look at all blocks, but whenever a
-//!   quarter as many blocks were sealed as there are: four blocks looked at for each block sealed;
+//!   quarter as many blocks were sealed as there are: four blocks looked at in each round for each
+//!   block sealed. They stay as they are if no page survived since: cleaning cost nothing then;
 //! * before the first time all pages go to one group; group 0 is the coldest and takes the fill;
 //! * what is told a block of its pages is collected by group: of several banks, which fill blocks of a
 //!   group at the same time, each is told the mean of all;
@@ -74,6 +75,8 @@ pub struct Sfs {
     /// The group of the page that the host writes; none if it is read-only.
     to: Option<u8>,
     refresh_in: u32,
+    /// Whether a page survived since the centres were found last.
+    survived: bool,
     now: u64,
 }
 
@@ -246,7 +249,9 @@ impl Placement for Sfs {
         self.refresh_in = self.refresh_in.saturating_sub(1);
         if self.refresh_in == 0 {
             self.refresh_in = (self.blocks.len() as u32 / REFRESH).max(1);
-            self.quantise();
+            if core::mem::take(&mut self.survived) {
+                self.quantise();
+            }
         }
     }
 
@@ -285,6 +290,7 @@ impl Placement for Sfs {
             self.nearest(self.hotness(f64::from(page.count), age))
         };
         self.pending = Some((to, page));
+        self.survived = true;
         to
     }
 
@@ -325,6 +331,7 @@ impl Registered for Sfs {
             to: None,
             // The fill is of one age and says nothing.
             refresh_in: context.blocks + context.blocks / REFRESH,
+            survived: false,
             now: 0,
         })
     }
