@@ -61,6 +61,8 @@ pub struct Candidates {
     next_slot: usize,
     /// Whether a block's slot is its number: where ages play no part, order does not matter.
     by_number: bool,
+    /// Whether the factor of wear is the placement's to set.
+    takes_factor: bool,
     age_source: Option<AgeSource>,
 }
 
@@ -269,6 +271,7 @@ impl Candidates {
             ranks: (victim.ranks() && slots > 0).then(|| Ranks::new(slots)),
             next_slot: 0,
             by_number,
+            takes_factor: victim.takes_factor(),
             age_source,
         }
     }
@@ -399,13 +402,22 @@ impl Candidates {
         self.enter(block);
     }
 
-    /// Sets the factor of wear of a block that is being closed, for policies whose
-    /// [`Victim::wear`] is a factor of another kind.
+    /// Sets the factor of wear of a block that is being closed, or closed, for policies whose
+    /// [`Victim::wear`] is a factor of another kind; the others keep [theirs](Victim::takes_factor).
+    /// It may be set anew as often as it changes, where ages do not count from the last
+    /// invalidation.
     pub fn set_factor(&mut self, block: BlockId, factor: f64) {
         let at = self.at(block);
-        debug_assert_eq!(self.table.blocks[at].state, State::Open, "{block:?} has no factor yet");
-        if let Some(own) = self.table.wear.get_mut(at) {
-            *own = factor;
+        if !self.takes_factor {
+            return;
+        }
+        let Some(own) = self.table.wear.get_mut(at) else { return };
+        *own = factor;
+        let b = &self.table.blocks[at];
+        if b.state == State::Closed
+            && let Index::Tree(tree) = &mut self.index
+        {
+            tree.refresh(b.slot as usize, &self.table);
         }
     }
 

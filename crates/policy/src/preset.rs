@@ -268,6 +268,37 @@ pub const PRESETS: &[Preset] = &[
         summary: "knows the future; what the others are measured against and nobody can build",
         ..PAGE_MAPPED
     },
+    Preset {
+        name: "midas",
+        victim: "cost-benefit",
+        placement: "midas",
+        source: "MiDAS, FAST 2024",
+        summary: "a chain of groups sized by a model; the last cleaned by cost-benefit",
+        ..PAGE_MAPPED
+    },
+    Preset {
+        name: "multi-log",
+        placement: "multi-log",
+        source: "Stoica and Ailamaki, VLDB 2013",
+        summary: "a log for each update frequency; greedy where no log has a block to give",
+        ..PAGE_MAPPED
+    },
+    Preset {
+        name: "sfs",
+        victim: "cost-hotness",
+        placement: "sfs",
+        source: "SFS, FAST 2012",
+        summary: "blocks of like hotness, hot ones left to die; for skewed traffic",
+        ..PAGE_MAPPED
+    },
+    Preset {
+        name: "envy",
+        victim: "fifo",
+        placement: "envy",
+        source: "Wu and Zwaenepoel 1994; CAT paper Table 7",
+        summary: "eNVy's hybrid of FIFO and locality gathering; a yardstick",
+        ..PAGE_MAPPED
+    },
 ];
 
 /// The preset called `name`.

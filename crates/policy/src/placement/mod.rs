@@ -15,17 +15,22 @@ mod block_split;
 mod clustering;
 mod dac;
 mod dac_simple;
+mod envy;
 mod eti;
 mod fadac;
 mod fine_grained;
 mod hotness;
+pub mod midas;
+mod multi_log;
 mod multi_stream;
 mod oracle;
+mod queues;
 mod runs;
 mod segment_split;
 mod sep_bit;
 mod sep_gc;
 mod sequential;
+mod sfs;
 mod times_sort;
 mod two_level_lru;
 mod warcip;
@@ -37,15 +42,19 @@ pub use block_split::BlockSplit;
 pub use clustering::{DoubleHotCold, UpdateInterval};
 pub use dac::{Dac, DacParams};
 pub use dac_simple::{DacSimple, DacSimpleParams};
+pub use envy::{Envy, EnvyParams};
 pub use eti::{Eti, EtiParams};
 pub use fadac::{Fadac, FadacParams};
 pub use fine_grained::{FineGrained, FineGrainedParams};
+pub use midas::{Midas, MidasParams};
+pub use multi_log::{MultiLog, MultiLogParams, gain as multi_log_gain};
 pub use multi_stream::{MultiStream, MultiStreamParams};
 pub use oracle::{Oracle, OracleParams};
 pub use segment_split::SegmentSplit;
 pub use sep_bit::{SepBit, SepBitParams};
 pub use sep_gc::SepGc;
 pub use sequential::Sequential;
+pub use sfs::{Sfs, SfsParams};
 pub use times_sort::{TimesSort, TimesSortParams};
 pub use two_level_lru::{TwoLevelLru, TwoLevelLruParams};
 pub use warcip::{Warcip, WarcipParams};
@@ -294,6 +303,10 @@ placements! {
     AutoStreamSfr,
     MultiStream,
     Oracle,
+    Midas,
+    MultiLog,
+    Sfs,
+    Envy,
 }
 
 /// What the catalogue says of the placement called `name`.

@@ -14,6 +14,7 @@ mod adaptive;
 mod cat;
 mod cost_benefit;
 mod cost_benefit_sqrt;
+mod cost_hotness;
 mod d_choices;
 mod fifo;
 mod greedy;
@@ -28,6 +29,7 @@ pub use adaptive::{Adaptive, AdaptiveParams, Reset};
 pub use cat::{Cat, CatParams};
 pub use cost_benefit::{CostBenefit, CostBenefitParams};
 pub use cost_benefit_sqrt::CostBenefitSqrtParams;
+pub use cost_hotness::{CostHotness, CostHotnessParams, Since};
 pub use d_choices::{DChoices, DChoicesParams};
 pub use fifo::Fifo;
 pub use greedy::Greedy;
@@ -55,6 +57,11 @@ pub trait Victim: Send {
     /// Whether each hot page of a block adds 1 to the numerator; instead of a factor of wear, and
     /// only for policies without ages.
     fn weighs_hot(&self) -> bool {
+        false
+    }
+
+    /// Whether the factor of wear is one that the placement may set when a block closes.
+    fn takes_factor(&self) -> bool {
         false
     }
 
@@ -115,6 +122,7 @@ pub const VICTIMS: &[VictimEntry] = &[
     weight::ENTRY,
     linux_ftl::ENTRY,
     windowed_greedy::ENTRY,
+    cost_hotness::ENTRY,
 ];
 
 /// The entry users mean by `name`.

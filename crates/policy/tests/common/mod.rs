@@ -107,5 +107,5 @@ pub fn variants() -> Vec<Variant> {
 
 /// The policies whose choice is the least `ratio · wear / T(age)`, and can therefore be found by
 /// looking at all blocks.
-pub const BY_SCORE: [&str; 6] =
-    ["greedy", "cost-benefit", "cost-benefit-sqrt", "lfs", "cat", "fifo"];
+pub const BY_SCORE: [&str; 7] =
+    ["greedy", "cost-benefit", "cost-benefit-sqrt", "lfs", "cat", "fifo", "cost-hotness"];

@@ -1,0 +1,254 @@
+//! eNVy's hybrid cleaning: partitions, first in first out inside, locality gathered between them
+//! (Wu and Zwaenepoel 1994; CAT paper, Table 7).
+//!
+//! The flash is divided into partitions of adjacent segments. Data that the host writes go back to the
+//! partition they come from, so each keeps data of its own. Inside a partition segments are cleaned in
+//! the order they were written. Between neighbours data move so that the frequency of cleaning
+//! times its cost comes to the same in each: a partition above the average gives away data, hot ones
+//! towards the bottom (partition 0), cold ones towards the top.
+//!
+//! Our readings, for a log whose free blocks are shared:
+//! * a partition is a stream; it has no blocks of its own but a share in them, the same for each. The
+//!   partition that is furthest above its share, counted in blocks, is cleaned, and of those equally
+//!   far the one the host writes to. So partitions keep their size, as in the paper, and those with
+//!   less data have more spare space;
+//! * at first a page belongs to the partition of its address, all partitions having equally many;
+//!   so the fill, which is one stream, is taken apart as it is cleaned;
+//! * the cost of cleaning at utilisation u is `u/(1 − u)`, u being that of a partition's victims of
+//!   late, and the frequency is its victims among those of late: the mean of the last 64 or so;
+//! * data move when they survive: cleaning a partition above the average by a part `p` gives away the
+//!   same part of the survivors, to the neighbour whose product is less. Downwards go pages
+//!   that the host wrote since they were last cleaned, which are the hottest here, upwards the others.
+//!   Data are pushed only, for pulling would read another segment;
+//! * a block of garbage only, at the head of any queue, comes first, for it costs nothing; blocks without
+//!   garbage at the head of the partition to be cleaned go to its end, eight of them at most, then
+//!   another partition is cleaned, and where all are in the way the victim policy chooses;
+//! * read-only data are one more queue, whose oldest block is cleaned when half of it is garbage.
+//!
+//! Cost: a byte a page, 12 bytes a block; a victim takes a few steps for each partition.
+
+use alloc::{vec, vec::Vec};
+
+use thermocline_flash::{BlockId, Lpn, prefetch};
+
+use super::{Cleaning, Placement, Registered, queues::Queues};
+use crate::{
+    Args, Candidates, Context, ParamError, PolicyInfo, params, params::ParamValue, victim::Victim,
+};
+
+/// Partitions at most.
+const MOST: usize = 32;
+/// Blocks without garbage that are passed over for a victim.
+const PASSED: u32 = 8;
+/// How much a victim counts in the means of its partition.
+const FADING: f64 = 1.0 / 64.0;
+/// The bit of a page that survived since the host wrote it; the others are its partition.
+const SURVIVED: u8 = 0x80;
+
+params! {
+    /// Parameters of [`Envy`].
+    pub struct EnvyParams {
+        /// Partitions, 1 to 32; auto: one for 16 blocks, 1 to 8.
+        partitions: Option<u32> = None,
+    }
+}
+
+/// Partitions of the device; see above.
+#[derive(Clone, Debug)]
+pub struct Envy {
+    /// The partition of each page, and whether it survived.
+    home: Vec<u8>,
+    count: u8,
+    queues: Queues,
+    partitions: [Partition; MOST],
+    /// The partition of the host's last write.
+    wanted: u8,
+    /// What the victim at hand gives away: to which partition, whether hot pages, and how many yet.
+    gives: (u8, bool, u32),
+    from: u8,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Partition {
+    /// Valid share of its victims of late.
+    utilization: f64,
+    /// Its share of the victims of late.
+    frequency: f64,
+}
+
+impl Partition {
+    /// Frequency of cleaning times its cost.
+    fn product(&self) -> f64 {
+        self.frequency * self.utilization / (1.0 - self.utilization).max(1e-3)
+    }
+}
+
+impl Envy {
+    fn queue(&self, bank: u32, partition: u8) -> u32 {
+        bank * (u32::from(self.count) + 1) + u32::from(partition)
+    }
+
+    /// What a partition gives away of `valid` survivors.
+    fn gift(&self, partition: u8, valid: u32) -> (u8, bool, u32) {
+        let own = self.partitions[usize::from(partition)].product();
+        let all = &self.partitions[..usize::from(self.count)];
+        let average = all.iter().map(Partition::product).sum::<f64>() / f64::from(self.count);
+        if own <= average {
+            return (partition, false, 0);
+        }
+        let many = (f64::from(valid) * (1.0 - average / own)) as u32;
+        let product = |p: u8| self.partitions[usize::from(p)].product();
+        let below = partition.checked_sub(1);
+        let above = Some(partition + 1).filter(|&p| p < self.count);
+        match (below, above) {
+            (Some(b), Some(a)) if product(b) <= product(a) => (b, true, many),
+            (_, Some(a)) => (a, false, many),
+            (Some(b), None) => (b, true, many),
+            (None, None) => (partition, false, 0),
+        }
+    }
+}
+
+impl Placement for Envy {
+    fn streams(&self) -> u8 {
+        self.count
+    }
+
+    #[inline]
+    fn host(&mut self, lpn: Lpn, _now: u64) -> u8 {
+        self.wanted = self.home[lpn.index()] & !SURVIVED;
+        self.wanted
+    }
+
+    #[inline]
+    fn written(&mut self, lpn: Lpn, _now: u64) {
+        self.home[lpn.index()] &= !SURVIVED;
+    }
+
+    fn trimmed(&mut self, lpn: Lpn) {
+        self.home[lpn.index()] = first_home(lpn, self.home.len(), self.count);
+    }
+
+    fn opened(&mut self, _bank: u32, block: BlockId, _stream: u8, _now: u64) {
+        self.queues.remove(block);
+    }
+
+    fn closing(&mut self, bank: u32, block: BlockId, stream: u8, _blocks: &mut Candidates) {
+        self.queues.push(self.queue(bank, stream.min(self.count)), block);
+    }
+
+    fn choose(
+        &mut self,
+        bank: u32,
+        blocks: &mut Candidates,
+        victim: &mut dyn Victim,
+        now: u64,
+    ) -> Option<BlockId> {
+        // The share of each partition is the same, so the longest queue is furthest above it: the
+        // longest of all, and the longest whose oldest block has garbage.
+        let mut longest: Option<(u32, u32)> = None;
+        let mut ready: Option<(u32, BlockId)> = None;
+        for partition in (0..self.count).map(|p| (p + self.wanted) % self.count) {
+            let queue = self.queue(bank, partition);
+            let Some(block) = self.queues.oldest(queue, blocks) else { continue };
+            if blocks.block(block).valid == 0 {
+                return Some(block);
+            }
+            let len = self.queues.len(queue);
+            if longest.is_none_or(|(most, _)| len > most) {
+                longest = Some((len, queue));
+            }
+            if blocks.is_candidate(block) && ready.is_none_or(|(most, _)| len > most) {
+                ready = Some((len, block));
+            }
+        }
+        if let Some(block) = self.queues.oldest(self.queue(bank, self.count), blocks)
+            && 2 * blocks.block(block).valid <= blocks.pages()
+        {
+            return Some(block);
+        }
+        longest
+            .and_then(|(_, queue)| self.queues.first_with_garbage(queue, blocks, PASSED))
+            .or(ready.map(|(_, block)| block))
+            .or_else(|| victim.choose(blocks, now))
+    }
+
+    fn cleaning(&mut self, victim: &Cleaning) {
+        self.queues.remove(victim.block);
+        if victim.stream >= self.count {
+            return;
+        }
+        for (partition, own) in (0..self.count).zip(&mut self.partitions) {
+            let is = f64::from(u8::from(partition == victim.stream));
+            own.frequency += FADING * (is - own.frequency);
+        }
+        let own = &mut self.partitions[usize::from(victim.stream)];
+        let share = f64::from(victim.valid) / f64::from(victim.pages);
+        own.utilization += FADING * f64::from(self.count) * (share - own.utilization);
+        self.from = victim.stream;
+        self.gives = self.gift(victim.stream, victim.valid);
+    }
+
+    #[inline]
+    fn survivor(&mut self, lpn: Lpn, _now: u64) -> u8 {
+        let home = &mut self.home[lpn.index()];
+        let (to, hot, left) = &mut self.gives;
+        let survived = *home & SURVIVED != 0;
+        let mut own = *home & !SURVIVED;
+        // A page of the fill belongs elsewhere than where it lies.
+        if *left > 0 && *hot != survived && own == self.from {
+            *left -= 1;
+            own = *to;
+        }
+        *home = own | SURVIVED;
+        own
+    }
+
+    #[inline(always)]
+    fn prefetch(&self, lpn: Lpn) {
+        prefetch(&self.home, lpn.index());
+    }
+}
+
+/// The partition of a page by its address.
+fn first_home(lpn: Lpn, pages: usize, partitions: u8) -> u8 {
+    (lpn.index() as u64 * u64::from(partitions) / pages as u64) as u8
+}
+
+impl Registered for Envy {
+    const INFO: PolicyInfo = PolicyInfo {
+        name: "envy",
+        aliases: &["hybrid"],
+        source: "Wu and Zwaenepoel 1994, eNVy; CAT paper Table 7",
+        summary: "partitions cleaned in turn, hot data gathered at the bottom and cold at the top",
+        params: EnvyParams::info,
+    };
+
+    fn build(args: &Args, context: &Context) -> Result<Self, ParamError> {
+        let p = EnvyParams::read(args)?;
+        let partitions = p.partitions.unwrap_or((context.blocks / 16).clamp(1, 8));
+        if !(1..=MOST as u32).contains(&partitions) {
+            return Err(ParamError::Value {
+                key: "partitions".into(),
+                value: partitions.show(),
+                expected: "1 to 32, or auto".into(),
+            });
+        }
+        let count = partitions as u8;
+        let pages = context.logical_pages.max(1) as usize;
+        let mut home = vec![0; pages];
+        for (lpn, home) in (0..).map(Lpn).zip(&mut home) {
+            *home = first_home(lpn, pages, count);
+        }
+        let banks = context.banks.max(1);
+        Ok(Self {
+            home,
+            count,
+            queues: Queues::new(context.blocks, banks * (partitions + 1)),
+            partitions: [Partition { utilization: 0.5, frequency: 1.0 / f64::from(count) }; MOST],
+            wanted: 0,
+            gives: (0, false, 0),
+            from: 0,
+        })
+    }
+}

@@ -1,0 +1,306 @@
+//! Multi-log: a log for each class of update frequency, spare space shared out by marginal gain
+//! (Stoica and Ailamaki, VLDB 2013).
+//!
+//! A page has a level, 0 the hottest, and each level a log. A page that the host writes after `d`
+//! page writes, where the pages of its level are expected to last `e`, moves one level up with the
+//! probability `(e − d)/e`, if that is more than 0; a page that survives its block moves one down. With
+//! `n` valid pages in the level and a share `g` of garbage in its victims, `e = n · (1 − g)/2`.
+//!
+//! The victim is the oldest block of the level that would suffer least. A level of `n` valid pages
+//! on `α·n` physical ones has a write amplification of `A(α) = α/(α + W(−α·e^{−α}))`, W being
+//! Lambert's (Desnoyers 2012), which solves `A = 1/(1 − e^{−α/A})`; taking a block from it costs
+//! `−A′(α)/n` for each write of the host to the level. Writes to a level are counted, and the
+//! counts halved whenever as many pages were written as there are.
+//!
+//! Our readings:
+//! * levels are as many as the `levels` say; a level colder than all used is opened by its first
+//!   survivors, once the coldest used holds a block in this bank;
+//! * a block of garbage only, at the head of any log, comes first, for it costs nothing; blocks without
+//!   garbage at the head of the log to be cleaned go to its end, eight of them at most, then the next
+//!   log is cleaned whose oldest block has garbage, and where none has the victim policy chooses;
+//! * read-only data are one more log, whose oldest block is cleaned when half of it is garbage.
+//!
+//! Cost: 16 bytes a page, 12 bytes a block; a victim takes a few steps for each level.
+
+use alloc::{vec, vec::Vec};
+
+use rand::{RngExt, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use thermocline_flash::{BlockId, Lpn, prefetch};
+
+use super::{Cleaning, Placement, Registered, queues::Queues};
+use crate::{
+    Args, Candidates, Context, ParamError, PolicyInfo, params, params::ParamValue, victim::Victim,
+};
+
+/// Levels at most.
+const MOST: usize = 16;
+/// Blocks without garbage that are passed over for a victim.
+const PASSED: u32 = 8;
+/// How much a victim's share of garbage counts in the mean of its level.
+const FADING: f64 = 1.0 / 16.0;
+
+params! {
+    /// Parameters of [`MultiLog`].
+    pub struct MultiLogParams {
+        /// Levels, 1 to 16, each with a log of its own; auto: one for 32 blocks, 2 to 6.
+        levels: Option<u32> = None,
+    }
+}
+
+/// A log for each level of update frequency; see above.
+#[derive(Clone, Debug)]
+pub struct MultiLog {
+    pages: Vec<Page>,
+    levels: [Level; MOST],
+    count: u8,
+    /// The coldest level that was ever used.
+    coldest: u8,
+    pages_per_block: u32,
+    banks: u32,
+    queues: Queues,
+    writes: u64,
+    /// Counts of writes are halved then.
+    halved_at: u64,
+    /// The level of the page being written; none if it is read-only.
+    to: Option<u8>,
+    /// The bank of the victim at hand.
+    bank: u32,
+    rng: Xoshiro256PlusPlus,
+}
+
+/// What is known of a page.
+#[derive(Clone, Copy, Debug)]
+struct Page {
+    written: u64,
+    level: u8,
+    /// Whether it counts among the valid pages of its level.
+    counts: bool,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Level {
+    /// Pages that hold data of this level.
+    valid: u64,
+    /// Share of garbage in the victims of late.
+    garbage: f64,
+    /// Page writes of the host of late.
+    writes: u64,
+}
+
+/// The derivative of the write amplification of a first-in-first-out log with respect to physical
+/// over valid pages, with its sign turned: what a bit more space gains.
+///
+/// With `x = α/A`, `A = 1/(1 − e^{−x})` and `α = x·A`: `x` is found by Newton's steps, and
+/// `−dA/dα = (A − 1)/(1 − x·(A − 1))`.
+#[must_use]
+pub fn gain(alpha: f64) -> f64 {
+    if alpha <= 1.0 {
+        return f64::INFINITY;
+    }
+    // x/(1 − e^{−x}) rises from 1 at 0 and is convex: steps from above stay above.
+    let mut x = alpha;
+    for _ in 0..60 {
+        let e = -libm::expm1(-x);
+        let value = x / e - alpha;
+        let slope = (e - x * (1.0 - e)) / (e * e);
+        let next = x - value / slope;
+        if !(next < x && next > 0.0) {
+            break;
+        }
+        x = next;
+    }
+    let a = -1.0 / libm::expm1(-x);
+    (a - 1.0) / (1.0 - x * (a - 1.0))
+}
+
+impl MultiLog {
+    fn queue(&self, bank: u32, log: u8) -> u32 {
+        bank * (u32::from(self.count) + 1) + u32::from(log)
+    }
+
+    fn forget(&mut self, lpn: Lpn) {
+        let page = &mut self.pages[lpn.index()];
+        if core::mem::replace(&mut page.counts, false) {
+            self.levels[usize::from(page.level)].valid -= 1;
+        }
+    }
+
+    fn moved(&mut self, lpn: Lpn, to: u8) {
+        self.forget(lpn);
+        let page = &mut self.pages[lpn.index()];
+        (page.level, page.counts) = (to, true);
+        self.levels[usize::from(to)].valid += 1;
+    }
+
+    /// What a block less costs a log.
+    fn loss(&self, bank: u32, log: u8) -> f64 {
+        let Level { valid, writes, .. } = self.levels[usize::from(log)];
+        if valid == 0 || writes == 0 {
+            return 0.0;
+        }
+        let blocks = (self.queues.len(self.queue(bank, log)) + 1) * self.banks;
+        let physical = f64::from(blocks) * f64::from(self.pages_per_block);
+        writes as f64 * gain(physical / valid as f64) / valid as f64
+    }
+}
+
+impl Placement for MultiLog {
+    fn streams(&self) -> u8 {
+        self.count
+    }
+
+    fn filled(&mut self, lpn: Lpn, _now: u64) {
+        self.moved(lpn, 0);
+    }
+
+    #[inline]
+    fn host(&mut self, lpn: Lpn, _now: u64) -> u8 {
+        let Page { written, level, counts } = self.pages[lpn.index()];
+        let mut to = level;
+        if counts && level > 0 {
+            let own = &self.levels[usize::from(level)];
+            let expected = own.valid as f64 * (1.0 - own.garbage) / 2.0;
+            let earlier = expected - (self.writes - written) as f64;
+            if earlier > 0.0 && self.rng.random_range(0.0..1.0) * expected < earlier {
+                to -= 1;
+            }
+        }
+        self.to = Some(to);
+        to
+    }
+
+    #[inline]
+    fn written(&mut self, lpn: Lpn, _now: u64) {
+        self.writes += 1;
+        match self.to.take() {
+            Some(level) => {
+                self.moved(lpn, level);
+                self.levels[usize::from(level)].writes += 1;
+            }
+            None => self.forget(lpn),
+        }
+        self.pages[lpn.index()].written = self.writes;
+        if self.writes >= self.halved_at {
+            self.halved_at += self.pages.len() as u64;
+            for level in &mut self.levels {
+                level.writes /= 2;
+            }
+        }
+    }
+
+    fn trimmed(&mut self, lpn: Lpn) {
+        self.forget(lpn);
+        self.pages[lpn.index()].level = 0;
+    }
+
+    fn opened(&mut self, _bank: u32, block: BlockId, _stream: u8, _now: u64) {
+        self.queues.remove(block);
+    }
+
+    fn closing(&mut self, bank: u32, block: BlockId, stream: u8, _blocks: &mut Candidates) {
+        self.queues.push(self.queue(bank, stream.min(self.count)), block);
+    }
+
+    fn choose(
+        &mut self,
+        bank: u32,
+        blocks: &mut Candidates,
+        victim: &mut dyn Victim,
+        now: u64,
+    ) -> Option<BlockId> {
+        // The log that would suffer least, and the one among those whose oldest block has garbage.
+        let mut least: Option<(f64, u32)> = None;
+        let mut ready: Option<(f64, BlockId)> = None;
+        for log in 0..self.count {
+            let queue = self.queue(bank, log);
+            let Some(block) = self.queues.oldest(queue, blocks) else { continue };
+            if blocks.block(block).valid == 0 {
+                return Some(block);
+            }
+            let loss = self.loss(bank, log);
+            if least.is_none_or(|(best, _)| loss < best) {
+                least = Some((loss, queue));
+            }
+            if blocks.is_candidate(block) && ready.is_none_or(|(best, _)| loss < best) {
+                ready = Some((loss, block));
+            }
+        }
+        if let Some(block) = self.queues.oldest(self.queue(bank, self.count), blocks)
+            && 2 * blocks.block(block).valid <= blocks.pages()
+        {
+            return Some(block);
+        }
+        least
+            .and_then(|(_, queue)| self.queues.first_with_garbage(queue, blocks, PASSED))
+            .or(ready.map(|(_, block)| block))
+            .or_else(|| victim.choose(blocks, now))
+    }
+
+    fn cleaning(&mut self, victim: &Cleaning) {
+        self.queues.remove(victim.block);
+        self.bank = victim.bank;
+        if victim.stream < self.count {
+            let garbage = f64::from(victim.pages - victim.valid) / f64::from(victim.pages);
+            let own = &mut self.levels[usize::from(victim.stream)];
+            own.garbage += FADING * (garbage - own.garbage);
+        }
+    }
+
+    #[inline]
+    fn survivor(&mut self, lpn: Lpn, _now: u64) -> u8 {
+        let mut to = (self.pages[lpn.index()].level + 1).min(self.count - 1);
+        if to > self.coldest {
+            if self.queues.len(self.queue(self.bank, self.coldest)) > 0 {
+                self.coldest = to;
+            } else {
+                to = self.coldest;
+            }
+        }
+        self.moved(lpn, to);
+        to
+    }
+
+    #[inline(always)]
+    fn prefetch(&self, lpn: Lpn) {
+        prefetch(&self.pages, lpn.index());
+    }
+}
+
+impl Registered for MultiLog {
+    const INFO: PolicyInfo = PolicyInfo {
+        name: "multi-log",
+        aliases: &[],
+        source: "Stoica and Ailamaki, VLDB 2013",
+        summary: "a log for each update frequency, cleaned where space is worth least",
+        params: MultiLogParams::info,
+    };
+
+    fn build(args: &Args, context: &Context) -> Result<Self, ParamError> {
+        let p = MultiLogParams::read(args)?;
+        let levels = p.levels.unwrap_or((context.blocks / 32).clamp(2, 6));
+        if !(1..=MOST as u32).contains(&levels) {
+            return Err(ParamError::Value {
+                key: "levels".into(),
+                value: levels.show(),
+                expected: "1 to 16, or auto".into(),
+            });
+        }
+        let logical = context.logical_pages.max(1) as usize;
+        let banks = context.banks.max(1);
+        Ok(Self {
+            pages: vec![Page { written: 0, level: 0, counts: false }; logical],
+            levels: [Level::default(); MOST],
+            count: levels as u8,
+            coldest: 0,
+            pages_per_block: context.pages_per_block,
+            banks,
+            queues: Queues::new(context.blocks, banks * (levels + 1)),
+            writes: 0,
+            halved_at: logical as u64,
+            to: None,
+            bank: 0,
+            rng: Xoshiro256PlusPlus::seed_from_u64(context.seed ^ 0x6d75_6c74_696c_6f67),
+        })
+    }
+}

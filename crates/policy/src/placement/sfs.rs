@@ -1,0 +1,338 @@
+//! SFS: pages of like hotness to the same segments (Min et al., FAST 2012).
+//!
+//! The hotness of a page is `w / (now − t)`, its writes and the time since the last of them; that of
+//! a page being written counts this write and the time since the one before. A segment's is the mean
+//! of both over its valid pages, `w̄ / (now − t̄)`. Segments are quantised into groups:
+//! three rounds of k-means over their hotness, beginning with the centres of the last time, and a page
+//! goes to the group whose centre is nearest. The victim policy that belongs to it is `cost-hotness`,
+//! which is told `w̄` before it chooses, of each block that lost a page since.
+//!
+//! Our readings:
+//! * hotness is compared by its logarithm: ages of blocks just sealed make it as great as one likes, and
+//!   a mean of such numbers is that of the youngest few. `scale=linear` compares as the paper does;
+//! * the centres are not found anew at each cleaning, which would look at all blocks, but whenever a
+//!   quarter as many blocks were sealed as there are: four blocks looked at in each round for each
+//!   block sealed. They stay as they are if no page survived since: cleaning cost nothing then;
+//! * before the first time all pages go to one group; group 0 is the coldest and takes the fill;
+//! * what is told a block of its pages is collected by group: of several banks, which fill blocks of a
+//!   group at the same time, each is told the mean of all;
+//! * a trimmed page counts in its block's means until the block is cleaned.
+//!
+//! Memory: 16 bytes a page and 32 bytes a block.
+
+use alloc::{vec, vec::Vec};
+
+use thermocline_flash::{BlockId, Lpn, prefetch};
+
+use super::{Cleaning, Place, Placement, Registered};
+use crate::{
+    Args, Candidates, Context, ParamError, PolicyInfo, choice, params, params::ParamValue,
+    victim::Victim,
+};
+
+/// Groups at most.
+const MOST: usize = 16;
+/// Rounds of k-means.
+const ROUNDS: u32 = 3;
+/// Centres are found anew when this part of the blocks was sealed.
+const REFRESH: u32 = 4;
+
+choice! {
+    /// How hotness is compared.
+    pub enum Scale {
+        /// By its logarithm.
+        Log = "log",
+        /// As it is.
+        Linear = "linear",
+    }
+}
+
+params! {
+    /// Parameters of [`Sfs`].
+    pub struct SfsParams {
+        /// Groups of segments, 1 to 16; auto: one for 32 blocks, 2 to 4.
+        groups: Option<u32> = None,
+        /// How hotness is compared.
+        scale: Scale = Scale::Log,
+    }
+}
+
+/// Sends pages to the group of their hotness.
+#[derive(Clone, Debug)]
+pub struct Sfs {
+    pages: Vec<Page>,
+    blocks: Vec<Sums>,
+    /// Blocks whose means changed since the victim policy was told, by bank.
+    touched: Vec<Vec<BlockId>>,
+    groups: usize,
+    scale: Scale,
+    /// The centre of each group, rising; empty before the first time.
+    centres: Vec<f64>,
+    /// What was written to each group since its last block was sealed.
+    filling: [Sums; MOST],
+    /// A survivor that was given its group and is not written yet.
+    pending: Option<(u8, Page)>,
+    /// The group of the page that the host writes; none if it is read-only.
+    to: Option<u8>,
+    refresh_in: u32,
+    /// Whether a page survived since the centres were found last.
+    survived: bool,
+    now: u64,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Page {
+    written: u64,
+    count: u32,
+}
+
+/// Sums over pages: of a group's open block those written, of a block those written less those that
+/// died; all whole numbers.
+#[derive(Clone, Copy, Debug, Default)]
+struct Sums {
+    written: f64,
+    count: f64,
+    pages: f64,
+    sealed: bool,
+    touched: bool,
+}
+
+impl Sums {
+    fn add(&mut self, page: Page, times: f64) {
+        self.written += times * page.written as f64;
+        self.count += times * f64::from(page.count.max(1));
+        self.pages += times;
+    }
+
+    fn mean_count(&self) -> f64 {
+        if self.pages >= 1.0 { (self.count / self.pages).max(1.0) } else { 1.0 }
+    }
+
+    fn mean_written(&self) -> f64 {
+        if self.pages >= 1.0 { self.written / self.pages } else { 0.0 }
+    }
+}
+
+impl Sfs {
+    fn hotness(&self, count: f64, age: f64) -> f64 {
+        let hotness = count.max(1.0) / age.max(1.0);
+        match self.scale {
+            Scale::Log => libm::log2(hotness),
+            Scale::Linear => hotness,
+        }
+    }
+
+    /// The group whose centre is nearest, the colder of two equally near.
+    fn nearest(&self, hotness: f64) -> u8 {
+        let mut nearest = 0;
+        for (group, centre) in self.centres.iter().enumerate().skip(1) {
+            if (hotness - centre).abs() < (hotness - self.centres[nearest]).abs() {
+                nearest = group;
+            }
+        }
+        nearest as u8
+    }
+
+    /// The centres of the groups, the coldest first; none before enough blocks were sealed.
+    #[must_use]
+    pub fn centres(&self) -> &[f64] {
+        &self.centres
+    }
+
+    /// Three rounds of k-means over the sealed blocks.
+    #[cold]
+    fn quantise(&mut self) {
+        let now = self.now as f64;
+        if self.centres.is_empty() {
+            let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
+            for block in self.blocks.iter().filter(|b| b.sealed) {
+                let hotness = self.hotness(block.mean_count(), now - block.mean_written());
+                (low, high) = (low.min(hotness), high.max(hotness));
+            }
+            if low > high {
+                return;
+            }
+            let step = (high - low) / self.groups as f64;
+            self.centres.extend((0..self.groups).map(|g| low + step * (g as f64 + 0.5)));
+        }
+        for _ in 0..ROUNDS {
+            let mut sums = [(0.0, 0.0); MOST];
+            for block in self.blocks.iter().filter(|b| b.sealed) {
+                let hotness = self.hotness(block.mean_count(), now - block.mean_written());
+                let (sum, n) = &mut sums[usize::from(self.nearest(hotness))];
+                *sum += hotness;
+                *n += 1.0;
+            }
+            for (centre, (sum, n)) in self.centres.iter_mut().zip(sums) {
+                if n > 0.0 {
+                    *centre = sum / n;
+                }
+            }
+        }
+        self.centres.sort_unstable_by(f64::total_cmp);
+    }
+
+    fn settle(&mut self) {
+        if let Some((group, page)) = self.pending.take() {
+            self.filling[usize::from(group)].add(page, 1.0);
+        }
+    }
+}
+
+impl Placement for Sfs {
+    const LOCATES: bool = true;
+
+    fn streams(&self) -> u8 {
+        self.groups as u8
+    }
+
+    #[inline]
+    fn host_over(&mut self, lpn: Lpn, old: Option<Place>, now: u64) -> u8 {
+        let page = self.pages[lpn.index()];
+        let Page { written, count } = page;
+        if let Some(old) = old {
+            let block = &mut self.blocks[old.block.index()];
+            block.add(page, -1.0);
+            if !core::mem::replace(&mut block.touched, true) {
+                self.touched[old.bank as usize].push(old.block);
+            }
+        }
+        let to = if self.centres.is_empty() {
+            0
+        } else {
+            let age = now.saturating_sub(written) as f64;
+            self.nearest(self.hotness(f64::from(count) + 1.0, age))
+        };
+        self.to = Some(to);
+        to
+    }
+
+    fn filled(&mut self, lpn: Lpn, now: u64) {
+        let page = Page { written: now, count: 1 };
+        self.pages[lpn.index()] = page;
+        self.filling[0].add(page, 1.0);
+    }
+
+    #[inline]
+    fn written(&mut self, lpn: Lpn, now: u64) {
+        let page = &mut self.pages[lpn.index()];
+        *page = Page { written: now, count: page.count.saturating_add(1) };
+        let page = *page;
+        self.settle();
+        if let Some(to) = self.to.take() {
+            self.filling[usize::from(to)].add(page, 1.0);
+        }
+    }
+
+    fn trimmed(&mut self, lpn: Lpn) {
+        self.pages[lpn.index()] = Page::default();
+    }
+
+    fn opened(&mut self, _bank: u32, block: BlockId, _stream: u8, now: u64) {
+        let own = &mut self.blocks[block.index()];
+        *own = Sums { touched: own.touched, ..Sums::default() };
+        self.now = now;
+    }
+
+    fn closing(&mut self, _bank: u32, block: BlockId, stream: u8, blocks: &mut Candidates) {
+        if usize::from(stream) >= self.groups {
+            return;
+        }
+        let Sums { written, count, pages, .. } =
+            core::mem::take(&mut self.filling[usize::from(stream)]);
+        let own = &mut self.blocks[block.index()];
+        own.written += written;
+        own.count += count;
+        own.pages += pages;
+        own.sealed = true;
+        blocks.set_factor(block, own.mean_count());
+        self.refresh_in = self.refresh_in.saturating_sub(1);
+        if self.refresh_in == 0 {
+            self.refresh_in = (self.blocks.len() as u32 / REFRESH).max(1);
+            if core::mem::take(&mut self.survived) {
+                self.quantise();
+            }
+        }
+    }
+
+    fn choose(
+        &mut self,
+        bank: u32,
+        blocks: &mut Candidates,
+        victim: &mut dyn Victim,
+        now: u64,
+    ) -> Option<BlockId> {
+        for block in self.touched[bank as usize].drain(..) {
+            let own = &mut self.blocks[block.index()];
+            own.touched = false;
+            if own.sealed {
+                blocks.set_factor(block, own.mean_count());
+            }
+        }
+        victim.choose(blocks, now)
+    }
+
+    fn cleaning(&mut self, victim: &Cleaning) {
+        self.settle();
+        self.now = victim.now;
+        let own = &mut self.blocks[victim.block.index()];
+        *own = Sums { touched: own.touched, ..Sums::default() };
+    }
+
+    #[inline]
+    fn survivor(&mut self, lpn: Lpn, now: u64) -> u8 {
+        self.settle();
+        let page = self.pages[lpn.index()];
+        let age = now.saturating_sub(page.written) as f64;
+        let to = if self.centres.is_empty() {
+            0
+        } else {
+            self.nearest(self.hotness(f64::from(page.count), age))
+        };
+        self.pending = Some((to, page));
+        self.survived = true;
+        to
+    }
+
+    #[inline(always)]
+    fn prefetch(&self, lpn: Lpn) {
+        prefetch(&self.pages, lpn.index());
+    }
+}
+
+impl Registered for Sfs {
+    const INFO: PolicyInfo = PolicyInfo {
+        name: "sfs",
+        aliases: &[],
+        source: "SFS, FAST 2012",
+        summary: "pages of like hotness to the same blocks, grouped as the blocks' own hotness falls",
+        params: SfsParams::info,
+    };
+
+    fn build(args: &Args, context: &Context) -> Result<Self, ParamError> {
+        let p = SfsParams::read(args)?;
+        let groups = p.groups.unwrap_or((context.blocks / 32).clamp(2, 4));
+        if !(1..=MOST as u32).contains(&groups) {
+            return Err(ParamError::Value {
+                key: "groups".into(),
+                value: groups.show(),
+                expected: "1 to 16, or auto".into(),
+            });
+        }
+        Ok(Self {
+            pages: vec![Page::default(); context.logical_pages as usize],
+            blocks: vec![Sums::default(); context.blocks as usize],
+            touched: vec![Vec::new(); context.banks.max(1) as usize],
+            groups: groups as usize,
+            scale: p.scale,
+            centres: Vec::with_capacity(groups as usize),
+            filling: [Sums::default(); MOST],
+            pending: None,
+            to: None,
+            // The fill is of one age and says nothing.
+            refresh_in: context.blocks + context.blocks / REFRESH,
+            survived: false,
+            now: 0,
+        })
+    }
+}

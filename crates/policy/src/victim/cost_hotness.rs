@@ -1,0 +1,79 @@
+//! Cost-hotness: the greatest `(1 − u) / (u · h)`, h being how hot the block is (SFS, Min et al.,
+//! FAST 2012).
+//!
+//! The hotness of a page is `w / (now − t)`: its writes, and the time since the last of them. A block's
+//! is the mean of both over its valid pages, so the least `u · w̄ / (1 − u) / (now − t̄)` is wanted, and
+//! that is a weight by an age. The placement `sfs` tells `w̄` whenever it has changed; with placements
+//! that count no writes it is 1. Our reading: `t̄` is the time at which the youngest data were written.
+//! So a block's terms stand in the index, and it finds the least cost exactly.
+
+use alloc::boxed::Box;
+
+use thermocline_flash::BlockId;
+
+use super::{Victim, VictimEntry};
+use crate::{Candidates, PolicyInfo, age::AgeSource, choice, params};
+
+choice! {
+    /// What a block's age counts from; where it may count from.
+    pub enum Since {
+        /// The time the youngest data in it were written by the host; copies keep their age.
+        Youngest = "youngest",
+        /// The time the block was opened.
+        Created = "created",
+    }
+}
+
+params! {
+    /// Parameters of [`CostHotness`].
+    pub struct CostHotnessParams {
+        /// What a block's age counts from.
+        age: Since = Since::Youngest,
+    }
+}
+
+pub(super) const ENTRY: VictimEntry = VictimEntry {
+    info: PolicyInfo {
+        name: "cost-hotness",
+        aliases: &[],
+        source: "SFS, FAST 2012",
+        summary: "greatest (1−u)/(u·hotness); for the placement sfs, which knows how hot blocks are",
+        params: CostHotnessParams::info,
+    },
+    build: |args, _| {
+        let p = CostHotnessParams::read(args)?;
+        Ok(Box::new(CostHotness { age: p.age }) as Box<dyn Victim>)
+    },
+};
+
+/// Picks the block that is emptiest for its hotness, the lowest number among equals.
+#[derive(Clone, Copy, Debug)]
+pub struct CostHotness {
+    /// What ages count from.
+    pub age: Since,
+}
+
+impl Victim for CostHotness {
+    fn choose(&mut self, blocks: &mut Candidates, now: u64) -> Option<BlockId> {
+        blocks.cheapest(now, &|age| age as f64)
+    }
+
+    fn ratio(&self, valid: u32, pages: u32) -> (f64, f64) {
+        (f64::from(valid), f64::from(pages - valid))
+    }
+
+    fn wear(&self, _erases: u32) -> Option<f64> {
+        Some(1.0)
+    }
+
+    fn takes_factor(&self) -> bool {
+        true
+    }
+
+    fn age_source(&self) -> Option<AgeSource> {
+        Some(match self.age {
+            Since::Youngest => AgeSource::Youngest,
+            Since::Created => AgeSource::Created,
+        })
+    }
+}
