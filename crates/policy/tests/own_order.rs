@@ -65,7 +65,7 @@ impl<P: Placement> Bank<P> {
 
     fn choose(&mut self, victim: &mut dyn Victim) -> Option<u32> {
         let chosen = self.placement.choose(0, &mut self.blocks, victim, self.now)?;
-        assert!(self.blocks.is_candidate(chosen), "{chosen:?} has garbage");
+        assert!(self.blocks.has_garbage(chosen), "{chosen:?} has garbage");
         Some(chosen.0)
     }
 
@@ -138,7 +138,7 @@ fn midas_knows_hot_pages_by_where_their_last_copy_died() {
     bank.fill(0, 0, &victim);
     bank.fill(1, 0, &victim);
     bank.fill(2, 0, &victim);
-    let place = |block| Some(Place { bank: 0, block: BlockId(block), stream: 0, page: 0 });
+    let place = |block| Some(Place { bank: 0, block: BlockId(block), stream: 0, page: 0, next: 0 });
     // Three deaths of a copy in a young block of G1, and the page is hot: stream 1 is G0.
     let streams: Vec<u8> = (0..4).map(|_| bank.placement.host_over(Lpn(3), place(2), 0)).collect();
     assert_eq!(streams, [0, 0, 0, 1]);
@@ -362,7 +362,8 @@ impl Visitor for Counting {
         }
         bank.close(1, &victim);
         bank.now = 100;
-        let place = |block| Some(Place { bank: 0, block: BlockId(block), stream: 0, page: 0 });
+        let place =
+            |block| Some(Place { bank: 0, block: BlockId(block), stream: 0, page: 0, next: 0 });
         // Two pages of block 0 die, one of block 1; the survivors of block 0 are hotter by far.
         for (lpn, block) in [(1, 0), (2, 0), (4, 1)] {
             bank.placement.host_over(Lpn(lpn), place(block), 100);

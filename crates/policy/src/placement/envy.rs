@@ -158,7 +158,7 @@ impl Placement for Envy {
             if longest.is_none_or(|(most, _)| len > most) {
                 longest = Some((len, queue));
             }
-            if blocks.is_candidate(block) && ready.is_none_or(|(most, _)| len > most) {
+            if blocks.has_garbage(block) && ready.is_none_or(|(most, _)| len > most) {
                 ready = Some((len, block));
             }
         }

@@ -222,7 +222,7 @@ impl Placement for MultiLog {
             if least.is_none_or(|(best, _)| loss < best) {
                 least = Some((loss, queue));
             }
-            if blocks.is_candidate(block) && ready.is_none_or(|(best, _)| loss < best) {
+            if blocks.has_garbage(block) && ready.is_none_or(|(best, _)| loss < best) {
                 ready = Some((loss, block));
             }
         }

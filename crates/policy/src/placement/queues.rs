@@ -79,7 +79,7 @@ impl Queues {
     ) -> Option<BlockId> {
         for _ in 0..=most {
             let block = self.oldest(queue, blocks)?;
-            if blocks.is_candidate(block) {
+            if blocks.has_garbage(block) {
                 return Some(block);
             }
             self.push(queue, block);

@@ -379,7 +379,7 @@ impl Midas {
     /// The oldest block of a queue, if it has garbage; if not, it moves on to the next group.
     fn head(&mut self, bank: u32, group: u8, blocks: &mut Candidates) -> Option<BlockId> {
         let block = self.queues.oldest(self.queue(bank, group), blocks)?;
-        if blocks.is_candidate(block) {
+        if blocks.has_garbage(block) {
             return Some(block);
         }
         self.count(group, 1.0);
