@@ -53,6 +53,8 @@ fn case() -> impl Strategy<Value = Case> {
             let (victim, placement, seed, time_scale) = policies;
             let mut setup =
                 Setup::new(geometry, 0, victims()[victim].clone(), placements()[placement].clone());
+            // A placement of many streams needs an open block for each of them.
+            setup.geometry.blocks_per_bank += u32::from(setup.streams()).saturating_sub(2);
             setup.rules = Rules { in_order, endurance: 1000, initial_bad_blocks: 2 };
             setup.bad = bad.into_iter().map(BlockId).collect();
             setup.config.watermarks =
