@@ -58,9 +58,6 @@ fn case() -> impl Strategy<Value = Case> {
             let (victim, placement, seed, time_scale) = policies;
             let mut setup =
                 Setup::new(geometry, 0, victims()[victim].clone(), placements()[placement].clone());
-            // The smallest have room for two streams; others take more blocks.
-            let more = u32::from(setup.streams()).saturating_sub(2);
-            setup.geometry.blocks_per_bank += more.div_ceil(geometry.banks);
             setup.rules = Rules { in_order, endurance: 1000, initial_bad_blocks: 2 };
             setup.bad = bad.into_iter().map(BlockId).collect();
             setup.config.watermarks =

@@ -41,12 +41,7 @@ pub fn compare(
     outcomes
         .into_iter()
         .zip(jobs)
-        .map(|(outcome, job)| {
-            outcome.result.map_err(|e| match e {
-                SimError::Failed(text) => SimError::Failed(format!("{}: {text}", job.policy.name)),
-                other => other,
-            })
-        })
+        .map(|(outcome, job)| outcome.result.map_err(|e| e.of_policy(&job.policy.name)))
         .collect()
 }
 

@@ -27,6 +27,15 @@ pub enum SimError {
 }
 
 impl SimError {
+    /// The error with the policy whose run failed.
+    #[must_use]
+    pub fn of_policy(self, policy: &str) -> Self {
+        match self {
+            Self::Failed(text) => Self::Failed(format!("{policy}: {text}")),
+            other => other,
+        }
+    }
+
     /// An error of the layer during a run.
     pub(crate) fn of_layer(error: FtlError, retired: u64) -> Self {
         match error {

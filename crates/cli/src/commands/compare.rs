@@ -75,10 +75,7 @@ fn sorted(
         for (Outcome { result, no_oracle }, policy) in outcomes.into_iter().zip(policies) {
             compared.rows.push(match result {
                 Ok(run) => Ok(run),
-                Err(SimError::Failed(text)) if stop => {
-                    return Err(SimError::Failed(format!("{}: {text}", policy.name)).into());
-                }
-                Err(error) if stop => return Err(error.into()),
+                Err(error) if stop => return Err(error.of_policy(&policy.name).into()),
                 Err(error) => Err(Refused {
                     trace: input.clone(),
                     policy: policy.name.clone(),

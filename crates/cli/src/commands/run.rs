@@ -24,15 +24,15 @@ pub fn run(args: &RunArgs, console: Console) -> Result<(), Failure> {
     let inputs = jobs::ready(traces, &args.input.workload, &device, simulation, console)?;
     let policies = slice::from_ref(&policy);
     let done = jobs::run_all(&inputs, policies, args.oracle, &device, simulation, console)?;
-    for Outcome { result, no_oracle } in done {
-        let result = result?;
-        for note in notes::on(&[&result], traces.is_some(), simulation) {
-            console.note(&note);
-        }
-        if let Some(why) = no_oracle {
-            console.note(&notes::no_oracle(&result.trace.path, &why));
-        }
-        return results::print(&Results::One(&result), simulation.output.form(), output);
+    let Some(Outcome { result, no_oracle }) = done.into_iter().next() else {
+        unreachable!("one policy on one input is one run");
+    };
+    let result = result.map_err(|e| e.of_policy(&policy.name))?;
+    for note in notes::on(&[&result], traces.is_some(), simulation) {
+        console.note(&note);
     }
-    unreachable!("one policy on one input is one run")
+    if let Some(why) = no_oracle {
+        console.note(&notes::no_oracle(&result.trace.path, &why));
+    }
+    results::print(&Results::One(&result), simulation.output.form(), output)
 }

@@ -129,7 +129,7 @@ fn names<'a>(inputs: impl Iterator<Item = &'a str>) -> Vec<String> {
             Some((end, _)) => format!("{}…", &stem[..end]),
             None => stem.to_owned(),
         };
-        let taken = all.iter().any(|name| *name == short);
+        let taken = all.contains(&short);
         all.push(if taken { format!("{short}\n({})", i + 1) } else { short });
     }
     all
