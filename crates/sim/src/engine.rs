@@ -42,6 +42,8 @@ pub(crate) struct Engine<'a, L> {
     layer: &'a mut L,
     timing: Timing,
     arrivals: bool,
+    /// Whether requests are served one by one without a pause: no arrivals, no queue, no overlap.
+    in_line: bool,
     idle: Option<u64>,
     queue: Queue,
     /// Chip time at the start of the run.
@@ -114,10 +116,12 @@ impl<'a, L: Layer<Chip = CountingChip>> Engine<'a, L> {
             clock.restart();
         }
         let depth = job.queue_depth.or((!arrivals).then_some(1)).map(|depth| depth as usize);
+        let clock = layer.chip().clock().is_some();
         Self {
             layer,
             timing,
             arrivals,
+            in_line: !arrivals && !clock && depth == Some(1),
             idle: job.idle.as_ref().filter(|_| arrivals).map(|idle| idle.after.0),
             queue: Queue { depth, last: 0, ends: BinaryHeap::new() },
             started,
@@ -158,6 +162,9 @@ impl<'a, L: Layer<Chip = CountingChip>> Engine<'a, L> {
             progress.advance(self.pages_written - before);
         }
         self.close_answer();
+        if self.in_line {
+            self.done_ns = self.busy;
+        }
         Ok(Measured {
             requests: self.requests,
             flushes: self.flushes,
@@ -182,7 +189,9 @@ impl<'a, L: Layer<Chip = CountingChip>> Engine<'a, L> {
             if let Some(next) = batch.get(i + AHEAD_MORE) {
                 self.layer.prefetch_more(Lpn(next.first));
             }
-            if !extent.continued {
+            if self.in_line {
+                self.next_in_line(extent);
+            } else if !extent.continued {
                 self.open_answer(extent)?;
             }
             match extent.op {
@@ -199,7 +208,13 @@ impl<'a, L: Layer<Chip = CountingChip>> Engine<'a, L> {
                 }
                 Op::Flush => self.flushes += 1,
             }
-            self.extend_answer();
+            if self.in_line {
+                let busy = self.busy_ns();
+                self.answer.end += busy - self.busy;
+                self.busy = busy;
+            } else {
+                self.extend_answer();
+            }
         }
         self.last_arrival = batch.iter().map(|e| e.time_ns).fold(self.last_arrival, u64::max);
         self.requests += batch.iter().filter(|extent| !extent.continued).count() as u64;
@@ -222,7 +237,7 @@ impl<'a, L: Layer<Chip = CountingChip>> Engine<'a, L> {
             // Every page has a time of its own, so that ages order pages of one request.
             self.now = match (self.arrivals, i) {
                 (true, _) => self.now + 1,
-                (false, 0) if !extent.continued => self.now,
+                (false, 0) if self.in_line || !extent.continued => self.now,
                 (false, _) => self.device_time(),
             };
             self.layer.write(lpn, self.now).map_err(|e| self.error(e))?;
@@ -244,6 +259,16 @@ impl<'a, L: Layer<Chip = CountingChip>> Engine<'a, L> {
         match self.layer.chip().clock() {
             None => self.busy_ns(),
             Some(clock) => clock.ready().max(self.now + 1),
+        }
+    }
+
+    /// In line, a request comes when the last has ended, and what it took is its response time.
+    #[inline(always)]
+    fn next_in_line(&mut self, extent: &Extent) {
+        self.now = self.busy;
+        if !extent.continued {
+            self.record();
+            self.answer = Answer { op: extent.op, arrival: 0, begin: 0, end: 0 };
         }
     }
 
@@ -293,13 +318,18 @@ impl<'a, L: Layer<Chip = CountingChip>> Engine<'a, L> {
 
     #[inline(always)]
     fn close_answer(&mut self) {
+        self.record();
+        self.queue.until(self.answer.end);
+    }
+
+    #[inline(always)]
+    fn record(&mut self) {
         let Answer { op, arrival, end, .. } = self.answer;
         match op {
             Op::Write => self.writes.record(end - arrival),
             Op::Read => self.reads.record(end - arrival),
             Op::Trim | Op::Flush => {}
         }
-        self.queue.until(end);
     }
 
     /// Cleans ahead while the device is idle, until a request comes.

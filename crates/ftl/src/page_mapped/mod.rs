@@ -89,6 +89,8 @@ pub struct PageMapped<C, P> {
     /// Blocks being cleaned together.
     batch: Vec<BlockId>,
     counters: Counters,
+    /// Whether something is to be done after a page write.
+    follows_up: bool,
     /// Logical pages that hold data.
     mapped: u32,
     /// Data pages in blocks that can be used, less the reserve.
@@ -233,6 +235,7 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
         Ok(Self {
             chip,
             placement,
+            follows_up: config.trigger == Trigger::Eager || banks.iter().any(|bank| bank.watches),
             config,
             map: vec![Ppn::NONE; config.logical_pages as usize],
             owner: vec![Lpn(0); geometry.blocks() as usize * pages as usize],
@@ -375,6 +378,21 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
         stream
     }
 
+    /// What some policies want done after each page write of the host.
+    fn follow_up(&mut self, lpn: Lpn, bank: usize, now: u64) -> Result<(), FtlError> {
+        let home = &mut self.banks[bank];
+        if home.watches {
+            home.watched.push(lpn);
+            if home.watched.len() == WATCHED {
+                home.tell_watcher();
+            }
+        }
+        if self.config.trigger == Trigger::Eager {
+            self.clean_eagerly(bank, now)?;
+        }
+        Ok(())
+    }
+
     /// Where the current copy of a page lies.
     #[inline(always)]
     fn place(&self, lpn: Lpn) -> Option<Place> {
@@ -474,15 +492,8 @@ impl<C: Flash, P: Placement> Layer for PageMapped<C, P> {
         let bank = self.assign(lpn, stream);
         self.append(lpn, bank, stream, now)?;
         self.placement.written(lpn, now);
-        let home = &mut self.banks[bank];
-        if home.watches {
-            home.watched.push(lpn);
-            if home.watched.len() == WATCHED {
-                home.tell_watcher();
-            }
-        }
-        if self.config.trigger == Trigger::Eager {
-            self.clean_eagerly(bank, now)?;
+        if self.follows_up {
+            self.follow_up(lpn, bank, now)?;
         }
         Ok(())
     }
