@@ -44,11 +44,6 @@ impl Node {
         Self { weight: f64::INFINITY, oldest: u64::MAX, champion: NOBODY, terms: MIXED };
 
     #[inline(always)]
-    fn beats(weight: f64, block: u32, other: &Self) -> bool {
-        weight < other.weight || (weight == other.weight && block < other.champion)
-    }
-
-    #[inline(always)]
     fn admit(&mut self, other: &Self) {
         if other.weight < self.weight {
             (self.weight, self.champion, self.terms) = (other.weight, other.champion, other.terms);
@@ -243,15 +238,18 @@ impl Tree {
         // them out.
         let mut looked = 0_u32;
         loop {
-            let mut next = Node::EMPTY;
-            let mut i = 0;
-            for (at, child) in self.children(height, index).iter().enumerate() {
-                if looked & (1 << at) == 0 && Node::beats(child.weight, child.champion, &next) {
-                    next = *child;
-                    i = at;
-                }
+            let children = self.children(height, index);
+            let (mut weight, mut champion, mut i) = (f64::INFINITY, NOBODY, 0);
+            for (at, child) in children.iter().enumerate() {
+                // Without branches: which child is the least is anybody's guess.
+                let lower = (child.weight == weight) & (child.champion < champion);
+                let take = (looked >> at & 1 == 0) & ((child.weight < weight) | lower);
+                weight = if take { child.weight } else { weight };
+                champion = if take { child.champion } else { champion };
+                i = if take { at } else { i };
             }
-            if next.weight == f64::INFINITY || next.weight * per_age > best.cost {
+            let next = children[i];
+            if weight == f64::INFINITY || weight * per_age > best.cost {
                 break;
             }
             looked |= 1 << i;

@@ -172,6 +172,9 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
 
     /// Moves the listed survivors, of `victim` and those cleaned with it, each to the stream it is
     /// given.
+    ///
+    /// Which stream comes next is anybody's guess where there are several, so the loop branches only
+    /// where an open block is full.
     #[inline(always)]
     fn move_survivors(
         &mut self,
@@ -184,39 +187,68 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
         for &lpn in &survivors[..AHEAD.min(survivors.len())] {
             self.placement.prefetch(lpn);
         }
-        // The open block written to last, kept at hand until another stream's turn comes.
-        let mut s = 0;
-        let mut open = self.banks[bank].open[s];
-        let mut moved = 0;
-        for (i, &lpn) in survivors.iter().enumerate() {
-            if let Some(&next) = survivors.get(i + AHEAD) {
-                self.placement.prefetch(next);
-            }
-            let stream = usize::from(stream_of(&mut self.placement, lpn));
-            if stream != s || open.is_full() {
-                let home = &mut self.banks[bank];
-                home.blocks.copied(open.block, moved, victim, now);
-                home.open[s] = open;
-                moved = 0;
-                s = self.with_room(bank, stream, now)?;
-                if s != stream {
-                    self.placement.spilt(lpn, s as u8, now);
+        for open in &mut self.banks[bank].open {
+            open.counted = open.next;
+        }
+        let mut done = 0;
+        while done < survivors.len() {
+            let home = &mut self.banks[bank];
+            let mut full = None;
+            for (i, &lpn) in survivors.iter().enumerate().skip(done) {
+                if let Some(&next) = survivors.get(i + AHEAD) {
+                    self.placement.prefetch(next);
                 }
-                open = self.banks[bank].open[s];
+                let stream = stream_of(&mut self.placement, lpn);
+                let open = &mut home.open[usize::from(stream)];
+                if open.is_full() {
+                    full = Some((lpn, usize::from(stream)));
+                    break;
+                }
+                let (to, owner) = open.take();
+                self.owner[owner] = lpn;
+                let from = core::mem::replace(&mut self.map[lpn.index()], to);
+                if P::KNOWS_HOT && self.placement.is_hot(lpn) {
+                    home.blocks.warm(open.block, 1);
+                }
+                self.chip.copy(from, to, Oob { lpn, stream })?;
+                done = i + 1;
             }
-            let (to, owner) = open.take();
-            moved += 1;
-            self.owner[owner] = lpn;
-            let from = core::mem::replace(&mut self.map[lpn.index()], to);
-            if P::KNOWS_HOT && self.placement.is_hot(lpn) {
-                self.banks[bank].blocks.warm(open.block, 1);
+            if let Some((lpn, stream)) = full {
+                self.move_to_next(bank, victim, lpn, stream, now)?;
+                done += 1;
             }
-            self.chip.copy(from, to, Oob { lpn, stream: s as u8 })?;
+        }
+        for stream in 0..self.banks[bank].open.len() {
+            self.banks[bank].count_copied(stream, victim, now);
+        }
+        self.survivors = survivors;
+        Ok(())
+    }
+
+    /// Moves a survivor whose stream has no room: opens a block for it.
+    #[inline(never)]
+    fn move_to_next(
+        &mut self,
+        bank: usize,
+        victim: BlockId,
+        lpn: Lpn,
+        stream: usize,
+        now: u64,
+    ) -> Result<(), FtlError> {
+        self.banks[bank].count_copied(stream, victim, now);
+        let s = self.with_room(bank, stream, now)?;
+        if s != stream {
+            self.placement.spilt(lpn, s as u8, now);
         }
         let home = &mut self.banks[bank];
-        home.blocks.copied(open.block, moved, victim, now);
-        home.open[s] = open;
-        self.survivors = survivors;
+        let open = &mut home.open[s];
+        let (to, owner) = open.take();
+        self.owner[owner] = lpn;
+        let from = core::mem::replace(&mut self.map[lpn.index()], to);
+        if P::KNOWS_HOT && self.placement.is_hot(lpn) {
+            home.blocks.warm(open.block, 1);
+        }
+        self.chip.copy(from, to, Oob { lpn, stream: s as u8 })?;
         Ok(())
     }
 

@@ -129,6 +129,13 @@ impl Bank {
         self.free.len() as u64 * u64::from(self.blocks.pages()) + room
     }
 
+    /// The table learns of the survivors of `victim` that a stream's open block took.
+    fn count_copied(&mut self, stream: usize, victim: BlockId, now: u64) {
+        let open = &mut self.open[stream];
+        let copied = open.next - core::mem::replace(&mut open.counted, open.next);
+        self.blocks.copied(open.block, copied, victim, now);
+    }
+
     /// Tells the victim policy what was written since it was told last.
     #[cold]
     #[inline(never)]
@@ -144,6 +151,8 @@ struct Open {
     block: BlockId,
     /// Data pages programmed so far.
     next: u32,
+    /// Those that the table knows of, during a cleaning.
+    counted: u32,
     pages: u32,
     /// Physical page of the first data page.
     first: Ppn,
@@ -153,7 +162,14 @@ struct Open {
 
 impl Open {
     const fn none(pages: u32) -> Self {
-        Self { block: BlockId::NONE, next: pages, pages, first: Ppn::NONE, first_owner: 0 }
+        Self {
+            block: BlockId::NONE,
+            next: pages,
+            counted: pages,
+            pages,
+            first: Ppn::NONE,
+            first_owner: 0,
+        }
     }
 
     #[inline(always)]
@@ -423,6 +439,7 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
         home.open[usize::from(stream)] = Open {
             block,
             next: 0,
+            counted: 0,
             pages: self.pages,
             first: self.chip.geometry().ppn(block, self.header),
             first_owner: block.index() * self.pages as usize,

@@ -7,15 +7,14 @@ use alloc::{vec, vec::Vec};
 
 use thermocline_flash::{Lpn, prefetch};
 
-use super::{Placement, Registered};
+use super::{Placement, Registered, sorter::Sorter};
 use crate::{Args, Context, ParamError, PolicyInfo, params::NoParams};
 
 /// Sorts survivors by their last host write.
 #[derive(Clone, Debug)]
 pub struct AgeSort {
     last_write: Vec<u64>,
-    /// Survivors with their ages beside them, while they are sorted.
-    scratch: Vec<(u64, Lpn)>,
+    scratch: Sorter,
 }
 
 impl Placement for AgeSort {
@@ -31,14 +30,8 @@ impl Placement for AgeSort {
     }
 
     fn order(&mut self, survivors: &mut [Lpn], _now: u64) {
-        let age = |&lpn: &Lpn| (self.last_write[lpn.index()], lpn);
-        self.scratch.clear();
-        self.scratch.extend(survivors.iter().map(age));
-        // Stable: data of one age keep their physical order.
-        self.scratch.sort_by_key(|(last_write, _)| core::cmp::Reverse(*last_write));
-        for (survivor, (_, lpn)) in survivors.iter_mut().zip(&self.scratch) {
-            *survivor = *lpn;
-        }
+        let Self { last_write, scratch } = self;
+        scratch.descending(survivors, |lpn| last_write[lpn.index()]);
     }
 
     #[inline(always)]
@@ -59,9 +52,6 @@ impl Registered for AgeSort {
 
     fn build(args: &Args, context: &Context) -> Result<Self, ParamError> {
         NoParams::read(args)?;
-        Ok(Self {
-            last_write: vec![0; context.logical_pages as usize],
-            scratch: Vec::with_capacity(context.pages_per_block as usize),
-        })
+        Ok(Self { last_write: vec![0; context.logical_pages as usize], scratch: Sorter::default() })
     }
 }

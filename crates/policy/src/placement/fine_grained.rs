@@ -10,8 +10,7 @@ use crate::{
     params,
 };
 
-const HOT: u8 = 0;
-const COLD: u8 = 1;
+// Stream 0 is hot, stream 1 cold.
 
 params! {
     /// Parameters of [`FineGrained`].
@@ -60,7 +59,7 @@ impl Placement for FineGrained {
 
     #[inline]
     fn survivor(&mut self, lpn: Lpn, now: u64) -> u8 {
-        if self.hotness.exceeds(lpn, now, self.mean) { HOT } else { COLD }
+        u8::from(!self.hotness.exceeds(lpn, now, self.mean))
     }
 
     #[inline(always)]

@@ -83,10 +83,10 @@ impl Hotness {
         let page = &self.pages[lpn.index()];
         let count = f64::from(page.count);
         let (low, high) = self.transform.bracket(now.saturating_sub(page.last_write));
-        if count > mean * high * (1.0 + 1e-9) {
-            return true;
-        }
-        count >= mean * low * (1.0 - 1e-9) && self.degree(lpn, now) > mean
+        // Hot or not is a coin toss that no branch should wait for; close calls are rare.
+        let above = count > mean * high * (1.0 + 1e-9);
+        let not_below = count >= mean * low * (1.0 - 1e-9);
+        if above == not_below { above } else { self.degree(lpn, now) > mean }
     }
 
     /// The mean hot degree of `mapped` pages; pages without data have a degree of 0.

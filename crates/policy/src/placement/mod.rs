@@ -31,6 +31,7 @@ mod sep_bit;
 mod sep_gc;
 mod sequential;
 mod sfs;
+mod sorter;
 mod times_sort;
 mod two_level_lru;
 mod warcip;

@@ -14,6 +14,8 @@
 //!   quarter as many blocks were sealed as there are: four blocks looked at in each round for each
 //!   block sealed. They stay as they are if no page survived since: cleaning cost nothing then;
 //! * before the first time all pages go to one group; group 0 is the coldest and takes the fill;
+//! * a block's `w̄` is told again only when it has changed by a sixteenth, for telling it looks for the
+//!   best block anew in a part of the index;
 //! * what is told a block of its pages is collected by group: of several banks, which fill blocks of a
 //!   group at the same time, each is told the mean of all;
 //! * a trimmed page counts in its block's means until the block is cleaned.
@@ -34,6 +36,8 @@ use crate::{
 const MOST: usize = 16;
 /// Rounds of k-means.
 const ROUNDS: u32 = 3;
+/// A block's mean count is told again when it has changed by this part.
+const TELL: f64 = 16.0;
 /// Centres are found anew when this part of the blocks was sealed.
 const REFRESH: u32 = 4;
 
@@ -68,6 +72,8 @@ pub struct Sfs {
     scale: Scale,
     /// The centre of each group, rising; empty before the first time.
     centres: Vec<f64>,
+    /// The hotness half-way between neighbouring centres; in the linear scale.
+    between: Vec<f64>,
     /// What was written to each group since its last block was sealed.
     filling: [Sums; MOST],
     /// A survivor that was given its group and is not written yet.
@@ -93,6 +99,8 @@ struct Sums {
     written: f64,
     count: f64,
     pages: f64,
+    /// The mean count that the victim policy was told.
+    told: f64,
     sealed: bool,
     touched: bool,
 }
@@ -120,6 +128,23 @@ impl Sfs {
             Scale::Log => libm::log2(hotness),
             Scale::Linear => hotness,
         }
+    }
+
+    /// The group of a page written `count` times, `age` ago the last time.
+    #[inline]
+    fn group(&self, count: f64, age: f64) -> u8 {
+        let (count, age) = (count.max(1.0), age.max(1.0));
+        self.between.iter().map(|&hotness| u8::from(count > hotness * age)).sum()
+    }
+
+    /// Works out the hotness half-way between neighbouring centres, so that pages need no logarithm.
+    fn draw_lines(&mut self) {
+        let half_way = self.centres.windows(2).map(|pair| (pair[0] + pair[1]) / 2.0);
+        self.between.clear();
+        self.between.extend(half_way.map(|hotness| match self.scale {
+            Scale::Log => libm::exp2(hotness),
+            Scale::Linear => hotness,
+        }));
     }
 
     /// The group whose centre is nearest, the colder of two equally near.
@@ -170,6 +195,7 @@ impl Sfs {
             }
         }
         self.centres.sort_unstable_by(f64::total_cmp);
+        self.draw_lines();
     }
 
     fn settle(&mut self) {
@@ -197,12 +223,7 @@ impl Placement for Sfs {
                 self.touched[old.bank as usize].push(old.block);
             }
         }
-        let to = if self.centres.is_empty() {
-            0
-        } else {
-            let age = now.saturating_sub(written) as f64;
-            self.nearest(self.hotness(f64::from(count) + 1.0, age))
-        };
+        let to = self.group(f64::from(count) + 1.0, now.saturating_sub(written) as f64);
         self.to = Some(to);
         to
     }
@@ -245,7 +266,8 @@ impl Placement for Sfs {
         own.count += count;
         own.pages += pages;
         own.sealed = true;
-        blocks.set_factor(block, own.mean_count());
+        own.told = own.mean_count();
+        blocks.set_factor(block, own.told);
         self.refresh_in = self.refresh_in.saturating_sub(1);
         if self.refresh_in == 0 {
             self.refresh_in = (self.blocks.len() as u32 / REFRESH).max(1);
@@ -265,8 +287,10 @@ impl Placement for Sfs {
         for block in self.touched[bank as usize].drain(..) {
             let own = &mut self.blocks[block.index()];
             own.touched = false;
-            if own.sealed {
-                blocks.set_factor(block, own.mean_count());
+            let mean = own.mean_count();
+            if own.sealed && (mean - own.told).abs() > own.told / TELL {
+                own.told = mean;
+                blocks.set_factor(block, mean);
             }
         }
         victim.choose(blocks, now)
@@ -283,12 +307,7 @@ impl Placement for Sfs {
     fn survivor(&mut self, lpn: Lpn, now: u64) -> u8 {
         self.settle();
         let page = self.pages[lpn.index()];
-        let age = now.saturating_sub(page.written) as f64;
-        let to = if self.centres.is_empty() {
-            0
-        } else {
-            self.nearest(self.hotness(f64::from(page.count), age))
-        };
+        let to = self.group(f64::from(page.count), now.saturating_sub(page.written) as f64);
         self.pending = Some((to, page));
         self.survived = true;
         to
@@ -326,6 +345,7 @@ impl Registered for Sfs {
             groups: groups as usize,
             scale: p.scale,
             centres: Vec::with_capacity(groups as usize),
+            between: Vec::with_capacity(groups as usize),
             filling: [Sums::default(); MOST],
             pending: None,
             to: None,

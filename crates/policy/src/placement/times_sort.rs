@@ -5,7 +5,7 @@
 
 use thermocline_flash::Lpn;
 
-use super::{Placement, Registered, hotness::Hotness};
+use super::{Placement, Registered, hotness::Hotness, sorter::Sorter};
 use crate::{
     Args, Context, ParamError, PolicyInfo, Ticks,
     age::{Shape, Transform},
@@ -25,6 +25,7 @@ params! {
 #[derive(Clone, Debug)]
 pub struct TimesSort {
     hotness: Hotness,
+    scratch: Sorter,
 }
 
 impl Placement for TimesSort {
@@ -44,9 +45,9 @@ impl Placement for TimesSort {
     }
 
     fn order(&mut self, survivors: &mut [Lpn], now: u64) {
-        // Stable: pages of one degree keep their physical order.
-        survivors
-            .sort_by(|&a, &b| self.hotness.degree(b, now).total_cmp(&self.hotness.degree(a, now)));
+        let Self { hotness, scratch } = self;
+        // Degrees are not negative, and the bits of such numbers order as they do.
+        scratch.descending(survivors, |lpn| hotness.degree(lpn, now).to_bits());
     }
 
     #[inline(always)]
@@ -68,6 +69,9 @@ impl Registered for TimesSort {
     fn build(args: &Args, context: &Context) -> Result<Self, ParamError> {
         let p = TimesSortParams::read(args)?;
         let transform = Transform::new(Shape::Log, p.tau, context.time_scale, 0.0);
-        Ok(Self { hotness: Hotness::sorting(context.logical_pages, transform) })
+        Ok(Self {
+            hotness: Hotness::sorting(context.logical_pages, transform),
+            scratch: Sorter::default(),
+        })
     }
 }
