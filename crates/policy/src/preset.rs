@@ -107,6 +107,21 @@ pub const PRESETS: &[Preset] = &[
         ..PAGE_MAPPED
     },
     Preset {
+        name: "envy",
+        victim: "fifo",
+        placement: "envy",
+        source: "Wu and Zwaenepoel 1994; CAT paper Table 7",
+        summary: "eNVy's hybrid of FIFO and locality gathering; a yardstick",
+        ..PAGE_MAPPED
+    },
+    Preset {
+        name: "linux-ftl",
+        victim: "linux-ftl",
+        source: "CAT paper §7; Hinds, Linux PCMCIA package",
+        summary: "greedy, every 50th time the block erased least; what Linux did for memory cards",
+        ..PAGE_MAPPED
+    },
+    Preset {
         name: "cat",
         victim: "cat",
         placement: "fine-grained",
@@ -117,38 +132,11 @@ pub const PRESETS: &[Preset] = &[
         ..PAGE_MAPPED
     },
     Preset {
-        name: "striping-static",
-        victim: "weight",
-        placement: "two-level-lru",
-        trigger: Trigger::Eager,
-        source: "striping paper §3.2 and §5",
-        summary: "pages striped over banks by number; two lists tell hot pages from cold",
-        ..PAGE_MAPPED
-    },
-    Preset {
-        name: "striping-dynamic",
-        victim: "weight",
-        placement: "two-level-lru",
-        bank_assignment: BankAssignment::Dynamic,
-        trigger: Trigger::Eager,
-        source: "striping paper §3.2 to §5",
-        summary: "the same with pages sent to idle banks, hot ones where wear is least, cold ones \
-                  where room is most",
-        ..PAGE_MAPPED
-    },
-    Preset {
         name: "dac",
         victim: "adaptive",
         placement: "dac",
         source: "DAC paper",
         summary: "four regions by update frequency, greedy or CAT by the traffic; adapts to changes",
-        ..PAGE_MAPPED
-    },
-    Preset {
-        name: "linux-ftl",
-        victim: "linux-ftl",
-        source: "CAT paper §7; Hinds, Linux PCMCIA package",
-        summary: "greedy, every 50th time the block erased least; what Linux did for memory cards",
         ..PAGE_MAPPED
     },
     Preset {
@@ -171,6 +159,26 @@ pub const PRESETS: &[Preset] = &[
         placement: "update-interval",
         source: "update-interval paper §3: Kim and Shin 2015",
         summary: "greedy victims, hot, warm, cold and new data apart, without memory per page",
+        ..PAGE_MAPPED
+    },
+    Preset {
+        name: "striping-static",
+        victim: "weight",
+        placement: "two-level-lru",
+        trigger: Trigger::Eager,
+        source: "striping paper §3.2 and §5",
+        summary: "pages striped over banks by number; two lists tell hot pages from cold",
+        ..PAGE_MAPPED
+    },
+    Preset {
+        name: "striping-dynamic",
+        victim: "weight",
+        placement: "two-level-lru",
+        bank_assignment: BankAssignment::Dynamic,
+        trigger: Trigger::Eager,
+        source: "striping paper §3.2 to §5",
+        summary: "the same with pages sent to idle banks, hot ones where wear is least, cold ones \
+                  where room is most",
         ..PAGE_MAPPED
     },
     Preset {
@@ -218,10 +226,26 @@ pub const PRESETS: &[Preset] = &[
         ..PAGE_MAPPED
     },
     Preset {
-        name: "fadac",
-        placement: "fadac",
-        source: "Kremer and Brinkmann, SYSTOR 2019",
-        summary: "greedy victims, pages by powers of ten of their write counts",
+        name: "midas",
+        victim: "cost-benefit",
+        placement: "midas",
+        source: "MiDAS, FAST 2024",
+        summary: "a chain of groups sized by a model; the last cleaned by cost-benefit",
+        ..PAGE_MAPPED
+    },
+    Preset {
+        name: "multi-log",
+        placement: "multi-log",
+        source: "Stoica and Ailamaki, VLDB 2013",
+        summary: "a log for each update frequency; greedy where no log has a block to give",
+        ..PAGE_MAPPED
+    },
+    Preset {
+        name: "sfs",
+        victim: "cost-hotness",
+        placement: "sfs",
+        source: "SFS, FAST 2012",
+        summary: "blocks of like hotness, hot ones left to die; for skewed traffic",
         ..PAGE_MAPPED
     },
     Preset {
@@ -229,6 +253,13 @@ pub const PRESETS: &[Preset] = &[
         placement: "warcip",
         source: "Yang, Pei, Yang, SYSTOR 2019",
         summary: "greedy victims, host writes in clusters of like rewrite intervals",
+        ..PAGE_MAPPED
+    },
+    Preset {
+        name: "fadac",
+        placement: "fadac",
+        source: "Kremer and Brinkmann, SYSTOR 2019",
+        summary: "greedy victims, pages by powers of ten of their write counts",
         ..PAGE_MAPPED
     },
     Preset {
@@ -266,37 +297,6 @@ pub const PRESETS: &[Preset] = &[
         placement: "oracle",
         source: "after FK; docs/trace-analyst.md says how it was chosen",
         summary: "knows the future; what the others are measured against and nobody can build",
-        ..PAGE_MAPPED
-    },
-    Preset {
-        name: "midas",
-        victim: "cost-benefit",
-        placement: "midas",
-        source: "MiDAS, FAST 2024",
-        summary: "a chain of groups sized by a model; the last cleaned by cost-benefit",
-        ..PAGE_MAPPED
-    },
-    Preset {
-        name: "multi-log",
-        placement: "multi-log",
-        source: "Stoica and Ailamaki, VLDB 2013",
-        summary: "a log for each update frequency; greedy where no log has a block to give",
-        ..PAGE_MAPPED
-    },
-    Preset {
-        name: "sfs",
-        victim: "cost-hotness",
-        placement: "sfs",
-        source: "SFS, FAST 2012",
-        summary: "blocks of like hotness, hot ones left to die; for skewed traffic",
-        ..PAGE_MAPPED
-    },
-    Preset {
-        name: "envy",
-        victim: "fifo",
-        placement: "envy",
-        source: "Wu and Zwaenepoel 1994; CAT paper Table 7",
-        summary: "eNVy's hybrid of FIFO and locality gathering; a yardstick",
         ..PAGE_MAPPED
     },
 ];

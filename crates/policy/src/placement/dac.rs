@@ -11,7 +11,7 @@ use alloc::{vec, vec::Vec};
 use thermocline_flash::{Lpn, prefetch};
 
 use super::{Placement, Registered};
-use crate::{Args, Context, ParamError, PolicyInfo, Ticks, params};
+use crate::{Args, Context, ParamError, PolicyInfo, Ticks, params, params::within};
 
 /// The coldest region, where new data begin; region and stream are one number.
 const BOTTOM: u8 = 0;
@@ -199,15 +199,7 @@ impl Registered for Dac {
 
     fn build(args: &Args, context: &Context) -> Result<Self, ParamError> {
         let p = DacParams::read(args)?;
-        match u8::try_from(p.regions) {
-            Ok(regions) if (1..=MOST_REGIONS).contains(&p.regions) => {
-                Ok(Self::new(context.logical_pages, regions, p.threshold))
-            }
-            _ => Err(ParamError::Value {
-                key: "regions".into(),
-                value: alloc::format!("{}", p.regions),
-                expected: "a whole number from 1 to 16".into(),
-            }),
-        }
+        let regions = within("regions", p.regions, 1..=MOST_REGIONS)? as u8;
+        Ok(Self::new(context.logical_pages, regions, p.threshold))
     }
 }

@@ -33,7 +33,7 @@ use thermocline_flash::{BlockId, Lpn, prefetch};
 
 use super::{Cleaning, Placement, Registered, queues::Queues};
 use crate::{
-    Args, Candidates, Context, ParamError, PolicyInfo, params, params::ParamValue, victim::Victim,
+    Args, Candidates, Context, ParamError, PolicyInfo, params, params::within, victim::Victim,
 };
 
 /// Partitions at most.
@@ -227,14 +227,7 @@ impl Registered for Envy {
     fn build(args: &Args, context: &Context) -> Result<Self, ParamError> {
         let p = EnvyParams::read(args)?;
         let partitions = p.partitions.unwrap_or((context.blocks / 16).clamp(1, 8));
-        if !(1..=MOST as u32).contains(&partitions) {
-            return Err(ParamError::Value {
-                key: "partitions".into(),
-                value: partitions.show(),
-                expected: "1 to 32, or auto".into(),
-            });
-        }
-        let count = partitions as u8;
+        let count = within("partitions", partitions, 1..=MOST as u32)? as u8;
         let pages = context.logical_pages.max(1) as usize;
         let mut home = vec![0; pages];
         for (lpn, home) in (0..).map(Lpn).zip(&mut home) {

@@ -30,7 +30,7 @@ use thermocline_flash::{BlockId, Lpn, prefetch};
 
 use super::{Cleaning, Placement, Registered, queues::Queues};
 use crate::{
-    Args, Candidates, Context, ParamError, PolicyInfo, params, params::ParamValue, victim::Victim,
+    Args, Candidates, Context, ParamError, PolicyInfo, params, params::within, victim::Victim,
 };
 
 /// Levels at most.
@@ -279,13 +279,7 @@ impl Registered for MultiLog {
     fn build(args: &Args, context: &Context) -> Result<Self, ParamError> {
         let p = MultiLogParams::read(args)?;
         let levels = p.levels.unwrap_or((context.blocks / 32).clamp(2, 6));
-        if !(1..=MOST as u32).contains(&levels) {
-            return Err(ParamError::Value {
-                key: "levels".into(),
-                value: levels.show(),
-                expected: "1 to 16, or auto".into(),
-            });
-        }
+        let levels = within("levels", levels, 1..=MOST as u32)?;
         let logical = context.logical_pages.max(1) as usize;
         let banks = context.banks.max(1);
         Ok(Self {

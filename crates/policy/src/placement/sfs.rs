@@ -28,7 +28,7 @@ use thermocline_flash::{BlockId, Lpn, prefetch};
 
 use super::{Cleaning, Place, Placement, Registered};
 use crate::{
-    Args, Candidates, Context, ParamError, PolicyInfo, choice, params, params::ParamValue,
+    Args, Candidates, Context, ParamError, PolicyInfo, choice, params, params::within,
     victim::Victim,
 };
 
@@ -331,13 +331,7 @@ impl Registered for Sfs {
     fn build(args: &Args, context: &Context) -> Result<Self, ParamError> {
         let p = SfsParams::read(args)?;
         let groups = p.groups.unwrap_or((context.blocks / 32).clamp(2, 4));
-        if !(1..=MOST as u32).contains(&groups) {
-            return Err(ParamError::Value {
-                key: "groups".into(),
-                value: groups.show(),
-                expected: "1 to 16, or auto".into(),
-            });
-        }
+        let groups = within("groups", groups, 1..=MOST as u32)?;
         Ok(Self {
             pages: vec![Page::default(); context.logical_pages as usize],
             blocks: vec![Sums::default(); context.blocks as usize],

@@ -1,11 +1,11 @@
 //! Two lists of recently written pages tell hot from cold (striping paper, §3.3 and §5.1).
 
-use alloc::{format, vec, vec::Vec};
+use alloc::{vec, vec::Vec};
 
 use thermocline_flash::{Lpn, prefetch};
 
 use super::{Placement, Registered};
-use crate::{Args, Context, ParamError, PolicyInfo, params};
+use crate::{Args, Context, ParamError, PolicyInfo, params, params::within};
 
 const HOT: u8 = 0;
 const COLD: u8 = 1;
@@ -135,16 +135,9 @@ impl Registered for TwoLevelLru {
 
     fn build(args: &Args, context: &Context) -> Result<Self, ParamError> {
         let p = TwoLevelLruParams::read(args)?;
-        for (key, length) in [("hot", p.hot), ("candidates", p.candidates)] {
-            if !(1..=1 << 16).contains(&length) {
-                return Err(ParamError::Value {
-                    key: key.into(),
-                    value: format!("{length}"),
-                    expected: "1 to 65536".into(),
-                });
-            }
-        }
-        Ok(Self::new(context.logical_pages, p.hot, p.candidates))
+        let hot = within("hot", p.hot, 1..=1 << 16)?;
+        let candidates = within("candidates", p.candidates, 1..=1 << 16)?;
+        Ok(Self::new(context.logical_pages, hot, candidates))
     }
 }
 
