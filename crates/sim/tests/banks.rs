@@ -187,17 +187,16 @@ fn pages_one_at_a_time_take_serial_time_and_several_overlap() {
         assert_eq!(one.elapsed_us, serial_us(&one, &timing), "{banks} banks");
         assert_eq!(at_depth(None).stable_json()["elapsed_us"], one.elapsed_us, "the default");
         let mut last = one.elapsed_us;
-        for depth in [2, banks, 4 * banks] {
+        for depth in [2, 4, 8, 64] {
             let run = at_depth(Some(depth));
             assert_eq!(run.flash, one.flash, "what is done does not depend on when");
-            println!(
-                "{banks} banks, {depth} deep: {:.2} times as fast",
-                one.elapsed_us / run.elapsed_us
-            );
-            assert!(run.elapsed_us < 0.95 * last || depth == last as u32, "{depth} deep");
-            assert!(run.elapsed_us >= one.elapsed_us / f64::from(banks.min(depth)));
-            last = if depth == banks.max(2) { run.elapsed_us } else { last.min(run.elapsed_us) };
+            let speed = one.elapsed_us / run.elapsed_us;
+            println!("{banks} banks, {depth} deep: {speed:.2} times as fast");
+            assert!(run.elapsed_us <= last, "{banks} banks, {depth} deep");
+            assert!(speed > 1.1 && speed <= f64::from(banks.min(depth)), "{speed} times as fast");
+            last = run.elapsed_us;
         }
+        assert!(one.elapsed_us / last > 0.8 * f64::from(banks), "a deep queue keeps all at work");
     }
 }
 
@@ -285,8 +284,8 @@ fn cleaning_shows_in_the_longest_responses_and_idle_cleaning_takes_it_from_there
     for banks in [1, 4] {
         let device = small(banks, banks, 512 / banks);
         let program_us = TIMING.program() as f64 / 1000.0;
-        // A request every 20 ms or so, and a program takes a quarter of one.
-        let workload = uniform(32 << 20, Some(20_000_000), 0.0);
+        // Hardly a request comes while a block is cleaned.
+        let workload = uniform(32 << 20, Some(400_000_000), 0.0);
         let job = job(device, policy("greedy"), Input::Workload(&workload));
         let foreground = done(&job);
         let idle = Some(IdleTimer { after: Ticks(1_000_000), free: Some(6) });
@@ -311,7 +310,7 @@ fn cleaning_shows_in_the_longest_responses_and_idle_cleaning_takes_it_from_there
         assert!(near(us(w.p50)) && near(us(i.p50)));
         // An erase at the least, and most of a block of survivors.
         assert!(us(w.p99) > TIMING.erase() as f64 / 1000.0 && us(w.p999) >= us(w.p99));
-        assert!(us(i.p99) < 0.5 * us(w.p99), "{:?} for {:?}", i.p99, w.p99);
+        assert!(near(us(i.p99)), "{:?} for {:?}", i.p99, w.p99);
         let (before, after) = (foreground.write_amplification, idle.write_amplification);
         assert!(after > before, "what is cleaned early has more survivors: {after:?}, {before:?}");
         assert_eq!(foreground.cleaning.idle_victims, 0);
@@ -332,15 +331,21 @@ fn idle_cleaning_waits_for_gaps() {
             .collect();
         let trace = trace(&asks, page_size(&device));
         let idle = Some(IdleTimer { after: Ticks(2_500_000), free: Some(5) });
-        let run =
-            done(&Job { idle, ..job(device.clone(), policy("greedy"), Input::Trace(&trace, 1)) });
+        let job = job(device.clone(), policy("greedy"), Input::Trace(&trace, 1));
+        let foreground = done(&job);
+        let run = done(&Job { idle, ..job });
         assert!(run.cleaning.victims > 500);
         let share = run.cleaning.idle_victims as f64 / run.cleaning.victims as f64;
         println!("every {} us: {share:.3} of the victims in idle time", gap / 1000);
         assert!(if idles { share > 0.99 } else { share == 0.0 }, "{share} at gaps of {gap} ns");
         if idles {
-            // Whoever comes finds nothing in the way.
-            assert_eq!(run.response_us.write.max, Some(TIMING.program() as f64 / 1000.0));
+            // Whoever comes finds nothing in the way, and an erasure at the least without a timer.
+            let program_us = TIMING.program() as f64 / 1000.0;
+            assert_eq!(run.response_us.write.max, Some(program_us));
+            let erase_us = TIMING.erase() as f64 / 1000.0;
+            assert!(foreground.response_us.write.p999 > Some(erase_us + program_us));
+        } else {
+            assert_eq!((run.flash, run.response_us), (foreground.flash, foreground.response_us));
         }
     }
 }
