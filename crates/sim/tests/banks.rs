@@ -6,7 +6,7 @@ mod common;
 
 use common::{Ask, Draws, device, done, job, policy, trace, write};
 use thermocline_flash::Timing;
-use thermocline_policy::{Ticks, idle::IdleTimer};
+use thermocline_policy::{Ticks, idle::IdleTimer, trigger::Trigger};
 use thermocline_sim::{Clock, Device, Fill, Input, Job, Progress, RunResult, Workload, compare};
 use thermocline_trace::Op;
 
@@ -242,7 +242,9 @@ fn one_bank_of_two_is_the_engine_without_a_clock() {
         let mut time_ns = 0;
         let mut asks: Vec<Ask> = (0..20_000)
             .map(|_| {
-                time_ns += u64::from(draws.below(1_500_000));
+                // Bursts, and pauses in which several blocks are cleaned.
+                let pause = if draws.happens(1) { 60_000_000 } else { 1_500_000 };
+                time_ns += u64::from(draws.below(pause));
                 let op = if draws.happens(30) { Op::Read } else { Op::Write };
                 let first = draws.below(logical) >> draws.below(6);
                 Ask { time_ns, op, first, pages: 1 }
@@ -253,7 +255,7 @@ fn one_bank_of_two_is_the_engine_without_a_clock() {
             asks.iter().map(|ask| Ask { first: 2 * ask.first, ..*ask }).collect();
         let halves = [trace(&asks, page_size(&one)), trace(&doubled, page_size(&two))];
         let clock = Some(if arrivals { Clock::Arrivals } else { Clock::Device });
-        let idle = arrivals.then_some(IdleTimer { after: Ticks(2_000_000), free: Some(5) });
+        let idle = arrivals.then_some(IdleTimer { after: Ticks(2_000_000), free: Some(8) });
         for name in ["greedy", "cost-benefit", "update-interval", "fifo"] {
             for idle in [None, idle.clone()] {
                 for queue_depth in [None, Some(1)] {
@@ -272,7 +274,11 @@ fn one_bank_of_two_is_the_engine_without_a_clock() {
                     assert_eq!(serial.flash, clocked.flash, "{case}");
                     assert_eq!(serial.response_us, clocked.response_us, "{case}");
                     assert_eq!(serial.elapsed_us, clocked.elapsed_us, "{case}");
-                    assert_eq!(serial.cleaning.idle_victims, clocked.cleaning.idle_victims);
+                    let idle_victims = serial.cleaning.idle_victims;
+                    assert_eq!(idle_victims, clocked.cleaning.idle_victims, "{case}");
+                    let share = idle_victims as f64 / serial.cleaning.victims as f64;
+                    let some = (0.1..0.9).contains(&share);
+                    assert!(if idle.is_some() { some } else { share == 0.0 }, "{share}, {case}");
                 }
             }
         }
@@ -317,6 +323,48 @@ fn cleaning_shows_in_the_longest_responses_and_idle_cleaning_takes_it_from_there
         assert!(idle.cleaning.idle_victims as f64 > 0.95 * idle.cleaning.victims as f64);
         assert!(us(i.mean) < us(w.mean));
     }
+}
+
+#[test]
+fn what_is_cleaned_after_an_answer_is_waited_for_by_who_comes_next_only() {
+    // One bank, whose clock runs because cleaning is eager.
+    let mut draws = Draws(9);
+    let logical = 800;
+    let mut asks: Vec<Ask> = (0..8000_u64)
+        .map(|i| Ask {
+            time_ns: i * 30_000_000,
+            op: Op::Write,
+            first: draws.below(logical),
+            pages: 1,
+        })
+        .collect();
+    let device = small(1, 1, 64);
+    let program_us = TIMING.program() as f64 / 1000.0;
+    let mut policy = policy("greedy");
+    policy.trigger = Trigger::Eager;
+    let of = |asks: &[Ask], clock| {
+        let trace = trace(asks, page_size(&device));
+        let job = job(device.clone(), policy.clone(), Input::Trace(&trace, 1));
+        done(&Job { clock: Some(clock), ..job })
+    };
+    let seldom = of(&asks, Clock::Arrivals);
+    assert!(seldom.flash.pages_copied > 2000);
+    assert_eq!(seldom.response_us.write.max, Some(program_us), "nobody is in the way");
+    // Every request finds the last one's cleaning at work; none is lost and none is done twice.
+    let at_once = of(&asks, Clock::Device);
+    assert_eq!(at_once.flash, seldom.flash);
+    assert_eq!(at_once.response_us.write.p50.map(f64::round), Some(program_us));
+    let timing = device.profile.timing;
+    let last = at_once.elapsed_us / serial_us(&at_once, &timing);
+    assert!((0.999..=1.0).contains(&last), "all is done when the last is, but for its cleaning");
+    // Two at a time: the second waits for the first one and for what that made the bank do.
+    for pair in asks.chunks_mut(2) {
+        pair[1].time_ns = pair[0].time_ns;
+    }
+    let pairs = of(&asks, Clock::Arrivals);
+    assert_eq!(pairs.flash, seldom.flash);
+    let erase_us = TIMING.erase() as f64 / 1000.0;
+    assert!(pairs.response_us.write.max > Some(2.0 * program_us + erase_us));
 }
 
 #[test]
