@@ -446,3 +446,26 @@ fn results_are_the_same_on_any_number_of_threads() {
     let distinct: std::collections::BTreeSet<_> = one.iter().collect();
     assert_eq!(distinct.len(), one.len());
 }
+
+#[test]
+fn a_bank_without_garbage_keeps_no_other_from_being_cleaned_in_idle_time() {
+    // The odd pages are written once, in order, so that their bank is nearly full and has nothing to
+    // clean; of the even ones there are few, and bursts of five blocks of them, and long pauses.
+    let mut draws = Draws(11);
+    let device = small(2, 2, 64);
+    let (odd, even) = (60 * 16, 20 * 16);
+    let once = (0..odd).map(|page| (0, 2 * page + 1));
+    let bursts = (0..12_000_u64)
+        .map(|i| ((1 + i / 80) * 1_000_000_000 + i % 80 * 300_000, 2 * draws.below(even)));
+    let asks: Vec<Ask> = once
+        .chain(bursts)
+        .map(|(time_ns, first)| Ask { time_ns, op: Op::Write, first, pages: 1 })
+        .collect();
+    let trace = trace(&asks, page_size(&device));
+    let idle = Some(IdleTimer { after: Ticks(1_000_000), free: Some(8) });
+    let job = job(device, policy("greedy"), Input::Trace(&trace, 1));
+    let run = done(&Job { idle, fill: Fill::Nothing, ..job });
+    assert_eq!(run.banks[1].erases, 0);
+    assert!(run.cleaning.victims > 500);
+    assert_eq!(run.cleaning.idle_victims, run.cleaning.victims, "none while somebody waits");
+}
