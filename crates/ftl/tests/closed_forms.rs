@@ -117,11 +117,24 @@ struct Measured {
 
 /// Fills the device in sequence, overwrites it `warm_up` times, and measures over `measured` more.
 fn measure(victim: &'static str, pages: u32, op: f64, warm_up: u32, measured: u32) -> Measured {
-    let blocks = (f64::from(LOGICAL) * (1.0 + op / 100.0) / f64::from(pages)).round() as u32;
+    measure_banks(1, victim, pages, op, (warm_up, measured))
+}
+
+/// The same on as many banks, whose spare blocks are a share each.
+fn measure_banks(
+    banks: u32,
+    victim: &'static str,
+    pages: u32,
+    op: f64,
+    (warm_up, measured): (u32, u32),
+) -> Measured {
+    let in_bank = f64::from(LOGICAL / banks);
+    let blocks_per_bank = (in_bank * (1.0 + op / 100.0) / f64::from(pages)).round() as u32;
+    let blocks = banks * blocks_per_bank;
     let geometry = Geometry {
-        banks: 1,
+        banks,
         channels: 1,
-        blocks_per_bank: blocks,
+        blocks_per_bank,
         pages_per_block: pages,
         page_size: 4096,
         oob_size: 0,
@@ -235,4 +248,22 @@ fn a_random_victim() {
         assert!(error.abs() < 0.015, "random {pages} {op}: {error}");
     }
     compare("random", 1024, &[(28.0, 4.571)], (3, 2), random);
+}
+
+#[test]
+fn greedy_in_each_of_four_banks() {
+    // A bank has a quarter of the pages and of the spare blocks; it cleans as a device of that size.
+    // Between banks nothing is lent: the closed form is that of the spare share of a bank.
+    for (pages, op) in [(64, 15.0), (64, 28.0)] {
+        let m = measure_banks(4, "greedy", pages, op, (3, 2));
+        let expected = greedy(m.alpha, f64::from(pages));
+        let error = m.write_amplification / expected - 1.0;
+        println!(
+            "greedy, 4 banks, {pages} pages a block, {op} %: measured {:.3}, closed form \
+             {expected:.3} ({:+.2} %)",
+            m.write_amplification,
+            100.0 * error
+        );
+        assert!(error.abs() < 0.015, "{pages} {op}: {error}");
+    }
 }

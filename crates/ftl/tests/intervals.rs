@@ -121,3 +121,32 @@ fn writes_go_where_the_pages_written_since_send_them() {
         assert!(layer.counters().copies > 1000);
     }
 }
+
+#[test]
+fn without_a_fill_the_first_write_of_a_page_is_unclassified_in_every_bank() {
+    let geometry = Geometry { banks: 8, blocks_per_bank: 12, pages_per_block: 17, ..CARD };
+    let geometry = Geometry { system_blocks: 0, ..geometry };
+    let (victim, placement) = (Named::plain("greedy"), Named::plain("update-interval"));
+    let mut setup = Setup::new(geometry, 0, victim, placement);
+    setup.config.logical_pages = setup.most_logical_pages();
+    let logical = setup.config.logical_pages;
+    let streams =
+        Rc::new(RefCell::new(Streams { programmed: [0; 5], copies: vec![None; logical as usize] }));
+    let mut layer = setup.build_on(StreamChip(setup.chip(), Rc::clone(&streams))).expect("it fits");
+    let stream = |lpn: u32| streams.borrow().copies[lpn as usize].map(|(stream, _)| stream);
+    for lpn in 0..logical {
+        layer.write(Lpn(lpn), u64::from(lpn)).expect("written");
+        assert_eq!(stream(lpn), Some(UNCLASSIFIED), "page {lpn}");
+    }
+    assert_eq!(layer.counters().erases, 0, "there was room for all");
+    let last = (logical - 8..logical).chain(0..8);
+    for (lpn, class) in last.zip([[HOT; 8], [WARM; 8]].into_iter().flatten()) {
+        // The last page of each bank was written to its stream just before, the first long ago.
+        layer.write(Lpn(lpn), u64::from(logical + lpn)).expect("written");
+        assert_eq!(stream(lpn), Some(class), "page {lpn}");
+        layer.trim(Lpn(lpn), u64::from(logical + lpn)).expect("trimmed");
+        layer.write(Lpn(lpn), u64::from(logical + lpn)).expect("written");
+        assert_eq!(stream(lpn), Some(UNCLASSIFIED), "page {lpn} after its trim");
+    }
+    layer.check().expect("invariants hold");
+}

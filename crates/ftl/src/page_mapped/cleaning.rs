@@ -1,6 +1,8 @@
 //! Cleaning: pick a victim, move its survivors, erase it; one block at a time (CAT paper, §2), or a
 //! few at once where their survivors are to be sorted together (LFS).
 
+use alloc::vec::Vec;
+
 use thermocline_flash::{BlockId, Flash, FlashError, Lpn, Oob, Ppn, prefetch};
 use thermocline_policy::{
     placement::{Cleaning, Placement},
@@ -48,17 +50,22 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
         Ok(())
     }
 
-    /// Cleans a block of the bank that has the fewest free ones, unless that is enough for idle
-    /// time.
+    /// Cleans a block of the bank that has the fewest free ones among those that have not enough for
+    /// idle time; where nothing is worth cleaning in it, of the next.
     pub(super) fn clean_ahead(&mut self, now: u64) -> Result<bool, FtlError> {
-        let bank = (0..self.banks.len())
-            .min_by_key(|&bank| self.banks[bank].free.len())
-            .expect("a device has a bank");
-        if self.banks[bank].free.len() >= self.config.idle_free as usize {
-            return Ok(false);
-        }
+        let enough = self.config.idle_free as usize;
+        let free = |&bank: &usize| self.banks[bank].free.len();
+        let mut short: Vec<usize> =
+            (0..self.banks.len()).filter(|bank| free(bank) < enough).collect();
+        short.sort_by_key(free);
         let before = self.counters.victims;
-        let done = self.clean(bank, &mut false, now)?;
+        let mut done = false;
+        for bank in short {
+            if self.clean(bank, &mut false, now)? {
+                done = true;
+                break;
+            }
+        }
         self.counters.idle_victims += self.counters.victims - before;
         Ok(done)
     }
