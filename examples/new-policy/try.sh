@@ -78,7 +78,8 @@ done
 
 # The tests that cover every registered policy without being touched.
 cargo test --quiet --locked --config "$others" \
-    --package thermocline-policy --package thermocline-ftl --test exact_victims --test conformance -- --format pretty >"$WORK/output" 2>&1 ||
+    --package thermocline-policy --package thermocline-ftl \
+    --test exact_victims --test conformance -- --format pretty >"$WORK/output" 2>&1 ||
     { cat "$WORK/output" >&2; fail "the tests failed"; }
 for test in every_variant_of_every_policy_is_searched_exactly \
     a_choice_is_a_candidate_and_comes_again_with_its_seed \
