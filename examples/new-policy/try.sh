@@ -21,11 +21,11 @@ expect() {
     grep -qF -- "$1" "$WORK/output" || { cat "$WORK/output" >&2; fail "no '$1' in $2"; }
 }
 
-# A copy of the project's own files. The dates stay, so that what did not change is not built again.
+# A copy of the project's own files, tracked or about to be. The dates stay, so that what did not change is not built again.
 rm -rf "$COPY"
 mkdir -p "$COPY"
 cd "$root"
-if git ls-files >"$WORK/files" 2>/dev/null && [ -s "$WORK/files" ]; then
+if git ls-files --cached --others --exclude-standard >"$WORK/files" 2>/dev/null && [ -s "$WORK/files" ]; then
     while IFS= read -r file; do [ ! -f "$file" ] || echo "$file"; done <"$WORK/files" >"$WORK/there"
     tar -cf - -T "$WORK/there" | tar -xf - -C "$COPY"
 else # not a clone
