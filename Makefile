@@ -26,6 +26,7 @@ full: ## the same with everything that is heavy to build (Parquet output)
 test: lint ## every check and every test
 	cargo test --locked --workspace
 	cargo test --locked --package thermocline-cli --features parquet
+	examples/new-policy/try.sh
 
 lint: ## formatting and clippy, warnings are errors
 	cargo fmt --all --check

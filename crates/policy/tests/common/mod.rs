@@ -105,7 +105,8 @@ pub fn variants() -> Vec<Variant> {
     all
 }
 
-/// The policies whose choice is the least `ratio · wear / T(age)`, and can therefore be found by
+/// The policies that choose by chance, by counting or by a second index. The choice of all others,
+/// those to come among them, is the least `ratio · wear / T(age)`, and can therefore be found by
 /// looking at all blocks.
-pub const BY_SCORE: [&str; 7] =
-    ["greedy", "cost-benefit", "cost-benefit-sqrt", "lfs", "cat", "fifo", "cost-hotness"];
+pub const BY_OTHER_RULES: [&str; 6] =
+    ["random", "d-choices", "adaptive", "weight", "linux-ftl", "windowed-greedy"];
