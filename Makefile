@@ -1,15 +1,15 @@
 # The commands of the README. A fresh Debian 12 with Rust and a C compiler is all they need.
 
 THERMOCLINE := $(or $(CARGO_TARGET_DIR),target)/release/thermocline
-# The eight policies of the demonstration.
-POLICIES := in-place,greedy,cost-benefit,lfs,cat,fifo,random,d-choices
+# The policies of the demonstration.
+POLICIES := in-place,greedy,cost-benefit,lfs,cat,dac,update-interval,sep-bit,midas,fifo
 
 .PHONY: help demo build full test lint bench clean
 
 help: ## this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
-demo: build ## build, then compare eight policies on a recorded trace and a generated one
+demo: build ## build, then compare ten policies on a recorded trace and a generated one
 	@echo "A SQLite database on ext4, on a device with 7 % over-provisioning that is told of no trims:"
 	$(THERMOCLINE) compare --trace corpus/sqlite-ext4.nbdkit.log.zst --ops=-trim \
 	  --over-provisioning 7% --clock device --policies $(POLICIES)

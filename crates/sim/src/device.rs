@@ -102,8 +102,9 @@ impl Device {
         g.channels = o.channels.unwrap_or_else(|| g.channels.min(g.banks));
         if g.channels == 0 || g.channels > g.banks {
             return Err(SimError::Input(format!(
-                "{} channels for {} banks make no device; choose --channels from 1 to {}",
-                g.channels, g.banks, g.banks
+                "{} channels are more or less than device {} can have; choose --channels from 1 to \
+                 its number of banks, {}",
+                g.channels, self.profile.name, g.banks
             )));
         }
         let row = block_size.checked_mul(u64::from(g.banks)).ok_or_else(|| {

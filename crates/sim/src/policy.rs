@@ -190,6 +190,16 @@ impl PolicySpec {
         Ok(spec)
     }
 
+    /// A log and nothing else, with these axes; greedy and one stream where none is named.
+    ///
+    /// # Errors
+    /// [`SimError::Usage`], with the nearest name there is.
+    pub fn of_axes(victim: Option<&str>, placement: Option<&str>) -> Result<Self, SimError> {
+        let mut spec = Self::parse("greedy", victim, placement)?;
+        spec.name = format!("{} + {}", spec.victim.show(), spec.placement.show());
+        Ok(spec)
+    }
+
     /// Builds the axes for the smallest of devices, so that wrong arguments show before a run.
     fn check_args(&self) -> Result<(), SimError> {
         struct Nothing;

@@ -67,7 +67,7 @@ impl Setup {
         let reserve = u64::from(watermarks.reserve) * if page_mapped { banks } else { 1 };
         let capacity = blocks.saturating_sub(reserve) * pages;
         // A block of garbage for each open block, or cleaning would free nothing.
-        let open = if page_mapped { u64::from(streams(&job.policy)) } else { 0 };
+        let open = if page_mapped { u64::from(streams(&job.policy, &device, blocks)) } else { 0 };
         let most = match job.policy.bank_assignment {
             _ if !page_mapped => capacity,
             BankAssignment::Static => {
@@ -198,16 +198,21 @@ impl Setup {
         // Small traces need the reserve, an open block a stream and one to clean beside their data,
         // in every bank.
         let banks = u64::from(job.device.profile.geometry.banks);
-        let beside = u64::from(job.watermarks.high) + u64::from(Self::least_streams(&job.policy));
-        let least = ((footprint / pages / banks as f64).ceil() as u64 + beside) * banks;
-        job.device.sized(wanted.max(least))
+        let least = |blocks: u64| {
+            let streams = Self::least_streams(&job.policy, &job.device, blocks);
+            let beside = u64::from(job.watermarks.high) + u64::from(streams);
+            ((footprint / pages / banks as f64).ceil() as u64 + beside) * banks
+        };
+        // More blocks may mean more streams, but never many.
+        let blocks = wanted.max(least(wanted));
+        job.device.sized(blocks.max(least(blocks)))
     }
 
     /// Open blocks that a device cut to size has room for. What takes as many as there are gets no
     /// larger device than the others.
-    fn least_streams(policy: &PolicySpec) -> u32 {
+    fn least_streams(policy: &PolicySpec, device: &Device, blocks: u64) -> u32 {
         const USUAL: u32 = 3;
-        if takes_what_there_is(policy) { USUAL } else { streams(policy).max(USUAL) }
+        if takes_what_there_is(policy) { USUAL } else { streams(policy, device, blocks).max(USUAL) }
     }
 
     fn time(job: &Job<'_>, device: &Device) -> Result<(Clock, f64), SimError> {
@@ -269,8 +274,8 @@ impl Setup {
     }
 }
 
-/// Open blocks a policy keeps at the same time.
-fn streams(policy: &PolicySpec) -> u32 {
+/// Open blocks a policy keeps in each bank at the same time, on a device of so many blocks.
+fn streams(policy: &PolicySpec, device: &Device, blocks: u64) -> u32 {
     struct Count;
     impl placement::Visitor for Count {
         type Output = u32;
@@ -278,8 +283,14 @@ fn streams(policy: &PolicySpec) -> u32 {
             u32::from(placement.streams())
         }
     }
-    // How many there are depends on the parameters alone, so a device of one page serves.
-    let context = Context::smallest();
+    // How many there are depends on the parameters and the geometry, not on the pages exported.
+    let geometry = &device.profile.geometry;
+    let context = Context {
+        blocks: u32::try_from(blocks).unwrap_or(u32::MAX),
+        pages_per_block: geometry.data_pages_per_block(),
+        banks: geometry.banks,
+        ..Context::smallest()
+    };
     let count =
         placement::dispatch(&policy.placement.name, &policy.placement.args, &context, Count);
     count.and_then(Result::ok).unwrap_or(1) + u32::from(policy.read_only_separation)

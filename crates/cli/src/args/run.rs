@@ -15,10 +15,11 @@ const HEADING: &str = "Policy";
 pub struct RunArgs {
     #[command(flatten)]
     pub input: OneInput,
-    /// Policy, with parameters in brackets: 'cat(tau=84min)' (`thermocline policies` lists them).
-    #[arg(long, value_name = "NAME", default_value = "cat", help_heading = HEADING)]
+    /// Policy, with parameters in brackets: 'cat(tau=84min)' (`thermocline policies` lists them)
+    /// [default: cat; with --victim or --placement alone, a plain log].
+    #[arg(long, value_name = "NAME", help_heading = HEADING)]
     #[arg(value_parser = Suggest(values::presets), hide_possible_values = true)]
-    pub policy: String,
+    pub policy: Option<String>,
     /// Victim policy, in place of the policy's own.
     #[arg(long, value_name = "NAME", help_heading = HEADING)]
     #[arg(value_parser = Suggest(values::victims), hide_possible_values = true)]

@@ -15,9 +15,6 @@ use crate::{
     print::results::{self, Compared, Refused, Results},
 };
 
-/// What victims and placements stand on where no policy is named: a log and nothing else.
-const PLAIN: &str = "greedy";
-
 /// What stands for every name there is.
 const ALL: &str = "all";
 
@@ -106,7 +103,7 @@ fn policies(args: &CompareArgs) -> Result<Vec<PolicySpec>, Failure> {
     let mut names = listed("--policies", &args.policies, &all)?;
     let axes_only = names.is_empty() && !(victims.is_empty() && placements.is_empty());
     if axes_only {
-        names.push(PLAIN.into());
+        names.push(String::new()); // the axes are all there is
     } else if names.is_empty() {
         // What knows the future is no choice.
         let possible = presets(|p| {
@@ -118,10 +115,10 @@ fn policies(args: &CompareArgs) -> Result<Vec<PolicySpec>, Failure> {
     for name in &names {
         for victim in alternatives(&victims) {
             for placement in alternatives(&placements) {
-                let mut spec = PolicySpec::parse(name, victim, placement)?;
-                if axes_only {
-                    spec.name = format!("{} + {}", spec.victim.show(), spec.placement.show());
-                }
+                let spec = match axes_only {
+                    true => PolicySpec::of_axes(victim, placement)?,
+                    false => PolicySpec::parse(name, victim, placement)?,
+                };
                 if !specs.contains(&spec) {
                     specs.push(spec);
                 }

@@ -12,10 +12,16 @@ use crate::{
     print::results::{self, Results},
 };
 
+/// The policy where nothing is said of it.
+const DEFAULT: &str = "cat";
+
 /// Runs and prints.
 pub fn run(args: &RunArgs, console: Console) -> Result<(), Failure> {
-    let policy =
-        PolicySpec::parse(&args.policy, args.victim.as_deref(), args.placement.as_deref())?;
+    let policy = match (&args.policy, args.victim.as_deref(), args.placement.as_deref()) {
+        (None, None, None) => PolicySpec::parse(DEFAULT, None, None)?,
+        (None, victim, placement) => PolicySpec::of_axes(victim, placement)?,
+        (Some(policy), victim, placement) => PolicySpec::parse(policy, victim, placement)?,
+    };
     let simulation = &args.simulation;
     let device = jobs::device(&simulation.device)?;
     // An output that cannot be opened shows now, not after the work.

@@ -7,8 +7,9 @@ use thermocline_flash::{Lpn, prefetch};
 use super::{Placement, Registered};
 use crate::{Args, Context, ParamError, PolicyInfo, params, params::within};
 
-const HOT: u8 = 0;
-const COLD: u8 = 1;
+// The fill, which nobody has updated, goes to stream 0.
+const COLD: u8 = 0;
+const HOT: u8 = 1;
 
 params! {
     /// Parameters of [`TwoLevelLru`].
@@ -99,6 +100,10 @@ impl Placement for TwoLevelLru {
     #[inline(always)]
     fn is_hot(&self, lpn: Lpn) -> bool {
         self.places[lpn.index()] & 1 == 1
+    }
+
+    fn is_hot_stream(&self, stream: u8) -> bool {
+        stream == HOT
     }
 
     fn cooled(&mut self) -> Option<Lpn> {
