@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use thermocline_flash::CountingChip;
+use thermocline_flash::{CountingChip, Geometry};
 use thermocline_policy::{
     Context, Future,
     bank::BankAssignment,
@@ -67,7 +67,7 @@ impl Setup {
         let reserve = u64::from(watermarks.reserve) * if page_mapped { banks } else { 1 };
         let capacity = blocks.saturating_sub(reserve) * pages;
         // A block of garbage for each open block, or cleaning would free nothing.
-        let open = if page_mapped { u64::from(streams(&job.policy)) } else { 0 };
+        let open = if page_mapped { u64::from(streams(&job.policy, &geometry)) } else { 0 };
         let most = match job.policy.bank_assignment {
             _ if !page_mapped => capacity,
             BankAssignment::Static => {
@@ -198,16 +198,25 @@ impl Setup {
         // Small traces need the reserve, an open block a stream and one to clean beside their data,
         // in every bank.
         let banks = u64::from(job.device.profile.geometry.banks);
-        let beside = u64::from(job.watermarks.high) + u64::from(Self::least_streams(&job.policy));
-        let least = ((footprint / pages / banks as f64).ceil() as u64 + beside) * banks;
-        job.device.sized(wanted.max(least))
+        let data = (footprint / pages / banks as f64).ceil() as u64;
+        let mut device = job.device.sized(wanted)?;
+        loop {
+            // Some take more streams on a larger device; none takes a stream for every block more.
+            let geometry = &device.profile.geometry;
+            let streams = u64::from(Self::least_streams(&job.policy, geometry));
+            let least = (data + u64::from(job.watermarks.high) + streams) * banks;
+            if u64::from(geometry.data_blocks()) >= least {
+                return Ok(device);
+            }
+            device = job.device.sized(least)?;
+        }
     }
 
     /// Open blocks that a device cut to size has room for. What takes as many as there are gets no
     /// larger device than the others.
-    fn least_streams(policy: &PolicySpec) -> u32 {
+    fn least_streams(policy: &PolicySpec, geometry: &Geometry) -> u32 {
         const USUAL: u32 = 3;
-        if takes_what_there_is(policy) { USUAL } else { streams(policy).max(USUAL) }
+        if takes_what_there_is(policy) { USUAL } else { streams(policy, geometry).max(USUAL) }
     }
 
     fn time(job: &Job<'_>, device: &Device) -> Result<(Clock, f64), SimError> {
@@ -269,8 +278,8 @@ impl Setup {
     }
 }
 
-/// Open blocks a policy keeps at the same time.
-fn streams(policy: &PolicySpec) -> u32 {
+/// Open blocks a policy keeps at the same time in each bank of a device.
+fn streams(policy: &PolicySpec, geometry: &Geometry) -> u32 {
     struct Count;
     impl placement::Visitor for Count {
         type Output = u32;
@@ -278,8 +287,9 @@ fn streams(policy: &PolicySpec) -> u32 {
             u32::from(placement.streams())
         }
     }
-    // How many there are depends on the parameters alone, so a device of one page serves.
-    let context = Context::smallest();
+    // How many there are depends on the parameters and on the number of blocks, not on the pages.
+    let (blocks, banks) = (geometry.blocks(), geometry.banks);
+    let context = Context { blocks, banks, ..Context::smallest() };
     let count =
         placement::dispatch(&policy.placement.name, &policy.placement.args, &context, Count);
     count.and_then(Result::ok).unwrap_or(1) + u32::from(policy.read_only_separation)
