@@ -80,8 +80,8 @@ impl Setup {
         if page_mapped && u64::from(watermarks.high) + open > smallest {
             return Err(SimError::Usage(format!(
                 "--high {} is more free blocks than a bank of device {} can have: it has \
-                 {smallest} in all",
-                watermarks.high, device.profile.name
+                 {smallest} in all, and policy {} keeps {open} open",
+                watermarks.high, device.profile.name, job.policy.name
             )));
         }
         let idle_free = job.idle.as_ref().map_or(0, |idle| {
