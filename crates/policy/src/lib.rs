@@ -73,6 +73,13 @@ impl Context {
             future: None,
         }
     }
+
+    /// Erase blocks in a bank: streams have an open block in each, so it is by these that a policy
+    /// finds out how many it can afford.
+    #[must_use]
+    pub const fn blocks_of_bank(&self) -> u32 {
+        if self.banks > 1 { self.blocks / self.banks } else { self.blocks }
+    }
 }
 
 /// The future of a run: how many page writes of the host go by until each written page is

@@ -189,36 +189,50 @@ impl<'a, L: Layer<Chip = CountingChip>> Engine<'a, L> {
             if let Some(next) = batch.get(i + AHEAD_MORE) {
                 self.layer.prefetch_more(Lpn(next.first));
             }
-            if self.in_line {
-                self.next_in_line(extent);
-            } else if !extent.continued {
-                self.open_answer(extent)?;
-            }
-            match extent.op {
-                Op::Write => self.write(extent)?,
-                Op::Read => {
-                    for lpn in (extent.first..extent.first + extent.pages).map(Lpn) {
-                        self.layer.read(lpn).map_err(|e| self.error(e))?;
-                    }
-                }
-                Op::Trim => {
-                    for lpn in (extent.first..extent.first + extent.pages).map(Lpn) {
-                        self.layer.trim(lpn, self.now).map_err(|e| self.error(e))?;
-                    }
-                }
-                Op::Flush => self.flushes += 1,
-            }
-            if self.in_line {
-                let busy = self.busy_ns();
-                self.answer.end += busy - self.busy;
-                self.busy = busy;
-            } else {
-                self.extend_answer();
+            if let Err(e) = self.serve(extent) {
+                self.count(&batch[..=i]);
+                return Err(e);
             }
         }
+        self.count(batch);
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn serve(&mut self, extent: &Extent) -> Result<(), SimError> {
+        if self.in_line {
+            self.next_in_line(extent);
+        } else if !extent.continued {
+            self.open_answer(extent)?;
+        }
+        match extent.op {
+            Op::Write => self.write(extent)?,
+            Op::Read => {
+                for lpn in (extent.first..extent.first + extent.pages).map(Lpn) {
+                    self.layer.read(lpn).map_err(|e| self.error(e))?;
+                }
+            }
+            Op::Trim => {
+                for lpn in (extent.first..extent.first + extent.pages).map(Lpn) {
+                    self.layer.trim(lpn, self.now).map_err(|e| self.error(e))?;
+                }
+            }
+            Op::Flush => self.flushes += 1,
+        }
+        if self.in_line {
+            let busy = self.busy_ns();
+            self.answer.end += busy - self.busy;
+            self.busy = busy;
+        } else {
+            self.extend_answer();
+        }
+        Ok(())
+    }
+
+    /// Counts what was asked for; a device that wears out ends amid a batch.
+    fn count(&mut self, batch: &[Extent]) {
         self.last_arrival = batch.iter().map(|e| e.time_ns).fold(self.last_arrival, u64::max);
         self.requests += batch.iter().filter(|extent| !extent.continued).count() as u64;
-        Ok(())
     }
 
     #[inline(always)]

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use thermocline_flash::CountingChip;
+use thermocline_flash::{CountingChip, Geometry};
 use thermocline_policy::{
     Context, Future,
     bank::BankAssignment,
@@ -67,7 +67,7 @@ impl Setup {
         let reserve = u64::from(watermarks.reserve) * if page_mapped { banks } else { 1 };
         let capacity = blocks.saturating_sub(reserve) * pages;
         // A block of garbage for each open block, or cleaning would free nothing.
-        let open = if page_mapped { u64::from(streams(&job.policy, &device, blocks)) } else { 0 };
+        let open = if page_mapped { u64::from(streams(&job.policy, &geometry)) } else { 0 };
         let most = match job.policy.bank_assignment {
             _ if !page_mapped => capacity,
             BankAssignment::Static => {
@@ -80,8 +80,8 @@ impl Setup {
         if page_mapped && u64::from(watermarks.high) + open > smallest {
             return Err(SimError::Usage(format!(
                 "--high {} is more free blocks than a bank of device {} can have: it has \
-                 {smallest} in all",
-                watermarks.high, device.profile.name
+                 {smallest} in all, and policy {} keeps {open} open",
+                watermarks.high, device.profile.name, job.policy.name
             )));
         }
         let idle_free = job.idle.as_ref().map_or(0, |idle| {
@@ -136,6 +136,13 @@ impl Setup {
         }
         let logical_pages = logical as u32;
         let (clock, time_scale_ns) = Self::time(job, &device)?;
+        if job.idle.is_some() && clock == Clock::Device {
+            return Err(SimError::Usage(
+                "--idle needs requests that arrive, for on the device's own clock it is never idle; \
+                 give a workload --interarrival"
+                    .into(),
+            ));
+        }
         let read_only_pages = match (job.read_only, job.input) {
             (ReadOnly::Share(share), Input::Workload(_)) if share < 1.0 => {
                 (f64::from(logical_pages) * share) as u32
@@ -198,21 +205,25 @@ impl Setup {
         // Small traces need the reserve, an open block a stream and one to clean beside their data,
         // in every bank.
         let banks = u64::from(job.device.profile.geometry.banks);
-        let least = |blocks: u64| {
-            let streams = Self::least_streams(&job.policy, &job.device, blocks);
-            let beside = u64::from(job.watermarks.high) + u64::from(streams);
-            ((footprint / pages / banks as f64).ceil() as u64 + beside) * banks
-        };
-        // More blocks may mean more streams, but never many.
-        let blocks = wanted.max(least(wanted));
-        job.device.sized(blocks.max(least(blocks)))
+        let data = (footprint / pages / banks as f64).ceil() as u64;
+        let mut device = job.device.sized(wanted)?;
+        loop {
+            // Some take more streams on a larger device; none takes a stream for every block more.
+            let geometry = &device.profile.geometry;
+            let streams = u64::from(Self::least_streams(&job.policy, geometry));
+            let least = (data + u64::from(job.watermarks.high) + streams) * banks;
+            if u64::from(geometry.data_blocks()) >= least {
+                return Ok(device);
+            }
+            device = job.device.sized(least)?;
+        }
     }
 
     /// Open blocks that a device cut to size has room for. What takes as many as there are gets no
     /// larger device than the others.
-    fn least_streams(policy: &PolicySpec, device: &Device, blocks: u64) -> u32 {
+    fn least_streams(policy: &PolicySpec, geometry: &Geometry) -> u32 {
         const USUAL: u32 = 3;
-        if takes_what_there_is(policy) { USUAL } else { streams(policy, device, blocks).max(USUAL) }
+        if takes_what_there_is(policy) { USUAL } else { streams(policy, geometry).max(USUAL) }
     }
 
     fn time(job: &Job<'_>, device: &Device) -> Result<(Clock, f64), SimError> {
@@ -274,8 +285,8 @@ impl Setup {
     }
 }
 
-/// Open blocks a policy keeps in each bank at the same time, on a device of so many blocks.
-fn streams(policy: &PolicySpec, device: &Device, blocks: u64) -> u32 {
+/// Open blocks a policy keeps at the same time in each bank of a device.
+fn streams(policy: &PolicySpec, geometry: &Geometry) -> u32 {
     struct Count;
     impl placement::Visitor for Count {
         type Output = u32;
@@ -283,14 +294,9 @@ fn streams(policy: &PolicySpec, device: &Device, blocks: u64) -> u32 {
             u32::from(placement.streams())
         }
     }
-    // How many there are depends on the parameters and the geometry, not on the pages exported.
-    let geometry = &device.profile.geometry;
-    let context = Context {
-        blocks: u32::try_from(blocks).unwrap_or(u32::MAX),
-        pages_per_block: geometry.data_pages_per_block(),
-        banks: geometry.banks,
-        ..Context::smallest()
-    };
+    // How many there are depends on the parameters and on the number of blocks, not on the pages.
+    let (blocks, banks) = (geometry.blocks(), geometry.banks);
+    let context = Context { blocks, banks, ..Context::smallest() };
     let count =
         placement::dispatch(&policy.placement.name, &policy.placement.args, &context, Count);
     count.and_then(Result::ok).unwrap_or(1) + u32::from(policy.read_only_separation)

@@ -115,11 +115,16 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
         let valid = home.blocks.block(victim).valid;
         // Blocks may have worn out until even the reserve is gone.
         let fits = u64::from(valid) + pages as u64 <= home.free_pages();
-        (fits && self.pages - valid >= garbage).then_some(victim)
+        if fits && self.pages - valid >= garbage {
+            return Some(victim);
+        }
+        home.victim.answered(false);
+        None
     }
 
     /// A victim was chosen: counts it, tells the placement, lists its survivors.
     fn begin(&mut self, bank: usize, victim: BlockId, now: u64) {
+        self.banks[bank].victim.answered(true);
         let block = *self.banks[bank].blocks.block(victim);
         self.counters.victims += 1;
         self.counters.victims_valid += u64::from(block.valid);
@@ -148,6 +153,7 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
             self.banks[bank].blocks.set_aside(last);
             let Some(next) = self.choose(bank, least, self.survivors.len(), now) else { break };
             if self.banks[bank].blocks.block(next).stream == self.read_only_stream() {
+                self.banks[bank].victim.answered(false);
                 break;
             }
             self.batch.push(next);

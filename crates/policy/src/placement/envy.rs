@@ -48,7 +48,7 @@ const SURVIVED: u8 = 0x80;
 params! {
     /// Parameters of [`Envy`].
     pub struct EnvyParams {
-        /// Partitions, 1 to 32; auto: one for 16 blocks, 1 to 8.
+        /// Partitions, 1 to 32; auto: one for 16 blocks of a bank, 1 to 8.
         partitions: Option<u32> = None,
     }
 }
@@ -226,7 +226,7 @@ impl Registered for Envy {
 
     fn build(args: &Args, context: &Context) -> Result<Self, ParamError> {
         let p = EnvyParams::read(args)?;
-        let partitions = p.partitions.unwrap_or((context.blocks / 16).clamp(1, 8));
+        let partitions = p.partitions.unwrap_or((context.blocks_of_bank() / 16).clamp(1, 8));
         let count = within("partitions", partitions, 1..=MOST as u32)? as u8;
         let pages = context.logical_pages.max(1) as usize;
         let mut home = vec![0; pages];

@@ -43,7 +43,7 @@ const FADING: f64 = 1.0 / 16.0;
 params! {
     /// Parameters of [`MultiLog`].
     pub struct MultiLogParams {
-        /// Levels, 1 to 16, each with a log of its own; auto: one for 32 blocks, 2 to 6.
+        /// Levels, 1 to 16, each with a log of its own; auto: one for 32 blocks of a bank, 2 to 6.
         levels: Option<u32> = None,
     }
 }
@@ -278,7 +278,7 @@ impl Registered for MultiLog {
 
     fn build(args: &Args, context: &Context) -> Result<Self, ParamError> {
         let p = MultiLogParams::read(args)?;
-        let levels = p.levels.unwrap_or((context.blocks / 32).clamp(2, 6));
+        let levels = p.levels.unwrap_or((context.blocks_of_bank() / 32).clamp(2, 6));
         let levels = within("levels", levels, 1..=MOST as u32)?;
         let logical = context.logical_pages.max(1) as usize;
         let banks = context.banks.max(1);

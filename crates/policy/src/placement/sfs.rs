@@ -54,7 +54,7 @@ choice! {
 params! {
     /// Parameters of [`Sfs`].
     pub struct SfsParams {
-        /// Groups of segments, 1 to 16; auto: one for 32 blocks, 2 to 4.
+        /// Groups of segments, 1 to 16; auto: one for 32 blocks of a bank, 2 to 4.
         groups: Option<u32> = None,
         /// How hotness is compared.
         scale: Scale = Scale::Log,
@@ -330,7 +330,7 @@ impl Registered for Sfs {
 
     fn build(args: &Args, context: &Context) -> Result<Self, ParamError> {
         let p = SfsParams::read(args)?;
-        let groups = p.groups.unwrap_or((context.blocks / 32).clamp(2, 4));
+        let groups = p.groups.unwrap_or((context.blocks_of_bank() / 32).clamp(2, 4));
         let groups = within("groups", groups, 1..=MOST as u32)?;
         Ok(Self {
             pages: vec![Page::default(); context.logical_pages as usize],

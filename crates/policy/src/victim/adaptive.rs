@@ -81,6 +81,7 @@ pub(super) const ENTRY: VictimEntry = VictimEntry {
             uniform: true,
             by_greedy: 0,
             by_cat: 0,
+            asked: false,
         }))
     },
 };
@@ -97,6 +98,8 @@ pub struct Adaptive {
     uniform: bool,
     by_greedy: u64,
     by_cat: u64,
+    /// Whether nobody said yet what became of the last choice.
+    asked: bool,
 }
 
 impl Adaptive {
@@ -116,6 +119,7 @@ impl Victim for Adaptive {
     fn choose(&mut self, blocks: &mut Candidates, now: u64) -> Option<BlockId> {
         self.analyze();
         let chosen = if self.uniform { blocks.by_side() } else { self.cat.choose(blocks, now) };
+        self.asked = chosen.is_some();
         if chosen.is_some() {
             self.by_greedy += u64::from(self.uniform);
             self.by_cat += u64::from(!self.uniform);
@@ -146,6 +150,13 @@ impl Victim for Adaptive {
     fn watch(&mut self, written: &[Lpn]) {
         for &lpn in written {
             self.monitor.wrote(lpn);
+        }
+    }
+
+    fn answered(&mut self, cleaned: bool) {
+        if core::mem::take(&mut self.asked) && !cleaned {
+            self.by_greedy -= u64::from(self.uniform);
+            self.by_cat -= u64::from(!self.uniform);
         }
     }
 

@@ -38,7 +38,13 @@ pub(super) const ENTRY: VictimEntry = VictimEntry {
                 expected: "at least 1".into(),
             });
         }
-        Ok(Box::new(LinuxFtl { every: p.every, until: p.every, by_valid: 0, by_erases: 0 }))
+        Ok(Box::new(LinuxFtl {
+            every: p.every,
+            until: p.every,
+            by_valid: 0,
+            by_erases: 0,
+            asked: false,
+        }))
     },
 };
 
@@ -51,11 +57,14 @@ pub struct LinuxFtl {
     until: u32,
     by_valid: u64,
     by_erases: u64,
+    /// Whether nobody said yet what became of the last choice.
+    asked: bool,
 }
 
 impl Victim for LinuxFtl {
     fn choose(&mut self, blocks: &mut Candidates, _now: u64) -> Option<BlockId> {
         let greedy = blocks.lightest()?;
+        self.asked = true;
         self.until -= 1;
         if self.until > 0 {
             self.by_valid += 1;
@@ -72,6 +81,20 @@ impl Victim for LinuxFtl {
 
     fn side(&self) -> Option<Side> {
         Some(Side::LeastErased)
+    }
+
+    fn answered(&mut self, cleaned: bool) {
+        if !core::mem::take(&mut self.asked) || cleaned {
+            return;
+        }
+        // Only a choice by erases leaves all of them to come.
+        if self.until == self.every {
+            self.until = 1;
+            self.by_erases -= 1;
+        } else {
+            self.until += 1;
+            self.by_valid -= 1;
+        }
     }
 
     fn choices(&self) -> Vec<(&'static str, u64)> {

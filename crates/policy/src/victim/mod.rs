@@ -39,7 +39,7 @@ pub use random::Random;
 pub use weight::Weight;
 pub use windowed_greedy::{WindowedGreedy, WindowedGreedyParams};
 
-/// A victim policy. It is asked once per cleaned block.
+/// A victim policy. It is asked once per cleaned block, and where its choice is refused.
 pub trait Victim: Send {
     /// The block to clean, or `None` if no block has garbage.
     fn choose(&mut self, blocks: &mut Candidates, now: u64) -> Option<BlockId>;
@@ -89,6 +89,12 @@ pub trait Victim: Send {
     /// The host wrote these pages, in this order; told before each choice at the latest.
     fn watch(&mut self, written: &[Lpn]) {
         let _ = written;
+    }
+
+    /// What became of the block chosen last, if it was asked since: it is cleaned, or refused for
+    /// want of garbage or of room, and then the choice does not count.
+    fn answered(&mut self, cleaned: bool) {
+        let _ = cleaned;
     }
 
     /// How many blocks each rule chose, for policies with several.

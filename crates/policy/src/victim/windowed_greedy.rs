@@ -26,7 +26,7 @@ pub(super) const ENTRY: VictimEntry = VictimEntry {
     },
     build: |args, context| {
         let window = WindowedGreedyParams::read(args)?.window;
-        let auto = (context.blocks / context.banks.max(1) / 5).max(1);
+        let auto = (context.blocks_of_bank() / 5).max(1);
         let window = within("window", window.unwrap_or(auto), 1..=u32::MAX)?;
         Ok(Box::new(WindowedGreedy { window }))
     },

@@ -68,7 +68,7 @@ const HOT_TRAFFIC: f64 = 0.15;
 params! {
     /// Parameters of [`Midas`].
     pub struct MidasParams {
-        /// Groups at most, the hot one among them: 3 to 10; auto: one for 48 blocks, 3 to 8.
+        /// Groups at most, the hot one among them: 3 to 10; auto: one for 48 blocks of a bank, 3 to 8.
         groups: Option<u32> = None,
         /// One in so many pages has its update intervals counted; the paper's is 100.
         sample: u32 = 1,
@@ -224,7 +224,7 @@ impl Midas {
         let error = |key: &str, value, expected: &str| {
             Err(ParamError::Value { key: key.into(), value, expected: expected.into() })
         };
-        let groups = p.groups.unwrap_or((context.blocks / 48).clamp(3, 8));
+        let groups = p.groups.unwrap_or((context.blocks_of_bank() / 48).clamp(3, 8));
         if !(3..=MOST_GROUPS as u32).contains(&groups) {
             return error("groups", groups.show(), "3 to 10, or auto");
         }
