@@ -107,7 +107,7 @@ impl Snapshot {
                 logical_pages: setup.logical_pages,
                 filled_pages: setup.filled_pages,
                 over_provisioning: data_pages as f64 / f64::from(setup.logical_pages) - 1.0,
-                utilization: f64::from(setup.logical_pages) / setup.capacity as f64,
+                utilization: f64::from(setup.filled_pages) / setup.capacity as f64,
                 clock: if setup.clock == Clock::Arrivals { "arrivals" } else { "device" },
                 time_scale_us: setup.time_scale_ns / 1000.0,
                 seed: job.seed,
