@@ -32,6 +32,8 @@ pub(crate) struct Setup {
     pub watermarks: Watermarks,
     /// Free blocks in each bank that are made in idle time.
     pub idle_free: u32,
+    /// Blocks of a bank beside those its share of the data takes.
+    pub spare_blocks: u32,
     /// Whether operations of banks overlap, or what follows an answer is not waited for.
     overlaps: bool,
 }
@@ -135,6 +137,8 @@ impl Setup {
             )));
         }
         let logical_pages = logical as u32;
+        let data_blocks = logical.div_ceil(banks).div_ceil(pages);
+        let spare_blocks = smallest.saturating_sub(data_blocks) as u32;
         let (clock, time_scale_ns) = Self::time(job, &device)?;
         let read_only_pages = match (job.read_only, job.input) {
             (ReadOnly::Share(share), Input::Workload(_)) if share < 1.0 => {
@@ -159,6 +163,7 @@ impl Setup {
             time_scale_ns,
             watermarks,
             idle_free,
+            spare_blocks,
             overlaps: page_mapped && (banks > 1 || job.policy.trigger == Trigger::Eager),
         })
     }
