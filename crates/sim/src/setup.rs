@@ -86,10 +86,6 @@ impl Setup {
                 watermarks.high, device.profile.name, job.policy.name
             )));
         }
-        let idle_free = job.idle.as_ref().map_or(0, |idle| {
-            let spare = smallest.saturating_sub((most / banks.max(1)).div_ceil(pages)) as u32;
-            idle.free.unwrap_or(watermarks.high + 1 + spare / 16)
-        });
         let logical = match (job.fill, job.input) {
             (Fill::Share(share), _) => (share * capacity as f64 + 1e-9) as u64,
             (_, Input::Trace(trace, _)) if !job.wrap => u64::from(trace.pages),
@@ -139,6 +135,10 @@ impl Setup {
         let logical_pages = logical as u32;
         let data_blocks = logical.div_ceil(banks).div_ceil(pages);
         let spare_blocks = smallest.saturating_sub(data_blocks) as u32;
+        let idle_free = job
+            .idle
+            .as_ref()
+            .map_or(0, |idle| idle.free.unwrap_or_else(|| watermarks.high + 1 + spare_blocks / 16));
         let (clock, time_scale_ns) = Self::time(job, &device)?;
         let read_only_pages = match (job.read_only, job.input) {
             (ReadOnly::Share(share), Input::Workload(_)) if share < 1.0 => {
