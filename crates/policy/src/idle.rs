@@ -9,8 +9,8 @@ params! {
     pub struct IdleTimer {
         /// Idle time after which cleaning begins.
         after: Ticks = Ticks(20_000_000),
-        /// Free blocks in each bank that are enough; auto: the high watermark and a sixteenth of
-        /// the spare space.
+        /// Free blocks in each bank that are enough; auto: one more than the high watermark, and a
+        /// sixteenth of the spare space.
         free: Option<u32> = None,
     }
 }

@@ -15,9 +15,10 @@ use crate::{
 /// The policy that others are measured against.
 const ORACLE: &str = "oracle";
 
-/// Numbers of classes for the oracle where a device cannot spare an open block for each of its
-/// usual ones, best first.
-const CLASSES: [u32; 6] = [14, 12, 10, 8, 6, 4];
+/// Numbers of classes for the oracle, best first: as many as half of a bank's spare blocks. Open
+/// blocks are spare space that garbage cannot use, and with more of them the oracle copies more than
+/// policies that know nothing.
+const CLASSES: [u32; 7] = [16, 14, 12, 10, 8, 6, 4];
 
 /// What came of one of several jobs.
 #[derive(Debug)]
@@ -217,7 +218,10 @@ pub(crate) fn takes_what_there_is(policy: &PolicySpec) -> bool {
 
 /// The job with as many classes of the oracle as its device has room for, if that needs a change.
 pub(crate) fn with_fewer_classes<'a>(job: &Job<'a>) -> Option<Job<'a>> {
-    if !takes_what_there_is(&job.policy) || Setup::of(job).is_ok() {
+    let has_room = |job: &Job<'a>, classes| {
+        Setup::of(job).is_ok_and(|setup| setup.spare_blocks >= 2 * classes)
+    };
+    if !takes_what_there_is(&job.policy) || has_room(job, CLASSES[0]) {
         return None;
     }
     // Cut to size before the classes are numbered: policies with a number of streams get room for it.
@@ -227,7 +231,10 @@ pub(crate) fn with_fewer_classes<'a>(job: &Job<'a>) -> Option<Job<'a>> {
         job.policy.placement.args.0.push(("classes".into(), classes.to_string()));
         job
     };
-    CLASSES.iter().map(with).find(|job| Setup::of(job).is_ok())
+    let all = CLASSES[1..].iter();
+    let roomy = all.clone().find(|classes| has_room(&with(classes), **classes)).map(with);
+    // Short of that, the fewest are the best.
+    roomy.or_else(|| all.rev().map(with).find(|job| Setup::of(job).is_ok()))
 }
 
 /// Whether two jobs come to the same.

@@ -96,10 +96,13 @@ impl Snapshot {
                 },
                 bank_assignment: job.policy.bank_assignment.show(),
                 queue_depth: job.queue_depth,
-                idle: job.idle.as_ref().map(|idle| result::Idle {
-                    after_us: idle.after.0 as f64 / 1000.0,
-                    free_blocks: setup.idle_free,
-                }),
+                // On its own clock a device is never idle.
+                idle: job.idle.as_ref().filter(|_| measured.last_arrival_ns.is_some()).map(
+                    |idle| result::Idle {
+                        after_us: idle.after.0 as f64 / 1000.0,
+                        free_blocks: setup.idle_free,
+                    },
+                ),
                 device: profile.into(),
                 logical_pages: setup.logical_pages,
                 filled_pages: setup.filled_pages,

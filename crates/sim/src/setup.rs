@@ -32,6 +32,8 @@ pub(crate) struct Setup {
     pub watermarks: Watermarks,
     /// Free blocks in each bank that are made in idle time.
     pub idle_free: u32,
+    /// Blocks of a bank beside those its share of the data takes.
+    pub spare_blocks: u32,
     /// Whether operations of banks overlap, or what follows an answer is not waited for.
     overlaps: bool,
 }
@@ -84,10 +86,6 @@ impl Setup {
                 watermarks.high, device.profile.name, job.policy.name
             )));
         }
-        let idle_free = job.idle.as_ref().map_or(0, |idle| {
-            let spare = smallest.saturating_sub((most / banks.max(1)).div_ceil(pages)) as u32;
-            idle.free.unwrap_or(watermarks.high + 1 + spare / 16)
-        });
         let logical = match (job.fill, job.input) {
             (Fill::Share(share), _) => (share * capacity as f64 + 1e-9) as u64,
             (_, Input::Trace(trace, _)) if !job.wrap => u64::from(trace.pages),
@@ -135,6 +133,12 @@ impl Setup {
             )));
         }
         let logical_pages = logical as u32;
+        let data_blocks = logical.div_ceil(banks).div_ceil(pages);
+        let spare_blocks = smallest.saturating_sub(data_blocks) as u32;
+        let idle_free = job
+            .idle
+            .as_ref()
+            .map_or(0, |idle| idle.free.unwrap_or_else(|| watermarks.high + 1 + spare_blocks / 16));
         let (clock, time_scale_ns) = Self::time(job, &device)?;
         if job.idle.is_some() && clock == Clock::Device {
             return Err(SimError::Usage(
@@ -166,6 +170,7 @@ impl Setup {
             time_scale_ns,
             watermarks,
             idle_free,
+            spare_blocks,
             overlaps: page_mapped && (banks > 1 || job.policy.trigger == Trigger::Eager),
         })
     }

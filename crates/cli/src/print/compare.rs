@@ -31,7 +31,8 @@ pub fn show(inputs: &[Compared], output: &Output) -> String {
 
 fn table(compared: &Compared, output: &Output) -> String {
     let runs: Vec<_> = compared.runs().collect();
-    let mut text = match runs.first() {
+    let most = most_requests(&runs);
+    let mut text = match runs.iter().find(|run| run.host.requests == most) {
         Some(run) => heading(&title(run)),
         None => heading(&format!("{}: no policy could run", compared.input)),
     } + "\n";
@@ -50,6 +51,14 @@ fn table(compared: &Compared, output: &Output) -> String {
         }
         text += &figures.finish(output.width());
     }
+    for run in runs.iter().filter(|run| run.host.requests < most) {
+        text += &format!(
+            "{} wore the device out after {}, {} written\n",
+            run.config.policy,
+            number::counted(run.host.requests, "request"),
+            units::show_size(run.host.bytes_written),
+        );
+    }
     for refused in compared.refused() {
         text += &format!("{} could not run: {}\n", refused.policy, refused.error);
     }
@@ -60,6 +69,11 @@ fn table(compared: &Compared, output: &Output) -> String {
 pub fn foresees(run: &RunResult) -> bool {
     let name = run.config.placement.as_deref().and_then(|call| call.split('(').next());
     name.is_some_and(placement::sees_future)
+}
+
+/// The requests of the runs that got furthest: of all, unless some wore the device out before the end.
+fn most_requests(runs: &[&RunResult]) -> u64 {
+    runs.iter().map(|run| run.host.requests).max().unwrap_or(0)
 }
 
 /// What the runs of a table have in common.
@@ -97,7 +111,9 @@ impl Column {
         show: impl Fn(f64) -> String,
     ) -> Self {
         let several = runs.len() > 1;
-        let rivals = runs.iter().filter(|run| !foresees(run));
+        // Who ended early did less of everything.
+        let most = most_requests(runs);
+        let rivals = runs.iter().filter(|run| !foresees(run) && run.host.requests == most);
         let best = rivals.filter_map(|run| figure(run)).reduce(best).filter(|_| several);
         Self {
             header: header.into(),

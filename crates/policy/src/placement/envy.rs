@@ -137,6 +137,13 @@ impl Placement for Envy {
         self.queues.push(self.queue(bank, stream.min(self.count)), block);
     }
 
+    fn replaced(&mut self, _bank: u32, old: BlockId, new: BlockId, _blocks: &mut Candidates) {
+        if let Some(queue) = self.queues.of(old) {
+            self.queues.remove(old);
+            self.queues.push(queue, new);
+        }
+    }
+
     fn choose(
         &mut self,
         bank: u32,
