@@ -175,7 +175,9 @@ fn runs_say_how_far_they_are_from_the_oracle() {
     for run in runs {
         let of = |run: &serde_json::Value| run["write_amplification"].as_f64().expect("written");
         let oracle = &run["oracle"];
-        assert_eq!(oracle["policy"], "oracle");
+        // The card spares open blocks for fewer classes than usual.
+        let name = oracle["policy"].as_str().expect("a name");
+        assert!(name.starts_with("oracle"), "{name}");
         let excess = oracle["excess"].as_f64().expect("measured");
         assert!((excess - (of(run) / of(oracle) - 1.0)).abs() < 1e-12 && excess > 0.5, "{run}");
     }

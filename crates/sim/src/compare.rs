@@ -7,7 +7,7 @@ use rayon::prelude::*;
 use crate::{
     Device, Job, PolicySpec, Progress, RunResult, SimError,
     future::{Shared, Span, same_input},
-    job::{run_sharing, sees_future},
+    job::{ReadOnly, run_sharing, sees_future},
     result::OracleDistance,
     setup::Setup,
 };
@@ -202,7 +202,9 @@ impl<'a> Oracles<'a> {
 fn oracle_for<'a>(job: &Job<'a>, setup: &Setup) -> Result<Option<Job<'a>>, SimError> {
     // Cut to size already.
     let device = Device { fixed_capacity: true, ..setup.device.clone() };
-    let policy = PolicySpec::parse(ORACLE, None, None)?;
+    let mut policy = PolicySpec::parse(ORACLE, None, None)?;
+    // It knows what is never written, too.
+    policy.read_only_separation = job.read_only != ReadOnly::None;
     let mut oracle = Job { device, policy, ..job.clone() };
     if let Some(fewer) = with_fewer_classes(&oracle) {
         oracle.policy = PolicySpec { name: fewer.policy.placement.show(), ..fewer.policy };

@@ -314,6 +314,9 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
         let bank = self.assign(lpn, stream);
         self.append(lpn, bank, stream, now)?;
         self.placement.written(lpn, now);
+        if self.follows_up {
+            self.follow_up(lpn, bank, now)?;
+        }
         Ok(())
     }
 
