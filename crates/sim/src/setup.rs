@@ -140,13 +140,6 @@ impl Setup {
             .as_ref()
             .map_or(0, |idle| idle.free.unwrap_or_else(|| watermarks.high + 1 + spare_blocks / 16));
         let (clock, time_scale_ns) = Self::time(job, &device)?;
-        if job.idle.is_some() && clock == Clock::Device {
-            return Err(SimError::Usage(
-                "--idle needs requests that arrive, for on the device's own clock it is never idle; \
-                 give a workload --interarrival"
-                    .into(),
-            ));
-        }
         let read_only_pages = match (job.read_only, job.input) {
             (ReadOnly::Share(share), Input::Workload(_)) if share < 1.0 => {
                 (f64::from(logical_pages) * share) as u32
