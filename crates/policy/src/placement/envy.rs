@@ -31,15 +31,13 @@ use alloc::{vec, vec::Vec};
 
 use thermocline_flash::{BlockId, Lpn, prefetch};
 
-use super::{Cleaning, Placement, Registered, queues::Queues};
+use super::{Cleaning, Placement, Registered, logs::Logs};
 use crate::{
     Args, Candidates, Context, ParamError, PolicyInfo, params, params::within, victim::Victim,
 };
 
 /// Partitions at most.
 const MOST: usize = 32;
-/// Blocks without garbage that are passed over for a victim.
-const PASSED: u32 = 8;
 /// How much a victim counts in the means of its partition.
 const FADING: f64 = 1.0 / 64.0;
 /// The bit of a page that survived since the host wrote it; the others are its partition.
@@ -59,7 +57,7 @@ pub struct Envy {
     /// The partition of each page, and whether it survived.
     home: Vec<u8>,
     count: u8,
-    queues: Queues,
+    logs: Logs,
     partitions: [Partition; MOST],
     /// The partition of the host's last write.
     wanted: u8,
@@ -84,10 +82,6 @@ impl Partition {
 }
 
 impl Envy {
-    fn queue(&self, bank: u32, partition: u8) -> u32 {
-        bank * (u32::from(self.count) + 1) + u32::from(partition)
-    }
-
     /// What a partition gives away of `valid` survivors.
     fn gift(&self, partition: u8, valid: u32) -> (u8, bool, u32) {
         let own = self.partitions[usize::from(partition)].product();
@@ -130,18 +124,15 @@ impl Placement for Envy {
     }
 
     fn opened(&mut self, _bank: u32, block: BlockId, _stream: u8, _now: u64) {
-        self.queues.remove(block);
+        self.logs.remove(block);
     }
 
     fn closing(&mut self, bank: u32, block: BlockId, stream: u8, _blocks: &mut Candidates) {
-        self.queues.push(self.queue(bank, stream.min(self.count)), block);
+        self.logs.push(bank, stream, block);
     }
 
     fn replaced(&mut self, _bank: u32, old: BlockId, new: BlockId, _blocks: &mut Candidates) {
-        if let Some(queue) = self.queues.of(old) {
-            self.queues.remove(old);
-            self.queues.push(queue, new);
-        }
+        self.logs.replace(old, new);
     }
 
     fn choose(
@@ -151,37 +142,15 @@ impl Placement for Envy {
         victim: &mut dyn Victim,
         now: u64,
     ) -> Option<BlockId> {
-        // The share of each partition is the same, so the longest queue is furthest above it: the
-        // longest of all, and the longest whose oldest block has garbage.
-        let mut longest: Option<(u32, u32)> = None;
-        let mut ready: Option<(u32, BlockId)> = None;
-        for partition in (0..self.count).map(|p| (p + self.wanted) % self.count) {
-            let queue = self.queue(bank, partition);
-            let Some(block) = self.queues.oldest(queue, blocks) else { continue };
-            if blocks.block(block).valid == 0 {
-                return Some(block);
-            }
-            let len = self.queues.len(queue);
-            if longest.is_none_or(|(most, _)| len > most) {
-                longest = Some((len, queue));
-            }
-            if blocks.has_garbage(block) && ready.is_none_or(|(most, _)| len > most) {
-                ready = Some((len, block));
-            }
-        }
-        if let Some(block) = self.queues.oldest(self.queue(bank, self.count), blocks)
-            && 2 * blocks.block(block).valid <= blocks.pages()
-        {
-            return Some(block);
-        }
-        longest
-            .and_then(|(_, queue)| self.queues.first_with_garbage(queue, blocks, PASSED))
-            .or(ready.map(|(_, block)| block))
+        // The share of each partition is the same, so the longest log is furthest above it.
+        let order = (0..self.count).map(|partition| (partition + self.wanted) % self.count);
+        self.logs
+            .choose(bank, blocks, order, |logs, log| -f64::from(logs.len(bank, log)))
             .or_else(|| victim.choose(blocks, now))
     }
 
     fn cleaning(&mut self, victim: &Cleaning) {
-        self.queues.remove(victim.block);
+        self.logs.remove(victim.block);
         if victim.stream >= self.count {
             return;
         }
@@ -240,11 +209,10 @@ impl Registered for Envy {
         for (lpn, home) in (0..).map(Lpn).zip(&mut home) {
             *home = first_home(lpn, pages, count);
         }
-        let banks = context.banks.max(1);
         Ok(Self {
             home,
             count,
-            queues: Queues::new(context.blocks, banks * (partitions + 1)),
+            logs: Logs::new(context, count),
             partitions: [Partition { utilization: 0.5, frequency: 1.0 / f64::from(count) }; MOST],
             wanted: 0,
             gives: (0, false, 0),

@@ -20,6 +20,7 @@ mod eti;
 mod fadac;
 mod fine_grained;
 mod hotness;
+mod logs;
 pub mod midas;
 mod multi_log;
 mod multi_stream;

@@ -28,15 +28,13 @@ use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use thermocline_flash::{BlockId, Lpn, prefetch};
 
-use super::{Cleaning, Placement, Registered, queues::Queues};
+use super::{Cleaning, Placement, Registered, logs::Logs};
 use crate::{
     Args, Candidates, Context, ParamError, PolicyInfo, params, params::within, victim::Victim,
 };
 
 /// Levels at most.
 const MOST: usize = 16;
-/// Blocks without garbage that are passed over for a victim.
-const PASSED: u32 = 8;
 /// How much a victim's share of garbage counts in the mean of its level.
 const FADING: f64 = 1.0 / 16.0;
 
@@ -58,7 +56,7 @@ pub struct MultiLog {
     coldest: u8,
     pages_per_block: u32,
     banks: u32,
-    queues: Queues,
+    logs: Logs,
     writes: u64,
     /// Counts of writes are halved then.
     halved_at: u64,
@@ -115,10 +113,6 @@ pub fn gain(alpha: f64) -> f64 {
 }
 
 impl MultiLog {
-    fn queue(&self, bank: u32, log: u8) -> u32 {
-        bank * (u32::from(self.count) + 1) + u32::from(log)
-    }
-
     fn forget(&mut self, lpn: Lpn) {
         let page = &mut self.pages[lpn.index()];
         if core::mem::replace(&mut page.counts, false) {
@@ -132,15 +126,15 @@ impl MultiLog {
         (page.level, page.counts) = (to, true);
         self.levels[usize::from(to)].valid += 1;
     }
+}
 
-    /// What a block less costs a log.
-    fn loss(&self, bank: u32, log: u8) -> f64 {
-        let Level { valid, writes, .. } = self.levels[usize::from(log)];
+impl Level {
+    /// What a block less costs it, of as many physical pages.
+    fn loss(&self, physical: f64) -> f64 {
+        let Self { valid, writes, .. } = *self;
         if valid == 0 || writes == 0 {
             return 0.0;
         }
-        let blocks = (self.queues.len(self.queue(bank, log)) + 1) * self.banks;
-        let physical = f64::from(blocks) * f64::from(self.pages_per_block);
         writes as f64 * gain(physical / valid as f64) / valid as f64
     }
 }
@@ -195,18 +189,15 @@ impl Placement for MultiLog {
     }
 
     fn opened(&mut self, _bank: u32, block: BlockId, _stream: u8, _now: u64) {
-        self.queues.remove(block);
+        self.logs.remove(block);
     }
 
     fn closing(&mut self, bank: u32, block: BlockId, stream: u8, _blocks: &mut Candidates) {
-        self.queues.push(self.queue(bank, stream.min(self.count)), block);
+        self.logs.push(bank, stream, block);
     }
 
     fn replaced(&mut self, _bank: u32, old: BlockId, new: BlockId, _blocks: &mut Candidates) {
-        if let Some(queue) = self.queues.of(old) {
-            self.queues.remove(old);
-            self.queues.push(queue, new);
-        }
+        self.logs.replace(old, new);
     }
 
     fn choose(
@@ -216,36 +207,17 @@ impl Placement for MultiLog {
         victim: &mut dyn Victim,
         now: u64,
     ) -> Option<BlockId> {
-        // The log that would suffer least, and the one among those whose oldest block has garbage.
-        let mut least: Option<(f64, u32)> = None;
-        let mut ready: Option<(f64, BlockId)> = None;
-        for log in 0..self.count {
-            let queue = self.queue(bank, log);
-            let Some(block) = self.queues.oldest(queue, blocks) else { continue };
-            if blocks.block(block).valid == 0 {
-                return Some(block);
-            }
-            let loss = self.loss(bank, log);
-            if least.is_none_or(|(best, _)| loss < best) {
-                least = Some((loss, queue));
-            }
-            if blocks.has_garbage(block) && ready.is_none_or(|(best, _)| loss < best) {
-                ready = Some((loss, block));
-            }
-        }
-        if let Some(block) = self.queues.oldest(self.queue(bank, self.count), blocks)
-            && 2 * blocks.block(block).valid <= blocks.pages()
-        {
-            return Some(block);
-        }
-        least
-            .and_then(|(_, queue)| self.queues.first_with_garbage(queue, blocks, PASSED))
-            .or(ready.map(|(_, block)| block))
-            .or_else(|| victim.choose(blocks, now))
+        // The log that would suffer least.
+        let Self { logs, levels, count, banks, pages_per_block, .. } = self;
+        let loss = |logs: &Logs, log: u8| {
+            let blocks = (logs.len(bank, log) + 1) * *banks;
+            levels[usize::from(log)].loss(f64::from(blocks) * f64::from(*pages_per_block))
+        };
+        logs.choose(bank, blocks, 0..*count, loss).or_else(|| victim.choose(blocks, now))
     }
 
     fn cleaning(&mut self, victim: &Cleaning) {
-        self.queues.remove(victim.block);
+        self.logs.remove(victim.block);
         self.bank = victim.bank;
         if victim.stream < self.count {
             let garbage = f64::from(victim.pages - victim.valid) / f64::from(victim.pages);
@@ -258,7 +230,7 @@ impl Placement for MultiLog {
     fn survivor(&mut self, lpn: Lpn, _now: u64) -> u8 {
         let mut to = (self.pages[lpn.index()].level + 1).min(self.count - 1);
         if to > self.coldest {
-            if self.queues.len(self.queue(self.bank, self.coldest)) > 0 {
+            if self.logs.len(self.bank, self.coldest) > 0 {
                 self.coldest = to;
             } else {
                 to = self.coldest;
@@ -286,17 +258,16 @@ impl Registered for MultiLog {
     fn build(args: &Args, context: &Context) -> Result<Self, ParamError> {
         let p = MultiLogParams::read(args)?;
         let levels = p.levels.unwrap_or((context.blocks_of_bank() / 32).clamp(2, 6));
-        let levels = within("levels", levels, 1..=MOST as u32)?;
+        let count = within("levels", levels, 1..=MOST as u32)? as u8;
         let logical = context.logical_pages.max(1) as usize;
-        let banks = context.banks.max(1);
         Ok(Self {
             pages: vec![Page { written: 0, level: 0, counts: false }; logical],
             levels: [Level::default(); MOST],
-            count: levels as u8,
+            count,
             coldest: 0,
             pages_per_block: context.pages_per_block,
-            banks,
-            queues: Queues::new(context.blocks, banks * (levels + 1)),
+            banks: context.banks.max(1),
+            logs: Logs::new(context, count),
             writes: 0,
             halved_at: logical as u64,
             to: None,
