@@ -1,8 +1,6 @@
 //! Cleaning: pick a victim, move its survivors, erase it; one block at a time (CAT paper, §2), or a
 //! few at once where their survivors are to be sorted together (LFS).
 
-use alloc::vec::Vec;
-
 use thermocline_flash::{BlockId, Flash, FlashError, Lpn, Oob, Ppn, prefetch};
 use thermocline_policy::{
     placement::{Cleaning, Placement},
@@ -54,20 +52,18 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
     /// idle time; where nothing is worth cleaning in it, of the next.
     pub(super) fn clean_ahead(&mut self, now: u64) -> Result<bool, FtlError> {
         let enough = self.config.idle_free as usize;
-        let free = |&bank: &usize| self.banks[bank].free.len();
-        let mut short: Vec<usize> =
-            (0..self.banks.len()).filter(|bank| free(bank) < enough).collect();
-        short.sort_by_key(free);
         let before = self.counters.victims;
-        let mut done = false;
-        for bank in short {
+        let mut tried = None;
+        loop {
+            let short = (0..self.banks.len()).map(|bank| (self.banks[bank].free.len(), bank));
+            let next = short.filter(|next| next.0 < enough && tried < Some(*next)).min();
+            let Some((_, bank)) = next else { return Ok(false) };
             if self.clean(bank, &mut false, now)? {
-                done = true;
-                break;
+                self.counters.idle_victims += self.counters.victims - before;
+                return Ok(true);
             }
+            tried = next;
         }
-        self.counters.idle_victims += self.counters.victims - before;
-        Ok(done)
     }
 
     /// Cleans one block, or a batch; false if no block is worth it.
@@ -203,33 +199,23 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
         for open in &mut self.banks[bank].open {
             open.counted = open.next;
         }
-        let mut done = 0;
-        while done < survivors.len() {
+        for (i, &lpn) in survivors.iter().enumerate() {
+            if let Some(&next) = survivors.get(i + AHEAD) {
+                self.placement.prefetch(next);
+            }
+            let mut stream = stream_of(&mut self.placement, lpn);
+            if self.banks[bank].open[usize::from(stream)].is_full() {
+                stream = self.next_with_room(bank, victim, lpn, stream, now)?;
+            }
             let home = &mut self.banks[bank];
-            let mut full = None;
-            for (i, &lpn) in survivors.iter().enumerate().skip(done) {
-                if let Some(&next) = survivors.get(i + AHEAD) {
-                    self.placement.prefetch(next);
-                }
-                let stream = stream_of(&mut self.placement, lpn);
-                let open = &mut home.open[usize::from(stream)];
-                if open.is_full() {
-                    full = Some((lpn, usize::from(stream)));
-                    break;
-                }
-                let (to, owner) = open.take();
-                self.owner[owner] = lpn;
-                let from = core::mem::replace(&mut self.map[lpn.index()], to);
-                if P::KNOWS_HOT && self.placement.is_hot(lpn) {
-                    home.blocks.warm(open.block, 1);
-                }
-                self.chip.copy(from, to, Oob { lpn, stream })?;
-                done = i + 1;
+            let open = &mut home.open[usize::from(stream)];
+            let (to, owner) = open.take();
+            self.owner[owner] = lpn;
+            let from = core::mem::replace(&mut self.map[lpn.index()], to);
+            if P::KNOWS_HOT && self.placement.is_hot(lpn) {
+                home.blocks.warm(open.block, 1);
             }
-            if let Some((lpn, stream)) = full {
-                self.move_to_next(bank, victim, lpn, stream, now)?;
-                done += 1;
-            }
+            self.chip.copy(from, to, Oob { lpn, stream })?;
         }
         for stream in 0..self.banks[bank].open.len() {
             self.banks[bank].count_copied(stream, victim, now);
@@ -238,45 +224,27 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
         Ok(())
     }
 
-    /// Moves a survivor whose stream has no room: opens a block for it.
+    /// A stream with room for a survivor whose own has none: that one with a new block, or another
+    /// one for want of a free block.
     #[inline(never)]
-    fn move_to_next(
+    fn next_with_room(
         &mut self,
         bank: usize,
         victim: BlockId,
         lpn: Lpn,
-        stream: usize,
+        stream: u8,
         now: u64,
-    ) -> Result<(), FtlError> {
-        self.banks[bank].count_copied(stream, victim, now);
-        let s = self.with_room(bank, stream, now)?;
-        if s != stream {
-            self.placement.spilt(lpn, s as u8, now);
-        }
-        let home = &mut self.banks[bank];
-        let open = &mut home.open[s];
-        let (to, owner) = open.take();
-        self.owner[owner] = lpn;
-        let from = core::mem::replace(&mut self.map[lpn.index()], to);
-        if P::KNOWS_HOT && self.placement.is_hot(lpn) {
-            home.blocks.warm(open.block, 1);
-        }
-        self.chip.copy(from, to, Oob { lpn, stream: s as u8 })?;
-        Ok(())
-    }
-
-    /// A stream with room for a survivor that belongs to `stream`: itself, or another one for want
-    /// of a free block.
-    fn with_room(&mut self, bank: usize, stream: usize, now: u64) -> Result<usize, FtlError> {
-        if !self.banks[bank].open[stream].is_full() {
-            return Ok(stream);
-        }
+    ) -> Result<u8, FtlError> {
+        self.banks[bank].count_copied(usize::from(stream), victim, now);
         if !self.banks[bank].free.is_empty() {
-            self.open_next(bank, stream as u8, now)?;
+            self.open_next(bank, stream, now)?;
             return Ok(stream);
         }
         self.counters.spills += 1;
-        self.banks[bank].open.iter().position(|open| !open.is_full()).ok_or(FtlError::NoSpace)
+        let has_room = self.banks[bank].open.iter().position(|open| !open.is_full());
+        let other = has_room.ok_or(FtlError::NoSpace)? as u8;
+        self.placement.spilt(lpn, other, now);
+        Ok(other)
     }
 
     /// Erases a withdrawn block and puts it on the free list, or retires it if it wore out.
