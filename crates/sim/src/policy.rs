@@ -190,11 +190,19 @@ impl PolicySpec {
         Ok(spec)
     }
 
-    /// A log and nothing else, with these axes; greedy and one stream where none is named.
+    /// The same where no policy need be named: the axes then stand on a log and nothing else, greedy
+    /// and one stream where they are not named either.
     ///
     /// # Errors
     /// [`SimError::Usage`], with the nearest name there is.
-    pub fn of_axes(victim: Option<&str>, placement: Option<&str>) -> Result<Self, SimError> {
+    pub fn of(
+        policy: Option<&str>,
+        victim: Option<&str>,
+        placement: Option<&str>,
+    ) -> Result<Self, SimError> {
+        if let Some(policy) = policy {
+            return Self::parse(policy, victim, placement);
+        }
         let mut spec = Self::parse("greedy", victim, placement)?;
         spec.name = format!("{} + {}", spec.victim.show(), spec.placement.show());
         Ok(spec)

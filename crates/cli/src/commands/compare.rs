@@ -101,10 +101,7 @@ fn policies(args: &CompareArgs) -> Result<Vec<PolicySpec>, Failure> {
     let any = victims.is_empty() && placements.is_empty();
     let all = presets(if any { |_| true } else { page_mapped });
     let mut names = listed("--policies", &args.policies, &all)?;
-    let axes_only = names.is_empty() && !(victims.is_empty() && placements.is_empty());
-    if axes_only {
-        names.push(String::new()); // the axes are all there is
-    } else if names.is_empty() {
+    if names.is_empty() && any {
         // What knows the future is no choice.
         let possible = presets(|p| {
             p.layer == LayerKind::PageMapped && !placement::sees_future(preset::axes(p).1.name)
@@ -112,13 +109,10 @@ fn policies(args: &CompareArgs) -> Result<Vec<PolicySpec>, Failure> {
         names.extend(possible.into_iter().map(str::to_owned));
     }
     let mut specs: Vec<PolicySpec> = Vec::new();
-    for name in &names {
+    for policy in alternatives(&names) {
         for victim in alternatives(&victims) {
             for placement in alternatives(&placements) {
-                let spec = match axes_only {
-                    true => PolicySpec::of_axes(victim, placement)?,
-                    false => PolicySpec::parse(name, victim, placement)?,
-                };
+                let spec = PolicySpec::of(policy, victim, placement)?;
                 if !specs.contains(&spec) {
                     specs.push(spec);
                 }

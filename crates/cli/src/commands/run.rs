@@ -17,11 +17,9 @@ const DEFAULT: &str = "cat";
 
 /// Runs and prints.
 pub fn run(args: &RunArgs, console: Console) -> Result<(), Failure> {
-    let policy = match (&args.policy, args.victim.as_deref(), args.placement.as_deref()) {
-        (None, None, None) => PolicySpec::parse(DEFAULT, None, None)?,
-        (None, victim, placement) => PolicySpec::of_axes(victim, placement)?,
-        (Some(policy), victim, placement) => PolicySpec::parse(policy, victim, placement)?,
-    };
+    let (victim, placement) = (args.victim.as_deref(), args.placement.as_deref());
+    let default = (victim.is_none() && placement.is_none()).then_some(DEFAULT);
+    let policy = PolicySpec::of(args.policy.as_deref().or(default), victim, placement)?;
     let simulation = &args.simulation;
     let device = jobs::device(&simulation.device)?;
     // An output that cannot be opened shows now, not after the work.
