@@ -9,6 +9,8 @@ pub struct Oob {
     pub lpn: Lpn,
     /// The stream (class of data) the block was opened for.
     pub stream: u8,
+    /// Programs of the layer before this one: of two copies of a page the greater is the newer.
+    pub sequence: u64,
 }
 
 /// A rule of the medium was broken, or the medium failed.
@@ -48,11 +50,17 @@ pub trait Flash {
     /// Whether a block must not be used.
     fn is_bad(&self, block: BlockId) -> bool;
 
-    /// Reads a page into `into` (a page long, or empty where the chip stores no payload).
+    /// Reads a page into `into` (a page long, or empty where nobody wants the payload).
     ///
     /// # Errors
     /// [`FlashError::OutOfRange`].
     fn read(&mut self, from: Ppn, into: &mut [u8]) -> Result<(), FlashError>;
+
+    /// Reads only what stands beside a page: nothing if the page is blank, or the chip keeps none.
+    ///
+    /// # Errors
+    /// [`FlashError::OutOfRange`].
+    fn read_oob(&mut self, from: Ppn) -> Result<Option<Oob>, FlashError>;
 
     /// Programs an erased page with `data` (a page long, or empty where the chip stores none).
     ///

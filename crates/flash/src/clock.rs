@@ -123,6 +123,11 @@ impl Clock {
         self.answered = self.answered.max(*channel);
     }
 
+    #[inline]
+    pub(crate) fn read_oob(&mut self, bank: u32) {
+        self.occupy(bank, 0, self.timing.oob_read_ns);
+    }
+
     /// An operation with a setup on the channel first; when it ends.
     #[inline]
     fn occupy(&mut self, bank: u32, setup: u64, busy: u64) -> u64 {
@@ -145,6 +150,7 @@ mod tests {
     const W: Timing = Timing {
         read_setup_ns: 348,
         read_ns: 0,
+        oob_read_ns: 0,
         program_setup_ns: 606,
         program_ns: 303,
         copy_setup_ns: 0,

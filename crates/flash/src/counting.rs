@@ -1,14 +1,17 @@
-//! The chip of the simulator: enforces every rule, counts every operation, stores no payload.
+//! The chip of the simulator: enforces every rule, counts every operation, and stores no payload
+//! but what a run is about.
 
-use alloc::{vec, vec::Vec};
+use alloc::{boxed::Box, collections::BTreeMap, vec, vec::Vec};
 
 use crate::{BlockId, Clock, Energy, Flash, FlashError, Geometry, Kind, Oob, Ppn, Rules, Timing};
 
 /// What happened to a chip.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Pages read for the host.
+    /// Pages read, not to be moved.
     pub reads: u64,
+    /// Out-of-band areas read by themselves.
+    pub oob_reads: u64,
     /// Pages programmed for the host.
     pub programs: u64,
     /// Valid pages moved by the layer.
@@ -25,6 +28,7 @@ impl Counts {
     pub const fn since(&self, earlier: &Self) -> Self {
         Self {
             reads: self.reads - earlier.reads,
+            oob_reads: self.oob_reads - earlier.oob_reads,
             programs: self.programs - earlier.programs,
             copies: self.copies - earlier.copies,
             erases: self.erases - earlier.erases,
@@ -37,6 +41,7 @@ impl Counts {
     #[must_use]
     pub const fn time_ns(&self, t: &Timing) -> u64 {
         self.reads * t.read()
+            + self.oob_reads * t.oob_read_ns
             + self.programs * t.program()
             + self.copies * t.copy_ns
             + self.erases * t.erase()
@@ -71,6 +76,8 @@ pub struct CountingChip {
     counts: Counts,
     /// When what ends; absent where operations follow one another and their counts tell.
     clock: Option<Clock>,
+    /// What was programmed, where that is kept; a page without an entry holds zeros.
+    payload: Option<BTreeMap<Ppn, Box<[u8]>>>,
 }
 
 impl CountingChip {
@@ -89,7 +96,16 @@ impl CountingChip {
             wears_out: false,
             counts: Counts::default(),
             clock: None,
+            payload: None,
         }
+    }
+
+    /// Keeps the payload of those pages that are programmed with one: in a run that is about the
+    /// contents of a few sectors, those few.
+    #[must_use]
+    pub fn with_payload(mut self) -> Self {
+        self.payload = Some(BTreeMap::new());
+        self
     }
 
     /// Keeps the time of every channel and bank.
@@ -199,9 +215,15 @@ impl Flash for CountingChip {
     }
 
     #[inline(always)]
-    fn read(&mut self, from: Ppn, _into: &mut [u8]) -> Result<(), FlashError> {
+    fn read(&mut self, from: Ppn, into: &mut [u8]) -> Result<(), FlashError> {
         if self.geometry.block_of(from).0 >= self.geometry.blocks() {
             return Err(FlashError::OutOfRange);
+        }
+        if !into.is_empty() {
+            match self.payload.as_ref().and_then(|pages| pages.get(&from)) {
+                Some(page) => into.copy_from_slice(page),
+                None => into.fill(0),
+            }
         }
         self.counts.reads += 1;
         if let Some(clock) = &mut self.clock {
@@ -210,9 +232,27 @@ impl Flash for CountingChip {
         Ok(())
     }
 
+    /// Keeps none, and counts the reading.
+    fn read_oob(&mut self, from: Ppn) -> Result<Option<Oob>, FlashError> {
+        let block = self.geometry.block_of(from);
+        if block.0 >= self.geometry.blocks() {
+            return Err(FlashError::OutOfRange);
+        }
+        self.counts.oob_reads += 1;
+        if let Some(clock) = &mut self.clock {
+            clock.read_oob(self.geometry.bank_of(block));
+        }
+        Ok(None)
+    }
+
     #[inline(always)]
-    fn program(&mut self, to: Ppn, _oob: Oob, _data: &[u8]) -> Result<(), FlashError> {
+    fn program(&mut self, to: Ppn, _oob: Oob, data: &[u8]) -> Result<(), FlashError> {
         self.take_page(to)?;
+        if !data.is_empty()
+            && let Some(pages) = &mut self.payload
+        {
+            pages.insert(to, data.into());
+        }
         self.counts.programs += 1;
         if let Some(clock) = &mut self.clock {
             clock.program(self.geometry.bank_of(self.geometry.block_of(to)));
@@ -221,8 +261,13 @@ impl Flash for CountingChip {
     }
 
     #[inline(always)]
-    fn copy(&mut self, _from: Ppn, to: Ppn, _oob: Oob) -> Result<(), FlashError> {
+    fn copy(&mut self, from: Ppn, to: Ppn, _oob: Oob) -> Result<(), FlashError> {
         self.take_page(to)?;
+        if let Some(pages) = &mut self.payload
+            && let Some(page) = pages.get(&from).cloned()
+        {
+            pages.insert(to, page);
+        }
         self.counts.copies += 1;
         if let Some(clock) = &mut self.clock {
             clock.copy(self.geometry.bank_of(self.geometry.block_of(to)));
@@ -243,6 +288,11 @@ impl Flash for CountingChip {
         }
         self.erases[block.index()] += 1;
         self.next_page[block.index()] = 0;
+        if let Some(pages) = &mut self.payload {
+            let first = self.geometry.ppn(block, 0);
+            let end = Ppn(first.0 + self.geometry.pages_per_block);
+            pages.extract_if(first..end, |_, _| true).for_each(drop);
+        }
         if !self.rules.in_order {
             let first = self.geometry.ppn(block, 0).index();
             for page in first..first + self.geometry.pages_per_block as usize {
@@ -283,7 +333,7 @@ mod tests {
     use super::*;
     use crate::Lpn;
 
-    const OOB: Oob = Oob { lpn: Lpn(0), stream: 0 };
+    const OOB: Oob = Oob { lpn: Lpn(0), stream: 0, sequence: 0 };
 
     fn chip(in_order: bool) -> CountingChip {
         let geometry = Geometry {
@@ -342,15 +392,17 @@ mod tests {
 
     #[test]
     fn time_and_energy_follow_from_the_counts() {
-        let counts = Counts { reads: 1, programs: 2, copies: 3, erases: 4, hotness_scans: 0 };
+        let counts =
+            Counts { reads: 1, oob_reads: 5, programs: 2, copies: 3, erases: 4, hotness_scans: 0 };
         let t = Timing {
             read_ns: 1,
+            oob_read_ns: 10_000,
             program_ns: 10,
             copy_ns: 100,
             erase_ns: 1000,
             ..Timing::default()
         };
-        assert_eq!(counts.time_ns(&t), 1 + 20 + 300 + 4000);
+        assert_eq!(counts.time_ns(&t), 1 + 50_000 + 20 + 300 + 4000);
         let e = Energy { read_uj: 1.0, program_uj: 10.0, erase_uj: 100.0 };
         assert_eq!(counts.energy_mj(&e), (4.0 + 50.0 + 400.0) / 1000.0);
     }

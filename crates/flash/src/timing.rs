@@ -9,6 +9,8 @@ pub struct Timing {
     pub read_setup_ns: u64,
     /// Busy phase of a read.
     pub read_ns: u64,
+    /// Reading only the out-of-band area of a page, both phases.
+    pub oob_read_ns: u64,
     /// Setup phase of a program.
     pub program_setup_ns: u64,
     /// Busy phase of a program.

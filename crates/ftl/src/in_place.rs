@@ -3,6 +3,7 @@
 //! Logical page `l` lives in page `l mod B` of block `l div B`. A page that was programmed since its
 //! block was erased cannot be programmed again, so an update reads the block into a buffer, erases
 //! it and writes all of it back. As in the papers' times, reading into the buffer is not charged.
+//! It is a yardstick for counts and times and keeps no contents.
 
 use alloc::{format, string::String, vec, vec::Vec};
 
@@ -53,6 +54,11 @@ impl<C: Flash> InPlace<C> {
         geometry.ppn(block, geometry.header_pages + page)
     }
 
+    fn oob(&self, lpn: Lpn) -> Oob {
+        let c = &self.counters;
+        Oob { lpn, stream: 0, sequence: c.fills + c.host_writes + c.copies }
+    }
+
     fn check_range(&self, lpn: Lpn) -> Result<(), FtlError> {
         if lpn.index() < self.mapped.len() { Ok(()) } else { Err(FtlError::OutOfRange(lpn)) }
     }
@@ -62,7 +68,7 @@ impl<C: Flash> InPlace<C> {
         if self.programmed[lpn.index()] {
             self.rewrite(block)?;
         } else {
-            match self.chip.program(self.ppn(block, page), Oob { lpn, stream: 0 }, &[]) {
+            match self.chip.program(self.ppn(block, page), self.oob(lpn), &[]) {
                 Ok(()) => self.programmed[lpn.index()] = true,
                 // Pages before it are blank, and the chip wants them first.
                 Err(FlashError::OutOfOrder(_)) => self.rewrite(block)?,
@@ -91,7 +97,7 @@ impl<C: Flash> InPlace<C> {
         let first = block.0 * self.pages;
         for page in 0..self.pages {
             let lpn = Lpn(first + page);
-            self.chip.program(self.ppn(block, page), Oob { lpn, stream: 0 }, &[])?;
+            self.chip.program(self.ppn(block, page), self.oob(lpn), &[])?;
             self.programmed[lpn.index()] = true;
         }
         self.counters.copies += u64::from(self.pages) - 1;
@@ -131,19 +137,20 @@ impl<C: Flash> Layer for InPlace<C> {
         Ok(())
     }
 
-    fn write(&mut self, lpn: Lpn, _now: u64) -> Result<(), FtlError> {
+    fn write(&mut self, lpn: Lpn, _data: &[u8], _now: u64) -> Result<(), FtlError> {
         self.check_range(lpn)?;
         self.counters.host_writes += 1;
         self.put(lpn)
     }
 
-    fn read(&mut self, lpn: Lpn) -> Result<bool, FtlError> {
+    fn read(&mut self, lpn: Lpn, into: &mut [u8]) -> Result<bool, FtlError> {
         self.check_range(lpn)?;
         if !self.mapped[lpn.index()] {
+            into.fill(0);
             return Ok(false);
         }
         let (block, page) = self.place(lpn);
-        self.chip.read(self.ppn(block, page), &mut [])?;
+        self.chip.read(self.ppn(block, page), into)?;
         self.counters.host_reads += 1;
         Ok(true)
     }

@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use thermocline_flash::{BlockId, FlashError, Lpn, Ppn};
+use thermocline_flash::{BlockId, FlashError, Lpn, Ppn, Timing};
 
 /// What a layer did. Fills are counted apart: statistics begin after them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -35,6 +35,14 @@ pub struct Counters {
     pub swap_copies: u64,
     /// Blocks that wore out and were retired.
     pub retired: u64,
+    /// Primary and replacement blocks folded into one, for whatever reason (NFTL).
+    pub folds: u64,
+    /// Those that a write to a full replacement block forced; part of `folds`.
+    pub forced_folds: u64,
+    /// Pages that were not moved because their data were known to be dead.
+    pub dead_left: u64,
+    /// Blocks of nothing but dead data erased ahead of cleaning.
+    pub reclaimed: u64,
 }
 
 impl Counters {
@@ -56,6 +64,42 @@ impl Counters {
             swap_erases: self.swap_erases - earlier.swap_erases,
             swap_copies: self.swap_copies - earlier.swap_copies,
             retired: self.retired - earlier.retired,
+            folds: self.folds - earlier.folds,
+            forced_folds: self.forced_folds - earlier.forced_folds,
+            dead_left: self.dead_left - earlier.dead_left,
+            reclaimed: self.reclaimed - earlier.reclaimed,
+        }
+    }
+}
+
+/// What the detection of dead data did, where there is one (FSAF, §4 of the thesis).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DeadDataCounters {
+    /// Pages read to see what a write changes.
+    pub extra_reads: u64,
+    /// Sectors found dead.
+    pub sectors_marked: u64,
+    /// Sectors of those found alive again before anything was lost.
+    pub sectors_revived: u64,
+    /// Times a file system was recognised.
+    pub armed: u64,
+    /// Times its writer did what no such file system does, and it was let go.
+    pub disarmed: u64,
+    /// Memory of the tables, in bytes, now.
+    pub memory_bytes: u64,
+}
+
+impl DeadDataCounters {
+    /// What was done after `earlier`.
+    #[must_use]
+    pub const fn since(&self, earlier: &Self) -> Self {
+        Self {
+            extra_reads: self.extra_reads - earlier.extra_reads,
+            sectors_marked: self.sectors_marked - earlier.sectors_marked,
+            sectors_revived: self.sectors_revived - earlier.sectors_revived,
+            armed: self.armed - earlier.armed,
+            disarmed: self.disarmed - earlier.disarmed,
+            memory_bytes: self.memory_bytes,
         }
     }
 }
@@ -119,23 +163,56 @@ pub trait Layer {
     /// [`FtlError`].
     fn filled(&mut self, now: u64) -> Result<(), FtlError>;
 
-    /// The host writes a page.
+    /// The host writes a page: `data` is a page long, or empty where nobody knows the content.
     ///
     /// # Errors
     /// [`FtlError`].
-    fn write(&mut self, lpn: Lpn, now: u64) -> Result<(), FtlError>;
+    fn write(&mut self, lpn: Lpn, data: &[u8], now: u64) -> Result<(), FtlError>;
 
-    /// The host reads a page; false if it holds no data.
+    /// The host reads a page into `into` (a page long, or empty where nobody wants the content);
+    /// false if it holds no data, and then `into` is all zeros.
     ///
     /// # Errors
     /// [`FtlError`].
-    fn read(&mut self, lpn: Lpn) -> Result<bool, FtlError>;
+    fn read(&mut self, lpn: Lpn, into: &mut [u8]) -> Result<bool, FtlError>;
 
     /// The host no longer needs a page; false if it held no data.
     ///
     /// # Errors
     /// [`FtlError`].
     fn trim(&mut self, lpn: Lpn, now: u64) -> Result<bool, FtlError>;
+
+    /// Somebody infers that a page is garbage, though the host did not say so. It is not moved any
+    /// more, but until its block is erased it can still be read and [revived](Self::revive). False if
+    /// it held no data, or if the layer has no use for the news.
+    ///
+    /// # Errors
+    /// [`FtlError`].
+    fn mark_dead(&mut self, lpn: Lpn, now: u64) -> Result<bool, FtlError> {
+        let _ = (lpn, now);
+        Ok(false)
+    }
+
+    /// A page inferred to be garbage is not; false if it was not marked, or is gone already.
+    ///
+    /// # Errors
+    /// [`FtlError`].
+    fn revive(&mut self, lpn: Lpn, now: u64) -> Result<bool, FtlError> {
+        let _ = (lpn, now);
+        Ok(false)
+    }
+
+    /// What the detection of dead data did, where there is one.
+    fn dead_data(&self) -> Option<DeadDataCounters> {
+        None
+    }
+
+    /// The longest that [`clean_in_idle_time`](Self::clean_in_idle_time) takes at a time, in
+    /// nanoseconds.
+    fn idle_step_ns(&self, timing: &Timing) -> u64 {
+        let _ = timing;
+        0
+    }
 
     /// Cleans a block in idle time, if it is set so and that is worth it; false if there is nothing
     /// to do.

@@ -158,7 +158,7 @@ fn measure_banks(
         }
         for i in 0..LOGICAL {
             let now = u64::from(round) * u64::from(LOGICAL) + u64::from(i) + 1;
-            layer.write(Lpn(draws.below(LOGICAL)), now).expect("written");
+            layer.write(Lpn(draws.below(LOGICAL)), &[], now).expect("written");
         }
     }
     layer.check().expect("invariants hold");

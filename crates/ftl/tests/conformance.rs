@@ -112,7 +112,7 @@ fn two_runs_are_equal() {
             let mut draws = Draws(9);
             for now in 1..4000 {
                 let lpn = Lpn(skewed(&mut draws, setup.config.logical_pages));
-                layer.write(lpn, now).expect("written");
+                layer.write(lpn, &[], now).expect("written");
             }
             end(&*layer)
         };
@@ -157,7 +157,7 @@ fn the_fullest_device_can_be_written_for_ever() {
         let mut draws = Draws(11);
         for now in 1..u64::from(10 * logical) {
             let lpn = Lpn(draws.below(logical));
-            layer.write(lpn, now).unwrap_or_else(|e| panic!("{name}: {e} at {now}"));
+            layer.write(lpn, &[], now).unwrap_or_else(|e| panic!("{name}: {e} at {now}"));
         }
         layer.check().unwrap_or_else(|e| panic!("{name}: {e}"));
         let c = layer.counters();
@@ -177,7 +177,7 @@ fn sequential_traffic_copies_nothing() {
             let mut layer = filled(&setup);
             for i in 0..49152_u64 {
                 let lpn = Lpn((i % u64::from(logical)) as u32);
-                layer.write(lpn, i + 1).expect("written");
+                layer.write(lpn, &[], i + 1).expect("written");
             }
             end(&*layer)
         };
@@ -224,7 +224,7 @@ fn one_stream_placements_agree_in_every_count() {
                 let mut layer = filled(&setup);
                 let mut draws = Draws(13);
                 for now in 1..30_000 {
-                    layer.write(Lpn(skewed(&mut draws, 5273)), now).expect("written");
+                    layer.write(Lpn(skewed(&mut draws, 5273)), &[], now).expect("written");
                 }
                 let End { counters, erases, free, .. } = end(&*layer);
                 (counters, erases, free)
@@ -250,7 +250,7 @@ fn cleaning_starts_at_the_low_watermark_and_stops_at_the_high_one() {
         let mut draws = Draws(17);
         for now in 1..4000 {
             let before = (*layer.counters(), layer.free_blocks());
-            layer.write(Lpn(draws.below(setup.config.logical_pages)), now).expect("written");
+            layer.write(Lpn(draws.below(setup.config.logical_pages)), &[], now).expect("written");
             let done = layer.counters().since(&before.0);
             if done.victims > 0 {
                 // The block the write needed is open.
@@ -329,7 +329,7 @@ fn a_placement_is_told_everything_and_obeyed() {
             expected[lpn.index()].trimmed += u32::from(held);
         } else {
             let survived = told.borrow().0[lpn.index()].survived;
-            layer.write(lpn, now).expect("written");
+            layer.write(lpn, &[], now).expect("written");
             assert!(told.borrow().0[lpn.index()].survived <= survived + 1);
             expected[lpn.index()].asked += 1;
             expected[lpn.index()].written += 1;

@@ -157,7 +157,7 @@ impl placement::Visitor for Run<'_> {
         layer.filled(0).expect("filled");
         let mut draws = Draws(12345);
         for i in 0..WRITES {
-            layer.write(page(self.vector.workload, i, &mut draws), i + 1).expect("written");
+            layer.write(page(self.vector.workload, i, &mut draws), &[], i + 1).expect("written");
         }
         layer.check().expect("invariants hold");
 

@@ -51,6 +51,9 @@ impl Flash for StreamChip {
     fn read(&mut self, from: Ppn, into: &mut [u8]) -> Result<(), FlashError> {
         self.0.read(from, into)
     }
+    fn read_oob(&mut self, from: Ppn) -> Result<Option<Oob>, FlashError> {
+        self.0.read_oob(from)
+    }
     fn program(&mut self, to: Ppn, oob: Oob, data: &[u8]) -> Result<(), FlashError> {
         self.1.borrow_mut().put(oob);
         self.0.program(to, oob, data)
@@ -100,7 +103,7 @@ fn writes_go_where_the_pages_written_since_send_them() {
                 _ => {
                     let old = streams.borrow().copies[lpn as usize];
                     let expected = streams.borrow().class(lpn, 16);
-                    layer.write(Lpn(lpn), now).expect("written");
+                    layer.write(Lpn(lpn), &[], now).expect("written");
                     let (stream, _) = streams.borrow().copies[lpn as usize].expect("written");
                     assert_eq!(stream, expected, "page {lpn} at {now}, from {old:?}");
                     if let Some((from, _)) = old {
@@ -135,17 +138,17 @@ fn without_a_fill_the_first_write_of_a_page_is_unclassified_in_every_bank() {
     let mut layer = setup.build_on(StreamChip(setup.chip(), Rc::clone(&streams))).expect("it fits");
     let stream = |lpn: u32| streams.borrow().copies[lpn as usize].map(|(stream, _)| stream);
     for lpn in 0..logical {
-        layer.write(Lpn(lpn), u64::from(lpn)).expect("written");
+        layer.write(Lpn(lpn), &[], u64::from(lpn)).expect("written");
         assert_eq!(stream(lpn), Some(UNCLASSIFIED), "page {lpn}");
     }
     assert_eq!(layer.counters().erases, 0, "there was room for all");
     let last = (logical - 8..logical).chain(0..8);
     for (lpn, class) in last.zip([[HOT; 8], [WARM; 8]].into_iter().flatten()) {
         // The last page of each bank was written to its stream just before, the first long ago.
-        layer.write(Lpn(lpn), u64::from(logical + lpn)).expect("written");
+        layer.write(Lpn(lpn), &[], u64::from(logical + lpn)).expect("written");
         assert_eq!(stream(lpn), Some(class), "page {lpn}");
         layer.trim(Lpn(lpn), u64::from(logical + lpn)).expect("trimmed");
-        layer.write(Lpn(lpn), u64::from(logical + lpn)).expect("written");
+        layer.write(Lpn(lpn), &[], u64::from(logical + lpn)).expect("written");
         assert_eq!(stream(lpn), Some(UNCLASSIFIED), "page {lpn} after its trim");
     }
     layer.check().expect("invariants hold");

@@ -36,7 +36,7 @@ fn amplification(victim: &'static str, placement: &'static str, hot: u32, laps: 
             true if hot > 1 => draws.below(logical / 10) * 10,
             _ => draws.below(logical),
         };
-        layer.write(Lpn(lpn), now).expect("written");
+        layer.write(Lpn(lpn), &[], now).expect("written");
         if now == (laps - 2) * u64::from(logical) {
             before = *layer.counters();
         }

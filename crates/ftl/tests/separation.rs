@@ -49,7 +49,7 @@ fn write_amplification(hot: Hot, victim: &'static str, placement: Named) -> f64 
                 if hot == Hot::Scattered { 10 * row + column } else { tenth * column + row };
             for lpn in first..first + request {
                 now += 1;
-                layer.write(Lpn(lpn), now).expect("written");
+                layer.write(Lpn(lpn), &[], now).expect("written");
             }
         }
         *layer.counters()

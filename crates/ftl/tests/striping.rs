@@ -124,6 +124,9 @@ impl Flash for RecordingChip {
     fn read(&mut self, from: Ppn, into: &mut [u8]) -> Result<(), FlashError> {
         self.0.read(from, into)
     }
+    fn read_oob(&mut self, from: Ppn) -> Result<Option<Oob>, FlashError> {
+        self.0.read_oob(from)
+    }
     fn program(&mut self, to: Ppn, oob: Oob, data: &[u8]) -> Result<(), FlashError> {
         self.put(to, oob.lpn);
         self.0.program(to, oob, data)
@@ -172,6 +175,7 @@ impl Victim for Compared {
 }
 
 const TIMING: Timing = Timing {
+    oob_read_ns: 0,
     read_setup_ns: 348,
     read_ns: 0,
     program_setup_ns: 606,
@@ -245,7 +249,7 @@ impl Device {
     fn write(&mut self, lpn: u32) -> u32 {
         self.writes += 1;
         self.record.lock().expect("one thread").lists.write(lpn);
-        self.layer.write(Lpn(lpn), self.writes).expect("written");
+        self.layer.write(Lpn(lpn), &[], self.writes).expect("written");
         let bank = self.bank_of(lpn).expect("written");
         self.assigned[bank as usize] = self.writes;
         bank

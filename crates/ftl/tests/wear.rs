@@ -273,7 +273,7 @@ fn an_update_in_place_erases_a_block_and_programs_it_whole() {
         assert_eq!((layer.chip().counts().programs, layer.chip().counts().erases), (5273, 0));
         let mut draws = Draws(1);
         for now in 1..=49152 {
-            layer.write(Lpn(draws.below(5273)), now).expect("written");
+            layer.write(Lpn(draws.below(5273)), &[], now).expect("written");
         }
         layer.check().expect("invariants hold");
         let chip = layer.chip().counts();
@@ -292,25 +292,25 @@ fn in_place_a_first_write_into_a_free_block_costs_one_program() {
     let chip = CountingChip::new(CARD, Rules { in_order: false, ..rules(100) });
     let mut layer = InPlace::new(chip, 310).expect("it fits");
     for lpn in (0..310).rev() {
-        layer.write(Lpn(lpn), 1).expect("written");
+        layer.write(Lpn(lpn), &[], 1).expect("written");
     }
     assert_eq!((layer.chip().counts().programs, layer.chip().counts().erases), (310, 0));
     // A trimmed page was programmed all the same.
     assert_eq!(layer.trim(Lpn(3), 2), Ok(true));
-    assert_eq!((layer.trim(Lpn(3), 2), layer.read(Lpn(3))), (Ok(false), Ok(false)));
-    layer.write(Lpn(3), 3).expect("written");
+    assert_eq!((layer.trim(Lpn(3), 2), layer.read(Lpn(3), &mut [])), (Ok(false), Ok(false)));
+    layer.write(Lpn(3), &[], 3).expect("written");
     assert_eq!(layer.chip().counts().erases, 1);
     layer.check().expect("invariants hold");
 
     // Where it does not, the block is written from its start.
     let chip = CountingChip::new(CARD, rules(100));
     let mut layer = InPlace::new(chip, 310).expect("it fits");
-    layer.write(Lpn(7), 1).expect("written");
-    layer.write(Lpn(31), 1).expect("written");
+    layer.write(Lpn(7), &[], 1).expect("written");
+    layer.write(Lpn(31), &[], 1).expect("written");
     assert_eq!((layer.chip().counts().programs, layer.chip().counts().erases), (31 + 1, 1));
-    assert_eq!((layer.read(Lpn(7)), layer.read(Lpn(6))), (Ok(true), Ok(false)));
+    assert_eq!((layer.read(Lpn(7), &mut []), layer.read(Lpn(6), &mut [])), (Ok(true), Ok(false)));
     layer.check().expect("invariants hold");
-    assert_eq!(layer.write(Lpn(310), 1), Err(FtlError::OutOfRange(Lpn(310))));
+    assert_eq!(layer.write(Lpn(310), &[], 1), Err(FtlError::OutOfRange(Lpn(310))));
 }
 
 #[test]
@@ -321,13 +321,13 @@ fn in_place_a_worn_block_refuses_updates_and_can_be_read() {
         layer.fill(Lpn(lpn), false, 0).expect("filled");
     }
     for now in 1..=3 {
-        layer.write(Lpn(5), now).expect("written");
+        layer.write(Lpn(5), &[], now).expect("written");
     }
     layer.trim(Lpn(6), 4).expect("trimmed");
     for lpn in [5, 6, 5] {
-        assert_eq!(layer.write(Lpn(lpn), 5), Err(FtlError::NoSpace));
+        assert_eq!(layer.write(Lpn(lpn), &[], 5), Err(FtlError::NoSpace));
         layer.check().expect("invariants hold");
     }
-    assert_eq!((layer.read(Lpn(5)), layer.read(Lpn(6))), (Ok(true), Ok(false)));
-    assert_eq!((layer.counters().retired, layer.write(Lpn(40), 6)), (1, Ok(())));
+    assert_eq!((layer.read(Lpn(5), &mut []), layer.read(Lpn(6), &mut [])), (Ok(true), Ok(false)));
+    assert_eq!((layer.counters().retired, layer.write(Lpn(40), &[], 6)), (1, Ok(())));
 }

@@ -25,6 +25,7 @@ use alloc::{sync::Arc, vec::Vec};
 pub mod age;
 pub mod bank;
 mod candidates;
+pub mod dead;
 pub mod idle;
 mod lists;
 mod lowest;

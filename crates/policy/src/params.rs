@@ -167,6 +167,20 @@ impl ParamValue for f64 {
     }
 }
 
+impl ParamValue for bool {
+    const EXPECTED: &'static str = "yes or no";
+    fn parse(text: &str) -> Option<Self> {
+        match text {
+            "yes" => Some(true),
+            "no" => Some(false),
+            _ => None,
+        }
+    }
+    fn show(&self) -> String {
+        String::from(if *self { "yes" } else { "no" })
+    }
+}
+
 /// Declares an enum of named values as a parameter type.
 #[macro_export]
 macro_rules! choice {

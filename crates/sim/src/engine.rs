@@ -209,7 +209,7 @@ impl<'a, L: Layer<Chip = CountingChip>> Engine<'a, L> {
             Op::Write => self.write(extent)?,
             Op::Read => {
                 for lpn in (extent.first..extent.first + extent.pages).map(Lpn) {
-                    self.layer.read(lpn).map_err(|e| self.error(e))?;
+                    self.layer.read(lpn, &mut []).map_err(|e| self.error(e))?;
                 }
             }
             Op::Trim => {
@@ -246,7 +246,7 @@ impl<'a, L: Layer<Chip = CountingChip>> Engine<'a, L> {
                 self.layer.prefetch_more(Lpn(lpn.0 + AHEAD_MORE as u32));
             }
             if extent.partial_head && i == 0 || extent.partial_tail && i + 1 == extent.pages {
-                self.layer.read(lpn).map_err(|e| self.error(e))?;
+                self.layer.read(lpn, &mut []).map_err(|e| self.error(e))?;
             }
             // Every page has a time of its own, so that ages order pages of one request.
             self.now = match (self.arrivals, i) {
@@ -254,7 +254,7 @@ impl<'a, L: Layer<Chip = CountingChip>> Engine<'a, L> {
                 (false, 0) if self.in_line || !extent.continued => self.now,
                 (false, _) => self.device_time(),
             };
-            self.layer.write(lpn, self.now).map_err(|e| self.error(e))?;
+            self.layer.write(lpn, &[], self.now).map_err(|e| self.error(e))?;
         }
         self.pages_written += u64::from(extent.pages);
         self.bytes_written += extent.bytes;

@@ -11,6 +11,7 @@ use thermocline_sim::{Clock, Device, Fill, Input, Job, Progress, RunResult, Work
 use thermocline_trace::Op;
 
 const TIMING: Timing = Timing {
+    oob_read_ns: 0,
     read_setup_ns: 11_000,
     read_ns: 29_000,
     program_setup_ns: 37_000,

@@ -1,5 +1,6 @@
 //! Block traces: readers, writers, generators and transformations.
 
+mod contents;
 mod error;
 pub mod generate;
 pub mod native;
@@ -9,6 +10,7 @@ pub mod stats;
 pub mod transform;
 pub mod write;
 
+pub use contents::Contents;
 pub use error::{Place, TraceError};
 pub use request::{Op, Request};
 
@@ -30,6 +32,18 @@ pub trait Source {
     fn volumes(&self) -> &[String] {
         &[]
     }
+
+    /// What the requests of the last batch wrote or read, where that is known. Only sources that
+    /// pass on requests one by one and unchanged pass this on too.
+    fn contents(&self) -> &Contents {
+        Contents::NONE
+    }
+
+    /// Requests from the start on that only prepare the device (make a file system and fill it), so
+    /// that statistics begin after them. Known at the end of the source.
+    fn prelude(&self) -> u64 {
+        0
+    }
 }
 
 impl<S: Source + ?Sized> Source for Box<S> {
@@ -40,6 +54,14 @@ impl<S: Source + ?Sized> Source for Box<S> {
     fn volumes(&self) -> &[String] {
         (**self).volumes()
     }
+
+    fn contents(&self) -> &Contents {
+        (**self).contents()
+    }
+
+    fn prelude(&self) -> u64 {
+        (**self).prelude()
+    }
 }
 
 impl<S: Source + ?Sized> Source for &mut S {
@@ -49,5 +71,13 @@ impl<S: Source + ?Sized> Source for &mut S {
 
     fn volumes(&self) -> &[String] {
         (**self).volumes()
+    }
+
+    fn contents(&self) -> &Contents {
+        (**self).contents()
+    }
+
+    fn prelude(&self) -> u64 {
+        (**self).prelude()
     }
 }

@@ -199,23 +199,34 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
         for open in &mut self.banks[bank].open {
             open.counted = open.next;
         }
-        for (i, &lpn) in survivors.iter().enumerate() {
-            if let Some(&next) = survivors.get(i + AHEAD) {
-                self.placement.prefetch(next);
-            }
-            let mut stream = stream_of(&mut self.placement, lpn);
-            if self.banks[bank].open[usize::from(stream)].is_full() {
-                stream = self.next_with_room(bank, victim, lpn, stream, now)?;
-            }
+        let mut done = 0;
+        while done < survivors.len() {
             let home = &mut self.banks[bank];
-            let open = &mut home.open[usize::from(stream)];
-            let (to, owner) = open.take();
-            self.owner[owner] = lpn;
-            let from = core::mem::replace(&mut self.map[lpn.index()], to);
-            if P::KNOWS_HOT && self.placement.is_hot(lpn) {
-                home.blocks.warm(open.block, 1);
+            let mut full = None;
+            for (i, &lpn) in survivors.iter().enumerate().skip(done) {
+                if let Some(&next) = survivors.get(i + AHEAD) {
+                    self.placement.prefetch(next);
+                }
+                let stream = stream_of(&mut self.placement, lpn);
+                let open = &mut home.open[usize::from(stream)];
+                if open.is_full() {
+                    full = Some((lpn, usize::from(stream)));
+                    break;
+                }
+                let (to, owner) = open.take();
+                self.owner[owner] = lpn;
+                let from = core::mem::replace(&mut self.map[lpn.index()], to);
+                if P::KNOWS_HOT && self.placement.is_hot(lpn) {
+                    home.blocks.warm(open.block, 1);
+                }
+                self.programs += 1;
+                self.chip.copy(from, to, Oob { lpn, stream, sequence: self.programs })?;
+                done = i + 1;
             }
-            self.chip.copy(from, to, Oob { lpn, stream })?;
+            if let Some((lpn, stream)) = full {
+                self.move_to_next(bank, victim, lpn, stream, now)?;
+                done += 1;
+            }
         }
         for stream in 0..self.banks[bank].open.len() {
             self.banks[bank].count_copied(stream, victim, now);
@@ -224,27 +235,46 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
         Ok(())
     }
 
-    /// A stream with room for a survivor whose own has none: that one with a new block, or another
-    /// one for want of a free block.
+    /// Moves a survivor whose stream has no room: opens a block for it.
     #[inline(never)]
-    fn next_with_room(
+    fn move_to_next(
         &mut self,
         bank: usize,
         victim: BlockId,
         lpn: Lpn,
-        stream: u8,
+        stream: usize,
         now: u64,
-    ) -> Result<u8, FtlError> {
-        self.banks[bank].count_copied(usize::from(stream), victim, now);
+    ) -> Result<(), FtlError> {
+        self.banks[bank].count_copied(stream, victim, now);
+        let s = self.with_room(bank, stream, now)?;
+        if s != stream {
+            self.placement.spilt(lpn, s as u8, now);
+        }
+        let home = &mut self.banks[bank];
+        let open = &mut home.open[s];
+        let (to, owner) = open.take();
+        self.owner[owner] = lpn;
+        let from = core::mem::replace(&mut self.map[lpn.index()], to);
+        if P::KNOWS_HOT && self.placement.is_hot(lpn) {
+            home.blocks.warm(open.block, 1);
+        }
+        let oob = self.oob(lpn, s as u8);
+        self.chip.copy(from, to, oob)?;
+        Ok(())
+    }
+
+    /// A stream with room for a survivor that belongs to `stream`: itself, or another one for want
+    /// of a free block.
+    fn with_room(&mut self, bank: usize, stream: usize, now: u64) -> Result<usize, FtlError> {
+        if !self.banks[bank].open[stream].is_full() {
+            return Ok(stream);
+        }
         if !self.banks[bank].free.is_empty() {
-            self.open_next(bank, stream, now)?;
+            self.open_next(bank, stream as u8, now)?;
             return Ok(stream);
         }
         self.counters.spills += 1;
-        let has_room = self.banks[bank].open.iter().position(|open| !open.is_full());
-        let other = has_room.ok_or(FtlError::NoSpace)? as u8;
-        self.placement.spilt(lpn, other, now);
-        Ok(other)
+        self.banks[bank].open.iter().position(|open| !open.is_full()).ok_or(FtlError::NoSpace)
     }
 
     /// Erases a withdrawn block and puts it on the free list, or retires it if it wore out.

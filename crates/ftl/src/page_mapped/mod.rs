@@ -89,6 +89,8 @@ pub struct PageMapped<C, P> {
     /// Blocks being cleaned together.
     batch: Vec<BlockId>,
     counters: Counters,
+    /// Pages programmed so far, for whatever reason.
+    programs: u64,
     /// Whether something is to be done after a page write.
     follows_up: bool,
     /// Logical pages that hold data.
@@ -259,6 +261,7 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
             survivors: Vec::with_capacity(pages as usize),
             batch: Vec::new(),
             counters: Counters::default(),
+            programs: 0,
             mapped: 0,
             capacity,
             pages,
@@ -304,15 +307,15 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
     ///
     /// # Errors
     /// [`FtlError`].
-    pub fn write_read_only(&mut self, lpn: Lpn, now: u64) -> Result<(), FtlError> {
+    pub fn write_read_only(&mut self, lpn: Lpn, data: &[u8], now: u64) -> Result<(), FtlError> {
         if !self.config.read_only_separation {
-            return self.write(lpn, now);
+            return self.write(lpn, data, now);
         }
         self.check_range(lpn)?;
         self.counters.host_writes += 1;
         let stream = self.read_only_stream();
         let bank = self.assign(lpn, stream);
-        self.append(lpn, bank, stream, now)?;
+        self.append(lpn, bank, stream, data, now)?;
         self.placement.written(lpn, now);
         if self.follows_up {
             self.follow_up(lpn, bank, now)?;
@@ -327,7 +330,14 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
 
     /// Writes new data of `lpn` to the open block of `stream`; cleans first if it must.
     #[inline(always)]
-    fn append(&mut self, lpn: Lpn, bank: usize, stream: u8, now: u64) -> Result<(), FtlError> {
+    fn append(
+        &mut self,
+        lpn: Lpn,
+        bank: usize,
+        stream: u8,
+        data: &[u8],
+        now: u64,
+    ) -> Result<(), FtlError> {
         let s = usize::from(stream);
         if self.banks[bank].open[s].is_full() {
             self.make_room(bank, stream, now)?;
@@ -349,8 +359,16 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
         }
         self.owner[owner] = lpn;
         self.map[lpn.index()] = at;
-        self.chip.program(at, Oob { lpn, stream }, &[])?;
+        let oob = self.oob(lpn, stream);
+        self.chip.program(at, oob, data)?;
         Ok(())
+    }
+
+    /// What is programmed beside the next page.
+    #[inline(always)]
+    const fn oob(&mut self, lpn: Lpn, stream: u8) -> Oob {
+        self.programs += 1;
+        Oob { lpn, stream, sequence: self.programs }
     }
 
     /// The copy of `lpn` at `old` is no longer current.
@@ -488,7 +506,7 @@ impl<C: Flash, P: Placement> Layer for PageMapped<C, P> {
         let read_only = read_only && self.config.read_only_separation;
         let stream = if read_only { self.read_only_stream() } else { 0 };
         let bank = self.assign(lpn, stream);
-        self.append(lpn, bank, stream, now)?;
+        self.append(lpn, bank, stream, &[], now)?;
         self.placement.filled(lpn, now);
         Ok(())
     }
@@ -505,12 +523,12 @@ impl<C: Flash, P: Placement> Layer for PageMapped<C, P> {
     }
 
     #[inline(always)]
-    fn write(&mut self, lpn: Lpn, now: u64) -> Result<(), FtlError> {
+    fn write(&mut self, lpn: Lpn, data: &[u8], now: u64) -> Result<(), FtlError> {
         self.check_range(lpn)?;
         self.counters.host_writes += 1;
         let stream = self.stream_of(lpn, now);
         let bank = self.assign(lpn, stream);
-        self.append(lpn, bank, stream, now)?;
+        self.append(lpn, bank, stream, data, now)?;
         self.placement.written(lpn, now);
         if self.follows_up {
             self.follow_up(lpn, bank, now)?;
@@ -518,13 +536,14 @@ impl<C: Flash, P: Placement> Layer for PageMapped<C, P> {
         Ok(())
     }
 
-    fn read(&mut self, lpn: Lpn) -> Result<bool, FtlError> {
+    fn read(&mut self, lpn: Lpn, into: &mut [u8]) -> Result<bool, FtlError> {
         self.check_range(lpn)?;
         let at = self.map[lpn.index()];
         if at == Ppn::NONE {
+            into.fill(0);
             return Ok(false);
         }
-        self.chip.read(at, &mut [])?;
+        self.chip.read(at, into)?;
         self.counters.host_reads += 1;
         Ok(true)
     }

@@ -7,7 +7,7 @@
 
 use alloc::collections::BTreeSet;
 
-use thermocline_flash::{BlockId, Flash, Oob};
+use thermocline_flash::{BlockId, Flash};
 use thermocline_policy::{Candidates, State, placement::Placement, wear::WearLeveling};
 
 use super::PageMapped;
@@ -75,7 +75,8 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
                 continue;
             }
             let at = geometry.ppn(worn, self.header + to);
-            self.chip.copy(from, at, Oob { lpn, stream: block.stream })?;
+            let oob = self.oob(lpn, block.stream);
+            self.chip.copy(from, at, oob)?;
             self.owner[to_owner + to as usize] = lpn;
             self.map[lpn.index()] = at;
             if P::KNOWS_HOT && self.placement.is_hot(lpn) {

@@ -47,7 +47,7 @@ pub trait Ftl<C>: Layer<Chip = C> {
 
 impl<C: Flash, P: Placement> Ftl<C> for PageMapped<C, P> {
     fn write_read_only(&mut self, lpn: Lpn, now: u64) -> Result<(), FtlError> {
-        PageMapped::write_read_only(self, lpn, now)
+        PageMapped::write_read_only(self, lpn, &[], now)
     }
     fn free_pages(&self) -> u64 {
         PageMapped::free_pages(self)
@@ -262,6 +262,10 @@ impl Flash for ModelChip {
         self.inner.read(from, into)
     }
 
+    fn read_oob(&mut self, from: Ppn) -> Result<Option<Oob>, FlashError> {
+        self.inner.read_oob(from)
+    }
+
     fn program(&mut self, to: Ppn, oob: Oob, data: &[u8]) -> Result<(), FlashError> {
         self.inner.program(to, oob, data)?;
         let mut truth = self.truth.borrow_mut();
@@ -351,7 +355,7 @@ impl Modelled {
     }
 
     pub fn write(&mut self, lpn: u32, now: u64) -> Result<(), FtlError> {
-        self.put(lpn, |layer| layer.write(Lpn(lpn), now))
+        self.put(lpn, |layer| layer.write(Lpn(lpn), &[], now))
     }
 
     pub fn write_read_only(&mut self, lpn: u32, now: u64) -> Result<(), FtlError> {
@@ -366,7 +370,7 @@ impl Modelled {
     }
 
     pub fn read(&mut self, lpn: u32) {
-        let holds = self.layer.read(Lpn(lpn)).expect("read");
+        let holds = self.layer.read(Lpn(lpn), &mut []).expect("read");
         assert_eq!(holds, self.last[lpn as usize].is_some(), "whether page {lpn} holds data");
     }
 
