@@ -5,6 +5,8 @@
 //!   place, page by page; cleaning makes room.
 //! * [`InPlace`]: every page has its place, and an update erases its block: what flash is like
 //!   without a translation layer.
+//! * [`dead::Watched`]: a layer around another one that infers from a file system's own writes which
+//!   pages are dead (FSAF).
 //!
 //! A layer runs on any [`Flash`](thermocline_flash::Flash): a counting chip and a virtual clock in
 //! the simulator, a chip with data and the wall clock in a server.
@@ -13,10 +15,11 @@
 
 extern crate alloc;
 
+pub mod dead;
 mod in_place;
 mod layer;
 mod page_mapped;
 
 pub use in_place::InPlace;
-pub use layer::{Counters, FtlError, Layer};
+pub use layer::{Counters, DeadDataCounters, FtlError, Layer};
 pub use page_mapped::{Config, PageMapped};
