@@ -4,14 +4,14 @@ use std::path::Path;
 
 use thermocline_policy::trigger::Watermarks;
 use thermocline_sim::{
-    Clock, Device, Fill, Input, Job, Outcome, PolicySpec, PreparedTrace, ReadOnly, TraceMapping,
-    Workload, compare_each, device::Overrides,
+    Clock, DelayLog, Device, Fill, Input, Job, Outcome, PolicySpec, PreparedTrace, ReadOnly,
+    TraceMapping, Workload, compare_each, device::Overrides,
 };
 use thermocline_trace::generate::WorkloadSpec;
 
 use crate::{
     args::{
-        cleaning::{CleaningArgs, Idle},
+        cleaning::CleaningArgs,
         device::{ClockArg, DeviceArgs},
         input::{FootprintArg, PartialPages},
         simulation::SimulationArgs,
@@ -98,19 +98,28 @@ fn prepare(
     Ok(trace)
 }
 
-/// Runs every policy on every input, input by input, and gives what came of them in that order;
-/// `oracle` says whether the runs are measured against it.
+/// What is wanted of runs beside their results.
+#[derive(Clone, Copy)]
+pub struct Wanted<'a> {
+    /// To be measured against the oracle.
+    pub oracle: bool,
+    /// The delay of each request.
+    pub delays: Option<&'a DelayLog>,
+}
+
+/// Runs every policy on every input, input by input, and gives what came of them in that order.
 pub fn run_all(
     inputs: &[Ready],
     policies: &[PolicySpec],
-    oracle: bool,
+    wanted: Wanted<'_>,
     device: &Device,
     args: &SimulationArgs,
     console: Console,
 ) -> Result<Vec<Outcome>, Failure> {
     let jobs: Vec<Job<'_>> = inputs
         .iter()
-        .flat_map(|input| policies.iter().map(move |policy| job(input, policy, device, args)))
+        .flat_map(|input| policies.iter().map(move |policy| (input, policy)))
+        .map(|(input, policy)| Job { delays: wanted.delays, ..job(input, policy, device, args) })
         .collect();
     let message = match jobs.len() {
         1 => "running".to_owned(),
@@ -118,7 +127,7 @@ pub fn run_all(
     };
     let known: u64 = jobs.iter().map(|job| known_pages(&job.input, device)).sum();
     let bar = Bar::of_pages(console, message, known);
-    let outcomes = compare_each(&jobs, oracle, args.threads, interrupt::progress());
+    let outcomes = compare_each(&jobs, wanted.oracle, args.threads, interrupt::progress());
     drop(bar);
     Ok(outcomes?)
 }
@@ -151,10 +160,6 @@ fn job<'a>(
             Some(ReadOnlyArg::Unwritten) => ReadOnly::Unwritten,
         },
         queue_depth: args.device.queue_depth,
-        idle: match &args.cleaning.idle {
-            None | Some(Idle::None) => None,
-            Some(Idle::Timer(timer)) => Some(timer.clone()),
-        },
         watermarks: watermarks(&args.cleaning),
         wears_out: args.device.wear_out,
         check: args.check,

@@ -16,6 +16,7 @@ pub fn on(results: &[&RunResult], from_trace: bool, args: &SimulationArgs) -> Ve
     notes.extend(results.first().and_then(|result| small_trace(result, from_trace, args)));
     notes.extend(nothing_cleaned(results, from_trace));
     notes.extend(overloaded(results));
+    notes.extend(saw_no_files(results, from_trace));
     notes.extend(worn_out(results));
     notes
 }
@@ -79,6 +80,26 @@ fn overloaded(results: &[&RunResult]) -> Option<String> {
              times are those of a growing queue (--clock device shows service times)",
             result.trace.path,
             number::short(least)
+        )
+    })
+}
+
+/// Who infers dead data from a file system's tables must see what is written to them.
+fn saw_no_files(results: &[&RunResult], from_trace: bool) -> Option<String> {
+    let watches = |r: &&&RunResult| r.config.dead_data.starts_with("fsaf");
+    let result = results.iter().find(watches)?;
+    let armed = result.dead_data.is_some_and(|dead| dead.armed > 0);
+    (!armed).then(|| {
+        format!(
+            "{}: {} saw no FAT32 or exFAT file system, and did nothing: {}",
+            result.trace.path,
+            result.config.policy,
+            if from_trace {
+                "that takes a trace with the contents of requests (a pcap capture of a USB stick) \
+                 and --absolute"
+            } else {
+                "the workload has none; s1, s2 and s3 have"
+            }
         )
     })
 }

@@ -1,6 +1,6 @@
 //! What is known to be garbage before it is overwritten.
 
-use crate::params;
+use crate::{PolicyInfo, params, params::NoParams};
 
 params! {
     /// Erasing blocks of nothing but dead data ahead of cleaning, on the block-mapped layer (FSAF,
@@ -16,4 +16,84 @@ params! {
         /// No more than delta - target of the blocks at a time, so that no request waits for all.
         cap: bool = true,
     }
+}
+
+/// Whom a layer believes that data are dead.
+#[derive(Clone, Debug, PartialEq)]
+pub enum DeadData {
+    /// Nobody: trims are ignored.
+    None,
+    /// The host's trims.
+    Trim,
+    /// The host's trims, and what a watcher of its FAT file system infers.
+    Fsaf(Fsaf),
+}
+
+params! {
+    /// Parameters of FSAF.
+    pub struct Fsaf {
+        /// NFTL: share of the pages that must be dead before blocks of nothing but dead data are
+        /// erased ahead (the thesis' δ).
+        delta: f64 = 0.20,
+        /// NFTL: share of the blocks that must be in use for that (μ).
+        mu: f64 = 0.85,
+        /// NFTL: share of dead pages at which it ends (Δ).
+        target: f64 = 0.18,
+        /// NFTL: no more than delta - target of the blocks at a time, so that no request waits for
+        /// all of them.
+        cap: bool = true,
+        /// What must be seen before a sector is called dead: the full rule, or the thesis' own,
+        /// which loses live data.
+        guards: Guards = Guards::Full,
+    }
+}
+
+crate::choice! {
+    /// What must be seen before a sector is called dead.
+    pub enum Guards {
+        /// Both copies of the FAT agree, and the sector of the FAT was written twice since the data.
+        Full = "full",
+        /// One copy of the FAT says so: unsafe, for comparison.
+        Thesis = "thesis",
+    }
+}
+
+impl Fsaf {
+    /// The part that is about erasing ahead.
+    #[must_use]
+    pub const fn reclaim(&self) -> Reclaim {
+        Reclaim { delta: self.delta, mu: self.mu, target: self.target, cap: self.cap }
+    }
+}
+
+/// What the catalogue lists.
+pub const DEAD_DATA: &[PolicyInfo] = &[
+    PolicyInfo {
+        name: "none",
+        aliases: &[],
+        source: "",
+        summary: "ignores trims; to see what they are worth",
+        params: NoParams::info,
+    },
+    PolicyInfo {
+        name: "trim",
+        aliases: &[],
+        source: "SCSI UNMAP, ATA TRIM, NVMe deallocate, eMMC discard",
+        summary: "believes the host's trims and nothing else; the default",
+        params: NoParams::info,
+    },
+    PolicyInfo {
+        name: "fsaf",
+        aliases: &[],
+        source: "Mylavarapu 2008, §4.2: file system aware FTL",
+        summary: "trims, and what the writes of a FAT32 or exFAT file system's tables tell; needs a \
+                  trace with contents, and is off unless asked for, for it must guess",
+        params: Fsaf::info,
+    },
+];
+
+/// The entry users mean by `name`.
+#[must_use]
+pub fn find(name: &str) -> Option<&'static PolicyInfo> {
+    DEAD_DATA.iter().find(|info| info.is_called(name))
 }

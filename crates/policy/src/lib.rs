@@ -29,6 +29,7 @@ pub mod dead;
 pub mod idle;
 mod lists;
 mod lowest;
+pub mod nftl;
 pub mod params;
 pub mod placement;
 pub mod preset;

@@ -9,6 +9,20 @@ pub enum LayerKind {
     PageMapped,
     /// Every page has its place; an update erases its block.
     InPlace,
+    /// Every block has its place, and a replacement that takes its updates.
+    Nftl,
+}
+
+impl LayerKind {
+    /// What results call it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::PageMapped => "page-mapped",
+            Self::InPlace => "in-place",
+            Self::Nftl => "nftl",
+        }
+    }
 }
 
 /// A full combination of policies.
@@ -34,6 +48,10 @@ pub struct Preset {
     pub trigger: Trigger,
     /// Blocks cleaned at once, where survivors are sorted.
     pub batch: u32,
+    /// What is done between requests, with arguments where they are not the defaults.
+    pub idle: Option<&'static str>,
+    /// Whom the layer believes that data are dead.
+    pub dead_data: &'static str,
     /// Where it comes from.
     pub source: &'static str,
     /// One line: what it is and when to use it.
@@ -51,9 +69,13 @@ const PAGE_MAPPED: Preset = Preset {
     bank_assignment: BankAssignment::Static,
     trigger: Trigger::Lazy,
     batch: 1,
+    idle: None,
+    dead_data: "trim",
     source: "",
     summary: "",
 };
+
+const NFTL: Preset = Preset { layer: LayerKind::Nftl, ..PAGE_MAPPED };
 
 /// Every preset there is.
 pub const PRESETS: &[Preset] = &[
@@ -63,6 +85,41 @@ pub const PRESETS: &[Preset] = &[
         source: "CAT paper Figure 1",
         summary: "updates in place: read the block, erase it, write it back; why flash needs the rest",
         ..PAGE_MAPPED
+    },
+    Preset {
+        name: "nftl",
+        source: "Ban 1995, as in SLAC and FSAF thesis, chapters 1 and 5",
+        summary: "primary and replacement blocks, folded; what cards and sticks with little memory do",
+        ..NFTL
+    },
+    Preset {
+        name: "slac",
+        idle: Some("timer"),
+        source: "SLAC and FSAF thesis, §4.1, in its preemptible form",
+        summary: "NFTL that folds full pairs in idle time, one by one until a request comes",
+        ..NFTL
+    },
+    Preset {
+        name: "slac-thesis",
+        idle: Some("slac"),
+        source: "SLAC and FSAF thesis, §4.1",
+        summary: "NFTL that folds in predicted slack, as printed; a burst after a lone gap waits long",
+        ..NFTL
+    },
+    Preset {
+        name: "fsaf",
+        dead_data: "fsaf",
+        source: "SLAC and FSAF thesis, §4.2",
+        summary: "NFTL that reads from the FAT which data are dead, and leaves them behind",
+        ..NFTL
+    },
+    Preset {
+        name: "combo",
+        idle: Some("timer"),
+        dead_data: "fsaf",
+        source: "SLAC and FSAF thesis, chapter 6",
+        summary: "slac and fsaf together",
+        ..NFTL
     },
     Preset {
         name: "greedy",

@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use rayon::prelude::*;
+use thermocline_policy::preset::LayerKind;
 
 use crate::{
     Device, Job, PolicySpec, Progress, RunResult, SimError,
@@ -205,7 +206,10 @@ fn oracle_for<'a>(job: &Job<'a>, setup: &Setup) -> Result<Option<Job<'a>>, SimEr
     let mut policy = PolicySpec::parse(ORACLE, None, None)?;
     // It knows what is never written, too.
     policy.read_only_separation = job.read_only != ReadOnly::None;
-    let mut oracle = Job { device, policy, ..job.clone() };
+    if job.policy.layer == LayerKind::PageMapped {
+        policy.idle.clone_from(&job.policy.idle);
+    }
+    let mut oracle = Job { device, policy, delays: None, ..job.clone() };
     if let Some(fewer) = with_fewer_classes(&oracle) {
         oracle.policy = PolicySpec { name: fewer.policy.placement.show(), ..fewer.policy };
     }
@@ -251,10 +255,11 @@ fn same_run(a: &Job<'_>, b: &Job<'_>) -> bool {
         clock,
         read_only,
         queue_depth,
-        idle,
         watermarks,
         wears_out,
         check,
+        // Written once, by whoever is asked to.
+        delays: _,
         seed,
     } = a;
     same_input(input, &b.input)
@@ -267,7 +272,6 @@ fn same_run(a: &Job<'_>, b: &Job<'_>) -> bool {
         && *clock == b.clock
         && *read_only == b.read_only
         && *queue_depth == b.queue_depth
-        && *idle == b.idle
         && *watermarks == b.watermarks
         && *wears_out == b.wears_out
         && *check == b.check

@@ -11,11 +11,13 @@ use std::{cmp::Reverse, collections::BinaryHeap};
 
 use thermocline_flash::{CountingChip, Lpn, Timing};
 use thermocline_ftl::Layer;
+use thermocline_policy::{dead::DeadData, idle::Idle};
 use thermocline_trace::Op;
 
 use crate::{
-    Progress, SimError,
-    input::{Extent, Extents},
+    DelayLog, Progress, SimError,
+    delays::RequestDelay,
+    input::{Batch, Extent, Extents},
     job::{Clock, Job},
     metrics::{ResponseTimes, Responses},
     setup::Setup,
@@ -33,9 +35,22 @@ pub(crate) struct Measured {
     pub bytes_written: u64,
     pub write: ResponseTimes,
     pub read: ResponseTimes,
+    pub application: Application,
     pub elapsed_ns: u64,
     /// The last arrival, where requests arrive.
     pub last_arrival_ns: Option<u64>,
+}
+
+/// Sums over all reads and writes, in nanoseconds.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Application {
+    /// From arrivals to ends.
+    pub response_ns: u128,
+    /// From arrivals, or from the end of the request before where that is later, to ends: what the
+    /// device took, the waiting for cleaning in idle time included.
+    pub delay_ns: u128,
+    /// The part of writes in it.
+    pub write_delay_ns: u128,
 }
 
 pub(crate) struct Engine<'a, L> {
@@ -44,7 +59,13 @@ pub(crate) struct Engine<'a, L> {
     arrivals: bool,
     /// Whether requests are served one by one without a pause: no arrivals, no queue, no overlap.
     in_line: bool,
-    idle: Option<u64>,
+    idle: Option<Box<dyn Idle>>,
+    /// The longest step of that.
+    idle_step: u64,
+    ignores_trims: bool,
+    /// Room for a page, where something is known of what is written.
+    page: Vec<u8>,
+    log: Option<&'a DelayLog>,
     queue: Queue,
     /// Chip time at the start of the run.
     started: u64,
@@ -52,6 +73,10 @@ pub(crate) struct Engine<'a, L> {
     busy: u64,
     /// When the device is done with everything the host asked so far.
     done_ns: u64,
+    /// When the last request was answered.
+    answered_ns: u64,
+    /// Where statistics begin.
+    start_ns: u64,
     last_arrival: u64,
     /// The time policies see; never falls.
     now: u64,
@@ -63,6 +88,10 @@ pub(crate) struct Engine<'a, L> {
     flushes: u64,
     pages_written: u64,
     bytes_written: u64,
+    application: Application,
+    /// The batch at hand, and how far it was served.
+    batch: Batch,
+    at: usize,
 }
 
 /// A request, of whose extents some were done.
@@ -108,7 +137,7 @@ impl Queue {
 }
 
 impl<'a, L: Layer<Chip = CountingChip>> Engine<'a, L> {
-    pub(crate) fn new(layer: &'a mut L, job: &Job<'_>, setup: &Setup) -> Self {
+    pub(crate) fn new(layer: &'a mut L, job: &Job<'a>, setup: &Setup) -> Result<Self, SimError> {
         let timing = setup.device.profile.timing;
         let arrivals = setup.clock == Clock::Arrivals;
         let started = layer.chip().counts().time_ns(&timing);
@@ -117,16 +146,23 @@ impl<'a, L: Layer<Chip = CountingChip>> Engine<'a, L> {
         }
         let depth = job.queue_depth.or((!arrivals).then_some(1)).map(|depth| depth as usize);
         let clock = layer.chip().clock().is_some();
-        Self {
+        let page_size = setup.device.profile.geometry.page_size as usize;
+        Ok(Self {
+            idle_step: layer.idle_step_ns(&timing),
             layer,
             timing,
             arrivals,
             in_line: !arrivals && !clock && depth == Some(1),
-            idle: job.idle.as_ref().filter(|_| arrivals).map(|idle| idle.after.0),
+            idle: job.policy.build_idle()?.filter(|_| arrivals),
+            ignores_trims: job.policy.build_dead_data()? == DeadData::None,
+            page: if job.input.knows_contents() { vec![0; page_size] } else { Vec::new() },
+            log: job.delays,
             queue: Queue { depth, last: 0, ends: BinaryHeap::new() },
             started,
             busy: 0,
             done_ns: 0,
+            answered_ns: 0,
+            start_ns: 0,
             last_arrival: 0,
             now: 0,
             answer: Answer { op: Op::Flush, arrival: 0, begin: 0, end: 0 },
@@ -136,7 +172,34 @@ impl<'a, L: Layer<Chip = CountingChip>> Engine<'a, L> {
             flushes: 0,
             pages_written: 0,
             bytes_written: 0,
-        }
+            application: Application::default(),
+            batch: Batch::default(),
+            at: 0,
+        })
+    }
+
+    pub(crate) const fn layer(&self) -> &L {
+        self.layer
+    }
+
+    /// Serves the requests that only prepare the device, and forgets what it measured.
+    pub(crate) fn prepare(
+        &mut self,
+        extents: &mut Extents,
+        requests: u64,
+        progress: &Progress,
+    ) -> Result<(), SimError> {
+        let log = self.log.take();
+        self.serve_all(extents, requests, progress)?;
+        self.end();
+        (self.writes, self.reads) = (Responses::new(), Responses::new());
+        (self.requests, self.flushes, self.pages_written, self.bytes_written) = (0, 0, 0, 0);
+        self.application = Application::default();
+        // A flush is not recorded: nothing is being answered.
+        self.answer.op = Op::Flush;
+        self.start_ns = self.done_ns.max(self.last_arrival);
+        self.log = log;
+        Ok(())
     }
 
     pub(crate) fn run(
@@ -144,36 +207,125 @@ impl<'a, L: Layer<Chip = CountingChip>> Engine<'a, L> {
         mut extents: Extents,
         progress: &Progress,
     ) -> Result<Measured, SimError> {
-        let mut batch = Vec::new();
-        loop {
-            extents.next_batch(&mut batch)?;
-            if batch.is_empty() {
-                break;
+        self.serve_all(&mut extents, u64::MAX, progress)?;
+        self.end();
+        let since = |time: u64| time.saturating_sub(self.start_ns);
+        Ok(Measured {
+            requests: self.requests,
+            flushes: self.flushes,
+            bytes_written: self.bytes_written,
+            elapsed_ns: since(self.done_ns),
+            last_arrival_ns: self.arrivals.then_some(since(self.last_arrival)),
+            write: self.writes.times(),
+            read: self.reads.times(),
+            application: self.application,
+        })
+    }
+
+    /// Serves requests until there are no more, or so many were served.
+    fn serve_all(
+        &mut self,
+        extents: &mut Extents,
+        mut most: u64,
+        progress: &Progress,
+    ) -> Result<(), SimError> {
+        // Moved out while it is served.
+        let mut batch = std::mem::take(&mut self.batch);
+        while most > 0 {
+            if self.at == batch.extents.len() {
+                extents.next_batch(&mut batch)?;
+                self.at = 0;
+                if batch.extents.is_empty() {
+                    break;
+                }
             }
             if progress.is_cancelled() {
                 return Err(SimError::Interrupted);
             }
             let before = self.pages_written;
-            match self.batch(&batch) {
+            let count = most.min((batch.extents.len() - self.at) as u64) as usize;
+            let done = if self.page.is_empty() {
+                self.batch(&batch.extents[self.at..self.at + count])
+            } else {
+                self.known_batch(&batch, count)
+            };
+            match done {
                 // A worn-out device has an end of its own, which is a result.
                 Err(SimError::Failed(_)) if self.layer.counters().retired > 0 => break,
                 done => done?,
             }
             progress.advance(self.pages_written - before);
+            self.at += count;
+            most -= count as u64;
         }
+        self.batch = batch;
+        Ok(())
+    }
+
+    /// The last request is answered.
+    fn end(&mut self) {
         self.close_answer();
         if self.in_line {
             self.done_ns = self.busy;
         }
-        Ok(Measured {
-            requests: self.requests,
-            flushes: self.flushes,
-            bytes_written: self.bytes_written,
-            write: self.writes.times(),
-            read: self.reads.times(),
-            elapsed_ns: self.done_ns,
-            last_arrival_ns: self.arrivals.then_some(self.last_arrival),
-        })
+    }
+
+    /// A batch of which it is known in part what is written.
+    fn known_batch(&mut self, batch: &Batch, count: usize) -> Result<(), SimError> {
+        let extents = &batch.extents[self.at..self.at + count];
+        for (i, extent) in extents.iter().enumerate() {
+            let known = batch.known.of(self.at + i);
+            let done = self.open(extent).and_then(|()| match (extent.op, known) {
+                (Op::Write, known) => self.write_known(extent, known),
+                _ => self.ask(extent),
+            });
+            if let Err(e) = done {
+                self.count(&extents[..=i]);
+                return Err(e);
+            }
+            self.close(extent);
+        }
+        self.count(extents);
+        Ok(())
+    }
+
+    /// Writes pages with the bytes that are known: a page covered in part keeps the rest of its old
+    /// content. Of pages that nobody knows anything of, no content is given.
+    fn write_known(
+        &mut self,
+        extent: &Extent,
+        known: Option<(usize, &[u8])>,
+    ) -> Result<(), SimError> {
+        let mut page = std::mem::take(&mut self.page);
+        let size = page.len();
+        let (skip, bytes) = known.unwrap_or_default();
+        for i in 0..extent.pages {
+            let lpn = Lpn(extent.first + i);
+            // The known bytes that fall into this page.
+            let start = i as usize * size;
+            let from = start.max(skip);
+            let to = (start + size).min(skip + bytes.len()).max(from);
+            let whole = to - from == size;
+            let partial =
+                extent.partial_head && i == 0 || extent.partial_tail && i + 1 == extent.pages;
+            page.fill(0);
+            if partial || !whole && to > from {
+                self.layer.read(lpn, &mut page).map_err(|e| self.error(e))?;
+            }
+            page[from - start..to - start].copy_from_slice(&bytes[from - skip..to - skip]);
+            let nothing_known = to == from && page.iter().all(|byte| *byte == 0);
+            let data = if nothing_known { &[][..] } else { &page[..] };
+            self.now = match self.arrivals {
+                true => self.now + 1,
+                false if i == 0 && (self.in_line || !extent.continued) => self.now,
+                false => self.device_time(),
+            };
+            self.layer.write(lpn, data, self.now).map_err(|e| self.error(e))?;
+        }
+        self.page = page;
+        self.pages_written += u64::from(extent.pages);
+        self.bytes_written += extent.bytes;
+        Ok(())
     }
 
     // Not inlined: the loop wants all the registers.
@@ -200,25 +352,51 @@ impl<'a, L: Layer<Chip = CountingChip>> Engine<'a, L> {
 
     #[inline(always)]
     fn serve(&mut self, extent: &Extent) -> Result<(), SimError> {
+        self.open(extent)?;
+        if extent.op == Op::Write {
+            self.write(extent)?;
+        } else {
+            self.ask(extent)?;
+        }
+        self.close(extent);
+        Ok(())
+    }
+
+    /// A request is taken up, unless this is the rest of one.
+    #[inline(always)]
+    fn open(&mut self, extent: &Extent) -> Result<(), SimError> {
         if self.in_line {
             self.next_in_line(extent);
         } else if !extent.continued {
             self.open_answer(extent)?;
         }
+        Ok(())
+    }
+
+    /// What is no write.
+    #[inline(always)]
+    fn ask(&mut self, extent: &Extent) -> Result<(), SimError> {
         match extent.op {
-            Op::Write => self.write(extent)?,
             Op::Read => {
                 for lpn in (extent.first..extent.first + extent.pages).map(Lpn) {
                     self.layer.read(lpn, &mut []).map_err(|e| self.error(e))?;
                 }
             }
+            Op::Trim if self.ignores_trims => {}
             Op::Trim => {
                 for lpn in (extent.first..extent.first + extent.pages).map(Lpn) {
                     self.layer.trim(lpn, self.now).map_err(|e| self.error(e))?;
                 }
             }
             Op::Flush => self.flushes += 1,
+            Op::Write => {}
         }
+        Ok(())
+    }
+
+    /// An extent was done.
+    #[inline(always)]
+    fn close(&mut self, _extent: &Extent) {
         if self.in_line {
             let busy = self.busy_ns();
             self.answer.end += busy - self.busy;
@@ -226,7 +404,6 @@ impl<'a, L: Layer<Chip = CountingChip>> Engine<'a, L> {
         } else {
             self.extend_answer();
         }
-        Ok(())
     }
 
     /// Counts what was asked for; a device that wears out ends amid a batch.
@@ -291,8 +468,8 @@ impl<'a, L: Layer<Chip = CountingChip>> Engine<'a, L> {
     fn open_answer(&mut self, extent: &Extent) -> Result<(), SimError> {
         self.close_answer();
         let arrival = if self.arrivals {
-            if let Some(after) = self.idle {
-                self.clean_until(extent.time_ns, after)?;
+            if self.idle.is_some() {
+                self.clean_until(extent.time_ns)?;
             }
             self.now = self.now.max(extent.time_ns);
             extent.time_ns
@@ -339,21 +516,40 @@ impl<'a, L: Layer<Chip = CountingChip>> Engine<'a, L> {
     #[inline(always)]
     fn record(&mut self) {
         let Answer { op, arrival, end, .. } = self.answer;
+        // In line there is no waiting, and the times of a request begin at 0.
+        let from = if self.in_line { arrival } else { arrival.max(self.answered_ns) };
+        self.answered_ns = self.answered_ns.max(end);
+        let (response, delay) = (end - arrival, end.saturating_sub(from));
         match op {
-            Op::Write => self.writes.record(end - arrival),
-            Op::Read => self.reads.record(end - arrival),
-            Op::Trim | Op::Flush => {}
+            Op::Write => self.writes.record(response),
+            Op::Read => self.reads.record(response),
+            Op::Trim | Op::Flush => return,
+        }
+        self.application.response_ns += u128::from(response);
+        self.application.delay_ns += u128::from(delay);
+        if op == Op::Write {
+            self.application.write_delay_ns += u128::from(delay);
+        }
+        if let Some(log) = self.log {
+            let arrival_ns = if self.in_line { self.now } else { arrival };
+            let arrival_ns = arrival_ns.saturating_sub(self.start_ns);
+            log.note(&RequestDelay { arrival_ns, op, response_ns: response, delay_ns: delay });
         }
     }
 
-    /// Cleans ahead while the device is idle, until a request comes.
-    fn clean_until(&mut self, arrival: u64, after: u64) -> Result<(), SimError> {
+    /// Does between the last request and this one what the idle policy wants done.
+    fn clean_until(&mut self, arrival: u64) -> Result<(), SimError> {
+        let Some(idle) = &mut self.idle else { return Ok(()) };
+        let leisure = idle.leisure(self.idle_step);
+        idle.arrived(arrival);
+        let mut steps = leisure.steps;
         let quiet = match self.layer.chip().clock() {
             Some(clock) => clock.quiet().max(self.done_ns),
             None => self.done_ns,
         };
-        let mut from = quiet.saturating_add(after);
-        while from < arrival {
+        let mut from = quiet.saturating_add(leisure.after);
+        while steps > 0 && (from < arrival || !leisure.yields) {
+            steps -= 1;
             self.now = self.now.max(from);
             if let Some(clock) = self.layer.chip_mut().clock_mut() {
                 clock.begin(from);

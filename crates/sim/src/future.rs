@@ -5,7 +5,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use thermocline_policy::Future;
 use thermocline_trace::Op;
 
-use crate::{Input, Job, Progress, SimError, compare::with_fewer_classes, setup::Setup, units};
+use crate::{
+    Input, Job, Progress, SimError, compare::with_fewer_classes, input::Batch, setup::Setup, units,
+};
 
 /// The most memory a future may take. It is the same on every machine, so that the same runs succeed.
 const MOST_BYTES: u64 = 4 << 30;
@@ -117,16 +119,16 @@ pub(crate) fn foresee(
         written,
         last: vec![FILLED; logical as usize],
     };
-    let mut batch = Vec::new();
+    let mut batch = Batch::default();
     loop {
         extents.next_batch(&mut batch)?;
-        if batch.is_empty() {
+        if batch.extents.is_empty() {
             break;
         }
         if progress.is_cancelled() {
             return Err(SimError::Interrupted);
         }
-        for extent in &batch {
+        for extent in &batch.extents {
             let pages = extent.first..extent.first.saturating_add(extent.pages);
             match extent.op {
                 Op::Write => pages.for_each(|page| book.write(page)),

@@ -3,9 +3,9 @@
 use std::time::Instant;
 
 use thermocline_flash::{CountingChip, Lpn};
-use thermocline_ftl::{self as ftl, InPlace, Layer, PageMapped};
+use thermocline_ftl::{self as ftl, InPlace, Layer, PageMapped, dead::Watched, nftl::Nftl};
 use thermocline_policy::{
-    idle::IdleTimer,
+    dead::DeadData,
     placement::{self, Placement},
     preset::LayerKind,
     trigger::Watermarks,
@@ -14,7 +14,7 @@ use thermocline_policy::{
 };
 
 use crate::{
-    Device, Input, PolicySpec, Progress, RunResult, SimError,
+    DelayLog, Device, Input, PolicySpec, Progress, RunResult, SimError,
     compare::with_fewer_classes,
     engine::Engine,
     future::{Shared, Span},
@@ -77,14 +77,14 @@ pub struct Job<'a> {
     /// Requests the device works on at once; by default one on its own clock, and all that have
     /// arrived where they arrive.
     pub queue_depth: Option<u32>,
-    /// Cleaning in idle time.
-    pub idle: Option<IdleTimer>,
     /// When cleaning starts and stops, in each bank.
     pub watermarks: Watermarks,
     /// Blocks die at their rated endurance.
     pub wears_out: bool,
     /// Count everything again at the end.
     pub check: bool,
+    /// Where the delay of each request is written down.
+    pub delays: Option<&'a DelayLog>,
     /// The seed.
     pub seed: u64,
 }
@@ -103,10 +103,10 @@ impl<'a> Job<'a> {
             clock: None,
             read_only: ReadOnly::None,
             queue_depth: None,
-            idle: None,
             watermarks: Watermarks::default(),
             wears_out: false,
             check: false,
+            delays: None,
             seed: 1,
         }
     }
@@ -144,7 +144,13 @@ pub(crate) fn run_sharing(
         LayerKind::InPlace => {
             let layer = InPlace::new(setup.chip(job.wears_out), setup.logical_pages)
                 .map_err(|e| SimError::of_layer(e, 0))?;
-            runner.drive(layer)
+            runner.believe(layer)
+        }
+        LayerKind::Nftl => {
+            let config = setup.nftl(&job.policy)?;
+            let layer = Nftl::new(setup.chip(job.wears_out), config.logical_pages)
+                .map_err(|e| SimError::of_layer(e, 0))?;
+            runner.believe(layer)
         }
         LayerKind::PageMapped => placement::dispatch(
             &job.policy.placement.name,
@@ -190,11 +196,28 @@ impl placement::Visitor for Runner<'_> {
         };
         let layer = PageMapped::new(setup.chip(job.wears_out), placement, victim, config)
             .map_err(|e| SimError::of_layer(e, 0))?;
-        self.drive(layer)
+        self.believe(layer)
     }
 }
 
 impl Runner<'_> {
+    /// Puts around the layer who tells it what is dead.
+    fn believe<L: Layer<Chip = CountingChip> + 'static>(
+        self,
+        layer: L,
+    ) -> Result<RunResult, SimError> {
+        match self.job.policy.build_dead_data()? {
+            DeadData::Fsaf(fsaf) => {
+                // A watcher for every kind of layer would double the program; a watched run is not
+                // about speed.
+                let layer: Box<dyn Layer<Chip = CountingChip>> = Box::new(layer);
+                let watched = Watched::new(layer, self.setup.watch(&fsaf));
+                self.drive(watched)
+            }
+            DeadData::None | DeadData::Trim => self.drive(layer),
+        }
+    }
+
     fn drive<L: Layer<Chip = CountingChip>>(self, mut layer: L) -> Result<RunResult, SimError> {
         let (job, setup) = (self.job, self.setup);
         let started = Instant::now();
@@ -209,18 +232,24 @@ impl Runner<'_> {
             }
         }
         layer.filled(0).map_err(|e| SimError::of_layer(e, 0))?;
-        let filled = Snapshot::of(&layer);
+        for (lpn, page) in job.input.found() {
+            if *lpn < setup.logical_pages {
+                layer.write(Lpn(*lpn), page, 0).map_err(|e| SimError::of_layer(e, 0))?;
+            }
+        }
 
         let page_size = setup.device.profile.geometry.page_size;
-        let extents = job.input.open(
+        let mut extents = job.input.open(
             setup.read_only_pages,
             setup.logical_pages - setup.read_only_pages,
             page_size,
             job.seed,
         )?;
         self.progress.expect(job.input.expected_pages(&extents));
+        let mut engine = Engine::new(&mut layer, job, setup)?;
+        engine.prepare(&mut extents, job.input.prelude(), self.progress)?;
+        let filled = Snapshot::of(engine.layer());
         let running = Instant::now();
-        let engine = Engine::new(&mut layer, job, setup);
         let measured = engine.run(extents, self.progress)?;
         let seconds = running.elapsed().as_secs_f64();
 

@@ -6,6 +6,7 @@
 //! threads; only [`RunResult::perf`] differs.
 
 mod compare;
+mod delays;
 pub mod device;
 mod engine;
 mod error;
@@ -22,6 +23,7 @@ mod setup;
 pub mod units;
 
 pub use compare::{Outcome, compare, compare_each};
+pub use delays::DelayLog;
 pub use device::Device;
 pub use error::SimError;
 pub use future::future_of;

@@ -2,9 +2,12 @@
 
 use serde::Serialize;
 use thermocline_policy::{
-    Args, Context, ParamInfo, PolicyInfo,
+    Args, Context, ParamError, ParamInfo, PolicyInfo,
     bank::BankAssignment,
-    params::ParamValue,
+    dead::{self, DeadData, Fsaf},
+    idle::{self, Idle},
+    nftl::{self, Nftl},
+    params::{NoParams, ParamValue},
     placement,
     preset::{self, LayerKind},
     trigger::Trigger,
@@ -109,6 +112,12 @@ pub struct PolicySpec {
     pub trigger: Trigger,
     /// Blocks cleaned at once, where survivors are sorted.
     pub batch: u32,
+    /// What is done between requests that arrive.
+    pub idle: Option<Call>,
+    /// Whom the layer believes that data are dead.
+    pub dead_data: Call,
+    /// Parameters of the layer, where it has any.
+    pub layer_args: Args,
 }
 
 impl PolicySpec {
@@ -133,15 +142,7 @@ impl PolicySpec {
             let known = preset::PRESETS.iter().map(|p| p.name);
             unknown("policy", &call.name, known, "`thermocline policies` lists them")
         })?;
-        let axis = victim.map(|_| "--victim").or(placement.map(|_| "--placement"));
-        if let (LayerKind::InPlace, Some(option)) = (preset.layer, axis) {
-            return Err(SimError::Usage(format!(
-                "policy `{}` updates pages in place and chooses neither victims nor blocks; leave \
-                 out {option}, or take another policy",
-                call.name
-            )));
-        }
-        let (victim_info, placement_info) = preset::axes(preset);
+        refuse_axes(preset.layer, &call.name, victim, placement)?;
         let mut spec = Self {
             name: call.show(),
             layer: preset.layer,
@@ -152,30 +153,12 @@ impl PolicySpec {
             bank_assignment: preset.bank_assignment,
             trigger: preset.trigger,
             batch: preset.batch,
+            idle: preset.idle.map(Call::parse).transpose()?,
+            dead_data: Call::parse(preset.dead_data)?,
+            layer_args: Args::default(),
         };
         for (key, value) in &call.args.0 {
-            let takes = |info: &PolicyInfo| has_param(&(info.params)(), key);
-            let (to_victim, to_placement) = (takes(victim_info), takes(placement_info));
-            if !to_victim && !to_placement {
-                let mut known: Vec<_> = (victim_info.params)().iter().map(|p| p.name).collect();
-                known.extend((placement_info.params)().iter().map(|p| p.name));
-                known.dedup();
-                return Err(SimError::Usage(format!(
-                    "policy `{}` has no parameter `{key}`; {}",
-                    call.name,
-                    if known.is_empty() {
-                        "it takes none".to_owned()
-                    } else {
-                        format!("it has {}", known.join(", "))
-                    }
-                )));
-            }
-            if to_victim {
-                spec.victim.set(key, value);
-            }
-            if to_placement {
-                spec.placement.set(key, value);
-            }
+            spec.give(preset, key, value)?;
         }
         if let Some(text) = victim {
             spec.victim = Call::parse(text)?;
@@ -188,6 +171,104 @@ impl PolicySpec {
         spec.check_names()?;
         spec.check_args()?;
         Ok(spec)
+    }
+
+    /// Gives an argument to all axes of a preset that know it.
+    fn give(&mut self, preset: &preset::Preset, key: &str, value: &str) -> Result<(), SimError> {
+        let (victim, placement) = preset::axes(preset);
+        let mut layer = Call { name: String::new(), args: std::mem::take(&mut self.layer_args) };
+        let idle = preset.idle.and(self.idle.as_mut());
+        let idle = idle.and_then(|call| Some((&idle::find(&call.name)?.info, call)));
+        let dead = dead::find(&self.dead_data.name).map(|info| (info, &mut self.dead_data));
+        let layer_info = (self.layer == LayerKind::Nftl).then_some((&nftl::INFO, &mut layer));
+        let axes = [(victim, &mut self.victim), (placement, &mut self.placement)]
+            .into_iter()
+            .chain(idle)
+            .chain(dead)
+            .chain(layer_info);
+        let (mut known, mut taken) = (Vec::new(), false);
+        for (info, call) in axes {
+            let params = (info.params)();
+            if has_param(&params, key) {
+                call.set(key, value);
+                taken = true;
+            }
+            known.extend(params.iter().map(|p| p.name));
+        }
+        self.layer_args = layer.args;
+        if taken {
+            return Ok(());
+        }
+        known.dedup();
+        Err(SimError::Usage(format!(
+            "policy `{}` has no parameter `{key}`; {}",
+            preset.name,
+            if known.is_empty() {
+                "it takes none".to_owned()
+            } else {
+                format!("it has {}", known.join(", "))
+            }
+        )))
+    }
+
+    /// The policy with other idle work and other news of dead data, where they are named; the name
+    /// tells of it.
+    ///
+    /// # Errors
+    /// [`SimError::Usage`], with the nearest name there is.
+    pub fn with(mut self, idle: Option<&str>, dead_data: Option<&str>) -> Result<Self, SimError> {
+        if let Some(text) = idle {
+            let call = Call::parse(text)?;
+            self.idle = (call.name != "none").then_some(call);
+        }
+        if let Some(text) = dead_data {
+            self.dead_data = Call::parse(text)?;
+        }
+        self.check_names()?;
+        self.check_args()?;
+        Ok(self)
+    }
+
+    /// What is done between requests, built.
+    ///
+    /// # Errors
+    /// [`SimError::Usage`], naming the argument.
+    pub fn build_idle(&self) -> Result<Option<Box<dyn Idle>>, SimError> {
+        let Some(call) = &self.idle else { return Ok(None) };
+        let entry = idle::find(&call.name).expect("names were checked when the policy was read");
+        (entry.build)(&call.args).map(Some).map_err(|e| usage("idle", call, &e))
+    }
+
+    /// Whom the layer believes, built.
+    ///
+    /// # Errors
+    /// [`SimError::Usage`], naming the argument.
+    pub fn build_dead_data(&self) -> Result<DeadData, SimError> {
+        let call = &self.dead_data;
+        match call.name.as_str() {
+            "fsaf" => Fsaf::read(&call.args).map(DeadData::Fsaf),
+            name => NoParams::read(&call.args).map(|_| match name {
+                "none" => DeadData::None,
+                _ => DeadData::Trim,
+            }),
+        }
+        .map_err(|e| usage("dead data", call, &e))
+    }
+
+    /// The parameters of the block-mapped layer.
+    ///
+    /// # Errors
+    /// [`SimError::Usage`], naming the argument.
+    pub fn build_nftl(&self) -> Result<Nftl, SimError> {
+        let params = Nftl::read(&self.layer_args)
+            .map_err(|e| SimError::Usage(format!("policy {}: {e}", self.name)))?;
+        if !(0.0 < params.start && params.start <= params.stop && params.stop < 1.0) {
+            return Err(SimError::Usage(format!(
+                "policy {}: 0 < start <= stop < 1 must hold, they are shares of free blocks",
+                self.name
+            )));
+        }
+        Ok(params)
     }
 
     /// The same where no policy need be named: the axes then stand on a log and nothing else, greedy
@@ -217,16 +298,33 @@ impl PolicySpec {
         }
         let context = Context::smallest();
         let (victim, placement) = (&self.victim, &self.placement);
-        let usage =
-            |axis, call: &Call, e| Err(SimError::Usage(format!("{axis} {}: {e}", call.name)));
         if let Some(Err(e)) =
             victim::find(&victim.name).map(|entry| (entry.build)(&victim.args, &context))
         {
-            return usage("victim policy", victim, e);
+            return Err(usage("victim policy", victim, &e));
+        }
+        self.build_idle()?;
+        self.build_dead_data()?;
+        if self.layer == LayerKind::Nftl {
+            self.build_nftl()?;
+            self.check_pairs()?;
         }
         match placement::dispatch(&placement.name, &placement.args, &context, Nothing) {
-            Some(Err(e)) => usage("placement", placement, e),
+            Some(Err(e)) => Err(usage("placement", placement, &e)),
             _ => Ok(()),
+        }
+    }
+
+    /// NFTL chooses pairs of blocks, by one of two rules.
+    fn check_pairs(&self) -> Result<(), SimError> {
+        match self.victim.name.as_str() {
+            "greedy" | "cost-benefit" if self.victim.args.0.is_empty() => Ok(()),
+            _ => Err(SimError::Usage(format!(
+                "policy {}: NFTL chooses pairs of blocks by `greedy` or `cost-benefit`, without \
+                 arguments, and not by `{}`",
+                self.name,
+                self.victim.show()
+            ))),
         }
     }
 
@@ -249,8 +347,44 @@ impl PolicySpec {
                 "`thermocline policies` lists them",
             ));
         }
+        if let Some(call) = self.idle.as_ref().filter(|call| idle::find(&call.name).is_none()) {
+            let known = idle::IDLES.iter().map(|i| i.info.name).chain(["none"]);
+            return Err(unknown("idle policy", &call.name, known, "or leave out --idle"));
+        }
+        if dead::find(&self.dead_data.name).is_none() {
+            let known = dead::DEAD_DATA.iter().map(|d| d.name);
+            return Err(unknown("--dead-data", &self.dead_data.name, known, "none, trim or fsaf"));
+        }
         Ok(())
     }
+}
+
+fn usage(axis: &str, call: &Call, error: &ParamError) -> SimError {
+    SimError::Usage(format!("{axis} {}: {error}", call.name))
+}
+
+/// Layers that choose nothing, or only some of it, take no axis for it.
+fn refuse_axes(
+    layer: LayerKind,
+    policy: &str,
+    victim: Option<&str>,
+    placement: Option<&str>,
+) -> Result<(), SimError> {
+    let (what, option) = match (layer, victim, placement) {
+        (LayerKind::InPlace, Some(_), _) => {
+            ("updates pages in place and chooses neither victims nor blocks", "--victim")
+        }
+        (LayerKind::InPlace, _, Some(_)) => {
+            ("updates pages in place and chooses neither victims nor blocks", "--placement")
+        }
+        (LayerKind::Nftl, _, Some(_)) => {
+            ("keeps every page in the blocks of its address and places none", "--placement")
+        }
+        _ => return Ok(()),
+    };
+    Err(SimError::Usage(format!(
+        "policy `{policy}` {what}; leave out {option}, or take another policy"
+    )))
 }
 
 fn has_param(params: &[ParamInfo], key: &str) -> bool {
@@ -284,7 +418,7 @@ fn shortened(name: &str) -> String {
 /// A preset or a single axis, as the catalogue shows it.
 #[derive(Clone, Debug, Serialize)]
 pub struct CatalogueEntry {
-    /// `preset`, `victim`, `placement`, or `impossible` on flash.
+    /// `preset`, `victim`, `placement`, `idle`, `dead-data`, `layer`, or `impossible` on flash.
     pub axis: &'static str,
     /// The name users write.
     pub name: &'static str,
@@ -345,7 +479,15 @@ pub fn catalogue() -> Vec<CatalogueEntry> {
             aliases: p.aliases.to_vec(),
             summary: p.summary,
             source: p.source,
-            combines: (p.layer == LayerKind::PageMapped).then(|| {
+            combines: (p.layer != LayerKind::InPlace).then(|| {
+                let idle = p.idle.map_or(String::new(), |idle| format!(" + idle {idle}"));
+                let dead = match p.dead_data {
+                    "trim" => String::new(),
+                    other => format!(" + {other}"),
+                };
+                if p.layer == LayerKind::Nftl {
+                    return format!("NFTL, {} pairs{idle}{dead}", p.victim);
+                }
                 let read_only = if p.read_only_separation { " + read-only apart" } else { "" };
                 let swap = if p.swap { " + swap" } else { "" };
                 let trigger = match p.trigger {
@@ -360,13 +502,19 @@ pub fn catalogue() -> Vec<CatalogueEntry> {
                     BankAssignment::Static => "",
                     BankAssignment::Dynamic => " + dynamic banks",
                 };
-                format!("{} + {}{read_only}{swap}{trigger}{batch}{banks}", p.victim, p.placement)
+                format!(
+                    "{} + {}{read_only}{swap}{trigger}{batch}{banks}{idle}{dead}",
+                    p.victim, p.placement
+                )
             }),
             parameters: Vec::new(),
         })
         .collect();
     entries.extend(victim::VICTIMS.iter().map(|v| axis("victim", &v.info)));
     entries.extend(placement::PLACEMENTS.iter().map(|p| axis("placement", p)));
+    entries.extend(idle::IDLES.iter().map(|i| axis("idle", &i.info)));
+    entries.extend(dead::DEAD_DATA.iter().map(|d| axis("dead-data", d)));
+    entries.push(axis("layer", &nftl::INFO));
     entries.extend(preset::IMPOSSIBLE.iter().map(|wish| axis("impossible", wish)));
     entries
 }

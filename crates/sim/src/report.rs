@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use thermocline_flash::{BlockId, CountingChip, Counts};
-use thermocline_ftl::{Counters, Layer};
+use thermocline_ftl::{Counters, DeadDataCounters, Layer};
 use thermocline_policy::{params::ParamValue, preset::LayerKind};
 
 use crate::{
@@ -20,6 +20,7 @@ pub(crate) struct Snapshot {
     counters: Counters,
     choices: Vec<(&'static str, u64)>,
     counts: Counts,
+    dead_data: Option<DeadDataCounters>,
     erases: Vec<u32>,
 }
 
@@ -29,6 +30,7 @@ impl Snapshot {
             counters: *layer.counters(),
             choices: layer.choices(),
             counts: *layer.chip().counts(),
+            dead_data: layer.dead_data(),
             erases: layer.chip().erase_counts().to_vec(),
         }
     }
@@ -38,11 +40,30 @@ impl Snapshot {
         let rules = layer.choices();
         if rules.is_empty() {
             let only = (job.policy.victim.name.clone(), victims);
-            let page_mapped = job.policy.layer == LayerKind::PageMapped;
-            return page_mapped.then_some(only).into_iter().collect();
+            let chooses = job.policy.layer != LayerKind::InPlace;
+            return chooses.then_some(only).into_iter().collect();
         }
         let before = |rule| self.choices.iter().find(|(r, _)| *r == rule).map_or(0, |(_, n)| *n);
         rules.into_iter().map(|(rule, n)| (rule.to_owned(), n - before(rule))).collect()
+    }
+
+    /// What was known to be dead, where anything was or somebody looked.
+    fn dead_data<L: Layer>(&self, layer: &L, did: &Counters) -> Option<result::DeadData> {
+        let watched = layer.dead_data().zip(self.dead_data).map(|(now, then)| now.since(&then));
+        if watched.is_none() && did.dead_left == 0 && did.reclaimed == 0 {
+            return None;
+        }
+        let watched = watched.unwrap_or_default();
+        Some(result::DeadData {
+            sectors_marked: watched.sectors_marked,
+            sectors_revived: watched.sectors_revived,
+            pages_left: did.dead_left,
+            blocks_reclaimed: did.reclaimed,
+            extra_reads: watched.extra_reads,
+            armed: watched.armed,
+            disarmed: watched.disarmed,
+            memory_bytes: watched.memory_bytes,
+        })
     }
 
     /// The result of a run of `job` on `layer`, which held `self` after the fill.
@@ -76,17 +97,22 @@ impl Snapshot {
         let data_pages = u64::from(geometry.data_blocks()) * u64::from(pages);
         let page_size = u64::from(geometry.page_size);
         let page_mapped = job.policy.layer == LayerKind::PageMapped;
+        let nftl = job.policy.layer == LayerKind::Nftl;
         let arrivals_us = measured.last_arrival_ns.map(|ns| ns as f64 / 1000.0);
         let seconds = measured.elapsed_ns as f64 / 1e9;
         RunResult {
             schema_version: result::SCHEMA_VERSION,
             config: result::Config {
                 policy: job.policy.name.clone(),
-                layer: if page_mapped { "page-mapped" } else { "in-place" },
-                victim: page_mapped.then(|| job.policy.victim.show()),
+                layer: job.policy.layer.name(),
+                victim: (page_mapped || nftl).then(|| job.policy.victim.show()),
                 placement: page_mapped.then(|| job.policy.placement.show()),
                 read_only_separation: job.policy.read_only_separation,
-                wear_leveling: if job.policy.swap { "swap" } else { "none" },
+                wear_leveling: match job.policy.layer {
+                    LayerKind::Nftl => "gap",
+                    _ if job.policy.swap => "swap",
+                    _ => "none",
+                },
                 trigger: result::Trigger {
                     kind: job.policy.trigger.show(),
                     reserve_blocks: setup.watermarks.reserve,
@@ -97,12 +123,13 @@ impl Snapshot {
                 bank_assignment: job.policy.bank_assignment.show(),
                 queue_depth: job.queue_depth,
                 // On its own clock a device is never idle.
-                idle: job.idle.as_ref().filter(|_| measured.last_arrival_ns.is_some()).map(
+                idle: job.policy.idle.as_ref().filter(|_| measured.last_arrival_ns.is_some()).map(
                     |idle| result::Idle {
-                        after_us: idle.after.0 as f64 / 1000.0,
-                        free_blocks: setup.idle_free,
+                        policy: idle.show(),
+                        free_blocks: page_mapped.then_some(setup.idle_free),
                     },
                 ),
+                dead_data: job.policy.dead_data.show(),
                 device: profile.into(),
                 logical_pages: setup.logical_pages,
                 filled_pages: setup.filled_pages,
@@ -138,6 +165,7 @@ impl Snapshot {
                 pages_programmed: chip_did.programs + chip_did.copies,
                 pages_read: chip_did.reads + chip_did.copies,
                 pages_copied: layer_did.copies,
+                oob_read: chip_did.oob_reads,
                 blocks_erased: layer_did.erases,
             },
             write_amplification: (layer_did.host_writes > 0)
@@ -158,6 +186,11 @@ impl Snapshot {
                 swap_copies: layer_did.swap_copies,
                 retired_blocks: layer_did.retired,
             },
+            nftl: nftl.then_some(result::Nftl {
+                folds: layer_did.folds,
+                forced_folds: layer_did.forced_folds,
+            }),
+            dead_data: self.dead_data(layer, &layer_did),
             wear: Wear::of(&erases),
             lifetime: Lifetime::of(
                 &erases[..geometry.data_blocks() as usize],
@@ -166,6 +199,16 @@ impl Snapshot {
                 measured.bytes_written,
             ),
             response_us: result::Responses { write: measured.write, read: measured.read },
+            application: {
+                let us = |ns: u128| ns as f64 / 1000.0;
+                let sums = &measured.application;
+                result::Application {
+                    response_us: us(sums.response_ns),
+                    device_delay_us: us(sums.delay_ns),
+                    page_write_us: (layer_did.host_writes > 0)
+                        .then(|| us(sums.write_delay_ns) / layer_did.host_writes as f64),
+                }
+            },
             elapsed_us: measured.elapsed_ns as f64 / 1000.0,
             throughput_kib_s: (seconds > 0.0)
                 .then(|| measured.bytes_written as f64 / 1024.0 / seconds),

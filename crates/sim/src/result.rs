@@ -30,12 +30,20 @@ pub struct RunResult {
     pub oracle: Option<OracleDistance>,
     /// How cleaning went.
     pub cleaning: Cleaning,
+    /// What the block-mapped layer did; absent for others.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub nftl: Option<Nftl>,
+    /// What was known to be dead before it was overwritten; absent where nothing was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dead_data: Option<DeadData>,
     /// Erase counts of all blocks since the fill.
     pub wear: Wear,
     /// Years until blocks wear out at this rate.
     pub lifetime: Lifetime,
     /// Response times, in microseconds.
     pub response_us: Responses,
+    /// What all requests together waited.
+    pub application: Application,
     /// From the start to the end of the last request.
     pub elapsed_us: f64,
     /// Host bytes written per second of that, in KiB; absent where no time passed.
@@ -74,6 +82,8 @@ pub struct Config {
     /// Cleaning in idle time; absent where there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub idle: Option<Idle>,
+    /// Whom the layer believes that data are dead.
+    pub dead_data: String,
     /// The device.
     pub device: Device,
     /// Logical pages the device exports in this run.
@@ -93,12 +103,13 @@ pub struct Config {
 }
 
 /// Cleaning in idle time.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Idle {
-    /// Idle time after which it begins.
-    pub after_us: f64,
-    /// Free blocks in each bank at which it ends.
-    pub free_blocks: u32,
+    /// The idle policy with its arguments.
+    pub policy: String,
+    /// Free blocks in each bank at which it ends, on a page-mapped layer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub free_blocks: Option<u32>,
 }
 
 /// When cleaning starts and stops, in free blocks of a bank.
@@ -197,8 +208,53 @@ pub struct Flash {
     pub pages_read: u64,
     /// Valid pages the layer moved; part of both.
     pub pages_copied: u64,
+    /// Out-of-band areas read by themselves.
+    pub oob_read: u64,
     /// Blocks erased.
     pub blocks_erased: u64,
+}
+
+/// What the block-mapped layer did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Nftl {
+    /// Primary and replacement blocks folded into one.
+    pub folds: u64,
+    /// Those that a write to a full replacement block forced; part of `folds`.
+    pub forced_folds: u64,
+}
+
+/// What was known to be dead before it was overwritten, and what knowing it cost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct DeadData {
+    /// Sectors found dead.
+    pub sectors_marked: u64,
+    /// Sectors of those that turned out alive, before anything was lost.
+    pub sectors_revived: u64,
+    /// Pages that cleaning left behind because their data were dead.
+    pub pages_left: u64,
+    /// Blocks of nothing but dead data that were erased ahead of cleaning.
+    pub blocks_reclaimed: u64,
+    /// Pages read to see what a write changes.
+    pub extra_reads: u64,
+    /// Times a file system was recognised.
+    pub armed: u64,
+    /// Times one was let go, for its writer did what no such file system does.
+    pub disarmed: u64,
+    /// Memory of the tables that this takes.
+    pub memory_bytes: u64,
+}
+
+/// What all reads and writes together waited (the measures of the SLAC and FSAF thesis, chapter 6).
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Application {
+    /// Application response time: the sum of all times from arrival to end.
+    pub response_us: f64,
+    /// Device delay: the same, but from the end of the request before where that is later; what the
+    /// device took, the waiting for cleaning in idle time included.
+    pub device_delay_us: f64,
+    /// Average memory write access time (W-AMAT): device delay of the writes, per page written;
+    /// absent without writes.
+    pub page_write_us: Option<f64>,
 }
 
 /// How much more a run writes than one that knows the future, on the same input and device.

@@ -3,9 +3,11 @@
 use std::sync::Arc;
 
 use thermocline_flash::{CountingChip, Geometry};
+use thermocline_ftl::{dead, nftl};
 use thermocline_policy::{
     Context, Future,
     bank::BankAssignment,
+    dead::{DeadData, Fsaf, Guards},
     placement::{self, Placement},
     preset::LayerKind,
     trigger::{Trigger, Watermarks},
@@ -36,6 +38,8 @@ pub(crate) struct Setup {
     pub spare_blocks: u32,
     /// Whether operations of banks overlap, or what follows an answer is not waited for.
     overlaps: bool,
+    /// Whether the chip keeps what little is known of what is written.
+    keeps_contents: bool,
 }
 
 impl Setup {
@@ -135,10 +139,9 @@ impl Setup {
         let logical_pages = logical as u32;
         let data_blocks = logical.div_ceil(banks).div_ceil(pages);
         let spare_blocks = smallest.saturating_sub(data_blocks) as u32;
-        let idle_free = job
-            .idle
-            .as_ref()
-            .map_or(0, |idle| idle.free.unwrap_or_else(|| watermarks.high + 1 + spare_blocks / 16));
+        let idle_free = job.policy.build_idle()?.map_or(0, |idle| {
+            idle.enough_free().unwrap_or_else(|| watermarks.high + 1 + spare_blocks / 16)
+        });
         let (clock, time_scale_ns) = Self::time(job, &device)?;
         let read_only_pages = match (job.read_only, job.input) {
             (ReadOnly::Share(share), Input::Workload(_)) if share < 1.0 => {
@@ -164,6 +167,7 @@ impl Setup {
             watermarks,
             idle_free,
             spare_blocks,
+            keeps_contents: job.input.knows_contents(),
             overlaps: page_mapped && (banks > 1 || job.policy.trigger == Trigger::Eager),
         })
     }
@@ -180,6 +184,38 @@ impl Setup {
         }
     }
 
+    /// The block-mapped layer of a policy.
+    pub(crate) fn nftl(&self, policy: &PolicySpec) -> Result<nftl::Config, SimError> {
+        let params = policy.build_nftl()?;
+        let pages = self.device.profile.geometry.data_pages_per_block();
+        Ok(nftl::Config {
+            logical_pages: self.logical_pages,
+            choice: match policy.victim.name.as_str() {
+                "cost-benefit" => nftl::Choice::CostBenefit,
+                _ => nftl::Choice::Greedy,
+            },
+            start: params.start,
+            stop: params.stop,
+            wear_gap: (params.gap > 0).then_some(params.gap),
+            idle_dead_pages: policy
+                .build_idle()?
+                .map_or(0, |idle| idle.least_dead().unwrap_or(pages).max(1)),
+            reclaim: match policy.build_dead_data()? {
+                DeadData::Fsaf(fsaf) => Some(fsaf.reclaim()),
+                DeadData::None | DeadData::Trim => None,
+            },
+        })
+    }
+
+    /// The watcher of a file system's tables.
+    pub(crate) fn watch(&self, fsaf: &Fsaf) -> dead::Config {
+        let guards = match fsaf.guards {
+            Guards::Full => dead::Guards::FULL,
+            Guards::Thesis => dead::Guards::THESIS,
+        };
+        dead::Config { guards, ..dead::Config::new(self.device.profile.geometry.page_size) }
+    }
+
     /// An erased chip of the device. Banks and what is cleaned after an answer need a clock of their
     /// own; where operations simply follow one another their counts tell the time.
     pub(crate) fn chip(&self, wears_out: bool) -> CountingChip {
@@ -187,6 +223,9 @@ impl Setup {
         let mut chip = CountingChip::new(profile.geometry, profile.rules);
         if self.overlaps {
             chip = chip.with_clock(profile.timing);
+        }
+        if self.keeps_contents {
+            chip = chip.with_payload();
         }
         if wears_out { chip.that_wears_out() } else { chip }
     }

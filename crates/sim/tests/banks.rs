@@ -6,9 +6,16 @@ mod common;
 
 use common::{Ask, Draws, device, done, job, policy, trace, write};
 use thermocline_flash::Timing;
-use thermocline_policy::{Ticks, idle::IdleTimer, trigger::Trigger};
-use thermocline_sim::{Clock, Device, Fill, Input, Job, Progress, RunResult, Workload, compare};
+use thermocline_policy::trigger::Trigger;
+use thermocline_sim::{
+    Clock, Device, Fill, Input, Job, PolicySpec, Progress, RunResult, Workload, compare,
+};
 use thermocline_trace::Op;
+
+/// A preset with something to do between requests.
+fn idling(name: &str, idle: Option<&str>) -> PolicySpec {
+    policy(name).with(idle, None).expect("a known idle policy")
+}
 
 const TIMING: Timing = Timing {
     oob_read_ns: 0,
@@ -256,16 +263,15 @@ fn one_bank_of_two_is_the_engine_without_a_clock() {
             asks.iter().map(|ask| Ask { first: 2 * ask.first, ..*ask }).collect();
         let halves = [trace(&asks, page_size(&one)), trace(&doubled, page_size(&two))];
         let clock = Some(if arrivals { Clock::Arrivals } else { Clock::Device });
-        let idle = arrivals.then_some(IdleTimer { after: Ticks(2_000_000), free: Some(8) });
+        let idle = arrivals.then_some("timer(after=2ms, free=8)");
         for name in ["greedy", "cost-benefit", "update-interval", "fifo"] {
-            for idle in [None, idle.clone()] {
+            for idle in [None, idle] {
                 for queue_depth in [None, Some(1)] {
                     let of = |device: &Device, trace| {
                         done(&Job {
                             clock,
-                            idle: idle.clone(),
                             queue_depth,
-                            ..job(device.clone(), policy(name), Input::Trace(trace, 1))
+                            ..job(device.clone(), idling(name, idle), Input::Trace(trace, 1))
                         })
                     };
                     let (serial, clocked) = (of(&one, &halves[0]), of(&two, &halves[1]));
@@ -295,8 +301,8 @@ fn cleaning_shows_in_the_longest_responses_and_idle_cleaning_takes_it_from_there
         let workload = uniform(32 << 20, Some(400_000_000), 0.0);
         let job = job(device, policy("greedy"), Input::Workload(&workload));
         let foreground = done(&job);
-        let idle = Some(IdleTimer { after: Ticks(1_000_000), free: Some(6) });
-        let idle = done(&Job { idle, ..job });
+        let policy = idling("greedy", Some("timer(after=1ms, free=6)"));
+        let idle = done(&Job { policy, ..job });
         let (w, i) = (foreground.response_us.write, idle.response_us.write);
         println!(
             "{banks} banks, foreground: p50 {:?} p99 {:?} p99.9 {:?} WA {:.3?}; idle: p50 {:?} p99 \
@@ -379,10 +385,10 @@ fn idle_cleaning_waits_for_gaps() {
             .map(|i| Ask { time_ns: i * gap, op: Op::Write, first: draws.below(logical), pages: 1 })
             .collect();
         let trace = trace(&asks, page_size(&device));
-        let idle = Some(IdleTimer { after: Ticks(2_500_000), free: Some(5) });
+        let timer = idling("greedy", Some("timer(after=2500us, free=5)"));
         let job = job(device.clone(), policy("greedy"), Input::Trace(&trace, 1));
         let foreground = done(&job);
-        let run = done(&Job { idle, ..job });
+        let run = done(&Job { policy: timer, ..job });
         assert!(run.cleaning.victims > 500);
         let share = run.cleaning.idle_victims as f64 / run.cleaning.victims as f64;
         println!("every {} us: {share:.3} of the victims in idle time", gap / 1000);
@@ -422,7 +428,6 @@ fn a_queue_in_arrival_order_waits_for_room_and_a_deeper_one_less() {
 fn results_are_the_same_on_any_number_of_threads() {
     let waiting = uniform(8 << 20, Some(200_000), 0.2);
     let at_once = uniform(8 << 20, None, 0.0);
-    let idle = Some(IdleTimer { after: Ticks(1_000_000), free: None });
     let mut jobs = Vec::new();
     for (banks, channels) in [(2, 1), (4, 4), (8, 2)] {
         for name in
@@ -430,9 +435,9 @@ fn results_are_the_same_on_any_number_of_threads() {
         {
             for (workload, queue_depth) in [(&waiting, None), (&at_once, Some(4))] {
                 let device = small(banks, channels, 1024 / banks);
-                let idle = idle.clone();
-                let job = job(device, policy(name), Input::Workload(workload));
-                jobs.push(Job { idle, queue_depth, ..job });
+                let policy = idling(name, Some("timer(after=1ms)"));
+                let job = job(device, policy, Input::Workload(workload));
+                jobs.push(Job { queue_depth, ..job });
             }
         }
     }
@@ -463,9 +468,9 @@ fn a_bank_without_garbage_keeps_no_other_from_being_cleaned_in_idle_time() {
         .map(|(time_ns, first)| Ask { time_ns, op: Op::Write, first, pages: 1 })
         .collect();
     let trace = trace(&asks, page_size(&device));
-    let idle = Some(IdleTimer { after: Ticks(1_000_000), free: Some(8) });
-    let job = job(device, policy("greedy"), Input::Trace(&trace, 1));
-    let run = done(&Job { idle, fill: Fill::Nothing, ..job });
+    let policy = idling("greedy", Some("timer(after=1ms, free=8)"));
+    let job = job(device, policy, Input::Trace(&trace, 1));
+    let run = done(&Job { fill: Fill::Nothing, ..job });
     assert_eq!(run.banks[1].erases, 0);
     assert!(run.cleaning.victims > 500);
     assert_eq!(run.cleaning.idle_victims, run.cleaning.victims, "none while somebody waits");

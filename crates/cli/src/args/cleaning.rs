@@ -1,10 +1,9 @@
 //! When cleaning starts and stops, how much it takes at once, and where pages go.
 
 use clap::Args;
-use thermocline_policy::{
-    bank::BankAssignment, idle::IdleTimer, params::ParamValue, trigger::Trigger,
-};
-use thermocline_sim::policy::Call;
+use thermocline_policy::{bank::BankAssignment, params::ParamValue, trigger::Trigger};
+
+use super::values::{self, Suggest};
 
 const HEADING: &str = "Cleaning";
 
@@ -35,19 +34,18 @@ pub struct CleaningArgs {
     #[arg(long, value_name = "static|dynamic", value_parser = bank_assignment)]
     #[arg(help_heading = HEADING)]
     pub bank_assignment: Option<BankAssignment>,
-    /// What is done between requests that arrive: nothing, or cleaning, as in `timer(after=20ms,
-    /// free=10)` [default: none].
-    #[arg(long, value_name = "none|timer(…)", value_parser = idle, help_heading = HEADING)]
-    pub idle: Option<Idle>,
-}
-
-/// What is done between requests.
-#[derive(Clone, Debug)]
-pub enum Idle {
-    /// Nothing.
-    None,
-    /// Cleaning.
-    Timer(IdleTimer),
+    /// What is done between requests that arrive: nothing, cleaning when it was silent for a while,
+    /// as in 'timer(after=20ms)', or cleaning in predicted slack, as in 'slac(preempt=yes)'; `compare`
+    /// takes several, with commas between [default: the policy's].
+    #[arg(long, value_name = "none|timer|slac", help_heading = HEADING)]
+    #[arg(value_parser = Suggest(values::idles), hide_possible_values = true)]
+    pub idle: Vec<String>,
+    /// What is believed to be dead before it is overwritten: nothing (none), what the host trims
+    /// (trim), or also what the writes of a FAT32 or exFAT file system tell (fsaf); `compare` takes
+    /// several [default: the policy's].
+    #[arg(long, value_name = "none|trim|fsaf", help_heading = HEADING)]
+    #[arg(value_parser = Suggest(values::dead_data), hide_possible_values = true)]
+    pub dead_data: Vec<String>,
 }
 
 fn trigger(text: &str) -> Result<Trigger, String> {
@@ -56,13 +54,4 @@ fn trigger(text: &str) -> Result<Trigger, String> {
 
 fn bank_assignment(text: &str) -> Result<BankAssignment, String> {
     BankAssignment::parse(text).ok_or_else(|| format!("expected {}", BankAssignment::EXPECTED))
-}
-
-fn idle(text: &str) -> Result<Idle, String> {
-    let call = Call::parse(text).map_err(|e| e.to_string())?;
-    match call.name.as_str() {
-        "none" => Ok(Idle::None),
-        "timer" => IdleTimer::read(&call.args).map(Idle::Timer).map_err(|e| e.to_string()),
-        _ => Err("expected none or timer(after=TIME, free=BLOCKS)".into()),
-    }
 }

@@ -1,5 +1,7 @@
 //! The arguments of `run`.
 
+use std::path::PathBuf;
+
 use clap::Args;
 
 use super::{
@@ -31,6 +33,9 @@ pub struct RunArgs {
     /// Run the oracle too, which knows the future, and say how much more the policy writes.
     #[arg(long, help_heading = HEADING)]
     pub oracle: bool,
+    /// Write down the delay of every read and write, as CSV: arrival_us, op, response_us, delay_us.
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub delays: Option<PathBuf>,
     #[command(flatten)]
     pub simulation: SimulationArgs,
 }

@@ -122,10 +122,21 @@ pub fn placements() -> Vec<&'static str> {
     thermocline_policy::placement::PLACEMENTS.iter().map(|p| p.name).collect()
 }
 
+/// Names of what can be done between requests.
+pub fn idles() -> Vec<&'static str> {
+    let names = thermocline_policy::idle::IDLES.iter().map(|i| i.info.name);
+    ["none"].into_iter().chain(names).collect()
+}
+
+/// Names of those who know what is dead.
+pub fn dead_data() -> Vec<&'static str> {
+    thermocline_policy::dead::DEAD_DATA.iter().map(|d| d.name).collect()
+}
+
 /// Names of everything `policies` lists.
 pub fn policies() -> Vec<&'static str> {
     let mut names = presets();
-    for name in victims().into_iter().chain(placements()) {
+    for name in victims().into_iter().chain(placements()).chain(idles()).chain(dead_data()) {
         if !names.contains(&name) {
             names.push(name);
         }

@@ -10,7 +10,7 @@ use crate::{
     args::{compare::CompareArgs, values},
     console::{Console, complain},
     exit::Failure,
-    jobs::{self, Ready},
+    jobs::{self, Ready, Wanted},
     notes,
     print::results::{self, Compared, Refused, Results},
 };
@@ -29,8 +29,8 @@ pub fn run(args: &CompareArgs, console: Console) -> Result<(), Failure> {
     let output = results::open(&simulation.output)?;
     let traces = args.inputs.trace.iter().map(AsRef::as_ref);
     let inputs = jobs::ready(traces, &args.inputs.workload, &device, simulation, console)?;
-    let oracle = !args.no_oracle;
-    let done = jobs::run_all(&inputs, &policies, oracle, &device, simulation, console)?;
+    let what = Wanted { oracle: !args.no_oracle, delays: None };
+    let done = jobs::run_all(&inputs, &policies, what, &device, simulation, console)?;
     let compared = sorted(&inputs, &policies, done, console)?;
     for (input, compared) in inputs.iter().zip(&compared) {
         let runs: Vec<_> = compared.runs().collect();
@@ -93,6 +93,9 @@ fn sorted(
 fn policies(args: &CompareArgs) -> Result<Vec<PolicySpec>, Failure> {
     let victims = listed("--victim", &args.victim, &values::victims())?;
     let placements = listed("--placement", &args.placement, &values::placements())?;
+    let cleaning = &args.simulation.cleaning;
+    let idles = listed("--idle", &cleaning.idle, &values::idles())?;
+    let dead_data = listed("--dead-data", &cleaning.dead_data, &values::dead_data())?;
     let presets = |wanted: fn(&Preset) -> bool| -> Vec<&'static str> {
         PRESETS.iter().filter(|p| wanted(p)).map(|p| p.name).collect()
     };
@@ -113,8 +116,20 @@ fn policies(args: &CompareArgs) -> Result<Vec<PolicySpec>, Failure> {
         for victim in alternatives(&victims) {
             for placement in alternatives(&placements) {
                 let spec = PolicySpec::of(policy, victim, placement)?;
-                if !specs.contains(&spec) {
-                    specs.push(spec);
+                for idle in alternatives(&idles) {
+                    for dead in alternatives(&dead_data) {
+                        let mut spec = spec.clone().with(idle, dead)?;
+                        // Where there are several, the name tells which.
+                        let tell = |several: bool, axis, call: Option<&str>| {
+                            let call = call.filter(|_| several);
+                            call.map_or_else(String::new, |call| format!(" {axis}={call}"))
+                        };
+                        spec.name += &tell(idles.len() > 1, "idle", idle);
+                        spec.name += &tell(dead_data.len() > 1, "dead-data", dead);
+                        if !specs.contains(&spec) {
+                            specs.push(spec);
+                        }
+                    }
                 }
             }
         }

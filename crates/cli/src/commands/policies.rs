@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use thermocline_policy::preset::LayerKind;
 use thermocline_sim::policy::{CatalogueEntry, CatalogueParam, catalogue, unknown};
 
 use crate::{
@@ -14,10 +15,13 @@ use crate::{
     },
 };
 
-const AXES: [(&str, &str); 4] = [
+const AXES: [(&str, &str); 7] = [
     ("preset", "Presets (--policy, --policies)"),
     ("victim", "Victim policies (--victim): which block is cleaned next"),
     ("placement", "Placements (--placement): which open block a page goes to"),
+    ("idle", "Between requests (--idle)"),
+    ("dead-data", "What is believed to be dead (--dead-data)"),
+    ("layer", "Layers with parameters of their own"),
     ("impossible", "What the papers name and no flash can do"),
 ];
 
@@ -105,9 +109,13 @@ fn parameters<'a>(
     let axes: Vec<&CatalogueEntry> = match thermocline_policy::preset::find(entry.name) {
         Some(preset) if entry.axis == "preset" && entry.combines.is_some() => {
             let (victim, placement) = thermocline_policy::preset::axes(preset);
-            let is_axis = |e: &&CatalogueEntry| {
-                e.axis == "victim" && e.name == victim.name
-                    || e.axis == "placement" && e.name == placement.name
+            let is_axis = |e: &&CatalogueEntry| match e.axis {
+                "victim" => e.name == victim.name,
+                "placement" => preset.layer == LayerKind::PageMapped && e.name == placement.name,
+                "idle" => Some(e.name) == preset.idle,
+                "dead-data" => e.name == preset.dead_data,
+                "layer" => e.name == preset.layer.name(),
+                _ => false,
             };
             all.iter().filter(is_axis).collect()
         }

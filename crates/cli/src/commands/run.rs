@@ -2,13 +2,14 @@
 
 use std::slice;
 
-use thermocline_sim::{Outcome, PolicySpec};
+use thermocline_sim::{DelayLog, Outcome, PolicySpec, policy::split_list};
 
 use crate::{
     args::run::RunArgs,
     console::Console,
     exit::Failure,
-    jobs, notes,
+    jobs::{self, Wanted},
+    notes,
     print::results::{self, Results},
 };
 
@@ -21,13 +22,21 @@ pub fn run(args: &RunArgs, console: Console) -> Result<(), Failure> {
     let default = (victim.is_none() && placement.is_none()).then_some(DEFAULT);
     let policy = PolicySpec::of(args.policy.as_deref().or(default), victim, placement)?;
     let simulation = &args.simulation;
+    let idle = only("--idle", &simulation.cleaning.idle)?;
+    let dead_data = only("--dead-data", &simulation.cleaning.dead_data)?;
+    let policy = policy.with(idle.as_deref(), dead_data.as_deref())?;
     let device = jobs::device(&simulation.device)?;
     // An output that cannot be opened shows now, not after the work.
     let output = results::open(&simulation.output)?;
     let traces = args.input.trace.as_deref();
     let inputs = jobs::ready(traces, &args.input.workload, &device, simulation, console)?;
     let policies = slice::from_ref(&policy);
-    let done = jobs::run_all(&inputs, policies, args.oracle, &device, simulation, console)?;
+    let delays = args.delays.as_deref().map(DelayLog::create).transpose()?;
+    let what = Wanted { oracle: args.oracle, delays: delays.as_ref() };
+    let done = jobs::run_all(&inputs, policies, what, &device, simulation, console)?;
+    if let Some(delays) = delays {
+        delays.finish()?;
+    }
     let Some(Outcome { result, no_oracle }) = done.into_iter().next() else {
         unreachable!("one policy on one input is one run");
     };
@@ -39,4 +48,17 @@ pub fn run(args: &RunArgs, console: Console) -> Result<(), Failure> {
         console.note(&notes::no_oracle(&result.trace.path, &why));
     }
     results::print(&Results::One(&result), simulation.output.form(), output)
+}
+
+/// The one name an option was given, if any.
+fn only(option: &str, given: &[String]) -> Result<Option<String>, Failure> {
+    let mut names: Vec<_> = given.iter().flat_map(|text| split_list(text)).collect();
+    match names.len() {
+        0 if !given.is_empty() => Err(Failure::usage(format!("{option} names nothing"))),
+        0 | 1 => Ok(names.pop()),
+        _ => Err(Failure::usage(format!(
+            "{option} names {}; a run takes one, `thermocline compare` several",
+            names.join(", ")
+        ))),
+    }
 }

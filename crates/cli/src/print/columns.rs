@@ -6,8 +6,29 @@ use thermocline_sim::RunResult;
 /// What depends on the policy or the device stays one column, with JSON in it.
 const WHOLE: [&str; 3] = ["config.device.energy", "cleaning.choices", "banks"];
 
-/// Columns of the distance to the oracle.
-const ORACLE: [&str; 3] = ["oracle.policy", "oracle.write_amplification", "oracle.excess"];
+/// Columns that are there whether a run has the figures or not, each list behind a column that every
+/// run has, or behind the list before.
+const OPTIONAL: [(&str, &[&str]); 4] = [
+    (
+        "config.bank_assignment",
+        &["config.queue_depth", "config.idle.policy", "config.idle.free_blocks"],
+    ),
+    ("write_amplification", &["oracle.policy", "oracle.write_amplification", "oracle.excess"]),
+    ("cleaning.retired_blocks", &["nftl.folds", "nftl.forced_folds"]),
+    (
+        "nftl.forced_folds",
+        &[
+            "dead_data.sectors_marked",
+            "dead_data.sectors_revived",
+            "dead_data.pages_left",
+            "dead_data.blocks_reclaimed",
+            "dead_data.extra_reads",
+            "dead_data.armed",
+            "dead_data.disarmed",
+            "dead_data.memory_bytes",
+        ],
+    ),
+];
 
 /// One run: column names and values, in the order of the JSON result.
 pub fn row(run: &RunResult) -> Vec<(String, Value)> {
@@ -15,11 +36,15 @@ pub fn row(run: &RunResult) -> Vec<(String, Value)> {
     if let Ok(Value::Object(result)) = serde_json::to_value(run) {
         flatten("", result, &mut columns);
     }
-    // Absent where it was not measured.
-    if run.oracle.is_none() {
-        let before = columns.iter().position(|(name, _)| name == "write_amplification");
-        let after = before.map_or(0, |at| at + 1);
-        columns.splice(after..after, ORACLE.map(|name| (name.into(), Value::Null)));
+    for (before, names) in OPTIONAL {
+        let place = |columns: &[(String, Value)], name| columns.iter().position(|c| c.0 == name);
+        let mut at = place(&columns, before).unwrap_or(0);
+        for &name in names {
+            at = place(&columns, name).unwrap_or_else(|| {
+                columns.insert(at + 1, (name.into(), Value::Null));
+                at + 1
+            });
+        }
     }
     // Absent where no source gives it.
     if !columns.iter().any(|(name, _)| name == WHOLE[0]) {

@@ -166,8 +166,17 @@ fn columns(runs: &[&RunResult]) -> Vec<Column> {
         times("write\nmean", runs, |r| r.response_us.write.mean),
         times("write\np99", runs, |r| r.response_us.write.p99),
         times("write\np99.9", runs, |r| r.response_us.write.p999),
+        times("write\nmax", runs, |r| r.response_us.write.max),
         lifetime(runs),
     ];
+    if runs.iter().any(|run| run.nftl.is_some()) {
+        let folds: Figure = |r| r.nftl.as_ref().map(|nftl| nftl.folds as f64);
+        let collections: Figure = |r| r.nftl.as_ref().map(|_| r.cleaning.runs as f64);
+        columns.insert(1, Column::new("folds", runs, folds, least, count));
+        columns.insert(1, Column::new("collec-\ntions", runs, collections, least, count));
+        columns.push(times("response\nin all", runs, |r| Some(r.application.response_us)));
+        columns.push(times("device\ndelay", runs, |r| Some(r.application.device_delay_us)));
+    }
     let excess: Figure = |r| r.oracle.as_ref().map(|oracle| oracle.excess);
     if runs.iter().any(|run| run.oracle.is_some()) {
         let after =

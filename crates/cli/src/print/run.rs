@@ -24,8 +24,15 @@ fn config(run: &RunResult, pairs: &mut Pairs) {
     let config = &run.config;
     pairs.group("config");
     pairs.add("policy", &config.policy);
-    if let (Some(victim), Some(placement)) = (&config.victim, &config.placement) {
-        pairs.add("victim, placement", format!("{victim}, {placement}"));
+    match (&config.victim, &config.placement) {
+        (Some(victim), Some(placement)) => {
+            pairs.add("victim, placement", format!("{victim}, {placement}"));
+        }
+        (Some(victim), None) => pairs.add("layer, victims", format!("{}, {victim}", config.layer)),
+        _ => {}
+    }
+    if config.dead_data != "trim" {
+        pairs.add("dead data", &config.dead_data);
     }
     if config.read_only_separation || config.wear_leveling != "none" {
         let apart = config.read_only_separation.then_some("read-only data apart");
@@ -69,9 +76,9 @@ fn config(run: &RunResult, pairs: &mut Pairs) {
         how.extend(
             (trigger.batch_blocks > 1).then(|| format!("{} blocks at once", trigger.batch_blocks)),
         );
-        how.extend(config.idle.map(|idle| {
-            let after = time_us(idle.after_us);
-            format!("after {after} of idle time until {} blocks are free", idle.free_blocks)
+        how.extend(config.idle.as_ref().map(|idle| match idle.free_blocks {
+            Some(free) => format!("idle: {} until {free} blocks are free", idle.policy),
+            None => format!("idle: {}", idle.policy),
         }));
         pairs.add("cleaning starts", how.join(", "));
     }
@@ -116,6 +123,18 @@ fn cleaning(run: &RunResult, pairs: &mut Pairs) {
     }
     if cleaning.idle_victims > 0 {
         pairs.add("victims in idle time", grouped(cleaning.idle_victims));
+    }
+    if let Some(nftl) = &run.nftl {
+        let folds = (grouped(nftl.folds), grouped(nftl.forced_folds));
+        pairs.add("folds, forced by a write", format!("{}, {}", folds.0, folds.1));
+    }
+    if let Some(dead) = &run.dead_data {
+        let sectors = (grouped(dead.sectors_marked), grouped(dead.sectors_revived));
+        pairs.add("sectors found dead, revived", format!("{}, {}", sectors.0, sectors.1));
+        pairs.add("dead pages left behind", grouped(dead.pages_left));
+        pairs.add("blocks erased ahead", grouped(dead.blocks_reclaimed));
+        let cost = (grouped(dead.extra_reads), units::show_size(dead.memory_bytes));
+        pairs.add("cost: pages read, memory", format!("{}, {}", cost.0, cost.1));
     }
     if cleaning.spills > 0 {
         pairs.add("survivors in another stream for want of room", grouped(cleaning.spills));
@@ -166,6 +185,10 @@ fn times(run: &RunResult, pairs: &mut Pairs) {
     if run.response_us.read.mean.is_some() {
         pairs.add("reads", row(&run.response_us.read));
     }
+    let application = &run.application;
+    pairs.add("all together", time_us(application.response_us));
+    pairs.add("device delay", time_us(application.device_delay_us));
+    pairs.add("delay of a page written", optional(application.page_write_us, time_us));
     pairs.add("elapsed", time_us(run.elapsed_us));
     let throughput = optional(run.throughput_kib_s, |k| format!("{} KiB/s", number::short(k)));
     pairs.add("written", throughput);

@@ -71,9 +71,10 @@ pub(super) fn cuts(request: &Request, pages: &Range<u64>, page: u64) -> (bool, b
 }
 
 /// Pages beyond the device are taken modulo its size; an extent that crosses the end is cut in two.
-pub(super) fn wrap_around(batch: &mut Vec<Extent>, pages: u32) {
+/// False if there was none.
+pub(super) fn wrap_around(batch: &mut Vec<Extent>, pages: u32) -> bool {
     if batch.iter().all(|e| u64::from(e.first) + u64::from(e.pages) <= u64::from(pages)) {
-        return;
+        return false;
     }
     let mut wrapped = Vec::with_capacity(batch.len() + 1);
     for extent in batch.iter() {
@@ -96,6 +97,7 @@ pub(super) fn wrap_around(batch: &mut Vec<Extent>, pages: u32) {
         }
     }
     *batch = wrapped;
+    true
 }
 
 #[cfg(test)]

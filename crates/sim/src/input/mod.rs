@@ -3,11 +3,13 @@
 use crate::SimError;
 
 mod extent;
+mod known;
 mod spool;
 mod trace;
 mod workload;
 
 pub(crate) use extent::Extent;
+pub(crate) use known::Known;
 pub use trace::{PreparedTrace, TraceMapping};
 pub use workload::Workload;
 
@@ -65,6 +67,27 @@ impl Input<'_> {
         }
     }
 
+    /// Requests from the start on that only prepare the device.
+    pub(crate) const fn prelude(&self) -> u64 {
+        match self {
+            Input::Trace(trace, _) => trace.prelude,
+            Input::Workload(_) => 0,
+        }
+    }
+
+    /// Whether something is known of what is written.
+    pub(crate) const fn knows_contents(&self) -> bool {
+        matches!(self, Input::Trace(t, _) if t.known_requests > 0 || !t.found.is_empty())
+    }
+
+    /// Pages with what the device holds in them before the run.
+    pub(crate) fn found(&self) -> &[(u32, Box<[u8]>)] {
+        match self {
+            Input::Trace(trace, _) => &trace.found,
+            Input::Workload(_) => &[],
+        }
+    }
+
     /// Pages that will be written, as far as known ahead.
     pub(crate) fn expected_pages(&self, extents: &Extents) -> u64 {
         match (self, extents) {
@@ -75,6 +98,13 @@ impl Input<'_> {
     }
 }
 
+/// Extents handled together, and what is known of what they wrote.
+#[derive(Default)]
+pub(crate) struct Batch {
+    pub extents: Vec<Extent>,
+    pub known: Known,
+}
+
 /// A stream of extents, in batches.
 pub(crate) enum Extents {
     Replay { replay: Replay, times: u32, requests: u64, base_ns: u64, period_ns: u64, wrap: u32 },
@@ -83,19 +113,23 @@ pub(crate) enum Extents {
 
 impl Extents {
     /// Replaces the batch by the next extents; empty at the end.
-    pub(crate) fn next_batch(&mut self, batch: &mut Vec<Extent>) -> Result<(), SimError> {
-        batch.clear();
+    pub(crate) fn next_batch(&mut self, batch: &mut Batch) -> Result<(), SimError> {
+        batch.extents.clear();
+        batch.known.clear();
         match self {
             Self::Replay { replay, times, requests, base_ns, period_ns, wrap } => {
                 if replay.left == 0 && *times > 1 {
                     *times -= 1;
                     *base_ns += *period_ns;
-                    (replay.at, replay.left) = (0, *requests);
+                    replay.rewind(*requests);
                 }
                 replay.next_batch(batch, *base_ns)?;
-                wrap_around(batch, *wrap);
+                if wrap_around(&mut batch.extents, *wrap) {
+                    // They are numbered anew, and their addresses are not what was written to.
+                    batch.known.clear();
+                }
             }
-            Self::Generated(generated) => generated.next_batch(batch)?,
+            Self::Generated(generated) => generated.next_batch(&mut batch.extents)?,
         }
         Ok(())
     }

@@ -6,6 +6,7 @@
 //! parsing is paid for once.
 
 use std::{
+    collections::HashSet,
     fs::File,
     io::{BufWriter, Read, Write},
 };
@@ -17,7 +18,7 @@ use thermocline_trace::{
 };
 
 use super::{
-    BATCH,
+    BATCH, Batch, Known,
     extent::{EXTENT_BYTES, Extent, cuts},
     spool::{REQUEST_BYTES, Spool, decode_request, encode_request, spool_error},
 };
@@ -51,9 +52,85 @@ pub struct PreparedTrace {
     pub page_writes: u64,
     /// From the first request to the last.
     pub duration_ns: u64,
+    /// Requests from the start on that only prepare the device: statistics begin after them.
+    pub prelude: u64,
+    /// Requests of which it is known what they wrote.
+    pub known_requests: u64,
+    /// Pages that were read before they were written, with what was found there: what the device
+    /// holds when the trace begins.
+    pub(crate) found: Vec<(u32, Box<[u8]>)>,
     /// One bit a logical page: written by the trace at some time.
     written: Vec<u64>,
     spool: File,
+    /// What requests wrote: number of the request, bytes before it in the first page, length, bytes.
+    known: File,
+}
+
+/// What a trace knows of contents, while it is read.
+struct Contents {
+    page: u64,
+    out: BufWriter<File>,
+    /// Requests of which it is known what they wrote.
+    requests: u64,
+    found: Vec<(u32, Box<[u8]>)>,
+    /// Pages that were found or written already.
+    settled: HashSet<u64>,
+}
+
+impl Contents {
+    fn new(page: u64) -> Result<Self, SimError> {
+        let file = tempfile::tempfile().map_err(spool_error)?;
+        let out = BufWriter::with_capacity(1 << 20, file);
+        Ok(Self { page, out, requests: 0, found: Vec::new(), settled: HashSet::new() })
+    }
+
+    /// Takes note of a batch, before which there were so many requests.
+    fn note(
+        &mut self,
+        batch: &[Request],
+        contents: &thermocline_trace::Contents,
+        before: u64,
+    ) -> Result<(), SimError> {
+        if contents.is_empty() && self.requests == 0 && self.found.is_empty() {
+            return Ok(());
+        }
+        for (i, request) in batch.iter().enumerate() {
+            match (request.op, contents.of(i)) {
+                (Op::Write, bytes) => {
+                    let end = request.offset.saturating_add(request.len);
+                    self.settled.extend(request.offset / self.page..end.div_ceil(self.page));
+                    if let Some(bytes) = bytes {
+                        self.write(before + i as u64, request.offset % self.page, bytes)?;
+                    }
+                }
+                (Op::Read, Some(bytes)) => self.find(request.offset, bytes),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn write(&mut self, request: u64, skip: u64, bytes: &[u8]) -> Result<(), SimError> {
+        for word in [request, skip, bytes.len() as u64] {
+            self.out.write_all(&word.to_le_bytes()).map_err(spool_error)?;
+        }
+        self.requests += 1;
+        self.out.write_all(bytes).map_err(spool_error)
+    }
+
+    /// Whole pages that were read; zeros are what blank pages hold anyway.
+    fn find(&mut self, offset: u64, bytes: &[u8]) {
+        let first = offset.div_ceil(self.page);
+        let Some(bytes) = bytes.get((first * self.page - offset) as usize..) else { return };
+        for (number, page) in (first..).zip(bytes.chunks_exact(self.page as usize)) {
+            if page.iter().any(|byte| *byte != 0)
+                && self.settled.insert(number)
+                && let Ok(number) = u32::try_from(number)
+            {
+                self.found.push((number, page.into()));
+            }
+        }
+    }
 }
 
 /// How requests are numbered.
@@ -81,6 +158,7 @@ impl PreparedTrace {
         let mut batch = Vec::with_capacity(BATCH);
         let (mut requests, mut first_time, mut last_time, mut top) = (0_u64, u64::MAX, 0, 0);
         let mut volume = None;
+        let mut contents = Contents::new(page)?;
         loop {
             source.next_batch(&mut batch, BATCH)?;
             if batch.is_empty() {
@@ -108,6 +186,10 @@ impl PreparedTrace {
                 let bytes = encode_request(request);
                 hasher.update(bytes);
                 raw.write(&bytes)?;
+            }
+            // Dense numbers are no addresses: nobody could tell what is where.
+            if mapping.absolute {
+                contents.note(&batch, source.contents(), requests)?;
             }
             requests += batch.len() as u64;
         }
@@ -144,8 +226,12 @@ impl PreparedTrace {
             pages,
             page_writes: 0,
             duration_ns: last_time - first_time.min(last_time),
+            prelude: source.prelude(),
+            known_requests: contents.requests,
+            found: contents.found,
             written: vec![0; (pages as usize).div_ceil(64)],
             spool: tempfile::tempfile().map_err(spool_error)?,
+            known: contents.out.into_inner().map_err(|e| spool_error(e.into_error()))?,
         };
         prepared.number(raw, &numbering, mapping, first_time)?;
         Ok(prepared)
@@ -187,6 +273,14 @@ impl PreparedTrace {
             file: self.spool.try_clone().map_err(spool_error)?,
             at: 0,
             left: self.requests,
+            known: (self.known_requests > 0)
+                .then(|| self.known.try_clone())
+                .transpose()
+                .map_err(spool_error)?,
+            known_at: 0,
+            known_left: self.known_requests,
+            done: 0,
+            known_requests: self.known_requests,
         })
     }
 }
@@ -233,25 +327,53 @@ fn hex(bytes: &[u8]) -> String {
 /// A run's own position in the numbered trace.
 pub(crate) struct Replay {
     file: File,
-    pub(super) at: u64,
+    at: u64,
     pub(super) left: u64,
+    /// Requests before the next one.
+    done: u64,
+    known: Option<File>,
+    known_at: u64,
+    known_left: u64,
+    known_requests: u64,
 }
 
 impl Replay {
-    pub(super) fn next_batch(
-        &mut self,
-        batch: &mut Vec<Extent>,
-        base_ns: u64,
-    ) -> Result<(), SimError> {
+    pub(super) fn rewind(&mut self, requests: u64) {
+        (self.at, self.left, self.done) = (0, requests, 0);
+        (self.known_at, self.known_left) = (0, self.known_requests);
+    }
+
+    pub(super) fn next_batch(&mut self, batch: &mut Batch, base_ns: u64) -> Result<(), SimError> {
         let count = self.left.min(BATCH as u64) as usize;
         let mut bytes = vec![0; count * EXTENT_BYTES];
         read_at(&self.file, &mut bytes, self.at).map_err(spool_error)?;
         self.at += bytes.len() as u64;
         self.left -= count as u64;
-        batch.extend(bytes.as_chunks::<EXTENT_BYTES>().0.iter().map(|bytes| {
+        batch.extents.extend(bytes.as_chunks::<EXTENT_BYTES>().0.iter().map(|bytes| {
             let extent = Extent::decode(bytes);
             Extent { time_ns: extent.time_ns + base_ns, ..extent }
         }));
+        self.read_known(&mut batch.known, count as u64)?;
+        self.done += count as u64;
+        Ok(())
+    }
+
+    /// What is known of the next `count` requests.
+    fn read_known(&mut self, into: &mut Known, count: u64) -> Result<(), SimError> {
+        let Some(file) = &self.known else { return Ok(()) };
+        while self.known_left > 0 {
+            let mut head = [0; 24];
+            read_at(file, &mut head, self.known_at).map_err(spool_error)?;
+            let [number, skip, len] = *head.as_chunks::<8>().0 else { unreachable!("24 bytes") };
+            let [number, skip, len] = [number, skip, len].map(u64::from_le_bytes);
+            if number >= self.done + count {
+                break;
+            }
+            let bytes = into.add((number - self.done) as usize, skip as usize, len as usize);
+            read_at(file, bytes, self.known_at + 24).map_err(spool_error)?;
+            self.known_at += 24 + len;
+            self.known_left -= 1;
+        }
         Ok(())
     }
 }

@@ -1,0 +1,157 @@
+//! SLAC: cleaning in predicted slack (thesis of Mylavarapu 2008, §4.1, Figure 5).
+//!
+//! The slack between this request and the next is predicted from the last few gaps between
+//! arrivals: their mean where they are alike, else the last one; nothing where requests come faster
+//! than a fold takes. As many folds as fit are done, without a look at who waits.
+//!
+//! The printed mean, `D_avg − |s_1 − s_n| / (n − 1)`, only ever falls and can only be a misprint;
+//! the running mean is taken. Until there are enough gaps, the mean is over those there are.
+//!
+//! As printed, the first request after an isolated gap starts as many folds as would have fitted
+//! into *that* gap, and a burst behind it waits for all of them. `preempt=yes` looks at the queue
+//! between two folds.
+
+use alloc::{boxed::Box, collections::VecDeque};
+
+use super::{Idle, IdleEntry, Leisure};
+use crate::{PolicyInfo, Ticks, params, params::within};
+
+params! {
+    /// Parameters of SLAC.
+    pub struct Params {
+        /// Gaps between requests that are remembered (the thesis' n).
+        samples: u32 = 4,
+        /// Mean deviation of the gaps below which they are alike (ε).
+        epsilon: Ticks = Ticks(5_000_000),
+        /// Whether a request that waits ends it. The thesis does not look.
+        preempt: bool = false,
+        /// Page-mapped: free blocks in each bank that are enough; auto: one more than the high
+        /// watermark, and a sixteenth of the spare space.
+        free: Option<u32> = None,
+        /// NFTL: dead pages that make a pair of blocks worth folding (d_Th); auto: the pages of a
+        /// block.
+        dead: Option<u32> = None,
+    }
+}
+
+/// The prediction.
+pub struct Slac {
+    params: Params,
+    gaps: VecDeque<u64>,
+    sum: u64,
+    last: Option<u64>,
+}
+
+impl Slac {
+    /// Nothing has arrived yet.
+    #[must_use]
+    pub fn new(params: Params) -> Self {
+        Self { gaps: VecDeque::with_capacity(params.samples as usize), params, sum: 0, last: None }
+    }
+
+    /// The predicted slack in nanoseconds, where a step takes `step`; 0 if none is worth using.
+    #[must_use]
+    pub fn predict(&self, step: u64) -> u64 {
+        let Some(&gap) = self.gaps.back() else { return 0 };
+        if gap < step {
+            return 0;
+        }
+        let count = self.gaps.len() as u64;
+        let mean = self.sum / count;
+        let deviation: u64 = self.gaps.iter().map(|gap| gap.abs_diff(mean)).sum::<u64>() / count;
+        if deviation < self.params.epsilon.0 { mean } else { gap }
+    }
+}
+
+impl Idle for Slac {
+    fn arrived(&mut self, time: u64) {
+        if let Some(last) = self.last.replace(time) {
+            if self.gaps.len() == self.params.samples as usize {
+                self.sum -= self.gaps.pop_front().unwrap_or(0);
+            }
+            let gap = time.saturating_sub(last);
+            self.gaps.push_back(gap);
+            self.sum += gap;
+        }
+    }
+
+    fn leisure(&self, step: u64) -> Leisure {
+        let steps = self.predict(step).checked_div(step).unwrap_or(0);
+        Leisure { after: 0, steps, yields: self.params.preempt }
+    }
+
+    fn enough_free(&self) -> Option<u32> {
+        self.params.free
+    }
+
+    fn least_dead(&self) -> Option<u32> {
+        self.params.dead
+    }
+}
+
+pub(super) const ENTRY: IdleEntry = IdleEntry {
+    info: PolicyInfo {
+        name: "slac",
+        aliases: &[],
+        source: "Mylavarapu 2008, §4.1: application slack time aware garbage collection",
+        summary: "predicts the time to the next request and cleans as much as fits into it; a burst \
+                  after a lone gap waits for all of it, unless preempt=yes",
+        params: Params::info,
+    },
+    build: |args| {
+        let params = Params::read(args)?;
+        within("samples", params.samples, 1..=1024)?;
+        Ok(Box::new(Slac::new(params)))
+    },
+};
+
+#[cfg(test)]
+mod tests {
+    use alloc::vec::Vec;
+
+    use super::*;
+
+    /// Microseconds.
+    const FOLD: u64 = 20_128;
+
+    fn predictions(gaps: &[u64]) -> Vec<u64> {
+        let mut slac = Slac::new(Params::default());
+        let mut time = 0;
+        slac.arrived(time);
+        gaps.iter()
+            .map(|gap| {
+                time += gap * 1000;
+                slac.arrived(time);
+                slac.predict(FOLD * 1000) / 1000
+            })
+            .collect()
+    }
+
+    #[test]
+    fn alike_gaps_predict_their_mean_and_others_the_last() {
+        // The specification's vector 5b.
+        assert_eq!(
+            predictions(&[30_000, 31_000, 30_500, 30_200, 200, 300, 90_000, 30_000]),
+            [30_000, 30_500, 30_500, 30_425, 0, 0, 90_000, 30_000]
+        );
+    }
+
+    #[test]
+    fn a_gap_of_just_a_fold_is_enough_and_a_deviation_of_just_epsilon_is_too_much() {
+        assert_eq!(predictions(&[FOLD]), [FOLD]);
+        assert_eq!(predictions(&[FOLD - 1]), [0]);
+        // Mean 35,000, deviation 5,000: the last gap is taken.
+        assert_eq!(predictions(&[30_000, 40_000]), [30_000, 40_000]);
+        assert_eq!(predictions(&[30_000, 39_998]), [30_000, 34_999]);
+    }
+
+    #[test]
+    fn as_many_steps_as_fit_and_none_before_the_first_gap() {
+        let mut slac = Slac::new(Params::default());
+        slac.arrived(7);
+        assert_eq!(slac.leisure(10).steps, 0);
+        slac.arrived(7 + 39);
+        assert_eq!(slac.leisure(10), Leisure { after: 0, steps: 3, yields: false });
+        assert_eq!(slac.leisure(0).steps, 0);
+    }
+}

@@ -1,0 +1,25 @@
+//! The parameters of the block-mapped layer (thesis of Mylavarapu 2008, chapters 1 and 5).
+
+use crate::{PolicyInfo, params};
+
+params! {
+    /// Parameters of NFTL.
+    pub struct Nftl {
+        /// Share of free blocks below which a collection starts.
+        start: f64 = 0.10,
+        /// Share of free blocks at which it stops.
+        stop: f64 = 0.20,
+        /// Difference of erase counts beyond which a block is moved for the sake of even wear; 0:
+        /// never.
+        gap: u32 = 15,
+    }
+}
+
+/// What the catalogue says.
+pub const INFO: PolicyInfo = PolicyInfo {
+    name: "nftl",
+    aliases: &[],
+    source: "Ban 1995; Mylavarapu 2008, chapter 1",
+    summary: "primary and replacement blocks, folded into one when full or when space is short",
+    params: Nftl::info,
+};

@@ -1,0 +1,80 @@
+//! The delay of each request, written down: the figure with the peaks (thesis of Mylavarapu 2008,
+//! Figure 2).
+
+use std::{
+    fs::File,
+    io::{BufWriter, Write},
+    path::{Path, PathBuf},
+    sync::Mutex,
+};
+
+use thermocline_trace::Op;
+
+use crate::SimError;
+
+/// How long a request waited.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct RequestDelay {
+    /// When it came, since the statistics began.
+    pub arrival_ns: u64,
+    /// Read or write.
+    pub op: Op,
+    /// From its arrival to its end.
+    pub response_ns: u64,
+    /// From its arrival, or from the end of the request before where that is later, to its end.
+    pub delay_ns: u64,
+}
+
+/// A CSV file that takes the delay of every read and write of a run, in the order of their ends.
+#[derive(Debug)]
+pub struct DelayLog {
+    path: PathBuf,
+    out: Mutex<Sink>,
+}
+
+#[derive(Debug)]
+struct Sink {
+    out: BufWriter<File>,
+    /// The first thing that went wrong.
+    failed: Option<std::io::Error>,
+}
+
+impl DelayLog {
+    /// Creates the file.
+    ///
+    /// # Errors
+    /// [`SimError::Failed`], naming it.
+    pub fn create(path: &Path) -> Result<Self, SimError> {
+        let mut out = File::create(path).map(BufWriter::new).map_err(|e| failed(path, &e))?;
+        writeln!(out, "arrival_us,op,response_us,delay_us").map_err(|e| failed(path, &e))?;
+        Ok(Self { path: path.into(), out: Mutex::new(Sink { out, failed: None }) })
+    }
+
+    pub(crate) fn note(&self, delay: &RequestDelay) {
+        let mut sink = self.out.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        if sink.failed.is_none() {
+            let us = |ns: u64| ns as f64 / 1000.0;
+            let op = if delay.op == Op::Read { "read" } else { "write" };
+            let RequestDelay { arrival_ns, response_ns, delay_ns, .. } = *delay;
+            let (at, response, delay) = (us(arrival_ns), us(response_ns), us(delay_ns));
+            sink.failed = writeln!(sink.out, "{at},{op},{response},{delay}").err();
+        }
+    }
+
+    /// Ends the file; tells what went wrong while it was written.
+    ///
+    /// # Errors
+    /// [`SimError::Failed`], naming the file.
+    pub fn finish(self) -> Result<(), SimError> {
+        let sink = self.out.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let Sink { mut out, failed: before } = sink;
+        match before.or(out.flush().err()) {
+            Some(e) => Err(failed(&self.path, &e)),
+            None => Ok(()),
+        }
+    }
+}
+
+fn failed(path: &Path, error: &std::io::Error) -> SimError {
+    SimError::Failed(format!("{}: {error}", path.display()))
+}
