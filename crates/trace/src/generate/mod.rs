@@ -5,6 +5,8 @@
 
 mod arrivals;
 mod catalogue;
+pub mod files;
+mod open;
 mod permutation;
 mod random;
 mod sampler;
@@ -13,6 +15,7 @@ mod spec;
 mod zipf;
 
 pub use catalogue::{WorkloadInfo, workloads};
+pub use open::open;
 pub use permutation::Permutation;
 pub use size::{format_size, parse_size};
 pub use spec::{Pattern, Phase, WorkloadSpec};
@@ -97,6 +100,12 @@ impl Generator {
                 })?;
                 let writes = bytes.div_ceil(request_bytes);
                 (vec![(Sampler::new(*pattern, &layout)?, writes)], writes)
+            }
+            WorkloadSpec::Files(scenario) => {
+                return Err(TraceError::usage(
+                    format!("{scenario} is a script of file operations, not a pattern"),
+                    "open it as a file workload",
+                ));
             }
             WorkloadSpec::Phases(list) => {
                 let phases = list

@@ -1,6 +1,9 @@
 //! The language of `--workload`: `hot-cold:90/10`, `phases:uniform@40MiB,…`.
 
-use super::size::{format_size, parse_size};
+use super::{
+    files::Scenario,
+    size::{format_size, parse_size},
+};
 use crate::TraceError;
 use std::{fmt, str::FromStr};
 
@@ -34,13 +37,16 @@ pub struct Phase {
     pub bytes: u64,
 }
 
-/// What a [`Generator`](super::Generator) produces.
+/// What is generated: by a [`Generator`](super::Generator), or a file workload by
+/// [`FileWorkload`](super::files::FileWorkload); [`open`](super::open) opens either.
 #[derive(Clone, Debug, PartialEq)]
 pub enum WorkloadSpec {
     /// One pattern throughout.
     Steady(Pattern),
     /// Several patterns, one after another; equal hot shares have the same hot set.
     Phases(Vec<Phase>),
+    /// A script of file operations on a FAT32 volume.
+    Files(Scenario),
 }
 
 const FORMS: &str =
@@ -51,6 +57,9 @@ impl FromStr for WorkloadSpec {
 
     fn from_str(text: &str) -> Result<Self, TraceError> {
         let text = text.trim();
+        if let Some(scenario) = scenario(text)? {
+            return Ok(WorkloadSpec::Files(scenario));
+        }
         match text.strip_prefix("phases:") {
             None if text == "phases" => Err(refuse_phases(text)),
             None => text.parse().map(WorkloadSpec::Steady),
@@ -59,6 +68,22 @@ impl FromStr for WorkloadSpec {
             }
         }
     }
+}
+
+/// The file workload of this name, if it is one.
+fn scenario(text: &str) -> Result<Option<Scenario>, TraceError> {
+    let (name, argument) = text.split_once(':').map_or((text, None), |(n, a)| (n, Some(a)));
+    match (Scenario::by_name(name), argument) {
+        (Some(_), Some(extra)) => Err(refuse_argument(name, extra)),
+        (scenario, _) => Ok(scenario),
+    }
+}
+
+fn refuse_argument(name: &str, extra: &str) -> TraceError {
+    TraceError::usage(
+        format!("workload `{name}` takes no argument, but `{extra}` was given"),
+        format!("write `{name}` alone"),
+    )
 }
 
 impl FromStr for Phase {
@@ -86,15 +111,16 @@ impl FromStr for Pattern {
         match (name, argument) {
             ("sequential", None) => Ok(Pattern::Sequential),
             ("uniform" | "random", None) => Ok(Pattern::Uniform),
-            ("sequential" | "uniform" | "random", Some(extra)) => Err(TraceError::usage(
-                format!("workload `{name}` takes no argument, but `{extra}` was given"),
-                format!("write `{name}` alone"),
-            )),
+            ("sequential" | "uniform" | "random", Some(extra)) => Err(refuse_argument(name, extra)),
             ("hot-cold", argument) => hot_cold(text, argument.unwrap_or("")),
             ("zipf", argument) => zipf(text, argument.unwrap_or("")),
             ("phases", _) => Err(TraceError::usage(
                 "phases cannot contain phases",
                 "list the inner ones in their place",
+            )),
+            _ if scenario(text)?.is_some() => Err(TraceError::usage(
+                format!("`{name}` cannot be a phase: a file system begins with an empty device"),
+                "run it as a workload of its own",
             )),
             _ => Err(TraceError::usage(
                 format!("unknown workload `{text}`"),
@@ -148,6 +174,7 @@ impl fmt::Display for WorkloadSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             WorkloadSpec::Steady(pattern) => pattern.fmt(f),
+            WorkloadSpec::Files(scenario) => scenario.fmt(f),
             WorkloadSpec::Phases(phases) => {
                 for (i, phase) in phases.iter().enumerate() {
                     f.write_str(if i == 0 { "phases:" } else { "," })?;

@@ -1,0 +1,132 @@
+//! A script at work, as a source of requests.
+
+use super::{
+    options::FileOptions,
+    scenario::Scenario,
+    scripts::{self, Script},
+    session::Session,
+};
+use crate::{Contents, Request, Source, TraceError};
+use std::io;
+
+/// What a workload has done so far, prelude included.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Files created.
+    pub files_created: u64,
+    /// Files deleted.
+    pub files_deleted: u64,
+    /// Bytes written.
+    pub written: u64,
+    /// Bytes of metadata among them: boot sectors, FSInfo, FATs, directories.
+    pub written_metadata: u64,
+    /// Of the time before the script proper: everything above.
+    pub prelude_written: u64,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    Blank,
+    Filling,
+    Running,
+    Done,
+}
+
+/// A file workload as a [`Source`]; all requests are on volume 0 and address the device from its
+/// first sector on. Arrival times are the host's.
+pub struct FileWorkload {
+    scenario: Scenario,
+    session: Session,
+    script: Box<dyn Script + Send>,
+    stage: Stage,
+    prelude: u64,
+    /// Bytes to write after the prelude.
+    bytes: u64,
+    contents: Contents,
+}
+
+impl FileWorkload {
+    /// Prepares a workload; nothing is generated yet.
+    ///
+    /// # Errors
+    /// [`TraceError::Usage`] for a volume on which no FAT32 fits, and options out of bounds.
+    pub fn new(scenario: Scenario, options: &FileOptions) -> Result<Self, TraceError> {
+        options.check()?;
+        Ok(FileWorkload {
+            scenario,
+            session: Session::new(options)?,
+            script: scripts::of(scenario),
+            stage: Stage::Blank,
+            prelude: 0,
+            bytes: options.bytes.unwrap_or(scenario.default_bytes(options.volume_bytes)),
+            contents: Contents::default(),
+        })
+    }
+
+    /// What was done so far.
+    #[must_use]
+    pub fn tally(&self) -> Tally {
+        self.session.tally
+    }
+
+    /// One file operation or so.
+    fn step(&mut self) -> io::Result<()> {
+        let session = &mut self.session;
+        match self.stage {
+            Stage::Blank => {
+                session.format()?;
+                session.mount()?;
+                self.stage = Stage::Filling;
+            }
+            Stage::Filling => {
+                if self.script.fill(session)? {
+                    session.unmount()?;
+                    let host = session.host();
+                    self.prelude = host.requests;
+                    session.tally.prelude_written = session.host().written;
+                    session.mount()?;
+                    self.stage = Stage::Running;
+                }
+            }
+            Stage::Running => {
+                let begun = session.tally.prelude_written;
+                if session.host().written - begun < self.bytes {
+                    self.script.step(session)?;
+                } else {
+                    session.unmount()?;
+                    self.stage = Stage::Done;
+                }
+            }
+            Stage::Done => {}
+        }
+        let host = session.host();
+        let (written, written_metadata) = (host.written, host.written_metadata);
+        session.tally = Tally { written, written_metadata, ..session.tally };
+        Ok(())
+    }
+}
+
+impl Source for FileWorkload {
+    fn next_batch(&mut self, batch: &mut Vec<Request>, limit: usize) -> Result<(), TraceError> {
+        batch.clear();
+        self.contents.clear();
+        while self.session.host().outbox.len() < limit && self.stage != Stage::Done {
+            self.step().map_err(|error| {
+                TraceError::usage(
+                    format!("{}: the file system: {error}", self.scenario),
+                    "give the volume more room",
+                )
+            })?;
+        }
+        self.session.host().outbox.take(batch, &mut self.contents, limit);
+        Ok(())
+    }
+
+    fn contents(&self) -> &Contents {
+        &self.contents
+    }
+
+    fn prelude(&self) -> u64 {
+        self.prelude
+    }
+}
