@@ -5,9 +5,9 @@ use std::path::Path;
 use thermocline_policy::trigger::Watermarks;
 use thermocline_sim::{
     Clock, DelayLog, Device, Fill, Input, Job, Outcome, PolicySpec, PreparedTrace, ReadOnly,
-    TraceMapping, Workload, compare_each, device::Overrides,
+    SimError, TraceMapping, Workload, compare_each, device::Overrides,
 };
-use thermocline_trace::generate::WorkloadSpec;
+use thermocline_trace::generate::{self, GeneratorOptions, WorkloadSpec};
 
 use crate::{
     args::{
@@ -65,16 +65,50 @@ pub fn ready<'a>(
     for path in traces {
         inputs.push(Ready::Trace(Box::new(prepare(path, device, args, console)?)));
     }
-    inputs.extend(workloads.into_iter().map(|spec| {
-        Ready::Workload(Workload {
-            spec: spec.clone(),
-            bytes: args.workload.bytes,
-            request_bytes: args.workload.request,
-            interarrival_ns: args.workload.interarrival,
-            read_share: args.workload.reads.unwrap_or(0.0),
-        })
-    }));
+    for spec in workloads {
+        inputs.push(match spec {
+            WorkloadSpec::Files(_) => Ready::Trace(Box::new(files(spec, device, args, console)?)),
+            WorkloadSpec::Steady(_) | WorkloadSpec::Phases(_) => Ready::Workload(Workload {
+                spec: spec.clone(),
+                bytes: args.workload.bytes,
+                request_bytes: args.workload.request,
+                interarrival_ns: args.workload.interarrival,
+                read_share: args.workload.reads.unwrap_or(0.0),
+            }),
+        });
+    }
     Ok(inputs)
+}
+
+/// Lets a host use files on a volume as large as the device: once, for all policies to see the same.
+fn files(
+    spec: &WorkloadSpec,
+    device: &Device,
+    args: &SimulationArgs,
+    console: Console,
+) -> Result<PreparedTrace, Failure> {
+    let geometry = &device.profile.geometry;
+    let data = u64::from(geometry.data_blocks()) * u64::from(geometry.data_pages_per_block());
+    let pages = (data as f64 / (1.0 + args.device.over_provisioning)) as u32;
+    let options = GeneratorOptions {
+        bytes: args.workload.bytes,
+        request_bytes: args.workload.request,
+        interarrival_ns: args.workload.interarrival.map(|ns| ns as f64),
+        read_share: args.workload.reads.unwrap_or(0.0),
+        seed: args.seed,
+        ..GeneratorOptions::new(u64::from(pages) * u64::from(geometry.page_size))
+    };
+    let mapping = TraceMapping {
+        page_size: geometry.page_size,
+        absolute: true,
+        written_only: false,
+        read_modify_write: args.mapping.partial_pages != Some(PartialPages::Round),
+        device_pages: pages,
+    };
+    let mut source = generate::open(spec, &options).map_err(SimError::from)?;
+    let mut counted = Counted::new(console, format!("generating {spec}"), &mut *source);
+    let name = spec.to_string();
+    Ok(PreparedTrace::prepare(&mut counted, &name, mapping, interrupt::progress())?)
 }
 
 fn prepare(
@@ -89,6 +123,7 @@ fn prepare(
         absolute: args.mapping.absolute,
         written_only: args.mapping.footprint == Some(FootprintArg::Written),
         read_modify_write: args.mapping.partial_pages != Some(PartialPages::Round),
+        device_pages: 0,
     };
     let read = |source: &mut dyn thermocline_trace::Source| {
         let mut counted = Counted::new(console, format!("reading {name}"), source);
@@ -144,6 +179,8 @@ fn job<'a>(
     };
     Job {
         fill: match args.device.fill {
+            // Whoever makes a file system first needs no other data.
+            None if input.prelude() > 0 => Fill::Nothing,
             None => Fill::Logical,
             Some(FillArg::Nothing) => Fill::Nothing,
             Some(FillArg::Share(share)) => Fill::Share(share),

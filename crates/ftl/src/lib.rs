@@ -19,7 +19,7 @@ mod boxed;
 pub mod dead;
 mod in_place;
 mod layer;
-pub mod nftl;
+
 mod page_mapped;
 
 pub use in_place::InPlace;

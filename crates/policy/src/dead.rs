@@ -71,7 +71,7 @@ pub const DEAD_DATA: &[PolicyInfo] = &[
     PolicyInfo {
         name: "none",
         aliases: &[],
-        source: "",
+        source: "for comparison",
         summary: "ignores trims; to see what they are worth",
         params: NoParams::info,
     },

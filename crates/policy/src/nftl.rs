@@ -5,10 +5,10 @@ use crate::{PolicyInfo, params};
 params! {
     /// Parameters of NFTL.
     pub struct Nftl {
-        /// Share of free blocks below which a collection starts.
-        start: f64 = 0.10,
-        /// Share of free blocks at which it stops.
-        stop: f64 = 0.20,
+        /// Percentage of free blocks below which a collection starts.
+        start: u32 = 10,
+        /// Percentage of free blocks at which it stops.
+        stop: u32 = 20,
         /// Difference of erase counts beyond which a block is moved for the sake of even wear; 0:
         /// never.
         gap: u32 = 15,

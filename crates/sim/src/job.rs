@@ -148,7 +148,7 @@ pub(crate) fn run_sharing(
         }
         LayerKind::Nftl => {
             let config = setup.nftl(&job.policy)?;
-            let layer = Nftl::new(setup.chip(job.wears_out), config.logical_pages)
+            let layer = Nftl::new(setup.chip(job.wears_out), config)
                 .map_err(|e| SimError::of_layer(e, 0))?;
             runner.believe(layer)
         }

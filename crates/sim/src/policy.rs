@@ -262,9 +262,9 @@ impl PolicySpec {
     pub fn build_nftl(&self) -> Result<Nftl, SimError> {
         let params = Nftl::read(&self.layer_args)
             .map_err(|e| SimError::Usage(format!("policy {}: {e}", self.name)))?;
-        if !(0.0 < params.start && params.start <= params.stop && params.stop < 1.0) {
+        if params.start == 0 || params.stop < params.start || params.stop >= 100 {
             return Err(SimError::Usage(format!(
-                "policy {}: 0 < start <= stop < 1 must hold, they are shares of free blocks",
+                "policy {}: 0 < start <= stop < 100 must hold, they are percentages of free blocks",
                 self.name
             )));
         }

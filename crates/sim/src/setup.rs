@@ -194,8 +194,8 @@ impl Setup {
                 "cost-benefit" => nftl::Choice::CostBenefit,
                 _ => nftl::Choice::Greedy,
             },
-            start: params.start,
-            stop: params.stop,
+            start_percent: params.start,
+            stop_percent: params.stop,
             wear_gap: (params.gap > 0).then_some(params.gap),
             idle_dead_pages: policy
                 .build_idle()?

@@ -33,8 +33,13 @@ fn week(written_only: bool) -> Option<PreparedTrace> {
         return None;
     }
     let mut reader = read::open(path, &ReadOptions::default()).expect("a known format");
-    let mapping =
-        TraceMapping { page_size: 1024, absolute: false, written_only, read_modify_write: false };
+    let mapping = TraceMapping {
+        page_size: 1024,
+        absolute: false,
+        written_only,
+        read_modify_write: false,
+        device_pages: 0,
+    };
     let trace = PreparedTrace::prepare(&mut reader, NAME, mapping, &Progress::default());
     Some(trace.expect("a sound trace"))
 }

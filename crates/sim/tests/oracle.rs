@@ -34,6 +34,7 @@ fn trace(ops: &[(Op, u64, u64)]) -> PreparedTrace {
         absolute: true,
         written_only: false,
         read_modify_write: true,
+        device_pages: 0,
     };
     let requests = (0..).zip(ops).map(request).collect();
     PreparedTrace::prepare(&mut Given(requests), "given", mapping, &Progress::default())

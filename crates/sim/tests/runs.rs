@@ -27,6 +27,7 @@ fn prepare(requests: Vec<Request>) -> Result<PreparedTrace, SimError> {
         absolute: false,
         written_only: false,
         read_modify_write: true,
+        device_pages: 0,
     };
     PreparedTrace::prepare(&mut Given(requests), "given", mapping, &Progress::default())
 }

@@ -68,7 +68,8 @@ impl Input<'_> {
     }
 
     /// Requests from the start on that only prepare the device.
-    pub(crate) const fn prelude(&self) -> u64 {
+    #[must_use]
+    pub const fn prelude(&self) -> u64 {
         match self {
             Input::Trace(trace, _) => trace.prelude,
             Input::Workload(_) => 0,

@@ -35,6 +35,8 @@ pub struct TraceMapping {
     pub written_only: bool,
     /// Pages written only in part are read first, as a real device must.
     pub read_modify_write: bool,
+    /// Logical pages of the device that the trace was made for, touched or not; with `absolute`.
+    pub device_pages: u32,
 }
 
 /// A trace, ready to be replayed any number of times.
@@ -195,7 +197,7 @@ impl PreparedTrace {
         }
         let access = if mapping.written_only { Access::Written } else { Access::Any };
         let numbering = if mapping.absolute {
-            Numbering::Absolute { pages: top }
+            Numbering::Absolute { pages: top.max(mapping.device_pages.into()) }
         } else {
             Numbering::Dense(footprint.freeze(access))
         };
@@ -394,6 +396,7 @@ mod tests {
             absolute: true,
             written_only: false,
             read_modify_write: true,
+            device_pages: 0,
         };
         let numbering = Numbering::Absolute { pages: 100 };
         let write = |offset, len| {

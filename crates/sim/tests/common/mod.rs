@@ -69,8 +69,13 @@ pub fn trace(asks: &[Ask], page_size: u32) -> PreparedTrace {
             op: ask.op,
         })
         .collect();
-    let mapping =
-        TraceMapping { page_size, absolute: true, written_only: false, read_modify_write: true };
+    let mapping = TraceMapping {
+        page_size,
+        absolute: true,
+        written_only: false,
+        read_modify_write: true,
+        device_pages: 0,
+    };
     let mut source = Given(requests.into_iter());
     PreparedTrace::prepare(&mut source, "given", mapping, &Progress::default()).expect("a trace")
 }
