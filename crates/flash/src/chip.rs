@@ -24,6 +24,11 @@ pub enum FlashError {
     BadBlock(BlockId),
     /// The block's rated erase cycles are used up; it is bad from now on.
     WornOut(BlockId),
+    /// The page was being programmed, or its block erased, when the power failed: what it holds is
+    /// neither blank nor anything that was written.
+    Unreadable(Ppn),
+    /// There is no power: nothing was done.
+    NoPower,
     /// No such page or block.
     OutOfRange,
 }
@@ -35,6 +40,8 @@ impl core::fmt::Display for FlashError {
             Self::OutOfOrder(p) => write!(f, "physical page {p:?} programmed out of order"),
             Self::BadBlock(b) => write!(f, "erase block {b} is bad"),
             Self::WornOut(b) => write!(f, "erase block {b} is worn out"),
+            Self::Unreadable(p) => write!(f, "physical page {p:?} was cut off and cannot be read"),
+            Self::NoPower => f.write_str("the chip has no power"),
             Self::OutOfRange => f.write_str("no such physical page or erase block"),
         }
     }
@@ -42,10 +49,14 @@ impl core::fmt::Display for FlashError {
 
 impl core::error::Error for FlashError {}
 
-/// A flash chip: four operations, each with its rule.
+/// A flash chip: four operations, each with its rule. Any of them fails with
+/// [`FlashError::NoPower`] where the power can fail.
 pub trait Flash {
     /// Its shape.
     fn geometry(&self) -> &Geometry;
+
+    /// Whether the pages of a block must be programmed in ascending order, none left out.
+    fn in_order(&self) -> bool;
 
     /// Whether a block must not be used.
     fn is_bad(&self, block: BlockId) -> bool;
@@ -53,13 +64,14 @@ pub trait Flash {
     /// Reads a page into `into` (a page long, or empty where nobody wants the payload).
     ///
     /// # Errors
-    /// [`FlashError::OutOfRange`].
+    /// [`FlashError::OutOfRange`], [`FlashError::Unreadable`].
     fn read(&mut self, from: Ppn, into: &mut [u8]) -> Result<(), FlashError>;
 
     /// Reads only what stands beside a page: nothing if the page is blank, or the chip keeps none.
     ///
     /// # Errors
-    /// [`FlashError::OutOfRange`].
+    /// [`FlashError::OutOfRange`]; [`FlashError::Unreadable`] for a page that is not blank and holds
+    /// nothing that was written.
     fn read_oob(&mut self, from: Ppn) -> Result<Option<Oob>, FlashError>;
 
     /// Programs an erased page with `data` (a page long, or empty where the chip stores none).
@@ -95,4 +107,44 @@ pub trait Flash {
 
     /// The controller recomputed a mean over all pages (only the papers' processors notice).
     fn hotness_scan(&mut self) {}
+}
+
+/// A chip on loan: whoever mounts it gives it back.
+impl<F: Flash> Flash for &mut F {
+    fn geometry(&self) -> &Geometry {
+        (**self).geometry()
+    }
+    fn in_order(&self) -> bool {
+        (**self).in_order()
+    }
+    fn is_bad(&self, block: BlockId) -> bool {
+        (**self).is_bad(block)
+    }
+    fn read(&mut self, from: Ppn, into: &mut [u8]) -> Result<(), FlashError> {
+        (**self).read(from, into)
+    }
+    fn read_oob(&mut self, from: Ppn) -> Result<Option<Oob>, FlashError> {
+        (**self).read_oob(from)
+    }
+    fn program(&mut self, to: Ppn, oob: Oob, data: &[u8]) -> Result<(), FlashError> {
+        (**self).program(to, oob, data)
+    }
+    fn copy(&mut self, from: Ppn, to: Ppn, oob: Oob) -> Result<(), FlashError> {
+        (**self).copy(from, to, oob)
+    }
+    fn erase(&mut self, block: BlockId) -> Result<(), FlashError> {
+        (**self).erase(block)
+    }
+    fn erase_count(&self, block: BlockId) -> u32 {
+        (**self).erase_count(block)
+    }
+    fn is_idle(&self, bank: u32) -> bool {
+        (**self).is_idle(bank)
+    }
+    fn wait_for_a_bank(&mut self) {
+        (**self).wait_for_a_bank();
+    }
+    fn hotness_scan(&mut self) {
+        (**self).hotness_scan();
+    }
 }

@@ -210,6 +210,11 @@ impl Flash for CountingChip {
         &self.geometry
     }
 
+    #[inline(always)]
+    fn in_order(&self) -> bool {
+        self.rules.in_order
+    }
+
     fn is_bad(&self, block: BlockId) -> bool {
         self.bad[block.index()]
     }

@@ -3,6 +3,7 @@
 //!
 //! * [`PageMapped`]: the papers' Flash Memory Server and today's solid-state disk. Updates go out of
 //!   place, page by page; cleaning makes room.
+//! * [`Nftl`]: block mapping with primary and replacement blocks, folded into one when they are full.
 //! * [`InPlace`]: every page has its place, and an update erases its block: what flash is like
 //!   without a translation layer.
 //! * [`dead::Watched`]: a layer around another one that infers from a file system's own writes which
@@ -19,9 +20,10 @@ mod boxed;
 pub mod dead;
 mod in_place;
 mod layer;
-
+pub mod nftl;
 mod page_mapped;
 
 pub use in_place::InPlace;
 pub use layer::{Counters, DeadDataCounters, FtlError, Layer};
+pub use nftl::Nftl;
 pub use page_mapped::{Config, PageMapped};

@@ -45,6 +45,9 @@ impl Flash for StreamChip {
     fn geometry(&self) -> &Geometry {
         self.0.geometry()
     }
+    fn in_order(&self) -> bool {
+        self.0.in_order()
+    }
     fn is_bad(&self, block: BlockId) -> bool {
         self.0.is_bad(block)
     }

@@ -40,6 +40,7 @@ pub mod victim;
 pub mod wear;
 
 pub use candidates::{Block, Candidates, Side, State};
+pub use lowest::Lowest;
 pub use params::{Args, ParamError, ParamInfo, Ticks};
 
 /// What a policy is told when it is built.

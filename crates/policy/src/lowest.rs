@@ -5,15 +5,17 @@
 
 use alloc::{vec, vec::Vec};
 
+/// A set of numbers that knows its lowest.
 #[derive(Clone, Debug)]
-pub(crate) struct Lowest {
+pub struct Lowest {
     /// `levels[0]` has a bit for each number; the last level has one word.
     levels: Vec<Vec<u64>>,
 }
 
 impl Lowest {
     /// The empty set, of numbers less than `numbers`.
-    pub(crate) fn new(numbers: usize) -> Self {
+    #[must_use]
+    pub fn new(numbers: usize) -> Self {
         let mut levels = Vec::new();
         let mut words = numbers;
         loop {
@@ -25,7 +27,8 @@ impl Lowest {
         }
     }
 
-    pub(crate) fn insert(&mut self, number: u32) {
+    /// Takes a number in; nothing changes if it is there.
+    pub fn insert(&mut self, number: u32) {
         let mut index = number as usize;
         for level in &mut self.levels {
             level[index / 64] |= 1 << (index % 64);
@@ -33,7 +36,8 @@ impl Lowest {
         }
     }
 
-    pub(crate) fn remove(&mut self, number: u32) {
+    /// Takes a number out; nothing changes if it is not there.
+    pub fn remove(&mut self, number: u32) {
         let mut index = number as usize;
         for level in &mut self.levels {
             let word = &mut level[index / 64];
@@ -45,7 +49,9 @@ impl Lowest {
         }
     }
 
-    pub(crate) fn lowest(&self) -> Option<u32> {
+    /// The lowest number of the set.
+    #[must_use]
+    pub fn lowest(&self) -> Option<u32> {
         let mut index = 0;
         for level in self.levels.iter().rev() {
             let word = level[index];

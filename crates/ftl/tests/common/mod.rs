@@ -253,6 +253,10 @@ impl Flash for ModelChip {
         self.inner.geometry()
     }
 
+    fn in_order(&self) -> bool {
+        self.inner.in_order()
+    }
+
     fn is_bad(&self, block: BlockId) -> bool {
         self.inner.is_bad(block)
     }

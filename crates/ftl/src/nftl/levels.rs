@@ -1,0 +1,61 @@
+//! The shares of the configuration as numbers of blocks and pages of the device at hand.
+
+use super::Config;
+
+/// From how many free blocks on what happens.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Levels {
+    /// Collection starts below this number of free blocks.
+    pub(super) start: u32,
+    /// It ends at this number.
+    pub(super) stop: u32,
+    pub(super) reclaim: Option<ReclaimLevels>,
+}
+
+/// Proactive reclamation's thresholds.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ReclaimLevels {
+    /// It starts above this number of dead pages...
+    pub(super) dead: u64,
+    /// ... and from this number of blocks in use on.
+    pub(super) used: u32,
+    /// It ends at this number of dead pages...
+    pub(super) target: u64,
+    /// ... or once this number of blocks is erased.
+    pub(super) blocks: u64,
+}
+
+/// A free block for the host to take and one for the next fold.
+pub(super) const RESERVE: u32 = 2;
+
+impl Levels {
+    /// Of `usable` blocks of `pages` pages.
+    pub(super) fn new(config: &Config, usable: u32, pages: u32) -> Self {
+        // "free < share · usable" for whole numbers of free blocks.
+        let share = |percent: u32| {
+            let blocks = (u64::from(usable) * u64::from(percent)).div_ceil(100);
+            (blocks.min(u64::from(usable)) as u32).max(RESERVE)
+        };
+        let reclaim = config.reclaim.as_ref().map(|r| {
+            let of_pages = |share: f64| (share * f64::from(usable) * f64::from(pages)) as u64;
+            ReclaimLevels {
+                dead: of_pages(r.delta),
+                used: ceil(r.mu * f64::from(usable)) as u32,
+                target: of_pages(r.target),
+                blocks: if r.cap {
+                    ceil((r.delta - r.target) * f64::from(usable)).max(1)
+                } else {
+                    u64::MAX
+                },
+            }
+        });
+        let start = share(config.start_percent);
+        Self { start, stop: share(config.stop_percent).max(start), reclaim }
+    }
+}
+
+/// The least whole number that is not less, 0 for negative numbers.
+fn ceil(x: f64) -> u64 {
+    let floor = x as u64;
+    floor + u64::from(floor as f64 != x && x > 0.0)
+}

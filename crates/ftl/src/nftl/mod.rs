@@ -1,0 +1,386 @@
+//! NFTL: block mapping with primary and replacement blocks (Ban 1999; the thesis of Mylavarapu 2008
+//! on SLAC and FSAF runs on it, and `[9]` there is its source).
+//!
+//! Problem. A table of pages costs memory; a table of blocks cannot take an update. Idea. A
+//! *virtual block* of consecutive logical pages has a *primary* block, with each page at its own
+//! offset, and for updates a *replacement* block, written in the order of the updates. Consequence.
+//! When the replacement is full, or blocks run out, the pair is *folded*: the newest pages go to a
+//! new primary and both old blocks are erased.
+//!
+//! What always holds, after every call:
+//! * `map[lpn]` is the physical page of the newest data of `lpn`, in one of its virtual block's two
+//!   blocks. A real device of this kind finds it by reading out-of-band areas; here it is kept, and
+//!   folds are charged the reading;
+//! * a virtual block's live count is the number of its pages that are mapped and not marked dead;
+//! * every block is free, a primary, a replacement, or unusable;
+//! * unless blocks wore out, one block is free, so that a pair can be folded; and while fewer than
+//!   two are, there is a pair. Hence a device takes two virtual blocks fewer than it has blocks.
+//!
+//! Chips that demand page order inside a block: a write goes to the primary only where its offset is
+//! the next page, all else counts as an overwrite. A primary is then taken only when it is first
+//! programmed, so a virtual block may have a replacement alone; and a fold leaves no gaps: what
+//! stands in a folded primary stands in the order of offsets, not at its own.
+
+use alloc::{string::String, vec, vec::Vec};
+
+use thermocline_flash::{BlockId, Flash, Lpn, Ppn, Timing, prefetch};
+use thermocline_policy::{choice, dead::Reclaim};
+
+use crate::{Counters, FtlError, Layer};
+use bits::Bits;
+use free::FreeList;
+use heaps::NOBODY;
+use levels::{Levels, RESERVE};
+use pairs::{Index, Pair};
+use wear::Wear;
+
+mod bits;
+mod check;
+mod collect;
+mod fold;
+mod free;
+mod heaps;
+mod levels;
+mod pairs;
+mod roles;
+mod wear;
+mod write;
+
+choice! {
+    /// Which pair is folded when blocks run out; the lowest virtual block among equals.
+    #[derive(Default)]
+    pub enum Choice {
+        /// The pair with most dead pages.
+        #[default]
+        Greedy = "greedy",
+        /// The pair with the greatest age · (1 − u) / 2u, where u is the live share of its programmed
+        /// pages and the age counts from its last write.
+        CostBenefit = "cost-benefit",
+    }
+}
+
+/// How an [`Nftl`] is set up.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// Logical pages it exports: at most those of two blocks fewer than the chip's usable ones.
+    pub logical_pages: u32,
+    /// Which pair is folded.
+    pub choice: Choice,
+    /// Garbage is collected when fewer than this percentage of the blocks are free (the thesis' 10).
+    pub start_percent: u32,
+    /// Collection ends at this percentage (20), or when no pair is left.
+    pub stop_percent: u32,
+    /// The most by which erase counts may differ before data are moved; nothing is moved for the
+    /// sake of wear if `None`.
+    pub wear_gap: Option<u32>,
+    /// In idle time pairs with at least this number of dead pages are folded (the thesis' d_Th); none
+    /// if 0.
+    pub idle_dead_pages: u32,
+    /// Whether and when blocks of nothing but dead data are erased ahead of collection.
+    pub reclaim: Option<Reclaim>,
+}
+
+impl Config {
+    /// The thesis' baseline: greedy, collection from 10 to 20 %, a wear gap of 15, and nothing ahead
+    /// of collection.
+    #[must_use]
+    pub const fn new(logical_pages: u32) -> Self {
+        Self {
+            logical_pages,
+            choice: Choice::Greedy,
+            start_percent: 10,
+            stop_percent: 20,
+            wear_gap: Some(15),
+            idle_dead_pages: 0,
+            reclaim: None,
+        }
+    }
+}
+
+/// A block-mapped translation layer with primary and replacement blocks.
+pub struct Nftl<C> {
+    chip: C,
+    config: Config,
+    /// The physical page of each logical page.
+    map: Vec<Ppn>,
+    /// Logical pages that are mapped and inferred to be garbage.
+    dead: Bits,
+    /// Pages of primaries that are programmed, by offset; kept where the chip demands no order.
+    programmed: Bits,
+    /// By virtual block.
+    pairs: Vec<Pair>,
+    index: Index,
+    /// The virtual block that each block belongs to.
+    owner: Vec<u32>,
+    free: FreeList,
+    wear: Option<Wear>,
+    levels: Levels,
+    counters: Counters,
+    /// Pages programmed so far, for whatever reason.
+    programs: u64,
+    /// Pages programmed and not live, on the whole device.
+    dead_pages: u64,
+    /// Blocks that hold data or can hold some.
+    usable: u32,
+    /// Whether a block was erased since wear was looked at.
+    erased: bool,
+    /// Offsets of the pages that are being moved.
+    survivors: Vec<u32>,
+    in_order: bool,
+    pages: u32,
+    header: u32,
+}
+
+impl<C: Flash> Nftl<C> {
+    /// A layer over an erased chip.
+    ///
+    /// # Errors
+    /// [`FtlError::NoSpace`] if the chip has fewer than two usable blocks more than `logical_pages`
+    /// take.
+    pub fn new(chip: C, config: Config) -> Result<Self, FtlError> {
+        let mut layer = Self::empty(chip, config)?;
+        for block in (0..layer.owner.len() as u32).map(BlockId) {
+            if layer.is_usable(block) {
+                layer.add_free(block);
+            }
+        }
+        Ok(layer)
+    }
+
+    /// Tables over a chip none of whose blocks is known to be free yet.
+    fn empty(chip: C, config: Config) -> Result<Self, FtlError> {
+        let geometry = *chip.geometry();
+        let pages = geometry.data_pages_per_block();
+        let virtual_blocks = config.logical_pages.div_ceil(pages);
+        let data = (0..geometry.data_blocks()).map(BlockId);
+        let usable = data.filter(|&b| !chip.is_bad(b)).count() as u32;
+        if u64::from(virtual_blocks) + u64::from(RESERVE) > u64::from(usable) {
+            return Err(FtlError::NoSpace);
+        }
+        let blocks = geometry.blocks() as usize;
+        let in_order = chip.in_order();
+        let places = if in_order { 0 } else { virtual_blocks as usize * pages as usize };
+        Ok(Self {
+            map: vec![Ppn::NONE; config.logical_pages as usize],
+            dead: Bits::new(config.logical_pages as usize),
+            programmed: Bits::new(places),
+            pairs: vec![Pair::EMPTY; virtual_blocks as usize],
+            index: Index::new(virtual_blocks, pages, config.choice),
+            owner: vec![NOBODY; blocks],
+            free: FreeList::new(blocks),
+            wear: config.wear_gap.map(|gap| Wear::new(blocks, gap)),
+            levels: Levels::new(&config, usable, pages),
+            counters: Counters::default(),
+            programs: 0,
+            dead_pages: 0,
+            usable,
+            erased: false,
+            survivors: Vec::with_capacity(pages as usize),
+            in_order,
+            pages,
+            header: geometry.header_pages,
+            chip,
+            config,
+        })
+    }
+
+    /// Erased blocks that hold nothing.
+    #[must_use]
+    pub const fn free_blocks(&self) -> u32 {
+        self.free.len()
+    }
+
+    /// Virtual blocks with both a primary and a replacement; counts them all.
+    #[must_use]
+    pub fn pairs(&self) -> u32 {
+        self.pairs.iter().filter(|pair| pair.blocks() == 2).count() as u32
+    }
+
+    /// Pages programmed whose data are superseded, trimmed or inferred to be garbage.
+    #[must_use]
+    pub const fn dead_pages(&self) -> u64 {
+        self.dead_pages
+    }
+
+    /// The chip, with everything on it.
+    #[must_use]
+    pub fn into_chip(self) -> C {
+        self.chip
+    }
+
+    const fn used_blocks(&self) -> u32 {
+        self.usable - self.free.len()
+    }
+
+    fn is_usable(&self, block: BlockId) -> bool {
+        block.0 < self.chip.geometry().data_blocks() && !self.chip.is_bad(block)
+    }
+
+    fn set_usable(&mut self, usable: u32) {
+        self.usable = usable;
+        self.levels = Levels::new(&self.config, usable, self.pages);
+    }
+
+    /// An erased block is there to be taken.
+    fn add_free(&mut self, block: BlockId) {
+        self.free.push_back(block);
+        if let Some(wear) = &mut self.wear {
+            wear.freed(block, self.chip.erase_count(block));
+        }
+    }
+
+    #[inline(always)]
+    fn ppn(&self, block: BlockId, page: u32) -> Ppn {
+        self.chip.geometry().ppn(block, self.header + page)
+    }
+
+    /// Logical pages of a virtual block: the last one may have fewer than a block has.
+    fn pages_of(&self, v: u32) -> u32 {
+        self.pages.min(self.config.logical_pages - v * self.pages)
+    }
+
+    /// Changes what is known of a virtual block, and the index and the count of dead pages with it.
+    #[inline]
+    fn change(&mut self, v: u32, by: impl FnOnce(&mut Pair)) {
+        let pair = &mut self.pairs[v as usize];
+        let before = *pair;
+        by(pair);
+        self.dead_pages = self.dead_pages + u64::from(pair.dead()) - u64::from(before.dead());
+        self.index.changed(v, &before, pair);
+    }
+
+    #[inline(always)]
+    fn check_range(&self, lpn: Lpn) -> Result<(), FtlError> {
+        if lpn.0 < self.config.logical_pages { Ok(()) } else { Err(FtlError::OutOfRange(lpn)) }
+    }
+}
+
+impl<C: Flash> Layer for Nftl<C> {
+    type Chip = C;
+
+    #[inline(always)]
+    fn chip(&self) -> &C {
+        &self.chip
+    }
+
+    #[inline(always)]
+    fn chip_mut(&mut self) -> &mut C {
+        &mut self.chip
+    }
+
+    #[inline(always)]
+    fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    fn logical_pages(&self) -> u32 {
+        self.config.logical_pages
+    }
+
+    fn fill(&mut self, lpn: Lpn, _read_only: bool, now: u64) -> Result<(), FtlError> {
+        self.put(lpn, &[], now)?;
+        self.counters.fills += 1;
+        self.level()
+    }
+
+    fn filled(&mut self, _now: u64) -> Result<(), FtlError> {
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&mut self, lpn: Lpn, data: &[u8], now: u64) -> Result<(), FtlError> {
+        self.put(lpn, data, now)?;
+        self.counters.host_writes += 1;
+        self.reclaim_ahead()?;
+        self.level()
+    }
+
+    fn read(&mut self, lpn: Lpn, into: &mut [u8]) -> Result<bool, FtlError> {
+        self.check_range(lpn)?;
+        let at = self.map[lpn.index()];
+        if at == Ppn::NONE {
+            into.fill(0);
+            return Ok(false);
+        }
+        self.chip.read(at, into)?;
+        self.counters.host_reads += 1;
+        Ok(true)
+    }
+
+    fn trim(&mut self, lpn: Lpn, _now: u64) -> Result<bool, FtlError> {
+        self.check_range(lpn)?;
+        if core::mem::replace(&mut self.map[lpn.index()], Ppn::NONE) == Ppn::NONE {
+            return Ok(false);
+        }
+        if !self.dead.clear(lpn.index()) {
+            self.change(lpn.0 / self.pages, |pair| pair.live -= 1);
+        }
+        self.counters.trims += 1;
+        Ok(true)
+    }
+
+    fn mark_dead(&mut self, lpn: Lpn, _now: u64) -> Result<bool, FtlError> {
+        self.check_range(lpn)?;
+        if self.map[lpn.index()] == Ppn::NONE || self.dead.is_set(lpn.index()) {
+            return Ok(false);
+        }
+        self.dead.set(lpn.index());
+        self.change(lpn.0 / self.pages, |pair| pair.live -= 1);
+        Ok(true)
+    }
+
+    fn revive(&mut self, lpn: Lpn, _now: u64) -> Result<bool, FtlError> {
+        self.check_range(lpn)?;
+        if !self.dead.clear(lpn.index()) {
+            return Ok(false);
+        }
+        self.change(lpn.0 / self.pages, |pair| pair.live += 1);
+        Ok(true)
+    }
+
+    /// The longest fold (thesis §4.1.1): both blocks' out-of-band areas, a block of copies, two
+    /// erases.
+    fn idle_step_ns(&self, timing: &Timing) -> u64 {
+        let pages = u64::from(self.pages);
+        2 * pages * timing.oob_read_ns + pages * timing.copy_ns + 2 * timing.erase()
+    }
+
+    fn clean_in_idle_time(&mut self, _now: u64) -> Result<bool, FtlError> {
+        self.clean_one_ahead()
+    }
+
+    fn locate(&self, lpn: Lpn) -> Ppn {
+        self.map.get(lpn.index()).copied().unwrap_or(Ppn::NONE)
+    }
+
+    fn erases(&self, block: BlockId) -> u32 {
+        self.chip.erase_count(block)
+    }
+
+    /// Counts them.
+    fn valid_pages(&self, block: BlockId) -> u32 {
+        let v = self.owner[block.index()];
+        if v == NOBODY {
+            return 0;
+        }
+        let first = v * self.pages;
+        let lpns = (first..first + self.pages_of(v)).map(Lpn);
+        let is_here = |lpn: &Lpn| {
+            let at = self.map[lpn.index()];
+            at != Ppn::NONE
+                && self.chip.geometry().block_of(at) == block
+                && !self.dead.is_set(lpn.index())
+        };
+        lpns.filter(is_here).count() as u32
+    }
+
+    #[inline(always)]
+    fn prefetch(&self, lpn: Lpn) {
+        prefetch(&self.map, lpn.index());
+        prefetch(&self.pairs, (lpn.0 / self.pages) as usize);
+    }
+
+    fn check(&self) -> Result<(), String> {
+        self.check_all()
+    }
+}

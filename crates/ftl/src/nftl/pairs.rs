@@ -1,0 +1,188 @@
+//! Virtual blocks and the index by which the best of them to fold is found.
+//!
+//! A *pair* is a virtual block with both a primary and a replacement block: folding it gains a
+//! block. One block alone gains nothing. A virtual block of which nothing is live is *wholly dead*:
+//! its blocks are erased without a fold, ahead of any pair.
+//!
+//! Greedy wants the most dead pages, the lowest number among equals: a set that knows its lowest for
+//! each number of dead pages. Cost-benefit (age · (1 − u) / 2u, where u = live / used and hence
+//! (1 − u) / 2u = dead / 2 live) depends on live and dead pages and on the age: among pairs alike in
+//! the first two the oldest is best, so only the first of each [heap](super::heaps) is looked at.
+
+use alloc::{vec, vec::Vec};
+
+use thermocline_flash::BlockId;
+use thermocline_policy::Lowest;
+
+use super::{Choice, heaps::Heaps};
+
+/// A virtual block: the blocks that hold its pages, and how many of those are what.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Pair {
+    /// When the host wrote it last.
+    pub(super) last_write: u64,
+    pub(super) primary: BlockId,
+    pub(super) replacement: BlockId,
+    /// Pages programmed in each.
+    pub(super) primary_used: u32,
+    pub(super) replacement_used: u32,
+    /// Pages that hold current data not known to be dead.
+    pub(super) live: u32,
+}
+
+impl Pair {
+    pub(super) const EMPTY: Self = Self {
+        last_write: 0,
+        primary: BlockId::NONE,
+        replacement: BlockId::NONE,
+        primary_used: 0,
+        replacement_used: 0,
+        live: 0,
+    };
+
+    pub(super) const fn used(&self) -> u32 {
+        self.primary_used + self.replacement_used
+    }
+
+    /// Pages programmed and not live: the spec's and the thesis' d.
+    pub(super) const fn dead(&self) -> u32 {
+        self.used() - self.live
+    }
+
+    pub(super) const fn blocks(&self) -> u32 {
+        (self.primary.0 != BlockId::NONE.0) as u32 + (self.replacement.0 != BlockId::NONE.0) as u32
+    }
+
+    const fn standing(&self) -> Standing {
+        if self.blocks() > 0 && self.live == 0 {
+            Standing::WhollyDead
+        } else if self.blocks() == 2 {
+            Standing::Pair
+        } else {
+            Standing::Nothing
+        }
+    }
+}
+
+/// Where a virtual block stands in the index.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Standing {
+    Nothing,
+    WhollyDead,
+    Pair,
+}
+
+/// The index of pairs and of wholly dead virtual blocks.
+#[derive(Clone, Debug)]
+pub(super) struct Index {
+    /// Pairs by dead pages.
+    by_dead: Vec<Lowest>,
+    /// The numbers of dead pages that pairs have, counted from the most there can be.
+    most_dead: Lowest,
+    wholly_dead: Lowest,
+    /// Pairs by live and dead pages, where cost-benefit chooses.
+    by_age: Option<Heaps>,
+    /// Most dead pages that a pair can have.
+    most: u32,
+}
+
+impl Index {
+    pub(super) fn new(virtual_blocks: u32, pages: u32, choice: Choice) -> Self {
+        let (numbers, most) = (virtual_blocks as usize, 2 * pages);
+        let kinds = pages as usize * (most as usize + 1);
+        Self {
+            by_dead: vec![Lowest::new(numbers); most as usize + 1],
+            most_dead: Lowest::new(most as usize + 1),
+            wholly_dead: Lowest::new(numbers),
+            by_age: (choice == Choice::CostBenefit).then(|| Heaps::new(numbers, kinds)),
+            most,
+        }
+    }
+
+    /// A virtual block is not what it was.
+    #[inline]
+    pub(super) fn changed(&mut self, v: u32, before: &Pair, after: &Pair) {
+        let (was, is) = (before.standing(), after.standing());
+        if (was, is) != (Standing::Nothing, Standing::Nothing) {
+            self.moved(v, (was, before), (is, after));
+        }
+    }
+
+    fn moved(&mut self, v: u32, (was, before): (Standing, &Pair), (is, after): (Standing, &Pair)) {
+        if was != is || before.dead() != after.dead() {
+            match was {
+                Standing::Pair => self.leave(v, before.dead()),
+                Standing::WhollyDead => self.wholly_dead.remove(v),
+                Standing::Nothing => {}
+            }
+            match is {
+                Standing::Pair => self.enter(v, after.dead()),
+                Standing::WhollyDead => self.wholly_dead.insert(v),
+                Standing::Nothing => {}
+            }
+        }
+        let kind = |p: &Pair| ((p.live - 1) * (self.most + 1) + p.dead()) as usize;
+        if let Some(heaps) = &mut self.by_age {
+            if was == Standing::Pair {
+                heaps.remove(kind(before), v);
+            }
+            if is == Standing::Pair {
+                heaps.insert(kind(after), v, after.last_write);
+            }
+        }
+    }
+
+    fn enter(&mut self, v: u32, dead: u32) {
+        self.by_dead[dead as usize].insert(v);
+        self.most_dead.insert(self.most - dead);
+    }
+
+    fn leave(&mut self, v: u32, dead: u32) {
+        let alike = &mut self.by_dead[dead as usize];
+        alike.remove(v);
+        if alike.lowest().is_none() {
+            self.most_dead.remove(self.most - dead);
+        }
+    }
+
+    /// The lowest virtual block of which nothing is live.
+    pub(super) fn wholly_dead(&self) -> Option<u32> {
+        self.wholly_dead.lowest()
+    }
+
+    /// The pair with most dead pages, the lowest among equals, and how many those are.
+    pub(super) fn most_dead(&self) -> Option<(u32, u32)> {
+        let dead = self.most - self.most_dead.lowest()?;
+        Some((self.by_dead[dead as usize].lowest()?, dead))
+    }
+
+    /// The pair to fold at `now`, by whichever rule the index was made for.
+    pub(super) fn best(&self, now: u64) -> Option<u32> {
+        match &self.by_age {
+            None => self.most_dead().map(|(v, _)| v),
+            Some(heaps) => self.best_by_age(heaps, now),
+        }
+    }
+
+    /// Greatest age · dead / live, compared as fractions of integers: ties are exact.
+    fn best_by_age(&self, heaps: &Heaps, now: u64) -> Option<u32> {
+        let mut best: Option<(u128, u128, u32)> = None;
+        for (kind, v, stamp) in heaps.firsts() {
+            let (live, dead) = (kind as u32 / (self.most + 1) + 1, kind as u32 % (self.most + 1));
+            let benefit = u128::from(now.saturating_sub(stamp)) * u128::from(dead);
+            let live = u128::from(live);
+            let is_better = best.is_none_or(|(most, least, lowest)| {
+                let (this, other) = (benefit * least, most * live);
+                this > other || (this == other && v < lowest)
+            });
+            if is_better {
+                best = Some((benefit, live, v));
+            }
+        }
+        match best {
+            // Nothing has an age or nothing has dead pages: all are alike, whatever their place.
+            Some((0, ..)) => self.by_dead.iter().filter_map(Lowest::lowest).min(),
+            other => other.map(|(.., v)| v),
+        }
+    }
+}

@@ -1,0 +1,13 @@
+//! What the layer notes down beside a page, in the stream byte of its out-of-band area: the block's
+//! role, and how the page came there. [`recover`](super::recover) lives on it.
+
+/// The block is a primary: pages at their own offsets.
+pub(super) const PRIMARY: u8 = 0;
+/// The block is a replacement: pages in the order of writing.
+pub(super) const REPLACEMENT: u8 = 1;
+/// The page was put there by a fold.
+pub(super) const FOLDED: u8 = 2;
+/// The page was put there by wear levelling.
+pub(super) const MOVED: u8 = 4;
+/// The page is the last one of its fold or move: the block is complete.
+pub(super) const LAST: u8 = 8;
