@@ -10,7 +10,7 @@ use std::{
 };
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use thermocline_trace::{Request, Source, TraceError};
+use thermocline_trace::{Contents, Request, Source, TraceError};
 
 use crate::{console::Console, interrupt};
 
@@ -108,5 +108,13 @@ impl Source for Counted<'_> {
 
     fn volumes(&self) -> &[String] {
         self.source.volumes()
+    }
+
+    fn contents(&self) -> &Contents {
+        self.source.contents()
+    }
+
+    fn prelude(&self) -> u64 {
+        self.source.prelude()
     }
 }

@@ -312,7 +312,9 @@ impl<'a, L: Layer<Chip = CountingChip>> Engine<'a, L> {
             if partial || !whole && to > from {
                 self.layer.read(lpn, &mut page).map_err(|e| self.error(e))?;
             }
-            page[from - start..to - start].copy_from_slice(&bytes[from - skip..to - skip]);
+            if to > from {
+                page[from - start..to - start].copy_from_slice(&bytes[from - skip..to - skip]);
+            }
             let nothing_known = to == from && page.iter().all(|byte| *byte == 0);
             let data = if nothing_known { &[][..] } else { &page[..] };
             self.now = match self.arrivals {
