@@ -160,7 +160,8 @@ impl<L: Layer> Watched<L> {
             self.buffer.hold(lpn, data);
             self.find_all(now);
         } else {
-            self.tables = Vec::from([0..1]);
+            self.tables.clear();
+            self.tables.push(0..1);
             self.set_bounds();
         }
         Ok(())
