@@ -1,0 +1,120 @@
+//! FAT32 written by hand, so that a test can put any number where it wants.
+
+use crate::disk::{SECTOR, Sector};
+
+pub const END: u32 = 0x0fff_ffff;
+
+/// A volume's layout; sectors are the device's.
+#[derive(Clone, Copy, Debug)]
+pub struct Fat {
+    pub begin: u64,
+    pub reserved: u16,
+    pub copies: u8,
+    pub table_sectors: u32,
+    pub per_cluster: u8,
+    pub clusters: u32,
+    pub flags: u16,
+    pub root: u32,
+}
+
+impl Fat {
+    /// Two copies of a table just long enough.
+    pub fn new(begin: u64, clusters: u32, per_cluster: u8) -> Self {
+        Self {
+            begin,
+            reserved: 32,
+            copies: 2,
+            table_sectors: (clusters + 2).div_ceil(128),
+            per_cluster,
+            clusters,
+            flags: 0,
+            root: 2,
+        }
+    }
+
+    pub fn table(&self, copy: u8, index: u32) -> u64 {
+        let first = self.begin + u64::from(self.reserved);
+        first + u64::from(copy) * u64::from(self.table_sectors) + u64::from(index)
+    }
+
+    pub fn heap(&self) -> u64 {
+        self.table(self.copies, 0)
+    }
+
+    pub fn cluster(&self, cluster: u32) -> std::ops::Range<u64> {
+        let per_cluster = u64::from(self.per_cluster);
+        let first = self.heap() + u64::from(cluster - 2) * per_cluster;
+        first..first + per_cluster
+    }
+
+    pub fn total(&self) -> u64 {
+        self.heap() - self.begin + u64::from(self.clusters) * u64::from(self.per_cluster)
+    }
+
+    pub fn boot(&self) -> Sector {
+        let mut s = [0; SECTOR];
+        s[..11].copy_from_slice(b"\xeb\x58\x90mkfs.fat");
+        s[11..13].copy_from_slice(&(SECTOR as u16).to_le_bytes());
+        s[13] = self.per_cluster;
+        s[14..16].copy_from_slice(&self.reserved.to_le_bytes());
+        s[16] = self.copies;
+        s[21] = 0xf8;
+        s[32..36].copy_from_slice(&(self.total() as u32).to_le_bytes());
+        s[36..40].copy_from_slice(&self.table_sectors.to_le_bytes());
+        s[40..42].copy_from_slice(&self.flags.to_le_bytes());
+        s[44..48].copy_from_slice(&self.root.to_le_bytes());
+        s[48..50].copy_from_slice(&1u16.to_le_bytes());
+        s[50..52].copy_from_slice(&6u16.to_le_bytes());
+        s[66] = 0x29;
+        s[82..90].copy_from_slice(b"FAT32   ");
+        s[510..].copy_from_slice(&[0x55, 0xaa]);
+        s
+    }
+
+    pub fn information(&self) -> Sector {
+        let mut s = [0; SECTOR];
+        s[..4].copy_from_slice(b"RRaA");
+        s[484..488].copy_from_slice(b"rrAa");
+        s[488..492].copy_from_slice(&self.clusters.to_le_bytes());
+        s[508..].copy_from_slice(&[0, 0, 0x55, 0xaa]);
+        s
+    }
+
+    /// A sector of the table, of the volume's entries in order.
+    pub fn table_sector(&self, entries: &[u32], index: u32) -> Sector {
+        let mut s = [0; SECTOR];
+        let from = entries.iter().skip(index as usize * 128);
+        for (bytes, entry) in s.chunks_exact_mut(4).zip(from) {
+            bytes.copy_from_slice(&entry.to_le_bytes());
+        }
+        s
+    }
+
+    /// The entries of an empty volume.
+    pub fn empty(&self) -> Vec<u32> {
+        let mut entries = vec![0; self.clusters as usize + 2];
+        entries[0] = 0x0fff_fff8;
+        entries[1] = END;
+        entries[self.root as usize] = END;
+        entries
+    }
+
+    /// What a formatter writes, boot sector last.
+    pub fn format(&self) -> Vec<(u64, Sector)> {
+        let mut image = Vec::new();
+        let empty = self.empty();
+        for copy in 0..self.copies {
+            for index in 0..self.table_sectors {
+                image.push((self.table(copy, index), self.table_sector(&empty, index)));
+            }
+        }
+        image.extend(self.cluster(self.root).map(|sector| (sector, [0; SECTOR])));
+        image.push((self.begin + 1, self.information()));
+        if self.reserved > 7 {
+            image.push((self.begin + 7, self.information()));
+            image.push((self.begin + 6, self.boot()));
+        }
+        image.push((self.begin, self.boot()));
+        image
+    }
+}
