@@ -238,6 +238,20 @@ impl Host {
         self.written_metadata += written.min(metadata) * SECTOR;
     }
 
+    /// Lets the parents of directories made just now be 0 where they are the root, which `fatfs`
+    /// enters by its number and Microsoft's specification (section 6.5) by none.
+    pub fn mend_parents(&mut self) {
+        for sector in self.dirty.range(self.layout.data_start..) {
+            if let Some(bytes) = self.metadata.get_mut(sector)
+                && bytes.starts_with(b".          ")
+                && bytes[32..].starts_with(b"..         ")
+            {
+                bytes[32 + 20..][..2].fill(0);
+                bytes[32 + 26..][..2].fill(0);
+            }
+        }
+    }
+
     /// The medium is taken out and put in again: nothing of it is in the cache any more.
     pub fn forget(&mut self) {
         self.resident.clear();

@@ -70,15 +70,15 @@ impl Scenario {
     #[must_use]
     pub fn default_bytes(self, volume_bytes: u64) -> u64 {
         let percent = match self {
-            Scenario::S1 => 80,
-            Scenario::S2 => 46,
-            Scenario::S3 => 50,
+            Scenario::S1 => 88,
+            Scenario::S2 => 52,
+            Scenario::S3 => 32,
             Scenario::CellPhone => 90,
-            Scenario::EventRecorder => 80,
-            Scenario::Fax => 150,
+            Scenario::EventRecorder => 55,
+            Scenario::Fax => 95,
             Scenario::Jpeg => 40,
-            Scenario::Mad => 25,
-            Scenario::Mp3 => 300,
+            Scenario::Mad => 22,
+            Scenario::Mp3 => 330,
             Scenario::Mpeg => 55,
         };
         (u128::from(volume_bytes) * percent / 100) as u64

@@ -131,9 +131,13 @@ impl Session {
         Ok(result)
     }
 
-    /// Creates a directory.
-    pub fn create_directory(&mut self, path: &str) -> io::Result<()> {
-        self.with(|fs, _| fs.root_dir().create_dir(path).map(drop))
+    /// Creates a directory in the root.
+    pub fn create_directory(&mut self, name: &str) -> io::Result<()> {
+        self.with(|fs, host| {
+            fs.root_dir().create_dir(name)?;
+            host.borrow_mut().mend_parents();
+            Ok(())
+        })
     }
 
     /// Creates a file of so many bytes.

@@ -53,7 +53,7 @@ impl Player {
 
     pub fn mpeg() -> Self {
         Player {
-            size: 4 << 20..8 << 20,
+            size: 2 << 20..4 << 20,
             chunk: WINDOW..WINDOW + 1,
             pause: 160 * MILLISECOND..165 * MILLISECOND,
             chunks: 1,
@@ -64,7 +64,7 @@ impl Player {
 
     pub fn mad() -> Self {
         Player {
-            size: 2 << 20..6 << 20,
+            size: 2 << 20..4 << 20,
             // Two seconds of sound in 16 bits, stereo, decoded in a third of a second.
             chunk: 352_800..352_801,
             pause: 300 * MILLISECOND..360 * MILLISECOND,
@@ -116,9 +116,9 @@ impl Script for Player {
         let pause = within(session, &self.pause);
         session.think(pause);
         let chunk = within(session, &self.chunk);
+        self.written.make_room(session, chunk, 1)?;
         if self.left == 0 {
             self.left = within(session, &self.size);
-            self.written.make_room(session, self.left, 1)?;
             self.written.add(session, chunk)?;
         } else {
             self.written.append(session, self.written.len() - 1, chunk)?;
