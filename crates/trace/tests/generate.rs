@@ -3,7 +3,9 @@
 use std::collections::{HashMap, HashSet};
 use thermocline_trace::{
     Op, Request, Source,
-    generate::{Generator, GeneratorOptions, Permutation, WorkloadSpec, workloads},
+    generate::{
+        Generator, GeneratorOptions, Permutation, WorkloadSpec, files::Scenario, workloads,
+    },
 };
 
 const PAGE: u64 = 4096;
@@ -62,14 +64,19 @@ fn the_language_reads_back_what_it_prints() {
 fn the_catalogue_is_complete() {
     let names: Vec<_> =
         workloads().iter().map(|w| w.syntax.split(':').next().unwrap_or("")).collect();
-    assert_eq!(names, ["sequential", "uniform", "hot-cold", "zipf", "phases"]);
+    let files = Scenario::ALL.map(Scenario::name);
+    assert_eq!(
+        names,
+        [&["sequential", "uniform", "hot-cold", "zipf", "phases"], &files[..]].concat()
+    );
+    assert!(workloads().iter().all(|w| !w.summary.is_empty() && !w.when.is_empty()));
 }
 
 #[test]
 fn errors_say_what_was_expected() {
     let options = pages(100, 100);
     for (spec, expected) in [
-        ("hotcold:90/10", "expected sequential, uniform, hot-cold:90/10, zipf:0.99 or phases:"),
+        ("hotcold:90/10", "expected sequential, uniform, hot-cold:90/10, zipf:0.99, phases:"),
         ("hot-cold", "X percent of the requests"),
         ("hot-cold:90", "expected hot-cold:X/Y"),
         ("hot-cold:110/10", "(0 to 100)"),

@@ -79,7 +79,11 @@ pub const TRACE_GENERATE: &str = "\
 Examples:
   thermocline trace generate hot-cold:90/10 hot.tct --span 1GiB --bytes 8GiB
   thermocline trace generate uniform u.fio --interarrival 2ms --reads 30%
-  thermocline trace generate phases:hot-cold:90/10@40MiB,uniform@40MiB changing.csv.gz";
+  thermocline trace generate phases:hot-cold:90/10@40MiB,uniform@40MiB changing.csv.gz
+  thermocline trace generate cell-phone phone.tct --span 56MiB
+
+A file workload (s1, cell-phone, ...) makes a FAT32 volume on the whole span, fills it to 80 % and
+then plays its script; no format keeps what the requests write.";
 
 pub const POLICIES: &str = "\
 A preset names a victim policy (which block is cleaned next) and a placement (which open block a page

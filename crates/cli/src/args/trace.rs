@@ -78,10 +78,11 @@ pub struct GenerateArgs {
     pub spec: WorkloadSpec,
     #[command(flatten)]
     pub target: TargetArgs,
-    /// Bytes that are addressed.
-    #[arg(long, value_name = "SIZE", value_parser = values::size, default_value = "256MiB")]
-    pub span: u64,
-    /// Bytes to write [default: 4 times the span; phases: their sum].
+    /// Bytes that are addressed [default: 256MiB; file workloads: a volume of 56MiB].
+    #[arg(long, value_name = "SIZE", value_parser = values::size)]
+    pub span: Option<u64>,
+    /// Bytes to write [default: 4 times the span; phases: their sum; file workloads: their own,
+    /// the making and filling of the volume apart].
     #[arg(long, value_name = "SIZE", value_parser = values::size)]
     pub bytes: Option<u64>,
     /// Bytes of each request [default: a page].

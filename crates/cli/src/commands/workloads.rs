@@ -17,13 +17,20 @@ pub fn run(args: &WorkloadsArgs) -> Result<(), Failure> {
     if args.json {
         let list: Vec<_> = workloads
             .iter()
-            .map(|w| json!({"syntax": w.syntax, "summary": w.summary, "source": w.source}))
+            .map(|w| {
+                json!({
+                    "syntax": w.syntax,
+                    "summary": w.summary,
+                    "when": w.when,
+                    "source": w.source,
+                })
+            })
             .collect();
         return json::print(&list, output);
     }
-    let mut sheet = Sheet::new(&["workload", "what it does", "source"], &output);
+    let mut sheet = Sheet::new(&["workload", "what it does", "when to use it", "source"], &output);
     for w in workloads {
-        sheet.row([w.syntax, w.summary, w.source]);
+        sheet.row([w.syntax, w.summary, w.when, w.source]);
     }
     output.put_styled(&sheet.finish())
 }

@@ -49,8 +49,8 @@ pub enum WorkloadSpec {
     Files(Scenario),
 }
 
-const FORMS: &str =
-    "sequential, uniform, hot-cold:90/10, zipf:0.99 or phases:hot-cold:90/10@40MiB,uniform@40MiB";
+const FORMS: &str = "sequential, uniform, hot-cold:90/10, zipf:0.99, phases:hot-cold:90/10@40MiB,uniform@40MiB, or a \
+     file workload: s1, cell-phone, … (`thermocline workloads` lists them)";
 
 impl FromStr for WorkloadSpec {
     type Err = TraceError;

@@ -38,7 +38,7 @@ impl Geometry {
         let cluster = cluster_sectors(sectors).ok_or_else(|| {
             TraceError::usage(
                 format!("a FAT32 volume of {}", format_size(device_bytes)),
-                "file workloads need at least 34MiB: FAT32 has 65525 clusters or more",
+                "file workloads need at least 33MiB: FAT32 has 65525 clusters or more",
             )
         })?;
         let first = if partitioned { partition_start(sectors, cluster) } else { 0 };

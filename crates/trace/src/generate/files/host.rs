@@ -29,6 +29,21 @@ pub(super) enum Access {
     Update,
 }
 
+/// What the host knows of the volume, in sectors of the device.
+#[derive(Clone, Debug)]
+pub(super) struct Layout {
+    /// FSInfo, which a sync of files leaves to the timer.
+    pub info: u64,
+    /// The second FAT. Its sectors are copied from the first as a whole and never read.
+    pub mirror: Range<u64>,
+    /// Where clusters begin.
+    pub data_start: u64,
+}
+
+impl Layout {
+    const NONE: Self = Layout { info: u64::MAX, mirror: 0..0, data_start: u64::MAX };
+}
+
 /// The host.
 pub(super) struct Host {
     options: HostOptions,
@@ -38,12 +53,15 @@ pub(super) struct Host {
     /// When dirty sectors are written back at the latest.
     deadline: Option<Nanoseconds>,
     dirty: BTreeSet<u64>,
+    /// Clean sectors in the cache. Metadata are used again and again and hold their own against a
+    /// stream of data, as on Linux' list of active pages; so they have a half of their own.
     resident: Resident,
+    resident_metadata: Resident,
     /// The metadata of the volume. What is not here is zero: data of files, and what was never
     /// written.
     metadata: FxHashMap<u64, [u8; SECTOR as usize]>,
-    /// Where clusters begin.
-    pub data_start: u64,
+    /// Where things lie on the volume, once there is one.
+    pub layout: Layout,
     pub access: Access,
     /// Sectors of files that were asked for and are not in the cache.
     wanted: Vec<u64>,
@@ -63,9 +81,10 @@ impl Host {
             device_free: 0,
             deadline: None,
             dirty: BTreeSet::new(),
-            resident: Resident::new(options.cache_bytes / SECTOR),
+            resident: Resident::new(options.cache_bytes / SECTOR / 2),
+            resident_metadata: Resident::new(options.cache_bytes / SECTOR / 2),
             metadata: FxHashMap::default(),
-            data_start: u64::MAX,
+            layout: Layout::NONE,
             access: Access::Format,
             wanted: Vec::new(),
             outbox: Outbox::default(),
@@ -95,7 +114,8 @@ impl Host {
         let (sector, range) = piece(at, bytes.len());
         let length = range.len();
         let new = self.access == Access::Append && range.start == 0 && self.is_file_data(sector);
-        if !self.here(sector) && length < SECTOR as usize && !new {
+        let whole = length == SECTOR as usize || new || self.layout.mirror.contains(&sector);
+        if !self.here(sector) && !whole {
             self.read_in(sector..sector + 1);
         }
         if self.is_file_data(sector) {
@@ -113,16 +133,19 @@ impl Host {
 
     /// Whether the sector is in the cache; it will be from now on.
     fn here(&mut self, sector: u64) -> bool {
-        let clean = self.resident.touch(sector);
+        let clean = match self.is_file_data(sector) {
+            true => self.resident.touch(sector),
+            false => self.resident_metadata.touch(sector),
+        };
         clean || self.access == Access::Format || self.dirty.contains(&sector)
     }
 
     fn is_file_data(&self, sector: u64) -> bool {
-        sector >= self.data_start && matches!(self.access, Access::Append | Access::Update)
+        sector >= self.layout.data_start && matches!(self.access, Access::Append | Access::Update)
     }
 
     fn is_metadata(&self, sector: u64) -> bool {
-        sector < self.data_start || self.metadata.contains_key(&sector)
+        sector < self.layout.data_start || self.metadata.contains_key(&sector)
     }
 
     fn bytes(&self, sector: u64) -> &[u8; SECTOR as usize] {
@@ -146,12 +169,23 @@ impl Host {
     pub fn balance(&mut self) {
         self.tick();
         if self.dirty.len() as u64 * SECTOR > self.options.dirty_bytes {
-            self.sync();
+            self.sync_all();
+        }
+    }
+
+    /// Writes everything back but FSInfo, and waits for it: what Linux does for `fsync`.
+    pub fn sync(&mut self) {
+        let info = self.dirty.remove(&self.layout.info);
+        let deadline = self.deadline;
+        self.sync_all();
+        if info {
+            self.dirty.insert(self.layout.info);
+            self.deadline = deadline;
         }
     }
 
     /// Writes everything back and waits for it.
-    pub fn sync(&mut self) {
+    pub fn sync_all(&mut self) {
         self.write_back();
         self.now = self.now.max(self.device_free);
     }
@@ -204,9 +238,24 @@ impl Host {
         self.written_metadata += written.min(metadata) * SECTOR;
     }
 
+    /// Lets the parents of directories made just now be 0 where they are the root, which `fatfs`
+    /// enters by its number and Microsoft's specification (section 6.5) by none.
+    pub fn mend_parents(&mut self) {
+        for sector in self.dirty.range(self.layout.data_start..) {
+            if let Some(bytes) = self.metadata.get_mut(sector)
+                && bytes.starts_with(b".          ")
+                && bytes[32..].starts_with(b"..         ")
+            {
+                bytes[32 + 20..][..2].fill(0);
+                bytes[32 + 26..][..2].fill(0);
+            }
+        }
+    }
+
     /// The medium is taken out and put in again: nothing of it is in the cache any more.
     pub fn forget(&mut self) {
         self.resident.clear();
+        self.resident_metadata.clear();
     }
 }
 

@@ -24,16 +24,17 @@ impl Library {
         Library { kind, directories: 0, next: 0, files: Vec::new() }
     }
 
-    /// Makes directories for about so many files, at most some dozens in each as on a camera's
-    /// card.
+    /// Makes directories for about so many files: some dozens in each, as on a camera's card, until
+    /// there are more directories than that.
     pub fn make_directories(&mut self, session: &mut Session, files: u64) -> io::Result<()> {
         const IN_EACH: u64 = 64;
-        self.directories = files.div_ceil(IN_EACH).clamp(1, 999) as u32;
+        let directories = files.div_ceil(IN_EACH).min(files.isqrt().max(IN_EACH));
+        self.directories = directories.clamp(1, 900) as u32;
         (0..self.directories).try_for_each(|at| session.create_directory(&self.directory(at)))
     }
 
     fn directory(&self, at: u32) -> String {
-        format!("{:03}{}", 100 + at % 900, self.kind) + if at < 900 { "" } else { "X" }
+        format!("{:03}{}", 100 + at, self.kind)
     }
 
     fn path(&self, index: usize) -> String {

@@ -11,11 +11,36 @@ pub enum Scenario {
     S2,
     /// Small files created, deleted, overwritten and appended to.
     S3,
+    /// Short records, each made durable at once, with seconds between them.
+    CellPhone,
+    /// Small appends in sudden influxes without slack.
+    EventRecorder,
+    /// Pages written line by line, with isolated gaps between them.
+    Fax,
+    /// A picture compressed and written every few hundred milliseconds.
+    Jpeg,
+    /// Songs decoded into the page cache.
+    Mad,
+    /// A song played while another is written in sequence.
+    Mp3,
+    /// A film played while another is recorded, in a steady stream.
+    Mpeg,
 }
 
 impl Scenario {
     /// All of them.
-    pub const ALL: [Scenario; 3] = [Scenario::S1, Scenario::S2, Scenario::S3];
+    pub const ALL: [Scenario; 10] = [
+        Scenario::S1,
+        Scenario::S2,
+        Scenario::S3,
+        Scenario::CellPhone,
+        Scenario::EventRecorder,
+        Scenario::Fax,
+        Scenario::Jpeg,
+        Scenario::Mad,
+        Scenario::Mp3,
+        Scenario::Mpeg,
+    ];
 
     /// How it is written on the command line.
     #[must_use]
@@ -24,6 +49,13 @@ impl Scenario {
             Scenario::S1 => "s1",
             Scenario::S2 => "s2",
             Scenario::S3 => "s3",
+            Scenario::CellPhone => "cell-phone",
+            Scenario::EventRecorder => "event-recorder",
+            Scenario::Fax => "fax",
+            Scenario::Jpeg => "jpeg",
+            Scenario::Mad => "mad",
+            Scenario::Mp3 => "mp3",
+            Scenario::Mpeg => "mpeg",
         }
     }
 
@@ -38,9 +70,16 @@ impl Scenario {
     #[must_use]
     pub fn default_bytes(self, volume_bytes: u64) -> u64 {
         let percent = match self {
-            Scenario::S1 => 100,
-            Scenario::S2 => 60,
-            Scenario::S3 => 100,
+            Scenario::S1 => 88,
+            Scenario::S2 => 52,
+            Scenario::S3 => 32,
+            Scenario::CellPhone => 90,
+            Scenario::EventRecorder => 55,
+            Scenario::Fax => 95,
+            Scenario::Jpeg => 40,
+            Scenario::Mad => 22,
+            Scenario::Mp3 => 330,
+            Scenario::Mpeg => 55,
         };
         (u128::from(volume_bytes) * percent / 100) as u64
     }

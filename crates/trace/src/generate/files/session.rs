@@ -4,7 +4,7 @@ use super::{
     SECTOR, clock,
     disk::{Disk, STATE},
     geometry::Geometry,
-    host::{Access, Host, Nanoseconds},
+    host::{Access, Host, Layout, Nanoseconds},
     options::FileOptions,
     workload::Tally,
 };
@@ -31,6 +31,8 @@ pub(super) struct Session {
     clusters: u64,
     free_clusters: u64,
     pub tally: Tally,
+    /// Bytes written at which the workload ends.
+    pub end: u64,
 }
 
 impl Session {
@@ -48,6 +50,7 @@ impl Session {
             clusters: 0,
             free_clusters: 0,
             tally: Tally::default(),
+            end: u64::MAX,
         })
     }
 
@@ -76,9 +79,11 @@ impl Session {
         self.disk(false).read_exact(&mut boot)?;
         let reserved = u64::from(u16::from_le_bytes([boot[14], boot[15]]));
         let fat = u64::from(u32::from_le_bytes([boot[36], boot[37], boot[38], boot[39]]));
+        let info = first + u64::from(u16::from_le_bytes([boot[48], boot[49]]));
+        let data_start = first + reserved + u64::from(boot[16]) * fat;
         let host = self.host();
-        host.data_start = first + reserved + u64::from(boot[16]) * fat;
-        host.sync();
+        host.layout = Layout { info, mirror: first + reserved + fat..data_start, data_start };
+        host.sync_all();
         Ok(())
     }
 
@@ -87,15 +92,15 @@ impl Session {
         self.host().forget();
         self.mark(1)?;
         self.with(|_, _| Ok(()))?;
-        self.sync();
+        self.host().sync_all();
         Ok(())
     }
 
     /// Takes the medium out, with everything written to it.
     pub fn unmount(&mut self) -> io::Result<()> {
-        self.sync();
+        self.host().sync_all();
         self.mark(0)?;
-        self.sync();
+        self.host().sync_all();
         Ok(())
     }
 
@@ -126,9 +131,13 @@ impl Session {
         Ok(result)
     }
 
-    /// Creates a directory.
-    pub fn create_directory(&mut self, path: &str) -> io::Result<()> {
-        self.with(|fs, _| fs.root_dir().create_dir(path).map(drop))
+    /// Creates a directory in the root.
+    pub fn create_directory(&mut self, name: &str) -> io::Result<()> {
+        self.with(|fs, host| {
+            fs.root_dir().create_dir(name)?;
+            host.borrow_mut().mend_parents();
+            Ok(())
+        })
     }
 
     /// Creates a file of so many bytes.
@@ -181,7 +190,8 @@ impl Session {
         self.with(|fs, _| fs.root_dir().remove(path))
     }
 
-    /// Writes everything back and waits for it (`fsync`, `close` on a camera, `sync`).
+    /// Makes everything durable and waits for it, but for FSInfo (`fsync`, or the end of a
+    /// camera's `close`).
     pub fn sync(&mut self) {
         self.host().sync();
     }
@@ -196,6 +206,11 @@ impl Session {
         let used = self.clusters - self.free_clusters;
         let wanted = libm::ceil(self.clusters as f64 * self.utilization) as u64;
         wanted.saturating_sub(used) * self.geometry.cluster * SECTOR
+    }
+
+    /// Bytes that are still to be written before the workload ends.
+    pub fn left(&self) -> u64 {
+        self.end.saturating_sub(self.host.borrow().written)
     }
 
     /// Bytes of all clusters.

@@ -83,14 +83,15 @@ impl FileWorkload {
                     session.unmount()?;
                     let host = session.host();
                     self.prelude = host.requests;
-                    session.tally.prelude_written = session.host().written;
+                    let written = host.written;
+                    session.tally.prelude_written = written;
+                    session.end = written.saturating_add(self.bytes);
                     session.mount()?;
                     self.stage = Stage::Running;
                 }
             }
             Stage::Running => {
-                let begun = session.tally.prelude_written;
-                if session.host().written - begun < self.bytes {
+                if session.left() > 0 {
                     self.script.step(session)?;
                 } else {
                     session.unmount()?;

@@ -13,27 +13,29 @@ pub(super) struct Churn {
     largest: u64,
     /// Share of the operations that change a file in its place or at its end.
     edits: f64,
+    /// Most operations between two syncs.
+    group: u64,
 }
 
 impl Churn {
     pub fn huge() -> Self {
-        Self::of("VID", 4 << 20, 32 << 20, 0.0)
+        Self::of("VID", 4 << 20, 32 << 20, 0.0, 1)
     }
 
     pub fn medium() -> Self {
-        Self::of("IMG", 64 << 10, 2 << 20, 0.1)
+        Self::of("IMG", 64 << 10, 2 << 20, 0.1, 4)
     }
 
     pub fn small() -> Self {
-        Self::of("DOC", 2 << 10, 32 << 10, 0.2)
+        Self::of("DOC", 2 << 10, 32 << 10, 0.2, 32)
     }
 
-    fn of(kind: &'static str, smallest: u64, largest: u64, edits: f64) -> Self {
-        Churn { library: Library::new(kind), smallest, largest, edits }
+    fn of(kind: &'static str, smallest: u64, largest: u64, edits: f64, group: u64) -> Self {
+        Churn { library: Library::new(kind), smallest, largest, edits, group }
     }
 
     fn create(&mut self, session: &mut Session) -> io::Result<()> {
-        let size = session.magnitude(self.smallest, self.largest);
+        let size = session.magnitude(self.smallest, self.largest).min(session.left());
         while session.room() < size && self.library.len() > 0 {
             let victim = self.library.any(session);
             self.library.remove(session, victim)?;
@@ -69,10 +71,12 @@ impl Script for Churn {
     }
 
     fn step(&mut self, session: &mut Session) -> io::Result<()> {
-        if self.library.len() > 0 && session.chance(self.edits) {
-            self.edit(session)?;
-        } else {
-            self.create(session)?;
+        for _ in 0..session.between(0, self.group) + 1 {
+            if self.library.len() > 0 && session.chance(self.edits) {
+                self.edit(session)?;
+            } else {
+                self.create(session)?;
+            }
         }
         session.sync();
         let pause = session.exponential(2 * SECOND);

@@ -1,9 +1,20 @@
 //! What the scenarios do, file operation by file operation.
 
+mod ballast;
+mod cell_phone;
 mod churn;
+mod event_recorder;
+mod fax;
+mod jpeg;
+mod player;
 
 use super::{scenario::Scenario, session::Session};
+use cell_phone::CellPhone;
 use churn::Churn;
+use event_recorder::EventRecorder;
+use fax::Fax;
+use jpeg::Jpeg;
+use player::Player;
 use std::io;
 
 /// A script; it has no end of its own.
@@ -20,6 +31,13 @@ pub(super) fn of(scenario: Scenario) -> Box<dyn Script + Send> {
         Scenario::S1 => Box::new(Churn::huge()),
         Scenario::S2 => Box::new(Churn::medium()),
         Scenario::S3 => Box::new(Churn::small()),
+        Scenario::CellPhone => Box::new(CellPhone::new()),
+        Scenario::EventRecorder => Box::new(EventRecorder::new()),
+        Scenario::Fax => Box::new(Fax::new()),
+        Scenario::Jpeg => Box::new(Jpeg::new()),
+        Scenario::Mad => Box::new(Player::mad()),
+        Scenario::Mp3 => Box::new(Player::mp3()),
+        Scenario::Mpeg => Box::new(Player::mpeg()),
     }
 }
 
