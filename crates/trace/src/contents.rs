@@ -38,6 +38,11 @@ impl Contents {
         Some(&self.bytes[start..self.ends[at].1])
     }
 
+    /// How many bytes are known, of all requests together.
+    pub(crate) fn len_bytes(&self) -> usize {
+        self.bytes.len()
+    }
+
     /// Whether none are known.
     #[must_use]
     pub fn is_empty(&self) -> bool {

@@ -9,6 +9,8 @@ pub enum Place {
     Line(u64),
     /// A byte offset in the decompressed stream of a binary trace.
     Byte(u64),
+    /// A packet of a capture, counted from 1.
+    Packet(u64),
     /// The input as a whole.
     Whole,
 }
@@ -84,6 +86,7 @@ impl Place {
         match self {
             Place::Line(n) => format!(":{n}"),
             Place::Byte(n) => format!(": byte {n}"),
+            Place::Packet(n) => format!(": packet {n}"),
             Place::Whole => String::new(),
         }
     }

@@ -49,6 +49,7 @@ impl ReadingArgs {
             time_unit: self.time_unit,
             sector_size: self.sector_size,
             skip_bad_lines: self.skip_bad_lines,
+            ..ReadOptions::default()
         }
     }
 }

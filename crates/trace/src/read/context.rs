@@ -21,6 +21,10 @@ pub(crate) struct Context {
     bad_lines: u64,
     first_bad: String,
     dropped: Vec<(&'static str, u64)>,
+    /// How often each was met; 0 for what is so or is not.
+    remarks: Vec<(&'static str, u64)>,
+    contents: bool,
+    clock_start: Option<u64>,
 }
 
 impl Context {
@@ -31,6 +35,7 @@ impl Context {
             time_unit: options.time_unit,
             action: options.action,
             skip_bad_lines: options.skip_bad_lines,
+            contents: options.contents,
             ..Context::default()
         }
     }
@@ -44,6 +49,21 @@ impl Context {
     /// Bytes in a sector, where the trace itself says how many.
     pub(crate) fn sector_or(&self, told: u64) -> u64 {
         self.sector.unwrap_or(told)
+    }
+
+    /// True if the user says how many bytes a sector has.
+    pub(crate) fn sector_is_given(&self) -> bool {
+        self.sector.is_some()
+    }
+
+    /// True if somebody wants to know what requests wrote and read.
+    pub(crate) fn wants_contents(&self) -> bool {
+        self.contents
+    }
+
+    /// Nanoseconds at which the clock of all files began, `first` if no file has told before.
+    pub(crate) fn clock_start(&mut self, first: u64) -> u64 {
+        *self.clock_start.get_or_insert(first)
     }
 
     /// The unit of the time column, where the format's is `own`.
@@ -63,6 +83,21 @@ impl Context {
         match self.dropped.iter_mut().find(|(known, _)| *known == why) {
             Some((_, count)) => *count += 1,
             None => self.dropped.push((why, 1)),
+        }
+    }
+
+    /// Tells the user something of the trace as a whole.
+    pub(crate) fn remark(&mut self, what: &'static str) {
+        if !self.remarks.iter().any(|(known, _)| *known == what) {
+            self.remarks.push((what, 0));
+        }
+    }
+
+    /// Counts something the user should know that leaves no row out; `what` is a plural.
+    pub(crate) fn count(&mut self, what: &'static str) {
+        match self.remarks.iter_mut().find(|(known, _)| *known == what) {
+            Some((_, count)) => *count += 1,
+            None => self.remarks.push((what, 1)),
         }
     }
 
@@ -88,6 +123,9 @@ impl Context {
         for &(why, count) in &self.dropped {
             let (n, rows) = counted(count, "row", "rows");
             all.push(format!("{n} {rows} left out: {why}"));
+        }
+        for &(what, count) in &self.remarks {
+            all.push(if count == 0 { what.to_owned() } else { format!("{what}: {count}") });
         }
         all
     }

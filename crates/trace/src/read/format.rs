@@ -74,6 +74,8 @@ pub(crate) static REGISTRY: &[Entry] = &[
     formats::disksim::SSDSIM,
     formats::disksim::MQSIM,
     formats::disksim::FLASHSIM,
+    formats::usbmon::ENTRY,
+    formats::usb_pcap::ENTRY,
     formats::vscsi::ENTRY,
     formats::srt::ENTRY,
     formats::blkreplay::ENTRY,

@@ -20,6 +20,16 @@ pub(crate) trait LineFormat: Send {
 
     /// The request of one line, without its line end; `None` if it holds none.
     fn line(&mut self, line: &[u8], cx: &mut Context) -> Parsed<Option<Request>>;
+
+    /// A request that a line before made, for formats whose lines give none at once or several.
+    /// Asked until there is none.
+    #[inline]
+    fn held(&mut self) -> Option<Request> {
+        None
+    }
+
+    /// The trace has ended: nothing more will come to what is held back.
+    fn end(&mut self, _cx: &mut Context) {}
 }
 
 /// Reads a text trace line by line.
@@ -30,17 +40,57 @@ pub(crate) struct Lines<F> {
     number: u64,
     /// No line but blank ones and comments has been seen.
     fresh: bool,
+    /// The lines have ended, with or without an error, which stands behind what is held back.
+    ended: Option<Result<(), TraceError>>,
 }
 
 impl<F: LineFormat> Lines<F> {
     /// Reads `input` as `format`.
     pub(crate) fn new(input: Input, format: F) -> Lines<F> {
-        Lines { input, format, number: 0, fresh: true }
+        Lines { input, format, number: 0, fresh: true, ended: None }
     }
 }
 
 impl<F: LineFormat> Decode for Lines<F> {
     fn decode(
+        &mut self,
+        cx: &mut Context,
+        out: &mut Vec<Request>,
+        limit: usize,
+    ) -> Result<(), TraceError> {
+        self.deliver(out, limit);
+        if self.ended.is_none() && out.len() < limit {
+            match self.lines(cx, out, limit) {
+                Ok(()) if out.len() >= limit => return Ok(()),
+                ended => self.ended = Some(ended),
+            }
+            self.format.end(cx);
+            self.deliver(out, limit);
+        }
+        if out.len() >= limit {
+            return Ok(());
+        }
+        // What is held back has been delivered: now the error may be.
+        match &mut self.ended {
+            Some(ended) => std::mem::replace(ended, Ok(())),
+            None => Ok(()),
+        }
+    }
+}
+
+impl<F: LineFormat> Lines<F> {
+    /// Adds what the format held back.
+    #[inline]
+    fn deliver(&mut self, out: &mut Vec<Request>, limit: usize) {
+        while out.len() < limit
+            && let Some(request) = self.format.held()
+        {
+            out.push(request);
+        }
+    }
+
+    /// Reads lines until `out` holds `limit` requests or the trace ends.
+    fn lines(
         &mut self,
         cx: &mut Context,
         out: &mut Vec<Request>,
@@ -60,9 +110,7 @@ impl<F: LineFormat> Decode for Lines<F> {
             }
         }
     }
-}
 
-impl<F: LineFormat> Lines<F> {
     /// Reads lines that stand in the buffer as a whole; returns how many bytes they took.
     fn whole_lines(
         &mut self,
@@ -82,7 +130,14 @@ impl<F: LineFormat> Lines<F> {
             self.number += 1;
             match read_line(&mut self.format, &mut self.fresh, line, cx) {
                 Ok(Some(request)) => out.push(request),
-                Ok(None) => {}
+                Ok(None) => {
+                    // What a line releases comes before the requests of the next.
+                    while out.len() < limit
+                        && let Some(request) = self.format.held()
+                    {
+                        out.push(request);
+                    }
+                }
                 Err(fault) if cx.tolerate(self.number, &fault) => {}
                 Err(fault) => return Err(fault.at(self.input.path(), Place::Line(self.number))),
             }

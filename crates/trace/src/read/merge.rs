@@ -1,7 +1,10 @@
 //! Several files read as one trace, in the order of their times.
 
-use super::{context::Context, decode::Decode};
-use crate::{Request, TraceError};
+use super::{
+    context::Context,
+    decode::{Decode, FULL},
+};
+use crate::{Contents, Request, TraceError};
 
 /// Requests read ahead of each file.
 const AHEAD: usize = 4096;
@@ -10,6 +13,7 @@ const AHEAD: usize = 4096;
 /// Requests of equal times keep the order of the files.
 pub(crate) struct Merge {
     parts: Vec<Part>,
+    contents: Contents,
 }
 
 struct Part {
@@ -19,12 +23,21 @@ struct Part {
     /// Stands behind the requests in `ahead`.
     error: Option<TraceError>,
     ended: bool,
+    /// Some of the requests in `ahead` may have contents.
+    known: bool,
 }
 
 impl Merge {
     pub(crate) fn new(sources: Vec<Box<dyn Decode>>) -> Merge {
-        let part = |source| Part { source, ahead: Vec::new(), next: 0, error: None, ended: false };
-        Merge { parts: sources.into_iter().map(part).collect() }
+        let part = |source| Part {
+            source,
+            ahead: Vec::new(),
+            next: 0,
+            error: None,
+            ended: false,
+            known: false,
+        };
+        Merge { parts: sources.into_iter().map(part).collect(), contents: Contents::default() }
     }
 }
 
@@ -54,8 +67,9 @@ impl Part {
             }
             self.error = Some(error);
         } else {
-            self.ended = self.ahead.len() < AHEAD;
+            self.ended = self.ahead.len() < AHEAD && !self.source.is_full();
         }
+        self.known = !self.source.contents().is_empty();
         Ok(())
     }
 }
@@ -67,7 +81,8 @@ impl Decode for Merge {
         out: &mut Vec<Request>,
         limit: usize,
     ) -> Result<(), TraceError> {
-        while out.len() < limit {
+        self.contents.clear();
+        while out.len() < limit && !self.is_full() {
             let mut first: Option<(usize, Request)> = None;
             for (index, part) in self.parts.iter_mut().enumerate() {
                 if let Some(request) = part.peek(cx)?
@@ -77,9 +92,23 @@ impl Decode for Merge {
                 }
             }
             let Some((index, request)) = first else { break };
+            let part = &mut self.parts[index];
+            if part.known
+                && let Some(bytes) = part.source.contents().of(part.next)
+            {
+                self.contents.push(out.len(), bytes);
+            }
             out.push(request);
-            self.parts[index].next += 1;
+            part.next += 1;
         }
         Ok(())
+    }
+
+    fn contents(&self) -> &Contents {
+        &self.contents
+    }
+
+    fn is_full(&self) -> bool {
+        self.contents.len_bytes() >= FULL
     }
 }

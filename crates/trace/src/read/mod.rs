@@ -122,7 +122,15 @@ fn open_inputs(mut inputs: Vec<Input>, options: &ReadOptions) -> Result<Reader, 
         check_alike(&inputs, &guess)?;
         chosen.action = chosen.action.or_else(|| formats::blktrace::common_action(&inputs));
     }
-    let cx = Context::new(&chosen);
+    let mut cx = Context::new(&chosen);
+    let start = match guess.format.name() {
+        name if name == formats::usb_pcap::ENTRY.name => formats::usb_pcap::common_start(&inputs),
+        name if name == formats::usbmon::ENTRY.name => formats::usbmon::common_start(&inputs),
+        _ => None,
+    };
+    if let Some(start) = start {
+        cx.clock_start(start);
+    }
     let mut sources = inputs
         .into_iter()
         .map(|input| guess.format.open(input, &cx))

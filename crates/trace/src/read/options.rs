@@ -21,6 +21,9 @@ pub struct ReadOptions {
     pub sector_size: Option<u32>,
     /// Leaves out malformed lines of a text trace, and counts them in the warnings.
     pub skip_bad_lines: bool,
+    /// Keeps what requests wrote and read, where the trace has it, for
+    /// [`Source::contents`](crate::Source::contents). Costs time and memory.
+    pub contents: bool,
 }
 
 /// The event of a traced request that stands for it. Exactly one is used: a request

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::{context::Context, decode::Decode, format::Format};
-use crate::{Op, Request, Source, TraceError};
+use crate::{Contents, Op, Request, Source, TraceError};
 
 /// Requests below which a share of writes says nothing.
 const ENOUGH: u64 = 1000;
@@ -32,8 +32,8 @@ impl fmt::Display for Guess {
 
 /// An open trace: requests in the order of the file, streamed.
 ///
-/// Times count from the trace's own origin: relative clocks from their start, absolute ones
-/// from their epoch (Unix, or 1601 for FILETIME), in nanoseconds.
+/// Times count from the trace's own origin: relative clocks and captures from their start, absolute
+/// clocks from their epoch (Unix, or 1601 for FILETIME), in nanoseconds.
 pub struct Reader {
     source: Box<dyn Decode>,
     cx: Context,
@@ -43,6 +43,8 @@ pub struct Reader {
     /// Met after requests that had to be delivered first.
     pending: Option<TraceError>,
     ended: bool,
+    /// The last batch is empty, and has no contents.
+    over: bool,
 }
 
 /// What was delivered.
@@ -69,6 +71,7 @@ impl Reader {
             counts: Counts::default(),
             pending: None,
             ended: false,
+            over: true,
         }
     }
 
@@ -126,6 +129,7 @@ impl Reader {
 impl Source for Reader {
     fn next_batch(&mut self, batch: &mut Vec<Request>, limit: usize) -> Result<(), TraceError> {
         batch.clear();
+        self.over = self.ended;
         if self.ended {
             return match self.pending.take() {
                 Some(error) => Err(error),
@@ -135,7 +139,7 @@ impl Source for Reader {
         // An empty batch means the end, so a limit of 0 cannot be obeyed.
         let limit = limit.max(1);
         let result = self.source.decode(&mut self.cx, batch, limit);
-        self.ended = result.is_err() || batch.len() < limit;
+        self.ended = result.is_err() || (batch.len() < limit && !self.source.is_full());
         self.account(batch);
         match result {
             Err(error) if !batch.is_empty() => self.pending = Some(error),
@@ -146,6 +150,10 @@ impl Source for Reader {
 
     fn volumes(&self) -> &[String] {
         self.cx.volumes.names()
+    }
+
+    fn contents(&self) -> &Contents {
+        if self.over { Contents::NONE } else { self.source.contents() }
     }
 }
 

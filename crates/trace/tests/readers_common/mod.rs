@@ -3,6 +3,8 @@
 // Each test file uses a part of it.
 #![allow(dead_code)]
 
+pub mod usb;
+
 use std::io::Cursor;
 
 use thermocline_trace::{
@@ -49,6 +51,7 @@ pub fn samples() -> Vec<Sample> {
     all.extend(phones_and_windows());
     all.extend(simulators());
     all.extend(binary());
+    all.extend(usb());
     all
 }
 
@@ -359,6 +362,28 @@ fn binary() -> Vec<Sample> {
             &["0", "1"],
         ),
     ]
+}
+
+/// Two sticks, in every way a capture of them is written.
+fn usb() -> Vec<Sample> {
+    let sticks: &[Row] = &[
+        (10_000_000, Write, 2048 * S, 4096, 0),
+        (10_200_000, Read, 3 * 4096, 4096, 1),
+        (21_000_000, Read, 63 * S, 1024, 0),
+        (22_000_000, Flush, 0, 0, 0),
+        (23_000_000, Trim, 4096 * S, 131_072, 0),
+        (24_000_000, Write, 7 * 2048, 2048, 2),
+    ];
+    let session = usb::two_sticks();
+    let mut all = vec![
+        sample("usbmon", session.text(true), sticks, &["1.5", "1.6", "1.6.1"]),
+        sample("usbmon", session.text(false), sticks, &["5", "6", "6.1"]),
+    ];
+    for file in usb::files() {
+        let volumes = &["1.5", "1.6", "1.6.1"];
+        all.push(sample("usb-pcap", session.capture(file), sticks, volumes));
+    }
+    all
 }
 
 fn vscsi1(command: u16, len: u32, block: u64, time_us: u64) -> Vec<u8> {
