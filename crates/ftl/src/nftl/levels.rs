@@ -37,7 +37,8 @@ impl Levels {
             (blocks.min(u64::from(usable)) as u32).max(RESERVE)
         };
         let reclaim = config.reclaim.as_ref().map(|r| {
-            let of_pages = |share: f64| (share * f64::from(usable) * f64::from(pages)) as u64;
+            let all_pages = f64::from(usable) * f64::from(pages);
+            let of_pages = |share: f64| (share * all_pages) as u64;
             ReclaimLevels {
                 dead: of_pages(r.delta),
                 used: ceil(r.mu * f64::from(usable)) as u32,

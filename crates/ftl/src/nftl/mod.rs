@@ -71,7 +71,7 @@ pub struct Config {
     pub choice: Choice,
     /// Garbage is collected when fewer than this percentage of the blocks are free (the thesis' 10).
     pub start_percent: u32,
-    /// Collection ends at this percentage (20), or when no pair is left.
+    /// Collection ends at this percentage (20), not less than the other, or when no pair is left.
     pub stop_percent: u32,
     /// The most by which erase counts may differ before data are moved; nothing is moved for the
     /// sake of wear if `None`.

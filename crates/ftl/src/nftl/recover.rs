@@ -95,7 +95,7 @@ impl Found {
 }
 
 /// A page as it is found.
-enum Page {
+pub(super) enum Page {
     Blank,
     Torn,
     Holds(Oob),
@@ -137,7 +137,8 @@ impl<C: Flash> Nftl<C> {
         Ok(layer)
     }
 
-    fn look(&mut self, block: BlockId, page: u32) -> Result<Page, FlashError> {
+    /// Reads what stands beside a page.
+    pub(super) fn look(&mut self, block: BlockId, page: u32) -> Result<Page, FlashError> {
         match self.chip.read_oob(self.ppn(block, page)) {
             Ok(None) => Ok(Page::Blank),
             Ok(Some(oob)) => Ok(Page::Holds(oob)),
