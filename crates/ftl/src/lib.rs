@@ -13,6 +13,8 @@
 #![no_std]
 
 extern crate alloc;
+#[cfg(test)]
+extern crate std;
 
 mod in_place;
 mod layer;

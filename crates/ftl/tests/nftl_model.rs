@@ -42,8 +42,7 @@ impl History {
             header_pages: 0,
             system_blocks: draws.below(2),
         };
-        let geometry =
-            Geometry { header_pages: geometry.pages_per_block - pages, ..geometry };
+        let geometry = Geometry { header_pages: geometry.pages_per_block - pages, ..geometry };
         let bad: Vec<BlockId> =
             (0..draws.below(3)).map(|_| BlockId(draws.below(geometry.data_blocks()))).collect();
         let usable = (0..geometry.data_blocks()).filter(|&b| !bad.contains(&BlockId(b))).count();
@@ -65,8 +64,7 @@ impl History {
             }),
             ..Config::new(logical_pages)
         };
-        let rules =
-            Rules { in_order: draws.one_in(2), endurance: 60, initial_bad_blocks: 0 };
+        let rules = Rules { in_order: draws.one_in(2), endurance: 60, initial_bad_blocks: 0 };
         let wears_out = draws.one_in(3);
         let hints = if draws.one_in(3) { u32::MAX } else { 2 + draws.below(20) };
         Self { geometry, rules, wears_out, bad, config, hints, seed }
@@ -235,6 +233,6 @@ fn a_device_of_the_papers_shape_agrees_over_many_collections() {
             seed: 7,
         };
         let (counters, full) = history.run(30_000);
-            assert!(counters.cleaning_runs > 5 && full.is_none(), "{counters:?}");
+        assert!(counters.cleaning_runs > 5 && full.is_none(), "{counters:?}");
     }
 }

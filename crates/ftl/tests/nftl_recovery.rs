@@ -232,8 +232,7 @@ fn run(case: &Case) -> u64 {
 /// Recovers, goes on, and recovers once more.
 fn settle(device: &Device, mut chip: Chip, mut host: Host, case: &Case) {
     let config = || device.config.clone();
-    let mut layer =
-        Nftl::recover(&mut chip, config()).unwrap_or_else(|e| panic!("{case:?}: {e}"));
+    let mut layer = Nftl::recover(&mut chip, config()).unwrap_or_else(|e| panic!("{case:?}: {e}"));
     read_all(&mut layer, &mut host, case);
     let mut draws = Draws(case.seed ^ case.at);
     for now in 0..15 {
@@ -243,8 +242,7 @@ fn settle(device: &Device, mut chip: Chip, mut host: Host, case: &Case) {
     let mut at_the_end = host.clone();
     read_all(&mut layer, &mut at_the_end, case);
     drop(layer);
-    let mut layer =
-        Nftl::recover(&mut chip, config()).unwrap_or_else(|e| panic!("{case:?}: {e}"));
+    let mut layer = Nftl::recover(&mut chip, config()).unwrap_or_else(|e| panic!("{case:?}: {e}"));
     read_all(&mut layer, &mut host, case);
 }
 

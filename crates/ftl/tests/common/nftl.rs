@@ -73,10 +73,7 @@ impl Reference {
             endurance,
             blocks: vec![Block { pages: vec![Page::Free; pages], erases: 0 }; blocks],
             free: usable.iter().copied().collect(),
-            virtuals: vec![
-                Virtual::default();
-                (config.logical_pages as usize).div_ceil(pages)
-            ],
+            virtuals: vec![Virtual::default(); (config.logical_pages as usize).div_ceil(pages)],
             usable: usable.len(),
             erased: false,
             counters: Counters::default(),
@@ -318,15 +315,18 @@ impl Reference {
         let dead =
             |it: &Self| (0..it.virtuals.len()).map(|v| it.used(v) - it.live(v)).sum::<usize>();
         let used = (self.usable - self.free.len()) as f64;
-        if (dead(self) as f64) <= limits.delta * np || used < limits.mu * n {
+        // Shares of whole numbers are not exact.
+        let exceeds = |count: f64, share: f64| count > share + 1e-9;
+        if !exceeds(dead(self) as f64, limits.delta * np) || exceeds(limits.mu * n, used) {
             return;
         }
         let before = self.counters.reclaimed;
-        while dead(self) as f64 > limits.target * np
+        while exceeds(dead(self) as f64, limits.target * np)
             && let Some(v) = self.wholly_dead()
         {
             let erased = (self.counters.reclaimed - before) as f64;
-            if limits.cap && erased >= ((limits.delta - limits.target) * n).max(1.0) {
+            let cap = ((limits.delta - limits.target) * n).max(1.0);
+            if limits.cap && !exceeds(cap, erased) {
                 break;
             }
             self.drop_whole(v);
@@ -335,9 +335,8 @@ impl Reference {
 
     fn level(&mut self) {
         let Some(gap) = self.config.wear_gap else { return };
-        let owner = |it: &Self, b: usize| {
-            (0..it.virtuals.len()).find(|&v| it.blocks_of(v).contains(&b))
-        };
+        let owner =
+            |it: &Self, b: usize| (0..it.virtuals.len()).find(|&v| it.blocks_of(v).contains(&b));
         let in_use: Vec<usize> =
             (0..self.blocks.len()).filter(|&b| owner(self, b).is_some()).collect();
         let erases = |b: &usize| self.blocks[*b].erases;
