@@ -27,8 +27,10 @@ pub enum FlashError {
     /// The page was being programmed, or its block erased, when the power failed: what it holds is
     /// neither blank nor anything that was written.
     Unreadable(Ppn),
-    /// There is no power: nothing was done.
+    /// There is no power: nothing was done, unless it failed during this very operation.
     NoPower,
+    /// A payload of that many bytes is neither a page long nor empty.
+    WrongLength(usize),
     /// No such page or block.
     OutOfRange,
 }
@@ -42,6 +44,7 @@ impl core::fmt::Display for FlashError {
             Self::WornOut(b) => write!(f, "erase block {b} is worn out"),
             Self::Unreadable(p) => write!(f, "physical page {p:?} was cut off and cannot be read"),
             Self::NoPower => f.write_str("the chip has no power"),
+            Self::WrongLength(bytes) => write!(f, "{bytes} bytes are not a page"),
             Self::OutOfRange => f.write_str("no such physical page or erase block"),
         }
     }

@@ -296,7 +296,9 @@ impl Flash for CountingChip {
         if let Some(pages) = &mut self.payload {
             let first = self.geometry.ppn(block, 0);
             let end = Ppn(first.0 + self.geometry.pages_per_block);
-            pages.extract_if(first..end, |_, _| true).for_each(drop);
+            while let Some((&page, _)) = pages.range(first..end).next() {
+                pages.remove(&page);
+            }
         }
         if !self.rules.in_order {
             let first = self.geometry.ppn(block, 0).index();

@@ -15,6 +15,8 @@
 #![no_std]
 
 extern crate alloc;
+#[cfg(test)]
+extern crate std;
 
 mod boxed;
 pub mod dead;

@@ -4,7 +4,7 @@ use alloc::{format, string::String, vec, vec::Vec};
 
 use thermocline_flash::{BlockId, Flash, Lpn, Ppn};
 
-use super::{Nftl, heaps::NOBODY, levels::RESERVE, pairs::Pair};
+use super::{Nftl, heaps::NOBODY, pairs::Pair};
 
 impl<C: Flash> Nftl<C> {
     pub(super) fn check_all(&self) -> Result<(), String> {
@@ -94,7 +94,7 @@ impl<C: Flash> Nftl<C> {
         if self.owner.iter().zip(&free).any(|(&v, &free)| free && v != NOBODY) {
             return Err("a block is free and in use".into());
         }
-        if self.counters.retired == 0 && listed + 1 < RESERVE {
+        if self.counters.retired == 0 && listed < self.least_free {
             return Err("no block is free for the next fold".into());
         }
         Ok(())

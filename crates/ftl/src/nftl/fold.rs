@@ -24,7 +24,7 @@ impl<C: Flash> Nftl<C> {
         for block in [old.primary, old.replacement] {
             if block != BlockId::NONE {
                 for page in 0..self.pages {
-                    self.chip.read_oob(self.ppn(block, page))?;
+                    self.look(block, page)?;
                 }
             }
         }

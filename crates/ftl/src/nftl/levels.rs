@@ -37,7 +37,8 @@ impl Levels {
             (blocks.min(u64::from(usable)) as u32).max(RESERVE)
         };
         let reclaim = config.reclaim.as_ref().map(|r| {
-            let of_pages = |share: f64| (share * f64::from(usable) * f64::from(pages)) as u64;
+            let all_pages = f64::from(usable) * f64::from(pages);
+            let of_pages = |share: f64| (share * all_pages + SLACK) as u64;
             ReclaimLevels {
                 dead: of_pages(r.delta),
                 used: ceil(r.mu * f64::from(usable)) as u32,
@@ -54,8 +55,11 @@ impl Levels {
     }
 }
 
+/// Shares are not exact in binary: 0.20 − 0.18 of 100 blocks shall be two.
+const SLACK: f64 = 1e-9;
+
 /// The least whole number that is not less, 0 for negative numbers.
 fn ceil(x: f64) -> u64 {
-    let floor = x as u64;
-    floor + u64::from(floor as f64 != x && x > 0.0)
+    let floor = (x + SLACK) as u64;
+    floor + u64::from(x - floor as f64 > SLACK)
 }

@@ -42,9 +42,12 @@ mod free;
 mod heaps;
 mod levels;
 mod pairs;
+mod recover;
 mod roles;
 mod wear;
 mod write;
+
+pub use recover::RecoverError;
 
 choice! {
     /// Which pair is folded when blocks run out; the lowest virtual block among equals.
@@ -68,7 +71,7 @@ pub struct Config {
     pub choice: Choice,
     /// Garbage is collected when fewer than this percentage of the blocks are free (the thesis' 10).
     pub start_percent: u32,
-    /// Collection ends at this percentage (20), or when no pair is left.
+    /// Collection ends at this percentage (20), not less than the other, or when no pair is left.
     pub stop_percent: u32,
     /// The most by which erase counts may differ before data are moved; nothing is moved for the
     /// sake of wear if `None`.
@@ -122,6 +125,8 @@ pub struct Nftl<C> {
     dead_pages: u64,
     /// Blocks that hold data or can hold some.
     usable: u32,
+    /// Blocks that are free at any time, unless some wear out.
+    least_free: u32,
     /// Whether a block was erased since wear was looked at.
     erased: bool,
     /// Offsets of the pages that are being moved.
@@ -138,7 +143,10 @@ impl<C: Flash> Nftl<C> {
     /// [`FtlError::NoSpace`] if the chip has fewer than two usable blocks more than `logical_pages`
     /// take.
     pub fn new(chip: C, config: Config) -> Result<Self, FtlError> {
-        let mut layer = Self::empty(chip, config)?;
+        let mut layer = Self::empty(chip, config);
+        if layer.pairs.len() as u64 + u64::from(RESERVE) > u64::from(layer.usable) {
+            return Err(FtlError::NoSpace);
+        }
         for block in (0..layer.owner.len() as u32).map(BlockId) {
             if layer.is_usable(block) {
                 layer.add_free(block);
@@ -148,19 +156,16 @@ impl<C: Flash> Nftl<C> {
     }
 
     /// Tables over a chip none of whose blocks is known to be free yet.
-    fn empty(chip: C, config: Config) -> Result<Self, FtlError> {
+    fn empty(chip: C, config: Config) -> Self {
         let geometry = *chip.geometry();
         let pages = geometry.data_pages_per_block();
         let virtual_blocks = config.logical_pages.div_ceil(pages);
         let data = (0..geometry.data_blocks()).map(BlockId);
         let usable = data.filter(|&b| !chip.is_bad(b)).count() as u32;
-        if u64::from(virtual_blocks) + u64::from(RESERVE) > u64::from(usable) {
-            return Err(FtlError::NoSpace);
-        }
         let blocks = geometry.blocks() as usize;
         let in_order = chip.in_order();
         let places = if in_order { 0 } else { virtual_blocks as usize * pages as usize };
-        Ok(Self {
+        Self {
             map: vec![Ppn::NONE; config.logical_pages as usize],
             dead: Bits::new(config.logical_pages as usize),
             programmed: Bits::new(places),
@@ -174,6 +179,7 @@ impl<C: Flash> Nftl<C> {
             programs: 0,
             dead_pages: 0,
             usable,
+            least_free: RESERVE - 1,
             erased: false,
             survivors: Vec::with_capacity(pages as usize),
             in_order,
@@ -181,7 +187,7 @@ impl<C: Flash> Nftl<C> {
             header: geometry.header_pages,
             chip,
             config,
-        })
+        }
     }
 
     /// Erased blocks that hold nothing.

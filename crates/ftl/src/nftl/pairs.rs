@@ -186,3 +186,80 @@ impl Index {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// What is best by a look at all, in fractions of integers.
+    fn naive(pairs: &[Pair], choice: Choice, now: u64) -> Option<u32> {
+        let score = |p: &Pair| match choice {
+            Choice::Greedy => (u128::from(p.dead()), 1),
+            Choice::CostBenefit => {
+                (u128::from(now - p.last_write) * u128::from(p.dead()), u128::from(2 * p.live))
+            }
+        };
+        let mut best: Option<(u32, &Pair)> = None;
+        for (v, pair) in (0..).zip(pairs).filter(|(_, p)| p.blocks() == 2 && p.live > 0) {
+            let ((n, d), (most, of)) = (score(pair), best.map_or((0, 1), |(_, b)| score(b)));
+            if best.is_none() || n * of > most * d {
+                best = Some((v, pair));
+            }
+        }
+        best.map(|(v, _)| v)
+    }
+
+    proptest! {
+        #[test]
+        fn the_index_finds_what_a_look_at_all_finds(
+            choice in prop::sample::select(&[Choice::Greedy, Choice::CostBenefit][..]),
+            pages in 1_u32..12,
+            numbers in 1_u32..200,
+            // How coarse time is, and where it begins.
+            coarse in 1_u64..50,
+            begin in prop::sample::select(&[0, u64::MAX / 2][..]),
+            steps in prop::collection::vec((any::<u32>(), any::<u32>(), 0_u8..8), 1..400),
+        ) {
+            let mut pairs = vec![Pair::EMPTY; numbers as usize];
+            let mut index = Index::new(numbers, pages, choice);
+            for (time, (v, draw, what)) in (0..).zip(steps) {
+                let (v, now) = (v % numbers, begin + time / coarse);
+                let before = pairs[v as usize];
+                let after = &mut pairs[v as usize];
+                match what {
+                    0 => *after = Pair { last_write: before.last_write, ..Pair::EMPTY },
+                    // Pages are freed, or come back; it was not written.
+                    1 | 2 => after.live = draw % (before.used().min(pages) + 1),
+                    _ => {
+                        let primary_used = draw % (pages + 1);
+                        let replacement_used = (draw >> 8) % (pages + 1);
+                        let most = (primary_used + replacement_used).min(pages);
+                        *after = Pair {
+                            last_write: now,
+                            primary: if primary_used > 0 { BlockId(v) } else { BlockId::NONE },
+                            replacement: if replacement_used > 0 {
+                                BlockId(v + numbers)
+                            } else {
+                                BlockId::NONE
+                            },
+                            primary_used,
+                            replacement_used,
+                            live: if most == 0 { 0 } else { (draw >> 16) % (most + 1) },
+                        };
+                    }
+                }
+                index.changed(v, &before, after);
+                for now in [now, now + 1, now + 1_000_000] {
+                    prop_assert_eq!(index.best(now), naive(&pairs, choice, now));
+                }
+                let most_dead = naive(&pairs, Choice::Greedy, now);
+                prop_assert_eq!(index.most_dead().map(|(v, _)| v), most_dead);
+                let is_dead = |p: &Pair| p.blocks() > 0 && p.live == 0;
+                let dead = (0..).zip(&pairs).find(|(_, p)| is_dead(p)).map(|(v, _)| v);
+                prop_assert_eq!(index.wholly_dead(), dead);
+            }
+        }
+    }
+}

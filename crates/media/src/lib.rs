@@ -1,0 +1,14 @@
+//! Flash chips that hold data.
+//!
+//! * [`Ram`]: a chip in memory, with payload and out-of-band areas.
+//! * [`PowerCut`]: a switch around any chip. Power fails at a given operation, in any of the ways in
+//!   which that can end, and whatever was cut off shows itself afterwards: it is never taken for
+//!   blank, nor for data.
+//!
+//! Both enforce the rules of the medium as [`CountingChip`](thermocline_flash::CountingChip) does.
+
+mod power_cut;
+mod ram;
+
+pub use power_cut::{Cut, PowerCut};
+pub use ram::Ram;
