@@ -38,7 +38,7 @@ fn row(n: u64) -> Row {
 
 type Writer = fn(&mut String, Row) -> std::fmt::Result;
 
-const FORMATS: [(&str, Writer); 12] = [
+const FORMATS: [(&str, Writer); 13] = [
     ("msr", |to, r| {
         let op = if r.one == 1 { "Write" } else { "Read" };
         let (offset, size) = (r.sector * 512, r.sectors * 512);
@@ -86,6 +86,26 @@ const FORMATS: [(&str, Writer); 12] = [
     ("fiu", |to, r| {
         let hash = "56f11b0123456789abcdef0123456789";
         writeln!(to, "{} 20782 gzip {} {} {} 6 0 {hash}", r.n * 1000, r.sector, r.sectors, r.op)
+    }),
+    // A command with its data and its answer, each submitted and completed: six lines a request.
+    ("usbmon", |to, r| {
+        let (us, tag) = (r.n * 500 % 4_096_000_000, (r.n as u32).swap_bytes());
+        let (code, way) = if r.one == 1 { ("2a", 'o') } else { ("28", 'i') };
+        let (bytes, [high, low]) = (r.sectors * 512, (r.sectors as u16).to_be_bytes());
+        let cdb = format!("{:08x}00{high:02x}{low:02x}", r.sector);
+        let (first, second) = cdb.split_at(6);
+        let length = (bytes as u32).swap_bytes();
+        let urb = "ffff88003b6e1c00";
+        writeln!(
+            to,
+            "{urb} {us} S Bo:1:005:2 -115 31 = 55534243 {tag:08x} {length:08x} 80000a{code} 00{first} \
+             {second} 00000000 000000"
+        )?;
+        writeln!(to, "{urb} {us} C Bo:1:005:2 0 31 >")?;
+        writeln!(to, "{urb} {us} S B{way}:1:005:2 -115 {bytes} <")?;
+        writeln!(to, "{urb} {us} C B{way}:1:005:2 0 {bytes} >")?;
+        writeln!(to, "{urb} {us} S Bi:1:005:1 -115 13 <")?;
+        writeln!(to, "{urb} {us} C Bi:1:005:1 0 13 = 55534253 {tag:08x} 00000000 00")
     }),
     ("wpaexporter", |to, r| {
         if r.n == 0 {

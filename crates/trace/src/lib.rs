@@ -33,8 +33,8 @@ pub trait Source {
         &[]
     }
 
-    /// What the requests of the last batch wrote or read, where that is known. Only sources that
-    /// pass on requests one by one and unchanged pass this on too.
+    /// What the requests of the last batch wrote or read, where that is known. Sources around a
+    /// source pass it on if they pass on requests one by one, wherever they move them.
     fn contents(&self) -> &Contents {
         Contents::NONE
     }

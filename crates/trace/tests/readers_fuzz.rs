@@ -133,7 +133,10 @@ fn check(bytes: &[u8], options: &ReadOptions) {
     for _ in 0..=bytes.len() {
         let result = reader.next_batch(&mut batch, LIMIT);
         assert!(batch.len() <= LIMIT, "a batch of {}", batch.len());
-        for request in &batch {
+        for (at, request) in batch.iter().enumerate() {
+            if let Some(bytes) = reader.contents().of(at) {
+                assert_eq!(bytes.len() as u64, request.len, "{request:?} and its contents");
+            }
             assert!(request.offset.checked_add(request.len).is_some(), "{request:?} wraps");
             assert!(
                 (request.volume as usize) < reader.volumes().len(),
@@ -176,6 +179,7 @@ fn readers_survive_any_bytes() {
             let options = ReadOptions {
                 format: Some(named.clone()),
                 skip_bad_lines: case % 2 == 0,
+                contents: case % 3 == 0,
                 ..ReadOptions::default()
             };
             check(&bytes, &options);

@@ -1,7 +1,7 @@
 //! Collapses requests that were recorded several times.
 
 use super::retain_batch;
-use crate::{Op, Request, Source, TraceError};
+use crate::{Contents, Op, Request, Source, TraceError};
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 
@@ -16,6 +16,7 @@ pub struct Dedup<S> {
     source: S,
     recent: Recent,
     dropped: u64,
+    contents: Contents,
 }
 
 struct Recent {
@@ -50,7 +51,7 @@ impl<S: Source> Dedup<S> {
     /// Collapses duplicates within `window_ns` nanoseconds.
     pub fn new(source: S, window_ns: u64) -> Self {
         let recent = Recent { window_ns, kept: FxHashMap::default(), order: VecDeque::new() };
-        Dedup { source, recent, dropped: 0 }
+        Dedup { source, recent, dropped: 0, contents: Contents::default() }
     }
 
     /// Requests dropped so far.
@@ -63,7 +64,7 @@ impl<S: Source> Dedup<S> {
 impl<S: Source> Source for Dedup<S> {
     fn next_batch(&mut self, batch: &mut Vec<Request>, limit: usize) -> Result<(), TraceError> {
         let (recent, dropped) = (&mut self.recent, &mut self.dropped);
-        retain_batch(&mut self.source, batch, limit, |request| {
+        retain_batch(&mut self.source, batch, limit, &mut self.contents, |request| {
             let keep = recent.keep(request);
             *dropped += u64::from(!keep);
             keep
@@ -72,5 +73,9 @@ impl<S: Source> Source for Dedup<S> {
 
     fn volumes(&self) -> &[String] {
         self.source.volumes()
+    }
+
+    fn contents(&self) -> &Contents {
+        &self.contents
     }
 }

@@ -1,6 +1,6 @@
 //! Lays several volumes one after another on a single one.
 
-use crate::{Op, Request, Source, TraceError};
+use crate::{Contents, Op, Request, Source, TraceError};
 
 /// Puts all volumes on one, each from the end of the one before it.
 ///
@@ -69,5 +69,9 @@ impl<S: Source> Source for JoinVolumes<S> {
 
     fn volumes(&self) -> &[String] {
         &self.name
+    }
+
+    fn contents(&self) -> &Contents {
+        self.source.contents()
     }
 }

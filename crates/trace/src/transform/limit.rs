@@ -1,17 +1,19 @@
 //! Ends a trace early.
 
-use crate::{Request, Source, TraceError};
+use crate::{Contents, Request, Source, TraceError};
 
 /// Delivers the first requests only.
 pub struct Limit<S> {
     source: S,
     left: u64,
+    /// The last batch came from the source.
+    asked: bool,
 }
 
 impl<S: Source> Limit<S> {
     /// Delivers at most `requests` of `source`.
     pub fn new(source: S, requests: u64) -> Self {
-        Limit { source, left: requests }
+        Limit { source, left: requests, asked: false }
     }
 }
 
@@ -19,7 +21,8 @@ impl<S: Source> Source for Limit<S> {
     fn next_batch(&mut self, batch: &mut Vec<Request>, limit: usize) -> Result<(), TraceError> {
         let limit = limit.min(usize::try_from(self.left).unwrap_or(usize::MAX));
         batch.clear();
-        if limit > 0 {
+        self.asked = limit > 0;
+        if self.asked {
             self.source.next_batch(batch, limit)?;
             self.left -= batch.len() as u64;
         }
@@ -28,5 +31,9 @@ impl<S: Source> Source for Limit<S> {
 
     fn volumes(&self) -> &[String] {
         self.source.volumes()
+    }
+
+    fn contents(&self) -> &Contents {
+        if self.asked { self.source.contents() } else { Contents::NONE }
     }
 }

@@ -1,7 +1,7 @@
 //! Keeps some operations only.
 
 use super::retain_batch;
-use crate::{Op, Request, Source, TraceError};
+use crate::{Contents, Op, Request, Source, TraceError};
 use std::{fmt, str::FromStr};
 
 const NAMES: [(Op, &str); 4] =
@@ -78,22 +78,29 @@ impl fmt::Display for OpSet {
 pub struct KeepOps<S> {
     source: S,
     ops: OpSet,
+    contents: Contents,
 }
 
 impl<S: Source> KeepOps<S> {
     /// Keeps `ops` of `source`.
     pub fn new(source: S, ops: OpSet) -> Self {
-        KeepOps { source, ops }
+        KeepOps { source, ops, contents: Contents::default() }
     }
 }
 
 impl<S: Source> Source for KeepOps<S> {
     fn next_batch(&mut self, batch: &mut Vec<Request>, limit: usize) -> Result<(), TraceError> {
         let ops = self.ops;
-        retain_batch(&mut self.source, batch, limit, |request| ops.contains(request.op))
+        retain_batch(&mut self.source, batch, limit, &mut self.contents, |request| {
+            ops.contains(request.op)
+        })
     }
 
     fn volumes(&self) -> &[String] {
         self.source.volumes()
+    }
+
+    fn contents(&self) -> &Contents {
+        &self.contents
     }
 }

@@ -1,6 +1,6 @@
 //! Lets a trace begin at time 0.
 
-use crate::{Request, Source, TraceError};
+use crate::{Contents, Request, Source, TraceError};
 
 /// Subtracts the first request's time from all; requests stamped earlier than it are put at 0.
 pub struct Rebase<S> {
@@ -29,5 +29,9 @@ impl<S: Source> Source for Rebase<S> {
 
     fn volumes(&self) -> &[String] {
         self.source.volumes()
+    }
+
+    fn contents(&self) -> &Contents {
+        self.source.contents()
     }
 }

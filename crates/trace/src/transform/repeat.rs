@@ -1,6 +1,6 @@
 //! Replays a trace several times over.
 
-use crate::{Request, Source, TraceError};
+use crate::{Contents, Request, Source, TraceError};
 
 /// Opens a source `times` times, one after another.
 ///
@@ -79,5 +79,9 @@ impl<S: Source, F: FnMut() -> Result<S, TraceError>> Source for Repeat<S, F> {
 
     fn volumes(&self) -> &[String] {
         &self.volumes
+    }
+
+    fn contents(&self) -> &Contents {
+        self.source.as_ref().map_or(Contents::NONE, Source::contents)
     }
 }

@@ -1,6 +1,7 @@
 //! Keeps some volumes only.
 
-use crate::{Request, Source, TraceError};
+use super::retain;
+use crate::{Contents, Request, Source, TraceError};
 
 /// Keeps the requests of the named volumes. Their indices stay what they are.
 ///
@@ -12,13 +13,14 @@ pub struct SelectVolumes<S> {
     met: Vec<bool>,
     /// For each volume seen so far, whether it is kept.
     kept: Vec<bool>,
+    contents: Contents,
 }
 
 impl<S: Source> SelectVolumes<S> {
     /// Selects `wanted` out of `source`.
     pub fn new(source: S, wanted: Vec<String>) -> Self {
         let met = vec![false; wanted.len()];
-        SelectVolumes { source, wanted, met, kept: Vec::new() }
+        SelectVolumes { source, wanted, met, kept: Vec::new(), contents: Contents::default() }
     }
 
     fn decide(&mut self, volume: usize) {
@@ -53,6 +55,7 @@ impl<S: Source> SelectVolumes<S> {
 
 impl<S: Source> Source for SelectVolumes<S> {
     fn next_batch(&mut self, batch: &mut Vec<Request>, limit: usize) -> Result<(), TraceError> {
+        self.contents.clear();
         loop {
             self.source.next_batch(batch, limit)?;
             if batch.is_empty() {
@@ -62,7 +65,9 @@ impl<S: Source> Source for SelectVolumes<S> {
                 self.decide(highest as usize);
             }
             let kept = &self.kept;
-            batch.retain(|request| kept[request.volume as usize]);
+            retain(batch, self.source.contents(), &mut self.contents, |request| {
+                kept[request.volume as usize]
+            });
             if !batch.is_empty() {
                 return Ok(());
             }
@@ -71,5 +76,9 @@ impl<S: Source> Source for SelectVolumes<S> {
 
     fn volumes(&self) -> &[String] {
         self.source.volumes()
+    }
+
+    fn contents(&self) -> &Contents {
+        &self.contents
     }
 }

@@ -1,6 +1,6 @@
 //! Moves addresses up or down, such as back by the 63 sectors of an old partition table.
 
-use crate::{Op, Request, Source, TraceError, generate::parse_size};
+use crate::{Contents, Op, Request, Source, TraceError, generate::parse_size};
 use std::{fmt, str::FromStr};
 
 const SECTOR: u64 = 512;
@@ -88,5 +88,9 @@ impl<S: Source> Source for Shift<S> {
 
     fn volumes(&self) -> &[String] {
         self.source.volumes()
+    }
+
+    fn contents(&self) -> &Contents {
+        self.source.contents()
     }
 }

@@ -17,6 +17,8 @@ pub struct Urb {
 #[derive(Clone, Debug, Default)]
 pub struct Session {
     pub urbs: Vec<Urb>,
+    /// When capturing begins.
+    pub start_us: u64,
 }
 
 /// The data stage of a command.
@@ -177,18 +179,19 @@ impl Session {
         text.into_bytes()
     }
 
-    /// A capture file. The first packet is a control transfer at time 0.
+    /// A capture file. The first packet is a control transfer at the start.
     pub fn capture(&self, file: File) -> Vec<u8> {
         let mut out = file.start();
         let control = Urb {
-            submitted_us: 0,
-            completed_us: 1,
+            submitted_us: self.start_us,
+            completed_us: self.start_us + 1,
             bus: 1,
             device: 1,
             inward: true,
             bytes: vec![1, 5, 0, 0],
         };
-        file.packet(&mut out, 0, &file.link.header(2, 0, true, &control, file.big));
+        let start = self.start_us;
+        file.packet(&mut out, start, &file.link.header(2, start, true, &control, file.big));
         for (time, submitted, urb) in self.events() {
             let mut packet = file.link.header(3, time, submitted, urb, file.big);
             if submitted != urb.inward {
