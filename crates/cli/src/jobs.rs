@@ -87,23 +87,20 @@ fn files(
     args: &SimulationArgs,
     console: Console,
 ) -> Result<PreparedTrace, Failure> {
-    let geometry = &device.profile.geometry;
-    let data = u64::from(geometry.data_blocks()) * u64::from(geometry.data_pages_per_block());
-    let pages = (data as f64 / (1.0 + args.device.over_provisioning)) as u32;
+    let exported = device.exported_pages(args.device.over_provisioning);
     let options = GeneratorOptions {
         bytes: args.workload.bytes,
         request_bytes: args.workload.request,
         interarrival_ns: args.workload.interarrival.map(|ns| ns as f64),
         read_share: args.workload.reads.unwrap_or(0.0),
         seed: args.seed,
-        ..GeneratorOptions::new(u64::from(pages) * u64::from(geometry.page_size))
+        ..GeneratorOptions::new(
+            u64::from(exported) * u64::from(device.profile.geometry.page_size),
+        )
     };
     let mapping = TraceMapping {
-        page_size: geometry.page_size,
-        absolute: true,
-        written_only: false,
         read_modify_write: args.mapping.partial_pages != Some(PartialPages::Round),
-        device_pages: pages,
+        ..TraceMapping::of_files(device, exported)
     };
     let mut source = generate::open(spec, &options).map_err(SimError::from)?;
     let mut counted = Counted::new(console, format!("generating {spec}"), &mut *source);

@@ -44,6 +44,14 @@ pub fn built_in() -> Vec<Profile> {
 }
 
 impl Device {
+    /// Logical pages it exports with so much over-provisioning: its data pages over that and 1.
+    #[must_use]
+    pub fn exported_pages(&self, over_provisioning: f64) -> u32 {
+        let geometry = &self.profile.geometry;
+        let data = u64::from(geometry.data_blocks()) * u64::from(geometry.data_pages_per_block());
+        (data as f64 / (1.0 + over_provisioning)) as u32
+    }
+
     /// A built-in profile by name, or a TOML file.
     ///
     /// # Errors

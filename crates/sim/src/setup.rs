@@ -93,7 +93,7 @@ impl Setup {
         let logical = match (job.fill, job.input) {
             (Fill::Share(share), _) => (share * capacity as f64 + 1e-9) as u64,
             (_, Input::Trace(trace, _)) if !job.wrap => u64::from(trace.pages),
-            (_, _) => ((blocks * pages) as f64 / (1.0 + job.over_provisioning)) as u64,
+            (_, _) => u64::from(device.exported_pages(job.over_provisioning)),
         };
         if logical > most || logical == 0 {
             let page_size = geometry.page_size;
@@ -186,7 +186,7 @@ impl Setup {
 
     /// The block-mapped layer of a policy.
     pub(crate) fn nftl(&self, policy: &PolicySpec) -> Result<nftl::Config, SimError> {
-        let params = policy.build_nftl()?;
+        let (params, idle) = (policy.build_nftl()?, policy.build_idle()?);
         let pages = self.device.profile.geometry.data_pages_per_block();
         Ok(nftl::Config {
             logical_pages: self.logical_pages,
@@ -197,9 +197,10 @@ impl Setup {
             start_percent: params.start,
             stop_percent: params.stop,
             wear_gap: (params.gap > 0).then_some(params.gap),
-            idle_dead_pages: policy
-                .build_idle()?
+            idle_dead_pages: idle
+                .as_ref()
                 .map_or(0, |idle| idle.least_dead().unwrap_or(pages).max(1)),
+            idle_short_percent: idle.as_ref().map_or(0, |idle| idle.short_percent().min(100)),
             reclaim: match policy.build_dead_data()? {
                 DeadData::Fsaf(fsaf) => Some(fsaf.reclaim()),
                 DeadData::None | DeadData::Trim => None,

@@ -30,12 +30,15 @@ impl<C: Flash> Nftl<C> {
         Ok(())
     }
 
-    /// Folds one pair with enough dead pages, or erases a virtual block of which nothing is live.
+    /// Folds one pair with enough dead pages, or with any where space is short, or erases a virtual
+    /// block of which nothing is live.
     pub(super) fn clean_one_ahead(&mut self) -> Result<bool, FtlError> {
-        let wanted = self.config.idle_dead_pages;
-        if wanted == 0 && self.config.reclaim.is_none() {
-            return Ok(false);
-        }
+        let wanted = match self.config.idle_dead_pages {
+            0 if self.config.reclaim.is_none() => return Ok(false),
+            0 => 0,
+            _ if self.free.len() < self.levels.short => 1,
+            wanted => wanted,
+        };
         let pair = self.index.most_dead().filter(|&(_, dead)| wanted > 0 && dead >= wanted);
         if let Some(v) = self.index.wholly_dead() {
             self.drop_whole(v)?;

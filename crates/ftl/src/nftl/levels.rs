@@ -9,6 +9,8 @@ pub(super) struct Levels {
     pub(super) start: u32,
     /// It ends at this number.
     pub(super) stop: u32,
+    /// Below this number any pair is worth folding in idle time.
+    pub(super) short: u32,
     pub(super) reclaim: Option<ReclaimLevels>,
 }
 
@@ -51,7 +53,11 @@ impl Levels {
             }
         });
         let start = share(config.start_percent);
-        Self { start, stop: share(config.stop_percent).max(start), reclaim }
+        let short = match config.idle_short_percent {
+            0 => 0,
+            percent => share(percent),
+        };
+        Self { start, stop: share(config.stop_percent).max(start), short, reclaim }
     }
 }
 

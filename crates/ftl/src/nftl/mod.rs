@@ -79,6 +79,9 @@ pub struct Config {
     /// In idle time pairs with at least this number of dead pages are folded (the thesis' d_Th); none
     /// if 0.
     pub idle_dead_pages: u32,
+    /// While a smaller percentage of the blocks is free, all pairs are folded in idle time, those with
+    /// most dead pages first: a collection is near that would fold them anyway. 0: never.
+    pub idle_short_percent: u32,
     /// Whether and when blocks of nothing but dead data are erased ahead of collection.
     pub reclaim: Option<Reclaim>,
 }
@@ -95,6 +98,7 @@ impl Config {
             stop_percent: 20,
             wear_gap: Some(15),
             idle_dead_pages: 0,
+            idle_short_percent: 0,
             reclaim: None,
         }
     }

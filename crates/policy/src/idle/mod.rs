@@ -43,6 +43,10 @@ pub trait Idle: Send {
     /// Dead pages that make a pair worth folding, on a block-mapped layer; the pages of a block
     /// where it is left open.
     fn least_dead(&self) -> Option<u32>;
+
+    /// Percentage of free blocks below which any pair is worth folding, on a block-mapped layer; 0 for
+    /// none.
+    fn short_percent(&self) -> u32;
 }
 
 /// A registered idle policy.

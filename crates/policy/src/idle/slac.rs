@@ -31,6 +31,9 @@ params! {
         /// NFTL: dead pages that make a pair of blocks worth folding (d_Th); auto: the pages of a
         /// block.
         dead: Option<u32> = None,
+        /// NFTL: percentage of free blocks below which any pair is folded, those with most dead pages
+        /// first; 0, as in the thesis: never.
+        short: u32 = 0,
     }
 }
 
@@ -86,6 +89,10 @@ impl Idle for Slac {
 
     fn least_dead(&self) -> Option<u32> {
         self.params.dead
+    }
+
+    fn short_percent(&self) -> u32 {
+        self.params.short
     }
 }
 

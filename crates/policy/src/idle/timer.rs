@@ -18,6 +18,9 @@ params! {
         free: Option<u32> = None,
         /// NFTL: dead pages that make a pair of blocks worth folding; auto: the pages of a block.
         dead: Option<u32> = None,
+        /// NFTL: percentage of free blocks below which any pair is folded, those with most dead pages
+        /// first: a collection is near that would fold them anyway; 0: never.
+        short: u32 = 0,
     }
 }
 
@@ -34,6 +37,10 @@ impl Idle for Timer {
 
     fn least_dead(&self) -> Option<u32> {
         self.dead
+    }
+
+    fn short_percent(&self) -> u32 {
+        self.short
     }
 }
 

@@ -22,7 +22,7 @@ use super::{
     extent::{EXTENT_BYTES, Extent, cuts},
     spool::{REQUEST_BYTES, Spool, decode_request, encode_request, spool_error},
 };
-use crate::{Progress, SimError};
+use crate::{Device, Progress, SimError};
 
 /// How a trace's addresses become logical pages.
 #[derive(Clone, Copy, Debug)]
@@ -37,6 +37,20 @@ pub struct TraceMapping {
     pub read_modify_write: bool,
     /// Logical pages of the device that the trace was made for, touched or not; with `absolute`.
     pub device_pages: u32,
+}
+
+impl TraceMapping {
+    /// For requests made on a device that exports so many pages, at their own addresses.
+    #[must_use]
+    pub fn of_files(device: &Device, exported_pages: u32) -> Self {
+        Self {
+            page_size: device.profile.geometry.page_size,
+            absolute: true,
+            written_only: false,
+            read_modify_write: true,
+            device_pages: exported_pages,
+        }
+    }
 }
 
 /// A trace, ready to be replayed any number of times.

@@ -1,9 +1,10 @@
 //! A computer with a page cache before a device of given speed.
 //!
-//! Dirty sectors are collected and written back in order of address, neighbours merged: at a sync,
-//! when there are too many of them, and some time after the first of them. There is no other order:
-//! data and metadata go through one elevator, as with Linux' vfat, which puts no barriers between
-//! them. The device takes one request at a time, and the next arrives when the last is done at the
+//! Dirty sectors are collected and written back, data before metadata and each in order of address,
+//! neighbours merged: at a sync, when there are too many of them, and some time after the first of
+//! them. Data come first as in Linux' `fsync` and `sync` on vfat, which write the pages of files and
+//! then the buffers of the volume; its timer keeps no order between them, so a host can also be one
+//! elevator for both (`data_first`). The device takes one request at a time, and the next arrives when the last is done at the
 //! earliest. Who reads or syncs waits; what the timer writes back nobody waits for.
 
 use super::{SECTOR, cache::Resident, options::HostOptions, outbox::Outbox};
@@ -210,8 +211,13 @@ impl Host {
     fn write_back(&mut self) {
         let dirty = std::mem::take(&mut self.dirty);
         self.deadline = None;
-        for run in runs(dirty.into_iter(), self.options.request_bytes / SECTOR) {
-            self.send(Op::Write, run);
+        let (first, then): (Vec<u64>, Vec<u64>) = dirty
+            .into_iter()
+            .partition(|sector| self.options.data_first && !self.is_metadata(*sector));
+        for sectors in [first, then] {
+            for run in runs(sectors.into_iter(), self.options.request_bytes / SECTOR) {
+                self.send(Op::Write, run);
+            }
         }
     }
 

@@ -65,6 +65,9 @@ pub struct HostOptions {
     /// Nanoseconds after which dirty sectors are written back without being asked for; counted
     /// from the first of them.
     pub write_back_ns: u64,
+    /// Whether data are written back before metadata; else all go in order of address, the tables
+    /// at the start of the volume before what they point to.
+    pub data_first: bool,
     /// Bytes of the largest request.
     pub request_bytes: u64,
     /// Nanoseconds the device takes to write a sector, cleaning apart.
@@ -83,6 +86,7 @@ impl Default for HostOptions {
             cache_bytes: 4 << 20,
             dirty_bytes: 1 << 20,
             write_back_ns: 5_000_000_000,
+            data_first: true,
             request_bytes: 120 << 10,
             sector_write_ns: 452_000,
             sector_read_ns: 52_000,
