@@ -27,6 +27,8 @@ pub(super) enum Access {
     Append,
     /// Data of a file, except below the first cluster, over what was there.
     Update,
+    /// Data of a file that is about to be deleted: what of it is dirty need not be written.
+    Discard,
 }
 
 /// What the host knows of the volume, in sectors of the device.
@@ -97,7 +99,9 @@ impl Host {
     /// Reads from byte `at` on, at most to the end of the sector; returns how much it was.
     pub fn read(&mut self, at: u64, buffer: &mut [u8]) -> usize {
         let (sector, range) = piece(at, buffer.len());
-        if !self.here(sector) {
+        if self.access == Access::Discard && sector >= self.layout.data_start {
+            self.dirty.remove(&sector);
+        } else if !self.here(sector) {
             if self.is_file_data(sector) {
                 self.wanted.push(sector);
             } else {
@@ -150,6 +154,11 @@ impl Host {
 
     fn bytes(&self, sector: u64) -> &[u8; SECTOR as usize] {
         self.metadata.get(&sector).unwrap_or(BLANK)
+    }
+
+    /// Whether data of files, or directories, wait to be written.
+    pub fn has_dirty_clusters(&self) -> bool {
+        self.dirty.range(self.layout.data_start..).next().is_some()
     }
 
     /// Reads what was asked for of a file, in as few requests as its place on the volume allows.
