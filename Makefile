@@ -37,7 +37,8 @@ lint: ## formatting and clippy, warnings are errors
 	RUSTDOCFLAGS='--deny warnings' cargo doc --locked --workspace --no-deps --document-private-items
 
 fsck: ## what the volumes of file workloads are checked with (fsck.fat, of dosfstools)
-	@PATH="$$PATH:/usr/sbin:/sbin" command -v fsck.fat > /dev/null || \
+	@[ -n "$$THERMOCLINE_WITHOUT_FSCK" ] || \
+	  PATH="$$PATH:/usr/sbin:/sbin" command -v fsck.fat > /dev/null || \
 	  { $(AS_ROOT) apt-get update -qq && $(AS_ROOT) apt-get install -y -qq dosfstools; }
 
 bench: ## page programs and trace rows per second, beside the machine's own speed

@@ -129,7 +129,7 @@ impl Host {
             kept[range].copy_from_slice(&bytes[..length]);
         }
         if self.dirty.is_empty() {
-            self.deadline = Some(self.now + self.options.write_back_ns);
+            self.deadline = Some(self.now.saturating_add(self.options.write_back_ns));
         }
         self.dirty.insert(sector);
         length
@@ -231,7 +231,7 @@ impl Host {
             Op::Write => (self.options.sector_write_ns, count),
             _ => (self.options.sector_read_ns, 0),
         };
-        self.device_free = time_ns + count * each;
+        self.device_free = time_ns.saturating_add(count.saturating_mul(each));
         let (offset, len) = (sectors.start * SECTOR, count * SECTOR);
         let request = Request { time_ns, offset, len, volume: 0, op };
         let metadata = sectors.clone().filter(|sector| self.is_metadata(*sector)).count() as u64;
