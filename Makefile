@@ -1,10 +1,13 @@
-# The commands of the README. A fresh Debian 12 with Rust and a C compiler is all they need.
+# The commands of the README. A fresh Debian 12 with Rust and a C compiler is all they need; the
+# tests install dosfstools where it is missing.
 
 THERMOCLINE := $(or $(CARGO_TARGET_DIR),target)/release/thermocline
 # The policies of the demonstration.
 POLICIES := in-place,greedy,cost-benefit,lfs,cat,dac,update-interval,sep-bit,midas,fifo
 
-.PHONY: help demo build full test lint bench clean
+AS_ROOT := $(if $(filter 0,$(shell id -u)),,sudo)
+
+.PHONY: help demo build full test lint fsck bench clean
 
 help: ## this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -23,7 +26,7 @@ build: ## the command line: target/release/thermocline
 full: ## the same with everything that is heavy to build (Parquet output)
 	cargo build --release --locked --package thermocline-cli --features parquet
 
-test: lint ## every check and every test
+test: lint fsck ## every check and every test
 	cargo test --locked --workspace
 	cargo test --locked --package thermocline-cli --features parquet
 	examples/new-policy/try.sh
@@ -32,6 +35,11 @@ lint: ## formatting and clippy, warnings are errors
 	cargo fmt --all --check
 	cargo clippy --locked --workspace --all-targets -- --deny warnings
 	RUSTDOCFLAGS='--deny warnings' cargo doc --locked --workspace --no-deps --document-private-items
+
+fsck: ## what the volumes of file workloads are checked with (fsck.fat, of dosfstools)
+	@[ -n "$$THERMOCLINE_WITHOUT_FSCK" ] || \
+	  PATH="$$PATH:/usr/sbin:/sbin" command -v fsck.fat > /dev/null || \
+	  { $(AS_ROOT) apt-get update -qq && $(AS_ROOT) apt-get install -y -qq dosfstools; }
 
 bench: ## page programs and trace rows per second, beside the machine's own speed
 	cargo bench --locked --package thermocline-sim --bench page_programs

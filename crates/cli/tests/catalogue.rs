@@ -39,7 +39,12 @@ fn devices_are_listed_with_their_figures() {
 fn workloads_are_listed() {
     let table = done(&["workloads"]);
     let list = json(&["workloads", "--json"]);
-    assert!(table.contains("hot-cold:X/Y") && list.as_array().is_some_and(|l| l.len() >= 5));
+    assert!(table.contains("hot-cold:X/Y") && table.contains("cell-phone"));
+    for entry in list.as_array().expect("a list") {
+        for column in ["syntax", "summary", "when", "source"] {
+            assert!(entry[column].as_str().is_some_and(|text| !text.is_empty()), "{entry}");
+        }
+    }
 }
 
 #[test]

@@ -134,6 +134,24 @@ fn generated_traces_are_those_of_the_seed() {
 }
 
 #[test]
+fn file_workloads_are_written_as_traces() {
+    let folder = folder();
+    let out = folder.path().join("s2.csv");
+    let out = out.to_str().expect("UTF-8");
+    done(&["trace", "generate", "s2", out, "--bytes", "2MiB"]);
+    let info = &json(&["trace", "info", out, "--json", "--page-size", "512"])["traces"][0];
+    let written = info["bytes_written"].as_u64().expect("a number");
+    // Four fifths of 56 MiB, and what was asked for.
+    assert!((45 << 20..52 << 20).contains(&written), "{written}");
+    let options = [("--request", "4k"), ("--interarrival", "2ms"), ("--reads", "30%")];
+    for (option, value) in options {
+        let args = ["trace", "generate", "cell-phone", out, option, value];
+        fails(2, &args, &["cell-phone", &format!("leave out {option}")]);
+    }
+    fails(2, &["trace", "generate", "s1", out, "--span", "16MiB"], &["at least 33MiB"]);
+}
+
+#[test]
 fn formats_are_listed() {
     let table = done(&["trace", "formats"]);
     let list = json(&["trace", "formats", "--json"]);

@@ -38,7 +38,7 @@ pub struct Phase {
 }
 
 /// What is generated: by a [`Generator`](super::Generator), or a file workload by
-/// [`FileWorkload`](super::files::FileWorkload); [`open`](super::open) opens either.
+/// [`FileWorkload`](super::files::FileWorkload); [`open`](super::open()) opens either.
 #[derive(Clone, Debug, PartialEq)]
 pub enum WorkloadSpec {
     /// One pattern throughout.

@@ -47,7 +47,7 @@ fn event_recorders_have_no_slack_but_between_influxes() {
     let slack = Slack::of(Scenario::EventRecorder);
     assert!(slack.share(FOLD) < 0.003, "{}", slack.share(FOLD));
     assert!(slack.share(4 * MILLISECOND) < 0.01, "{}", slack.share(4 * MILLISECOND));
-    assert!(slack.median_of_long() > 10 * SECOND, "{}", slack.median_of_long());
+    assert!(slack.median_of_long() > 4 * SECOND, "{}", slack.median_of_long());
 }
 
 #[test]
@@ -55,11 +55,11 @@ fn fax_machines_have_isolated_slacks_before_bursts() {
     let slack = Slack::of(Scenario::Fax);
     assert!((0.005..0.03).contains(&slack.share(FOLD)), "{}", slack.share(FOLD));
     assert!(slack.run() > 30.0 && slack.median_of_long() > SECOND);
-    // Isolated: after a long one comes a short one.
+    // Isolated: the timer's one request may split a long slack in two, but then comes a burst.
     let long: Vec<bool> = slack.gaps.iter().map(|gap| *gap > FOLD).collect();
-    let twice = long.windows(2).filter(|pair| pair[0] && pair[1]).count();
+    let in_a_row = long.windows(3).filter(|three| **three == [true; 3]).count();
     let all = long.iter().filter(|long| **long).count();
-    assert!(twice * 20 < all, "{twice} of {all}");
+    assert!(in_a_row * 100 < all, "{in_a_row} of {all}");
 }
 
 #[test]
@@ -89,16 +89,21 @@ fn decoders_leave_large_requests_and_gaps_of_their_service() {
 
 #[test]
 fn players_have_a_slack_after_every_chunk() {
-    for (scenario, low, high) in [(Scenario::Mp3, 100, 700), (Scenario::Mpeg, 100, 200)] {
+    const WORK: u64 = 100 * MILLISECOND;
+    for (scenario, requests) in [(Scenario::Mp3, 3..9), (Scenario::Mpeg, 4..8)] {
         let slack = Slack::of(scenario);
-        assert!((0.2..0.5).contains(&slack.share(FOLD)), "{scenario}: {}", slack.share(FOLD));
-        let median = slack.median_of_long() / MILLISECOND;
-        assert!((low..high).contains(&median), "{scenario}: {median} ms");
+        // Longer than any transfer of a chunk takes: after every four to eight requests.
+        let between = (1.0 / slack.share(WORK)) as u64;
+        assert!(requests.contains(&between), "{scenario}: {between}");
+        assert!(slack.share(5 * SECOND) == 0.0, "{scenario}");
     }
-    // The stream of mpeg is steady: the slack before a chunk is nearly always the same.
-    let slack = Slack::of(Scenario::Mpeg);
-    let thinking: Vec<u64> =
-        slack.gaps.iter().copied().filter(|gap| *gap > 100 * MILLISECOND).collect();
-    let steady = thinking.iter().filter(|gap| **gap < 170 * MILLISECOND).count();
-    assert!(steady * 10 > thinking.len() * 9, "{steady} of {}", thinking.len());
+    // The stream of mpeg is steady, the download beside mp3 is not.
+    let steady = |scenario| {
+        let slack = Slack::of(scenario);
+        let expected = 160 * MILLISECOND..175 * MILLISECOND;
+        let steady = slack.gaps.iter().filter(|gap| expected.contains(gap)).count() as f64;
+        steady / slack.gaps.len() as f64 / slack.share(WORK)
+    };
+    assert!(steady(Scenario::Mpeg) > 0.9, "{}", steady(Scenario::Mpeg));
+    assert!(steady(Scenario::Mp3) < 0.1, "{}", steady(Scenario::Mp3));
 }

@@ -46,12 +46,12 @@ impl Geometry {
     }
 }
 
-/// Microsoft's table (0.5 KiB up to 64 MiB, then 1, 2 and from 256 MiB on 4 KiB, 8 beyond 8 GiB, 16
-/// beyond 16 GiB), but smaller where it would leave too few clusters.
+/// The largest cluster of 0.5, 1, 2 or 4 KiB that makes a FAT32, 8 KiB from 8 GiB on and 16 KiB
+/// from 16 GiB on: Microsoft's table within a few sectors.
 fn cluster_sectors(sectors: u64) -> Option<u64> {
-    let largest = match sectors * SECTOR {
-        0..=0x2_0000_0000 => 8,
-        ..=0x4_0000_0000 => 16,
+    let largest = match (sectors * SECTOR) >> 30 {
+        0..8 => 8,
+        8..16 => 16,
         _ => 32,
     };
     // Room for a partition table before it, whatever the alignment asks for.
@@ -77,10 +77,37 @@ fn clusters(sectors: u64, cluster: u64) -> u64 {
 /// The partition begins where its data come to lie on a boundary; behind the partition table in
 /// any case.
 fn partition_start(sectors: u64, cluster: u64) -> u64 {
-    (1..=BOUNDARY)
+    // The FATs may shrink by a sector on the way, so that the first boundary is missed.
+    (1..=2 * BOUNDARY)
         .find(|first| {
             let data = first + RESERVED + 2 * fat_sectors(sectors - first, cluster);
             data.is_multiple_of(BOUNDARY)
         })
         .unwrap_or(BOUNDARY)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn clusters_grow_with_the_volume() {
+        let cluster = |mib: u64| Geometry::new(mib << 20, true).expect("a volume").cluster;
+        let sizes = [33, 56, 64, 72, 128, 144, 256, 300, 4096, 8192, 16384, 32768].map(cluster);
+        assert_eq!(sizes, [1, 1, 1, 2, 2, 4, 4, 8, 8, 16, 32, 32]);
+        assert!(Geometry::new(32 << 20, false).is_err());
+        assert!(Geometry::new((32 << 30) + SECTOR, true).is_err());
+    }
+
+    #[test]
+    fn data_lie_on_a_boundary_and_volumes_end_with_the_device() {
+        for mib in 33..200 {
+            let Geometry { first, sectors, cluster } =
+                Geometry::new(mib << 20, true).expect("a volume");
+            assert!(first > 0 && first + sectors == mib << 11);
+            let data = first + RESERVED + 2 * fat_sectors(sectors, cluster);
+            assert!(data.is_multiple_of(BOUNDARY), "{mib}");
+            assert!(clusters(sectors, cluster) >= MIN_CLUSTERS, "{mib}");
+        }
+    }
 }

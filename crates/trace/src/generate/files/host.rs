@@ -28,6 +28,8 @@ pub(super) enum Access {
     Append,
     /// Data of a file, except below the first cluster, over what was there.
     Update,
+    /// Data of a file that is about to be deleted: what of it is dirty need not be written.
+    Discard,
 }
 
 /// What the host knows of the volume, in sectors of the device.
@@ -98,7 +100,9 @@ impl Host {
     /// Reads from byte `at` on, at most to the end of the sector; returns how much it was.
     pub fn read(&mut self, at: u64, buffer: &mut [u8]) -> usize {
         let (sector, range) = piece(at, buffer.len());
-        if !self.here(sector) {
+        if self.access == Access::Discard && sector >= self.layout.data_start {
+            self.dirty.remove(&sector);
+        } else if !self.here(sector) {
             if self.is_file_data(sector) {
                 self.wanted.push(sector);
             } else {
@@ -126,7 +130,7 @@ impl Host {
             kept[range].copy_from_slice(&bytes[..length]);
         }
         if self.dirty.is_empty() {
-            self.deadline = Some(self.now + self.options.write_back_ns);
+            self.deadline = Some(self.now.saturating_add(self.options.write_back_ns));
         }
         self.dirty.insert(sector);
         length
@@ -151,6 +155,11 @@ impl Host {
 
     fn bytes(&self, sector: u64) -> &[u8; SECTOR as usize] {
         self.metadata.get(&sector).unwrap_or(BLANK)
+    }
+
+    /// Whether data of files, or directories, wait to be written.
+    pub fn has_dirty_clusters(&self) -> bool {
+        self.dirty.range(self.layout.data_start..).next().is_some()
     }
 
     /// Reads what was asked for of a file, in as few requests as its place on the volume allows.
@@ -228,7 +237,7 @@ impl Host {
             Op::Write => (self.options.sector_write_ns, count),
             _ => (self.options.sector_read_ns, 0),
         };
-        self.device_free = time_ns + count * each;
+        self.device_free = time_ns.saturating_add(count.saturating_mul(each));
         let (offset, len) = (sectors.start * SECTOR, count * SECTOR);
         let request = Request { time_ns, offset, len, volume: 0, op };
         let metadata = sectors.clone().filter(|sector| self.is_metadata(*sector)).count() as u64;

@@ -40,7 +40,7 @@ impl Library {
     fn path(&self, index: usize) -> String {
         let number = self.files[index].number;
         let directory = self.directory(number % self.directories);
-        format!("{directory}/F{:07}.{}", number % 10_000_000, self.kind)
+        format!("{directory}/F{number:07}.{}", self.kind)
     }
 
     pub fn len(&self) -> usize {
@@ -54,7 +54,8 @@ impl Library {
     /// Creates a file; it is the last one.
     pub fn add(&mut self, session: &mut Session, bytes: u64) -> io::Result<()> {
         self.files.push(Stored { number: self.next, bytes });
-        self.next += 1;
+        // Seven digits; the file that had the number before is long gone.
+        self.next = (self.next + 1) % 10_000_000;
         session.create(&self.path(self.files.len() - 1), bytes)
     }
 

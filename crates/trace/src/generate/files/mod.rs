@@ -2,7 +2,7 @@
 //! metadata are the real ones.
 //!
 //! A script asks a host for file operations. The file system is the `fatfs` crate's; under it lies
-//! the host's page cache ([`cache`]), which writes back and reads from a device of given speed.
+//! the host's page cache, which writes back and reads from a device of given speed.
 //! What reaches the device is the workload. Metadata (boot sectors, FSInfo, FATs, directories)
 //! carry their bytes; the contents of files are zeros that nobody stores.
 
@@ -17,6 +17,8 @@ mod outbox;
 mod scenario;
 mod scripts;
 mod session;
+#[cfg(test)]
+mod tests;
 mod workload;
 
 pub use options::{FileOptions, HostOptions};

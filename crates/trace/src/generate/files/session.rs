@@ -184,10 +184,19 @@ impl Session {
         })
     }
 
-    /// Deletes a file.
+    /// Deletes a file. What of its data is still in the page cache is never written.
     pub fn remove(&mut self, path: &str) -> io::Result<()> {
         self.tally.files_deleted += 1;
-        self.with(|fs, _| fs.root_dir().remove(path))
+        self.with(|fs, host| {
+            if host.borrow().has_dirty_clusters() {
+                let mut file = fs.root_dir().open_file(path)?;
+                host.borrow_mut().access = Access::Discard;
+                let passed = io::copy(&mut file, &mut io::sink());
+                host.borrow_mut().access = Access::Metadata;
+                passed?;
+            }
+            fs.root_dir().remove(path)
+        })
     }
 
     /// Makes everything durable and waits for it, but for FSInfo (`fsync`, or the end of a

@@ -20,7 +20,7 @@ pub struct Tally {
     pub written: u64,
     /// Bytes of metadata among them: boot sectors, FSInfo, FATs, directories.
     pub written_metadata: u64,
-    /// Of the time before the script proper: everything above.
+    /// Bytes written before the prelude ended.
     pub prelude_written: u64,
 }
 

@@ -16,7 +16,8 @@ pub(super) struct Ballast {
 }
 
 impl Ballast {
-    /// Leaves `spare` bytes below the utilisation to the script, but at most half of the volume.
+    /// Leaves `spare` bytes below the utilisation to the script, but at most a third of the volume:
+    /// there is always something to read.
     pub fn leaving(spare: u64) -> Self {
         Ballast { library: Library::new("MED"), spare, begun: false }
     }
@@ -25,7 +26,7 @@ impl Ballast {
     pub fn fill(&mut self, session: &mut Session) -> io::Result<bool> {
         if !self.begun {
             self.begun = true;
-            self.spare = self.spare.min(session.capacity() / 2);
+            self.spare = self.spare.min(session.capacity() / 3);
             let files = session.capacity() / (LARGEST / 3);
             self.library.make_directories(session, files)?;
         }

@@ -35,7 +35,8 @@ impl Churn {
     }
 
     fn create(&mut self, session: &mut Session) -> io::Result<()> {
-        let size = session.magnitude(self.smallest, self.largest).min(session.left());
+        // The last file is as large as what is left to write.
+        let size = session.magnitude(self.smallest, self.largest).min(session.left()).max(1);
         while session.room() < size && self.library.len() > 0 {
             let victim = self.library.any(session);
             self.library.remove(session, victim)?;
