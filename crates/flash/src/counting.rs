@@ -238,6 +238,7 @@ impl Flash for CountingChip {
     }
 
     /// Keeps none, and counts the reading.
+    #[inline]
     fn read_oob(&mut self, from: Ppn) -> Result<Option<Oob>, FlashError> {
         let block = self.geometry.block_of(from);
         if block.0 >= self.geometry.blocks() {

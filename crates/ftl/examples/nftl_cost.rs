@@ -25,7 +25,7 @@ fn draw(state: &mut u64, below: u32) -> u32 {
     let mut z = *state;
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    (u128::from(z ^ (z >> 31)) * u128::from(below) >> 64) as u32
+    ((u128::from(z ^ (z >> 31)) * u128::from(below)) >> 64) as u32
 }
 
 #[inline(never)]

@@ -17,6 +17,7 @@ impl<C: Flash> Nftl<C> {
             return Err(format!("{dead_pages} dead pages, {} were counted", self.dead_pages));
         }
         self.check_blocks()?;
+        self.check_wear()?;
         self.check_index()
     }
 

@@ -23,8 +23,9 @@ impl<C: Flash> Nftl<C> {
         self.counters.folds += 1;
         for block in [old.primary, old.replacement] {
             if block != BlockId::NONE {
+                let first = self.ppn(block, 0);
                 for page in 0..self.pages {
-                    self.look(block, page)?;
+                    self.look(Ppn(first.0 + page))?;
                 }
             }
         }
@@ -105,9 +106,10 @@ impl<C: Flash> Nftl<C> {
         merged: Merged<'_>,
     ) -> Result<(), FtlError> {
         let in_log_order = self.in_order || role & roles::REPLACEMENT != 0;
+        let first = self.ppn(target, 0);
         for (n, &offset) in (0..).zip(offsets) {
             let lpn = Lpn(v * self.pages + offset);
-            let to = self.ppn(target, if in_log_order { n } else { offset });
+            let to = Ppn(first.0 + if in_log_order { n } else { offset });
             let is_last = n as usize + 1 == offsets.len();
             let oob = self.oob(lpn, if is_last { role | roles::LAST } else { role });
             match merged {
@@ -133,9 +135,7 @@ impl<C: Flash> Nftl<C> {
     pub(super) fn note_primary(&mut self, v: u32, offsets: &[u32]) {
         if !self.in_order {
             let first = v as usize * self.pages as usize;
-            for offset in 0..self.pages as usize {
-                self.programmed.clear(first + offset);
-            }
+            self.programmed.clear_range(first, self.pages as usize);
             for &offset in offsets {
                 self.programmed.set(first + offset as usize);
             }
@@ -154,13 +154,14 @@ impl<C: Flash> Nftl<C> {
     /// Erases a block, which is free from then on, or retired if it wore out.
     pub(super) fn erase(&mut self, block: BlockId) -> Result<(), FtlError> {
         self.owner[block.index()] = NOBODY;
+        let before = self.chip.erase_count(block);
         match self.chip.erase(block) {
             Ok(()) => {
                 self.counters.erases += 1;
                 self.erased = true;
                 self.free.push_back(block);
                 if let Some(wear) = &mut self.wear {
-                    wear.freed(block, self.chip.erase_count(block));
+                    wear.erased(block, before, self.chip.erase_count(block));
                 }
                 Ok(())
             }
@@ -168,7 +169,7 @@ impl<C: Flash> Nftl<C> {
                 self.counters.retired += 1;
                 self.set_usable(self.usable - 1);
                 if let Some(wear) = &mut self.wear {
-                    wear.retired(block);
+                    wear.retired(block, before);
                 }
                 Ok(())
             }

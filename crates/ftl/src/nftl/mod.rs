@@ -21,12 +21,12 @@
 //! programmed, so a virtual block may have a replacement alone; and a fold leaves no gaps: what
 //! stands in a folded primary stands in the order of offsets, not at its own.
 
-use alloc::{string::String, vec, vec::Vec};
+use alloc::{vec, vec::Vec};
 
-use thermocline_flash::{BlockId, Flash, Lpn, Ppn, Timing, prefetch};
+use thermocline_flash::{BlockId, Flash, Lpn, Ppn};
 use thermocline_policy::{choice, dead::Reclaim};
 
-use crate::{Counters, FtlError, Layer};
+use crate::{Counters, FtlError};
 use bits::Bits;
 use free::FreeList;
 use heaps::NOBODY;
@@ -40,6 +40,7 @@ mod collect;
 mod fold;
 mod free;
 mod heaps;
+mod layer;
 mod levels;
 mod pairs;
 mod recover;
@@ -235,7 +236,7 @@ impl<C: Flash> Nftl<C> {
     fn add_free(&mut self, block: BlockId) {
         self.free.push_back(block);
         if let Some(wear) = &mut self.wear {
-            wear.freed(block, self.chip.erase_count(block));
+            wear.add(block, self.chip.erase_count(block));
         }
     }
 
@@ -262,135 +263,5 @@ impl<C: Flash> Nftl<C> {
     #[inline(always)]
     fn check_range(&self, lpn: Lpn) -> Result<(), FtlError> {
         if lpn.0 < self.config.logical_pages { Ok(()) } else { Err(FtlError::OutOfRange(lpn)) }
-    }
-}
-
-impl<C: Flash> Layer for Nftl<C> {
-    type Chip = C;
-
-    #[inline(always)]
-    fn chip(&self) -> &C {
-        &self.chip
-    }
-
-    #[inline(always)]
-    fn chip_mut(&mut self) -> &mut C {
-        &mut self.chip
-    }
-
-    #[inline(always)]
-    fn counters(&self) -> &Counters {
-        &self.counters
-    }
-
-    fn logical_pages(&self) -> u32 {
-        self.config.logical_pages
-    }
-
-    fn fill(&mut self, lpn: Lpn, _read_only: bool, now: u64) -> Result<(), FtlError> {
-        self.put(lpn, &[], now)?;
-        self.counters.fills += 1;
-        self.level()
-    }
-
-    fn filled(&mut self, _now: u64) -> Result<(), FtlError> {
-        Ok(())
-    }
-
-    #[inline]
-    fn write(&mut self, lpn: Lpn, data: &[u8], now: u64) -> Result<(), FtlError> {
-        self.put(lpn, data, now)?;
-        self.counters.host_writes += 1;
-        self.reclaim_ahead()?;
-        self.level()
-    }
-
-    fn read(&mut self, lpn: Lpn, into: &mut [u8]) -> Result<bool, FtlError> {
-        self.check_range(lpn)?;
-        let at = self.map[lpn.index()];
-        if at == Ppn::NONE {
-            into.fill(0);
-            return Ok(false);
-        }
-        self.chip.read(at, into)?;
-        self.counters.host_reads += 1;
-        Ok(true)
-    }
-
-    fn trim(&mut self, lpn: Lpn, _now: u64) -> Result<bool, FtlError> {
-        self.check_range(lpn)?;
-        if core::mem::replace(&mut self.map[lpn.index()], Ppn::NONE) == Ppn::NONE {
-            return Ok(false);
-        }
-        if !self.dead.clear(lpn.index()) {
-            self.change(lpn.0 / self.pages, |pair| pair.live -= 1);
-        }
-        self.counters.trims += 1;
-        Ok(true)
-    }
-
-    fn mark_dead(&mut self, lpn: Lpn, _now: u64) -> Result<bool, FtlError> {
-        self.check_range(lpn)?;
-        if self.map[lpn.index()] == Ppn::NONE || self.dead.is_set(lpn.index()) {
-            return Ok(false);
-        }
-        self.dead.set(lpn.index());
-        self.change(lpn.0 / self.pages, |pair| pair.live -= 1);
-        Ok(true)
-    }
-
-    fn revive(&mut self, lpn: Lpn, _now: u64) -> Result<bool, FtlError> {
-        self.check_range(lpn)?;
-        if !self.dead.clear(lpn.index()) {
-            return Ok(false);
-        }
-        self.change(lpn.0 / self.pages, |pair| pair.live += 1);
-        Ok(true)
-    }
-
-    /// The longest fold (thesis §4.1.1): both blocks' out-of-band areas, a block of copies, two
-    /// erases.
-    fn idle_step_ns(&self, timing: &Timing) -> u64 {
-        let pages = u64::from(self.pages);
-        2 * pages * timing.oob_read_ns + pages * timing.copy_ns + 2 * timing.erase()
-    }
-
-    fn clean_in_idle_time(&mut self, _now: u64) -> Result<bool, FtlError> {
-        self.clean_one_ahead()
-    }
-
-    fn locate(&self, lpn: Lpn) -> Ppn {
-        self.map.get(lpn.index()).copied().unwrap_or(Ppn::NONE)
-    }
-
-    fn erases(&self, block: BlockId) -> u32 {
-        self.chip.erase_count(block)
-    }
-
-    /// Counts them.
-    fn valid_pages(&self, block: BlockId) -> u32 {
-        let v = self.owner[block.index()];
-        if v == NOBODY {
-            return 0;
-        }
-        let first = v * self.pages;
-        let lpns = (first..first + self.pages_of(v)).map(Lpn);
-        let is_here = |lpn: &Lpn| {
-            let at = self.map[lpn.index()];
-            at != Ppn::NONE
-                && self.chip.geometry().block_of(at) == block
-                && !self.dead.is_set(lpn.index())
-        };
-        lpns.filter(is_here).count() as u32
-    }
-
-    #[inline(always)]
-    fn prefetch(&self, lpn: Lpn) {
-        prefetch(&self.map, lpn.index());
-        prefetch(&self.pairs, (lpn.0 / self.pages) as usize);
-    }
-
-    fn check(&self) -> Result<(), String> {
-        self.check_all()
     }
 }

@@ -28,7 +28,7 @@
 use alloc::{vec, vec::Vec};
 use core::fmt;
 
-use thermocline_flash::{BlockId, Flash, FlashError, Oob};
+use thermocline_flash::{BlockId, Flash, FlashError, Oob, Ppn};
 
 use super::{Config, Nftl, Pair, roles};
 use crate::FtlError;
@@ -131,6 +131,7 @@ impl<C: Flash> Nftl<C> {
             layer.adopt(blocks, &mut obsolete, &mut newest)?;
         }
         for block in obsolete {
+            layer.is_in_use(block);
             layer.erase(block)?;
         }
         layer.least_free = layer.least_free.min(layer.free.len());
@@ -138,8 +139,9 @@ impl<C: Flash> Nftl<C> {
     }
 
     /// Reads what stands beside a page.
-    pub(super) fn look(&mut self, block: BlockId, page: u32) -> Result<Page, FlashError> {
-        match self.chip.read_oob(self.ppn(block, page)) {
+    #[inline]
+    pub(super) fn look(&mut self, at: Ppn) -> Result<Page, FlashError> {
+        match self.chip.read_oob(at) {
             Ok(None) => Ok(Page::Blank),
             Ok(Some(oob)) => Ok(Page::Holds(oob)),
             Err(FlashError::Unreadable(_)) => Ok(Page::Torn),
@@ -152,7 +154,7 @@ impl<C: Flash> Nftl<C> {
         let mut found: Option<Found> = None;
         let mut is_blank = true;
         for page in 0..self.pages {
-            let oob = match self.look(block, page)? {
+            let oob = match self.look(self.ppn(block, page))? {
                 Page::Blank => continue,
                 Page::Torn => {
                     is_blank = false;
@@ -220,13 +222,20 @@ impl<C: Flash> Nftl<C> {
             }
             (*place.0, *place.1) = (it.block, used);
             self.owner[it.block.index()] = v;
-            if let Some(wear) = &mut self.wear {
-                wear.taken(it.block, self.chip.erase_count(it.block));
-            }
+            self.is_in_use(it.block);
         }
         pair.live = newest.iter().filter(|&&sequence| sequence > 0).count() as u32;
         self.change(v, |it| *it = pair);
         Ok(())
+    }
+
+    /// Wear levelling learns of a block with data.
+    fn is_in_use(&mut self, block: BlockId) {
+        if let Some(wear) = &mut self.wear {
+            let erases = self.chip.erase_count(block);
+            wear.add(block, erases);
+            wear.taken(block, erases);
+        }
     }
 
     /// Maps the pages of a block that are newer than those known so far, and says how many pages of
@@ -236,7 +245,7 @@ impl<C: Flash> Nftl<C> {
         let first = it.virtual_block * self.pages;
         let (mut used, mut end, mut is_torn) = (0, 0, false);
         for page in 0..self.pages {
-            let oob = match self.look(it.block, page)? {
+            let oob = match self.look(self.ppn(it.block, page))? {
                 Page::Blank => continue,
                 Page::Torn => {
                     is_torn = true;

@@ -5,40 +5,45 @@
 //! block, in the same role, and is erased. One move for each request. Where only free blocks are
 //! that young nothing moves: they will be written soon.
 
-use alloc::{vec, vec::Vec};
+use alloc::{format, string::String, vec, vec::Vec};
 
 use thermocline_flash::{BlockId, Flash};
 
-use super::{Nftl, roles};
+use super::{Nftl, heaps::NOBODY, roles};
 use crate::FtlError;
 
-/// The least of a key for each block: a tournament in which each node holds the lesser of the two
-/// below it. A change is carried up one path.
+/// The least of a key for each block: a tournament of eights, so that a node's keys share a cache
+/// line and most changes end at the first.
 #[derive(Clone, Debug)]
 struct Least {
-    /// The root is at 1, the key of block `b` at `blocks + b`.
-    keys: Vec<u64>,
-    blocks: usize,
+    /// The keys of the blocks; above each eight the least of them; and so on, up to one.
+    levels: Vec<Vec<u64>>,
 }
 
 impl Least {
     const ABSENT: u64 = u64::MAX;
 
     fn new(blocks: usize) -> Self {
-        let blocks = blocks.next_power_of_two();
-        Self { keys: vec![Self::ABSENT; 2 * blocks], blocks }
+        let mut levels = Vec::new();
+        let mut keys = blocks.max(1);
+        loop {
+            levels.push(vec![Self::ABSENT; keys.next_multiple_of(8)]);
+            if keys == 1 {
+                return Self { levels };
+            }
+            keys = keys.div_ceil(8);
+        }
     }
 
     fn set(&mut self, block: BlockId, key: u64) {
-        let mut at = self.blocks + block.index();
-        self.keys[at] = key;
-        while at > 1 {
-            at /= 2;
-            let least = self.keys[2 * at].min(self.keys[2 * at + 1]);
-            if self.keys[at] == least {
+        let (mut at, mut key) = (block.index(), key);
+        for level in &mut self.levels {
+            if core::mem::replace(&mut level[at], key) == key {
                 return;
             }
-            self.keys[at] = least;
+            at /= 8;
+            let eight = level[8 * at..][..8].iter();
+            key = eight.fold(Self::ABSENT, |least, &key| least.min(key));
         }
     }
 
@@ -48,74 +53,96 @@ impl Least {
 
     /// The high and the low half of the least key.
     fn get(&self) -> Option<(u32, BlockId)> {
-        let key = self.keys[1];
+        let key = self.levels.last()?[0];
         (key != Self::ABSENT).then_some(((key >> 32) as u32, BlockId(key as u32)))
     }
 }
 
-/// Erase counts of all blocks that can be used, by the four questions that levelling asks.
+/// Erase counts of all blocks that can be used, by what levelling asks of them.
 #[derive(Clone, Debug)]
 pub(super) struct Wear {
     /// The most by which erase counts may differ.
     gap: u32,
-    least_erased: Least,
-    most_erased: Least,
+    /// How many blocks were erased how often, in order. Few numbers differ: that is what levelling
+    /// is for.
+    counts: Vec<(u32, u32)>,
     least_erased_in_use: Least,
     most_erased_free: Least,
-}
-
-const fn rising(erases: u32, block: BlockId) -> u64 {
-    (erases as u64) << 32 | block.0 as u64
-}
-
-const fn falling(erases: u32, block: BlockId) -> u64 {
-    rising(!erases, block)
 }
 
 impl Wear {
     pub(super) fn new(blocks: usize, gap: u32) -> Self {
         let none = Least::new(blocks);
-        Self {
-            gap,
-            least_erased: none.clone(),
-            most_erased: none.clone(),
-            least_erased_in_use: none.clone(),
-            most_erased_free: none,
-        }
+        Self { gap, counts: Vec::new(), least_erased_in_use: none.clone(), most_erased_free: none }
     }
 
-    /// A block is free, erased that many times.
-    pub(super) fn freed(&mut self, block: BlockId, erases: u32) {
-        self.least_erased.set(block, rising(erases, block));
-        self.most_erased.set(block, falling(erases, block));
-        self.least_erased_in_use.remove(block);
+    /// A block is there, free, and erased that many times.
+    pub(super) fn add(&mut self, block: BlockId, erases: u32) {
+        self.count(erases);
         self.most_erased_free.set(block, falling(erases, block));
     }
 
-    /// A block came into use.
+    /// A free block came into use.
     pub(super) fn taken(&mut self, block: BlockId, erases: u32) {
-        self.least_erased.set(block, rising(erases, block));
-        self.most_erased.set(block, falling(erases, block));
         self.most_erased_free.remove(block);
         self.least_erased_in_use.set(block, rising(erases, block));
     }
 
-    /// A block can be used no more.
-    pub(super) fn retired(&mut self, block: BlockId) {
-        self.least_erased.remove(block);
-        self.most_erased.remove(block);
+    /// A block in use was erased for that many times in all, once more than before, and is free.
+    pub(super) fn erased(&mut self, block: BlockId, before: u32, erases: u32) {
+        self.discount(before);
+        self.count(erases);
         self.least_erased_in_use.remove(block);
-        self.most_erased_free.remove(block);
+        self.most_erased_free.set(block, falling(erases, block));
+    }
+
+    /// A block in use can be used no more.
+    pub(super) fn retired(&mut self, block: BlockId, erases: u32) {
+        self.discount(erases);
+        self.least_erased_in_use.remove(block);
+    }
+
+    fn count(&mut self, erases: u32) {
+        match self.counts.binary_search_by_key(&erases, |&(erases, _)| erases) {
+            Ok(at) => self.counts[at].1 += 1,
+            Err(at) => self.counts.insert(at, (erases, 1)),
+        }
+    }
+
+    fn discount(&mut self, erases: u32) {
+        if let Ok(at) = self.counts.binary_search_by_key(&erases, |&(erases, _)| erases) {
+            self.counts[at].1 -= 1;
+            if self.counts[at].1 == 0 {
+                self.counts.remove(at);
+            }
+        }
+    }
+
+    /// The least and the most that any block was erased.
+    fn extremes(&self) -> Option<(u32, u32)> {
+        Some((self.counts.first()?.0, self.counts.last()?.0))
     }
 
     /// The block to be moved and the block that takes its data, if that is due.
     fn due(&self) -> Option<(BlockId, BlockId)> {
-        let (least, _) = self.least_erased.get()?;
-        let (most, _) = self.most_erased.get()?;
+        let (least, most) = self.extremes()?;
+        if most - least <= self.gap {
+            return None;
+        }
         let (in_use, block) = self.least_erased_in_use.get()?;
         let (_, worn) = self.most_erased_free.get()?;
-        (!most - least > self.gap && in_use == least).then_some((block, worn))
+        (in_use == least).then_some((block, worn))
     }
+}
+
+/// Keys of which the least is that of the least erased block, the lowest among equals...
+const fn rising(erases: u32, block: BlockId) -> u64 {
+    (erases as u64) << 32 | block.0 as u64
+}
+
+/// ... and of the most erased.
+const fn falling(erases: u32, block: BlockId) -> u64 {
+    rising(!erases, block)
 }
 
 impl<C: Flash> Nftl<C> {
@@ -160,6 +187,31 @@ impl<C: Flash> Nftl<C> {
         let before = self.counters.erases;
         self.erase(young)?;
         self.counters.swap_erases += self.counters.erases - before;
+        Ok(())
+    }
+
+    /// What levelling knows, against a look at all blocks.
+    pub(super) fn check_wear(&self) -> Result<(), String> {
+        let Some(wear) = &self.wear else { return Ok(()) };
+        let used = (0..self.owner.len() as u32).map(BlockId);
+        let used = used.filter(|b| self.owner[b.index()] != NOBODY);
+        let key = |block| (self.chip.erase_count(block), block);
+        let young = used.clone().map(key).min();
+        let worn = self.free.iter().map(key).max_by_key(|&(n, b)| (n, core::cmp::Reverse(b)));
+        let all = || used.clone().chain(self.free.iter()).map(|block| key(block).0);
+        let extremes = all().min().zip(all().max());
+        if wear.extremes() != extremes {
+            return Err(format!("erase counts reach from {extremes:?}, not {:?}", wear.extremes()));
+        }
+        if wear.counts.iter().map(|&(_, blocks)| blocks).sum::<u32>() != self.usable {
+            return Err("blocks are missing from the erase counts".into());
+        }
+        if wear.least_erased_in_use.get() != young {
+            return Err(format!("{young:?} is the least erased block in use"));
+        }
+        if wear.most_erased_free.get().map(|(n, b)| (!n, b)) != worn {
+            return Err(format!("{worn:?} is the most erased free block"));
+        }
         Ok(())
     }
 }
