@@ -1,10 +1,11 @@
 //! Cleaning: pick a victim, move its survivors, erase it; one block at a time (CAT paper, §2), or a
 //! few at once where their survivors are to be sorted together (LFS).
 
-use thermocline_flash::{BlockId, Flash, FlashError, Lpn, Oob, Ppn, prefetch};
+use thermocline_flash::{BlockId, Flash, FlashError, Lpn, Oob, Ppn, Timing, prefetch};
 use thermocline_policy::{
     placement::{Cleaning, Placement},
     trigger::Trigger,
+    wear::WearLeveling,
 };
 
 use super::PageMapped;
@@ -64,6 +65,17 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
             }
             tried = next;
         }
+    }
+
+    /// The longest that cleaning once can take: a page is garbage in each victim at least, but an
+    /// erase may be followed by a swap, which moves a whole block and erases it.
+    pub(super) fn longest_cleaning_ns(&self, timing: &Timing) -> u64 {
+        let emptying = |pages: u32| u64::from(pages) * timing.copy_ns + timing.erase();
+        let scan = if P::SCANS { timing.hotness_scan_ns } else { 0 };
+        let swaps = matches!(self.config.wear_leveling, WearLeveling::Swap(_));
+        let swap = if swaps { emptying(self.pages) } else { 0 };
+        let victims = if P::SORTS { self.config.batch.max(1) } else { 1 };
+        u64::from(victims) * (scan + emptying(self.pages) + swap)
     }
 
     /// Cleans one block, or a batch; false if no block is worth it.
@@ -291,6 +303,7 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
         bank: usize,
         block: BlockId,
     ) -> Result<bool, FtlError> {
+        self.drop_marked(block);
         let home = &mut self.banks[bank];
         match self.chip.erase(block) {
             Ok(()) => {
