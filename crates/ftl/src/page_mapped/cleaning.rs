@@ -67,8 +67,8 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
         }
     }
 
-    /// The longest that cleaning once can take: a page is garbage in each victim at least, but an
-    /// erase may be followed by a swap, which moves a whole block and erases it.
+    /// The longest that cleaning once can take: the survivors of each victim and its erase, and after
+    /// each erase perhaps a swap, which moves a block and erases it.
     pub(super) fn longest_cleaning_ns(&self, timing: &Timing) -> u64 {
         let emptying = |pages: u32| u64::from(pages) * timing.copy_ns + timing.erase();
         let scan = if P::SCANS { timing.hotness_scan_ns } else { 0 };
