@@ -48,18 +48,16 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
         if self.is_current(entry) || entry == Ppn::NONE { entry } else { Ppn(entry.0 & !MARK) }
     }
 
-    /// Marks a page; false if it holds no data, or marks find no room in the table.
+    /// Marks a page; false if it holds no data, is marked, or marks find no room in the table.
     pub(super) fn mark(&mut self, lpn: Lpn, now: u64) -> bool {
         let at = self.map[lpn.index()];
-        if at == Ppn::NONE || self.first_marked != MARK {
+        if !self.is_current(at) || self.first_marked != MARK {
             return false;
         }
-        if self.is_current(at) {
-            self.map[lpn.index()] = Ppn(at.0 | MARK);
-            self.invalidate(lpn, at, now);
-            self.mapped -= 1;
-            self.marked += 1;
-        }
+        self.map[lpn.index()] = Ppn(at.0 | MARK);
+        self.invalidate(lpn, at, now);
+        self.mapped -= 1;
+        self.marked += 1;
         true
     }
 

@@ -406,7 +406,7 @@ impl Modelled {
 
     /// Tells the layer that a page is dead.
     pub fn mark(&mut self, lpn: u32, now: u64) {
-        let expected = self.expected(lpn).is_some();
+        let expected = self.truth.borrow().live[lpn as usize].is_some();
         let marked = self.layer.mark_dead(Lpn(lpn), now).expect("marked");
         assert_eq!(marked, expected, "whether page {lpn} was marked");
         self.dead[lpn as usize] = self.last[lpn as usize].is_some();
