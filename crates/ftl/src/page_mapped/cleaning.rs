@@ -211,6 +211,8 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
         for open in &mut self.banks[bank].open {
             open.counted = open.next;
         }
+        // Numbered by their place, so that a chip that keeps no numbers costs none.
+        let before = self.programs;
         let mut done = 0;
         while done < survivors.len() {
             let home = &mut self.banks[bank];
@@ -231,15 +233,17 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
                 if P::KNOWS_HOT && self.placement.is_hot(lpn) {
                     home.blocks.warm(open.block, 1);
                 }
-                self.programs += 1;
-                self.chip.copy(from, to, Oob { lpn, stream, sequence: self.programs })?;
+                let sequence = before + i as u64 + 1;
+                self.chip.copy(from, to, Oob { lpn, stream, sequence })?;
                 done = i + 1;
             }
             if let Some((lpn, stream)) = full {
+                self.programs = before + done as u64;
                 self.move_to_next(bank, victim, lpn, stream, now)?;
                 done += 1;
             }
         }
+        self.programs = before + survivors.len() as u64;
         for stream in 0..self.banks[bank].open.len() {
             self.banks[bank].count_copied(stream, victim, now);
         }

@@ -69,7 +69,7 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
             return false;
         }
         self.map[lpn.index()] = at;
-        let block = self.chip.geometry().block_of(at);
+        let block = self.block_of(at);
         let bank = self.bank_of(block);
         let home = &mut self.banks[bank];
         home.blocks.revalidate(block, now);

@@ -106,6 +106,8 @@ pub struct PageMapped<C, P> {
     capacity: u32,
     pages: u32,
     header: u32,
+    /// Bits of a physical page number that name the page in its block.
+    page_bits: u32,
     blocks_per_bank: u32,
 }
 
@@ -275,6 +277,7 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
             capacity,
             pages,
             header: geometry.header_pages,
+            page_bits: geometry.page_bits(),
             blocks_per_bank: geometry.blocks_per_bank,
         })
     }
@@ -299,6 +302,12 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
 
     fn read_only_stream(&self) -> u8 {
         (self.banks[0].open.len() - 1) as u8
+    }
+
+    /// The block of a physical page.
+    #[inline(always)]
+    const fn block_of(&self, at: Ppn) -> BlockId {
+        BlockId(at.0 >> self.page_bits)
     }
 
     /// The bank a block lies in.
@@ -385,7 +394,7 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
     /// The copy of `lpn` at `old` is no longer current.
     #[inline(always)]
     fn invalidate(&mut self, lpn: Lpn, old: Ppn, now: u64) {
-        let block = self.chip.geometry().block_of(old);
+        let block = self.block_of(old);
         let bank = self.bank_of(block);
         let home = &mut self.banks[bank];
         home.live -= 1;
@@ -399,7 +408,7 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
     fn warm(&mut self, lpn: Lpn, by: i32) {
         let at = self.map[lpn.index()];
         if self.is_current(at) {
-            let block = self.chip.geometry().block_of(at);
+            let block = self.block_of(at);
             let bank = self.bank_of(block);
             self.banks[bank].blocks.warm(block, by);
         }
@@ -628,7 +637,7 @@ impl<C: Flash, P: Placement> Layer for PageMapped<C, P> {
         if let Some(&at) = self.map.get(lpn.index())
             && self.is_current(at)
         {
-            let block = self.chip.geometry().block_of(at);
+            let block = self.block_of(at);
             self.banks[self.bank_of(block)].blocks.prefetch(block);
         }
     }
