@@ -65,6 +65,8 @@ impl Counts {
 #[derive(Clone, Debug)]
 pub struct CountingChip {
     geometry: Geometry,
+    /// [`Geometry::page_bits`], kept, for every program asks for it.
+    page_bits: u32,
     rules: Rules,
     /// Pages programmed since the last erase; order makes this the next page.
     next_page: Vec<u32>,
@@ -74,6 +76,12 @@ pub struct CountingChip {
     bad: Vec<bool>,
     wears_out: bool,
     counts: Counts,
+    /// What few runs keep, behind one look at a pointer for all others.
+    extras: Option<Box<Extras>>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Extras {
     /// When what ends; absent where operations follow one another and their counts tell.
     clock: Option<Clock>,
     /// What was programmed, where that is kept; a page without an entry holds zeros.
@@ -88,6 +96,7 @@ impl CountingChip {
         let bits = if rules.in_order { 0 } else { blocks << geometry.page_bits() };
         Self {
             geometry,
+            page_bits: geometry.page_bits(),
             rules,
             next_page: vec![0; blocks],
             programmed: vec![0; bits.div_ceil(64)],
@@ -95,8 +104,7 @@ impl CountingChip {
             bad: vec![false; blocks],
             wears_out: false,
             counts: Counts::default(),
-            clock: None,
-            payload: None,
+            extras: None,
         }
     }
 
@@ -104,28 +112,29 @@ impl CountingChip {
     /// contents of a few sectors, those few.
     #[must_use]
     pub fn with_payload(mut self) -> Self {
-        self.payload = Some(BTreeMap::new());
+        self.extras.get_or_insert_default().payload = Some(BTreeMap::new());
         self
     }
 
     /// Keeps the time of every channel and bank.
     #[must_use]
     pub fn with_clock(mut self, timing: Timing) -> Self {
-        self.clock = Some(Clock::new(timing, self.geometry.banks, self.geometry.channels));
+        let clock = Clock::new(timing, self.geometry.banks, self.geometry.channels);
+        self.extras.get_or_insert_default().clock = Some(clock);
         self
     }
 
     /// The clock of channels and banks, where one is kept.
     #[inline(always)]
     #[must_use]
-    pub const fn clock(&self) -> Option<&Clock> {
-        self.clock.as_ref()
+    pub fn clock(&self) -> Option<&Clock> {
+        self.extras.as_ref()?.clock.as_ref()
     }
 
     /// The clock, to say when the host asks.
     #[inline(always)]
-    pub const fn clock_mut(&mut self) -> Option<&mut Clock> {
-        self.clock.as_mut()
+    pub fn clock_mut(&mut self) -> Option<&mut Clock> {
+        self.extras.as_mut()?.clock.as_mut()
     }
 
     /// The rules of a kind of medium when nothing more is known: NAND demands order.
@@ -169,10 +178,14 @@ impl CountingChip {
         &self.rules
     }
 
+    fn payload(&self) -> Option<&BTreeMap<Ppn, Box<[u8]>>> {
+        self.extras.as_ref()?.payload.as_ref()
+    }
+
     #[inline(always)]
     fn take_page(&mut self, to: Ppn) -> Result<(), FlashError> {
-        let block = self.geometry.block_of(to);
-        let page = self.geometry.page_of(to);
+        let block = BlockId(to.0 >> self.page_bits);
+        let page = to.0 & ((1 << self.page_bits) - 1);
         let Some(next) = self.next_page.get_mut(block.index()) else {
             return Err(FlashError::OutOfRange);
         };
@@ -225,14 +238,15 @@ impl Flash for CountingChip {
             return Err(FlashError::OutOfRange);
         }
         if !into.is_empty() {
-            match self.payload.as_ref().and_then(|pages| pages.get(&from)) {
+            match self.payload().and_then(|pages| pages.get(&from)) {
                 Some(page) => into.copy_from_slice(page),
                 None => into.fill(0),
             }
         }
         self.counts.reads += 1;
-        if let Some(clock) = &mut self.clock {
-            clock.read(self.geometry.bank_of(self.geometry.block_of(from)));
+        let bank = self.geometry.bank_of(self.geometry.block_of(from));
+        if let Some(clock) = self.clock_mut() {
+            clock.read(bank);
         }
         Ok(())
     }
@@ -245,8 +259,9 @@ impl Flash for CountingChip {
             return Err(FlashError::OutOfRange);
         }
         self.counts.oob_reads += 1;
-        if let Some(clock) = &mut self.clock {
-            clock.read_oob(self.geometry.bank_of(block));
+        let bank = self.geometry.bank_of(block);
+        if let Some(clock) = self.clock_mut() {
+            clock.read_oob(bank);
         }
         Ok(None)
     }
@@ -254,14 +269,16 @@ impl Flash for CountingChip {
     #[inline(always)]
     fn program(&mut self, to: Ppn, _oob: Oob, data: &[u8]) -> Result<(), FlashError> {
         self.take_page(to)?;
-        if !data.is_empty()
-            && let Some(pages) = &mut self.payload
-        {
-            pages.insert(to, data.into());
-        }
         self.counts.programs += 1;
-        if let Some(clock) = &mut self.clock {
-            clock.program(self.geometry.bank_of(self.geometry.block_of(to)));
+        if let Some(extras) = &mut self.extras {
+            if let Some(clock) = &mut extras.clock {
+                clock.program(self.geometry.bank_of(self.geometry.block_of(to)));
+            }
+            if !data.is_empty()
+                && let Some(pages) = &mut extras.payload
+            {
+                pages.insert(to, data.into());
+            }
         }
         Ok(())
     }
@@ -269,14 +286,16 @@ impl Flash for CountingChip {
     #[inline(always)]
     fn copy(&mut self, from: Ppn, to: Ppn, _oob: Oob) -> Result<(), FlashError> {
         self.take_page(to)?;
-        if let Some(pages) = &mut self.payload
-            && let Some(page) = pages.get(&from).cloned()
-        {
-            pages.insert(to, page);
-        }
         self.counts.copies += 1;
-        if let Some(clock) = &mut self.clock {
-            clock.copy(self.geometry.bank_of(self.geometry.block_of(to)));
+        if let Some(extras) = &mut self.extras {
+            if let Some(clock) = &mut extras.clock {
+                clock.copy(self.geometry.bank_of(self.geometry.block_of(to)));
+            }
+            if let Some(pages) = &mut extras.payload
+                && let Some(page) = pages.get(&from).cloned()
+            {
+                pages.insert(to, page);
+            }
         }
         Ok(())
     }
@@ -294,7 +313,7 @@ impl Flash for CountingChip {
         }
         self.erases[block.index()] += 1;
         self.next_page[block.index()] = 0;
-        if let Some(pages) = &mut self.payload {
+        if let Some(Extras { payload: Some(pages), .. }) = self.extras.as_deref_mut() {
             let first = self.geometry.ppn(block, 0);
             let end = Ppn(first.0 + self.geometry.pages_per_block);
             while let Some((&page, _)) = pages.range(first..end).next() {
@@ -308,8 +327,9 @@ impl Flash for CountingChip {
             }
         }
         self.counts.erases += 1;
-        if let Some(clock) = &mut self.clock {
-            clock.erase(self.geometry.bank_of(block));
+        let bank = self.geometry.bank_of(block);
+        if let Some(clock) = self.clock_mut() {
+            clock.erase(bank);
         }
         Ok(())
     }
@@ -319,18 +339,18 @@ impl Flash for CountingChip {
     }
 
     fn is_idle(&self, bank: u32) -> bool {
-        self.clock.as_ref().is_none_or(|clock| clock.is_idle(bank))
+        self.clock().is_none_or(|clock| clock.is_idle(bank))
     }
 
     fn wait_for_a_bank(&mut self) {
-        if let Some(clock) = &mut self.clock {
+        if let Some(clock) = self.clock_mut() {
             clock.wait_for_a_bank();
         }
     }
 
     fn hotness_scan(&mut self) {
         self.counts.hotness_scans += 1;
-        if let Some(clock) = &mut self.clock {
+        if let Some(clock) = self.clock_mut() {
             clock.compute();
         }
     }

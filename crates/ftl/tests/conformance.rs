@@ -105,6 +105,46 @@ fn invariants_hold_under_skewed_traffic_with_trims() {
 }
 
 #[test]
+fn what_is_marked_dead_is_read_and_revived_until_its_block_is_erased_and_never_copied() {
+    for setup in pairs(SMALL, 85) {
+        let name = name(&setup);
+        let logical = setup.config.logical_pages;
+        // The chip of the model refuses to copy what is marked, and knows what went with its block.
+        let mut run = Modelled::new(&setup).expect("it fits");
+        for lpn in 0..logical {
+            run.fill(lpn, 0).expect("filled");
+        }
+        run.layer.filled(0).expect("filled");
+        let mut draws = Draws(23);
+        let mut revived = 0;
+        for now in 1..6000 {
+            let lpn = skewed(&mut draws, logical);
+            let file = lpn..logical.min(lpn + 1 + draws.below(12));
+            match draws.below(40) {
+                0 => file.for_each(|lpn| run.mark(lpn, now)),
+                1 => run.trim(lpn, now),
+                2..=4 => {
+                    let before = run.truth.borrow().marked.iter().flatten().count();
+                    file.for_each(|lpn| run.revive(lpn, now));
+                    revived += before - run.truth.borrow().marked.iter().flatten().count();
+                }
+                5..=7 => file.for_each(|lpn| run.read(lpn)),
+                _ => run.write(lpn, now).unwrap_or_else(|e| panic!("{name}: {e}")),
+            }
+            let reserve = setup.config.watermarks.reserve;
+            assert!(run.layer.free_blocks() >= reserve, "{name}: the reserve is kept");
+            if now % 64 == 0 {
+                run.check();
+                run.check_conservation();
+            }
+        }
+        run.check();
+        let left = run.layer.counters().dead_left;
+        assert!(left > 50 && revived > 20, "{name}: {left} left behind, {revived} revived");
+    }
+}
+
+#[test]
 fn two_runs_are_equal() {
     for setup in pairs(SMALL, 85) {
         let run = || {
@@ -309,7 +349,7 @@ impl Placement for Recorder {
 }
 
 #[test]
-fn a_placement_is_told_everything_and_obeyed() {
+fn a_placement_is_told_everything_but_marks_and_obeyed() {
     let setup = Setup::new(SMALL, 560, Named::plain("greedy"), Named::plain("one-stream"));
     let told = Rc::new(RefCell::new((vec![Told::default(); 560], None)));
     let recorder = Recorder(Rc::clone(&told));
@@ -327,6 +367,10 @@ fn a_placement_is_told_everything_and_obeyed() {
         if draws.one_in(10) {
             let held = layer.trim(lpn, now).expect("trimmed");
             expected[lpn.index()].trimmed += u32::from(held);
+        } else if draws.one_in(5) {
+            layer.mark_dead(lpn, now).expect("marked");
+        } else if draws.one_in(5) {
+            layer.revive(lpn, now).expect("revived");
         } else {
             let survived = told.borrow().0[lpn.index()].survived;
             layer.write(lpn, &[], now).expect("written");
@@ -338,9 +382,13 @@ fn a_placement_is_told_everything_and_obeyed() {
         }
     }
     let told = &told.borrow().0;
+    let mut dropped = 0;
     for (told, expected) in told.iter().zip(&expected) {
-        assert_eq!(*told, Told { survived: told.survived, ..*expected });
+        // A marked page that goes with its block is trimmed.
+        dropped += u64::from(told.trimmed - expected.trimmed);
+        assert_eq!(*told, Told { survived: told.survived, trimmed: told.trimmed, ..*expected });
     }
+    assert!(dropped > 100 && dropped == layer.counters().dead_left, "{dropped} dropped");
     let survived: u64 = told.iter().map(|t| u64::from(t.survived)).sum();
     assert_eq!((survived, layer.counters().spills), (layer.counters().copies, 0));
 }

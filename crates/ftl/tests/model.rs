@@ -19,6 +19,9 @@ struct Case {
     /// Trims, in a hundred operations.
     trims: u32,
     read_only: u32,
+    /// Pages marked dead, a few neighbours at a time, and marked ones revived; in a hundred.
+    marks: u32,
+    revivals: u32,
     filled_first: bool,
 }
 
@@ -37,7 +40,8 @@ fn case() -> impl Strategy<Value = Case> {
     );
     let policies = (0..victims().len(), 0..placements().len(), any::<u64>(), 1.0..3000.0);
     let marks = (1..4_u32, 0..3_u32, 0..4_u32);
-    let traffic = (1..2500_u32, 0..30_u32, 0..30_u32, any::<bool>());
+    let inferred = prop_oneof![Just((0, 0)), (0..25_u32, 0..25_u32)];
+    let traffic = (1..2500_u32, 0..20_u32, 0..20_u32, inferred, any::<bool>());
     let switches =
         (any::<bool>(), prop_oneof![3 => Just(None), 1 => (0..6_u32, 1..5_u32).prop_map(Some)]);
     let bad = proptest::collection::vec(0..12_u32, 0..3);
@@ -79,8 +83,8 @@ fn case() -> impl Strategy<Value = Case> {
             // One in three is filled to the last page it may hold.
             let share = if full > 0.75 { 1.0 } else { full + 0.25 };
             setup.config.logical_pages = ((f64::from(most) * share) as u32).max(1);
-            let (steps, trims, read_only, filled_first) = traffic;
-            Case { setup, steps, trims, read_only, filled_first }
+            let (steps, trims, read_only, (marks, revivals), filled_first) = traffic;
+            Case { setup, steps, trims, read_only, marks, revivals, filled_first }
         },
     )
 }
@@ -103,10 +107,16 @@ fn run(case: &Case) {
         // Most of the traffic goes to a tenth of the pages.
         let lpn =
             if draws.one_in(3) { draws.below(logical) } else { draws.below(logical.div_ceil(10)) };
+        let several = lpn..logical.min(lpn + 1 + draws.below(8));
+        let marks = case.trims + case.read_only..case.trims + case.read_only + case.marks;
         match draws.below(100) {
             x if x < case.trims => run.trim(lpn, now),
             x if x < case.trims + case.read_only => {
                 run.write_read_only(lpn, now).unwrap_or_else(|e| panic!("step {step}: {e}"));
+            }
+            x if marks.contains(&x) => several.for_each(|lpn| run.mark(lpn, now)),
+            x if (marks.end..marks.end + case.revivals).contains(&x) => {
+                several.for_each(|lpn| run.revive(lpn, now));
             }
             90..95 => run.read(lpn),
             95.. => while run.layer.clean_in_idle_time(now).expect("cleaned") {},

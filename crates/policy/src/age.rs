@@ -12,7 +12,7 @@ choice! {
     pub enum AgeSource {
         /// The time the block was opened.
         Created = "created",
-        /// The time a page of it was last superseded or trimmed.
+        /// The time a page of it was last superseded, trimmed, inferred to be garbage, or found not to be.
         LastInvalidation = "last-invalidation",
         /// The time the youngest data in it were written by the host; copies keep their age.
         Youngest = "youngest",

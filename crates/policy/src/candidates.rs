@@ -614,6 +614,33 @@ impl Candidates {
         }
     }
 
+    /// A page of `block` that was [invalidated](Self::invalidate) is current after all: it was garbage
+    /// by inference only, and its block was not erased since. A block's age since its last
+    /// invalidation begins anew, for what is valid in it has changed again.
+    pub fn revalidate(&mut self, block: BlockId, now: u64) {
+        let at = self.at(block);
+        let b = &mut self.table.blocks[at];
+        debug_assert!(
+            !matches!(b.state, State::Free | State::Unusable) && b.valid < self.table.pages,
+            "{block:?} holds garbage"
+        );
+        b.valid += 1;
+        let Block { valid, slot, state, .. } = *b;
+        if let Index::Lists(_) = self.index {
+            self.table.stamps[at] = now;
+        }
+        if state != State::Closed {
+            return;
+        }
+        match &mut self.index {
+            Index::Tree(tree) => tree.refresh(slot as usize, &self.table),
+            Index::Lists(lists) => lists.rose(at as u32, slot, valid, &self.table.stamps),
+        }
+        if let Some((side, tree)) = &mut self.side {
+            tree.refresh(at, &SideView(&self.table, *side));
+        }
+    }
+
     /// A closed block's pages have all been moved: it is no candidate any more.
     pub fn withdraw(&mut self, block: BlockId) {
         let at = self.at(block);

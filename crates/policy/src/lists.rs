@@ -160,6 +160,23 @@ impl Lists {
         }
     }
 
+    /// A closed block has now `valid` valid pages, one more than before, and a younger stamp.
+    pub(crate) fn rose(&mut self, block: u32, row: u32, valid: u32, stamps: &[u64]) {
+        let paid_from = self.rows[row as usize].paid_from;
+        if valid < paid_from {
+            return; // costs nothing still
+        }
+        let was = valid - 1;
+        if was < paid_from {
+            self.gratis.remove(block);
+        } else {
+            self.unlink(block, row, was, stamps);
+        }
+        if (valid as usize) < self.pages {
+            self.link(block, row, valid, stamps);
+        }
+    }
+
     /// A closed block was emptied and leaves its row.
     pub(crate) fn withdraw(&mut self, block: u32, row: u32, valid: u32, stamps: &[u64]) {
         if valid < self.rows[row as usize].paid_from {

@@ -9,10 +9,10 @@
 //! and the oldest time stamp below it. `weight(champion) / T(oldest)` can only be better than
 //! the truth, so a search may skip every subtree whose bound is worse than the best block found.
 //!
-//! Consequence. Where age plays no part the root's champion is the answer. A closed block's weight
-//! only ever falls (pages are invalidated, never revived), so a host write compares once with the
-//! champion of the leaf's parent and, nearly always, stops there. Subtrees are looked into again
-//! only when a block leaves, once per cleaned block.
+//! Consequence. Where age plays no part the root's champion is the answer. By what the host writes a
+//! closed block's weight only ever falls, so a host write compares once with the champion of the
+//! leaf's parent and, nearly always, stops there. Subtrees are looked into again only when a block
+//! leaves, once per cleaned block, and when a page inferred to be garbage turns out not to be.
 
 use alloc::{vec, vec::Vec};
 

@@ -179,6 +179,28 @@ impl Life {
         }
     }
 
+    /// A page inferred to be garbage is not.
+    fn revalidate(&mut self, b: u32) {
+        let s = &mut self.seen[b as usize];
+        if s.valid < s.programmed {
+            s.valid += 1;
+            s.invalidated = self.now;
+            self.blocks.revalidate(BlockId(b), self.now);
+        }
+    }
+
+    /// A placement keeps a block for a queue of its own, or no longer.
+    fn set_aside_or_readmit(&mut self, b: u32) {
+        let s = &mut self.seen[b as usize];
+        if s.state == State::Closed {
+            self.blocks.set_aside(BlockId(b));
+            s.state = State::Aside;
+        } else {
+            self.blocks.readmit(BlockId(b));
+            s.state = State::Closed;
+        }
+    }
+
     fn clean(&mut self, b: u32) {
         self.blocks.withdraw(BlockId(b));
         let at = self.closed.iter().position(|&c| c == b).expect("closed");
@@ -199,7 +221,7 @@ impl Life {
     fn step(&mut self) {
         self.tick();
         let full = self.free.len() + self.open.len() <= 2;
-        match self.draws.below(16) {
+        match self.draws.below(19) {
             0..=6 if !self.open.is_empty() => {
                 let at = self.draws.below(self.open.len());
                 self.program(at);
@@ -230,6 +252,29 @@ impl Life {
                 // Wear levelling empties a block nobody would choose.
                 let b = self.closed[self.draws.below(self.closed.len())];
                 self.clean(b);
+            }
+            16 if !self.closed.is_empty() && self.draws.one_in(10) => {
+                // Of a file inferred to be deleted all is alive.
+                let b = self.closed[self.draws.below(self.closed.len())];
+                while self.seen[b as usize].valid < self.seen[b as usize].programmed {
+                    self.revalidate(b);
+                }
+            }
+            16..=17 if !self.closed.is_empty() => {
+                let b = self.closed[self.draws.below(self.closed.len())];
+                self.revalidate(b);
+            }
+            18 if !self.open.is_empty() && self.draws.one_in(2) => {
+                let b = self.open[self.draws.below(self.open.len())];
+                self.revalidate(b);
+            }
+            18 if !self.closed.is_empty() && self.draws.one_in(8) => {
+                // One in a few is aside at a time.
+                let aside =
+                    self.closed.iter().find(|&&b| self.seen[b as usize].state == State::Aside);
+                let any = self.closed[self.draws.below(self.closed.len())];
+                let b = aside.copied().filter(|_| self.draws.one_in(2)).unwrap_or(any);
+                self.set_aside_or_readmit(b);
             }
             _ => {}
         }
@@ -300,6 +345,7 @@ impl Life {
     /// garbage.
     fn lightest_of_oldest(&self, window: usize) -> Option<BlockId> {
         let mut oldest = self.closed.clone();
+        oldest.retain(|&b| self.seen[b as usize].state == State::Closed);
         oldest.sort_by_key(|&b| self.seen[b as usize].order);
         oldest.truncate(window);
         oldest.retain(|&b| self.is_candidate(b));

@@ -93,7 +93,7 @@ fn a_block_without_garbage_is_never_chosen_however_cold() {
 }
 
 #[test]
-fn every_promotion_demotion_and_invalidation_is_weighed_at_once() {
+fn every_promotion_demotion_invalidation_and_revival_is_weighed_at_once() {
     let other = Full::new(9, 18, 5); // as heavy as the vector, and of a higher number
     let mut blocks = table(&[VECTOR, other]);
     let (vector, other) = (BlockId(0), BlockId(1));
@@ -110,4 +110,9 @@ fn every_promotion_demotion_and_invalidation_is_weighed_at_once() {
     assert_eq!(choice(&mut blocks), Some(vector), "a dead page for a hot one");
     blocks.invalidate(other, 1); // −16: a cold page is overwritten
     assert_eq!(choice(&mut blocks), Some(other), "a dead page for a cold one");
+    blocks.revalidate(other, 1); // −18: it was alive
+    assert_eq!(choice(&mut blocks), Some(vector), "a cold page for a dead one");
+    blocks.revalidate(vector, 1); // −19
+    blocks.warm(vector, 1); // −20: it was hot
+    assert_eq!(choice(&mut blocks), Some(other), "a hot page for a dead one");
 }

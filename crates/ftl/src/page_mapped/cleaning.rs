@@ -1,10 +1,11 @@
 //! Cleaning: pick a victim, move its survivors, erase it; one block at a time (CAT paper, §2), or a
 //! few at once where their survivors are to be sorted together (LFS).
 
-use thermocline_flash::{BlockId, Flash, FlashError, Lpn, Oob, Ppn, prefetch};
+use thermocline_flash::{BlockId, Flash, FlashError, Lpn, Oob, Ppn, Timing, prefetch};
 use thermocline_policy::{
     placement::{Cleaning, Placement},
     trigger::Trigger,
+    wear::WearLeveling,
 };
 
 use super::PageMapped;
@@ -64,6 +65,17 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
             }
             tried = next;
         }
+    }
+
+    /// The longest that cleaning once can take: the survivors of each victim and its erase, and after
+    /// each erase perhaps a swap, which moves a block and erases it.
+    pub(super) fn longest_cleaning_ns(&self, timing: &Timing) -> u64 {
+        let emptying = |pages: u32| u64::from(pages) * timing.copy_ns + timing.erase();
+        let scan = if P::SCANS { timing.hotness_scan_ns } else { 0 };
+        let swaps = matches!(self.config.wear_leveling, WearLeveling::Swap(_));
+        let swap = if swaps { emptying(self.pages) } else { 0 };
+        let victims = if P::SORTS { self.config.batch.max(1) } else { 1 };
+        u64::from(victims) * (scan + emptying(self.pages) + swap)
     }
 
     /// Cleans one block, or a batch; false if no block is worth it.
@@ -199,6 +211,8 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
         for open in &mut self.banks[bank].open {
             open.counted = open.next;
         }
+        // Numbered by their place, so that a chip that keeps no numbers costs none.
+        let before = self.programs;
         let mut done = 0;
         while done < survivors.len() {
             let home = &mut self.banks[bank];
@@ -219,15 +233,17 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
                 if P::KNOWS_HOT && self.placement.is_hot(lpn) {
                     home.blocks.warm(open.block, 1);
                 }
-                self.programs += 1;
-                self.chip.copy(from, to, Oob { lpn, stream, sequence: self.programs })?;
+                let sequence = before + i as u64 + 1;
+                self.chip.copy(from, to, Oob { lpn, stream, sequence })?;
                 done = i + 1;
             }
             if let Some((lpn, stream)) = full {
+                self.programs = before + done as u64;
                 self.move_to_next(bank, victim, lpn, stream, now)?;
                 done += 1;
             }
         }
+        self.programs = before + survivors.len() as u64;
         for stream in 0..self.banks[bank].open.len() {
             self.banks[bank].count_copied(stream, victim, now);
         }
@@ -291,6 +307,7 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
         bank: usize,
         block: BlockId,
     ) -> Result<bool, FtlError> {
+        self.drop_marked(block);
         let home = &mut self.banks[bank];
         match self.chip.erase(block) {
             Ok(()) => {

@@ -5,8 +5,9 @@
 //! Blocks fill with garbage, and when few are free one is *cleaned* (see `cleaning`).
 //!
 //! What always holds, after every call:
-//! * `map[lpn]` is the physical page of the newest data of `lpn`, and `owner` of that page is `lpn`;
-//! * a block's valid count is the number of logical pages mapped into it;
+//! * `map[lpn]` is the physical page of the newest data of `lpn`, with a bit set if those are inferred to
+//!   be garbage (see `marks`), and `owner` of that page is `lpn`;
+//! * a block's valid count is the number of logical pages mapped into it without that bit;
 //! * every block is free, open for one stream, closed, or unusable;
 //! * in every bank, free blocks and room in open blocks hold at least `reserve` blocks of pages, so
 //!   the survivors of one victim always find room.
@@ -16,7 +17,7 @@
 
 use alloc::{boxed::Box, collections::VecDeque, format, string::String, vec, vec::Vec};
 
-use thermocline_flash::{BlockId, Flash, Lpn, Oob, Ppn, prefetch};
+use thermocline_flash::{BlockId, Flash, Lpn, Oob, Ppn, Timing, prefetch};
 use thermocline_policy::{
     Candidates, State,
     bank::BankAssignment,
@@ -30,6 +31,7 @@ use crate::{Counters, FtlError, Layer};
 
 mod banks;
 mod cleaning;
+mod marks;
 mod swap;
 
 /// Pages written after which a victim policy that watches is told.
@@ -79,8 +81,11 @@ pub struct PageMapped<C, P> {
     chip: C,
     placement: P,
     config: Config,
-    /// Translation table: the physical page of each logical page.
+    /// Translation table: the physical page of each logical page, marked where it is inferred to be
+    /// garbage.
     map: Vec<Ppn>,
+    /// The least entry that is marked or absent.
+    first_marked: u32,
     /// Reverse of it: the logical page programmed into each data page, current or not.
     owner: Vec<Lpn>,
     banks: Vec<Bank>,
@@ -93,12 +98,16 @@ pub struct PageMapped<C, P> {
     programs: u64,
     /// Whether something is to be done after a page write.
     follows_up: bool,
-    /// Logical pages that hold data.
+    /// Logical pages that hold current data.
     mapped: u32,
+    /// Logical pages that are marked, and not dropped yet.
+    marked: u32,
     /// Data pages in blocks that can be used, less the reserve.
     capacity: u32,
     pages: u32,
     header: u32,
+    /// Bits of a physical page number that name the page in its block.
+    page_bits: u32,
     blocks_per_bank: u32,
 }
 
@@ -256,6 +265,7 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
             follows_up: config.trigger == Trigger::Eager || banks.iter().any(|bank| bank.watches),
             config,
             map: vec![Ppn::NONE; config.logical_pages as usize],
+            first_marked: marks::first_marked(&geometry),
             owner: vec![Lpn(0); geometry.blocks() as usize * pages as usize],
             banks,
             survivors: Vec::with_capacity(pages as usize),
@@ -263,9 +273,11 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
             counters: Counters::default(),
             programs: 0,
             mapped: 0,
+            marked: 0,
             capacity,
             pages,
             header: geometry.header_pages,
+            page_bits: geometry.page_bits(),
             blocks_per_bank: geometry.blocks_per_bank,
         })
     }
@@ -290,6 +302,12 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
 
     fn read_only_stream(&self) -> u8 {
         (self.banks[0].open.len() - 1) as u8
+    }
+
+    /// The block of a physical page.
+    #[inline(always)]
+    const fn block_of(&self, at: Ppn) -> BlockId {
+        BlockId(at.0 >> self.page_bits)
     }
 
     /// The bank a block lies in.
@@ -340,14 +358,16 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
     ) -> Result<(), FtlError> {
         let s = usize::from(stream);
         if self.banks[bank].open[s].is_full() {
+            self.forget_mark(lpn);
             self.make_room(bank, stream, now)?;
         }
         // After allocation: cleaning may just have moved the old copy (CAT paper, Figure 3).
         let old = self.map[lpn.index()];
-        if old == Ppn::NONE {
-            self.mapped += 1;
-        } else {
+        if self.is_current(old) {
             self.invalidate(lpn, old, now);
+        } else {
+            self.mapped += 1;
+            self.marked -= u32::from(old != Ppn::NONE);
         }
         let home = &mut self.banks[bank];
         let open = &mut home.open[s];
@@ -374,7 +394,7 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
     /// The copy of `lpn` at `old` is no longer current.
     #[inline(always)]
     fn invalidate(&mut self, lpn: Lpn, old: Ppn, now: u64) {
-        let block = self.chip.geometry().block_of(old);
+        let block = self.block_of(old);
         let bank = self.bank_of(block);
         let home = &mut self.banks[bank];
         home.live -= 1;
@@ -387,8 +407,8 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
     /// The temperature of a page with data changed where it lies.
     fn warm(&mut self, lpn: Lpn, by: i32) {
         let at = self.map[lpn.index()];
-        if at != Ppn::NONE {
-            let block = self.chip.geometry().block_of(at);
+        if self.is_current(at) {
+            let block = self.block_of(at);
             let bank = self.bank_of(block);
             self.banks[bank].blocks.warm(block, by);
         }
@@ -430,10 +450,10 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
         Ok(())
     }
 
-    /// Where the current copy of a page lies.
+    /// Where the newest data of a page lie.
     #[inline(always)]
     fn place(&self, lpn: Lpn) -> Option<Place> {
-        let at = self.map[lpn.index()];
+        let at = self.data_at(self.map[lpn.index()]);
         if at == Ppn::NONE {
             return None;
         }
@@ -538,7 +558,7 @@ impl<C: Flash, P: Placement> Layer for PageMapped<C, P> {
 
     fn read(&mut self, lpn: Lpn, into: &mut [u8]) -> Result<bool, FtlError> {
         self.check_range(lpn)?;
-        let at = self.map[lpn.index()];
+        let at = self.data_at(self.map[lpn.index()]);
         if at == Ppn::NONE {
             into.fill(0);
             return Ok(false);
@@ -554,11 +574,29 @@ impl<C: Flash, P: Placement> Layer for PageMapped<C, P> {
         if at == Ppn::NONE {
             return Ok(false);
         }
-        self.invalidate(lpn, at, now);
+        if self.is_current(at) {
+            self.invalidate(lpn, at, now);
+            self.mapped -= 1;
+        } else {
+            self.marked -= 1;
+        }
         self.placement.trimmed(lpn);
-        self.mapped -= 1;
         self.counters.trims += 1;
         Ok(true)
+    }
+
+    fn mark_dead(&mut self, lpn: Lpn, now: u64) -> Result<bool, FtlError> {
+        self.check_range(lpn)?;
+        Ok(self.mark(lpn, now))
+    }
+
+    fn revive(&mut self, lpn: Lpn, now: u64) -> Result<bool, FtlError> {
+        self.check_range(lpn)?;
+        Ok(self.restore(lpn, now))
+    }
+
+    fn idle_step_ns(&self, timing: &Timing) -> u64 {
+        self.longest_cleaning_ns(timing)
     }
 
     fn clean_in_idle_time(&mut self, now: u64) -> Result<bool, FtlError> {
@@ -577,7 +615,7 @@ impl<C: Flash, P: Placement> Layer for PageMapped<C, P> {
     }
 
     fn locate(&self, lpn: Lpn) -> Ppn {
-        self.map.get(lpn.index()).copied().unwrap_or(Ppn::NONE)
+        self.map.get(lpn.index()).map_or(Ppn::NONE, |&entry| self.data_at(entry))
     }
 
     fn erases(&self, block: BlockId) -> u32 {
@@ -597,9 +635,9 @@ impl<C: Flash, P: Placement> Layer for PageMapped<C, P> {
     #[inline(always)]
     fn prefetch_more(&self, lpn: Lpn) {
         if let Some(&at) = self.map.get(lpn.index())
-            && at != Ppn::NONE
+            && self.is_current(at)
         {
-            let block = self.chip.geometry().block_of(at);
+            let block = self.block_of(at);
             self.banks[self.bank_of(block)].blocks.prefetch(block);
         }
     }
@@ -608,15 +646,24 @@ impl<C: Flash, P: Placement> Layer for PageMapped<C, P> {
         let geometry = self.chip.geometry();
         let blocks = geometry.blocks() as usize;
         let (mut valid, mut hot) = (vec![0_u32; blocks], vec![0_u32; blocks]);
-        let mut mapped = 0;
-        for (lpn, &at) in (0..).map(Lpn).zip(&self.map) {
+        let (mut mapped, mut marked) = (0, 0);
+        for (lpn, &entry) in (0..).map(Lpn).zip(&self.map) {
+            let at = self.data_at(entry);
             if at == Ppn::NONE {
                 continue;
             }
-            mapped += 1;
             let block = geometry.block_of(at);
-            valid[block.index()] += 1;
-            hot[block.index()] += u32::from(P::KNOWS_HOT && self.placement.is_hot(lpn));
+            if at == entry {
+                mapped += 1;
+                valid[block.index()] += 1;
+                hot[block.index()] += u32::from(P::KNOWS_HOT && self.placement.is_hot(lpn));
+            } else {
+                marked += 1;
+                let state = self.block(block).state;
+                if matches!(state, State::Free | State::Unusable) {
+                    return Err(format!("{lpn:?} is marked and lies in {block:?}, {state:?}"));
+                }
+            }
             let page = geometry.page_of(at) - self.header;
             let owner = self.owner[block.index() * self.pages as usize + page as usize];
             if owner != lpn {
@@ -631,6 +678,9 @@ impl<C: Flash, P: Placement> Layer for PageMapped<C, P> {
         }
         if mapped != self.mapped {
             return Err(format!("{mapped} pages are mapped, {} were counted", self.mapped));
+        }
+        if marked != self.marked {
+            return Err(format!("{marked} pages are marked, {} were counted", self.marked));
         }
         (0..).zip(&self.banks).try_for_each(|(number, bank)| {
             self.check_bank(bank, &valid, &hot).map_err(|e| format!("bank {number}: {e}"))

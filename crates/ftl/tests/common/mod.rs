@@ -219,10 +219,16 @@ impl Setup {
 /// What ought to be on a chip: the newest version of each logical page, and where it lies.
 #[derive(Debug, Default)]
 pub struct Truth {
-    /// Version and place of each page's data; `None` if it was never written, or trimmed.
+    /// Version and place of each page's data; `None` if it was never written, trimmed, or marked dead.
     pub live: Vec<Option<(u32, Ppn)>>,
-    /// The version the host is about to write.
-    pub pending: Option<u32>,
+    /// The same of pages marked dead, as long as their block is not erased.
+    pub marked: Vec<Option<(u32, Ppn)>>,
+    /// Marked pages that went with their block, but for the one that the host was about to write.
+    pub dropped: u64,
+    /// The page and version that were read last.
+    pub read: Option<(Lpn, u32)>,
+    /// The page and version the host is about to write.
+    pub pending: Option<(Lpn, u32)>,
     /// How often each logical page was copied.
     pub copied: Vec<u32>,
 }
@@ -241,6 +247,9 @@ impl ModelChip {
         let pages = (geometry.blocks() as usize) << geometry.page_bits();
         let truth = Truth {
             live: vec![None; logical_pages as usize],
+            marked: vec![None; logical_pages as usize],
+            dropped: 0,
+            read: None,
             pending: None,
             copied: vec![0; logical_pages as usize],
         };
@@ -262,7 +271,9 @@ impl Flash for ModelChip {
     }
 
     fn read(&mut self, from: Ppn, into: &mut [u8]) -> Result<(), FlashError> {
-        assert!(self.content[from.index()].is_some(), "{from:?} is read and was not programmed");
+        let content = self.content[from.index()];
+        assert!(content.is_some(), "{from:?} is read and was not programmed");
+        self.truth.borrow_mut().read = content;
         self.inner.read(from, into)
     }
 
@@ -273,9 +284,11 @@ impl Flash for ModelChip {
     fn program(&mut self, to: Ppn, oob: Oob, data: &[u8]) -> Result<(), FlashError> {
         self.inner.program(to, oob, data)?;
         let mut truth = self.truth.borrow_mut();
-        let version = truth.pending.take().expect("one program for one host write");
+        let (lpn, version) = truth.pending.take().expect("one program for one host write");
+        assert_eq!(lpn, oob.lpn, "{to:?} is programmed for another page");
         self.content[to.index()] = Some((oob.lpn, version));
         truth.live[oob.lpn.index()] = Some((version, to));
+        truth.marked[oob.lpn.index()] = None;
         Ok(())
     }
 
@@ -301,11 +314,17 @@ impl Flash for ModelChip {
         self.inner.erase(block)?;
         let geometry = *self.inner.geometry();
         let first = geometry.ppn(block, 0).index();
-        let truth = self.truth.borrow();
+        let mut truth = self.truth.borrow_mut();
         for page in first..first + geometry.pages_per_block as usize {
             if let Some((lpn, _)) = self.content[page].take() {
                 let place = truth.live[lpn.index()].map(|(_, place)| place.index());
                 assert_ne!(place, Some(page), "{block:?} is erased with current data of {lpn:?}");
+                let marked = truth.marked[lpn.index()].map(|(_, place)| place.index());
+                if marked == Some(page) {
+                    truth.marked[lpn.index()] = None;
+                    let overwritten = truth.pending.is_some_and(|(pending, _)| pending == lpn);
+                    truth.dropped += u64::from(!overwritten);
+                }
             }
         }
         Ok(())
@@ -322,6 +341,8 @@ pub struct Modelled {
     pub truth: Rc<RefCell<Truth>>,
     /// The last version of each page; `None` if it was never written, or trimmed.
     pub last: Vec<Option<u32>>,
+    /// Pages that the layer was told are dead, and which may be gone.
+    pub dead: Vec<bool>,
     version: u32,
     pub writes: u64,
     free_at_start: u64,
@@ -335,7 +356,8 @@ impl Modelled {
         let layer = setup.build_on(chip)?;
         let free_at_start = layer.free_pages();
         let last = vec![None; logical as usize];
-        Ok(Self { layer, truth, last, version: 0, writes: 0, free_at_start })
+        let dead = vec![false; logical as usize];
+        Ok(Self { layer, truth, last, dead, version: 0, writes: 0, free_at_start })
     }
 
     fn put(
@@ -344,11 +366,12 @@ impl Modelled {
         put: impl FnOnce(&mut dyn Ftl<ModelChip>) -> Result<(), FtlError>,
     ) -> Result<(), FtlError> {
         self.version += 1;
-        self.truth.borrow_mut().pending = Some(self.version);
+        self.truth.borrow_mut().pending = Some((Lpn(lpn), self.version));
         let result = put(&mut *self.layer);
         if result.is_ok() {
             assert_eq!(self.truth.borrow().pending, None, "a write programs a page");
             self.last[lpn as usize] = Some(self.version);
+            self.dead[lpn as usize] = false;
             self.writes += 1;
         }
         result
@@ -366,26 +389,74 @@ impl Modelled {
         self.put(lpn, |layer| layer.write_read_only(Lpn(lpn), now))
     }
 
+    /// The version that must be read of a page: the last, unless it was marked dead and its block
+    /// was erased since.
+    fn expected(&self, lpn: u32) -> Option<u32> {
+        let truth = self.truth.borrow();
+        let gone = self.dead[lpn as usize] && truth.marked[lpn as usize].is_none();
+        self.last[lpn as usize].filter(|_| !gone)
+    }
+
     pub fn trim(&mut self, lpn: u32, now: u64) {
+        let expected = self.expected(lpn).is_some();
         let held = self.layer.trim(Lpn(lpn), now).expect("trimmed");
-        assert_eq!(held, self.last[lpn as usize].is_some(), "what trim says of page {lpn}");
+        assert_eq!(held, expected, "what trim says of page {lpn}");
         self.last[lpn as usize] = None;
-        self.truth.borrow_mut().live[lpn as usize] = None;
+        self.dead[lpn as usize] = false;
+        let mut truth = self.truth.borrow_mut();
+        truth.live[lpn as usize] = None;
+        truth.marked[lpn as usize] = None;
+    }
+
+    /// Tells the layer that a page is dead.
+    pub fn mark(&mut self, lpn: u32, now: u64) {
+        let expected = self.truth.borrow().live[lpn as usize].is_some();
+        let marked = self.layer.mark_dead(Lpn(lpn), now).expect("marked");
+        assert_eq!(marked, expected, "whether page {lpn} was marked");
+        self.dead[lpn as usize] = self.last[lpn as usize].is_some();
+        let mut truth = self.truth.borrow_mut();
+        if let Some(live) = truth.live[lpn as usize].take() {
+            truth.marked[lpn as usize] = Some(live);
+        }
+    }
+
+    /// Tells the layer that a page is alive after all.
+    pub fn revive(&mut self, lpn: u32, now: u64) {
+        let marked = self.truth.borrow_mut().marked[lpn as usize].take();
+        let revived = self.layer.revive(Lpn(lpn), now).expect("revived");
+        assert_eq!(revived, marked.is_some(), "whether page {lpn} was revived");
+        if revived {
+            self.truth.borrow_mut().live[lpn as usize] = marked;
+            self.dead[lpn as usize] = false;
+        }
     }
 
     pub fn read(&mut self, lpn: u32) {
+        self.truth.borrow_mut().read = None;
         let holds = self.layer.read(Lpn(lpn), &mut []).expect("read");
-        assert_eq!(holds, self.last[lpn as usize].is_some(), "whether page {lpn} holds data");
+        let expected = self.expected(lpn).map(|version| (Lpn(lpn), version));
+        assert_eq!(self.truth.borrow().read, expected, "what is read of page {lpn}");
+        assert_eq!(holds, expected.is_some(), "whether page {lpn} holds data");
     }
 
     /// Everything that must hold at any time.
     pub fn check(&self) {
         self.layer.check().unwrap_or_else(|e| panic!("{e}"));
-        for (lpn, &version) in (0..).map(Lpn).zip(&self.last) {
-            let at = self.layer.locate(lpn);
+        for lpn in 0..self.last.len() as u32 {
+            let at = self.layer.locate(Lpn(lpn));
             let found = (at != Ppn::NONE).then(|| self.layer.chip().content[at.index()]);
-            let expected = version.map(|version| Some((lpn, version)));
-            assert_eq!(found, expected, "what is read of {lpn:?} at {at:?}");
+            let expected = self.expected(lpn).map(|version| Some((Lpn(lpn), version)));
+            assert_eq!(found, expected, "what is read of page {lpn} at {at:?}");
+        }
+        assert_eq!(self.layer.counters().dead_left, self.truth.borrow().dropped, "pages dropped");
+        // Each current page is counted once, and no marked one.
+        let geometry = self.layer.chip().geometry();
+        let mut current = vec![0; geometry.blocks() as usize];
+        for (_, at) in self.truth.borrow().live.iter().flatten() {
+            current[geometry.block_of(*at).index()] += 1;
+        }
+        for (block, current) in (0..).map(BlockId).zip(current) {
+            assert_eq!(self.layer.valid_pages(block), current, "current pages of {block:?}");
         }
     }
 

@@ -90,7 +90,7 @@ pub struct Cleaning {
     pub pages: u32,
     /// The stream it was opened for.
     pub stream: u8,
-    /// Logical pages that hold data, on the whole device.
+    /// Logical pages that hold data, on the whole device; those inferred to be garbage do not.
     pub mapped: u32,
     /// Logical pages the device could hold.
     pub capacity: u32,
@@ -126,8 +126,8 @@ pub trait Placement {
         0
     }
 
-    /// The same for placements that want to know where the current copy lies; `None` if the page
-    /// holds no data. Asked in its stead.
+    /// The same for placements that want to know where the current copy lies, be it inferred to be
+    /// garbage; `None` if the page holds no data. Asked in its stead.
     #[inline(always)]
     fn host_over(&mut self, lpn: Lpn, old: Option<Place>, now: u64) -> u8 {
         let _ = old;
@@ -165,7 +165,9 @@ pub trait Placement {
         let _ = (lpn, now);
     }
 
-    /// A page was trimmed: forget it.
+    /// A page was trimmed, or was inferred to be garbage and went with its block: forget it. Of the
+    /// inference itself nothing is told, for it may be taken back: the page keeps its history until
+    /// then, and counts of pages that a placement keeps for itself still have it.
     fn trimmed(&mut self, lpn: Lpn) {
         let _ = lpn;
     }
