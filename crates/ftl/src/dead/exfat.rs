@@ -250,13 +250,13 @@ impl ExFat {
             || self.bitmap.root.iter().any(|&c| overlap(sectors, &self.layout.cluster(c)))
     }
 
-    /// A sector of the volume was written.
+    /// A sector of the volume was written: what it says of clusters in use is taken from it at once,
+    /// and the guard is told.
     pub fn written<L: Layer>(
         &mut self,
         sector: u64,
         old: &[u8],
         new: &[u8],
-        guards: Guards,
         sectors: &mut Sectors<'_, L>,
     ) -> Result<Verdict, FtlError> {
         let layout = &self.layout;
@@ -275,7 +275,7 @@ impl ExFat {
         }
         if self.bitmap.sectors.contains(&sector) {
             let index = sector - self.bitmap.sectors.start;
-            return self.bitmap_written(index, old, new, guards, sectors);
+            return self.bitmap_written(index, old, new, sectors);
         }
         let is_in_root = self.bitmap.root.iter().any(|&c| layout.cluster(c).contains(&sector));
         let tells_the_same = !is_in_root || self.has_its_entries(sector, new);
@@ -320,42 +320,67 @@ impl ExFat {
             && (sector != bitmap.entry_sector || known == Some(bitmap.entry.as_slice()))
     }
 
-    /// A sector of the bitmap was written: one becoming zero is freed, zero becoming one allocated.
+    /// A sector of the bitmap was written: ones are clusters in use.
     fn bitmap_written<L: Layer>(
         &mut self,
         index: u64,
         old: &[u8],
         new: &[u8],
-        guards: Guards,
         sectors: &mut Sectors<'_, L>,
     ) -> Result<Verdict, FtlError> {
-        let count = self.clusters.count();
-        let bits = new.len() as u32 * 8;
-        let first = (index * u64::from(bits)) as u32;
-        let is_set = |bytes: &[u8], bit: u32| bytes[(bit / 8) as usize] >> (bit % 8) & 1 != 0;
+        let numbers = self.clusters_of(index, new.len());
         // The bitmap's own clusters and the root directory's are in use as long as there is a volume.
-        let here = first + 2..(first + 2).saturating_add(bits);
+        let here = numbers.start + 2..numbers.end + 2;
         let own = self.bitmap.first.max(here.start)
             ..(self.bitmap.first + self.bitmap.clusters).min(here.end);
         let root = self.bitmap.root.iter().copied().filter(|cluster| here.contains(cluster));
         let is_short_of_own = own.chain(root).any(|cluster| !is_set(new, cluster - here.start));
-        let beyond = (count - first).min(bits)..bits;
-        let is_beyond = beyond.into_iter().any(|bit| is_set(new, bit) && !is_set(old, bit));
-        if is_short_of_own || is_beyond {
+        let mut beyond = numbers.len() as u32..new.len() as u32 * 8;
+        if is_short_of_own || beyond.any(|bit| is_set(new, bit) && !is_set(old, bit)) {
             return Ok(Verdict::Implausible);
         }
-        let numbers = first..first + (count - first).min(bits);
         self.clusters.table_written(numbers.clone(), 0);
-        for cluster in numbers {
-            let bit = cluster - first;
-            if is_set(new, bit) {
+        for cluster in numbers.clone() {
+            if is_set(new, cluster - numbers.start) {
                 self.clusters.allocated(cluster, sectors)?;
-            } else if is_set(old, bit) || self.clusters.is_suspect(cluster) {
-                self.clusters.freed(cluster, guards.twice, sectors)?;
             }
         }
         Ok(Verdict::Keep)
     }
+
+    /// The same sector again, when the whole page was looked at: zeros that were ones are freed.
+    pub fn freed<L: Layer>(
+        &mut self,
+        sector: u64,
+        old: &[u8],
+        new: &[u8],
+        guards: Guards,
+        sectors: &mut Sectors<'_, L>,
+    ) -> Result<(), FtlError> {
+        if !self.bitmap.sectors.contains(&sector) {
+            return Ok(());
+        }
+        let numbers = self.clusters_of(sector - self.bitmap.sectors.start, new.len());
+        for cluster in numbers.clone() {
+            let bit = cluster - numbers.start;
+            let was_used = is_set(old, bit) || self.clusters.is_suspect(cluster);
+            if was_used && !is_set(new, bit) {
+                self.clusters.freed(cluster, guards.twice, sectors)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The clusters, counted from 0, that a sector of the bitmap tells of.
+    fn clusters_of(&self, index: u64, sector_size: usize) -> Range<u32> {
+        let bits = sector_size as u64 * 8;
+        let count = u64::from(self.clusters.count());
+        (index * bits).min(count) as u32..((index + 1) * bits).min(count) as u32
+    }
+}
+
+fn is_set(bits: &[u8], bit: u32) -> bool {
+    bits[(bit / 8) as usize] >> (bit % 8) & 1 != 0
 }
 
 /// Whether a boot sector differs only in what changes every day.

@@ -14,6 +14,8 @@ use crate::{FtlError, Layer};
 const FEWEST_CLUSTERS: u32 = 65_525;
 /// The most that 28 bits can number.
 const MOST_CLUSTERS: u64 = 0x0fff_fff5;
+/// More entries than that, with any slack behind them, are not a table.
+const MOST_ENTRIES: u64 = 1 << 29;
 
 /// An entry's upper four bits belong to nobody.
 const ENTRY: u32 = 0x0fff_ffff;
@@ -72,7 +74,11 @@ impl Layout {
         let cluster_shift = per_cluster.trailing_zeros();
         let clusters = total.checked_sub(heap)? >> cluster_shift;
         let entries = u64::from(table_sectors) * (sector_size as u64 / 4);
-        if clusters == 0 || clusters > MOST_CLUSTERS || entries < clusters + 2 {
+        if clusters == 0
+            || clusters > MOST_CLUSTERS
+            || entries < clusters + 2
+            || entries > MOST_ENTRIES
+        {
             return None;
         }
         let clusters = clusters as u32;
@@ -231,11 +237,11 @@ impl Fat32 {
         overlap(sectors, &(self.layout.begin..self.clusters.heap().start))
     }
 
-    /// A sector of the volume was written.
+    /// A sector of the volume was written: what it says of clusters in use is taken from it at once,
+    /// and the guards are told.
     pub fn written<L: Layer>(
         &mut self,
         sector: u64,
-        old: &[u8],
         new: &[u8],
         guards: Guards,
         sectors: &mut Sectors<'_, L>,
@@ -246,75 +252,68 @@ impl Fat32 {
             let is_update = layout.is_information(index) && is_information(new);
             return Ok(if is_update { Verdict::Keep } else { Verdict::LookAgain });
         }
-        // Of copies that must agree one is as good as another, unless only the first is looked at.
-        let mut watched = layout.kept();
-        if !guards.mirror {
-            watched.end = watched.start + 1;
+        let Some((copy, index)) = self.place(sector, guards) else { return Ok(Verdict::Keep) };
+        if !layout.is_plausible(index, new) {
+            return Ok(Verdict::Implausible);
         }
-        for copy in watched {
-            let table = layout.table(copy);
-            if table.contains(&sector) {
-                return self.table_written(
-                    copy,
-                    (sector - table.start) as u32,
-                    old,
-                    new,
-                    guards,
-                    sectors,
-                );
+        let per_sector = (new.len() / 4) as u32;
+        let first = index * per_sector;
+        let numbers = first.saturating_sub(2)..(first + per_sector).saturating_sub(2);
+        self.clusters.table_written(numbers, copy as usize);
+        for (cluster, entry) in self.clusters_of(index, new.len()).zip(entries(new)) {
+            if entry != 0 && self.is_ordinary(cluster) {
+                self.clusters.allocated(cluster - 2, sectors)?;
             }
         }
         Ok(Verdict::Keep)
     }
 
-    /// A sector of a copy of the table was written (§4.4 of the specification).
-    fn table_written<L: Layer>(
+    /// The same sector again, when the whole page was looked at: what it says is free.
+    pub fn freed<L: Layer>(
         &mut self,
-        copy: u32,
-        index: u32,
+        sector: u64,
         old: &[u8],
         new: &[u8],
         guards: Guards,
         sectors: &mut Sectors<'_, L>,
-    ) -> Result<Verdict, FtlError> {
-        if !self.layout.is_plausible(index, new) {
-            return Ok(Verdict::Implausible);
+    ) -> Result<(), FtlError> {
+        let Some((copy, index)) = self.place(sector, guards) else { return Ok(()) };
+        // Few writes of the table free anything, and only then must the other copy be read.
+        let mut is_agreed = !guards.mirror;
+        let entries = entries(old).zip(entries(new));
+        for (cluster, (before, after)) in self.clusters_of(index, new.len()).zip(entries) {
+            if after != 0 || !self.is_ordinary(cluster) || !self.is_freed(cluster, before) {
+                continue;
+            }
+            is_agreed = is_agreed || self.copies_agree(copy, index, new, sectors);
+            if !is_agreed {
+                return Ok(());
+            }
+            self.clusters.freed(cluster - 2, guards.twice, sectors)?;
         }
-        let per_sector = (new.len() / 4) as u32;
-        let first = u64::from(index) * u64::from(per_sector);
-        let count = u64::from(self.clusters.count());
-        if first >= count + 2 {
-            return Ok(Verdict::Keep);
-        }
-        let first = first as u32;
-        let numbers = first.saturating_sub(2)..(first + per_sector).saturating_sub(2);
-        self.clusters.table_written(numbers, copy as usize);
+        Ok(())
+    }
 
-        // A first pass takes what is in use out of doubt, and sees whether there is anything else:
-        // only then must the other copy be read.
-        let root = self.layout.root;
-        let last = self.clusters.count() + 1;
-        let numbered = || {
-            let pairs = entries(old).zip(entries(new));
-            (first..).zip(pairs).filter(move |(c, _)| (2..=last).contains(c) && *c != root)
-        };
-        let mut is_any_freed = false;
-        for (cluster, (before, after)) in numbered() {
-            if after != 0 {
-                self.clusters.allocated(cluster - 2, sectors)?;
-            } else {
-                is_any_freed |= self.is_freed(cluster, before);
-            }
+    /// Which copy of the table a sector belongs to, of those that are looked at, and where in it.
+    fn place(&self, sector: u64, guards: Guards) -> Option<(u32, u32)> {
+        let mut watched = self.layout.kept();
+        if !guards.mirror {
+            watched.end = watched.start + 1;
         }
-        if !is_any_freed || (guards.mirror && !self.copies_agree(copy, index, new, sectors)) {
-            return Ok(Verdict::Keep);
-        }
-        for (cluster, (before, after)) in numbered() {
-            if after == 0 && self.is_freed(cluster, before) {
-                self.clusters.freed(cluster - 2, guards.twice, sectors)?;
-            }
-        }
-        Ok(Verdict::Keep)
+        let copy = watched.into_iter().find(|&copy| self.layout.table(copy).contains(&sector))?;
+        let index = (sector - self.layout.table(copy).start) as u32;
+        Some((copy, index))
+    }
+
+    /// The clusters that a sector of the table tells of.
+    fn clusters_of(&self, index: u32, sector_size: usize) -> Range<u32> {
+        let per_sector = (sector_size / 4) as u32;
+        index * per_sector..(index + 1) * per_sector
+    }
+
+    /// Whether a number is that of a cluster that a file may have.
+    fn is_ordinary(&self, cluster: u32) -> bool {
+        (2..self.clusters.count() + 2).contains(&cluster) && cluster != self.layout.root
     }
 
     /// Whether a cluster whose entry is zero now was in use until now, or is in doubt.

@@ -160,7 +160,8 @@ fn every_field_of_the_boot_sector_must_fit() {
 fn small_volumes_are_fat16_unless_told_otherwise() {
     for (clusters, expected) in [(65_524, 0), (65_525, 1)] {
         let fat = Fat::new(64, clusters, 1);
-        let mut disk = Disk::with(140_000, 1, crate::disk::Drops::AtOnce, |c| c.small_media = false);
+        let mut disk =
+            Disk::with(140_000, 1, crate::disk::Drops::AtOnce, |c| c.small_media = false);
         disk.write(0, &mbr(&[(0x0c, fat.begin, fat.total())]));
         disk.write_all(&fat.format());
         assert_eq!(disk.layer.volumes(), expected, "{clusters} clusters");
@@ -198,7 +199,8 @@ fn the_boot_sectors_of_other_file_systems_are_ignored() {
         (40, &[0xff, 0x3f, 0, 0, 0, 0, 0, 0]),
         (48, &[4, 0, 0, 0, 0, 0, 0, 0]),
     ];
-    for (what, sector) in [("FAT16", boot(&fat16)), ("FAT12", boot(&fat12)), ("NTFS", boot(&ntfs))] {
+    for (what, sector) in [("FAT16", boot(&fat16)), ("FAT12", boot(&fat12)), ("NTFS", boot(&ntfs))]
+    {
         let mut image = fat().format();
         image.retain(|(at, _)| *at != 64);
         image.push((64, sector));
