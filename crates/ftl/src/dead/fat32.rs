@@ -23,6 +23,8 @@ const BAD: u32 = 0x0fff_fff7;
 const FIRST_END: u32 = 0x0fff_fff8;
 /// Bits of the second entry that say whether the volume was left in order.
 const ORDERLY: u32 = 0x0c00_0000;
+/// The byte of the boot sector that says the same to others.
+const STATE: usize = 65;
 
 /// What the boot sector says, checked.
 #[derive(Clone, Debug)]
@@ -151,11 +153,34 @@ fn entries(sector: &[u8]) -> impl Iterator<Item = u32> {
     sector.chunks_exact(4).map(|entry| le32(entry, 0) & ENTRY)
 }
 
+/// Whether a boot sector changed in no more than the byte that says whether the volume is mounted:
+/// many hosts set it at the first write and clear it at the last.
+fn is_daily(old: &[u8], new: &[u8]) -> bool {
+    old.len() == new.len() && old[..STATE] == new[..STATE] && old[STATE + 1..] == new[STATE + 1..]
+}
+
 /// Whether a sector is an FSInfo sector.
 fn is_information(sector: &[u8]) -> bool {
     le32(sector, 0) == 0x4161_5252
         && le32(sector, 484) == 0x6141_7272
         && le32(sector, 508) == 0xaa55_0000
+}
+
+/// Whether the backup of the boot sector, where one is named, tells of the same volume. What clears
+/// the way for another file system leaves the first sector alone, but not this one.
+fn has_its_backup<L: Layer>(layout: &Layout, sectors: &mut Sectors<'_, L>) -> bool {
+    // From the size of a sector to the length of the table, and from the flags to the root.
+    const FIELDS: [Range<usize>; 2] = [11..40, 42..48];
+    if !(1..layout.reserved).contains(&layout.backup) {
+        return true;
+    }
+    let Some(sector) = sectors.read(layout.begin) else { return false };
+    let mut fields = [0; 64];
+    fields.copy_from_slice(&sector[..64]);
+    let backup = sectors.read(layout.begin + u64::from(layout.backup));
+    backup.is_some_and(|backup| {
+        is_signed(backup) && FIELDS.into_iter().all(|field| backup[field.clone()] == fields[field])
+    })
 }
 
 /// Whether another file system, or a volume manager, left its mark where FAT32 writes nothing:
@@ -205,6 +230,7 @@ impl Fat32 {
             && sectors
                 .read(layout.begin + u64::from(layout.information))
                 .is_some_and(is_information)
+            && has_its_backup(&layout, sectors)
             && !is_foreign(&layout, sectors);
         for copy in layout.kept() {
             complete &= sectors
@@ -242,6 +268,7 @@ impl Fat32 {
     pub fn written<L: Layer>(
         &mut self,
         sector: u64,
+        old: &[u8],
         new: &[u8],
         guards: Guards,
         sectors: &mut Sectors<'_, L>,
@@ -249,7 +276,8 @@ impl Fat32 {
         let layout = &self.layout;
         if layout.reserved().contains(&sector) {
             let index = (sector - layout.begin) as u32;
-            let is_update = layout.is_information(index) && is_information(new);
+            let is_update = layout.is_information(index) && is_information(new)
+                || index == 0 && is_daily(old, new);
             return Ok(if is_update { Verdict::Keep } else { Verdict::LookAgain });
         }
         let Some((copy, index)) = self.place(sector, guards) else { return Ok(Verdict::Keep) };

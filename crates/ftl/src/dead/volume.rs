@@ -143,7 +143,7 @@ impl Volume {
                 continue;
             }
             let verdict = match &mut self.state {
-                State::Fat32(volume) => volume.written(sector, new, guards, sectors)?,
+                State::Fat32(volume) => volume.written(sector, old, new, guards, sectors)?,
                 State::ExFat(volume) => volume.written(sector, old, new, sectors)?,
                 State::Idle(_) | State::Off => Verdict::Keep,
             };

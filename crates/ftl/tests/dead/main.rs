@@ -11,7 +11,6 @@ mod fat_image;
 mod tables_image;
 
 mod deleting;
-mod exfat;
 mod finding;
 mod foreign;
 mod garbled;
