@@ -13,11 +13,13 @@ pub struct ExFatImage {
     /// Clusters the root directory begins with.
     pub root_clusters: u32,
     pub fats: u8,
+    /// The size of a sector that the boot sector tells of, as a power of two.
+    pub sector_shift: u8,
 }
 
 impl ExFatImage {
     pub fn new(begin: u64, clusters: u32, per_cluster: u8) -> Self {
-        Self { begin, clusters, per_cluster, root_clusters: 1, fats: 1 }
+        Self { begin, clusters, per_cluster, root_clusters: 1, fats: 1, sector_shift: 9 }
     }
 
     pub fn fat(&self) -> u64 {
@@ -91,7 +93,7 @@ impl ExFatImage {
         s[96..100].copy_from_slice(&self.root().to_le_bytes());
         s[100..104].copy_from_slice(&0x1234_5678u32.to_le_bytes());
         s[105] = 1;
-        s[108] = 9;
+        s[108] = self.sector_shift;
         s[109] = self.per_cluster.trailing_zeros() as u8;
         s[110] = self.fats;
         s[111] = 0x80;

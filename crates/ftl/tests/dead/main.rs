@@ -11,6 +11,8 @@ mod fat_image;
 mod tables_image;
 
 mod deleting;
+mod exfat;
+mod figures;
 mod finding;
 mod foreign;
 mod garbled;
