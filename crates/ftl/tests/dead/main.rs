@@ -8,6 +8,7 @@ mod common;
 mod disk;
 mod exfat_image;
 mod fat_image;
+mod host_cache;
 mod tables_image;
 
 mod deleting;
