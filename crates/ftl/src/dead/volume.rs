@@ -131,21 +131,31 @@ impl Volume {
         sectors: &mut Sectors<'_, L>,
     ) -> Result<Verdict, FtlError> {
         let size = sectors.shape.sector_size;
+        // Of several sectors in a page those that did not change were written along with the others.
+        // To count that as a write of theirs would deceive the guard.
+        let is_alone = sectors.shape.sectors_per_page == 1;
         let contents = old.chunks_exact(size).zip(new.chunks_exact(size));
-        for (sector, (old, new)) in page.clone().zip(contents) {
-            // Of several sectors in a page those that did not change were written along with the
-            // others. To count that as a write of theirs would deceive the guard.
-            let is_written = sectors.shape.sectors_per_page == 1 || old != new;
-            if !is_written || !self.is_decisive(&(sector..sector + 1)) {
+        let written = page.clone().zip(contents).filter(|(_, (old, new))| is_alone || old != new);
+        // Nothing is marked before the whole page has been found in order, and everything that it
+        // says is in use.
+        for (sector, (old, new)) in written.clone() {
+            if !self.is_decisive(&(sector..sector + 1)) {
                 continue;
             }
             let verdict = match &mut self.state {
                 State::Fat32(volume) => volume.written(sector, old, new, guards, sectors)?,
-                State::ExFat(volume) => volume.written(sector, old, new, guards, sectors)?,
+                State::ExFat(volume) => volume.written(sector, old, new, sectors)?,
                 State::Idle(_) | State::Off => Verdict::Keep,
             };
             if verdict != Verdict::Keep {
                 return Ok(verdict);
+            }
+        }
+        for (sector, (old, new)) in written {
+            match &mut self.state {
+                State::Fat32(volume) => volume.freed(sector, old, new, guards, sectors)?,
+                State::ExFat(volume) => volume.freed(sector, old, new, guards, sectors)?,
+                State::Idle(_) | State::Off => {}
             }
         }
         Ok(Verdict::Keep)

@@ -205,10 +205,6 @@ impl Disk {
         Self { layer: Watched::new(model, config), ..self }
     }
 
-    pub fn sectors(&self) -> u64 {
-        u64::from(self.layer.logical_pages()) * self.per_page as u64
-    }
-
     pub fn read(&mut self, sector: u64) -> Sector {
         let (lpn, at) = self.place(sector);
         let mut page = vec![0; self.per_page * SECTOR];

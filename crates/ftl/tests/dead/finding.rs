@@ -148,6 +148,15 @@ fn every_field_of_the_boot_sector_must_fit() {
     for at in [0, 484, 510] {
         assert_eq!(found_with(&fat, fat.begin + 1, |s| s[at] ^= 1), 0, "FSInfo, byte {at}");
     }
+    // The backup is the first of what mke2fs clears and FAT32 needs.
+    for at in [510, 13, 14, 36, 44] {
+        assert_eq!(found_with(&fat, fat.begin + 6, |s| s[at] ^= 1), 0, "backup, byte {at}");
+    }
+    assert_eq!(
+        found_with(&fat, fat.begin + 6, |s| s[67] ^= 1),
+        1,
+        "its serial number does not matter"
+    );
     for copy in 0..2 {
         let first = fat.table(copy, 0);
         assert_eq!(found_with(&fat, first, |s| s[0] = 0xf0), 0, "another medium");

@@ -8,10 +8,12 @@ mod common;
 mod disk;
 mod exfat_image;
 mod fat_image;
+mod host_cache;
 mod tables_image;
 
 mod deleting;
 mod exfat;
+mod figures;
 mod finding;
 mod foreign;
 mod garbled;
