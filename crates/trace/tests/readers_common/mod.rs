@@ -3,6 +3,7 @@
 // Each test file uses a part of it.
 #![allow(dead_code)]
 
+pub mod known;
 pub mod usb;
 
 use std::io::Cursor;
@@ -383,6 +384,16 @@ fn usb() -> Vec<Sample> {
         let volumes = &["1.5", "1.6", "1.6.1"];
         all.push(sample("usb-pcap", session.capture(file), sticks, volumes));
     }
+    const LARGE: u64 = 4096;
+    let attached: &[Row] = &[
+        (2_010_000, Write, 7 * LARGE, LARGE, 0),
+        (2_020_000, Read, 8 * LARGE, 2 * LARGE, 0),
+        (2_040_000, Trim, 16 * LARGE, 4 * LARGE, 0),
+        (2_040_000, Trim, 32 * LARGE, 8 * LARGE, 0),
+        (3_000_000, Flush, 0, 0, 0),
+    ];
+    let disk = usb::attached_disk();
+    all.push(sample("usb-pcap", disk.capture(usb::files()[0]), attached, &["1.5"]));
     all
 }
 

@@ -129,6 +129,24 @@ impl Session {
         self.status(at_us + 900, to, tag, status);
     }
 
+    /// A command unit of USB Attached SCSI.
+    pub fn unit(&mut self, to: (u16, u8), at_us: u64, tag: u16, cdb: [u8; 16]) {
+        let mut unit = vec![1, 0];
+        unit.extend(tag.to_be_bytes());
+        unit.extend([0; 12]);
+        unit.extend(cdb);
+        self.urb(at_us, to, false, unit);
+    }
+
+    /// Its sense unit.
+    pub fn sense(&mut self, to: (u16, u8), at_us: u64, tag: u16, status: u8) {
+        let mut unit = vec![3, 0];
+        unit.extend(tag.to_be_bytes());
+        unit.extend([0, 0, status]);
+        unit.resize(16, 0);
+        self.urb(at_us, to, true, unit);
+    }
+
     /// Submissions and completions in the order of their times.
     fn events(&self) -> Vec<(u64, bool, &Urb)> {
         let mut all: Vec<_> = self
@@ -397,6 +415,33 @@ pub fn two_sticks() -> Session {
     let cut = Data::Out(pattern(6, 512));
     all.wrapper(30_000, one, (0, 10), ten(0x2a, 1, 1), &cut);
     all
+}
+
+/// A disk with USB Attached SCSI and sectors of 4096 bytes, which does several commands at once.
+pub fn attached_disk() -> Session {
+    let to = (1, 5);
+    let mut session = Session::default();
+    let mut reply = 99_999_u64.to_be_bytes().to_vec();
+    reply.extend(4096_u32.to_be_bytes());
+    reply.resize(32, 0);
+    session.unit(to, 1000, 1, cdb(&[0x9e, 0x10]));
+    session.urb(1020, to, true, reply);
+    session.sense(to, 1040, 1, 0);
+    // Data may go before their command; a write of one sector looks like nothing else.
+    session.urb(2000, to, false, pattern(1, 4096));
+    session.unit(to, 2010, 2, ten(0x2a, 7, 1));
+    session.unit(to, 2020, 3, ten(0x28, 8, 2));
+    session.unit(to, 2030, 4, ten(0x2a, 9, 1));
+    let list = unmap_list(&[(16, 4), (32, 8)]);
+    session.urb(2035, to, false, list.clone());
+    session.unit(to, 2040, 5, ten(0x42, 0, list.len() as u16));
+    session.sense(to, 2100, 5, 0);
+    session.sense(to, 2110, 3, 0);
+    session.sense(to, 2120, 4, 2);
+    session.sense(to, 2130, 2, 0);
+    session.unit(to, 3000, 6, ten(0x35, 0, 0));
+    session.sense(to, 3100, 6, 0);
+    session
 }
 
 /// Bytes that tell one request from another.

@@ -1,12 +1,13 @@
 //! One USB disk: its logical units, and the commands it is at.
 
 use super::{
-    Address, Shared, Transfer, UNANSWERED,
+    Address, ORPHANED, Shared, Transfer, UNANSWERED,
     arrivals::{Outcome, Serial},
     bot,
     data::{LONGEST, Stage},
-    scsi::{self, Blocks, Command},
+    scsi::{self, Command},
     uas,
+    unit::{TOO_FAR, Unit, volume},
 };
 use crate::{Op, Request, read::context::Context};
 
@@ -26,13 +27,9 @@ const LIST: usize = 4 << 10;
 /// Why commands make no request; completes "3 rows left out: …".
 const OTHER: &str = "SCSI commands that are neither reads, writes, trims nor cache flushes";
 const REFUSED: &str = "commands that the device refused; the host repeats what it needs";
-const EMPTY: &str = "reads, writes and trims of 0 sectors";
-const TOO_FAR: &str = "commands to sectors past the end of any device";
 const NO_RANGES: &str = "UNMAP commands whose ranges were not all captured";
 
 /// What the user should know; completed by a count.
-const ASSUMED: &str = "units whose sector size the capture does not tell, taken for 512 bytes \
-     (plug the disk in while capturing, or say --sector-size)";
 const NOT_WHOLE: &str = "reads and writes whose bytes were not captured whole";
 
 /// A device that was sent a command.
@@ -41,15 +38,6 @@ pub(super) struct Device {
     address: Address,
     units: Vec<Unit>,
     protocol: Protocol,
-}
-
-/// A logical unit.
-#[derive(Debug)]
-struct Unit {
-    lun: u16,
-    /// Bytes of its sectors, once the capture has told.
-    sector: Option<u64>,
-    assumed: bool,
 }
 
 /// How the device is spoken to, and the commands it is at.
@@ -171,6 +159,7 @@ impl Device {
                         running.ended(good, &mut self.units, shared, cx);
                     }
                 }
+                (bot::Inward::Status(Some(_), _), _) => cx.count(ORPHANED),
                 _ => {}
             },
             Protocol::Attached { running, .. } => {
@@ -259,62 +248,15 @@ impl Device {
     }
 
     fn unit_at(&mut self, lun: u16) -> usize {
-        match self.units.iter().position(|unit| unit.lun == lun) {
+        match self.units.iter().position(|unit| unit.lun() == lun) {
             Some(at) => at,
             // More units than any device has share the last one's sector size.
             None if self.units.len() >= MOST_UNITS => MOST_UNITS - 1,
             None => {
-                self.units.push(Unit { lun, sector: None, assumed: false });
+                self.units.push(Unit::new(lun));
                 self.units.len() - 1
             }
         }
-    }
-}
-
-impl Unit {
-    /// The bytes a command is about, or why no request can come of it.
-    fn place(
-        &mut self,
-        op: Op,
-        blocks: Blocks,
-        length: Option<u64>,
-        cx: &mut Context,
-    ) -> Result<(Op, u64, u64), &'static str> {
-        if blocks.count == 0 {
-            return Err(EMPTY);
-        }
-        let (offset, len) = self.bytes(blocks, length, cx).ok_or(TOO_FAR)?;
-        Ok((op, offset, len))
-    }
-
-    /// Offset and length in bytes; `None` if they are past 2^64.
-    fn bytes(
-        &mut self,
-        blocks: Blocks,
-        length: Option<u64>,
-        cx: &mut Context,
-    ) -> Option<(u64, u64)> {
-        let sector = self.sector(blocks.count, length, cx);
-        let offset = blocks.first.checked_mul(sector)?;
-        let len = blocks.count.checked_mul(sector)?;
-        offset.checked_add(len)?;
-        Some((offset, len))
-    }
-
-    /// Bytes in a sector: what the user says, else what the disk said, else what the host expects
-    /// to move for so many sectors.
-    fn sector(&mut self, count: u64, length: Option<u64>, cx: &mut Context) -> u64 {
-        if self.sector.is_none()
-            && let Some(length) = length
-            && length.is_multiple_of(count)
-        {
-            self.sector = scsi::sector(length / count);
-        }
-        if self.sector.is_none() && !self.assumed && !cx.sector_is_given() {
-            self.assumed = true;
-            cx.count(ASSUMED);
-        }
-        self.sector.map_or_else(|| cx.sector(), |told| cx.sector_or(told))
     }
 }
 
@@ -326,7 +268,7 @@ impl Running {
             if let Command::Capacity { long } = self.command
                 && good
             {
-                unit.sector = scsi::sector_of(long, self.stage.bytes()).or(unit.sector);
+                unit.told(scsi::sector_of(long, self.stage.bytes()));
             }
             return self.stage.forget(&mut shared.store);
         };
@@ -386,17 +328,4 @@ fn trims(list: &[u8], whole: Request, unit: &mut Unit, cx: &mut Context) -> Vec<
         }
     }
     all
-}
-
-/// The volume of a logical unit: `bus.device`, and `.unit` for all but the first.
-fn volume((bus, device): Address, lun: u16, cx: &mut Context) -> u32 {
-    let mut key = [0; 8];
-    key[..4].copy_from_slice(&bus.map_or(u32::MAX, u32::from).to_le_bytes());
-    key[4..6].copy_from_slice(&lun.to_le_bytes());
-    key[6..].copy_from_slice(&device.to_le_bytes());
-    cx.volumes.index(&key, |_| {
-        let bus = bus.map(|bus| format!("{bus}.")).unwrap_or_default();
-        let lun = if lun == 0 { String::new() } else { format!(".{lun}") };
-        format!("{bus}{device}{lun}")
-    })
 }

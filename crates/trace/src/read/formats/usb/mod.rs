@@ -10,6 +10,7 @@ mod data;
 mod device;
 mod scsi;
 mod uas;
+mod unit;
 
 use rustc_hash::FxHashMap;
 
@@ -25,9 +26,12 @@ const MOST_DEVICES: usize = 4096;
 const CUT: &str =
     "commands cut short by the capture; record at least 128 bytes of a packet (tcpdump -s)";
 const TOO_MANY: &str = "commands to more devices than any host has";
-const UNANSWERED: &str = "commands without an answer in the capture";
+const UNANSWERED: &str =
+    "commands without an answer in the capture: it ended, lost packets, or saw a reset";
 
-/// What the user should know; completed by a count.
+/// What the user should know; the first is completed by a count.
+const ORPHANED: &str =
+    "answers to commands that are not in the capture (it began late, or lost packets)";
 const NOTHING: &str =
     "no command to a USB disk in the capture; check which bus the disk is on (lsusb)";
 
@@ -81,8 +85,12 @@ impl Disks {
     pub(super) fn transfer(&mut self, transfer: &Transfer<'_>, cx: &mut Context) {
         let address = (transfer.bus, transfer.device);
         if transfer.inward {
-            if let Some(at) = self.find(address) {
-                self.devices[at].inward(transfer, &mut self.shared, cx);
+            match self.find(address) {
+                Some(at) => self.devices[at].inward(transfer, &mut self.shared, cx),
+                None if matches!(bot::inward(transfer), bot::Inward::Status(Some(_), _)) => {
+                    cx.count(ORPHANED);
+                }
+                None => {}
             }
             return;
         }
