@@ -7,7 +7,10 @@ use thermocline_sim::{
     Clock, DelayLog, Device, Fill, Input, Job, Outcome, PolicySpec, PreparedTrace, ReadOnly,
     SimError, TraceMapping, Workload, compare_each, device::Overrides,
 };
-use thermocline_trace::generate::{self, GeneratorOptions, WorkloadSpec};
+use thermocline_trace::{
+    generate::{self, GeneratorOptions, WorkloadSpec},
+    read::ReadOptions,
+};
 
 use crate::{
     args::{
@@ -53,17 +56,20 @@ pub fn device(args: &DeviceArgs) -> Result<Device, Failure> {
     Ok(Device::load(&args.device)?.with(&overrides)?)
 }
 
-/// Reads all traces, each once, and describes all workloads.
+/// Reads all traces, each once, and describes all workloads. Contents are kept for policies that want
+/// them.
 pub fn ready<'a>(
     traces: impl IntoIterator<Item = &'a Path>,
     workloads: impl IntoIterator<Item = &'a WorkloadSpec>,
+    policies: &[PolicySpec],
     device: &Device,
     args: &SimulationArgs,
     console: Console,
 ) -> Result<Vec<Ready>, Failure> {
+    let contents = policies.iter().any(PolicySpec::wants_contents);
     let mut inputs = Vec::new();
     for path in traces {
-        inputs.push(Ready::Trace(Box::new(prepare(path, device, args, console)?)));
+        inputs.push(Ready::Trace(Box::new(prepare(path, contents, device, args, console)?)));
     }
     for spec in workloads {
         inputs.push(match spec {
@@ -94,9 +100,7 @@ fn files(
         interarrival_ns: args.workload.interarrival.map(|ns| ns as f64),
         read_share: args.workload.reads.unwrap_or(0.0),
         seed: args.seed,
-        ..GeneratorOptions::new(
-            u64::from(exported) * u64::from(device.profile.geometry.page_size),
-        )
+        ..GeneratorOptions::new(u64::from(exported) * u64::from(device.profile.geometry.page_size))
     };
     let mapping = TraceMapping {
         read_modify_write: args.mapping.partial_pages != Some(PartialPages::Round),
@@ -110,6 +114,7 @@ fn files(
 
 fn prepare(
     path: &Path,
+    contents: bool,
     device: &Device,
     args: &SimulationArgs,
     console: Console,
@@ -126,7 +131,10 @@ fn prepare(
         let mut counted = Counted::new(console, format!("reading {name}"), source);
         Ok(PreparedTrace::prepare(&mut counted, &name, mapping, interrupt::progress())?)
     };
-    let (trace, _) = opening::with_trace(path, &args.reading, &args.transforms, console, read)?;
+    // Dense numbers are no addresses: nobody could tell what is where.
+    let contents = contents && mapping.absolute;
+    let reading = ReadOptions { contents, ..args.reading.options() };
+    let (trace, _) = opening::with_trace(path, &reading, &args.transforms, console, read)?;
     Ok(trace)
 }
 

@@ -5,16 +5,11 @@ use std::{io::ErrorKind, path::Path};
 use thermocline_sim::SimError;
 use thermocline_trace::{
     Source, TraceError,
-    read::{self, Guess},
+    read::{self, Guess, ReadOptions},
     transform::{Dedup, KeepOps, Limit, SelectVolumes, Shift, SortWindow},
 };
 
-use crate::{
-    args::{reading::ReadingArgs, transform::TransformArgs},
-    console::Console,
-    exit::Failure,
-    print::number,
-};
+use crate::{args::transform::TransformArgs, console::Console, exit::Failure, print::number};
 
 /// What the readers call the option that names a format; results have a format too.
 const READERS_OPTION: &str = "--format";
@@ -41,12 +36,12 @@ impl Seen {
 /// Hands the changed trace to `work`, which reads it to its end.
 pub fn with_trace<T>(
     path: &Path,
-    reading: &ReadingArgs,
+    reading: &ReadOptions,
     transforms: &TransformArgs,
     console: Console,
     work: impl FnOnce(&mut dyn Source) -> Result<T, Failure>,
 ) -> Result<(T, Seen), Failure> {
-    let mut reader = read::open(path, &reading.options()).map_err(|e| in_our_words(path, e))?;
+    let mut reader = read::open(path, reading).map_err(|e| in_our_words(path, e))?;
     let mut seen = Seen { guess: reader.guess().clone(), warnings: Vec::new() };
     console.remark(&format!("{}: {}", path.display(), seen.describe()));
     let mut remarks = Vec::new();

@@ -155,7 +155,7 @@ impl<'a, L: Layer<Chip = CountingChip>> Engine<'a, L> {
             in_line: !arrivals && !clock && depth == Some(1),
             idle: job.policy.build_idle()?.filter(|_| arrivals),
             ignores_trims: job.policy.build_dead_data()? == DeadData::None,
-            page: if job.input.knows_contents() { vec![0; page_size] } else { Vec::new() },
+            page: vec![0; if setup.keeps_contents { page_size } else { 0 }],
             log: job.delays,
             queue: Queue { depth, last: 0, ends: BinaryHeap::new() },
             started,

@@ -233,7 +233,7 @@ impl Runner<'_> {
         }
         layer.filled(0).map_err(|e| SimError::of_layer(e, 0))?;
         for (lpn, page) in job.input.found() {
-            if *lpn < setup.logical_pages {
+            if setup.keeps_contents && *lpn < setup.logical_pages {
                 layer.write(Lpn(*lpn), page, 0).map_err(|e| SimError::of_layer(e, 0))?;
             }
         }

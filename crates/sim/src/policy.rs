@@ -229,6 +229,12 @@ impl PolicySpec {
         Ok(self)
     }
 
+    /// Whether it makes use of what is known of the contents of requests.
+    #[must_use]
+    pub fn wants_contents(&self) -> bool {
+        self.dead_data.name == "fsaf"
+    }
+
     /// What is done between requests, built.
     ///
     /// # Errors

@@ -87,6 +87,8 @@ impl Snapshot {
             .map(|(now, then)| now - then)
             .collect();
         let programs = layer_did.host_writes + layer_did.copies;
+        let dead_data = self.dead_data(layer, &layer_did);
+        let extra_reads = dead_data.as_ref().map_or(0, |dead| dead.extra_reads);
         let timing = &profile.timing;
         let ratio = |write: u64, erase: u64| {
             if erase > 0 { write as f64 * f64::from(pages) / erase as f64 } else { 0.0 }
@@ -157,7 +159,8 @@ impl Snapshot {
                 requests: measured.requests,
                 bytes_written: measured.bytes_written,
                 pages_written: layer_did.host_writes,
-                pages_read: layer_did.host_reads,
+                // Those of a watcher go through the same door.
+                pages_read: layer_did.host_reads - extra_reads,
                 pages_trimmed: layer_did.trims,
                 flushes: measured.flushes,
             },
@@ -190,7 +193,7 @@ impl Snapshot {
                 folds: layer_did.folds,
                 forced_folds: layer_did.forced_folds,
             }),
-            dead_data: self.dead_data(layer, &layer_did),
+            dead_data,
             wear: Wear::of(&erases),
             lifetime: Lifetime::of(
                 &erases[..geometry.data_blocks() as usize],

@@ -39,7 +39,7 @@ pub(crate) struct Setup {
     /// Whether operations of banks overlap, or what follows an answer is not waited for.
     overlaps: bool,
     /// Whether the chip keeps what little is known of what is written.
-    keeps_contents: bool,
+    pub keeps_contents: bool,
 }
 
 impl Setup {
@@ -167,7 +167,7 @@ impl Setup {
             watermarks,
             idle_free,
             spare_blocks,
-            keeps_contents: job.input.knows_contents(),
+            keeps_contents: job.input.knows_contents() && job.policy.wants_contents(),
             overlaps: page_mapped && (banks > 1 || job.policy.trigger == Trigger::Eager),
         })
     }

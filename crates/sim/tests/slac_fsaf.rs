@@ -145,7 +145,12 @@ fn slac_as_printed_makes_bursts_after_lone_gaps_wait_and_the_idle_timer_does_not
     let device = chip();
     let exported = device.exported_pages(OVER_PROVISIONING);
     let mut asks = bursts(3);
-    asks.push(Ask { time_ns: asks[asks.len() - 1].time_ns, op: Op::Read, first: exported - 1, pages: 1 });
+    asks.push(Ask {
+        time_ns: asks[asks.len() - 1].time_ns,
+        op: Op::Read,
+        first: exported - 1,
+        pages: 1,
+    });
     let input = trace(&asks, 512);
     let run = |policy: PolicySpec| {
         let job = job(chip(), policy, Input::Trace(&input, 1));

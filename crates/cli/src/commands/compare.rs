@@ -28,7 +28,8 @@ pub fn run(args: &CompareArgs, console: Console) -> Result<(), Failure> {
     let device = jobs::device(&simulation.device)?;
     let output = results::open(&simulation.output)?;
     let traces = args.inputs.trace.iter().map(AsRef::as_ref);
-    let inputs = jobs::ready(traces, &args.inputs.workload, &device, simulation, console)?;
+    let inputs =
+        jobs::ready(traces, &args.inputs.workload, &policies, &device, simulation, console)?;
     let what = Wanted { oracle: !args.no_oracle, delays: None };
     let done = jobs::run_all(&inputs, &policies, what, &device, simulation, console)?;
     let compared = sorted(&inputs, &policies, done, console)?;

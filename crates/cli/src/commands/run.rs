@@ -28,9 +28,9 @@ pub fn run(args: &RunArgs, console: Console) -> Result<(), Failure> {
     let device = jobs::device(&simulation.device)?;
     // An output that cannot be opened shows now, not after the work.
     let output = results::open(&simulation.output)?;
-    let traces = args.input.trace.as_deref();
-    let inputs = jobs::ready(traces, &args.input.workload, &device, simulation, console)?;
     let policies = slice::from_ref(&policy);
+    let traces = args.input.trace.as_deref();
+    let inputs = jobs::ready(traces, &args.input.workload, policies, &device, simulation, console)?;
     let delays = args.delays.as_deref().map(DelayLog::create).transpose()?;
     let what = Wanted { oracle: args.oracle, delays: delays.as_ref() };
     let done = jobs::run_all(&inputs, policies, what, &device, simulation, console)?;

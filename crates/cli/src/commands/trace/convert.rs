@@ -29,8 +29,13 @@ pub fn run(args: &ConvertArgs, console: Console) -> Result<(), Failure> {
             target.write(&mut counted)
         }
     };
-    let (requests, _) =
-        opening::with_trace(&args.file, &args.reading, &args.transforms, console, convert)?;
+    let (requests, _) = opening::with_trace(
+        &args.file,
+        &args.reading.options(),
+        &args.transforms,
+        console,
+        convert,
+    )?;
     let written = number::counted(requests, "request");
     console.remark(&format!("{written} written to {}", out.display()));
     Ok(())

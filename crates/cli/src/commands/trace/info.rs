@@ -52,7 +52,8 @@ fn info(file: &Path, args: &InfoArgs, console: Console) -> Result<Info, Failure>
         report(&mut counted, args.page_size)
     };
     let quiet = console.without_remarks();
-    let (report, seen) = opening::with_trace(file, &args.reading, &args.transforms, quiet, count)?;
+    let (report, seen) =
+        opening::with_trace(file, &args.reading.options(), &args.transforms, quiet, count)?;
     Ok(Info {
         format: seen.guess.format.name(),
         recognised_by: seen.guess.from,
