@@ -49,7 +49,12 @@ impl Snapshot {
 
     /// What was known to be dead, where anything was or somebody looked.
     fn dead_data<L: Layer>(&self, layer: &L, did: &Counters) -> Option<result::DeadData> {
-        let watched = layer.dead_data().zip(self.dead_data).map(|(now, then)| now.since(&then));
+        let watched = layer.dead_data().zip(self.dead_data).map(|(now, then)| DeadDataCounters {
+            // What was found while the device was prepared is watched all the same.
+            armed: now.armed,
+            disarmed: now.disarmed,
+            ..now.since(&then)
+        });
         if watched.is_none() && did.dead_left == 0 && did.reclaimed == 0 {
             return None;
         }
