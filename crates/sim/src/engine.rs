@@ -533,7 +533,8 @@ impl<'a, L: Layer<Chip = CountingChip>> Engine<'a, L> {
             self.application.write_delay_ns += u128::from(delay);
         }
         if let Some(log) = self.log {
-            let arrival_ns = if self.in_line { self.now } else { arrival };
+            // In line it comes when it is taken up, and `busy` is when it ends.
+            let arrival_ns = if self.in_line { self.busy - response } else { arrival };
             let arrival_ns = arrival_ns.saturating_sub(self.start_ns);
             log.note(&RequestDelay { arrival_ns, op, response_ns: response, delay_ns: delay });
         }
