@@ -84,8 +84,4 @@ impl<S: Source, F: FnMut() -> Result<S, TraceError>> Source for Repeat<S, F> {
     fn contents(&self) -> &Contents {
         self.source.as_ref().map_or(Contents::NONE, Source::contents)
     }
-
-    fn volume_bytes(&self, volume: u32) -> Option<u64> {
-        self.source.as_ref()?.volume_bytes(volume)
-    }
 }
