@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{done, fails, json, stable, thermocline};
+use common::{csv_trace, done, fails, file, folder, json, stable, thermocline};
 use serde_json::Value;
 
 const CHIP: [&str; 6] =
@@ -92,6 +92,18 @@ fn a_watcher_without_a_file_system_says_so() {
         assert!(!ran.contains("no FAT32") && !ran.contains("the trace"), "{command}: {ran}");
         assert!(!ran.contains("--loop"), "{command}: {ran}");
     }
+}
+
+#[test]
+fn a_trace_beside_them_is_looped_alone() {
+    let folder = folder();
+    let trace = file(&folder, "t.csv", csv_trace(2000, 500));
+    let more = ["--policies", "greedy", "--no-oracle", "--json", "-q", "--trace", &trace];
+    let run = |times: &[&str]| json(&with("compare", &PAGES, &[&more[..], times].concat()));
+    let [once, twice] = [run(&[]), run(&["--loop", "2"])];
+    let requests = |result: &Value, at: usize| count(&result["runs"][at], "host", "requests");
+    assert_eq!((requests(&once, 0), requests(&twice, 0)), (2000, 4000));
+    assert_eq!(stable(once["runs"][1].clone()), stable(twice["runs"][1].clone()));
 }
 
 /// Layers of four kinds, with and without idle work and a watcher.
