@@ -236,9 +236,9 @@ pub struct DeadData {
     pub blocks_reclaimed: u64,
     /// Pages read to see what a write changes.
     pub extra_reads: u64,
-    /// Times a file system was recognised.
+    /// Times a file system was recognised, those before the statistics included.
     pub armed: u64,
-    /// Times one was let go, for its writer did what no such file system does.
+    /// Times one was let go, for its writer did what no such file system does; likewise.
     pub disarmed: u64,
     /// Memory of the tables that this takes.
     pub memory_bytes: u64,
