@@ -42,7 +42,7 @@ pub(crate) struct Measured {
 }
 
 /// Sums over all reads and writes, in nanoseconds.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy)]
 pub(crate) struct Application {
     /// From arrivals to ends.
     pub response_ns: u128,
@@ -88,7 +88,8 @@ pub(crate) struct Engine<'a, L> {
     flushes: u64,
     pages_written: u64,
     bytes_written: u64,
-    application: Application,
+    write_delay_ns: u128,
+    read_delay_ns: u128,
     /// The batch at hand, and how far it was served.
     batch: Batch,
     at: usize,
@@ -172,7 +173,8 @@ impl<'a, L: Layer<Chip = CountingChip>> Engine<'a, L> {
             flushes: 0,
             pages_written: 0,
             bytes_written: 0,
-            application: Application::default(),
+            write_delay_ns: 0,
+            read_delay_ns: 0,
             batch: Batch::default(),
             at: 0,
         })
@@ -194,7 +196,7 @@ impl<'a, L: Layer<Chip = CountingChip>> Engine<'a, L> {
         self.end();
         (self.writes, self.reads) = (Responses::new(), Responses::new());
         (self.requests, self.flushes, self.pages_written, self.bytes_written) = (0, 0, 0, 0);
-        self.application = Application::default();
+        (self.write_delay_ns, self.read_delay_ns) = (0, 0);
         // A flush is not recorded: nothing is being answered.
         self.answer.op = Op::Flush;
         self.start_ns = self.done_ns.max(self.last_arrival);
@@ -216,9 +218,9 @@ impl<'a, L: Layer<Chip = CountingChip>> Engine<'a, L> {
             bytes_written: self.bytes_written,
             elapsed_ns: since(self.done_ns),
             last_arrival_ns: self.arrivals.then_some(since(self.last_arrival)),
+            application: self.application(),
             write: self.writes.times(),
             read: self.reads.times(),
-            application: self.application,
         })
     }
 
@@ -518,24 +520,52 @@ impl<'a, L: Layer<Chip = CountingChip>> Engine<'a, L> {
     #[inline(always)]
     fn record(&mut self) {
         let Answer { op, arrival, end, .. } = self.answer;
-        // In line there is no waiting, and the times of a request begin at 0.
-        let from = if self.in_line { arrival } else { arrival.max(self.answered_ns) };
-        self.answered_ns = self.answered_ns.max(end);
-        let (response, delay) = (end - arrival, end.saturating_sub(from));
+        let response = end - arrival;
         match op {
             Op::Write => self.writes.record(response),
             Op::Read => self.reads.record(response),
-            Op::Trim | Op::Flush => return,
+            Op::Trim | Op::Flush => {}
         }
-        self.application.response_ns += u128::from(response);
-        self.application.delay_ns += u128::from(delay);
-        if op == Op::Write {
-            self.application.write_delay_ns += u128::from(delay);
+        if !self.in_line || self.log.is_some() {
+            self.record_delay();
+        }
+    }
+
+    /// What the device took for the request, and not for those before it.
+    fn record_delay(&mut self) {
+        let Answer { op, arrival, end, .. } = self.answer;
+        // In line there is no waiting, and the times of a request begin at 0.
+        let from = if self.in_line { arrival } else { arrival.max(self.answered_ns) };
+        self.answered_ns = self.answered_ns.max(end);
+        let delay = end.saturating_sub(from);
+        match op {
+            Op::Write => self.write_delay_ns += u128::from(delay),
+            Op::Read => self.read_delay_ns += u128::from(delay),
+            Op::Trim | Op::Flush => return,
         }
         if let Some(log) = self.log {
             let arrival_ns = if self.in_line { self.now } else { arrival };
-            let arrival_ns = arrival_ns.saturating_sub(self.start_ns);
-            log.note(&RequestDelay { arrival_ns, op, response_ns: response, delay_ns: delay });
+            log.note(&RequestDelay {
+                arrival_ns: arrival_ns.saturating_sub(self.start_ns),
+                op,
+                response_ns: end - arrival,
+                delay_ns: delay,
+            });
+        }
+    }
+
+    /// Sums over all reads and writes. In line requests wait for nobody, and every delay is a
+    /// response time.
+    fn application(&self) -> Application {
+        let (writes, reads) = (self.writes.sum(), self.reads.sum());
+        let (write_delay, read_delay) = match self.in_line {
+            true => (writes, reads),
+            false => (self.write_delay_ns, self.read_delay_ns),
+        };
+        Application {
+            response_ns: writes + reads,
+            delay_ns: write_delay + read_delay,
+            write_delay_ns: write_delay,
         }
     }
 
