@@ -8,7 +8,7 @@ use thermocline_sim::{
     SimError, TraceMapping, Workload, compare_each, device::Overrides,
 };
 use thermocline_trace::{
-    generate::{self, GeneratorOptions, WorkloadSpec},
+    generate::{self, GeneratorOptions, WorkloadSpec, format_size},
     read::ReadOptions,
 };
 
@@ -30,6 +30,8 @@ use crate::{
 pub enum Ready {
     /// A trace that was read.
     Trace(Box<PreparedTrace>),
+    /// What a host that uses files asks; generated once, for all policies to see the same.
+    Files(Box<PreparedTrace>),
     /// A workload; it is generated while it runs.
     Workload(Workload),
 }
@@ -38,9 +40,14 @@ impl Ready {
     /// What results call it.
     pub fn name(&self) -> String {
         match self {
-            Self::Trace(trace) => trace.path.clone(),
+            Self::Trace(trace) | Self::Files(trace) => trace.path.clone(),
             Self::Workload(workload) => workload.name(),
         }
+    }
+
+    /// Whether somebody recorded it.
+    pub const fn is_recorded(&self) -> bool {
+        matches!(self, Self::Trace(_))
     }
 }
 
@@ -73,7 +80,7 @@ pub fn ready<'a>(
     }
     for spec in workloads {
         inputs.push(match spec {
-            WorkloadSpec::Files(_) => Ready::Trace(Box::new(files(spec, device, args, console)?)),
+            WorkloadSpec::Files(_) => Ready::Files(Box::new(files(spec, device, args, console)?)),
             WorkloadSpec::Steady(_) | WorkloadSpec::Phases(_) => Ready::Workload(Workload {
                 spec: spec.clone(),
                 bytes: args.workload.bytes,
@@ -86,7 +93,7 @@ pub fn ready<'a>(
     Ok(inputs)
 }
 
-/// Lets a host use files on a volume as large as the device: once, for all policies to see the same.
+/// Lets a host use files on a volume as large as the device.
 fn files(
     spec: &WorkloadSpec,
     device: &Device,
@@ -108,7 +115,9 @@ fn files(
     };
     let mut source = generate::open(spec, &options).map_err(SimError::from)?;
     let mut counted = Counted::new(console, format!("generating {spec}"), &mut *source);
-    let name = spec.to_string();
+    let bytes = args.workload.bytes;
+    let length = bytes.map_or(String::new(), |bytes| format!(" --bytes {}", format_size(bytes)));
+    let name = format!("{spec}{length}");
     Ok(PreparedTrace::prepare(&mut counted, &name, mapping, interrupt::progress())?)
 }
 
@@ -180,6 +189,7 @@ fn job<'a>(
 ) -> Job<'a> {
     let input = match input {
         Ready::Trace(trace) => Input::Trace(trace, args.mapping.times.unwrap_or(1)),
+        Ready::Files(trace) => Input::Trace(trace, 1),
         Ready::Workload(workload) => Input::Workload(workload),
     };
     Job {

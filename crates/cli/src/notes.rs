@@ -95,8 +95,8 @@ fn saw_no_files(results: &[&RunResult], from_trace: bool) -> Option<String> {
             result.trace.path,
             result.config.policy,
             if from_trace {
-                "that takes a trace with the contents of requests (a pcap capture of a USB stick) \
-                 and --absolute"
+                "that takes a trace with the contents of requests (a pcap capture of a USB stick \
+                 from before it is plugged in) and --absolute"
             } else {
                 "the workload has none; s1, s2 and s3 have"
             }

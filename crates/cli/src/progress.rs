@@ -117,4 +117,8 @@ impl Source for Counted<'_> {
     fn prelude(&self) -> u64 {
         self.source.prelude()
     }
+
+    fn volume_bytes(&self, volume: u32) -> Option<u64> {
+        self.source.volume_bytes(volume)
+    }
 }

@@ -211,15 +211,20 @@ impl PolicySpec {
         )))
     }
 
-    /// The policy with other idle work and other news of dead data, where they are named; the name
-    /// tells of it.
+    /// The policy with other idle work and other news of dead data, where they are named. It keeps
+    /// its name.
     ///
     /// # Errors
     /// [`SimError::Usage`], with the nearest name there is.
     pub fn with(mut self, idle: Option<&str>, dead_data: Option<&str>) -> Result<Self, SimError> {
         if let Some(text) = idle {
             let call = Call::parse(text)?;
-            self.idle = (call.name != "none").then_some(call);
+            self.idle = if call.name == "none" {
+                NoParams::read(&call.args).map_err(|e| usage("idle", &call, &e))?;
+                None
+            } else {
+                Some(call)
+            };
         }
         if let Some(text) = dead_data {
             self.dead_data = Call::parse(text)?;
@@ -251,14 +256,28 @@ impl PolicySpec {
     /// [`SimError::Usage`], naming the argument.
     pub fn build_dead_data(&self) -> Result<DeadData, SimError> {
         let call = &self.dead_data;
-        match call.name.as_str() {
+        let built = match call.name.as_str() {
             "fsaf" => Fsaf::read(&call.args).map(DeadData::Fsaf),
             name => NoParams::read(&call.args).map(|_| match name {
                 "none" => DeadData::None,
                 _ => DeadData::Trim,
             }),
         }
-        .map_err(|e| usage("dead data", call, &e))
+        .map_err(|e| usage("dead data", call, &e))?;
+        if let DeadData::Fsaf(fsaf) = &built {
+            let shares = 0.0..=1.0;
+            let in_range = shares.contains(&fsaf.mu)
+                && shares.contains(&fsaf.delta)
+                && (0.0..=fsaf.delta).contains(&fsaf.target);
+            if !in_range {
+                return Err(SimError::Usage(format!(
+                    "dead data {}: 0 <= target <= delta <= 1 and 0 <= mu <= 1 must hold, they are \
+                     shares of the pages and of the blocks",
+                    call.name
+                )));
+            }
+        }
+        Ok(built)
     }
 
     /// The parameters of the block-mapped layer.

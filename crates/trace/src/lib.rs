@@ -44,6 +44,13 @@ pub trait Source {
     fn prelude(&self) -> u64 {
         0
     }
+
+    /// Bytes of the device that a volume is, used or not, where the trace tells. Known once a
+    /// request of the volume was delivered.
+    fn volume_bytes(&self, volume: u32) -> Option<u64> {
+        let _ = volume;
+        None
+    }
 }
 
 impl<S: Source + ?Sized> Source for Box<S> {
@@ -62,6 +69,10 @@ impl<S: Source + ?Sized> Source for Box<S> {
     fn prelude(&self) -> u64 {
         (**self).prelude()
     }
+
+    fn volume_bytes(&self, volume: u32) -> Option<u64> {
+        (**self).volume_bytes(volume)
+    }
 }
 
 impl<S: Source + ?Sized> Source for &mut S {
@@ -79,5 +90,9 @@ impl<S: Source + ?Sized> Source for &mut S {
 
     fn prelude(&self) -> u64 {
         (**self).prelude()
+    }
+
+    fn volume_bytes(&self, volume: u32) -> Option<u64> {
+        (**self).volume_bytes(volume)
     }
 }

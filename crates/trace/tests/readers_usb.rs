@@ -8,13 +8,14 @@ use readers_common::{
     drain,
     known::{Known, known, pcap, read_session, with_contents},
     open,
-    usb::{Data, File, Session, files, pattern, ten, two_sticks},
+    usb::{Data, File, Session, attached_disk, capacity, files, pattern, ten, two_sticks},
 };
 use thermocline_trace::{
     Op, Request, Source,
     read::{self, ReadOptions},
     transform::{
         Dedup, JoinVolumes, KeepOps, Limit, OpSet, Rebase, Repeat, SelectVolumes, Shift, ShiftBy,
+        SortWindow, Window,
     },
 };
 
@@ -150,6 +151,38 @@ fn files_of_several_buses_count_from_the_earliest() {
     assert_eq!(reader.volumes()[seen[0].1 as usize], "2.3");
     assert_eq!(all[0].1, Some(pattern(2, 512)));
     assert_eq!(all[1].1, Some(pattern(1, 512)));
+}
+
+#[test]
+fn captures_know_how_large_disks_are() {
+    fn sizes(mut source: impl Source) -> Vec<Option<u64>> {
+        known(&mut source, 100);
+        (0..4).map(|volume| source.volume_bytes(volume)).collect()
+    }
+    let expected = [Some(0x1e_0000 * 512), Some(0x100_0000 * 4096), None, None];
+    for file in files() {
+        let bytes = two_sticks().capture(file);
+        let read = |options: &ReadOptions| open(&bytes, options).expect("opens");
+        let usual = || read(&ReadOptions::default());
+        assert_eq!(sizes(usual()), expected, "{file:?}");
+        assert_eq!(sizes(KeepOps::new(usual(), OpSet::of(&[Op::Flush]))), expected);
+        assert_eq!(sizes(SelectVolumes::new(usual(), vec!["1.6".into()])), expected);
+        assert_eq!(sizes(Shift::new(usual(), ShiftBy(512))), expected);
+        assert_eq!(sizes(SortWindow::new(usual(), Window::Requests(4))), expected);
+        assert_eq!(sizes(Dedup::new(Rebase::new(Box::new(usual())), 1)), expected);
+        assert_eq!(sizes(Limit::new(&mut usual(), 3))[..2], expected[..2]);
+        // Whoever says that the disk is wrong about its sectors says so of the whole disk.
+        let other = ReadOptions { sector_size: Some(1024), ..ReadOptions::default() };
+        assert_eq!(sizes(read(&other)), [None; 4]);
+    }
+    let disk = attached_disk().capture(pcap());
+    assert_eq!(sizes(open(&disk, &with_contents()).expect("opens"))[0], Some(100_000 * 4096));
+    // More sectors than the short reply has room for.
+    let mut session = Session::default();
+    session.command(1000, STICK, (0, 1), ten(0x25, 0, 0), Data::In(capacity(u32::MAX, 512)), 0);
+    session.command(3000, STICK, (0, 2), ten(0x28, 0, 1), Data::In(pattern(1, 512)), 0);
+    let full = session.capture(pcap());
+    assert_eq!(sizes(open(&full, &with_contents()).expect("opens"))[0], None);
 }
 
 #[test]

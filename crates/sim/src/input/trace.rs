@@ -209,9 +209,17 @@ impl PreparedTrace {
             }
             requests += batch.len() as u64;
         }
+        // What lies behind the last page touched is part of the file system all the same. A device
+        // too large for the tables is no larger than what is used of it.
+        let device = volume
+            .filter(|_| mapping.absolute)
+            .and_then(|volume| source.volume_bytes(volume))
+            .map(|bytes| bytes / page)
+            .filter(|pages| *pages < u64::from(u32::MAX))
+            .unwrap_or(0);
         let access = if mapping.written_only { Access::Written } else { Access::Any };
         let numbering = if mapping.absolute {
-            Numbering::Absolute { pages: top.max(mapping.device_pages.into()) }
+            Numbering::Absolute { pages: top.max(mapping.device_pages.into()).max(device) }
         } else {
             Numbering::Dense(footprint.freeze(access))
         };

@@ -155,6 +155,10 @@ impl Source for Reader {
     fn contents(&self) -> &Contents {
         if self.over { Contents::NONE } else { self.source.contents() }
     }
+
+    fn volume_bytes(&self, volume: u32) -> Option<u64> {
+        self.cx.volumes.bytes(volume)
+    }
 }
 
 impl fmt::Debug for Reader {

@@ -14,6 +14,8 @@ pub(crate) struct Volumes {
     names: Vec<String>,
     keys: Vec<Box<[u8]>>,
     by_key: FxHashMap<Box<[u8]>, u32>,
+    /// Bytes of each, as far as the trace tells.
+    bytes: Vec<Option<u64>>,
     /// Index of the volume last met in each slot.
     slots: Box<[u32; SLOTS]>,
 }
@@ -24,6 +26,7 @@ impl Default for Volumes {
             names: Vec::new(),
             keys: Vec::new(),
             by_key: FxHashMap::default(),
+            bytes: Vec::new(),
             slots: Box::new([0; SLOTS]),
         }
     }
@@ -51,6 +54,20 @@ impl Volumes {
     #[inline]
     pub(crate) fn numbered(&mut self, number: u32, name: impl FnOnce(u32) -> String) -> u32 {
         self.index(&number.to_le_bytes(), |_| name(number))
+    }
+
+    /// The trace says how large a volume is; of several sizes the largest counts.
+    pub(crate) fn is_sized(&mut self, index: u32, bytes: u64) {
+        let index = index as usize;
+        if self.bytes.len() <= index {
+            self.bytes.resize(index + 1, None);
+        }
+        self.bytes[index] = self.bytes[index].max(Some(bytes));
+    }
+
+    /// Bytes of a volume, where the trace tells.
+    pub(crate) fn bytes(&self, index: u32) -> Option<u64> {
+        self.bytes.get(index as usize).copied().flatten()
     }
 
     /// All names, in the order of their indices.

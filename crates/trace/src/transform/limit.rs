@@ -36,4 +36,8 @@ impl<S: Source> Source for Limit<S> {
     fn contents(&self) -> &Contents {
         if self.asked { self.source.contents() } else { Contents::NONE }
     }
+
+    fn volume_bytes(&self, volume: u32) -> Option<u64> {
+        self.source.volume_bytes(volume)
+    }
 }

@@ -81,4 +81,8 @@ impl<S: Source> Source for SelectVolumes<S> {
     fn contents(&self) -> &Contents {
         &self.contents
     }
+
+    fn volume_bytes(&self, volume: u32) -> Option<u64> {
+        self.source.volume_bytes(volume)
+    }
 }

@@ -93,4 +93,8 @@ impl<S: Source> Source for Shift<S> {
     fn contents(&self) -> &Contents {
         self.source.contents()
     }
+
+    fn volume_bytes(&self, volume: u32) -> Option<u64> {
+        self.source.volume_bytes(volume)
+    }
 }

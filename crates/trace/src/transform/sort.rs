@@ -127,4 +127,8 @@ impl<S: Source> Source for SortWindow<S> {
     fn volumes(&self) -> &[String] {
         self.source.volumes()
     }
+
+    fn volume_bytes(&self, volume: u32) -> Option<u64> {
+        self.source.volume_bytes(volume)
+    }
 }

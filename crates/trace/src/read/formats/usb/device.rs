@@ -232,6 +232,9 @@ impl Device {
                     wanted = len as usize;
                 }
                 let volume = volume(self.address, lun, cx);
+                if let Some(bytes) = unit.disk(cx) {
+                    cx.volumes.is_sized(volume, bytes);
+                }
                 let (serial, given_up) =
                     shared.arrivals.push(Request { time_ns, op, offset, len, volume });
                 if given_up {
@@ -268,7 +271,8 @@ impl Running {
             if let Command::Capacity { long } = self.command
                 && good
             {
-                unit.told(scsi::sector_of(long, self.stage.bytes()));
+                let reply = self.stage.bytes();
+                unit.told(scsi::sector_of(long, reply), scsi::disk_of(long, reply));
             }
             return self.stage.forget(&mut shared.store);
         };

@@ -80,6 +80,13 @@ pub(super) fn sector_of(long: bool, reply: &[u8]) -> Option<u64> {
     sector(be(reply.get(at..at + 4)?))
 }
 
+/// The disk's bytes by the same reply; `None` where it says that they are too many for it.
+pub(super) fn disk_of(long: bool, reply: &[u8]) -> Option<u64> {
+    let (last, most) = if long { (8, u64::MAX) } else { (4, u64::from(u32::MAX)) };
+    let last = Some(be(reply.get(..last)?)).filter(|last| *last < most)?;
+    (last + 1).checked_mul(sector_of(long, reply)?)
+}
+
 /// `bytes`, if a disk can have such sectors.
 pub(super) fn sector(bytes: u64) -> Option<u64> {
     (SECTORS.contains(&bytes) && bytes.is_power_of_two()).then_some(bytes)

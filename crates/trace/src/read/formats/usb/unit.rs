@@ -20,21 +20,29 @@ pub(super) struct Unit {
     lun: u16,
     /// Bytes of its sectors, once the capture has told.
     sector: Option<u64>,
+    /// Bytes of all of them, likewise.
+    disk: Option<u64>,
     assumed: bool,
 }
 
 impl Unit {
     pub(super) fn new(lun: u16) -> Unit {
-        Unit { lun, sector: None, assumed: false }
+        Unit { lun, sector: None, disk: None, assumed: false }
     }
 
     pub(super) fn lun(&self) -> u16 {
         self.lun
     }
 
-    /// The device has said how large its sectors are, unless that was noise.
-    pub(super) fn told(&mut self, sector: Option<u64>) {
+    /// The device has said how large its sectors are and how many it has, unless that was noise.
+    pub(super) fn told(&mut self, sector: Option<u64>, disk: Option<u64>) {
         self.sector = sector.or(self.sector);
+        self.disk = disk.or(self.disk);
+    }
+
+    /// Bytes of the whole unit, unless the user says of how many bytes a sector is.
+    pub(super) fn disk(&self, cx: &Context) -> Option<u64> {
+        self.disk.filter(|_| !cx.sector_is_given())
     }
 
     /// The bytes a command is about, or why no request can come of it.
