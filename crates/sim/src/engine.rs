@@ -197,7 +197,11 @@ impl<'a, L: Layer<Chip = CountingChip>> Engine<'a, L> {
         self.application = Application::default();
         // A flush is not recorded: nothing is being answered.
         self.answer.op = Op::Flush;
-        self.start_ns = self.done_ns.max(self.last_arrival);
+        // On the device's own clock arrivals are of no account.
+        self.start_ns = match self.arrivals {
+            true => self.done_ns.max(self.last_arrival),
+            false => self.done_ns,
+        };
         self.log = log;
         Ok(())
     }
@@ -400,9 +404,8 @@ impl<'a, L: Layer<Chip = CountingChip>> Engine<'a, L> {
     #[inline(always)]
     fn close(&mut self, _extent: &Extent) {
         if self.in_line {
-            let busy = self.busy_ns();
-            self.answer.end += busy - self.busy;
-            self.busy = busy;
+            self.busy = self.busy_ns();
+            self.answer.end = self.busy;
         } else {
             self.extend_answer();
         }
@@ -461,7 +464,8 @@ impl<'a, L: Layer<Chip = CountingChip>> Engine<'a, L> {
         self.now = self.busy;
         if !extent.continued {
             self.record();
-            self.answer = Answer { op: extent.op, arrival: 0, begin: 0, end: 0 };
+            let now = self.busy;
+            self.answer = Answer { op: extent.op, arrival: now, begin: now, end: now };
         }
     }
 
@@ -518,8 +522,7 @@ impl<'a, L: Layer<Chip = CountingChip>> Engine<'a, L> {
     #[inline(always)]
     fn record(&mut self) {
         let Answer { op, arrival, end, .. } = self.answer;
-        // In line there is no waiting, and the times of a request begin at 0.
-        let from = if self.in_line { arrival } else { arrival.max(self.answered_ns) };
+        let from = arrival.max(self.answered_ns);
         self.answered_ns = self.answered_ns.max(end);
         let (response, delay) = (end - arrival, end.saturating_sub(from));
         match op {
@@ -533,8 +536,7 @@ impl<'a, L: Layer<Chip = CountingChip>> Engine<'a, L> {
             self.application.write_delay_ns += u128::from(delay);
         }
         if let Some(log) = self.log {
-            let arrival_ns = if self.in_line { self.now } else { arrival };
-            let arrival_ns = arrival_ns.saturating_sub(self.start_ns);
+            let arrival_ns = arrival.saturating_sub(self.start_ns);
             log.note(&RequestDelay { arrival_ns, op, response_ns: response, delay_ns: delay });
         }
     }
