@@ -252,7 +252,7 @@ impl PolicySpec {
     pub fn build_dead_data(&self) -> Result<DeadData, SimError> {
         let call = &self.dead_data;
         match call.name.as_str() {
-            "fsaf" => Fsaf::read(&call.args).map(DeadData::Fsaf),
+            "fsaf" => Fsaf::build(&call.args).map(DeadData::Fsaf),
             name => NoParams::read(&call.args).map(|_| match name {
                 "none" => DeadData::None,
                 _ => DeadData::Trim,
@@ -355,7 +355,7 @@ impl PolicySpec {
         }
         if let Some(call) = self.idle.as_ref().filter(|call| idle::find(&call.name).is_none()) {
             let known = idle::IDLES.iter().map(|i| i.info.name).chain(["none"]);
-            return Err(unknown("idle policy", &call.name, known, "or leave out --idle"));
+            return Err(unknown("--idle", &call.name, known, "none, timer or slac"));
         }
         if dead::find(&self.dead_data.name).is_none() {
             let known = dead::DEAD_DATA.iter().map(|d| d.name);
