@@ -42,6 +42,11 @@ impl Ready {
             Self::Workload(workload) => workload.name(),
         }
     }
+
+    /// Whether it was read from a file, and not generated.
+    pub const fn is_trace(&self) -> bool {
+        matches!(self, Self::Trace(trace) if trace.prelude == 0)
+    }
 }
 
 /// The device that was asked for.
@@ -108,7 +113,8 @@ fn files(
     };
     let mut source = generate::open(spec, &options).map_err(SimError::from)?;
     let mut counted = Counted::new(console, format!("generating {spec}"), &mut *source);
-    let name = spec.to_string();
+    let bytes = options.bytes.map(|bytes| format!(" --bytes {}", generate::format_size(bytes)));
+    let name = format!("{spec}{}", bytes.unwrap_or_default());
     Ok(PreparedTrace::prepare(&mut counted, &name, mapping, interrupt::progress())?)
 }
 
