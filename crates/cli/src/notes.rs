@@ -146,8 +146,8 @@ fn saw_no_files(results: &[&RunResult], from_trace: bool) -> Option<String> {
             result.trace.path,
             result.config.policy,
             if from_trace {
-                "that takes a trace with the contents of requests (a pcap capture of a USB stick) \
-                 and --absolute"
+                "that takes a trace with the contents of requests (a pcap capture of a USB stick), \
+                 --absolute, and a device that exports the whole volume (--capacity with --wrap)"
             } else {
                 "patterns have none; file workloads (s1, s2, ...) have"
             }

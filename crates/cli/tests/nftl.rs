@@ -4,7 +4,7 @@ mod common;
 
 use common::{fails, json, thermocline};
 
-const SMALL: [&str; 6] = ["run", "--workload", "uniform", "--capacity", "4MiB", "--policy"];
+const SMALL: [&str; 6] = ["run", "--workload", "uniform", "--capacity", "16MiB", "--policy"];
 
 fn says(args: &[&str], part: &str) -> bool {
     let ran = thermocline(args);
@@ -46,14 +46,19 @@ fn levelling_that_is_switched_off_is_not_claimed() {
 
 #[test]
 fn options_that_change_nothing_are_told() {
-    let low = [&SMALL[..], &["nftl", "--low", "9"]].concat();
+    let low = [&SMALL[..], &["nftl", "--low", "4"]].concat();
     assert!(says(&low, "--low changes nothing for nftl; it has levels of its own"));
-    let low = [&SMALL[..], &["greedy", "--low", "9"]].concat();
+    let low = [&SMALL[..], &["greedy", "--low", "4"]].concat();
     assert!(!says(&low, "changes nothing"));
     let idle = [&SMALL[..], &["greedy", "--idle", "timer"]].concat();
     assert!(says(&idle, "no idle time for greedy; it takes arrivals (--interarrival)"));
     let arrivals = [&idle[..], &["--interarrival", "100ms"]].concat();
     assert!(!says(&arrivals, "idle time"));
+    // Pages that are updated in place leave nothing to clean.
+    for (policy, idle) in [("in-place", false), ("greedy", true), ("nftl", true)] {
+        let args = [&SMALL[..], &[policy, "--idle", "timer", "--interarrival", "1s", "--json"]];
+        assert_eq!(json(&args.concat())["config"]["idle"].is_object(), idle, "{policy}");
+    }
 }
 
 #[test]

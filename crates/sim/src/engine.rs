@@ -78,6 +78,8 @@ pub(crate) struct Engine<'a, L> {
     /// Where statistics begin.
     start_ns: u64,
     last_arrival: u64,
+    /// How much later requests come than the trace says: the host waits for what prepares the device.
+    shift: u64,
     /// The time policies see; never falls.
     now: u64,
     /// The request that is being answered.
@@ -164,6 +166,7 @@ impl<'a, L: Layer<Chip = CountingChip>> Engine<'a, L> {
             answered_ns: 0,
             start_ns: 0,
             last_arrival: 0,
+            shift: 0,
             now: 0,
             answer: Answer { op: Op::Flush, arrival: 0, begin: 0, end: 0 },
             writes: Responses::new(),
@@ -197,11 +200,12 @@ impl<'a, L: Layer<Chip = CountingChip>> Engine<'a, L> {
         self.application = Application::default();
         // A flush is not recorded: nothing is being answered.
         self.answer.op = Op::Flush;
+        self.start_ns = self.done_ns;
         // On the device's own clock arrivals are of no account.
-        self.start_ns = match self.arrivals {
-            true => self.done_ns.max(self.last_arrival),
-            false => self.done_ns,
-        };
+        if self.arrivals {
+            self.shift = self.done_ns.saturating_sub(self.last_arrival);
+            self.start_ns = self.last_arrival.saturating_add(self.shift);
+        }
         self.log = log;
         Ok(())
     }
@@ -413,7 +417,8 @@ impl<'a, L: Layer<Chip = CountingChip>> Engine<'a, L> {
 
     /// Counts what was asked for; a device that wears out ends amid a batch.
     fn count(&mut self, batch: &[Extent]) {
-        self.last_arrival = batch.iter().map(|e| e.time_ns).fold(self.last_arrival, u64::max);
+        let last = batch.iter().map(|e| e.time_ns).max().unwrap_or(0);
+        self.last_arrival = self.last_arrival.max(last.saturating_add(self.shift));
         self.requests += batch.iter().filter(|extent| !extent.continued).count() as u64;
     }
 
@@ -474,11 +479,12 @@ impl<'a, L: Layer<Chip = CountingChip>> Engine<'a, L> {
     fn open_answer(&mut self, extent: &Extent) -> Result<(), SimError> {
         self.close_answer();
         let arrival = if self.arrivals {
+            let arrival = extent.time_ns.saturating_add(self.shift);
             if self.idle.is_some() {
-                self.clean_until(extent.time_ns)?;
+                self.clean_until(arrival)?;
             }
-            self.now = self.now.max(extent.time_ns);
-            extent.time_ns
+            self.now = self.now.max(arrival);
+            arrival
         } else {
             0
         };

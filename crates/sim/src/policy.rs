@@ -211,8 +211,8 @@ impl PolicySpec {
         )))
     }
 
-    /// The policy with other idle work and other news of dead data, where they are named; the name
-    /// tells of it.
+    /// The policy with other idle work and other news of dead data, where they are named. It keeps its
+    /// name: results have a key for each.
     ///
     /// # Errors
     /// [`SimError::Usage`], with the nearest name there is.

@@ -130,13 +130,16 @@ impl Snapshot {
                 },
                 bank_assignment: job.policy.bank_assignment.show(),
                 queue_depth: job.queue_depth,
-                // On its own clock a device is never idle.
-                idle: job.policy.idle.as_ref().filter(|_| measured.last_arrival_ns.is_some()).map(
-                    |idle| result::Idle {
+                // On its own clock a device is never idle, and pages in place leave nothing to clean.
+                idle: job
+                    .policy
+                    .idle
+                    .as_ref()
+                    .filter(|_| measured.last_arrival_ns.is_some() && (page_mapped || nftl))
+                    .map(|idle| result::Idle {
                         policy: idle.show(),
                         free_blocks: page_mapped.then_some(setup.idle_free),
-                    },
-                ),
+                    }),
                 dead_data: job.policy.dead_data.show(),
                 device: profile.into(),
                 logical_pages: setup.logical_pages,
