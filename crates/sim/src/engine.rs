@@ -78,6 +78,8 @@ pub(crate) struct Engine<'a, L> {
     /// Where statistics begin.
     start_ns: u64,
     last_arrival: u64,
+    /// How much later requests come than the trace says: the host waits for what prepares the device.
+    shift: u64,
     /// The time policies see; never falls.
     now: u64,
     /// The request that is being answered.
@@ -165,6 +167,7 @@ impl<'a, L: Layer<Chip = CountingChip>> Engine<'a, L> {
             answered_ns: 0,
             start_ns: 0,
             last_arrival: 0,
+            shift: 0,
             now: 0,
             answer: Answer { op: Op::Flush, arrival: 0, begin: 0, end: 0 },
             writes: Responses::new(),
@@ -199,7 +202,12 @@ impl<'a, L: Layer<Chip = CountingChip>> Engine<'a, L> {
         (self.write_delay_ns, self.read_delay_ns) = (0, 0);
         // A flush is not recorded: nothing is being answered.
         self.answer.op = Op::Flush;
-        self.start_ns = self.done_ns.max(self.last_arrival);
+        self.start_ns = self.done_ns;
+        // On the device's own clock arrivals are of no account.
+        if self.arrivals {
+            self.shift = self.done_ns.saturating_sub(self.last_arrival);
+            self.start_ns = self.last_arrival.saturating_add(self.shift);
+        }
         self.log = log;
         Ok(())
     }
@@ -402,9 +410,8 @@ impl<'a, L: Layer<Chip = CountingChip>> Engine<'a, L> {
     #[inline(always)]
     fn close(&mut self, _extent: &Extent) {
         if self.in_line {
-            let busy = self.busy_ns();
-            self.answer.end += busy - self.busy;
-            self.busy = busy;
+            self.busy = self.busy_ns();
+            self.answer.end = self.busy;
         } else {
             self.extend_answer();
         }
@@ -412,7 +419,8 @@ impl<'a, L: Layer<Chip = CountingChip>> Engine<'a, L> {
 
     /// Counts what was asked for; a device that wears out ends amid a batch.
     fn count(&mut self, batch: &[Extent]) {
-        self.last_arrival = batch.iter().map(|e| e.time_ns).fold(self.last_arrival, u64::max);
+        let last = batch.iter().map(|e| e.time_ns).max().unwrap_or(0);
+        self.last_arrival = self.last_arrival.max(last.saturating_add(self.shift));
         self.requests += batch.iter().filter(|extent| !extent.continued).count() as u64;
     }
 
@@ -463,7 +471,8 @@ impl<'a, L: Layer<Chip = CountingChip>> Engine<'a, L> {
         self.now = self.busy;
         if !extent.continued {
             self.record();
-            self.answer = Answer { op: extent.op, arrival: 0, begin: 0, end: 0 };
+            let now = self.busy;
+            self.answer = Answer { op: extent.op, arrival: now, begin: now, end: now };
         }
     }
 
@@ -472,11 +481,12 @@ impl<'a, L: Layer<Chip = CountingChip>> Engine<'a, L> {
     fn open_answer(&mut self, extent: &Extent) -> Result<(), SimError> {
         self.close_answer();
         let arrival = if self.arrivals {
+            let arrival = extent.time_ns.saturating_add(self.shift);
             if self.idle.is_some() {
-                self.clean_until(extent.time_ns)?;
+                self.clean_until(arrival)?;
             }
-            self.now = self.now.max(extent.time_ns);
-            extent.time_ns
+            self.now = self.now.max(arrival);
+            arrival
         } else {
             0
         };
@@ -534,8 +544,7 @@ impl<'a, L: Layer<Chip = CountingChip>> Engine<'a, L> {
     /// What the device took for the request, and not for those before it.
     fn record_delay(&mut self) {
         let Answer { op, arrival, end, .. } = self.answer;
-        // In line there is no waiting, and the times of a request begin at 0.
-        let from = if self.in_line { arrival } else { arrival.max(self.answered_ns) };
+        let from = arrival.max(self.answered_ns);
         self.answered_ns = self.answered_ns.max(end);
         let delay = end.saturating_sub(from);
         match op {
@@ -544,9 +553,8 @@ impl<'a, L: Layer<Chip = CountingChip>> Engine<'a, L> {
             Op::Trim | Op::Flush => return,
         }
         if let Some(log) = self.log {
-            let arrival_ns = if self.in_line { self.now } else { arrival };
             log.note(&RequestDelay {
-                arrival_ns: arrival_ns.saturating_sub(self.start_ns),
+                arrival_ns: arrival.saturating_sub(self.start_ns),
                 op,
                 response_ns: end - arrival,
                 delay_ns: delay,
