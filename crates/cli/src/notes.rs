@@ -1,6 +1,7 @@
 //! What a person should know before believing a result.
 
-use thermocline_sim::{RunResult, units};
+use thermocline_policy::preset::LayerKind;
+use thermocline_sim::{PolicySpec, RunResult, units};
 
 use crate::{args::simulation::SimulationArgs, print::number};
 
@@ -11,11 +12,18 @@ const WORTH_SAYING: f64 = 0.02;
 const BEHIND: f64 = 1.05;
 
 /// Remarks on the results of one input, one line each.
-pub fn on(results: &[&RunResult], from_trace: bool, args: &SimulationArgs) -> Vec<String> {
+pub fn on(
+    results: &[&RunResult],
+    policies: &[PolicySpec],
+    from_trace: bool,
+    args: &SimulationArgs,
+) -> Vec<String> {
     let mut notes = Vec::new();
     notes.extend(results.first().and_then(|result| small_trace(result, from_trace, args)));
     notes.extend(nothing_cleaned(results, from_trace));
     notes.extend(overloaded(results));
+    notes.extend(never_idle(results, policies, args));
+    notes.extend(levels_of_others(results, args));
     notes.extend(saw_no_files(results, from_trace));
     notes.extend(worn_out(results));
     notes
@@ -84,6 +92,49 @@ fn overloaded(results: &[&RunResult]) -> Option<String> {
     })
 }
 
+/// Where a request comes when the last has ended, nothing is done in idle time.
+fn never_idle(
+    results: &[&RunResult],
+    policies: &[PolicySpec],
+    args: &SimulationArgs,
+) -> Option<String> {
+    let result = results.first().filter(|result| result.config.clock == "device")?;
+    let policy = policies.iter().find(|policy| policy.idle.is_some())?;
+    let remedy = match args.device.clock {
+        Some(_) => "leave out --clock device",
+        None => "it takes arrivals (--interarrival)",
+    };
+    Some(format!(
+        "{}: on the device's own clock there is no idle time for {}; {remedy}",
+        result.trace.path, policy.name
+    ))
+}
+
+/// Options that speak of the blocks of a log, where no policy has one.
+fn levels_of_others(results: &[&RunResult], args: &SimulationArgs) -> Option<String> {
+    let result = results.first()?;
+    if results.iter().any(|result| result.config.layer == LayerKind::PageMapped.name()) {
+        return None;
+    }
+    let cleaning = &args.cleaning;
+    let given = [
+        (cleaning.low.is_some(), "--low"),
+        (cleaning.high.is_some(), "--high"),
+        (cleaning.trigger.is_some(), "--trigger"),
+        (cleaning.batch.is_some(), "--batch"),
+        (cleaning.bank_assignment.is_some(), "--bank-assignment"),
+    ];
+    let (_, option) = given.into_iter().find(|(given, _)| *given)?;
+    let own = match result.config.layer == LayerKind::Nftl.name() {
+        true => "; it has levels of its own, as in 'nftl(start=10, stop=20)'",
+        false => "",
+    };
+    Some(format!(
+        "{}: {option} changes nothing for {}{own}",
+        result.trace.path, result.config.policy
+    ))
+}
+
 /// Who infers dead data from a file system's tables must see what is written to them.
 fn saw_no_files(results: &[&RunResult], from_trace: bool) -> Option<String> {
     let watches = |r: &&&RunResult| r.config.dead_data.starts_with("fsaf");
@@ -98,7 +149,7 @@ fn saw_no_files(results: &[&RunResult], from_trace: bool) -> Option<String> {
                 "that takes a trace with the contents of requests (a pcap capture of a USB stick \
                  from before it is plugged in) and --absolute"
             } else {
-                "the workload has none; s1, s2 and s3 have"
+                "patterns have none; file workloads (s1, s2, ...) have"
             }
         )
     })

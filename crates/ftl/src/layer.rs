@@ -90,15 +90,16 @@ pub struct DeadDataCounters {
 }
 
 impl DeadDataCounters {
-    /// What was done after `earlier`.
+    /// What was done after `earlier`; file systems and memory are those of all time, and now.
     #[must_use]
     pub const fn since(&self, earlier: &Self) -> Self {
         Self {
             extra_reads: self.extra_reads - earlier.extra_reads,
             sectors_marked: self.sectors_marked - earlier.sectors_marked,
             sectors_revived: self.sectors_revived - earlier.sectors_revived,
-            armed: self.armed - earlier.armed,
-            disarmed: self.disarmed - earlier.disarmed,
+            // What was recognised while the device was filled is still there.
+            armed: self.armed,
+            disarmed: self.disarmed,
             memory_bytes: self.memory_bytes,
         }
     }

@@ -1,6 +1,8 @@
 //! What is known to be garbage before it is overwritten.
 
-use crate::{PolicyInfo, params, params::NoParams};
+use alloc::format;
+
+use crate::{Args, ParamError, PolicyInfo, params, params::NoParams};
 
 params! {
     /// Erasing blocks of nothing but dead data ahead of cleaning, on the block-mapped layer (FSAF,
@@ -59,6 +61,32 @@ crate::choice! {
 }
 
 impl Fsaf {
+    /// Reads the arguments.
+    ///
+    /// # Errors
+    /// [`ParamError`], naming the one that is no share, or a `target` above `delta`, at which erasing
+    /// ahead would end before it begins.
+    pub fn build(args: &Args) -> Result<Self, ParamError> {
+        let fsaf = Self::read(args)?;
+        let most = fsaf.delta.min(1.0);
+        for (key, value, most) in
+            [("delta", fsaf.delta, 1.0), ("mu", fsaf.mu, 1.0), ("target", fsaf.target, most)]
+        {
+            if !(0.0..=most).contains(&value) {
+                let expected = match key {
+                    "target" => format!("a share from 0 to delta, which is {most}"),
+                    _ => "a share from 0 to 1".into(),
+                };
+                return Err(ParamError::Value {
+                    key: key.into(),
+                    value: format!("{value:?}"),
+                    expected,
+                });
+            }
+        }
+        Ok(fsaf)
+    }
+
     /// The part that is about erasing ahead.
     #[must_use]
     pub const fn reclaim(&self) -> Reclaim {

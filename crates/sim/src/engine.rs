@@ -42,7 +42,7 @@ pub(crate) struct Measured {
 }
 
 /// Sums over all reads and writes, in nanoseconds.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy)]
 pub(crate) struct Application {
     /// From arrivals to ends.
     pub response_ns: u128,
@@ -78,6 +78,8 @@ pub(crate) struct Engine<'a, L> {
     /// Where statistics begin.
     start_ns: u64,
     last_arrival: u64,
+    /// How much later requests come than the trace says: the host waits for what prepares the device.
+    shift: u64,
     /// The time policies see; never falls.
     now: u64,
     /// The request that is being answered.
@@ -88,7 +90,8 @@ pub(crate) struct Engine<'a, L> {
     flushes: u64,
     pages_written: u64,
     bytes_written: u64,
-    application: Application,
+    write_delay_ns: u128,
+    read_delay_ns: u128,
     /// The batch at hand, and how far it was served.
     batch: Batch,
     at: usize,
@@ -164,6 +167,7 @@ impl<'a, L: Layer<Chip = CountingChip>> Engine<'a, L> {
             answered_ns: 0,
             start_ns: 0,
             last_arrival: 0,
+            shift: 0,
             now: 0,
             answer: Answer { op: Op::Flush, arrival: 0, begin: 0, end: 0 },
             writes: Responses::new(),
@@ -172,7 +176,8 @@ impl<'a, L: Layer<Chip = CountingChip>> Engine<'a, L> {
             flushes: 0,
             pages_written: 0,
             bytes_written: 0,
-            application: Application::default(),
+            write_delay_ns: 0,
+            read_delay_ns: 0,
             batch: Batch::default(),
             at: 0,
         })
@@ -194,10 +199,15 @@ impl<'a, L: Layer<Chip = CountingChip>> Engine<'a, L> {
         self.end();
         (self.writes, self.reads) = (Responses::new(), Responses::new());
         (self.requests, self.flushes, self.pages_written, self.bytes_written) = (0, 0, 0, 0);
-        self.application = Application::default();
+        (self.write_delay_ns, self.read_delay_ns) = (0, 0);
         // A flush is not recorded: nothing is being answered.
         self.answer.op = Op::Flush;
-        self.start_ns = self.done_ns.max(self.last_arrival);
+        self.start_ns = self.done_ns;
+        // On the device's own clock arrivals are of no account.
+        if self.arrivals {
+            self.shift = self.done_ns.saturating_sub(self.last_arrival);
+            self.start_ns = self.last_arrival.saturating_add(self.shift);
+        }
         self.log = log;
         Ok(())
     }
@@ -216,9 +226,9 @@ impl<'a, L: Layer<Chip = CountingChip>> Engine<'a, L> {
             bytes_written: self.bytes_written,
             elapsed_ns: since(self.done_ns),
             last_arrival_ns: self.arrivals.then_some(since(self.last_arrival)),
+            application: self.application(),
             write: self.writes.times(),
             read: self.reads.times(),
-            application: self.application,
         })
     }
 
@@ -400,9 +410,8 @@ impl<'a, L: Layer<Chip = CountingChip>> Engine<'a, L> {
     #[inline(always)]
     fn close(&mut self, _extent: &Extent) {
         if self.in_line {
-            let busy = self.busy_ns();
-            self.answer.end += busy - self.busy;
-            self.busy = busy;
+            self.busy = self.busy_ns();
+            self.answer.end = self.busy;
         } else {
             self.extend_answer();
         }
@@ -410,7 +419,8 @@ impl<'a, L: Layer<Chip = CountingChip>> Engine<'a, L> {
 
     /// Counts what was asked for; a device that wears out ends amid a batch.
     fn count(&mut self, batch: &[Extent]) {
-        self.last_arrival = batch.iter().map(|e| e.time_ns).fold(self.last_arrival, u64::max);
+        let last = batch.iter().map(|e| e.time_ns).max().unwrap_or(0);
+        self.last_arrival = self.last_arrival.max(last.saturating_add(self.shift));
         self.requests += batch.iter().filter(|extent| !extent.continued).count() as u64;
     }
 
@@ -461,7 +471,8 @@ impl<'a, L: Layer<Chip = CountingChip>> Engine<'a, L> {
         self.now = self.busy;
         if !extent.continued {
             self.record();
-            self.answer = Answer { op: extent.op, arrival: 0, begin: 0, end: 0 };
+            let now = self.busy;
+            self.answer = Answer { op: extent.op, arrival: now, begin: now, end: now };
         }
     }
 
@@ -470,11 +481,12 @@ impl<'a, L: Layer<Chip = CountingChip>> Engine<'a, L> {
     fn open_answer(&mut self, extent: &Extent) -> Result<(), SimError> {
         self.close_answer();
         let arrival = if self.arrivals {
+            let arrival = extent.time_ns.saturating_add(self.shift);
             if self.idle.is_some() {
-                self.clean_until(extent.time_ns)?;
+                self.clean_until(arrival)?;
             }
-            self.now = self.now.max(extent.time_ns);
-            extent.time_ns
+            self.now = self.now.max(arrival);
+            arrival
         } else {
             0
         };
@@ -518,25 +530,50 @@ impl<'a, L: Layer<Chip = CountingChip>> Engine<'a, L> {
     #[inline(always)]
     fn record(&mut self) {
         let Answer { op, arrival, end, .. } = self.answer;
-        // In line there is no waiting, and the times of a request begin at 0.
-        let from = if self.in_line { arrival } else { arrival.max(self.answered_ns) };
-        self.answered_ns = self.answered_ns.max(end);
-        let (response, delay) = (end - arrival, end.saturating_sub(from));
+        let response = end - arrival;
         match op {
             Op::Write => self.writes.record(response),
             Op::Read => self.reads.record(response),
+            Op::Trim | Op::Flush => {}
+        }
+        if !self.in_line || self.log.is_some() {
+            self.record_delay();
+        }
+    }
+
+    /// What the device took for the request, and not for those before it.
+    fn record_delay(&mut self) {
+        let Answer { op, arrival, end, .. } = self.answer;
+        let from = arrival.max(self.answered_ns);
+        self.answered_ns = self.answered_ns.max(end);
+        let delay = end.saturating_sub(from);
+        match op {
+            Op::Write => self.write_delay_ns += u128::from(delay),
+            Op::Read => self.read_delay_ns += u128::from(delay),
             Op::Trim | Op::Flush => return,
         }
-        self.application.response_ns += u128::from(response);
-        self.application.delay_ns += u128::from(delay);
-        if op == Op::Write {
-            self.application.write_delay_ns += u128::from(delay);
-        }
         if let Some(log) = self.log {
-            // In line it comes when it is taken up, and `busy` is when it ends.
-            let arrival_ns = if self.in_line { self.busy - response } else { arrival };
-            let arrival_ns = arrival_ns.saturating_sub(self.start_ns);
-            log.note(&RequestDelay { arrival_ns, op, response_ns: response, delay_ns: delay });
+            log.note(&RequestDelay {
+                arrival_ns: arrival.saturating_sub(self.start_ns),
+                op,
+                response_ns: end - arrival,
+                delay_ns: delay,
+            });
+        }
+    }
+
+    /// Sums over all reads and writes. In line requests wait for nobody, and every delay is a
+    /// response time.
+    fn application(&self) -> Application {
+        let (writes, reads) = (self.writes.sum(), self.reads.sum());
+        let (write_delay, read_delay) = match self.in_line {
+            true => (writes, reads),
+            false => (self.write_delay_ns, self.read_delay_ns),
+        };
+        Application {
+            response_ns: writes + reads,
+            delay_ns: write_delay + read_delay,
+            write_delay_ns: write_delay,
         }
     }
 

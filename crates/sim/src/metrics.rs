@@ -52,6 +52,11 @@ impl Responses {
         }
     }
 
+    /// All of them together.
+    pub(crate) fn sum(&self) -> u128 {
+        self.sum + u128::from(self.last) * u128::from(self.pending)
+    }
+
     pub(crate) fn times(mut self) -> ResponseTimes {
         self.flush();
         if self.histogram.is_empty() {

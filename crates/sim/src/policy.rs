@@ -256,28 +256,14 @@ impl PolicySpec {
     /// [`SimError::Usage`], naming the argument.
     pub fn build_dead_data(&self) -> Result<DeadData, SimError> {
         let call = &self.dead_data;
-        let built = match call.name.as_str() {
-            "fsaf" => Fsaf::read(&call.args).map(DeadData::Fsaf),
+        match call.name.as_str() {
+            "fsaf" => Fsaf::build(&call.args).map(DeadData::Fsaf),
             name => NoParams::read(&call.args).map(|_| match name {
                 "none" => DeadData::None,
                 _ => DeadData::Trim,
             }),
         }
-        .map_err(|e| usage("dead data", call, &e))?;
-        if let DeadData::Fsaf(fsaf) = &built {
-            let shares = 0.0..=1.0;
-            let in_range = shares.contains(&fsaf.mu)
-                && shares.contains(&fsaf.delta)
-                && (0.0..=fsaf.delta).contains(&fsaf.target);
-            if !in_range {
-                return Err(SimError::Usage(format!(
-                    "dead data {}: 0 <= target <= delta <= 1 and 0 <= mu <= 1 must hold, they are \
-                     shares of the pages and of the blocks",
-                    call.name
-                )));
-            }
-        }
-        Ok(built)
+        .map_err(|e| usage("dead data", call, &e))
     }
 
     /// The parameters of the block-mapped layer.
@@ -374,7 +360,7 @@ impl PolicySpec {
         }
         if let Some(call) = self.idle.as_ref().filter(|call| idle::find(&call.name).is_none()) {
             let known = idle::IDLES.iter().map(|i| i.info.name).chain(["none"]);
-            return Err(unknown("idle policy", &call.name, known, "or leave out --idle"));
+            return Err(unknown("--idle", &call.name, known, "none, timer or slac"));
         }
         if dead::find(&self.dead_data.name).is_none() {
             let known = dead::DEAD_DATA.iter().map(|d| d.name);

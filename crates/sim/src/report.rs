@@ -49,8 +49,8 @@ impl Snapshot {
 
     /// What was known to be dead, where anything was or somebody looked.
     fn dead_data<L: Layer>(&self, layer: &L, did: &Counters) -> Option<result::DeadData> {
+        // A file system is mostly found before the statistics begin.
         let watched = layer.dead_data().zip(self.dead_data).map(|(now, then)| DeadDataCounters {
-            // What was found while the device was prepared is watched all the same.
             armed: now.armed,
             disarmed: now.disarmed,
             ..now.since(&then)
@@ -116,7 +116,8 @@ impl Snapshot {
                 placement: page_mapped.then(|| job.policy.placement.show()),
                 read_only_separation: job.policy.read_only_separation,
                 wear_leveling: match job.policy.layer {
-                    LayerKind::Nftl => "gap",
+                    LayerKind::Nftl if setup.levels_wear => "gap",
+                    LayerKind::Nftl => "none",
                     _ if job.policy.swap => "swap",
                     _ => "none",
                 },
@@ -129,13 +130,16 @@ impl Snapshot {
                 },
                 bank_assignment: job.policy.bank_assignment.show(),
                 queue_depth: job.queue_depth,
-                // On its own clock a device is never idle.
-                idle: job.policy.idle.as_ref().filter(|_| measured.last_arrival_ns.is_some()).map(
-                    |idle| result::Idle {
+                // On its own clock a device is never idle, and pages in place leave nothing to clean.
+                idle: job
+                    .policy
+                    .idle
+                    .as_ref()
+                    .filter(|_| measured.last_arrival_ns.is_some() && (page_mapped || nftl))
+                    .map(|idle| result::Idle {
                         policy: idle.show(),
                         free_blocks: page_mapped.then_some(setup.idle_free),
-                    },
-                ),
+                    }),
                 dead_data: job.policy.dead_data.show(),
                 device: profile.into(),
                 logical_pages: setup.logical_pages,

@@ -64,13 +64,14 @@ pub struct Config {
     pub policy: String,
     /// Translation layer.
     pub layer: &'static str,
-    /// Victim policy with its arguments; absent for the in-place baseline.
+    /// Victim policy with its arguments, on the block-mapped layer the choice among pairs; `null` for
+    /// the in-place baseline.
     pub victim: Option<String>,
-    /// Placement with its arguments; absent for the in-place baseline.
+    /// Placement with its arguments; `null` for all but the page-mapped layer.
     pub placement: Option<String>,
     /// Read-only and writable data in separate blocks.
     pub read_only_separation: bool,
-    /// `none` or `swap`.
+    /// `none`, `swap`, or `gap` (of erase counts, on the block-mapped layer).
     pub wear_leveling: &'static str,
     /// What makes cleaning start, and the watermarks of each bank.
     pub trigger: Trigger,
@@ -236,9 +237,10 @@ pub struct DeadData {
     pub blocks_reclaimed: u64,
     /// Pages read to see what a write changes.
     pub extra_reads: u64,
-    /// Times a file system was recognised, also while the device was prepared.
+    /// Times a file system was recognised, since the device was new: mostly before the statistics
+    /// begin.
     pub armed: u64,
-    /// Times one was let go, for its writer did what no such file system does; likewise.
+    /// Times one was let go since then, for its writer did what no such file system does.
     pub disarmed: u64,
     /// Memory of the tables that this takes.
     pub memory_bytes: u64,

@@ -38,6 +38,8 @@ pub(crate) struct Setup {
     pub spare_blocks: u32,
     /// Whether operations of banks overlap, or what follows an answer is not waited for.
     overlaps: bool,
+    /// Whether the block-mapped layer moves data for the sake of even wear.
+    pub levels_wear: bool,
     /// Whether the chip keeps what little is known of what is written.
     pub keeps_contents: bool,
 }
@@ -70,7 +72,11 @@ impl Setup {
         };
         let smallest = (0..banks).map(in_bank).min().unwrap_or(0);
         let watermarks = Self::watermarks(job, smallest);
-        let reserve = u64::from(watermarks.reserve) * if page_mapped { banks } else { 1 };
+        let reserve = match job.policy.layer {
+            LayerKind::PageMapped => u64::from(watermarks.reserve) * banks,
+            LayerKind::Nftl => u64::from(watermarks.reserve.max(nftl::RESERVE)),
+            LayerKind::InPlace => u64::from(watermarks.reserve),
+        };
         let capacity = blocks.saturating_sub(reserve) * pages;
         // A block of garbage for each open block, or cleaning would free nothing.
         let open = if page_mapped { u64::from(streams(&job.policy, &geometry)) } else { 0 };
@@ -116,7 +122,7 @@ impl Setup {
                     show_pages(logical, page_size),
                     device.profile.name,
                     show_pages(most, page_size),
-                    if matches!(job.input, Input::Trace(..)) {
+                    if matches!(job.input, Input::Trace(trace, _) if trace.prelude == 0) {
                         ", or --wrap the addresses"
                     } else {
                         ""
@@ -128,13 +134,22 @@ impl Setup {
             && u64::from(trace.pages) > logical
             && !job.wrap
         {
-            return Err(SimError::Input(format!(
-                "{}: the trace needs {}, the device holds {}; give it more --capacity, or --wrap \
-                 the addresses",
-                trace.path,
+            let (needs, holds) = (
                 show_pages(u64::from(trace.pages), geometry.page_size),
-                show_pages(logical, geometry.page_size)
-            )));
+                show_pages(logical, geometry.page_size),
+            );
+            return Err(SimError::Input(if trace.prelude > 0 {
+                format!(
+                    "{}: the volume takes {needs}, --fill leaves {holds}; leave it out",
+                    trace.path
+                )
+            } else {
+                format!(
+                    "{}: the trace needs {needs}, the device holds {holds}; give it more \
+                     --capacity, or --wrap the addresses",
+                    trace.path
+                )
+            }));
         }
         let logical_pages = logical as u32;
         let data_blocks = logical.div_ceil(banks).div_ceil(pages);
@@ -150,7 +165,8 @@ impl Setup {
             (ReadOnly::None, _) | (ReadOnly::Unwritten, Input::Trace(..)) => 0,
             _ => {
                 return Err(SimError::Usage(
-                    "--read-only takes a share below 100% with a workload, `unwritten` with a trace"
+                    "--read-only takes a share below 100% with a pattern (uniform, hot-cold, ...), \
+                     `unwritten` with a trace or a file workload"
                         .into(),
                 ));
             }
@@ -167,6 +183,7 @@ impl Setup {
             watermarks,
             idle_free,
             spare_blocks,
+            levels_wear: job.policy.layer == LayerKind::Nftl && job.policy.build_nftl()?.gap > 0,
             keeps_contents: job.input.knows_contents() && job.policy.wants_contents(),
             overlaps: page_mapped && (banks > 1 || job.policy.trigger == Trigger::Eager),
         })

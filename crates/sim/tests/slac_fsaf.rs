@@ -76,8 +76,6 @@ fn fsaf_and_combo_save_erasures_collections_and_time_on_files_that_come_and_go()
             }
         }
         let [plain, fsaf, combo] = runs;
-        // Erasures may be a few more where a block of dead data is erased that would have been
-        // folded with its neighbours.
         assert!(fsaf[0] < plain[0] && combo[0] < plain[0], "{scenario}: erasures");
         assert!(fsaf[1] < plain[1] && combo[1] <= fsaf[1], "{scenario}: collections");
         assert!(fsaf[2] < plain[2] && combo[2] < plain[2], "{scenario}: folds");
@@ -100,19 +98,30 @@ fn a_collection_on_medium_files_folds_about_a_hundred_pairs() {
 }
 
 #[test]
-fn folding_in_idle_time_never_delays_a_device_more_and_spares_collections() {
+fn folding_in_idle_time_never_makes_anybody_wait_longer_and_spares_collections() {
+    let names = ["cell-phone", "event-recorder", "fax", "jpeg", "mad", "mp3", "mpeg"];
     let (mut less_often, mut all) = (0, 0);
-    for name in ["cell-phone", "event-recorder", "fax", "jpeg", "mad", "mp3", "mpeg"] {
+    for name in names.into_iter().chain(["s1", "s2", "s3"]) {
         let input = files(name);
         let [plain, slac] = ["nftl", "slac"].map(|preset| on(&input, policy(preset)));
-        let delays = [&plain, &slac].map(|run| run.application.device_delay_us / 1e6);
+        let (before, after) = (plain.application, slac.application);
         println!(
-            "{name}: {} collections, {} with slac; {:.1} s of delay, {:.1} s with slac",
-            plain.cleaning.runs, slac.cleaning.runs, delays[0], delays[1]
+            "{name}: {} collections, {} with slac; response times {:.1} s, {:.1} s with slac; \
+             device delay {:.1} s, {:.1} s with slac",
+            plain.cleaning.runs,
+            slac.cleaning.runs,
+            before.response_us / 1e6,
+            after.response_us / 1e6,
+            before.device_delay_us / 1e6,
+            after.device_delay_us / 1e6,
         );
-        // A thousandth: collections come at other moments.
-        assert!(delays[1] <= delays[0] * 1.001, "{name}");
-        assert!(slac.cleaning.runs <= plain.cleaning.runs, "{name}");
+        assert!(after.response_us <= before.response_us, "{name}: response times");
+        assert!(after.device_delay_us <= before.device_delay_us, "{name}: device delay");
+        assert!(slac.cleaning.runs <= plain.cleaning.runs, "{name}: collections");
+        if !names.contains(&name) {
+            // Files that come and go as fast as the host can write leave few pauses.
+            continue;
+        }
         all += plain.cleaning.runs;
         less_often += plain.cleaning.runs - slac.cleaning.runs;
     }
@@ -177,6 +186,14 @@ fn slac_as_printed_makes_bursts_after_lone_gaps_wait_and_the_idle_timer_does_not
     }
     assert!(response(&timer) <= response(&plain) * 1.001);
     assert!(timer.nftl.expect("block-mapped").folds > 150, "pairs were folded in the gaps");
+}
+
+#[test]
+fn slac_as_printed_takes_a_busy_device_for_an_idle_one() {
+    // From arrival to arrival a long request looks like slack.
+    let input = files("s3");
+    let [plain, printed] = ["nftl", "slac-thesis"].map(|preset| on(&input, policy(preset)));
+    assert!(printed.application.response_us > plain.application.response_us * 1.1);
 }
 
 #[test]

@@ -35,7 +35,7 @@ pub fn run(args: &CompareArgs, console: Console) -> Result<(), Failure> {
     let compared = sorted(&inputs, &policies, done, console)?;
     for (input, compared) in inputs.iter().zip(&compared) {
         let runs: Vec<_> = compared.runs().collect();
-        for note in notes::on(&runs, input.is_recorded(), simulation) {
+        for note in notes::on(&runs, &policies, input.is_recorded(), simulation) {
             console.note(&note);
         }
         for refused in compared.refused() {

@@ -1,6 +1,6 @@
 //! `thermocline run`: one policy on one input.
 
-use std::slice;
+use std::{path::Path, slice};
 
 use thermocline_sim::{DelayLog, Outcome, PolicySpec, policy::split_list};
 
@@ -28,10 +28,10 @@ pub fn run(args: &RunArgs, console: Console) -> Result<(), Failure> {
     let device = jobs::device(&simulation.device)?;
     // An output that cannot be opened shows now, not after the work.
     let output = results::open(&simulation.output)?;
+    let delays = args.delays.as_deref().map(|path| delay_log(path, args)).transpose()?;
     let policies = slice::from_ref(&policy);
     let traces = args.input.trace.as_deref();
     let inputs = jobs::ready(traces, &args.input.workload, policies, &device, simulation, console)?;
-    let delays = args.delays.as_deref().map(DelayLog::create).transpose()?;
     let what = Wanted { oracle: args.oracle, delays: delays.as_ref() };
     let done = jobs::run_all(&inputs, policies, what, &device, simulation, console)?;
     if let Some(delays) = delays {
@@ -41,13 +41,25 @@ pub fn run(args: &RunArgs, console: Console) -> Result<(), Failure> {
         unreachable!("one policy on one input is one run");
     };
     let result = result.map_err(|e| e.of_policy(&policy.name))?;
-    for note in notes::on(&[&result], traces.is_some(), simulation) {
+    for note in notes::on(&[&result], policies, traces.is_some(), simulation) {
         console.note(&note);
     }
     if let Some(why) = no_oracle {
         console.note(&notes::no_oracle(&result.trace.path, &why));
     }
     results::print(&Results::One(&result), simulation.output.form(), output)
+}
+
+/// Opens the file for delays, which results do not share.
+fn delay_log(path: &Path, args: &RunArgs) -> Result<DelayLog, Failure> {
+    let output = args.simulation.output.output.as_deref();
+    if path.as_os_str() == "-" || output == Some(path) {
+        return Err(Failure::usage(format!(
+            "--delays {}: that is where results go; name another file",
+            path.display()
+        )));
+    }
+    Ok(DelayLog::create(path)?)
 }
 
 /// The one name an option was given, if any.

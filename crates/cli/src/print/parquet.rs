@@ -15,8 +15,17 @@ use super::columns;
 use crate::{exit::Failure, output::Output};
 
 /// Figures that are text where they are there at all.
-const TEXT: [&str; 5] =
-    ["config.victim", "config.placement", "config.device.energy", "trace.digest", "oracle.policy"];
+const TEXT: [&str; 6] = [
+    "config.victim",
+    "config.placement",
+    "config.idle.policy",
+    "config.device.energy",
+    "trace.digest",
+    "oracle.policy",
+];
+
+/// Whole numbers where they are there at all: these, and all below these.
+const WHOLE: [&str; 4] = ["config.queue_depth", "config.idle.free_blocks", "nftl.", "dead_data."];
 
 /// Writes the file.
 pub fn print(runs: &[&RunResult], output: Output) -> Result<(), Failure> {
@@ -49,7 +58,7 @@ fn column(name: &str, values: &[&Value]) -> ArrayRef {
         Arc::new(values.iter().map(|v| v.as_str()).collect::<StringArray>())
     } else if any(Value::is_boolean) {
         Arc::new(values.iter().map(|v| v.as_bool()).collect::<BooleanArray>())
-    } else if any(Value::is_u64) {
+    } else if any(Value::is_u64) || WHOLE.iter().any(|whole| name.starts_with(whole)) {
         Arc::new(values.iter().map(|v| v.as_u64()).collect::<UInt64Array>())
     } else {
         Arc::new(values.iter().map(|v| v.as_f64()).collect::<Float64Array>())

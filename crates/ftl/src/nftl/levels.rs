@@ -27,8 +27,8 @@ pub(super) struct ReclaimLevels {
     pub(super) blocks: u64,
 }
 
-/// A free block for the host to take and one for the next fold.
-pub(super) const RESERVE: u32 = 2;
+/// Blocks beside those that the data take: one for the host and one for the next fold.
+pub const RESERVE: u32 = 2;
 
 impl Levels {
     /// Of `usable` blocks of `pages` pages.

@@ -30,7 +30,7 @@ use crate::{Counters, FtlError};
 use bits::Bits;
 use free::FreeList;
 use heaps::NOBODY;
-use levels::{Levels, RESERVE};
+use levels::Levels;
 use pairs::{Index, Pair};
 use wear::Wear;
 
@@ -48,6 +48,7 @@ mod roles;
 mod wear;
 mod write;
 
+pub use levels::RESERVE;
 pub use recover::RecoverError;
 
 choice! {

@@ -137,7 +137,7 @@ impl User {
         // Not in the root directory: `fatfs` 0.3.6 makes it longer by clusters that it does not clear,
         // and takes for entries what was in them.
         let directory = ["a/", "b/", "c/"][self.draws.below(3) as usize];
-        format!("{directory}a long name that takes several entries {}.bin", self.names)
+        format!("{directory}FILE{:04}.BIN", self.names)
     }
 
     fn length(&mut self) -> usize {

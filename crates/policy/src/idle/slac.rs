@@ -108,6 +108,7 @@ pub(super) const ENTRY: IdleEntry = IdleEntry {
     build: |args| {
         let params = Params::read(args)?;
         within("samples", params.samples, 1..=1024)?;
+        within("short", params.short, 0..=100)?;
         Ok(Box::new(Slac::new(params)))
     },
 };

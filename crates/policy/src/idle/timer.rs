@@ -6,7 +6,7 @@
 use alloc::boxed::Box;
 
 use super::{Idle, IdleEntry, Leisure};
-use crate::{PolicyInfo, Ticks, params};
+use crate::{PolicyInfo, Ticks, params, params::within};
 
 params! {
     /// Parameters of the idle timer.
@@ -52,5 +52,9 @@ pub(super) const ENTRY: IdleEntry = IdleEntry {
         summary: "cleans block after block once the device was idle for a while, until a request comes",
         params: Timer::info,
     },
-    build: |args| Ok(Box::new(Timer::read(args)?)),
+    build: |args| {
+        let timer = Timer::read(args)?;
+        within("short", timer.short, 0..=100)?;
+        Ok(Box::new(timer))
+    },
 };

@@ -32,16 +32,21 @@ fn data(session: &mut Session, op: Op) -> Vec<Request> {
 }
 
 #[test]
-fn files_are_written_in_order_of_address_and_in_large_requests() {
+fn data_are_written_before_metadata_each_in_order_of_address_and_in_large_requests() {
     let mut session = mounted();
     session.create("A", 200 << 10).expect("room");
     assert_eq!(data(&mut session, Op::Write), [], "all in the cache");
     session.sync();
     let requests = sent(&mut session);
-    assert!(requests.windows(2).all(|pair| pair[0].offset < pair[1].offset));
+    let data_start = session.host().layout.data_start * SECTOR;
+    let (data, metadata) = requests.split_at(2);
+    for requests in [data, metadata] {
+        assert!(requests.windows(2).all(|pair| pair[0].offset < pair[1].offset));
+    }
     let lengths: Vec<u64> = requests.iter().map(|request| request.len).collect();
-    // 400 entries of 128 to a sector, twice; the directory merges with the data behind it.
-    assert_eq!(lengths, [4 * SECTOR, 4 * SECTOR, 120 << 10, (80 << 10) + SECTOR]);
+    // The data, then 400 entries of 128 to a sector, twice, and the directory.
+    assert_eq!(lengths, [120 << 10, 80 << 10, 4 * SECTOR, 4 * SECTOR, SECTOR]);
+    assert!(data[0].offset > data_start && metadata[0].offset < data_start);
 }
 
 #[test]
