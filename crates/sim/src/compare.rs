@@ -209,6 +209,10 @@ fn oracle_for<'a>(job: &Job<'a>, setup: &Setup) -> Result<Option<Job<'a>>, SimEr
     if job.policy.layer == LayerKind::PageMapped {
         policy.idle.clone_from(&job.policy.idle);
     }
+    // Whoever may not hear of trims is measured against one that may not either.
+    if job.policy.dead_data.name == "none" {
+        policy.dead_data = job.policy.dead_data.clone();
+    }
     let mut oracle = Job { device, policy, delays: None, ..job.clone() };
     if let Some(fewer) = with_fewer_classes(&oracle) {
         oracle.policy = PolicySpec { name: fewer.policy.placement.show(), ..fewer.policy };
