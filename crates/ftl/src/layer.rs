@@ -41,7 +41,7 @@ pub struct Counters {
     pub forced_folds: u64,
     /// Pages that were not moved because their data were known to be dead.
     pub dead_left: u64,
-    /// Blocks of nothing but dead data erased ahead of cleaning.
+    /// Blocks of nothing but dead data, erased without a fold.
     pub reclaimed: u64,
 }
 

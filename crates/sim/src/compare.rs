@@ -6,20 +6,14 @@ use rayon::prelude::*;
 use thermocline_policy::preset::LayerKind;
 
 use crate::{
-    Device, Job, PolicySpec, Progress, RunResult, SimError,
+    Device, Job, PolicySpec, Progress, ReadOnly, RunResult, SimError,
+    classes::{CLASSES, with_fewer_classes},
     future::{Shared, Span, same_input},
-    job::{ReadOnly, run_sharing, sees_future},
+    policy::ORACLE,
     result::OracleDistance,
+    run::run_sharing,
     setup::Setup,
 };
-
-/// The policy that others are measured against.
-const ORACLE: &str = "oracle";
-
-/// Numbers of classes for the oracle, best first: as many as half of a bank's spare blocks. Open
-/// blocks are spare space that garbage cannot use, and with more of them the oracle copies more than
-/// policies that know nothing.
-const CLASSES: [u32; 7] = [16, 14, 12, 10, 8, 6, 4];
 
 /// What came of one of several jobs.
 #[derive(Debug)]
@@ -220,33 +214,6 @@ fn oracle_for<'a>(job: &Job<'a>, setup: &Setup) -> Result<Option<Job<'a>>, SimEr
     Ok(Setup::of(&oracle).is_ok().then_some(oracle))
 }
 
-/// Whether a policy is the oracle's placement, and nobody asked for a number of classes.
-pub(crate) fn takes_what_there_is(policy: &PolicySpec) -> bool {
-    let asked = policy.placement.args.0.iter().any(|(key, _)| key == "classes");
-    sees_future(policy) && policy.placement.name == ORACLE && !asked
-}
-
-/// The job with as many classes of the oracle as its device has room for, if that needs a change.
-pub(crate) fn with_fewer_classes<'a>(job: &Job<'a>) -> Option<Job<'a>> {
-    let has_room = |job: &Job<'a>, classes| {
-        Setup::of(job).is_ok_and(|setup| setup.spare_blocks >= 2 * classes)
-    };
-    if !takes_what_there_is(&job.policy) || has_room(job, CLASSES[0]) {
-        return None;
-    }
-    // Cut to size before the classes are numbered: policies with a number of streams get room for it.
-    let device = Device { fixed_capacity: true, ..Setup::sized_device(job).ok()? };
-    let with = |classes: &u32| {
-        let mut job = Job { device: device.clone(), ..job.clone() };
-        job.policy.placement.args.0.push(("classes".into(), classes.to_string()));
-        job
-    };
-    let all = CLASSES[1..].iter();
-    let roomy = all.clone().find(|classes| has_room(&with(classes), **classes)).map(with);
-    // Short of that, the fewest are the best.
-    roomy.or_else(|| all.rev().map(with).find(|job| Setup::of(job).is_ok()))
-}
-
 /// Whether two jobs come to the same.
 fn same_run(a: &Job<'_>, b: &Job<'_>) -> bool {
     let Job {
@@ -295,7 +262,7 @@ impl Futures {
         let of_run = runs
             .iter()
             .map(|job| {
-                let span = if sees_future(&job.policy) { Setup::of(job).ok() } else { None };
+                let span = if job.policy.sees_future() { Setup::of(job).ok() } else { None };
                 let span = span.as_ref().map(Span::of);
                 let same = |(other, theirs, _): &(&Job<'_>, Option<Span>, usize)| {
                     *theirs == span

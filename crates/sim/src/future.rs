@@ -6,7 +6,7 @@ use thermocline_policy::Future;
 use thermocline_trace::Op;
 
 use crate::{
-    Input, Job, Progress, SimError, compare::with_fewer_classes, input::Batch, setup::Setup, units,
+    Input, Job, Progress, SimError, classes::with_fewer_classes, input::Batch, setup::Setup, units,
 };
 
 /// The most memory a future may take. It is the same on every machine, so that the same runs succeed.

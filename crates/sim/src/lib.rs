@@ -5,6 +5,7 @@
 //! many, in parallel and in order. One seed gives one result, byte for byte, on any number of
 //! threads; only [`RunResult::perf`] differs.
 
+mod classes;
 mod compare;
 mod delays;
 pub mod device;
@@ -19,6 +20,7 @@ pub mod policy;
 mod progress;
 mod report;
 pub mod result;
+mod run;
 mod setup;
 pub mod units;
 
@@ -29,7 +31,8 @@ pub use error::SimError;
 pub use future::future_of;
 pub use huge_pages::HugePages;
 pub use input::{Input, PreparedTrace, TraceMapping, Workload};
-pub use job::{Clock, Fill, Job, ReadOnly, run};
+pub use job::{Clock, Fill, Job, ReadOnly};
 pub use policy::PolicySpec;
 pub use progress::Progress;
 pub use result::RunResult;
+pub use run::run;

@@ -16,6 +16,9 @@ use thermocline_policy::{
 
 use crate::{SimError, error::nearest};
 
+/// The policy that others are measured against, and its placement.
+pub(crate) const ORACLE: &str = "oracle";
+
 /// A policy name with its arguments: `cat`, `cat(tau=5s)`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Call {
@@ -232,6 +235,17 @@ impl PolicySpec {
         self.check_names()?;
         self.check_args()?;
         Ok(self)
+    }
+
+    /// Whether it needs to know what becomes of the pages it writes.
+    pub(crate) fn sees_future(&self) -> bool {
+        self.layer == LayerKind::PageMapped && placement::sees_future(&self.placement.name)
+    }
+
+    /// Whether it is the oracle's placement, and nobody asked for a number of classes.
+    pub(crate) fn takes_what_there_is(&self) -> bool {
+        let asked = self.placement.args.0.iter().any(|(key, _)| key == "classes");
+        self.sees_future() && self.placement.name == ORACLE && !asked
     }
 
     /// Whether it makes use of what is known of the contents of requests.

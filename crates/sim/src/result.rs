@@ -233,7 +233,7 @@ pub struct DeadData {
     pub sectors_revived: u64,
     /// Pages that cleaning left behind because their data were dead.
     pub pages_left: u64,
-    /// Blocks of nothing but dead data that were erased ahead of cleaning.
+    /// Blocks of nothing but dead data that were erased without a fold.
     pub blocks_reclaimed: u64,
     /// Pages read to see what a write changes.
     pub extra_reads: u64,

@@ -15,7 +15,6 @@ use thermocline_policy::{
 
 use crate::{
     Device, Input, PolicySpec, SimError,
-    compare::takes_what_there_is,
     job::{Clock, Fill, Job, ReadOnly},
     units,
 };
@@ -278,7 +277,7 @@ impl Setup {
     /// larger device than the others.
     fn least_streams(policy: &PolicySpec, geometry: &Geometry) -> u32 {
         const USUAL: u32 = 3;
-        if takes_what_there_is(policy) { USUAL } else { streams(policy, geometry).max(USUAL) }
+        if policy.takes_what_there_is() { USUAL } else { streams(policy, geometry).max(USUAL) }
     }
 
     fn time(job: &Job<'_>, device: &Device) -> Result<(Clock, f64), SimError> {

@@ -1,0 +1,184 @@
+//! One policy on one input: the layer is put together, filled, driven and asked what it did.
+
+use std::time::Instant;
+
+use thermocline_flash::{CountingChip, Lpn};
+use thermocline_ftl::{self as ftl, InPlace, Layer, PageMapped, dead::Watched, nftl::Nftl};
+use thermocline_policy::{
+    dead::DeadData,
+    placement::{self, Placement},
+    preset::LayerKind,
+    victim,
+    wear::{Swap, WearLeveling},
+};
+
+use crate::{
+    Input, Job, Progress, ReadOnly, RunResult, SimError,
+    classes::with_fewer_classes,
+    engine::Engine,
+    future::{Shared, Span},
+    report::Snapshot,
+    result::Perf,
+    setup::Setup,
+};
+
+/// Runs one job.
+///
+/// # Errors
+/// [`SimError`].
+pub fn run(job: &Job<'_>, progress: &Progress) -> Result<RunResult, SimError> {
+    run_sharing(job, &Shared::new(1), progress)
+}
+
+/// Runs one job, which shares its future with others.
+pub(crate) fn run_sharing(
+    job: &Job<'_>,
+    future: &Shared,
+    progress: &Progress,
+) -> Result<RunResult, SimError> {
+    let fewer = with_fewer_classes(job);
+    let job = fewer.as_ref().unwrap_or(job);
+    let setup = Setup::of(job)?;
+    let future = if job.policy.sees_future() {
+        Some(future.get(job, Span::of(&setup), progress)?)
+    } else {
+        None
+    };
+    let runner = Runner { job, setup: &setup, progress };
+    match job.policy.layer {
+        LayerKind::InPlace => {
+            let layer = InPlace::new(setup.chip(job.wears_out), setup.logical_pages)
+                .map_err(|e| SimError::of_layer(e, 0))?;
+            runner.believe(layer)
+        }
+        LayerKind::Nftl => {
+            let config = setup.nftl(&job.policy)?;
+            let layer = Nftl::new(setup.chip(job.wears_out), config)
+                .map_err(|e| SimError::of_layer(e, 0))?;
+            runner.believe(layer)
+        }
+        LayerKind::PageMapped => placement::dispatch(
+            &job.policy.placement.name,
+            &job.policy.placement.args,
+            &setup.context(job.seed, future),
+            runner,
+        )
+        .expect("names were checked when the policy was read")
+        .map_err(|e| SimError::Usage(format!("placement {}: {e}", job.policy.placement.name)))?,
+    }
+}
+
+struct Runner<'a> {
+    job: &'a Job<'a>,
+    setup: &'a Setup,
+    progress: &'a Progress,
+}
+
+impl placement::Visitor for Runner<'_> {
+    type Output = Result<RunResult, SimError>;
+
+    fn visit<P: Placement + 'static>(self, placement: P) -> Self::Output {
+        let (job, setup) = (self.job, self.setup);
+        let call = &job.policy.victim;
+        let entry = victim::find(&call.name).expect("names were checked when the policy was read");
+        let victim = |bank: u32| {
+            let context = setup.context(job.seed.wrapping_add(bank.into()), None);
+            (entry.build)(&call.args, &context).expect("arguments were checked with the policy")
+        };
+        let config = ftl::Config {
+            logical_pages: setup.logical_pages,
+            bank_assignment: job.policy.bank_assignment,
+            trigger: job.policy.trigger,
+            watermarks: setup.watermarks,
+            batch: job.policy.batch,
+            idle_free: setup.idle_free,
+            read_only_separation: job.policy.read_only_separation,
+            wear_leveling: if job.policy.swap {
+                WearLeveling::Swap(Swap::for_endurance(setup.device.profile.rules.endurance))
+            } else {
+                WearLeveling::None
+            },
+        };
+        let layer = PageMapped::new(setup.chip(job.wears_out), placement, victim, config)
+            .map_err(|e| SimError::of_layer(e, 0))?;
+        self.believe(layer)
+    }
+}
+
+impl Runner<'_> {
+    /// Puts around the layer who tells it what is dead.
+    fn believe<L: Layer<Chip = CountingChip> + 'static>(
+        self,
+        layer: L,
+    ) -> Result<RunResult, SimError> {
+        match self.job.policy.build_dead_data()? {
+            DeadData::Fsaf(fsaf) => {
+                // A watcher for every kind of layer would double the program; a watched run is not
+                // about speed.
+                let layer: Box<dyn Layer<Chip = CountingChip>> = Box::new(layer);
+                let watched = Watched::new(layer, self.setup.watch(&fsaf));
+                self.drive(watched)
+            }
+            DeadData::None | DeadData::Trim => self.drive(layer),
+        }
+    }
+
+    fn drive<L: Layer<Chip = CountingChip>>(self, mut layer: L) -> Result<RunResult, SimError> {
+        let (job, setup) = (self.job, self.setup);
+        let started = Instant::now();
+        for lpn in 0..setup.filled_pages {
+            let read_only = match (job.read_only, job.input) {
+                (ReadOnly::Unwritten, Input::Trace(trace, _)) => !trace.is_written(lpn),
+                _ => lpn < setup.read_only_pages,
+            };
+            layer.fill(Lpn(lpn), read_only, 0).map_err(|e| SimError::of_layer(e, 0))?;
+            if lpn.is_multiple_of(1 << 16) && self.progress.is_cancelled() {
+                return Err(SimError::Interrupted);
+            }
+        }
+        layer.filled(0).map_err(|e| SimError::of_layer(e, 0))?;
+        for (lpn, page) in job.input.found() {
+            if setup.keeps_contents && *lpn < setup.logical_pages {
+                layer.write(Lpn(*lpn), page, 0).map_err(|e| SimError::of_layer(e, 0))?;
+            }
+        }
+
+        let page_size = setup.device.profile.geometry.page_size;
+        let mut extents = job.input.open(
+            setup.read_only_pages,
+            setup.logical_pages - setup.read_only_pages,
+            page_size,
+            job.seed,
+        )?;
+        self.progress.expect(job.input.expected_pages(&extents));
+        let mut engine = Engine::new(&mut layer, job, setup)?;
+        engine.prepare(&mut extents, job.input.prelude(), self.progress)?;
+        let filled = Snapshot::of(engine.layer());
+        let running = Instant::now();
+        let measured = engine.run(extents, self.progress)?;
+        let seconds = running.elapsed().as_secs_f64();
+
+        if job.check {
+            layer.check().map_err(SimError::Broken)?;
+        }
+        let mut result = filled.report(job, setup, &layer, &measured);
+        let per_second = |n: u64| if seconds > 0.0 { n as f64 / seconds } else { 0.0 };
+        result.perf = Some(Perf {
+            wall_s: started.elapsed().as_secs_f64(),
+            host_pages_per_s: per_second(result.host.pages_written),
+            pages_programmed_per_s: per_second(result.flash.pages_programmed),
+            peak_rss_bytes: peak_rss_bytes(),
+        });
+        Ok(result)
+    }
+}
+
+/// Most memory this process ever used, where the system tells.
+fn peak_rss_bytes() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmHWM:"))
+        .and_then(|rest| rest.trim().trim_end_matches("kB").trim().parse::<u64>().ok())
+        .map_or(0, |kib| kib * 1024)
+}
