@@ -17,13 +17,15 @@ mod outbox;
 mod scenario;
 mod scripts;
 mod session;
+mod tally;
 #[cfg(test)]
 mod tests;
 mod workload;
 
 pub use options::{FileOptions, HostOptions};
 pub use scenario::Scenario;
-pub use workload::{FileWorkload, Tally};
+pub use tally::Tally;
+pub use workload::FileWorkload;
 
 /// Bytes of a sector, the unit of everything here.
 const SECTOR: u64 = 512;

@@ -6,7 +6,7 @@ use super::{
     geometry::Geometry,
     host::{Access, Host, Layout, Nanoseconds},
     options::FileOptions,
-    workload::Tally,
+    tally::Tally,
 };
 use crate::{TraceError, generate::random};
 use fatfs::{FatType, File, FileSystem, FormatVolumeOptions, FsOptions};
