@@ -90,11 +90,11 @@ impl Fat32 {
         if !layout.is_plausible(index, new) {
             return Ok(Verdict::Implausible);
         }
-        let per_sector = (new.len() / 4) as u32;
-        let first = index * per_sector;
-        let numbers = first.saturating_sub(2)..(first + per_sector).saturating_sub(2);
+        let told = self.clusters_of(index, new.len());
+        // Clusters are numbered from 2.
+        let numbers = told.start.saturating_sub(2)..told.end.saturating_sub(2);
         self.clusters.table_written(numbers, copy as usize);
-        for (cluster, entry) in self.clusters_of(index, new.len()).zip(entries(new)) {
+        for (cluster, entry) in told.zip(entries(new)) {
             if entry != 0 && self.is_ordinary(cluster) {
                 self.clusters.allocated(cluster - 2, sectors)?;
             }
