@@ -293,7 +293,7 @@ impl<'a, L: Layer<Chip = CountingChip>> Engine<'a, L> {
                 self.count(&extents[..=i]);
                 return Err(e);
             }
-            self.close(extent);
+            self.close();
         }
         self.count(extents);
         Ok(())
@@ -327,11 +327,7 @@ impl<'a, L: Layer<Chip = CountingChip>> Engine<'a, L> {
             }
             let nothing_known = to == from && page.iter().all(|byte| *byte == 0);
             let data = if nothing_known { &[][..] } else { &page[..] };
-            self.now = match self.arrivals {
-                true => self.now + 1,
-                false if i == 0 && (self.in_line || !extent.continued) => self.now,
-                false => self.device_time(),
-            };
+            self.now = self.time_of(extent, i);
             self.layer.write(lpn, data, self.now).map_err(|e| self.error(e))?;
         }
         self.page = page;
@@ -370,7 +366,7 @@ impl<'a, L: Layer<Chip = CountingChip>> Engine<'a, L> {
         } else {
             self.ask(extent)?;
         }
-        self.close(extent);
+        self.close();
         Ok(())
     }
 
@@ -408,7 +404,7 @@ impl<'a, L: Layer<Chip = CountingChip>> Engine<'a, L> {
 
     /// An extent was done.
     #[inline(always)]
-    fn close(&mut self, _extent: &Extent) {
+    fn close(&mut self) {
         if self.in_line {
             self.busy = self.busy_ns();
             self.answer.end = self.busy;
@@ -437,17 +433,23 @@ impl<'a, L: Layer<Chip = CountingChip>> Engine<'a, L> {
             if extent.partial_head && i == 0 || extent.partial_tail && i + 1 == extent.pages {
                 self.layer.read(lpn, &mut []).map_err(|e| self.error(e))?;
             }
-            // Every page has a time of its own, so that ages order pages of one request.
-            self.now = match (self.arrivals, i) {
-                (true, _) => self.now + 1,
-                (false, 0) if self.in_line || !extent.continued => self.now,
-                (false, _) => self.device_time(),
-            };
+            self.now = self.time_of(extent, i);
             self.layer.write(lpn, &[], self.now).map_err(|e| self.error(e))?;
         }
         self.pages_written += u64::from(extent.pages);
         self.bytes_written += extent.bytes;
         Ok(())
+    }
+
+    /// When a page of an extent is written: each has a time of its own, so that ages order pages of
+    /// one request.
+    #[inline(always)]
+    fn time_of(&self, extent: &Extent, page: u32) -> u64 {
+        match (self.arrivals, page) {
+            (true, _) => self.now + 1,
+            (false, 0) if self.in_line || !extent.continued => self.now,
+            (false, _) => self.device_time(),
+        }
     }
 
     /// Time the chip worked since the start of the run, in nanoseconds.
