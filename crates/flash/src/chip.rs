@@ -11,6 +11,10 @@ pub struct Oob {
     pub stream: u8,
     /// Programs of the layer before this one: of two copies of a page the greater is the newer.
     pub sequence: u64,
+    /// When it was programmed, by the layer's clock.
+    pub time: u64,
+    /// What the placement wants to find again beside the page.
+    pub note: u16,
 }
 
 /// A rule of the medium was broken, or the medium failed.
@@ -24,9 +28,16 @@ pub enum FlashError {
     BadBlock(BlockId),
     /// The block's rated erase cycles are used up; it is bad from now on.
     WornOut(BlockId),
-    /// The page was being programmed, or its block erased, when the power failed: what it holds is
-    /// neither blank nor anything that was written.
+    /// What the page holds is neither blank nor anything that was written: it was being programmed, or
+    /// its block erased, when the power failed, or more of its bits turned than can be corrected.
     Unreadable(Ppn),
+    /// The page could not be programmed. What its block holds can still be read, but the block should
+    /// not be used any more.
+    ProgramFailed(Ppn),
+    /// The block could not be erased. It should not be used any more.
+    EraseFailed(BlockId),
+    /// The system below the chip failed, with its error number.
+    Medium(i32),
     /// There is no power: nothing was done, unless it failed during this very operation.
     NoPower,
     /// A payload of that many bytes is neither a page long nor empty.
@@ -42,7 +53,10 @@ impl core::fmt::Display for FlashError {
             Self::OutOfOrder(p) => write!(f, "physical page {p:?} programmed out of order"),
             Self::BadBlock(b) => write!(f, "erase block {b} is bad"),
             Self::WornOut(b) => write!(f, "erase block {b} is worn out"),
-            Self::Unreadable(p) => write!(f, "physical page {p:?} was cut off and cannot be read"),
+            Self::Unreadable(p) => write!(f, "physical page {p:?} cannot be read"),
+            Self::ProgramFailed(p) => write!(f, "physical page {p:?} could not be programmed"),
+            Self::EraseFailed(b) => write!(f, "erase block {b} could not be erased"),
+            Self::Medium(number) => write!(f, "the medium failed with system error {number}"),
             Self::NoPower => f.write_str("the chip has no power"),
             Self::WrongLength(bytes) => write!(f, "{bytes} bytes are not a page"),
             Self::OutOfRange => f.write_str("no such physical page or erase block"),
@@ -53,7 +67,16 @@ impl core::fmt::Display for FlashError {
 impl core::error::Error for FlashError {}
 
 /// A flash chip: four operations, each with its rule. Any of them fails with
-/// [`FlashError::NoPower`] where the power can fail.
+/// [`FlashError::NoPower`] where the power can fail, with [`FlashError::Medium`] where a system lies
+/// below.
+///
+/// What survives a loss of power: everything done before the last [`sync`](Flash::sync), and of what was
+/// done after it any part, in any order, with two exceptions. An erase, and whatever is done to its block
+/// after it, survives only together with everything done before the erase, whatever block that was
+/// in: the last readable copy of a page is never lost by the erase of an older one. And a page that was
+/// being programmed shows itself as blank, as what was programmed, or as
+/// [`Unreadable`](FlashError::Unreadable), but its out-of-band area may be readable where its payload
+/// is not: who relies on a page that may have been cut off reads it first.
 pub trait Flash {
     /// Its shape.
     fn geometry(&self) -> &Geometry;
@@ -96,6 +119,35 @@ pub trait Flash {
     /// [`FlashError::BadBlock`]; [`FlashError::WornOut`], and the block is bad from then on.
     fn erase(&mut self, block: BlockId) -> Result<(), FlashError>;
 
+    /// Waits until everything done so far survives a loss of power.
+    ///
+    /// # Errors
+    /// [`FlashError::Medium`].
+    fn sync(&mut self) -> Result<(), FlashError> {
+        Ok(())
+    }
+
+    /// The layer needs a page no longer. A hint: what can clear a flag in place (NOR) may do so.
+    #[inline(always)]
+    fn obsolete(&mut self, page: Ppn) {
+        let _ = page;
+    }
+
+    /// Marks a block as bad for good, as its last use failed.
+    ///
+    /// # Errors
+    /// [`FlashError::OutOfRange`].
+    fn mark_bad(&mut self, block: BlockId) -> Result<(), FlashError> {
+        let _ = block;
+        Ok(())
+    }
+
+    /// A block of which a page was read that needed more correction than is comfortable: its data should
+    /// be moved soon. Each is told once.
+    fn ailing(&mut self) -> Option<BlockId> {
+        None
+    }
+
     /// How often a block was erased in its life.
     fn erase_count(&self, block: BlockId) -> u32;
 
@@ -112,42 +164,63 @@ pub trait Flash {
     fn hotness_scan(&mut self) {}
 }
 
-/// A chip on loan: whoever mounts it gives it back.
-impl<F: Flash> Flash for &mut F {
-    fn geometry(&self) -> &Geometry {
-        (**self).geometry()
-    }
-    fn in_order(&self) -> bool {
-        (**self).in_order()
-    }
-    fn is_bad(&self, block: BlockId) -> bool {
-        (**self).is_bad(block)
-    }
-    fn read(&mut self, from: Ppn, into: &mut [u8]) -> Result<(), FlashError> {
-        (**self).read(from, into)
-    }
-    fn read_oob(&mut self, from: Ppn) -> Result<Option<Oob>, FlashError> {
-        (**self).read_oob(from)
-    }
-    fn program(&mut self, to: Ppn, oob: Oob, data: &[u8]) -> Result<(), FlashError> {
-        (**self).program(to, oob, data)
-    }
-    fn copy(&mut self, from: Ppn, to: Ppn, oob: Oob) -> Result<(), FlashError> {
-        (**self).copy(from, to, oob)
-    }
-    fn erase(&mut self, block: BlockId) -> Result<(), FlashError> {
-        (**self).erase(block)
-    }
-    fn erase_count(&self, block: BlockId) -> u32 {
-        (**self).erase_count(block)
-    }
-    fn is_idle(&self, bank: u32) -> bool {
-        (**self).is_idle(bank)
-    }
-    fn wait_for_a_bank(&mut self) {
-        (**self).wait_for_a_bank();
-    }
-    fn hotness_scan(&mut self) {
-        (**self).hotness_scan();
-    }
+/// A chip behind a pointer.
+macro_rules! behind {
+    ($pointer:ty) => {
+        impl<F: Flash + ?Sized> Flash for $pointer {
+            fn geometry(&self) -> &Geometry {
+                (**self).geometry()
+            }
+            fn in_order(&self) -> bool {
+                (**self).in_order()
+            }
+            fn is_bad(&self, block: BlockId) -> bool {
+                (**self).is_bad(block)
+            }
+            fn read(&mut self, from: Ppn, into: &mut [u8]) -> Result<(), FlashError> {
+                (**self).read(from, into)
+            }
+            fn read_oob(&mut self, from: Ppn) -> Result<Option<Oob>, FlashError> {
+                (**self).read_oob(from)
+            }
+            fn program(&mut self, to: Ppn, oob: Oob, data: &[u8]) -> Result<(), FlashError> {
+                (**self).program(to, oob, data)
+            }
+            fn copy(&mut self, from: Ppn, to: Ppn, oob: Oob) -> Result<(), FlashError> {
+                (**self).copy(from, to, oob)
+            }
+            fn erase(&mut self, block: BlockId) -> Result<(), FlashError> {
+                (**self).erase(block)
+            }
+            fn sync(&mut self) -> Result<(), FlashError> {
+                (**self).sync()
+            }
+            fn obsolete(&mut self, page: Ppn) {
+                (**self).obsolete(page);
+            }
+            fn mark_bad(&mut self, block: BlockId) -> Result<(), FlashError> {
+                (**self).mark_bad(block)
+            }
+            fn ailing(&mut self) -> Option<BlockId> {
+                (**self).ailing()
+            }
+            fn erase_count(&self, block: BlockId) -> u32 {
+                (**self).erase_count(block)
+            }
+            fn is_idle(&self, bank: u32) -> bool {
+                (**self).is_idle(bank)
+            }
+            fn wait_for_a_bank(&mut self) {
+                (**self).wait_for_a_bank();
+            }
+            fn hotness_scan(&mut self) {
+                (**self).hotness_scan();
+            }
+        }
+    };
 }
+
+// On loan: whoever mounts it gives it back.
+behind!(&mut F);
+// Of a kind that is known only when the program runs.
+behind!(alloc::boxed::Box<F>);

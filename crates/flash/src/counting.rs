@@ -361,7 +361,7 @@ mod tests {
     use super::*;
     use crate::Lpn;
 
-    const OOB: Oob = Oob { lpn: Lpn(0), stream: 0, sequence: 0 };
+    const OOB: Oob = Oob { lpn: Lpn(0), stream: 0, sequence: 0, time: 0, note: 0 };
 
     fn chip(in_order: bool) -> CountingChip {
         let geometry = Geometry {

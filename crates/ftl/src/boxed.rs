@@ -65,6 +65,18 @@ impl<L: Layer + ?Sized> Layer for Box<L> {
         (**self).clean_in_idle_time(now)
     }
 
+    fn settle(&mut self, now: u64) -> Result<(), FtlError> {
+        (**self).settle(now)
+    }
+
+    fn unmount(&mut self, now: u64) -> Result<(), FtlError> {
+        (**self).unmount(now)
+    }
+
+    fn is_read_only(&self) -> bool {
+        (**self).is_read_only()
+    }
+
     fn choices(&self) -> Vec<(&'static str, u64)> {
         (**self).choices()
     }

@@ -56,7 +56,7 @@ impl<C: Flash> InPlace<C> {
 
     fn oob(&self, lpn: Lpn) -> Oob {
         let c = &self.counters;
-        Oob { lpn, stream: 0, sequence: c.fills + c.host_writes + c.copies }
+        Oob { lpn, stream: 0, sequence: c.fills + c.host_writes + c.copies, time: 0, note: 0 }
     }
 
     fn check_range(&self, lpn: Lpn) -> Result<(), FtlError> {

@@ -112,8 +112,10 @@ pub enum FtlError {
     NoSpace,
     /// The logical page lies beyond the device.
     OutOfRange(Lpn),
-    /// The chip refused: a rule of the medium was broken, which is a bug of the layer.
+    /// The chip refused: the medium failed, or one of its rules was broken, which is a bug of the layer.
     Flash(FlashError),
+    /// Too many blocks are bad for another write.
+    ReadOnly,
 }
 
 impl fmt::Display for FtlError {
@@ -121,7 +123,15 @@ impl fmt::Display for FtlError {
         match self {
             Self::NoSpace => f.write_str("no space: every page holds current data"),
             Self::OutOfRange(lpn) => write!(f, "logical page {lpn} lies beyond the device"),
+            Self::Flash(
+                e @ (FlashError::NoPower
+                | FlashError::Medium(_)
+                | FlashError::Unreadable(_)
+                | FlashError::ProgramFailed(_)
+                | FlashError::EraseFailed(_)),
+            ) => write!(f, "{e}"),
             Self::Flash(e) => write!(f, "the layer broke a rule of the chip: {e}"),
+            Self::ReadOnly => f.write_str("the chip is worn out: it takes no more writes"),
         }
     }
 }
@@ -228,6 +238,31 @@ pub trait Layer {
     /// How many blocks each rule of the victim policy chose, where it has several.
     fn choices(&self) -> alloc::vec::Vec<(&'static str, u64)> {
         alloc::vec::Vec::new()
+    }
+
+    /// Brings onto the chip what only memory knows of what the host was answered (trims), so that a
+    /// [sync](thermocline_flash::Flash::sync) of the chip makes all of it last. Not called by whoever
+    /// never syncs.
+    ///
+    /// # Errors
+    /// [`FtlError`].
+    fn settle(&mut self, now: u64) -> Result<(), FtlError> {
+        let _ = now;
+        Ok(())
+    }
+
+    /// Settles, and leaves behind what makes the next mount quick. The caller syncs the chip then,
+    /// and asks for nothing else.
+    ///
+    /// # Errors
+    /// [`FtlError`].
+    fn unmount(&mut self, now: u64) -> Result<(), FtlError> {
+        self.settle(now)
+    }
+
+    /// Whether the chip is worn out: it takes no more writes, and what it holds can be read.
+    fn is_read_only(&self) -> bool {
+        false
     }
 
     /// Where a logical page is, or [`Ppn::NONE`].

@@ -5,10 +5,14 @@
 //!   which that can end, and whatever was cut off shows itself afterwards: it is never taken for
 //!   blank, nor for data.
 //!
+//! [`Medium`] is what a server wants of a chip beside.
+//!
 //! Both enforce the rules of the medium as [`CountingChip`](thermocline_flash::CountingChip) does.
 
+mod medium;
 mod power_cut;
 mod ram;
 
+pub use medium::{Health, Medium, Syncing};
 pub use power_cut::{Cut, PowerCut};
 pub use ram::Ram;

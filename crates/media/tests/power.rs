@@ -20,7 +20,7 @@ fn page(number: u32) -> Ppn {
 }
 
 fn oob(number: u32) -> Oob {
-    Oob { lpn: Lpn(number), stream: 0, sequence: 1 }
+    Oob { lpn: Lpn(number), stream: 0, sequence: 1, time: 2, note: 3 }
 }
 
 /// A chip with 8 pages programmed, each with its number, and power for one more operation.

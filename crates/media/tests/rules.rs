@@ -17,7 +17,13 @@ const GEOMETRY: Geometry = Geometry {
 };
 
 fn oob(number: u32) -> Oob {
-    Oob { lpn: Lpn(number), stream: number as u8, sequence: u64::from(number) << 32 }
+    Oob {
+        lpn: Lpn(number),
+        stream: number as u8,
+        sequence: u64::from(number) << 32,
+        time: 1,
+        note: 2,
+    }
 }
 
 /// What the counting chip answers to a program. It looks for bad blocks at their first page only,

@@ -48,6 +48,7 @@ impl SimError {
                     .into(),
             ),
             FtlError::OutOfRange(_) => Self::Input(format!("{error}; give it more --capacity")),
+            FtlError::ReadOnly => Self::Failed(error.to_string()),
             FtlError::Flash(_) => Self::Broken(error.to_string()),
         }
     }

@@ -128,7 +128,7 @@ impl<C: Flash> Nftl<C> {
     #[inline]
     pub(super) const fn oob(&mut self, lpn: Lpn, role: u8) -> Oob {
         self.programs += 1;
-        Oob { lpn, stream: role, sequence: self.programs }
+        Oob { lpn, stream: role, sequence: self.programs, time: 0, note: 0 }
     }
 
     /// The primary of a virtual block is a new one, programmed at these offsets.

@@ -104,7 +104,7 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
             home.blocks.withdraw(moved);
         }
         for i in 0..self.batch.len() {
-            self.erase(bank, self.batch[i])?;
+            self.erase(bank, self.batch[i], now)?;
         }
         self.batch.clear();
         Ok(true)
@@ -234,7 +234,8 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
                     home.blocks.warm(open.block, 1);
                 }
                 let sequence = before + i as u64 + 1;
-                self.chip.copy(from, to, Oob { lpn, stream, sequence })?;
+                let note = self.placement.note(lpn);
+                self.chip.copy(from, to, Oob { lpn, stream, sequence, time: now, note })?;
                 done = i + 1;
             }
             if let Some((lpn, stream)) = full {
@@ -274,7 +275,7 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
         if P::KNOWS_HOT && self.placement.is_hot(lpn) {
             home.blocks.warm(open.block, 1);
         }
-        let oob = self.oob(lpn, s as u8);
+        let oob = self.oob(lpn, s as u8, now);
         self.chip.copy(from, to, oob)?;
         Ok(())
     }
@@ -294,8 +295,8 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
     }
 
     /// Erases a withdrawn block and puts it on the free list, or retires it if it wore out.
-    fn erase(&mut self, bank: usize, block: BlockId) -> Result<(), FtlError> {
-        if self.erase_and_count(bank, block)? && !self.swap_with_least_erased(bank, block)? {
+    fn erase(&mut self, bank: usize, block: BlockId, now: u64) -> Result<(), FtlError> {
+        if self.erase_and_count(bank, block)? && !self.swap_with_least_erased(bank, block, now)? {
             self.banks[bank].free.push_back(block);
         }
         Ok(())

@@ -379,16 +379,17 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
         }
         self.owner[owner] = lpn;
         self.map[lpn.index()] = at;
-        let oob = self.oob(lpn, stream);
+        let oob = self.oob(lpn, stream, now);
         self.chip.program(at, oob, data)?;
         Ok(())
     }
 
     /// What is programmed beside the next page.
     #[inline(always)]
-    const fn oob(&mut self, lpn: Lpn, stream: u8) -> Oob {
+    fn oob(&mut self, lpn: Lpn, stream: u8, now: u64) -> Oob {
         self.programs += 1;
-        Oob { lpn, stream, sequence: self.programs }
+        let note = self.placement.note(lpn);
+        Oob { lpn, stream, sequence: self.programs, time: now, note }
     }
 
     /// The copy of `lpn` at `old` is no longer current.

@@ -51,6 +51,7 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
         &mut self,
         bank: usize,
         worn: BlockId,
+        now: u64,
     ) -> Result<bool, FtlError> {
         let WearLeveling::Swap(swap) = self.config.wear_leveling else { return Ok(false) };
         let home = &mut self.banks[bank];
@@ -75,7 +76,7 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
                 continue;
             }
             let at = geometry.ppn(worn, self.header + to);
-            let oob = self.oob(lpn, block.stream);
+            let oob = self.oob(lpn, block.stream, now);
             self.chip.copy(from, at, oob)?;
             self.owner[to_owner + to as usize] = lpn;
             self.map[lpn.index()] = at;

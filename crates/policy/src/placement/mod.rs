@@ -226,6 +226,20 @@ pub trait Placement {
         let _ = (lpn, stream, now);
     }
 
+    /// What it wants to find again beside a page that is being programmed, should the tables be lost.
+    #[inline(always)]
+    fn note(&self, lpn: Lpn) -> u16 {
+        let _ = lpn;
+        0
+    }
+
+    /// A page was found on the chip when the tables were rebuilt: in a block of `stream` (perhaps another
+    /// placement's, and then perhaps not one of its own), programmed at `time` with `note`.
+    fn recovered(&mut self, lpn: Lpn, stream: u8, note: u16, time: u64) {
+        let _ = (stream, note);
+        self.filled(lpn, time);
+    }
+
     /// Asks for the cache lines that writing `lpn` will need.
     #[inline(always)]
     fn prefetch(&self, lpn: Lpn) {

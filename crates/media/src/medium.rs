@@ -1,0 +1,80 @@
+//! What a chip that a server writes to can do beside the operations of flash.
+
+use thermocline_flash::{Flash, FlashError};
+
+/// What a medium has seen, in its life or since it was opened, as it can tell.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Health {
+    /// Reads in which bits were corrected.
+    pub corrected_reads: u64,
+    /// Reads that failed: more bits had turned than can be corrected.
+    pub failed_reads: u64,
+    /// Pages that could not be programmed.
+    pub failed_programs: u64,
+    /// Blocks that could not be erased.
+    pub failed_erases: u64,
+    /// Blocks that must not be used.
+    pub bad_blocks: u32,
+    /// Syncs of the system below that were waited for.
+    pub syncs: u64,
+}
+
+/// A sync that was begun: what it covers, and how to wait for it without the chip in hand.
+#[derive(Debug, Default)]
+pub struct Syncing {
+    /// What the medium notes about how far this sync goes.
+    pub generation: u64,
+    /// What has to be synced; nothing where everything lasts as soon as it is done.
+    pub file: Option<std::sync::Arc<std::fs::File>>,
+}
+
+impl Syncing {
+    /// Waits until what was done before it was begun lasts.
+    ///
+    /// # Errors
+    /// Those of the system.
+    pub fn wait(&self) -> std::io::Result<()> {
+        self.file.as_ref().map_or(Ok(()), |file| file.sync_data())
+    }
+}
+
+/// A chip that can be synced while others go on using it.
+///
+/// [`Flash::sync`] is the three steps in one: begin, wait, finish.
+pub trait Medium: Flash + Send {
+    /// Begins a sync of all that was done so far.
+    ///
+    /// # Errors
+    /// [`FlashError::Medium`].
+    fn begin_sync(&mut self) -> Result<Syncing, FlashError> {
+        Ok(Syncing::default())
+    }
+
+    /// A sync was waited for, with success.
+    ///
+    /// # Errors
+    /// [`FlashError::Medium`].
+    fn finish_sync(&mut self, done: &Syncing) -> Result<(), FlashError> {
+        let _ = done;
+        Ok(())
+    }
+
+    /// What it has seen.
+    fn health(&self) -> Health {
+        Health::default()
+    }
+}
+
+impl<M: Medium + ?Sized> Medium for Box<M> {
+    fn begin_sync(&mut self) -> Result<Syncing, FlashError> {
+        (**self).begin_sync()
+    }
+    fn finish_sync(&mut self, done: &Syncing) -> Result<(), FlashError> {
+        (**self).finish_sync(done)
+    }
+    fn health(&self) -> Health {
+        (**self).health()
+    }
+}
+
+impl Medium for crate::Ram {}
