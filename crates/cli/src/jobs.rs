@@ -15,7 +15,7 @@ use thermocline_trace::{
 use crate::{
     args::{
         cleaning::CleaningArgs,
-        device::{ClockArg, DeviceArgs},
+        device::{ClockArg, ShapeArgs},
         input::{FootprintArg, PartialPages},
         simulation::SimulationArgs,
         values::{FillArg, ReadOnlyArg},
@@ -52,7 +52,7 @@ impl Ready {
 }
 
 /// The device that was asked for.
-pub fn device(args: &DeviceArgs) -> Result<Device, Failure> {
+pub fn device(args: &ShapeArgs) -> Result<Device, Failure> {
     let overrides = Overrides {
         capacity: args.capacity,
         block_size: args.block_size,
@@ -201,6 +201,7 @@ fn job<'a>(
             Some(FillArg::Share(share)) => Fill::Share(share),
         },
         over_provisioning: args.device.over_provisioning,
+        time_scale_ns: args.device.time_scale.map(|ns| ns as f64),
         wrap: args.mapping.wrap,
         clock: args.device.clock.map(|clock| match clock {
             ClockArg::Device => Clock::Device,

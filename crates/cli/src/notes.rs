@@ -37,7 +37,7 @@ pub fn no_oracle(input: &str, why: &str) -> String {
 /// A small trace's device cannot be cut to size: its blocks are too large.
 fn small_trace(result: &RunResult, from_trace: bool, args: &SimulationArgs) -> Option<String> {
     let device = &args.device;
-    let sized = from_trace && device.capacity.is_none() && device.fill.is_none();
+    let sized = from_trace && device.shape.capacity.is_none() && device.fill.is_none();
     let (asked, is) = (device.over_provisioning, result.config.over_provisioning);
     (sized && !args.mapping.wrap && is > asked + WORTH_SAYING).then(|| {
         let geometry = &result.config.device.geometry;

@@ -222,6 +222,8 @@ fn same_run(a: &Job<'_>, b: &Job<'_>) -> bool {
         input,
         fill,
         over_provisioning,
+        logical_pages,
+        time_scale_ns,
         wrap,
         clock,
         read_only,
@@ -239,6 +241,8 @@ fn same_run(a: &Job<'_>, b: &Job<'_>) -> bool {
         && *policy == b.policy
         && *fill == b.fill
         && *over_provisioning == b.over_provisioning
+        && *logical_pages == b.logical_pages
+        && *time_scale_ns == b.time_scale_ns
         && *wrap == b.wrap
         && *clock == b.clock
         && *read_only == b.read_only

@@ -49,6 +49,11 @@ pub struct Job<'a> {
     pub fill: Fill,
     /// Physical over logical pages, less 1, where nothing else fixes the sizes.
     pub over_provisioning: f64,
+    /// Logical pages, where the device is formatted already.
+    pub logical_pages: Option<u32>,
+    /// The time scale of age transformations, in nanoseconds; by default worked out from the input and
+    /// the device.
+    pub time_scale_ns: Option<f64>,
     /// Trace addresses beyond the device are taken modulo its size.
     pub wrap: bool,
     /// The clock; by default arrivals where there are any.
@@ -80,6 +85,8 @@ impl<'a> Job<'a> {
             input,
             fill: Fill::Logical,
             over_provisioning: 0.15,
+            logical_pages: None,
+            time_scale_ns: None,
             wrap: false,
             clock: None,
             read_only: ReadOnly::None,

@@ -3,13 +3,11 @@
 use std::time::Instant;
 
 use thermocline_flash::{CountingChip, Lpn};
-use thermocline_ftl::{self as ftl, InPlace, Layer, PageMapped, dead::Watched, nftl::Nftl};
+use thermocline_ftl::{InPlace, Layer, PageMapped, dead::Watched, nftl::Nftl};
 use thermocline_policy::{
     dead::DeadData,
     placement::{self, Placement},
     preset::LayerKind,
-    victim,
-    wear::{Swap, WearLeveling},
 };
 
 use crate::{
@@ -79,26 +77,8 @@ impl placement::Visitor for Runner<'_> {
 
     fn visit<P: Placement + 'static>(self, placement: P) -> Self::Output {
         let (job, setup) = (self.job, self.setup);
-        let call = &job.policy.victim;
-        let entry = victim::find(&call.name).expect("names were checked when the policy was read");
-        let victim = |bank: u32| {
-            let context = setup.context(job.seed.wrapping_add(bank.into()), None);
-            (entry.build)(&call.args, &context).expect("arguments were checked with the policy")
-        };
-        let config = ftl::Config {
-            logical_pages: setup.logical_pages,
-            bank_assignment: job.policy.bank_assignment,
-            trigger: job.policy.trigger,
-            watermarks: setup.watermarks,
-            batch: job.policy.batch,
-            idle_free: setup.idle_free,
-            read_only_separation: job.policy.read_only_separation,
-            wear_leveling: if job.policy.swap {
-                WearLeveling::Swap(Swap::for_endurance(setup.device.profile.rules.endurance))
-            } else {
-                WearLeveling::None
-            },
-        };
+        let victim = setup.victims(&job.policy, job.seed);
+        let config = setup.page_mapped(&job.policy);
         let layer = PageMapped::new(setup.chip(job.wears_out), placement, victim, config)
             .map_err(|e| SimError::of_layer(e, 0))?;
         self.believe(layer)

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use thermocline_flash::{CountingChip, Geometry};
-use thermocline_ftl::{dead, nftl};
+use thermocline_ftl::{self as ftl, dead, nftl};
 use thermocline_policy::{
     Context, Future,
     bank::BankAssignment,
@@ -11,6 +11,8 @@ use thermocline_policy::{
     placement::{self, Placement},
     preset::LayerKind,
     trigger::{Trigger, Watermarks},
+    victim::{self, Victim},
+    wear::{Swap, WearLeveling},
 };
 
 use crate::{
@@ -96,6 +98,7 @@ impl Setup {
             )));
         }
         let logical = match (job.fill, job.input) {
+            _ if job.logical_pages.is_some() => job.logical_pages.map_or(0, u64::from),
             (Fill::Share(share), _) => (share * capacity as f64 + 1e-9) as u64,
             (_, Input::Trace(trace, _)) if !job.wrap => u64::from(trace.pages),
             (_, _) => u64::from(device.exported_pages(job.over_provisioning)),
@@ -197,6 +200,38 @@ impl Setup {
             Watermarks { high: early.max(marks.low + 1), ..marks }
         } else {
             marks
+        }
+    }
+
+    /// The page-mapped layer of a policy.
+    pub(crate) fn page_mapped(&self, policy: &PolicySpec) -> ftl::Config {
+        ftl::Config {
+            logical_pages: self.logical_pages,
+            bank_assignment: policy.bank_assignment,
+            trigger: policy.trigger,
+            watermarks: self.watermarks,
+            batch: policy.batch,
+            idle_free: self.idle_free,
+            read_only_separation: policy.read_only_separation,
+            wear_leveling: if policy.swap {
+                WearLeveling::Swap(Swap::for_endurance(self.device.profile.rules.endurance))
+            } else {
+                WearLeveling::None
+            },
+        }
+    }
+
+    /// What builds the victim policy of each bank.
+    pub(crate) fn victims(
+        &self,
+        policy: &PolicySpec,
+        seed: u64,
+    ) -> impl Fn(u32) -> Box<dyn Victim> {
+        let call = &policy.victim;
+        let entry = victim::find(&call.name).expect("names were checked when the policy was read");
+        move |bank| {
+            let context = self.context(seed.wrapping_add(bank.into()), None);
+            (entry.build)(&call.args, &context).expect("arguments were checked with the policy")
         }
     }
 
@@ -322,7 +357,7 @@ impl Setup {
                 }
             }
         };
-        Ok((clock, scale))
+        Ok((clock, job.time_scale_ns.unwrap_or(scale)))
     }
 
     pub(crate) fn context(&self, seed: u64, future: Option<Arc<Future>>) -> Context {

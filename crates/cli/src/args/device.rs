@@ -6,14 +6,15 @@ use super::values::{self, FillArg, ReadOnlyArg, Suggest};
 
 const HEADING: &str = "Device";
 
-/// The device of a simulation.
+/// What a device is like.
 #[derive(Args, Debug)]
-pub struct DeviceArgs {
+pub struct ShapeArgs {
     /// Built-in profile (`thermocline devices` lists them), or a TOML file.
     #[arg(long, value_name = "NAME|FILE", default_value = "slc-generic", help_heading = HEADING)]
     #[arg(value_parser = Suggest(values::devices), hide_possible_values = true)]
     pub device: String,
-    /// Bytes of the whole chip [default: the profile's; with a trace, what its footprint needs].
+    /// Bytes of the whole chip [default: the profile's; in simulations of a trace, what its
+    /// footprint needs].
     #[arg(long, value_name = "SIZE", value_parser = values::size, help_heading = HEADING)]
     pub capacity: Option<u64>,
     /// Bytes of an erase block [default: the profile's].
@@ -29,6 +30,13 @@ pub struct DeviceArgs {
     /// [default: the profile's].
     #[arg(long, value_name = "N", help_heading = HEADING)]
     pub channels: Option<u32>,
+}
+
+/// The device of a simulation.
+#[derive(Args, Debug)]
+pub struct DeviceArgs {
+    #[command(flatten)]
+    pub shape: ShapeArgs,
     /// Share of the chip that is written in sequence before the statistics begin, the papers'
     /// utilization; or `none`, a device fresh from the factory [default: all logical pages].
     #[arg(long, value_name = "SHARE|none", help_heading = HEADING)]
@@ -53,6 +61,10 @@ pub struct DeviceArgs {
     /// arrivals [default: arrivals where the input has any].
     #[arg(long, value_name = "WHOSE", help_heading = HEADING)]
     pub clock: Option<ClockArg>,
+    /// The unit in which policies measure ages, where they transform them [default: 1700 times the mean
+    /// gap between page writes; 363 erase times without arrivals].
+    #[arg(long, value_name = "TIME", value_parser = values::time, help_heading = HEADING)]
+    pub time_scale: Option<u64>,
 }
 
 /// Whose time runs.

@@ -25,7 +25,7 @@ pub fn run(args: &CompareArgs, console: Console) -> Result<(), Failure> {
     if args.inputs.trace.iter().filter(|path| path.as_os_str() == "-").count() > 1 {
         return Err(Failure::usage("standard input can be read once; name --trace - once"));
     }
-    let device = jobs::device(&simulation.device)?;
+    let device = jobs::device(&simulation.device.shape)?;
     let output = results::open(&simulation.output)?;
     let traces = args.inputs.trace.iter().map(AsRef::as_ref);
     let inputs =

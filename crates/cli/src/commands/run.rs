@@ -25,7 +25,7 @@ pub fn run(args: &RunArgs, console: Console) -> Result<(), Failure> {
     let idle = only("--idle", &simulation.cleaning.idle)?;
     let dead_data = only("--dead-data", &simulation.cleaning.dead_data)?;
     let policy = policy.with(idle.as_deref(), dead_data.as_deref())?;
-    let device = jobs::device(&simulation.device)?;
+    let device = jobs::device(&simulation.device.shape)?;
     // An output that cannot be opened shows now, not after the work.
     let output = results::open(&simulation.output)?;
     let delays = args.delays.as_deref().map(|path| delay_log(path, args)).transpose()?;

@@ -1,0 +1,223 @@
+//! The arguments of the commands that work on a chip that holds data.
+
+use std::{net::SocketAddr, path::PathBuf};
+
+use clap::{Args, Subcommand, ValueHint};
+
+use super::{
+    chip::ChipArg,
+    device::ShapeArgs,
+    values::{self, Suggest},
+};
+
+const CHIP: &str = "Chip";
+const POLICY: &str = "Policy";
+const LISTENING: &str = "Listening";
+const RUNNING: &str = "Running";
+const WATCHING: &str = "Watching";
+
+/// The arguments of `format`.
+#[derive(Args, Debug)]
+pub struct FormatArgs {
+    /// Image file to make, or `mtd:/dev/mtdN`, a raw NAND device.
+    #[arg(value_name = "IMAGE", value_parser = ChipArg::parse, value_hint = ValueHint::FilePath)]
+    pub chip: ChipArg,
+    #[command(flatten)]
+    pub shape: ShapeArgs,
+    /// Spare space: physical over logical pages, less 1; what the index log takes is not in it.
+    #[arg(long, value_name = "SHARE", value_parser = values::share, help_heading = CHIP)]
+    #[arg(default_value = "15%")]
+    pub over_provisioning: f64,
+    /// Take the disk space of the whole image now.
+    #[arg(long, help_heading = CHIP)]
+    pub preallocate: bool,
+    /// Format what is a chip, or any other file, already. What it holds is lost.
+    #[arg(long, help_heading = CHIP)]
+    pub force: bool,
+    /// Print the result as JSON.
+    #[arg(long, help_heading = "Output")]
+    pub json: bool,
+}
+
+/// Who decides what is cleaned and where pages go.
+#[derive(Args, Debug)]
+pub struct ServedPolicyArgs {
+    /// Policy, with parameters in brackets: 'dac(regions=3)' (`thermocline policies` lists them). It may
+    /// be another one each time [default: cost-benefit].
+    #[arg(long, value_name = "NAME", help_heading = POLICY)]
+    #[arg(value_parser = Suggest(values::presets), hide_possible_values = true)]
+    pub policy: Option<String>,
+    /// Victim policy, in place of the policy's own.
+    #[arg(long, value_name = "NAME", help_heading = POLICY)]
+    #[arg(value_parser = Suggest(values::victims), hide_possible_values = true)]
+    pub victim: Option<String>,
+    /// Placement, in place of the policy's own.
+    #[arg(long, value_name = "NAME", help_heading = POLICY)]
+    #[arg(value_parser = Suggest(values::placements), hide_possible_values = true)]
+    pub placement: Option<String>,
+    /// What is done while nobody asks: nothing (none), cleaning after a while, as in
+    /// 'timer(after=20ms)', or in predicted slack (slac) [default: the policy's].
+    #[arg(long, value_name = "none|timer|slac", help_heading = POLICY)]
+    #[arg(value_parser = Suggest(values::idles), hide_possible_values = true)]
+    pub idle: Option<String>,
+    /// What is believed to be dead: what the host trims (trim), nothing (none), or also what the writes
+    /// of a FAT32 or exFAT file system tell (fsaf) [default: the policy's].
+    #[arg(long, value_name = "none|trim|fsaf", help_heading = POLICY)]
+    #[arg(value_parser = Suggest(values::dead_data), hide_possible_values = true)]
+    pub dead_data: Option<String>,
+    /// The unit in which policies measure ages, where they transform them [default: 363 erase times of
+    /// the device].
+    #[arg(long, value_name = "TIME", value_parser = values::time, help_heading = POLICY)]
+    pub time_scale: Option<u64>,
+    /// Seed of everything random.
+    #[arg(long, value_name = "N", default_value_t = 1, help_heading = POLICY)]
+    pub seed: u64,
+}
+
+/// The arguments of `serve`.
+#[derive(Args, Debug)]
+pub struct ServeArgs {
+    /// Chips to serve: image files, `mtd:/dev/mtdN`, or `ram:`, a chip in memory that --device and
+    /// --capacity describe. The first is the default export; each is exported by its file's name too,
+    /// or by NAME where it is given as NAME=IMAGE.
+    #[arg(value_name = "[NAME=]IMAGE", required = true, value_parser = Exported::parse)]
+    #[arg(value_hint = ValueHint::FilePath)]
+    pub chips: Vec<Exported>,
+    #[command(flatten)]
+    pub shape: ShapeArgs,
+    /// Spare space of a chip in memory: physical over logical pages, less 1.
+    #[arg(long, value_name = "SHARE", value_parser = values::share, help_heading = "Device")]
+    #[arg(default_value = "15%")]
+    pub over_provisioning: f64,
+    #[command(flatten)]
+    pub policy: ServedPolicyArgs,
+    /// Unix socket to listen on. Repeat for several.
+    #[arg(long, value_name = "SOCK", value_hint = ValueHint::FilePath, help_heading = LISTENING)]
+    pub unix: Vec<PathBuf>,
+    /// TCP address to listen on, such as 127.0.0.1:10809. Repeat for several.
+    #[arg(long, value_name = "ADDR", help_heading = LISTENING)]
+    pub tcp: Vec<SocketAddr>,
+    /// Most connections at a time.
+    #[arg(long, value_name = "N", default_value_t = 1024, help_heading = LISTENING)]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..))]
+    pub max_connections: u32,
+    /// Refuse writes.
+    #[arg(long, short = 'r', help_heading = RUNNING)]
+    pub read_only: bool,
+    /// Bypass the system's cache of image files.
+    #[arg(long, help_heading = RUNNING)]
+    pub direct: bool,
+    /// Be as slow as the device's profile says.
+    #[arg(long, help_heading = RUNNING)]
+    pub pace: bool,
+    /// Rebuild the tables from the chip's out-of-band areas, as if there were no checkpoint.
+    #[arg(long, help_heading = RUNNING)]
+    pub rebuild: bool,
+    /// Put faults in the way, such as 'seed=1,flip=1e-6,program=1e-5,wear=3000', to see what holds.
+    #[arg(long, value_name = "FAULTS", help_heading = RUNNING)]
+    pub inject: Option<String>,
+    /// Write down every request as a native trace, for `run` and `compare`.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = WATCHING)]
+    pub record: Option<PathBuf>,
+    /// Address for /metrics (Prometheus) and /healthz, such as 127.0.0.1:9808.
+    #[arg(long, value_name = "ADDR", help_heading = WATCHING)]
+    pub metrics: Option<SocketAddr>,
+    /// What to log: error, warn, info, debug, or a filter such as thermocline_server=debug.
+    #[arg(long, value_name = "LEVEL", default_value = "info", help_heading = WATCHING)]
+    pub log: String,
+    /// Log as JSON, a line an event.
+    #[arg(long, help_heading = WATCHING)]
+    pub log_json: bool,
+    /// File that holds the process' number while it serves.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = RUNNING)]
+    pub pidfile: Option<PathBuf>,
+    /// End when the process that started this one does.
+    #[arg(long, help_heading = RUNNING)]
+    pub exit_with_parent: bool,
+    /// Run a shell command once the server listens, with $uri and $unixsocket set; end with it, and with
+    /// its exit code.
+    #[arg(long, value_name = "COMMAND", help_heading = RUNNING)]
+    pub run: Option<String>,
+}
+
+/// A chip and the name it is exported by.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Exported {
+    /// The name, where one was given.
+    pub name: Option<String>,
+    /// The chip.
+    pub chip: ChipArg,
+}
+
+impl Exported {
+    fn parse(text: &str) -> Result<Self, String> {
+        // A path with an equals sign in it is a path.
+        match text.split_once('=') {
+            Some((name, chip)) if !name.contains(['/', ':']) && !chip.is_empty() => {
+                Ok(Self { name: Some(name.into()), chip: ChipArg::parse(chip)? })
+            }
+            _ => Ok(Self { name: None, chip: ChipArg::parse(text)? }),
+        }
+    }
+}
+
+/// The arguments of `check`, `repair` and `stat`.
+#[derive(Args, Debug)]
+pub struct ChipArgs {
+    /// Image file, or `mtd:/dev/mtdN`.
+    #[arg(value_name = "IMAGE", value_parser = ChipArg::parse, value_hint = ValueHint::FilePath)]
+    pub chip: ChipArg,
+    /// Print the result as JSON.
+    #[arg(long, help_heading = "Output")]
+    pub json: bool,
+}
+
+/// The arguments of `check`.
+#[derive(Args, Debug)]
+pub struct CheckArgs {
+    #[command(flatten)]
+    pub chip: ChipArgs,
+    /// Do not read the data: the tables only.
+    #[arg(long)]
+    pub tables_only: bool,
+}
+
+/// The arguments of `dump`.
+#[derive(Args, Debug)]
+pub struct DumpArgs {
+    #[command(flatten)]
+    pub chip: ChipArgs,
+    /// What to show.
+    #[command(subcommand)]
+    pub what: DumpWhat,
+}
+
+/// What `dump` shows.
+#[derive(Subcommand, Debug)]
+pub enum DumpWhat {
+    /// The chip as a device profile that `run --device` takes, and how to run the same as the server.
+    Device,
+    /// The records of the index log, in order.
+    Index,
+    /// A block: its erase count, and each page's out-of-band area.
+    Block {
+        /// Number of the erase block.
+        block: u32,
+    },
+    /// A page's bytes, and its out-of-band area.
+    Page {
+        /// Number of the erase block.
+        block: u32,
+        /// Page of the block, header pages counted.
+        page: u32,
+    },
+    /// Where logical pages are.
+    Map {
+        /// First logical page.
+        #[arg(default_value_t = 0)]
+        first: u32,
+        /// How many.
+        #[arg(default_value_t = 16)]
+        count: u32,
+    },
+}
