@@ -6,6 +6,8 @@ Examples:
   thermocline compare --trace disk.blkparse.gz           all policies on a recorded trace
   thermocline trace info disk.blkparse.gz                what is in that trace
   thermocline policies cat                               what a policy does, and its parameters
+  thermocline format disk.img --capacity 1GiB            a flash chip in a file ...
+  thermocline serve disk.img --unix disk.sock            ... that is a block device
 
 Sizes are powers of 1024 (4k, 4KiB, 192MiB), shares 15% or 0.15, times 84min or 20ms.
 Exit: 0 done, 1 the run failed, 2 usage, 3 bad input, 4 a bug, 130 interrupted.";
@@ -50,6 +52,43 @@ overwritten and runs once for each input (--no-oracle saves that).
 A policy that cannot run on a device does not stop the others: its row is empty, standard error and
 `failures` in JSON say why, and the exit code is 0. It is 1 if no policy could run on one of the
 inputs, and that of the first error if none could run on any.";
+
+pub const FORMAT: &str = "\
+Examples:
+  A gigabyte of the default device (4 KiB pages, 256 KiB blocks), sparse
+    thermocline format disk.img --capacity 1GiB
+  The papers' NOR card
+    thermocline format card.img --device intel-series2plus-24m
+  A raw NAND device
+    thermocline format mtd:/dev/mtd0 --over-provisioning 10%
+
+The exported size is what --over-provisioning and the blocks of the index log leave.";
+
+pub const SERVE: &str = "\
+Examples:
+  A chip in a file, on a Unix socket
+    thermocline serve disk.img --unix /tmp/disk.sock
+    nbdinfo 'nbd+unix:///?socket=/tmp/disk.sock'
+  A chip in memory for one command
+    thermocline serve ram: --capacity 256MiB --run 'nbdcopy disk.raw \"$uri\"'
+  With another policy, over TCP, watched and recorded
+    thermocline serve disk.img --policy dac --tcp 127.0.0.1:10809 \\
+      --metrics 127.0.0.1:9808 --record week.tct
+    thermocline compare --trace week.tct
+
+SIGTERM or Ctrl-C: what is in flight is finished, a checkpoint is written, exit code 0; the second one
+ends at once. Nothing that was flushed is lost by that, nor by a crash. Sockets that systemd passes are
+listened on too.";
+
+pub const CHECK: &str = "\
+Exit: 0 sound, 1 could not check, 2 corrupt, 3 leaks only (space that nothing uses and that cleaning
+will find).";
+
+pub const DUMP: &str = "\
+Examples:
+  thermocline dump disk.img map 0 100                    where the first hundred logical pages are
+  thermocline dump disk.img block 17                     what each page of a block says it is
+  thermocline dump disk.img device > disk.toml           for `thermocline run --device disk.toml`";
 
 pub const TRACE: &str = "\
 Examples:

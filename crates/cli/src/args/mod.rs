@@ -1,6 +1,7 @@
 //! The command line: what can be asked for, and how it is explained.
 
 pub mod catalogue;
+pub mod chip;
 pub mod cleaning;
 pub mod compare;
 pub mod device;
@@ -11,13 +12,15 @@ pub mod output;
 pub mod reading;
 pub mod run;
 pub mod simulation;
+pub mod store;
 pub mod trace;
 pub mod transform;
 pub mod values;
 
 use clap::{Arg, Command as Clap, CommandFactory, FromArgMatches, Parser, Subcommand};
 
-/// Separates hot data from cold and keeps flash memory clean: simulates flash translation layers.
+/// Separates hot data from cold and keeps flash memory clean: simulates flash translation layers, and
+/// serves block devices on flash chips.
 #[derive(Debug, Parser)]
 #[command(name = "thermocline", version, after_help = help::TOP)]
 #[command(arg_required_else_help = true, propagate_version = true)]
@@ -45,6 +48,22 @@ pub enum Command {
     /// Look at traces, convert them, make them.
     #[command(subcommand, after_help = help::TRACE, arg_required_else_help = true)]
     Trace(trace::TraceCommand),
+    /// Make a flash chip in a file, and an empty store on it.
+    #[command(after_help = help::FORMAT)]
+    Format(Box<store::FormatArgs>),
+    /// Export chips as block devices, over NBD.
+    #[command(after_help = help::SERVE)]
+    Serve(Box<store::ServeArgs>),
+    /// Verify a chip without writing to it.
+    #[command(after_help = help::CHECK)]
+    Check(store::CheckArgs),
+    /// Rebuild a chip's tables from its pages, and leave a fresh checkpoint.
+    Repair(store::ChipArgs),
+    /// The state of a chip: space, wear, bad blocks, errors.
+    Stat(store::ChipArgs),
+    /// Show what stands on a chip: blocks, pages, out-of-band areas, the map, the index log.
+    #[command(after_help = help::DUMP)]
+    Dump(store::DumpArgs),
     /// The policies there are, with their sources and parameters.
     #[command(after_help = help::POLICIES)]
     Policies(catalogue::PoliciesArgs),

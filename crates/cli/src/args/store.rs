@@ -43,7 +43,7 @@ pub struct FormatArgs {
 #[derive(Args, Debug)]
 pub struct ServedPolicyArgs {
     /// Policy, with parameters in brackets: 'dac(regions=3)' (`thermocline policies` lists them). It may
-    /// be another one each time [default: cost-benefit].
+    /// be another one each time [default: dac].
     #[arg(long, value_name = "NAME", help_heading = POLICY)]
     #[arg(value_parser = Suggest(values::presets), hide_possible_values = true)]
     pub policy: Option<String>,
