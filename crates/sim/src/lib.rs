@@ -22,6 +22,7 @@ mod report;
 pub mod result;
 mod run;
 mod setup;
+pub mod store;
 pub mod units;
 
 pub use compare::{Outcome, compare, compare_each};
@@ -36,3 +37,4 @@ pub use policy::PolicySpec;
 pub use progress::Progress;
 pub use result::RunResult;
 pub use run::run;
+pub use store::{AnyLayer, Store};

@@ -3,11 +3,7 @@
 //! trace is therefore what a server counts that gets the same requests.
 
 use thermocline_flash::Flash;
-use thermocline_ftl::{
-    Layer, PageMapped,
-    dead::Watched,
-    page_mapped::{Format, Mount, MountError, Recovery},
-};
+use thermocline_ftl::{Format, Layer, Mount, MountError, PageMapped, Recovery, dead::Watched};
 use thermocline_policy::{
     dead::DeadData,
     placement::{self, Placement},
@@ -18,7 +14,7 @@ use thermocline_trace::generate::WorkloadSpec;
 
 use crate::{Device, Fill, Input, Job, PolicySpec, SimError, Workload, setup::Setup};
 
-/// A layer whose chip is known only when the program runs.
+/// A layer of a kind that is known only when the program runs.
 pub type AnyLayer<C> = Box<dyn Layer<Chip = C> + Send>;
 
 /// What a layer over a chip that holds data is made of.
@@ -50,19 +46,112 @@ impl Store {
     ///
     /// # Errors
     /// [`SimError::Usage`] if the policy keeps nothing on a chip, [`SimError::Input`] if the device has
-    /// not enough room for it, [`SimError::Failed`] if the chip fails.
+    /// no room for it, [`SimError::Failed`] if the chip fails.
     pub fn format<C: Flash + Send + 'static>(
         &self,
         chip: C,
-        format: &Format,
+        format: Format,
     ) -> Result<AnyLayer<C>, SimError> {
-        self.make(chip, |assembly| {
-            let Assembly { chip, placement, setup, store } = assembly;
-            let victims = setup.victims(&store.policy, store.seed);
-            let config = setup.page_mapped(&store.policy);
-            PageMapped::format(chip, placement, victims, config, format)
-                .map(|layer| (layer, ()))
-        })
-        .map(|(layer, ())| layer)
+        self.make(chip, How::Format(format)).map(|(layer, _)| layer)
     }
+
+    /// Finds again what a chip holds. Nothing is written before the first change.
+    ///
+    /// # Errors
+    /// Those of [`format`](Self::format), and [`SimError::Input`] if the chip does not hold a store that
+    /// can be read.
+    pub fn mount<C: Flash + Send + 'static>(
+        &self,
+        chip: C,
+        how: Mount,
+    ) -> Result<(AnyLayer<C>, Recovery), SimError> {
+        let (layer, recovery) = self.make(chip, How::Mount(how))?;
+        Ok((layer, recovery.expect("a mount tells what it found")))
+    }
+
+    fn make<C: Flash + Send + 'static>(
+        &self,
+        chip: C,
+        how: How,
+    ) -> Result<(AnyLayer<C>, Option<Recovery>), SimError> {
+        let policy = &self.policy;
+        if policy.layer != LayerKind::PageMapped || policy.sees_future() {
+            return Err(SimError::Usage(format!(
+                "policy {} cannot keep data on a chip: {}; take a page-mapped one, such as dac",
+                policy.name,
+                match policy.layer {
+                    LayerKind::PageMapped => "it has to know the future",
+                    LayerKind::Nftl => "its layer loses trims when power fails",
+                    LayerKind::InPlace => "a page that is overwritten in place is lost with the power",
+                }
+            )));
+        }
+        // The input decides nothing here but the clock, and that is left to the requests.
+        let nothing = Workload {
+            spec: "uniform".parse::<WorkloadSpec>().expect("a workload of that name exists"),
+            bytes: Some(0),
+            request_bytes: None,
+            interarrival_ns: None,
+            read_share: 0.0,
+        };
+        let job = Job {
+            fill: Fill::Nothing,
+            logical_pages: Some(self.logical_pages),
+            time_scale_ns: self.time_scale_ns,
+            watermarks: self.watermarks,
+            seed: self.seed,
+            ..Job::new(self.device.clone(), policy.clone(), Input::Workload(&nothing))
+        };
+        let setup = Setup::of(&job)?;
+        let context = setup.context(self.seed, None);
+        let maker = Maker { store: self, setup: &setup, chip, how };
+        placement::dispatch(&policy.placement.name, &policy.placement.args, &context, maker)
+            .expect("names were checked when the policy was read")
+            .map_err(|e| SimError::Usage(format!("placement {}: {e}", policy.placement.name)))?
+    }
+}
+
+/// What is to be done with a chip.
+enum How {
+    Format(Format),
+    Mount(Mount),
+}
+
+struct Maker<'a, C> {
+    store: &'a Store,
+    setup: &'a Setup,
+    chip: C,
+    how: How,
+}
+
+impl<C: Flash + Send + 'static> placement::Visitor for Maker<'_, C> {
+    type Output = Result<(AnyLayer<C>, Option<Recovery>), SimError>;
+
+    fn visit<P: Placement + 'static>(self, placement: P) -> Self::Output {
+        let Self { store, setup, chip, how } = self;
+        let victims = setup.victims(&store.policy, store.seed);
+        let config = setup.page_mapped(&store.policy);
+        let (layer, recovery) = match how {
+            How::Format(format) => {
+                (PageMapped::format(chip, placement, victims, config, format).map_err(of_mount)?, None)
+            }
+            How::Mount(how) => {
+                let (layer, recovery) = PageMapped::mount(chip, placement, victims, config, how)
+                    .map_err(of_mount)?;
+                (layer, Some(recovery))
+            }
+        };
+        let layer: AnyLayer<C> = match store.policy.build_dead_data()? {
+            DeadData::Fsaf(fsaf) => {
+                let layer: AnyLayer<C> = Box::new(layer);
+                Box::new(Watched::new(layer, setup.watch(&fsaf)))
+            }
+            DeadData::None | DeadData::Trim => Box::new(layer),
+        };
+        Ok((layer, recovery))
+    }
+}
+
+fn of_mount(error: MountError) -> SimError {
+    SimError::Input(error.to_string())
 }
