@@ -14,5 +14,5 @@ mod medium;
 mod ram;
 
 pub use faults::{Cut, Faults, FaultsError, Faulty};
-pub use medium::{Health, Medium, Syncing};
+pub use medium::{Durable, Health, Medium, Syncing};
 pub use ram::Ram;

@@ -214,7 +214,7 @@ impl<M: Medium> Medium for Faulty<M> {
     fn begin_sync(&mut self) -> Result<Syncing, FlashError> {
         self.powered()?;
         if self.is_cached() {
-            return Ok(Syncing { generation: self.cache.end(), file: None });
+            return Ok(Syncing { generation: self.cache.end(), target: None });
         }
         self.inner.begin_sync()
     }
