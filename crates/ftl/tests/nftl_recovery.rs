@@ -12,10 +12,10 @@ use thermocline_ftl::{
     FtlError, Layer,
     nftl::{Choice, Config, Nftl},
 };
-use thermocline_media::{Cut, PowerCut, Ram};
+use thermocline_media::{Cut, Faulty, Ram};
 use thermocline_policy::dead::Reclaim;
 
-type Chip = PowerCut<Ram>;
+type Chip = Faulty<Ram>;
 
 /// A history and where it is cut off.
 #[derive(Clone, Copy, Debug)]
@@ -105,7 +105,7 @@ impl Device {
 
     fn chip(&self) -> Chip {
         let ram = Ram::new(self.geometry, self.rules);
-        PowerCut::new(if self.wears_out { ram.that_wears_out() } else { ram })
+        Faulty::new(if self.wears_out { ram.that_wears_out() } else { ram })
     }
 }
 

@@ -2,20 +2,20 @@
 //!
 //! * [`Ram`]: a chip in memory, with payload and out-of-band areas.
 //! * [`image::Image`]: a chip in a file, which survives a loss of power at any time.
-//! * [`PowerCut`]: a switch around any chip. Power fails at a given operation, in any of the ways in
+//! * [`Faulty`]: faults around any chip. Power fails at a given operation, in any of the ways in
 //!   which that can end, and whatever was cut off shows itself afterwards: it is never taken for
-//!   blank, nor for data.
+//!   blank, nor for data. Programs and erases fail, blocks wear out, bits turn.
 //!
 //! [`Medium`] is what a server wants of a chip beside.
 //!
 //! All enforce the rules of the medium as [`CountingChip`](thermocline_flash::CountingChip) does.
 
+mod faults;
 #[cfg(unix)]
 pub mod image;
 mod medium;
-mod power_cut;
 mod ram;
 
+pub use faults::{Cut, Faults, FaultsError, Faulty};
 pub use medium::{Durable, Health, Medium, Syncing};
-pub use power_cut::{Cut, PowerCut};
 pub use ram::Ram;

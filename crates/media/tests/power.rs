@@ -1,7 +1,7 @@
 //! What the switch does to a chip, and what it must never do.
 
 use thermocline_flash::{BlockId, Flash, FlashError, Geometry, Lpn, Oob, Ppn, Rules};
-use thermocline_media::{Cut, PowerCut, Ram};
+use thermocline_media::{Cut, Faulty, Ram};
 
 const GEOMETRY: Geometry = Geometry {
     banks: 1,
@@ -24,9 +24,9 @@ fn oob(number: u32) -> Oob {
 }
 
 /// A chip with 8 pages programmed, each with its number, and power for one more operation.
-fn chip(cut: Cut) -> PowerCut<Ram> {
+fn chip(cut: Cut) -> Faulty<Ram> {
     let rules = Rules { in_order: true, endurance: 10, initial_bad_blocks: 0 };
-    let mut chip = PowerCut::new(Ram::new(GEOMETRY, rules));
+    let mut chip = Faulty::new(Ram::new(GEOMETRY, rules));
     chip.cut_after(9, cut);
     for number in 0..9 {
         chip.program(page(number), oob(number), &number.to_le_bytes()).expect("programmed");
@@ -35,7 +35,7 @@ fn chip(cut: Cut) -> PowerCut<Ram> {
 }
 
 /// What a page shows: its number, nothing, or that it is torn.
-fn look(chip: &mut PowerCut<Ram>, number: u32) -> Result<Option<u32>, FlashError> {
+fn look(chip: &mut Faulty<Ram>, number: u32) -> Result<Option<u32>, FlashError> {
     let beside = chip.read_oob(page(number));
     let mut data = [0; 4];
     let read = chip.read(page(number), &mut data);
@@ -49,7 +49,7 @@ fn look(chip: &mut PowerCut<Ram>, number: u32) -> Result<Option<u32>, FlashError
 
 #[test]
 fn without_power_nothing_is_done() {
-    for cut in [Cut::Before, Cut::Torn, Cut::Partly(1), Cut::After] {
+    for cut in [Cut::Before, Cut::Torn, Cut::Payload, Cut::Partly(1), Cut::After] {
         let mut chip = chip(cut);
         assert!(chip.is_on());
         assert_eq!(chip.erase(BlockId(1)), Err(FlashError::NoPower));
@@ -69,6 +69,18 @@ fn without_power_nothing_is_done() {
         }
         assert_eq!(look(&mut chip, 9), Ok(None));
     }
+}
+
+#[test]
+fn a_page_can_be_torn_where_its_out_of_band_area_is_whole() {
+    let mut chip = chip(Cut::Payload);
+    assert_eq!(chip.program(page(9), oob(9), &[9; 4]), Err(FlashError::NoPower));
+    chip.power_on();
+    assert_eq!(chip.read_oob(page(9)), Ok(Some(oob(9))));
+    assert_eq!(chip.read(page(9), &mut [0; 4]), Err(FlashError::Unreadable(page(9))));
+    assert_eq!(chip.read(page(9), &mut []), Err(FlashError::Unreadable(page(9))));
+    assert_eq!(chip.copy(page(9), page(10), oob(9)), Err(FlashError::Unreadable(page(9))));
+    assert_eq!(chip.program(page(9), oob(9), &[]), Err(FlashError::NotErased(page(9))));
 }
 
 #[test]
@@ -111,7 +123,7 @@ fn a_page_that_was_cut_off_is_blank_or_whole_or_says_that_it_is_neither() {
 fn a_torn_erase_leaves_each_page_as_it_was_or_torn() {
     let mut mixed = 0;
     for seed in 0..20 {
-        for cut in [Cut::Before, Cut::Torn, Cut::Partly(seed), Cut::After] {
+        for cut in [Cut::Before, Cut::Torn, Cut::Payload, Cut::Partly(seed), Cut::After] {
             let mut chip = chip(cut);
             assert_eq!(chip.erase(BLOCK), Err(FlashError::NoPower));
             chip.power_on();
@@ -120,7 +132,7 @@ fn a_torn_erase_leaves_each_page_as_it_was_or_torn() {
             let kept = (0..9).filter(|&n| shown[n as usize] == Ok(Some(n))).count();
             match cut {
                 Cut::Before => assert_eq!((torn, kept), (0, 9)),
-                Cut::Torn => assert_eq!(torn, 16),
+                Cut::Torn | Cut::Payload => assert_eq!(torn, 16),
                 Cut::After => assert!(shown.iter().all(|page| *page == Ok(None))),
                 Cut::Partly(_) => {
                     let blank = shown.iter().filter(|page| **page == Ok(None)).count();

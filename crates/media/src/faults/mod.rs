@@ -1,0 +1,376 @@
+//! Faults between a chip and its user.
+//!
+//! Fault model, every part of which is drawn from one seed or asked for:
+//!
+//! * **Power** fails during one operation, and every later one fails until it is back. Without a cache
+//!   the operation that was cut off has not begun, or is done though nobody was told, or is torn, and
+//!   what was done before is not touched. A torn page is neither blank nor readable: reading it, or its
+//!   out-of-band area, is an error, and it cannot be programmed before its block is erased; or only its
+//!   payload is torn. A torn erase leaves each page of its block as it was or torn.
+//! * **A volatile cache** holds back what was done since the last sync. When power fails, of that a part
+//!   is done that the contract of [`Flash`] allows, whatever it is: programs lost or torn that were
+//!   long done, programs kept behind lost ones of the same block, the last erases not done or torn.
+//! * **Programs and erases fail.** The page is torn then, or each page of the block is as it was or torn.
+//! * **Blocks wear out**: each refuses to be erased after a number of erases of its own.
+//! * **Bits** are read wrong, for once or until the block is erased. So many in each KiB are corrected: the
+//!   data are right, and only [`Health`] tells. From more than half as many on the block is
+//!   [ailing](Flash::ailing). With more the page is [`Unreadable`](FlashError::Unreadable).
+//!
+//! What is not modelled: data of one page lost by the programming of another (paired pages of
+//! multi-level cells), and wrong bits in out-of-band areas. What is torn is known to this wrapper only.
+
+mod bits;
+mod cache;
+mod chip;
+mod spec;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use rand::{RngExt, SeedableRng};
+use rand_distr::{Distribution, StandardNormal};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use thermocline_flash::{BlockId, Flash, FlashError, Oob, Ppn};
+
+use self::{
+    bits::Bits,
+    cache::{Cache, Fate, Operation, Page, Shown},
+};
+use crate::Health;
+
+pub use self::spec::{Faults, FaultsError};
+
+/// How far the operation got in which power fails.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cut {
+    /// It had not begun.
+    Before,
+    /// It is torn: the page, or every page of the block.
+    Torn,
+    /// It is torn; of a page, only the payload; of an erase, every page of the block.
+    Payload,
+    /// It is torn; of an erase, only pages drawn by this seed. With a cache this seed draws what is
+    /// left of all that was done since the last sync.
+    Partly(u64),
+    /// It was done.
+    After,
+}
+
+/// Why a page does not show what the chip below has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Scar {
+    /// Neither part can be read.
+    Torn,
+    /// The payload cannot be read.
+    TornPayload,
+    /// It is blank, though pages behind it are not.
+    Blank,
+}
+
+/// A chip with faults.
+#[derive(Clone, Debug)]
+pub struct Faulty<F> {
+    inner: F,
+    faults: Faults,
+    draws: Xoshiro256PlusPlus,
+    scars: BTreeMap<Ppn, Scar>,
+    cache: Cache,
+    bits: Bits,
+    worn: BTreeSet<BlockId>,
+    /// Operations that will still be done, and what becomes of the next.
+    fuse: Option<(u64, Cut)>,
+    is_on: bool,
+    operations: u64,
+    health: Health,
+}
+
+impl<F: Flash> Faulty<F> {
+    /// Without faults, until [told to](Self::cut_after).
+    #[must_use]
+    pub fn new(inner: F) -> Self {
+        Self::with_faults(inner, Faults::default())
+    }
+
+    /// With these faults.
+    #[must_use]
+    pub fn with_faults(inner: F, faults: Faults) -> Self {
+        let mut draws = Xoshiro256PlusPlus::seed_from_u64(faults.seed);
+        let fuse = faults.cut.map(|operation| {
+            let ways =
+                [Cut::Before, Cut::Torn, Cut::Payload, Cut::Partly(draws.random()), Cut::After];
+            (operation, ways[draws.random_range(0..ways.len())])
+        });
+        Self {
+            inner,
+            faults,
+            draws,
+            scars: BTreeMap::new(),
+            cache: Cache::default(),
+            bits: Bits::default(),
+            worn: BTreeSet::new(),
+            fuse,
+            is_on: true,
+            operations: 0,
+            health: Health::default(),
+        }
+    }
+
+    /// Lets power fail after that many more programs, copies and erases, during the next.
+    pub const fn cut_after(&mut self, operations: u64, cut: Cut) {
+        self.fuse = Some((operations, cut));
+    }
+
+    /// Power is back, and stays.
+    pub const fn power_on(&mut self) {
+        self.is_on = true;
+        self.fuse = None;
+    }
+
+    /// Whether there is power.
+    #[must_use]
+    pub const fn is_on(&self) -> bool {
+        self.is_on
+    }
+
+    /// Programs, copies and erases that were asked for while there was power.
+    #[must_use]
+    pub const fn operations(&self) -> u64 {
+        self.operations
+    }
+
+    /// Turns bits of a page, all in its first KiB, until its block is erased.
+    pub fn turn_bits(&mut self, page: Ppn, bits: u32) {
+        self.bits.turn(page, bits);
+    }
+
+    /// The faults it was made with.
+    #[must_use]
+    pub const fn faults(&self) -> &Faults {
+        &self.faults
+    }
+
+    /// The chip itself. What is torn reads there as it would have been, and what the cache holds back is
+    /// not there.
+    #[must_use]
+    pub const fn inner(&self) -> &F {
+        &self.inner
+    }
+
+    fn powered(&self) -> Result<(), FlashError> {
+        if self.is_on { Ok(()) } else { Err(FlashError::NoPower) }
+    }
+
+    /// Counts an operation; if power fails in it, says how.
+    fn begin(&mut self) -> Result<Option<Cut>, FlashError> {
+        self.powered()?;
+        self.operations += 1;
+        match &mut self.fuse {
+            Some((0, cut)) => {
+                let cut = *cut;
+                (self.fuse, self.is_on) = (None, false);
+                Ok(Some(cut))
+            }
+            Some((left, _)) => {
+                *left -= 1;
+                Ok(None)
+            }
+            None => Ok(None),
+        }
+    }
+
+    /// Whether the operation just begun fails, by this probability or because it was asked to.
+    fn fails(&mut self, probability: f64) -> bool {
+        self.faults.fail.binary_search(&(self.operations - 1)).is_ok()
+            || probability > 0.0 && self.draws.random_bool(probability)
+    }
+
+    /// The erases that a block lives for: always the same for a seed.
+    fn lifetime(&self, block: BlockId) -> Option<u32> {
+        let mean = f64::from(self.faults.wear?);
+        let seed = self.faults.seed ^ u64::from(block.0).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let mut draws = Xoshiro256PlusPlus::seed_from_u64(seed);
+        let off: f64 = StandardNormal.sample(&mut draws);
+        Some((mean * (1.0 + self.faults.spread * off)).max(0.0) as u32)
+    }
+
+    fn pages(&self, block: BlockId) -> impl Iterator<Item = Ppn> + use<F> {
+        let geometry = *self.inner.geometry();
+        (0..geometry.pages_per_block).map(move |page| geometry.ppn(block, page))
+    }
+
+    /// Whether operations are held back.
+    const fn is_cached(&self) -> bool {
+        self.faults.cache > 0
+    }
+
+    /// Programs a page of the chip below, in whichever way, and leaves it like that.
+    fn scar(
+        &mut self,
+        to: Ppn,
+        scar: Option<Scar>,
+        put: impl FnOnce(&mut F) -> Result<(), FlashError>,
+    ) -> Result<(), FlashError> {
+        put(&mut self.inner)?;
+        self.bits.renew(to, to);
+        match scar {
+            Some(scar) => self.scars.insert(to, scar),
+            None => self.scars.remove(&to),
+        };
+        Ok(())
+    }
+
+    /// Erases a block of the chip below.
+    fn renew(&mut self, block: BlockId) -> Result<(), FlashError> {
+        self.inner.erase(block)?;
+        for page in self.pages(block) {
+            self.scars.remove(&page);
+            self.bits.renew(page, page);
+        }
+        self.bits.forget(block);
+        Ok(())
+    }
+
+    /// Leaves each page of a block as it was or torn, drawn by `draws`; those that are not blank
+    /// if `only_programmed`.
+    fn tear(&mut self, block: BlockId, only_programmed: bool, mut is_torn: impl FnMut() -> bool) {
+        for page in self.pages(block) {
+            let is_blank = only_programmed && self.inner.read_oob(page) == Ok(None);
+            if is_torn() && !is_blank {
+                self.scars.insert(page, Scar::Torn);
+            }
+        }
+    }
+
+    /// Does what waits, up to operation `end`.
+    fn drain(&mut self, end: u64) -> Result<(), FlashError> {
+        while let Some(operation) = self.cache.pop(end) {
+            self.carry_out(operation, Fate::Done)?;
+        }
+        Ok(())
+    }
+
+    /// Does something that has waited.
+    fn carry_out(&mut self, operation: Operation, fate: Fate) -> Result<(), FlashError> {
+        match (operation, fate) {
+            (_, Fate::Lost) => Ok(()),
+            (Operation::Program(to, page), fate) => {
+                let Page { oob, data, scar } = &*page;
+                let scar = if let Fate::Scarred(scar) = fate { Some(scar) } else { *scar };
+                self.scar(to, scar, |chip| chip.program(to, *oob, data))
+            }
+            (Operation::Erase(block), Fate::Scarred(_)) => {
+                let mut draws = self.draws.clone();
+                self.tear(block, true, || draws.random_bool(0.5));
+                self.draws = draws;
+                Ok(())
+            }
+            (Operation::Erase(block), Fate::Done) => self.renew(block),
+            (Operation::MarkBad(block), _) => self.inner.mark_bad(block),
+        }
+    }
+
+    /// Makes room in the cache for one more operation.
+    fn make_room(&mut self) -> Result<(), FlashError> {
+        if self.cache.len() >= self.faults.cache as usize {
+            self.drain(self.cache.end() - u64::from(self.faults.cache) + 1)?;
+        }
+        Ok(())
+    }
+
+    /// Power fails: leaves a part of what waits.
+    fn lose(&mut self, cut: Cut) -> Result<(), FlashError> {
+        if let Cut::Partly(seed) = cut {
+            self.draws = Xoshiro256PlusPlus::seed_from_u64(seed);
+        }
+        let geometry = *self.inner.geometry();
+        for (operation, fate) in self.cache.lose(&geometry, self.inner.in_order(), &mut self.draws)
+        {
+            self.carry_out(operation, fate)?;
+        }
+        Err(FlashError::NoPower)
+    }
+
+    /// Whether a page was programmed since its block was erased, by all that its user knows.
+    fn is_occupied(&mut self, page: Ppn) -> bool {
+        match self.cache.shown(page, self.inner.geometry()) {
+            Shown::Waiting(_) => true,
+            Shown::Blank => false,
+            Shown::Below => self.scars.contains_key(&page) || self.inner.read_oob(page) != Ok(None),
+        }
+    }
+
+    /// The rules of the medium, for an operation that will wait: the chip below would notice too late.
+    fn check(&mut self, to: Ppn, data: &[u8]) -> Result<(), FlashError> {
+        let geometry = *self.inner.geometry();
+        let (block, page) = (geometry.block_of(to), geometry.page_of(to));
+        if block.0 >= geometry.blocks() || page >= geometry.pages_per_block {
+            return Err(FlashError::OutOfRange);
+        }
+        if !data.is_empty() && data.len() != geometry.page_size as usize {
+            return Err(FlashError::WrongLength(data.len()));
+        }
+        if self.is_bad(block) {
+            return Err(FlashError::BadBlock(block));
+        }
+        let is_hole = matches!(self.cache.shown(to, &geometry), Shown::Below)
+            && self.scars.get(&to) == Some(&Scar::Blank);
+        if self.is_occupied(to) && !is_hole {
+            return Err(FlashError::NotErased(to));
+        }
+        let is_next = page == geometry.header_pages
+            || page > geometry.header_pages && self.is_occupied(geometry.ppn(block, page - 1));
+        if is_hole || self.inner.in_order() && !is_next {
+            return Err(FlashError::OutOfOrder(to));
+        }
+        Ok(())
+    }
+
+    /// Puts a page into the cache.
+    fn hold(&mut self, to: Ppn, oob: Oob, data: &[u8]) -> Result<(), FlashError> {
+        self.check(to, data)?;
+        let cut = self.begin()?;
+        if cut != Some(Cut::Before) {
+            let failed = cut.is_none() && self.fails(self.faults.program);
+            self.make_room()?;
+            self.cache
+                .program(to, Page { oob, data: data.into(), scar: failed.then_some(Scar::Torn) });
+            if failed {
+                self.health.failed_programs += 1;
+                return Err(FlashError::ProgramFailed(to));
+            }
+        }
+        cut.map_or(Ok(()), |cut| self.lose(cut))
+    }
+
+    /// Programs a page in whichever way, at once.
+    fn put(
+        &mut self,
+        to: Ppn,
+        put: impl FnOnce(&mut F) -> Result<(), FlashError>,
+    ) -> Result<(), FlashError> {
+        self.powered()?;
+        let block = self.inner.geometry().block_of(to);
+        if self.worn.contains(&block) {
+            return Err(FlashError::BadBlock(block));
+        }
+        match self.scars.get(&to) {
+            Some(Scar::Blank) => return Err(FlashError::OutOfOrder(to)),
+            Some(_) => return Err(FlashError::NotErased(to)),
+            None => {}
+        }
+        let cut = self.begin()?;
+        let failed = cut.is_none() && self.fails(self.faults.program);
+        let scar = match cut {
+            Some(Cut::Torn | Cut::Partly(_)) => Some(Scar::Torn),
+            Some(Cut::Payload) => Some(Scar::TornPayload),
+            _ => failed.then_some(Scar::Torn),
+        };
+        if cut != Some(Cut::Before) {
+            self.scar(to, scar, put)?;
+        }
+        if failed {
+            self.health.failed_programs += 1;
+            return Err(FlashError::ProgramFailed(to));
+        }
+        cut.map_or(Ok(()), |_| Err(FlashError::NoPower))
+    }
+}
