@@ -13,6 +13,6 @@ mod medium;
 mod power_cut;
 mod ram;
 
-pub use medium::{Health, Medium, Syncing};
+pub use medium::{Durable, Health, Medium, Syncing};
 pub use power_cut::{Cut, PowerCut};
 pub use ram::Ram;

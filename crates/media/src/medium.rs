@@ -1,5 +1,7 @@
 //! What a chip that a server writes to can do beside the operations of flash.
 
+use std::{fmt, io, sync::Arc};
+
 use thermocline_flash::{Flash, FlashError};
 
 /// What a medium has seen, in its life or since it was opened, as it can tell.
@@ -19,13 +21,22 @@ pub struct Health {
     pub syncs: u64,
 }
 
+/// What lies below a chip and has to be waited for.
+pub trait Durable: fmt::Debug + Send + Sync {
+    /// Waits until everything that was written before the call survives a loss of power.
+    ///
+    /// # Errors
+    /// Those of the system. After one nobody knows what lasts, so every later call fails as well.
+    fn sync(&self) -> io::Result<()>;
+}
+
 /// A sync that was begun: what it covers, and how to wait for it without the chip in hand.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Syncing {
     /// What the medium notes about how far this sync goes.
     pub generation: u64,
     /// What has to be synced; nothing where everything lasts as soon as it is done.
-    pub file: Option<std::sync::Arc<std::fs::File>>,
+    pub target: Option<Arc<dyn Durable>>,
 }
 
 impl Syncing {
@@ -33,14 +44,16 @@ impl Syncing {
     ///
     /// # Errors
     /// Those of the system.
-    pub fn wait(&self) -> std::io::Result<()> {
-        self.file.as_ref().map_or(Ok(()), |file| file.sync_data())
+    pub fn wait(&self) -> io::Result<()> {
+        self.target.as_ref().map_or(Ok(()), |target| target.sync())
     }
 }
 
-/// A chip that can be synced while others go on using it.
+/// A chip that can be synced while others go on using it: begin, wait without the chip, finish.
 ///
-/// [`Flash::sync`] is the three steps in one: begin, wait, finish.
+/// What was programmed before the begin lasts once the wait is over. Erases may lag: a medium may
+/// carry them out only in the finish, and then the next sync is the first to make their blocks blank
+/// for good. [`Flash::sync`] does all of it, and leaves nothing behind.
 pub trait Medium: Flash + Send {
     /// Begins a sync of all that was done so far.
     ///
@@ -77,4 +90,8 @@ impl<M: Medium + ?Sized> Medium for Box<M> {
     }
 }
 
-impl Medium for crate::Ram {}
+impl Medium for crate::Ram {
+    fn health(&self) -> Health {
+        Health { bad_blocks: self.bad_blocks(), ..Health::default() }
+    }
+}

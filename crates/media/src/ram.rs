@@ -1,40 +1,95 @@
 //! A chip in memory.
 //!
-//! What always holds: a page is blank or has an out-of-band area; where the chip demands order, the
-//! pages that are not blank are the first of their block (header pages, which nobody programs,
-//! aside). A block takes memory only once it is programmed.
+//! One mapping holds all payloads and another what stands beside the pages. Both are asked for as
+//! zeros, so the system gives memory to a page only when it is programmed. Nothing is allocated
+//! after that, and an erase touches no payload: what makes a page blank is that its area says so.
+//!
+//! What always holds: a page's area is all zeros if and only if the page is blank; `next` of a block
+//! is the page behind its last one programmed.
 
-use thermocline_flash::{BlockId, Flash, FlashError, Geometry, Oob, Ppn, Rules};
+use std::collections::TryReserveError;
 
-/// A chip that keeps what is programmed, in memory.
+use thermocline_flash::{BlockId, Flash, FlashError, Geometry, Lpn, Oob, Ppn, Rules};
+
+/// A chip that keeps what is programmed, in memory: the payload, 24 bytes beside each page and 12
+/// bytes for each erase block.
 #[derive(Clone, Debug)]
 pub struct Ram {
     geometry: Geometry,
     rules: Rules,
-    blocks: Vec<Block>,
     wears_out: bool,
+    /// [`Geometry::page_bits`].
+    page_bits: u32,
+    blocks: Vec<Block>,
+    areas: Vec<Area>,
+    payload: Vec<u8>,
 }
 
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Block {
-    /// Of each page; nothing while the whole block is blank.
-    oobs: Vec<Option<Oob>>,
-    payload: Vec<u8>,
     /// The page behind the last one programmed.
     next: u32,
     erases: u32,
     bad: bool,
 }
 
+/// An out-of-band area: sequence; time; logical page, note, stream and a 1 for "programmed". Plain
+/// numbers, for the standard library asks the system for zeros only where it sees that they are
+/// zeros.
+type Area = [u64; 3];
+
+const BLANK_AREA: Area = [0; 3];
+
 /// What a blank page reads as.
 const BLANK: u8 = 0xff;
 
+const fn pack(oob: &Oob) -> Area {
+    let beside = (oob.lpn.0 as u64) << 32 | (oob.note as u64) << 16 | (oob.stream as u64) << 8;
+    [oob.sequence, oob.time, beside | 1]
+}
+
+const fn unpack(area: &Area) -> Option<Oob> {
+    let [sequence, time, beside] = *area;
+    if beside == 0 {
+        return None;
+    }
+    Some(Oob {
+        lpn: Lpn((beside >> 32) as u32),
+        note: (beside >> 16) as u16,
+        stream: (beside >> 8) as u8,
+        sequence,
+        time,
+    })
+}
+
 impl Ram {
     /// An erased chip without bad blocks, which counts erases past its endurance but never dies.
+    /// Where the size is a user's to choose, [`try_new`](Self::try_new) fails politely.
     #[must_use]
     pub fn new(geometry: Geometry, rules: Rules) -> Self {
-        let blocks = vec![Block::default(); geometry.blocks() as usize];
-        Self { geometry, rules, blocks, wears_out: false }
+        let blocks = geometry.blocks() as usize;
+        let pages = blocks * geometry.pages_per_block as usize;
+        Self {
+            geometry,
+            rules,
+            wears_out: false,
+            page_bits: geometry.page_bits(),
+            blocks: vec![Block::default(); blocks],
+            areas: vec![BLANK_AREA; pages],
+            payload: vec![0; pages * geometry.page_size as usize],
+        }
+    }
+
+    /// The same, after asking the system whether it would ever give that much memory.
+    ///
+    /// # Errors
+    /// It would not.
+    pub fn try_new(geometry: Geometry, rules: Rules) -> Result<Self, TryReserveError> {
+        let pages = u64::from(geometry.blocks()) * u64::from(geometry.pages_per_block);
+        let bytes = geometry.capacity().saturating_add(pages * size_of::<Area>() as u64);
+        // Reserved, not touched, and given back: what follows asks for no more.
+        Vec::<u8>::new().try_reserve_exact(usize::try_from(bytes).unwrap_or(usize::MAX))?;
+        Ok(Self::new(geometry, rules))
     }
 
     /// Marks factory-bad blocks; numbers beyond the chip mean nothing.
@@ -61,45 +116,40 @@ impl Ram {
         &self.rules
     }
 
-    /// The block of a page, and the page in it, if there is such a page.
-    fn at(&self, ppn: Ppn) -> Result<(&Block, usize), FlashError> {
-        let page = self.geometry.page_of(ppn);
-        let block = self.blocks.get(self.geometry.block_of(ppn).index());
-        match block {
-            Some(block) if page < self.geometry.pages_per_block => Ok((block, page as usize)),
-            _ => Err(FlashError::OutOfRange),
+    /// Blocks that must not be used.
+    pub(crate) fn bad_blocks(&self) -> u32 {
+        self.blocks.iter().filter(|block| block.bad).count() as u32
+    }
+
+    /// The block of a page, the page in it and its place among all pages, if there is such a page.
+    #[inline]
+    fn at(&self, ppn: Ppn) -> Result<(usize, u32, usize), FlashError> {
+        let block = (ppn.0 >> self.page_bits) as usize;
+        let page = ppn.0 & ((1 << self.page_bits) - 1);
+        let pages = self.geometry.pages_per_block;
+        if page >= pages || block >= self.blocks.len() {
+            return Err(FlashError::OutOfRange);
         }
+        Ok((block, page, block * pages as usize + page as usize))
     }
 
-    /// The payload of a page; nothing if it is blank.
-    fn payload(&self, ppn: Ppn) -> Result<Option<&[u8]>, FlashError> {
-        let (block, page) = self.at(ppn)?;
-        let size = self.geometry.page_size as usize;
-        let is_programmed = block.oobs.get(page).is_some_and(Option::is_some);
-        Ok(is_programmed.then(|| &block.payload[page * size..][..size]))
-    }
-
-    /// Programs a page that may be programmed now, and hands out its payload to be filled.
-    fn take_page(&mut self, to: Ppn, oob: Oob) -> Result<&mut [u8], FlashError> {
-        let (block, page) = self.at(to)?;
+    /// Programs the area of a page that may be programmed now, and tells the page's place.
+    #[inline]
+    fn take_page(&mut self, to: Ppn, oob: &Oob) -> Result<usize, FlashError> {
+        let (number, page, at) = self.at(to)?;
+        let block = &mut self.blocks[number];
         if block.bad {
-            return Err(FlashError::BadBlock(self.geometry.block_of(to)));
+            return Err(FlashError::BadBlock(BlockId(number as u32)));
         }
-        if block.oobs.get(page).is_some_and(Option::is_some) {
+        if self.areas[at] != BLANK_AREA {
             return Err(FlashError::NotErased(to));
         }
-        if self.rules.in_order && page as u32 != block.next.max(self.geometry.header_pages) {
+        if self.rules.in_order && page != block.next.max(self.geometry.header_pages) {
             return Err(FlashError::OutOfOrder(to));
         }
-        let (size, pages) = (self.geometry.page_size as usize, self.geometry.pages_per_block);
-        let block = &mut self.blocks[self.geometry.block_of(to).index()];
-        if block.oobs.is_empty() {
-            block.oobs = vec![None; pages as usize];
-            block.payload = vec![BLANK; pages as usize * size];
-        }
-        block.oobs[page] = Some(oob);
-        block.next = block.next.max(page as u32 + 1);
-        Ok(&mut block.payload[page * size..][..size])
+        block.next = block.next.max(page + 1);
+        self.areas[at] = pack(oob);
+        Ok(at)
     }
 }
 
@@ -118,31 +168,35 @@ impl Flash for Ram {
 
     /// A blank page reads as ones.
     fn read(&mut self, from: Ppn, into: &mut [u8]) -> Result<(), FlashError> {
-        let payload = self.payload(from)?;
+        let (_, _, at) = self.at(from)?;
         if into.is_empty() {
             return Ok(());
         }
-        if into.len() != self.geometry.page_size as usize {
+        let size = self.geometry.page_size as usize;
+        if into.len() != size {
             return Err(FlashError::WrongLength(into.len()));
         }
-        match payload {
-            Some(payload) => into.copy_from_slice(payload),
-            None => into.fill(BLANK),
+        if self.areas[at] == BLANK_AREA {
+            into.fill(BLANK);
+        } else {
+            into.copy_from_slice(&self.payload[at * size..][..size]);
         }
         Ok(())
     }
 
     fn read_oob(&mut self, from: Ppn) -> Result<Option<Oob>, FlashError> {
-        let (block, page) = self.at(from)?;
-        Ok(block.oobs.get(page).copied().flatten())
+        let (_, _, at) = self.at(from)?;
+        Ok(unpack(&self.areas[at]))
     }
 
     /// A page programmed without a payload holds zeros.
     fn program(&mut self, to: Ppn, oob: Oob, data: &[u8]) -> Result<(), FlashError> {
-        if !data.is_empty() && data.len() != self.geometry.page_size as usize {
+        let size = self.geometry.page_size as usize;
+        if !data.is_empty() && data.len() != size {
             return Err(FlashError::WrongLength(data.len()));
         }
-        let payload = self.take_page(to, oob)?;
+        let at = self.take_page(to, &oob)?;
+        let payload = &mut self.payload[at * size..][..size];
         if data.is_empty() {
             payload.fill(0);
         } else {
@@ -152,26 +206,35 @@ impl Flash for Ram {
     }
 
     fn copy(&mut self, from: Ppn, to: Ppn, oob: Oob) -> Result<(), FlashError> {
-        let Some(data) = self.payload(from)?.map(<[u8]>::to_vec) else {
+        let (_, _, source) = self.at(from)?;
+        if self.areas[source] == BLANK_AREA {
             return Err(FlashError::Unreadable(from));
-        };
-        self.take_page(to, oob)?.copy_from_slice(&data);
+        }
+        let at = self.take_page(to, &oob)?;
+        let size = self.geometry.page_size as usize;
+        self.payload.copy_within(source * size..(source + 1) * size, at * size);
         Ok(())
     }
 
     fn erase(&mut self, block: BlockId) -> Result<(), FlashError> {
-        let endurance = self.rules.endurance;
         let Some(it) = self.blocks.get_mut(block.index()) else {
             return Err(FlashError::OutOfRange);
         };
         if it.bad {
             return Err(FlashError::BadBlock(block));
         }
-        if self.wears_out && it.erases >= endurance {
+        if self.wears_out && it.erases >= self.rules.endurance {
             it.bad = true;
             return Err(FlashError::WornOut(block));
         }
-        *it = Block { erases: it.erases + 1, ..Block::default() };
+        let first = block.index() * self.geometry.pages_per_block as usize;
+        self.areas[first..][..it.next as usize].fill(BLANK_AREA);
+        (it.next, it.erases) = (0, it.erases + 1);
+        Ok(())
+    }
+
+    fn mark_bad(&mut self, block: BlockId) -> Result<(), FlashError> {
+        self.blocks.get_mut(block.index()).ok_or(FlashError::OutOfRange)?.bad = true;
         Ok(())
     }
 
