@@ -20,13 +20,15 @@ impl Clock {
         Self { before, started: OnceLock::new() }
     }
 
-    /// The time now; begins to run.
-    pub(crate) fn read(&self) -> u64 {
-        self.before.saturating_add(nanoseconds(self.started.get_or_init(Instant::now).elapsed()))
+    /// Begins to run, if it does not yet.
+    #[inline]
+    pub(crate) fn start(&self) {
+        self.started.get_or_init(Instant::now);
     }
 
-    /// The time now, for work that nobody asked for: it does not start the clock.
-    pub(crate) fn glance(&self) -> u64 {
+    /// The time now.
+    #[inline]
+    pub(crate) fn read(&self) -> u64 {
         let elapsed = self.started.get().map_or(0, |started| nanoseconds(started.elapsed()));
         self.before.saturating_add(elapsed)
     }

@@ -87,6 +87,13 @@ impl Commit {
         result.map(|_| ())
     }
 
+    /// Waits until no sync runs.
+    pub(crate) fn wait_until_quiet(&self) {
+        let rounds = self.rounds();
+        let quiet = self.ended.wait_while(rounds, |rounds| rounds.running);
+        drop(quiet.unwrap_or_else(PoisonError::into_inner));
+    }
+
     fn rounds(&self) -> std::sync::MutexGuard<'_, Rounds> {
         // Each change of it is a single assignment.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)

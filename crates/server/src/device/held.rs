@@ -67,6 +67,21 @@ struct Span {
 }
 
 impl Held<'_> {
+    /// Lets others have it for a moment, if any wait.
+    ///
+    /// # Errors
+    /// Those of [`Device::lock`].
+    pub fn pause(self) -> Result<Self, Fault> {
+        let device = self.device;
+        if !device.is_wanted() {
+            return Ok(self);
+        }
+        drop(self);
+        // The lock is not a fair one.
+        std::thread::yield_now();
+        device.lock()
+    }
+
     /// Number of changes so far: what [`Device::settle`] wants to know.
     #[must_use]
     #[inline]
@@ -81,6 +96,7 @@ impl Held<'_> {
         if offset.checked_add(length).is_none_or(|end| end > size) {
             return Err(Fault::Beyond { offset, length, size });
         }
+        self.device.clock.start();
         let state = &mut *self.state;
         state.now = state.now.max(self.arrival);
         if let Some(idle) = &mut state.idle {
@@ -266,6 +282,7 @@ impl Held<'_> {
 
     /// The host flushes: only the recording wants to know.
     pub(crate) fn note_flush(&mut self) {
+        self.device.clock.start();
         if let (Some(rows), Some(tap)) = (&mut self.rows, &self.device.tap) {
             let now = self.state.now.max(self.arrival);
             rows.push(row(now, Op::Flush, 0, 0, tap.volume()));

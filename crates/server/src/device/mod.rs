@@ -18,10 +18,10 @@ use std::{
     time::Duration,
 };
 
-use thermocline_flash::{FlashError, Timing};
+use thermocline_flash::Timing;
 use thermocline_ftl::{FtlError, Layer};
 use thermocline_media::Medium;
-use thermocline_policy::idle::Idle;
+use thermocline_policy::idle::{Idle, Leisure};
 
 pub(crate) use clock::nanoseconds;
 pub(crate) use commit::SERVED;
@@ -207,6 +207,18 @@ impl Device {
         &self.commit.tally
     }
 
+    /// Whether somebody waits to serve a host.
+    #[inline]
+    pub(crate) fn is_wanted(&self) -> bool {
+        self.waiting.load(Relaxed) > 0
+    }
+
+    /// Whether what is asked is recorded.
+    #[inline]
+    pub(crate) const fn is_recorded(&self) -> bool {
+        self.tap.is_some()
+    }
+
     pub(crate) const fn has_idle(&self) -> bool {
         self.has_idle
     }
@@ -268,16 +280,20 @@ impl Device {
         if std::mem::replace(&mut state.closed, true) {
             return Ok(());
         }
-        state.now = state.now.max(self.clock.glance());
+        // A sync that runs wants the device once more when it ends.
+        drop(state);
+        self.commit.wait_until_quiet();
+        let mut state = self.state.lock().map_err(|_| failed(&Fault::Broken))?;
+        state.now = state.now.max(self.clock.read());
         let now = state.now;
         let unmounted = if self.read_only { Ok(()) } else { state.layer.unmount(now) };
         let synced = state.layer.chip_mut().sync().map_err(FtlError::from);
         unmounted.and(synced).map_err(|e| failed(&e))
     }
 
-    /// One step of what is done while nobody asks; false if there is nothing to do. With `yields` it
-    /// gives way to who waits for the device, and is then told [`Step::Busy`].
-    pub(crate) fn idle_step(&self) -> Step {
+    /// Up to `steps` steps of what is done while nobody asks, with the device in hand; gives way to
+    /// who has it or waits for it.
+    pub(crate) fn idle_steps(&self, steps: u64) -> Step {
         if self.waiting.load(Relaxed) > 0 {
             return Step::Busy;
         }
@@ -285,33 +301,32 @@ impl Device {
         if state.closed {
             return Step::Nothing;
         }
-        state.now = state.now.max(self.clock.glance());
+        state.now = state.now.max(self.clock.read());
         if let Some(pace) = &self.pace {
             pace.begin();
         }
         let now = state.now;
-        match state.layer.clean_in_idle_time(now) {
-            Ok(true) => {
-                state.changes += 1;
-                self.idle_steps.fetch_add(1, Relaxed);
-                Step::Done
-            }
-            Ok(false) => Step::Nothing,
-            Err(error) => Step::Failed(error),
+        for _ in 0..steps {
+            match state.layer.clean_in_idle_time(now) {
+                Ok(true) => self.idle_steps.fetch_add(1, Relaxed),
+                Ok(false) => return Step::Nothing,
+                Err(error) => return Step::Failed(error),
+            };
         }
+        Step::Done
     }
 
     /// What the idle policy allows now, and since when (in nanoseconds of the device's clock) nobody
     /// has asked for anything.
-    pub(crate) fn leisure(&self) -> Option<(thermocline_policy::idle::Leisure, u64)> {
+    pub(crate) fn leisure(&self) -> Option<(Leisure, u64)> {
         let state = self.state.try_lock().ok()?;
         let idle = state.idle.as_ref().filter(|_| !state.closed)?;
         Some((idle.leisure(state.idle_step), self.last_served.load(Relaxed)))
     }
 
-    /// The device's clock, without starting it.
+    /// The device's clock.
     pub(crate) fn now(&self) -> u64 {
-        self.clock.glance()
+        self.clock.read()
     }
 
     /// When somebody was last served.
@@ -360,7 +375,3 @@ pub(crate) enum Step {
     Failed(FtlError),
 }
 
-/// How a failure of the chip below a settling layer is told.
-fn of_flash(error: FlashError) -> FtlError {
-    FtlError::Flash(error)
-}
