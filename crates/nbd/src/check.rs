@@ -61,6 +61,9 @@ pub enum Refusal {
     /// A block status though no metadata context was chosen.
     #[error("no metadata context was chosen for this export in the handshake")]
     NoContexts,
+    /// A block status of metadata contexts that were not chosen, or of one twice.
+    #[error("the list of metadata contexts is empty, has one twice or one that was not chosen")]
+    Contexts,
     /// A block status of nothing.
     #[error("a block status of no bytes")]
     EmptyStatus,
@@ -101,6 +104,7 @@ impl Negotiated {
             Command::Flush if (offset, length) == (0, 0) => return Ok(()),
             Command::Flush => return Err(Refusal::FlushRange),
             Command::BlockStatus if self.contexts.is_empty() => return Err(Refusal::NoContexts),
+            Command::BlockStatus if request.contexts.is_empty() => return Err(Refusal::Contexts),
             Command::BlockStatus if length == 0 => return Err(Refusal::EmptyStatus),
             _ => offset.checked_add(length),
         };
@@ -114,7 +118,7 @@ impl Negotiated {
             return Err(Refusal::PastEnd { offset, length, size: self.size, errno });
         }
         let minimum = self.blocks.minimum;
-        if (offset | length) & u64::from(minimum - 1) != 0 {
+        if (offset | length) & u64::from(minimum.saturating_sub(1)) != 0 {
             return Err(Refusal::Unaligned { offset, length, minimum });
         }
         let carries = matches!(request.command, Command::Read | Command::Write);
@@ -139,6 +143,9 @@ impl Negotiated {
             Command::Read if self.headers != Headers::Simple => wire::CMD_FLAG_DF,
             Command::Write if self.headers == Headers::Extended => wire::CMD_FLAG_PAYLOAD_LEN,
             Command::WriteZeroes => wire::CMD_FLAG_NO_HOLE | wire::CMD_FLAG_FAST_ZERO,
+            Command::BlockStatus if self.headers == Headers::Extended => {
+                wire::CMD_FLAG_REQ_ONE | wire::CMD_FLAG_PAYLOAD_LEN
+            }
             Command::BlockStatus => wire::CMD_FLAG_REQ_ONE,
             _ => 0,
         };

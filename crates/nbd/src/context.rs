@@ -63,10 +63,23 @@ impl Contexts {
         self.0 & Contexts::from(context).0 != 0
     }
 
+    /// The members of the set with those numbers; `None` if one is not in it, or is twice.
+    pub(crate) fn select(self, ids: &[[u8; 4]]) -> Option<Contexts> {
+        ids.iter().try_fold(Contexts::NONE, |chosen, id| {
+            let id = u32::from_be_bytes(*id);
+            let context = self.without_all(chosen).iter().find(|context| context.id() == id)?;
+            Some(chosen | context.into())
+        })
+    }
+
+    fn without_all(self, others: Contexts) -> Contexts {
+        Contexts(self.0 & !others.0)
+    }
+
     /// The set less `context`.
     #[must_use]
     pub(crate) fn without(self, context: Context) -> Contexts {
-        Contexts(self.0 & !Contexts::from(context).0)
+        self.without_all(context.into())
     }
 
     /// Them, in the order in which replies give them.

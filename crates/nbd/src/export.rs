@@ -14,7 +14,7 @@ pub struct BlockSizes {
     /// Requests of this size and alignment need no read-modify-write. A power of two, at least 512
     /// and at least `minimum`.
     pub preferred: u32,
-    /// The longest payload of a read or write, at least `preferred`.
+    /// The longest payload of a read or write, at least `preferred`, at most 1 GiB.
     pub maximum: u32,
 }
 
@@ -72,7 +72,7 @@ impl Export {
     }
 
     /// The transmission flags for a client that agreed on `headers`.
-    pub(crate) fn flags(&self, headers: Headers) -> u16 {
+    pub(crate) fn flags(&self, headers: Headers, contexts: Contexts) -> u16 {
         let mut flags = wire::SEND_HAS_FLAGS | wire::SEND_FLUSH | wire::SEND_FUA | wire::SEND_CACHE;
         if self.read_only {
             flags |= wire::SEND_READ_ONLY;
@@ -87,6 +87,9 @@ impl Export {
         }
         if headers != Headers::Simple {
             flags |= wire::SEND_DF;
+        }
+        if headers == Headers::Extended && !contexts.is_empty() {
+            flags |= wire::SEND_BLOCK_STATUS_PAYLOAD;
         }
         flags
     }
@@ -108,8 +111,8 @@ impl Export {
                 "its preferred block size is no power of two from 512 and the minimum on",
             );
         }
-        if maximum < preferred {
-            return wrong("its maximum payload is smaller than its preferred block size");
+        if maximum < preferred || maximum > 1 << 30 {
+            return wrong("its maximum payload is not between its preferred block size and 1 GiB");
         }
         if !self.size.is_multiple_of(u64::from(minimum)) {
             return wrong("its size is no multiple of its minimum block size");

@@ -20,6 +20,7 @@ pub enum Headers {
 
 /// Everything that the transmission phase of one connection needs to know; small, and copied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Negotiated {
     /// Place of the export in the list of [`Exports`](crate::Exports).
     pub export: usize,
@@ -42,7 +43,7 @@ impl Negotiated {
         headers: Headers,
         contexts: Contexts,
     ) -> Negotiated {
-        let flags = export.flags(headers);
+        let flags = export.flags(headers, contexts);
         Negotiated {
             export: index,
             headers,
@@ -58,16 +59,6 @@ impl Negotiated {
     #[inline]
     pub fn is_read_only(&self) -> bool {
         self.flags & wire::SEND_READ_ONLY != 0
-    }
-
-    /// Bytes of a request before its payload.
-    #[must_use]
-    #[inline]
-    pub fn request_len(&self) -> usize {
-        match self.headers {
-            Headers::Simple | Headers::Structured => 28,
-            Headers::Extended => 32,
-        }
     }
 
     /// The longest payload of a request that is read, if only to be thrown away, in bytes. A longer

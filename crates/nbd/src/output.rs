@@ -51,6 +51,10 @@ impl Output {
         self.start += count.min(self.len());
         if self.start == self.end {
             self.clear();
+        } else if self.start > self.len() {
+            // Each byte moves less often than one is sent, and what was sent takes up no room.
+            self.bytes.copy_within(self.start..self.end, 0);
+            (self.start, self.end) = (0, self.len());
         }
     }
 
@@ -138,7 +142,10 @@ impl Write for Text<'_> {
     fn write_str(&mut self, text: &str) -> fmt::Result {
         // NUL is not allowed in the protocol's strings.
         for piece in text.split('\0') {
-            let take = piece.floor_char_boundary(self.left);
+            let mut take = piece.len().min(self.left);
+            while !piece.is_char_boundary(take) {
+                take -= 1;
+            }
             self.output.put(&piece.as_bytes()[..take]);
             self.left -= take;
             if take < piece.len() {

@@ -2,6 +2,7 @@
 
 use crate::{
     close::Close,
+    context::{Context, Contexts},
     negotiated::{Headers, Negotiated},
     wire::{self, EXTENDED_REQUEST_MAGIC, REQUEST_MAGIC},
 };
@@ -68,6 +69,8 @@ pub struct Request {
     /// Bytes that follow the request in the stream and have to be taken from it, even if the request
     /// is refused. At most [`Negotiated::payload_limit`].
     pub payload: u32,
+    /// What a block status shall tell of.
+    pub contexts: Contexts,
 }
 
 impl Request {
@@ -98,8 +101,8 @@ impl Request {
 pub enum Parsed {
     /// Less than a request; call again with this many bytes at least, counted from the same place.
     NeedMore(usize),
-    /// A request of [`Negotiated::request_len`] bytes, which [`Request::payload`] bytes follow.
-    Request(Request),
+    /// A request, and the bytes that it took. [`Request::payload`] bytes follow them.
+    Request(Request, usize),
     /// Nothing that can be gone on from.
     Close(Close),
 }
@@ -110,42 +113,93 @@ impl Negotiated {
     #[must_use]
     #[inline]
     pub fn parse(&self, input: &[u8]) -> Parsed {
-        let extended = self.headers == Headers::Extended;
-        let expected = if extended { EXTENDED_REQUEST_MAGIC } else { REQUEST_MAGIC };
-        if let Some(magic) = input.first_chunk() {
-            let found = u32::from_be_bytes(*magic);
-            if found != expected {
-                return Parsed::Close(Close::RequestMagic { found, expected });
+        if self.headers == Headers::Extended {
+            return self.parse_extended(input);
+        }
+        let Some(head) = input.first_chunk::<28>() else {
+            return short(input, REQUEST_MAGIC, 28);
+        };
+        if u32::from_be_bytes(at(head, 0)) != REQUEST_MAGIC {
+            return short(input, REQUEST_MAGIC, 28);
+        }
+        let mut request = self.head(head);
+        request.length = u64::from(u32::from_be_bytes(at(head, 24)));
+        if request.command == Command::Write {
+            match self.payload(request.length) {
+                Ok(payload) => request.payload = payload,
+                Err(close) => return Parsed::Close(close),
             }
         }
-        let length = if extended {
-            let Some(head) = input.first_chunk::<32>() else { return Parsed::NeedMore(32) };
-            u64::from_be_bytes(at(head, 24))
-        } else {
-            let Some(head) = input.first_chunk::<28>() else { return Parsed::NeedMore(28) };
-            u64::from(u32::from_be_bytes(at(head, 24)))
+        Parsed::Request(request, head.len())
+    }
+
+    fn parse_extended(&self, input: &[u8]) -> Parsed {
+        let Some((head, rest)) = input.split_first_chunk::<32>() else {
+            return short(input, EXTENDED_REQUEST_MAGIC, 32);
         };
-        let Some(head) = input.first_chunk::<24>() else { return Parsed::NeedMore(28) };
-        let flags = u16::from_be_bytes(at(head, 4));
-        let command = Command::of(u16::from_be_bytes(at(head, 6)));
-        let follows = match self.headers {
-            Headers::Extended => flags & wire::CMD_FLAG_PAYLOAD_LEN != 0,
-            Headers::Simple | Headers::Structured => command == Command::Write,
+        if u32::from_be_bytes(at(head, 0)) != EXTENDED_REQUEST_MAGIC {
+            return short(input, EXTENDED_REQUEST_MAGIC, 32);
+        }
+        let mut request = self.head(head);
+        request.length = u64::from_be_bytes(at(head, 24));
+        if request.flags & wire::CMD_FLAG_PAYLOAD_LEN == 0 {
+            return Parsed::Request(request, head.len());
+        }
+        match self.payload(request.length) {
+            Ok(payload) => request.payload = payload,
+            Err(close) => return Parsed::Close(close),
+        }
+        if request.command != Command::BlockStatus {
+            return Parsed::Request(request, head.len());
+        }
+        // The payload is the true length and a list of contexts. Each stands in it once at most, so
+        // there is no need to look at long lists.
+        request.contexts = Contexts::NONE;
+        let length = request.payload as usize;
+        if !(8..=8 + 4 * Context::ALL.len()).contains(&length) || !length.is_multiple_of(4) {
+            return Parsed::Request(request, head.len());
+        }
+        let Some((effect, list)) = rest.get(..length).and_then(|list| list.split_first_chunk())
+        else {
+            return Parsed::NeedMore(head.len() + length);
         };
-        let maximum = self.payload_limit();
-        let payload = match u32::try_from(length) {
-            _ if !follows => 0,
-            Ok(payload) if payload <= maximum => payload,
-            _ => return Parsed::Close(Close::Payload { length, maximum }),
-        };
-        Parsed::Request(Request {
-            command,
-            flags,
+        request.payload = 0;
+        request.length = u64::from_be_bytes(*effect);
+        request.contexts = self.contexts.select(list.as_chunks().0).unwrap_or(Contexts::NONE);
+        Parsed::Request(request, head.len() + length)
+    }
+
+    /// What both forms have in the same place.
+    #[inline]
+    fn head<const N: usize>(&self, head: &[u8; N]) -> Request {
+        Request {
+            command: Command::of(u16::from_be_bytes(at(head, 6))),
+            flags: u16::from_be_bytes(at(head, 4)),
             cookie: u64::from_be_bytes(at(head, 8)),
             offset: u64::from_be_bytes(at(head, 16)),
-            length,
-            payload,
-        })
+            length: 0,
+            payload: 0,
+            contexts: self.contexts,
+        }
+    }
+
+    /// A payload of that length, if it is not too long even to be skipped.
+    #[inline]
+    fn payload(&self, length: u64) -> Result<u32, Close> {
+        let maximum = self.payload_limit();
+        match u32::try_from(length) {
+            Ok(payload) if payload <= maximum => Ok(payload),
+            _ => Err(Close::Payload { length, maximum }),
+        }
+    }
+}
+
+/// What to do with input that is no request, or not yet.
+#[cold]
+fn short(input: &[u8], expected: u32, needed: usize) -> Parsed {
+    match input.first_chunk().map(|magic| u32::from_be_bytes(*magic)) {
+        Some(found) if found != expected => Parsed::Close(Close::RequestMagic { found, expected }),
+        _ => Parsed::NeedMore(needed),
     }
 }
 

@@ -1,6 +1,6 @@
 //! Replies to options.
 
-use super::option::ExportRequest;
+use super::data::ExportRequest;
 use crate::{context::Context, export::Export, negotiated::Negotiated, output::Output, wire};
 
 /// Why an option is refused.

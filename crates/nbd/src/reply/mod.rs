@@ -111,19 +111,19 @@ impl Envelope {
 }
 
 impl Negotiated {
-    /// Appends the reply to a request that was done and has nothing to send back: any but a read, a
-    /// block status and a disconnect.
+    /// Appends the reply to a request that was done and has nothing to send back: any but a
+    /// disconnect, which has no reply, and a read or block status of more than no bytes.
     #[inline]
     pub fn reply_done(&self, request: &Request, output: &mut Output) {
-        // A simple reply is allowed, and shorter, with structured ones, except to a read.
-        let chunked = match self.headers {
-            Headers::Simple => false,
-            Headers::Structured => {
-                matches!(request.command, Command::Read | Command::BlockStatus)
+        match request.command {
+            Command::Read => self.reply_read(request, output).finish(),
+            Command::BlockStatus => self.reply_status(request, output).finish(),
+            // A simple reply is allowed with structured ones too, and is shorter.
+            _ => {
+                let chunked = self.headers == Headers::Extended;
+                Envelope::of(self, request).done(chunked, output);
             }
-            Headers::Extended => true,
-        };
-        Envelope::of(self, request).done(chunked, output);
+        }
     }
 
     /// Appends the reply to a request that failed. Clients that take texts get `text`, up to 4096

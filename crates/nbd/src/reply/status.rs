@@ -67,7 +67,7 @@ impl<'a> StatusReply<'a> {
             envelope,
             length: request.length,
             most: if one { 1 } else { most },
-            contexts: negotiated.contexts,
+            contexts: request.contexts,
             open: None,
             answered: false,
         }
