@@ -89,31 +89,35 @@ impl Clock {
     }
 
     /// The controller computes: nothing is issued meanwhile.
-    pub(crate) fn compute(&mut self) {
+    pub fn compute(&mut self) {
         let ns = self.timing.hotness_scan_ns;
         for channel in &mut self.channels {
             *channel = self.issue.max(*channel) + ns;
         }
     }
 
+    /// A page is programmed.
     #[inline]
-    pub(crate) fn program(&mut self, bank: u32) {
+    pub fn program(&mut self, bank: u32) {
         let end = self.occupy(bank, self.timing.program_setup_ns, self.timing.program_ns);
         self.answered = self.answered.max(end);
     }
 
+    /// A page is moved inside its bank.
     #[inline]
-    pub(crate) fn copy(&mut self, bank: u32) {
+    pub fn copy(&mut self, bank: u32) {
         let setup = self.timing.copy_setup_ns;
         self.occupy(bank, setup, self.timing.copy_ns - setup);
     }
 
-    pub(crate) fn erase(&mut self, bank: u32) {
+    /// A block is erased.
+    pub fn erase(&mut self, bank: u32) {
         self.occupy(bank, self.timing.erase_setup_ns, self.timing.erase_ns);
     }
 
+    /// A page is read.
     #[inline]
-    pub(crate) fn read(&mut self, bank: u32) {
+    pub fn read(&mut self, bank: u32) {
         let bank = bank as usize;
         let sensed = self.banks[bank].max(self.issue) + self.timing.read_ns;
         let of_banks = self.channels.len();
@@ -123,8 +127,9 @@ impl Clock {
         self.answered = self.answered.max(*channel);
     }
 
+    /// Only what stands beside a page is read.
     #[inline]
-    pub(crate) fn read_oob(&mut self, bank: u32) {
+    pub fn read_oob(&mut self, bank: u32) {
         self.occupy(bank, 0, self.timing.oob_read_ns);
     }
 

@@ -1,1 +1,19 @@
-//! The flash memory server: exports a translation layer over a chip as block devices, by NBD.
+//! The flash memory server: a block device over NBD, on a translation layer over a flash chip.
+//!
+//! * [`Server`]: devices in, requests served until it is told to stop.
+//! * [`Device`]: one exported chip behind a lock, addressed in bytes.
+//! * [`Pace`]: makes a chip as slow as the one it stands for.
+//!
+//! A connection has a thread of its own, and everything a request needs is done on it: handing
+//! work to another thread costs more than the work. Many requests are taken from the socket with
+//! one system call, served with the device in hand once, and answered with one system call.
+
+mod background;
+mod device;
+mod error;
+mod pace;
+mod record;
+
+pub use device::{AnyLayer, Device, Fault, Held, Opening};
+pub use error::ServerError;
+pub use pace::Pace;

@@ -1,0 +1,188 @@
+//! What a server offers: exports, their sizes and their names.
+
+use crate::{
+    context::Contexts,
+    negotiated::Headers,
+    wire::{self, DEFAULT_MAX_PAYLOAD, MAX_STRING},
+};
+
+/// Sizes of requests, in bytes (doc/proto.md, "Size constraints").
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BlockSizes {
+    /// Offsets and lengths are multiples of this. A power of two, at most 65,536.
+    pub minimum: u32,
+    /// Requests of this size and alignment need no read-modify-write. A power of two, at least 512
+    /// and at least `minimum`.
+    pub preferred: u32,
+    /// The longest payload of a read or write, at least `preferred`, at most 1 GiB.
+    pub maximum: u32,
+}
+
+impl BlockSizes {
+    /// What clients expect that were told of none: any byte, 4 KiB preferred, up to 32 MiB.
+    pub const DEFAULT: BlockSizes =
+        BlockSizes { minimum: 1, preferred: 4096, maximum: DEFAULT_MAX_PAYLOAD };
+}
+
+impl Default for BlockSizes {
+    fn default() -> Self {
+        BlockSizes::DEFAULT
+    }
+}
+
+/// One block device that clients can ask for by name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Export {
+    /// What clients call it, at most 4096 bytes.
+    pub name: String,
+    /// For people, at most 4096 bytes; may be empty.
+    pub description: String,
+    /// Size in bytes, a multiple of `blocks.minimum`.
+    pub size: u64,
+    /// No writes.
+    pub read_only: bool,
+    /// A flush or a forced write on one connection is seen by all, so that clients may use several.
+    pub multi_conn: bool,
+    /// The medium rotates.
+    pub rotational: bool,
+    /// Not without TLS.
+    pub tls_only: bool,
+    /// Sizes of requests.
+    pub blocks: BlockSizes,
+    /// Metadata contexts that clients can ask for.
+    pub contexts: Contexts,
+}
+
+impl Export {
+    /// A writable export that several connections may share, with the default sizes and
+    /// `base:allocation`.
+    #[must_use]
+    pub fn new(name: impl Into<String>, size: u64) -> Export {
+        Export {
+            name: name.into(),
+            description: String::new(),
+            size,
+            read_only: false,
+            multi_conn: true,
+            rotational: false,
+            tls_only: false,
+            blocks: BlockSizes::DEFAULT,
+            contexts: Contexts::ALLOCATION,
+        }
+    }
+
+    /// The transmission flags for a client that agreed on `headers`.
+    pub(crate) fn flags(&self, headers: Headers, contexts: Contexts) -> u16 {
+        let mut flags = wire::SEND_HAS_FLAGS | wire::SEND_FLUSH | wire::SEND_FUA | wire::SEND_CACHE;
+        if self.read_only {
+            flags |= wire::SEND_READ_ONLY;
+        } else {
+            flags |= wire::SEND_TRIM | wire::SEND_WRITE_ZEROES | wire::SEND_FAST_ZERO;
+        }
+        if self.multi_conn {
+            flags |= wire::SEND_MULTI_CONN;
+        }
+        if self.rotational {
+            flags |= wire::SEND_ROTATIONAL;
+        }
+        if headers != Headers::Simple {
+            flags |= wire::SEND_DF;
+        }
+        if headers == Headers::Extended && !contexts.is_empty() {
+            flags |= wire::SEND_BLOCK_STATUS_PAYLOAD;
+        }
+        flags
+    }
+
+    fn check(&self) -> Result<(), ExportError> {
+        let wrong = |what: &'static str| Err(ExportError::Wrong { name: self.name.clone(), what });
+        let BlockSizes { minimum, preferred, maximum } = self.blocks;
+        if !is_string(&self.name) {
+            return wrong("its name has a NUL or more than 4096 bytes; shorten it");
+        }
+        if !is_string(&self.description) {
+            return wrong("its description has a NUL or more than 4096 bytes; shorten it");
+        }
+        if !minimum.is_power_of_two() || minimum > 1 << 16 {
+            return wrong("its minimum block size is no power of two up to 65536");
+        }
+        if !preferred.is_power_of_two() || preferred < minimum.max(512) {
+            return wrong(
+                "its preferred block size is no power of two from 512 and the minimum on",
+            );
+        }
+        if maximum < preferred || maximum > 1 << 30 {
+            return wrong("its maximum payload is not between its preferred block size and 1 GiB");
+        }
+        if !self.size.is_multiple_of(u64::from(minimum)) {
+            return wrong("its size is no multiple of its minimum block size");
+        }
+        // Signed 64-bit offsets are what clients and files can do.
+        if i64::try_from(self.size).is_err() {
+            return wrong("its size is 2^63 bytes or more");
+        }
+        Ok(())
+    }
+}
+
+/// True if `text` can be a string of the protocol.
+pub(crate) fn is_string(text: &str) -> bool {
+    text.len() <= MAX_STRING && !text.contains('\0')
+}
+
+/// Why a list of exports cannot be served.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ExportError {
+    /// An export breaks a rule of the protocol.
+    #[error("export {name:?}: {what}")]
+    Wrong {
+        /// Its name.
+        name: String,
+        /// The rule, and the remedy.
+        what: &'static str,
+    },
+    /// Two exports of one name.
+    #[error("two exports named {name:?}; give each its own name")]
+    Twice {
+        /// The name.
+        name: String,
+    },
+}
+
+/// The exports of a server, all fit to be sent.
+#[derive(Clone, Debug, Default)]
+pub struct Exports {
+    list: Vec<Export>,
+}
+
+impl Exports {
+    /// Checks names and sizes.
+    ///
+    /// # Errors
+    ///
+    /// An export that breaks a rule of the protocol, or two of one name.
+    pub fn new(list: Vec<Export>) -> Result<Exports, ExportError> {
+        for (index, export) in list.iter().enumerate() {
+            export.check()?;
+            if list[..index].iter().any(|other| other.name == export.name) {
+                return Err(ExportError::Twice { name: export.name.clone() });
+            }
+        }
+        Ok(Exports { list })
+    }
+
+    /// The exports, in the order given.
+    #[must_use]
+    pub fn list(&self) -> &[Export] {
+        &self.list
+    }
+
+    /// The export of that name and its place in the list. The empty name is the first export's,
+    /// unless one is really called so.
+    #[must_use]
+    pub fn find(&self, name: &str) -> Option<(usize, &Export)> {
+        let named = self.list.iter().position(|export| export.name == name);
+        let index = named.or(name.is_empty().then_some(0))?;
+        Some((index, self.list.get(index)?))
+    }
+}

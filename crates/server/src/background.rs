@@ -1,0 +1,87 @@
+//! What a device does while nobody asks for anything: cleaning ahead, as its idle policy says.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
+    thread::JoinHandle,
+    time::Duration,
+};
+
+use crate::device::{Device, Step};
+
+/// How often it looks whether it is to stop, and whether it missed something.
+const LOOK: Duration = Duration::from_secs(1);
+/// How long it leaves a device alone that somebody has in hand.
+const BUSY: Duration = Duration::from_millis(1);
+
+/// A thread that works on a device when nobody else does.
+#[derive(Debug)]
+pub(crate) struct Background {
+    thread: JoinHandle<()>,
+    stop: Arc<AtomicBool>,
+}
+
+impl Background {
+    /// Begins, if there is anything that may be done.
+    pub(crate) fn start(device: &Arc<Device>) -> std::io::Result<Option<Self>> {
+        if !device.has_idle() {
+            return Ok(None);
+        }
+        let stop = Arc::new(AtomicBool::new(false));
+        let (mine, told) = (device.clone(), stop.clone());
+        let thread = std::thread::Builder::new()
+            .name("background".into())
+            .spawn(move || work(&mine, &told))?;
+        device.set_background(thread.thread().clone());
+        Ok(Some(Self { thread, stop }))
+    }
+
+    /// Ends after the step at hand.
+    pub(crate) fn stop(self) {
+        self.stop.store(true, Relaxed);
+        self.thread.thread().unpark();
+        if self.thread.join().is_err() {
+            tracing::error!("the thread that works in the background died");
+        }
+    }
+}
+
+fn work(device: &Device, stop: &AtomicBool) {
+    while !stop.load(Relaxed) {
+        let Some((leisure, since)) = device.leisure() else {
+            std::thread::park_timeout(BUSY);
+            continue;
+        };
+        let begin = since.saturating_add(leisure.after);
+        let now = device.now();
+        if now < begin && leisure.steps > 0 {
+            std::thread::park_timeout(Duration::from_nanos(begin - now).min(LOOK));
+            continue;
+        }
+        // One at a time where a request that waits ends it, else all in one go.
+        let (mut left, each) =
+            if leisure.yields { (leisure.steps, 1) } else { (leisure.steps.min(1), leisure.steps) };
+        while left > 0 && device.last_served() == since && !stop.load(Relaxed) {
+            left -= 1;
+            match device.idle_steps(each) {
+                Step::Done => {}
+                Step::Nothing | Step::Busy => break,
+                Step::Failed(error) => {
+                    tracing::error!(export = device.name(), "cleaning in idle time ended: {error}");
+                    return;
+                }
+            }
+        }
+        sleep_until_served(device, since);
+    }
+}
+
+fn sleep_until_served(device: &Device, since: u64) {
+    device.background_sleeps(true);
+    if device.last_served() == since {
+        std::thread::park_timeout(LOOK);
+    }
+    device.background_sleeps(false);
+}

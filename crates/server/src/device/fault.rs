@@ -1,0 +1,68 @@
+//! Why a request could not be done.
+
+use thermocline_flash::FlashError;
+use thermocline_ftl::FtlError;
+
+/// Why a request could not be done: what the host is told.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Fault {
+    /// The export takes no writes.
+    #[error("the export is read-only")]
+    ReadOnly,
+    /// The chip is worn out.
+    #[error("the chip is worn out: it takes no more writes, but all it holds can be read")]
+    WornOut,
+    /// Every page holds current data.
+    #[error("no space: every page holds current data; trim what is not needed")]
+    NoSpace,
+    /// The request reaches beyond the device.
+    #[error("{length} bytes at {offset} reach beyond the device, which has {size}")]
+    Beyond {
+        /// First byte.
+        offset: u64,
+        /// Bytes.
+        length: u64,
+        /// Bytes of the device.
+        size: u64,
+    },
+    /// A page could not be read, programmed or erased.
+    #[error("byte {offset} (logical page {page}): {error}")]
+    Chip {
+        /// First byte of the page.
+        offset: u64,
+        /// Its number.
+        page: u32,
+        /// What the layer said.
+        error: FtlError,
+    },
+    /// What was written before could not be made to last.
+    #[error("{0}")]
+    Sync(std::sync::Arc<str>),
+    /// The server stops.
+    #[error("the server is shutting down")]
+    ShuttingDown,
+    /// A thread died while it changed the device: nothing is known to hold.
+    #[error("the server hit a bug of its own and left the device alone; restart it")]
+    Broken,
+}
+
+impl Fault {
+    /// What a layer's error on a page means to the host.
+    pub(crate) fn of_layer(error: FtlError, page: u32, page_size: u32) -> Self {
+        match error {
+            FtlError::NoSpace => Self::NoSpace,
+            FtlError::ReadOnly => Self::WornOut,
+            error @ (FtlError::OutOfRange(_) | FtlError::Flash(_)) => Self::Chip {
+                offset: u64::from(page) * u64::from(page_size),
+                page,
+                error,
+            },
+        }
+    }
+
+    /// Whether it is a page whose bits cannot be corrected any more.
+    #[must_use]
+    pub const fn is_unreadable(&self) -> bool {
+        matches!(self, Self::Chip { error: FtlError::Flash(FlashError::Unreadable(_)), .. })
+    }
+}

@@ -1,0 +1,319 @@
+//! The device in hand: requests in bytes become pages of the layer.
+//!
+//! Times are those of the simulator (`thermocline_sim`, engine on the clock of arrivals), so that a
+//! recorded run can be repeated there: a request sets the clock to its arrival, and each page that
+//! is written gets a tick of its own.
+
+use std::sync::MutexGuard;
+
+use thermocline_flash::{Lpn, Ppn};
+use thermocline_ftl::{FtlError, Layer};
+use thermocline_policy::idle::Idle;
+use thermocline_trace::Op;
+
+use super::{AnyLayer, Device, Fault};
+use crate::record::{Rows, row};
+
+/// What the lock protects.
+pub(super) struct State {
+    pub layer: AnyLayer,
+    /// The time that the layer saw last.
+    pub now: u64,
+    /// Room for a page that is changed in part.
+    pub page: Vec<u8>,
+    /// A page of zeros.
+    pub zeros: Vec<u8>,
+    /// Changes of what the host sees.
+    pub changes: u64,
+    pub idle: Option<Box<dyn Idle>>,
+    /// The longest step of that, in nanoseconds.
+    pub idle_step: u64,
+    pub ignores_trims: bool,
+    /// No more requests are served.
+    pub closed: bool,
+}
+
+/// A device in hand. Others wait: let it go soon.
+pub struct Held<'a> {
+    pub(super) device: &'a Device,
+    pub(super) state: MutexGuard<'a, State>,
+    pub(super) rows: Option<MutexGuard<'a, Rows>>,
+    /// When the requests at hand came.
+    pub(super) arrival: u64,
+}
+
+impl std::fmt::Debug for Held<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Held").field("device", &self.device.name).finish_non_exhaustive()
+    }
+}
+
+impl Drop for Held<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        if let Some(rows) = &self.rows {
+            rows.rest();
+        }
+        self.device.served(self.arrival);
+    }
+}
+
+/// A range of pages, and what of the first and last of them is meant.
+struct Span {
+    /// The first page.
+    first: u32,
+    /// Bytes of it that come before.
+    skip: usize,
+}
+
+impl Held<'_> {
+    /// Lets others have it for a moment, if any wait.
+    ///
+    /// # Errors
+    /// Those of [`Device::lock`].
+    pub fn pause(self) -> Result<Self, Fault> {
+        let device = self.device;
+        if !device.is_wanted() {
+            return Ok(self);
+        }
+        drop(self);
+        // The lock is not a fair one.
+        std::thread::yield_now();
+        device.lock()
+    }
+
+    /// Number of changes so far: what [`Device::settle`] wants to know.
+    #[must_use]
+    #[inline]
+    pub fn changes(&self) -> u64 {
+        self.state.changes
+    }
+
+    /// A request is taken up: the layer's clock, the idle policy and the recording hear of it.
+    #[inline]
+    fn take_up(&mut self, op: Op, offset: u64, length: u64) -> Result<(), Fault> {
+        let size = self.device.size;
+        if offset.checked_add(length).is_none_or(|end| end > size) {
+            return Err(Fault::Beyond { offset, length, size });
+        }
+        self.device.clock.start();
+        let state = &mut *self.state;
+        state.now = state.now.max(self.arrival);
+        if let Some(idle) = &mut state.idle {
+            idle.arrived(self.arrival);
+        }
+        if let Some(pace) = &self.device.pace {
+            pace.begin();
+        }
+        if let (Some(rows), Some(tap)) = (&mut self.rows, &self.device.tap) {
+            rows.push(row(state.now, op, offset, length, tap.volume()));
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn span(&self, offset: u64) -> Span {
+        let page = u64::from(self.device.page_size);
+        // The device has at most 2^32 pages, and the range lies in it.
+        Span { first: (offset / page) as u32, skip: (offset % page) as usize }
+    }
+
+    #[cold]
+    fn fault(&self, error: FtlError, page: u32) -> Fault {
+        Fault::of_layer(error, page, self.device.page_size)
+    }
+
+    /// Reads `into.len()` bytes; what holds no data reads as zeros.
+    ///
+    /// # Errors
+    /// [`Fault`], naming the page.
+    pub fn read(&mut self, offset: u64, into: &mut [u8]) -> Result<(), Fault> {
+        self.take_up(Op::Read, offset, into.len() as u64)?;
+        self.read_more(offset, into)
+    }
+
+    /// Goes on with a read that was taken up.
+    pub(crate) fn read_more(&mut self, offset: u64, into: &mut [u8]) -> Result<(), Fault> {
+        let Span { first, mut skip } = self.span(offset);
+        let size = self.device.page_size as usize;
+        let (mut page, mut rest) = (first, into);
+        while !rest.is_empty() {
+            let here = rest.len().min(size - skip);
+            let (bytes, tail) = rest.split_at_mut(here);
+            let state = &mut *self.state;
+            let done = if here == size {
+                state.layer.read(Lpn(page), bytes)
+            } else {
+                let done = state.layer.read(Lpn(page), &mut state.page);
+                bytes.copy_from_slice(&state.page[skip..skip + here]);
+                done
+            };
+            if let Err(error) = done {
+                return Err(self.fault(error, page));
+            }
+            (rest, skip) = (tail, 0);
+            page += 1;
+        }
+        Ok(())
+    }
+
+    /// A read is taken up, to be done piece by piece with [`run`](Self::run) and
+    /// [`read_more`](Self::read_more).
+    pub(crate) fn begin_read(&mut self, offset: u64, length: u64) -> Result<(), Fault> {
+        self.take_up(Op::Read, offset, length)
+    }
+
+    /// Whether the page at `offset` holds data, and how many of the next `length` bytes lie in pages
+    /// of which the same is true. Looks at no more than `most` pages. The range must lie on the device.
+    #[must_use]
+    pub fn run(&self, offset: u64, length: u64, most: u32) -> (bool, u64) {
+        let size = u64::from(self.device.page_size);
+        let end = offset.saturating_add(length).min(self.device.size);
+        let (first, last) = (offset / size, end.div_ceil(size));
+        let has_data = |page: u64| self.state.layer.locate(Lpn(page as u32)) != Ppn::NONE;
+        let holds = has_data(first);
+        let stop = last.min(first + u64::from(most.max(1)));
+        let mut next = first + 1;
+        while next < stop && has_data(next) == holds {
+            next += 1;
+        }
+        (holds, (next * size).min(end).saturating_sub(offset))
+    }
+
+    /// Writes `data`; a page covered in part keeps the rest of what it holds.
+    ///
+    /// # Errors
+    /// [`Fault`], naming the page; those before it are written.
+    pub fn write(&mut self, offset: u64, data: &[u8]) -> Result<(), Fault> {
+        self.check_writable()?;
+        self.take_up(Op::Write, offset, data.len() as u64)?;
+        let Span { first, mut skip } = self.span(offset);
+        let size = self.device.page_size as usize;
+        let (mut page, mut rest) = (first, data);
+        self.state.changes += 1;
+        while !rest.is_empty() {
+            let here = rest.len().min(size - skip);
+            let (bytes, tail) = rest.split_at(here);
+            let state = &mut *self.state;
+            let done = if here == size {
+                state.now += 1;
+                state.layer.write(Lpn(page), bytes, state.now)
+            } else {
+                state.write_part(Lpn(page), skip, bytes)
+            };
+            if let Err(error) = done {
+                return Err(self.fault(error, page));
+            }
+            (rest, skip) = (tail, 0);
+            page += 1;
+        }
+        Ok(())
+    }
+
+    /// The host no longer needs these bytes. Pages that lie wholly in the range read as zeros then,
+    /// unless the policy passes over trims; the rest stays.
+    ///
+    /// # Errors
+    /// [`Fault`], naming the page.
+    pub fn trim(&mut self, offset: u64, length: u64) -> Result<(), Fault> {
+        self.check_writable()?;
+        self.take_up(Op::Trim, offset, length)?;
+        let size = u64::from(self.device.page_size);
+        let (from, to) = (offset.div_ceil(size), (offset + length) / size);
+        if self.state.ignores_trims || from >= to {
+            return Ok(());
+        }
+        self.state.changes += 1;
+        for page in from as u32..to as u32 {
+            let state = &mut *self.state;
+            if let Err(error) = state.layer.trim(Lpn(page), state.now) {
+                return Err(self.fault(error, page));
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes these bytes read as zeros: whole pages are trimmed unless they are to be `allocated` (or
+    /// the policy passes over trims), parts of pages are written. The recording gets what is done.
+    ///
+    /// # Errors
+    /// [`Fault`], naming the page.
+    pub fn zero(&mut self, offset: u64, length: u64, allocated: bool) -> Result<(), Fault> {
+        self.check_writable()?;
+        let size = u64::from(self.device.page_size);
+        let end = offset.checked_add(length).filter(|end| *end <= self.device.size);
+        let end = end.ok_or(Fault::Beyond { offset, length, size: self.device.size })?;
+        let (from, to) = (offset.next_multiple_of(size), end / size * size);
+        if allocated || self.state.ignores_trims {
+            return self.write_zeros(offset, end);
+        }
+        if from > to {
+            return self.zero_part(offset, end);
+        }
+        self.zero_part(offset, from)?;
+        if from < to {
+            self.trim(from, to - from)?;
+        }
+        self.zero_part(to, end)
+    }
+
+    /// Zeros in a part of a page; one that holds no data has them already.
+    fn zero_part(&mut self, from: u64, to: u64) -> Result<(), Fault> {
+        if from >= to || !self.run(from, to - from, 1).0 {
+            return Ok(());
+        }
+        self.write_zeros(from, to)
+    }
+
+    fn write_zeros(&mut self, from: u64, to: u64) -> Result<(), Fault> {
+        // Out and in again: nothing else looks at it.
+        let zeros = std::mem::take(&mut self.state.zeros);
+        let size = zeros.len() as u64;
+        let mut at = from;
+        let mut done = Ok(());
+        while at < to && done.is_ok() {
+            let next = (at / size * size + size).min(to);
+            done = self.write(at, &zeros[..(next - at) as usize]);
+            at = next;
+        }
+        self.state.zeros = zeros;
+        done
+    }
+
+    /// The host flushes: only the recording wants to know.
+    pub(crate) fn note_flush(&mut self) {
+        self.device.clock.start();
+        if let (Some(rows), Some(tap)) = (&mut self.rows, &self.device.tap) {
+            let now = self.state.now.max(self.arrival);
+            rows.push(row(now, Op::Flush, 0, 0, tap.volume()));
+        }
+    }
+
+    /// Brings onto the chip what only memory knows.
+    pub(super) fn settle(&mut self) -> Result<(), Fault> {
+        let state = &mut *self.state;
+        let now = state.now;
+        state.layer.settle(now).map_err(|error| match error {
+            FtlError::NoSpace => Fault::NoSpace,
+            FtlError::ReadOnly => Fault::WornOut,
+            error => Fault::Sync(
+                format!("what was trimmed could not be made to last: {error}").into(),
+            ),
+        })
+    }
+
+    #[inline]
+    fn check_writable(&self) -> Result<(), Fault> {
+        if self.device.read_only { Err(Fault::ReadOnly) } else { Ok(()) }
+    }
+}
+
+impl State {
+    /// Changes a part of a page.
+    fn write_part(&mut self, lpn: Lpn, skip: usize, bytes: &[u8]) -> Result<(), FtlError> {
+        self.layer.read(lpn, &mut self.page)?;
+        self.page[skip..skip + bytes.len()].copy_from_slice(bytes);
+        self.now += 1;
+        self.layer.write(lpn, &self.page, self.now)
+    }
+}

@@ -1,0 +1,377 @@
+//! One exported chip: a translation layer behind a lock, addressed in bytes.
+//!
+//! Who serves requests takes the lock once for a batch of them ([`Device::lock`]). Nothing is waited
+//! for with the lock held: neither a sync of the chip ([`Device::settle`]) nor the pace of an
+//! emulated one.
+
+mod clock;
+mod commit;
+mod fault;
+mod held;
+
+use std::{
+    sync::{
+        Arc, Mutex, OnceLock,
+        atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed},
+    },
+    thread::Thread,
+    time::Duration,
+};
+
+use thermocline_flash::Timing;
+use thermocline_ftl::{FtlError, Layer};
+use thermocline_media::Medium;
+use thermocline_policy::idle::{Idle, Leisure};
+
+pub(crate) use clock::nanoseconds;
+pub(crate) use commit::SERVED;
+pub use fault::Fault;
+pub use held::Held;
+
+use crate::{ServerError, pace::Pace, record::{Recorder, Tap}};
+use clock::Clock;
+use commit::Commit;
+use held::State;
+
+/// A layer of any kind over a chip of any kind.
+pub type AnyLayer = Box<dyn Layer<Chip = Box<dyn Medium>> + Send>;
+
+/// What a device is made of.
+pub struct Opening {
+    /// The name of the export; may be empty.
+    pub name: String,
+    /// For people; may be empty.
+    pub description: String,
+    /// The translation layer, fresh or mounted.
+    pub layer: AnyLayer,
+    /// Whether nothing may be written.
+    pub read_only: bool,
+    /// The time of a mounted layer, in nanoseconds: its clock goes on from there.
+    pub time_ns: u64,
+    /// How long it took to come back, where there was something to come back to.
+    pub recovery: Option<Duration>,
+    /// What is done between requests, where the policy says so.
+    pub idle: Option<Box<dyn Idle>>,
+    /// How long operations take, by the chip's profile: what an idle policy reckons with.
+    pub timing: Timing,
+    /// Makes hosts wait as long as the chip's profile says.
+    pub pace: Option<Pace>,
+    /// Whether trims are passed over, as the policy wants it.
+    pub ignores_trims: bool,
+}
+
+impl Opening {
+    /// A writable device without a name, with nothing else set.
+    #[must_use]
+    pub fn new(layer: AnyLayer) -> Self {
+        Self {
+            name: String::new(),
+            description: String::new(),
+            layer,
+            read_only: false,
+            time_ns: 0,
+            recovery: None,
+            idle: None,
+            timing: Timing::default(),
+            pace: None,
+            ignores_trims: false,
+        }
+    }
+}
+
+impl std::fmt::Debug for Opening {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Opening").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+/// One exported chip.
+pub struct Device {
+    name: String,
+    description: String,
+    read_only: bool,
+    size: u64,
+    page_size: u32,
+    blocks: u32,
+    recovery: Option<Duration>,
+    state: Mutex<State>,
+    clock: Clock,
+    pace: Option<Pace>,
+    tap: Option<Arc<Tap>>,
+    commit: Commit,
+    /// Who waits for the lock to serve a host.
+    waiting: AtomicU32,
+    /// When it was last let go by one, in nanoseconds of the device's clock.
+    last_served: AtomicU64,
+    /// Steps taken while nobody asked.
+    pub(crate) idle_steps: AtomicU64,
+    has_idle: bool,
+    background: OnceLock<Thread>,
+    /// Whether that thread sleeps until something happens.
+    background_sleeps: AtomicBool,
+}
+
+impl std::fmt::Debug for Device {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Device")
+            .field("name", &self.name)
+            .field("size", &self.size)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Device {
+    /// Puts a device together; `recorder` takes what is asked of it.
+    #[must_use]
+    pub fn new(opening: Opening, recorder: Option<&mut Recorder>) -> Self {
+        let layer = opening.layer;
+        let geometry = *layer.chip().geometry();
+        if let Some(pace) = &opening.pace {
+            pace.restart();
+        }
+        Self {
+            size: u64::from(layer.logical_pages()) * u64::from(geometry.page_size),
+            page_size: geometry.page_size,
+            blocks: geometry.blocks(),
+            read_only: opening.read_only,
+            recovery: opening.recovery,
+            clock: Clock::new(opening.time_ns),
+            pace: opening.pace,
+            tap: recorder.map(|recorder| recorder.tap(&opening.name)),
+            commit: Commit::default(),
+            waiting: AtomicU32::new(0),
+            last_served: AtomicU64::new(opening.time_ns),
+            idle_steps: AtomicU64::new(0),
+            has_idle: opening.idle.is_some(),
+            background: OnceLock::new(),
+            background_sleeps: AtomicBool::new(false),
+            state: Mutex::new(State {
+                idle_step: layer.idle_step_ns(&opening.timing),
+                page: vec![0; geometry.page_size as usize],
+                zeros: vec![0; geometry.page_size as usize],
+                now: opening.time_ns,
+                idle: opening.idle,
+                ignores_trims: opening.ignores_trims,
+                changes: 0,
+                closed: false,
+                layer,
+            }),
+            name: opening.name,
+            description: opening.description,
+        }
+    }
+
+    /// The name of the export.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// What it is, for people.
+    #[must_use]
+    pub fn description(&self) -> &str {
+        &self.description
+    }
+
+    /// Its size in bytes.
+    #[must_use]
+    pub const fn size(&self) -> u64 {
+        self.size
+    }
+
+    /// Bytes of a page: what is written without reading first.
+    #[must_use]
+    pub const fn page_size(&self) -> u32 {
+        self.page_size
+    }
+
+    /// Whether nothing may be written.
+    #[must_use]
+    pub const fn is_read_only(&self) -> bool {
+        self.read_only
+    }
+
+    pub(crate) const fn blocks(&self) -> u32 {
+        self.blocks
+    }
+
+    pub(crate) const fn recovery(&self) -> Option<Duration> {
+        self.recovery
+    }
+
+    pub(crate) const fn pace(&self) -> Option<&Pace> {
+        self.pace.as_ref()
+    }
+
+    pub(crate) const fn commits(&self) -> &commit::Tally {
+        &self.commit.tally
+    }
+
+    /// Whether somebody waits to serve a host.
+    #[inline]
+    pub(crate) fn is_wanted(&self) -> bool {
+        self.waiting.load(Relaxed) > 0
+    }
+
+    /// Whether what is asked is recorded.
+    #[inline]
+    pub(crate) const fn is_recorded(&self) -> bool {
+        self.tap.is_some()
+    }
+
+    pub(crate) const fn has_idle(&self) -> bool {
+        self.has_idle
+    }
+
+    /// The device in hand, to serve requests that came just now.
+    ///
+    /// # Errors
+    /// [`Fault::Broken`] if a thread died with the device in hand, [`Fault::ShuttingDown`] if it was closed.
+    pub fn lock(&self) -> Result<Held<'_>, Fault> {
+        self.waiting.fetch_add(1, Relaxed);
+        let state = self.state.lock();
+        self.waiting.fetch_sub(1, Relaxed);
+        let state = state.map_err(|_| Fault::Broken)?;
+        if state.closed {
+            return Err(Fault::ShuttingDown);
+        }
+        let rows = self.tap.as_ref().map(|tap| tap.lock());
+        Ok(Held { device: self, rows, arrival: self.clock.read(), state })
+    }
+
+    /// Makes the first `changes` changes of the device last, together with whoever else waits for
+    /// that; `flushes` of the host share the call. May wait for a sync of the system.
+    ///
+    /// # Errors
+    /// [`Fault`].
+    pub fn settle(&self, changes: u64, flushes: u64) -> Result<(), Fault> {
+        self.commit.wait(changes, flushes, || self.sync())
+    }
+
+    /// Makes everything so far last, and tells how many changes that are.
+    fn sync(&self) -> Result<u64, Fault> {
+        let failed = |e: &dyn std::fmt::Display| {
+            Fault::Sync(format!("what was written could not be made to last: {e}").into())
+        };
+        let (changes, syncing) = {
+            let mut held = self.lock()?;
+            held.settle()?;
+            let syncing = held.state.layer.chip_mut().begin_sync().map_err(|e| failed(&e))?;
+            (held.state.changes, syncing)
+        };
+        // The lock is free meanwhile.
+        syncing.wait().map_err(|e| failed(&e))?;
+        // The device may have been closed since: it is in order all the same.
+        let mut state = self.state.lock().map_err(|_| Fault::Broken)?;
+        state.layer.chip_mut().finish_sync(&syncing).map_err(|e| failed(&e))?;
+        Ok(changes)
+    }
+
+    /// Refuses all further requests, leaves a clean checkpoint and syncs the chip.
+    ///
+    /// # Errors
+    /// [`ServerError::Closing`]: recovery will have to cope.
+    pub(crate) fn close(&self) -> Result<(), ServerError> {
+        let failed = |e: &dyn std::fmt::Display| ServerError::Closing {
+            name: self.name.clone(),
+            reason: e.to_string(),
+        };
+        let mut state = self.state.lock().map_err(|_| failed(&Fault::Broken))?;
+        if std::mem::replace(&mut state.closed, true) {
+            return Ok(());
+        }
+        // A sync that runs wants the device once more when it ends.
+        drop(state);
+        self.commit.wait_until_quiet();
+        let mut state = self.state.lock().map_err(|_| failed(&Fault::Broken))?;
+        state.now = state.now.max(self.clock.read());
+        let now = state.now;
+        let unmounted = if self.read_only { Ok(()) } else { state.layer.unmount(now) };
+        let synced = state.layer.chip_mut().sync().map_err(FtlError::from);
+        unmounted.and(synced).map_err(|e| failed(&e))
+    }
+
+    /// Up to `steps` steps of what is done while nobody asks, with the device in hand; gives way to
+    /// who has it or waits for it.
+    pub(crate) fn idle_steps(&self, steps: u64) -> Step {
+        if self.waiting.load(Relaxed) > 0 {
+            return Step::Busy;
+        }
+        let Ok(mut state) = self.state.try_lock() else { return Step::Busy };
+        if state.closed {
+            return Step::Nothing;
+        }
+        state.now = state.now.max(self.clock.read());
+        if let Some(pace) = &self.pace {
+            pace.begin();
+        }
+        let now = state.now;
+        for _ in 0..steps {
+            match state.layer.clean_in_idle_time(now) {
+                Ok(true) => self.idle_steps.fetch_add(1, Relaxed),
+                Ok(false) => return Step::Nothing,
+                Err(error) => return Step::Failed(error),
+            };
+        }
+        Step::Done
+    }
+
+    /// What the idle policy allows now, and since when (in nanoseconds of the device's clock) nobody
+    /// has asked for anything.
+    pub(crate) fn leisure(&self) -> Option<(Leisure, u64)> {
+        let state = self.state.try_lock().ok()?;
+        let idle = state.idle.as_ref().filter(|_| !state.closed)?;
+        Some((idle.leisure(state.idle_step), self.last_served.load(Relaxed)))
+    }
+
+    /// The device's clock.
+    pub(crate) fn now(&self) -> u64 {
+        self.clock.read()
+    }
+
+    /// When somebody was last served.
+    pub(crate) fn last_served(&self) -> u64 {
+        self.last_served.load(Relaxed)
+    }
+
+    /// Says which thread works in the background.
+    pub(crate) fn set_background(&self, thread: Thread) {
+        let _ = self.background.set(thread);
+    }
+
+    /// The background thread is about to sleep until something happens, or no longer.
+    pub(crate) fn background_sleeps(&self, sleeps: bool) {
+        self.background_sleeps.store(sleeps, Relaxed);
+    }
+
+    /// Somebody was served.
+    #[inline]
+    fn served(&self, time: u64) {
+        if !self.has_idle {
+            return;
+        }
+        self.last_served.store(time, Relaxed);
+        if self.background_sleeps.load(Relaxed)
+            && let Some(thread) = self.background.get()
+        {
+            thread.unpark();
+        }
+    }
+
+    /// Looks at the layer, to tell about it.
+    pub(crate) fn look<T>(&self, at: impl FnOnce(&AnyLayer) -> T) -> Option<T> {
+        self.state.lock().ok().map(|state| at(&state.layer))
+    }
+}
+
+/// What came of a step in the background.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Step {
+    Done,
+    /// Nothing is worth doing.
+    Nothing,
+    /// Somebody has the device in hand, or waits for it.
+    Busy,
+    Failed(FtlError),
+}
+
