@@ -1,0 +1,114 @@
+//! Opening chips that hold data, and what is known of them.
+
+use std::path::Path;
+
+use thermocline_flash::{Geometry, Profile};
+use thermocline_ftl::index::{self, Summary};
+use thermocline_media::{Faults, Faulty, Medium, Mtd, MtdOptions, image};
+use thermocline_sim::{Device, SimError};
+
+use crate::{args::chip::ChipArg, exit::Failure};
+
+/// A chip, whatever kind it is of.
+pub type Chip = Box<dyn Medium>;
+
+/// How a chip is to be opened.
+#[derive(Clone, Debug, Default)]
+pub struct Access {
+    /// Nothing may be written.
+    pub read_only: bool,
+    /// Past the system's cache.
+    pub direct: bool,
+    /// Faults that are put in the way.
+    pub faults: Option<Faults>,
+}
+
+/// A chip that was formatted, ready to be mounted.
+pub struct Opened {
+    /// The chip.
+    pub chip: Chip,
+    /// The device it stands for.
+    pub device: Device,
+    /// What it was formatted as.
+    pub summary: Summary,
+}
+
+/// Opens a chip that was formatted.
+pub fn open(what: &ChipArg, access: &Access) -> Result<Opened, Failure> {
+    let (mut chip, profile) = match what {
+        ChipArg::Ram => {
+            return Err(Failure::usage("`ram:` is gone when the program ends; name an image file"));
+        }
+        ChipArg::Image(path) => open_image(path, access)?,
+        ChipArg::Mtd(path) => open_mtd(path, access)?,
+    };
+    let found = index::find_summary(&mut *chip).map_err(|e| failed(what, &e.to_string()))?;
+    let Some(summary) = found else {
+        return Err(SimError::Input(format!(
+            "{what}: the chip is not formatted; make it so with `thermocline format {what}`"
+        ))
+        .into());
+    };
+    Ok(Opened { chip, device: fixed(profile), summary })
+}
+
+/// A device whose blocks are those of a chip.
+pub fn fixed(profile: Profile) -> Device {
+    Device { profile, fixed_capacity: true }
+}
+
+fn open_image(path: &Path, access: &Access) -> Result<(Chip, Profile), Failure> {
+    let how = image::Open {
+        read_only: access.read_only,
+        direct: access.direct,
+        ..image::Open::default()
+    };
+    let image = image::Image::open(path, how).map_err(input)?;
+    let header = image.header();
+    let mut profile: Profile = toml::from_str(&header.profile)
+        .map_err(|e| SimError::Input(format!("{}: the profile in its header: {e}", path.display())))?;
+    (profile.kind, profile.geometry, profile.rules) = (header.kind, header.geometry, header.rules);
+    Ok((with_faults(image, access), profile))
+}
+
+fn open_mtd(path: &Path, access: &Access) -> Result<(Chip, Profile), Failure> {
+    let options = MtdOptions { read_only: access.read_only, ..MtdOptions::default() };
+    let mut mtd = Mtd::open(path, &options).map_err(input)?;
+    if let Ok(Some(summary)) = index::find_summary(&mut mtd) {
+        let options = MtdOptions { system_blocks: summary.system_blocks, ..options };
+        drop(mtd);
+        mtd = Mtd::open(path, &options).map_err(input)?;
+    }
+    let profile = of_mtd(path, *thermocline_flash::Flash::geometry(&mtd))?;
+    Ok((with_faults(mtd, access), profile))
+}
+
+/// A profile for a raw NAND device, of which the driver tells the shape but not the times: those are of
+/// [`MTD_TIMES`].
+pub fn of_mtd(path: &Path, geometry: Geometry) -> Result<Profile, Failure> {
+    let mut profile = Device::load(MTD_TIMES)?.profile;
+    profile.name = path.display().to_string();
+    profile.summary = format!("raw NAND device {}, with the times of {MTD_TIMES}", path.display());
+    profile.geometry = geometry;
+    Ok(profile)
+}
+
+/// The profile whose times stand for those of a raw NAND device.
+const MTD_TIMES: &str = "slc-generic";
+
+/// Puts faults in the way, where that is wanted.
+pub fn with_faults<M: Medium + 'static>(chip: M, access: &Access) -> Chip {
+    match &access.faults {
+        Some(faults) => Box::new(Faulty::with_faults(chip, faults.clone())),
+        None => Box::new(chip),
+    }
+}
+
+/// Something is wrong with what was given.
+pub fn input(error: impl std::fmt::Display) -> Failure {
+    SimError::Input(error.to_string()).into()
+}
+
+fn failed(what: &ChipArg, why: &str) -> Failure {
+    SimError::Failed(format!("{what}: {why}")).into()
+}
