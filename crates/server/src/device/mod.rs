@@ -11,13 +11,14 @@ mod held;
 
 use std::{
     sync::{
-        Arc, Mutex, OnceLock,
+        Arc, OnceLock,
         atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed},
     },
     thread::Thread,
     time::Duration,
 };
 
+use parking_lot::Mutex;
 use thermocline_flash::Timing;
 use thermocline_ftl::{FtlError, Layer};
 use thermocline_media::Medium;
@@ -154,6 +155,7 @@ impl Device {
                 ignores_trims: opening.ignores_trims,
                 changes: 0,
                 closed: false,
+                broken: false,
                 layer,
             }),
             name: opening.name,
@@ -231,10 +233,7 @@ impl Device {
         self.waiting.fetch_add(1, Relaxed);
         let state = self.state.lock();
         self.waiting.fetch_sub(1, Relaxed);
-        let state = state.map_err(|_| Fault::Broken)?;
-        if state.closed {
-            return Err(Fault::ShuttingDown);
-        }
+        state.check()?;
         let rows = self.tap.as_ref().map(|tap| tap.lock());
         Ok(Held { device: self, rows, arrival: self.clock.read(), state })
     }
@@ -262,7 +261,8 @@ impl Device {
         // The lock is free meanwhile.
         syncing.wait().map_err(|e| failed(&e))?;
         // The device may have been closed since: it is in order all the same.
-        let mut state = self.state.lock().map_err(|_| Fault::Broken)?;
+        let mut state = self.state.lock();
+        state.check_sound()?;
         state.layer.chip_mut().finish_sync(&syncing).map_err(|e| failed(&e))?;
         Ok(changes)
     }
@@ -276,14 +276,15 @@ impl Device {
             name: self.name.clone(),
             reason: e.to_string(),
         };
-        let mut state = self.state.lock().map_err(|_| failed(&Fault::Broken))?;
+        let mut state = self.state.lock();
         if std::mem::replace(&mut state.closed, true) {
             return Ok(());
         }
         // A sync that runs wants the device once more when it ends.
         drop(state);
         self.commit.wait_until_quiet();
-        let mut state = self.state.lock().map_err(|_| failed(&Fault::Broken))?;
+        let mut state = self.state.lock();
+        state.check_sound().map_err(|e| failed(&e))?;
         state.now = state.now.max(self.clock.read());
         let now = state.now;
         let unmounted = if self.read_only { Ok(()) } else { state.layer.unmount(now) };
@@ -297,8 +298,8 @@ impl Device {
         if self.waiting.load(Relaxed) > 0 {
             return Step::Busy;
         }
-        let Ok(mut state) = self.state.try_lock() else { return Step::Busy };
-        if state.closed {
+        let Some(mut state) = self.state.try_lock() else { return Step::Busy };
+        if state.check().is_err() {
             return Step::Nothing;
         }
         state.now = state.now.max(self.clock.read());
@@ -319,8 +320,8 @@ impl Device {
     /// What the idle policy allows now, and since when (in nanoseconds of the device's clock) nobody
     /// has asked for anything.
     pub(crate) fn leisure(&self) -> Option<(Leisure, u64)> {
-        let state = self.state.try_lock().ok()?;
-        let idle = state.idle.as_ref().filter(|_| !state.closed)?;
+        let state = self.state.try_lock()?;
+        let idle = state.idle.as_ref()?;
         Some((idle.leisure(state.idle_step), self.last_served.load(Relaxed)))
     }
 
@@ -359,8 +360,8 @@ impl Device {
     }
 
     /// Looks at the layer, to tell about it.
-    pub(crate) fn look<T>(&self, at: impl FnOnce(&AnyLayer) -> T) -> Option<T> {
-        self.state.lock().ok().map(|state| at(&state.layer))
+    pub(crate) fn look<T>(&self, at: impl FnOnce(&AnyLayer) -> T) -> T {
+        at(&self.state.lock().layer)
     }
 }
 
