@@ -77,6 +77,10 @@ impl<L: Layer + ?Sized> Layer for Box<L> {
         (**self).unmount(now)
     }
 
+    fn free_blocks(&self) -> Option<u32> {
+        (**self).free_blocks()
+    }
+
     fn is_read_only(&self) -> bool {
         (**self).is_read_only()
     }

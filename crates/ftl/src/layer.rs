@@ -284,6 +284,11 @@ pub trait Layer {
         self.settle(now)
     }
 
+    /// Erased blocks that nothing was written to, where the layer keeps such.
+    fn free_blocks(&self) -> Option<u32> {
+        None
+    }
+
     /// Whether the chip is worn out: it takes no more writes, and what it holds can be read.
     fn is_read_only(&self) -> bool {
         false

@@ -182,7 +182,7 @@ impl Server {
         let mut background = Vec::new();
         for export in &self.shared.exports {
             let started = Background::start(&export.device);
-            background.extend(started.map_err(system("a thread for the background"))?);
+            background.push(started.map_err(system("a thread for the background"))?);
         }
         if let Some(http) = self.http.take() {
             http::start(http, self.shared.clone()).map_err(system("a thread for the metrics"))?;

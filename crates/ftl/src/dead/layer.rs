@@ -104,6 +104,10 @@ impl<L: Layer> Layer for Watched<L> {
         self.inner.unmount(now)
     }
 
+    fn free_blocks(&self) -> Option<u32> {
+        self.inner.free_blocks()
+    }
+
     fn is_read_only(&self) -> bool {
         self.inner.is_read_only()
     }

@@ -633,6 +633,10 @@ impl<C: Flash, P: Placement> Layer for PageMapped<C, P> {
         self.writable < self.config.logical_pages
     }
 
+    fn free_blocks(&self) -> Option<u32> {
+        Some(self.banks.iter().map(|bank| bank.free.len() as u32).sum())
+    }
+
     fn choices(&self) -> Vec<(&'static str, u64)> {
         let mut all: Vec<(&'static str, u64)> = Vec::new();
         for (rule, blocks) in self.banks.iter().flat_map(|bank| bank.victim.choices()) {

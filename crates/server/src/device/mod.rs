@@ -104,8 +104,6 @@ pub struct Device {
     waiting: AtomicU32,
     /// When it was last let go by one, in nanoseconds of the device's clock.
     last_served: AtomicU64,
-    /// Steps taken while nobody asked.
-    pub(crate) idle_steps: AtomicU64,
     has_idle: bool,
     background: OnceLock<Thread>,
     /// Whether that thread sleeps until something happens.
@@ -142,7 +140,6 @@ impl Device {
             commit: Commit::default(),
             waiting: AtomicU32::new(0),
             last_served: AtomicU64::new(opening.time_ns),
-            idle_steps: AtomicU64::new(0),
             has_idle: opening.idle.is_some(),
             background: OnceLock::new(),
             background_sleeps: AtomicBool::new(false),
@@ -292,10 +289,18 @@ impl Device {
         unmounted.and(synced).map_err(|e| failed(&e))
     }
 
-    /// Up to `steps` steps of what is done while nobody asks, with the device in hand; gives way to
-    /// who has it or waits for it.
+    /// Up to `steps` steps of cleaning ahead, with the device in hand; gives way to who has it or
+    /// waits for it.
     pub(crate) fn idle_steps(&self, steps: u64) -> Step {
-        if self.waiting.load(Relaxed) > 0 {
+        self.step(steps, |state, now| state.layer.clean_in_idle_time(now))
+    }
+
+    fn step(
+        &self,
+        steps: u64,
+        one: impl Fn(&mut State, u64) -> Result<bool, FtlError>,
+    ) -> Step {
+        if self.is_wanted() {
             return Step::Busy;
         }
         let Some(mut state) = self.state.try_lock() else { return Step::Busy };
@@ -308,11 +313,11 @@ impl Device {
         }
         let now = state.now;
         for _ in 0..steps {
-            match state.layer.clean_in_idle_time(now) {
-                Ok(true) => self.idle_steps.fetch_add(1, Relaxed),
+            match one(&mut state, now) {
+                Ok(true) => {}
                 Ok(false) => return Step::Nothing,
                 Err(error) => return Step::Failed(error),
-            };
+            }
         }
         Step::Done
     }
@@ -357,6 +362,21 @@ impl Device {
         {
             thread.unpark();
         }
+    }
+
+    /// What is wrong with it, if anything is.
+    pub(crate) fn ailment(&self) -> Option<String> {
+        let failed = self.commit.failed().map(|text| text.to_string());
+        failed.or_else(|| self.state.lock().check_sound().err().map(|fault| fault.to_string()))
+    }
+
+    /// Moves data that have become hard to read, a block at a time; gives way to who has the device
+    /// or waits for it.
+    pub(crate) fn scrub_step(&self) -> Step {
+        if self.read_only {
+            return Step::Nothing;
+        }
+        self.step(1, |state, now| state.layer.scrub(now))
     }
 
     /// Looks at the layer, to tell about it.
