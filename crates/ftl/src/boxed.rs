@@ -65,12 +65,20 @@ impl<L: Layer + ?Sized> Layer for Box<L> {
         (**self).clean_in_idle_time(now)
     }
 
+    fn scrub(&mut self, now: u64) -> Result<bool, FtlError> {
+        (**self).scrub(now)
+    }
+
     fn settle(&mut self, now: u64) -> Result<(), FtlError> {
         (**self).settle(now)
     }
 
     fn unmount(&mut self, now: u64) -> Result<(), FtlError> {
         (**self).unmount(now)
+    }
+
+    fn free_blocks(&self) -> Option<u32> {
+        (**self).free_blocks()
     }
 
     fn is_read_only(&self) -> bool {

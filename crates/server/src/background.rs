@@ -1,4 +1,5 @@
-//! What a device does while nobody asks for anything: cleaning ahead, as its idle policy says.
+//! What a device does while nobody asks for anything: cleaning ahead, as its idle policy says, and
+//! moving data that have become hard to read.
 
 use std::{
     sync::{
@@ -6,13 +7,14 @@ use std::{
         atomic::{AtomicBool, Ordering::Relaxed},
     },
     thread::JoinHandle,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use crate::device::{Device, Step};
 
-/// How often it looks whether it is to stop, and whether it missed something.
-const LOOK: Duration = Duration::from_secs(1);
+/// How often it looks for data that are hard to read, whether it is to stop, and whether it missed
+/// something.
+const LOOK: Duration = Duration::from_millis(250);
 /// How long it leaves a device alone that somebody has in hand.
 const BUSY: Duration = Duration::from_millis(1);
 
@@ -24,18 +26,15 @@ pub(crate) struct Background {
 }
 
 impl Background {
-    /// Begins, if there is anything that may be done.
-    pub(crate) fn start(device: &Arc<Device>) -> std::io::Result<Option<Self>> {
-        if !device.has_idle() {
-            return Ok(None);
-        }
+    /// Begins.
+    pub(crate) fn start(device: &Arc<Device>) -> std::io::Result<Self> {
         let stop = Arc::new(AtomicBool::new(false));
         let (mine, told) = (device.clone(), stop.clone());
         let thread = std::thread::Builder::new()
             .name("background".into())
             .spawn(move || work(&mine, &told))?;
         device.set_background(thread.thread().clone());
-        Ok(Some(Self { thread, stop }))
+        Ok(Self { thread, stop })
     }
 
     /// Ends after the step at hand.
@@ -49,33 +48,67 @@ impl Background {
 }
 
 fn work(device: &Device, stop: &AtomicBool) {
+    let mut scrubs = true;
+    let mut scrubbed = Instant::now();
     while !stop.load(Relaxed) {
-        let Some((leisure, since)) = device.leisure() else {
-            std::thread::park_timeout(BUSY);
-            continue;
-        };
-        let begin = since.saturating_add(leisure.after);
-        let now = device.now();
-        if now < begin && leisure.steps > 0 {
-            std::thread::park_timeout(Duration::from_nanos(begin - now).min(LOOK));
-            continue;
+        if scrubs && scrubbed.elapsed() >= LOOK {
+            scrubbed = Instant::now();
+            scrubs = scrub(device, stop);
         }
-        // One at a time where a request that waits ends it, else all in one go.
-        let (mut left, each) =
-            if leisure.yields { (leisure.steps, 1) } else { (leisure.steps.min(1), leisure.steps) };
-        while left > 0 && device.last_served() == since && !stop.load(Relaxed) {
-            left -= 1;
-            match device.idle_steps(each) {
-                Step::Done => {}
-                Step::Nothing | Step::Busy => break,
-                Step::Failed(error) => {
-                    tracing::error!(export = device.name(), "cleaning in idle time ended: {error}");
-                    return;
-                }
+        if device.has_idle() {
+            if !clean_ahead(device, stop) {
+                return;
+            }
+        } else {
+            std::thread::park_timeout(LOOK);
+        }
+    }
+}
+
+/// Goes on until there is nothing to move; false if it failed, and then it is of no use any more.
+fn scrub(device: &Device, stop: &AtomicBool) -> bool {
+    while !stop.load(Relaxed) {
+        match device.scrub_step() {
+            Step::Done => {}
+            Step::Nothing => break,
+            Step::Busy => std::thread::park_timeout(BUSY),
+            Step::Failed(error) => {
+                tracing::error!(export = device.name(), "scrubbing ended: {error}");
+                return false;
             }
         }
-        sleep_until_served(device, since);
     }
+    true
+}
+
+/// Does what the idle policy allows now, and waits for the next chance; false if it failed.
+fn clean_ahead(device: &Device, stop: &AtomicBool) -> bool {
+    let Some((leisure, since)) = device.leisure() else {
+        std::thread::park_timeout(BUSY);
+        return true;
+    };
+    let begin = since.saturating_add(leisure.after);
+    let now = device.now();
+    if now < begin && leisure.steps > 0 {
+        std::thread::park_timeout(Duration::from_nanos(begin - now).min(LOOK));
+        return true;
+    }
+    // One at a time where a request that waits ends it, else all in one go.
+    let (mut left, each) =
+        if leisure.yields { (leisure.steps, 1) } else { (leisure.steps.min(1), leisure.steps) };
+    while left > 0 && device.last_served() == since && !stop.load(Relaxed) {
+        left -= 1;
+        match device.idle_steps(each) {
+            Step::Done => {}
+            Step::Nothing | Step::Busy => break,
+            Step::Failed(error) => {
+                tracing::error!(export = device.name(), "cleaning in idle time ended: {error}");
+                return false;
+            }
+        }
+    }
+    sleep_until_served(device, since);
+    true
 }
 
 fn sleep_until_served(device: &Device, since: u64) {

@@ -9,11 +9,26 @@
 //! one system call, served with the device in hand once, and answered with one system call.
 
 mod background;
+mod connection;
+mod counters;
 mod device;
 mod error;
+mod http;
+mod listener;
+mod metrics;
 mod pace;
 mod record;
+mod server;
+mod stop;
+mod stream;
+#[cfg(feature = "tls")]
+mod tls;
 
 pub use device::{AnyLayer, Device, Fault, Held, Opening};
 pub use error::ServerError;
+pub use listener::Listener;
 pub use pace::Pace;
+pub use server::{Limits, Options, Server};
+pub use stop::Stopper;
+#[cfg(feature = "tls")]
+pub use tls::Tls;

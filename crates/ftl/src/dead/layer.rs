@@ -92,6 +92,26 @@ impl<L: Layer> Layer for Watched<L> {
         self.inner.clean_in_idle_time(now)
     }
 
+    fn scrub(&mut self, now: u64) -> Result<bool, FtlError> {
+        self.inner.scrub(now)
+    }
+
+    fn settle(&mut self, now: u64) -> Result<(), FtlError> {
+        self.inner.settle(now)
+    }
+
+    fn unmount(&mut self, now: u64) -> Result<(), FtlError> {
+        self.inner.unmount(now)
+    }
+
+    fn free_blocks(&self) -> Option<u32> {
+        self.inner.free_blocks()
+    }
+
+    fn is_read_only(&self) -> bool {
+        self.inner.is_read_only()
+    }
+
     fn choices(&self) -> Vec<(&'static str, u64)> {
         self.inner.choices()
     }

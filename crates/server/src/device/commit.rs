@@ -87,6 +87,11 @@ impl Commit {
         result.map(|_| ())
     }
 
+    /// Why nothing that is written lasts any more, if that is so.
+    pub(crate) fn failed(&self) -> Option<Arc<str>> {
+        self.rounds().failed.clone()
+    }
+
     /// Waits until no sync runs.
     pub(crate) fn wait_until_quiet(&self) {
         let rounds = self.rounds();

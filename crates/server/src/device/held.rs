@@ -4,8 +4,9 @@
 //! recorded run can be repeated there: a request sets the clock to its arrival, and each page that
 //! is written gets a tick of its own.
 
-use std::sync::MutexGuard;
+use std::sync::MutexGuard as TapGuard;
 
+use parking_lot::MutexGuard;
 use thermocline_flash::{Lpn, Ppn};
 use thermocline_ftl::{FtlError, Layer};
 use thermocline_policy::idle::Idle;
@@ -31,13 +32,15 @@ pub(super) struct State {
     pub ignores_trims: bool,
     /// No more requests are served.
     pub closed: bool,
+    /// A thread died while it changed the layer.
+    pub broken: bool,
 }
 
 /// A device in hand. Others wait: let it go soon.
 pub struct Held<'a> {
     pub(super) device: &'a Device,
     pub(super) state: MutexGuard<'a, State>,
-    pub(super) rows: Option<MutexGuard<'a, Rows>>,
+    pub(super) rows: Option<TapGuard<'a, Rows>>,
     /// When the requests at hand came.
     pub(super) arrival: u64,
 }
@@ -53,6 +56,9 @@ impl Drop for Held<'_> {
     fn drop(&mut self) {
         if let Some(rows) = &self.rows {
             rows.rest();
+        }
+        if std::thread::panicking() {
+            self.state.broken = true;
         }
         self.device.served(self.arrival);
     }
@@ -71,15 +77,21 @@ impl Held<'_> {
     ///
     /// # Errors
     /// Those of [`Device::lock`].
-    pub fn pause(self) -> Result<Self, Fault> {
-        let device = self.device;
-        if !device.is_wanted() {
-            return Ok(self);
+    pub fn pause(&mut self) -> Result<(), Fault> {
+        if self.device.is_wanted() {
+            // Who has the device may want the rows, and never the other way round.
+            self.rows = None;
+            MutexGuard::bump(&mut self.state);
+            self.rows = self.device.tap.as_ref().map(|tap| tap.lock());
+            self.state.check()?;
         }
-        drop(self);
-        // The lock is not a fair one.
-        std::thread::yield_now();
-        device.lock()
+        Ok(())
+    }
+
+    /// Whether zeros are quicker made than written.
+    #[must_use]
+    pub fn trims(&self) -> bool {
+        !self.state.ignores_trims
     }
 
     /// Number of changes so far: what [`Device::settle`] wants to know.
@@ -309,6 +321,18 @@ impl Held<'_> {
 }
 
 impl State {
+    /// Whether requests can be served.
+    #[inline]
+    pub(super) fn check(&self) -> Result<(), Fault> {
+        self.check_sound()?;
+        if self.closed { Err(Fault::ShuttingDown) } else { Ok(()) }
+    }
+
+    #[inline]
+    pub(super) fn check_sound(&self) -> Result<(), Fault> {
+        if self.broken { Err(Fault::Broken) } else { Ok(()) }
+    }
+
     /// Changes a part of a page.
     fn write_part(&mut self, lpn: Lpn, skip: usize, bytes: &[u8]) -> Result<(), FtlError> {
         self.layer.read(lpn, &mut self.page)?;

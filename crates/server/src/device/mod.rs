@@ -11,13 +11,14 @@ mod held;
 
 use std::{
     sync::{
-        Arc, Mutex, OnceLock,
+        Arc, OnceLock,
         atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed},
     },
     thread::Thread,
     time::Duration,
 };
 
+use parking_lot::Mutex;
 use thermocline_flash::Timing;
 use thermocline_ftl::{FtlError, Layer};
 use thermocline_media::Medium;
@@ -103,8 +104,6 @@ pub struct Device {
     waiting: AtomicU32,
     /// When it was last let go by one, in nanoseconds of the device's clock.
     last_served: AtomicU64,
-    /// Steps taken while nobody asked.
-    pub(crate) idle_steps: AtomicU64,
     has_idle: bool,
     background: OnceLock<Thread>,
     /// Whether that thread sleeps until something happens.
@@ -141,7 +140,6 @@ impl Device {
             commit: Commit::default(),
             waiting: AtomicU32::new(0),
             last_served: AtomicU64::new(opening.time_ns),
-            idle_steps: AtomicU64::new(0),
             has_idle: opening.idle.is_some(),
             background: OnceLock::new(),
             background_sleeps: AtomicBool::new(false),
@@ -154,6 +152,7 @@ impl Device {
                 ignores_trims: opening.ignores_trims,
                 changes: 0,
                 closed: false,
+                broken: false,
                 layer,
             }),
             name: opening.name,
@@ -231,10 +230,7 @@ impl Device {
         self.waiting.fetch_add(1, Relaxed);
         let state = self.state.lock();
         self.waiting.fetch_sub(1, Relaxed);
-        let state = state.map_err(|_| Fault::Broken)?;
-        if state.closed {
-            return Err(Fault::ShuttingDown);
-        }
+        state.check()?;
         let rows = self.tap.as_ref().map(|tap| tap.lock());
         Ok(Held { device: self, rows, arrival: self.clock.read(), state })
     }
@@ -262,7 +258,8 @@ impl Device {
         // The lock is free meanwhile.
         syncing.wait().map_err(|e| failed(&e))?;
         // The device may have been closed since: it is in order all the same.
-        let mut state = self.state.lock().map_err(|_| Fault::Broken)?;
+        let mut state = self.state.lock();
+        state.check_sound()?;
         state.layer.chip_mut().finish_sync(&syncing).map_err(|e| failed(&e))?;
         Ok(changes)
     }
@@ -276,14 +273,15 @@ impl Device {
             name: self.name.clone(),
             reason: e.to_string(),
         };
-        let mut state = self.state.lock().map_err(|_| failed(&Fault::Broken))?;
+        let mut state = self.state.lock();
         if std::mem::replace(&mut state.closed, true) {
             return Ok(());
         }
         // A sync that runs wants the device once more when it ends.
         drop(state);
         self.commit.wait_until_quiet();
-        let mut state = self.state.lock().map_err(|_| failed(&Fault::Broken))?;
+        let mut state = self.state.lock();
+        state.check_sound().map_err(|e| failed(&e))?;
         state.now = state.now.max(self.clock.read());
         let now = state.now;
         let unmounted = if self.read_only { Ok(()) } else { state.layer.unmount(now) };
@@ -291,14 +289,22 @@ impl Device {
         unmounted.and(synced).map_err(|e| failed(&e))
     }
 
-    /// Up to `steps` steps of what is done while nobody asks, with the device in hand; gives way to
-    /// who has it or waits for it.
+    /// Up to `steps` steps of cleaning ahead, with the device in hand; gives way to who has it or
+    /// waits for it.
     pub(crate) fn idle_steps(&self, steps: u64) -> Step {
-        if self.waiting.load(Relaxed) > 0 {
+        self.step(steps, |state, now| state.layer.clean_in_idle_time(now))
+    }
+
+    fn step(
+        &self,
+        steps: u64,
+        one: impl Fn(&mut State, u64) -> Result<bool, FtlError>,
+    ) -> Step {
+        if self.is_wanted() {
             return Step::Busy;
         }
-        let Ok(mut state) = self.state.try_lock() else { return Step::Busy };
-        if state.closed {
+        let Some(mut state) = self.state.try_lock() else { return Step::Busy };
+        if state.check().is_err() {
             return Step::Nothing;
         }
         state.now = state.now.max(self.clock.read());
@@ -307,11 +313,11 @@ impl Device {
         }
         let now = state.now;
         for _ in 0..steps {
-            match state.layer.clean_in_idle_time(now) {
-                Ok(true) => self.idle_steps.fetch_add(1, Relaxed),
+            match one(&mut state, now) {
+                Ok(true) => {}
                 Ok(false) => return Step::Nothing,
                 Err(error) => return Step::Failed(error),
-            };
+            }
         }
         Step::Done
     }
@@ -319,8 +325,8 @@ impl Device {
     /// What the idle policy allows now, and since when (in nanoseconds of the device's clock) nobody
     /// has asked for anything.
     pub(crate) fn leisure(&self) -> Option<(Leisure, u64)> {
-        let state = self.state.try_lock().ok()?;
-        let idle = state.idle.as_ref().filter(|_| !state.closed)?;
+        let state = self.state.try_lock()?;
+        let idle = state.idle.as_ref()?;
         Some((idle.leisure(state.idle_step), self.last_served.load(Relaxed)))
     }
 
@@ -358,9 +364,24 @@ impl Device {
         }
     }
 
+    /// What is wrong with it, if anything is.
+    pub(crate) fn ailment(&self) -> Option<String> {
+        let failed = self.commit.failed().map(|text| text.to_string());
+        failed.or_else(|| self.state.lock().check_sound().err().map(|fault| fault.to_string()))
+    }
+
+    /// Moves data that have become hard to read, a block at a time; gives way to who has the device
+    /// or waits for it.
+    pub(crate) fn scrub_step(&self) -> Step {
+        if self.read_only {
+            return Step::Nothing;
+        }
+        self.step(1, |state, now| state.layer.scrub(now))
+    }
+
     /// Looks at the layer, to tell about it.
-    pub(crate) fn look<T>(&self, at: impl FnOnce(&AnyLayer) -> T) -> Option<T> {
-        self.state.lock().ok().map(|state| at(&state.layer))
+    pub(crate) fn look<T>(&self, at: impl FnOnce(&AnyLayer) -> T) -> T {
+        at(&self.state.lock().layer)
     }
 }
 

@@ -1,0 +1,99 @@
+//! From a fresh connection to an export, within a time.
+
+use std::{
+    io,
+    sync::atomic::Ordering::Relaxed,
+    time::Instant,
+};
+
+use thermocline_nbd::{Handshake, Negotiated, Step};
+
+use super::{End, Wire};
+use crate::server::Shared;
+
+impl Wire {
+    /// Shakes hands; who takes too long, at whatever he does, is dropped.
+    pub(super) fn shake_hands(&mut self, shared: &Shared) -> Result<Negotiated, End> {
+        let deadline = Instant::now() + shared.limits.handshake;
+        let late = |end: End| match end {
+            End::Socket(e)
+                if matches!(e.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) =>
+            {
+                End::Late(shared.limits.handshake)
+            }
+            end => end,
+        };
+        let agreed = self.negotiate(shared, deadline).map_err(late)?;
+        self.socket.set_timeout(None)?;
+        Ok(agreed)
+    }
+
+    fn negotiate(&mut self, shared: &Shared, deadline: Instant) -> Result<Negotiated, End> {
+        let mut handshake = Handshake::start(shared.settings, &mut self.output);
+        loop {
+            if shared.stopping.load(Relaxed) {
+                handshake.stop();
+            }
+            let (consumed, step) =
+                handshake.advance(self.input.pending(), &mut self.output, &shared.offered);
+            self.input.consume(consumed);
+            self.hurry(deadline)?;
+            match step {
+                Step::NeedMore(need) => {
+                    self.send()?;
+                    self.receive(need)?;
+                }
+                Step::Answered => {
+                    self.send()?;
+                }
+                Step::StartTls => {
+                    self.send()?;
+                    // What was sent in clear behind the wish for TLS is not to be believed.
+                    self.input.clear();
+                    self.secure(shared, deadline)?;
+                    handshake.secured();
+                }
+                Step::Transmission(agreed) => {
+                    self.send()?;
+                    return Ok(agreed);
+                }
+                Step::Close(close) => {
+                    self.send()?;
+                    return Err(close.into());
+                }
+            }
+        }
+    }
+
+    /// Nothing may wait beyond the deadline.
+    fn hurry(&self, deadline: Instant) -> Result<(), End> {
+        let left = deadline.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Err(io::Error::from(io::ErrorKind::TimedOut).into());
+        }
+        Ok(self.socket.set_timeout(Some(left))?)
+    }
+
+    #[cfg(feature = "tls")]
+    fn secure(&mut self, shared: &Shared, deadline: Instant) -> Result<(), End> {
+        use crate::stream::Stream;
+        let config = shared.tls.as_ref().ok_or_else(no_tls)?;
+        let mut session = config.session()?;
+        while session.is_handshaking() {
+            self.hurry(deadline)?;
+            session.complete_some(&mut self.socket)?;
+        }
+        self.stream = Stream::Tls(Box::new(session.over(self.socket.clone())));
+        Ok(())
+    }
+
+    #[cfg(not(feature = "tls"))]
+    fn secure(&mut self, _shared: &Shared, _deadline: Instant) -> Result<(), End> {
+        Err(no_tls())
+    }
+}
+
+/// TLS is never agreed on without a certificate.
+fn no_tls() -> End {
+    io::Error::new(io::ErrorKind::Unsupported, "this server has no TLS").into()
+}

@@ -1,0 +1,62 @@
+//! What came from the client and was not looked at yet.
+
+use std::io::{self, Read};
+
+/// Bytes of the buffer: what one system call brings at most. A request that does not fit is taken in
+/// pieces.
+pub(super) const CAPACITY: usize = 256 << 10;
+/// Least room worth a system call.
+const LEAST: usize = 64 << 10;
+
+/// A buffer of bytes received.
+pub(super) struct Input {
+    bytes: Vec<u8>,
+    start: usize,
+    end: usize,
+}
+
+impl Input {
+    /// Empty. Its memory is taken only as it is used.
+    pub(super) fn new() -> Self {
+        Self { bytes: vec![0; CAPACITY], start: 0, end: 0 }
+    }
+
+    /// What is there.
+    #[inline]
+    pub(super) fn pending(&self) -> &[u8] {
+        &self.bytes[self.start..self.end]
+    }
+
+    /// The first `count` bytes were dealt with.
+    #[inline]
+    pub(super) fn consume(&mut self, count: usize) {
+        self.start += count.min(self.end - self.start);
+    }
+
+    /// Forgets all.
+    pub(super) fn clear(&mut self) {
+        (self.start, self.end) = (0, 0);
+    }
+
+    /// Takes what has come, or waits until something comes; makes room for `need` bytes in all, at
+    /// most [`CAPACITY`]. 0 if the client closed.
+    #[inline]
+    pub(super) fn fill(&mut self, from: &mut impl Read, need: usize) -> io::Result<usize> {
+        if self.start == self.end {
+            self.clear();
+        } else if CAPACITY - self.end < LEAST || CAPACITY - self.start < need {
+            self.bytes.copy_within(self.start..self.end, 0);
+            (self.start, self.end) = (0, self.end - self.start);
+        }
+        loop {
+            match from.read(&mut self.bytes[self.end..]) {
+                Ok(count) => {
+                    self.end += count;
+                    return Ok(count);
+                }
+                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+                Err(e) => return Err(e),
+            }
+        }
+    }
+}

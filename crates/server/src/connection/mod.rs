@@ -1,0 +1,391 @@
+//! One connection: a thread, a socket, two buffers.
+//!
+//! What came with one system call is served with the device in hand once, as far as requests are
+//! whole, and answered with one system call: when no whole request is left, or the output has grown
+//! large. Writes go to the device from the receive buffer, reads from the device to the send
+//! buffer. A write that does not fit the buffer is taken in pieces as it comes.
+//!
+//! Requests that must last (a flush, a write with FUA) are done with the others, and their answers
+//! wait for one sync at the end of the batch.
+
+mod handshake;
+mod input;
+mod serve;
+
+use std::{
+    io::{self, Write},
+    sync::{Arc, atomic::Ordering::Relaxed},
+    time::{Duration, Instant},
+};
+
+use thermocline_nbd::{Close, Command, Negotiated, Output, Parsed, Request};
+
+use crate::{
+    counters::{Counters, KINDS, Kind},
+    device::{Device, Fault, Held},
+    pace::Pace,
+    server::Shared,
+    stream::{Socket, Stream},
+};
+use input::{CAPACITY, Input};
+use serve::Desk;
+
+/// Output that is sent before more is served.
+const FULL: usize = 256 << 10;
+/// Answers that wait for a sync; a sync comes when there are so many.
+const UNSYNCED: usize = 1024;
+/// Memory that the output keeps between batches.
+const KEEP: usize = 1 << 20;
+
+/// Why a connection ended.
+#[derive(Debug, thiserror::Error)]
+enum End {
+    /// Goodbye was said.
+    #[error("disconnected")]
+    Disconnected,
+    /// The client closed without a word.
+    #[error("the client closed the connection")]
+    Closed,
+    /// The client broke the protocol, or gave up in the handshake.
+    #[error("{0}")]
+    Protocol(#[from] Close),
+    /// The handshake took too long.
+    #[error("the handshake took more than {0:?}")]
+    Late(Duration),
+    /// The socket failed.
+    #[error("{0}")]
+    Socket(#[from] io::Error),
+}
+
+/// Serves a connection from its handshake to its end.
+pub(crate) fn run(shared: &Arc<Shared>, socket: &Socket, number: u64) {
+    let mut wire = Wire {
+        stream: Stream::Plain(socket.clone()),
+        socket: socket.clone(),
+        input: Input::new(),
+        output: Output::new(),
+    };
+    let peer = socket.peer();
+    let agreed = match wire.shake_hands(shared) {
+        Ok(agreed) => agreed,
+        Err(end) => {
+            tracing::info!(connection = number, peer, "handshake ended: {end}");
+            return;
+        }
+    };
+    let export = &shared.exports[agreed.export];
+    let counters = export.registry.open();
+    tracing::info!(
+        connection = number,
+        peer,
+        export = export.device.name(),
+        headers = ?agreed.headers,
+        "opened"
+    );
+    let mut connection = Connection {
+        shared,
+        device: &export.device,
+        counters: &counters,
+        agreed,
+        wire,
+        unsynced: Vec::new(),
+        dues: Vec::new(),
+        begun: [0; KINDS],
+    };
+    let Err(end) = connection.transmit();
+    export.registry.close(&counters);
+    let count = |kind| counters.of(kind).answered.get();
+    let bytes = |kind| counters.of(kind).bytes.get();
+    let failed: u64 = counters.kinds.iter().map(|kind| kind.failed.get()).sum();
+    tracing::info!(
+        connection = number,
+        peer,
+        reads = count(Kind::Read),
+        read_bytes = bytes(Kind::Read),
+        writes = count(Kind::Write),
+        written_bytes = bytes(Kind::Write),
+        trims = count(Kind::Trim) + count(Kind::Zero),
+        flushes = count(Kind::Flush),
+        failed,
+        "closed: {end}"
+    );
+}
+
+/// A socket and its buffers.
+struct Wire {
+    stream: Stream,
+    /// The socket below, where it is encrypted.
+    socket: Socket,
+    input: Input,
+    output: Output,
+}
+
+impl Wire {
+    fn send(&mut self) -> io::Result<u64> {
+        let mut calls = 0;
+        while !self.output.is_empty() {
+            calls += 1;
+            match self.stream.write(self.output.pending()) {
+                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+                Ok(count) => self.output.sent(count),
+                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+                Err(e) => return Err(e),
+            }
+        }
+        if calls > 0 {
+            self.stream.flush()?;
+            self.output.release(KEEP);
+        }
+        Ok(calls)
+    }
+
+    fn receive(&mut self, need: usize) -> Result<(), End> {
+        match self.input.fill(&mut self.stream, need)? {
+            0 => Err(End::Closed),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// A connection that shook hands.
+struct Connection<'a> {
+    shared: &'a Shared,
+    device: &'a Device,
+    counters: &'a Counters,
+    agreed: Negotiated,
+    wire: Wire,
+    unsynced: Vec<Request>,
+    /// Where the device keeps a pace: until when to wait with how much of the output, and of which
+    /// kind the last answer in it is.
+    dues: Vec<(u64, usize, Kind)>,
+    /// Requests of each kind that were served since output was sent last.
+    begun: [u64; KINDS],
+}
+
+/// What a batch came to.
+enum Batch {
+    /// That many bytes are needed for the next request.
+    Need(usize),
+    /// There may be more whole requests.
+    More,
+    /// A write that does not fit the buffer comes next.
+    Long(Request, usize),
+    /// The connection ends after what was answered.
+    End(End),
+}
+
+impl Connection<'_> {
+    /// Serves requests until the connection ends.
+    fn transmit(&mut self) -> Result<std::convert::Infallible, End> {
+        let mut began = Instant::now();
+        loop {
+            let batch = self.batch();
+            self.commit()?;
+            match batch {
+                Batch::More => self.answer(began)?,
+                Batch::Need(bytes) => {
+                    self.answer(began)?;
+                    self.wire.receive(bytes)?;
+                    self.counters.receives.add(1);
+                    began = Instant::now();
+                }
+                Batch::Long(request, head) => {
+                    self.wire.input.consume(head);
+                    self.write_as_it_comes(&request, &mut began)?;
+                    self.commit()?;
+                }
+                Batch::End(end) => {
+                    self.answer(began)?;
+                    return Err(end);
+                }
+            }
+        }
+    }
+
+    /// Serves the whole requests at hand, with the device in hand.
+    fn batch(&mut self) -> Batch {
+        let mut held: Option<Result<Held<'_>, Fault>> = None;
+        let Wire { input, output, .. } = &mut self.wire;
+        let mut desk = Desk {
+            agreed: &self.agreed,
+            page_size: self.device.page_size().into(),
+            counters: self.counters,
+            output,
+            unsynced: &mut self.unsynced,
+        };
+        loop {
+            let (request, head) = match self.agreed.parse(input.pending()) {
+                Parsed::Request(request, head) => (request, head),
+                Parsed::NeedMore(bytes) => return Batch::Need(bytes),
+                Parsed::Close(close) => return Batch::End(close.into()),
+            };
+            if request.command == Command::Disconnect {
+                return Batch::End(End::Disconnected);
+            }
+            let whole = head + request.payload as usize;
+            let Some(payload) = input.pending().get(head..whole) else {
+                if whole <= CAPACITY {
+                    return Batch::Need(whole);
+                }
+                return Batch::Long(request, head);
+            };
+            let kind = Kind::from(request.command);
+            self.counters.of(kind).begun.add(1);
+            self.begun[kind as usize] += 1;
+            match held.get_or_insert_with(|| lock(self.shared, self.device)) {
+                Ok(held) => desk.serve(&request, payload, held),
+                Err(fault) => desk.refuse(&request, fault),
+            }
+            input.consume(whole);
+            if let Some(pace) = self.device.pace() {
+                note_due(pace, &mut self.dues, desk.output.len(), kind);
+            }
+            if desk.output.len() >= FULL || desk.unsynced.len() >= UNSYNCED {
+                return Batch::More;
+            }
+        }
+    }
+
+    /// Takes a write that does not fit the buffer to the device as it comes, cut between pages.
+    fn write_as_it_comes(&mut self, request: &Request, began: &mut Instant) -> Result<(), End> {
+        let page = u64::from(self.device.page_size());
+        let (mut at, mut left) = (request.offset, u64::from(request.payload));
+        let kind = Kind::from(request.command);
+        self.counters.of(kind).begun.add(1);
+        self.begun[kind as usize] += 1;
+        let refused = self.agreed.check(request).err();
+        let mut done = Ok(());
+        while left > 0 {
+            let here = (self.wire.input.pending().len() as u64).min(left);
+            // Whole pages, unless it is the end; what is refused is only taken from the stream.
+            let is_written = refused.is_none() && done.is_ok();
+            let end = if here == left || !is_written { at + here } else { (at + here) / page * page };
+            let take = end.saturating_sub(at);
+            if take > 0 {
+                if is_written {
+                    let bytes = &self.wire.input.pending()[..take as usize];
+                    done = lock(self.shared, self.device).and_then(|mut held| held.write(at, bytes));
+                }
+                self.wire.input.consume(take as usize);
+                (at, left) = (end, left - take);
+                continue;
+            }
+            if !self.wire.output.is_empty() {
+                // It may be what the client waits for.
+                self.begun[kind as usize] -= 1;
+                self.answer(*began)?;
+                self.begun[kind as usize] += 1;
+            }
+            self.wire.receive((page.min(left) as usize).max(here as usize + 1))?;
+            self.counters.receives.add(1);
+        }
+        let mut desk = Desk {
+            agreed: &self.agreed,
+            page_size: page,
+            counters: self.counters,
+            output: &mut self.wire.output,
+            unsynced: &mut self.unsynced,
+        };
+        match (refused, done) {
+            (Some(refusal), _) => self.agreed.reply_refusal(request, &refusal, desk.output),
+            (None, Ok(())) => {
+                desk.count_bytes(request.command, request.length);
+                desk.done(request);
+            }
+            (None, Err(fault)) => desk.refuse(request, &fault),
+        }
+        if let Some(pace) = self.device.pace() {
+            note_due(pace, &mut self.dues, self.wire.output.len(), kind);
+        }
+        Ok(())
+    }
+
+    /// Makes what waits for a sync last, and answers it.
+    fn commit(&mut self) -> Result<(), End> {
+        if self.unsynced.is_empty() {
+            return Ok(());
+        }
+        let changes = self.device.lock().map(|held| held.changes());
+        let done = changes.and_then(|changes| {
+            self.device.settle(changes, self.unsynced.len() as u64)
+        });
+        let mut unsynced = std::mem::take(&mut self.unsynced);
+        let mut desk = Desk {
+            agreed: &self.agreed,
+            page_size: self.device.page_size().into(),
+            counters: self.counters,
+            output: &mut self.wire.output,
+            unsynced: &mut self.unsynced,
+        };
+        for request in &unsynced {
+            match &done {
+                Ok(()) => self.agreed.reply_done(request, desk.output),
+                Err(fault) => desk.refuse(request, fault),
+            }
+        }
+        if let Some(pace) = self.device.pace() {
+            self.dues.push((pace.quiet(), self.wire.output.len(), Kind::Flush));
+        }
+        unsynced.clear();
+        self.unsynced = unsynced;
+        Ok(())
+    }
+
+    /// Sends the answers to what came at `began`.
+    fn answer(&mut self, began: Instant) -> Result<(), End> {
+        if let Some(pace) = self.device.pace() {
+            self.keep_pace(pace, began)?;
+        }
+        let calls = self.wire.send()?;
+        self.counters.sends.add(calls);
+        let took = began.elapsed();
+        for (kind, count) in Kind::ALL.into_iter().zip(&mut self.begun) {
+            if *count > 0 {
+                self.counters.answered(kind, std::mem::take(count), took);
+            }
+        }
+        Ok(())
+    }
+
+    /// Sends each answer when the emulated chip would have given it.
+    fn keep_pace(&mut self, pace: &Pace, began: Instant) -> Result<(), End> {
+        let mut sent = 0;
+        let mut dues = std::mem::take(&mut self.dues);
+        for (due, end, kind) in dues.drain(..) {
+            let now = pace.now();
+            if due > now {
+                std::thread::sleep(Duration::from_nanos(due - now));
+            }
+            while sent < end {
+                let part = &self.wire.output.pending()[..end - sent];
+                let count = self.wire.stream.write(part)?;
+                self.wire.output.sent(count);
+                self.counters.sends.add(1);
+                sent += count;
+            }
+            self.wire.stream.flush()?;
+            let count = &mut self.begun[kind as usize];
+            if *count > 0 {
+                *count -= 1;
+                self.counters.answered(kind, 1, began.elapsed());
+            }
+        }
+        self.dues = dues;
+        Ok(())
+    }
+}
+
+/// The device, unless the server stops.
+fn lock<'a>(shared: &Shared, device: &'a Device) -> Result<Held<'a>, Fault> {
+    if shared.stopping.load(Relaxed) {
+        return Err(Fault::ShuttingDown);
+    }
+    device.lock()
+}
+
+/// The answers so far are due when the emulated chip is done with what it was asked last, and not
+/// before the answers before them.
+fn note_due(pace: &Pace, dues: &mut Vec<(u64, usize, Kind)>, output: usize, kind: Kind) {
+    let last = dues.last().map_or(0, |due| due.0);
+    dues.push((pace.answered().max(last), output, kind));
+}

@@ -1,0 +1,197 @@
+//! One request: from the parsed form to its reply.
+
+use thermocline_nbd::{Command, Context, Errno, Negotiated, Output, Request, wire};
+
+use crate::{
+    counters::{Counters, Kind},
+    device::{Fault, Held},
+};
+
+/// Pages after which a long request lets others have the device.
+const PIECE: u64 = 64;
+/// The same for what touches only tables.
+const TABLE_PIECE: u64 = 16 << 10;
+/// Pages that a block status looks at: what lies beyond, the client asks for again.
+const STATUS_PAGES: u64 = 1 << 20;
+
+/// What a connection has agreed on, and where it puts replies and counts.
+pub(super) struct Desk<'a> {
+    pub agreed: &'a Negotiated,
+    pub page_size: u64,
+    pub counters: &'a Counters,
+    pub output: &'a mut Output,
+    /// Requests that are done but for a sync: answered behind the next one.
+    pub unsynced: &'a mut Vec<Request>,
+}
+
+impl Desk<'_> {
+    /// Serves a request whose payload, if it has any, is at hand.
+    #[inline]
+    pub(super) fn serve(&mut self, request: &Request, payload: &[u8], held: &mut Held<'_>) {
+        if let Err(refusal) = self.agreed.check(request) {
+            self.count_failure(request);
+            self.agreed.reply_refusal(request, &refusal, self.output);
+            return;
+        }
+        let Request { offset, length, .. } = *request;
+        let done = match request.command {
+            Command::Read => return self.read(request, held),
+            Command::Write => held.write(offset, payload),
+            Command::Trim => self.in_pieces(request, held, TABLE_PIECE, Held::trim),
+            Command::WriteZeroes if request.fast_zero() && (request.no_hole() || !held.trims()) => {
+                self.count_failure(request);
+                let text = &"zeros that take up space are no faster than a write";
+                return self.agreed.reply_error(request, Errno::Unsupported, text, self.output);
+            }
+            Command::WriteZeroes => {
+                let allocated = request.no_hole();
+                let piece = if allocated || !held.trims() { PIECE } else { TABLE_PIECE };
+                self.in_pieces(request, held, piece, |held, offset, length| {
+                    held.zero(offset, length, allocated)
+                })
+            }
+            Command::Flush => {
+                held.note_flush();
+                self.unsynced.push(*request);
+                return;
+            }
+            Command::BlockStatus => return self.status(request, held),
+            // All of it is as quick to read as it will ever be.
+            Command::Cache | Command::Disconnect | Command::Unknown(_) => Ok(()),
+        };
+        self.count_bytes(request.command, length);
+        match done {
+            Ok(()) => self.done(request),
+            Err(fault) => self.refuse(request, &fault),
+        }
+    }
+
+    /// A request was done: answers it, or puts the answer off until it lasts.
+    #[inline]
+    pub(super) fn done(&mut self, request: &Request) {
+        if request.fua() && request.command.is_write() {
+            self.unsynced.push(*request);
+        } else {
+            self.agreed.reply_done(request, self.output);
+        }
+    }
+
+    /// A request failed.
+    #[cold]
+    pub(super) fn refuse(&mut self, request: &Request, fault: &Fault) {
+        self.count_failure(request);
+        tracing::debug!(command = ?request.command, request.offset, request.length, "{fault}");
+        let errno = errno(fault);
+        match fault {
+            Fault::Chip { offset, .. } => {
+                let at = (*offset).max(request.offset);
+                self.agreed.reply_error_at(request, errno, at, fault, self.output);
+            }
+            _ => self.agreed.reply_error(request, errno, fault, self.output),
+        }
+    }
+
+    #[inline]
+    pub(super) fn count_bytes(&self, command: Command, bytes: u64) {
+        self.counters.of(command.into()).bytes.add(bytes);
+    }
+
+    #[cold]
+    fn count_failure(&self, request: &Request) {
+        self.counters.of(request.command.into()).failed.add(1);
+    }
+
+    /// Straight into the output; pages without data as holes, where the client takes them.
+    #[inline]
+    fn read(&mut self, request: &Request, held: &mut Held<'_>) {
+        let Request { offset, length, .. } = *request;
+        let end = offset + length;
+        let mut reply = self.agreed.reply_read(request, self.output);
+        let mut done = held.begin_read(offset, length);
+        while done.is_ok() && reply.left() > 0 {
+            let at = end - reply.left();
+            let (has_data, bytes) = held.run(at, reply.left(), PIECE as u32);
+            if has_data {
+                done = held.read_more(at, reply.data(bytes as usize));
+            } else {
+                reply.hole(bytes);
+            }
+            if done.is_ok() && reply.left() > 0 {
+                done = held.pause();
+            }
+        }
+        match done {
+            Ok(()) => {
+                reply.finish();
+                self.counters.of(Kind::Read).bytes.add(length);
+            }
+            Err(fault) => {
+                self.counters.of(Kind::Read).failed.add(1);
+                tracing::debug!(offset, length, "read: {fault}");
+                let at = match fault {
+                    Fault::Chip { offset: page, .. } => Some(page.max(offset)),
+                    _ => None,
+                };
+                reply.fail(errno(&fault), at, &fault);
+            }
+        }
+    }
+
+    /// What is allocated and what is not.
+    fn status(&mut self, request: &Request, held: &mut Held<'_>) {
+        let Request { offset, length, .. } = *request;
+        let mut reply = self.agreed.reply_status(request, self.output);
+        while let Some(context) = reply.next_context() {
+            if context != Context::Allocation {
+                continue;
+            }
+            let (mut at, mut pages) = (offset, 0);
+            loop {
+                let left = offset + length - at;
+                let (has_data, bytes) = held.run(at, left, TABLE_PIECE as u32);
+                let status = if has_data { 0 } else { wire::STATE_HOLE | wire::STATE_ZERO };
+                at += bytes;
+                pages += bytes.div_ceil(self.page_size);
+                if !reply.extent(bytes, status) || pages >= STATUS_PAGES {
+                    break;
+                }
+                if let Err(fault) = held.pause() {
+                    return reply.fail(errno(&fault), &fault);
+                }
+            }
+        }
+        reply.finish();
+    }
+
+    /// Does a long request piece by piece, cut between pages.
+    fn in_pieces(
+        &self,
+        request: &Request,
+        held: &mut Held<'_>,
+        pages: u64,
+        one: impl Fn(&mut Held<'_>, u64, u64) -> Result<(), Fault>,
+    ) -> Result<(), Fault> {
+        let end = request.offset + request.length;
+        let mut at = request.offset;
+        loop {
+            let next = (at / self.page_size + pages).saturating_mul(self.page_size).min(end);
+            one(held, at, next - at)?;
+            at = next;
+            if at == end {
+                return Ok(());
+            }
+            held.pause()?;
+        }
+    }
+}
+
+/// The number that tells a client of a fault.
+fn errno(fault: &Fault) -> Errno {
+    match fault {
+        Fault::ReadOnly | Fault::WornOut => Errno::Permission,
+        Fault::NoSpace => Errno::NoSpace,
+        Fault::Beyond { .. } => Errno::Invalid,
+        Fault::Chip { .. } | Fault::Sync(_) | Fault::Broken => Errno::Io,
+        Fault::ShuttingDown => Errno::Shutdown,
+    }
+}

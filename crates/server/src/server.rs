@@ -1,0 +1,357 @@
+//! Puts devices, listeners and connections together, and takes them apart again in good order.
+
+use std::{
+    collections::HashMap,
+    io,
+    net::Shutdown,
+    os::fd::AsFd,
+    path::PathBuf,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
+    },
+    time::{Duration, Instant},
+};
+
+use rustix::event::{PollFd, PollFlags, poll};
+use sd_notify::NotifyState;
+use thermocline_nbd::{self as nbd, BlockSizes, Exports, Settings};
+
+use crate::{
+    Device, Opening, ServerError,
+    background::Background,
+    connection,
+    counters::Registry,
+    http::{self, Http},
+    listener::Listener,
+    record::{Recorder, Writing},
+    stop::{Bell, Stopper},
+    stream::Socket,
+};
+
+/// How much a server lets clients take.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Connections at the same time; more are turned away.
+    pub connections: usize,
+    /// Time in which a client must have chosen an export.
+    pub handshake: Duration,
+    /// Time that requests which were begun have to end when the server is to stop.
+    pub grace: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            connections: 1024,
+            handshake: Duration::from_secs(10),
+            grace: Duration::from_secs(5),
+        }
+    }
+}
+
+/// What a server does beside serving.
+#[derive(Debug, Default)]
+pub struct Options {
+    /// What clients may take.
+    pub limits: Limits,
+    /// Takes every request in the native trace format.
+    pub record: Option<PathBuf>,
+    /// Address (`host:port`) of the metrics.
+    pub metrics: Option<String>,
+    /// TLS, where there is a certificate, and whether clients must use it.
+    #[cfg(feature = "tls")]
+    pub tls: Option<(crate::Tls, bool)>,
+}
+
+/// An export and who is connected to it.
+#[derive(Debug)]
+pub(crate) struct Export {
+    pub device: Arc<Device>,
+    pub registry: Registry,
+}
+
+/// What all threads of a server know.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    pub exports: Vec<Export>,
+    pub offered: Exports,
+    pub settings: Settings,
+    pub limits: Limits,
+    pub stopping: AtomicBool,
+    #[cfg(feature = "tls")]
+    pub tls: Option<crate::Tls>,
+    /// Connections turned away because there were too many.
+    pub refused: AtomicU64,
+    sockets: Mutex<HashMap<u64, Socket>>,
+}
+
+impl Shared {
+    fn sockets(&self) -> MutexGuard<'_, HashMap<u64, Socket>> {
+        // A map is not left half changed.
+        self.sockets.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Requests that were begun and not answered.
+    fn in_flight(&self) -> u64 {
+        let of = |export: &Export| {
+            let (sum, ..) = export.registry.sum();
+            let of = |kind: &crate::counters::Operations| {
+                kind.begun.get().saturating_sub(kind.answered.get())
+            };
+            sum.kinds.iter().map(of).sum::<u64>()
+        };
+        self.exports.iter().map(of).sum()
+    }
+}
+
+/// A server that can be run.
+#[derive(Debug)]
+pub struct Server {
+    shared: Arc<Shared>,
+    listeners: Vec<Listener>,
+    recorder: Option<Recorder>,
+    http: Option<Http>,
+    stopper: Stopper,
+    bell: Bell,
+}
+
+impl Server {
+    /// A server of these devices, which listens nowhere yet.
+    ///
+    /// # Errors
+    /// [`ServerError`]: an export that cannot be offered, a file or an address that cannot be used.
+    pub fn new(openings: Vec<Opening>, options: Options) -> Result<Self, ServerError> {
+        let mut recorder = options.record.as_deref().map(Recorder::create).transpose()?;
+        let devices: Vec<_> =
+            openings.into_iter().map(|opening| Device::new(opening, recorder.as_mut())).collect();
+        let offered = Exports::new(devices.iter().map(offer).collect())
+            .map_err(|e| ServerError::Exports(e.to_string()))?;
+        #[cfg(feature = "tls")]
+        let (tls, mode) = match options.tls {
+            None => (None, nbd::Tls::Off),
+            Some((tls, false)) => (Some(tls), nbd::Tls::Available),
+            Some((tls, true)) => (Some(tls), nbd::Tls::Required),
+        };
+        #[cfg(not(feature = "tls"))]
+        let mode = nbd::Tls::Off;
+        let http = options.metrics.as_deref().map(Http::bind).transpose()?;
+        let (stopper, bell) = Stopper::new().map_err(system("a pair of sockets"))?;
+        let export = |device| Export { device: Arc::new(device), registry: Registry::default() };
+        let shared = Arc::new(Shared {
+            exports: devices.into_iter().map(export).collect(),
+            offered,
+            settings: Settings { tls: mode, ..Settings::default() },
+            limits: options.limits,
+            stopping: AtomicBool::new(false),
+            #[cfg(feature = "tls")]
+            tls,
+            refused: AtomicU64::new(0),
+            sockets: Mutex::default(),
+        });
+        Ok(Self { shared, listeners: Vec::new(), recorder, http, stopper, bell })
+    }
+
+    /// Takes connections from there, too.
+    pub fn listen(&mut self, listener: Listener) {
+        self.listeners.push(listener);
+    }
+
+    /// Stops it, from any thread.
+    #[must_use]
+    pub fn stopper(&self) -> Stopper {
+        self.stopper.clone()
+    }
+
+    /// The address of the metrics, where there is one.
+    #[must_use]
+    pub fn metrics_address(&self) -> Option<std::net::SocketAddr> {
+        self.http.as_ref().and_then(Http::address)
+    }
+
+    /// Serves until it is told to stop. Then: accepts nobody any more, lets requests end that were
+    /// begun, refuses new ones, leaves every device with a clean checkpoint, synced. Told twice, it
+    /// returns at once, and the next mount has something to recover.
+    ///
+    /// # Errors
+    /// [`ServerError::System`] if it cannot begin, [`ServerError::Closing`] if a device could not be
+    /// left in order.
+    pub fn run(mut self) -> Result<(), ServerError> {
+        let writing = self.recorder.take().map(Recorder::start).transpose();
+        let writing = writing.map_err(system("a thread for the recording"))?;
+        let mut background = Vec::new();
+        for export in &self.shared.exports {
+            let started = Background::start(&export.device);
+            background.push(started.map_err(system("a thread for the background"))?);
+        }
+        if let Some(http) = self.http.take() {
+            http::start(http, self.shared.clone()).map_err(system("a thread for the metrics"))?;
+        }
+        for listener in &self.listeners {
+            tracing::info!(address = listener.address(), "listening");
+        }
+        // Who did not ask for news gets none.
+        let _ = sd_notify::notify(&[NotifyState::Ready]);
+        self.accept_until_stopped()?;
+        let _ = sd_notify::notify(&[NotifyState::Stopping]);
+        tracing::info!("stopping");
+        self.listeners.clear();
+        self.shared.stopping.store(true, Relaxed);
+        self.close(background, writing)
+    }
+
+    fn accept_until_stopped(&self) -> Result<(), ServerError> {
+        let mut number = 0;
+        while self.stopper.asked() == 0 {
+            let mut fds: Vec<_> = std::iter::once(self.bell.as_fd())
+                .chain(self.listeners.iter().map(AsFd::as_fd))
+                .map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN))
+                .collect();
+            match poll(&mut fds, None) {
+                Ok(_) | Err(rustix::io::Errno::INTR) => {}
+                Err(e) => return Err(system("a wait for connections")(e.into())),
+            }
+            let ready: Vec<_> = fds[1..].iter().map(|fd| !fd.revents().is_empty()).collect();
+            self.bell.hush();
+            for (listener, _) in self.listeners.iter().zip(ready).filter(|(_, ready)| *ready) {
+                self.accept(listener, &mut number);
+            }
+        }
+        Ok(())
+    }
+
+    fn accept(&self, listener: &Listener, number: &mut u64) {
+        let socket = match listener.accept() {
+            Ok(socket) => socket,
+            Err(e) if e.kind() == io::ErrorKind::WouldBlock => return,
+            Err(e) => {
+                // Out of file descriptors, most likely: it passes when others leave.
+                tracing::warn!(address = listener.address(), "a connection was not accepted: {e}");
+                std::thread::sleep(Duration::from_millis(20));
+                return;
+            }
+        };
+        let most = self.shared.limits.connections;
+        if self.shared.sockets().len() >= most {
+            if self.shared.refused.fetch_add(1, Relaxed).is_power_of_two() {
+                tracing::warn!("connections are turned away: there are {most} already");
+            }
+            return;
+        }
+        *number += 1;
+        let number = *number;
+        self.shared.sockets().insert(number, socket.clone());
+        let leaving = Leaving { shared: self.shared.clone(), number };
+        let spawned = std::thread::Builder::new()
+            .name(format!("client {number}"))
+            .stack_size(512 << 10)
+            .spawn(move || connection::run(&leaving.shared, &socket, number));
+        if let Err(e) = spawned {
+            tracing::warn!("a connection was not served: {e}");
+        }
+    }
+
+    /// Closes the devices on a thread of its own, so that a second stop is heard.
+    fn close(
+        &self,
+        background: Vec<Background>,
+        writing: Option<Writing>,
+    ) -> Result<(), ServerError> {
+        let (shared, stopper) = (self.shared.clone(), self.stopper.clone());
+        let closing = std::thread::Builder::new()
+            .name("close".into())
+            .spawn(move || {
+                let closed = close_devices(&shared, background, writing);
+                stopper.wake();
+                closed
+            })
+            .map_err(system("a thread to close the devices"))?;
+        while !closing.is_finished() {
+            if self.stopper.asked() > 1 {
+                tracing::warn!("stopped at once: the next mount has something to recover");
+                return Ok(());
+            }
+            let mut bell = [PollFd::new(&self.bell, PollFlags::IN)];
+            // The thread rings just before it ends.
+            let soon = rustix::time::Timespec { tv_sec: 0, tv_nsec: 10_000_000 };
+            let _ = poll(&mut bell, Some(&soon));
+            self.bell.hush();
+        }
+        let closed = closing.join().unwrap_or_else(|_| {
+            Err(ServerError::Closing { name: String::new(), reason: "a bug of its own".into() })
+        });
+        self.hang_up();
+        closed
+    }
+
+    /// Ends the connections: first those that wait for requests, then the rest.
+    fn hang_up(&self) {
+        let end = |how| self.shared.sockets().values().for_each(|socket| socket.shut(how));
+        let wait = |most: Duration| {
+            let begun = Instant::now();
+            while !self.shared.sockets().is_empty() && begun.elapsed() < most {
+                std::thread::sleep(Duration::from_millis(2));
+            }
+        };
+        end(Shutdown::Read);
+        wait(Duration::from_millis(500));
+        end(Shutdown::Both);
+        wait(Duration::from_millis(500));
+    }
+}
+
+/// A connection that is on its way out, however its thread ends.
+struct Leaving {
+    shared: Arc<Shared>,
+    number: u64,
+}
+
+impl Drop for Leaving {
+    fn drop(&mut self) {
+        if let Some(socket) = self.shared.sockets().remove(&self.number) {
+            socket.shut(Shutdown::Both);
+        }
+    }
+}
+
+/// Waits for requests that were begun, closes the devices, and ends the recording.
+fn close_devices(
+    shared: &Shared,
+    background: Vec<Background>,
+    writing: Option<Writing>,
+) -> Result<(), ServerError> {
+    background.into_iter().for_each(Background::stop);
+    let begun = Instant::now();
+    while shared.in_flight() > 0 && begun.elapsed() < shared.limits.grace {
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    let mut all = Ok(());
+    for export in &shared.exports {
+        let closed = export.device.close();
+        match &closed {
+            Ok(()) => tracing::info!(export = export.device.name(), "closed in order"),
+            Err(e) => tracing::error!("{e}"),
+        }
+        all = all.and(closed);
+    }
+    if let Some(writing) = writing {
+        writing.finish();
+    }
+    all
+}
+
+/// What clients are told of a device.
+fn offer(device: &Device) -> nbd::Export {
+    let mut export = nbd::Export::new(device.name(), device.size());
+    export.description = device.description().into();
+    export.read_only = device.is_read_only();
+    let page = device.page_size();
+    if page.is_power_of_two() && (512..=BlockSizes::DEFAULT.maximum).contains(&page) {
+        export.blocks.preferred = page;
+    }
+    export
+}
+
+fn system(what: &'static str) -> impl Fn(io::Error) -> ServerError {
+    move |source| ServerError::System { what, source }
+}

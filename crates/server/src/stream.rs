@@ -1,0 +1,122 @@
+//! A connection of any kind as a stream of bytes.
+
+use std::{
+    io::{self, Read, Write},
+    net::{Shutdown, TcpStream},
+    os::unix::net::UnixStream,
+    sync::Arc,
+    time::Duration,
+};
+
+/// A connected socket; clones are the same socket.
+#[derive(Clone, Debug)]
+pub(crate) struct Socket(Arc<Kind>);
+
+#[derive(Debug)]
+enum Kind {
+    Unix(UnixStream),
+    Tcp(TcpStream),
+}
+
+impl Socket {
+    pub(crate) fn unix(stream: UnixStream) -> Self {
+        Self(Arc::new(Kind::Unix(stream)))
+    }
+
+    /// Small answers are sent at once, and a peer that is gone is found out in time.
+    pub(crate) fn tcp(stream: TcpStream) -> io::Result<Self> {
+        stream.set_nodelay(true)?;
+        rustix::net::sockopt::set_socket_keepalive(&stream, true)?;
+        Ok(Self(Arc::new(Kind::Tcp(stream))))
+    }
+
+    /// Waits no longer than this for bytes to come or go; for ever if `None`.
+    pub(crate) fn set_timeout(&self, timeout: Option<Duration>) -> io::Result<()> {
+        // Zero is not a timeout that sockets know.
+        let timeout = timeout.map(|time| time.max(Duration::from_millis(1)));
+        match &*self.0 {
+            Kind::Unix(s) => s.set_read_timeout(timeout).and_then(|()| s.set_write_timeout(timeout)),
+            Kind::Tcp(s) => s.set_read_timeout(timeout).and_then(|()| s.set_write_timeout(timeout)),
+        }
+    }
+
+    /// Ends what waits on it.
+    pub(crate) fn shut(&self, how: Shutdown) {
+        // A peer that is gone already is fine.
+        let _ = match &*self.0 {
+            Kind::Unix(stream) => stream.shutdown(how),
+            Kind::Tcp(stream) => stream.shutdown(how),
+        };
+    }
+
+    /// Who is at the other end.
+    pub(crate) fn peer(&self) -> String {
+        match &*self.0 {
+            Kind::Unix(_) => "unix".into(),
+            Kind::Tcp(stream) => {
+                stream.peer_addr().map_or_else(|_| "tcp".into(), |address| address.to_string())
+            }
+        }
+    }
+}
+
+impl Read for Socket {
+    #[inline]
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        match &*self.0 {
+            Kind::Unix(stream) => (&mut &*stream).read(into),
+            Kind::Tcp(stream) => (&mut &*stream).read(into),
+        }
+    }
+}
+
+impl Write for Socket {
+    #[inline]
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match &*self.0 {
+            Kind::Unix(stream) => (&mut &*stream).write(bytes),
+            Kind::Tcp(stream) => (&mut &*stream).write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// A connection, encrypted or not.
+pub(crate) enum Stream {
+    Plain(Socket),
+    #[cfg(feature = "tls")]
+    Tls(Box<rustls::StreamOwned<rustls::ServerConnection, Socket>>),
+}
+
+impl Read for Stream {
+    #[inline]
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Self::Plain(socket) => socket.read(into),
+            #[cfg(feature = "tls")]
+            Self::Tls(stream) => stream.read(into),
+        }
+    }
+}
+
+impl Write for Stream {
+    #[inline]
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Self::Plain(socket) => socket.write(bytes),
+            #[cfg(feature = "tls")]
+            Self::Tls(stream) => stream.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match self {
+            Self::Plain(socket) => socket.flush(),
+            #[cfg(feature = "tls")]
+            Self::Tls(stream) => stream.flush(),
+        }
+    }
+}

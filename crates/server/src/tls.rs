@@ -1,0 +1,104 @@
+//! NBD over TLS: a certificate, its key, and whose clients are let in.
+
+use std::{
+    io,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use rustls::{
+    RootCertStore, ServerConfig, ServerConnection, StreamOwned,
+    pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject},
+    server::WebPkiClientVerifier,
+};
+
+use crate::{ServerError, stream::Socket};
+
+/// What a server shows of itself, and wants to see of clients (X.509).
+#[derive(Clone, Debug)]
+pub struct Tls {
+    config: Arc<ServerConfig>,
+}
+
+impl Tls {
+    /// Reads a chain of certificates and its key, in PEM. With `clients`, a file of certificates of
+    /// authorities, only clients whose certificate one of those signed are let in.
+    ///
+    /// # Errors
+    /// [`ServerError::Tls`], naming the file.
+    pub fn load(chain: &Path, key: &Path, clients: Option<&Path>) -> Result<Self, ServerError> {
+        let certificates = certificates(chain)?;
+        let secret = PrivateKeyDer::from_pem_file(key)
+            .map_err(|e| wrong(key, &format!("no private key in PEM: {e}")))?;
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let builder = ServerConfig::builder_with_provider(provider.clone())
+            .with_safe_default_protocol_versions()
+            .map_err(|e| wrong(chain, &e))?;
+        let builder = match clients {
+            None => builder.with_no_client_auth(),
+            Some(path) => {
+                let mut roots = RootCertStore::empty();
+                for certificate in self::certificates(path)? {
+                    roots.add(certificate).map_err(|e| wrong(path, &e))?;
+                }
+                let verifier = WebPkiClientVerifier::builder_with_provider(roots.into(), provider)
+                    .build()
+                    .map_err(|e| wrong(path, &e))?;
+                builder.with_client_cert_verifier(verifier)
+            }
+        };
+        let config = builder.with_single_cert(certificates, secret).map_err(|e| wrong(key, &e))?;
+        Ok(Self { config: Arc::new(config) })
+    }
+
+    /// A session of a new client.
+    pub(crate) fn session(&self) -> io::Result<Session> {
+        let connection = ServerConnection::new(self.config.clone()).map_err(io::Error::other)?;
+        Ok(Session(connection))
+    }
+}
+
+/// A session that is being agreed on.
+pub(crate) struct Session(ServerConnection);
+
+impl Session {
+    pub(crate) fn is_handshaking(&self) -> bool {
+        self.0.is_handshaking() || self.0.wants_write()
+    }
+
+    /// One step: what is to be sent, then what has come.
+    pub(crate) fn complete_some(&mut self, socket: &mut Socket) -> io::Result<()> {
+        if self.0.wants_write() {
+            self.0.write_tls(socket)?;
+            return Ok(());
+        }
+        if self.0.read_tls(socket)? == 0 {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        if let Err(e) = self.0.process_new_packets() {
+            // The client is told why; whether it hears it does not matter any more.
+            let _ = self.0.write_tls(socket);
+            return Err(io::Error::new(io::ErrorKind::InvalidData, e));
+        }
+        Ok(())
+    }
+
+    pub(crate) fn over(self, socket: Socket) -> StreamOwned<ServerConnection, Socket> {
+        StreamOwned::new(self.0, socket)
+    }
+}
+
+fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, ServerError> {
+    let all: Result<Vec<_>, _> = CertificateDer::pem_file_iter(path)
+        .map_err(|e| wrong(path, &format!("no certificates in PEM: {e}")))?
+        .collect();
+    let all = all.map_err(|e| wrong(path, &format!("no certificates in PEM: {e}")))?;
+    if all.is_empty() {
+        return Err(wrong(path, &"no certificate in it; give a chain in PEM"));
+    }
+    Ok(all)
+}
+
+fn wrong(path: &Path, reason: &dyn std::fmt::Display) -> ServerError {
+    ServerError::Tls { path: PathBuf::from(path), reason: reason.to_string() }
+}
