@@ -84,6 +84,18 @@ impl<L: Layer> Layer for Watched<L> {
         Some(DeadDataCounters { memory_bytes: memory as u64, ..self.counters })
     }
 
+    fn settle(&mut self, now: u64) -> Result<(), FtlError> {
+        self.inner.settle(now)
+    }
+
+    fn unmount(&mut self, now: u64) -> Result<(), FtlError> {
+        self.inner.unmount(now)
+    }
+
+    fn is_read_only(&self) -> bool {
+        self.inner.is_read_only()
+    }
+
     fn idle_step_ns(&self, timing: &Timing) -> u64 {
         self.inner.idle_step_ns(timing)
     }

@@ -88,6 +88,7 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
         if entry != Ppn::NONE && !self.is_current(entry) {
             self.map[lpn.index()] = Ppn::NONE;
             self.marked -= 1;
+            self.note_dropped(lpn);
         }
     }
 
@@ -105,6 +106,7 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
                 self.marked -= 1;
                 self.counters.dead_left += 1;
                 self.placement.trimmed(lpn);
+                self.note_dropped(lpn);
             }
         }
     }
