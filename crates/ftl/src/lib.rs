@@ -28,4 +28,4 @@ mod page_mapped;
 pub use in_place::InPlace;
 pub use layer::{Counters, DeadDataCounters, FtlError, Layer};
 pub use nftl::Nftl;
-pub use page_mapped::{Config, PageMapped};
+pub use page_mapped::{Config, Format, Mount, MountError, PageMapped, Recovery, index};

@@ -485,6 +485,15 @@ impl Candidates {
         (b.valid, b.slot, b.stream, b.state) = (0, slot as u32, stream, State::Open);
     }
 
+    /// A free block turns out to hold data: it is open, with so many valid pages, and its age counts
+    /// from `stamp`, whatever ages count from. Blocks are told in the order in which they were opened.
+    pub fn recovered(&mut self, block: BlockId, stream: u8, valid: u32, stamp: u64) {
+        self.open(block, stream, stamp);
+        let at = self.at(block);
+        self.table.blocks[at].valid = valid;
+        self.table.stamps[at] = stamp;
+    }
+
     /// A page of an open block was programmed by the host.
     #[inline(always)]
     pub fn wrote(&mut self, block: BlockId, now: u64) {

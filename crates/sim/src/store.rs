@@ -82,7 +82,8 @@ impl Store {
                 match policy.layer {
                     LayerKind::PageMapped => "it has to know the future",
                     LayerKind::Nftl => "its layer loses trims when power fails",
-                    LayerKind::InPlace => "a page that is overwritten in place is lost with the power",
+                    LayerKind::InPlace =>
+                        "a page that is overwritten in place is lost with the power",
                 }
             )));
         }
@@ -132,12 +133,13 @@ impl<C: Flash + Send + 'static> placement::Visitor for Maker<'_, C> {
         let victims = setup.victims(&store.policy, store.seed);
         let config = setup.page_mapped(&store.policy);
         let (layer, recovery) = match how {
-            How::Format(format) => {
-                (PageMapped::format(chip, placement, victims, config, format).map_err(of_mount)?, None)
-            }
+            How::Format(format) => (
+                PageMapped::format(chip, placement, victims, config, format).map_err(of_mount)?,
+                None,
+            ),
             How::Mount(how) => {
-                let (layer, recovery) = PageMapped::mount(chip, placement, victims, config, how)
-                    .map_err(of_mount)?;
+                let (layer, recovery) =
+                    PageMapped::mount(chip, placement, victims, config, how).map_err(of_mount)?;
                 (layer, Some(recovery))
             }
         };

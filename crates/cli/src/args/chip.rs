@@ -18,7 +18,9 @@ impl ChipArg {
     pub fn parse(text: &str) -> Result<Self, String> {
         match text.split_once(':') {
             Some(("ram", "")) => Ok(Self::Ram),
-            Some(("ram", rest)) => Err(format!("`ram:` takes nothing behind it, `{rest}` is there")),
+            Some(("ram", rest)) => {
+                Err(format!("`ram:` takes nothing behind it, `{rest}` is there"))
+            }
             Some(("mtd", "")) => Err("`mtd:` wants a device behind it: mtd:/dev/mtd0".into()),
             Some(("mtd", path)) => Ok(Self::Mtd(path.into())),
             _ if text.is_empty() => Err("name a file, `ram:` or `mtd:/dev/mtd0`".into()),

@@ -19,6 +19,9 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
     #[cold]
     #[inline(never)]
     pub(super) fn make_room(&mut self, bank: usize, stream: u8, now: u64) -> Result<(), FtlError> {
+        if self.index.is_some() {
+            self.keep_index(now)?;
+        }
         let marks = self.config.watermarks;
         let falling = self.config.trigger == Trigger::Falling;
         let mut target = if falling { marks.high } else { marks.low };
@@ -57,6 +60,9 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
     /// Cleans a block of the bank that has the fewest free ones among those that have not enough for
     /// idle time; where nothing is worth cleaning in it, of the next.
     pub(super) fn clean_ahead(&mut self, now: u64) -> Result<bool, FtlError> {
+        if self.index.is_some() {
+            self.awaken(now)?;
+        }
         let enough = self.config.idle_free as usize;
         let before = self.counters.victims;
         let mut tried = None;
@@ -84,7 +90,12 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
     }
 
     /// Cleans one block, or a batch; false if no block is worth it.
-    pub(super) fn clean(&mut self, bank: usize, cleaned: &mut bool, now: u64) -> Result<bool, FtlError> {
+    pub(super) fn clean(
+        &mut self,
+        bank: usize,
+        cleaned: &mut bool,
+        now: u64,
+    ) -> Result<bool, FtlError> {
         if !self.batch.is_empty() {
             self.erase_batch(now)?;
         }
@@ -156,7 +167,7 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
             self.placement.choose(bank as u32, &mut home.blocks, &mut *home.victim, now)?;
         debug_assert!(home.blocks.has_garbage(victim), "{victim:?} has no garbage");
         let valid = home.blocks.block(victim).valid;
-        // Blocks may have worn out until even the reserve is gone.
+        // Blocks may have worn out until even the reserve is gone, or a crash cost some of it.
         let fits = u64::from(valid) + pages as u64 <= home.free_pages();
         if fits && self.pages - valid >= garbage {
             return Some(victim);
@@ -371,6 +382,9 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
         block: BlockId,
     ) -> Result<bool, FtlError> {
         self.drop_marked(block);
+        if self.index.is_some() {
+            self.before_erase(block)?;
+        }
         let home = &mut self.banks[bank];
         match self.chip.erase(block) {
             Ok(()) => {

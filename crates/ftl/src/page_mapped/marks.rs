@@ -102,9 +102,15 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
         let erases = self.block(block).erases;
         self.map[lpn.index()] = Ppn::NONE;
         self.marked -= 1;
+        self.note_dropped(lpn);
         let made = self.make_room(bank, stream, now);
         let after = self.block(block);
-        if made.is_err() && after.erases == erases && after.state != State::Unusable {
+        // Where it is noted down that the page was dropped, it stays so.
+        if made.is_err()
+            && self.index.is_none()
+            && after.erases == erases
+            && after.state != State::Unusable
+        {
             self.map[lpn.index()] = entry;
             self.marked += 1;
         }
@@ -125,6 +131,7 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
                 self.marked -= 1;
                 self.counters.dead_left += 1;
                 self.placement.trimmed(lpn);
+                self.note_dropped(lpn);
             }
         }
     }

@@ -31,10 +31,16 @@ use crate::{Counters, FtlError, Layer};
 
 mod banks;
 mod cleaning;
+mod format;
+pub mod index;
 mod marks;
+mod mount;
 mod retire;
 mod scrub;
 mod swap;
+
+pub use format::Format;
+pub use mount::{Mount, MountError, Recovery};
 
 /// Pages written after which a victim policy that watches is told.
 const WATCHED: usize = 256;
@@ -115,6 +121,8 @@ pub struct PageMapped<C, P> {
     /// Bits of a physical page number that name the page in its block.
     page_bits: u32,
     blocks_per_bank: u32,
+    /// What lasts beside the data pages; nothing in the simulator.
+    index: index::Slot,
 }
 
 /// A bank: a small device of its own that cleans by itself.
@@ -291,6 +299,7 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
             header: geometry.header_pages,
             page_bits: geometry.page_bits(),
             blocks_per_bank: geometry.blocks_per_bank,
+            index: None,
         })
     }
 
@@ -466,6 +475,9 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
                 home.tell_watcher();
             }
         }
+        if self.index.is_some() {
+            self.awaken(now)?;
+        }
         if self.config.trigger == Trigger::Eager {
             self.clean_eagerly(bank, now)?;
         }
@@ -548,6 +560,9 @@ impl<C: Flash, P: Placement> Layer for PageMapped<C, P> {
         let read_only = read_only && self.config.read_only_separation;
         let stream = if read_only { self.read_only_stream() } else { 0 };
         let bank = self.assign(lpn, stream);
+        if self.index.is_some() {
+            self.awaken(now)?;
+        }
         self.append(lpn, bank, stream, &[], now)?;
         self.placement.filled(lpn, now);
         Ok(())
@@ -604,6 +619,9 @@ impl<C: Flash, P: Placement> Layer for PageMapped<C, P> {
         }
         self.placement.trimmed(lpn);
         self.counters.trims += 1;
+        if self.index.is_some() {
+            self.note_trim(lpn, now)?;
+        }
         Ok(true)
     }
 
@@ -635,6 +653,14 @@ impl<C: Flash, P: Placement> Layer for PageMapped<C, P> {
 
     fn free_blocks(&self) -> Option<u32> {
         Some(self.banks.iter().map(|bank| bank.free.len() as u32).sum())
+    }
+
+    fn settle(&mut self, now: u64) -> Result<(), FtlError> {
+        self.settle_index(now)
+    }
+
+    fn unmount(&mut self, now: u64) -> Result<(), FtlError> {
+        self.close_index(now)
     }
 
     fn choices(&self) -> Vec<(&'static str, u64)> {
@@ -756,7 +782,9 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
             return Err(format!("{free} blocks are free, {} listed", bank.free.len()));
         }
         let reserve = u64::from(self.config.watermarks.reserve) * u64::from(self.pages);
-        if !self.failures.any && bank.free_pages() < reserve {
+        let room_was_lost =
+            self.failures.any || self.index.as_ref().is_some_and(|index| index.after_crash);
+        if !room_was_lost && bank.free_pages() < reserve {
             return Err(format!("{} free pages, fewer than the reserve", bank.free_pages()));
         }
         Ok(())

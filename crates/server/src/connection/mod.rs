@@ -259,12 +259,14 @@ impl Connection<'_> {
             let here = (self.wire.input.pending().len() as u64).min(left);
             // Whole pages, unless it is the end; what is refused is only taken from the stream.
             let is_written = refused.is_none() && done.is_ok();
-            let end = if here == left || !is_written { at + here } else { (at + here) / page * page };
+            let end =
+                if here == left || !is_written { at + here } else { (at + here) / page * page };
             let take = end.saturating_sub(at);
             if take > 0 {
                 if is_written {
                     let bytes = &self.wire.input.pending()[..take as usize];
-                    done = lock(self.shared, self.device).and_then(|mut held| held.write(at, bytes));
+                    done =
+                        lock(self.shared, self.device).and_then(|mut held| held.write(at, bytes));
                 }
                 self.wire.input.consume(take as usize);
                 (at, left) = (end, left - take);
@@ -306,9 +308,8 @@ impl Connection<'_> {
             return Ok(());
         }
         let changes = self.device.lock().map(|held| held.changes());
-        let done = changes.and_then(|changes| {
-            self.device.settle(changes, self.unsynced.len() as u64)
-        });
+        let done =
+            changes.and_then(|changes| self.device.settle(changes, self.unsynced.len() as u64));
         let mut unsynced = std::mem::take(&mut self.unsynced);
         let mut desk = Desk {
             agreed: &self.agreed,

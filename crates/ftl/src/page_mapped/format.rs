@@ -1,0 +1,87 @@
+//! Making an empty device of a chip, whatever it holds.
+
+use alloc::{boxed::Box, collections::VecDeque};
+
+use thermocline_flash::{BlockId, Flash, FlashError, Geometry};
+use thermocline_policy::{placement::Placement, victim::Victim};
+
+use super::{
+    Config, MountError, PageMapped,
+    index::{Index, LEAST_PAGE, Log, Summary, system_blocks_for},
+};
+
+/// What a chip is formatted as, beside its layer's configuration.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Format {
+    /// A number that no other chip has.
+    pub id: [u8; 16],
+    /// When, by the clock of whoever formats.
+    pub created: u64,
+}
+
+impl<C: Flash, P: Placement> PageMapped<C, P> {
+    /// Erases what is not blank, bad blocks left alone, writes the summary, and mounts the empty device.
+    /// Whoever needs the result to last syncs the chip.
+    ///
+    /// # Errors
+    /// [`MountError`].
+    pub fn format(
+        mut chip: C,
+        placement: P,
+        victim: impl FnMut(u32) -> Box<dyn Victim>,
+        config: Config,
+        format: Format,
+    ) -> Result<Self, MountError> {
+        let geometry = *chip.geometry();
+        fits(&geometry, config.logical_pages)?;
+        // The log first: a chip whose formatting was cut off is not formatted.
+        let first = geometry.data_blocks();
+        for block in (first..geometry.blocks()).chain(0..first).map(BlockId) {
+            if !chip.is_bad(block) && !is_blank(&mut chip, block)? {
+                erase(&mut chip, block)?;
+            }
+        }
+        let free: VecDeque<BlockId> =
+            (first..geometry.blocks()).map(BlockId).filter(|&block| !chip.is_bad(block)).collect();
+        let summary = Summary::of(&geometry, config.logical_pages, format.created, format.id);
+        let mut index = Index::new(summary, Log::new(free), &geometry);
+        let mut layer = Self::new(chip, placement, victim, config)
+            .map_err(|_| MountError::no_space(&geometry, &config))?;
+        layer.begin_log_block_now(&mut index)?;
+        layer.index = Some(Box::new(index));
+        Ok(layer)
+    }
+}
+
+/// Whether a chip of that shape can be formatted.
+fn fits(geometry: &Geometry, logical_pages: u32) -> Result<(), MountError> {
+    if geometry.page_size < LEAST_PAGE || geometry.data_pages_per_block() < 2 {
+        return Err(MountError::TooSmall);
+    }
+    let needed = system_blocks_for(geometry, logical_pages);
+    if geometry.system_blocks < needed {
+        return Err(MountError::SystemBlocks { needed, there: geometry.system_blocks });
+    }
+    Ok(())
+}
+
+fn is_blank<C: Flash>(chip: &mut C, block: BlockId) -> Result<bool, FlashError> {
+    let geometry = *chip.geometry();
+    for page in geometry.header_pages..geometry.pages_per_block {
+        match chip.read_oob(geometry.ppn(block, page)) {
+            Ok(None) => {}
+            Ok(Some(_)) | Err(FlashError::Unreadable(_)) => return Ok(false),
+            Err(e) => return Err(e),
+        }
+    }
+    Ok(true)
+}
+
+/// Erases a block, or marks it as bad.
+fn erase<C: Flash>(chip: &mut C, block: BlockId) -> Result<(), FlashError> {
+    match chip.erase(block) {
+        Ok(()) | Err(FlashError::WornOut(_) | FlashError::BadBlock(_)) => Ok(()),
+        Err(FlashError::EraseFailed(_)) => chip.mark_bad(block),
+        Err(e) => Err(e),
+    }
+}

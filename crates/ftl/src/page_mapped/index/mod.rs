@@ -1,0 +1,116 @@
+//! The index log: what lasts beside the data pages themselves.
+//!
+//! Problem. The areas beside the pages say where the newest copy of each page is, but not which pages
+//! were trimmed since, and reading them all takes long. Idea. The last blocks of the chip hold a log
+//! (the papers' index segment) of facts, each of which is true for ever: "these pages held no data when
+//! so many pages had been programmed". Copies from before that are dead. Consequence. Facts need no
+//! order and no atomicity: a mount takes all it finds, and a page that was cut off is one fact less. A
+//! block of the log may be erased as soon as newer facts say as much, and the rule of the medium that an
+//! erase lasts only together with all that was done before it does the rest.
+//!
+//! A *checkpoint* is such a set of newer facts (all absent pages), with the table of blocks and the map
+//! beside it, written in small steps while the host goes on. The map only makes mounting quick.
+
+use alloc::{boxed::Box, vec, vec::Vec};
+
+use thermocline_flash::{BlockId, Geometry, Lpn};
+
+mod checkpoint;
+mod inspect;
+mod log;
+pub(super) mod record;
+mod summary;
+mod upkeep;
+
+pub use inspect::{Entry, entries};
+pub use record::{BlockEntry, Complete, Head, Header, Interval, Kind, Record};
+pub use summary::{LEAST_PAGE, PAGE_MAPPED, Summary, VERSION, find_summary, system_blocks_for};
+
+pub(super) use log::{Log, Used};
+
+/// What a layer keeps to write the index log. Nobody has one in the simulator.
+pub(super) struct Index {
+    pub(super) summary: Summary,
+    pub(super) log: Log,
+    /// The newest complete checkpoint.
+    pub(super) complete: Complete,
+    /// Known sequence numbers of before this mount; the last of them may be this mount's own.
+    pub(super) known: Vec<Interval>,
+    /// The first sequence number since the last mount after a crash.
+    pub(super) since: u64,
+    /// Pages trimmed that the log does not tell of yet, as runs; some may hold data again.
+    pending: Vec<(u32, u32)>,
+    /// Room for that many runs.
+    most_pending: usize,
+    /// The checkpoint being written.
+    writing: Option<checkpoint::Writing>,
+    /// The number of the checkpoint begun last.
+    pub(super) numbered: u32,
+    /// What the areas of closed blocks say, as far as it was looked at since they were erased.
+    pub(super) surveys: Vec<Option<BlockEntry>>,
+    /// Whether the last thing the log says is that all is written.
+    pub(super) asleep: bool,
+    /// Whether power failed before the mount: room was lost, and fewer pages than the reserve may be
+    /// free.
+    pub(super) after_crash: bool,
+    /// Pages of checkpoints owed, in parts of a data block.
+    owed: u64,
+    page: record::Page,
+    /// The last time that was heard of.
+    time: u64,
+}
+
+impl Index {
+    pub(super) fn new(summary: Summary, log: Log, geometry: &Geometry) -> Self {
+        let most_pending = record::most_runs(geometry.page_size);
+        Self {
+            summary,
+            log,
+            complete: Complete::NONE,
+            known: Vec::new(),
+            since: 0,
+            pending: Vec::with_capacity(most_pending),
+            most_pending,
+            writing: None,
+            numbered: 0,
+            surveys: vec![None; geometry.data_blocks() as usize],
+            asleep: false,
+            after_crash: false,
+            owed: 0,
+            page: record::Page::new(geometry.page_size),
+            time: 0,
+        }
+    }
+
+    /// A block was erased: nothing is known of it.
+    pub(super) fn erased(&mut self, block: BlockId) {
+        if let Some(survey) = self.surveys.get_mut(block.index()) {
+            *survey = None;
+        }
+    }
+
+    /// Notes a page that holds no data any more; false if the notes must be written first.
+    fn note_trim(&mut self, lpn: Lpn) -> bool {
+        if self.pending.len() == self.most_pending
+            && self.pending.last().is_none_or(|(first, length)| first + length != lpn.0)
+        {
+            return false;
+        }
+        record::add_to_runs(&mut self.pending, lpn);
+        true
+    }
+
+    /// The known intervals, with what this mount knows: all up to `sequence`.
+    fn known_up_to(&self, sequence: u64) -> Vec<Interval> {
+        let mut known = self.known.clone();
+        known.retain(|&(from, _)| from != self.since);
+        known.push((self.since, sequence));
+        // Of intervals that are forgotten the pages are looked at once more.
+        let extra = known.len().saturating_sub(record::MOST_KNOWN);
+        known.drain(..extra);
+        known
+    }
+}
+
+/// An index behind a pointer, for layers that have one.
+pub(super) type Slot = Option<Box<Index>>;

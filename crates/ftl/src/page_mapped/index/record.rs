@@ -1,0 +1,398 @@
+//! The pages of the index log, byte by byte (`docs/format.md` has the pictures).
+//!
+//! Each page is whole in itself: what it says is true whatever became of the other pages.
+
+use alloc::vec::Vec;
+
+use thermocline_flash::{Lpn, Ppn};
+
+use super::summary::Summary;
+
+/// Bytes before the body of a page.
+pub(crate) const HEADER: usize = 32;
+/// Bytes of a block in the table.
+pub(crate) const BLOCK_ENTRY: usize = 24;
+/// Bytes of a page in the map, where placements keep notes; 4 where they do not.
+pub(crate) const MAP_ENTRY: usize = 6;
+/// Intervals of known sequence numbers that a page has room for.
+pub(crate) const MOST_KNOWN: usize = 4;
+
+const MAGIC: u32 = u32::from_le_bytes(*b"TCIX");
+const NOTED: u16 = 1;
+
+/// What a page of the log holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u16)]
+pub enum Kind {
+    /// The beginning of a block of the log, with the summary.
+    Head = 1,
+    /// Logical pages that were trimmed.
+    Trims = 2,
+    /// The logical pages of a range that hold no data, as runs.
+    AbsentRuns = 3,
+    /// The same as a bit a page.
+    AbsentBits = 4,
+    /// A part of the table of blocks.
+    Blocks = 5,
+    /// A part of the translation table.
+    Map = 6,
+    /// All is written: nothing was changed after the checkpoint it names.
+    Clean = 7,
+    /// The layer is in use again.
+    InUse = 8,
+}
+
+impl Kind {
+    fn of(number: u8) -> Option<Self> {
+        [
+            Self::Head,
+            Self::Trims,
+            Self::AbsentRuns,
+            Self::AbsentBits,
+            Self::Blocks,
+            Self::Map,
+            Self::Clean,
+            Self::InUse,
+        ]
+        .into_iter()
+        .find(|kind| *kind as u8 == number)
+    }
+}
+
+/// What stands before the body of a page of the log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Header {
+    /// What the page holds.
+    pub kind: Kind,
+    /// Programs of the layer when it was written: what it says was so then.
+    pub sequence: u64,
+    /// The first logical page or block it is about.
+    pub first: u32,
+    /// How many.
+    pub count: u32,
+    /// The checkpoint it belongs to; 0 for none.
+    pub checkpoint: u32,
+    /// Its number among the pages of that checkpoint.
+    pub number: u32,
+}
+
+/// A checkpoint that is complete.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Complete {
+    /// Its number; 0 if there is none yet.
+    pub checkpoint: u32,
+    /// Its pages.
+    pub pages: u32,
+    /// The turn of the block in which it begins.
+    pub turn: u64,
+    /// Whether it has a table of blocks and a map, or only tells what is absent.
+    pub has_map: bool,
+}
+
+impl Complete {
+    /// There is none.
+    pub const NONE: Self = Self { checkpoint: 0, pages: 0, turn: 0, has_map: false };
+}
+
+/// Sequence numbers from the first to the second.
+pub type Interval = (u64, u64);
+
+/// The beginning of a block of the log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Head {
+    /// What the chip was formatted as.
+    pub summary: Summary,
+    /// The newest complete checkpoint: the log begins where it does.
+    pub complete: Complete,
+    /// Every page programmed with these numbers was on the chip before this block was erased.
+    pub known: Vec<Interval>,
+}
+
+/// What is kept of a block.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct BlockEntry {
+    /// Sequence number of its first readable page.
+    pub first_sequence: u64,
+    /// Time of its last readable page.
+    pub newest_time: u64,
+    /// Data pages up to the last that is not blank.
+    pub programmed: u32,
+    /// The stream it was opened for, as its first readable page says.
+    pub stream: u8,
+}
+
+/// A page of the log, read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Record {
+    /// See [`Kind::Head`].
+    Head(Head),
+    /// See [`Kind::Trims`]: first pages and lengths of runs.
+    Trims(Vec<(u32, u32)>),
+    /// See [`Kind::AbsentRuns`] and [`Kind::AbsentBits`]: first pages and lengths of runs.
+    Absent(Vec<(u32, u32)>),
+    /// See [`Kind::Blocks`].
+    Blocks(Vec<BlockEntry>),
+    /// See [`Kind::Map`]: where each logical page lies, and its note.
+    Map(Vec<(Ppn, u16)>),
+    /// See [`Kind::Clean`], with the sequence numbers that are known.
+    Clean(Complete, Vec<Interval>),
+    /// See [`Kind::InUse`].
+    InUse,
+}
+
+/// A page of the log, being written.
+pub(crate) struct Page {
+    bytes: Vec<u8>,
+}
+
+impl Page {
+    pub(crate) fn new(size: u32) -> Self {
+        Self { bytes: Vec::with_capacity(size as usize) }
+    }
+
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    fn begin(&mut self, header: &Header, flags: u16) {
+        self.bytes.clear();
+        self.bytes.extend(MAGIC.to_le_bytes());
+        self.bytes.extend([super::VERSION as u8, header.kind as u8]);
+        self.bytes.extend(flags.to_le_bytes());
+        self.bytes.extend(header.sequence.to_le_bytes());
+        for figure in [header.first, header.count, header.checkpoint, header.number] {
+            self.bytes.extend(figure.to_le_bytes());
+        }
+    }
+
+    fn end(&mut self) {
+        let size = self.bytes.capacity();
+        debug_assert!(self.bytes.len() <= size);
+        self.bytes.resize(size, 0);
+    }
+
+    fn u32(&mut self, figure: u32) {
+        self.bytes.extend(figure.to_le_bytes());
+    }
+
+    fn complete(&mut self, complete: &Complete) {
+        self.u32(complete.checkpoint);
+        self.u32(complete.pages);
+        self.bytes.extend(complete.turn.to_le_bytes());
+        self.u32(u32::from(complete.has_map));
+    }
+
+    fn known(&mut self, known: &[Interval]) {
+        self.u32(known.len() as u32);
+        for (from, to) in known {
+            self.bytes.extend(from.to_le_bytes());
+            self.bytes.extend(to.to_le_bytes());
+        }
+    }
+
+    pub(crate) fn head(&mut self, header: &Header, head: &Head) {
+        self.begin(header, 0);
+        head.summary.write(&mut self.bytes);
+        self.complete(&head.complete);
+        self.known(&head.known);
+        self.end();
+    }
+
+    pub(crate) fn clean(&mut self, header: &Header, complete: &Complete, known: &[Interval]) {
+        self.begin(header, 0);
+        self.complete(complete);
+        self.known(known);
+        self.end();
+    }
+
+    pub(crate) fn in_use(&mut self, header: &Header) {
+        self.begin(header, 0);
+        self.end();
+    }
+
+    /// Trims, or what is absent, as runs; `header.count` says of how many pages a range is about.
+    pub(crate) fn runs(&mut self, header: &Header, runs: &[(u32, u32)]) {
+        self.begin(header, 0);
+        self.u32(runs.len() as u32);
+        for (first, length) in runs {
+            self.u32(*first);
+            self.u32(*length);
+        }
+        self.end();
+    }
+
+    pub(crate) fn bits(&mut self, header: &Header, absent: impl Fn(u32) -> bool) {
+        self.begin(header, 0);
+        for first in (header.first..header.first + header.count).step_by(8) {
+            let end = (first + 8).min(header.first + header.count);
+            let byte = (first..end).map(|lpn| u8::from(absent(lpn)) << (lpn - first));
+            self.bytes.push(byte.fold(0, |all, bit| all | bit));
+        }
+        self.end();
+    }
+
+    pub(crate) fn blocks(&mut self, header: &Header, entries: impl Iterator<Item = BlockEntry>) {
+        self.begin(header, 0);
+        for entry in entries {
+            self.bytes.extend(entry.first_sequence.to_le_bytes());
+            self.bytes.extend(entry.newest_time.to_le_bytes());
+            self.u32(entry.programmed);
+            self.u32(u32::from(entry.stream));
+        }
+        self.end();
+    }
+
+    pub(crate) fn map(
+        &mut self,
+        header: &Header,
+        noted: bool,
+        entries: impl Iterator<Item = (Ppn, u16)>,
+    ) {
+        self.begin(header, if noted { NOTED } else { 0 });
+        for (at, note) in entries {
+            self.u32(at.0);
+            if noted {
+                self.bytes.extend(note.to_le_bytes());
+            }
+        }
+        self.end();
+    }
+}
+
+/// Runs that a page has room for.
+pub(crate) const fn most_runs(page_size: u32) -> usize {
+    (page_size as usize - HEADER - 4) / 8
+}
+
+/// Bytes being read.
+pub(super) struct Bytes<'a>(&'a [u8]);
+
+impl Bytes<'_> {
+    pub(super) fn array<const N: usize>(&mut self) -> Option<[u8; N]> {
+        let (head, rest) = self.0.split_first_chunk::<N>()?;
+        self.0 = rest;
+        Some(*head)
+    }
+
+    pub(super) fn u8(&mut self) -> Option<u8> {
+        self.array().map(|[byte]| byte)
+    }
+
+    pub(super) fn u16(&mut self) -> Option<u16> {
+        self.array().map(u16::from_le_bytes)
+    }
+
+    pub(super) fn u32(&mut self) -> Option<u32> {
+        self.array().map(u32::from_le_bytes)
+    }
+
+    pub(super) fn u64(&mut self) -> Option<u64> {
+        self.array().map(u64::from_le_bytes)
+    }
+
+    fn many<T>(&mut self, count: u32, one: impl Fn(&mut Self) -> Option<T>) -> Option<Vec<T>> {
+        // No page holds more than it has bytes.
+        if count as usize > self.0.len() {
+            return None;
+        }
+        (0..count).map(|_| one(self)).collect()
+    }
+
+    fn runs(&mut self) -> Option<Vec<(u32, u32)>> {
+        let count = self.u32()?;
+        self.many(count, |bytes| {
+            let run = (bytes.u32()?, bytes.u32()?);
+            run.0.checked_add(run.1).map(|_| run)
+        })
+    }
+
+    fn complete(&mut self) -> Option<Complete> {
+        Some(Complete {
+            checkpoint: self.u32()?,
+            pages: self.u32()?,
+            turn: self.u64()?,
+            has_map: self.u32()? != 0,
+        })
+    }
+
+    fn known(&mut self) -> Option<Vec<Interval>> {
+        let count = self.u32()?;
+        self.many(count, |bytes| Some((bytes.u64()?, bytes.u64()?)))
+    }
+}
+
+impl Record {
+    /// Reads a page of the log; nothing if it is none.
+    #[must_use]
+    pub fn decode(page: &[u8]) -> Option<(Header, Self)> {
+        let mut bytes = Bytes(page);
+        if bytes.u32()? != MAGIC {
+            return None;
+        }
+        let known_version = bytes.u8()? == super::VERSION as u8;
+        let kind = Kind::of(bytes.u8()?)?;
+        // Of a version to come only the summary can be read, which says so.
+        if !known_version && kind != Kind::Head {
+            return None;
+        }
+        let flags = bytes.u16()?;
+        let header = Header {
+            kind,
+            sequence: bytes.u64()?,
+            first: bytes.u32()?,
+            count: bytes.u32()?,
+            checkpoint: bytes.u32()?,
+            number: bytes.u32()?,
+        };
+        header.first.checked_add(header.count)?;
+        let record = match kind {
+            Kind::Head => Self::Head(Head {
+                summary: Summary::read(&mut bytes)?,
+                complete: if known_version { bytes.complete()? } else { Complete::NONE },
+                known: if known_version { bytes.known()? } else { Vec::new() },
+            }),
+            Kind::Trims => Self::Trims(bytes.runs()?),
+            Kind::AbsentRuns => Self::Absent(bytes.runs()?),
+            Kind::AbsentBits => Self::Absent(set_bits(&header, bytes.0)?),
+            Kind::Blocks => Self::Blocks(bytes.many(header.count, |bytes| {
+                Some(BlockEntry {
+                    first_sequence: bytes.u64()?,
+                    newest_time: bytes.u64()?,
+                    programmed: bytes.u32()?,
+                    stream: bytes.u32()? as u8,
+                })
+            })?),
+            Kind::Map => Self::Map(bytes.many(header.count, |bytes| {
+                let at = Ppn(bytes.u32()?);
+                let note = if flags & NOTED == 0 { 0 } else { bytes.u16()? };
+                Some((at, note))
+            })?),
+            Kind::Clean => Self::Clean(bytes.complete()?, bytes.known()?),
+            Kind::InUse => Self::InUse,
+        };
+        Some((header, record))
+    }
+}
+
+/// The runs of bits that are set, as pages.
+fn set_bits(header: &Header, bits: &[u8]) -> Option<Vec<(u32, u32)>> {
+    if (header.count.div_ceil(8)) as usize > bits.len() {
+        return None;
+    }
+    let mut runs: Vec<(u32, u32)> = Vec::new();
+    for bit in 0..header.count {
+        if bits[bit as usize / 8] >> (bit % 8) & 1 == 0 {
+            continue;
+        }
+        add_to_runs(&mut runs, Lpn(header.first + bit));
+    }
+    Some(runs)
+}
+
+/// Adds a page to a list of runs.
+pub(crate) fn add_to_runs(runs: &mut Vec<(u32, u32)>, lpn: Lpn) {
+    match runs.last_mut() {
+        Some((first, length)) if *first + *length == lpn.0 => *length += 1,
+        _ => runs.push((lpn.0, 1)),
+    }
+}

@@ -1,0 +1,175 @@
+//! What a chip was formatted as, and how to find it.
+
+use alloc::{vec, vec::Vec};
+
+use thermocline_flash::{BlockId, Flash, FlashError, Geometry, Lpn};
+
+use super::record::{self, BLOCK_ENTRY, Kind, MAP_ENTRY, Record};
+
+/// The version of the format that is written, and the only one that is read.
+pub const VERSION: u16 = 1;
+
+/// The page-mapped layer, in [`Summary::layer`].
+pub const PAGE_MAPPED: u8 = 1;
+
+/// Bytes that a page of the index log needs at least.
+pub const LEAST_PAGE: u32 = 256;
+
+/// What a chip was formatted as. It stands at the beginning of every block of the index log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Summary {
+    /// Version of the format.
+    pub version: u16,
+    /// Kind of layer: [`PAGE_MAPPED`].
+    pub layer: u8,
+    /// Bytes in a page.
+    pub page_size: u32,
+    /// Pages in an erase block, header pages included.
+    pub pages_per_block: u32,
+    /// Header pages at the start of each block.
+    pub header_pages: u32,
+    /// Erase blocks in all banks.
+    pub blocks: u32,
+    /// Banks.
+    pub banks: u32,
+    /// Blocks of the index log: the last ones.
+    pub system_blocks: u32,
+    /// Logical pages.
+    pub logical_pages: u32,
+    /// When it was formatted, by the clock of whoever did.
+    pub created: u64,
+    /// A number that no other chip has.
+    pub id: [u8; 16],
+}
+
+impl Summary {
+    /// Bytes of it on the chip.
+    pub(super) const BYTES: usize = 60;
+
+    /// The summary of a chip of that shape.
+    #[must_use]
+    pub(crate) fn of(geometry: &Geometry, logical_pages: u32, created: u64, id: [u8; 16]) -> Self {
+        Self {
+            version: VERSION,
+            layer: PAGE_MAPPED,
+            page_size: geometry.page_size,
+            pages_per_block: geometry.pages_per_block,
+            header_pages: geometry.header_pages,
+            blocks: geometry.blocks(),
+            banks: geometry.banks,
+            system_blocks: geometry.system_blocks,
+            logical_pages,
+            created,
+            id,
+        }
+    }
+
+    /// The first figure in which a chip differs from what was formatted: its name, the one formatted
+    /// and the chip's.
+    #[must_use]
+    pub fn difference(&self, geometry: &Geometry) -> Option<(&'static str, u32, u32)> {
+        [
+            ("page_size", self.page_size, geometry.page_size),
+            ("pages_per_block", self.pages_per_block, geometry.pages_per_block),
+            ("header_pages", self.header_pages, geometry.header_pages),
+            ("blocks", self.blocks, geometry.blocks()),
+            ("banks", self.banks, geometry.banks),
+            ("system_blocks", self.system_blocks, geometry.system_blocks),
+        ]
+        .into_iter()
+        .find(|(_, formatted, chip)| formatted != chip)
+    }
+
+    pub(super) fn write(&self, out: &mut Vec<u8>) {
+        out.extend(self.version.to_le_bytes());
+        out.extend([self.layer, 0]);
+        for figure in [
+            self.page_size,
+            self.pages_per_block,
+            self.header_pages,
+            self.blocks,
+            self.banks,
+            self.system_blocks,
+            self.logical_pages,
+            0,
+        ] {
+            out.extend(figure.to_le_bytes());
+        }
+        out.extend(self.created.to_le_bytes());
+        out.extend(self.id);
+    }
+
+    pub(super) fn read(bytes: &mut record::Bytes<'_>) -> Option<Self> {
+        let version = bytes.u16()?;
+        let layer = bytes.u8()?;
+        bytes.u8()?;
+        let summary = Self {
+            version,
+            layer,
+            page_size: bytes.u32()?,
+            pages_per_block: bytes.u32()?,
+            header_pages: bytes.u32()?,
+            blocks: bytes.u32()?,
+            banks: bytes.u32()?,
+            system_blocks: bytes.u32()?,
+            logical_pages: bytes.u32()?,
+            created: {
+                bytes.u32()?;
+                bytes.u64()?
+            },
+            id: bytes.array()?,
+        };
+        Some(summary)
+    }
+}
+
+/// Pages of the log that one checkpoint takes at most.
+pub(crate) fn checkpoint_pages(geometry: &Geometry, logical_pages: u32) -> u32 {
+    let body = (geometry.page_size.saturating_sub(record::HEADER as u32)).max(8);
+    let absent = logical_pages.div_ceil(8 * body);
+    let table = geometry.blocks().div_ceil((body / BLOCK_ENTRY as u32).max(1));
+    let map = logical_pages.div_ceil((body / MAP_ENTRY as u32).max(1));
+    absent + table + map
+}
+
+/// Erase blocks that the index log needs: two complete checkpoints with the trims between them, one
+/// more that is written whole when the layer is unmounted, and blocks that may turn bad.
+#[must_use]
+pub fn system_blocks_for(geometry: &Geometry, logical_pages: u32) -> u32 {
+    let pages = geometry.data_pages_per_block().saturating_sub(1).max(1);
+    let needed = (4 * u64::from(checkpoint_pages(geometry, logical_pages)))
+        .div_ceil(u64::from(pages))
+        .min(u64::from(u32::MAX / 2)) as u32
+        + 4;
+    needed + 1 + needed / 32
+}
+
+/// Looks for the summary from the chip's last block backwards, for whoever does not know how many
+/// blocks the index log has. Nothing if the chip was not formatted.
+///
+/// # Errors
+/// [`FlashError`], where the chip fails for another reason than an unreadable page.
+pub fn find_summary<C: Flash + ?Sized>(chip: &mut C) -> Result<Option<Summary>, FlashError> {
+    let geometry = *chip.geometry();
+    let mut payload = vec![0; geometry.page_size as usize];
+    // Bad blocks may hold what an earlier format left behind, so they come last.
+    let all = (0..geometry.blocks()).rev().map(BlockId);
+    let (bad, good): (Vec<_>, Vec<_>) = all.partition(|&block| chip.is_bad(block));
+    for block in good.into_iter().chain(bad) {
+        let at = geometry.ppn(block, geometry.header_pages);
+        match chip.read_oob(at) {
+            Ok(Some(oob)) if oob.lpn == Lpn::NONE && oob.note == Kind::Head as u16 => {}
+            Ok(_) | Err(FlashError::Unreadable(_) | FlashError::BadBlock(_)) => continue,
+            Err(e) => return Err(e),
+        }
+        match chip.read(at, &mut payload) {
+            Ok(()) => {}
+            Err(FlashError::Unreadable(_) | FlashError::BadBlock(_)) => continue,
+            Err(e) => return Err(e),
+        }
+        if let Some(Record::Head(head)) = Record::decode(&payload).map(|(_, record)| record) {
+            return Ok(Some(head.summary));
+        }
+    }
+    Ok(None)
+}

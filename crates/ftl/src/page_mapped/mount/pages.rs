@@ -1,0 +1,325 @@
+//! Finding the newest copy of each page.
+
+use alloc::{vec, vec::Vec};
+
+use thermocline_flash::{BlockId, Flash, FlashError, Lpn, Oob, Ppn};
+
+use super::{Mount, Recovery, data_pages, for_each_page, log::FoundLog};
+use crate::page_mapped::index::{BlockEntry, Header, Record};
+
+/// What is known of each page and each block.
+pub(super) struct Pages {
+    /// Where its newest copy is.
+    pub(super) map: Vec<Ppn>,
+    pub(super) notes: Vec<u16>,
+    /// When that copy was programmed; 0 where only a checkpoint tells of it.
+    pub(super) times: Vec<u64>,
+    /// Copies up to that number are older, or dead.
+    newest: Vec<u64>,
+    pub(super) blocks: Vec<BlockEntry>,
+    /// Blocks of which every page is looked at.
+    scanned: Vec<bool>,
+    /// Copies that may have been cut off.
+    doubtful: Vec<Doubtful>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Doubtful {
+    at: Ppn,
+    oob: Oob,
+}
+
+/// How far the newest checkpoint was read.
+struct Reading {
+    next: u32,
+    /// The table of blocks, and the sequence number up to which each entry holds.
+    table: Vec<(BlockEntry, u64)>,
+    is_broken: bool,
+}
+
+impl Pages {
+    pub(super) fn find<C: Flash>(
+        chip: &mut C,
+        found: &mut FoundLog,
+        how: Mount,
+        recovery: &mut Recovery,
+    ) -> Result<Self, FlashError> {
+        let mut pages = None;
+        if how == Mount::Quick && found.complete.has_map {
+            pages = Self::by_checkpoint(chip, found, recovery)?;
+            recovery.used_checkpoint = pages.is_some();
+        }
+        let mut pages = match pages {
+            Some(pages) => pages,
+            None => Self::by_facts(chip, found)?,
+        };
+        pages.scan(chip, found, recovery)?;
+        pages.settle_doubts(chip, recovery)?;
+        recovery.log_pages_read = found.pages_read;
+        Ok(pages)
+    }
+
+    fn new(found: &FoundLog) -> Self {
+        let logical = found.summary.logical_pages;
+        let blocks = found.geometry.data_blocks() as usize;
+        Self {
+            map: for_each_page(logical, Ppn::NONE),
+            notes: for_each_page(logical, 0),
+            times: for_each_page(logical, 0),
+            newest: for_each_page(logical, 0),
+            blocks: vec![BlockEntry::default(); blocks],
+            scanned: vec![true; blocks],
+            doubtful: Vec::new(),
+        }
+    }
+
+    /// By what the log says of trims and absent pages; all blocks are to be read.
+    fn by_facts<C: Flash>(chip: &mut C, found: &mut FoundLog) -> Result<Self, FlashError> {
+        let mut pages = Self::new(found);
+        found.for_each(chip, |found, _, header, record| {
+            pages.take_fact(found, &header, &record);
+            Ok(())
+        })?;
+        Ok(pages)
+    }
+
+    /// By the newest checkpoint and what the log says beside it; nothing if a page of it is lost.
+    fn by_checkpoint<C: Flash>(
+        chip: &mut C,
+        found: &mut FoundLog,
+        recovery: &mut Recovery,
+    ) -> Result<Option<Self>, FlashError> {
+        let mut pages = Self::new(found);
+        let mut reading = Reading { next: 0, table: Vec::new(), is_broken: false };
+        found.for_each(chip, |found, chip, header, record| {
+            pages.take_fact(found, &header, &record);
+            pages.take_page(chip, found, &header, record, &mut reading, recovery)
+        })?;
+        if reading.is_broken || reading.next != found.complete.pages {
+            found.is_not_clean();
+            return Ok(None);
+        }
+        if found.clean.is_some() && !pages.ends_blank(chip, recovery)? {
+            // Somebody wrote a page and had no time to say so.
+            found.is_not_clean();
+            return Self::by_checkpoint(chip, found, recovery);
+        }
+        Ok(Some(pages))
+    }
+
+    /// What the log says is absent is dead up to then. Of checkpoints only the complete one counts: what
+    /// it says lasts.
+    fn take_fact(&mut self, found: &FoundLog, header: &Header, record: &Record) {
+        let runs = match record {
+            Record::Trims(runs) => runs,
+            Record::Absent(runs) if header.checkpoint == found.complete.checkpoint => runs,
+            _ => return,
+        };
+        for (first, length) in runs {
+            for lpn in *first..first.saturating_add(*length).min(self.map.len() as u32) {
+                self.is_absent(Lpn(lpn), header.sequence);
+            }
+        }
+    }
+
+    fn is_absent(&mut self, lpn: Lpn, sequence: u64) {
+        if sequence >= self.newest[lpn.index()] {
+            self.newest[lpn.index()] = sequence;
+            self.map[lpn.index()] = Ppn::NONE;
+        }
+    }
+
+    /// A page of the checkpoint, if it is the next of the right one.
+    fn take_page<C: Flash>(
+        &mut self,
+        chip: &mut C,
+        found: &FoundLog,
+        header: &Header,
+        record: Record,
+        reading: &mut Reading,
+        recovery: &mut Recovery,
+    ) -> Result<(), FlashError> {
+        let of_it = header.checkpoint == found.complete.checkpoint
+            && matches!(record, Record::Absent(_) | Record::Blocks(_) | Record::Map(_));
+        // A page that failed to be programmed may be there twice.
+        if !of_it || reading.is_broken || header.number < reading.next {
+            return Ok(());
+        }
+        if header.number > reading.next {
+            reading.is_broken = true;
+            return Ok(());
+        }
+        reading.next += 1;
+        match record {
+            Record::Blocks(entries) => {
+                reading.table.extend(entries.into_iter().map(|entry| (entry, header.sequence)));
+            }
+            Record::Map(entries) => {
+                if header.first == 0 && !self.choose_scanned(chip, found, reading, recovery)? {
+                    reading.is_broken = true;
+                    return Ok(());
+                }
+                for (lpn, (at, note)) in (header.first..).map(Lpn).zip(entries) {
+                    self.take_entry(found, lpn, at, note, header.sequence);
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// An entry of the map: so it was when `sequence` pages had been programmed.
+    fn take_entry(&mut self, found: &FoundLog, lpn: Lpn, at: Ppn, note: u16, sequence: u64) {
+        if lpn.index() >= self.map.len() {
+            return;
+        }
+        if at == Ppn::NONE {
+            return self.is_absent(lpn, sequence);
+        }
+        let block = found.geometry.block_of(at).index();
+        // A page in a block that is read tells more itself.
+        if self.scanned.get(block) == Some(&false) && sequence > self.newest[lpn.index()] {
+            self.newest[lpn.index()] = sequence;
+            self.map[lpn.index()] = at;
+            self.notes[lpn.index()] = note;
+        }
+    }
+
+    /// Which blocks have to be read: none after a clean end, else those that were not full at the
+    /// checkpoint or do not begin as they did then. False if the table is not whole.
+    fn choose_scanned<C: Flash>(
+        &mut self,
+        chip: &mut C,
+        found: &FoundLog,
+        reading: &Reading,
+        recovery: &mut Recovery,
+    ) -> Result<bool, FlashError> {
+        let geometry = found.geometry;
+        if reading.table.len() != self.blocks.len() {
+            return Ok(false);
+        }
+        for (block, (entry, until)) in (0..).map(BlockId).zip(&reading.table) {
+            let same = found.clean.is_some()
+                || entry.programmed == geometry.data_pages_per_block() && {
+                    recovery.areas_read += 1;
+                    match chip.read_oob(geometry.ppn(block, geometry.header_pages)) {
+                        Ok(oob) => oob.is_some_and(|oob| oob.sequence <= *until),
+                        Err(FlashError::Unreadable(_)) => false,
+                        Err(e) => return Err(e),
+                    }
+                };
+            self.scanned[block.index()] = !same;
+            if same {
+                self.blocks[block.index()] = *entry;
+            }
+        }
+        Ok(true)
+    }
+
+    /// Whether no page was programmed behind the last of any block, as after a clean end.
+    fn ends_blank<C: Flash>(
+        &self,
+        chip: &mut C,
+        recovery: &mut Recovery,
+    ) -> Result<bool, FlashError> {
+        let geometry = *chip.geometry();
+        for (block, entry) in (0..).map(BlockId).zip(&self.blocks) {
+            if (1..geometry.data_pages_per_block()).contains(&entry.programmed) {
+                recovery.areas_read += 1;
+                let next = geometry.ppn(block, geometry.header_pages + entry.programmed);
+                match chip.read_oob(next) {
+                    Ok(None) => {}
+                    Ok(Some(_)) | Err(FlashError::Unreadable(_)) => return Ok(false),
+                    Err(e) => return Err(e),
+                }
+            }
+        }
+        Ok(true)
+    }
+
+    /// Reads all areas of the blocks that have to be read.
+    fn scan<C: Flash>(
+        &mut self,
+        chip: &mut C,
+        found: &mut FoundLog,
+        recovery: &mut Recovery,
+    ) -> Result<(), FlashError> {
+        for block in (0..self.blocks.len() as u32).map(BlockId) {
+            if !self.scanned[block.index()] {
+                continue;
+            }
+            recovery.blocks_scanned += 1;
+            let mut entry = BlockEntry::default();
+            let mut is_first = true;
+            for (page, at) in data_pages(&found.geometry, block) {
+                recovery.areas_read += 1;
+                match chip.read_oob(at) {
+                    Ok(None) => continue,
+                    Ok(Some(oob)) => {
+                        if oob.sequence > found.sequence {
+                            // Beyond what the last word knows.
+                            found.sequence = oob.sequence;
+                            found.is_not_clean();
+                        }
+                        if core::mem::take(&mut is_first) {
+                            (entry.first_sequence, entry.stream) = (oob.sequence, oob.stream);
+                        }
+                        entry.newest_time = oob.time;
+                        self.take_copy(found, at, oob);
+                    }
+                    Err(FlashError::Unreadable(_)) => recovery.unreadable_pages += 1,
+                    Err(e) => return Err(e),
+                }
+                entry.programmed = page + 1;
+            }
+            self.blocks[block.index()] = entry;
+        }
+        Ok(())
+    }
+
+    fn take_copy(&mut self, found: &FoundLog, at: Ppn, oob: Oob) {
+        let page = oob.lpn.index();
+        if page >= self.map.len() || oob.sequence <= self.newest[page] {
+            return;
+        }
+        if found.is_known(oob.sequence) {
+            self.newest[page] = oob.sequence;
+            self.take(at, &oob);
+        } else {
+            self.doubtful.push(Doubtful { at, oob });
+        }
+    }
+
+    fn take(&mut self, at: Ppn, oob: &Oob) {
+        let page = oob.lpn.index();
+        self.map[page] = at;
+        self.notes[page] = oob.note;
+        self.times[page] = oob.time;
+    }
+
+    /// Of the copies that may have been cut off, the newest that can be read is it.
+    fn settle_doubts<C: Flash>(
+        &mut self,
+        chip: &mut C,
+        recovery: &mut Recovery,
+    ) -> Result<(), FlashError> {
+        let mut doubtful = core::mem::take(&mut self.doubtful);
+        doubtful.sort_unstable_by_key(|copy| (copy.oob.lpn, u64::MAX - copy.oob.sequence));
+        for copy in &doubtful {
+            let page = copy.oob.lpn.index();
+            if copy.oob.sequence <= self.newest[page] {
+                continue;
+            }
+            recovery.pages_verified += 1;
+            match chip.read(copy.at, &mut []) {
+                Ok(()) => {
+                    self.newest[page] = copy.oob.sequence;
+                    self.take(copy.at, &copy.oob);
+                }
+                Err(FlashError::Unreadable(_)) => recovery.unreadable_pages += 1,
+                Err(e) => return Err(e),
+            }
+        }
+        Ok(())
+    }
+}
