@@ -3,9 +3,12 @@
 use std::path::Path;
 
 use thermocline_flash::{Geometry, Profile};
-use thermocline_ftl::index::{self, Summary};
+use thermocline_ftl::{
+    Mount, Recovery,
+    index::{self, Summary},
+};
 use thermocline_media::{Faults, Faulty, Medium, Mtd, MtdOptions, image};
-use thermocline_sim::{Device, SimError};
+use thermocline_sim::{AnyLayer, Device, PolicySpec, SimError, Store};
 
 use crate::{args::chip::ChipArg, exit::Failure};
 
@@ -111,4 +114,17 @@ pub fn input(error: impl std::fmt::Display) -> Failure {
 
 fn failed(what: &ChipArg, why: &str) -> Failure {
     SimError::Failed(format!("{what}: {why}")).into()
+}
+
+/// A profile as it stands in an image: without the sources of its figures, for which there is no room.
+pub fn profile_text(profile: &Profile) -> Result<String, Failure> {
+    let profile = Profile { sources: Vec::new(), ..profile.clone() };
+    toml::to_string(&profile).map_err(|e| SimError::Broken(format!("the profile: {e}")).into())
+}
+
+/// The layer of a chip, mounted without a change to it, for whoever only looks.
+pub fn mount(opened: Opened, how: Mount) -> Result<(AnyLayer<Chip>, Recovery), Failure> {
+    let policy = PolicySpec::parse("greedy", None, None)?;
+    let store = Store::new(opened.device, policy, opened.summary.logical_pages);
+    Ok(store.mount(opened.chip, how)?)
 }

@@ -45,6 +45,11 @@ impl Console {
     }
 }
 
+/// Whether what is said on standard error may be coloured.
+pub fn stderr_has_colour() -> bool {
+    anstream::AutoStream::choice(&io::stderr()) != anstream::ColorChoice::Never
+}
+
 /// Why the program ends, on one line.
 pub fn complain(text: &str) {
     say(&text.split('\n').map(str::trim).collect::<Vec<_>>().join(" "));

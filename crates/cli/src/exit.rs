@@ -28,6 +28,9 @@ pub enum Failure {
     /// The simulator's reasons.
     #[error(transparent)]
     Sim(#[from] SimError),
+    /// The command has said what there is to say, and ends with this code.
+    #[error("exit code {0}")]
+    Told(u8),
     /// The output could not be written.
     #[error("cannot write to {target}: {source}")]
     Write {
@@ -59,6 +62,7 @@ impl Failure {
                 SimError::Broken(_) => BROKEN,
                 SimError::Interrupted => INTERRUPTED,
             },
+            Self::Told(code) => *code,
             // Whoever read our output has seen enough.
             Self::Write { source, .. } if source.kind() == io::ErrorKind::BrokenPipe => DONE,
             Self::Write { .. } => FAILED,
@@ -75,7 +79,7 @@ pub fn of(result: Result<(), Failure>) -> ExitCode {
             let stopped = interrupt::progress().is_cancelled();
             let failure = if stopped { SimError::Interrupted.into() } else { failure };
             let code = failure.code();
-            if code != DONE {
+            if code != DONE && !matches!(failure, Failure::Told(_)) {
                 console::complain(&failure.to_string());
             }
             code

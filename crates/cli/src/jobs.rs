@@ -202,6 +202,7 @@ fn job<'a>(
         },
         over_provisioning: args.device.over_provisioning,
         time_scale_ns: args.device.time_scale.map(|ns| ns as f64),
+        logical_pages: args.device.logical_pages,
         wrap: args.mapping.wrap,
         clock: args.device.clock.map(|clock| match clock {
             ClockArg::Device => Clock::Device,

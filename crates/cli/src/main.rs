@@ -1,6 +1,7 @@
 //! The command `thermocline`: parsing, printing and exit codes around the simulator and the traces.
 
 mod args;
+mod chips;
 mod commands;
 mod console;
 mod exit;
@@ -26,7 +27,10 @@ fn main() -> ExitCode {
             Ok(cli) => cli,
             Err(refused) => return exit::refused(&refused),
         };
-        interrupt::install();
+        // A server has its own way to stop.
+        if !matches!(cli.command, args::Command::Serve(_)) {
+            interrupt::install();
+        }
         exit::of(commands::run(cli))
     })
 }

@@ -52,6 +52,16 @@ impl Device {
         (data as f64 / (1.0 + over_provisioning)) as u32
     }
 
+    /// The time scale of age transformations by the device's own clock, in nanoseconds: as many of its
+    /// erase times as the papers' tables are reproduced with on the papers' device.
+    #[must_use]
+    pub fn time_scale_ns(&self) -> f64 {
+        const PAPERS_SCALE_NS: f64 = 250e9;
+        const PAPERS_ERASE_NS: f64 = 0.689e9;
+        let erase = self.profile.timing.erase() as f64;
+        if erase > 0.0 { PAPERS_SCALE_NS * erase / PAPERS_ERASE_NS } else { PAPERS_SCALE_NS }
+    }
+
     /// A built-in profile by name, or a TOML file.
     ///
     /// # Errors

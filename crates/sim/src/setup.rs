@@ -319,9 +319,6 @@ impl Setup {
         /// Mean gaps between page writes that make the age transformation's time scale
         /// (the CAT paper's tables on the trace clock).
         const GAPS: f64 = 1700.0;
-        /// The same on the papers' device, by its own clock, and the erase time of that device.
-        const DEVICE_SCALE_NS: f64 = 250e9;
-        const DEVICE_ERASE_NS: f64 = 0.689e9;
         let page = u64::from(device.profile.geometry.page_size);
         let mean_gap = match job.input {
             Input::Trace(trace, _) if trace.duration_ns > 0 => {
@@ -348,14 +345,7 @@ impl Setup {
         };
         let scale = match (clock, mean_gap) {
             (Clock::Arrivals, Some(gap)) => GAPS * gap,
-            _ => {
-                let erase = device.profile.timing.erase() as f64;
-                if erase > 0.0 {
-                    DEVICE_SCALE_NS * erase / DEVICE_ERASE_NS
-                } else {
-                    DEVICE_SCALE_NS
-                }
-            }
+            _ => device.time_scale_ns(),
         };
         Ok((clock, job.time_scale_ns.unwrap_or(scale)))
     }

@@ -42,6 +42,14 @@ impl Store {
         Self { device, policy, logical_pages, watermarks, time_scale_ns: None, seed: 1 }
     }
 
+    /// Whether the device has room for it, without a chip.
+    ///
+    /// # Errors
+    /// Those of [`format`](Self::format).
+    pub fn check(&self) -> Result<(), SimError> {
+        self.setup().map(|_| ())
+    }
+
     /// Makes an empty store of a chip; what it held is lost.
     ///
     /// # Errors
@@ -69,11 +77,8 @@ impl Store {
         Ok((layer, recovery.expect("a mount tells what it found")))
     }
 
-    fn make<C: Flash + Send + 'static>(
-        &self,
-        chip: C,
-        how: How,
-    ) -> Result<(AnyLayer<C>, Option<Recovery>), SimError> {
+    /// What is to be worked out, as for a simulation.
+    fn setup(&self) -> Result<Setup, SimError> {
         let policy = &self.policy;
         if policy.layer != LayerKind::PageMapped || policy.sees_future() {
             return Err(SimError::Usage(format!(
@@ -103,7 +108,15 @@ impl Store {
             seed: self.seed,
             ..Job::new(self.device.clone(), policy.clone(), Input::Workload(&nothing))
         };
-        let setup = Setup::of(&job)?;
+        Setup::of(&job)
+    }
+
+    fn make<C: Flash + Send + 'static>(
+        &self,
+        chip: C,
+        how: How,
+    ) -> Result<(AnyLayer<C>, Option<Recovery>), SimError> {
+        let (policy, setup) = (&self.policy, self.setup()?);
         let context = setup.context(self.seed, None);
         let maker = Maker { store: self, setup: &setup, chip, how };
         placement::dispatch(&policy.placement.name, &policy.placement.args, &context, maker)

@@ -46,6 +46,11 @@ pub struct DeviceArgs {
     #[arg(long, value_name = "SHARE", value_parser = values::share, help_heading = HEADING)]
     #[arg(default_value = "15%")]
     pub over_provisioning: f64,
+    /// Logical pages, where a chip is formatted already [default: what --over-provisioning, --fill or
+    /// the trace's footprint leave].
+    #[arg(long, value_name = "N", help_heading = HEADING)]
+    #[arg(conflicts_with = "over_provisioning", value_parser = clap::value_parser!(u32).range(1..))]
+    pub logical_pages: Option<u32>,
     /// Filled pages that are read-only: a share of them (workloads leave these alone), or
     /// `unwritten` (those the trace never writes) [default: none].
     #[arg(long, value_name = "SHARE|unwritten", help_heading = HEADING)]

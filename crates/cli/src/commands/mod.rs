@@ -5,6 +5,7 @@ mod completions;
 mod devices;
 mod policies;
 mod run;
+mod store;
 mod trace;
 mod workloads;
 
@@ -21,6 +22,12 @@ pub fn run(cli: Cli) -> Result<(), Failure> {
         Command::Run(args) => run::run(&args, console),
         Command::Compare(args) => compare::run(&args, console),
         Command::Trace(args) => trace::run(&args, console),
+        Command::Format(args) => store::format::run(&args),
+        Command::Serve(args) => store::serve::run(&args, cli.quiet),
+        Command::Check(args) => store::check::run(&args, console),
+        Command::Repair(args) => store::repair::run(&args),
+        Command::Stat(args) => store::stat::run(&args),
+        Command::Dump(args) => store::dump::run(&args),
         Command::Policies(args) => policies::run(&args),
         Command::Devices(args) => devices::run(&args),
         Command::Workloads(args) => workloads::run(&args),

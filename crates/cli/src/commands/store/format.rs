@@ -1,0 +1,161 @@
+//! `thermocline format`: a chip, and an empty store on it.
+
+use std::{path::Path, time::SystemTime};
+
+use serde::Serialize;
+use thermocline_flash::Flash;
+use thermocline_ftl::{Format, index};
+use thermocline_media::{Mtd, MtdOptions, image};
+use thermocline_sim::{Device, PolicySpec, SimError, Store, units};
+
+use crate::{
+    args::{chip::ChipArg, store::FormatArgs},
+    chips::{self, Chip},
+    exit::Failure,
+    jobs,
+    output::Output,
+    print::{json, number, table::Pairs},
+};
+
+/// Formats, and says what came of it.
+pub fn run(args: &FormatArgs) -> Result<(), Failure> {
+    let output = Output::open(None)?;
+    let made = match &args.chip {
+        ChipArg::Ram => {
+            return Err(Failure::usage(
+                "`ram:` is gone when the program ends; `thermocline serve ram:` formats one itself",
+            ));
+        }
+        ChipArg::Image(path) => {
+            let (store, options) = plan_image(args)?;
+            let image = image::Image::create(path, &options).map_err(chips::input)?;
+            let made = write(&store, Box::new(image), &args.chip);
+            if made.is_err() && !args.force {
+                // Half a store is no use to anybody; why it is half is told.
+                let _ = std::fs::remove_file(path);
+            }
+            made?
+        }
+        ChipArg::Mtd(path) => {
+            let (store, chip) = open_mtd(path, args)?;
+            write(&store, chip, &args.chip)?
+        }
+    };
+    if args.json { json::print(&made, output) } else { show(&made, output) }
+}
+
+/// What was made.
+#[derive(Debug, Serialize)]
+struct Made {
+    image: String,
+    device: String,
+    exported_bytes: u64,
+    logical_pages: u32,
+    page_size: u32,
+    chip_bytes: u64,
+    blocks: u32,
+    index_blocks: u32,
+    bad_blocks: u32,
+}
+
+fn show(made: &Made, output: Output) -> Result<(), Failure> {
+    let mut pairs = Pairs::new(&output);
+    pairs.group(&made.image);
+    pairs.add("device", made.device.clone());
+    pairs.add("exported", units::show_size(made.exported_bytes));
+    pairs.add("chip", units::show_size(made.chip_bytes));
+    pairs.add("logical pages", number::grouped(made.logical_pages.into()));
+    pairs.add("page", units::show_size(made.page_size.into()));
+    pairs.add("erase blocks", number::grouped(made.blocks.into()));
+    pairs.add("of these, index log", made.index_blocks.to_string());
+    pairs.add("bad", made.bad_blocks.to_string());
+    output.put_styled(&pairs.finish())
+}
+
+/// The store that fits a device, and the image it stands in.
+fn plan_image(args: &FormatArgs) -> Result<(Store, image::Options), Failure> {
+    let device = jobs::device(&args.shape)?;
+    let store = fit(device, args.over_provisioning, PolicySpec::parse(PLAINEST, None, None)?)?;
+    let profile = &store.device.profile;
+    let options = image::Options {
+        kind: profile.kind,
+        geometry: profile.geometry,
+        rules: profile.rules,
+        profile: chips::profile_text(profile)?,
+        bad_blocks: Vec::new(),
+        preallocate: args.preallocate,
+        replace: args.force,
+    };
+    Ok((store, options))
+}
+
+/// The policy a chip is formatted with, as any other can follow.
+const PLAINEST: &str = "greedy";
+
+/// A store of a policy on a device, whose last blocks become the index log's.
+pub fn fit(mut device: Device, over: f64, policy: PolicySpec) -> Result<Store, Failure> {
+    let geometry = &mut device.profile.geometry;
+    geometry.system_blocks = 0;
+    let whole = *geometry;
+    let needed = index::system_blocks_for(&whole, device.exported_pages(over));
+    if needed >= whole.blocks() {
+        return Err(SimError::Input(format!(
+            "device {} has {} blocks, and the index log alone needs {needed}; give it more --capacity, \
+             or smaller blocks",
+            device.profile.name,
+            whole.blocks()
+        ))
+        .into());
+    }
+    device.profile.geometry.system_blocks = needed;
+    let logical_pages = device.exported_pages(over);
+    let store = Store::new(chips::fixed(device.profile), policy, logical_pages);
+    store.check()?;
+    Ok(store)
+}
+
+fn open_mtd(path: &Path, args: &FormatArgs) -> Result<(Store, Chip), Failure> {
+    let mut mtd = Mtd::open(path, &MtdOptions::default()).map_err(chips::input)?;
+    if !args.force && index::find_summary(&mut mtd).is_ok_and(|found| found.is_some()) {
+        return Err(chips::input(format!(
+            "{}: is formatted already; --force formats it anew, and what it holds is lost",
+            path.display()
+        )));
+    }
+    let device = chips::fixed(chips::of_mtd(path, *mtd.geometry())?);
+    let store = fit(device, args.over_provisioning, PolicySpec::parse(PLAINEST, None, None)?)?;
+    drop(mtd);
+    let system_blocks = store.device.profile.geometry.system_blocks;
+    let options = MtdOptions { system_blocks, ..MtdOptions::default() };
+    Ok((store, Box::new(Mtd::open(path, &options).map_err(chips::input)?)))
+}
+
+/// What no other chip is formatted as.
+pub fn new_format() -> Result<Format, Failure> {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    let created = since.map_or(0, |since| since.as_nanos() as u64);
+    let mut id = [0; 16];
+    getrandom::fill(&mut id)
+        .map_err(|e| SimError::Failed(format!("the system has no random numbers: {e}")))?;
+    Ok(Format { id, created })
+}
+
+fn write(store: &Store, chip: Chip, name: &ChipArg) -> Result<Made, Failure> {
+    let failed = |e: &dyn std::fmt::Display| SimError::Failed(format!("{name}: {e}"));
+    let mut layer = store.format(chip, new_format()?)?;
+    layer.unmount(0).map_err(|e| failed(&e))?;
+    let chip = layer.chip_mut();
+    chip.sync().map_err(|e| failed(&e))?;
+    let geometry = *chip.geometry();
+    Ok(Made {
+        image: name.to_string(),
+        device: store.device.profile.name.clone(),
+        exported_bytes: u64::from(store.logical_pages) * u64::from(geometry.page_size),
+        logical_pages: store.logical_pages,
+        page_size: geometry.page_size,
+        chip_bytes: geometry.capacity(),
+        blocks: geometry.blocks(),
+        index_blocks: geometry.system_blocks,
+        bad_blocks: chip.health().bad_blocks,
+    })
+}

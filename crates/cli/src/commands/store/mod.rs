@@ -1,0 +1,8 @@
+//! The commands that work on a chip that holds data.
+
+pub mod check;
+pub mod dump;
+pub mod format;
+pub mod repair;
+pub mod serve;
+pub mod stat;

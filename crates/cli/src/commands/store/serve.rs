@@ -1,0 +1,280 @@
+//! `thermocline serve`: chips become block devices.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::{Command, ExitStatus},
+    thread,
+    time::Instant,
+};
+
+use rustix::process::Signal;
+use signal_hook::{
+    consts::{SIGINT, SIGTERM},
+    iterator::Signals,
+};
+use thermocline_ftl::Mount;
+use thermocline_media::{Faults, Ram};
+use thermocline_policy::dead::DeadData;
+use thermocline_server::{Limits, Listener, Opening, Options, Pace, Server, Stopper};
+use thermocline_sim::{PolicySpec, SimError, Store};
+use tracing_subscriber::EnvFilter;
+
+use super::format;
+use crate::{
+    args::{
+        chip::ChipArg,
+        store::{Exported, ServeArgs},
+    },
+    chips::{self, Access},
+    exit::Failure,
+    jobs,
+};
+
+/// The policy where nothing is said of it.
+const DEFAULT: &str = "dac";
+
+/// Serves until it is told to stop.
+pub fn run(args: &ServeArgs, quiet: bool) -> Result<(), Failure> {
+    log_to_stderr(args, quiet)?;
+    if args.exit_with_parent {
+        rustix::process::set_parent_process_death_signal(Some(Signal::TERM))
+            .map_err(|e| SimError::Failed(format!("--exit-with-parent: {e}")))?;
+    }
+    let policy = policy(args)?;
+    let access = Access {
+        read_only: args.read_only,
+        direct: args.direct,
+        faults: args.inject.as_deref().map(str::parse::<Faults>).transpose().map_err(|e| {
+            Failure::usage(format!("--inject: {e}"))
+        })?,
+    };
+    let listeners = Listener::inherited().map_err(failed)?;
+    let own_socket = own_socket(args, !listeners.is_empty())?;
+    let openings = args
+        .chips
+        .iter()
+        .map(|exported| opening(exported, &policy, &access, args))
+        .collect::<Result<Vec<_>, _>>()?;
+    let options = Options {
+        limits: Limits { connections: args.max_connections as usize, ..Limits::default() },
+        record: args.record.clone(),
+        metrics: args.metrics.map(|address| address.to_string()),
+        ..Options::default()
+    };
+    let mut server = Server::new(openings, options).map_err(failed)?;
+    listeners.into_iter().for_each(|listener| server.listen(listener));
+    for path in args.unix.iter().chain(own_socket.as_ref().map(|own| &own.socket)) {
+        server.listen(Listener::unix(path).map_err(failed)?);
+    }
+    for address in &args.tcp {
+        server.listen(Listener::tcp(&address.to_string()).map_err(failed)?);
+    }
+    if let Some(address) = server.metrics_address() {
+        tracing::info!(%address, "metrics");
+    }
+    stop_by_signal(&server.stopper())?;
+    let pidfile = args.pidfile.as_deref().map(PidFile::create).transpose()?;
+    let command = run_command(args, own_socket.as_ref(), &server.stopper())?;
+    let served = server.run().map_err(failed);
+    drop((pidfile, own_socket));
+    let ended = command.map(|command| command.join());
+    served?;
+    match ended {
+        None => Ok(()),
+        Some(Ok(Ok(status))) if status.success() => Ok(()),
+        Some(Ok(Ok(status))) => Err(Failure::Told(status.code().unwrap_or(1).clamp(0, 255) as u8)),
+        Some(Ok(Err(e))) => Err(SimError::Failed(format!("--run: {e}")).into()),
+        Some(Err(_)) => Err(SimError::Broken("--run: its thread ended by a panic".into()).into()),
+    }
+}
+
+fn policy(args: &ServeArgs) -> Result<PolicySpec, Failure> {
+    let given = &args.policy;
+    let (victim, placement) = (given.victim.as_deref(), given.placement.as_deref());
+    let default = (victim.is_none() && placement.is_none()).then_some(DEFAULT);
+    let policy = PolicySpec::of(given.policy.as_deref().or(default), victim, placement)?;
+    Ok(policy.with(given.idle.as_deref(), given.dead_data.as_deref())?)
+}
+
+/// A chip, mounted.
+fn opening(
+    exported: &Exported,
+    policy: &PolicySpec,
+    access: &Access,
+    args: &ServeArgs,
+) -> Result<Opening, Failure> {
+    let adjust = |store: Store| Store {
+        time_scale_ns: args.policy.time_scale.map(|ns| ns as f64),
+        seed: args.policy.seed,
+        ..store
+    };
+    let of_policy = |e: SimError| Failure::from(e.of_policy(&policy.name));
+    let (layer, device, pace, time_ns, recovery) = if exported.chip == ChipArg::Ram {
+        let device = jobs::device(&args.shape)?;
+        let store = adjust(format::fit(device, args.over_provisioning, policy.clone())?);
+        let profile = &store.device.profile;
+        let ram = chips::with_faults(Ram::new(profile.geometry, profile.rules), access);
+        let (chip, pace) = paced(ram, args.pace, profile);
+        let layer = store.format(chip, format::new_format()?).map_err(of_policy)?;
+        (layer, store.device, pace, 0, None)
+    } else {
+        let begun = Instant::now();
+        let opened = chips::open(&exported.chip, access)?;
+        let (chip, pace) = paced(opened.chip, args.pace, &opened.device.profile);
+        let logical_pages = opened.summary.logical_pages;
+        let store = adjust(Store::new(opened.device, policy.clone(), logical_pages));
+        let how = if args.rebuild { Mount::FromPages } else { Mount::Quick };
+        let (layer, recovery) = store.mount(chip, how).map_err(of_policy)?;
+        let took = begun.elapsed();
+        tracing::info!(
+            image = %exported.chip,
+            policy = policy.name,
+            clean = recovery.clean,
+            checkpoint = recovery.used_checkpoint,
+            areas_read = recovery.areas_read,
+            pages_verified = recovery.pages_verified,
+            milliseconds = took.as_millis() as u64,
+            "mounted"
+        );
+        (layer, store.device, pace, recovery.newest_time.saturating_add(1), Some(took))
+    };
+    let worn = layer.is_read_only();
+    if worn {
+        tracing::warn!(image = %exported.chip, "the chip is worn out: it is exported read-only");
+    }
+    Ok(Opening {
+        name: exported.name.clone().unwrap_or_else(|| name_of(&exported.chip)),
+        description: format!("{} on {}", policy.name, device.profile.name),
+        read_only: args.read_only || worn,
+        time_ns,
+        recovery,
+        idle: policy.build_idle()?,
+        timing: device.profile.timing,
+        pace,
+        ignores_trims: policy.build_dead_data()? == DeadData::None,
+        ..Opening::new(layer)
+    })
+}
+
+fn paced(
+    chip: chips::Chip,
+    pace: bool,
+    profile: &thermocline_flash::Profile,
+) -> (chips::Chip, Option<Pace>) {
+    if !pace {
+        return (chip, None);
+    }
+    let (chip, pace) = Pace::slow(chip, profile.timing);
+    (chip, Some(pace))
+}
+
+/// What an export is called that nobody gave a name.
+fn name_of(chip: &ChipArg) -> String {
+    match chip {
+        ChipArg::Ram => "ram".into(),
+        ChipArg::Image(path) | ChipArg::Mtd(path) => {
+            path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
+        }
+    }
+}
+
+/// A socket of the program's own, for the command that --run starts.
+struct OwnSocket {
+    socket: PathBuf,
+    /// Removed with what is in it.
+    _folder: tempfile::TempDir,
+}
+
+/// A socket for --run, where no other was named; and a refusal where nobody could connect at all.
+fn own_socket(args: &ServeArgs, inherited: bool) -> Result<Option<OwnSocket>, Failure> {
+    let somewhere = inherited || !args.unix.is_empty() || !args.tcp.is_empty();
+    match (&args.run, somewhere) {
+        (None, false) => Err(Failure::usage(
+            "nobody could connect: say where to listen with --unix SOCK or --tcp ADDR",
+        )),
+        (Some(_), _) if args.unix.is_empty() => {
+            let folder = tempfile::Builder::new()
+                .prefix("thermocline.")
+                .tempdir()
+                .map_err(|e| SimError::Failed(format!("--run: no folder for its socket: {e}")))?;
+            Ok(Some(OwnSocket { socket: folder.path().join("socket"), _folder: folder }))
+        }
+        _ => Ok(None),
+    }
+}
+
+type Ended = thread::JoinHandle<std::io::Result<ExitStatus>>;
+
+/// Starts the command of --run; the server stops when it ends.
+fn run_command(
+    args: &ServeArgs,
+    own: Option<&OwnSocket>,
+    stopper: &Stopper,
+) -> Result<Option<Ended>, Failure> {
+    let Some(text) = &args.run else { return Ok(None) };
+    let socket = own.map(|own| &own.socket).or(args.unix.first());
+    let socket = socket.expect("where none was named there is an own one");
+    let socket = std::path::absolute(socket).unwrap_or_else(|_| socket.clone());
+    let failed = |e: std::io::Error| SimError::Failed(format!("--run: {e}"));
+    let mut child = Command::new("sh")
+        .args(["-c", text])
+        .env("uri", format!("nbd+unix:///?socket={}", socket.display()))
+        .env("unixsocket", &socket)
+        .spawn()
+        .map_err(failed)?;
+    let stopper = stopper.clone();
+    let wait = move || {
+        let ended = child.wait();
+        stopper.stop();
+        ended
+    };
+    Ok(Some(thread::Builder::new().name("run".into()).spawn(wait).map_err(failed)?))
+}
+
+/// SIGTERM and Ctrl-C stop the server in good order, the second of them at once.
+fn stop_by_signal(stopper: &Stopper) -> Result<(), Failure> {
+    let failed = |e: std::io::Error| SimError::Failed(format!("signals: {e}"));
+    let mut signals = Signals::new([SIGINT, SIGTERM]).map_err(failed)?;
+    let stopper = stopper.clone();
+    thread::Builder::new()
+        .name("signals".into())
+        .spawn(move || signals.forever().for_each(|_| stopper.stop()))
+        .map_err(failed)?;
+    Ok(())
+}
+
+/// The file with the process' number, there as long as it serves.
+struct PidFile(PathBuf);
+
+impl PidFile {
+    fn create(path: &Path) -> Result<Self, Failure> {
+        fs::write(path, format!("{}\n", std::process::id()))
+            .map_err(|e| SimError::Failed(format!("--pidfile {}: {e}", path.display())))?;
+        Ok(Self(path.to_owned()))
+    }
+}
+
+impl Drop for PidFile {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.0);
+    }
+}
+
+fn log_to_stderr(args: &ServeArgs, quiet: bool) -> Result<(), Failure> {
+    let filter = if quiet { "error" } else { args.log.as_str() };
+    let filter = EnvFilter::try_new(filter).map_err(|e| {
+        Failure::usage(format!("--log {filter}: {e}; expected error, warn, info or debug"))
+    })?;
+    let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    if args.log_json {
+        builder.json().init();
+    } else {
+        builder.with_target(false).with_ansi(crate::console::stderr_has_colour()).init();
+    }
+    Ok(())
+}
+
+fn failed(error: impl std::fmt::Display) -> Failure {
+    SimError::Failed(error.to_string()).into()
+}
