@@ -1,18 +1,23 @@
 //! Flash chips that hold data.
 //!
 //! * [`Ram`]: a chip in memory, with payload and out-of-band areas.
+//! * `Mtd`: raw NAND of a Linux system, behind its character device.
 //! * [`Faulty`]: faults around any chip. Power fails at a given operation, in any of the ways in
 //!   which that can end, and whatever was cut off shows itself afterwards: it is never taken for
 //!   blank, nor for data. Programs and erases fail, blocks wear out, bits turn.
 //!
 //! [`Medium`] is what a server wants of a chip beside.
 //!
-//! Both enforce the rules of the medium as [`CountingChip`](thermocline_flash::CountingChip) does.
+//! All enforce the rules of the medium as [`CountingChip`](thermocline_flash::CountingChip) does.
 
 mod faults;
 mod medium;
+#[cfg(target_os = "linux")]
+mod mtd;
 mod ram;
 
 pub use faults::{Cut, Faults, FaultsError, Faulty};
 pub use medium::{Durable, Health, Medium, Syncing};
+#[cfg(target_os = "linux")]
+pub use mtd::{Mtd, MtdError, MtdOptions};
 pub use ram::Ram;
