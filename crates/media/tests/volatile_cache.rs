@@ -261,12 +261,23 @@ fn what_is_done_while_a_sync_is_waited_for_is_not_covered_by_it() {
 }
 
 #[test]
-fn a_block_marked_bad_may_be_good_again_unless_the_chip_was_synced() {
-    let mut chip = cached(true, 1, 1000);
-    assert_eq!(chip.mark_bad(BlockId(9)), Err(FlashError::OutOfRange));
-    chip.mark_bad(BlockId(2)).expect("marked");
-    assert!(chip.is_bad(BlockId(2)));
-    let to = GEOMETRY.ppn(BlockId(2), 0);
-    assert_eq!(chip.program(to, oob(0), &[]), Err(FlashError::BadBlock(BlockId(2))));
-    assert_eq!(chip.erase(BlockId(2)), Err(FlashError::BadBlock(BlockId(2))));
+fn a_mark_of_a_bad_block_lasts_only_if_the_chip_was_synced() {
+    let mut lost = 0;
+    for seed in 0..40 {
+        let mut chip = cached(true, seed, 1000);
+        assert_eq!(chip.mark_bad(BlockId(9)), Err(FlashError::OutOfRange));
+        chip.mark_bad(BlockId(1)).expect("marked");
+        chip.sync().expect("synced");
+        chip.mark_bad(BlockId(2)).expect("marked");
+        assert!(chip.is_bad(BlockId(2)));
+        let to = GEOMETRY.ppn(BlockId(2), 0);
+        assert_eq!(chip.program(to, oob(0), &[]), Err(FlashError::BadBlock(BlockId(2))));
+        assert_eq!(chip.erase(BlockId(2)), Err(FlashError::BadBlock(BlockId(2))));
+        chip.cut_after(0, Cut::Partly(seed));
+        assert_eq!(chip.erase(BlockId(0)), Err(FlashError::NoPower));
+        chip.power_on();
+        assert!(chip.is_bad(BlockId(1)));
+        lost += u32::from(!chip.is_bad(BlockId(2)));
+    }
+    assert!((5..36).contains(&lost), "{lost}");
 }

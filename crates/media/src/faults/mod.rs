@@ -22,6 +22,7 @@
 mod bits;
 mod cache;
 mod chip;
+mod held;
 mod spec;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -29,12 +30,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use rand::{RngExt, SeedableRng};
 use rand_distr::{Distribution, StandardNormal};
 use rand_xoshiro::Xoshiro256PlusPlus;
-use thermocline_flash::{BlockId, Flash, FlashError, Oob, Ppn};
+use thermocline_flash::{BlockId, Flash, FlashError, Ppn};
 
-use self::{
-    bits::Bits,
-    cache::{Cache, Fate, Operation, Page, Shown},
-};
+use self::{bits::Bits, cache::Cache};
 use crate::Health;
 
 pub use self::spec::{Faults, FaultsError};
@@ -197,11 +195,6 @@ impl<F: Flash> Faulty<F> {
         (0..geometry.pages_per_block).map(move |page| geometry.ppn(block, page))
     }
 
-    /// Whether operations are held back.
-    const fn is_cached(&self) -> bool {
-        self.faults.cache > 0
-    }
-
     /// Programs a page of the chip below, in whichever way, and leaves it like that.
     fn scar(
         &mut self,
@@ -238,107 +231,6 @@ impl<F: Flash> Faulty<F> {
                 self.scars.insert(page, Scar::Torn);
             }
         }
-    }
-
-    /// Does what waits, up to operation `end`.
-    fn drain(&mut self, end: u64) -> Result<(), FlashError> {
-        while let Some(operation) = self.cache.pop(end) {
-            self.carry_out(operation, Fate::Done)?;
-        }
-        Ok(())
-    }
-
-    /// Does something that has waited.
-    fn carry_out(&mut self, operation: Operation, fate: Fate) -> Result<(), FlashError> {
-        match (operation, fate) {
-            (_, Fate::Lost) => Ok(()),
-            (Operation::Program(to, page), fate) => {
-                let Page { oob, data, scar } = &*page;
-                let scar = if let Fate::Scarred(scar) = fate { Some(scar) } else { *scar };
-                self.scar(to, scar, |chip| chip.program(to, *oob, data))
-            }
-            (Operation::Erase(block), Fate::Scarred(_)) => {
-                let mut draws = self.draws.clone();
-                self.tear(block, true, || draws.random_bool(0.5));
-                self.draws = draws;
-                Ok(())
-            }
-            (Operation::Erase(block), Fate::Done) => self.renew(block),
-            (Operation::MarkBad(block), _) => self.inner.mark_bad(block),
-        }
-    }
-
-    /// Makes room in the cache for one more operation.
-    fn make_room(&mut self) -> Result<(), FlashError> {
-        if self.cache.len() >= self.faults.cache as usize {
-            self.drain(self.cache.end() - u64::from(self.faults.cache) + 1)?;
-        }
-        Ok(())
-    }
-
-    /// Power fails: leaves a part of what waits.
-    fn lose(&mut self, cut: Cut) -> Result<(), FlashError> {
-        if let Cut::Partly(seed) = cut {
-            self.draws = Xoshiro256PlusPlus::seed_from_u64(seed);
-        }
-        let geometry = *self.inner.geometry();
-        for (operation, fate) in self.cache.lose(&geometry, self.inner.in_order(), &mut self.draws)
-        {
-            self.carry_out(operation, fate)?;
-        }
-        Err(FlashError::NoPower)
-    }
-
-    /// Whether a page was programmed since its block was erased, by all that its user knows.
-    fn is_occupied(&mut self, page: Ppn) -> bool {
-        match self.cache.shown(page, self.inner.geometry()) {
-            Shown::Waiting(_) => true,
-            Shown::Blank => false,
-            Shown::Below => self.scars.contains_key(&page) || self.inner.read_oob(page) != Ok(None),
-        }
-    }
-
-    /// The rules of the medium, for an operation that will wait: the chip below would notice too late.
-    fn check(&mut self, to: Ppn, data: &[u8]) -> Result<(), FlashError> {
-        let geometry = *self.inner.geometry();
-        let (block, page) = (geometry.block_of(to), geometry.page_of(to));
-        if block.0 >= geometry.blocks() || page >= geometry.pages_per_block {
-            return Err(FlashError::OutOfRange);
-        }
-        if !data.is_empty() && data.len() != geometry.page_size as usize {
-            return Err(FlashError::WrongLength(data.len()));
-        }
-        if self.is_bad(block) {
-            return Err(FlashError::BadBlock(block));
-        }
-        let is_hole = matches!(self.cache.shown(to, &geometry), Shown::Below)
-            && self.scars.get(&to) == Some(&Scar::Blank);
-        if self.is_occupied(to) && !is_hole {
-            return Err(FlashError::NotErased(to));
-        }
-        let is_next = page == geometry.header_pages
-            || page > geometry.header_pages && self.is_occupied(geometry.ppn(block, page - 1));
-        if is_hole || self.inner.in_order() && !is_next {
-            return Err(FlashError::OutOfOrder(to));
-        }
-        Ok(())
-    }
-
-    /// Puts a page into the cache.
-    fn hold(&mut self, to: Ppn, oob: Oob, data: &[u8]) -> Result<(), FlashError> {
-        self.check(to, data)?;
-        let cut = self.begin()?;
-        if cut != Some(Cut::Before) {
-            let failed = cut.is_none() && self.fails(self.faults.program);
-            self.make_room()?;
-            self.cache
-                .program(to, Page { oob, data: data.into(), scar: failed.then_some(Scar::Torn) });
-            if failed {
-                self.health.failed_programs += 1;
-                return Err(FlashError::ProgramFailed(to));
-            }
-        }
-        cut.map_or(Ok(()), |cut| self.lose(cut))
     }
 
     /// Programs a page in whichever way, at once.
