@@ -107,7 +107,7 @@ fn serve(negotiated: &Negotiated, mut input: &[u8], disk: &mut [u8], copy: bool,
                 reply.finish();
             }
             _ => {
-                if copy {
+                if copy && request.command == Command::Write {
                     disk[place].copy_from_slice(payload);
                 }
                 negotiated.reply_done(&request, out);
