@@ -34,7 +34,7 @@ pub struct Settings {
     /// Whether clients may have extended headers.
     pub extended_headers: bool,
     /// The longest option that is looked at, in bytes; longer ones are skipped and refused. A caller
-    /// needs room for 16 bytes more.
+    /// needs room for 16 bytes more, and for 4112 at least.
     pub option_bytes: u32,
     /// Options of a handshake; one more ends it.
     pub max_options: u32,

@@ -97,8 +97,6 @@ impl Handshake {
             wire::OPT_STARTTLS if self.secured => Answer::error(Code::Invalid, "TLS is on already"),
             wire::OPT_STARTTLS => {
                 Answer::ACK.put(option, output);
-                self.headers = Headers::Simple;
-                self.chosen = None;
                 self.state = State::AwaitTls;
                 return Step::StartTls;
             }
