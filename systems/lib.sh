@@ -9,7 +9,7 @@
 # Environment:
 #   SERVER        thermocline (default), or nbdkit: the same tests against a server that others trust.
 #                 A test that fails there is at fault itself.
-#   NBDKIT        with SERVER=nbdkit, more arguments for it; can-fail.sh makes it a bad server with them
+#   NBDKIT        with SERVER=nbdkit, a filter and its parameters; can-fail.sh makes it a bad server so
 #   THERMOCLINE   the binary; otherwise that of `make build`
 #   DEVICE        the profile of the chips (slc-generic)
 #   SYSTEMS_DIR   where images and mount points are made; otherwise TMPDIR or /tmp
@@ -80,10 +80,6 @@ skip_unless() {
 
 # start_work SECONDS: the directory of this run, and an end to it when something hangs for so long.
 start_work() {
-    trap at_exit EXIT
-    trap 'at=${at:-${BASH_SOURCE[0]##*/}:$LINENO}' ERR
-    trap 'exit 130' INT
-    trap 'exit 143' TERM
     case $SERVER in
     thermocline) [[ -x $THERMOCLINE ]] || die "no $THERMOCLINE; run make build first" ;;
     nbdkit) command -v nbdkit >/dev/null || skip "needs nbdkit; systems/run.sh installs it" ;;
@@ -129,8 +125,11 @@ server_command() {
     case $SERVER in
     thermocline) command=("$THERMOCLINE" serve "$image" "$@") ;;
     nbdkit)
-        # shellcheck disable=SC2206 # NBDKIT is a list of words
-        command=(nbdkit --foreground "$@" ${NBDKIT:-} file "$image") ;;
+        local filter parameters
+        read -ra parameters <<<"${NBDKIT:-}"
+        for filter in "${parameters[@]:0:1}"; do set -- "$@" "--filter=$filter"; done
+        command=(nbdkit --foreground "$@" file "$image" "${parameters[@]:1}")
+        ;;
     esac
 }
 
@@ -144,7 +143,7 @@ start_server() {
         sleep 0.05
     done
     tail -n 20 "$work/server.log" >&2
-    server_runs && die "the server does not answer" || die "the server did not start"
+    if server_runs; then die "the server does not answer"; else die "the server did not start"; fi
 }
 
 # start_server_only IMAGE: does not wait. The socket of a server that was killed is left to the next
@@ -212,6 +211,7 @@ disk_up() {
     disk=$work/fuse/disk
     nbdfuse "$disk" --unix "$socket" 2>>"$work/nbdfuse.log" &
     fuse_pid=$!
+    disown # it may abort when its server dies, and that is nothing to report
     echo "$fuse_pid" >"$work/fuse.pid"
     fuse=$work/fuse
     local i
@@ -257,7 +257,6 @@ abandon() {
     if [[ $fuse ]]; then fusermount3 -u "$fuse" 2>/dev/null || fusermount3 -uz "$fuse" || true; fi
     if [[ $fuse_pid ]]; then
         gone "$fuse_pid" 10 || kill -9 "$fuse_pid" || true
-        wait "$fuse_pid" 2>/dev/null || true
     fi
     mnt='' dev='' fuse='' fuse_pid=''
     rm -f "$work/fuse.pid"
@@ -296,3 +295,8 @@ at_exit() {
     esac
     exit "$status"
 }
+
+trap at_exit EXIT
+trap 'at=${at:-${BASH_SOURCE[0]##*/}:$LINENO}' ERR
+trap 'exit 130' INT
+trap 'exit 143' TERM
