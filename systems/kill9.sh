@@ -11,6 +11,8 @@
 #
 # The disk is full from the start, so that the server is killed while it cleans, too. In every second
 # round it is killed once more while it starts.
+#
+# SPOIL=1 puts the image of before the work back after a crash, to see that the test then fails.
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 rounds=6 seed=$RANDOM
@@ -25,6 +27,9 @@ done
 # nap FROM TO: a random time, in milliseconds.
 nap() { sleep "$(awk -v n=$(($1 + (RANDOM * 32768 + RANDOM) % ($2 - $1 + 1))) 'BEGIN { print n / 1000 }')"; }
 
+# remember IMAGE: before work begins.
+remember() { [[ ! ${SPOIL:-} ]] || cp "$1" "$work/older"; }
+
 # crash_after_work: while $child works on the disk.
 crash_after_work() {
     nap 500 3500
@@ -34,6 +39,7 @@ crash_after_work() {
 
 # start_again ROUND IMAGE: the image as the crash left it must be sound, leaks apart.
 start_again() {
+    if [[ ${SPOIL:-} ]]; then cp "$work/older" "$2"; fi
     check_image "$2" 3
     if (($1 % 2 == 0)); then
         start_server_only "$2"
@@ -62,6 +68,7 @@ on_ext4() {
     mkfs.ext4 -q -E nodiscard,lazy_itable_init=0 "$dev"
     for ((round = 1; round <= rounds; round++)); do
         mount_up ext4 noatime,discard
+        remember "$image"
         "$python" "$here/writer.py" write "$mnt" "$log" $((seed + round)) 2>>"$work/writer.log" &
         child=$!
         crash_after_work
@@ -104,6 +111,7 @@ on_the_disk() {
     start_server "$image"
     "$python" "$here/device.py" fill "$uri" "$state"
     for ((round = 1; round <= rounds; round++)); do
+        remember "$image"
         "$python" "$here/device.py" write "$uri" "$state" $((seed + round)) &
         child=$!
         crash_after_work
