@@ -53,8 +53,21 @@ start_again() {
 # wait_for_writer: it must have ended because the disk failed, for nothing else.
 wait_for_writer() {
     gone "$child" 30 || die "the writer still waits for an answer 30 s after the server was killed"
-    wait "$child"
+    local status=0
+    wait "$child" || status=$?
     child=''
+    if ((status)); then
+        tail -n 20 "$work/writer.log" >&2
+        die "the writer met an error that no dying disk explains"
+    fi
+}
+
+# repaired LOG: whether e2fsck did more than replay the journal, process what was being deleted, and bring the
+# superblock's totals up to date (ext4 writes these at unmount only).
+repaired() {
+    awk '/\? yes/ && !/Optimize\? yes/ && before !~ /^Free (blocks|inodes) count wrong \(/ { found = 1 }
+         NF { before = $0 }
+         END { exit !found }' "$1"
 }
 
 on_ext4() {
@@ -80,9 +93,9 @@ on_ext4() {
         loop_up
         code=0
         e2fsck -fy "$dev" >"$work/fsck.log" 2>&1 || code=$?
-        if ((code > 1)); then
+        if ((code > 1)) || repaired "$work/fsck.log"; then
             cat "$work/fsck.log" >&2
-            die "e2fsck ended with exit code $code"
+            die "e2fsck had to repair; exit code $code"
         fi
         mount_up ext4 noatime
         last=$done
@@ -112,7 +125,7 @@ on_the_disk() {
     "$python" "$here/device.py" fill "$uri" "$state"
     for ((round = 1; round <= rounds; round++)); do
         remember "$image"
-        "$python" "$here/device.py" write "$uri" "$state" $((seed + round)) &
+        "$python" "$here/device.py" write "$uri" "$state" $((seed + round)) 2>>"$work/writer.log" &
         child=$!
         crash_after_work
         wait_for_writer

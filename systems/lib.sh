@@ -12,6 +12,7 @@
 #   NBDKIT        with SERVER=nbdkit, a filter and its parameters; can-fail.sh makes it a bad server so
 #   THERMOCLINE   the binary; otherwise that of `make build`
 #   DEVICE        the profile of the chips (slc-generic)
+#   LIMIT         seconds after which a script that hangs is ended
 #   SYSTEMS_DIR   where images and mount points are made; otherwise TMPDIR or /tmp
 set -Eeuo pipefail
 export LC_ALL=C TZ=UTC PATH="$PATH:/usr/sbin:/sbin"
@@ -88,7 +89,7 @@ start_work() {
     work=$(mktemp -d "${SYSTEMS_DIR:-${TMPDIR:-/tmp}}/thermocline-systems.XXXXXX")
     socket=$work/socket uri="nbd+unix:///?socket=$socket"
     mkdir "$work/fuse" "$work/mnt"
-    watch_over "$1" &
+    watch_over "${LIMIT:-$1}" &
     watchdog=$!
 }
 
@@ -252,7 +253,7 @@ disk_down() {
 
 # abandon: the same for a disk that answers with errors, or not at all.
 abandon() {
-    if [[ $mnt ]]; then timeout 20 umount "$mnt" 2>/dev/null || umount -l "$mnt" || true; fi
+    if [[ $mnt ]]; then timeout 20 umount "$mnt" 2>/dev/null || umount -l "$mnt" 2>/dev/null || true; fi
     if [[ $dev ]]; then losetup -d "$dev" || true; fi
     if [[ $fuse ]]; then fusermount3 -u "$fuse" 2>/dev/null || fusermount3 -uz "$fuse" || true; fi
     if [[ $fuse_pid ]]; then

@@ -38,11 +38,16 @@ def sync_folder(path):
         os.close(folder)
 
 
+def write_all(file, data, offset):
+    """A dying disk makes a write short, and only the next one says why."""
+    done = 0
+    while done < len(data):
+        done += os.pwrite(file.fileno(), data[done:], offset + done)
+
+
 def put(name, data):
     with open(name, "wb", buffering=0) as out:
-        view = memoryview(data)
-        while view:
-            view = view[out.write(view) :]
+        write_all(out, data, 0)
         os.fsync(out.fileno())
 
 
@@ -76,8 +81,7 @@ def overwrite(top, log, rng, version):
         for start, count in places:
             log.note("try", f"sectors:{start}:{count}", version)
             data = b"".join(sector(number, version) for number in range(start, start + count))
-            if os.pwrite(big.fileno(), data, start * SECTOR) != len(data):
-                raise OSError("short write")
+            write_all(big, data, start * SECTOR)
         os.fsync(big.fileno())
     for start, count in places:
         log.note("done", f"sectors:{start}:{count}", version)
