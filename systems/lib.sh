@@ -101,6 +101,7 @@ watch_over() {
     sleep "$1" &
     wait $!
     say "stuck: not done after $1 s"
+    : >"$work/stuck"
     local file
     for file in "$work/server.pid" "$work/fuse.pid"; do
         [[ ! -f $file ]] || kill -9 "$(cat "$file")" || true
@@ -271,7 +272,8 @@ at_exit() {
     # An exit code of zero without `finished` is a failure too.
     if [[ $verdict == failed ]]; then
         say "failed while: $doing${at:+ ($at)}"
-        ((status == 130 || status == 143)) || status=1
+        # A signal from outside keeps its code.
+        if [[ -e $work/stuck ]] || ((status != 130 && status != 143)); then status=1; fi
     fi
     if [[ $child ]]; then
         kill "$child" 2>/dev/null
