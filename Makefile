@@ -7,10 +7,10 @@ POLICIES := in-place,greedy,cost-benefit,lfs,cat,dac,update-interval,sep-bit,mid
 
 AS_ROOT := $(if $(filter 0,$(shell id -u)),,sudo)
 
-.PHONY: help demo build full test lint fsck bench clean
+.PHONY: help demo build full test systems lint fsck bench bench-server clean
 
 help: ## this list
-	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
 demo: build ## build, then compare ten policies on a recorded trace and a generated one
 	@echo "A SQLite database on ext4, on a device with 7 % over-provisioning that is told of no trims:"
@@ -31,6 +31,9 @@ test: lint fsck ## every check and every test
 	cargo test --locked --package thermocline-cli --features parquet
 	examples/new-policy/try.sh
 
+systems: build ## the server among real file systems, crashes and clients (as root; two minutes)
+	THERMOCLINE=$(THERMOCLINE) systems/run.sh
+
 lint: ## formatting and clippy, warnings are errors
 	cargo fmt --all --check
 	cargo clippy --locked --workspace --all-targets -- --deny warnings
@@ -44,6 +47,9 @@ fsck: ## what the volumes of file workloads are checked with (fsck.fat, of dosfs
 bench: ## page programs and trace rows per second, beside the machine's own speed
 	cargo bench --locked --package thermocline-sim --bench page_programs
 	cargo bench --locked --package thermocline-trace --bench parse
+
+bench-server: build ## the server beside nbdkit and qemu-nbd, in one run (three minutes)
+	THERMOCLINE=$(THERMOCLINE) systems/bench.sh
 
 clean: ## remove what was built
 	cargo clean

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # A camera and its card: shoot until it is full, delete, shoot again, reformat, and so on.
 #
-#   camera.sh DISK      DISK is the card: a file or device
+#   camera.sh DISK [BYTES]      DISK is the card: a file or device, or the first BYTES of it
 #
 # FAT32 is written by mkfs.fat and mtools, each shot by its own mcopy and a sync, as a camera does. Freed
 # clusters are trimmed by fattrim.py where a user puts the card into a computer; deletes and the reformat in the
@@ -11,12 +11,13 @@ export MTOOLS_SKIP_CHECK=1 MTOOLSRC=/dev/null MTOOLS_NO_VFAT=0
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 disk=$1
+bytes=${2:-$(stat -Lc %s "$disk")}
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 RANDOM=20260101
 
 mib=$((1 << 20))
-capacity=$(($(stat -Lc %s "$disk") - 6 * mib)) # what the file system leaves for files, with a little air
+capacity=$((bytes - 6 * mib)) # what the file system leaves for files, with a little air
 folder=::/DCIM/100CAMRA
 declare -A size=() # bytes on the card, by name
 used=0
@@ -29,7 +30,7 @@ pause() { sleep "$(printf '%d.%03d' $(($1 / 1000)) $(($1 % 1000)))"; } # millise
 between() { drawn=$(($1 + (RANDOM * 32768 + RANDOM) % ($2 - $1))); }
 
 format() {
-    mkfs.fat -F 32 -S 512 -s 8 -n CAMERA -i 20260101 "$disk" >/dev/null
+    mkfs.fat -F 32 -S 512 -s 8 -n CAMERA -i 20260101 "$disk" $((bytes / 1024)) >/dev/null
     mmd -i "$disk" ::/DCIM ::/DCIM/100CAMRA ::/MISC
     size=()
     used=0

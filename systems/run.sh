@@ -1,0 +1,32 @@
+#!/usr/bin/env bash
+# The server among real programs: file systems, crashes, clients. About two minutes on two cores.
+#
+#   systems/run.sh [filesystems|kill9|clients]...         all of them by default
+#
+# Installs the Debian packages it needs (as root or with sudo), runs each script, and prints a line for
+# each. Exit code 0 if none failed; 77 if none could run. The environment is that of lib.sh: SERVER=nbdkit
+# runs the same tests against nbdkit.
+source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+trap - EXIT
+
+parts=(filesystems kill9 clients)
+(($#)) || set -- "${parts[@]}"
+for part in "$@"; do
+    [[ " ${parts[*]} " == *" $part "* ]] || die "the tests are ${parts[*]}; not '$part'"
+done
+install_packages
+summary=() failed=0 passed=0
+for part in "$@"; do
+    status=0
+    last=$("$here/$part.sh") || status=$?
+    summary+=("${last:-FAILED  $part.sh}")
+    case $status in
+    0) passed=$((passed + 1)) ;;
+    77) ;;
+    130 | 143) exit $status ;;
+    *) failed=$((failed + 1)) ;;
+    esac
+done
+printf '%s\n' "${summary[@]}"
+((failed == 0)) || exit 1
+((passed)) || exit 77
