@@ -1,11 +1,8 @@
 //! Flash chips that hold data.
 //!
 //! * [`Ram`]: a chip in memory, with payload and out-of-band areas.
-<<<<<<< HEAD
 //! * [`image::Image`]: a chip in a file, which survives a loss of power at any time.
-=======
 //! * `Mtd`: raw NAND of a Linux system, behind its character device.
->>>>>>> faults
 //! * [`Faulty`]: faults around any chip. Power fails at a given operation, in any of the ways in
 //!   which that can end, and whatever was cut off shows itself afterwards: it is never taken for
 //!   blank, nor for data. Programs and erases fail, blocks wear out, bits turn.
