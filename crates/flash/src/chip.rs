@@ -72,11 +72,21 @@ impl core::error::Error for FlashError {}
 ///
 /// What survives a loss of power: everything done before the last [`sync`](Flash::sync), and of what was
 /// done after it any part, in any order, with two exceptions. An erase, and whatever is done to its block
-/// after it, survives only together with everything done before the erase, whatever block that was
+/// after it, survives only together with everything programmed before the erase, whatever block that was
 /// in: the last readable copy of a page is never lost by the erase of an older one. And a page that was
 /// being programmed shows itself as blank, as what was programmed, or as
 /// [`Unreadable`](FlashError::Unreadable), but its out-of-band area may be readable where its payload
 /// is not: who relies on a page that may have been cut off reads it first.
+///
+/// Two consequences that are easily forgotten:
+///
+/// * Of an erase that was not synced any page may come back, as it was or unreadable, also among pages
+///   that were programmed after the erase. What comes back is older than everything that was programmed
+///   before the erase, so whoever keeps the greatest sequence number of a page is not misled by it; but
+///   a page that was taken for garbage without a newer copy or a record that says so, is not garbage yet.
+/// * Pages may be blank before pages that are not, even where the chip demands order: those before were
+///   not synced. That the first page of a block is blank does not make the block blank. After a loss of
+///   power a block is programmed only when all of its areas were seen to be blank, or after an erase.
 pub trait Flash {
     /// Its shape.
     fn geometry(&self) -> &Geometry;

@@ -1,6 +1,7 @@
 //! Flash chips that hold data.
 //!
 //! * [`Ram`]: a chip in memory, with payload and out-of-band areas.
+//! * [`image::Image`]: a chip in a file, which survives a loss of power at any time.
 //! * `Mtd`: raw NAND of a Linux system, behind its character device.
 //! * [`Faulty`]: faults around any chip. Power fails at a given operation, in any of the ways in
 //!   which that can end, and whatever was cut off shows itself afterwards: it is never taken for
@@ -11,6 +12,8 @@
 //! All enforce the rules of the medium as [`CountingChip`](thermocline_flash::CountingChip) does.
 
 mod faults;
+#[cfg(unix)]
+pub mod image;
 mod medium;
 #[cfg(target_os = "linux")]
 mod mtd;

@@ -1,0 +1,253 @@
+//! The out-of-band areas of the blocks at hand, in memory.
+//!
+//! Programs go to a few open blocks, recovery and cleaning through one block after the other: so
+//! the areas of some blocks are kept, each read by one call. They are written through: memory and
+//! file never differ.
+
+use std::io;
+
+use thermocline_flash::{BlockId, Kind};
+
+use super::{
+    layout::Layout,
+    record::{self, Beside, Record},
+    store::Store,
+};
+
+/// Memory for areas, in bytes, if that is more than [`LEAST_SLOTS`] take.
+const MEMORY: usize = 2 << 20;
+const LEAST_SLOTS: usize = 16;
+const MOST_SLOTS: usize = 256;
+const NONE: u32 = u32::MAX;
+
+#[derive(Debug)]
+pub(super) struct Areas {
+    layout: Layout,
+    /// The block in each slot, or [`NONE`].
+    blocks: Vec<u32>,
+    /// The page behind the last one of the block that is not blank.
+    nexts: Vec<u32>,
+    bytes: Vec<u8>,
+    /// Of each page of a slot, on NOR: its record is blank, but its payload is not.
+    debris: Vec<bool>,
+    /// The slot used last, and the one to be given away next.
+    last: usize,
+    hand: usize,
+    /// Where payload is read to or written from that nobody keeps.
+    scratch: Vec<u8>,
+}
+
+impl Areas {
+    pub(super) fn new(layout: Layout) -> Self {
+        let fits = (MEMORY / layout.areas_bytes).clamp(LEAST_SLOTS, MOST_SLOTS);
+        let slots = fits.min(layout.geometry.blocks() as usize);
+        let is_nor = layout.kind == Kind::Nor;
+        let pages = layout.geometry.pages_per_block as usize;
+        Self {
+            blocks: vec![NONE; slots],
+            nexts: vec![0; slots],
+            bytes: vec![0; slots * layout.areas_bytes],
+            debris: vec![false; if is_nor { slots * pages } else { 0 }],
+            last: 0,
+            hand: 0,
+            scratch: Vec::new(),
+            layout,
+        }
+    }
+
+    /// The slot of a block that is at hand.
+    #[inline]
+    pub(super) fn find(&mut self, block: BlockId) -> Option<usize> {
+        if self.blocks[self.last] != block.0 {
+            self.last = self.blocks.iter().position(|&in_slot| in_slot == block.0)?;
+        }
+        Some(self.last)
+    }
+
+    /// The slot of a block, read if it is not at hand.
+    pub(super) fn load(&mut self, block: BlockId, store: &dyn Store) -> io::Result<usize> {
+        if let Some(slot) = self.find(block) {
+            return Ok(slot);
+        }
+        let slot = self.hand;
+        self.hand = (slot + 1) % self.blocks.len();
+        self.blocks[slot] = NONE;
+        let length = self.layout.areas_bytes;
+        let bytes = &mut self.bytes[slot * length..][..length];
+        store.read_at(bytes, self.layout.areas_of(block))?;
+        let pages = self.layout.geometry.pages_per_block;
+        if self.layout.kind == Kind::Nor {
+            self.look_for_debris(block, slot, store)?;
+        }
+        let used = (0..pages).rev().find(|&page| self.beside(slot, page) != Beside::Blank);
+        self.nexts[slot] = used.map_or(0, |page| page + 1);
+        self.blocks[slot] = block.0;
+        self.last = slot;
+        Ok(slot)
+    }
+
+    /// Finds the pages of a NOR block that have no record and yet not only ones: they were being
+    /// programmed, or the block erased, when the power failed. Only an erase helps.
+    fn look_for_debris(
+        &mut self,
+        block: BlockId,
+        slot: usize,
+        store: &dyn Store,
+    ) -> io::Result<()> {
+        let geometry = self.layout.geometry;
+        let (pages, header) = (geometry.pages_per_block, geometry.header_pages);
+        let size = geometry.page_size as usize;
+        let mut payload = std::mem::take(&mut self.scratch);
+        payload.resize(size, 0);
+        for page in 0..pages {
+            let flag = slot * pages as usize + page as usize;
+            self.debris[flag] = false;
+            if page >= header && self.beside(slot, page) == Beside::Blank {
+                store.read_at(&mut payload, self.layout.payload_of(block, page))?;
+                self.debris[flag] = payload.iter().any(|&byte| byte != 0xff);
+            }
+        }
+        self.scratch = payload;
+        Ok(())
+    }
+
+    /// The page behind the last one of the block that is not blank.
+    pub(super) fn next(&self, slot: usize) -> u32 {
+        self.nexts[slot]
+    }
+
+    fn record(&self, slot: usize, at: usize) -> &Record {
+        let bytes = &self.bytes[slot * self.layout.areas_bytes + at..];
+        bytes.first_chunk().expect("areas are whole records")
+    }
+
+    fn record_mut(&mut self, slot: usize, at: usize) -> &mut Record {
+        let bytes = &mut self.bytes[slot * self.layout.areas_bytes + at..];
+        bytes.first_chunk_mut().expect("areas are whole records")
+    }
+
+    /// What stands beside a page.
+    #[inline]
+    pub(super) fn beside(&self, slot: usize, page: u32) -> Beside {
+        let Some(at) = self.layout.record_of(page) else { return Beside::Blank };
+        let found = record::decode(self.layout.kind, self.record(slot, at));
+        let flag = slot * self.layout.geometry.pages_per_block as usize + page as usize;
+        if found == Beside::Blank && self.debris.get(flag).is_some_and(|&debris| debris) {
+            return Beside::Torn;
+        }
+        found
+    }
+
+    /// What stands beside a page of a block that need not be at hand, nor will be.
+    pub(super) fn peek(
+        &mut self,
+        block: BlockId,
+        page: u32,
+        store: &dyn Store,
+    ) -> io::Result<Beside> {
+        if self.layout.kind == Kind::Nor || store.unit() > record::BYTES {
+            let slot = self.load(block, store)?;
+            return Ok(self.beside(slot, page));
+        }
+        if let Some(slot) = self.find(block) {
+            return Ok(self.beside(slot, page));
+        }
+        let Some(at) = self.layout.record_of(page) else { return Ok(Beside::Blank) };
+        let mut record = [0; record::BYTES];
+        store.read_at(&mut record, self.layout.areas_of(block) + at as u64)?;
+        Ok(record::decode(self.layout.kind, &record))
+    }
+
+    /// Programs the record of a page, which is blank and has one.
+    pub(super) fn program(
+        &mut self,
+        slot: usize,
+        page: u32,
+        record: &Record,
+        store: &dyn Store,
+    ) -> io::Result<()> {
+        let Some(at) = self.layout.record_of(page) else { return Ok(()) };
+        *self.record_mut(slot, at) = *record;
+        self.nexts[slot] = self.nexts[slot].max(page + 1);
+        self.write(slot, at, at + record::BYTES, store)
+    }
+
+    /// Programs further bits of a NOR block: of its header (`page` is `None`) or of a record. Whatever
+    /// the change wants, bits are only cleared.
+    pub(super) fn clear_bits(
+        &mut self,
+        slot: usize,
+        page: Option<u32>,
+        store: &dyn Store,
+        change: impl FnOnce(&mut Record),
+    ) -> io::Result<()> {
+        let Some(at) = page.map_or(Some(0), |page| self.layout.record_of(page)) else {
+            return Ok(());
+        };
+        let old = *self.record(slot, at);
+        let mut new = old;
+        change(&mut new);
+        for (new, old) in new.iter_mut().zip(old) {
+            *new &= old;
+        }
+        if new == old {
+            return Ok(());
+        }
+        *self.record_mut(slot, at) = new;
+        self.write(slot, at, at + record::BYTES, store)
+    }
+
+    /// The record of a page, or the header of a NOR block, as it stands.
+    pub(super) fn raw(&self, slot: usize, page: Option<u32>) -> Option<&Record> {
+        let at = page.map_or(Some(0), |page| self.layout.record_of(page))?;
+        Some(self.record(slot, at))
+    }
+
+    /// Blanks the areas of a block: of NOR the whole block, and `header` stands in it then.
+    pub(super) fn blank(
+        &mut self,
+        block: BlockId,
+        header: &Record,
+        store: &dyn Store,
+    ) -> io::Result<()> {
+        if self.layout.kind == Kind::Nor {
+            self.forget(block);
+            let length = self.layout.geometry.block_size() as usize;
+            self.scratch.clear();
+            self.scratch.resize(length, 0xff);
+            self.scratch[..record::BYTES].copy_from_slice(header);
+            return store.write_at(&self.scratch, self.layout.areas_of(block));
+        }
+        let slot = self.load(block, store)?;
+        // Torn records behind the last page are none: there is nothing but records.
+        let end = self.nexts[slot] as usize * record::BYTES;
+        self.nexts[slot] = 0;
+        if end == 0 {
+            return Ok(());
+        }
+        let length = self.layout.areas_bytes;
+        self.bytes[slot * length..][..end].fill(0xff);
+        self.write(slot, 0, end, store)
+    }
+
+    /// Writes a range of a slot, as much more of it as the file demands.
+    fn write(&mut self, slot: usize, from: usize, to: usize, store: &dyn Store) -> io::Result<()> {
+        let unit = store.unit();
+        let (from, to) = (from / unit * unit, to.next_multiple_of(unit));
+        let block = BlockId(self.blocks[slot]);
+        let bytes = &self.bytes[slot * self.layout.areas_bytes..][from..to];
+        let done = store.write_at(bytes, self.layout.areas_of(block) + from as u64);
+        if done.is_err() {
+            // Only the file knows what it took.
+            self.blocks[slot] = NONE;
+        }
+        done
+    }
+
+    /// What is known of a block holds no longer.
+    pub(super) fn forget(&mut self, block: BlockId) {
+        if let Some(slot) = self.find(block) {
+            self.blocks[slot] = NONE;
+        }
+    }
+}

@@ -1,0 +1,266 @@
+//! The operations of flash on an image.
+
+use thermocline_flash::{BlockId, Flash, FlashError, Geometry, Kind, Oob, Ppn};
+
+use super::{
+    Image, checksum,
+    record::{self, Beside, segment},
+    syncing::medium,
+};
+
+/// What a blank page reads as.
+const BLANK: u8 = 0xff;
+
+/// System errors: a medium that cannot be written, and one that cannot be read.
+const READ_ONLY: FlashError = FlashError::Medium(30);
+const UNREADABLE: i32 = 5;
+
+impl Image {
+    #[inline]
+    fn at(&self, ppn: Ppn) -> Result<(BlockId, u32), FlashError> {
+        let geometry = &self.header.geometry;
+        let (block, page) = (geometry.block_of(ppn), geometry.page_of(ppn));
+        if block.0 >= geometry.blocks() || page >= geometry.pages_per_block {
+            return Err(FlashError::OutOfRange);
+        }
+        Ok((block, page))
+    }
+
+    /// What stands beside a page.
+    fn beside(&mut self, block: BlockId, page: u32) -> Result<Beside, FlashError> {
+        if self.waiting.has(block) {
+            return Ok(Beside::Blank);
+        }
+        self.areas.peek(block, page, &**self.store).map_err(medium)
+    }
+
+    /// Reads the payload of a page and compares it with its checksum.
+    fn read_payload(
+        &mut self,
+        from: Ppn,
+        block: BlockId,
+        page: u32,
+        sum: u32,
+        into: &mut [u8],
+    ) -> Result<(), FlashError> {
+        let read = self.store.read_at(into, self.layout.payload_of(block, page));
+        let is_good = match read.map_err(medium) {
+            Ok(()) => checksum(into) == sum,
+            // A page the disk cannot read is one page, not the end of the medium.
+            Err(FlashError::Medium(UNREADABLE)) => false,
+            Err(error) => return Err(error),
+        };
+        if !is_good {
+            self.failed_reads += 1;
+            return Err(FlashError::Unreadable(from));
+        }
+        Ok(())
+    }
+
+    /// Whether a page may be programmed now, and the slot of its block's areas.
+    fn slot_for(&mut self, to: Ppn, block: BlockId, page: u32) -> Result<usize, FlashError> {
+        if self.open.read_only {
+            return Err(READ_ONLY);
+        }
+        if self.table.is_bad(block) {
+            return Err(FlashError::BadBlock(block));
+        }
+        if self.layout.record_of(page).is_none() {
+            return Err(FlashError::OutOfRange);
+        }
+        if self.waiting.has(block) {
+            // Nothing that is programmed there now may outlive what the erase came after.
+            self.sync_once()?;
+        }
+        let slot = self.areas.load(block, &**self.store).map_err(medium)?;
+        if self.areas.beside(slot, page) != Beside::Blank {
+            return Err(FlashError::NotErased(to));
+        }
+        let next = self.areas.next(slot).max(self.header.geometry.header_pages);
+        if self.header.rules.in_order && page != next {
+            return Err(FlashError::OutOfOrder(to));
+        }
+        Ok(slot)
+    }
+
+    /// Writes a page that may be programmed: the payload, and then what says that it is there.
+    fn write(
+        &mut self,
+        (block, page): (BlockId, u32),
+        slot: usize,
+        oob: &Oob,
+        data: &[u8],
+    ) -> Result<(), FlashError> {
+        let kind = self.header.kind;
+        let store = &**self.store;
+        self.waiting.wrote();
+        if let Err(error) = store.write_at(data, self.layout.payload_of(block, page)) {
+            if kind == Kind::Nor {
+                // What was written of it cannot be written over.
+                self.areas.forget(block);
+            }
+            return Err(medium(error));
+        }
+        if kind == Kind::Nor && self.areas.raw(slot, None).is_some_and(|h| !segment::is_opened(h)) {
+            let is_system = block.0 >= self.header.geometry.data_blocks();
+            let open = |header: &mut record::Record| segment::open(header, oob, is_system);
+            self.areas.clear_bits(slot, None, store, open).map_err(medium)?;
+        }
+        let record = record::encode(kind, oob, checksum(data));
+        self.areas.program(slot, page, &record, store).map_err(medium)
+    }
+
+    /// Whether a page of a NOR chip is marked as obsolete, which is a hint.
+    ///
+    /// # Errors
+    /// [`FlashError::OutOfRange`], [`FlashError::Medium`].
+    pub fn is_obsolete(&mut self, page: Ppn) -> Result<bool, FlashError> {
+        let (block, number) = self.at(page)?;
+        if self.header.kind == Kind::Nand || self.waiting.has(block) {
+            return Ok(false);
+        }
+        let slot = self.areas.load(block, &**self.store).map_err(medium)?;
+        let holds = matches!(self.areas.beside(slot, number), Beside::Holds(..));
+        Ok(holds && self.areas.raw(slot, Some(number)).is_some_and(record::is_obsolete))
+    }
+
+    /// Works with the spare page, which is taken out of its place meanwhile.
+    fn with_page<T>(&mut self, work: impl FnOnce(&mut Self, &mut [u8]) -> T) -> T {
+        let mut page = std::mem::take(&mut self.page);
+        let done = work(self, &mut page);
+        self.page = page;
+        done
+    }
+}
+
+impl Flash for Image {
+    fn geometry(&self) -> &Geometry {
+        &self.header.geometry
+    }
+
+    fn in_order(&self) -> bool {
+        self.header.rules.in_order
+    }
+
+    fn is_bad(&self, block: BlockId) -> bool {
+        self.table.is_bad(block)
+    }
+
+    /// A blank page reads as ones. The payload is read and verified also where nobody wants it.
+    fn read(&mut self, from: Ppn, into: &mut [u8]) -> Result<(), FlashError> {
+        let (block, page) = self.at(from)?;
+        if !into.is_empty() && into.len() != self.header.geometry.page_size as usize {
+            return Err(FlashError::WrongLength(into.len()));
+        }
+        match self.beside(block, page)? {
+            Beside::Blank => into.fill(BLANK),
+            Beside::Torn => return Err(FlashError::Unreadable(from)),
+            Beside::Holds(_, sum) if into.is_empty() => {
+                self.with_page(|chip, into| chip.read_payload(from, block, page, sum, into))?;
+            }
+            Beside::Holds(_, sum) => self.read_payload(from, block, page, sum, into)?,
+        }
+        Ok(())
+    }
+
+    /// Reads the areas of a whole block at once, for the pages asked for next.
+    fn read_oob(&mut self, from: Ppn) -> Result<Option<Oob>, FlashError> {
+        let (block, page) = self.at(from)?;
+        if self.waiting.has(block) {
+            return Ok(None);
+        }
+        let slot = self.areas.load(block, &**self.store).map_err(medium)?;
+        match self.areas.beside(slot, page) {
+            Beside::Blank => Ok(None),
+            Beside::Torn => Err(FlashError::Unreadable(from)),
+            Beside::Holds(oob, _) => Ok(Some(oob)),
+        }
+    }
+
+    /// A page programmed without a payload holds zeros.
+    fn program(&mut self, to: Ppn, oob: Oob, data: &[u8]) -> Result<(), FlashError> {
+        let (block, page) = self.at(to)?;
+        if !data.is_empty() && data.len() != self.header.geometry.page_size as usize {
+            return Err(FlashError::WrongLength(data.len()));
+        }
+        let slot = self.slot_for(to, block, page)?;
+        if data.is_empty() {
+            return self.with_page(|chip, zeros| {
+                zeros.fill(0);
+                chip.write((block, page), slot, &oob, zeros)
+            });
+        }
+        self.write((block, page), slot, &oob, data)
+    }
+
+    fn copy(&mut self, from: Ppn, to: Ppn, oob: Oob) -> Result<(), FlashError> {
+        let (source, source_page) = self.at(from)?;
+        let (block, page) = self.at(to)?;
+        // Survivors of a block are moved one after the other.
+        self.read_oob(from)?.ok_or(FlashError::Unreadable(from))?;
+        let Beside::Holds(_, sum) = self.beside(source, source_page)? else {
+            return Err(FlashError::Unreadable(from));
+        };
+        self.with_page(|chip, data| {
+            chip.read_payload(from, source, source_page, sum, data)?;
+            let slot = chip.slot_for(to, block, page)?;
+            chip.write((block, page), slot, &oob, data)
+        })
+    }
+
+    /// Is carried out after the next sync.
+    fn erase(&mut self, block: BlockId) -> Result<(), FlashError> {
+        if block.0 >= self.header.geometry.blocks() {
+            return Err(FlashError::OutOfRange);
+        }
+        if self.open.read_only {
+            return Err(READ_ONLY);
+        }
+        if self.table.is_bad(block) {
+            return Err(FlashError::BadBlock(block));
+        }
+        if self.open.wears_out && self.table.erases(block) >= self.header.rules.endurance {
+            self.table.mark_bad(block);
+            return Err(FlashError::WornOut(block));
+        }
+        self.table.erased(block);
+        self.waiting.note(block);
+        Ok(())
+    }
+
+    /// Erases and bad marks as well: where some waited, the file is synced twice.
+    fn sync(&mut self) -> Result<(), FlashError> {
+        self.sync_all()
+    }
+
+    /// Clears the flag in place on NOR; on NAND nothing can be cleared.
+    fn obsolete(&mut self, page: Ppn) {
+        let Ok((block, number)) = self.at(page) else { return };
+        let is_nand = self.header.kind == Kind::Nand;
+        if is_nand || self.open.read_only || self.waiting.has(block) {
+            return;
+        }
+        // A hint: where it cannot be left, nothing is lost.
+        let store = &**self.store;
+        let Ok(slot) = self.areas.load(block, store) else { return };
+        if matches!(self.areas.beside(slot, number), Beside::Holds(..)) {
+            self.waiting.wrote();
+            let _ = self.areas.clear_bits(slot, Some(number), store, record::make_obsolete);
+        }
+    }
+
+    fn mark_bad(&mut self, block: BlockId) -> Result<(), FlashError> {
+        if block.0 >= self.header.geometry.blocks() {
+            return Err(FlashError::OutOfRange);
+        }
+        if self.open.read_only {
+            return Err(READ_ONLY);
+        }
+        self.table.mark_bad(block);
+        Ok(())
+    }
+
+    fn erase_count(&self, block: BlockId) -> u32 {
+        self.table.erases(block)
+    }
+}

@@ -1,0 +1,217 @@
+//! The file itself: opened, locked, allocated, read and written, by the page cache or past it.
+
+use std::{
+    fs::{File, OpenOptions, TryLockError},
+    io,
+    os::unix::fs::{FileExt, OpenOptionsExt},
+    path::Path,
+    sync::Mutex,
+};
+
+use super::{error::Damage, layout::PAGE, store::Store};
+
+/// How a file is opened.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct How {
+    pub write: bool,
+    pub create: bool,
+    pub replace: bool,
+    pub lock: bool,
+    pub direct: bool,
+}
+
+/// A file.
+#[derive(Debug)]
+pub(super) struct Disk {
+    file: File,
+    direct: Option<Direct>,
+}
+
+/// What reads and writes past the page cache need.
+#[derive(Debug)]
+struct Direct {
+    /// Ranges begin and end at multiples of it.
+    unit: usize,
+    /// Memory that begins where the system wants it: the callers' bytes pass through.
+    through: Mutex<Aligned>,
+}
+
+impl Disk {
+    pub(super) fn open(path: &Path, how: How) -> Result<Self, Damage> {
+        let mut options = OpenOptions::new();
+        options.read(true).write(how.write);
+        if how.create {
+            // A file that is replaced is emptied only once it is locked.
+            options.create(true).create_new(!how.replace);
+        }
+        if how.direct {
+            options.custom_flags(direct_flag()?);
+        }
+        let file = match options.open(path) {
+            Ok(file) => file,
+            Err(error) => return Err(refused(error, how)),
+        };
+        if how.lock {
+            lock(&file, how.write)?;
+        }
+        let direct = if how.direct { Some(Direct::probe(&file)?) } else { None };
+        Ok(Self { file, direct })
+    }
+
+    /// Allocates all of the file.
+    pub(super) fn allocate(&self, bytes: u64) -> Result<(), Damage> {
+        allocate(&self.file, bytes).map_err(|error| match error.kind() {
+            io::ErrorKind::Unsupported => Damage::Preallocate(error),
+            _ => Damage::System { doing: "allocate the file", error },
+        })
+    }
+
+    /// Waits until the file's length and place in the file system last as well.
+    pub(super) fn sync_all(&self) -> io::Result<()> {
+        self.file.sync_all()
+    }
+}
+
+fn refused(error: io::Error, how: How) -> Damage {
+    match error.kind() {
+        io::ErrorKind::AlreadyExists => Damage::Exists,
+        io::ErrorKind::InvalidInput if how.direct => {
+            Damage::Direct("the file system does not know it".into())
+        }
+        _ if how.create => Damage::System { doing: "create the file", error },
+        _ => Damage::System { doing: "open the file", error },
+    }
+}
+
+/// One writer, or any number of readers.
+fn lock(file: &File, exclusive: bool) -> Result<(), Damage> {
+    let locked = if exclusive { file.try_lock() } else { file.try_lock_shared() };
+    locked.map_err(|error| match error {
+        TryLockError::WouldBlock => Damage::InUse(holder(file)),
+        TryLockError::Error(error) => Damage::System { doing: "lock the file", error },
+    })
+}
+
+/// Who holds a lock on a file, where the system tells.
+fn holder(file: &File) -> Option<String> {
+    use std::os::unix::fs::MetadataExt;
+    let inode = format!(":{}", file.metadata().ok()?.ino());
+    // "1: FLOCK  ADVISORY  WRITE 1234 fe:00:5678 0 EOF"
+    let locks = std::fs::read_to_string("/proc/locks").ok()?;
+    let process = locks.lines().find_map(|line| {
+        let mut words = line.split_whitespace();
+        let kind = words.nth(1)?;
+        let process = words.nth(2)?;
+        let place = words.next()?;
+        (kind == "FLOCK" && place.ends_with(&inode)).then_some(process)
+    })?;
+    let name = std::fs::read_to_string(format!("/proc/{process}/comm")).unwrap_or_default();
+    Some(format!("process {process} ({})", name.trim_end()).replace(" ()", ""))
+}
+
+impl Store for Disk {
+    fn read_at(&self, into: &mut [u8], at: u64) -> io::Result<()> {
+        let Some(direct) = &self.direct else { return self.file.read_exact_at(into, at) };
+        let mut through = direct.through();
+        let bytes = through.bytes(into.len());
+        self.file.read_exact_at(bytes, at)?;
+        into.copy_from_slice(bytes);
+        Ok(())
+    }
+
+    fn write_at(&self, from: &[u8], at: u64) -> io::Result<()> {
+        let Some(direct) = &self.direct else { return self.file.write_all_at(from, at) };
+        let mut through = direct.through();
+        let bytes = through.bytes(from.len());
+        bytes.copy_from_slice(from);
+        self.file.write_all_at(bytes, at)
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        self.file.sync_data()
+    }
+
+    fn len(&self) -> io::Result<u64> {
+        self.file.metadata().map(|of| of.len())
+    }
+
+    fn set_len(&self, bytes: u64) -> io::Result<()> {
+        self.file.set_len(bytes)
+    }
+
+    fn punch(&self, at: u64, bytes: u64) -> io::Result<()> {
+        punch(&self.file, at, bytes)
+    }
+
+    fn unit(&self) -> usize {
+        self.direct.as_ref().map_or(1, |direct| direct.unit)
+    }
+}
+
+impl Direct {
+    /// Finds the unit by reading: a file system below another tells what it likes.
+    fn probe(file: &File) -> Result<Self, Damage> {
+        let mut through = Aligned::default();
+        for unit in [512, PAGE] {
+            // An empty file tells nothing of reads, but refuses wrong ones all the same.
+            match file.read_at(through.bytes(unit), unit as u64) {
+                Ok(_) => return Ok(Self { unit, through: Mutex::new(through) }),
+                Err(error) if error.kind() == io::ErrorKind::InvalidInput => {}
+                Err(error) => return Err(Damage::System { doing: "read the file", error }),
+            }
+        }
+        Err(Damage::Direct(format!("the disk has blocks of more than {PAGE} bytes")))
+    }
+
+    fn through(&self) -> std::sync::MutexGuard<'_, Aligned> {
+        // Whoever died with it in hand left bytes behind that nobody reads.
+        self.through.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+}
+
+/// Bytes in memory that begin at a multiple of [`PAGE`].
+#[derive(Debug, Default)]
+struct Aligned(Vec<u8>);
+
+impl Aligned {
+    /// That many bytes, with whatever is in them.
+    fn bytes(&mut self, count: usize) -> &mut [u8] {
+        if self.0.len() < count + PAGE {
+            self.0 = vec![0; count + PAGE];
+        }
+        let skip = self.0.as_ptr().align_offset(PAGE);
+        &mut self.0[skip..][..count]
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn direct_flag() -> Result<i32, Damage> {
+    Ok(rustix::fs::OFlags::DIRECT.bits() as i32)
+}
+
+#[cfg(target_os = "linux")]
+fn allocate(file: &File, bytes: u64) -> io::Result<()> {
+    Ok(rustix::fs::fallocate(file, rustix::fs::FallocateFlags::empty(), 0, bytes)?)
+}
+
+#[cfg(target_os = "linux")]
+fn punch(file: &File, at: u64, bytes: u64) -> io::Result<()> {
+    use rustix::fs::FallocateFlags;
+    let hole = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+    Ok(rustix::fs::fallocate(file, hole, at, bytes)?)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn direct_flag() -> Result<i32, Damage> {
+    Err(Damage::Direct("only Linux has it".into()))
+}
+
+#[cfg(not(target_os = "linux"))]
+fn allocate(_: &File, _: u64) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+#[cfg(not(target_os = "linux"))]
+fn punch(_: &File, _: u64, _: u64) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
+}

@@ -1,0 +1,88 @@
+//! Why an image could not be made or opened: each names the file and the remedy.
+
+use std::{io, path::PathBuf};
+
+use thermocline_flash::GeometryError;
+
+use super::layout::{FORMAT_VERSION, MOST_PAGES, NAME_BYTES};
+
+/// An image could not be made or opened.
+#[derive(Debug, thiserror::Error)]
+#[error("{}: {what}", path.display())]
+pub struct ImageError {
+    /// The file.
+    pub path: PathBuf,
+    /// What is wrong, and what to do.
+    pub what: Damage,
+}
+
+/// What is wrong with an image, or with what was asked.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Damage {
+    /// The file does not begin as an image does.
+    #[error("not an image: it does not begin as one; make one with `thermocline format`")]
+    NotAnImage,
+    /// A format of another version.
+    #[error(
+        "an image of format version {0}, and this program knows version {FORMAT_VERSION}; use a thermocline that knows it"
+    )]
+    Version(u32),
+    /// The checksum of the header page does not fit.
+    #[error("the header page is damaged; restore the image from a copy")]
+    Header,
+    /// The file has another length than its header says.
+    #[error(
+        "{is} bytes long, but its header says {should}: it was {}; restore it from a complete copy",
+        if is < should { "cut off" } else { "written past its end" }
+    )]
+    Length {
+        /// Bytes of the file.
+        is: u64,
+        /// Bytes by its header.
+        should: u64,
+    },
+    /// Somebody else has it open.
+    #[error("in use{}; stop whoever uses it, or open it read-only while nobody writes", .0.as_ref().map_or(String::new(), |who| format!(" by {who}")))]
+    InUse(Option<String>),
+    /// There is a file already.
+    #[error("exists already; remove it, name another, or force its replacement")]
+    Exists,
+    /// Figures that make no chip.
+    #[error("no chip has such a geometry: {0}")]
+    Geometry(#[from] GeometryError),
+    /// The header pages of a NOR chip are too few.
+    #[error(
+        "header_pages is too small for the header of a NOR block, which takes {0} bytes; set it to at least {1}"
+    )]
+    HeaderPages(usize, u32),
+    /// The name of the profile is too long.
+    #[error("the profile's name is longer than {NAME_BYTES} bytes; shorten it")]
+    LongName,
+    /// The chip is longer than a file can be.
+    #[error("the chip is larger than a file can be; take fewer blocks")]
+    TooLarge,
+    /// Erase blocks of too many pages.
+    #[error("an erase block has more than {MOST_PAGES} pages; set pages_per_block to fewer")]
+    LongBlocks,
+    /// Direct I/O is not possible.
+    #[error("direct I/O is not possible: {0}; open it without")]
+    Direct(String),
+    /// Preallocation is not possible.
+    #[error("the file system cannot allocate a file ahead ({0}); make the image sparse")]
+    Preallocate(io::Error),
+    /// The system failed.
+    #[error("cannot {doing}: {error}")]
+    System {
+        /// What was being done.
+        doing: &'static str,
+        /// How it failed.
+        error: io::Error,
+    },
+}
+
+impl Damage {
+    pub(super) fn when(doing: &'static str) -> impl FnOnce(io::Error) -> Self {
+        move |error| Self::System { doing, error }
+    }
+}

@@ -1,0 +1,280 @@
+//! A chip in a file: the file *is* the chip, page by page with its out-of-band areas.
+//!
+//! The layout is in `docs/format-image.md`. The rules by which it survives any loss of power:
+//!
+//! * A page is its payload and a record with the payload's checksum, written in this order but
+//!   lasting in any. The record decides: without one the page is blank, and with one whose checksum
+//!   does not fit the payload it is unreadable.
+//! * An erase is noted in memory. It is carried out (records blanked, erase count written) once a
+//!   sync that was begun after it is over, so nothing of it lasts before all that was programmed
+//!   before it. A program into a block whose erase waits does that sync first.
+//! * Carried out is not lasting: until the next sync, power may bring back any of the block's old
+//!   pages, or what was programmed anew, page by page. An old record beside new payload is
+//!   unreadable, so what comes back is whole; and as everything programmed before the erase lasts,
+//!   it is older than what replaced it.
+//! * A record, and every other thing that changes in place, lies within a sector of 512 bytes, which
+//!   a disk writes whole or not at all. The block table does not rely even on that.
+//! * After a sync that failed none succeeds: nobody knows what was lost.
+
+mod areas;
+mod chip;
+mod disk;
+mod error;
+mod layout;
+mod record;
+mod store;
+mod syncing;
+mod table;
+#[cfg(test)]
+mod tests;
+
+use std::{
+    fs::File,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use thermocline_flash::{BlockId, Geometry, Kind, Rules};
+
+pub use error::{Damage, ImageError};
+pub use layout::{FORMAT_VERSION, Header, NAME_BYTES};
+
+use areas::Areas;
+use disk::{Disk, How};
+use layout::{Layout, PAGE};
+use store::{Guarded, Store};
+use syncing::Waiting;
+use table::Table;
+
+fn checksum(bytes: &[u8]) -> u32 {
+    // The checksum is 32 bits wide and handed out in 64.
+    crc_fast::checksum(crc_fast::CrcAlgorithm::Crc32Iscsi, bytes) as u32
+}
+
+/// How to make an image.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// NAND, or NOR in the papers' layout.
+    pub kind: Kind,
+    /// The shape of the chip.
+    pub geometry: Geometry,
+    /// The rules of the chip.
+    pub rules: Rules,
+    /// The name of the device profile, for people; at most [`NAME_BYTES`] long.
+    pub profile: String,
+    /// Blocks that are bad from the factory.
+    pub bad_blocks: Vec<BlockId>,
+    /// Allocates the whole file now, so that the disk cannot be full later. NOR images always are.
+    pub preallocate: bool,
+    /// Replaces a file that is there.
+    pub replace: bool,
+}
+
+/// How to open an image.
+#[derive(Clone, Copy, Debug)]
+pub struct Open {
+    /// Nothing can be changed: programs, erases and marks fail with system error 30 (read-only file
+    /// system).
+    pub read_only: bool,
+    /// Locks the file: alone, or with other readers if read-only.
+    pub lock: bool,
+    /// Reads and writes past the system's page cache (`O_DIRECT`).
+    pub direct: bool,
+    /// Gives the payload of erased blocks back to the file system.
+    pub punch_erased: bool,
+    /// Makes erases past the rated endurance fail.
+    pub wears_out: bool,
+}
+
+impl Default for Open {
+    fn default() -> Self {
+        Self { read_only: false, lock: true, direct: false, punch_erased: false, wears_out: false }
+    }
+}
+
+/// A chip in a file.
+#[derive(Debug)]
+pub struct Image {
+    path: PathBuf,
+    header: Header,
+    layout: Layout,
+    store: Arc<Guarded>,
+    table: Table,
+    areas: Areas,
+    waiting: Waiting,
+    open: Open,
+    failed_reads: u64,
+    lost_groups: u32,
+    /// A page, for who wants none of it.
+    page: Vec<u8>,
+}
+
+impl Image {
+    /// Makes an image, and opens it for writing. The header page is written last: a file that was
+    /// not finished is no image.
+    ///
+    /// # Errors
+    /// [`ImageError`]; the file is removed again, unless it was somebody else's.
+    pub fn create(path: &Path, options: &Options) -> Result<Self, ImageError> {
+        let create = || {
+            let (header, layout) = plan(options)?;
+            let how = How {
+                write: true,
+                create: true,
+                replace: options.replace,
+                lock: true,
+                direct: false,
+            };
+            let disk = Disk::open(path, how)?;
+            let made = fill(disk, &header, &layout, options);
+            if made.is_err() {
+                // What is wrong is told; that the half of a file stays is the lesser evil.
+                let _ = std::fs::remove_file(path);
+            }
+            let store = made?;
+            sync_folder(path)?;
+            Self::over(path, store, Open::default())
+        };
+        create().map_err(|what| ImageError { path: path.into(), what })
+    }
+
+    /// Opens an image. Takes no longer for a large one, but for the block table (4 bytes a block).
+    ///
+    /// # Errors
+    /// [`ImageError`].
+    pub fn open(path: &Path, open: Open) -> Result<Self, ImageError> {
+        let how = How {
+            write: !open.read_only,
+            create: false,
+            replace: false,
+            lock: open.lock,
+            direct: open.direct,
+        };
+        let disk = Disk::open(path, how);
+        disk.and_then(|disk| Self::over(path, Box::new(disk), open))
+            .map_err(|what| ImageError { path: path.into(), what })
+    }
+
+    /// Opens what a store holds.
+    fn over(path: &Path, store: Box<dyn Store>, open: Open) -> Result<Self, Damage> {
+        let is = store.len().map_err(Damage::when("read the file's length"))?;
+        if is < PAGE as u64 {
+            return Err(Damage::NotAnImage);
+        }
+        let mut page = vec![0; PAGE];
+        store.read_at(&mut page, 0).map_err(Damage::when("read the header page"))?;
+        let (header, should) = Header::decode(&page)?;
+        if is != should {
+            return Err(Damage::Length { is, should });
+        }
+        let layout = Layout::of(header.kind, &header.geometry);
+        let size = header.geometry.page_size as usize;
+        let unit = store.unit();
+        if size % unit != 0 || layout.areas_bytes % unit != 0 {
+            let why = format!("the disk has blocks of {unit} bytes, and a page is {size} long");
+            return Err(Damage::Direct(why));
+        }
+        let (table, lost_groups) =
+            Table::read(&*store, &layout).map_err(Damage::when("read the block table"))?;
+        Ok(Self {
+            path: path.into(),
+            layout,
+            store: Guarded::new(store),
+            table,
+            areas: Areas::new(layout),
+            waiting: Waiting::new(header.geometry.blocks()),
+            open,
+            failed_reads: 0,
+            lost_groups,
+            page: vec![0; size],
+            header,
+        })
+    }
+
+    /// The file.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// What the image says of itself.
+    #[must_use]
+    pub const fn header(&self) -> &Header {
+        &self.header
+    }
+
+    /// Bytes of the file.
+    #[must_use]
+    pub const fn length(&self) -> u64 {
+        self.layout.length
+    }
+
+    /// Groups of the block table that could not be read when the image was opened. Their erase
+    /// counts are estimates, and their bad marks are lost. No loss of power brings this about.
+    #[must_use]
+    pub const fn lost_groups(&self) -> u32 {
+        self.lost_groups
+    }
+}
+
+/// The header of a new image, if there can be such a chip.
+fn plan(options: &Options) -> Result<(Header, Layout), Damage> {
+    let geometry = options.geometry;
+    geometry.check()?;
+    if options.profile.len() > NAME_BYTES {
+        return Err(Damage::LongName);
+    }
+    let layout = Layout::checked(options.kind, &geometry)?;
+    let mut id = [0; 16];
+    File::open("/dev/urandom")
+        .and_then(|mut random| std::io::Read::read_exact(&mut random, &mut id))
+        .map_err(Damage::when("draw an identifier from /dev/urandom"))?;
+    let Options { kind, rules, ref profile, .. } = *options;
+    Ok((Header { id, kind, geometry, rules, profile: profile.clone() }, layout))
+}
+
+/// Makes a new, empty file an image.
+fn fill(
+    disk: Disk,
+    header: &Header,
+    layout: &Layout,
+    options: &Options,
+) -> Result<Box<dyn Store>, Damage> {
+    let resize = Damage::when("make the file as long as the chip");
+    disk.set_len(0).and_then(|()| disk.set_len(layout.length)).map_err(resize)?;
+    if options.preallocate {
+        disk.allocate(layout.length)?;
+    }
+    write_blank(&disk, header, layout, &options.bad_blocks)
+        .and_then(|()| disk.sync_all())
+        .map_err(Damage::when("write the file"))?;
+    Ok(Box::new(disk))
+}
+
+/// Writes what stands in the image of an erased chip, the header page last.
+fn write_blank(
+    store: &dyn Store,
+    header: &Header,
+    layout: &Layout,
+    bad: &[BlockId],
+) -> std::io::Result<()> {
+    Table::new(layout, bad).write_new(store, layout)?;
+    if layout.kind == Kind::Nor {
+        let mut areas = Areas::new(*layout);
+        for block in (0..layout.geometry.blocks()).map(BlockId) {
+            areas.blank(block, &record::segment::erased(block, 0), store)?;
+        }
+    }
+    store.sync()?;
+    store.write_at(&header.encode(), 0)?;
+    store.sync()
+}
+
+/// Makes the file's name last.
+fn sync_folder(path: &Path) -> Result<(), Damage> {
+    let folder = match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    };
+    File::open(folder).and_then(|folder| folder.sync_all()).map_err(Damage::when("sync the folder"))
+}

@@ -1,0 +1,151 @@
+//! Syncs, and the erases that wait for them.
+//!
+//! Syncs are numbered as they are begun. Whatever is done while `begun` were begun is covered by
+//! every sync with a greater number, once that is over.
+
+use std::{collections::VecDeque, sync::Arc};
+
+use thermocline_flash::{BlockId, FlashError};
+
+use super::{Image, record, store};
+use crate::{Durable, Health, Medium, Syncing};
+
+/// What waits for a sync.
+#[derive(Debug)]
+pub(super) struct Waiting {
+    /// Erases, in the order in which they were asked for, each with the syncs begun before it.
+    erases: VecDeque<(BlockId, u64)>,
+    /// A bit a block: its erase waits.
+    blocks: Vec<u64>,
+    /// Syncs begun.
+    begun: u64,
+    /// Everything done before the sync of this number was begun lasts.
+    lasting: u64,
+    /// Syncs begun before the last write to the file. What was written before the file was opened
+    /// need not last either.
+    written: u64,
+}
+
+impl Waiting {
+    pub(super) fn new(blocks: u32) -> Self {
+        let blocks = vec![0; blocks.div_ceil(64) as usize];
+        Self { erases: VecDeque::new(), blocks, begun: 0, lasting: 0, written: 0 }
+    }
+
+    /// Whether a block's erase waits to be carried out.
+    #[inline]
+    pub(super) fn has(&self, block: BlockId) -> bool {
+        self.blocks[block.index() / 64] >> (block.0 % 64) & 1 != 0
+    }
+
+    /// An erase was asked for. One that waits already stands for it: nothing was programmed since.
+    pub(super) fn note(&mut self, block: BlockId) {
+        if !self.has(block) {
+            self.blocks[block.index() / 64] |= 1 << (block.0 % 64);
+            self.erases.push_back((block, self.begun));
+        }
+    }
+
+    /// The file was written to.
+    #[inline]
+    pub(super) const fn wrote(&mut self) {
+        self.written = self.begun;
+    }
+
+    /// The next erase that may be carried out.
+    fn due(&self) -> Option<BlockId> {
+        let &(block, noted) = self.erases.front()?;
+        (noted < self.lasting).then_some(block)
+    }
+
+    fn done(&mut self, block: BlockId) {
+        self.erases.pop_front();
+        self.blocks[block.index() / 64] &= !(1 << (block.0 % 64));
+    }
+
+    /// Whether everything that was written lasts.
+    const fn all_lasts(&self) -> bool {
+        self.written < self.lasting
+    }
+}
+
+impl Image {
+    /// A sync, and what waited for it.
+    pub(super) fn sync_once(&mut self) -> Result<(), FlashError> {
+        let syncing = self.begin_sync()?;
+        syncing.wait().map_err(medium)?;
+        self.finish_sync(&syncing)
+    }
+
+    /// A sync after which nothing waits and everything lasts, erases and marks as well.
+    pub(super) fn sync_all(&mut self) -> Result<(), FlashError> {
+        if self.open.read_only {
+            return Ok(());
+        }
+        self.sync_once()?;
+        // What had to wait is written now.
+        if !self.waiting.all_lasts() {
+            self.sync_once()?;
+        }
+        Ok(())
+    }
+
+    fn carry_out(&mut self, block: BlockId) -> std::io::Result<()> {
+        let header = record::segment::erased(block, self.table.erases(block));
+        self.waiting.wrote();
+        self.areas.blank(block, &header, &**self.store)?;
+        let is_nand = self.header.kind == thermocline_flash::Kind::Nand;
+        if self.open.punch_erased && is_nand {
+            self.store
+                .punch(self.layout.payload_of(block, 0), self.header.geometry.block_size())?;
+        }
+        Ok(())
+    }
+
+    /// Writes what the block table does not say yet, as far as it may be written now.
+    fn write_table(&mut self) -> Result<(), FlashError> {
+        if !self.table.is_dirty() {
+            return Ok(());
+        }
+        let Waiting { begun, lasting, .. } = self.waiting;
+        self.waiting.wrote();
+        self.table.write(&**self.store, &self.layout, begun, lasting).map_err(medium)
+    }
+}
+
+/// The system below failed.
+pub(super) fn medium(error: std::io::Error) -> FlashError {
+    FlashError::Medium(store::error_number(&error))
+}
+
+impl Medium for Image {
+    /// Costs no call of the system where nothing was written since the last sync.
+    fn begin_sync(&mut self) -> Result<Syncing, FlashError> {
+        if self.open.read_only {
+            return Ok(Syncing::default());
+        }
+        // Bad marks go along, unless the slot they belong to is on its way itself.
+        self.write_table()?;
+        let target = (!self.waiting.all_lasts()).then(|| self.store.clone() as Arc<dyn Durable>);
+        self.waiting.begun += 1;
+        Ok(Syncing { generation: self.waiting.begun, target })
+    }
+
+    fn finish_sync(&mut self, done: &Syncing) -> Result<(), FlashError> {
+        self.waiting.lasting = self.waiting.lasting.max(done.generation);
+        while let Some(block) = self.waiting.due() {
+            self.carry_out(block).map_err(medium)?;
+            self.waiting.done(block);
+        }
+        self.write_table()
+    }
+
+    fn health(&self) -> Health {
+        Health {
+            failed_reads: self.failed_reads,
+            bad_blocks: self.table.bad_blocks(),
+            syncs: self.store.syncs(),
+            ..Health::default()
+        }
+    }
+}

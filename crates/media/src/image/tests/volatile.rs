@@ -1,0 +1,138 @@
+//! A store that loses what was not synced: any sector of it, in any order.
+
+use std::{
+    collections::BTreeMap,
+    io,
+    sync::{Arc, Mutex, MutexGuard},
+};
+
+use super::super::store::Store;
+
+const SECTOR: usize = 512;
+
+/// Numbers from a seed (splitmix64): the same for the same seed, everywhere.
+#[derive(Clone, Debug)]
+pub(super) struct Draw(pub u64);
+
+impl Draw {
+    pub(super) fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    pub(super) fn below(&mut self, end: usize) -> usize {
+        (self.next() % end as u64) as usize
+    }
+
+    /// True that many times in a hundred.
+    pub(super) fn percent(&mut self, share: usize) -> bool {
+        self.below(100) < share
+    }
+}
+
+/// A file in memory, shared with whoever cuts its power.
+#[derive(Clone, Debug)]
+pub(super) struct Volatile(Arc<Mutex<File>>);
+
+#[derive(Debug)]
+struct File {
+    now: Vec<u8>,
+    lasting: Vec<u8>,
+    /// Of each sector written since the last sync, what it held after each write.
+    written: BTreeMap<usize, Vec<[u8; SECTOR]>>,
+    /// Syncs fail.
+    is_broken: bool,
+}
+
+impl Volatile {
+    pub(super) fn new(bytes: u64) -> Self {
+        let now = vec![0; bytes as usize];
+        let lasting = now.clone();
+        Self(Arc::new(Mutex::new(File {
+            now,
+            lasting,
+            written: BTreeMap::new(),
+            is_broken: false,
+        })))
+    }
+
+    fn file(&self) -> MutexGuard<'_, File> {
+        self.0.lock().expect("no test dies with it in hand")
+    }
+
+    pub(super) fn break_syncs(&self, broken: bool) {
+        self.file().is_broken = broken;
+    }
+
+    /// Writes that do not last yet.
+    pub(super) fn is_dirty(&self) -> bool {
+        !self.file().written.is_empty()
+    }
+
+    /// Power fails and comes back: of each sector written since the last sync, what it held before, or
+    /// after any of the writes.
+    pub(super) fn cut(&self, draw: &mut Draw) {
+        let file = &mut *self.file();
+        // From nearly nothing to nearly everything; and now and then the last of what was written.
+        let newest = [0, 3, 20, 50, 80, 97, 100][draw.below(7)];
+        for (sector, mut held) in std::mem::take(&mut file.written) {
+            let kept =
+                if draw.percent(newest) { held.pop() } else { held.into_iter().nth(draw.below(4)) };
+            if let Some(kept) = kept {
+                file.lasting[sector * SECTOR..][..SECTOR].copy_from_slice(&kept);
+            }
+        }
+        file.now.clone_from(&file.lasting);
+    }
+
+    fn put(&self, at: u64, change: impl FnOnce(&mut [u8]), bytes: usize) {
+        let file = &mut *self.file();
+        let at = at as usize;
+        change(&mut file.now[at..at + bytes]);
+        for sector in at / SECTOR..(at + bytes).div_ceil(SECTOR) {
+            let holds = file.now[sector * SECTOR..].first_chunk().expect("whole sectors");
+            file.written.entry(sector).or_default().push(*holds);
+        }
+    }
+}
+
+impl Store for Volatile {
+    fn read_at(&self, into: &mut [u8], at: u64) -> io::Result<()> {
+        into.copy_from_slice(&self.file().now[at as usize..][..into.len()]);
+        Ok(())
+    }
+
+    fn write_at(&self, from: &[u8], at: u64) -> io::Result<()> {
+        self.put(at, |bytes| bytes.copy_from_slice(from), from.len());
+        Ok(())
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        let file = &mut *self.file();
+        if file.is_broken {
+            return Err(io::Error::from_raw_os_error(5));
+        }
+        for &sector in file.written.keys() {
+            let range = sector * SECTOR..(sector + 1) * SECTOR;
+            file.lasting[range.clone()].copy_from_slice(&file.now[range]);
+        }
+        file.written.clear();
+        Ok(())
+    }
+
+    fn len(&self) -> io::Result<u64> {
+        Ok(self.file().now.len() as u64)
+    }
+
+    fn set_len(&self, _: u64) -> io::Result<()> {
+        unreachable!("the test makes it as long as it should be")
+    }
+
+    fn punch(&self, at: u64, bytes: u64) -> io::Result<()> {
+        self.put(at, |range| range.fill(0), bytes as usize);
+        Ok(())
+    }
+}
