@@ -189,26 +189,17 @@ impl Cache {
 }
 
 /// A page that was lost in front of one that was kept is programmed, but shows itself as blank: the chip
-/// below knows no holes.
+/// below knows no holes. Both are of the same life of their block, for what was done before an erase
+/// that left a trace is done, and what was done after one that left none is lost.
 fn keep_holes(fates: &mut [(Operation, Fate)], geometry: &Geometry) {
     let mut kept_behind = BTreeSet::new();
     for (operation, fate) in fates.iter_mut().rev() {
-        match operation {
-            Operation::Program(to, _) => {
-                let block = geometry.block_of(*to);
-                if *fate != Fate::Lost {
-                    kept_behind.insert(block);
-                } else if kept_behind.contains(&block) {
-                    *fate = Fate::Scarred(Scar::Blank);
-                }
-            }
-            // What comes before belongs to the block's last life.
-            Operation::Erase(block) => {
-                if *fate != Fate::Lost {
-                    kept_behind.remove(block);
-                }
-            }
-            Operation::MarkBad(_) => {}
+        let Operation::Program(to, _) = operation else { continue };
+        let block = geometry.block_of(*to);
+        if *fate != Fate::Lost {
+            kept_behind.insert(block);
+        } else if kept_behind.contains(&block) {
+            *fate = Fate::Scarred(Scar::Blank);
         }
     }
 }
