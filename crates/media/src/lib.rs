@@ -13,9 +13,11 @@
 #[cfg(unix)]
 pub mod image;
 mod medium;
+mod place;
 mod power_cut;
 mod ram;
 
 pub use medium::{Durable, Health, Medium, Syncing};
+pub use place::Place;
 pub use power_cut::{Cut, PowerCut};
 pub use ram::Ram;
