@@ -7,7 +7,11 @@ POLICIES := in-place,greedy,cost-benefit,lfs,cat,dac,update-interval,sep-bit,mid
 
 AS_ROOT := $(if $(filter 0,$(shell id -u)),,sudo)
 
+<<<<<<< HEAD
 .PHONY: help demo build full test systems lint fsck bench bench-server clean
+=======
+.PHONY: help demo build full test lint fsck guest bench clean
+>>>>>>> faults
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -43,6 +47,9 @@ fsck: ## what the volumes of file workloads are checked with (fsck.fat, of dosfs
 	@[ -n "$$THERMOCLINE_WITHOUT_FSCK" ] || \
 	  PATH="$$PATH:/usr/sbin:/sbin" command -v fsck.fat > /dev/null || \
 	  { $(AS_ROOT) apt-get update -qq && $(AS_ROOT) apt-get install -y -qq dosfstools; }
+
+guest: ## tests in a machine of QEMU's: raw NAND, file systems, the kernel's NBD client
+	guest/run.sh
 
 bench: ## page programs and trace rows per second, beside the machine's own speed
 	cargo bench --locked --package thermocline-sim --bench page_programs

@@ -19,7 +19,7 @@
 #
 # What serves: GUEST_SERVER_UNIX and GUEST_SERVER_TCP, commands that stay in the foreground, in which
 # {socket}, {port}, {log} and {dir} (an empty folder) are filled in. The default is nbdkit, which keeps it in memory.
-# Other variables: GUEST_DIR (the cache, target/guest), GUEST_TIMEOUT (seconds, 180), GUEST_MEMORY (MiB,
+# Other variables: GUEST_DIR (the cache, target/guest), GUEST_TIMEOUT (seconds, 600), GUEST_MEMORY (MiB,
 # 1024), GUEST_ACCEL (`kvm` where that works; emulation works everywhere).
 set -euo pipefail
 
@@ -45,7 +45,7 @@ if [ $# = 0 ]; then
     for file in "$here"/tests/*.sh; do tests+=("$(basename "$file" .sh)"); done
 fi
 for test in "${tests[@]}"; do
-    [ -f "$here/tests/$test.sh" ] || die "no such test: $test (there are: $(ls "$here/tests"))"
+    [ -f "$here/tests/$test.sh" ] || die "no such test: $test; there are: $(cd "$here/tests" && for file in *.sh; do printf '%s ' "${file%.sh}"; done)"
 done
 
 # --- What is needed of this machine
@@ -129,7 +129,7 @@ add_rust() { # arguments of cargo
     local name=${*: -1} built
     # shellcheck disable=SC2068
     built=$(RUSTFLAGS="-C target-feature=+crt-static" cargo "$1" --quiet --locked --target x86_64-unknown-linux-gnu \
-        --message-format=json "${@:2}" | grep -o '"executable":"[^"]*"' | tail -1 | cut -d'"' -f4) || die "cargo $* failed" 1
+        --message-format=json-render-diagnostics "${@:2}" | grep -o '"executable":"[^"]*"' | tail -1 | cut -d'"' -f4) || die "cargo $* failed" 1
     strip --strip-debug -o "$root/bin/$name" "$built" 2> /dev/null || cp "$built" "$root/bin/$name"
 }
 
@@ -169,14 +169,14 @@ for test in "${tests[@]}"; do
             wait_for test -S "$socket" || { cat "$work/$test.out" >&2; die "the server of $test did not start" 1; }
             modules+=(virtio_pci virtio_blk)
             machine+=(-drive "file=nbd+unix:///?socket=$socket,if=none,id=$test,format=raw,discard=unmap,detect-zeroes=off"
-                      -device "virtio-blk-pci,drive=$test,serial=$test")
-            echo "DISK=\$(disk_with_serial $test)" > "$root/tests/$test.env" ;;
+                      -device "virtio-blk-pci,drive=$test,serial=${test:0:20}")
+            echo "DISK=\$(disk_with_serial ${test:0:20})" > "$root/tests/$test.env" ;;
         tcp)
             for _ in $(seq 20); do port=$((20000 + RANDOM % 12000)); answers $port 2> /dev/null || break; done
             serve "$test" "$tcp_server" "$socket" "$port"
             wait_for answers "$port" || { cat "$work/$test.out" >&2; die "the server of $test did not start" 1; }
             modules+=(virtio_pci virtio_net)
-            [[ " ${machine[*]} " == *" -netdev "* ]] || machine+=(-netdev user,id=net -device virtio-net-pci,netdev=net,romfile=)
+            [[ " ${machine[*]} " == *" -netdev "* ]] || machine+=(-netdev "user,id=net" -device "virtio-net-pci,netdev=net,romfile=")
             echo "SERVER_HOST=10.0.2.2 SERVER_PORT=$port; network_up" > "$root/tests/$test.env" ;;
         "") ;;
         *) die "$test: '# server:' is unix or tcp" ;;
@@ -189,7 +189,7 @@ for module in $(printf '%s\n' "${modules[@]}" | sort -u); do add_module "$module
 # --- The machine
 
 begun=$SECONDS
-timeout --foreground "${GUEST_TIMEOUT:-180}" qemu-system-x86_64 -accel "${GUEST_ACCEL:-tcg,thread=multi}" -smp 2 \
+timeout --foreground "${GUEST_TIMEOUT:-600}" qemu-system-x86_64 -accel "${GUEST_ACCEL:-tcg,thread=multi}" -smp 2 \
     -m "${GUEST_MEMORY:-1024}" -cpu max -nodefaults -nographic -no-reboot -serial stdio \
     -kernel "$cache/kernel/boot/vmlinuz-$release" -initrd "$work/initrd" \
     -append "console=ttyS0 quiet panic=-1 mitigations=off tsc=reliable" "${machine[@]}" \

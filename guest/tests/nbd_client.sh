@@ -15,7 +15,7 @@ mkfs.ext4 -q -F /dev/nbd0
 mount -t ext4 -o discard /dev/nbd0 /mnt
 # Every file is synced by itself: the journal's commit blocks are written with FUA.
 for number in $(seq 50); do
-    dd if=/dev/urandom of=/mnt/$number bs=4k count=9 conv=fsync 2> /dev/null
+    dd if=/dev/urandom of="/mnt/$number" bs=4k count=9 conv=fsync 2> /dev/null
 done
 cp -r /lib/modules /mnt/
 rm /mnt/1?

@@ -17,10 +17,12 @@ pub mod image;
 mod medium;
 #[cfg(target_os = "linux")]
 mod mtd;
+mod place;
 mod ram;
 
 pub use faults::{Cut, Faults, FaultsError, Faulty};
 pub use medium::{Durable, Health, Medium, Syncing};
 #[cfg(target_os = "linux")]
 pub use mtd::{Mtd, MtdError, MtdOptions};
+pub use place::Place;
 pub use ram::Ram;

@@ -213,11 +213,18 @@ fn each_block_dies_at_an_age_of_its_own_that_the_seed_draws() {
 
 #[test]
 fn a_block_that_wears_out_says_so_when_it_is_erased() {
-    let mut chip = chip("wear=1,spread=0");
-    chip.erase(BlockId(3)).expect("erased");
-    program(&mut chip, 3, 0).expect("programmed");
-    assert_eq!(chip.erase(BlockId(3)), Err(FlashError::WornOut(BlockId(3))));
-    assert_eq!(holds(&mut chip, 3, 0), Ok(true), "what it holds can be read");
+    for cache in ["", ",cache=100"] {
+        let mut chip = chip(&format!("wear=1,spread=0{cache}"));
+        chip.erase(BlockId(3)).expect("erased");
+        program(&mut chip, 3, 0).expect("programmed");
+        assert_eq!(chip.erase(BlockId(3)), Err(FlashError::WornOut(BlockId(3))));
+        for _ in 0..2 {
+            assert_eq!(holds(&mut chip, 3, 0), Ok(true), "what it holds can be read");
+            assert_eq!(program(&mut chip, 3, 1), Err(FlashError::BadBlock(BlockId(3))));
+            assert_eq!(chip.sync(), Ok(()));
+        }
+        assert!(chip.inner().is_bad(BlockId(3)));
+    }
 }
 
 #[test]

@@ -150,7 +150,7 @@ fn what_a_chip_in_memory_would_say_this_one_says() {
     let mut draws = Xoshiro256PlusPlus::seed_from_u64(1);
     let mut ends = [0_u32; 6];
     let mut refused = 0;
-    for number in 0..3000 {
+    for number in 0..2000 {
         let block = draws.random_range(0..6);
         let any = geometry.ppn(BlockId(draws.random_range(0..6)), draws.random_range(0..64));
         // Mostly the next page of a block, sometimes another.
@@ -310,7 +310,7 @@ fn single_bits_are_corrected_counted_and_told() {
     let mut chip = erased([40]);
     program(&mut chip, 40, 0..64);
     let mut told = 0;
-    for round in 0..300 {
+    for round in 0..200 {
         for page in 0..64 {
             assert_eq!(look(&mut chip, 40, page), Ok(Some(page)), "round {round}");
         }
@@ -320,7 +320,7 @@ fn single_bits_are_corrected_counted_and_told() {
         }
     }
     let health = chip.health();
-    // 19,200 payloads and as many records were read.
+    // 12,800 payloads and as many records were read.
     assert!(health.corrected_reads > 3, "{health:?}");
     assert_eq!((told, health.failed_reads), (1, 0), "{health:?}");
     println!("{health:?}");
@@ -333,7 +333,7 @@ fn too_many_wrong_bits_are_never_taken_for_data() {
     let geometry = *chip.geometry();
     program(&mut chip, 41, 0..64);
     let mut lost = 0;
-    for _ in 0..300 {
+    for _ in 0..200 {
         for page in 0..64 {
             let from = geometry.ppn(BlockId(41), page);
             let mut data = payload(&geometry, 0);

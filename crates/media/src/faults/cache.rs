@@ -36,8 +36,12 @@ pub(super) enum Operation {
 pub(super) enum Fate {
     Lost,
     Done,
-    /// A program that leaves its page like this, or an erase that leaves its block torn.
+    /// A program that leaves its page like this.
     Scarred(Scar),
+    /// An erase that leaves each page of its block as it was or torn.
+    Torn,
+    /// An erase that was done for some pages of its block, and what was programmed behind it for some.
+    Mixed,
 }
 
 /// What a page shows.
@@ -133,7 +137,7 @@ impl Cache {
     /// Power fails: draws what becomes of every operation, and forgets them.
     ///
     /// An erase lasts only with everything before it. Therefore one is drawn that is the last to last,
-    /// or to be torn: what was done before it is all done. Of the rest each program is kept, lost
+    /// wholly or in part: what was done before it is all done. Of the rest each program is kept, lost
     /// or torn, unless its block was to be erased before.
     pub(super) fn lose(
         &mut self,
@@ -146,7 +150,7 @@ impl Cache {
             (0..waiting.len()).filter(|&at| matches!(waiting[at], Operation::Erase(_))).collect();
         // None of them is as likely as each.
         let last = erases.get(draws.random_range(0..=erases.len())).copied();
-        let is_torn = draws.random_bool(0.3);
+        let how = [Fate::Done, Fate::Torn, Fate::Mixed][draws.random_range(0..3)];
         // Now and then all of the rest is kept, or nothing.
         let kept = (draws.random_range(-0.5..=1.5_f64)).clamp(0.0, 1.0);
 
@@ -161,12 +165,10 @@ impl Cache {
             let fate = if last.is_some_and(|last| at < last) {
                 Fate::Done
             } else if last == Some(at) {
-                if is_torn {
+                if how == Fate::Torn {
                     lost_blocks.insert(block);
-                    Fate::Scarred(Scar::Torn)
-                } else {
-                    Fate::Done
                 }
+                how
             } else if is_erase {
                 lost_blocks.insert(block);
                 Fate::Lost
@@ -187,26 +189,17 @@ impl Cache {
 }
 
 /// A page that was lost in front of one that was kept is programmed, but shows itself as blank: the chip
-/// below knows no holes.
+/// below knows no holes. Both are of the same life of their block, for what was done before an erase
+/// that left a trace is done, and what was done after one that left none is lost.
 fn keep_holes(fates: &mut [(Operation, Fate)], geometry: &Geometry) {
     let mut kept_behind = BTreeSet::new();
     for (operation, fate) in fates.iter_mut().rev() {
-        match operation {
-            Operation::Program(to, _) => {
-                let block = geometry.block_of(*to);
-                if *fate != Fate::Lost {
-                    kept_behind.insert(block);
-                } else if kept_behind.contains(&block) {
-                    *fate = Fate::Scarred(Scar::Blank);
-                }
-            }
-            // What comes before belongs to the block's last life.
-            Operation::Erase(block) => {
-                if *fate != Fate::Lost {
-                    kept_behind.remove(block);
-                }
-            }
-            Operation::MarkBad(_) => {}
+        let Operation::Program(to, _) = operation else { continue };
+        let block = geometry.block_of(*to);
+        if *fate != Fate::Lost {
+            kept_behind.insert(block);
+        } else if kept_behind.contains(&block) {
+            *fate = Fate::Scarred(Scar::Blank);
         }
     }
 }

@@ -138,8 +138,9 @@ impl<F: Flash> Flash for Faulty<F> {
         let cut = self.begin()?;
         if cut.is_none() {
             if self.lifetime(block).is_some_and(|erases| self.erase_count(block) >= erases) {
+                // What waits for this block is still done.
+                self.mark_bad(block)?;
                 self.worn.insert(block);
-                self.inner.mark_bad(block)?;
                 return Err(FlashError::WornOut(block));
             }
             if self.fails(self.faults.erase) {

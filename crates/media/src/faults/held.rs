@@ -2,7 +2,7 @@
 
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
-use thermocline_flash::{Flash, FlashError, Oob, Ppn};
+use thermocline_flash::{BlockId, Flash, FlashError, Lpn, Oob, Ppn};
 
 use super::{
     Cut, Faulty, Scar,
@@ -32,13 +32,13 @@ impl<F: Flash> Faulty<F> {
                 let scar = if let Fate::Scarred(scar) = fate { Some(scar) } else { *scar };
                 self.scar(to, scar, |chip| chip.program(to, *oob, data))
             }
-            (Operation::Erase(block), Fate::Scarred(_)) => {
+            (Operation::Erase(block), Fate::Torn) => {
                 let mut draws = self.draws.clone();
                 self.tear(block, true, || draws.random_bool(0.5));
                 self.draws = draws;
                 Ok(())
             }
-            (Operation::Erase(block), Fate::Done) => self.renew(block),
+            (Operation::Erase(block), _) => self.renew(block),
             (Operation::MarkBad(block), _) => self.inner.mark_bad(block),
         }
     }
@@ -57,9 +57,18 @@ impl<F: Flash> Faulty<F> {
             self.draws = Xoshiro256PlusPlus::seed_from_u64(seed);
         }
         let geometry = *self.inner.geometry();
-        for (operation, fate) in self.cache.lose(&geometry, self.inner.in_order(), &mut self.draws)
-        {
-            self.carry_out(operation, fate)?;
+        let in_order = self.inner.in_order();
+        let mut fates = self.cache.lose(&geometry, in_order, &mut self.draws).into_iter();
+        while let Some((operation, fate)) = fates.next() {
+            let (Operation::Erase(block), Fate::Mixed) = (&operation, fate) else {
+                self.carry_out(operation, fate)?;
+                continue;
+            };
+            let (new, rest): (Vec<_>, Vec<_>) = fates.by_ref().partition(|(operation, _)| {
+                matches!(operation, Operation::Program(to, _) if geometry.block_of(*to) == *block)
+            });
+            self.mix(*block, &new)?;
+            fates = rest.into_iter();
         }
         Err(FlashError::NoPower)
     }
@@ -115,4 +124,69 @@ impl<F: Flash> Faulty<F> {
         }
         cut.map_or(Ok(()), |cut| self.lose(cut))
     }
+
+    /// Leaves each page of a block as it was before its erase, erased, torn, or as it was programmed
+    /// after the erase, as far as that was to last.
+    fn mix(&mut self, block: BlockId, new: &[(Operation, Fate)]) -> Result<(), FlashError> {
+        let geometry = *self.inner.geometry();
+        let mut pages = Vec::new();
+        for page in
+            (geometry.header_pages..geometry.pages_per_block).map(|n| geometry.ppn(block, n))
+        {
+            let new = new.iter().find_map(|(operation, fate)| match (operation, fate) {
+                (_, Fate::Lost | Fate::Scarred(Scar::Blank)) => None,
+                (Operation::Program(to, new), Fate::Scarred(scar)) if *to == page => {
+                    Some((new.oob, new.data.clone(), Some(*scar)))
+                }
+                (Operation::Program(to, new), _) if *to == page => {
+                    Some((new.oob, new.data.clone(), new.scar))
+                }
+                _ => None,
+            });
+            let left = match new {
+                Some(new) => Some(new),
+                None => self.left(page)?,
+            };
+            pages.push((page, left));
+        }
+        self.renew(block)?;
+        let end = pages.iter().rposition(|(_, left)| left.is_some()).map_or(0, |last| last + 1);
+        for (page, left) in pages.into_iter().take(end) {
+            let (oob, data, scar) = match left {
+                Some(left) => left,
+                None if self.inner.in_order() => (NOBODY, Box::default(), Some(Scar::Blank)),
+                None => continue,
+            };
+            self.scar(page, scar, |chip| chip.program(page, oob, &data))?;
+        }
+        Ok(())
+    }
+
+    /// What an erase that was done in part has left of a page: all, nothing, or something torn.
+    fn left(&mut self, page: Ppn) -> Result<Option<Left>, FlashError> {
+        let scar = self.scars.get(&page).copied();
+        let mut data = vec![0; self.inner.geometry().page_size as usize].into_boxed_slice();
+        let oob = match self.inner.read_oob(page) {
+            Ok(Some(oob)) if scar != Some(Scar::Blank) => oob,
+            Ok(_) => return Ok(None),
+            Err(FlashError::Unreadable(_)) => return Ok(Some((NOBODY, data, Some(Scar::Torn)))),
+            Err(error) => return Err(error),
+        };
+        let scar = match self.inner.read(page, &mut data) {
+            Ok(()) => scar,
+            Err(FlashError::Unreadable(_)) => Some(Scar::TornPayload),
+            Err(error) => return Err(error),
+        };
+        Ok(match self.draws.random_range(0..4) {
+            0 => None,
+            1 => Some((oob, data, Some(Scar::Torn))),
+            _ => Some((oob, data, scar)),
+        })
+    }
 }
+
+/// What a page holds, and what is wrong with it.
+type Left = (Oob, Box<[u8]>, Option<Scar>);
+
+/// Beside a page that holds nothing that anybody can read.
+const NOBODY: Oob = Oob { lpn: Lpn::NONE, stream: 0, sequence: 0, time: 0, note: 0 };

@@ -9,7 +9,8 @@
 //!   payload is torn. A torn erase leaves each page of its block as it was or torn.
 //! * **A volatile cache** holds back what was done since the last sync. When power fails, of that a part
 //!   is done that the contract of [`Flash`] allows, whatever it is: programs lost or torn that were
-//!   long done, programs kept behind lost ones of the same block, the last erases not done or torn.
+//!   long done, programs kept behind lost ones of the same block, the last erases not done, or torn, or
+//!   done for some pages of their block and not for others.
 //! * **Programs and erases fail.** The page is torn then, or each page of the block is as it was or torn.
 //! * **Blocks wear out**: each refuses to be erased after a number of erases of its own.
 //! * **Bits** are read wrong, for once or until the block is erased. So many in each KiB are corrected: the

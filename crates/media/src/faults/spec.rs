@@ -27,7 +27,7 @@ pub struct Faults {
     pub spread: f64,
     /// Operations that the chip may hold back until it is synced (`cache`).
     pub cache: u32,
-    /// The operation in which power fails, if it does (`cut`).
+    /// The operation in which power fails, counted from 0, if it does (`cut`).
     pub cut: Option<u64>,
 }
 

@@ -17,6 +17,8 @@ use super::{
 /// Memory for areas, in bytes, if that is more than [`LEAST_SLOTS`] take.
 const MEMORY: usize = 2 << 20;
 const LEAST_SLOTS: usize = 16;
+/// Bytes of areas that are read at once.
+const AHEAD: usize = 64 << 10;
 const MOST_SLOTS: usize = 256;
 const NONE: u32 = u32::MAX;
 
@@ -69,21 +71,41 @@ impl Areas {
         if let Some(slot) = self.find(block) {
             return Ok(slot);
         }
+        let count = self.ahead(block);
         let slot = self.hand;
-        self.hand = (slot + 1) % self.blocks.len();
-        self.blocks[slot] = NONE;
+        self.hand = (slot + count) % self.blocks.len();
+        self.blocks[slot..slot + count].fill(NONE);
         let length = self.layout.areas_bytes;
-        let bytes = &mut self.bytes[slot * length..][..length];
+        let bytes = &mut self.bytes[slot * length..][..count * length];
         store.read_at(bytes, self.layout.areas_of(block))?;
-        let pages = self.layout.geometry.pages_per_block;
         if self.layout.kind == Kind::Nor {
             self.look_for_debris(block, slot, store)?;
         }
-        let used = (0..pages).rev().find(|&page| self.beside(slot, page) != Beside::Blank);
-        self.nexts[slot] = used.map_or(0, |page| page + 1);
-        self.blocks[slot] = block.0;
+        let pages = self.layout.geometry.pages_per_block;
+        for (slot, block) in (slot..slot + count).zip(block.0..) {
+            let used = (0..pages).rev().find(|&page| self.beside(slot, page) != Beside::Blank);
+            self.nexts[slot] = used.map_or(0, |page| page + 1);
+            self.blocks[slot] = block;
+        }
         self.last = slot;
         Ok(slot)
+    }
+
+    /// Of how many blocks the areas are read at once: of several where the block before was read last,
+    /// for that is how recovery reads.
+    fn ahead(&self, block: BlockId) -> usize {
+        let follows = block.0.checked_sub(1).is_some_and(|before| {
+            let newest = (self.hand + self.blocks.len() - 1) % self.blocks.len();
+            self.blocks[newest] == before
+        });
+        if !follows || self.layout.kind == Kind::Nor {
+            return 1;
+        }
+        let left = (self.layout.geometry.blocks() - block.0) as usize;
+        let count = left.min(AHEAD / self.layout.areas_bytes).min(self.blocks.len() - self.hand);
+        // No block may be in two slots.
+        let held = |in_slot: &u32| (block.0..block.0 + count as u32).contains(in_slot);
+        if self.blocks.iter().any(held) { 1 } else { count.max(1) }
     }
 
     /// Finds the pages of a NOR block that have no record and yet not only ones: they were being

@@ -179,10 +179,10 @@ impl Flash for Image {
 
     /// A page programmed without a payload holds zeros.
     fn program(&mut self, to: Ppn, oob: Oob, data: &[u8]) -> Result<(), FlashError> {
-        let (block, page) = self.at(to)?;
         if !data.is_empty() && data.len() != self.header.geometry.page_size as usize {
             return Err(FlashError::WrongLength(data.len()));
         }
+        let (block, page) = self.at(to)?;
         let slot = self.slot_for(to, block, page)?;
         if data.is_empty() {
             return self.with_page(|chip, zeros| {
@@ -195,9 +195,9 @@ impl Flash for Image {
 
     fn copy(&mut self, from: Ppn, to: Ppn, oob: Oob) -> Result<(), FlashError> {
         let (source, source_page) = self.at(from)?;
-        let (block, page) = self.at(to)?;
         // Survivors of a block are moved one after the other.
         self.read_oob(from)?.ok_or(FlashError::Unreadable(from))?;
+        let (block, page) = self.at(to)?;
         let Beside::Holds(_, sum) = self.beside(source, source_page)? else {
             return Err(FlashError::Unreadable(from));
         };

@@ -176,7 +176,7 @@ impl Layout {
         let groups = geometry.blocks().div_ceil(GROUP_BLOCKS);
         let table_end = PAGE as u64 * (1 + 2 * u64::from(groups));
         // Direct I/O on disks with sectors of 4096 bytes is possible with pages of whole sectors.
-        let whole = if geometry.page_size % PAGE as u32 == 0 { PAGE } else { 512 };
+        let whole = if geometry.page_size.is_multiple_of(PAGE as u32) { PAGE } else { 512 };
         let records = match kind {
             Kind::Nand => geometry.pages_per_block as usize,
             // The segment header, and an entry for each page behind it.

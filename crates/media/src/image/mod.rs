@@ -170,7 +170,7 @@ impl Image {
         let layout = Layout::of(header.kind, &header.geometry);
         let size = header.geometry.page_size as usize;
         let unit = store.unit();
-        if size % unit != 0 || layout.areas_bytes % unit != 0 {
+        if !size.is_multiple_of(unit) || !layout.areas_bytes.is_multiple_of(unit) {
             let why = format!("the disk has blocks of {unit} bytes, and a page is {size} long");
             return Err(Damage::Direct(why));
         }

@@ -15,7 +15,7 @@
 //! turned: of the 256 records that differ by one bit from what was read, at most one has a right checksum, for
 //! any two records with right checksums differ in at least six bits.
 
-use crc::{CRC_32_ISCSI, Crc, Table};
+use crc_fast::CrcAlgorithm::Crc32Iscsi;
 use thermocline_flash::{Lpn, Oob};
 
 pub(super) const BYTES: usize = 32;
@@ -26,11 +26,10 @@ const MAGIC: u8 = 0xa1;
 /// More bits than this do not turn in an area that was erased; every record has more that are 0.
 const MOST_TURNED: u32 = 4;
 
-static CRC_32C: Crc<u32, Table<16>> = Crc::<u32, Table<16>>::new(&CRC_32_ISCSI);
-
 /// The checksum of a payload or a record.
 pub(super) fn checksum(bytes: &[u8]) -> u32 {
-    CRC_32C.checksum(bytes)
+    // 32 bits wide, and handed out in 64.
+    crc_fast::checksum(Crc32Iscsi, bytes) as u32
 }
 
 /// What stands beside a page.

@@ -6,7 +6,7 @@
 
 use std::{collections::BTreeMap, path::Path};
 
-use thermocline_flash::{BlockId, Flash, FlashError, Geometry, Lpn, Oob, Ppn};
+use thermocline_flash::{BlockId, Flash, FlashError, Geometry, Kind, Lpn, Oob, Ppn};
 
 use super::{
     super::{Image, Open, layout::Layout, write_blank},
@@ -89,6 +89,10 @@ impl Log {
         let layout = Layout::of(header.kind, &header.geometry);
         let store = Volatile::new(layout.length);
         write_blank(&store, &header, &layout, &[]).expect("memory");
+        if header.kind == Kind::Nor {
+            let block = header.geometry.block_size() as usize;
+            store.watch_nor(layout.payload_of(BlockId(0), 0), block);
+        }
         let open = Open { punch_erased: draw.percent(30), ..Open::default() };
         let image = open_image(&store, open);
         let blocks = header.geometry.blocks();
@@ -389,6 +393,6 @@ impl Log {
     }
 }
 
-fn open_image(store: &Volatile, open: Open) -> Image {
+pub(super) fn open_image(store: &Volatile, open: Open) -> Image {
     Image::over(Path::new("memory"), Box::new(store.clone()), open).expect("an image")
 }

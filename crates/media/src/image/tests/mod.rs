@@ -2,7 +2,9 @@
 //!
 //! `THERMOCLINE_SEED=n` runs history `n` alone.
 
+mod faults;
 mod log;
+mod marks;
 mod volatile;
 
 use thermocline_flash::{Geometry, Kind, Rules};

@@ -43,8 +43,12 @@ struct File {
     lasting: Vec<u8>,
     /// Of each sector written since the last sync, what it held after each write.
     written: BTreeMap<usize, Vec<[u8; SECTOR]>>,
-    /// Syncs fail.
-    is_broken: bool,
+    /// The system error with which syncs fail, and that with which writes do.
+    sync_error: Option<i32>,
+    write_error: Option<i32>,
+    /// Where NOR blocks begin, and their length: there a write that is not a whole block clears bits
+    /// only.
+    nor: Option<(u64, usize)>,
 }
 
 impl Volatile {
@@ -55,7 +59,9 @@ impl Volatile {
             now,
             lasting,
             written: BTreeMap::new(),
-            is_broken: false,
+            sync_error: None,
+            write_error: None,
+            nor: None,
         })))
     }
 
@@ -63,8 +69,28 @@ impl Volatile {
         self.0.lock().expect("no test dies with it in hand")
     }
 
-    pub(super) fn break_syncs(&self, broken: bool) {
-        self.file().is_broken = broken;
+    pub(super) fn fail_syncs(&self, error: Option<i32>) {
+        self.file().sync_error = error;
+    }
+
+    pub(super) fn fail_writes(&self, error: Option<i32>) {
+        self.file().write_error = error;
+    }
+
+    /// From now on there are NOR blocks at that place of that length.
+    pub(super) fn watch_nor(&self, start: u64, block: usize) {
+        self.file().nor = Some((start, block));
+    }
+
+    /// Turns a bit, in memory and for good.
+    pub(super) fn turn_bit(&self, at: u64) {
+        let file = &mut *self.file();
+        file.now[at as usize] ^= 1;
+        file.lasting[at as usize] ^= 1;
+    }
+
+    pub(super) fn bytes(&self, at: u64, count: usize) -> Vec<u8> {
+        self.file().now[at as usize..][..count].to_vec()
     }
 
     /// Writes that do not last yet.
@@ -106,14 +132,26 @@ impl Store for Volatile {
     }
 
     fn write_at(&self, from: &[u8], at: u64) -> io::Result<()> {
+        let (error, nor) = {
+            let file = self.file();
+            (file.write_error, file.nor)
+        };
+        if let Some(error) = error {
+            return Err(io::Error::from_raw_os_error(error));
+        }
+        if nor.is_some_and(|(start, block)| at >= start && from.len() != block) {
+            let old = self.bytes(at, from.len());
+            let only_clears = from.iter().zip(old).all(|(new, old)| new & !old == 0);
+            assert!(only_clears, "a bit was set without an erase");
+        }
         self.put(at, |bytes| bytes.copy_from_slice(from), from.len());
         Ok(())
     }
 
     fn sync(&self) -> io::Result<()> {
         let file = &mut *self.file();
-        if file.is_broken {
-            return Err(io::Error::from_raw_os_error(5));
+        if let Some(error) = file.sync_error {
+            return Err(io::Error::from_raw_os_error(error));
         }
         for &sector in file.written.keys() {
             let range = sector * SECTOR..(sector + 1) * SECTOR;

@@ -1,0 +1,159 @@
+//! A full disk, a sync that fails, bits that turn; and the papers' layout on NOR.
+
+use thermocline_flash::{BlockId, Flash, FlashError, Kind, Lpn, Oob};
+
+use super::{
+    super::{Image, Open, layout::Layout, write_blank},
+    Chip,
+    log::open_image,
+    volatile::{Draw, Volatile},
+};
+use crate::Medium;
+
+const BLOCK: BlockId = BlockId(4);
+const ENOSPC: i32 = 28;
+const EIO: i32 = 5;
+
+fn image(kind: Kind) -> (Volatile, Layout, Image) {
+    let header = Chip { kind, in_order: kind == Kind::Nand }.header();
+    let layout = Layout::of(header.kind, &header.geometry);
+    let store = Volatile::new(layout.length);
+    write_blank(&store, &header, &layout, &[]).expect("memory");
+    let image = open_image(&store, Open::default());
+    (store, layout, image)
+}
+
+fn oob(number: u32) -> Oob {
+    Oob { lpn: Lpn(number), stream: 3, sequence: u64::from(number), time: 77, note: 0x0102 }
+}
+
+fn program(image: &mut Image, page: u32) -> Result<(), FlashError> {
+    let to = image.geometry().ppn(BLOCK, page);
+    image.program(to, oob(page), &[page as u8; 1024])
+}
+
+fn is_there(image: &mut Image, page: u32) -> bool {
+    let at = image.geometry().ppn(BLOCK, page);
+    let mut data = [0; 1024];
+    image.read(at, &mut data) == Ok(())
+        && image.read_oob(at) == Ok(Some(oob(page)))
+        && data == [page as u8; 1024]
+}
+
+#[test]
+fn a_full_disk_loses_nothing() {
+    for kind in [Kind::Nand, Kind::Nor] {
+        let (store, _, mut image) = image(kind);
+        for page in 1..5 {
+            // Header pages aside, which NAND has none of here.
+            if kind == Kind::Nand && page == 1 {
+                program(&mut image, 0).expect("memory");
+            }
+            program(&mut image, page).expect("memory");
+        }
+        store.fail_writes(Some(ENOSPC));
+        assert_eq!(program(&mut image, 5), Err(FlashError::Medium(ENOSPC)));
+        assert_eq!(image.read_oob(image.geometry().ppn(BLOCK, 5)), Ok(None));
+        image.erase(BlockId(5)).expect("is noted");
+        assert_eq!(image.sync(), Err(FlashError::Medium(ENOSPC)));
+        assert!((1..5).all(|page| is_there(&mut image, page)));
+        store.fail_writes(None);
+        assert_eq!(program(&mut image, 5), Ok(()));
+        assert_eq!(image.sync(), Ok(()));
+        let mut image = open_image(&store, Open::default());
+        assert!((1..6).all(|page| is_there(&mut image, page)));
+        assert_eq!(image.erase_count(BlockId(5)), 1);
+    }
+}
+
+#[test]
+fn after_a_failed_sync_none_succeeds_and_nothing_is_erased() {
+    let (store, _, mut image) = image(Kind::Nand);
+    program(&mut image, 0).expect("memory");
+    image.sync().expect("memory");
+    image.erase(BLOCK).expect("is noted");
+    image.program(image.geometry().ppn(BlockId(1), 0), oob(9), &[]).expect("memory");
+    store.fail_syncs(Some(EIO));
+    assert_eq!(image.sync(), Err(FlashError::Medium(EIO)));
+    // The system forgets; the image does not.
+    store.fail_syncs(None);
+    assert_eq!(image.sync(), Err(FlashError::Medium(EIO)));
+    assert_eq!(program(&mut image, 0), Err(FlashError::Medium(EIO)), "its erase cannot be done");
+    let syncing = image.begin_sync().expect("nothing is waited for yet");
+    assert_eq!(syncing.wait().expect_err("failed").raw_os_error(), Some(EIO));
+    store.cut(&mut Draw(1));
+    assert!(is_there(&mut open_image(&store, Open::default()), 0));
+}
+
+#[test]
+fn a_turned_bit_makes_a_page_unreadable() {
+    for kind in [Kind::Nand, Kind::Nor] {
+        let (store, layout, mut image) = image(kind);
+        let pages = image.geometry().header_pages..20;
+        for page in pages.clone() {
+            program(&mut image, page).expect("memory");
+        }
+        let mut draw = Draw(5);
+        for page in pages.clone() {
+            let in_payload = page % 2 == 0;
+            let record = layout.record_of(page).expect("data page") as u64;
+            // Everywhere but in the flags of NOR, of which one bit means nothing.
+            let at = [0, 1, 2, 3, 4, 6, 7, 8, 15, 16, 24, 28, 31][draw.below(13)];
+            store.turn_bit(if in_payload {
+                layout.payload_of(BLOCK, page) + draw.below(1024) as u64
+            } else {
+                layout.areas_of(BLOCK) + record + at
+            });
+            let mut image = open_image(&store, Open::default());
+            let at = image.geometry().ppn(BLOCK, page);
+            let unreadable = Err(FlashError::Unreadable(at));
+            assert_eq!(image.read(at, &mut []), unreadable);
+            assert_eq!(image.read(at, &mut [0; 1024]), unreadable);
+            assert_eq!(image.read_oob(at).is_ok(), in_payload);
+            assert_eq!(program(&mut image, page), Err(FlashError::NotErased(at)));
+            let to = image.geometry().ppn(BlockId(1), image.geometry().header_pages);
+            assert_eq!(
+                image.copy(at, to, oob(0)),
+                unreadable,
+                "nothing bad is given a new checksum"
+            );
+            assert_eq!(image.read_oob(to), Ok(None));
+            assert!(image.health().failed_reads >= u64::from(in_payload));
+        }
+    }
+}
+
+#[test]
+fn nor_keeps_the_papers_layout_and_clears_flags_in_place() {
+    let (store, layout, mut image) = image(Kind::Nor);
+    store.watch_nor(layout.payload_of(BlockId(0), 0), image.geometry().block_size() as usize);
+    let at = layout.areas_of(BLOCK);
+    assert_eq!(at, layout.payload_of(BLOCK, 0), "the header page is the block's first");
+    image.erase(BLOCK).expect("not bad");
+    image.sync().expect("memory");
+    let header = store.bytes(at, 32);
+    assert_eq!(header[..8], *b"FSEG\x01\0\xff\xff", "not opened");
+    assert_eq!((header[8], header[12]), (1, 4), "erase count and number");
+    // In any order.
+    for page in [3, 1, 2] {
+        program(&mut image, page).expect("memory");
+    }
+    assert_eq!(program(&mut image, 0), Err(FlashError::OutOfRange), "the header is nobody's");
+    let header = store.bytes(at, 32);
+    assert_eq!((header[16], header[24], header[25]), (77, 3, 0), "time, region, kind");
+    let entry = store.bytes(at + 32 * 3, 32);
+    assert_eq!(entry[..8], [3, 0, 0, 0, 3, 0xfe, 2, 1], "page, region, flags, note");
+    let third = image.geometry().ppn(BLOCK, 3);
+    assert_eq!(image.is_obsolete(third), Ok(false));
+    image.obsolete(third);
+    assert_eq!(store.bytes(at + 32 * 3 + 5, 1), [0xfc]);
+    image.sync().expect("memory");
+    let mut image = open_image(&store, Open::default());
+    assert_eq!(image.is_obsolete(third), Ok(true));
+    assert!((1..4).all(|page| is_there(&mut image, page)), "a hint, no more");
+    assert_eq!(program(&mut image, 3), Err(FlashError::NotErased(third)));
+    // A block of the layer's own records.
+    let system = image.geometry().ppn(BlockId(9), 1);
+    image.program(system, oob(1), &[]).expect("memory");
+    assert_eq!(store.bytes(layout.areas_of(BlockId(9)) + 25, 1), [3]);
+}

@@ -1,0 +1,295 @@
+//! Images on a real file system.
+#![cfg(unix)]
+
+use std::{
+    fs::{self, OpenOptions},
+    os::unix::fs::{FileExt, MetadataExt},
+    path::{Path, PathBuf},
+};
+
+use tempfile::TempDir;
+use thermocline_flash::{BlockId, Flash, FlashError, Geometry, Kind, Lpn, Oob, Ppn, Rules};
+use thermocline_media::{
+    Medium, Ram,
+    image::{Damage, Image, Open, Options},
+};
+
+const GEOMETRY: Geometry = Geometry {
+    banks: 2,
+    channels: 1,
+    blocks_per_bank: 4,
+    pages_per_block: 9,
+    page_size: 4096,
+    oob_size: 64,
+    header_pages: 0,
+    system_blocks: 1,
+};
+
+fn options() -> Options {
+    Options {
+        kind: Kind::Nand,
+        geometry: GEOMETRY,
+        rules: Rules { in_order: true, endurance: 30, initial_bad_blocks: 0 },
+        profile: "test".into(),
+        bad_blocks: vec![BlockId(6)],
+        preallocate: false,
+        replace: false,
+    }
+}
+
+fn nor() -> Options {
+    let geometry = Geometry { header_pages: 1, oob_size: 0, ..GEOMETRY };
+    let rules = Rules { in_order: false, ..options().rules };
+    Options { kind: Kind::Nor, geometry, rules, ..options() }
+}
+
+fn oob(number: u32) -> Oob {
+    Oob {
+        lpn: Lpn(number),
+        stream: number as u8,
+        sequence: u64::from(number) << 32,
+        time: 1,
+        note: 2,
+    }
+}
+
+fn file(folder: &TempDir) -> PathBuf {
+    folder.path().join("chip.img")
+}
+
+/// The same operations on an image and on a chip in memory, the image opened again now and then.
+fn behaves_as_memory(path: &Path, options: &Options, open: Open) {
+    drop(Image::create(path, options).expect("made"));
+    let (geometry, rules) = (options.geometry, options.rules);
+    let mut ram = Ram::new(geometry, rules).with_bad_blocks(&options.bad_blocks);
+    if open.wears_out {
+        ram = ram.that_wears_out();
+    }
+    let mut image = Image::open(path, open).expect("opened");
+    let (mut draw, mut programmed, mut opened) = (1_u64, 0, 0);
+    let mut data = [vec![0; 4096], vec![0; 4096]];
+    for step in 0..6000_u32 {
+        draw = draw.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        let number = |bits: u32, below: u32| (draw >> bits) as u32 % below;
+        // Blocks and pages beyond the chip as well.
+        let block = BlockId(number(33, 9));
+        let to = geometry.ppn(block, geometry.header_pages + number(40, 10));
+        let from = geometry.ppn(BlockId(number(23, 8)), geometry.header_pages + number(43, 8));
+        match number(50, 40) {
+            0..2 => assert_eq!(image.erase(block), ram.erase(block)),
+            2 if number(20, 90) == 0 => assert_eq!(image.mark_bad(block), ram.mark_bad(block)),
+            3 => assert_eq!(image.sync(), Ok(())),
+            4 if number(20, 4) == 0 => {
+                assert_eq!(image.sync(), Ok(()));
+                drop(image);
+                image = Image::open(path, open).expect("opened again");
+                opened += 1;
+            }
+            5..13 => assert_eq!(image.copy(from, to, oob(step)), ram.copy(from, to, oob(step))),
+            13 => assert_eq!(image.program(to, oob(step), &[1]), Err(FlashError::WrongLength(1))),
+            _ => {
+                let content = if step % 16 == 0 { vec![] } else { vec![step as u8; 4096] };
+                let done = image.program(to, oob(step), &content);
+                assert_eq!(done, ram.program(to, oob(step), &content), "step {step}, {to:?}");
+                programmed += u32::from(done.is_ok());
+            }
+        }
+        assert_eq!(image.read_oob(from), ram.read_oob(from));
+        assert_eq!(image.read(to, &mut data[0]), ram.read(to, &mut data[1]));
+        assert!(data[0] == data[1]);
+        assert_eq!(image.erase_count(block), ram.erase_count(block));
+        assert_eq!(image.is_bad(block), ram.is_bad(block));
+    }
+    assert_eq!(image.health().bad_blocks, ram.health().bad_blocks);
+    assert!(programmed > 300 && opened > 10, "{programmed} programs, opened {opened} times");
+}
+
+#[test]
+fn it_answers_as_a_chip_in_memory_does_and_keeps_every_page() {
+    let folder = TempDir::new().expect("a folder");
+    behaves_as_memory(&file(&folder), &options(), Open::default());
+    let any_order = Rules { in_order: false, ..options().rules };
+    let replace = Options { replace: true, rules: any_order, ..options() };
+    let wearing = Open { wears_out: true, punch_erased: true, ..Open::default() };
+    behaves_as_memory(&file(&folder), &replace, wearing);
+    let preallocated = Options { preallocate: true, replace: true, ..options() };
+    behaves_as_memory(&file(&folder), &preallocated, Open::default());
+    let replace = Options { replace: true, ..nor() };
+    behaves_as_memory(&file(&folder), &replace, Open::default());
+}
+
+#[test]
+fn direct_io_gives_the_same_where_the_file_system_allows_it() {
+    let folder = TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder");
+    let path = file(&folder);
+    let direct = Open { direct: true, ..Open::default() };
+    drop(Image::create(&path, &options()).expect("made"));
+    match Image::open(&path, direct) {
+        Ok(_) => {}
+        Err(error) if matches!(error.what, Damage::Direct(_)) => {
+            println!("skipped: {error}");
+            return;
+        }
+        Err(error) => panic!("{error}"),
+    }
+    behaves_as_memory(&path, &Options { replace: true, ..options() }, direct);
+    behaves_as_memory(&path, &Options { replace: true, ..nor() }, direct);
+    // Pages that no disk can address.
+    let odd = Geometry { page_size: 4100, ..GEOMETRY };
+    drop(
+        Image::create(&path, &Options { geometry: odd, replace: true, ..options() }).expect("made"),
+    );
+    let error = Image::open(&path, direct).expect_err("4100 bytes are no sectors").to_string();
+    assert!(error.contains("chip.img: direct I/O is not possible"), "{error}");
+    assert!(error.ends_with("open it without"), "{error}");
+}
+
+/// Why a file cannot be opened.
+fn refusal(path: &Path) -> String {
+    let error = Image::open(path, Open::default()).expect_err("refused").to_string();
+    assert!(error.starts_with(&path.display().to_string()), "{error}");
+    assert!(!error.contains('\n'), "{error}");
+    error
+}
+
+fn patch(path: &Path, at: u64, bytes: &[u8]) {
+    let file = OpenOptions::new().write(true).open(path).expect("there");
+    file.write_all_at(bytes, at).expect("written");
+}
+
+#[test]
+fn what_is_no_whole_image_is_refused_by_name_and_with_the_remedy() {
+    let folder = TempDir::new().expect("a folder");
+    let path = file(&folder);
+    assert!(refusal(&path).contains("cannot open the file: No such file"));
+    fs::write(&path, "not a chip").expect("written");
+    assert!(refusal(&path).contains("not an image"));
+    fs::write(&path, vec![7; 10_000]).expect("written");
+    assert!(refusal(&path).contains("make one with `thermocline format`"));
+
+    let taken = Image::create(&path, &options()).expect_err("is there").to_string();
+    assert!(taken.contains("chip.img: exists already; remove it"), "{taken}");
+    let image = Image::create(&path, &Options { replace: true, ..options() }).expect("made");
+    let length = image.length();
+    drop(image);
+    let file = OpenOptions::new().write(true).open(&path).expect("there");
+    file.set_len(length - 1).expect("shortened");
+    let cut = refusal(&path);
+    assert!(cut.contains("it was cut off; restore it from a complete copy"), "{cut}");
+    assert!(cut.contains(&format!("{} bytes long, but its header says {length}", length - 1)));
+    file.set_len(length + 1).expect("longer");
+    assert!(refusal(&path).contains("it was written past its end"));
+    file.set_len(length).expect("as it was");
+    Image::open(&path, Open::default()).expect("whole again");
+
+    patch(&path, 70, &[9]);
+    assert!(refusal(&path).contains("header page is damaged; restore the image from a copy"));
+    patch(&path, 8, &[2]);
+    let version = refusal(&path);
+    assert!(version.contains("format version 2, and this program knows version 1; use"));
+}
+
+#[test]
+fn what_makes_no_chip_is_refused_and_leaves_no_file() {
+    let folder = TempDir::new().expect("a folder");
+    let path = file(&folder);
+    let shape = |change: fn(&mut Options)| {
+        let mut asked = nor();
+        change(&mut asked);
+        let error = Image::create(&path, &asked).expect_err("refused").to_string();
+        assert!(!path.exists(), "{error}");
+        error
+    };
+    assert!(shape(|o| o.geometry.page_size = 0).contains("page_size is 0"));
+    assert!(shape(|o| o.geometry.header_pages = 0).contains("header_pages is too small"));
+    assert!(shape(|o| o.profile = "x".repeat(65)).contains("longer than 64 bytes; shorten it"));
+    let long = shape(|o| o.geometry.pages_per_block = 1 << 20);
+    assert!(long.contains("an erase block has more than 262144 pages"), "{long}");
+    let large = shape(|o| {
+        o.geometry.page_size = u32::MAX;
+        o.geometry.blocks_per_bank = 1 << 26;
+    });
+    assert!(large.contains("larger than a file can be"), "{large}");
+    let nowhere = Image::create(Path::new("/nowhere/chip.img"), &nor()).expect_err("no folder");
+    assert!(nowhere.to_string().contains("cannot create the file"), "{nowhere}");
+}
+
+#[test]
+fn one_writer_or_many_readers() {
+    let folder = TempDir::new().expect("a folder");
+    let path = file(&folder);
+    let mut writer = Image::create(&path, &options()).expect("made");
+    writer.program(Ppn(0), oob(1), &[5; 4096]).expect("programmed");
+    writer.sync().expect("synced");
+    let reading = Open { read_only: true, ..Open::default() };
+    for open in [Open::default(), reading] {
+        let error = Image::open(&path, open).expect_err("in use");
+        assert!(matches!(error.what, Damage::InUse(_)), "{error}");
+        if let Damage::InUse(Some(who)) = &error.what {
+            assert!(who.contains(&std::process::id().to_string()), "{who}");
+        }
+        assert!(error.to_string().contains("stop whoever uses it"), "{error}");
+    }
+    Image::open(&path, Open { lock: false, ..reading }).expect("who asks for no lock gets none");
+    let replace = Image::create(&path, &Options { replace: true, ..options() });
+    assert!(matches!(replace.expect_err("in use").what, Damage::InUse(_)));
+    let mut data = [0; 4096];
+    assert_eq!((writer.read(Ppn(0), &mut data), data), (Ok(()), [5; 4096]), "not emptied");
+    drop(writer);
+
+    let before = fs::read(&path).expect("read");
+    let mut one = Image::open(&path, reading).expect("first reader");
+    let mut two = Image::open(&path, reading).expect("second reader");
+    assert!(Image::open(&path, Open::default()).is_err(), "no writer beside them");
+    let refused = Err(FlashError::Medium(30));
+    assert_eq!(one.program(Ppn(1), oob(1), &[]), refused);
+    assert_eq!((one.erase(BlockId(0)), one.mark_bad(BlockId(0))), (refused, refused));
+    assert_eq!(one.sync(), Ok(()));
+    assert_eq!(two.read_oob(Ppn(0)), Ok(Some(oob(1))));
+    drop((one, two));
+    assert!(fs::read(&path).expect("read") == before);
+}
+
+#[test]
+fn an_image_takes_disk_space_as_it_is_programmed_unless_it_takes_all_at_once() {
+    let folder = TempDir::new().expect("a folder");
+    let path = file(&folder);
+    let geometry = Geometry { pages_per_block: 256, ..GEOMETRY };
+    let space = || fs::metadata(&path).expect("there").blocks() * 512;
+    let sparse = Options { geometry, ..options() };
+    let mut image = Image::create(&path, &sparse).expect("made");
+    assert_eq!(fs::metadata(&path).expect("there").len(), image.length());
+    assert!(image.length() > geometry.capacity());
+    assert!(space() < 64 << 10, "{} bytes", space());
+    for page in 0..256 {
+        image.program(Ppn(page), oob(page), &[1; 4096]).expect("programmed");
+    }
+    image.erase(BlockId(0)).expect("erased");
+    image.sync().expect("synced");
+    assert!(space() >= 1 << 20, "an erase keeps the space");
+    drop(image);
+    let punching = Open { punch_erased: true, ..Open::default() };
+    let mut image = Image::open(&path, punching).expect("opened");
+    image.erase(BlockId(0)).expect("erased");
+    image.sync().expect("synced");
+    assert!(space() < 128 << 10, "{} bytes", space());
+    drop(image);
+    let full = Options { preallocate: true, replace: true, ..sparse };
+    let image = Image::create(&path, &full).expect("made");
+    assert!(space() >= image.length());
+}
+
+#[test]
+fn the_header_says_what_the_image_was_made_from() {
+    let folder = TempDir::new().expect("a folder");
+    let path = file(&folder);
+    let made = Image::create(&path, &options()).expect("made").header().clone();
+    let image = Image::open(&path, Open::default()).expect("opened");
+    assert_eq!(image.header(), &made);
+    assert_eq!((image.path(), image.header().profile.as_str()), (path.as_path(), "test"));
+    assert_eq!((image.geometry(), image.in_order()), (&GEOMETRY, true));
+    assert_eq!(image.header().rules, options().rules);
+    drop(image);
+    let other = Image::create(&path, &Options { replace: true, ..options() }).expect("made");
+    assert_ne!(other.header().id, made.id);
+}
