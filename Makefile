@@ -7,11 +7,7 @@ POLICIES := in-place,greedy,cost-benefit,lfs,cat,dac,update-interval,sep-bit,mid
 
 AS_ROOT := $(if $(filter 0,$(shell id -u)),,sudo)
 
-<<<<<<< HEAD
-.PHONY: help demo build full test systems lint fsck bench bench-server clean
-=======
-.PHONY: help demo build full test lint fsck guest bench clean
->>>>>>> faults
+.PHONY: help demo build full test systems guest lint fsck bench bench-server clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
