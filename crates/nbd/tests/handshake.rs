@@ -105,6 +105,10 @@ fn an_export_name_that_is_no_string_ends_the_connection() {
         let shaken = shake(Settings::default(), &exports(), &input);
         assert_eq!(shaken.step, Step::Close(Close::ExportName));
     }
+    // Nobody waits for the bytes of one that is too long.
+    let header = hex("00000003 'IHAVEOPT' 00000001 00001001");
+    let shaken = shake(Settings::default(), &exports(), &header);
+    assert_eq!(shaken.step, Step::Close(Close::ExportName));
 }
 
 #[test]
