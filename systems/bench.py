@@ -155,9 +155,9 @@ def medians(rounds):
 
 
 def rate(cell, result):
-    """As it stands in the table: thousands a second for pages, MB/s for mebibytes."""
+    """As it stands in the table: thousands a second for pages, MB/s for mebibytes; and CPU time."""
     if cell.size != "4k":
-        return f"{result['mb_per_s']:.0f}"
+        return f"{result['mb_per_s']:.0f} ({result['cpu_s_per_million'] * 1024 / 1e6:.2f})"
     return f"{result['iops'] / 1000:.0f}k ({result['cpu_s_per_million']:.1f})"
 
 
@@ -171,7 +171,7 @@ def tables(servers, results):
     for rw in ("randwrite", "randread"):
         cells = [cell for cell in CELLS if cell.rw == rw]
         large = next(cell for cell in CELLS if cell.rw == rw.removeprefix("rand"))
-        head = ["server"] + [f"{rw} " + cell.name.partition(", ")[2] for cell in cells] + [f"1 MiB {large.rw}, MB/s"]
+        head = ["server; IOPS (CPU s a million)"] + [f"{rw} " + cell.name.partition(", ")[2] for cell in cells] + [f"1 MiB {large.rw}, MB/s (CPU s a GiB)"]
         rows = [[server] + [rate(cell, mid[server][cell.name]) for cell in (*cells, large)] for server in servers]
         parts.append(table(head, rows))
     return "\n\n".join(parts), mid
@@ -256,6 +256,9 @@ def main():
 
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     began = time.monotonic()
+    load = os.getloadavg()
+    if load[0] > 0.5:
+        print(f"bench: the machine has other work (load {load[0]:.1f}): speeds say little, CPU times somewhat more", file=sys.stderr)
     with tempfile.TemporaryDirectory(prefix="thermocline-bench.", dir=MEMORY) as folder:
         servers, results, sizes = run(options, folder)
     table, mid = tables(servers, results)
@@ -267,7 +270,7 @@ def main():
         print("".join(f"  {line}\n" for line in behind), end="")
     with open(options.json, "w", encoding="utf-8") as out:
         json.dump({
-            "machine": {"cpus": os.cpu_count(), "kernel": platform.release(), "load": os.getloadavg()},
+            "machine": {"cpus": os.cpu_count(), "kernel": platform.release(), "load_before": load},
             "versions": {
                 "thermocline": version(options.thermocline, "--version"), "nbdkit": version("nbdkit", "--version"),
                 "qemu-nbd": version("qemu-nbd", "--version"), "fio": version("fio", "--version"),

@@ -39,7 +39,7 @@ LIMIT=4 notices 'stuck' kill9.sh -r 6 ext4
 if [[ $SERVER == nbdkit ]]; then
     # A cache that is lost with the server, and answers flushes at once.
     NBDKIT='cache cache=unsafe' notices 'e2fsck had to repair|are not there|superblock' kill9.sh -r 2 ext4
-    NBDKIT='error error-pread-rate=25%' notices 'Input/output error|cannot|failed' filesystems.sh fat32
+    NBDKIT='error error-pread-rate=25%' notices 'Input/output error|injecting EIO' filesystems.sh fat32
     NBDKIT='error error-pread-rate=2%' notices 'Input/output error|EIO' clients.sh nbdcopy fio
     NBDKIT='noextents' notices 'hole,zero' clients.sh nbdinfo
     NBDKIT='noextents' notices 'block_status' clients.sh libnbd
