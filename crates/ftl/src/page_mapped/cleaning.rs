@@ -84,9 +84,17 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
     }
 
     /// Cleans one block, or a batch; false if no block is worth it.
-    pub(super) fn clean(&mut self, bank: usize, cleaned: &mut bool, now: u64) -> Result<bool, FtlError> {
+    pub(super) fn clean(
+        &mut self,
+        bank: usize,
+        cleaned: &mut bool,
+        now: u64,
+    ) -> Result<bool, FtlError> {
         if !self.batch.is_empty() {
             self.erase_batch(now)?;
+        }
+        if self.failures.hopeless {
+            return Ok(false);
         }
         let free = self.banks[bank].free.len() as u32;
         let least = self.config.trigger.least_garbage(&self.config.watermarks, free, self.pages);
@@ -94,8 +102,8 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
         self.banks[bank].victim.answered(true);
         self.counters.cleaning_runs += u64::from(!core::mem::replace(cleaned, true));
         match self.clean_block(bank, victim, Some(least), now) {
-            // Programs failed until even the reserve was gone.
-            Err(FtlError::NoSpace) if self.failures.any => Ok(false),
+            // Programs failed until even the reserve was gone, or too many blocks were.
+            Err(FtlError::NoSpace | FtlError::ReadOnly) if self.failures.any => Ok(false),
             done => done.map(|()| true),
         }
     }
@@ -377,6 +385,10 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
                 self.counters.erases += 1;
                 home.erases += 1;
                 home.blocks.erased(block);
+                if self.failures.any {
+                    // An erase that was said to fail may have been one all the same.
+                    home.blocks.set_erases(block, self.chip.erase_count(block));
+                }
                 Ok(true)
             }
             Err(failed) => self.not_erased(bank, block, failed),
