@@ -43,6 +43,8 @@ pub struct Faulty {
     /// Whether something was done since the last sync.
     dirty: bool,
     pub has_no_power: bool,
+    /// The number of the last program.
+    newest: u64,
 }
 
 impl Faulty {
@@ -60,6 +62,7 @@ impl Faulty {
             ailing: VecDeque::new(),
             dirty: false,
             has_no_power: false,
+            newest: 0,
         }
     }
 
@@ -80,11 +83,15 @@ impl Faulty {
     fn put(
         &mut self,
         to: Ppn,
+        oob: Oob,
         put: impl FnOnce(&mut Ram) -> Result<(), FlashError>,
     ) -> Result<(), FlashError> {
         let block = self.inner.geometry().block_of(to);
         assert!(!self.failed.contains(&block), "{to:?} is programmed in a block that failed");
-        match self.fault()? {
+        let fault = self.fault()?;
+        let newest = std::mem::replace(&mut self.newest, oob.sequence);
+        assert!(newest < oob.sequence, "{to:?} has number {} after {newest}", oob.sequence);
+        match fault {
             None => put(&mut self.inner),
             Some(Fault::Fails) => {
                 self.failed.insert(block);
@@ -143,12 +150,12 @@ impl Flash for Faulty {
     }
 
     fn program(&mut self, to: Ppn, oob: Oob, data: &[u8]) -> Result<(), FlashError> {
-        self.put(to, |ram| ram.program(to, oob, data))
+        self.put(to, oob, |ram| ram.program(to, oob, data))
     }
 
     fn copy(&mut self, from: Ppn, to: Ppn, oob: Oob) -> Result<(), FlashError> {
         self.readable(from)?;
-        self.put(to, |ram| ram.copy(from, to, oob))
+        self.put(to, oob, |ram| ram.copy(from, to, oob))
     }
 
     fn erase(&mut self, block: BlockId) -> Result<(), FlashError> {
