@@ -48,7 +48,10 @@ impl SimError {
                     .into(),
             ),
             FtlError::OutOfRange(_) => Self::Input(format!("{error}; give it more --capacity")),
-            FtlError::ReadOnly => Self::Failed(error.to_string()),
+            FtlError::ReadOnly => Self::Failed(format!(
+                "the device is worn out: {retired} blocks failed, and those left cannot hold what \
+                 it promised; give it more over-provisioning"
+            )),
             FtlError::Flash(_) => Self::Broken(error.to_string()),
         }
     }

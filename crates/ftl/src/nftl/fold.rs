@@ -151,7 +151,7 @@ impl<C: Flash> Nftl<C> {
         }
     }
 
-    /// Erases a block, which is free from then on, or retired if it wore out.
+    /// Erases a block, which is free from then on, or retired if that fails.
     pub(super) fn erase(&mut self, block: BlockId) -> Result<(), FtlError> {
         self.owner[block.index()] = NOBODY;
         let before = self.chip.erase_count(block);
@@ -165,11 +165,17 @@ impl<C: Flash> Nftl<C> {
                 }
                 Ok(())
             }
-            Err(FlashError::WornOut(_)) => {
+            Err(FlashError::WornOut(_) | FlashError::EraseFailed(_)) => {
+                self.counters.erases_failed += 1;
                 self.counters.retired += 1;
                 self.set_usable(self.usable - 1);
                 if let Some(wear) = &mut self.wear {
                     wear.retired(block, before);
+                }
+                if !self.chip.is_bad(block) {
+                    // What was copied out of it must last before the mark does.
+                    self.chip.sync()?;
+                    self.chip.mark_bad(block)?;
                 }
                 Ok(())
             }

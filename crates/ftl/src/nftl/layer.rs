@@ -2,10 +2,29 @@
 
 use alloc::string::String;
 
-use thermocline_flash::{BlockId, Flash, Lpn, Ppn, Timing, prefetch};
+use thermocline_flash::{BlockId, Flash, FlashError, Lpn, Ppn, Timing, prefetch};
 
 use super::{Nftl, heaps::NOBODY};
 use crate::{Counters, FtlError, Layer};
+
+impl<C: Flash> Nftl<C> {
+    #[inline(always)]
+    fn check_writable(&self) -> Result<(), FtlError> {
+        if self.is_read_only { Err(FtlError::ReadOnly) } else { Ok(()) }
+    }
+
+    /// The first failure without a remedy is told as it is; nothing is written after it.
+    #[inline(always)]
+    fn stop_at_failure<T>(&mut self, done: Result<T, FtlError>) -> Result<T, FtlError> {
+        if let Err(FtlError::Flash(
+            FlashError::ProgramFailed(_) | FlashError::BadBlock(_) | FlashError::Unreadable(_),
+        )) = done
+        {
+            self.is_read_only = true;
+        }
+        done
+    }
+}
 
 impl<C: Flash> Layer for Nftl<C> {
     type Chip = C;
@@ -30,9 +49,12 @@ impl<C: Flash> Layer for Nftl<C> {
     }
 
     fn fill(&mut self, lpn: Lpn, _read_only: bool, now: u64) -> Result<(), FtlError> {
-        self.put(lpn, &[], now)?;
-        self.counters.fills += 1;
-        self.level()
+        self.check_writable()?;
+        let done = self.put(lpn, &[], now).and_then(|()| {
+            self.counters.fills += 1;
+            self.level()
+        });
+        self.stop_at_failure(done)
     }
 
     fn filled(&mut self, _now: u64) -> Result<(), FtlError> {
@@ -41,10 +63,13 @@ impl<C: Flash> Layer for Nftl<C> {
 
     #[inline]
     fn write(&mut self, lpn: Lpn, data: &[u8], now: u64) -> Result<(), FtlError> {
-        self.put(lpn, data, now)?;
-        self.counters.host_writes += 1;
-        self.reclaim_ahead()?;
-        self.level()
+        self.check_writable()?;
+        let done = self.put(lpn, data, now).and_then(|()| {
+            self.counters.host_writes += 1;
+            self.reclaim_ahead()?;
+            self.level()
+        });
+        self.stop_at_failure(done)
     }
 
     fn read(&mut self, lpn: Lpn, into: &mut [u8]) -> Result<bool, FtlError> {
@@ -61,6 +86,7 @@ impl<C: Flash> Layer for Nftl<C> {
 
     fn trim(&mut self, lpn: Lpn, _now: u64) -> Result<bool, FtlError> {
         self.check_range(lpn)?;
+        self.check_writable()?;
         if core::mem::replace(&mut self.map[lpn.index()], Ppn::NONE) == Ppn::NONE {
             return Ok(false);
         }
@@ -98,7 +124,15 @@ impl<C: Flash> Layer for Nftl<C> {
     }
 
     fn clean_in_idle_time(&mut self, _now: u64) -> Result<bool, FtlError> {
-        self.clean_one_ahead()
+        if self.is_read_only {
+            return Ok(false);
+        }
+        let done = self.clean_one_ahead();
+        self.stop_at_failure(done)
+    }
+
+    fn is_read_only(&self) -> bool {
+        self.is_read_only
     }
 
     fn locate(&self, lpn: Lpn) -> Ppn {

@@ -125,6 +125,9 @@ pub struct Nftl<C> {
     wear: Option<Wear>,
     levels: Levels,
     counters: Counters,
+    /// Whether the chip failed in a way that there is no remedy for here: a program, or the read of a
+    /// page that was to be copied. What is half done is not looked at any more; every page can be read.
+    is_read_only: bool,
     /// Pages programmed so far, for whatever reason.
     programs: u64,
     /// Pages programmed and not live, on the whole device.
@@ -182,6 +185,7 @@ impl<C: Flash> Nftl<C> {
             wear: config.wear_gap.map(|gap| Wear::new(blocks, gap)),
             levels: Levels::new(&config, usable, pages),
             counters: Counters::default(),
+            is_read_only: false,
             programs: 0,
             dead_pages: 0,
             usable,

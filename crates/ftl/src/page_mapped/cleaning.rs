@@ -99,14 +99,17 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
         if !self.batch.is_empty() {
             self.erase_batch(now)?;
         }
+        if self.failures.hopeless {
+            return Ok(false);
+        }
         let free = self.banks[bank].free.len() as u32;
         let least = self.config.trigger.least_garbage(&self.config.watermarks, free, self.pages);
         let Some(victim) = self.choose(bank, least, 0, now) else { return Ok(false) };
         self.banks[bank].victim.answered(true);
         self.counters.cleaning_runs += u64::from(!core::mem::replace(cleaned, true));
         match self.clean_block(bank, victim, Some(least), now) {
-            // Programs failed until even the reserve was gone.
-            Err(FtlError::NoSpace) if self.failures.any => Ok(false),
+            // Programs failed until even the reserve was gone, or too many blocks were.
+            Err(FtlError::NoSpace | FtlError::ReadOnly) if self.failures.any => Ok(false),
             done => done.map(|()| true),
         }
     }
@@ -391,6 +394,10 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
                 self.counters.erases += 1;
                 home.erases += 1;
                 home.blocks.erased(block);
+                if self.failures.any {
+                    // An erase that was said to fail may have been one all the same.
+                    home.blocks.set_erases(block, self.chip.erase_count(block));
+                }
                 Ok(true)
             }
             Err(failed) => self.not_erased(bank, block, failed),

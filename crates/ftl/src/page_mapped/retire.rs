@@ -38,10 +38,13 @@ pub(super) struct Failures {
     pub(super) ailing: VecDeque<(BlockId, u32)>,
     /// Retired blocks that the chip was not told of yet.
     pub(super) unmarked: Vec<BlockId>,
-    /// Whether a block was lost since the layer was built.
+    /// Whether anything failed since the layer was built: there may be less than the reserve, and the
+    /// host does not take what is left of it.
     pub(super) any: bool,
     /// Whether a write found no room for all the failures.
     exhausted: bool,
+    /// Whether programs went on failing after that: nothing is moved any more.
+    pub(super) hopeless: bool,
 }
 
 impl Failures {
@@ -136,6 +139,7 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
         victim: Option<BlockId>,
         now: u64,
     ) -> Result<bool, FtlError> {
+        self.failures.any = true;
         let home = &mut self.banks[bank];
         home.open[stream].next -= 1;
         if let Some(victim) = victim {
@@ -144,6 +148,7 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
         match failed {
             FlashError::ProgramFailed(_) | FlashError::BadBlock(_) => {
                 self.counters.programs_failed += 1;
+                self.failures.hopeless |= self.writable == 0;
                 let block = self.banks[bank].open[stream].block;
                 self.close_early(bank, stream);
                 self.condemn(bank, block, Why::ProgramFailed);
@@ -179,6 +184,7 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
         moved: Result<(), FtlError>,
         now: u64,
     ) -> Result<(), FtlError> {
+        self.failures.any = true;
         let mut victims = core::mem::take(&mut self.batch);
         victims.insert(0, victim);
         for &block in &victims {
@@ -242,6 +248,7 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
         failed: FlashError,
         now: u64,
     ) -> Result<bool, FtlError> {
+        self.failures.any = true;
         let blocks = &mut self.banks[bank].blocks;
         blocks.copied(worn, moved, fresh, blocks.stamp(fresh));
         self.close(bank, worn);
@@ -264,6 +271,7 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
         block: BlockId,
         failed: FlashError,
     ) -> Result<bool, FtlError> {
+        self.failures.any = true;
         match failed {
             FlashError::WornOut(_) | FlashError::EraseFailed(_) | FlashError::BadBlock(_) => {
                 self.counters.erases_failed += 1;
@@ -312,7 +320,6 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
     /// still takes writes.
     #[cold]
     pub(super) fn resize(&mut self, bank: usize, change: impl FnOnce(u32) -> u32) {
-        self.failures.any = true;
         let reserve = self.config.watermarks.reserve;
         let open =
             u32::from(self.placement.streams()) + u32::from(self.config.read_only_separation);
@@ -354,6 +361,9 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
             let has_room = !is_full || !home.free.is_empty();
             if !self.failures.any || has_room && home.free_pages() > reserve {
                 return if is_full { self.open_next(bank, stream, now) } else { Ok(()) };
+            }
+            if self.failures.hopeless {
+                return Err(FtlError::ReadOnly);
             }
             if is_full {
                 // The garbage in it is wanted.

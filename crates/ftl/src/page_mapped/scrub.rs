@@ -21,7 +21,7 @@ use crate::FtlError;
 enum Emptied {
     /// It went on.
     Yes,
-    /// There is nothing to be done before the host writes what was lost.
+    /// There is nothing to be done, or not before the host writes what was lost.
     Waits,
     /// There is no room for its pages now.
     NoRoom,
@@ -70,6 +70,8 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
             }
         }
         match crowded {
+            // What is cleaned is not to be written again.
+            Some(_) if self.writable == 0 => Ok(false),
             Some(block) => self.clean(self.bank_of(block), &mut false, now),
             None => Ok(false),
         }
@@ -138,7 +140,7 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
         let bank = self.bank_of(block);
         let home = &self.banks[bank];
         let valid = home.blocks.block(block).valid;
-        if valid > 0 && waits {
+        if valid > 0 && (waits || self.failures.hopeless) {
             return Ok(Emptied::Waits);
         }
         if valid > 0 {
@@ -147,7 +149,11 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
                 return Ok(Emptied::NoRoom);
             }
             match self.move_all(bank, block, now) {
-                Err(FtlError::NoSpace | FtlError::ReadOnly) => return Ok(Emptied::NoRoom),
+                Err(FtlError::NoSpace) => return Ok(Emptied::NoRoom),
+                Err(FtlError::ReadOnly) => {
+                    self.failures.hopeless = true;
+                    return Ok(Emptied::Waits);
+                }
                 moved => moved?,
             }
             if self.banks[bank].blocks.block(block).valid > 0 {

@@ -3,6 +3,8 @@
 
 #![allow(dead_code)]
 
+pub mod faulty;
+
 use std::{cell::RefCell, rc::Rc};
 
 use thermocline_flash::{BlockId, CountingChip, Flash, FlashError, Geometry, Lpn, Oob, Ppn, Rules};

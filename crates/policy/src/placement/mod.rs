@@ -178,7 +178,9 @@ pub trait Placement: Send {
     }
 
     /// An open block is full and about to enter the index of victims, unless it is set aside at a
-    /// later [`choose`](Placement::choose). Its factor may be set here.
+    /// later [`choose`](Placement::choose). Its factor may be set here. Told once more of a block whose
+    /// cleaning was broken off by a failure of the chip: it is full as before. A block in which the
+    /// chip failed may leave without a word, as [replaced](Placement::replaced) ones do.
     fn closing(&mut self, bank: u32, block: BlockId, stream: u8, blocks: &mut Candidates) {
         let _ = (bank, block, stream, blocks);
     }
