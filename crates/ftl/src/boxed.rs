@@ -65,6 +65,10 @@ impl<L: Layer + ?Sized> Layer for Box<L> {
         (**self).clean_in_idle_time(now)
     }
 
+    fn scrub(&mut self, now: u64) -> Result<bool, FtlError> {
+        (**self).scrub(now)
+    }
+
     fn settle(&mut self, now: u64) -> Result<(), FtlError> {
         (**self).settle(now)
     }

@@ -33,8 +33,17 @@ pub struct Counters {
     pub swap_erases: u64,
     /// Pages moved by those swaps; part of `copies`.
     pub swap_copies: u64,
-    /// Blocks that wore out and were retired.
+    /// Blocks that were retired: they wore out, or a program or an erase of theirs failed.
     pub retired: u64,
+    /// Pages that the chip could not program; each went elsewhere, if the layer found room for it.
+    pub programs_failed: u64,
+    /// Blocks that the chip could not erase, be it that they were worn out.
+    pub erases_failed: u64,
+    /// Times a page was found that was to be moved and could not be read. It stays where it is, and
+    /// reading it is an error, until the host writes or trims it.
+    pub pages_lost: u64,
+    /// Blocks whose data were moved because reading them needed much correction.
+    pub scrubbed: u64,
     /// Primary and replacement blocks folded into one, for whatever reason (NFTL).
     pub folds: u64,
     /// Those that a write to a full replacement block forced; part of `folds`.
@@ -64,6 +73,10 @@ impl Counters {
             swap_erases: self.swap_erases - earlier.swap_erases,
             swap_copies: self.swap_copies - earlier.swap_copies,
             retired: self.retired - earlier.retired,
+            programs_failed: self.programs_failed - earlier.programs_failed,
+            erases_failed: self.erases_failed - earlier.erases_failed,
+            pages_lost: self.pages_lost - earlier.pages_lost,
+            scrubbed: self.scrubbed - earlier.scrubbed,
             folds: self.folds - earlier.folds,
             forced_folds: self.forced_folds - earlier.forced_folds,
             dead_left: self.dead_left - earlier.dead_left,
@@ -231,6 +244,17 @@ pub trait Layer {
     /// # Errors
     /// [`FtlError`].
     fn clean_in_idle_time(&mut self, now: u64) -> Result<bool, FtlError> {
+        let _ = now;
+        Ok(false)
+    }
+
+    /// One step of upkeep in the background: moves the data of a block whose reads needed much correction,
+    /// or of which a program failed, to other blocks. False if there is nothing to do, or nothing that
+    /// can be done now.
+    ///
+    /// # Errors
+    /// [`FtlError`].
+    fn scrub(&mut self, now: u64) -> Result<bool, FtlError> {
         let _ = now;
         Ok(false)
     }

@@ -27,6 +27,9 @@ pub enum State {
     Closed,
     /// Full, but set aside: not in the index, for a placement keeps a queue of its own.
     Aside,
+    /// Not to be written any more, but holding data that are on their way out, or cannot be read: never
+    /// a candidate.
+    Condemned,
     /// Not to be used: bad, or holding the layer's own records.
     Unusable,
 }
@@ -650,11 +653,25 @@ impl Candidates {
         }
     }
 
+    /// A full block leaves the index for good: it is not cleaned, but emptied by other means, and
+    /// [withdrawn](Self::withdraw) then.
+    pub fn condemn(&mut self, block: BlockId) {
+        let at = self.at(block);
+        let state = core::mem::replace(&mut self.table.blocks[at].state, State::Condemned);
+        debug_assert!(matches!(state, State::Closed | State::Aside), "{block:?} is condemned");
+        if state == State::Closed {
+            self.leave(at);
+        }
+    }
+
     /// A closed block's pages have all been moved: it is no candidate any more.
     pub fn withdraw(&mut self, block: BlockId) {
         let at = self.at(block);
         let state = core::mem::replace(&mut self.table.blocks[at].state, State::Unusable);
-        debug_assert!(matches!(state, State::Closed | State::Aside), "{block:?} is withdrawn");
+        debug_assert!(
+            matches!(state, State::Closed | State::Aside | State::Condemned),
+            "{block:?} is withdrawn"
+        );
         if state == State::Closed {
             self.leave(at);
         }

@@ -84,6 +84,18 @@ impl<L: Layer> Layer for Watched<L> {
         Some(DeadDataCounters { memory_bytes: memory as u64, ..self.counters })
     }
 
+    fn idle_step_ns(&self, timing: &Timing) -> u64 {
+        self.inner.idle_step_ns(timing)
+    }
+
+    fn clean_in_idle_time(&mut self, now: u64) -> Result<bool, FtlError> {
+        self.inner.clean_in_idle_time(now)
+    }
+
+    fn scrub(&mut self, now: u64) -> Result<bool, FtlError> {
+        self.inner.scrub(now)
+    }
+
     fn settle(&mut self, now: u64) -> Result<(), FtlError> {
         self.inner.settle(now)
     }
@@ -94,14 +106,6 @@ impl<L: Layer> Layer for Watched<L> {
 
     fn is_read_only(&self) -> bool {
         self.inner.is_read_only()
-    }
-
-    fn idle_step_ns(&self, timing: &Timing) -> u64 {
-        self.inner.idle_step_ns(timing)
-    }
-
-    fn clean_in_idle_time(&mut self, now: u64) -> Result<bool, FtlError> {
-        self.inner.clean_in_idle_time(now)
     }
 
     fn choices(&self) -> Vec<(&'static str, u64)> {

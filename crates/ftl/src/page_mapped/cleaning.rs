@@ -1,7 +1,7 @@
 //! Cleaning: pick a victim, move its survivors, erase it; one block at a time (CAT paper, §2), or a
 //! few at once where their survivors are to be sorted together (LFS).
 
-use thermocline_flash::{BlockId, Flash, FlashError, Lpn, Oob, Ppn, Timing, prefetch};
+use thermocline_flash::{BlockId, Flash, Lpn, Oob, Ppn, Timing, prefetch};
 use thermocline_policy::{
     placement::{Cleaning, Placement},
     trigger::Trigger,
@@ -26,18 +26,23 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
         let falling = self.config.trigger == Trigger::Falling;
         let mut target = if falling { marks.high } else { marks.low };
         let mut cleaned = false;
+        self.scrub_under_load(bank, now)?;
         loop {
+            if self.failures.is_pending() {
+                self.tend(bank, now)?;
+            }
             let home = &self.banks[bank];
             let free = home.free.len() as u32;
             if home.open[usize::from(stream)].is_full() {
-                if free >= target || !self.clean(bank, &mut cleaned, now)? {
+                if free >= target {
                     return self.open_next(bank, stream, now);
                 }
-            } else {
                 // The cleaner itself opened a block for this stream.
-                if free + 1 >= target || !self.clean(bank, &mut cleaned, now)? {
-                    return Ok(());
-                }
+            } else if free + 1 >= target {
+                return Ok(());
+            }
+            if !self.clean(bank, &mut cleaned, now)? {
+                return self.do_without_cleaning(bank, stream, now);
             }
             target = marks.high;
         }
@@ -55,9 +60,6 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
     /// Cleans a block of the bank that has the fewest free ones among those that have not enough for
     /// idle time; where nothing is worth cleaning in it, of the next.
     pub(super) fn clean_ahead(&mut self, now: u64) -> Result<bool, FtlError> {
-        if self.index.is_some() {
-            self.awaken(now)?;
-        }
         let enough = self.config.idle_free as usize;
         let before = self.counters.victims;
         let mut tried = None;
@@ -85,22 +87,55 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
     }
 
     /// Cleans one block, or a batch; false if no block is worth it.
-    fn clean(&mut self, bank: usize, cleaned: &mut bool, now: u64) -> Result<bool, FtlError> {
+    pub(super) fn clean(
+        &mut self,
+        bank: usize,
+        cleaned: &mut bool,
+        now: u64,
+    ) -> Result<bool, FtlError> {
+        if !self.batch.is_empty() {
+            self.erase_batch(now)?;
+        }
         let free = self.banks[bank].free.len() as u32;
         let least = self.config.trigger.least_garbage(&self.config.watermarks, free, self.pages);
         let Some(victim) = self.choose(bank, least, 0, now) else { return Ok(false) };
+        self.banks[bank].victim.answered(true);
         self.counters.cleaning_runs += u64::from(!core::mem::replace(cleaned, true));
+        match self.clean_block(bank, victim, Some(least), now) {
+            // Programs failed until even the reserve was gone.
+            Err(FtlError::NoSpace) if self.failures.any => Ok(false),
+            done => done.map(|()| true),
+        }
+    }
+
+    /// Cleans a block, and with it others that have `least` garbage, where a batch is sorted.
+    pub(super) fn clean_block(
+        &mut self,
+        bank: usize,
+        victim: BlockId,
+        least: Option<u32>,
+        now: u64,
+    ) -> Result<(), FtlError> {
+        if self.index.is_some() {
+            self.awaken(now)?;
+        }
+        let lost = self.counters.pages_lost;
         self.survivors.clear();
         self.begin(bank, victim, now);
-        if self.banks[bank].blocks.block(victim).stream == self.read_only_stream() {
+        let moved = if self.banks[bank].blocks.block(victim).stream == self.read_only_stream() {
             let stream = self.read_only_stream();
-            self.move_survivors(bank, victim, |_, _| stream, now)?;
+            self.move_survivors(bank, victim, |_, _| stream, now)
         } else {
             if P::SORTS {
-                self.add_to_batch(bank, victim, least, now);
+                if let Some(least) = least {
+                    self.add_to_batch(bank, victim, least, now);
+                }
                 self.placement.order(&mut self.survivors, now);
             }
-            self.move_survivors(bank, victim, |placement, lpn| placement.survivor(lpn, now), now)?;
+            self.move_survivors(bank, victim, |placement, lpn| placement.survivor(lpn, now), now)
+        };
+        if moved.is_err() || self.counters.pages_lost != lost {
+            return self.not_emptied(bank, victim, moved, now);
         }
         // All are out of the tables before any is erased: wear levelling must not choose them.
         self.batch.insert(0, victim);
@@ -109,11 +144,16 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
             home.wear.left(moved, home.blocks.block(moved).erases);
             home.blocks.withdraw(moved);
         }
-        for i in 0..self.batch.len() {
-            self.erase(bank, self.batch[i], now)?;
+        self.erase_batch(now)
+    }
+
+    /// Erases the withdrawn blocks. Where the system below the chip fails some stay for the next time.
+    pub(super) fn erase_batch(&mut self, now: u64) -> Result<(), FtlError> {
+        while !self.batch.is_empty() {
+            let block = self.batch.remove(0);
+            self.erase(self.bank_of(block), block, now)?;
         }
-        self.batch.clear();
-        Ok(true)
+        self.mark_retired()
     }
 
     /// The victim policy's choice, if it has that much garbage and its survivors would find room
@@ -127,7 +167,7 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
             self.placement.choose(bank as u32, &mut home.blocks, &mut *home.victim, now)?;
         debug_assert!(home.blocks.has_garbage(victim), "{victim:?} has no garbage");
         let valid = home.blocks.block(victim).valid;
-        // Blocks may have worn out until even the reserve is gone, or a crash cost some of it.
+        // Blocks may have worn out until even the reserve is gone.
         let fits = u64::from(valid) + pages as u64 <= home.free_pages();
         if fits && self.pages - valid >= garbage {
             return Some(victim);
@@ -138,7 +178,6 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
 
     /// A victim was chosen: counts it, tells the placement, lists its survivors.
     fn begin(&mut self, bank: usize, victim: BlockId, now: u64) {
-        self.banks[bank].victim.answered(true);
         let block = *self.banks[bank].blocks.block(victim);
         self.counters.victims += 1;
         self.counters.victims_valid += u64::from(block.valid);
@@ -170,6 +209,7 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
                 self.banks[bank].victim.answered(false);
                 break;
             }
+            self.banks[bank].victim.answered(true);
             self.batch.push(next);
             self.begin(bank, next, now);
         }
@@ -178,7 +218,7 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
     /// Lists the logical pages whose current data lie in `victim`, in physical order.
     ///
     /// Whether a page survived is anybody's guess, so the list is made without a branch on it.
-    fn gather_survivors(&mut self, victim: BlockId) {
+    pub(super) fn gather_survivors(&mut self, victim: BlockId) {
         let pages = self.pages as usize;
         let owners = &self.owner[victim.index() * pages..][..pages];
         let first = self.chip.geometry().ppn(victim, self.header).0;
@@ -202,8 +242,11 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
     ///
     /// Which stream comes next is anybody's guess where there are several, so the loop branches only
     /// where an open block is full.
+    ///
+    /// Pages that cannot be read stay where they are. After an error the rest do, and the caller sees to
+    /// the counts of the victims.
     #[inline(always)]
-    fn move_survivors(
+    pub(super) fn move_survivors(
         &mut self,
         bank: usize,
         victim: BlockId,
@@ -218,11 +261,13 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
             open.counted = open.next;
         }
         // Numbered by their place, so that a chip that keeps no numbers costs none.
-        let before = self.programs;
+        let mut before = self.programs;
         let mut done = 0;
+        let mut result = Ok(());
         while done < survivors.len() {
             let home = &mut self.banks[bank];
-            let mut full = None;
+            // The page at which the loop stopped, and whether its program failed.
+            let mut stopped = None;
             for (i, &lpn) in survivors.iter().enumerate().skip(done) {
                 if let Some(&next) = survivors.get(i + AHEAD) {
                     self.placement.prefetch(next);
@@ -230,37 +275,51 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
                 let stream = stream_of(&mut self.placement, lpn);
                 let open = &mut home.open[usize::from(stream)];
                 if open.is_full() {
-                    full = Some((lpn, usize::from(stream)));
+                    stopped = Some((lpn, usize::from(stream), None));
                     break;
                 }
                 let (to, owner) = open.take();
+                let from = self.map[lpn.index()];
+                let sequence = before + i as u64 + 1;
+                let note = self.placement.note(lpn);
+                let oob = Oob { lpn, stream, sequence, time: now, note };
+                if let Err(failed) = self.chip.copy(from, to, oob) {
+                    stopped = Some((lpn, usize::from(stream), Some(failed)));
+                    break;
+                }
                 self.owner[owner] = lpn;
-                let from = core::mem::replace(&mut self.map[lpn.index()], to);
+                self.map[lpn.index()] = to;
                 if P::KNOWS_HOT && self.placement.is_hot(lpn) {
                     home.blocks.warm(open.block, 1);
                 }
-                let sequence = before + i as u64 + 1;
-                let note = self.placement.note(lpn);
-                self.chip.copy(from, to, Oob { lpn, stream, sequence, time: now, note })?;
                 done = i + 1;
             }
-            if let Some((lpn, stream)) = full {
-                self.programs = before + done as u64;
-                self.move_to_next(bank, victim, lpn, stream, now)?;
+            self.programs = before + done as u64;
+            if let Some((lpn, stream, failed)) = stopped {
+                let moved = match failed {
+                    None => self.move_to_next(bank, victim, lpn, stream, now),
+                    Some(failed) => self.copy_elsewhere(bank, victim, lpn, stream, failed, now),
+                };
+                if let Err(e) = moved {
+                    self.counters.copies -= (survivors.len() - done) as u64;
+                    result = Err(e);
+                    break;
+                }
                 done += 1;
+                // Failed programs have their numbers too.
+                before = self.programs - done as u64;
             }
         }
-        self.programs = before + survivors.len() as u64;
         for stream in 0..self.banks[bank].open.len() {
             self.banks[bank].count_copied(stream, victim, now);
         }
         self.survivors = survivors;
-        Ok(())
+        result
     }
 
     /// Moves a survivor whose stream has no room: opens a block for it.
     #[inline(never)]
-    fn move_to_next(
+    pub(super) fn move_to_next(
         &mut self,
         bank: usize,
         victim: BlockId,
@@ -268,22 +327,30 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
         stream: usize,
         now: u64,
     ) -> Result<(), FtlError> {
-        self.banks[bank].count_copied(stream, victim, now);
-        let s = self.with_room(bank, stream, now)?;
-        if s != stream {
-            self.placement.spilt(lpn, s as u8, now);
+        loop {
+            self.banks[bank].count_copied(stream, victim, now);
+            let s = self.with_room(bank, stream, now)?;
+            if s != stream {
+                self.placement.spilt(lpn, s as u8, now);
+            }
+            let open = &mut self.banks[bank].open[s];
+            let (to, owner) = open.take();
+            let block = open.block;
+            let from = self.map[lpn.index()];
+            let oob = self.oob(lpn, s as u8, now);
+            if let Err(failed) = self.chip.copy(from, to, oob) {
+                if self.may_try_again(bank, s, failed, Some(victim), now)? {
+                    continue;
+                }
+                return Ok(());
+            }
+            self.owner[owner] = lpn;
+            self.map[lpn.index()] = to;
+            if P::KNOWS_HOT && self.placement.is_hot(lpn) {
+                self.banks[bank].blocks.warm(block, 1);
+            }
+            return Ok(());
         }
-        let home = &mut self.banks[bank];
-        let open = &mut home.open[s];
-        let (to, owner) = open.take();
-        self.owner[owner] = lpn;
-        let from = core::mem::replace(&mut self.map[lpn.index()], to);
-        if P::KNOWS_HOT && self.placement.is_hot(lpn) {
-            home.blocks.warm(open.block, 1);
-        }
-        let oob = self.oob(lpn, s as u8, now);
-        self.chip.copy(from, to, oob)?;
-        Ok(())
     }
 
     /// A stream with room for a survivor that belongs to `stream`: itself, or another one for want
@@ -300,23 +367,26 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
         self.banks[bank].open.iter().position(|open| !open.is_full()).ok_or(FtlError::NoSpace)
     }
 
-    /// Erases a withdrawn block and puts it on the free list, or retires it if it wore out.
-    fn erase(&mut self, bank: usize, block: BlockId, now: u64) -> Result<(), FtlError> {
+    /// Erases a withdrawn block and puts it on the free list, or retires it if that fails.
+    pub(super) fn erase(&mut self, bank: usize, block: BlockId, now: u64) -> Result<(), FtlError> {
         if self.erase_and_count(bank, block)? && !self.swap_with_least_erased(bank, block, now)? {
             self.banks[bank].free.push_back(block);
         }
         Ok(())
     }
 
-    /// False if the block wore out; it stays unusable then.
+    /// False if the block could not be erased; it stays unusable then.
     pub(super) fn erase_and_count(
         &mut self,
         bank: usize,
         block: BlockId,
     ) -> Result<bool, FtlError> {
         self.drop_marked(block);
-        if self.index.is_some() {
-            self.before_erase(block)?;
+        if self.index.is_some()
+            && let Err(failed) = self.before_erase(block)
+        {
+            self.batch.insert(0, block);
+            return Err(failed);
         }
         let home = &mut self.banks[bank];
         match self.chip.erase(block) {
@@ -326,13 +396,7 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
                 home.blocks.erased(block);
                 Ok(true)
             }
-            Err(FlashError::WornOut(_)) => {
-                self.counters.retired += 1;
-                self.capacity = self.capacity.saturating_sub(self.pages);
-                home.most_live = home.most_live.saturating_sub(self.pages);
-                Ok(false)
-            }
-            Err(e) => Err(e.into()),
+            Err(failed) => self.not_erased(bank, block, failed),
         }
     }
 }

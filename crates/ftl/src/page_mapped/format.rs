@@ -41,10 +41,8 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
                 erase(&mut chip, block)?;
             }
         }
-        let free: VecDeque<BlockId> = (first..geometry.blocks())
-            .map(BlockId)
-            .filter(|&block| !chip.is_bad(block))
-            .collect();
+        let free: VecDeque<BlockId> =
+            (first..geometry.blocks()).map(BlockId).filter(|&block| !chip.is_bad(block)).collect();
         let summary = Summary::of(&geometry, config.logical_pages, format.created, format.id);
         let mut index = Index::new(summary, Log::new(free), &geometry);
         let mut layer = Self::new(chip, placement, victim, config)

@@ -20,9 +20,10 @@
 //! A dropped page is trimmed to them.
 
 use thermocline_flash::{BlockId, Flash, Geometry, Lpn, Ppn};
-use thermocline_policy::placement::Placement;
+use thermocline_policy::{State, placement::Placement};
 
 use super::PageMapped;
+use crate::FtlError;
 
 /// The bit of a table entry that marks the page.
 const MARK: u32 = 1 << 31;
@@ -82,14 +83,35 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
         true
     }
 
-    /// The host is about to write a page: cleaning for it needs not drop the old copy.
-    pub(super) fn forget_mark(&mut self, lpn: Lpn) {
+    /// The host is about to write a page and its stream has no room. If the page is marked, cleaning
+    /// needs not drop the old copy, which is wanted again only if there is no room.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn make_room_for(
+        &mut self,
+        lpn: Lpn,
+        bank: usize,
+        stream: u8,
+        now: u64,
+    ) -> Result<(), FtlError> {
         let entry = self.map[lpn.index()];
-        if entry != Ppn::NONE && !self.is_current(entry) {
-            self.map[lpn.index()] = Ppn::NONE;
-            self.marked -= 1;
-            self.note_dropped(lpn);
+        if entry == Ppn::NONE || self.is_current(entry) {
+            return self.make_room(bank, stream, now);
         }
+        let block = self.block_of(self.data_at(entry));
+        let erases = self.block(block).erases;
+        self.map[lpn.index()] = Ppn::NONE;
+        self.marked -= 1;
+        // The log may say that it is gone, and then it is.
+        self.note_dropped(lpn);
+        let made = self.make_room(bank, stream, now);
+        let after = self.block(block);
+        let is_kept = after.erases == erases && after.state != State::Unusable;
+        if made.is_err() && is_kept && self.index.is_none() {
+            self.map[lpn.index()] = entry;
+            self.marked += 1;
+        }
+        made
     }
 
     /// A block is about to be erased: its marked pages are gone.

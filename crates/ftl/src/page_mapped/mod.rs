@@ -8,9 +8,9 @@
 //! * `map[lpn]` is the physical page of the newest data of `lpn`, with a bit set if those are inferred to
 //!   be garbage (see `marks`), and `owner` of that page is `lpn`;
 //! * a block's valid count is the number of logical pages mapped into it without that bit;
-//! * every block is free, open for one stream, closed, or unusable;
+//! * every block is free, open for one stream, closed, condemned (see `retire`), or unusable;
 //! * in every bank, free blocks and room in open blocks hold at least `reserve` blocks of pages, so
-//!   the survivors of one victim always find room.
+//!   the survivors of one victim always find room. Where the chip fails, see `retire`.
 //!
 //! A bank is a device of its own with its table, free list, open blocks and victims. Tables of
 //! pages and the placement are common to all; `banks` says which bank a page goes to.
@@ -35,6 +35,8 @@ mod format;
 pub mod index;
 mod marks;
 mod mount;
+mod retire;
+mod scrub;
 mod swap;
 
 pub use format::Format;
@@ -100,6 +102,10 @@ pub struct PageMapped<C, P> {
     /// Blocks being cleaned together.
     batch: Vec<BlockId>,
     counters: Counters,
+    /// What the chip's failures left to be done.
+    failures: retire::Failures,
+    /// Logical pages below this number may be written: all of them, or none once the chip is worn out.
+    writable: u32,
     /// Pages programmed so far, for whatever reason.
     programs: u64,
     /// Whether something is to be done after a page write.
@@ -139,6 +145,8 @@ struct Bank {
     assigned: u64,
     /// Most pages of current data it may hold.
     most_live: u32,
+    /// Blocks that can be used: neither bad, nor the layer's own, nor kept for data that cannot be read.
+    usable: u32,
 }
 
 impl Bank {
@@ -242,6 +250,7 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
                     free.push_back(block);
                 }
             }
+            let usable = free.len() as u32;
             let data = (free.len() as u32).saturating_sub(config.watermarks.reserve) * pages;
             let share = config.bank_assignment.share(config.logical_pages, bank, geometry.banks);
             let most_live = data.saturating_sub(spare);
@@ -262,6 +271,7 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
                 erases: 0,
                 assigned: 0,
                 most_live,
+                usable,
             });
         }
         if most < u64::from(config.logical_pages) {
@@ -279,6 +289,8 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
             survivors: Vec::with_capacity(pages as usize),
             batch: Vec::new(),
             counters: Counters::default(),
+            failures: retire::Failures::default(),
+            writable: config.logical_pages,
             programs: 0,
             mapped: 0,
             marked: 0,
@@ -338,7 +350,7 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
         if !self.config.read_only_separation {
             return self.write(lpn, data, now);
         }
-        self.check_range(lpn)?;
+        self.check_writable(lpn)?;
         self.counters.host_writes += 1;
         let stream = self.read_only_stream();
         let bank = self.assign(lpn, stream);
@@ -355,6 +367,12 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
         if lpn.index() < self.map.len() { Ok(()) } else { Err(FtlError::OutOfRange(lpn)) }
     }
 
+    /// One comparison says that the page is there and that the chip still takes writes.
+    #[inline(always)]
+    fn check_writable(&self, lpn: Lpn) -> Result<(), FtlError> {
+        if lpn.0 < self.writable { Ok(()) } else { Err(self.refusal(lpn)) }
+    }
+
     /// Writes new data of `lpn` to the open block of `stream`; cleans first if it must.
     #[inline(always)]
     fn append(
@@ -367,9 +385,15 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
     ) -> Result<(), FtlError> {
         let s = usize::from(stream);
         if self.banks[bank].open[s].is_full() {
-            self.forget_mark(lpn);
-            self.make_room(bank, stream, now)?;
+            self.make_room_for(lpn, bank, stream, now)?;
         }
+        let (at, owner) = self.banks[bank].open[s].take();
+        let oob = self.oob(lpn, stream, now);
+        let (at, owner) = match self.chip.program(at, oob, data) {
+            Ok(()) => (at, owner),
+            Err(failed) => self.program_elsewhere(lpn, bank, stream, data, failed, now)?,
+        };
+        // Nothing was changed so far: until the page is programmed the old copy is the current one.
         // After allocation: cleaning may just have moved the old copy (CAT paper, Figure 3).
         let old = self.map[lpn.index()];
         if self.is_current(old) {
@@ -379,17 +403,14 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
             self.marked -= u32::from(old != Ppn::NONE);
         }
         let home = &mut self.banks[bank];
-        let open = &mut home.open[s];
-        let (at, owner) = open.take();
-        home.blocks.wrote(open.block, now);
+        let block = home.open[s].block;
+        home.blocks.wrote(block, now);
         home.live += 1;
         if P::KNOWS_HOT && self.placement.is_hot(lpn) {
-            home.blocks.warm(open.block, 1);
+            home.blocks.warm(block, 1);
         }
         self.owner[owner] = lpn;
         self.map[lpn.index()] = at;
-        let oob = self.oob(lpn, stream, now);
-        self.chip.program(at, oob, data)?;
         Ok(())
     }
 
@@ -534,7 +555,7 @@ impl<C: Flash, P: Placement> Layer for PageMapped<C, P> {
     }
 
     fn fill(&mut self, lpn: Lpn, read_only: bool, now: u64) -> Result<(), FtlError> {
-        self.check_range(lpn)?;
+        self.check_writable(lpn)?;
         self.counters.fills += 1;
         let read_only = read_only && self.config.read_only_separation;
         let stream = if read_only { self.read_only_stream() } else { 0 };
@@ -560,7 +581,7 @@ impl<C: Flash, P: Placement> Layer for PageMapped<C, P> {
 
     #[inline(always)]
     fn write(&mut self, lpn: Lpn, data: &[u8], now: u64) -> Result<(), FtlError> {
-        self.check_range(lpn)?;
+        self.check_writable(lpn)?;
         self.counters.host_writes += 1;
         let stream = self.stream_of(lpn, now);
         let bank = self.assign(lpn, stream);
@@ -585,7 +606,7 @@ impl<C: Flash, P: Placement> Layer for PageMapped<C, P> {
     }
 
     fn trim(&mut self, lpn: Lpn, now: u64) -> Result<bool, FtlError> {
-        self.check_range(lpn)?;
+        self.check_writable(lpn)?;
         let at = core::mem::replace(&mut self.map[lpn.index()], Ppn::NONE);
         if at == Ppn::NONE {
             return Ok(false);
@@ -619,7 +640,15 @@ impl<C: Flash, P: Placement> Layer for PageMapped<C, P> {
     }
 
     fn clean_in_idle_time(&mut self, now: u64) -> Result<bool, FtlError> {
-        self.clean_ahead(now)
+        if self.scrub_once(now)? { Ok(true) } else { self.clean_ahead(now) }
+    }
+
+    fn scrub(&mut self, now: u64) -> Result<bool, FtlError> {
+        self.scrub_once(now)
+    }
+
+    fn is_read_only(&self) -> bool {
+        self.writable < self.config.logical_pages
     }
 
     fn settle(&mut self, now: u64) -> Result<(), FtlError> {
@@ -709,6 +738,7 @@ impl<C: Flash, P: Placement> Layer for PageMapped<C, P> {
         if marked != self.marked {
             return Err(format!("{marked} pages are marked, {} were counted", self.marked));
         }
+        self.check_failures()?;
         (0..).zip(&self.banks).try_for_each(|(number, bank)| {
             self.check_bank(bank, &valid, &hot).map_err(|e| format!("bank {number}: {e}"))
         })
@@ -732,9 +762,7 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
             if P::KNOWS_HOT && bank.blocks.hot(block).is_some_and(|n| n != hot[block.index()]) {
                 return Err(format!("{block:?} has not {:?} hot pages", bank.blocks.hot(block)));
             }
-            // Those of the index log are counted by the chip alone.
-            let is_data = block.0 < self.chip.geometry().data_blocks();
-            if is_data && info.erases != self.chip.erase_count(block) {
+            if info.state != State::Unusable && info.erases != self.chip.erase_count(block) {
                 return Err(format!("{block:?}: erase counts of layer and chip differ"));
             }
             free += usize::from(info.state == State::Free);
@@ -750,8 +778,7 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
             return Err(format!("{free} blocks are free, {} listed", bank.free.len()));
         }
         let reserve = u64::from(self.config.watermarks.reserve) * u64::from(self.pages);
-        let room_was_lost = self.index.as_ref().is_some_and(|index| index.after_crash);
-        if self.counters.retired == 0 && !room_was_lost && bank.free_pages() < reserve {
+        if !self.failures.any && bank.free_pages() < reserve {
             return Err(format!("{} free pages, fewer than the reserve", bank.free_pages()));
         }
         Ok(())

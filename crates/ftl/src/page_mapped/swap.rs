@@ -7,7 +7,7 @@
 
 use alloc::collections::BTreeSet;
 
-use thermocline_flash::{BlockId, Flash};
+use thermocline_flash::{BlockId, Flash, FlashError};
 use thermocline_policy::{Candidates, State, placement::Placement, wear::WearLeveling};
 
 use super::PageMapped;
@@ -68,7 +68,7 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
         let geometry = *self.chip.geometry();
         let (from_owner, to_owner) =
             (fresh.index() * self.pages as usize, worn.index() * self.pages as usize);
-        let mut to = 0;
+        let (mut to, mut left) = (0, false);
         for page in 0..self.pages {
             let lpn = self.owner[from_owner + page as usize];
             let from = geometry.ppn(fresh, self.header + page);
@@ -77,7 +77,15 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
             }
             let at = geometry.ppn(worn, self.header + to);
             let oob = self.oob(lpn, block.stream, now);
-            self.chip.copy(from, at, oob)?;
+            match self.chip.copy(from, at, oob) {
+                Ok(()) => {}
+                Err(FlashError::Unreadable(_)) => {
+                    self.counters.pages_lost += 1;
+                    left = true;
+                    continue;
+                }
+                Err(failed) => return self.swap_failed(bank, fresh, worn, to, failed, now),
+            }
             self.owner[to_owner + to as usize] = lpn;
             self.map[lpn.index()] = at;
             if P::KNOWS_HOT && self.placement.is_hot(lpn) {
@@ -91,10 +99,16 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
         self.placement.replaced(bank as u32, fresh, worn, &mut home.blocks);
         home.blocks.closed(worn);
         home.wear.closed(worn, erases);
-        home.blocks.withdraw(fresh);
-        home.wear.left(fresh, least);
         self.counters.copies += u64::from(to);
         self.counters.swap_copies += u64::from(to);
+        if left {
+            self.recount(bank, fresh, now);
+            self.keep(bank, fresh);
+            return Ok(true);
+        }
+        let home = &mut self.banks[bank];
+        home.blocks.withdraw(fresh);
+        home.wear.left(fresh, least);
         if self.erase_and_count(bank, fresh)? {
             self.counters.swap_erases += 1;
             self.banks[bank].free.push_back(fresh);

@@ -112,7 +112,8 @@ pub enum Cut {
     Subset,
 }
 
-pub const CUTS: [Cut; 5] = [Cut::InOrder, Cut::OnlySynced, Cut::LastTorn, Cut::OneLost, Cut::Subset];
+pub const CUTS: [Cut; 5] =
+    [Cut::InOrder, Cut::OnlySynced, Cut::LastTorn, Cut::OneLost, Cut::Subset];
 
 /// What is left of a chip on which `ops` were done after the last sync.
 pub fn survivors(
@@ -169,7 +170,8 @@ pub fn survivors(
             Op::Erase(block) => {
                 // Where all before it survives it may be half done.
                 let all_before = i == sure || (cut == Cut::LastTorn);
-                if all_before && cut != Cut::OnlySynced && lost_erases.is_empty() && draws.one_in(2) {
+                if all_before && cut != Cut::OnlySynced && lost_erases.is_empty() && draws.one_in(2)
+                {
                     state.tear(*block, draws);
                 }
                 lost_erases.push(*block);
@@ -189,8 +191,16 @@ pub struct Slate {
     pub state: State,
     /// What was done since somebody took it away.
     pub ops: Vec<Op>,
-    /// One program or erase in so many of the index log fails.
-    pub failing: Option<(u32, u64)>,
+    pub failing: Option<Failing>,
+}
+
+/// One program or erase in so many fails, as long as so many may.
+#[derive(Clone, Debug)]
+pub struct Failing {
+    pub draws: Draws,
+    pub one_in: u32,
+    pub of_data: u32,
+    pub of_log: u32,
 }
 
 impl Slate {
@@ -210,19 +220,14 @@ impl Slate {
     }
 
     fn fails(&mut self, block: BlockId) -> Option<u32> {
-        let (one_in, seed) = self.failing.as_mut()?;
-        if block.0 < self.geometry.data_blocks() {
+        let failing = self.failing.as_mut()?;
+        let is_data = block.0 < self.geometry.data_blocks();
+        let left = if is_data { &mut failing.of_data } else { &mut failing.of_log };
+        if *left == 0 || !failing.draws.one_in(failing.one_in) {
             return None;
         }
-        let mut draws = Draws(*seed);
-        let fails = draws.one_in(*one_in);
-        let how = draws.below(3);
-        *seed = draws.0;
-        // Few enough that the log goes on.
-        let bad = (self.geometry.data_blocks()..self.geometry.blocks())
-            .filter(|&b| self.state.0[b as usize].bad)
-            .count();
-        (fails && bad == 0).then_some(how)
+        *left -= 1;
+        Some(failing.draws.below(3))
     }
 
     fn put(&mut self, at: Ppn, page: Page) -> Result<(), FlashError> {

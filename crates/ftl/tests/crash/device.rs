@@ -7,7 +7,9 @@ use thermocline_ftl::{
 use thermocline_policy::{
     Args, Candidates, Context, State as BlockState,
     bank::BankAssignment,
-    placement::{self, Placement},
+    placement::{
+        Dac, FineGrained, Midas, Placement, Registered, SepBit, Sequential, TwoLevelLru, Visitor,
+    },
     trigger::Trigger,
     victim::{self, Victim},
     wear::WearLeveling,
@@ -60,7 +62,7 @@ pub struct World {
 }
 
 impl World {
-    pub fn draw(draws: &mut Draws) -> Self {
+    pub fn draw(draws: &mut Draws, rough: bool) -> Self {
         let policies = [0, 1].map(|_| POLICIES[draws.below(POLICIES.len() as u32) as usize]);
         let read_only_separation = draws.one_in(3);
         let streams = policies.iter().map(|policy| policy.streams).max().unwrap_or(1);
@@ -69,7 +71,8 @@ impl World {
         let banks = 1 + u32::from(draws.one_in(4));
         let reserve = 2;
         let full = 2 + draws.below(3);
-        let data = reserve + open + full;
+        // One block may fail.
+        let data = reserve + open + full + u32::from(rough);
         let mut geometry = Geometry {
             banks,
             channels: 1,
@@ -137,9 +140,16 @@ impl World {
     fn visit(&self, policy: usize, make: Make<'_>) -> Made {
         let policy = self.policies[policy];
         let pairs = policy.args.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned()));
-        placement::dispatch(policy.placement, &Args(pairs.collect()), &self.context(), make)
-            .expect("a registered placement")
-            .expect("its arguments are right")
+        let (args, context) = (Args(pairs.collect()), self.context());
+        // Those few, for every placement is a layer of its own to be compiled.
+        match policy.placement {
+            "sequential" => make.visit(built::<Sequential>(&args, &context)),
+            "fine-grained" => make.visit(built::<FineGrained>(&args, &context)),
+            "dac" => make.visit(built::<Dac>(&args, &context)),
+            "sep-bit" => make.visit(built::<SepBit>(&args, &context)),
+            "midas" => make.visit(built::<Midas>(&args, &context)),
+            _ => make.visit(built::<TwoLevelLru>(&args, &context)),
+        }
     }
 
     fn victim(&self, policy: usize) -> Box<dyn Victim> {
@@ -148,6 +158,10 @@ impl World {
         let entry = entry.expect("a registered victim policy");
         (entry.build)(&Args(Vec::new()), &self.context()).expect("it has defaults")
     }
+}
+
+fn built<P: Registered>(args: &Args, context: &Context) -> P {
+    P::build(args, context).unwrap_or_else(|e| panic!("{}: {e}", P::INFO.name))
 }
 
 type Made = Result<(Box<dyn Device>, Recovery), MountError>;
@@ -163,7 +177,7 @@ struct Make<'a> {
     how: How,
 }
 
-impl placement::Visitor for Make<'_> {
+impl Visitor for Make<'_> {
     type Output = Made;
     fn visit<P: Placement + 'static>(self, placement: P) -> Made {
         let world = self.world;
@@ -219,4 +233,67 @@ pub fn ops(device: &mut dyn Device) -> Vec<super::chip::Op> {
 
 pub fn sync(device: &mut dyn Device) {
     device.chip_mut().sync().expect("synced");
+}
+
+/// Prints what a chip knows of a page.
+pub fn explain(chip: &mut Slate, lpn: u32) {
+    let geometry = *chip.geometry();
+    for block in (0..geometry.data_blocks()).map(BlockId) {
+        for at in (0..geometry.pages_per_block).map(|page| geometry.ppn(block, page)) {
+            if let Ok(Some(oob)) = chip.read_oob(at)
+                && oob.lpn == Lpn(lpn)
+            {
+                let mut page = [0; PAGE];
+                let read = chip.read(at, &mut page).map(|()| page[0]);
+                eprintln!("{at:?} in {block}, bad {}: {oob:?}, {read:?}", chip.is_bad(block));
+            }
+        }
+    }
+    for entry in index::entries(chip).expect("the log is read") {
+        let Some((header, record)) = entry.record else { continue };
+        let about = header.first..header.first + header.count;
+        let says = match record {
+            index::Record::Trims(runs) | index::Record::Absent(runs) => {
+                let absent = runs.iter().any(|&(first, n)| (first..first + n).contains(&lpn));
+                format!("absent: {absent}, of {about:?}")
+            }
+            index::Record::Map(map) if about.contains(&lpn) => {
+                format!("at {:?}", map[(lpn - header.first) as usize])
+            }
+            index::Record::Head(head) => format!("{:?} {:?}", head.complete, head.known),
+            other => format!("{other:?}").chars().take(60).collect(),
+        };
+        eprintln!("turn {:?} {:?} {}: {says}", entry.turn, header.kind, header.sequence);
+    }
+}
+
+/// Prints the tables of blocks of a device that cannot go on, and what was mounted.
+pub fn describe(world: &World, device: &dyn Device, left: &super::chip::State) {
+    let geometry = world.geometry;
+    eprintln!("{world:?}");
+    let mut chip = world.chip(left.clone());
+    let mut now = device.chip().clone();
+    for bank in 0..geometry.banks {
+        let table = device.table(bank);
+        for block in (0..table.len()).map(|n| table.nth(n)) {
+            if block.0 >= geometry.data_blocks() {
+                continue;
+            }
+            let show = |chip: &mut Slate| -> String {
+                let pages = geometry.header_pages..geometry.pages_per_block;
+                let show = |page| match chip.read_oob(geometry.ppn(block, page)) {
+                    Ok(None) => " .".to_owned(),
+                    Ok(Some(oob)) => format!(" {}", oob.lpn),
+                    Err(_) => " !".to_owned(),
+                };
+                pages.map(show).collect()
+            };
+            let (before, after) = (show(&mut chip), show(&mut now));
+            let is = table.block(block);
+            eprintln!(
+                "{block} {:?} {} valid, stream {}: {before} then {after}",
+                is.state, is.valid, is.stream
+            );
+        }
+    }
 }

@@ -1,7 +1,7 @@
 //! What the host knows: what each page may hold after a crash.
 
-use thermocline_ftl::FtlError;
 use thermocline_flash::Lpn;
+use thermocline_ftl::FtlError;
 
 use super::{
     common::Draws,

@@ -9,7 +9,7 @@
 //! `THERMOCLINE_CRASH_SECONDS` says how long to look for a fault (in each of the two tests),
 //! `THERMOCLINE_CRASH_SEED` runs the one history in which one was found.
 
-#[path = "../common/mod.rs"]
+#[path = "../common/draws.rs"]
 mod common;
 
 mod chip;
@@ -19,7 +19,7 @@ mod host;
 
 use std::time::{Duration, Instant};
 
-use chip::{CUTS, Cut, Op, Slate, State, survivors};
+use chip::{CUTS, Cut, Failing, Op, Slate, State, survivors};
 use common::Draws;
 use device::{World, a_system_block, content, ops, sync};
 use host::{Event, Host, Use, ZEROS};
@@ -72,11 +72,13 @@ struct History {
 /// ones.
 fn history(seed: u64, rough: bool, now: &mut u64, last: &mut u64) -> (World, History) {
     let mut draws = Draws(seed);
-    let world = World::draw(&mut draws);
-    let bad = if rough && draws.one_in(3) { vec![a_system_block(&world, &mut draws)] } else { vec![] };
+    let world = World::draw(&mut draws, rough);
+    let bad =
+        if rough && draws.one_in(3) { vec![a_system_block(&world, &mut draws)] } else { vec![] };
     let mut chip = world.chip(State::blank(&world.geometry, &bad));
-    if rough && bad.is_empty() && draws.one_in(2) {
-        chip.failing = Some((20, seed));
+    if rough && draws.one_in(2) {
+        let log = u32::from(bad.is_empty());
+        chip.failing = Some(Failing { draws: Draws(seed), one_in: 30, of_data: 1, of_log: log });
     }
     let mut device = world.format(chip).unwrap_or_else(|e| panic!("formatted: {e} {world:?}"));
     sync(&mut *device);
@@ -173,14 +175,7 @@ impl Search {
     }
 
     /// Mounts what is left in both ways, checks it, and goes on with it.
-    fn examine(
-        &mut self,
-        world: &World,
-        left: State,
-        host: &Host,
-        draws: &mut Draws,
-        depth: u32,
-    ) {
+    fn examine(&mut self, world: &World, left: State, host: &Host, draws: &mut Draws, depth: u32) {
         self.totals.cuts += 1;
         let policy = draws.below(2) as usize;
         let mut found = Vec::new();
@@ -196,6 +191,9 @@ impl Search {
             let contents: Vec<u64> = (0..host.pages()).map(|l| content(&mut *device, l)).collect();
             for (lpn, &content) in (0..).zip(&contents) {
                 let may = host.may_hold(lpn);
+                if !may.contains(&content) {
+                    device::explain(&mut world.chip(left.clone()), lpn);
+                }
                 assert!(may.contains(&content), "{how:?}: page {lpn} holds {content}, not {may:?}");
             }
             device.check().unwrap_or_else(|e| panic!("{how:?}: {e}"));
@@ -227,7 +225,11 @@ impl Search {
             }
             Ok(())
         };
-        go_on(draws).unwrap_or_else(|e| panic!("going on: {e}"));
+        if let Err(e) = go_on(draws) {
+            eprintln!("{:#?}", user.device.counters());
+            device::describe(world, user.device, &left);
+            panic!("going on: {e}");
+        }
         user.check_all();
         let events = user.events;
         if depth < DEPTH && draws.one_in(4) {

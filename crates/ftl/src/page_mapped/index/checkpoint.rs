@@ -10,7 +10,9 @@ use thermocline_policy::{State, placement::Placement};
 
 use super::{
     Index,
-    record::{BLOCK_ENTRY, BlockEntry, Complete, HEADER, Header, Kind, MAP_ENTRY, add_to_runs, most_runs},
+    record::{
+        BLOCK_ENTRY, BlockEntry, Complete, HEADER, Header, Kind, MAP_ENTRY, add_to_runs, most_runs,
+    },
     summary,
 };
 use crate::{FtlError, page_mapped::PageMapped};
@@ -56,6 +58,9 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
     /// Writes one page of the checkpoint, or proves one that is written; begins the next where there is
     /// none.
     pub(super) fn checkpoint_step(&mut self, index: &mut Index) -> Result<(), FtlError> {
+        if index.quiet {
+            return Ok(());
+        }
         if index.finished().is_some() {
             return self.begin_log_block_now(index);
         }
@@ -102,8 +107,7 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
     fn begin_checkpoint(&mut self, index: &mut Index, has_map: bool) {
         if index.writing.is_none() {
             index.numbered += 1;
-            index.writing =
-                Some(Writing { turn: None, pages: 0, next: Next::Absent(0), has_map });
+            index.writing = Some(Writing { turn: None, pages: 0, next: Next::Absent(0), has_map });
         }
     }
 
@@ -135,7 +139,12 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
                 let long = (logical - first).min(self.body() / MAP_ENTRY as u32);
                 let count = if noted { long } else { short };
                 let rest = first + count < logical;
-                (Kind::Map, first, count, if rest { Next::Map(first + count) } else { Next::Nothing })
+                (
+                    Kind::Map,
+                    first,
+                    count,
+                    if rest { Next::Map(first + count) } else { Next::Nothing },
+                )
             }
             Next::Nothing => return Ok(()),
         };
@@ -171,8 +180,8 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
         if let Kind::Blocks = kind {
             // Blocks that are not full change without being erased.
             for block in (first..first + count).map(BlockId) {
-                let full = matches!(self.block(block).state, State::Closed | State::Aside);
-                if !full {
+                let state = self.block(block).state;
+                if !matches!(state, State::Closed | State::Aside | State::Condemned) {
                     index.erased(block);
                 }
             }
@@ -199,7 +208,8 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
 
     /// How a page tells of most pages from `first` on which are absent, and of how many.
     fn absent_range(&self, first: u32) -> (Kind, u32) {
-        let (logical, most) = (self.config.logical_pages, most_runs(self.chip.geometry().page_size));
+        let (logical, most) =
+            (self.config.logical_pages, most_runs(self.chip.geometry().page_size));
         let bits = (logical - first).min(8 * self.body());
         let (mut runs, mut inside) = (0, false);
         // No step looks at more than some pages of bits.
@@ -230,7 +240,7 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
         let info = *self.block(block);
         let survey = match info.state {
             State::Free | State::Unusable => BlockEntry::default(),
-            State::Open | State::Closed | State::Aside => {
+            State::Open | State::Closed | State::Aside | State::Condemned => {
                 let open = self.banks[self.bank_of(block)].open.iter().find(|o| o.block == block);
                 let end = open.map_or(self.pages, |open| open.next);
                 survey(&mut self.chip, block, end)?
@@ -249,11 +259,12 @@ pub(super) fn survey<C: Flash>(
 ) -> Result<BlockEntry, FlashError> {
     let geometry = *chip.geometry();
     let mut entry = BlockEntry::default();
-    let mut look = |page: u32| match chip.read_oob(geometry.ppn(block, geometry.header_pages + page)) {
-        Ok(oob) => Ok((oob.is_some(), oob)),
-        Err(FlashError::Unreadable(_)) => Ok((true, None)),
-        Err(e) => Err(e),
-    };
+    let mut look =
+        |page: u32| match chip.read_oob(geometry.ppn(block, geometry.header_pages + page)) {
+            Ok(oob) => Ok((oob.is_some(), oob)),
+            Err(FlashError::Unreadable(_)) => Ok((true, None)),
+            Err(e) => Err(e),
+        };
     for page in 0..end {
         if let (_, Some(oob)) = look(page)? {
             (entry.first_sequence, entry.stream) = (oob.sequence, oob.stream);

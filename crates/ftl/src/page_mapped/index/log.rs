@@ -66,14 +66,8 @@ impl Log {
         head: &Head,
         time: u64,
     ) -> Result<(), FtlError> {
-        let header = Header {
-            kind: Kind::Head,
-            sequence,
-            first: 0,
-            count: 0,
-            checkpoint: 0,
-            number: 0,
-        };
+        let header =
+            Header { kind: Kind::Head, sequence, first: 0, count: 0, checkpoint: 0, number: 0 };
         page.head(&header, head);
         let (geometry, turn) = (*chip.geometry(), self.turn + 1);
         loop {
@@ -142,9 +136,7 @@ fn retire<C: Flash>(
     done: Result<(), FlashError>,
 ) -> Result<(), FtlError> {
     match done {
-        Err(FlashError::ProgramFailed(_) | FlashError::EraseFailed(_)) => {
-            Ok(chip.mark_bad(block)?)
-        }
+        Err(FlashError::ProgramFailed(_) | FlashError::EraseFailed(_)) => Ok(chip.mark_bad(block)?),
         // Known to the chip already.
         Ok(()) | Err(FlashError::WornOut(_) | FlashError::BadBlock(_)) => Ok(()),
         Err(e) => Err(e.into()),

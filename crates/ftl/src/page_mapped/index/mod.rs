@@ -24,9 +24,7 @@ mod upkeep;
 
 pub use inspect::{Entry, entries};
 pub use record::{BlockEntry, Complete, Head, Header, Interval, Kind, Record};
-pub use summary::{
-    LEAST_PAGE, PAGE_MAPPED, Summary, VERSION, find_summary, system_blocks_for,
-};
+pub use summary::{LEAST_PAGE, PAGE_MAPPED, Summary, VERSION, find_summary, system_blocks_for};
 
 pub(super) use log::{Log, Used};
 
@@ -52,9 +50,9 @@ pub(super) struct Index {
     pub(super) surveys: Vec<Option<BlockEntry>>,
     /// Whether the last thing the log says is that all is written.
     pub(super) asleep: bool,
-    /// Whether power failed before the mount: room was lost, and fewer pages than the reserve may be
-    /// free.
-    pub(super) after_crash: bool,
+    /// A page of the host is between two attempts to program it: no checkpoint is written on, which would
+    /// not tell of the first.
+    pub(super) quiet: bool,
     /// Pages of checkpoints owed, in parts of a data block.
     owed: u64,
     page: record::Page,
@@ -77,7 +75,7 @@ impl Index {
             numbered: 0,
             surveys: vec![None; geometry.data_blocks() as usize],
             asleep: false,
-            after_crash: false,
+            quiet: false,
             owed: 0,
             page: record::Page::new(geometry.page_size),
             time: 0,
@@ -89,6 +87,16 @@ impl Index {
         if let Some(survey) = self.surveys.get_mut(block.index()) {
             *survey = None;
         }
+    }
+
+    /// The program of that number failed: what is on the chip of it, if anything, is never known to be
+    /// whole.
+    pub(super) fn distrust(&mut self, number: u64) {
+        self.known.retain(|&(from, _)| from != self.since);
+        if self.since < number {
+            self.known.push((self.since, number - 1));
+        }
+        self.since = number + 1;
     }
 
     /// Notes a page that holds no data any more; false if the notes must be written first.
@@ -106,6 +114,7 @@ impl Index {
     fn known_up_to(&self, sequence: u64) -> Vec<Interval> {
         let mut known = self.known.clone();
         known.retain(|&(from, _)| from != self.since);
+        // Always the last, be it empty: a clean mount goes on with it.
         known.push((self.since, sequence));
         // Of intervals that are forgotten the pages are looked at once more.
         let extra = known.len().saturating_sub(record::MOST_KNOWN);

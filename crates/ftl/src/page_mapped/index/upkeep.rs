@@ -69,7 +69,10 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
     }
 
     /// The same where a checkpoint has just been written.
-    pub(in crate::page_mapped) fn begin_log_block_now(&mut self, index: &mut Index) -> Result<(), FtlError> {
+    pub(in crate::page_mapped) fn begin_log_block_now(
+        &mut self,
+        index: &mut Index,
+    ) -> Result<(), FtlError> {
         let mut page = Page::new(self.chip.geometry().page_size);
         core::mem::swap(&mut page, &mut index.page);
         let done = self.begin_log_block(index, &mut page);
@@ -79,11 +82,7 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
 
     /// A page holds no data any more: the log has to say so before a sync, or an erase.
     #[cold]
-    pub(in crate::page_mapped) fn note_trim(
-        &mut self,
-        lpn: Lpn,
-        now: u64,
-    ) -> Result<(), FtlError> {
+    pub(in crate::page_mapped) fn note_trim(&mut self, lpn: Lpn, now: u64) -> Result<(), FtlError> {
         self.with_index(|layer, index| {
             index.time = now;
             layer.wake(index)?;
@@ -101,6 +100,22 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
     pub(in crate::page_mapped) fn note_dropped(&mut self, lpn: Lpn) {
         if let Some(index) = &mut self.index {
             super::record::add_to_runs(&mut index.pending, lpn);
+        }
+    }
+
+    /// The last program failed.
+    #[cold]
+    pub(in crate::page_mapped) fn distrust_last(&mut self) {
+        if let Some(index) = &mut self.index {
+            index.distrust(self.programs);
+        }
+    }
+
+    /// Whether checkpoints have to wait.
+    #[cold]
+    pub(in crate::page_mapped) fn hush_index(&mut self, quiet: bool) {
+        if let Some(index) = &mut self.index {
+            index.quiet = quiet;
         }
     }
 

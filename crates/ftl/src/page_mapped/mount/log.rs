@@ -184,7 +184,8 @@ impl FoundLog {
     /// The log, to be written on.
     pub(super) fn log<C: Flash>(&self, chip: &C) -> Log {
         let is_needed = |used: &Used| used.turn >= self.from && self.kept.contains(&used.turn);
-        let (used, stale): (Vec<Used>, Vec<Used>) = self.blocks.iter().copied().partition(is_needed);
+        let (used, stale): (Vec<Used>, Vec<Used>) =
+            self.blocks.iter().copied().partition(is_needed);
         let stale = stale.into_iter().map(|used| used.block);
         let free = self.others.iter().copied().chain(stale).filter(|&block| !chip.is_bad(block));
         let mut log = Log::new(free.collect());
