@@ -217,11 +217,12 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
         index.known = found.known;
         index.asleep = recovery.clean;
         let closed_early = layer.take_tables(&mut pages, &mut index, &mut recovery);
+        index.lasting = layer.banks.iter().map(|bank| bank.free.len()).collect();
         layer.index = Some(Box::new(index));
         // A crash in a cleaning costs room, and so does another in the first one after it, and blocks
         // that are closed before they are full: the room there is has to be used as after failures of
         // the chip.
-        layer.failures.any = !recovery.clean || closed_early;
+        layer.after_mount(!recovery.clean || closed_early);
         layer.follows_up = layer.wants_follow_up();
         Ok((layer, recovery))
     }

@@ -40,6 +40,8 @@ pub(super) struct Failures {
     pub(super) unmarked: Vec<BlockId>,
     /// Whether a block was lost since the layer was built.
     pub(super) any: bool,
+    /// Whether a crash cost more than the reserve, and nothing was done about it yet.
+    pub(super) crowded: bool,
     /// Whether a write found no room for all the failures.
     exhausted: bool,
 }
@@ -73,10 +75,42 @@ pub(super) enum Why {
 }
 
 impl<C: Flash, P: Placement> PageMapped<C, P> {
-    /// Why a page cannot be written.
+    /// Why a page cannot be written; or it can, once a crash that cost the reserve is made up for.
     #[cold]
-    pub(super) fn refusal(&self, lpn: Lpn) -> FtlError {
-        if lpn.index() < self.map.len() { FtlError::ReadOnly } else { FtlError::OutOfRange(lpn) }
+    pub(super) fn refuse(&mut self, lpn: Lpn, now: u64) -> Result<(), FtlError> {
+        if lpn.index() >= self.map.len() {
+            return Err(FtlError::OutOfRange(lpn));
+        }
+        if !core::mem::take(&mut self.failures.crowded) {
+            return Err(FtlError::ReadOnly);
+        }
+        self.judge();
+        let made = (0..self.banks.len()).try_for_each(|bank| self.make_reserve(bank, now));
+        if made.is_err() {
+            self.failures.crowded = true;
+            self.judge();
+        }
+        made
+    }
+
+    /// Cleans as much as the reserve of a bank lacks after a crash, before the host takes what room is
+    /// left.
+    fn make_reserve(&mut self, bank: usize, now: u64) -> Result<(), FtlError> {
+        let reserve = u64::from(self.config.watermarks.reserve) * u64::from(self.pages);
+        while self.banks[bank].free_pages() < reserve {
+            if !self.clean_what_fits(bank, now)? && !self.close_for_its_garbage(bank) {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// After a mount: the host may have to wait until there is the reserve again.
+    pub(super) fn after_mount(&mut self, is_short: bool) {
+        self.failures.any = is_short;
+        let reserve = u64::from(self.config.watermarks.reserve) * u64::from(self.pages);
+        self.failures.crowded = self.banks.iter().any(|bank| bank.free_pages() < reserve);
+        self.judge();
     }
 
     /// A page of the host could not be programmed: tries other blocks of the stream. Returns the page
@@ -338,7 +372,7 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
         let is_short = (0..).zip(&self.banks).any(|(n, bank)| bank.most_live < share(n));
         let most: u64 = self.banks.iter().map(|bank| u64::from(bank.most_live)).sum();
         let is_worn = is_short || most < u64::from(logical) || self.failures.exhausted;
-        self.writable = if is_worn { 0 } else { logical };
+        self.writable = if is_worn || self.failures.crowded { 0 } else { logical };
     }
 
     /// Cleaning gives a bank no more blocks. As long as nothing failed there is room for the host all

@@ -35,11 +35,11 @@ fn a_checkpoint_and_the_pages_make_the_same_tables() {
                 let page = [1; super::device::PAGE];
                 device.write(thermocline_flash::Lpn(0), &page, now).expect("written");
                 let ops = super::ops(&mut *device);
-                let written = ops.iter().rev().find_map(|op| match op {
-                    Op::Program(at, super::chip::Page::Holds(oob, _))
+                let written = ops.iter().find_map(|op| match op {
+                    Op::Program(_, super::chip::Page::Holds(oob, _))
                         if oob.lpn != thermocline_flash::Lpn::NONE =>
                     {
-                        Some((*at, *oob))
+                        Some(oob.sequence)
                     }
                     _ => None,
                 });

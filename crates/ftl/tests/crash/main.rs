@@ -226,7 +226,6 @@ impl Search {
             Ok(())
         };
         if let Err(e) = go_on(draws) {
-            eprintln!("{:#?}", user.device.counters());
             device::describe(world, user.device, &left);
             panic!("going on: {e}");
         }

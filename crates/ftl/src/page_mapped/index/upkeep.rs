@@ -219,6 +219,25 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
         })
     }
 
+    /// A free block is about to be opened. Erases that do not last yet could all be undone by a loss of power
+    /// while the blocks opened since are full: nothing could be cleaned then. So as many free blocks as the
+    /// reserve has are ones whose erase lasts.
+    #[cold]
+    pub(in crate::page_mapped) fn before_open(&mut self, bank: usize) -> Result<(), FtlError> {
+        self.with_index(|layer, index| {
+            let reserve = layer.config.watermarks.reserve as usize;
+            let lasting = index.lasting.get(bank).copied().unwrap_or(0);
+            if lasting <= reserve && layer.banks[bank].free.len() > lasting {
+                layer.chip.sync()?;
+                index.lasting = layer.banks.iter().map(|bank| bank.free.len()).collect();
+            }
+            if let Some(lasting) = index.lasting.get_mut(bank) {
+                *lasting = lasting.saturating_sub(1);
+            }
+            Ok(())
+        })
+    }
+
     /// A block of data is about to be erased: older copies of trimmed pages must not come back by that.
     #[cold]
     pub(in crate::page_mapped) fn before_erase(&mut self, block: BlockId) -> Result<(), FtlError> {
