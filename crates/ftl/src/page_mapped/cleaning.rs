@@ -60,9 +60,6 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
     /// Cleans a block of the bank that has the fewest free ones among those that have not enough for
     /// idle time; where nothing is worth cleaning in it, of the next.
     pub(super) fn clean_ahead(&mut self, now: u64) -> Result<bool, FtlError> {
-        if self.index.is_some() {
-            self.awaken(now)?;
-        }
         let enough = self.config.idle_free as usize;
         let before = self.counters.victims;
         let mut tried = None;
@@ -122,6 +119,9 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
         least: Option<u32>,
         now: u64,
     ) -> Result<(), FtlError> {
+        if self.index.is_some() {
+            self.awaken(now)?;
+        }
         let lost = self.counters.pages_lost;
         self.survivors.clear();
         self.begin(bank, victim, now);
@@ -170,7 +170,7 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
             self.placement.choose(bank as u32, &mut home.blocks, &mut *home.victim, now)?;
         debug_assert!(home.blocks.has_garbage(victim), "{victim:?} has no garbage");
         let valid = home.blocks.block(victim).valid;
-        // Blocks may have worn out until even the reserve is gone, or a crash cost some of it.
+        // Blocks may have worn out until even the reserve is gone.
         let fits = u64::from(valid) + pages as u64 <= home.free_pages();
         if fits && self.pages - valid >= garbage {
             return Some(victim);
@@ -385,8 +385,11 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
         block: BlockId,
     ) -> Result<bool, FtlError> {
         self.drop_marked(block);
-        if self.index.is_some() {
-            self.before_erase(block)?;
+        if self.index.is_some()
+            && let Err(failed) = self.before_erase(block)
+        {
+            self.batch.insert(0, block);
+            return Err(failed);
         }
         let home = &mut self.banks[bank];
         match self.chip.erase(block) {

@@ -102,15 +102,12 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
         let erases = self.block(block).erases;
         self.map[lpn.index()] = Ppn::NONE;
         self.marked -= 1;
+        // The log may say that it is gone, and then it is.
         self.note_dropped(lpn);
         let made = self.make_room(bank, stream, now);
         let after = self.block(block);
-        // Where it is noted down that the page was dropped, it stays so.
-        if made.is_err()
-            && self.index.is_none()
-            && after.erases == erases
-            && after.state != State::Unusable
-        {
+        let is_kept = after.erases == erases && after.state != State::Unusable;
+        if made.is_err() && is_kept && self.index.is_none() {
             self.map[lpn.index()] = entry;
             self.marked += 1;
         }

@@ -350,7 +350,7 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
         if !self.config.read_only_separation {
             return self.write(lpn, data, now);
         }
-        self.check_writable(lpn)?;
+        self.check_writable(lpn, now)?;
         self.counters.host_writes += 1;
         let stream = self.read_only_stream();
         let bank = self.assign(lpn, stream);
@@ -369,8 +369,8 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
 
     /// One comparison says that the page is there and that the chip still takes writes.
     #[inline(always)]
-    fn check_writable(&self, lpn: Lpn) -> Result<(), FtlError> {
-        if lpn.0 < self.writable { Ok(()) } else { Err(self.refusal(lpn)) }
+    fn check_writable(&mut self, lpn: Lpn, now: u64) -> Result<(), FtlError> {
+        if lpn.0 < self.writable { Ok(()) } else { self.refuse(lpn, now) }
     }
 
     /// Writes new data of `lpn` to the open block of `stream`; cleans first if it must.
@@ -502,6 +502,9 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
 
     /// Closes a stream's open block and opens the free block that waited longest.
     fn open_next(&mut self, bank: usize, stream: u8, now: u64) -> Result<(), FtlError> {
+        if self.index.is_some() {
+            self.before_open(bank)?;
+        }
         let home = &mut self.banks[bank];
         let block = home.free.pop_front().ok_or(FtlError::NoSpace)?;
         let old = home.open[usize::from(stream)];
@@ -555,7 +558,7 @@ impl<C: Flash, P: Placement> Layer for PageMapped<C, P> {
     }
 
     fn fill(&mut self, lpn: Lpn, read_only: bool, now: u64) -> Result<(), FtlError> {
-        self.check_writable(lpn)?;
+        self.check_writable(lpn, now)?;
         self.counters.fills += 1;
         let read_only = read_only && self.config.read_only_separation;
         let stream = if read_only { self.read_only_stream() } else { 0 };
@@ -581,7 +584,7 @@ impl<C: Flash, P: Placement> Layer for PageMapped<C, P> {
 
     #[inline(always)]
     fn write(&mut self, lpn: Lpn, data: &[u8], now: u64) -> Result<(), FtlError> {
-        self.check_writable(lpn)?;
+        self.check_writable(lpn, now)?;
         self.counters.host_writes += 1;
         let stream = self.stream_of(lpn, now);
         let bank = self.assign(lpn, stream);
@@ -606,7 +609,7 @@ impl<C: Flash, P: Placement> Layer for PageMapped<C, P> {
     }
 
     fn trim(&mut self, lpn: Lpn, now: u64) -> Result<bool, FtlError> {
-        self.check_writable(lpn)?;
+        self.check_writable(lpn, now)?;
         let at = core::mem::replace(&mut self.map[lpn.index()], Ppn::NONE);
         if at == Ppn::NONE {
             return Ok(false);
@@ -648,7 +651,7 @@ impl<C: Flash, P: Placement> Layer for PageMapped<C, P> {
     }
 
     fn is_read_only(&self) -> bool {
-        self.writable < self.config.logical_pages
+        self.writable < self.config.logical_pages && !self.failures.crowded
     }
 
     fn free_blocks(&self) -> Option<u32> {
@@ -679,7 +682,7 @@ impl<C: Flash, P: Placement> Layer for PageMapped<C, P> {
     }
 
     fn erases(&self, block: BlockId) -> u32 {
-        self.block(block).erases
+        if self.index.is_some() { self.chip.erase_count(block) } else { self.block(block).erases }
     }
 
     fn valid_pages(&self, block: BlockId) -> u32 {
@@ -782,9 +785,7 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
             return Err(format!("{free} blocks are free, {} listed", bank.free.len()));
         }
         let reserve = u64::from(self.config.watermarks.reserve) * u64::from(self.pages);
-        let room_was_lost =
-            self.failures.any || self.index.as_ref().is_some_and(|index| index.after_crash);
-        if !room_was_lost && bank.free_pages() < reserve {
+        if !self.failures.any && bank.free_pages() < reserve {
             return Err(format!("{} free pages, fewer than the reserve", bank.free_pages()));
         }
         Ok(())

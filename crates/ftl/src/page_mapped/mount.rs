@@ -216,9 +216,13 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
         index.since = found.since.filter(|_| recovery.clean).unwrap_or(layer.programs);
         index.known = found.known;
         index.asleep = recovery.clean;
-        index.after_crash = !recovery.clean;
-        layer.take_tables(&mut pages, &mut index, &mut recovery);
+        let closed_early = layer.take_tables(&mut pages, &mut index, &mut recovery);
+        index.lasting = layer.banks.iter().map(|bank| bank.free.len()).collect();
         layer.index = Some(Box::new(index));
+        // A crash in a cleaning costs room, and so does another in the first one after it, and blocks
+        // that are closed before they are full: the room there is has to be used as after failures of
+        // the chip.
+        layer.after_mount(!recovery.clean || closed_early);
         layer.follows_up = layer.wants_follow_up();
         Ok((layer, recovery))
     }

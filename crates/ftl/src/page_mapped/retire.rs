@@ -41,6 +41,8 @@ pub(super) struct Failures {
     /// Whether anything failed since the layer was built: there may be less than the reserve, and the
     /// host does not take what is left of it.
     pub(super) any: bool,
+    /// Whether a crash cost more than the reserve, and nothing was done about it yet.
+    pub(super) crowded: bool,
     /// Whether a write found no room for all the failures.
     exhausted: bool,
     /// Whether programs went on failing after that: nothing is moved any more.
@@ -76,10 +78,42 @@ pub(super) enum Why {
 }
 
 impl<C: Flash, P: Placement> PageMapped<C, P> {
-    /// Why a page cannot be written.
+    /// Why a page cannot be written; or it can, once a crash that cost the reserve is made up for.
     #[cold]
-    pub(super) fn refusal(&self, lpn: Lpn) -> FtlError {
-        if lpn.index() < self.map.len() { FtlError::ReadOnly } else { FtlError::OutOfRange(lpn) }
+    pub(super) fn refuse(&mut self, lpn: Lpn, now: u64) -> Result<(), FtlError> {
+        if lpn.index() >= self.map.len() {
+            return Err(FtlError::OutOfRange(lpn));
+        }
+        if !core::mem::take(&mut self.failures.crowded) {
+            return Err(FtlError::ReadOnly);
+        }
+        self.judge();
+        let made = (0..self.banks.len()).try_for_each(|bank| self.make_reserve(bank, now));
+        if made.is_err() {
+            self.failures.crowded = true;
+            self.judge();
+        }
+        made
+    }
+
+    /// Cleans as much as the reserve of a bank lacks after a crash, before the host takes what room is
+    /// left.
+    fn make_reserve(&mut self, bank: usize, now: u64) -> Result<(), FtlError> {
+        let reserve = u64::from(self.config.watermarks.reserve) * u64::from(self.pages);
+        while self.banks[bank].free_pages() < reserve {
+            if !self.clean_what_fits(bank, now)? && !self.close_for_its_garbage(bank) {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// After a mount: the host may have to wait until there is the reserve again.
+    pub(super) fn after_mount(&mut self, is_short: bool) {
+        self.failures.any = is_short;
+        let reserve = u64::from(self.config.watermarks.reserve) * u64::from(self.pages);
+        self.failures.crowded = self.banks.iter().any(|bank| bank.free_pages() < reserve);
+        self.judge();
     }
 
     /// A page of the host could not be programmed: tries other blocks of the stream. Returns the page
@@ -98,7 +132,10 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
         let s = usize::from(stream);
         loop {
             self.may_try_again(bank, s, failed, None, now)?;
-            self.make_room_for(lpn, bank, stream, now)?;
+            self.hush_index(true);
+            let made = self.make_room_for(lpn, bank, stream, now);
+            self.hush_index(false);
+            made?;
             let (at, owner) = self.banks[bank].open[s].take();
             let oob = self.oob(lpn, stream, now);
             match self.chip.program(at, oob, data) {
@@ -140,6 +177,7 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
         now: u64,
     ) -> Result<bool, FtlError> {
         self.failures.any = true;
+        self.distrust_last();
         let home = &mut self.banks[bank];
         home.open[stream].next -= 1;
         if let Some(victim) = victim {
@@ -249,6 +287,7 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
         now: u64,
     ) -> Result<bool, FtlError> {
         self.failures.any = true;
+        self.distrust_last();
         let blocks = &mut self.banks[bank].blocks;
         blocks.copied(worn, moved, fresh, blocks.stamp(fresh));
         self.close(bank, worn);
@@ -340,7 +379,7 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
         let is_short = (0..).zip(&self.banks).any(|(n, bank)| bank.most_live < share(n));
         let most: u64 = self.banks.iter().map(|bank| u64::from(bank.most_live)).sum();
         let is_worn = is_short || most < u64::from(logical) || self.failures.exhausted;
-        self.writable = if is_worn { 0 } else { logical };
+        self.writable = if is_worn || self.failures.crowded { 0 } else { logical };
     }
 
     /// Cleaning gives a bank no more blocks. As long as nothing failed there is room for the host all
@@ -369,7 +408,7 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
                 // The garbage in it is wanted.
                 self.close_early(bank, s);
             }
-            if !self.clean_what_fits(bank, now)? {
+            if !self.clean_what_fits(bank, now)? && !self.close_for_its_garbage(bank) {
                 self.failures.exhausted = true;
                 self.judge();
                 return Err(FtlError::ReadOnly);
@@ -399,10 +438,32 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
         }
     }
 
+    /// Closes the open block that has garbage and the least valid pages, if those find room elsewhere. After
+    /// a crash what room there was may lie as garbage in open blocks.
+    fn close_for_its_garbage(&mut self, bank: usize) -> bool {
+        let home = &self.banks[bank];
+        let free = home.free_pages();
+        let least = (0..home.open.len())
+            .filter(|&stream| home.open[stream].block != BlockId::NONE)
+            .map(|stream| (home.blocks.block(home.open[stream].block).valid, stream))
+            .filter(|&(valid, stream)| {
+                let open = &home.open[stream];
+                open.next > valid && u64::from(valid + open.room()) <= free
+            })
+            .min();
+        if let Some((_, stream)) = least {
+            self.close_early(bank, stream);
+        }
+        least.is_some()
+    }
+
     /// Tells the chip of retired blocks. What was moved out of them lasts before the mark does.
+    ///
+    /// For a mount the mark is as good as an erase, so the log tells of trims before it.
     pub(super) fn mark_retired(&mut self) -> Result<(), FtlError> {
         while let Some(&block) = self.failures.unmarked.last() {
             if !self.chip.is_bad(block) {
+                self.before_erase(block)?;
                 self.chip.sync()?;
                 self.chip.mark_bad(block)?;
             }

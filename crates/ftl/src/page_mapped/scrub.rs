@@ -182,6 +182,9 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
 
     /// Moves the current pages of a block to others of its stream; what cannot be read stays.
     fn move_all(&mut self, bank: usize, block: BlockId, now: u64) -> Result<(), FtlError> {
+        if self.index.is_some() {
+            self.awaken(now)?;
+        }
         let stream = self.banks[bank].blocks.block(block).stream;
         self.survivors.clear();
         self.gather_survivors(block);

@@ -173,6 +173,11 @@ impl Placement for Dac {
         }
     }
 
+    /// A page's region is the stream of the block it lies in.
+    fn recovered(&mut self, lpn: Lpn, stream: u8, _note: u16, time: u64) {
+        self.set(lpn, if stream <= self.top { stream } else { BOTTOM }, time);
+    }
+
     #[inline(always)]
     fn prefetch(&self, lpn: Lpn) {
         match &self.pages {

@@ -62,6 +62,17 @@ impl Placement for FineGrained {
         u8::from(!self.hotness.exceeds(lpn, now, self.mean))
     }
 
+    /// The update count.
+    #[inline(always)]
+    fn note(&self, lpn: Lpn) -> u16 {
+        self.hotness.note(lpn)
+    }
+
+    /// It is taken for last written when its copy was made: that may be later than it was.
+    fn recovered(&mut self, lpn: Lpn, _stream: u8, note: u16, time: u64) {
+        self.hotness.recovered(lpn, note, time);
+    }
+
     #[inline(always)]
     fn prefetch(&self, lpn: Lpn) {
         self.hotness.prefetch(lpn);

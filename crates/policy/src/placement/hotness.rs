@@ -66,6 +66,20 @@ impl Hotness {
         page.count = 0;
     }
 
+    /// The update count, as far as it fits beside a page.
+    #[inline(always)]
+    pub(super) fn note(&self, lpn: Lpn) -> u16 {
+        self.pages[lpn.index()].count.min(u32::from(u16::MAX)) as u16
+    }
+
+    /// A page with that count was found on the chip.
+    pub(super) fn recovered(&mut self, lpn: Lpn, note: u16, time: u64) {
+        self.pages[lpn.index()] = Page { last_write: time, count: u32::from(note) };
+        if let Some(epochs) = &mut self.epochs {
+            epochs.found(time, u32::from(note));
+        }
+    }
+
     /// The hot degree of a page.
     #[inline]
     pub(super) fn degree(&self, lpn: Lpn, now: u64) -> f64 {
@@ -128,6 +142,12 @@ impl Epochs {
             return last;
         }
         self.starts.partition_point(|&start| start <= time) - 1
+    }
+
+    /// A page was last written at `time`, `count` times updated.
+    fn found(&mut self, time: u64, count: u32) {
+        let epoch = self.epoch_of(time);
+        self.sums[epoch] += u64::from(count);
     }
 
     /// A page last written at `before`, `count` times updated, is written again at `now`.

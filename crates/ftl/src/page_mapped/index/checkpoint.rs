@@ -58,6 +58,9 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
     /// Writes one page of the checkpoint, or proves one that is written; begins the next where there is
     /// none.
     pub(super) fn checkpoint_step(&mut self, index: &mut Index) -> Result<(), FtlError> {
+        if index.quiet {
+            return Ok(());
+        }
         if index.finished().is_some() {
             return self.begin_log_block_now(index);
         }
@@ -177,8 +180,8 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
         if let Kind::Blocks = kind {
             // Blocks that are not full change without being erased.
             for block in (first..first + count).map(BlockId) {
-                let full = matches!(self.block(block).state, State::Closed | State::Aside);
-                if !full {
+                let state = self.block(block).state;
+                if !matches!(state, State::Closed | State::Aside | State::Condemned) {
                     index.erased(block);
                 }
             }

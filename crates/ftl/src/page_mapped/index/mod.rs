@@ -50,9 +50,11 @@ pub(super) struct Index {
     pub(super) surveys: Vec<Option<BlockEntry>>,
     /// Whether the last thing the log says is that all is written.
     pub(super) asleep: bool,
-    /// Whether power failed before the mount: room was lost, and fewer pages than the reserve may be
-    /// free.
-    pub(super) after_crash: bool,
+    /// Blocks of each bank's free list, its first ones, whose erase lasts.
+    pub(super) lasting: Vec<usize>,
+    /// A page of the host is between two attempts to program it: no checkpoint is written on, which would
+    /// not tell of the first.
+    pub(super) quiet: bool,
     /// Pages of checkpoints owed, in parts of a data block.
     owed: u64,
     page: record::Page,
@@ -75,7 +77,8 @@ impl Index {
             numbered: 0,
             surveys: vec![None; geometry.data_blocks() as usize],
             asleep: false,
-            after_crash: false,
+            lasting: Vec::new(),
+            quiet: false,
             owed: 0,
             page: record::Page::new(geometry.page_size),
             time: 0,
@@ -87,6 +90,16 @@ impl Index {
         if let Some(survey) = self.surveys.get_mut(block.index()) {
             *survey = None;
         }
+    }
+
+    /// The program of that number failed: what is on the chip of it, if anything, is never known to be
+    /// whole.
+    pub(super) fn distrust(&mut self, number: u64) {
+        self.known.retain(|&(from, _)| from != self.since);
+        if self.since < number {
+            self.known.push((self.since, number - 1));
+        }
+        self.since = number + 1;
     }
 
     /// Notes a page that holds no data any more; false if the notes must be written first.
@@ -104,6 +117,7 @@ impl Index {
     fn known_up_to(&self, sequence: u64) -> Vec<Interval> {
         let mut known = self.known.clone();
         known.retain(|&(from, _)| from != self.since);
+        // Always the last, be it empty: a clean mount goes on with it.
         known.push((self.since, sequence));
         // Of intervals that are forgotten the pages are looked at once more.
         let extra = known.len().saturating_sub(record::MOST_KNOWN);

@@ -43,9 +43,6 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// Bytes of it on the chip.
-    pub(super) const BYTES: usize = 60;
-
     /// The summary of a chip of that shape.
     #[must_use]
     pub(crate) fn of(geometry: &Geometry, logical_pages: u32, created: u64, id: [u8; 16]) -> Self {

@@ -103,6 +103,22 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
         }
     }
 
+    /// The last program failed.
+    #[cold]
+    pub(in crate::page_mapped) fn distrust_last(&mut self) {
+        if let Some(index) = &mut self.index {
+            index.distrust(self.programs);
+        }
+    }
+
+    /// Whether checkpoints have to wait.
+    #[cold]
+    pub(in crate::page_mapped) fn hush_index(&mut self, quiet: bool) {
+        if let Some(index) = &mut self.index {
+            index.quiet = quiet;
+        }
+    }
+
     /// Writes the trims that the log does not tell of yet, and as much of a checkpoint as is due for
     /// that.
     pub(super) fn write_trims(&mut self, index: &mut Index) -> Result<(), FtlError> {
@@ -198,6 +214,25 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
                 index.owed -= u64::from(geometry.blocks());
                 layer.keep_log_room(index)?;
                 layer.checkpoint_step(index)?;
+            }
+            Ok(())
+        })
+    }
+
+    /// A free block is about to be opened. Erases that do not last yet could all be undone by a loss of power
+    /// while the blocks opened since are full: nothing could be cleaned then. So as many free blocks as the
+    /// reserve has are ones whose erase lasts.
+    #[cold]
+    pub(in crate::page_mapped) fn before_open(&mut self, bank: usize) -> Result<(), FtlError> {
+        self.with_index(|layer, index| {
+            let reserve = layer.config.watermarks.reserve as usize;
+            let lasting = index.lasting.get(bank).copied().unwrap_or(0);
+            if lasting <= reserve && layer.banks[bank].free.len() > lasting {
+                layer.chip.sync()?;
+                index.lasting = layer.banks.iter().map(|bank| bank.free.len()).collect();
+            }
+            if let Some(lasting) = index.lasting.get_mut(bank) {
+                *lasting = lasting.saturating_sub(1);
             }
             Ok(())
         })

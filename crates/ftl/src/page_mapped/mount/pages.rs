@@ -199,15 +199,16 @@ impl Pages {
             return Ok(false);
         }
         for (block, (entry, until)) in (0..).map(BlockId).zip(&reading.table) {
-            let same = found.clean.is_some()
-                || entry.programmed == geometry.data_pages_per_block() && {
-                    recovery.areas_read += 1;
-                    match chip.read_oob(geometry.ppn(block, geometry.header_pages)) {
-                        Ok(oob) => oob.is_some_and(|oob| oob.sequence <= *until),
-                        Err(FlashError::Unreadable(_)) => false,
-                        Err(e) => return Err(e),
-                    }
-                };
+            let same = !chip.is_bad(block)
+                && (found.clean.is_some()
+                    || entry.programmed == geometry.data_pages_per_block() && {
+                        recovery.areas_read += 1;
+                        match chip.read_oob(geometry.ppn(block, geometry.header_pages)) {
+                            Ok(oob) => oob.is_some_and(|oob| oob.sequence <= *until),
+                            Err(FlashError::Unreadable(_)) => false,
+                            Err(e) => return Err(e),
+                        }
+                    });
             self.scanned[block.index()] = !same;
             if same {
                 self.blocks[block.index()] = *entry;
@@ -245,7 +246,8 @@ impl Pages {
         recovery: &mut Recovery,
     ) -> Result<(), FlashError> {
         for block in (0..self.blocks.len() as u32).map(BlockId) {
-            if !self.scanned[block.index()] {
+            // A block is marked as bad only when all that was in it lasts elsewhere.
+            if !self.scanned[block.index()] || chip.is_bad(block) {
                 continue;
             }
             recovery.blocks_scanned += 1;

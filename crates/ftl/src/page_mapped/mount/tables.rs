@@ -9,13 +9,15 @@ use super::{Recovery, data_pages, pages::Pages};
 use crate::page_mapped::{Open, PageMapped, index::Index};
 
 impl<C: Flash, P: Placement> PageMapped<C, P> {
-    /// Fills the tables of a layer whose blocks all count as free.
+    /// Fills the tables of a layer whose blocks all count as free. Whether a block was closed that is not
+    /// full.
     pub(super) fn take_tables(
         &mut self,
         pages: &mut Pages,
         index: &mut Index,
         recovery: &mut Recovery,
-    ) {
+    ) -> bool {
+        let mut closed_early = false;
         let geometry = *self.chip.geometry();
         let mut valid = alloc::vec![0_u32; pages.blocks.len()];
         for (lpn, &at) in (0..).map(Lpn).zip(&pages.map) {
@@ -47,13 +49,10 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
             recovery.newest_time = recovery.newest_time.max(entry.newest_time);
             let bank = self.bank_of(block);
             let stream = self.clamped(entry.stream);
-            let is_bad = self.chip.is_bad(block);
-            if !is_bad {
-                let home = &mut self.banks[bank];
-                home.live += valid[block.index()];
-                home.blocks.recovered(block, stream, valid[block.index()], entry.newest_time);
-                self.placement.opened(bank as u32, block, stream, entry.newest_time);
-            }
+            let home = &mut self.banks[bank];
+            home.live += valid[block.index()];
+            home.blocks.recovered(block, stream, valid[block.index()], entry.newest_time);
+            self.placement.opened(bank as u32, block, stream, entry.newest_time);
             for (page, at) in data_pages(&geometry, block) {
                 let lpn = self.owner[block.index() * self.pages as usize + page as usize];
                 if self.map.get(lpn.index()) == Some(&at) {
@@ -65,10 +64,7 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
                 }
             }
             let full = entry.programmed == self.pages;
-            index.surveys[block.index()] = (full && !is_bad).then_some(entry);
-            if is_bad {
-                continue;
-            }
+            index.surveys[block.index()] = full.then_some(entry);
             if goes_on.contains(&block) {
                 self.banks[bank].open[usize::from(stream)] = Open {
                     block,
@@ -80,6 +76,7 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
                 };
             } else {
                 self.close(bank, block);
+                closed_early |= !full;
             }
         }
         if P::KNOWS_HOT {
@@ -89,6 +86,7 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
                 }
             }
         }
+        closed_early
     }
 
     /// The stream of this layer that a block of some stream belongs to.
@@ -113,7 +111,7 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
         for &block in order {
             let entry = &pages.blocks[block.index()];
             let has_data = clean || valid[block.index()] > 0;
-            if entry.programmed < self.pages && has_data && !self.chip.is_bad(block) {
+            if entry.programmed < self.pages && has_data {
                 let stream = usize::from(self.clamped(entry.stream));
                 newest[self.bank_of(block) * streams + stream] = Some(block);
             }

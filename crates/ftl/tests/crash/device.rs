@@ -1,0 +1,299 @@
+//! Small devices with all sorts of policies, formatted and mounted.
+
+use thermocline_flash::{BlockId, Flash, Geometry, Lpn, Ppn};
+use thermocline_ftl::{
+    Config, Format, FtlError, Layer, Mount, MountError, PageMapped, Recovery, index,
+};
+use thermocline_policy::{
+    Args, Candidates, Context, State as BlockState,
+    bank::BankAssignment,
+    placement::{
+        Dac, FineGrained, Midas, Placement, Registered, SepBit, Sequential, TwoLevelLru, Visitor,
+    },
+    trigger::Trigger,
+    victim::{self, Victim},
+    wear::WearLeveling,
+};
+
+use super::{chip::Slate, common::Draws};
+
+pub const PAGE: usize = 256;
+
+/// A layer over a [`Slate`], whatever its placement.
+pub trait Device: Layer<Chip = Slate> {
+    fn write_read_only(&mut self, lpn: Lpn, data: &[u8], now: u64) -> Result<(), FtlError>;
+    fn table(&self, bank: u32) -> &Candidates;
+}
+
+impl<P: Placement> Device for PageMapped<Slate, P> {
+    fn write_read_only(&mut self, lpn: Lpn, data: &[u8], now: u64) -> Result<(), FtlError> {
+        PageMapped::write_read_only(self, lpn, data, now)
+    }
+    fn table(&self, bank: u32) -> &Candidates {
+        self.blocks(bank)
+    }
+}
+
+/// Policies and how many streams they have.
+#[derive(Clone, Copy, Debug)]
+pub struct Policy {
+    pub victim: &'static str,
+    pub placement: &'static str,
+    pub args: &'static [(&'static str, &'static str)],
+    pub streams: u32,
+}
+
+pub const POLICIES: [Policy; 6] = [
+    Policy { victim: "greedy", placement: "sequential", args: &[], streams: 1 },
+    Policy { victim: "cat", placement: "fine-grained", args: &[], streams: 2 },
+    Policy { victim: "cost-benefit", placement: "dac", args: &[("regions", "3")], streams: 3 },
+    Policy { victim: "greedy", placement: "sep-bit", args: &[("classes", "4")], streams: 4 },
+    Policy { victim: "greedy", placement: "midas", args: &[("groups", "3")], streams: 3 },
+    Policy { victim: "fifo", placement: "two-level-lru", args: &[], streams: 2 },
+];
+
+/// A chip's shape and what it was formatted for.
+#[derive(Clone, Copy, Debug)]
+pub struct World {
+    pub geometry: Geometry,
+    pub in_order: bool,
+    pub config: Config,
+    pub policies: [Policy; 2],
+}
+
+impl World {
+    pub fn draw(draws: &mut Draws, rough: bool) -> Self {
+        let policies = [0, 1].map(|_| POLICIES[draws.below(POLICIES.len() as u32) as usize]);
+        let read_only_separation = draws.one_in(3);
+        let streams = policies.iter().map(|policy| policy.streams).max().unwrap_or(1);
+        let open = streams + u32::from(read_only_separation);
+        let pages = 4 + draws.below(5);
+        let banks = 1 + u32::from(draws.one_in(4));
+        let reserve = 2;
+        let full = 2 + draws.below(3);
+        // One block may fail.
+        let data = reserve + open + full + u32::from(rough);
+        let mut geometry = Geometry {
+            banks,
+            channels: 1,
+            blocks_per_bank: data,
+            pages_per_block: pages + draws.below(2),
+            page_size: PAGE as u32,
+            oob_size: 32,
+            header_pages: 0,
+            system_blocks: 0,
+        };
+        geometry.header_pages = geometry.pages_per_block - pages;
+        let least = banks * full * pages;
+        let logical_pages = least - draws.below(pages);
+        // Two blocks more than it takes, of which one may be bad from the start, and one may fail.
+        let mut system = 0;
+        while system < index::system_blocks_for(&geometry, logical_pages) + 1 {
+            system = index::system_blocks_for(&geometry, logical_pages) + 1;
+            geometry.system_blocks = system;
+            geometry.blocks_per_bank = data + system;
+        }
+        let mut config = Config::new(logical_pages);
+        config.read_only_separation = read_only_separation;
+        config.bank_assignment =
+            if draws.one_in(2) { BankAssignment::Static } else { BankAssignment::Dynamic };
+        config.trigger = [Trigger::Lazy, Trigger::Lazy, Trigger::Eager][draws.below(3) as usize];
+        config.idle_free = reserve + draws.below(2);
+        config.batch = 1 + draws.below(2);
+        if draws.one_in(4) {
+            config.wear_leveling =
+                WearLeveling::Swap(thermocline_policy::wear::Swap { from_erases: 1, gap: 1 });
+        }
+        Self { geometry, in_order: !draws.one_in(4), config, policies }
+    }
+
+    pub fn chip(&self, state: super::chip::State) -> Slate {
+        Slate::new(self.geometry, self.in_order, state)
+    }
+
+    fn context(&self) -> Context {
+        Context {
+            logical_pages: self.config.logical_pages,
+            blocks: self.geometry.blocks(),
+            banks: self.geometry.banks,
+            pages_per_block: self.geometry.data_pages_per_block(),
+            time_scale: 100.0,
+            seed: 1,
+            future: None,
+        }
+    }
+
+    pub fn format(&self, chip: Slate) -> Result<Box<dyn Device>, MountError> {
+        let format = Format { id: [7; 16], created: 1 };
+        self.visit(0, Make { world: self, chip, how: How::Format(format) }).map(|made| made.0)
+    }
+
+    pub fn mount(
+        &self,
+        chip: Slate,
+        policy: usize,
+        how: Mount,
+    ) -> Result<(Box<dyn Device>, Recovery), MountError> {
+        self.visit(policy, Make { world: self, chip, how: How::Mount(how, policy) })
+    }
+
+    fn visit(&self, policy: usize, make: Make<'_>) -> Made {
+        let policy = self.policies[policy];
+        let pairs = policy.args.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned()));
+        let (args, context) = (Args(pairs.collect()), self.context());
+        // Those few, for every placement is a layer of its own to be compiled.
+        match policy.placement {
+            "sequential" => make.visit(built::<Sequential>(&args, &context)),
+            "fine-grained" => make.visit(built::<FineGrained>(&args, &context)),
+            "dac" => make.visit(built::<Dac>(&args, &context)),
+            "sep-bit" => make.visit(built::<SepBit>(&args, &context)),
+            "midas" => make.visit(built::<Midas>(&args, &context)),
+            _ => make.visit(built::<TwoLevelLru>(&args, &context)),
+        }
+    }
+
+    fn victim(&self, policy: usize) -> Box<dyn Victim> {
+        let name = self.policies[policy].victim;
+        let entry = victim::VICTIMS.iter().find(|entry| entry.info.is_called(name));
+        let entry = entry.expect("a registered victim policy");
+        (entry.build)(&Args(Vec::new()), &self.context()).expect("it has defaults")
+    }
+}
+
+fn built<P: Registered>(args: &Args, context: &Context) -> P {
+    P::build(args, context).unwrap_or_else(|e| panic!("{}: {e}", P::INFO.name))
+}
+
+type Made = Result<(Box<dyn Device>, Recovery), MountError>;
+
+enum How {
+    Format(Format),
+    Mount(Mount, usize),
+}
+
+struct Make<'a> {
+    world: &'a World,
+    chip: Slate,
+    how: How,
+}
+
+impl Visitor for Make<'_> {
+    type Output = Made;
+    fn visit<P: Placement + 'static>(self, placement: P) -> Made {
+        let world = self.world;
+        match self.how {
+            How::Format(format) => {
+                let victim = |_| world.victim(0);
+                PageMapped::format(self.chip, placement, victim, world.config, format)
+                    .map(|layer| (Box::new(layer) as Box<dyn Device>, Recovery::default()))
+            }
+            How::Mount(how, policy) => {
+                let victim = |_| world.victim(policy);
+                PageMapped::mount(self.chip, placement, victim, world.config, how)
+                    .map(|(layer, recovery)| (Box::new(layer) as Box<dyn Device>, recovery))
+            }
+        }
+    }
+}
+
+/// What can be seen of the tables.
+#[derive(Debug, PartialEq)]
+pub struct Tables {
+    map: Vec<Ppn>,
+    blocks: Vec<(u32, u32, u8, BlockState, u64)>,
+}
+
+pub fn tables(world: &World, device: &dyn Device) -> Tables {
+    let mut blocks = Vec::new();
+    for bank in 0..world.geometry.banks {
+        let table = device.table(bank);
+        for n in 0..table.len() {
+            let (id, block) = (table.nth(n), table.block(table.nth(n)));
+            blocks.push((block.valid, block.erases, block.stream, block.state, table.stamp(id)));
+        }
+    }
+    Tables { map: (0..world.config.logical_pages).map(|l| device.locate(Lpn(l))).collect(), blocks }
+}
+
+/// Blocks of the index log that a chip of that world may lack.
+pub fn a_system_block(world: &World, draws: &mut Draws) -> BlockId {
+    BlockId(world.geometry.data_blocks() + draws.below(world.geometry.system_blocks))
+}
+
+pub fn content(device: &mut dyn Device, lpn: u32) -> u64 {
+    let mut page = [1; PAGE];
+    device.read(Lpn(lpn), &mut page).unwrap_or_else(|e| panic!("page {lpn} is read: {e}"));
+    assert!(page[8..].iter().all(|&byte| byte == 0), "page {lpn} is whole");
+    u64::from_le_bytes(*page.first_chunk().expect("a page is longer"))
+}
+
+pub fn ops(device: &mut dyn Device) -> Vec<super::chip::Op> {
+    core::mem::take(&mut device.chip_mut().ops)
+}
+
+pub fn sync(device: &mut dyn Device) {
+    device.chip_mut().sync().expect("synced");
+}
+
+/// Prints what a chip knows of a page.
+pub fn explain(chip: &mut Slate, lpn: u32) {
+    let geometry = *chip.geometry();
+    for block in (0..geometry.data_blocks()).map(BlockId) {
+        for at in (0..geometry.pages_per_block).map(|page| geometry.ppn(block, page)) {
+            if let Ok(Some(oob)) = chip.read_oob(at)
+                && oob.lpn == Lpn(lpn)
+            {
+                let mut page = [0; PAGE];
+                let read = chip.read(at, &mut page).map(|()| page[0]);
+                eprintln!("{at:?} in {block}, bad {}: {oob:?}, {read:?}", chip.is_bad(block));
+            }
+        }
+    }
+    for entry in index::entries(chip).expect("the log is read") {
+        let Some((header, record)) = entry.record else { continue };
+        let about = header.first..header.first + header.count;
+        let says = match record {
+            index::Record::Trims(runs) | index::Record::Absent(runs) => {
+                let absent = runs.iter().any(|&(first, n)| (first..first + n).contains(&lpn));
+                format!("absent: {absent}, of {about:?}")
+            }
+            index::Record::Map(map) if about.contains(&lpn) => {
+                format!("at {:?}", map[(lpn - header.first) as usize])
+            }
+            index::Record::Head(head) => format!("{:?} {:?}", head.complete, head.known),
+            other => format!("{other:?}").chars().take(60).collect(),
+        };
+        eprintln!("turn {:?} {:?} {}: {says}", entry.turn, header.kind, header.sequence);
+    }
+}
+
+/// Prints the tables of blocks of a device that cannot go on, and what was mounted.
+pub fn describe(world: &World, device: &dyn Device, left: &super::chip::State) {
+    let geometry = world.geometry;
+    eprintln!("{world:?}");
+    let mut chip = world.chip(left.clone());
+    let mut now = device.chip().clone();
+    for bank in 0..geometry.banks {
+        let table = device.table(bank);
+        for block in (0..table.len()).map(|n| table.nth(n)) {
+            if block.0 >= geometry.data_blocks() {
+                continue;
+            }
+            let show = |chip: &mut Slate| -> String {
+                let pages = geometry.header_pages..geometry.pages_per_block;
+                let show = |page| match chip.read_oob(geometry.ppn(block, page)) {
+                    Ok(None) => " .".to_owned(),
+                    Ok(Some(oob)) => format!(" {}", oob.lpn),
+                    Err(_) => " !".to_owned(),
+                };
+                pages.map(show).collect()
+            };
+            let (before, after) = (show(&mut chip), show(&mut now));
+            let is = table.block(block);
+            eprintln!(
+                "{block} {:?} {} valid, stream {}: {before} then {after}",
+                is.state, is.valid, is.stream
+            );
+        }
+    }
+}

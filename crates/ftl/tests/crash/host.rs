@@ -1,0 +1,159 @@
+//! What the host knows: what each page may hold after a crash.
+
+use thermocline_flash::Lpn;
+use thermocline_ftl::FtlError;
+
+use super::{
+    common::Draws,
+    device::{Device, PAGE, content, sync},
+};
+
+/// No data.
+pub const ZEROS: u64 = 0;
+
+/// What the host did, and after how many operations of the chip it began.
+#[derive(Clone, Copy, Debug)]
+pub enum Event {
+    Write(u32, u64),
+    Trim(u32),
+    /// Taken for garbage: it may be gone from now on.
+    Marked(u32),
+    /// Flushed, with a sync that was the operation of that number.
+    Flushed,
+}
+
+/// What pages may hold.
+#[derive(Clone, Debug)]
+pub struct Host {
+    /// Contents since the last flush, the one flushed first.
+    allowed: Vec<Vec<u64>>,
+    /// What a page holds, or may hold, now.
+    now: Vec<Vec<u64>>,
+}
+
+impl Host {
+    pub fn of(contents: &[u64]) -> Self {
+        let each: Vec<Vec<u64>> = contents.iter().map(|&content| vec![content]).collect();
+        Self { allowed: each.clone(), now: each }
+    }
+
+    pub fn learn(&mut self, event: Event) {
+        match event {
+            Event::Write(lpn, content) => self.set(lpn, content),
+            Event::Trim(lpn) => self.set(lpn, ZEROS),
+            Event::Marked(lpn) => {
+                for list in [&mut self.allowed, &mut self.now] {
+                    let list = &mut list[lpn as usize];
+                    if !list.contains(&ZEROS) {
+                        list.push(ZEROS);
+                    }
+                }
+            }
+            Event::Flushed => self.allowed.clone_from(&self.now),
+        }
+    }
+
+    fn set(&mut self, lpn: u32, content: u64) {
+        let allowed = &mut self.allowed[lpn as usize];
+        if !allowed.contains(&content) {
+            allowed.push(content);
+        }
+        let now = &mut self.now[lpn as usize];
+        now.clear();
+        now.push(content);
+    }
+
+    pub fn may_hold(&self, lpn: u32) -> &[u64] {
+        &self.allowed[lpn as usize]
+    }
+
+    pub fn holds(&self, lpn: u32) -> &[u64] {
+        &self.now[lpn as usize]
+    }
+
+    pub fn pages(&self) -> u32 {
+        self.now.len() as u32
+    }
+}
+
+/// A host that uses a device, and notes what it does.
+pub struct Use<'a> {
+    pub device: &'a mut dyn Device,
+    pub host: Host,
+    /// With the number of chip operations before each.
+    pub events: Vec<(usize, Event)>,
+    pub now: &'a mut u64,
+    /// The number of the last content.
+    pub last: &'a mut u64,
+}
+
+impl Use<'_> {
+    fn note(&mut self, event: Event) {
+        let ops = self.device.chip().ops.len();
+        self.host.learn(event);
+        self.events.push((ops, event));
+    }
+
+    /// One random operation.
+    pub fn operate(&mut self, draws: &mut Draws) -> Result<(), FtlError> {
+        *self.now += u64::from(draws.below(3));
+        let now = *self.now;
+        let pages = self.host.pages();
+        let lpn = draws.below(pages) >> draws.below(3);
+        match draws.below(32) {
+            0..=1 => {
+                let end = pages.min(lpn + 1 + draws.below(6));
+                for lpn in lpn..end {
+                    self.note(Event::Trim(lpn));
+                    self.device.trim(Lpn(lpn), now)?;
+                }
+            }
+            2 => {
+                self.note(Event::Marked(lpn));
+                self.device.mark_dead(Lpn(lpn), now)?;
+            }
+            3 => {
+                self.device.revive(Lpn(lpn), now)?;
+            }
+            4..=6 => self.flush()?,
+            7 => {
+                self.device.clean_in_idle_time(now)?;
+            }
+            8 => self.check(lpn),
+            how => self.write(lpn, how == 9)?,
+        }
+        Ok(())
+    }
+
+    pub fn write(&mut self, lpn: u32, read_only: bool) -> Result<(), FtlError> {
+        *self.last += 1;
+        let mut page = [0; PAGE];
+        page[..8].copy_from_slice(&self.last.to_le_bytes());
+        self.note(Event::Write(lpn, *self.last));
+        if read_only {
+            self.device.write_read_only(Lpn(lpn), &page, *self.now)
+        } else {
+            self.device.write(Lpn(lpn), &page, *self.now)
+        }
+    }
+
+    pub fn flush(&mut self) -> Result<(), FtlError> {
+        self.device.settle(*self.now)?;
+        sync(self.device);
+        self.note(Event::Flushed);
+        Ok(())
+    }
+
+    pub fn check(&mut self, lpn: u32) {
+        let found = content(self.device, lpn);
+        let holds = self.host.holds(lpn);
+        assert!(holds.contains(&found), "page {lpn} holds {found}, not {holds:?}");
+    }
+
+    pub fn check_all(&mut self) {
+        for lpn in 0..self.host.pages() {
+            self.check(lpn);
+        }
+        self.device.check().unwrap_or_else(|e| panic!("{e}"));
+    }
+}

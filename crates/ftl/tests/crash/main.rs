@@ -1,0 +1,273 @@
+//! The page-mapped layer after a loss of power: at every operation of many histories, whatever part of
+//! what was not synced survives, again during what follows, and again.
+//!
+//! What is checked at each cut, for a quick mount and for one from the pages alone: nothing is written;
+//! every page holds what it did at the last flush or got since; both mounts find the same; the tables
+//! are what a recount says; and the device goes on, until every page is written anew. What a mount has
+//! shown stays, whatever happens next.
+//!
+//! `THERMOCLINE_CRASH_SECONDS` says how long to look for a fault (in each of the two tests),
+//! `THERMOCLINE_CRASH_SEED` runs the one history in which one was found.
+
+#[path = "../common/draws.rs"]
+mod common;
+
+mod chip;
+mod device;
+mod equal;
+mod host;
+
+use std::time::{Duration, Instant};
+
+use chip::{CUTS, Cut, Failing, Op, Slate, State, survivors};
+use common::Draws;
+use device::{World, a_system_block, content, ops, sync};
+use host::{Event, Host, Use, ZEROS};
+use thermocline_ftl::{FtlError, Mount};
+
+/// Cuts after a cut that are tried.
+const DEPTH: u32 = 3;
+
+/// Names the case if a check fails.
+struct Case {
+    seed: u64,
+    at: usize,
+    cut: Cut,
+    depth: u32,
+}
+
+impl Drop for Case {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            let Self { seed, at, cut, depth } = self;
+            eprintln!(
+                "power failed after {at} operations, {cut:?}, at depth {depth}; run it again with \
+                 THERMOCLINE_CRASH_SEED={seed}"
+            );
+        }
+    }
+}
+
+/// What was done in all.
+#[derive(Debug, Default)]
+struct Totals {
+    histories: u64,
+    cuts: u64,
+    mounts: u64,
+    clean: u64,
+    by_checkpoint: u64,
+    verified: u64,
+    unreadable: u64,
+}
+
+/// A history: what was done to the chip, and what the host did meanwhile.
+struct History {
+    start: State,
+    ops: Vec<Op>,
+    events: Vec<(usize, Event)>,
+    contents: Vec<u64>,
+}
+
+/// Writes a history with all sorts of operations; with clean unmounts and faults of the log in `rough`
+/// ones.
+fn history(seed: u64, rough: bool, now: &mut u64, last: &mut u64) -> (World, History) {
+    let mut draws = Draws(seed);
+    let world = World::draw(&mut draws, rough);
+    let bad =
+        if rough && draws.one_in(3) { vec![a_system_block(&world, &mut draws)] } else { vec![] };
+    let mut chip = world.chip(State::blank(&world.geometry, &bad));
+    if rough && draws.one_in(2) {
+        let log = u32::from(bad.is_empty());
+        chip.failing = Some(Failing { draws: Draws(seed), one_in: 30, of_data: 1, of_log: log });
+    }
+    let mut device = world.format(chip).unwrap_or_else(|e| panic!("formatted: {e} {world:?}"));
+    sync(&mut *device);
+    device.chip_mut().ops.clear();
+    let start = device.chip().state.clone();
+    let contents = vec![ZEROS; world.config.logical_pages as usize];
+    let mut events = Vec::new();
+    let mut host = Host::of(&contents);
+    let length = 40 + draws.below(300);
+    let mut policy = 0;
+    for _ in 0..length {
+        if rough && draws.one_in(60) {
+            device.unmount(*now).expect("unmounted");
+            sync(&mut *device);
+            let done = device.chip().ops.len();
+            host.learn(Event::Flushed);
+            events.push((done, Event::Flushed));
+            policy = draws.below(2) as usize;
+            let how = if draws.one_in(2) { Mount::Quick } else { Mount::FromPages };
+            let (again, recovery) = world
+                .mount(device.chip().clone(), policy, how)
+                .unwrap_or_else(|e| panic!("mounted: {e}"));
+            assert!(recovery.clean, "{how:?} after an unmount");
+            device = again;
+        }
+        let mut user = Use { device: &mut *device, host, events, now, last };
+        user.operate(&mut draws).unwrap_or_else(|e| panic!("{e}"));
+        (host, events) = (user.host, user.events);
+    }
+    let _ = policy;
+    let mut user = Use { device: &mut *device, host, events, now, last };
+    user.check_all();
+    events = user.events;
+    let ops = ops(&mut *device);
+    (world, History { start, ops, events, contents })
+}
+
+struct Search {
+    seed: u64,
+    rough: bool,
+    totals: Totals,
+    now: u64,
+    last: u64,
+}
+
+impl Search {
+    fn run(&mut self) {
+        let (mut now, mut last) = (0, 0);
+        let _case = Case { seed: self.seed, at: 0, cut: Cut::InOrder, depth: 0 };
+        let (world, history) = history(self.seed, self.rough, &mut now, &mut last);
+        (self.now, self.last) = (now, last);
+        self.totals.histories += 1;
+        let mut draws = Draws(self.seed ^ 0x5eed);
+        let all: Vec<usize> = (0..=history.ops.len()).collect();
+        self.cut(&world, &history, &all, &CUTS, &mut draws, 0);
+    }
+
+    /// Cuts a history at some of its operations.
+    fn cut(
+        &mut self,
+        world: &World,
+        history: &History,
+        at: &[usize],
+        cuts: &[Cut],
+        draws: &mut Draws,
+        depth: u32,
+    ) {
+        let mut synced = (history.start.clone(), 0);
+        let mut host = Host::of(&history.contents);
+        let mut heard = 0;
+        let mut done = 0;
+        let mut state = history.start.clone();
+        for &at in at {
+            while done < at {
+                state.apply(&world.geometry, &history.ops[done]);
+                done += 1;
+                if matches!(history.ops[done - 1], Op::Sync) {
+                    synced = (state.clone(), done);
+                }
+            }
+            while let Some(&(begun, event)) = history.events.get(heard)
+                && begun <= at
+            {
+                host.learn(event);
+                heard += 1;
+            }
+            for &cut in cuts {
+                let _case = Case { seed: self.seed, at, cut, depth };
+                let left =
+                    survivors(&synced.0, &world.geometry, &history.ops[synced.1..at], cut, draws);
+                self.examine(world, left, &host, draws, depth);
+            }
+        }
+    }
+
+    /// Mounts what is left in both ways, checks it, and goes on with it.
+    fn examine(&mut self, world: &World, left: State, host: &Host, draws: &mut Draws, depth: u32) {
+        self.totals.cuts += 1;
+        let policy = draws.below(2) as usize;
+        let mut found = Vec::new();
+        let mut devices = [Mount::Quick, Mount::FromPages].map(|how| {
+            let chip: Slate = world.chip(left.clone());
+            let (mut device, recovery) =
+                world.mount(chip, policy, how).unwrap_or_else(|e| panic!("{how:?}: {e}"));
+            self.totals.mounts += 1;
+            self.totals.clean += u64::from(recovery.clean);
+            self.totals.by_checkpoint += u64::from(recovery.used_checkpoint);
+            self.totals.verified += recovery.pages_verified;
+            self.totals.unreadable += recovery.unreadable_pages;
+            let contents: Vec<u64> = (0..host.pages()).map(|l| content(&mut *device, l)).collect();
+            for (lpn, &content) in (0..).zip(&contents) {
+                let may = host.may_hold(lpn);
+                if !may.contains(&content) {
+                    device::explain(&mut world.chip(left.clone()), lpn);
+                }
+                assert!(may.contains(&content), "{how:?}: page {lpn} holds {content}, not {may:?}");
+            }
+            device.check().unwrap_or_else(|e| panic!("{how:?}: {e}"));
+            assert!(device.chip().ops.is_empty(), "{how:?}: a mount writes nothing");
+            found.push(contents);
+            device
+        });
+        assert_eq!(found[0], found[1], "a quick mount finds what the pages say");
+        let device = &mut devices[draws.below(2) as usize];
+
+        // On with it, with a few operations or until all is written anew.
+        let contents = found.swap_remove(0);
+        let (mut now, mut last) = (self.now, self.last);
+        let mut user = Use {
+            device: &mut **device,
+            host: Host::of(&contents),
+            events: Vec::new(),
+            now: &mut now,
+            last: &mut last,
+        };
+        let mut go_on = |draws: &mut Draws| -> Result<(), FtlError> {
+            for _ in 0..draws.below(30) {
+                user.operate(draws)?;
+            }
+            if draws.one_in(3) {
+                for lpn in 0..host.pages() {
+                    user.write(lpn, false)?;
+                }
+            }
+            Ok(())
+        };
+        if let Err(e) = go_on(draws) {
+            device::describe(world, user.device, &left);
+            panic!("going on: {e}");
+        }
+        user.check_all();
+        let events = user.events;
+        if depth < DEPTH && draws.one_in(4) {
+            let history = History { start: left, ops: ops(&mut **device), events, contents };
+            let at: Vec<usize> =
+                (0..2).map(|_| draws.below(history.ops.len() as u32 + 1) as usize).collect();
+            let at = [at[0].min(at[1]), at[0].max(at[1])];
+            (self.now, self.last, now, last) = (now, last, self.now, self.last);
+            self.cut(world, &history, &at, &[CUTS[draws.below(5) as usize]], draws, depth + 1);
+            (self.now, self.last) = (now, last);
+        }
+    }
+}
+
+/// Looks through histories for as long as is asked for.
+fn search(rough: bool) {
+    let number = |name: &str| std::env::var(name).ok().and_then(|value| value.parse::<u64>().ok());
+    let one = number("THERMOCLINE_CRASH_SEED");
+    let seconds = Duration::from_secs(number("THERMOCLINE_CRASH_SECONDS").unwrap_or(40));
+    let begun = Instant::now();
+    let mut search = Search { seed: 0, rough, totals: Totals::default(), now: 0, last: 0 };
+    for seed in one.map_or(1..u64::MAX, |seed| seed..seed + 1) {
+        search.seed = seed;
+        search.run();
+        if begun.elapsed() > seconds {
+            break;
+        }
+    }
+    let per_second = search.totals.cuts as f64 / begun.elapsed().as_secs_f64();
+    eprintln!("{:?}, {per_second:.0} cuts a second", search.totals);
+    assert!(search.totals.cuts > 100 && search.totals.by_checkpoint > 0, "it was looked for");
+}
+
+#[test]
+fn whatever_was_flushed_is_there_after_any_cut() {
+    search(false);
+}
+
+#[test]
+fn so_it_is_where_the_device_was_unmounted_policies_change_and_blocks_of_the_log_fail() {
+    search(true);
+}
