@@ -50,10 +50,9 @@ impl From<Command> for Kind {
             Command::Trim => Self::Trim,
             Command::WriteZeroes => Self::Zero,
             Command::Flush => Self::Flush,
-            Command::Cache
-            | Command::BlockStatus
-            | Command::Disconnect
-            | Command::Unknown(_) => Self::Other,
+            Command::Cache | Command::BlockStatus | Command::Disconnect | Command::Unknown(_) => {
+                Self::Other
+            }
         }
     }
 }
@@ -131,11 +130,6 @@ impl Counters {
         }
         self.receives.add(other.receives.get());
         self.sends.add(other.sends.get());
-    }
-
-    /// Requests in all.
-    pub(crate) fn requests(&self) -> u64 {
-        self.kinds.iter().map(|kind| kind.begun.get()).sum()
     }
 }
 
@@ -215,7 +209,7 @@ mod tests {
         two.answered(Kind::Read, 4, Duration::from_micros(3));
         registry.close(&two);
         let (sum, open, opened) = registry.sum();
-        assert_eq!((sum.requests(), open, opened), (7, 1, 2));
+        assert_eq!((sum.of(Kind::Read).begun.get(), open, opened), (7, 1, 2));
         assert_eq!(sum.of(Kind::Read).latency[1].get(), 4);
     }
 }

@@ -99,7 +99,7 @@ pub struct Cleaning {
 }
 
 /// A placement policy.
-pub trait Placement {
+pub trait Placement: Send {
     /// Whether [`order`](Placement::order) does anything; survivors are gathered first if so.
     const SORTS: bool = false;
     /// Whether a cleaning recomputes something over all pages (processor time of the papers).

@@ -180,7 +180,7 @@ impl Connection<'_> {
         let mut began = Instant::now();
         loop {
             let batch = self.batch();
-            self.commit()?;
+            self.commit(began)?;
             match batch {
                 Batch::More => self.answer(began)?,
                 Batch::Need(bytes) => {
@@ -191,8 +191,8 @@ impl Connection<'_> {
                 }
                 Batch::Long(request, head) => {
                     self.wire.input.consume(head);
-                    self.write_as_it_comes(&request, &mut began)?;
-                    self.commit()?;
+                    self.write_as_it_comes(&request, began)?;
+                    self.commit(began)?;
                 }
                 Batch::End(end) => {
                     self.answer(began)?;
@@ -238,7 +238,7 @@ impl Connection<'_> {
             }
             input.consume(whole);
             if let Some(pace) = self.device.pace() {
-                note_due(pace, &mut self.dues, desk.output.len(), kind);
+                note_due(pace.answered(), &mut self.dues, desk.output.len(), kind);
             }
             if desk.output.len() >= FULL || desk.unsynced.len() >= UNSYNCED {
                 return Batch::More;
@@ -247,24 +247,29 @@ impl Connection<'_> {
     }
 
     /// Takes a write that does not fit the buffer to the device as it comes, cut between pages.
-    fn write_as_it_comes(&mut self, request: &Request, began: &mut Instant) -> Result<(), End> {
+    fn write_as_it_comes(&mut self, request: &Request, began: Instant) -> Result<(), End> {
         let page = u64::from(self.device.page_size());
         let (mut at, mut left) = (request.offset, u64::from(request.payload));
         let kind = Kind::from(request.command);
         self.counters.of(kind).begun.add(1);
         self.begun[kind as usize] += 1;
         let refused = self.agreed.check(request).err();
-        let mut done = Ok(());
+        let (mut done, mut due) = (Ok(()), 0);
         while left > 0 {
             let here = (self.wire.input.pending().len() as u64).min(left);
             // Whole pages, unless it is the end; what is refused is only taken from the stream.
             let is_written = refused.is_none() && done.is_ok();
-            let end = if here == left || !is_written { at + here } else { (at + here) / page * page };
+            let end =
+                if here == left || !is_written { at + here } else { (at + here) / page * page };
             let take = end.saturating_sub(at);
             if take > 0 {
                 if is_written {
                     let bytes = &self.wire.input.pending()[..take as usize];
-                    done = lock(self.shared, self.device).and_then(|mut held| held.write(at, bytes));
+                    done = lock(self.shared, self.device).and_then(|mut held| {
+                        held.write(at, bytes)?;
+                        due = self.device.pace().map_or(0, Pace::answered).max(due);
+                        Ok(())
+                    });
                 }
                 self.wire.input.consume(take as usize);
                 (at, left) = (end, left - take);
@@ -273,7 +278,7 @@ impl Connection<'_> {
             if !self.wire.output.is_empty() {
                 // It may be what the client waits for.
                 self.begun[kind as usize] -= 1;
-                self.answer(*began)?;
+                self.answer(began)?;
                 self.begun[kind as usize] += 1;
             }
             self.wire.receive((page.min(left) as usize).max(here as usize + 1))?;
@@ -294,21 +299,26 @@ impl Connection<'_> {
             }
             (None, Err(fault)) => desk.refuse(request, &fault),
         }
-        if let Some(pace) = self.device.pace() {
-            note_due(pace, &mut self.dues, self.wire.output.len(), kind);
+        if self.device.pace().is_some() {
+            note_due(due, &mut self.dues, self.wire.output.len(), kind);
         }
         Ok(())
     }
 
     /// Makes what waits for a sync last, and answers it.
-    fn commit(&mut self) -> Result<(), End> {
+    fn commit(&mut self, began: Instant) -> Result<(), End> {
         if self.unsynced.is_empty() {
             return Ok(());
         }
+        if !self.wire.output.is_empty() {
+            // The others need not wait for it.
+            self.count_unsynced(|count| *count -= 1);
+            self.answer(began)?;
+            self.count_unsynced(|count| *count += 1);
+        }
         let changes = self.device.lock().map(|held| held.changes());
-        let done = changes.and_then(|changes| {
-            self.device.settle(changes, self.unsynced.len() as u64)
-        });
+        let done =
+            changes.and_then(|changes| self.device.settle(changes, self.unsynced.len() as u64));
         let mut unsynced = std::mem::take(&mut self.unsynced);
         let mut desk = Desk {
             agreed: &self.agreed,
@@ -329,6 +339,12 @@ impl Connection<'_> {
         unsynced.clear();
         self.unsynced = unsynced;
         Ok(())
+    }
+
+    fn count_unsynced(&mut self, change: impl Fn(&mut u64)) {
+        for request in &self.unsynced {
+            change(&mut self.begun[Kind::from(request.command) as usize]);
+        }
     }
 
     /// Sends the answers to what came at `began`.
@@ -383,9 +399,11 @@ fn lock<'a>(shared: &Shared, device: &'a Device) -> Result<Held<'a>, Fault> {
     device.lock()
 }
 
-/// The answers so far are due when the emulated chip is done with what it was asked last, and not
-/// before the answers before them.
-fn note_due(pace: &Pace, dues: &mut Vec<(u64, usize, Kind)>, output: usize, kind: Kind) {
-    let last = dues.last().map_or(0, |due| due.0);
-    dues.push((pace.answered().max(last), output, kind));
+/// The answer that was just put together is due when the emulated chip is done with what it was
+/// asked, and not before the answers before it.
+fn note_due(due: u64, dues: &mut Vec<(u64, usize, Kind)>, output: usize, kind: Kind) {
+    let (last, sent) = dues.last().map_or((0, 0), |due| (due.0, due.1));
+    if output > sent {
+        dues.push((due.max(last), output, kind));
+    }
 }

@@ -37,7 +37,10 @@ impl Desk<'_> {
         let done = match request.command {
             Command::Read => return self.read(request, held),
             Command::Write => held.write(offset, payload),
-            Command::Trim => self.in_pieces(request, held, TABLE_PIECE, Held::trim),
+            Command::Trim => {
+                let trim = |held: &mut Held<'_>, offset, length| held.trim(offset, length);
+                self.in_pieces(request, held, TABLE_PIECE, trim)
+            }
             Command::WriteZeroes if request.fast_zero() && (request.no_hole() || !held.trims()) => {
                 self.count_failure(request);
                 let text = &"zeros that take up space are no faster than a write";
