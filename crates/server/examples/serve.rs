@@ -1,6 +1,6 @@
-//! Serves a chip in memory: `serve --unix PATH [--tcp ADDR] [--metrics ADDR] [--size MIB] [--record FILE] [--pace]`.
+//! Serves a chip in memory: `serve --unix PATH [--tcp ADDR] [--metrics ADDR] [--size MIB] [--record FILE] [--policy VICTIM] [--pace]`.
 
-#[path = "../tests/common/layer.rs"]
+#[path = "../tests/server/layer.rs"]
 mod layer;
 
 use std::path::Path;

@@ -35,7 +35,7 @@ const FULL: usize = 256 << 10;
 /// Answers that wait for a sync; a sync comes when there are so many.
 const UNSYNCED: usize = 1024;
 /// Memory that the output keeps between batches.
-const KEEP: usize = 1 << 20;
+const KEEP: usize = 4 << 20;
 
 /// Why a connection ended.
 #[derive(Debug, thiserror::Error)]
