@@ -50,10 +50,9 @@ impl From<Command> for Kind {
             Command::Trim => Self::Trim,
             Command::WriteZeroes => Self::Zero,
             Command::Flush => Self::Flush,
-            Command::Cache
-            | Command::BlockStatus
-            | Command::Disconnect
-            | Command::Unknown(_) => Self::Other,
+            Command::Cache | Command::BlockStatus | Command::Disconnect | Command::Unknown(_) => {
+                Self::Other
+            }
         }
     }
 }

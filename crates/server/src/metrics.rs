@@ -232,20 +232,43 @@ impl Snapshot {
 
     fn requests(&self, out: &mut Writer<'_>) -> fmt::Result {
         out.counters("requests", "Requests answered", self.by_kind(|it| it.answered.get()))?;
-        out.counters("request_bytes", "Bytes that requests asked for and got", self.by_kind(|it| it.bytes.get()))?;
-        out.counters("request_errors", "Requests answered with an error", self.by_kind(|it| it.failed.get()))?;
+        out.counters(
+            "request_bytes",
+            "Bytes that requests asked for and got",
+            self.by_kind(|it| it.bytes.get()),
+        )?;
+        out.counters(
+            "request_errors",
+            "Requests answered with an error",
+            self.by_kind(|it| it.failed.get()),
+        )?;
         let in_flight = self.each(|export| {
-            let of = |it: &crate::counters::Operations| {
-                it.begun.get().saturating_sub(it.answered.get())
-            };
+            let of =
+                |it: &crate::counters::Operations| it.begun.get().saturating_sub(it.answered.get());
             export.requests.kinds.iter().map(of).sum::<u64>() as f64
         });
         out.gauges("requests_in_flight", "Requests begun and not answered", None, in_flight)?;
         out.gauges("connections", "Connections open", None, self.each(|e| e.connections as f64))?;
-        out.counters("connections_opened", "Connections that chose an export", self.each(|e| e.opened))?;
-        out.counters("connections_refused", "Connections turned away, as there were too many", [(vec![], self.refused)])?;
-        out.counters("receive_calls", "System calls that received", self.each(|e| e.requests.receives.get()))?;
-        out.counters("send_calls", "System calls that sent", self.each(|e| e.requests.sends.get()))?;
+        out.counters(
+            "connections_opened",
+            "Connections that chose an export",
+            self.each(|e| e.opened),
+        )?;
+        out.counters(
+            "connections_refused",
+            "Connections turned away, as there were too many",
+            [(vec![], self.refused)],
+        )?;
+        out.counters(
+            "receive_calls",
+            "System calls that received",
+            self.each(|e| e.requests.receives.get()),
+        )?;
+        out.counters(
+            "send_calls",
+            "System calls that sent",
+            self.each(|e| e.requests.sends.get()),
+        )?;
         let mut family = out.0.encode_descriptor(
             "request_duration",
             "From the receipt of a request to its answer",
@@ -261,17 +284,25 @@ impl Snapshot {
                 buckets[LATENCIES - 1].0 = f64::MAX;
                 let count = buckets.iter().map(|bucket| bucket.1).sum();
                 let sum = it.latency_ns.get() as f64 / 1e9;
-                family.encode_family(&labels)?.encode_histogram::<[(&str, &str); 0]>(
-                    sum, count, &buckets, None,
-                )?;
+                family
+                    .encode_family(&labels)?
+                    .encode_histogram::<[(&str, &str); 0]>(sum, count, &buckets, None)?;
             }
         }
         Ok(())
     }
 
     fn flushes(&self, out: &mut Writer<'_>) -> fmt::Result {
-        out.counters("flushes", "Flushes, and writes that had to last, by hosts", self.each(|e| e.flushes))?;
-        out.counters("flushes_idle", "Those that found everything lasting already", self.each(|e| e.flushes_idle))?;
+        out.counters(
+            "flushes",
+            "Flushes, and writes that had to last, by hosts",
+            self.each(|e| e.flushes),
+        )?;
+        out.counters(
+            "flushes_idle",
+            "Those that found everything lasting already",
+            self.each(|e| e.flushes_idle),
+        )?;
         out.counters("syncs", "Syncs of the chip for them", self.each(|e| e.syncs))?;
         let mut family = out.0.encode_descriptor(
             "flushes_per_sync",
@@ -286,7 +317,10 @@ impl Snapshot {
             buckets[SERVED - 1].0 = f64::MAX;
             let served = (export.flushes - export.flushes_idle) as f64;
             family.encode_family(&labels)?.encode_histogram::<[(&str, &str); 0]>(
-                served, export.syncs, &buckets, None,
+                served,
+                export.syncs,
+                &buckets,
+                None,
             )?;
         }
         Ok(())
@@ -297,20 +331,41 @@ impl Snapshot {
         out.counters("host_pages_written", "Pages that hosts wrote", l(|c| c.host_writes))?;
         out.counters("host_pages_read", "Pages with data that hosts read", l(|c| c.host_reads))?;
         out.counters("host_pages_trimmed", "Pages with data that hosts trimmed", l(|c| c.trims))?;
-        out.counters("flash_pages_programmed", "Pages written for hosts or moved", l(|c| c.host_writes + c.fills + c.copies))?;
+        out.counters(
+            "flash_pages_programmed",
+            "Pages written for hosts or moved",
+            l(|c| c.host_writes + c.fills + c.copies),
+        )?;
         out.counters("flash_pages_copied", "Pages moved by cleaning", l(|c| c.copies))?;
         out.counters("flash_blocks_erased", "Blocks erased", l(|c| c.erases))?;
         out.counters("cleaning_runs", "Times cleaning was begun", l(|c| c.cleaning_runs))?;
         out.counters("cleaning_victims", "Blocks cleaned", l(|c| c.victims))?;
-        out.counters("cleaning_victims_idle", "Blocks cleaned in idle time", l(|c| c.idle_victims))?;
-        out.counters("blocks_scrubbed", "Blocks whose data were moved as they were hard to read", l(|c| c.scrubbed))?;
-        out.counters("pages_lost", "Pages found that cannot be read any more", l(|c| c.pages_lost))?;
+        out.counters(
+            "cleaning_victims_idle",
+            "Blocks cleaned in idle time",
+            l(|c| c.idle_victims),
+        )?;
+        out.counters(
+            "blocks_scrubbed",
+            "Blocks whose data were moved as they were hard to read",
+            l(|c| c.scrubbed),
+        )?;
+        out.counters(
+            "pages_lost",
+            "Pages found that cannot be read any more",
+            l(|c| c.pages_lost),
+        )?;
         let found = self.each(|e| e.dead_data.map_or(0, |dead| dead.sectors_marked));
         out.counters("dead_sectors_found", "Sectors found dead without a trim", found)?;
         let free = self.each_that(|e| e.free_blocks.map(f64::from));
         out.gauges("free_blocks", "Erased blocks to write to", None, free)?;
         out.gauges("blocks", "Erase blocks of the chip", None, self.each(|e| f64::from(e.blocks)))?;
-        out.gauges("export_size", "Size of the export", Some(&Unit::Bytes), self.each(|e| e.bytes as f64))?;
+        out.gauges(
+            "export_size",
+            "Size of the export",
+            Some(&Unit::Bytes),
+            self.each(|e| e.bytes as f64),
+        )?;
         let read_only = self.each(|e| f64::from(u8::from(e.read_only)));
         out.gauges("read_only", "1 if the export takes no writes", None, read_only)?;
         let recovery = self.each_that(|e| e.recovery_s);
@@ -319,9 +374,17 @@ impl Snapshot {
 
     fn health(&self, out: &mut Writer<'_>) -> fmt::Result {
         let h = |of: fn(&Health) -> u64| self.each(move |export| of(&export.health));
-        out.counters("corrected_reads", "Reads in which bits were corrected", h(|h| h.corrected_reads))?;
+        out.counters(
+            "corrected_reads",
+            "Reads in which bits were corrected",
+            h(|h| h.corrected_reads),
+        )?;
         out.counters("failed_reads", "Reads that could not be corrected", h(|h| h.failed_reads))?;
-        out.counters("failed_programs", "Pages that could not be programmed", h(|h| h.failed_programs))?;
+        out.counters(
+            "failed_programs",
+            "Pages that could not be programmed",
+            h(|h| h.failed_programs),
+        )?;
         out.counters("failed_erases", "Blocks that could not be erased", h(|h| h.failed_erases))?;
         out.counters("medium_syncs", "Syncs of the system below", h(|h| h.syncs))?;
         let bad = self.each(|e| f64::from(e.health.bad_blocks));

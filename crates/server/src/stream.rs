@@ -35,7 +35,9 @@ impl Socket {
         // Zero is not a timeout that sockets know.
         let timeout = timeout.map(|time| time.max(Duration::from_millis(1)));
         match &*self.0 {
-            Kind::Unix(s) => s.set_read_timeout(timeout).and_then(|()| s.set_write_timeout(timeout)),
+            Kind::Unix(s) => {
+                s.set_read_timeout(timeout).and_then(|()| s.set_write_timeout(timeout))
+            }
             Kind::Tcp(s) => s.set_read_timeout(timeout).and_then(|()| s.set_write_timeout(timeout)),
         }
     }

@@ -1,10 +1,6 @@
 //! From a fresh connection to an export, within a time.
 
-use std::{
-    io,
-    sync::atomic::Ordering::Relaxed,
-    time::Instant,
-};
+use std::{io, sync::atomic::Ordering::Relaxed, time::Instant};
 
 use thermocline_nbd::{Handshake, Negotiated, Step};
 

@@ -35,7 +35,7 @@ const FULL: usize = 256 << 10;
 /// Answers that wait for a sync; a sync comes when there are so many.
 const UNSYNCED: usize = 1024;
 /// Memory that the output keeps between batches.
-const KEEP: usize = 1 << 20;
+const KEEP: usize = 4 << 20;
 
 /// Why a connection ended.
 #[derive(Debug, thiserror::Error)]
@@ -259,7 +259,8 @@ impl Connection<'_> {
             let here = (self.wire.input.pending().len() as u64).min(left);
             // Whole pages, unless it is the end; what is refused is only taken from the stream.
             let is_written = refused.is_none() && done.is_ok();
-            let end = if here == left || !is_written { at + here } else { (at + here) / page * page };
+            let end =
+                if here == left || !is_written { at + here } else { (at + here) / page * page };
             let take = end.saturating_sub(at);
             if take > 0 {
                 if is_written {
@@ -316,9 +317,8 @@ impl Connection<'_> {
             self.count_unsynced(|count| *count += 1);
         }
         let changes = self.device.lock().map(|held| held.changes());
-        let done = changes.and_then(|changes| {
-            self.device.settle(changes, self.unsynced.len() as u64)
-        });
+        let done =
+            changes.and_then(|changes| self.device.settle(changes, self.unsynced.len() as u64));
         let mut unsynced = std::mem::take(&mut self.unsynced);
         let mut desk = Desk {
             agreed: &self.agreed,

@@ -52,11 +52,9 @@ impl Fault {
         match error {
             FtlError::NoSpace => Self::NoSpace,
             FtlError::ReadOnly => Self::WornOut,
-            error @ (FtlError::OutOfRange(_) | FtlError::Flash(_)) => Self::Chip {
-                offset: u64::from(page) * u64::from(page_size),
-                page,
-                error,
-            },
+            error @ (FtlError::OutOfRange(_) | FtlError::Flash(_)) => {
+                Self::Chip { offset: u64::from(page) * u64::from(page_size), page, error }
+            }
         }
     }
 

@@ -308,9 +308,9 @@ impl Held<'_> {
         state.layer.settle(now).map_err(|error| match error {
             FtlError::NoSpace => Fault::NoSpace,
             FtlError::ReadOnly => Fault::WornOut,
-            error => Fault::Sync(
-                format!("what was trimmed could not be made to last: {error}").into(),
-            ),
+            error => {
+                Fault::Sync(format!("what was trimmed could not be made to last: {error}").into())
+            }
         })
     }
 

@@ -29,7 +29,11 @@ pub(crate) use commit::SERVED;
 pub use fault::Fault;
 pub use held::Held;
 
-use crate::{ServerError, pace::Pace, record::{Recorder, Tap}};
+use crate::{
+    ServerError,
+    pace::Pace,
+    record::{Recorder, Tap},
+};
 use clock::Clock;
 use commit::Commit;
 use held::State;
@@ -289,11 +293,7 @@ impl Device {
         self.step(steps, |state, now| state.layer.clean_in_idle_time(now))
     }
 
-    fn step(
-        &self,
-        steps: u64,
-        one: impl Fn(&mut State, u64) -> Result<bool, FtlError>,
-    ) -> Step {
+    fn step(&self, steps: u64, one: impl Fn(&mut State, u64) -> Result<bool, FtlError>) -> Step {
         if self.is_wanted() {
             return Step::Busy;
         }
@@ -389,4 +389,3 @@ pub(crate) enum Step {
     Busy,
     Failed(FtlError),
 }
-

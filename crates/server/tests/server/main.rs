@@ -1,0 +1,15 @@
+//! The server as clients see it: over sockets, with a translation layer over a chip in memory.
+
+mod client;
+mod connections;
+mod flushes;
+mod idle;
+mod layer;
+mod model;
+mod observed;
+mod recording;
+mod running;
+mod slow;
+mod stopping;
+#[cfg(feature = "tls")]
+mod tls;

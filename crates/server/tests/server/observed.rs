@@ -1,0 +1,148 @@
+//! What a server tells of itself, how fast it seems, and where it listens.
+
+use std::{
+    io::{Read, Write},
+    net::TcpStream,
+    time::{Duration, Instant},
+};
+
+use thermocline_flash::Timing;
+use thermocline_nbd::wire;
+use thermocline_server::{Listener, Opening, Options, Pace, Server};
+
+use crate::{
+    client::Client,
+    layer::{page_mapped, ram},
+    running::{Running, opening, with_metrics},
+};
+
+#[test]
+fn the_metrics_tell_what_was_asked_and_what_the_chip_did_for_it() {
+    let running = Running::start(vec![opening(8)], with_metrics());
+    let mut client = running.connect();
+    for i in 0..100 {
+        client.write(i * 4096, &[1; 4096]).expect("an answer");
+    }
+    client.write(100, &[1; 10]).expect("an answer");
+    client.read(0, &mut [0; 1000]).expect("an answer");
+    client.ask(wire::CMD_READ, 0, u64::MAX, 1, &[]).expect("an answer");
+    let total = |name: &str, operation: &str| {
+        let row = format!("thermocline_{name}_total{{export=\"\",operation=\"{operation}\"}}");
+        running.metric(&row)
+    };
+    assert_eq!(total("requests", "write"), 101.0);
+    assert_eq!(total("requests", "read"), 2.0);
+    assert_eq!(total("request_errors", "read"), 1.0);
+    assert_eq!(total("request_bytes", "write"), 409_610.0);
+    assert_eq!(total("request_bytes", "read"), 1000.0);
+    assert_eq!(running.metric("thermocline_requests_in_flight{"), 0.0);
+    assert_eq!(running.metric("thermocline_connections{"), 1.0);
+    assert_eq!(running.metric("thermocline_flash_pages_programmed_total"), 101.0);
+    assert_eq!(running.metric("thermocline_wear_count"), running.metric("thermocline_blocks{"));
+    let latencies = "thermocline_request_duration_seconds_count{export=\"\",operation=\"write\"}";
+    assert_eq!(running.metric(latencies), 101.0);
+    let last =
+        "thermocline_request_duration_seconds_bucket{le=\"+Inf\",export=\"\",operation=\"write\"}";
+    assert_eq!(running.metric(last), 101.0, "buckets add up");
+    drop(client);
+    let (status, body) = running.get("/healthz").expect("an answer");
+    assert!(status.contains("200") && body == "ok\n");
+    assert!(running.get("/elsewhere").expect("an answer").0.contains("404"));
+}
+
+#[test]
+fn who_sends_rubbish_or_nothing_to_the_metrics_holds_up_nobody() {
+    let running = Running::start(vec![opening(1)], with_metrics());
+    let address = running.metrics.expect("metrics are on");
+    let _silent = TcpStream::connect(address).expect("it listens");
+    let mut rude = TcpStream::connect(address).expect("it listens");
+    rude.write_all(b"\x16\x03\x01 what?\r\n\r\n").expect("it takes it");
+    let mut answer = String::new();
+    rude.read_to_string(&mut answer).expect("an answer");
+    assert!(answer.starts_with("HTTP/1.1 400"), "{answer}");
+    let mut post = TcpStream::connect(address).expect("it listens");
+    post.write_all(b"POST /metrics HTTP/1.1\r\n\r\n").expect("it takes it");
+    answer.clear();
+    post.read_to_string(&mut answer).expect("an answer");
+    assert!(answer.starts_with("HTTP/1.1 405"), "{answer}");
+    assert!(running.get("/metrics").expect("an answer").0.contains("200"));
+}
+
+#[test]
+fn a_chip_that_keeps_the_pace_of_its_profile_answers_no_sooner() {
+    const PROGRAM: u64 = 3_000_000;
+    let timing =
+        Timing { program_ns: PROGRAM, read_ns: 1_000_000, erase_ns: 1, ..Timing::default() };
+    let (chip, pace) = Pace::slow(ram(16), timing);
+    let layer = page_mapped(chip, "greedy", 512, 0);
+    let running = Running::start(
+        vec![Opening { pace: Some(pace), ..Opening::new(layer) }],
+        Options::default(),
+    );
+    let mut client = running.connect();
+    let begun = Instant::now();
+    for i in 0..20 {
+        client.write(i * 4096, &[1; 4096]).expect("an answer");
+    }
+    let one_by_one = begun.elapsed();
+    assert!(one_by_one >= Duration::from_nanos(20 * PROGRAM), "{one_by_one:?}");
+    // Sent at once they queue for the one bank: each answer comes when its page is done.
+    let begun = Instant::now();
+    for i in 0..20 {
+        client.send(wire::CMD_WRITE, 0, i * 4096, 4096, &[1; 4096]).expect("the server takes it");
+    }
+    let mut first = Duration::ZERO;
+    for i in 0..20 {
+        client.receive(0, &mut []).expect("an answer");
+        if i == 0 {
+            first = begun.elapsed();
+        }
+    }
+    let all = begun.elapsed();
+    assert!(first >= Duration::from_nanos(PROGRAM), "{first:?}");
+    assert!(all >= Duration::from_nanos(20 * PROGRAM), "{all:?}");
+    assert!(all - first >= Duration::from_nanos(10 * PROGRAM), "the first waited for the last");
+}
+
+#[test]
+fn exports_are_found_by_name_over_tcp_and_unix_at_the_same_time() {
+    let folder = tempfile::TempDir::new().expect("there is room for a folder");
+    let path = folder.path().join("s");
+    let named = |name: &str, mib| Opening { name: name.into(), ..opening(mib) };
+    let read_only = Opening { read_only: true, ..named("frozen", 3) };
+    let mut server = Server::new(vec![named("a", 1), named("b", 2), read_only], Options::default())
+        .expect("the server can be made");
+    let tcp = Listener::tcp("127.0.0.1:0").expect("a port is free");
+    let address = tcp.address();
+    server.listen(tcp);
+    server.listen(Listener::unix(&path).expect("the folder is fresh"));
+    let stopper = server.stopper();
+    let thread = std::thread::spawn(move || server.run());
+    let open = |name: &str| {
+        let stream = crate::client::unix(&path).expect("the server listens");
+        Client::shake(Box::new(stream), name, true)
+    };
+    assert_eq!(open("b").expect("it is there").size, 2 << 20);
+    assert!(open("c").is_err());
+    let mut frozen = open("frozen").expect("it is there");
+    assert!(frozen.flags & wire::SEND_READ_ONLY != 0);
+    assert_eq!(frozen.write(0, &[1]).expect("an answer"), 1, "EPERM");
+    assert_eq!(frozen.flush().expect("an answer"), 0);
+    let (mut one, mut two) =
+        (Client::tcp(&address).expect("it listens"), open("a").expect("there"));
+    assert_eq!(one.size, 1 << 20, "the first has no need of a name");
+    one.write(5, b"hello").expect("an answer");
+    let mut found = [0; 5];
+    two.read(5, &mut found).expect("an answer");
+    assert_eq!(&found, b"hello");
+    stopper.stop();
+    thread.join().expect("no panic").expect("it ends in good order");
+}
+
+#[test]
+fn two_exports_of_one_name_and_an_address_that_is_none_are_refused_with_the_reason() {
+    let twice = Server::new(vec![opening(1), opening(1)], Options::default()).expect_err("twice");
+    assert!(twice.to_string().contains("name"), "{twice}");
+    let wrong = Listener::tcp("nonsense").expect_err("no address").to_string();
+    assert!(wrong.contains("nonsense") && wrong.contains("host:port"), "{wrong}");
+}

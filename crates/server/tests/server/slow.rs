@@ -1,0 +1,106 @@
+//! A chip in memory whose syncs take a while, fail when told to, and tell what they covered.
+
+use std::{
+    io,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicU64, Ordering::SeqCst},
+    },
+    time::Duration,
+};
+
+use thermocline_flash::{BlockId, Flash, FlashError, Geometry, Oob, Ppn};
+use thermocline_media::{Durable, Medium, Ram, Syncing};
+
+use crate::layer::{RULES, geometry};
+
+/// What the test knows of the chip.
+#[derive(Debug, Default)]
+pub struct Known {
+    pub programs: AtomicU64,
+    /// Programs that last.
+    pub lasting: AtomicU64,
+    pub syncs: AtomicU64,
+    pub sync_ms: AtomicU64,
+    pub syncs_fail: AtomicBool,
+    /// The physical page that cannot be read, plus 1.
+    pub unreadable: AtomicU64,
+}
+
+/// The chip.
+pub struct Slow {
+    ram: Ram,
+    known: Arc<Known>,
+}
+
+impl Slow {
+    pub fn new(blocks: u32, sync: Duration) -> (Box<dyn Medium>, Arc<Known>) {
+        let known = Arc::new(Known::default());
+        known.sync_ms.store(sync.as_millis() as u64, SeqCst);
+        (Box::new(Self { ram: Ram::new(geometry(blocks), RULES), known: known.clone() }), known)
+    }
+}
+
+#[derive(Debug)]
+struct Below(Arc<Known>);
+
+impl Durable for Below {
+    fn sync(&self) -> io::Result<()> {
+        self.0.syncs.fetch_add(1, SeqCst);
+        std::thread::sleep(Duration::from_millis(self.0.sync_ms.load(SeqCst)));
+        if self.0.syncs_fail.load(SeqCst) {
+            return Err(io::Error::other("the disk is on fire"));
+        }
+        Ok(())
+    }
+}
+
+impl Flash for Slow {
+    fn geometry(&self) -> &Geometry {
+        self.ram.geometry()
+    }
+    fn in_order(&self) -> bool {
+        self.ram.in_order()
+    }
+    fn is_bad(&self, block: BlockId) -> bool {
+        self.ram.is_bad(block)
+    }
+    fn read(&mut self, from: Ppn, into: &mut [u8]) -> Result<(), FlashError> {
+        if self.known.unreadable.load(SeqCst) == u64::from(from.0) + 1 {
+            return Err(FlashError::Unreadable(from));
+        }
+        self.ram.read(from, into)
+    }
+    fn read_oob(&mut self, from: Ppn) -> Result<Option<Oob>, FlashError> {
+        self.ram.read_oob(from)
+    }
+    fn program(&mut self, to: Ppn, oob: Oob, data: &[u8]) -> Result<(), FlashError> {
+        self.known.programs.fetch_add(1, SeqCst);
+        self.ram.program(to, oob, data)
+    }
+    fn copy(&mut self, from: Ppn, to: Ppn, oob: Oob) -> Result<(), FlashError> {
+        self.ram.copy(from, to, oob)
+    }
+    fn erase(&mut self, block: BlockId) -> Result<(), FlashError> {
+        self.ram.erase(block)
+    }
+    fn sync(&mut self) -> Result<(), FlashError> {
+        Below(self.known.clone()).sync().map_err(|_| FlashError::Medium(5))?;
+        self.known.lasting.store(self.known.programs.load(SeqCst), SeqCst);
+        Ok(())
+    }
+    fn erase_count(&self, block: BlockId) -> u32 {
+        self.ram.erase_count(block)
+    }
+}
+
+impl Medium for Slow {
+    fn begin_sync(&mut self) -> Result<Syncing, FlashError> {
+        let generation = self.known.programs.load(SeqCst);
+        Ok(Syncing { generation, target: Some(Arc::new(Below(self.known.clone()))) })
+    }
+    fn finish_sync(&mut self, done: &Syncing) -> Result<(), FlashError> {
+        self.known.lasting.fetch_max(done.generation, SeqCst);
+        Ok(())
+    }
+}

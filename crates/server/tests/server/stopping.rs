@@ -1,0 +1,81 @@
+//! The end of a server.
+
+use std::{
+    sync::atomic::Ordering::SeqCst,
+    time::{Duration, Instant},
+};
+
+use thermocline_nbd::wire;
+use thermocline_server::{Opening, Options};
+
+use crate::{layer::page_mapped, running::Running, slow::Slow};
+
+#[test]
+fn a_server_that_stops_answers_what_was_begun_refuses_the_rest_and_leaves_all_lasting() {
+    let (chip, known) = Slow::new(80, Duration::from_millis(300));
+    let opening = Opening::new(page_mapped(chip, "greedy", 2048, 0));
+    let mut running = Running::start(vec![opening], Options::default());
+    let (mut one, mut two) = (running.connect(), running.connect());
+    one.write(0, &[1; 4096]).expect("an answer");
+    let sent = one.send(wire::CMD_FLUSH, 0, 0, 0, &[]).expect("the server takes it");
+    std::thread::sleep(Duration::from_millis(50));
+    two.write(4096, &[2; 4096]).expect("an answer");
+    running.stopper.stop();
+    std::thread::sleep(Duration::from_millis(50));
+    // The flush that was begun still runs, so the server is still there.
+    assert_eq!(two.write(8192, &[3; 4096]).expect("an answer"), 108, "ESHUTDOWN");
+    assert_eq!(two.read(0, &mut [0; 512]).expect("an answer"), 108);
+    assert!(crate::client::unix(&running.socket).is_err(), "nobody is let in any more");
+    assert_eq!(one.receive(0, &mut []).expect("an answer"), (sent, 0));
+    running.ended().expect("it ends in good order");
+    assert_eq!(known.lasting.load(SeqCst), 2, "what was answered lasts, flushed or not");
+    assert!(!running.socket.exists(), "the socket's file is gone");
+    assert!(two.write(0, &[1]).is_err(), "the connection is gone");
+}
+
+#[test]
+fn a_server_that_is_told_twice_to_stop_returns_at_once() {
+    let (chip, _known) = Slow::new(80, Duration::from_secs(20));
+    let opening = Opening::new(page_mapped(chip, "greedy", 2048, 0));
+    let mut running = Running::start(vec![opening], Options::default());
+    let mut client = running.connect();
+    client.write(0, &[1; 4096]).expect("an answer");
+    let begun = Instant::now();
+    running.stopper.stop();
+    std::thread::sleep(Duration::from_millis(100));
+    running.stopper.stop();
+    running.ended().expect("that is no failure");
+    assert!(begun.elapsed() < Duration::from_secs(10), "it waited for the sync");
+}
+
+#[test]
+fn idle_and_stuck_connections_do_not_hold_up_the_end() {
+    let mut running = Running::simple(64);
+    let _idle: Vec<_> = (0..20).map(|_| running.connect()).collect();
+    let _silent = crate::client::unix(&running.socket).expect("the server listens");
+    let mut stuck = running.connect();
+    stuck.write(0, &vec![1; 8 << 20]).expect("an answer");
+    for _ in 0..64 {
+        stuck.send(wire::CMD_READ, 0, 0, 8 << 20, &[]).expect("the server takes it");
+    }
+    let begun = Instant::now();
+    running.stop().expect("it ends in good order");
+    assert!(begun.elapsed() < Duration::from_secs(20));
+}
+
+#[test]
+fn a_socket_that_a_dead_server_left_is_replaced_and_a_living_one_is_not() {
+    use thermocline_server::Listener;
+    let folder = tempfile::TempDir::new().expect("there is room for a folder");
+    let path = folder.path().join("s");
+    drop(std::os::unix::net::UnixListener::bind(&path).expect("the folder is fresh"));
+    assert!(path.exists());
+    let living = Listener::unix(&path).expect("the old one is replaced");
+    let refused = Listener::unix(&path).expect_err("it lives").to_string();
+    assert!(refused.contains("another server listens"), "{refused}");
+    drop(living);
+    std::fs::write(&path, "precious").expect("a file");
+    let refused = Listener::unix(&path).expect_err("it is no socket").to_string();
+    assert!(refused.contains("no socket"), "{refused}");
+    assert_eq!(std::fs::read(&path).expect("it is still there"), b"precious");
+}
