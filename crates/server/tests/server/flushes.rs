@@ -15,7 +15,7 @@ use crate::{
 };
 
 fn slow(ms: u64) -> (Running, std::sync::Arc<crate::slow::Known>) {
-    let (chip, known) = Slow::new(80, Duration::from_millis(ms));
+    let (chip, known) = Slow::chip(80, Duration::from_millis(ms));
     let opening = Opening::new(page_mapped(chip, "greedy", 2048, 0));
     (Running::start(vec![opening], with_metrics()), known)
 }
