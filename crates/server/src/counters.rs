@@ -156,19 +156,12 @@ struct Connections {
 
 impl Registry {
     /// A connection begins.
-    pub(crate) fn open(&self) -> Arc<Counters> {
+    pub(crate) fn open(&self) -> Counted<'_> {
         let counters = Arc::new(Counters::default());
         let mut all = self.lock();
         all.opened += 1;
         all.open.push(counters.clone());
-        counters
-    }
-
-    /// A connection ends.
-    pub(crate) fn close(&self, counters: &Arc<Counters>) {
-        let mut all = self.lock();
-        all.open.retain(|open| !Arc::ptr_eq(open, counters));
-        all.ended.add(counters);
+        Counted { registry: self, counters }
     }
 
     /// The sum of all, the number of those open, and of all there ever were.
@@ -184,6 +177,27 @@ impl Registry {
     fn lock(&self) -> MutexGuard<'_, Connections> {
         // Counts that are a little wrong harm nobody.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A connection that is counted until it ends, however it ends.
+#[derive(Debug)]
+pub(crate) struct Counted<'a> {
+    registry: &'a Registry,
+    counters: Arc<Counters>,
+}
+
+impl Counted<'_> {
+    pub(crate) fn counters(&self) -> &Counters {
+        &self.counters
+    }
+}
+
+impl Drop for Counted<'_> {
+    fn drop(&mut self) {
+        let mut all = self.registry.lock();
+        all.open.retain(|open| !Arc::ptr_eq(open, &self.counters));
+        all.ended.add(&self.counters);
     }
 }
 
@@ -204,10 +218,10 @@ mod tests {
     fn what_a_connection_did_counts_after_it_ended_too() {
         let registry = Registry::default();
         let (one, two) = (registry.open(), registry.open());
-        one.of(Kind::Read).begun.add(3);
-        two.of(Kind::Read).begun.add(4);
-        two.answered(Kind::Read, 4, Duration::from_micros(3));
-        registry.close(&two);
+        one.counters().of(Kind::Read).begun.add(3);
+        two.counters().of(Kind::Read).begun.add(4);
+        two.counters().answered(Kind::Read, 4, Duration::from_micros(3));
+        drop(two);
         let (sum, open, opened) = registry.sum();
         assert_eq!((sum.of(Kind::Read).begun.get(), open, opened), (7, 1, 2));
         assert_eq!(sum.of(Kind::Read).latency[1].get(), 4);

@@ -5,8 +5,9 @@ use std::{
     net::{SocketAddr, TcpListener, TcpStream},
     sync::{
         Arc,
-        atomic::{AtomicUsize, Ordering::Relaxed},
+        atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed},
     },
+    thread::JoinHandle,
     time::{Duration, Instant},
 };
 
@@ -36,30 +37,59 @@ impl Http {
     }
 }
 
-/// Answers until the program ends.
-pub(crate) fn start(http: Http, shared: Arc<Shared>) -> io::Result<()> {
-    std::thread::Builder::new().name("metrics".into()).spawn(move || {
-        let busy = Arc::new(AtomicUsize::new(0));
-        for stream in http.0.incoming() {
-            let Ok(stream) = stream else {
-                std::thread::sleep(Duration::from_millis(20));
-                continue;
-            };
-            if busy.load(Relaxed) >= MOST {
-                continue;
-            }
-            busy.fetch_add(1, Relaxed);
-            let (shared, busy) = (shared.clone(), Busy(busy.clone()));
-            // If there is no thread for it, the client hears nothing and asks again.
-            let _ = std::thread::Builder::new().name("scrape".into()).spawn(move || {
-                let _busy = busy;
-                if let Err(e) = serve(stream, &shared) {
-                    tracing::debug!("metrics: {e}");
-                }
-            });
+/// The thread that answers.
+#[derive(Debug)]
+pub(crate) struct Answering {
+    thread: JoinHandle<()>,
+    stop: Arc<AtomicBool>,
+    address: Option<SocketAddr>,
+}
+
+impl Answering {
+    /// Ends it: nothing of the server is held on to then.
+    pub(crate) fn stop(self) {
+        self.stop.store(true, Relaxed);
+        // A connection wakes it, if it can be made; else the thread ends with the program.
+        let woken = self.address.map(|address| TcpStream::connect_timeout(&address, TIME));
+        if matches!(woken, Some(Ok(_))) && self.thread.join().is_err() {
+            tracing::error!("the thread that answers for metrics died");
         }
-    })?;
-    Ok(())
+    }
+}
+
+/// Begins to answer.
+pub(crate) fn start(http: Http, shared: Arc<Shared>) -> io::Result<Answering> {
+    let stop = Arc::new(AtomicBool::new(false));
+    let (told, address) = (stop.clone(), http.address());
+    let thread = std::thread::Builder::new()
+        .name("metrics".into())
+        .spawn(move || answer_all(&http.0, &shared, &told))?;
+    Ok(Answering { thread, stop, address })
+}
+
+fn answer_all(listener: &TcpListener, shared: &Arc<Shared>, stop: &AtomicBool) {
+    let busy = Arc::new(AtomicUsize::new(0));
+    for stream in listener.incoming() {
+        if stop.load(Relaxed) {
+            return;
+        }
+        let Ok(stream) = stream else {
+            std::thread::sleep(Duration::from_millis(20));
+            continue;
+        };
+        if busy.load(Relaxed) >= MOST {
+            continue;
+        }
+        busy.fetch_add(1, Relaxed);
+        let (shared, busy) = (shared.clone(), Busy(busy.clone()));
+        // If there is no thread for it, the client hears nothing and asks again.
+        let _ = std::thread::Builder::new().name("scrape".into()).spawn(move || {
+            let _busy = busy;
+            if let Err(e) = serve(stream, &shared) {
+                tracing::debug!("metrics: {e}");
+            }
+        });
+    }
 }
 
 struct Busy(Arc<AtomicUsize>);

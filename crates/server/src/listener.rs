@@ -5,7 +5,10 @@ use std::{
     net::{TcpListener, ToSocketAddrs},
     os::{
         fd::{AsFd, BorrowedFd},
-        unix::net::{UnixListener, UnixStream},
+        unix::{
+            fs::FileTypeExt,
+            net::{UnixListener, UnixStream},
+        },
     },
     path::{Path, PathBuf},
 };
@@ -35,12 +38,13 @@ impl Listener {
         let failed = |reason: String| failed(&path.display().to_string(), reason);
         let listener = match UnixListener::bind(path) {
             Err(e) if e.kind() == io::ErrorKind::AddrInUse => {
-                match UnixStream::connect(path) {
-                    Ok(_) => return Err(failed("another server listens there; stop it".into())),
-                    Err(e) if e.kind() == io::ErrorKind::ConnectionRefused => {}
-                    Err(e) => {
-                        return Err(failed(format!("it exists and is no socket to replace: {e}")));
-                    }
+                let is_socket =
+                    std::fs::symlink_metadata(path).is_ok_and(|it| it.file_type().is_socket());
+                if !is_socket {
+                    return Err(failed("it exists and is no socket; name another path".into()));
+                }
+                if UnixStream::connect(path).is_ok() {
+                    return Err(failed("another server listens there; stop it".into()));
                 }
                 std::fs::remove_file(path)
                     .and_then(|()| UnixListener::bind(path))

@@ -254,11 +254,13 @@ impl Snapshot {
             "Connections that chose an export",
             self.each(|e| e.opened),
         )?;
-        out.counters(
+        let refused = out.0.encode_descriptor(
             "connections_refused",
             "Connections turned away, as there were too many",
-            [(vec![], self.refused)],
+            None,
+            MetricType::Counter,
         )?;
+        ConstCounter::new(self.refused).encode(refused)?;
         out.counters(
             "receive_calls",
             "System calls that received",
@@ -281,7 +283,7 @@ impl Snapshot {
                 let labels: &Labels<'_> = &[("export", &*export.name), ("operation", kind.name())];
                 let mut buckets: [(f64, u64); LATENCIES] =
                     std::array::from_fn(|class| (latency_limit(class), it.latency[class].get()));
-                buckets[LATENCIES - 1].0 = f64::MAX;
+                buckets[LATENCIES - 1].0 = f64::INFINITY;
                 let count = buckets.iter().map(|bucket| bucket.1).sum();
                 let sum = it.latency_ns.get() as f64 / 1e9;
                 family
@@ -314,7 +316,7 @@ impl Snapshot {
             let labels: &Labels<'_> = &[("export", &*export.name)];
             let mut buckets: [(f64, u64); SERVED] =
                 std::array::from_fn(|class| ((1_u64 << class) as f64, export.served[class]));
-            buckets[SERVED - 1].0 = f64::MAX;
+            buckets[SERVED - 1].0 = f64::INFINITY;
             let served = (export.flushes - export.flushes_idle) as f64;
             family.encode_family(&labels)?.encode_histogram::<[(&str, &str); 0]>(
                 served,
@@ -403,7 +405,7 @@ impl Snapshot {
             let labels: &Labels<'_> = &[("export", &*export.name)];
             let limit = |class: usize| match class {
                 0 => 0.0,
-                class if class == WEAR - 1 => f64::MAX,
+                class if class == WEAR - 1 => f64::INFINITY,
                 class => (1_u64 << (class - 1)) as f64,
             };
             let buckets: [(f64, u64); WEAR] =

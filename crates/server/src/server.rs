@@ -177,6 +177,7 @@ impl Server {
     /// [`ServerError::System`] if it cannot begin, [`ServerError::Closing`] if a device could not be
     /// left in order.
     pub fn run(mut self) -> Result<(), ServerError> {
+        raise_file_limit();
         let writing = self.recorder.take().map(Recorder::start).transpose();
         let writing = writing.map_err(system("a thread for the recording"))?;
         let mut background = Vec::new();
@@ -184,9 +185,9 @@ impl Server {
             let started = Background::start(&export.device);
             background.push(started.map_err(system("a thread for the background"))?);
         }
-        if let Some(http) = self.http.take() {
-            http::start(http, self.shared.clone()).map_err(system("a thread for the metrics"))?;
-        }
+        let answering =
+            self.http.take().map(|http| http::start(http, self.shared.clone())).transpose();
+        let answering = answering.map_err(system("a thread for the metrics"))?;
         for listener in &self.listeners {
             tracing::info!(address = listener.address(), "listening");
         }
@@ -197,7 +198,11 @@ impl Server {
         tracing::info!("stopping");
         self.listeners.clear();
         self.shared.stopping.store(true, Relaxed);
-        self.close(background, writing)
+        let closed = self.close(background, writing);
+        if let Some(answering) = answering {
+            answering.stop();
+        }
+        closed
     }
 
     fn accept_until_stopped(&self) -> Result<(), ServerError> {
@@ -350,6 +355,17 @@ fn offer(device: &Device) -> nbd::Export {
         export.blocks.preferred = page;
     }
     export
+}
+
+/// A connection takes a file descriptor, and the usual soft limit of 1024 is for programs that use
+/// `select`.
+fn raise_file_limit() {
+    use rustix::process::{Resource, getrlimit, setrlimit};
+    let mut limit = getrlimit(Resource::Nofile);
+    limit.current = limit.maximum;
+    if let Err(e) = setrlimit(Resource::Nofile, limit) {
+        tracing::debug!("the limit of open files stays what it is: {e}");
+    }
 }
 
 fn system(what: &'static str) -> impl Fn(io::Error) -> ServerError {

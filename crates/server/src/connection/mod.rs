@@ -74,7 +74,8 @@ pub(crate) fn run(shared: &Arc<Shared>, socket: &Socket, number: u64) {
         }
     };
     let export = &shared.exports[agreed.export];
-    let counters = export.registry.open();
+    let counted = export.registry.open();
+    let counters = counted.counters();
     tracing::info!(
         connection = number,
         peer,
@@ -85,7 +86,7 @@ pub(crate) fn run(shared: &Arc<Shared>, socket: &Socket, number: u64) {
     let mut connection = Connection {
         shared,
         device: &export.device,
-        counters: &counters,
+        counters,
         agreed,
         wire,
         unsynced: Vec::new(),
@@ -93,7 +94,6 @@ pub(crate) fn run(shared: &Arc<Shared>, socket: &Socket, number: u64) {
         begun: [0; KINDS],
     };
     let Err(end) = connection.transmit();
-    export.registry.close(&counters);
     let count = |kind| counters.of(kind).answered.get();
     let bytes = |kind| counters.of(kind).bytes.get();
     let failed: u64 = counters.kinds.iter().map(|kind| kind.failed.get()).sum();
@@ -254,7 +254,8 @@ impl Connection<'_> {
         self.counters.of(kind).begun.add(1);
         self.begun[kind as usize] += 1;
         let refused = self.agreed.check(request).err();
-        let (mut done, mut due) = (Ok(()), 0);
+        let stopping = self.shared.stopping.load(Relaxed);
+        let (mut done, mut due) = (if stopping { Err(Fault::ShuttingDown) } else { Ok(()) }, 0);
         while left > 0 {
             let here = (self.wire.input.pending().len() as u64).min(left);
             // Whole pages, unless it is the end; what is refused is only taken from the stream.
@@ -265,7 +266,7 @@ impl Connection<'_> {
             if take > 0 {
                 if is_written {
                     let bytes = &self.wire.input.pending()[..take as usize];
-                    done = lock(self.shared, self.device).and_then(|mut held| {
+                    done = self.device.lock().and_then(|mut held| {
                         held.write(at, bytes)?;
                         due = self.device.pace().map_or(0, Pace::answered).max(due);
                         Ok(())

@@ -150,28 +150,24 @@ impl Drop for Leader<'_> {
 
 #[cfg(test)]
 mod tests {
-    use std::{
-        sync::{Barrier, mpsc},
-        thread,
-    };
+    use std::{sync::Barrier, thread};
 
     use super::*;
 
     #[test]
     fn flushes_that_wait_while_a_sync_runs_share_the_next_one() {
         let commit = Commit::default();
-        let (started, first_started) = mpsc::channel();
-        let (release, released) = mpsc::channel::<()>();
+        let (started, release) = (Barrier::new(2), Barrier::new(2));
         let ready = Barrier::new(9);
         thread::scope(|scope| {
             scope.spawn(|| {
                 commit.wait(1, 1, || {
-                    started.send(()).expect("the test listens");
-                    released.recv().expect("the test speaks");
+                    started.wait();
+                    release.wait();
                     Ok(1)
                 })
             });
-            first_started.recv().expect("the first sync starts");
+            started.wait();
             for _ in 0..8 {
                 scope.spawn(|| {
                     ready.wait();
@@ -182,7 +178,7 @@ mod tests {
             while commit.rounds().wanted.len() < 9 {
                 thread::yield_now();
             }
-            release.send(()).expect("the first sync waits");
+            release.wait();
         });
         assert_eq!(commit.tally.flushes.load(Relaxed), 9);
         assert_eq!(commit.tally.syncs.load(Relaxed), 2);

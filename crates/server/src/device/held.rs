@@ -320,6 +320,31 @@ impl Held<'_> {
     }
 }
 
+/// The state in the hands of somebody who serves no host: if he dies with it, nothing is known to
+/// hold any more.
+pub(super) struct Careful<'a>(pub MutexGuard<'a, State>);
+
+impl std::ops::Deref for Careful<'_> {
+    type Target = State;
+    fn deref(&self) -> &State {
+        &self.0
+    }
+}
+
+impl std::ops::DerefMut for Careful<'_> {
+    fn deref_mut(&mut self) -> &mut State {
+        &mut self.0
+    }
+}
+
+impl Drop for Careful<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.broken = true;
+        }
+    }
+}
+
 impl State {
     /// Whether requests can be served.
     #[inline]

@@ -36,7 +36,7 @@ use crate::{
 };
 use clock::Clock;
 use commit::Commit;
-use held::State;
+use held::{Careful, State};
 
 /// A layer of any kind over a chip of any kind.
 pub type AnyLayer = Box<dyn Layer<Chip = Box<dyn Medium>> + Send>;
@@ -256,7 +256,7 @@ impl Device {
         // The lock is free meanwhile.
         syncing.wait().map_err(|e| failed(&e))?;
         // The device may have been closed since: it is in order all the same.
-        let mut state = self.state.lock();
+        let mut state = Careful(self.state.lock());
         state.check_sound()?;
         state.layer.chip_mut().finish_sync(&syncing).map_err(|e| failed(&e))?;
         Ok(changes)
@@ -271,14 +271,14 @@ impl Device {
             name: self.name.clone(),
             reason: e.to_string(),
         };
-        let mut state = self.state.lock();
+        let mut state = Careful(self.state.lock());
         if std::mem::replace(&mut state.closed, true) {
             return Ok(());
         }
         // A sync that runs wants the device once more when it ends.
         drop(state);
         self.commit.wait_until_quiet();
-        let mut state = self.state.lock();
+        let mut state = Careful(self.state.lock());
         state.check_sound().map_err(|e| failed(&e))?;
         state.now = state.now.max(self.clock.read());
         let now = state.now;
@@ -297,7 +297,8 @@ impl Device {
         if self.is_wanted() {
             return Step::Busy;
         }
-        let Some(mut state) = self.state.try_lock() else { return Step::Busy };
+        let Some(state) = self.state.try_lock() else { return Step::Busy };
+        let mut state = Careful(state);
         if state.check().is_err() {
             return Step::Nothing;
         }

@@ -15,7 +15,7 @@ use crate::{
 };
 
 fn slow(ms: u64) -> (Running, std::sync::Arc<crate::slow::Known>) {
-    let (chip, known) = Slow::new(80, Duration::from_millis(ms));
+    let (chip, known) = Slow::chip(80, Duration::from_millis(ms));
     let opening = Opening::new(page_mapped(chip, "greedy", 2048, 0));
     (Running::start(vec![opening], with_metrics()), known)
 }
@@ -34,10 +34,9 @@ fn flushes_of_many_connections_share_syncs() {
                 ready.wait();
                 for round in 0..ROUNDS {
                     assert_eq!(client.write(i * 4096, &[round as u8; 4096]).expect("an answer"), 0);
-                    // At least this write was programmed by now.
                     let programs = known.programs.load(SeqCst);
-                    let _ = programs;
                     assert_eq!(client.flush().expect("an answer"), 0);
+                    assert!(known.lasting.load(SeqCst) >= programs, "what was answered lasts");
                 }
             });
         }

@@ -3,8 +3,9 @@
 use thermocline_flash::{Geometry, Rules};
 use thermocline_ftl::{Config, PageMapped};
 use thermocline_media::{Medium, Ram};
-use thermocline_policy::{Args, Context, placement::Sequential, victim};
+use thermocline_policy::{Context, placement::Sequential, victim};
 use thermocline_server::AnyLayer;
+use thermocline_sim::policy::Call;
 
 /// A chip of `blocks` blocks of 64 pages of 4 KiB.
 #[must_use]
@@ -46,8 +47,9 @@ pub fn page_mapped(chip: Box<dyn Medium>, policy: &str, pages: u32, idle_free: u
         seed: 1,
         future: None,
     };
-    let entry = victim::find(policy).expect("there is such a victim policy");
-    let victim = |_| (entry.build)(&Args::default(), &context).expect("it needs no arguments");
+    let call = Call::parse(policy).expect("it is a name with arguments");
+    let entry = victim::find(&call.name).expect("there is such a victim policy");
+    let victim = |_| (entry.build)(&call.args, &context).expect("its arguments are right");
     let config = Config { idle_free, ..Config::new(pages) };
     Box::new(PageMapped::new(chip, Sequential, victim, config).expect("the chip is large enough"))
 }

@@ -110,7 +110,8 @@ fn ask(client: &mut Client, random: &mut Xoshiro256PlusPlus) {
 
 #[test]
 fn the_simulator_counts_for_a_recording_what_the_server_counted() {
-    for policy in ["greedy", "cost-benefit"] {
+    // The time scale is given: by default it follows from the length of a trace.
+    for policy in ["greedy", "cost-benefit(tau=50ms)", "cat(tau=50ms)"] {
         let folder = tempfile::TempDir::new().expect("there is room for a folder");
         let path = folder.path().join("trace");
         let mut running = recorded(policy, &path);

@@ -14,7 +14,8 @@ use crate::{client::Client, layer};
 
 /// A server on a Unix socket in a folder of its own.
 pub struct Running {
-    pub folder: TempDir,
+    /// Removed with what is in it in the end.
+    _folder: TempDir,
     pub socket: PathBuf,
     pub metrics: Option<SocketAddr>,
     pub stopper: Stopper,
@@ -29,7 +30,7 @@ impl Running {
         server.listen(Listener::unix(&socket).expect("the folder is fresh"));
         let (stopper, metrics) = (server.stopper(), server.metrics_address());
         let thread = Some(std::thread::spawn(move || server.run()));
-        Self { folder, socket, metrics, stopper, thread }
+        Self { _folder: folder, socket, metrics, stopper, thread }
     }
 
     /// A chip in memory of that many MiB, exported, with a fifth more beneath.

@@ -34,7 +34,7 @@ pub struct Slow {
 }
 
 impl Slow {
-    pub fn new(blocks: u32, sync: Duration) -> (Box<dyn Medium>, Arc<Known>) {
+    pub fn chip(blocks: u32, sync: Duration) -> (Box<dyn Medium>, Arc<Known>) {
         let known = Arc::new(Known::default());
         known.sync_ms.store(sync.as_millis() as u64, SeqCst);
         (Box::new(Self { ram: Ram::new(geometry(blocks), RULES), known: known.clone() }), known)

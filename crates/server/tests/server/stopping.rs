@@ -12,7 +12,7 @@ use crate::{layer::page_mapped, running::Running, slow::Slow};
 
 #[test]
 fn a_server_that_stops_answers_what_was_begun_refuses_the_rest_and_leaves_all_lasting() {
-    let (chip, known) = Slow::new(80, Duration::from_millis(300));
+    let (chip, known) = Slow::chip(80, Duration::from_millis(300));
     let opening = Opening::new(page_mapped(chip, "greedy", 2048, 0));
     let mut running = Running::start(vec![opening], Options::default());
     let (mut one, mut two) = (running.connect(), running.connect());
@@ -35,7 +35,7 @@ fn a_server_that_stops_answers_what_was_begun_refuses_the_rest_and_leaves_all_la
 
 #[test]
 fn a_server_that_is_told_twice_to_stop_returns_at_once() {
-    let (chip, _known) = Slow::new(80, Duration::from_secs(20));
+    let (chip, _known) = Slow::chip(80, Duration::from_secs(20));
     let opening = Opening::new(page_mapped(chip, "greedy", 2048, 0));
     let mut running = Running::start(vec![opening], Options::default());
     let mut client = running.connect();
