@@ -5,6 +5,7 @@ use std::{
     fs::{self, OpenOptions},
     os::unix::fs::{FileExt, MetadataExt},
     path::{Path, PathBuf},
+    process::{Command, Stdio},
 };
 
 use tempfile::TempDir;
@@ -277,6 +278,61 @@ fn an_image_takes_disk_space_as_it_is_programmed_unless_it_takes_all_at_once() {
     let full = Options { preallocate: true, replace: true, ..sparse };
     let image = Image::create(&path, &full).expect("made");
     assert!(space() >= image.length());
+}
+
+/// A file system of one megabyte, where this process may mount one.
+struct Tiny(TempDir);
+
+impl Tiny {
+    fn mount() -> Option<Self> {
+        let folder = TempDir::new().expect("a folder");
+        let mount = Command::new("mount")
+            .args(["-t", "tmpfs", "-o", "size=1m", "tiny"])
+            .arg(folder.path())
+            .stderr(Stdio::null())
+            .status();
+        mount.is_ok_and(|done| done.success()).then(|| Self(folder))
+    }
+}
+
+impl Drop for Tiny {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg(self.0.path()).status();
+    }
+}
+
+#[test]
+fn a_disk_that_is_full_loses_nothing() {
+    let Some(tiny) = Tiny::mount() else {
+        println!("skipped: no file system can be mounted here");
+        return;
+    };
+    let path = file(&tiny.0);
+    let geometry = Geometry { pages_per_block: 64, ..GEOMETRY };
+    let sparse = Options { geometry, ..options() };
+    let ahead = Image::create(&path, &Options { preallocate: true, ..sparse.clone() });
+    let error = ahead.expect_err("8 MiB in one").to_string();
+    assert!(error.contains("cannot allocate the file: No space left on device"), "{error}");
+    assert!(!path.exists());
+
+    let mut image = Image::create(&path, &sparse).expect("made");
+    let page = |number: u32| geometry.ppn(BlockId(number / 64), number % 64);
+    let full = (0..512).find(|&number| {
+        let done = image.program(page(number), oob(number), &[number as u8; 4096]);
+        assert!(matches!(done, Ok(()) | Err(FlashError::Medium(28))), "{done:?}");
+        done.is_err()
+    });
+    let full = full.expect("8 MiB do not fit into one");
+    assert!(full > 100, "page {full}");
+    image.sync().expect("what was written is written");
+    drop(image);
+    let mut image = Image::open(&path, Open::default()).expect("opened");
+    let mut data = [0; 4096];
+    for number in 0..full {
+        assert_eq!(image.read(page(number), &mut data), Ok(()));
+        assert_eq!(data, [number as u8; 4096]);
+    }
+    assert_eq!(image.read_oob(page(full)), Ok(None));
 }
 
 #[test]
