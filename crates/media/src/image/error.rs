@@ -4,7 +4,7 @@ use std::{io, path::PathBuf};
 
 use thermocline_flash::GeometryError;
 
-use super::layout::{FORMAT_VERSION, MOST_PAGES, NAME_BYTES};
+use super::layout::{FORMAT_VERSION, MOST_PAGES, PROFILE_BYTES};
 
 /// An image could not be made or opened.
 #[derive(Debug, thiserror::Error)]
@@ -56,9 +56,9 @@ pub enum Damage {
         "header_pages is too small for the header of a NOR block, which takes {0} bytes; set it to at least {1}"
     )]
     HeaderPages(usize, u32),
-    /// The name of the profile is too long.
-    #[error("the profile's name is longer than {NAME_BYTES} bytes; shorten it")]
-    LongName,
+    /// The profile is too long.
+    #[error("the profile is longer than {PROFILE_BYTES} bytes; shorten it")]
+    LongProfile,
     /// The chip is longer than a file can be.
     #[error("the chip is larger than a file can be; take fewer blocks")]
     TooLarge,

@@ -13,8 +13,8 @@ pub(super) const PAGE: usize = 4096;
 /// The longest erase block, in pages: its areas are kept in memory whole.
 pub(super) const MOST_PAGES: u32 = 1 << 18;
 
-/// The longest name of a profile that fits, in bytes.
-pub const NAME_BYTES: usize = 64;
+/// The longest profile that fits, in bytes.
+pub const PROFILE_BYTES: usize = 3072;
 
 const MAGIC: [u8; 8] = *b"THERMOCL";
 const CHECKSUM_AT: usize = PAGE - 4;
@@ -30,7 +30,7 @@ pub struct Header {
     pub geometry: Geometry,
     /// The rules of the chip.
     pub rules: Rules,
-    /// The name of the device profile it was made by, for people.
+    /// The device profile it was made by, in whatever form its maker wants it back.
     pub profile: String,
 }
 
@@ -104,7 +104,7 @@ impl Header {
         };
         let length = u64::from_le_bytes(rest.take());
         let named = rest.number() as usize;
-        let profile = rest.0.get(..named.min(NAME_BYTES)).unwrap_or_default();
+        let profile = rest.0.get(..named.min(PROFILE_BYTES)).unwrap_or_default();
         let profile = String::from_utf8_lossy(profile).into_owned();
         let kind = if kind == 1 { Kind::Nor } else { Kind::Nand };
         // The checksum fits, so these are what was written; still nothing may be computed from

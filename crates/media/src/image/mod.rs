@@ -37,7 +37,7 @@ use std::{
 use thermocline_flash::{BlockId, Geometry, Kind, Rules};
 
 pub use error::{Damage, ImageError};
-pub use layout::{FORMAT_VERSION, Header, NAME_BYTES};
+pub use layout::{FORMAT_VERSION, Header, PROFILE_BYTES};
 
 use areas::Areas;
 use disk::{Disk, How};
@@ -60,7 +60,7 @@ pub struct Options {
     pub geometry: Geometry,
     /// The rules of the chip.
     pub rules: Rules,
-    /// The name of the device profile, for people; at most [`NAME_BYTES`] long.
+    /// The device profile, in whatever form it is wanted back; at most [`PROFILE_BYTES`] long.
     pub profile: String,
     /// Blocks that are bad from the factory.
     pub bad_blocks: Vec<BlockId>,
@@ -221,8 +221,8 @@ impl Image {
 fn plan(options: &Options) -> Result<(Header, Layout), Damage> {
     let geometry = options.geometry;
     geometry.check()?;
-    if options.profile.len() > NAME_BYTES {
-        return Err(Damage::LongName);
+    if options.profile.len() > PROFILE_BYTES {
+        return Err(Damage::LongProfile);
     }
     let layout = Layout::checked(options.kind, &geometry)?;
     let mut id = [0; 16];
