@@ -321,6 +321,21 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
         self.banks.iter().map(|bank| bank.free.len() as u32).min().unwrap_or(0)
     }
 
+    /// The chip, once the layer is of no more use.
+    #[must_use]
+    pub fn into_chip(self) -> C {
+        self.chip
+    }
+
+    /// Bytes of the tables of pages and of what is kept for the index log; those of blocks and of
+    /// policies come on top.
+    #[must_use]
+    pub fn memory(&self) -> usize {
+        self.map.capacity() * size_of::<Ppn>()
+            + self.owner.capacity() * size_of::<Lpn>()
+            + self.index.as_ref().map_or(0, |index| index.memory())
+    }
+
     fn read_only_stream(&self) -> u8 {
         (self.banks[0].open.len() - 1) as u8
     }

@@ -148,6 +148,8 @@ pub fn survivors(
         state.apply(geometry, op);
     }
     let keeps = 1 + draws.below(4);
+    // What is lost may be lost without a trace.
+    let tears = cut == Cut::LastTorn || draws.one_in(2);
     let mut lost_erases: Vec<BlockId> = Vec::new();
     for (i, op) in ops.iter().enumerate().skip(sure) {
         match op {
@@ -163,7 +165,7 @@ pub fn survivors(
                 if kept {
                     state.apply(geometry, op);
                 } else if cut != Cut::OnlySynced {
-                    let how = draws.below(3);
+                    let how = if tears { draws.below(3) } else { 0 };
                     state.lose(geometry, *at, page, how);
                 }
             }

@@ -85,6 +85,14 @@ impl Index {
         }
     }
 
+    /// Bytes of it.
+    pub(super) fn memory(&self) -> usize {
+        size_of::<Self>()
+            + self.surveys.capacity() * size_of::<Option<BlockEntry>>()
+            + self.pending.capacity() * size_of::<(u32, u32)>()
+            + self.summary.page_size as usize
+    }
+
     /// A block was erased: nothing is known of it.
     pub(super) fn erased(&mut self, block: BlockId) {
         if let Some(survey) = self.surveys.get_mut(block.index()) {
