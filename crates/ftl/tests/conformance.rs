@@ -3,7 +3,7 @@
 
 mod common;
 
-use std::{cell::RefCell, rc::Rc};
+use std::sync::{Arc, Mutex};
 
 use common::{CARD, Draws, Ftl, Modelled, Named, Setup, placements};
 use thermocline_flash::{BlockId, CountingChip, Geometry, Lpn};
@@ -92,7 +92,7 @@ fn invariants_hold_under_skewed_traffic_with_trims() {
                 run.write(lpn, now).unwrap_or_else(|e| panic!("{name}: {e}"));
             }
             let reserve = setup.config.watermarks.reserve;
-            assert!(run.layer.free_blocks() >= reserve, "{name}: the reserve is kept");
+            assert!(run.layer.least_free_blocks() >= reserve, "{name}: the reserve is kept");
             if now % 64 == 0 {
                 run.check();
                 run.check_conservation();
@@ -132,7 +132,7 @@ fn what_is_marked_dead_is_read_and_revived_until_its_block_is_erased_and_never_c
                 _ => run.write(lpn, now).unwrap_or_else(|e| panic!("{name}: {e}")),
             }
             let reserve = setup.config.watermarks.reserve;
-            assert!(run.layer.free_blocks() >= reserve, "{name}: the reserve is kept");
+            assert!(run.layer.least_free_blocks() >= reserve, "{name}: the reserve is kept");
             if now % 64 == 0 {
                 run.check();
                 run.check_conservation();
@@ -289,13 +289,17 @@ fn cleaning_starts_at_the_low_watermark_and_stops_at_the_high_one() {
         let mut layer = filled(&setup);
         let mut draws = Draws(17);
         for now in 1..4000 {
-            let before = (*layer.counters(), layer.free_blocks());
+            let before = (*layer.counters(), layer.least_free_blocks());
             layer.write(Lpn(draws.below(setup.config.logical_pages)), &[], now).expect("written");
             let done = layer.counters().since(&before.0);
             if done.victims > 0 {
                 // The block the write needed is open.
                 assert_eq!((done.cleaning_runs, before.1), (1, low - 1), "{name}: it starts");
-                assert!(layer.free_blocks() + 1 >= high, "{name}: {} free", layer.free_blocks());
+                assert!(
+                    layer.least_free_blocks() + 1 >= high,
+                    "{name}: {} free",
+                    layer.least_free_blocks()
+                );
                 assert!(done.victims > 1, "{name}: several at a time");
             }
         }
@@ -314,7 +318,7 @@ struct Told {
 }
 
 /// A placement that keeps a record of what it is told.
-struct Recorder(Rc<RefCell<(Vec<Told>, Option<Cleaning>)>>);
+struct Recorder(Arc<Mutex<(Vec<Told>, Option<Cleaning>)>>);
 
 impl Placement for Recorder {
     const SORTS: bool = true;
@@ -322,28 +326,29 @@ impl Placement for Recorder {
         3
     }
     fn host(&mut self, lpn: Lpn, _: u64) -> u8 {
-        self.0.borrow_mut().0[lpn.index()].asked += 1;
+        self.0.lock().expect("nobody panicked").0[lpn.index()].asked += 1;
         (lpn.0 % 2) as u8
     }
     fn filled(&mut self, lpn: Lpn, _: u64) {
-        self.0.borrow_mut().0[lpn.index()].filled += 1;
+        self.0.lock().expect("nobody panicked").0[lpn.index()].filled += 1;
     }
     fn written(&mut self, lpn: Lpn, _: u64) {
-        self.0.borrow_mut().0[lpn.index()].written += 1;
+        self.0.lock().expect("nobody panicked").0[lpn.index()].written += 1;
     }
     fn trimmed(&mut self, lpn: Lpn) {
-        self.0.borrow_mut().0[lpn.index()].trimmed += 1;
+        self.0.lock().expect("nobody panicked").0[lpn.index()].trimmed += 1;
     }
     fn cleaning(&mut self, victim: &Cleaning) {
-        self.0.borrow_mut().1 = Some(*victim);
+        self.0.lock().expect("nobody panicked").1 = Some(*victim);
     }
     fn order(&mut self, survivors: &mut [Lpn], now: u64) {
-        let victim = self.0.borrow().1.expect("told of the cleaning before");
+        let victim =
+            self.0.lock().expect("nobody panicked").1.expect("told of the cleaning before");
         assert_eq!((survivors.len(), victim.now), (victim.valid as usize, now));
         survivors.reverse();
     }
     fn survivor(&mut self, lpn: Lpn, _: u64) -> u8 {
-        self.0.borrow_mut().0[lpn.index()].survived += 1;
+        self.0.lock().expect("nobody panicked").0[lpn.index()].survived += 1;
         2
     }
 }
@@ -351,8 +356,8 @@ impl Placement for Recorder {
 #[test]
 fn a_placement_is_told_everything_but_marks_and_obeyed() {
     let setup = Setup::new(SMALL, 560, Named::plain("greedy"), Named::plain("one-stream"));
-    let told = Rc::new(RefCell::new((vec![Told::default(); 560], None)));
-    let recorder = Recorder(Rc::clone(&told));
+    let told = Arc::new(Mutex::new((vec![Told::default(); 560], None)));
+    let recorder = Recorder(Arc::clone(&told));
     let mut layer = PageMapped::new(setup.chip(), recorder, |_| setup.build_victim(), setup.config)
         .expect("it fits");
     let mut expected = vec![Told::default(); 560];
@@ -372,16 +377,16 @@ fn a_placement_is_told_everything_but_marks_and_obeyed() {
         } else if draws.one_in(5) {
             layer.revive(lpn, now).expect("revived");
         } else {
-            let survived = told.borrow().0[lpn.index()].survived;
+            let survived = told.lock().expect("nobody panicked").0[lpn.index()].survived;
             layer.write(lpn, &[], now).expect("written");
-            assert!(told.borrow().0[lpn.index()].survived <= survived + 1);
+            assert!(told.lock().expect("nobody panicked").0[lpn.index()].survived <= survived + 1);
             expected[lpn.index()].asked += 1;
             expected[lpn.index()].written += 1;
             let block = SMALL.block_of(layer.locate(lpn));
             assert_eq!(u32::from(layer.blocks(0).block(block).stream), lpn.0 % 2);
         }
     }
-    let told = &told.borrow().0;
+    let told = &told.lock().expect("nobody panicked").0;
     let mut dropped = 0;
     for (told, expected) in told.iter().zip(&expected) {
         // A marked page that goes with its block is trimmed.

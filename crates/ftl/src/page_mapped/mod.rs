@@ -317,7 +317,7 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
 
     /// Blocks on the free list of the bank that has the fewest.
     #[must_use]
-    pub fn free_blocks(&self) -> u32 {
+    pub fn least_free_blocks(&self) -> u32 {
         self.banks.iter().map(|bank| bank.free.len() as u32).min().unwrap_or(0)
     }
 

@@ -24,7 +24,7 @@ pub use draws::Draws;
 pub trait Ftl<C>: Layer<Chip = C> {
     fn write_read_only(&mut self, lpn: Lpn, now: u64) -> Result<(), FtlError>;
     fn free_pages(&self) -> u64;
-    fn free_blocks(&self) -> u32;
+    fn least_free_blocks(&self) -> u32;
     fn blocks(&self) -> &Candidates;
 }
 
@@ -35,8 +35,8 @@ impl<C: Flash, P: Placement> Ftl<C> for PageMapped<C, P> {
     fn free_pages(&self) -> u64 {
         PageMapped::free_pages(self)
     }
-    fn free_blocks(&self) -> u32 {
-        PageMapped::free_blocks(self)
+    fn least_free_blocks(&self) -> u32 {
+        PageMapped::least_free_blocks(self)
     }
     fn blocks(&self) -> &Candidates {
         PageMapped::blocks(self, 0)
