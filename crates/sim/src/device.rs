@@ -59,7 +59,9 @@ impl Device {
         const PAPERS_SCALE_NS: f64 = 250e9;
         const PAPERS_ERASE_NS: f64 = 0.689e9;
         let erase = self.profile.timing.erase() as f64;
-        if erase > 0.0 { PAPERS_SCALE_NS * erase / PAPERS_ERASE_NS } else { PAPERS_SCALE_NS }
+        let scale =
+            if erase > 0.0 { PAPERS_SCALE_NS * erase / PAPERS_ERASE_NS } else { PAPERS_SCALE_NS };
+        scale.round()
     }
 
     /// A built-in profile by name, or a TOML file.

@@ -9,6 +9,7 @@ mod model;
 mod observed;
 mod recording;
 mod running;
+mod simulated;
 mod slow;
 mod stopping;
 #[cfg(feature = "tls")]

@@ -1,22 +1,13 @@
-//! What a recording holds, and that the simulator does with it what the server did.
+//! What a recording holds.
 
 use std::{fs::File, io::BufReader, path::Path};
 
-use rand_xoshiro::{
-    Xoshiro256PlusPlus,
-    rand_core::{Rng, SeedableRng},
-};
-use thermocline_flash::{Kind, Profile, Timing};
 use thermocline_nbd::wire;
 use thermocline_server::{Opening, Options};
-use thermocline_sim::{
-    Device, Fill, Input, Job, PolicySpec, PreparedTrace, Progress, TraceMapping,
-};
 use thermocline_trace::{Op, Request, Source, native::NativeReader};
 
 use crate::{
-    client::Client,
-    layer::{RULES, geometry, page_mapped, ram},
+    layer::{page_mapped, ram},
     running::{Running, with_metrics},
 };
 
@@ -71,91 +62,6 @@ fn a_recording_holds_what_was_asked_in_the_order_in_which_it_was_done() {
     );
     assert_eq!(all[0].time_ns, 0, "the clock starts with the first request");
     assert!(all.is_sorted_by_key(|request| request.time_ns));
-}
-
-/// Asks for all kinds of things from several connections at once.
-fn drive(running: &Running) {
-    std::thread::scope(|scope| {
-        for seed in 0..3 {
-            scope.spawn(move || {
-                let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
-                let mut client = running.connect();
-                for _ in 0..4000 {
-                    ask(&mut client, &mut random);
-                }
-            });
-        }
-    });
-}
-
-fn ask(client: &mut Client, random: &mut Xoshiro256PlusPlus) {
-    let mut below = |end: u64| random.next_u64() % end;
-    // Two thirds go to an eighth of the device, so that blocks differ.
-    let pages = u64::from(PAGES) / if below(3) < 2 { 8 } else { 1 };
-    let whole = below(2) == 0;
-    let (mut offset, mut length) = (below(pages) * 4096, (1 + below(4)) * 4096);
-    if !whole {
-        (offset, length) = (offset + below(4096), 1 + below(9000));
-    }
-    length = length.min(client.size - offset);
-    let error = match below(10) {
-        0 => client.ask(wire::CMD_TRIM, 0, offset, length as u32, &[]),
-        1 => client.ask(wire::CMD_WRITE_ZEROES, 0, offset, length as u32, &[]),
-        2 => client.read(offset, &mut vec![0; length as usize]),
-        3 => client.flush(),
-        _ => client.write(offset, &vec![5; length as usize]),
-    };
-    assert_eq!(error.expect("an answer"), 0);
-}
-
-#[test]
-fn the_simulator_counts_for_a_recording_what_the_server_counted() {
-    // The time scale is given: by default it follows from the length of a trace.
-    for policy in ["greedy", "cost-benefit(tau=50ms)", "cat(tau=50ms)"] {
-        let folder = tempfile::TempDir::new().expect("there is room for a folder");
-        let path = folder.path().join("trace");
-        let mut running = recorded(policy, &path);
-        drive(&running);
-        let names =
-            ["host_pages_written", "host_pages_read", "flash_pages_copied", "flash_blocks_erased"];
-        let server = names.map(|name| running.metric(&format!("thermocline_{name}_total")) as u64);
-        running.stop().expect("it ends in good order");
-        assert!(server[3] > 200, "cleaning is what this is about, {server:?}");
-
-        let device = Device {
-            profile: Profile {
-                name: "test".into(),
-                summary: String::new(),
-                kind: Kind::Nand,
-                sources: Vec::new(),
-                geometry: geometry(BLOCKS),
-                rules: RULES,
-                timing: Timing::default(),
-                energy: None,
-            },
-            fixed_capacity: true,
-        };
-        let mapping = TraceMapping::of_files(&device, PAGES);
-        let file = BufReader::new(File::open(&path).expect("there is a recording"));
-        let mut reader = NativeReader::new(file, &path).expect("it is a trace");
-        let progress = Progress::default();
-        let trace = PreparedTrace::prepare(&mut reader, "recording", mapping, &progress)
-            .expect("it can be replayed");
-        let spec = PolicySpec::of(None, Some(policy), None).expect("there is such a policy");
-        let job = Job {
-            fill: Fill::Nothing,
-            check: true,
-            ..Job::new(device, spec, Input::Trace(&trace, 1))
-        };
-        let result = thermocline_sim::run(&job, &progress).expect("it runs");
-        let simulated = [
-            result.host.pages_written,
-            result.host.pages_read,
-            result.flash.pages_copied,
-            result.flash.blocks_erased,
-        ];
-        assert_eq!(simulated, server, "{names:?} with {policy}");
-    }
 }
 
 #[test]

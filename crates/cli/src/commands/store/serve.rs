@@ -13,11 +13,11 @@ use signal_hook::{
     consts::{SIGINT, SIGTERM},
     iterator::Signals,
 };
-use thermocline_ftl::Mount;
+use thermocline_ftl::{Layer, Mount};
 use thermocline_media::{Faults, Ram};
 use thermocline_policy::dead::DeadData;
 use thermocline_server::{Limits, Listener, Opening, Options, Pace, Server, Stopper};
-use thermocline_sim::{PolicySpec, SimError, Store};
+use thermocline_sim::{PolicySpec, SimError, Store, store};
 use tracing_subscriber::EnvFilter;
 
 use super::format;
@@ -113,7 +113,7 @@ fn opening(
         ..store
     };
     let of_policy = |e: SimError| Failure::from(e.of_policy(&policy.name));
-    let (layer, device, pace, time_ns, recovery) = if exported.chip == ChipArg::Ram {
+    let (mut layer, device, pace, time_ns, recovery) = if exported.chip == ChipArg::Ram {
         let device = jobs::device(&args.shape)?;
         let store = adjust(format::fit(device, args.over_provisioning, policy.clone())?);
         let profile = &store.device.profile;
@@ -142,6 +142,9 @@ fn opening(
         );
         (layer, store.device, pace, recovery.newest_time.saturating_add(1), Some(took))
     };
+    if !access.read_only {
+        store::begin(&mut layer, time_ns)?;
+    }
     let worn = layer.is_read_only();
     if worn {
         tracing::warn!(image = %exported.chip, "the chip is worn out: it is exported read-only");
