@@ -37,6 +37,7 @@ test: lint fsck ## every check and every test
 
 systems: build ## the server among real file systems, crashes and clients (as root; two minutes)
 	THERMOCLINE=$(THERMOCLINE) systems/run.sh
+
 lint: ## formatting and clippy, warnings are errors
 	cargo fmt --all --check
 	cargo clippy --locked --workspace --all-targets -- --deny warnings

@@ -117,7 +117,9 @@ pub trait Flash {
     fn program(&mut self, to: Ppn, oob: Oob, data: &[u8]) -> Result<(), FlashError>;
 
     /// Moves a valid page during cleaning: what [`read`](Flash::read) and
-    /// [`program`](Flash::program) do, without the payload passing through the caller.
+    /// [`program`](Flash::program) do, without the payload passing through the caller. Where `from` is
+    /// known not to be readable, nothing is programmed; a chip that does not look copies what cannot be
+    /// read as such.
     ///
     /// # Errors
     /// Those of the two.
@@ -143,7 +145,9 @@ pub trait Flash {
         let _ = page;
     }
 
-    /// Marks a block as bad for good, as its last use failed.
+    /// Marks a block as bad for good, as its last use failed. The mark may last at once, before what was
+    /// done earlier, and what the block holds may be gone with it: whoever needs that moves it and syncs
+    /// first.
     ///
     /// # Errors
     /// [`FlashError::OutOfRange`].
