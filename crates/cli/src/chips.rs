@@ -68,8 +68,9 @@ fn open_image(path: &Path, access: &Access) -> Result<(Chip, Profile), Failure> 
     };
     let image = image::Image::open(path, how).map_err(input)?;
     let header = image.header();
-    let mut profile: Profile = toml::from_str(&header.profile)
-        .map_err(|e| SimError::Input(format!("{}: the profile in its header: {e}", path.display())))?;
+    let mut profile: Profile = toml::from_str(&header.profile).map_err(|e| {
+        SimError::Input(format!("{}: the profile in its header: {e}", path.display()))
+    })?;
     (profile.kind, profile.geometry, profile.rules) = (header.kind, header.geometry, header.rules);
     Ok((with_faults(image, access), profile))
 }

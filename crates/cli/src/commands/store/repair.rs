@@ -45,6 +45,7 @@ pub fn run(args: &ChipArgs) -> Result<(), Failure> {
     pairs.add("out-of-band areas read", number::grouped(repaired.areas_read));
     pairs.add("logical pages with data", number::grouped(repaired.pages_with_data.into()));
     pairs.add("pages that cannot be read", number::grouped(repaired.unreadable_pages));
-    let text = pairs.finish() + "The tables were rebuilt from the pages; a checkpoint was written.\n";
+    let text =
+        pairs.finish() + "The tables were rebuilt from the pages; a checkpoint was written.\n";
     output.put_styled(&text)
 }

@@ -45,9 +45,12 @@ pub fn run(args: &ServeArgs, quiet: bool) -> Result<(), Failure> {
     let access = Access {
         read_only: args.read_only,
         direct: args.direct,
-        faults: args.inject.as_deref().map(str::parse::<Faults>).transpose().map_err(|e| {
-            Failure::usage(format!("--inject: {e}"))
-        })?,
+        faults: args
+            .inject
+            .as_deref()
+            .map(str::parse::<Faults>)
+            .transpose()
+            .map_err(|e| Failure::usage(format!("--inject: {e}")))?,
     };
     let listeners = Listener::inherited().map_err(failed)?;
     let own_socket = own_socket(args, !listeners.is_empty())?;

@@ -64,9 +64,10 @@ pub fn run(args: &ChipArgs) -> Result<(), Failure> {
         () if !recovery.clean => {
             ("in use or crashed", "none: the next mount recovers all that was flushed")
         }
-        () if recovery.unreadable_pages > 0 => {
-            ("has pages that cannot be read", "run `thermocline check` to see whether data are lost")
-        }
+        () if recovery.unreadable_pages > 0 => (
+            "has pages that cannot be read",
+            "run `thermocline check` to see whether data are lost",
+        ),
         () => ("sound", "none"),
     };
     let status = Status {
