@@ -190,7 +190,8 @@ impl Flash for Image {
         self.write_through((block, page), &oob, checksum(data), data)
     }
 
-    /// The payload is verified on its way, and keeps its checksum.
+    /// The payload is verified on its way, and keeps its checksum. An unreadable page that was handed on
+    /// would pass for one that was cut off, after a loss of power, and an older one for the newest.
     fn copy(&mut self, from: Ppn, to: Ppn, oob: Oob) -> Result<(), FlashError> {
         let (source, source_page) = self.at(from)?;
         if self.waiting.has(source) {

@@ -164,3 +164,29 @@ fn a_page_that_cannot_be_copied_leaves_the_next_one_blank() {
     drop(image);
     assert!([(2, 0), (2, 1), (3, 0)].iter().all(|&(block, page)| is_on_file(&store, block, page)));
 }
+
+#[test]
+fn areas_that_were_given_away_are_covered_by_what_waits_when_they_are_read_again() {
+    let mut header = Chip { kind: Kind::Nand, in_order: true }.header();
+    header.geometry.blocks_per_bank = 600;
+    let geometry = header.geometry;
+    let layout = Layout::of(header.kind, &geometry);
+    let store = Volatile::new(layout.length);
+    write_blank(&store, &header, &layout, &[]).expect("memory");
+    let mut image = open_image(&store, Open::default());
+    let look_elsewhere = |image: &mut Image| {
+        for block in (20..600).map(BlockId) {
+            assert_eq!(image.read_oob(geometry.ppn(block, 0)), Ok(None));
+        }
+    };
+    (0..3).for_each(|page| program(&mut image, 1, page));
+    look_elsewhere(&mut image);
+    assert!((0..3).all(|page| holds(&mut image, at(1, page), 100 + page)));
+    look_elsewhere(&mut image);
+    assert_eq!(image.program(at(1, 2), oob(0), &[]), Err(FlashError::NotErased(at(1, 2))));
+    assert_eq!(image.program(at(1, 4), oob(0), &[]), Err(FlashError::OutOfOrder(at(1, 4))));
+    program(&mut image, 1, 3);
+    look_elsewhere(&mut image);
+    image.sync().expect("memory");
+    assert!((0..4).all(|page| is_on_file(&store, 1, page)));
+}
