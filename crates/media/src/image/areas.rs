@@ -1,16 +1,17 @@
 //! The out-of-band areas of the blocks at hand, in memory.
 //!
 //! Programs go to a few open blocks, recovery and cleaning through one block after the other: so
-//! the areas of some blocks are kept, each read by one call. They are written through: memory and
-//! file never differ.
+//! the areas of some blocks are kept, each read by one call. On NOR they are written through; on
+//! NAND they differ from the file by the records of the block's run, which are written with it.
 
-use std::io;
+use std::{io, ops::Range};
 
 use thermocline_flash::{BlockId, Kind};
 
 use super::{
     layout::Layout,
     record::{self, Beside, Record},
+    runs::Runs,
     store::Store,
 };
 
@@ -67,10 +68,21 @@ impl Areas {
     }
 
     /// The slot of a block, read if it is not at hand.
-    pub(super) fn load(&mut self, block: BlockId, store: &dyn Store) -> io::Result<usize> {
+    #[inline]
+    pub(super) fn load(
+        &mut self,
+        block: BlockId,
+        runs: &Runs,
+        store: &dyn Store,
+    ) -> io::Result<usize> {
         if let Some(slot) = self.find(block) {
             return Ok(slot);
         }
+        self.fetch(block, runs, store)
+    }
+
+    #[cold]
+    fn fetch(&mut self, block: BlockId, runs: &Runs, store: &dyn Store) -> io::Result<usize> {
         let count = self.ahead(block);
         let slot = self.hand;
         self.hand = (slot + count) % self.blocks.len();
@@ -84,7 +96,9 @@ impl Areas {
         let pages = self.layout.geometry.pages_per_block;
         for (slot, block) in (slot..slot + count).zip(block.0..) {
             let used = (0..pages).rev().find(|&page| self.beside(slot, page) != Beside::Blank);
-            self.nexts[slot] = used.map_or(0, |page| page + 1);
+            let bytes = &mut self.bytes[slot * length..][..length];
+            let waits = runs.cover(BlockId(block), bytes).unwrap_or(0);
+            self.nexts[slot] = used.map_or(0, |page| page + 1).max(waits);
             self.blocks[slot] = block;
         }
         self.last = slot;
@@ -165,10 +179,14 @@ impl Areas {
         &mut self,
         block: BlockId,
         page: u32,
+        runs: &Runs,
         store: &dyn Store,
     ) -> io::Result<Beside> {
+        if let Some(record) = runs.record(block, page) {
+            return Ok(record::decode(self.layout.kind, record));
+        }
         if self.layout.kind == Kind::Nor || store.unit() > record::BYTES {
-            let slot = self.load(block, store)?;
+            let slot = self.load(block, runs, store)?;
             return Ok(self.beside(slot, page));
         }
         if let Some(slot) = self.find(block) {
@@ -180,18 +198,24 @@ impl Areas {
         Ok(record::decode(self.layout.kind, &record))
     }
 
-    /// Programs the record of a page, which is blank and has one.
-    pub(super) fn program(
-        &mut self,
-        slot: usize,
-        page: u32,
-        record: &Record,
-        store: &dyn Store,
-    ) -> io::Result<()> {
-        let Some(at) = self.layout.record_of(page) else { return Ok(()) };
+    /// Notes the record of a page, which is blank and has one. It is not written yet.
+    pub(super) fn note(&mut self, slot: usize, page: u32, record: &Record) {
+        let Some(at) = self.layout.record_of(page) else { return };
         *self.record_mut(slot, at) = *record;
         self.nexts[slot] = self.nexts[slot].max(page + 1);
-        self.write(slot, at, at + record::BYTES, store)
+    }
+
+    /// Writes the records of some pages, at least one, that all have one.
+    pub(super) fn write_records(
+        &mut self,
+        slot: usize,
+        pages: Range<u32>,
+        store: &dyn Store,
+    ) -> io::Result<()> {
+        let last = pages.end - 1;
+        let place = self.layout.record_of(pages.start).zip(self.layout.record_of(last));
+        let Some((from, last)) = place else { return Ok(()) };
+        self.write(slot, from, last + record::BYTES, store)
     }
 
     /// Programs further bits of a NOR block: of its header (`page` is `None`) or of a record. Whatever
@@ -230,6 +254,7 @@ impl Areas {
         &mut self,
         block: BlockId,
         header: &Record,
+        runs: &Runs,
         store: &dyn Store,
     ) -> io::Result<()> {
         if self.layout.kind == Kind::Nor {
@@ -240,7 +265,7 @@ impl Areas {
             self.scratch[..record::BYTES].copy_from_slice(header);
             return store.write_at(&self.scratch, self.layout.areas_of(block));
         }
-        let slot = self.load(block, store)?;
+        let slot = self.load(block, runs, store)?;
         // Torn records behind the last page are none: there is nothing but records.
         let end = self.nexts[slot] as usize * record::BYTES;
         self.nexts[slot] = 0;

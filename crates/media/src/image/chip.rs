@@ -3,8 +3,11 @@
 use thermocline_flash::{BlockId, Flash, FlashError, Geometry, Kind, Oob, Ppn};
 
 use super::{
-    Image, checksum,
-    record::{self, Beside, segment},
+    Image,
+    buffer::Content,
+    checksum,
+    record::{self, Beside},
+    runs::Runs,
     syncing::medium,
 };
 
@@ -31,21 +34,35 @@ impl Image {
         if self.waiting.has(block) {
             return Ok(Beside::Blank);
         }
-        self.areas.peek(block, page, &**self.store).map_err(medium)
+        self.areas.peek(block, page, &self.runs, &**self.store).map_err(medium)
+    }
+
+    /// The slot of a block's areas.
+    #[inline]
+    pub(super) fn load(&mut self, block: BlockId) -> Result<usize, FlashError> {
+        self.areas.load(block, &self.runs, &**self.store).map_err(medium)
     }
 
     /// Reads the payload of a page and compares it with its checksum.
     fn read_payload(
         &mut self,
         from: Ppn,
-        block: BlockId,
-        page: u32,
+        (block, page): (BlockId, u32),
         sum: u32,
         into: &mut [u8],
     ) -> Result<(), FlashError> {
         let read = self.store.read_at(into, self.layout.payload_of(block, page));
+        self.verify(from, read.map(|()| checksum(into) == sum))
+    }
+
+    /// What became of reading a page: whether its payload is the right one, or an error.
+    pub(super) fn verify(
+        &mut self,
+        from: Ppn,
+        read: std::io::Result<bool>,
+    ) -> Result<(), FlashError> {
         let is_good = match read.map_err(medium) {
-            Ok(()) => checksum(into) == sum,
+            Ok(is_good) => is_good,
             // A page the disk cannot read is one page, not the end of the medium.
             Err(FlashError::Medium(UNREADABLE)) => false,
             Err(error) => return Err(error),
@@ -57,8 +74,8 @@ impl Image {
         Ok(())
     }
 
-    /// Whether a page may be programmed now, and the slot of its block's areas.
-    fn slot_for(&mut self, to: Ppn, block: BlockId, page: u32) -> Result<usize, FlashError> {
+    /// Whether a page may be programmed now.
+    fn check_blank(&mut self, to: Ppn, block: BlockId, page: u32) -> Result<(), FlashError> {
         if self.open.read_only {
             return Err(READ_ONLY);
         }
@@ -72,7 +89,7 @@ impl Image {
             // Nothing that is programmed there now may outlive what the erase came after.
             self.sync_once()?;
         }
-        let slot = self.areas.load(block, &**self.store).map_err(medium)?;
+        let slot = self.load(block)?;
         if self.areas.beside(slot, page) != Beside::Blank {
             return Err(FlashError::NotErased(to));
         }
@@ -80,34 +97,7 @@ impl Image {
         if self.header.rules.in_order && page != next {
             return Err(FlashError::OutOfOrder(to));
         }
-        Ok(slot)
-    }
-
-    /// Writes a page that may be programmed: the payload, and then what says that it is there.
-    fn write(
-        &mut self,
-        (block, page): (BlockId, u32),
-        slot: usize,
-        oob: &Oob,
-        data: &[u8],
-    ) -> Result<(), FlashError> {
-        let kind = self.header.kind;
-        let store = &**self.store;
-        self.waiting.wrote();
-        if let Err(error) = store.write_at(data, self.layout.payload_of(block, page)) {
-            if kind == Kind::Nor {
-                // What was written of it cannot be written over.
-                self.areas.forget(block);
-            }
-            return Err(medium(error));
-        }
-        if kind == Kind::Nor && self.areas.raw(slot, None).is_some_and(|h| !segment::is_opened(h)) {
-            let is_system = block.0 >= self.header.geometry.data_blocks();
-            let open = |header: &mut record::Record| segment::open(header, oob, is_system);
-            self.areas.clear_bits(slot, None, store, open).map_err(medium)?;
-        }
-        let record = record::encode(kind, oob, checksum(data));
-        self.areas.program(slot, page, &record, store).map_err(medium)
+        Ok(())
     }
 
     /// Whether a page of a NOR chip is marked as obsolete, which is a hint.
@@ -119,7 +109,7 @@ impl Image {
         if self.header.kind == Kind::Nand || self.waiting.has(block) {
             return Ok(false);
         }
-        let slot = self.areas.load(block, &**self.store).map_err(medium)?;
+        let slot = self.load(block)?;
         let holds = matches!(self.areas.beside(slot, number), Beside::Holds(..));
         Ok(holds && self.areas.raw(slot, Some(number)).is_some_and(record::is_obsolete))
     }
@@ -152,13 +142,17 @@ impl Flash for Image {
         if !into.is_empty() && into.len() != self.header.geometry.page_size as usize {
             return Err(FlashError::WrongLength(into.len()));
         }
+        if let Some(payload) = self.runs.payload(block, page) {
+            into.copy_from_slice(payload.get(..into.len()).unwrap_or_default());
+            return Ok(());
+        }
         match self.beside(block, page)? {
             Beside::Blank => into.fill(BLANK),
             Beside::Torn => return Err(FlashError::Unreadable(from)),
             Beside::Holds(_, sum) if into.is_empty() => {
-                self.with_page(|chip, into| chip.read_payload(from, block, page, sum, into))?;
+                self.with_page(|chip, into| chip.read_payload(from, (block, page), sum, into))?;
             }
-            Beside::Holds(_, sum) => self.read_payload(from, block, page, sum, into)?,
+            Beside::Holds(_, sum) => self.read_payload(from, (block, page), sum, into)?,
         }
         Ok(())
     }
@@ -169,7 +163,7 @@ impl Flash for Image {
         if self.waiting.has(block) {
             return Ok(None);
         }
-        let slot = self.areas.load(block, &**self.store).map_err(medium)?;
+        let slot = self.load(block)?;
         match self.areas.beside(slot, page) {
             Beside::Blank => Ok(None),
             Beside::Torn => Err(FlashError::Unreadable(from)),
@@ -183,28 +177,39 @@ impl Flash for Image {
             return Err(FlashError::WrongLength(data.len()));
         }
         let (block, page) = self.at(to)?;
-        let slot = self.slot_for(to, block, page)?;
+        self.check_blank(to, block, page)?;
+        if Runs::serve(self.header.kind) {
+            return self.gather((block, page), &oob, Content::Given(data));
+        }
         if data.is_empty() {
             return self.with_page(|chip, zeros| {
                 zeros.fill(0);
-                chip.write((block, page), slot, &oob, zeros)
+                chip.write_through((block, page), &oob, checksum(zeros), zeros)
             });
         }
-        self.write((block, page), slot, &oob, data)
+        self.write_through((block, page), &oob, checksum(data), data)
     }
 
+    /// The payload is verified on its way, and keeps its checksum. An unreadable page that was handed on
+    /// would pass for one that was cut off, after a loss of power, and an older one for the newest.
     fn copy(&mut self, from: Ppn, to: Ppn, oob: Oob) -> Result<(), FlashError> {
         let (source, source_page) = self.at(from)?;
-        // Survivors of a block are moved one after the other.
-        self.read_oob(from)?.ok_or(FlashError::Unreadable(from))?;
-        let (block, page) = self.at(to)?;
-        let Beside::Holds(_, sum) = self.beside(source, source_page)? else {
+        if self.waiting.has(source) {
+            return Err(FlashError::Unreadable(from));
+        }
+        // Survivors of a block are moved one after the other, so all of its areas are read at once.
+        let slot = self.load(source)?;
+        let Beside::Holds(_, sum) = self.areas.beside(slot, source_page) else {
             return Err(FlashError::Unreadable(from));
         };
+        let (block, page) = self.at(to)?;
+        self.check_blank(to, block, page)?;
+        if Runs::serve(self.header.kind) {
+            return self.gather((block, page), &oob, Content::Of(from, sum));
+        }
         self.with_page(|chip, data| {
-            chip.read_payload(from, source, source_page, sum, data)?;
-            let slot = chip.slot_for(to, block, page)?;
-            chip.write((block, page), slot, &oob, data)
+            chip.read_payload(from, (source, source_page), sum, data)?;
+            chip.write_through((block, page), &oob, sum, data)
         })
     }
 
@@ -225,6 +230,7 @@ impl Flash for Image {
         }
         self.table.erased(block);
         self.waiting.note(block);
+        self.forget_run(block);
         Ok(())
     }
 
@@ -241,10 +247,10 @@ impl Flash for Image {
             return;
         }
         // A hint: where it cannot be left, nothing is lost.
-        let store = &**self.store;
-        let Ok(slot) = self.areas.load(block, store) else { return };
+        let Ok(slot) = self.load(block) else { return };
         if matches!(self.areas.beside(slot, number), Beside::Holds(..)) {
             self.waiting.wrote();
+            let store = &**self.store;
             let _ = self.areas.clear_bits(slot, Some(number), store, record::make_obsolete);
         }
     }

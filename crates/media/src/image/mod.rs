@@ -5,6 +5,9 @@
 //! * A page is its payload and a record with the payload's checksum, written in this order but
 //!   lasting in any. The record decides: without one the page is blank, and with one whose checksum
 //!   does not fit the payload it is unreadable.
+//! * On NAND, pages and records are gathered in memory and go to the file in runs: when a run is
+//!   full, when another block needs its place, and before every sync. What is not on the file yet is
+//!   lost even if only the process dies, which no sync has promised to survive.
 //! * An erase is noted in memory. It is carried out (records blanked, erase count written) once a
 //!   sync that was begun after it is over, so nothing of it lasts before all that was programmed
 //!   before it. A program into a block whose erase waits does that sync first.
@@ -17,11 +20,13 @@
 //! * After a sync that failed none succeeds: nobody knows what was lost.
 
 mod areas;
+mod buffer;
 mod chip;
 mod disk;
 mod error;
 mod layout;
 mod record;
+mod runs;
 mod store;
 mod syncing;
 mod table;
@@ -42,6 +47,7 @@ pub use layout::{FORMAT_VERSION, Header, PROFILE_BYTES};
 use areas::Areas;
 use disk::{Disk, How};
 use layout::{Layout, PAGE};
+use runs::Runs;
 use store::{Guarded, Store};
 use syncing::Waiting;
 use table::Table;
@@ -101,6 +107,7 @@ pub struct Image {
     store: Arc<Guarded>,
     table: Table,
     areas: Areas,
+    runs: Runs,
     waiting: Waiting,
     open: Open,
     failed_reads: u64,
@@ -182,6 +189,7 @@ impl Image {
             store: Guarded::new(store),
             table,
             areas: Areas::new(layout),
+            runs: Runs::new(&layout),
             waiting: Waiting::new(header.geometry.blocks()),
             open,
             failed_reads: 0,
@@ -260,9 +268,9 @@ fn write_blank(
 ) -> std::io::Result<()> {
     Table::new(layout, bad).write_new(store, layout)?;
     if layout.kind == Kind::Nor {
-        let mut areas = Areas::new(*layout);
+        let (mut areas, runs) = (Areas::new(*layout), Runs::new(layout));
         for block in (0..layout.geometry.blocks()).map(BlockId) {
-            areas.blank(block, &record::segment::erased(block, 0), store)?;
+            areas.blank(block, &record::segment::erased(block, 0), &runs, store)?;
         }
     }
     store.sync()?;

@@ -93,7 +93,7 @@ impl Image {
     fn carry_out(&mut self, block: BlockId) -> std::io::Result<()> {
         let header = record::segment::erased(block, self.table.erases(block));
         self.waiting.wrote();
-        self.areas.blank(block, &header, &**self.store)?;
+        self.areas.blank(block, &header, &self.runs, &**self.store)?;
         let is_nand = self.header.kind == thermocline_flash::Kind::Nand;
         if self.open.punch_erased && is_nand {
             self.store
@@ -124,6 +124,8 @@ impl Medium for Image {
         if self.open.read_only {
             return Ok(Syncing::default());
         }
+        // Everything programmed so far, or the sync would not cover it.
+        self.write_out_all()?;
         // Bad marks go along, unless the slot they belong to is on its way itself.
         self.write_table()?;
         let target = (!self.waiting.all_lasts()).then(|| self.store.clone() as Arc<dyn Durable>);

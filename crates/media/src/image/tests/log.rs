@@ -9,7 +9,7 @@ use std::{collections::BTreeMap, path::Path};
 use thermocline_flash::{BlockId, Flash, FlashError, Geometry, Kind, Lpn, Oob, Ppn};
 
 use super::{
-    super::{Image, Open, layout::Layout, write_blank},
+    super::{Image, Open, layout::Layout, runs::Runs, write_blank},
     Chip,
     volatile::{Draw, Volatile},
 };
@@ -64,7 +64,7 @@ struct Model {
     current: BTreeMap<Ppn, Programmed>,
     /// What each page may show after a loss of power, beside nothing.
     possible: BTreeMap<Ppn, Vec<Programmed>>,
-    /// When each block was asked to be erased, since the image was opened.
+    /// When each block was asked to be erased, since power failed.
     erased: BTreeMap<BlockId, Vec<u64>>,
     /// Everything programmed before this lasts.
     lasting: u64,
@@ -75,6 +75,14 @@ struct Model {
     marked: BTreeMap<BlockId, u64>,
     counts: BTreeMap<BlockId, u32>,
     counts_lasting: BTreeMap<BlockId, u32>,
+}
+
+impl Model {
+    /// That page was programmed, and never written to the file.
+    fn forget(&mut self, page: Ppn, sequence: u64) {
+        self.written.remove(&sequence);
+        self.possible.entry(page).or_default().retain(|one| one.sequence != sequence);
+    }
 }
 
 fn payload(sequence: u64, bytes: usize) -> Vec<u8> {
@@ -94,7 +102,8 @@ impl Log {
             store.watch_nor(layout.payload_of(BlockId(0), 0), block);
         }
         let open = Open { punch_erased: draw.percent(30), ..Open::default() };
-        let image = open_image(&store, open);
+        let mut image = open_image(&store, open);
+        gather_little(&mut image, &mut draw);
         let blocks = header.geometry.blocks();
         Self {
             store,
@@ -231,6 +240,15 @@ impl Log {
                 return;
             }
         }
+        // What is still in memory will never be on the file.
+        for (page, one) in self.model.current.clone() {
+            let number = self.geometry.page_of(page);
+            if self.geometry.block_of(page) == block
+                && self.image.runs.payload(block, number).is_some()
+            {
+                self.model.forget(page, one.sequence);
+            }
+        }
         let at = self.clock;
         self.clock += 1;
         self.image.erase(block).expect("not bad");
@@ -251,18 +269,37 @@ impl Log {
         }
     }
 
-    /// Power fails, or only the process; and comes back.
+    /// Power fails, or only the process: it is killed, or it ends in order. And comes back.
     pub(super) fn crash(&mut self, power: bool) {
         self.syncing = None;
+        let is_killed = !power && self.draw.percent(50);
         if power {
             self.store.cut(&mut self.draw);
         }
+        // Only a process that ends in order writes what it has in memory.
+        self.store.fail_writes((power || is_killed).then_some(5));
+        drop(std::mem::replace(&mut self.image, open_image(&self.store, self.open)));
+        self.store.fail_writes(None);
         self.image = open_image(&self.store, self.open);
+        gather_little(&mut self.image, &mut self.draw);
         self.check_marks();
         let shown = self.look();
-        self.check(&shown, power);
+        self.check(&shown, power || is_killed);
         self.cuts += u64::from(power);
+        if is_killed {
+            self.forget_unwritten(&shown);
+        }
         self.recover(&shown, power);
+    }
+
+    /// What was lost though power did not fail was in the memory of the process, and never on the file.
+    fn forget_unwritten(&mut self, shown: &BTreeMap<Ppn, Shown>) {
+        for (page, lost) in self.model.current.clone() {
+            let sequence = lost.sequence;
+            if !matches!(shown[&page], Shown::Holds(oob) if oob.sequence == sequence) {
+                self.model.forget(page, sequence);
+            }
+        }
     }
 
     fn pages(&self) -> impl Iterator<Item = Ppn> + use<> {
@@ -316,7 +353,7 @@ impl Log {
         }
     }
 
-    fn check(&mut self, shown: &BTreeMap<Ppn, Shown>, power: bool) {
+    fn check(&mut self, shown: &BTreeMap<Ppn, Shown>, may_lose: bool) {
         // The last erase of which something is seen.
         let mut seen = 0;
         for (&page, &shows) in shown {
@@ -343,7 +380,7 @@ impl Log {
         }
         for (page, &Programmed { sequence, .. }) in &self.model.current {
             let is_there = matches!(shown[page], Shown::Holds(oob) if oob.sequence == sequence);
-            assert!(is_there || power, "{page:?} is lost though power did not fail");
+            assert!(is_there || may_lose, "{page:?} is lost though nothing failed");
             assert!(is_there || sequence >= self.model.lasting, "{page:?} was synced and is lost");
             assert!(is_there || sequence >= seen, "{page:?}: lost, and a later erase was not");
         }
@@ -365,7 +402,9 @@ impl Log {
             assert!(sequence >= floor, "page {lpn}: {floor} was synced, {sequence} is found");
             self.map[lpn] = page;
         }
-        self.model.erased.clear();
+        if power {
+            self.model.erased.clear();
+        }
         for block in (0..self.geometry.blocks()).map(BlockId) {
             self.model.counts.insert(block, self.image.erase_count(block));
             if !self.image.is_bad(block) {
@@ -391,6 +430,13 @@ impl Log {
             }
         }
     }
+}
+
+/// Gathers fewer and shorter runs than there are open blocks and pages in one.
+fn gather_little(image: &mut Image, draw: &mut Draw) {
+    let (pages, count) = (1 + draw.below(24), 1 + draw.below(3));
+    let bytes = pages * image.geometry().page_size as usize;
+    image.runs = Runs::sized(&image.layout, bytes, count);
 }
 
 pub(super) fn open_image(store: &Volatile, open: Open) -> Image {

@@ -5,6 +5,7 @@
 mod faults;
 mod log;
 mod marks;
+mod runs;
 mod volatile;
 
 use thermocline_flash::{Geometry, Kind, Rules};

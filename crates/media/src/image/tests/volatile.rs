@@ -43,6 +43,8 @@ struct File {
     lasting: Vec<u8>,
     /// Of each sector written since the last sync, what it held after each write.
     written: BTreeMap<usize, Vec<[u8; SECTOR]>>,
+    /// Writes so far.
+    writes: u64,
     /// The system error with which syncs fail, and that with which writes do.
     sync_error: Option<i32>,
     write_error: Option<i32>,
@@ -59,6 +61,7 @@ impl Volatile {
             now,
             lasting,
             written: BTreeMap::new(),
+            writes: 0,
             sync_error: None,
             write_error: None,
             nor: None,
@@ -75,6 +78,11 @@ impl Volatile {
 
     pub(super) fn fail_writes(&self, error: Option<i32>) {
         self.file().write_error = error;
+    }
+
+    /// Writes that did not fail, so far.
+    pub(super) fn writes(&self) -> u64 {
+        self.file().writes
     }
 
     /// From now on there are NOR blocks at that place of that length.
@@ -116,6 +124,7 @@ impl Volatile {
 
     fn put(&self, at: u64, change: impl FnOnce(&mut [u8]), bytes: usize) {
         let file = &mut *self.file();
+        file.writes += 1;
         let at = at as usize;
         change(&mut file.now[at..at + bytes]);
         for sector in at / SECTOR..(at + bytes).div_ceil(SECTOR) {
