@@ -44,8 +44,8 @@ fsck: ## what the volumes of file workloads are checked with (fsck.fat, of dosfs
 	  PATH="$$PATH:/usr/sbin:/sbin" command -v fsck.fat > /dev/null || \
 	  { $(AS_ROOT) apt-get update -qq && $(AS_ROOT) apt-get install -y -qq dosfstools; }
 
-guest: ## tests in a machine of QEMU's: raw NAND, file systems, the kernel's NBD client
-	guest/run.sh
+guest: build ## tests in a machine of QEMU's: raw NAND, file systems, the kernel's NBD client
+	THERMOCLINE=$(THERMOCLINE) guest/run.sh
 
 bench: ## page programs and trace rows per second, beside the machine's own speed
 	cargo bench --locked --package thermocline-sim --bench page_programs
