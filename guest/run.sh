@@ -1,40 +1,39 @@
 #!/bin/bash
-# Runs tests inside a machine of QEMU's with Debian's kernel, whatever the kernel here can do:
-# raw NAND (the kernel's simulator), file systems on a served disk, the kernel's own NBD client.
+# Runs tests inside a machine of QEMU's with Debian's kernel, whatever the kernel here can do: our server
+# on raw NAND (the kernel's simulator), file systems on what it serves, the kernel's own NBD client.
 #
-#   guest/run.sh            every test of guest/tests, all in one boot
-#   guest/run.sh mtd f2fs   these
+#   guest/run.sh                    every test of guest/tests, all in one boot: about two minutes
+#   guest/run.sh mtd nbd_client     these
 #
-# Exit: 0 all passed, 1 a test failed, 2 something is missing here, 3 the machine did not come to its end.
+# Installs the Debian packages it needs (as root or with sudo), and downloads a kernel once (70 MB).
+# Exit: 0 all passed, 1 a test failed, 2 usage, or nothing is built, 3 the machine did not come to its end,
+# 77 this machine cannot: no QEMU or no kernel, and no way to get them.
 #
 # A test is a shell script that runs in the guest. Lines of comments at its top say what it needs:
 #   # modules: nandsim ubi                    kernel modules, to be loaded by the test
 #   # programs: mkfs.f2fs(f2fs-tools) …       programs of this machine (and the Debian package each is in)
-#   # files: /usr/lib/…                       other files of this machine, with the libraries they need
-#   # rust: test --no-run -p … --test mtd_device    what to build with cargo, statically; found in /bin
+#   # built: thermocline mtd_device           our binary, and integration tests of the workspace; found in /bin
 #   # server: unix                            a served disk as a virtio disk: $DISK
 #   # server: tcp                             a server at $SERVER_HOST, port $SERVER_PORT
-#   # host-check: grep -q fua=1 "$LOG"        a command for here when the guest is done; $LOG is the server's log,
-#                                             if its command takes one
+#   # host-check: [ "$(count requests trim)" -gt 0 ]      what must hold here when the guest is done; `count`
+#                                             gives a counter of the server's, of an operation if one is named
+# A server here is stopped in order when the guest is done, and what it served must be sound then.
 #
-# What serves: GUEST_SERVER_UNIX and GUEST_SERVER_TCP, commands that stay in the foreground, in which
-# {socket}, {port}, {log} and {dir} (an empty folder) are filled in. The default is nbdkit, which keeps it in memory.
-# Other variables: GUEST_DIR (the cache, target/guest), GUEST_TIMEOUT (seconds, 600), GUEST_MEMORY (MiB,
-# 1024), GUEST_ACCEL (`kvm` where that works; emulation works everywhere).
+# Variables: THERMOCLINE (our binary; otherwise the one that `cargo test` and `cargo build` leave), GUEST_DIR
+# (the cache, target/guest), GUEST_TIMEOUT (seconds, 600), GUEST_MEMORY (MiB, 1024), GUEST_ACCEL (`kvm`
+# where that works; emulation works everywhere).
 set -euo pipefail
 
 here=$(cd "$(dirname "$0")" && pwd)
+[ -z "${THERMOCLINE:-}" ] || THERMOCLINE=$(realpath -m "$THERMOCLINE")
 cd "$here/.."
 PATH=$PATH:/usr/sbin:/sbin
 cache=${GUEST_DIR:-${CARGO_TARGET_DIR:-target}/guest}
 mkdir -p "$cache"
 cache=$(cd "$cache" && pwd)
-disk_size=512M
-nbdkit="nbdkit --foreground --filter=log"
-unix_server="$nbdkit --unix {socket} memory $disk_size logfile={log}"
-tcp_server="$nbdkit --ipaddr 127.0.0.1 --port {port} memory $disk_size logfile={log}"
-unix_server=${GUEST_SERVER_UNIX:-$unix_server}
-tcp_server=${GUEST_SERVER_TCP:-$tcp_server}
+thermocline=${THERMOCLINE:-${CARGO_TARGET_DIR:-target}/debug/thermocline}
+# Little enough for the server to have to clean.
+disk_size=128MiB
 
 die() { echo "guest: $1" >&2; exit "${2:-2}"; }
 # The values of a test's header lines of one name.
@@ -50,39 +49,47 @@ done
 
 # --- What is needed of this machine
 
-missing=() packages=()
-need() { # program package
-    command -v "$1" > /dev/null && return
-    missing+=("$1"); packages+=("$2")
-}
+[ "$(uname -m)" = x86_64 ] || die "the machine is an x86_64 one, and so must this be" 77
+[ -x "$thermocline" ] || die "no $thermocline; cargo build --package thermocline-cli, or name another in THERMOCLINE"
+
+packages=()
+need() { command -v "$1" > /dev/null || packages+=("$2"); } # program package
 need qemu-system-x86_64 qemu-system-x86
 need busybox busybox-static
+if busybox=$(command -v busybox) && ldd "$busybox" > /dev/null 2>&1; then packages+=(busybox-static); fi
 need cpio cpio
 need depmod kmod
-need dpkg-deb dpkg
+need strip binutils
 programs=()
 for test in "${tests[@]}"; do
     for entry in $(header "$test" programs); do
         need "${entry%(*}" "$(sed 's/.*(//; s/)$//' <<< "$entry")"
         programs+=("${entry%(*}")
     done
-    case $(header "$test" server) in
-        unix) need "${unix_server%% *}" "${unix_server%% *}" ;;
-        tcp) need "${tcp_server%% *}" "${tcp_server%% *}" ;;
-    esac
 done
-[ ${#missing[@]} = 0 ] || die "missing: ${missing[*]}; apt-get install --no-install-recommends $(printf '%s\n' "${packages[@]}" | sort -u | xargs)"
-if ldd "$(command -v busybox)" > /dev/null 2>&1; then die "busybox is not static; apt-get install busybox-static"; fi
+as_root=()
+[ "$(id -u)" = 0 ] || as_root=(sudo -n)
+if [ ${#packages[@]} != 0 ]; then
+    mapfile -t packages < <(printf '%s\n' "${packages[@]}" | sort -u)
+    echo "guest: installing ${packages[*]}"
+    install() {
+        "${as_root[@]}" apt-get update -qq && "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
+            apt-get install -y -qq --no-install-recommends "${packages[@]}" > /dev/null
+    }
+    install || die "skipped; it needs: apt-get install --no-install-recommends ${packages[*]}" 77
+fi
 
 # --- The kernel, once
 
+kernel_package() { apt-cache depends linux-image-amd64 2> /dev/null | awk '/Depends: linux-image-[0-9]/{print $2; exit}'; }
 if ! [ -e "$cache/kernel/done" ]; then
     rm -rf "$cache/kernel"; mkdir -p "$cache/kernel"
-    package=$(apt-cache depends linux-image-amd64 2> /dev/null | awk '/Depends: linux-image-[0-9]/{print $2; exit}')
-    [ -n "$package" ] || die "apt knows no kernel (linux-image-amd64); apt-get update, or unpack one into $cache/kernel and touch done in it"
+    package=$(kernel_package)
+    [ -n "$package" ] || { "${as_root[@]}" apt-get update -qq && package=$(kernel_package); } || true
+    [ -n "$package" ] || die "skipped; apt knows no kernel (linux-image-amd64): apt-get update, or unpack one into $cache/kernel and touch done in it" 77
     echo "guest: downloading $package (70 MB)"
     (cd "$cache/kernel" && apt-get -qq download "$package" 2> download.log) \
-        || { cat "$cache/kernel/download.log" >&2; die "could not download $package"; }
+        || { cat "$cache/kernel/download.log" >&2; die "skipped; $package could not be downloaded" 77; }
     dpkg-deb -x "$cache"/kernel/linux-image-*.deb "$cache/kernel"
     rm "$cache"/kernel/linux-image-*.deb
     depmod -b "$cache/kernel" "$(ls "$cache/kernel/lib/modules")"
@@ -93,9 +100,9 @@ release=$(ls "$cache/kernel/lib/modules")
 # --- What the guest starts from: a file system in memory
 
 work=$(mktemp -d)
-servers=()
+declare -A servers=() # of each test the process
 cleanup() {
-    for pid in "${servers[@]}"; do kill "$pid" 2> /dev/null || true; done
+    for pid in "${servers[@]}"; do kill -9 "$pid" 2> /dev/null || true; done
     rm -rf "$work"
 }
 trap cleanup EXIT
@@ -107,16 +114,19 @@ cp "$here/init" "$root/init"; chmod +x "$root/init"
 printf 'root:x:0:0::/tmp:/bin/sh\nnobody:x:65534:65534::/tmp:/bin/sh\n' > "$root/etc/passwd"
 cp "$cache/kernel/lib/modules/$release"/modules.{dep,alias,builtin,order,softdep,symbols} "$root/lib/modules/$release/"
 
-add_file() { # with the libraries that it needs
-    local file library
-    file=$(command -v "$1" || echo "$1")
-    [ -e "$file" ] || die "no such file: $1"
+add_libraries() { # that a program needs
+    local library
+    for library in $(ldd "$1" 2> /dev/null | grep -oE '/[^ ]+' || true); do
+        [ -e "$root$library" ] || { mkdir -p "$root$(dirname "$library")"; cp -L "$library" "$root$library"; }
+    done
+}
+add_program() {
+    local file
+    file=$(command -v "$1")
     [ -e "$root$file" ] && return
     mkdir -p "$root$(dirname "$file")"
     cp -L "$file" "$root$file"
-    for library in $(ldd "$file" 2> /dev/null | grep -oE '/[^ ]+' || true); do
-        [ -e "$root$library" ] || { mkdir -p "$root$(dirname "$library")"; cp -L "$library" "$root$library"; }
-    done
+    add_libraries "$file"
 }
 add_module() { # with those that it needs
     modprobe -d "$cache/kernel" -S "$release" --show-depends "$1" | awk '/^insmod/{print $2}' | while read -r file; do
@@ -125,12 +135,14 @@ add_module() { # with those that it needs
         cp "$file" "$root$place"
     done
 }
-add_rust() { # arguments of cargo
-    local name=${*: -1} built
-    # shellcheck disable=SC2068
-    built=$(RUSTFLAGS="-C target-feature=+crt-static" cargo "$1" --quiet --locked --target x86_64-unknown-linux-gnu \
-        --message-format=json-render-diagnostics "${@:2}" | grep -o '"executable":"[^"]*"' | tail -1 | cut -d'"' -f4) || die "cargo $* failed" 1
-    strip --strip-debug -o "$root/bin/$name" "$built" 2> /dev/null || cp "$built" "$root/bin/$name"
+add_built() { # thermocline, or an integration test
+    local built=$thermocline
+    # The whole workspace decides of the features, so that nothing is built that `cargo test` has built.
+    [ "$1" = thermocline ] || built=$(cargo test --workspace --no-run --quiet --locked --test "$1" \
+        --message-format=json-render-diagnostics | grep -o '"executable":"[^"]*"' | tail -1 | cut -d'"' -f4) \
+        || die "cargo test --no-run --test $1 failed" 1
+    strip --strip-debug -o "$root/bin/$1" "$built"
+    add_libraries "$built"
 }
 
 modules=()
@@ -138,43 +150,41 @@ for test in "${tests[@]}"; do
     cp "$here/tests/$test.sh" "$root/tests/"
     : > "$root/tests/$test.env"
     for module in $(header "$test" modules); do modules+=("$module"); done
-    for file in $(header "$test" files); do add_file "$file"; done
-    while read -r line; do
-        # shellcheck disable=SC2086
-        [ -z "$line" ] || [ -e "$root/bin/${line##* }" ] || add_rust $line
-    done <<< "$(header "$test" rust)"
+    for name in $(header "$test" built); do [ -e "$root/bin/$name" ] || add_built "$name"; done
 done
-for program in "${programs[@]}"; do add_file "$program"; done
+for program in "${programs[@]}"; do add_program "$program"; done
 
 # --- What serves disks to it
 
-# The slowest part of starting a server is that it is ready: try for ten seconds.
-wait_for() { for _ in $(seq 100); do if "$@" 2> /dev/null; then return; fi; sleep 0.1; done; return 1; }
-answers() { (exec 3<> "/dev/tcp/127.0.0.1/$1"); }
-machine=()
-serve() { # test, command, socket, port
-    local log=$work/$1.log dir=$work/$1.dir
-    mkdir -p "$dir"
-    local command=${2//\{socket\}/$3}
-    command=${command//\{port\}/$4}; command=${command//\{log\}/$log}; command=${command//\{dir\}/$dir}
-    # shellcheck disable=SC2086
-    $command > "$work/$1.out" 2>&1 &
-    servers+=($!)
+# listens MESSAGE TEST: the address that the log of a test's server says so of; ten seconds are enough for any.
+listens() {
+    local address
+    for _ in $(seq 100); do
+        address=$(sed -nE "s/^.* INFO $1 address=\"?([^\" ]+)\"?.*/\\1/p" "$work/$2.log")
+        if [ -n "$address" ]; then echo "$address"; return; fi
+        sleep 0.1
+    done
+    cat "$work/$2.log" >&2
+    die "the server of $2 did not start" 1
 }
+serve() { # test, listening options
+    "$thermocline" format --quiet "$work/$1.img" --capacity $disk_size > /dev/null
+    NO_COLOR=1 "$thermocline" serve "$work/$1.img" --metrics 127.0.0.1:0 "${@:2}" > "$work/$1.log" 2>&1 &
+    servers[$1]=$!
+}
+machine=()
 for test in "${tests[@]}"; do
-    socket=$work/$test.sock
     case $(header "$test" server) in
         unix)
-            serve "$test" "$unix_server" "$socket" 0
-            wait_for test -S "$socket" || { cat "$work/$test.out" >&2; die "the server of $test did not start" 1; }
+            serve "$test" --unix "$work/$test.sock"
+            socket=$(listens listening "$test")
             modules+=(virtio_pci virtio_blk)
             machine+=(-drive "file=nbd+unix:///?socket=$socket,if=none,id=$test,format=raw,discard=unmap,detect-zeroes=off"
                       -device "virtio-blk-pci,drive=$test,serial=${test:0:20}")
             echo "DISK=\$(disk_with_serial ${test:0:20})" > "$root/tests/$test.env" ;;
         tcp)
-            for _ in $(seq 20); do port=$((20000 + RANDOM % 12000)); answers $port 2> /dev/null || break; done
-            serve "$test" "$tcp_server" "$socket" "$port"
-            wait_for answers "$port" || { cat "$work/$test.out" >&2; die "the server of $test did not start" 1; }
+            serve "$test" --tcp 127.0.0.1:0
+            port=$(listens listening "$test"); port=${port##*:}
             modules+=(virtio_pci virtio_net)
             [[ " ${machine[*]} " == *" -netdev "* ]] || machine+=(-netdev "user,id=net" -device "virtio-net-pci,netdev=net,romfile=")
             echo "SERVER_HOST=10.0.2.2 SERVER_PORT=$port; network_up" > "$root/tests/$test.env" ;;
@@ -197,13 +207,42 @@ timeout --foreground "${GUEST_TIMEOUT:-600}" qemu-system-x86_64 -accel "${GUEST_
 echo "guest: $((SECONDS - begun)) s in the machine"
 
 grep -q '^GUEST done' "$cache/console.log" || die "the machine did not come to its end; see $cache/console.log" 3
+
+# --- What the guest did, and what is left of it
+
+# count COUNTER [OPERATION]: of the server of $test.
+count() {
+    local labels='[^}]*'
+    [ $# = 1 ] || labels="[^}]*operation=\"$2\""
+    sed -n "s/^thermocline_$1_total{$labels} //p" "$work/$test.metrics"
+}
+# The server of $test: what it counted, that it stops in order, and that the chip is sound then.
+finish_server() {
+    local address pid=${servers[$test]}
+    address=$(listens metrics "$test")
+    exec 3<> "/dev/tcp/${address%:*}/${address##*:}"
+    printf 'GET /metrics HTTP/1.1\r\nHost: %s\r\nConnection: close\r\n\r\n' "$address" >&3
+    cat <&3 > "$work/$test.metrics"
+    exec 3>&-
+    kill -TERM "$pid"
+    wait "$pid" || { cat "$work/$test.log" >&2; echo "guest: the server of $test ended with $?"; return 1; }
+    unset "servers[$test]"
+    "$thermocline" check --quiet "$work/$test.img" > "$work/$test.check" \
+        || { cat "$work/$test.log" "$work/$test.check" >&2; echo "guest: what $test left is not sound"; return 1; }
+    echo "guest: $test: $(count requests write) writes, $(($(count flushes) - $(count requests flush))) of them with FUA," \
+        "$(count requests flush) flushes, $(count requests trim) trims, $(count flash_blocks_erased) erases: sound"
+}
+
 failed=()
 for test in "${tests[@]}"; do
-    if ! grep -q "^GUEST passed $test " "$cache/console.log"; then
-        failed+=("$test")
-    elif check=$(header "$test" host-check) && [ -n "$check" ]; then
-        LOG=$work/$test.log bash -c "$check" || { echo "guest: $test: not so: $check"; failed+=("$test"); }
+    passed=true
+    grep -q "^GUEST passed $test " "$cache/console.log" || passed=false
+    if [ -n "${servers[$test]:-}" ]; then
+        finish_server || passed=false
+        check=$(header "$test" host-check)
+        if $passed && [ -n "$check" ] && ! eval "$check"; then echo "guest: $test: not so: $check"; passed=false; fi
     fi
+    $passed || failed+=("$test")
 done
 [ ${#failed[@]} = 0 ] || die "failed: ${failed[*]}" 1
 echo "guest: ${#tests[@]} passed: ${tests[*]}"

@@ -1,7 +1,7 @@
 # `media::Mtd` on the kernel's MTD driver, with its NAND simulator below.
 # modules: nandsim mtdram ubi mtdblock jffs2 bch
 # programs: ubiattach(mtd-utils) ubidetach(mtd-utils)
-# rust: test --no-run -p thermocline-media --test mtd_device
+# built: mtd_device
 
 # 128 MiB: 1024 blocks of 64 pages of 2048 + 64 bytes.
 nand="id_bytes=0xec,0xa1,0x00,0x15"
@@ -38,7 +38,7 @@ unset MTD_PARTS
 run marked_bad
 forget
 
-simulate $nand badblocks=5,17 weakblocks=7:2 weakpages=130:1
+simulate $nand badblocks=5,17 weakblocks=7:2 weakpages=130:1,704:1
 run that_fail_say_so
 forget
 

@@ -1,59 +1,100 @@
-# A server on raw NAND with bad blocks: a file system on it, the server killed under it and started again.
+# Our server on raw NAND with bad blocks: a file system on it, the server killed under it and started again.
+# Once more on a chip that flips bits, and whose blocks fail as they wear.
 # modules: nandsim nbd crc32c_generic ext4
-# programs: nbd-client(nbd-client) mkfs.ext4(e2fsprogs) e2fsck(e2fsprogs) nbdkit(nbdkit)
-# files: /usr/lib/x86_64-linux-gnu/nbdkit/plugins/nbdkit-file-plugin.so
-
-# What is tested: how the chip is formatted, and what serves it in the foreground. Until the server knows
-# raw NAND another one stands in for it, on a file.
-format="truncate -s 24M /tmp/disk"
-serve="nbdkit --foreground --unix /tmp/sock file /tmp/disk"
+# programs: nbd-client(nbd-client) mkfs.ext4(e2fsprogs) e2fsck(e2fsprogs)
+# built: thermocline
 
 for module in nbd crc32c_generic ext4; do modprobe $module; done
 rmmod nandsim 2> /dev/null || true
-# 32 MiB: 2^8 blocks of 64 pages of 2048 + 64 bytes.
-modprobe nandsim id_bytes=0xec,0xa1,0x00,0x15 overridesize=8 badblocks=5,17
-$format
+chip=mtd:/dev/mtd0
+pass=0
+trap 'code=$?; [ $code = 0 ] || tail -n 20 /tmp/server; exit $code' EXIT
 
 start() {
     rm -f /tmp/sock
-    $serve > /tmp/server 2>&1 &
+    # Its log is of all starts on a chip.
+    thermocline serve $chip --unix /tmp/sock 2>> /tmp/server &
     server=$!
     for _ in $(seq 100); do [ -S /tmp/sock ] && break; sleep 0.1; done
-    nbd-client -unix /tmp/sock /dev/nbd0 -N "" > /tmp/out 2>&1 || { cat /tmp/out /tmp/server; fail "connect"; }
+    nbd-client -unix /tmp/sock /dev/nbd0 -N "" -C 2 > /tmp/out 2>&1 || { cat /tmp/out /tmp/server; fail "connect"; }
 }
-start
-mkfs.ext4 -q -F /dev/nbd0
-mount -t ext4 /dev/nbd0 /mnt
-cp -r /lib/modules/*/kernel/drivers/mtd /mnt/
-sync
-fingerprints /mnt/mtd > /tmp/expected
-# More than the chip holds, in all: it has to clean.
-for _ in $(seq 5); do
-    dd if=/dev/urandom of=/tmp/random bs=64k count=25 2> /dev/null
-    for part in $(seq 4); do dd if=/tmp/random of="/mnt/random.$part" bs=1M conv=fsync 2> /dev/null; done
-done
-# Nothing is synced of this.
-dd if=/dev/zero of=/mnt/unsynced bs=64k count=50 2> /dev/null
-kill -9 $server
-wait $server 2> /dev/null || true
-umount /mnt 2> /dev/null || umount -l /mnt
-nbd-client -d /dev/nbd0 > /dev/null 2>&1 || true
+stop() {
+    nbd-client -d /dev/nbd0 > /dev/null
+    kill $server
+    wait $server || { cat /tmp/server; fail "the server ended with $?"; }
+}
+check() { thermocline check $chip > /tmp/out 2>&1 || { cat /tmp/server /tmp/out; fail "not sound $*"; }; }
+bad_blocks() { thermocline stat $chip --json | sed -n 's/^ *"bad_blocks": \([0-9]*\),*$/\1/p'; }
+# More than the chip holds, so that it has to clean; what was synced last is of $pass.
+churn() {
+    for _ in $(seq 4); do
+        pass=$((pass + 1))
+        dd if=/dev/urandom of=/tmp/random.$pass bs=64k count=25 2> /dev/null
+        for part in $(seq 6); do dd if=/tmp/random.$pass of="/mnt/random.$part" bs=1M conv=fsync 2> /dev/null; done
+        rm -f /tmp/random.$((pass - 1))
+    done
+}
+verify() {
+    fingerprints /mnt/mtd > /tmp/seen
+    cmp /tmp/expected /tmp/seen || fail "files differ"
+    for part in $(seq 6); do
+        cmp /tmp/random.$pass "/mnt/random.$part" || fail "what was synced last differs"
+    done
+}
 
-start
-code=0
-e2fsck -fy /dev/nbd0 > /tmp/out 2>&1 || code=$?
-[ $code -le 1 ] || { cat /tmp/out; fail "e2fsck: $code"; }
-mount -t ext4 /dev/nbd0 /mnt
-fingerprints /mnt/mtd > /tmp/seen
-cmp /tmp/expected /tmp/seen || fail "files differ"
-for part in $(seq 4); do
-    cmp /tmp/random "/mnt/random.$part" || fail "what was synced last differs"
-done
-echo "$(wc -l < /tmp/seen) files and 6 MiB that were synced are there after the server was killed"
-umount /mnt
-nbd-client -d /dev/nbd0 > /dev/null
-kill $server
-wait $server 2> /dev/null || true
-# The chip still knows its bad blocks, and may know more.
-[ "$(cat /sys/class/mtd/mtd0/bad_blocks)" -ge 2 ] || fail "bad blocks were lost"
-rmmod nandsim
+# session PARAMETERS…: of the simulated chip.
+session() {
+    rm -f /tmp/server
+    dmesg -c > /dev/null
+    # 32 MiB: 2^8 blocks of 64 pages of 2048 + 64 bytes.
+    modprobe nandsim id_bytes=0xec,0xa1,0x00,0x15 overridesize=8 badblocks=5,17 "$@"
+    thermocline format $chip > /tmp/out 2>&1 || { cat /tmp/out; fail "format"; }
+    if thermocline format $chip > /tmp/out 2>&1; then fail "what is formatted was formatted again"; fi
+
+    start
+    if thermocline check $chip > /tmp/out 2>&1; then fail "a chip in use was opened twice"; fi
+    mkfs.ext4 -q -F /dev/nbd0
+    mount -t ext4 -o discard /dev/nbd0 /mnt
+    cp -r /lib/modules/*/kernel/drivers/mtd /mnt/
+    sync
+    fingerprints /mnt/mtd > /tmp/expected
+    churn
+    # Nothing is synced of this.
+    dd if=/dev/zero of=/mnt/unsynced bs=64k count=50 2> /dev/null
+    kill -9 $server
+    wait $server 2> /dev/null || true
+    umount /mnt 2> /dev/null || umount -l /mnt
+    nbd-client -d /dev/nbd0 > /dev/null 2>&1 || true
+    check "after kill -9"
+
+    start
+    code=0
+    e2fsck -fy /dev/nbd0 > /tmp/out 2>&1 || code=$?
+    [ $code -le 1 ] || { cat /tmp/out; fail "e2fsck: $code"; }
+    mount -t ext4 -o discard /dev/nbd0 /mnt
+    verify
+    churn
+    umount /mnt
+    stop
+    check "after it was stopped"
+
+    start
+    e2fsck -fn /dev/nbd0 > /tmp/out 2>&1 || { cat /tmp/out; fail "e2fsck after it was stopped"; }
+    mount -t ext4 -o ro /dev/nbd0 /mnt
+    verify
+    umount /mnt
+    stop
+    bad=$(bad_blocks)
+    # What the simulator says it let fail, by erase block.
+    failed=$(dmesg | sed -n 's/.*simulating erase failure in erase block \([0-9]*\).*/\1/p; s/.*simulating write failure in page \([0-9]*\).*/\1 64/p' \
+        | awk '{print NF == 2 ? int($1 / $2) : $1}' | sort -u | wc -l)
+    [ "$bad" = $((2 + failed)) ] || fail "$bad bad blocks; 2 were bad and $failed failed"
+    echo "$(wc -l < /tmp/seen) files and 9 MiB that were synced are there after kill -9 and after a stop; $bad bad blocks, $failed of them failed"
+    rmmod nandsim
+}
+
+session
+# These blocks can be erased so many times, these pages programmed, and every thousandth read has a wrong bit.
+# Page 8000 is the first one of its block, so that the block cannot be marked either.
+session bitflips=1 weakblocks=7:0,40:1,99:0 weakpages=1300:0,8000:0
+[ "$failed" -ge 2 ] || fail "only $failed blocks failed"

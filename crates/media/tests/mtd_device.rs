@@ -274,10 +274,10 @@ fn a_block_marked_bad_is_bad_when_the_device_is_opened_again() {
     }
 }
 
-// The simulator with `weakblocks=7:2 weakpages=130:1`.
+// The simulator with `weakblocks=7:2 weakpages=130:1,704:1`.
 #[test]
 fn blocks_and_pages_that_fail_say_so_and_harm_no_others() {
-    let mut chip = erased([2, 7, 7]);
+    let mut chip = erased([2, 11, 7, 7]);
     assert_eq!(chip.erase(BlockId(7)), Err(FlashError::EraseFailed(BlockId(7))));
     assert_eq!(chip.erase_count(BlockId(7)), 2);
     assert_eq!(chip.mark_bad(BlockId(7)), Ok(()));
@@ -299,9 +299,19 @@ fn blocks_and_pages_that_fail_say_so_and_harm_no_others() {
     for page in (0..64).filter(|page| *page != 2) {
         assert_eq!(look(&mut chip, 2, page), Ok(Some(page)));
     }
+
+    // Page 704, the first one of block 11, takes one program, and so not the mark either.
+    program(&mut chip, 11, 0..1);
+    assert_eq!(chip.erase(BlockId(11)), Ok(()));
+    let weak = geometry.ppn(BlockId(11), 0);
+    assert_eq!(chip.program(weak, oob(0), &data), Err(FlashError::ProgramFailed(weak)));
+    assert_eq!(chip.mark_bad(BlockId(11)), Ok(()));
+    assert!(chip.is_bad(BlockId(11)));
+    assert_eq!(chip.erase(BlockId(11)), Err(FlashError::BadBlock(BlockId(11))));
+
     let health = chip.health();
-    assert_eq!((health.failed_erases, health.failed_programs), (1, 1));
-    assert_eq!(health.bad_blocks, 3);
+    assert_eq!((health.failed_erases, health.failed_programs), (1, 2));
+    assert_eq!(health.bad_blocks, 4);
 }
 
 // The simulator with `bitflips=1`: in one of 1024 pages read one bit is wrong.

@@ -308,6 +308,9 @@ impl Flash for Mtd {
     }
 
     /// Marks it in the kernel's table and on the chip. The kernel may erase the block to do so.
+    ///
+    /// A block whose first page cannot be programmed cannot be marked on the chip either. That is no
+    /// error: it is bad as long as the device is open, and fails once more for whoever opens it later.
     fn mark_bad(&mut self, block: BlockId) -> Result<(), FlashError> {
         match self.may_change(block) {
             Ok(()) => {}
@@ -317,7 +320,10 @@ impl Flash for Mtd {
         // Whatever the kernel says to it, the block is not used any more.
         self.blocks[block.index()].is_bad = true;
         let at = offset(&self.geometry, block) as i64;
-        abi::mark_bad(&self.device, at).map_err(|error| failed(&error))
+        match abi::mark_bad(&self.device, at) {
+            Err(error) if error.raw_os_error() != Some(libc::EIO) => Err(failed(&error)),
+            _ => Ok(()),
+        }
     }
 
     fn ailing(&mut self) -> Option<BlockId> {
