@@ -16,7 +16,7 @@ help: ## this list
 
 demo: build ## build, then compare ten policies on a recorded trace and a generated one
 	@echo "A SQLite database on ext4, on a device with 7 % over-provisioning that is told of no trims:"
-	$(THERMOCLINE) compare --trace corpus/sqlite-ext4.nbdkit.log.zst --ops=-trim \
+	$(THERMOCLINE) compare --trace corpus/sqlite-ext4.tct --ops=-trim \
 	  --over-provisioning 7% --clock device --policies $(POLICIES)
 	@echo "The CAT paper's card, 90 % full, 90 % of the writes to 10 % of the data:"
 	$(THERMOCLINE) compare --device intel-series2plus-24m --fill 90% --workload hot-cold:90/10 \

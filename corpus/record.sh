@@ -1,16 +1,16 @@
 #!/usr/bin/env bash
-# Records the trace corpus: real programs on real file systems on a disk that is nbdkit's memory
-# plugin behind its log filter, or our own server with chips in memory. Addresses only, never data.
+# Records the trace corpus: real programs on real file systems on a disk that is our own server with chips
+# in memory, or nbdkit's memory plugin behind its log filter. Addresses only, never data.
 #
 #   corpus/record.sh [-o DIR] [-s SERVER] NAME...|all
 #
-# NAME: sqlite-ext4 developer-ext4 developer-btrfs camera-fat32. SERVER: nbdkit (default) writes
-# DIR/NAME.nbdkit.log.zst, one request one line; thermocline writes DIR/NAME.tct, the native format (the binary is
-# THERMOCLINE, or that of `make build`). DIR: this directory. Needs root (loop devices, mounts) and, for the
+# NAME: sqlite-ext4 developer-ext4 developer-btrfs camera-fat32. SERVER: thermocline (default) writes
+# DIR/NAME.tct, the native format (the binary is THERMOCLINE, or that of `make build`); nbdkit writes
+# DIR/NAME.nbdkit.log.zst, one request one line. DIR: this directory. Needs root (loop devices, mounts) and, for the
 # developer recordings, cargo and apt with their registries: sources are fetched before recording starts.
 #
-#   program ── file system ── loop (direct I/O) ── nbdfuse ──┬── nbdkit [log filter] ── memory
-#                                                            └── thermocline serve --record ── memory
+#   program ── file system ── loop (direct I/O) ── nbdfuse ──┬── thermocline serve --record ── memory
+#                                                            └── nbdkit [log filter] ── memory
 #
 # The disk starts blank; mkfs is part of the recording, and so is the unmount at the end.
 set -euo pipefail
@@ -19,7 +19,7 @@ export LC_ALL=C TZ=UTC
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 all=(sqlite-ext4 developer-ext4 developer-btrfs camera-fat32)
 out=$here
-server=nbdkit
+server=thermocline
 THERMOCLINE=${THERMOCLINE:-${CARGO_TARGET_DIR:-$here/../target}/release/thermocline}
 
 die() { printf 'record.sh: %s\n' "$*" >&2; exit 1; }

@@ -12,8 +12,7 @@ use common::{
 
 #[test]
 fn recorded_traces_are_compared_in_input_major_order() {
-    let (sqlite, camera) =
-        (corpus("sqlite-ext4.nbdkit.log.zst"), corpus("camera-fat32.nbdkit.log.zst"));
+    let (sqlite, camera) = (corpus("sqlite-ext4.tct"), corpus("camera-fat32.tct"));
     let args =
         ["compare", "--trace", &sqlite, "--trace", &camera, "--policies", "greedy,cat", "--json"];
     let result = json(&args);
@@ -29,13 +28,13 @@ fn recorded_traces_are_compared_in_input_major_order() {
 
 #[test]
 fn the_best_of_each_column_is_marked() {
-    let sqlite = corpus("sqlite-ext4.nbdkit.log.zst");
+    let sqlite = corpus("sqlite-ext4.tct");
     let table = done(&["compare", "--trace", &sqlite]);
     let row = |policy: &str| {
         let starts = |line: &&str| line.split_whitespace().next() == Some(policy);
         table.lines().find(starts).unwrap_or_else(|| panic!("{policy}: {table}")).to_owned()
     };
-    assert!(table.starts_with(&format!("{sqlite}: 224,814 requests, ")), "{table}");
+    assert!(table.starts_with(&format!("{sqlite}: 217,556 requests, ")), "{table}");
     assert!(table.ends_with("* best of its column\n"), "{table}");
     assert!(!table.contains("in-place"), "{table}");
     let erases = |policy: &str| row(policy).split_whitespace().nth(1).expect("a figure").to_owned();
@@ -211,7 +210,7 @@ fn what_knows_the_future_is_shown_and_never_marked_as_best() {
 
 #[test]
 fn all_policies_on_several_inputs_end_with_a_table_to_choose_from() {
-    let sqlite = corpus("sqlite-ext4.nbdkit.log.zst");
+    let sqlite = corpus("sqlite-ext4.tct");
     let inputs = ["--trace", &sqlite, "--workload", "uniform", "--bytes", "64MiB"];
     let args = [&["compare", "--policies", "all", "--capacity", "256MiB"], &inputs[..]].concat();
     let table = done(&args);

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{CARD, check_failure, corpus, csv_trace, fails, fed, file, folder};
+use common::{CARD, check_failure, corpus, csv_trace, fails, fed, file, folder, nbdkit_log};
 
 const WORKLOAD: [&str; 3] = ["run", "--workload", "uniform"];
 
@@ -11,14 +11,17 @@ fn workload(more: &[&'static str]) -> Vec<&'static str> {
 }
 
 #[test]
-fn a_truncated_archive_is_bad_input() {
+fn a_truncated_trace_is_bad_input() {
     let folder = folder();
-    let whole = std::fs::read(corpus("developer-ext4.nbdkit.log.zst")).expect("readable");
-    let cut = file(&folder, "cut.nbdkit.log.zst", &whole[..whole.len() / 2]);
-    for command in ["run", "compare"] {
-        fails(3, &[command, "--trace", &cut], &["cut.nbdkit.log.zst"]);
+    for (whole, name) in [(corpus("developer-ext4.tct"), "cut.tct"), (nbdkit_log(), "cut.log.zst")]
+    {
+        let whole = std::fs::read(whole).expect("readable");
+        let cut = file(&folder, name, &whole[..whole.len() / 2]);
+        for command in ["run", "compare"] {
+            fails(3, &[command, "--trace", &cut], &[name]);
+        }
+        fails(3, &["trace", "info", &cut], &[name]);
     }
-    fails(3, &["trace", "info", &cut], &["cut.nbdkit.log.zst"]);
 }
 
 #[test]

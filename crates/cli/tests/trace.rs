@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{corpus, csv_trace, done, fails, fed, file, folder, json};
+use common::{corpus, csv_trace, done, fails, fed, file, folder, json, nbdkit_log};
 
 #[test]
 fn info_counts_what_is_in_a_trace() {
@@ -45,7 +45,7 @@ fn info_says_how_to_align_a_trace() {
 
 #[test]
 fn several_traces_stand_in_one_table() {
-    let (a, b) = (corpus("camera-fat32.nbdkit.log.zst"), corpus("developer-ext4.nbdkit.log.zst"));
+    let (a, b) = (corpus("camera-fat32.tct"), corpus("developer-ext4.tct"));
     let table = done(&["trace", "info", &a, &b]);
     for name in ["camera-fat32", "developer-ext4"] {
         assert_eq!(
@@ -59,7 +59,7 @@ fn several_traces_stand_in_one_table() {
 #[test]
 fn conversions_keep_every_request() {
     let folder = folder();
-    let source = corpus("developer-ext4.nbdkit.log.zst");
+    let source = corpus("developer-ext4.tct");
     let digest = |trace: &str| {
         let args = ["run", "--policy", "greedy", "--json", "--trace"];
         json(&[&args[..], &[trace]].concat())["trace"]["digest"].clone()
@@ -165,11 +165,17 @@ fn formats_are_listed() {
 
 #[test]
 fn the_native_format_may_go_through_a_pipe() {
-    let native =
-        common::command(&["trace", "convert", &corpus("camera-fat32.nbdkit.log.zst"), "-"])
-            .args(["--to", "native"])
-            .output()
-            .expect("it runs");
+    let source = nbdkit_log();
+    let native = common::command(&["trace", "convert", &source, "-", "--to", "native"])
+        .output()
+        .expect("it runs");
     assert!(native.stdout.starts_with(b"TCTRACE1"));
+    let info = |trace: &str| fed(&["trace", "info", trace, "--json"], &native.stdout).out;
+    let counts = |info: &str| {
+        let info: serde_json::Value = serde_json::from_str(info).expect("JSON");
+        ["reads", "writes", "trims", "flushes", "bytes_written", "bytes_trimmed"]
+            .map(|key| info["traces"][0][key].as_u64().expect("a number"))
+    };
+    assert_eq!(counts(&info("-")), counts(&info(&source)));
     fails(2, &["trace", "convert", "x", "-"], &["--to"]);
 }

@@ -114,6 +114,12 @@ pub fn corpus(name: &str) -> String {
     path.to_str().expect("UTF-8").to_owned()
 }
 
+/// The beginning of a log that nbdkit wrote, as a Zstandard archive.
+pub fn nbdkit_log() -> String {
+    let path = repository().join("crates/trace/tests/data/nbdkit-ext4.log.zst");
+    path.to_str().expect("UTF-8").to_owned()
+}
+
 /// The folder of real traces that are not part of the repository.
 pub fn real_traces() -> Option<PathBuf> {
     let folder = std::env::var_os("THERMOCLINE_TRACES")
