@@ -72,6 +72,10 @@ impl Count {
         self.0.store(self.0.load(Relaxed) + more, Relaxed);
     }
 
+    fn set(&self, value: u64) {
+        self.0.store(value, Relaxed);
+    }
+
     #[inline(always)]
     pub(crate) fn get(&self) -> u64 {
         self.0.load(Relaxed)
@@ -81,7 +85,7 @@ impl Count {
 /// What was asked for in one of the ways.
 #[derive(Debug, Default)]
 pub(crate) struct Operations {
-    /// Taken up.
+    /// Taken up; of those that ended with their connection before an answer, nothing is kept.
     pub begun: Count,
     /// Answered.
     pub answered: Count,
@@ -198,6 +202,10 @@ impl Drop for Counted<'_> {
         let mut all = self.registry.lock();
         all.open.retain(|open| !Arc::ptr_eq(open, &self.counters));
         all.ended.add(&self.counters);
+        // What it did not answer nobody will: that is no longer in flight.
+        for kind in &all.ended.kinds {
+            kind.begun.set(kind.answered.get());
+        }
     }
 }
 
@@ -225,5 +233,18 @@ mod tests {
         let (sum, open, opened) = registry.sum();
         assert_eq!((sum.of(Kind::Read).begun.get(), open, opened), (7, 1, 2));
         assert_eq!(sum.of(Kind::Read).latency[1].get(), 4);
+    }
+
+    #[test]
+    fn what_a_connection_left_unanswered_is_not_in_flight_after_it_ended() {
+        let registry = Registry::default();
+        let (one, two) = (registry.open(), registry.open());
+        one.counters().of(Kind::Write).begun.add(3);
+        two.counters().of(Kind::Write).begun.add(5);
+        two.counters().answered(Kind::Write, 4, Duration::ZERO);
+        drop(two);
+        let (sum, ..) = registry.sum();
+        let writes = sum.of(Kind::Write);
+        assert_eq!((writes.begun.get(), writes.answered.get()), (7, 4), "those of the other are");
     }
 }

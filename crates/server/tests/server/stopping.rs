@@ -6,7 +6,7 @@ use std::{
 };
 
 use thermocline_nbd::wire;
-use thermocline_server::{Opening, Options};
+use thermocline_server::{Limits, Opening, Options};
 
 use crate::{layer::page_mapped, running::Running, slow::Slow};
 
@@ -61,6 +61,26 @@ fn idle_and_stuck_connections_do_not_hold_up_the_end() {
     let begun = Instant::now();
     running.stop().expect("it ends in good order");
     assert!(begun.elapsed() < Duration::from_secs(20));
+}
+
+#[test]
+fn requests_of_clients_that_died_do_not_hold_up_the_end() {
+    let opening = crate::running::opening(64);
+    let limits = Limits { grace: Duration::from_secs(40), ..Limits::default() };
+    let mut running = Running::start(vec![opening], Options { limits, ..Options::default() });
+    for _ in 0..3 {
+        let mut dying = running.connect();
+        // More than a socket's buffer holds, so the server has begun when this returns.
+        dying.send(wire::CMD_WRITE, 0, 0, 8 << 20, &vec![1; 4 << 20]).expect("the server takes it");
+        let mut deaf = running.connect();
+        deaf.write(0, &vec![2; 8 << 20]).expect("an answer");
+        deaf.send(wire::CMD_READ, 0, 0, 8 << 20, &[]).expect("the server takes it");
+        // A part of the answer has come: the request was begun, and the rest cannot be sent.
+        deaf.pipe.read_exact(&mut [0; 64]).expect("the answer begins");
+    }
+    let begun = Instant::now();
+    running.stop().expect("it ends in good order");
+    assert!(begun.elapsed() < Duration::from_secs(20), "it waited for who is gone");
 }
 
 #[test]
