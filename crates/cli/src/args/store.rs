@@ -101,6 +101,25 @@ pub struct ServeArgs {
     #[arg(long, value_name = "N", default_value_t = 1024, help_heading = LISTENING)]
     #[arg(value_parser = clap::value_parser!(u32).range(1..))]
     pub max_connections: u32,
+    /// Certificate chain of the server, as PEM: clients may encrypt.
+    #[cfg(feature = "tls")]
+    #[arg(long, value_name = "FILE", requires = "tls_key", value_hint = ValueHint::FilePath)]
+    #[arg(help_heading = LISTENING)]
+    pub tls_cert: Option<PathBuf>,
+    /// Its private key, as PEM.
+    #[cfg(feature = "tls")]
+    #[arg(long, value_name = "FILE", requires = "tls_cert", value_hint = ValueHint::FilePath)]
+    #[arg(help_heading = LISTENING)]
+    pub tls_key: Option<PathBuf>,
+    /// Certificates of who may sign clients' own, as PEM: clients without one are turned away.
+    #[cfg(feature = "tls")]
+    #[arg(long, value_name = "FILE", requires = "tls_cert", value_hint = ValueHint::FilePath)]
+    #[arg(help_heading = LISTENING)]
+    pub tls_clients: Option<PathBuf>,
+    /// Turn away clients that do not encrypt.
+    #[cfg(feature = "tls")]
+    #[arg(long, requires = "tls_cert", help_heading = LISTENING)]
+    pub tls_required: bool,
     /// Refuse writes.
     #[arg(long, short = 'r', help_heading = RUNNING)]
     pub read_only: bool,

@@ -63,7 +63,8 @@ pub fn run(args: &ServeArgs, quiet: bool) -> Result<(), Failure> {
         limits: Limits { connections: args.max_connections as usize, ..Limits::default() },
         record: args.record.clone(),
         metrics: args.metrics.map(|address| address.to_string()),
-        ..Options::default()
+        #[cfg(feature = "tls")]
+        tls: tls(args)?,
     };
     let mut server = Server::new(openings, options).map_err(failed)?;
     listeners.into_iter().for_each(|listener| server.listen(listener));
@@ -90,6 +91,14 @@ pub fn run(args: &ServeArgs, quiet: bool) -> Result<(), Failure> {
         Some(Ok(Err(e))) => Err(SimError::Failed(format!("--run: {e}")).into()),
         Some(Err(_)) => Err(SimError::Broken("--run: its thread ended by a panic".into()).into()),
     }
+}
+
+/// The server's certificate, and whether clients must encrypt.
+#[cfg(feature = "tls")]
+fn tls(args: &ServeArgs) -> Result<Option<(thermocline_server::Tls, bool)>, Failure> {
+    let (Some(chain), Some(key)) = (&args.tls_cert, &args.tls_key) else { return Ok(None) };
+    let tls = thermocline_server::Tls::load(chain, key, args.tls_clients.as_deref());
+    Ok(Some((tls.map_err(chips::input)?, args.tls_required)))
 }
 
 fn policy(args: &ServeArgs) -> Result<PolicySpec, Failure> {
