@@ -7,10 +7,10 @@ use thermocline_ftl::{
     Mount, Recovery,
     index::{self, Summary},
 };
-use thermocline_media::{Faults, Faulty, Medium, Mtd, MtdOptions, image};
+use thermocline_media::{Faults, Faulty, Medium, Mtd, MtdOptions, Place, image};
 use thermocline_sim::{AnyLayer, Device, PolicySpec, SimError, Store};
 
-use crate::{args::chip::ChipArg, exit::Failure};
+use crate::exit::Failure;
 
 /// A chip, whatever kind it is of.
 pub type Chip = Box<dyn Medium>;
@@ -37,13 +37,13 @@ pub struct Opened {
 }
 
 /// Opens a chip that was formatted.
-pub fn open(what: &ChipArg, access: &Access) -> Result<Opened, Failure> {
+pub fn open(what: &Place, access: &Access) -> Result<Opened, Failure> {
     let (mut chip, profile) = match what {
-        ChipArg::Ram => {
+        Place::Ram => {
             return Err(Failure::usage("`ram:` is gone when the program ends; name an image file"));
         }
-        ChipArg::Image(path) => open_image(path, access)?,
-        ChipArg::Mtd(path) => open_mtd(path, access)?,
+        Place::Image(path) => open_image(path, access)?,
+        Place::Mtd(path) => open_mtd(path, access)?,
     };
     let found = index::find_summary(&mut *chip).map_err(|e| failed(what, &e.to_string()))?;
     let Some(summary) = found else {
@@ -113,7 +113,7 @@ pub fn input(error: impl std::fmt::Display) -> Failure {
     SimError::Input(error.to_string()).into()
 }
 
-fn failed(what: &ChipArg, why: &str) -> Failure {
+fn failed(what: &Place, why: &str) -> Failure {
     SimError::Failed(format!("{what}: {why}")).into()
 }
 

@@ -19,6 +19,8 @@ mod medium;
 mod mtd;
 mod place;
 mod ram;
+#[cfg(unix)]
+mod record;
 
 pub use faults::{Cut, Faults, FaultsError, Faulty};
 pub use medium::{Durable, Health, Medium, Syncing};

@@ -1,7 +1,6 @@
 //! The command line: what can be asked for, and how it is explained.
 
 pub mod catalogue;
-pub mod chip;
 pub mod cleaning;
 pub mod compare;
 pub mod device;

@@ -1,11 +1,11 @@
 //! The arguments of the commands that work on a chip that holds data.
 
-use std::{net::SocketAddr, path::PathBuf};
+use std::{convert::Infallible, net::SocketAddr, path::PathBuf};
 
 use clap::{Args, Subcommand, ValueHint};
+use thermocline_media::Place;
 
 use super::{
-    chip::ChipArg,
     device::ShapeArgs,
     values::{self, Suggest},
 };
@@ -20,8 +20,8 @@ const WATCHING: &str = "Watching";
 #[derive(Args, Debug)]
 pub struct FormatArgs {
     /// Image file to make, or `mtd:/dev/mtdN`, a raw NAND device.
-    #[arg(value_name = "IMAGE", value_parser = ChipArg::parse, value_hint = ValueHint::FilePath)]
-    pub chip: ChipArg,
+    #[arg(value_name = "IMAGE", value_hint = ValueHint::FilePath)]
+    pub chip: Place,
     #[command(flatten)]
     pub shape: ShapeArgs,
     /// Spare space: physical over logical pages, less 1; what the index log takes is not in it.
@@ -165,17 +165,17 @@ pub struct Exported {
     /// The name, where one was given.
     pub name: Option<String>,
     /// The chip.
-    pub chip: ChipArg,
+    pub chip: Place,
 }
 
 impl Exported {
-    fn parse(text: &str) -> Result<Self, String> {
+    fn parse(text: &str) -> Result<Self, Infallible> {
         // A path with an equals sign in it is a path.
         match text.split_once('=') {
             Some((name, chip)) if !name.contains(['/', ':']) && !chip.is_empty() => {
-                Ok(Self { name: Some(name.into()), chip: ChipArg::parse(chip)? })
+                Ok(Self { name: Some(name.into()), chip: chip.parse()? })
             }
-            _ => Ok(Self { name: None, chip: ChipArg::parse(text)? }),
+            _ => Ok(Self { name: None, chip: text.parse()? }),
         }
     }
 }
@@ -184,8 +184,8 @@ impl Exported {
 #[derive(Args, Debug)]
 pub struct ChipArgs {
     /// Image file, or `mtd:/dev/mtdN`.
-    #[arg(value_name = "IMAGE", value_parser = ChipArg::parse, value_hint = ValueHint::FilePath)]
-    pub chip: ChipArg,
+    #[arg(value_name = "IMAGE", value_hint = ValueHint::FilePath)]
+    pub chip: Place,
     /// Print the result as JSON.
     #[arg(long, help_heading = "Output")]
     pub json: bool,

@@ -25,7 +25,6 @@ mod chip;
 mod disk;
 mod error;
 mod layout;
-mod record;
 mod runs;
 mod store;
 mod syncing;
@@ -44,6 +43,7 @@ use thermocline_flash::{BlockId, Geometry, Kind, Rules};
 pub use error::{Damage, ImageError};
 pub use layout::{FORMAT_VERSION, Header, PROFILE_BYTES};
 
+use crate::record::{self, checksum};
 use areas::Areas;
 use disk::{Disk, How};
 use layout::{Layout, PAGE};
@@ -51,11 +51,6 @@ use runs::Runs;
 use store::{Guarded, Store};
 use syncing::Waiting;
 use table::Table;
-
-fn checksum(bytes: &[u8]) -> u32 {
-    // The checksum is 32 bits wide and handed out in 64.
-    crc_fast::checksum(crc_fast::CrcAlgorithm::Crc32Iscsi, bytes) as u32
-}
 
 /// How to make an image.
 #[derive(Clone, Debug)]

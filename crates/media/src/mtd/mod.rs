@@ -26,7 +26,7 @@ use std::{collections::VecDeque, fs::File, io, path::Path};
 use thermocline_flash::{BlockId, Flash, FlashError, Geometry, Oob, Ppn};
 
 use self::{open::Opened, reading::Reading, record::Beside};
-use crate::{Health, Medium};
+use crate::{Health, Medium, record::checksum};
 
 pub use self::open::{MtdError, MtdOptions};
 
@@ -122,7 +122,7 @@ impl Mtd {
     /// correction could correct it only says how the block is: the checksum says whether it is right.
     fn fetch(&mut self, from: Ppn, data: &mut [u8]) -> Result<Beside, FlashError> {
         let at = self.at(from)?;
-        let mut beside = [0; record::BYTES];
+        let mut beside = [0; crate::record::BYTES];
         let seen = self.reading.read(&self.device, at, data, &mut beside);
         let seen = seen.map_err(|error| failed(&error))?;
         let beside = record::decode(&beside);
@@ -148,7 +148,7 @@ impl Mtd {
         let is_right = match beside {
             Beside::Blank => data.iter().all(|byte| *byte == BLANK),
             Beside::Torn => false,
-            Beside::Holds(_, sum, _) => record::checksum(data) == sum,
+            Beside::Holds(_, sum, _) => checksum(data) == sum,
         };
         if !is_right {
             self.health.failed_reads += 1;
@@ -211,7 +211,7 @@ impl Mtd {
         }
         // Done or not, the page is not blank any more.
         self.blocks[block.index()].next = Some(page + 1);
-        let record = record::encode(oob, record::checksum(data));
+        let record = crate::record::encode(thermocline_flash::Kind::Nand, oob, checksum(data));
         abi::write(&self.device, at, data, &record).map_err(|error| {
             if error.raw_os_error() != Some(libc::EIO) {
                 return failed(&error);

@@ -10,7 +10,7 @@ use std::{
 
 use thermocline_flash::{Geometry, GeometryError};
 
-use super::{abi, record};
+use super::abi;
 
 /// How to open a device: what the chip cannot know of itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -121,8 +121,12 @@ pub(super) fn open(path: &Path, options: &MtdOptions) -> Result<Opened, MtdError
     refuse_kind(path, &info, options)?;
 
     let available = facts.number("oobavail")?;
-    if (available as usize) < record::BYTES {
-        return Err(MtdError::SmallOob { path: path.into(), available, needed: record::BYTES });
+    if (available as usize) < crate::record::BYTES {
+        return Err(MtdError::SmallOob {
+            path: path.into(),
+            available,
+            needed: crate::record::BYTES,
+        });
     }
     let locked = if options.read_only { device.try_lock_shared() } else { device.try_lock() };
     match locked {

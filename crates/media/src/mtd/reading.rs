@@ -5,7 +5,6 @@ use std::{fs::File, io, os::unix::fs::FileExt};
 use super::{
     BLANK,
     abi::{self, Statistics},
-    record,
 };
 
 /// How pages are read.
@@ -21,14 +20,14 @@ impl Reading {
     /// The best way that there is.
     pub(super) fn of(device: &File, whole: bool) -> io::Result<Self> {
         if whole {
-            match abi::read(device, 0, &mut [], &mut [0; record::BYTES]) {
+            match abi::read(device, 0, &mut [], &mut [0; crate::record::BYTES]) {
                 Err(error) if error.raw_os_error() == Some(libc::ENOTTY) => {}
                 // Whatever else fails is for the reads to report.
                 _ => return Ok(Self::Whole),
             }
         }
         let layout = abi::layout(device)?;
-        let (mut free, mut left) = (Vec::new(), record::BYTES);
+        let (mut free, mut left) = (Vec::new(), crate::record::BYTES);
         for [start, length] in layout.free {
             let length = left.min(length as usize);
             free.push((start as usize, length));
@@ -48,7 +47,7 @@ impl Reading {
         device: &File,
         at: u64,
         data: &mut [u8],
-        record: &mut record::Record,
+        record: &mut crate::record::Record,
     ) -> io::Result<Statistics> {
         let (free, area) = match self {
             Self::Whole => return abi::read(device, at, data, record),

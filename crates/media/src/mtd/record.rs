@@ -1,36 +1,16 @@
-//! What is programmed beside a page: 32 bytes, little endian, as in an image of NAND.
-//!
-//! | bytes | |
-//! |---|---|
-//! | 0 | magic and version of the record |
-//! | 1 | stream |
-//! | 2..4 | note |
-//! | 4..8 | logical page |
-//! | 8..16 | sequence |
-//! | 16..24 | time |
-//! | 24..28 | CRC-32C of the payload |
-//! | 28..32 | CRC-32C of the first 28 bytes |
+//! What is programmed beside a page: the [record](crate::record) of NAND, and what is done about bits that
+//! turn in it.
 //!
 //! Many controllers' error correction does not cover these bytes. The record's checksum finds one bit that
 //! turned: of the 256 records that differ by one bit from what was read, at most one has a right checksum, for
 //! any two records with right checksums differ in at least six bits.
 
-use crc_fast::CrcAlgorithm::Crc32Iscsi;
-use thermocline_flash::{Lpn, Oob};
+use thermocline_flash::{Kind, Oob};
 
-pub(super) const BYTES: usize = 32;
+use crate::record::{self, BYTES, Record};
 
-pub(super) type Record = [u8; BYTES];
-
-const MAGIC: u8 = 0xa1;
 /// More bits than this do not turn in an area that was erased; every record has more that are 0.
 const MOST_TURNED: u32 = 4;
-
-/// The checksum of a payload or a record.
-pub(super) fn checksum(bytes: &[u8]) -> u32 {
-    // 32 bits wide, and handed out in 64.
-    crc_fast::checksum(Crc32Iscsi, bytes) as u32
-}
 
 /// What stands beside a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,60 +22,27 @@ pub(super) enum Beside {
     Holds(Oob, u32, bool),
 }
 
-pub(super) fn encode(oob: &Oob, payload: u32) -> Record {
-    let mut record = [0; BYTES];
-    record[0] = MAGIC;
-    record[1] = oob.stream;
-    record[2..4].copy_from_slice(&oob.note.to_le_bytes());
-    record[4..8].copy_from_slice(&oob.lpn.0.to_le_bytes());
-    record[8..16].copy_from_slice(&oob.sequence.to_le_bytes());
-    record[16..24].copy_from_slice(&oob.time.to_le_bytes());
-    record[24..28].copy_from_slice(&payload.to_le_bytes());
-    let sum = checksum(&record[..28]);
-    record[28..].copy_from_slice(&sum.to_le_bytes());
-    record
-}
-
 pub(super) fn decode(record: &Record) -> Beside {
     if record.iter().map(|byte| byte.count_zeros()).sum::<u32>() <= MOST_TURNED {
         return Beside::Blank;
     }
-    if is_sound(record) {
-        return unpack(record, false);
+    if let record::Beside::Holds(oob, payload) = record::decode(Kind::Nand, record) {
+        return Beside::Holds(oob, payload, false);
     }
     for bit in 0..BYTES * 8 {
         let mut mended = *record;
         mended[bit / 8] ^= 1 << (bit % 8);
-        if is_sound(&mended) {
-            return unpack(&mended, true);
+        if let record::Beside::Holds(oob, payload) = record::decode(Kind::Nand, &mended) {
+            return Beside::Holds(oob, payload, true);
         }
     }
     Beside::Torn
 }
 
-fn is_sound(record: &Record) -> bool {
-    record[0] == MAGIC && checksum(&record[..28]) == u32::from_le_bytes(field(record, 28))
-}
-
-fn unpack(record: &Record, mended: bool) -> Beside {
-    let oob = Oob {
-        lpn: Lpn(u32::from_le_bytes(field(record, 4))),
-        stream: record[1],
-        note: u16::from_le_bytes(field(record, 2)),
-        sequence: u64::from_le_bytes(field(record, 8)),
-        time: u64::from_le_bytes(field(record, 16)),
-    };
-    Beside::Holds(oob, u32::from_le_bytes(field(record, 24)), mended)
-}
-
-fn field<const N: usize>(record: &Record, at: usize) -> [u8; N] {
-    let mut field = [0; N];
-    field.copy_from_slice(&record[at..at + N]);
-    field
-}
-
 #[cfg(test)]
 mod tests {
+    use thermocline_flash::Lpn;
+
     use super::*;
 
     const OOB: Oob = Oob {
@@ -108,9 +55,9 @@ mod tests {
 
     #[test]
     fn a_record_is_read_as_it_was_written_and_mended_if_one_bit_turned() {
-        let record = encode(&OOB, 0x1234_5678);
+        let record = record::encode(Kind::Nand, &OOB, 0x1234_5678);
         assert_eq!(decode(&record), Beside::Holds(OOB, 0x1234_5678, false));
-        assert_eq!(record[..8], [MAGIC, 5, 6, 7, 1, 2, 3, 4]);
+        assert_eq!(record[1..8], [5, 6, 7, 1, 2, 3, 4]);
         for bit in 0..256 {
             let mut turned = record;
             turned[bit / 8] ^= 1 << (bit % 8);
@@ -133,10 +80,5 @@ mod tests {
         area[9] = 0;
         assert_eq!(decode(&area), Beside::Torn);
         assert_eq!(decode(&[0; BYTES]), Beside::Torn);
-    }
-
-    #[test]
-    fn the_checksum_is_crc_32c() {
-        assert_eq!(checksum(b"123456789"), 0xe306_9283);
     }
 }

@@ -5,11 +5,11 @@ use std::{path::Path, time::SystemTime};
 use serde::Serialize;
 use thermocline_flash::Flash;
 use thermocline_ftl::{Format, index};
-use thermocline_media::{Mtd, MtdOptions, image};
+use thermocline_media::{Mtd, MtdOptions, Place, image};
 use thermocline_sim::{Device, PolicySpec, SimError, Store, units};
 
 use crate::{
-    args::{chip::ChipArg, store::FormatArgs},
+    args::store::FormatArgs,
     chips::{self, Chip},
     exit::Failure,
     jobs,
@@ -21,12 +21,12 @@ use crate::{
 pub fn run(args: &FormatArgs) -> Result<(), Failure> {
     let output = Output::open(None)?;
     let made = match &args.chip {
-        ChipArg::Ram => {
+        Place::Ram => {
             return Err(Failure::usage(
                 "`ram:` is gone when the program ends; `thermocline serve ram:` formats one itself",
             ));
         }
-        ChipArg::Image(path) => {
+        Place::Image(path) => {
             let (store, options) = plan_image(args)?;
             let image = image::Image::create(path, &options).map_err(chips::input)?;
             let made = write(&store, Box::new(image), &args.chip);
@@ -36,7 +36,7 @@ pub fn run(args: &FormatArgs) -> Result<(), Failure> {
             }
             made?
         }
-        ChipArg::Mtd(path) => {
+        Place::Mtd(path) => {
             let (store, chip) = open_mtd(path, args)?;
             write(&store, chip, &args.chip)?
         }
@@ -140,7 +140,7 @@ pub fn new_format() -> Result<Format, Failure> {
     Ok(Format { id, created })
 }
 
-fn write(store: &Store, chip: Chip, name: &ChipArg) -> Result<Made, Failure> {
+fn write(store: &Store, chip: Chip, name: &Place) -> Result<Made, Failure> {
     let failed = |e: &dyn std::fmt::Display| SimError::Failed(format!("{name}: {e}"));
     let mut layer = store.format(chip, new_format()?)?;
     layer.unmount(0).map_err(|e| failed(&e))?;

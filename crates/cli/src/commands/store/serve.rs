@@ -14,7 +14,7 @@ use signal_hook::{
     iterator::Signals,
 };
 use thermocline_ftl::{Layer, Mount};
-use thermocline_media::{Faults, Ram};
+use thermocline_media::{Faults, Place, Ram};
 use thermocline_policy::dead::DeadData;
 use thermocline_server::{Limits, Listener, Opening, Options, Pace, Server, Stopper};
 use thermocline_sim::{PolicySpec, SimError, Store, store};
@@ -22,10 +22,7 @@ use tracing_subscriber::EnvFilter;
 
 use super::format;
 use crate::{
-    args::{
-        chip::ChipArg,
-        store::{Exported, ServeArgs},
-    },
+    args::store::{Exported, ServeArgs},
     chips::{self, Access},
     exit::Failure,
     jobs,
@@ -122,7 +119,7 @@ fn opening(
         ..store
     };
     let of_policy = |e: SimError| Failure::from(e.of_policy(&policy.name));
-    let (mut layer, device, pace, time_ns, recovery) = if exported.chip == ChipArg::Ram {
+    let (mut layer, device, pace, time_ns, recovery) = if exported.chip == Place::Ram {
         let device = jobs::device(&args.shape)?;
         let store = adjust(format::fit(device, args.over_provisioning, policy.clone())?);
         let profile = &store.device.profile;
@@ -185,10 +182,10 @@ fn paced(
 }
 
 /// What an export is called that nobody gave a name.
-fn name_of(chip: &ChipArg) -> String {
+fn name_of(chip: &Place) -> String {
     match chip {
-        ChipArg::Ram => "ram".into(),
-        ChipArg::Image(path) | ChipArg::Mtd(path) => {
+        Place::Ram => "ram".into(),
+        Place::Image(path) | Place::Mtd(path) => {
             path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
         }
     }

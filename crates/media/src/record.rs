@@ -17,11 +17,15 @@
 
 use thermocline_flash::{Kind, Lpn, Oob};
 
-use super::checksum;
+/// The checksum of a payload or a record: CRC-32C.
+pub(crate) fn checksum(bytes: &[u8]) -> u32 {
+    // 32 bits wide, and handed out in 64.
+    crc_fast::checksum(crc_fast::CrcAlgorithm::Crc32Iscsi, bytes) as u32
+}
 
-pub(super) const BYTES: usize = 32;
+pub(crate) const BYTES: usize = 32;
 
-pub(super) type Record = [u8; BYTES];
+pub(crate) type Record = [u8; BYTES];
 
 /// The first byte of a NAND record: neither of the two bytes that blank areas are made of.
 const MAGIC: u8 = 0xa1;
@@ -32,7 +36,7 @@ const OBSOLETE: u8 = 2;
 
 /// What stands beside a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Beside {
+pub(crate) enum Beside {
     Blank,
     /// Not blank, and nothing that was written.
     Torn,
@@ -40,7 +44,7 @@ pub(super) enum Beside {
     Holds(Oob, u32),
 }
 
-pub(super) fn encode(kind: Kind, oob: &Oob, payload: u32) -> Record {
+pub(crate) fn encode(kind: Kind, oob: &Oob, payload: u32) -> Record {
     let mut record = [0; BYTES];
     match kind {
         Kind::Nand => {
@@ -66,7 +70,7 @@ pub(super) fn encode(kind: Kind, oob: &Oob, payload: u32) -> Record {
 
 /// Whether an area was never written or is erased. A file has holes where nothing was written, and
 /// they read as zeros; a NOR chip is written in full when it is made, so zeros mean bits there.
-pub(super) fn is_blank(kind: Kind, record: &Record) -> bool {
+pub(crate) fn is_blank(kind: Kind, record: &Record) -> bool {
     match record[0] {
         0xff => *record == [0xff; BYTES],
         0 => kind == Kind::Nand && *record == [0; BYTES],
@@ -74,7 +78,7 @@ pub(super) fn is_blank(kind: Kind, record: &Record) -> bool {
     }
 }
 
-pub(super) fn decode(kind: Kind, record: &Record) -> Beside {
+pub(crate) fn decode(kind: Kind, record: &Record) -> Beside {
     if is_blank(kind, record) {
         return Beside::Blank;
     }
@@ -104,12 +108,12 @@ pub(super) fn decode(kind: Kind, record: &Record) -> Beside {
 }
 
 /// Whether a NOR record is marked as obsolete.
-pub(super) const fn is_obsolete(record: &Record) -> bool {
+pub(crate) const fn is_obsolete(record: &Record) -> bool {
     record[FLAGS_AT] & OBSOLETE == 0
 }
 
 /// Marks a NOR record as obsolete.
-pub(super) const fn make_obsolete(record: &mut Record) {
+pub(crate) const fn make_obsolete(record: &mut Record) {
     record[FLAGS_AT] &= !OBSOLETE;
 }
 
@@ -121,7 +125,7 @@ fn field<const N: usize>(record: &Record, at: usize) -> [u8; N] {
 
 /// The papers' segment header at the start of a NOR block. What is known when the block is erased
 /// is programmed then, and the rest, with the checksum, when its first page is.
-pub(super) mod segment {
+pub(crate) mod segment {
     use thermocline_flash::{BlockId, Oob};
 
     use super::{Record, checksum};
@@ -130,7 +134,7 @@ pub(super) mod segment {
     const VERSION: u16 = 1;
 
     /// The header of an erased block.
-    pub(in super::super) fn erased(block: BlockId, erases: u32) -> Record {
+    pub(crate) fn erased(block: BlockId, erases: u32) -> Record {
         let mut header = [0xff; super::BYTES];
         header[0..4].copy_from_slice(&MAGIC);
         header[4..6].copy_from_slice(&VERSION.to_le_bytes());
@@ -140,12 +144,12 @@ pub(super) mod segment {
     }
 
     /// Whether a page of the block was programmed since.
-    pub(in super::super) fn is_opened(header: &Record) -> bool {
+    pub(crate) fn is_opened(header: &Record) -> bool {
         header[6..8] != [0xff; 2]
     }
 
     /// The block is opened by its first page.
-    pub(in super::super) fn open(header: &mut Record, first: &Oob, is_system: bool) {
+    pub(crate) fn open(header: &mut Record, first: &Oob, is_system: bool) {
         header[16..24].copy_from_slice(&first.time.to_le_bytes());
         header[24] = first.stream;
         header[25] = if is_system { 3 } else { 0 };
@@ -154,5 +158,13 @@ pub(super) mod segment {
         // All ones are the sum of a block that was not opened.
         let sum = if sum == u16::MAX { 0 } else { sum };
         header[6..8].copy_from_slice(&sum.to_le_bytes());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_checksum_is_crc_32c() {
+        assert_eq!(super::checksum(b"123456789"), 0xe306_9283);
     }
 }
