@@ -5,7 +5,7 @@ use std::path::Path;
 use thermocline_policy::trigger::Watermarks;
 use thermocline_sim::{
     Clock, DelayLog, Device, Fill, Input, Job, Outcome, PolicySpec, PreparedTrace, ReadOnly,
-    SimError, TraceMapping, Workload, compare_each, device::Overrides,
+    SimError, TraceMapping, Workload, compare_each, device::Overrides, policy::split_list,
 };
 use thermocline_trace::{
     generate::{self, GeneratorOptions, WorkloadSpec, format_size},
@@ -223,7 +223,7 @@ fn job<'a>(
 }
 
 /// The policy with what the user decides otherwise.
-fn adjusted(policy: &PolicySpec, args: &CleaningArgs) -> PolicySpec {
+pub fn adjusted(policy: &PolicySpec, args: &CleaningArgs) -> PolicySpec {
     let policy = policy.clone();
     PolicySpec {
         bank_assignment: args.bank_assignment.unwrap_or(policy.bank_assignment),
@@ -233,7 +233,8 @@ fn adjusted(policy: &PolicySpec, args: &CleaningArgs) -> PolicySpec {
     }
 }
 
-fn watermarks(args: &CleaningArgs) -> Watermarks {
+/// When cleaning starts and stops.
+pub fn watermarks(args: &CleaningArgs) -> Watermarks {
     let reserve = args.reserve.unwrap_or(Watermarks::default().reserve);
     let low = args.low.unwrap_or(reserve.saturating_add(1));
     Watermarks { reserve, low, high: args.high.unwrap_or(low) }
@@ -246,5 +247,18 @@ fn known_pages(input: &Input<'_>, device: &Device) -> u64 {
         Input::Workload(workload) => {
             workload.bytes.unwrap_or(0) / u64::from(device.profile.geometry.page_size)
         }
+    }
+}
+
+/// The one name an option was given, if any.
+pub fn only(option: &str, given: &[String]) -> Result<Option<String>, Failure> {
+    let mut names: Vec<_> = given.iter().flat_map(|text| split_list(text)).collect();
+    match names.len() {
+        0 if !given.is_empty() => Err(Failure::usage(format!("{option} names nothing"))),
+        0 | 1 => Ok(names.pop()),
+        _ => Err(Failure::usage(format!(
+            "{option} names {}; it takes one here, and several in `thermocline compare`",
+            names.join(", ")
+        ))),
     }
 }

@@ -95,7 +95,7 @@ fn a_run_takes_one_value_and_known_names_only() {
     for (option, one, other) in
         [("--idle", "timer(after=5ms, free=3)", "slac"), ("--dead-data", "trim", "fsaf")]
     {
-        let says = [option, one, other, "a run takes one", "thermocline compare"];
+        let says = [option, one, other, "it takes one here", "thermocline compare"];
         let list: &'static str = Box::leak(format!("{one},{other}").into_boxed_str());
         fails(2, &run(&[option, list]), &says);
         fails(2, &run(&[option, one, option, other]), &says);

@@ -6,6 +6,7 @@ use clap::{Args, Subcommand, ValueHint};
 use thermocline_media::Place;
 
 use super::{
+    cleaning::CleaningArgs,
     device::ShapeArgs,
     values::{self, Suggest},
 };
@@ -55,16 +56,8 @@ pub struct ServedPolicyArgs {
     #[arg(long, value_name = "NAME", help_heading = POLICY)]
     #[arg(value_parser = Suggest(values::placements), hide_possible_values = true)]
     pub placement: Option<String>,
-    /// What is done while nobody asks: nothing (none), cleaning after a while, as in
-    /// 'timer(after=20ms)', or in predicted slack (slac) [default: the policy's].
-    #[arg(long, value_name = "none|timer|slac", help_heading = POLICY)]
-    #[arg(value_parser = Suggest(values::idles), hide_possible_values = true)]
-    pub idle: Option<String>,
-    /// What is believed to be dead: what the host trims (trim), nothing (none), or also what the writes
-    /// of a FAT32 or exFAT file system tell (fsaf) [default: the policy's].
-    #[arg(long, value_name = "none|trim|fsaf", help_heading = POLICY)]
-    #[arg(value_parser = Suggest(values::dead_data), hide_possible_values = true)]
-    pub dead_data: Option<String>,
+    #[command(flatten)]
+    pub cleaning: CleaningArgs,
     /// The unit in which policies measure ages, where they transform them [default: 363 erase times of
     /// the device].
     #[arg(long, value_name = "TIME", value_parser = values::time, help_heading = POLICY)]

@@ -2,7 +2,7 @@
 
 use std::{path::Path, slice};
 
-use thermocline_sim::{DelayLog, Outcome, PolicySpec, policy::split_list};
+use thermocline_sim::{DelayLog, Outcome, PolicySpec};
 
 use crate::{
     args::run::RunArgs,
@@ -22,8 +22,8 @@ pub fn run(args: &RunArgs, console: Console) -> Result<(), Failure> {
     let default = (victim.is_none() && placement.is_none()).then_some(DEFAULT);
     let policy = PolicySpec::of(args.policy.as_deref().or(default), victim, placement)?;
     let simulation = &args.simulation;
-    let idle = only("--idle", &simulation.cleaning.idle)?;
-    let dead_data = only("--dead-data", &simulation.cleaning.dead_data)?;
+    let idle = jobs::only("--idle", &simulation.cleaning.idle)?;
+    let dead_data = jobs::only("--dead-data", &simulation.cleaning.dead_data)?;
     let policy = policy.with(idle.as_deref(), dead_data.as_deref())?;
     let device = jobs::device(&simulation.device.shape)?;
     // An output that cannot be opened shows now, not after the work.
@@ -60,17 +60,4 @@ fn delay_log(path: &Path, args: &RunArgs) -> Result<DelayLog, Failure> {
         )));
     }
     Ok(DelayLog::create(path)?)
-}
-
-/// The one name an option was given, if any.
-fn only(option: &str, given: &[String]) -> Result<Option<String>, Failure> {
-    let mut names: Vec<_> = given.iter().flat_map(|text| split_list(text)).collect();
-    match names.len() {
-        0 if !given.is_empty() => Err(Failure::usage(format!("{option} names nothing"))),
-        0 | 1 => Ok(names.pop()),
-        _ => Err(Failure::usage(format!(
-            "{option} names {}; a run takes one, `thermocline compare` several",
-            names.join(", ")
-        ))),
-    }
 }

@@ -103,7 +103,9 @@ fn policy(args: &ServeArgs) -> Result<PolicySpec, Failure> {
     let (victim, placement) = (given.victim.as_deref(), given.placement.as_deref());
     let default = (victim.is_none() && placement.is_none()).then_some(DEFAULT);
     let policy = PolicySpec::of(given.policy.as_deref().or(default), victim, placement)?;
-    Ok(policy.with(given.idle.as_deref(), given.dead_data.as_deref())?)
+    let idle = jobs::only("--idle", &given.cleaning.idle)?;
+    let dead_data = jobs::only("--dead-data", &given.cleaning.dead_data)?;
+    Ok(jobs::adjusted(&policy.with(idle.as_deref(), dead_data.as_deref())?, &given.cleaning))
 }
 
 /// A chip, mounted.
@@ -115,6 +117,7 @@ fn opening(
 ) -> Result<Opening, Failure> {
     let adjust = |store: Store| Store {
         time_scale_ns: args.policy.time_scale.map(|ns| ns as f64),
+        watermarks: jobs::watermarks(&args.policy.cleaning),
         seed: args.policy.seed,
         ..store
     };
