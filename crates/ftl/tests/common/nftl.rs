@@ -153,6 +153,7 @@ impl Reference {
         if self.endurance.is_some_and(|most| self.blocks[b].erases >= most) {
             self.usable -= 1;
             self.counters.retired += 1;
+            self.counters.erases_failed += 1;
             return;
         }
         self.blocks[b] =
