@@ -79,7 +79,7 @@ pub(crate) struct Writing {
 }
 
 impl Recorder {
-    /// Creates the file.
+    /// Creates the file. One that is there is not replaced: a recording cannot be made again.
     ///
     /// # Errors
     /// [`ServerError::Recording`], naming it.
@@ -88,6 +88,9 @@ impl Recorder {
             path: path.into(),
             reason: e.to_string(),
         };
+        if path.is_file() {
+            return Err(failed(&"exists already; name another file, or remove it"));
+        }
         let file = File::create(path).map_err(|e| failed(&e))?;
         let out = NativeWriter::new(BufWriter::new(file), path).map_err(|e| failed(&e))?;
         Ok(Self { path: path.into(), out: NativeOut(out), taps: Vec::new(), names: Vec::new() })

@@ -180,7 +180,7 @@ pub struct ChipArgs {
     #[arg(value_name = "IMAGE", value_hint = ValueHint::FilePath)]
     pub chip: Place,
     /// Print the result as JSON.
-    #[arg(long, help_heading = "Output")]
+    #[arg(long, global = true, help_heading = "Output")]
     pub json: bool,
 }
 

@@ -17,7 +17,7 @@
 
 use alloc::{boxed::Box, collections::VecDeque, format, string::String, vec, vec::Vec};
 
-use thermocline_flash::{BlockId, Flash, Lpn, Oob, Ppn, Timing, prefetch};
+use thermocline_flash::{BlockId, Flash, Geometry, Lpn, Oob, Ppn, Timing, prefetch};
 use thermocline_policy::{
     Candidates, State,
     bank::BankAssignment,
@@ -217,6 +217,12 @@ impl Open {
     }
 }
 
+/// Blocks of a bank that are not the index log's, bad or not.
+fn blocks_of_data(geometry: &Geometry, bank: u32) -> u32 {
+    let first = bank * geometry.blocks_per_bank;
+    geometry.data_blocks().saturating_sub(first).min(geometry.blocks_per_bank)
+}
+
 impl<C: Flash, P: Placement> PageMapped<C, P> {
     /// A layer over an erased chip; `victim` builds the policy of each bank.
     ///
@@ -226,8 +232,20 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
     pub fn new(
         chip: C,
         placement: P,
+        victim: impl FnMut(u32) -> Box<dyn Victim>,
+        config: Config,
+    ) -> Result<Self, FtlError> {
+        Self::built(chip, placement, victim, config, true)
+    }
+
+    /// The same, where `counts_bad` is false with room for what a chip without bad blocks would hold: a
+    /// chip that lost more of them since it was formatted can still be read.
+    fn built(
+        chip: C,
+        placement: P,
         mut victim: impl FnMut(u32) -> Box<dyn Victim>,
         config: Config,
+        counts_bad: bool,
     ) -> Result<Self, FtlError> {
         let geometry = *chip.geometry();
         let pages = geometry.data_pages_per_block();
@@ -254,11 +272,12 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
             let data = (free.len() as u32).saturating_sub(config.watermarks.reserve) * pages;
             let share = config.bank_assignment.share(config.logical_pages, bank, geometry.banks);
             let most_live = data.saturating_sub(spare);
-            if config.watermarks.reserve == 0 || most_live < share {
+            let bad = if counts_bad { 0 } else { blocks_of_data(&geometry, bank) - usable };
+            if config.watermarks.reserve == 0 || most_live + bad * pages < share {
                 return Err(FtlError::NoSpace);
             }
             capacity += data;
-            most += u64::from(most_live);
+            most += u64::from(most_live + bad * pages);
             banks.push(Bank {
                 blocks,
                 watches: victim.watches(),

@@ -203,7 +203,7 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
         let mut found = FoundLog::find(&mut chip, &summary)?;
         let mut recovery = Recovery::default();
         let mut pages = Pages::find(&mut chip, &mut found, how, &mut recovery)?;
-        let mut layer = Self::new(chip, placement, victim, config)
+        let mut layer = Self::built(chip, placement, victim, config, false)
             .map_err(|_| MountError::no_space(&geometry, &config))?;
         recovery.clean = found.clean.is_some();
         layer.programs = found.sequence;
@@ -216,6 +216,7 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
         index.since = found.since.filter(|_| recovery.clean).unwrap_or(layer.programs);
         index.known = found.known;
         index.asleep = recovery.clean;
+        index.is_rebuilt = how == Mount::FromPages;
         let closed_early = layer.take_tables(&mut pages, &mut index, &mut recovery);
         index.lasting = layer.banks.iter().map(|bank| bank.free.len()).collect();
         layer.index = Some(Box::new(index));

@@ -114,6 +114,8 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
         let reserve = u64::from(self.config.watermarks.reserve) * u64::from(self.pages);
         self.failures.crowded = self.banks.iter().any(|bank| bank.free_pages() < reserve);
         self.judge();
+        // A chip that is worn out may have less than the reserve.
+        self.failures.any |= self.writable == 0;
     }
 
     /// A page of the host could not be programmed: tries other blocks of the stream. Returns the page

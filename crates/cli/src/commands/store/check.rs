@@ -91,15 +91,10 @@ impl Found {
 fn check(args: &CheckArgs, console: Console) -> Result<Found, Failure> {
     let access = Access { read_only: true, ..Access::default() };
     let mut contradictions = Vec::new();
-    let (quick, recovery) = chips::mount(chips::open(&args.chip.chip, &access)?, Mount::Quick)?;
+    let (mut quick, recovery) = chips::mount(chips::open(&args.chip.chip, &access)?, Mount::Quick)?;
     contradictions.extend(quick.check().err().map(|e| format!("by the checkpoint: {e}")));
     let logical_pages = quick.logical_pages();
     let places: Vec<Ppn> = (0..logical_pages).map(|lpn| quick.locate(Lpn(lpn))).collect();
-    // The chip is locked by one at a time.
-    drop(quick);
-    let opened = chips::open(&args.chip.chip, &access)?;
-    let (mut layer, rebuilt) = chips::mount(opened, Mount::FromPages)?;
-    contradictions.extend(layer.check().err().map(|e| format!("by the pages: {e}")));
     let page = |layer: &AnyLayer<Chip>, lpn: u32, at: Ppn| {
         let geometry = thermocline_flash::Flash::geometry(layer.chip());
         Page { lpn, block: geometry.block_of(at).0, page: geometry.page_of(at) }
@@ -109,16 +104,27 @@ fn check(args: &CheckArgs, console: Console) -> Result<Found, Failure> {
         sound: false,
         clean: recovery.clean,
         logical_pages,
-        pages_with_data: rebuilt.pages_found,
-        areas_read: rebuilt.areas_read,
+        pages_with_data: recovery.pages_found,
+        areas_read: 0,
         pages_verified: 0,
-        contradictions,
+        contradictions: Vec::new(),
         differences: 0,
         differing: Vec::new(),
         lost: 0,
         lost_pages: Vec::new(),
         leaked_pages: 0,
     };
+    // As the server would: by the checkpoint.
+    if !args.tables_only {
+        read_all(&mut quick, &mut found, console, page)?;
+    }
+    // The chip is locked by one at a time.
+    drop(quick);
+    let opened = chips::open(&args.chip.chip, &access)?;
+    let (layer, rebuilt) = chips::mount(opened, Mount::FromPages)?;
+    contradictions.extend(layer.check().err().map(|e| format!("by the pages: {e}")));
+    found.areas_read = rebuilt.areas_read;
+    found.contradictions = contradictions;
     for (lpn, &at) in (0..).zip(&places) {
         if layer.locate(Lpn(lpn)) != at {
             found.differences += 1;
@@ -126,9 +132,6 @@ fn check(args: &CheckArgs, console: Console) -> Result<Found, Failure> {
                 found.differing.push(page(&layer, lpn, at));
             }
         }
-    }
-    if !args.tables_only {
-        read_all(&mut layer, &mut found, console, page)?;
     }
     // What the rebuilding could not read is either lost, or was cut off and nobody misses it.
     found.leaked_pages = rebuilt.unreadable_pages.saturating_sub(found.lost);

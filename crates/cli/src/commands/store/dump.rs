@@ -41,8 +41,9 @@ fn device(opened: &Opened, as_json: bool, output: Output) -> Result<(), Failure>
     }
     let text = format!(
         "# What a server does with this chip, `run` does with a recording of it:\n\
-         #   thermocline run --device THIS-FILE --logical-pages {} --fill none --absolute \\\n\
-         #     --clock arrivals --time-scale {}ns --policy NAME --trace RECORDING\n\n{}",
+         #   thermocline run --device THIS-FILE --capacity {} --logical-pages {} \\\n\
+         #     --fill none --absolute --clock arrivals --time-scale {}ns --policy NAME --trace RECORDING\n\n{}",
+        profile.geometry.capacity(),
         opened.summary.logical_pages,
         opened.device.time_scale_ns(),
         chips::profile_text(profile)?

@@ -5,12 +5,12 @@ use std::{
     path::{Path, PathBuf},
     process::{Command, ExitStatus},
     thread,
-    time::Instant,
+    time::{Duration, Instant},
 };
 
 use rustix::process::Signal;
 use signal_hook::{
-    consts::{SIGINT, SIGTERM},
+    consts::{SIGHUP, SIGINT, SIGTERM},
     iterator::Signals,
 };
 use thermocline_ftl::{Layer, Mount};
@@ -247,14 +247,26 @@ fn run_command(
     Ok(Some(thread::Builder::new().name("run".into()).spawn(wait).map_err(failed)?))
 }
 
-/// SIGTERM and Ctrl-C stop the server in good order, the second of them at once.
+/// A second signal that comes sooner than this is the first one again.
+const TWICE: Duration = Duration::from_millis(200);
+
+/// SIGTERM, SIGHUP and Ctrl-C stop the server in good order, the second of them at once.
 fn stop_by_signal(stopper: &Stopper) -> Result<(), Failure> {
     let failed = |e: std::io::Error| SimError::Failed(format!("signals: {e}"));
-    let mut signals = Signals::new([SIGINT, SIGTERM]).map_err(failed)?;
+    let mut signals = Signals::new([SIGHUP, SIGINT, SIGTERM]).map_err(failed)?;
     let stopper = stopper.clone();
+    let mut first: Option<Instant> = None;
     thread::Builder::new()
         .name("signals".into())
-        .spawn(move || signals.forever().for_each(|_| stopper.stop()))
+        .spawn(move || {
+            for _ in signals.forever() {
+                // Who signals a process and its group means it once.
+                if first.is_none_or(|first| first.elapsed() > TWICE) {
+                    first.get_or_insert_with(Instant::now);
+                    stopper.stop();
+                }
+            }
+        })
         .map_err(failed)?;
     Ok(())
 }

@@ -50,6 +50,8 @@ pub(super) struct Index {
     pub(super) surveys: Vec<Option<BlockEntry>>,
     /// Whether the last thing the log says is that all is written.
     pub(super) asleep: bool,
+    /// Whether the tables were made from the pages alone: the checkpoint that there is may be wrong.
+    pub(super) is_rebuilt: bool,
     /// Blocks of each bank's free list, its first ones, whose erase lasts.
     pub(super) lasting: Vec<usize>,
     /// A page of the host is between two attempts to program it: no checkpoint is written on, which would
@@ -77,6 +79,7 @@ impl Index {
             numbered: 0,
             surveys: vec![None; geometry.data_blocks() as usize],
             asleep: false,
+            is_rebuilt: false,
             lasting: Vec::new(),
             quiet: false,
             owed: 0,

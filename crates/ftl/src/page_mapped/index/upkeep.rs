@@ -260,6 +260,9 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
     /// What [`unmount`](crate::Layer::unmount) does: a checkpoint of how things are now, all of it synced,
     /// and then the word that nothing was changed after it.
     pub(in crate::page_mapped) fn close_index(&mut self, now: u64) -> Result<(), FtlError> {
+        if self.index.as_ref().is_some_and(|index| index.is_rebuilt) {
+            self.awaken(now)?;
+        }
         self.with_index(|layer, index| {
             if index.asleep {
                 return Ok(());
@@ -281,6 +284,7 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
                 page.clean(&header, &written, &index.known_up_to(layer.programs));
             })?;
             index.asleep = true;
+            index.is_rebuilt = false;
             Ok(())
         })?;
         self.follows_up = self.wants_follow_up();
