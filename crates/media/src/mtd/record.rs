@@ -1,4 +1,4 @@
-//! What is programmed beside a page: the [record](crate::record) of NAND, and what is done about bits that
+//! What is programmed beside a page: the [`record`] of NAND, and what is done about bits that
 //! turn in it.
 //!
 //! Many controllers' error correction does not cover these bytes. The record's checksum finds one bit that
