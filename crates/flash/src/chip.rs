@@ -9,7 +9,8 @@ pub struct Oob {
     pub lpn: Lpn,
     /// The stream (class of data) the block was opened for.
     pub stream: u8,
-    /// Programs of the layer before this one: of two copies of a page the greater is the newer.
+    /// Counts the programs of the layer: of two copies of a page the greater is the newer. The
+    /// page-mapped layer keeps a note of its own in the highest bits, which is not part of the number.
     pub sequence: u64,
     /// When it was programmed, by the layer's clock.
     pub time: u64,
@@ -103,6 +104,16 @@ pub trait Flash {
     /// [`FlashError::OutOfRange`], [`FlashError::Unreadable`].
     fn read(&mut self, from: Ppn, into: &mut [u8]) -> Result<(), FlashError>;
 
+    /// Reads a page that was programmed, as whoever asks knows: one that is blank all the same has lost
+    /// what it held. A chip that keeps no data sees no difference.
+    ///
+    /// # Errors
+    /// [`FlashError::OutOfRange`]; [`FlashError::Unreadable`], also for a blank page.
+    #[inline(always)]
+    fn read_programmed(&mut self, from: Ppn, into: &mut [u8]) -> Result<(), FlashError> {
+        self.read(from, into)
+    }
+
     /// Reads only what stands beside a page: nothing if the page is blank, or the chip keeps none.
     ///
     /// # Errors
@@ -193,6 +204,9 @@ macro_rules! behind {
             }
             fn read(&mut self, from: Ppn, into: &mut [u8]) -> Result<(), FlashError> {
                 (**self).read(from, into)
+            }
+            fn read_programmed(&mut self, from: Ppn, into: &mut [u8]) -> Result<(), FlashError> {
+                (**self).read_programmed(from, into)
             }
             fn read_oob(&mut self, from: Ppn) -> Result<Option<Oob>, FlashError> {
                 (**self).read_oob(from)

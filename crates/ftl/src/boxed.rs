@@ -4,7 +4,7 @@ use alloc::{boxed::Box, string::String, vec::Vec};
 
 use thermocline_flash::{BlockId, Lpn, Ppn, Timing};
 
-use crate::{Counters, DeadDataCounters, FtlError, Layer};
+use crate::{Counters, DeadDataCounters, EndOfLife, FtlError, Layer};
 
 impl<L: Layer + ?Sized> Layer for Box<L> {
     type Chip = L::Chip;
@@ -79,6 +79,22 @@ impl<L: Layer + ?Sized> Layer for Box<L> {
 
     fn free_blocks(&self) -> Option<u32> {
         (**self).free_blocks()
+    }
+
+    fn last_program(&self) -> u64 {
+        (**self).last_program()
+    }
+
+    fn synced(&mut self, last_program: u64) {
+        (**self).synced(last_program);
+    }
+
+    fn end_of_life(&self) -> Option<EndOfLife> {
+        (**self).end_of_life()
+    }
+
+    fn spare_blocks(&self) -> Option<u32> {
+        (**self).spare_blocks()
     }
 
     fn is_read_only(&self) -> bool {

@@ -52,6 +52,8 @@ pub struct Counters {
     pub dead_left: u64,
     /// Blocks of nothing but dead data, erased without a fold.
     pub reclaimed: u64,
+    /// Pages of the index log that were programmed; no data, and in no other figure.
+    pub index_programs: u64,
 }
 
 impl Counters {
@@ -81,6 +83,7 @@ impl Counters {
             forced_folds: self.forced_folds - earlier.forced_folds,
             dead_left: self.dead_left - earlier.dead_left,
             reclaimed: self.reclaimed - earlier.reclaimed,
+            index_programs: self.index_programs - earlier.index_programs,
         }
     }
 }
@@ -115,6 +118,24 @@ impl DeadDataCounters {
             disarmed: self.disarmed,
             memory_bytes: self.memory_bytes,
         }
+    }
+}
+
+/// Why a layer takes no more writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EndOfLife {
+    /// Too few blocks are left for the data.
+    Blocks,
+    /// The index log has no block left: neither trims nor checkpoints can be written.
+    IndexLog,
+}
+
+impl fmt::Display for EndOfLife {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Blocks => "too few blocks are left that can be written",
+            Self::IndexLog => "the blocks of the index log are used up",
+        })
     }
 }
 
@@ -275,6 +296,18 @@ pub trait Layer {
         Ok(())
     }
 
+    /// The number of the page programmed last: what a sync of the chip that is begun now covers.
+    fn last_program(&self) -> u64 {
+        0
+    }
+
+    /// A sync of the chip is over that was begun when [`last_program`](Self::last_program) was that: all
+    /// that was programmed up to it lasts. Whoever syncs the chip himself tells the layer, so that it can
+    /// tell the next mount.
+    fn synced(&mut self, last_program: u64) {
+        let _ = last_program;
+    }
+
     /// Settles, and leaves behind what makes the next mount quick. The caller syncs the chip then,
     /// and asks for nothing else.
     ///
@@ -291,7 +324,17 @@ pub trait Layer {
 
     /// Whether the chip is worn out: it takes no more writes, and what it holds can be read.
     fn is_read_only(&self) -> bool {
-        false
+        self.end_of_life().is_some()
+    }
+
+    /// Why it takes no more writes, if that is so.
+    fn end_of_life(&self) -> Option<EndOfLife> {
+        None
+    }
+
+    /// Blocks that may fail, in the worst places, before it takes no more writes; where that is known.
+    fn spare_blocks(&self) -> Option<u32> {
+        None
     }
 
     /// Where a logical page is, or [`Ppn::NONE`].

@@ -26,6 +26,6 @@ pub mod nftl;
 mod page_mapped;
 
 pub use in_place::InPlace;
-pub use layer::{Counters, DeadDataCounters, FtlError, Layer};
+pub use layer::{Counters, DeadDataCounters, EndOfLife, FtlError, Layer};
 pub use nftl::Nftl;
 pub use page_mapped::{Config, Format, Mount, MountError, PageMapped, Recovery, index};

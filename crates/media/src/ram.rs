@@ -184,6 +184,14 @@ impl Flash for Ram {
         Ok(())
     }
 
+    fn read_programmed(&mut self, from: Ppn, into: &mut [u8]) -> Result<(), FlashError> {
+        let (_, _, at) = self.at(from)?;
+        if self.areas[at] == BLANK_AREA {
+            return Err(FlashError::Unreadable(from));
+        }
+        self.read(from, into)
+    }
+
     fn read_oob(&mut self, from: Ppn) -> Result<Option<Oob>, FlashError> {
         let (_, _, at) = self.at(from)?;
         Ok(unpack(&self.areas[at]))

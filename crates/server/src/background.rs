@@ -48,17 +48,16 @@ impl Background {
 }
 
 fn work(device: &Device, stop: &AtomicBool) {
-    let mut scrubs = true;
-    let mut scrubbed = Instant::now();
+    let (mut scrubs, mut idles) = (true, device.has_idle());
+    let mut looked = Instant::now();
     while !stop.load(Relaxed) {
-        if scrubs && scrubbed.elapsed() >= LOOK {
-            scrubbed = Instant::now();
-            scrubs = scrub(device, stop);
+        if looked.elapsed() >= LOOK {
+            looked = Instant::now();
+            scrubs = scrubs && scrub(device, stop);
+            device.tell_news();
         }
-        if device.has_idle() {
-            if !clean_ahead(device, stop) {
-                return;
-            }
+        if idles {
+            idles = clean_ahead(device, stop);
         } else {
             std::thread::park_timeout(LOOK);
         }

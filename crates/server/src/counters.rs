@@ -100,6 +100,8 @@ pub(crate) struct Operations {
 #[derive(Debug, Default)]
 pub(crate) struct Counters {
     pub kinds: [Operations; KINDS],
+    /// Writes, trims and the like that had to last before their answer.
+    pub fua: Count,
     /// System calls that received, and that sent.
     pub receives: Count,
     pub sends: Count,
@@ -132,6 +134,7 @@ impl Counters {
                 mine.add(theirs.get());
             }
         }
+        self.fua.add(other.fua.get());
         self.receives.add(other.receives.get());
         self.sends.add(other.sends.get());
     }

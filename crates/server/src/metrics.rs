@@ -64,6 +64,8 @@ struct Export {
     free_blocks: Option<u32>,
     blocks: u32,
     read_only: bool,
+    worn_out: bool,
+    spare_blocks: Option<u32>,
     wear: Wear,
     recovery_s: Option<f64>,
     flushes: u64,
@@ -135,6 +137,8 @@ impl Snapshot {
                 free_blocks: layer.free_blocks(),
                 blocks: device.blocks(),
                 read_only: device.is_read_only() || layer.is_read_only(),
+                worn_out: layer.end_of_life().is_some(),
+                spare_blocks: layer.spare_blocks(),
                 wear: Wear::default(),
                 recovery_s: device.recovery().map(|time| time.as_secs_f64()),
                 flushes: commits.flushes.load(Relaxed),
@@ -305,6 +309,11 @@ impl Snapshot {
             "Those that found everything lasting already",
             self.each(|e| e.flushes_idle),
         )?;
+        out.counters(
+            "fua_requests",
+            "Writes and the like that had to last before their answer (FUA)",
+            self.each(|e| e.requests.fua.get()),
+        )?;
         out.counters("syncs", "Syncs of the chip for them", self.each(|e| e.syncs))?;
         let mut family = out.0.encode_descriptor(
             "flushes_per_sync",
@@ -338,6 +347,11 @@ impl Snapshot {
             "Pages written for hosts or moved",
             l(|c| c.host_writes + c.fills + c.copies),
         )?;
+        out.counters(
+            "index_pages_programmed",
+            "Pages of the index log written: trims, checkpoints; in no other figure",
+            l(|c| c.index_programs),
+        )?;
         out.counters("flash_pages_copied", "Pages moved by cleaning", l(|c| c.copies))?;
         out.counters("flash_blocks_erased", "Blocks erased", l(|c| c.erases))?;
         out.counters("cleaning_runs", "Times cleaning was begun", l(|c| c.cleaning_runs))?;
@@ -370,6 +384,12 @@ impl Snapshot {
         )?;
         let read_only = self.each(|e| f64::from(u8::from(e.read_only)));
         out.gauges("read_only", "1 if the export takes no writes", None, read_only)?;
+        let worn_out = self.each(|e| f64::from(u8::from(e.worn_out)));
+        let help = "1 if the chip takes no more writes: too few blocks, or no index log, are left";
+        out.gauges("worn_out", help, None, worn_out)?;
+        let spare = self.each_that(|e| e.spare_blocks.map(f64::from));
+        let help = "Blocks that may fail before the chip takes no more writes";
+        out.gauges("spare_blocks", help, None, spare)?;
         let recovery = self.each_that(|e| e.recovery_s);
         out.gauges("recovery", "What the last mount took", Some(&Unit::Seconds), recovery)
     }

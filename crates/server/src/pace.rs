@@ -94,6 +94,12 @@ impl Flash for Paced {
         Ok(())
     }
 
+    fn read_programmed(&mut self, from: Ppn, into: &mut [u8]) -> Result<(), FlashError> {
+        self.chip.read_programmed(from, into)?;
+        self.pace.clock().read(self.bank(from));
+        Ok(())
+    }
+
     fn read_oob(&mut self, from: Ppn) -> Result<Option<Oob>, FlashError> {
         let oob = self.chip.read_oob(from)?;
         self.pace.clock().read_oob(self.bank(from));

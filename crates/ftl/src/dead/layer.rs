@@ -6,7 +6,7 @@ use core::ops::Range;
 use thermocline_flash::{BlockId, Lpn, Ppn, Timing};
 
 use super::{Watched, volume::Volume};
-use crate::{Counters, DeadDataCounters, FtlError, Layer};
+use crate::{Counters, DeadDataCounters, EndOfLife, FtlError, Layer};
 
 impl<L: Layer> Layer for Watched<L> {
     type Chip = L::Chip;
@@ -106,6 +106,22 @@ impl<L: Layer> Layer for Watched<L> {
 
     fn free_blocks(&self) -> Option<u32> {
         self.inner.free_blocks()
+    }
+
+    fn last_program(&self) -> u64 {
+        self.inner.last_program()
+    }
+
+    fn synced(&mut self, last_program: u64) {
+        self.inner.synced(last_program);
+    }
+
+    fn end_of_life(&self) -> Option<EndOfLife> {
+        self.inner.end_of_life()
+    }
+
+    fn spare_blocks(&self) -> Option<u32> {
+        self.inner.spare_blocks()
     }
 
     fn is_read_only(&self) -> bool {

@@ -5,7 +5,7 @@ use alloc::string::String;
 use thermocline_flash::{BlockId, Flash, FlashError, Lpn, Ppn, Timing, prefetch};
 
 use super::{Nftl, heaps::NOBODY};
-use crate::{Counters, FtlError, Layer};
+use crate::{Counters, EndOfLife, FtlError, Layer};
 
 impl<C: Flash> Nftl<C> {
     #[inline(always)]
@@ -131,8 +131,8 @@ impl<C: Flash> Layer for Nftl<C> {
         self.stop_at_failure(done)
     }
 
-    fn is_read_only(&self) -> bool {
-        self.is_read_only
+    fn end_of_life(&self) -> Option<EndOfLife> {
+        self.is_read_only.then_some(EndOfLife::Blocks)
     }
 
     fn locate(&self, lpn: Lpn) -> Ppn {

@@ -27,12 +27,13 @@ use thermocline_policy::{
     wear::WearLeveling,
 };
 
-use crate::{Counters, FtlError, Layer};
+use crate::{Counters, EndOfLife, FtlError, Layer};
 
 mod banks;
 mod cleaning;
 mod format;
 pub mod index;
+mod lasting;
 mod marks;
 mod mount;
 mod retire;
@@ -108,6 +109,8 @@ pub struct PageMapped<C, P> {
     writable: u32,
     /// Pages programmed so far, for whatever reason.
     programs: u64,
+    /// Whether the next page says up to where everything lasts (see `lasting`).
+    says: bool,
     /// Whether something is to be done after a page write.
     follows_up: bool,
     /// Logical pages that hold current data.
@@ -311,6 +314,7 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
             failures: retire::Failures::default(),
             writable: config.logical_pages,
             programs: 0,
+            says: false,
             mapped: 0,
             marked: 0,
             capacity,
@@ -453,7 +457,8 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
     fn oob(&mut self, lpn: Lpn, stream: u8, now: u64) -> Oob {
         self.programs += 1;
         let note = self.placement.note(lpn);
-        Oob { lpn, stream, sequence: self.programs, time: now, note }
+        let sequence = if self.says { self.number_with_word() } else { self.programs };
+        Oob { lpn, stream, sequence, time: now, note }
     }
 
     /// The copy of `lpn` at `old` is no longer current.
@@ -556,6 +561,7 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
             first: self.chip.geometry().ppn(block, self.header),
             first_owner: block.index() * self.pages as usize,
         };
+        self.repeat_lasting();
         Ok(())
     }
 
@@ -637,7 +643,7 @@ impl<C: Flash, P: Placement> Layer for PageMapped<C, P> {
             into.fill(0);
             return Ok(false);
         }
-        self.chip.read(at, into)?;
+        self.chip.read_programmed(at, into)?;
         self.counters.host_reads += 1;
         Ok(true)
     }
@@ -681,11 +687,15 @@ impl<C: Flash, P: Placement> Layer for PageMapped<C, P> {
     }
 
     fn scrub(&mut self, now: u64) -> Result<bool, FtlError> {
-        self.scrub_once(now)
+        Ok(self.scrub_once(now)? || self.tell_lasting(now)?)
     }
 
-    fn is_read_only(&self) -> bool {
-        self.writable < self.config.logical_pages && !self.failures.crowded
+    fn end_of_life(&self) -> Option<EndOfLife> {
+        self.ended()
+    }
+
+    fn spare_blocks(&self) -> Option<u32> {
+        Some(self.blocks_to_spare())
     }
 
     fn free_blocks(&self) -> Option<u32> {
@@ -694,6 +704,14 @@ impl<C: Flash, P: Placement> Layer for PageMapped<C, P> {
 
     fn settle(&mut self, now: u64) -> Result<(), FtlError> {
         self.settle_index(now)
+    }
+
+    fn last_program(&self) -> u64 {
+        self.programs
+    }
+
+    fn synced(&mut self, last_program: u64) {
+        self.note_lasting(last_program);
     }
 
     fn unmount(&mut self, now: u64) -> Result<(), FtlError> {

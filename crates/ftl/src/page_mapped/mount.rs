@@ -20,8 +20,9 @@ use thermocline_flash::{BlockId, Flash, FlashError, Geometry, Lpn, Ppn};
 use thermocline_policy::{placement::Placement, victim::Victim};
 
 use super::{
-    Config, PageMapped,
-    index::{Index, PAGE_MAPPED, VERSION, find_summary},
+    Config, Format, PageMapped,
+    index::{Index, PAGE_MAPPED, Summary, Traces, VERSION, find_summary, find_traces},
+    lasting::Lasting,
 };
 use crate::FtlError;
 
@@ -47,7 +48,7 @@ pub enum Mount {
 }
 
 /// What a mount found.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Recovery {
     /// The layer was unmounted before; power did not just fail.
     pub clean: bool,
@@ -63,6 +64,10 @@ pub struct Recovery {
     pub pages_found: u32,
     /// Data pages that could not be read: cut off, in a block half erased, or lost.
     pub unreadable_pages: u64,
+    /// Logical pages of which a newer copy was found than the one taken, in ascending order: it cannot be
+    /// read, and nothing says that it was ever whole. It was being written when power failed, or has
+    /// been damaged since.
+    pub rolled_back: Vec<Lpn>,
     /// Blocks of which every page was looked at.
     pub blocks_scanned: u32,
     /// The newest time that was found: the clock of the layer must not go on before it.
@@ -72,8 +77,10 @@ pub struct Recovery {
 /// Why a chip could not be formatted or mounted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MountError {
-    /// There is no summary.
+    /// There is no summary, and nothing that a layer wrote.
     NotFormatted,
+    /// There is no summary, but there are pages of a layer: all heads of the index log are damaged.
+    Headless(Traces),
     /// The format is of another version.
     Version(u16),
     /// Another kind of layer formatted it.
@@ -133,6 +140,12 @@ impl fmt::Display for MountError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NotFormatted => f.write_str("the chip is not formatted; format it first"),
+            Self::Headless(traces) => write!(
+                f,
+                "no head of the index log can be read, but the chip holds {} pages of data and {} of \
+                 the log; do not format it: salvage it from its pages",
+                traces.data_pages, traces.log_pages
+            ),
             Self::Version(found) => write!(
                 f,
                 "the chip has format version {found}, and this program knows {VERSION}; take the \
@@ -185,8 +198,41 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
         config: Config,
         how: Mount,
     ) -> Result<(Self, Recovery), MountError> {
+        let Some(summary) = find_summary(&mut chip)? else {
+            return Err(match find_traces(&mut chip)? {
+                Some(traces) => MountError::Headless(traces),
+                None => MountError::NotFormatted,
+            });
+        };
+        Self::mount_as(chip, placement, victim, config, summary, how)
+    }
+
+    /// Mounts a chip of which no head of the index log can be read, from its pages alone. The next
+    /// unmount writes heads again. Trims of which the log told in a part that is lost are forgotten.
+    ///
+    /// # Errors
+    /// [`MountError`].
+    pub fn salvage(
+        chip: C,
+        placement: P,
+        victim: impl FnMut(u32) -> Box<dyn Victim>,
+        config: Config,
+        format: Format,
+    ) -> Result<(Self, Recovery), MountError> {
+        let Format { id, created } = format;
+        let summary = Summary::of(chip.geometry(), config.logical_pages, created, id);
+        Self::mount_as(chip, placement, victim, config, summary, Mount::FromPages)
+    }
+
+    fn mount_as(
+        mut chip: C,
+        placement: P,
+        victim: impl FnMut(u32) -> Box<dyn Victim>,
+        config: Config,
+        summary: Summary,
+        how: Mount,
+    ) -> Result<(Self, Recovery), MountError> {
         let geometry = *chip.geometry();
-        let summary = find_summary(&mut chip)?.ok_or(MountError::NotFormatted)?;
         if summary.version != VERSION {
             return Err(MountError::Version(summary.version));
         }
@@ -217,9 +263,14 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
         index.known = found.known;
         index.asleep = recovery.clean;
         index.is_rebuilt = how == Mount::FromPages;
+        index.word = Lasting::owing(pages.heard);
+        let is_used_up = index.log.free.is_empty();
         let closed_early = layer.take_tables(&mut pages, &mut index, &mut recovery);
         index.lasting = layer.banks.iter().map(|bank| bank.free.len()).collect();
         layer.index = Some(Box::new(index));
+        if is_used_up {
+            layer.log_is_used_up();
+        }
         // A crash in a cleaning costs room, and so does another in the first one after it, and blocks
         // that are closed before they are full: the room there is has to be used as after failures of
         // the chip.

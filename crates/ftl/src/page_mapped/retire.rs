@@ -26,7 +26,7 @@ use thermocline_flash::{BlockId, Flash, FlashError, Lpn, Ppn};
 use thermocline_policy::{State, placement::Placement};
 
 use super::{Bank, Open, PageMapped};
-use crate::FtlError;
+use crate::{EndOfLife, FtlError};
 
 /// What is to be done about failures; empty as long as nothing fails.
 #[derive(Debug, Default)]
@@ -45,6 +45,8 @@ pub(super) struct Failures {
     pub(super) crowded: bool,
     /// Whether a write found no room for all the failures.
     exhausted: bool,
+    /// Whether the index log has no block left to be written.
+    log_used_up: bool,
     /// Whether programs went on failing after that: nothing is moved any more.
     pub(super) hopeless: bool,
 }
@@ -84,7 +86,7 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
         if lpn.index() >= self.map.len() {
             return Err(FtlError::OutOfRange(lpn));
         }
-        if !core::mem::take(&mut self.failures.crowded) {
+        if self.failures.log_used_up || !core::mem::take(&mut self.failures.crowded) {
             return Err(FtlError::ReadOnly);
         }
         self.judge();
@@ -381,7 +383,40 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
         let is_short = (0..).zip(&self.banks).any(|(n, bank)| bank.most_live < share(n));
         let most: u64 = self.banks.iter().map(|bank| u64::from(bank.most_live)).sum();
         let is_worn = is_short || most < u64::from(logical) || self.failures.exhausted;
-        self.writable = if is_worn || self.failures.crowded { 0 } else { logical };
+        let is_over = is_worn || self.failures.log_used_up;
+        self.writable = if is_over || self.failures.crowded { 0 } else { logical };
+    }
+
+    /// The index log has no block left: no trim and no checkpoint can be written any more.
+    #[cold]
+    pub(super) fn log_is_used_up(&mut self) {
+        self.failures.log_used_up = true;
+        self.judge();
+    }
+
+    /// Why the layer takes no writes any more, if that is so.
+    pub(super) fn ended(&self) -> Option<EndOfLife> {
+        if self.failures.log_used_up {
+            return Some(EndOfLife::IndexLog);
+        }
+        let is_over = self.writable < self.config.logical_pages && !self.failures.crowded;
+        is_over.then_some(EndOfLife::Blocks)
+    }
+
+    /// Blocks that may fail, wherever they are, before the layer takes no writes any more.
+    pub(super) fn blocks_to_spare(&self) -> u32 {
+        if self.ended().is_some() {
+            return 0;
+        }
+        let logical = self.config.logical_pages;
+        let banks = self.banks.len() as u32;
+        let share = |bank| self.config.bank_assignment.share(logical, bank, banks);
+        let spare =
+            |most: u64, needed: u32| most.saturating_sub(needed.into()) / u64::from(self.pages);
+        let of_banks =
+            (0..).zip(&self.banks).map(|(n, bank)| spare(bank.most_live.into(), share(n)));
+        let most: u64 = self.banks.iter().map(|bank| u64::from(bank.most_live)).sum();
+        of_banks.fold(spare(most, logical), u64::min) as u32
     }
 
     /// Cleaning gives a bank no more blocks. As long as nothing failed there is room for the host all

@@ -286,6 +286,13 @@ impl Flash for Slate {
         Ok(())
     }
 
+    fn read_programmed(&mut self, from: Ppn, into: &mut [u8]) -> Result<(), FlashError> {
+        match self.page(from)? {
+            Page::Blank => Err(FlashError::Unreadable(from)),
+            _ => self.read(from, into),
+        }
+    }
+
     fn read_oob(&mut self, from: Ppn) -> Result<Option<Oob>, FlashError> {
         match self.page(from)? {
             Page::Blank => Ok(None),

@@ -87,6 +87,21 @@ impl<F: Flash> Flash for Faulty<F> {
         }
     }
 
+    fn read_programmed(&mut self, from: Ppn, into: &mut [u8]) -> Result<(), FlashError> {
+        self.powered()?;
+        match self.cache.shown(from, self.inner.geometry()) {
+            Shown::Waiting(_) => self.read(from, into),
+            Shown::Blank => Err(FlashError::Unreadable(from)),
+            Shown::Below if self.scars.get(&from) == Some(&Scar::Blank) => {
+                Err(FlashError::Unreadable(from))
+            }
+            Shown::Below => {
+                self.correct(from)?;
+                self.inner.read_programmed(from, into)
+            }
+        }
+    }
+
     fn read_oob(&mut self, from: Ppn) -> Result<Option<Oob>, FlashError> {
         self.powered()?;
         match self.cache.shown(from, self.inner.geometry()) {

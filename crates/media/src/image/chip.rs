@@ -74,6 +74,27 @@ impl Image {
         Ok(())
     }
 
+    /// Reads a page and verifies it; false if it is blank.
+    fn read_what_is_there(&mut self, from: Ppn, into: &mut [u8]) -> Result<bool, FlashError> {
+        let (block, page) = self.at(from)?;
+        if !into.is_empty() && into.len() != self.header.geometry.page_size as usize {
+            return Err(FlashError::WrongLength(into.len()));
+        }
+        if let Some(payload) = self.runs.payload(block, page) {
+            into.copy_from_slice(payload.get(..into.len()).unwrap_or_default());
+            return Ok(true);
+        }
+        match self.beside(block, page)? {
+            Beside::Blank => return Ok(false),
+            Beside::Torn => return Err(FlashError::Unreadable(from)),
+            Beside::Holds(_, sum) if into.is_empty() => {
+                self.with_page(|chip, into| chip.read_payload(from, (block, page), sum, into))?;
+            }
+            Beside::Holds(_, sum) => self.read_payload(from, (block, page), sum, into)?,
+        }
+        Ok(true)
+    }
+
     /// Whether a page may be programmed now.
     fn check_blank(&mut self, to: Ppn, block: BlockId, page: u32) -> Result<(), FlashError> {
         if self.open.read_only {
@@ -138,23 +159,18 @@ impl Flash for Image {
 
     /// A blank page reads as ones. The payload is read and verified also where nobody wants it.
     fn read(&mut self, from: Ppn, into: &mut [u8]) -> Result<(), FlashError> {
-        let (block, page) = self.at(from)?;
-        if !into.is_empty() && into.len() != self.header.geometry.page_size as usize {
-            return Err(FlashError::WrongLength(into.len()));
-        }
-        if let Some(payload) = self.runs.payload(block, page) {
-            into.copy_from_slice(payload.get(..into.len()).unwrap_or_default());
-            return Ok(());
-        }
-        match self.beside(block, page)? {
-            Beside::Blank => into.fill(BLANK),
-            Beside::Torn => return Err(FlashError::Unreadable(from)),
-            Beside::Holds(_, sum) if into.is_empty() => {
-                self.with_page(|chip, into| chip.read_payload(from, (block, page), sum, into))?;
-            }
-            Beside::Holds(_, sum) => self.read_payload(from, (block, page), sum, into)?,
+        if !self.read_what_is_there(from, into)? {
+            into.fill(BLANK);
         }
         Ok(())
+    }
+
+    fn read_programmed(&mut self, from: Ppn, into: &mut [u8]) -> Result<(), FlashError> {
+        if self.read_what_is_there(from, into)? {
+            return Ok(());
+        }
+        self.failed_reads += 1;
+        Err(FlashError::Unreadable(from))
     }
 
     /// Reads the areas of a whole block at once, for the pages asked for next.

@@ -73,6 +73,7 @@ impl Desk<'_> {
     #[inline]
     pub(super) fn done(&mut self, request: &Request) {
         if request.fua() && request.command.is_write() {
+            self.counters.fua.add(1);
             self.unsynced.push(*request);
         } else {
             self.agreed.reply_done(request, self.output);
@@ -192,7 +193,7 @@ impl Desk<'_> {
 fn errno(fault: &Fault) -> Errno {
     match fault {
         Fault::ReadOnly | Fault::WornOut => Errno::Permission,
-        Fault::NoSpace => Errno::NoSpace,
+        Fault::NoSpace | Fault::FileSystemFull => Errno::NoSpace,
         Fault::Beyond { .. } => Errno::Invalid,
         Fault::Chip { .. } | Fault::Sync(_) | Fault::Broken => Errno::Io,
         Fault::ShuttingDown => Errno::Shutdown,

@@ -10,8 +10,17 @@ pub enum Fault {
     #[error("the export is read-only")]
     ReadOnly,
     /// The chip is worn out.
-    #[error("the chip is worn out: it takes no more writes, but all it holds can be read")]
+    #[error(
+        "the chip is worn out: it takes no more writes, but all it holds can be read; copy it to \
+         another chip"
+    )]
     WornOut,
+    /// The file system in which the image lies has no room for what is written.
+    #[error(
+        "the file system of the image is full: make room there, and write again; an image that was \
+         formatted with --preallocate never grows"
+    )]
+    FileSystemFull,
     /// Every page holds current data.
     #[error("no space: every page holds current data; trim what is not needed")]
     NoSpace,
@@ -52,6 +61,7 @@ impl Fault {
         match error {
             FtlError::NoSpace => Self::NoSpace,
             FtlError::ReadOnly => Self::WornOut,
+            FtlError::Flash(FlashError::Medium(number)) if is_full(number) => Self::FileSystemFull,
             error @ (FtlError::OutOfRange(_) | FtlError::Flash(_)) => {
                 Self::Chip { offset: u64::from(page) * u64::from(page_size), page, error }
             }
@@ -63,4 +73,10 @@ impl Fault {
     pub const fn is_unreadable(&self) -> bool {
         matches!(self, Self::Chip { error: FtlError::Flash(FlashError::Unreadable(_)), .. })
     }
+}
+
+/// Whether the number of a system error says that a file system, or a quota, is full.
+pub(crate) const fn is_full(number: i32) -> bool {
+    use rustix::io::Errno;
+    number == Errno::NOSPC.raw_os_error() || number == Errno::DQUOT.raw_os_error()
 }

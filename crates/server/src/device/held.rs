@@ -7,12 +7,12 @@
 use std::sync::MutexGuard as TapGuard;
 
 use parking_lot::MutexGuard;
-use thermocline_flash::{Lpn, Ppn};
+use thermocline_flash::{FlashError, Lpn, Ppn};
 use thermocline_ftl::{FtlError, Layer};
 use thermocline_policy::idle::Idle;
 use thermocline_trace::Op;
 
-use super::{AnyLayer, Device, Fault};
+use super::{AnyLayer, Device, Fault, fault::is_full};
 use crate::record::{Rows, row};
 
 /// What the lock protects.
@@ -132,7 +132,9 @@ impl Held<'_> {
 
     #[cold]
     fn fault(&self, error: FtlError, page: u32) -> Fault {
-        Fault::of_layer(error, page, self.device.page_size)
+        let fault = Fault::of_layer(error, page, self.device.page_size);
+        self.device.news.tell_of(self.device.name(), &fault);
+        fault
     }
 
     /// Reads `into.len()` bytes; what holds no data reads as zeros.
@@ -305,13 +307,15 @@ impl Held<'_> {
     pub(super) fn settle(&mut self) -> Result<(), Fault> {
         let state = &mut *self.state;
         let now = state.now;
-        state.layer.settle(now).map_err(|error| match error {
+        let settled = state.layer.settle(now).map_err(|error| match error {
             FtlError::NoSpace => Fault::NoSpace,
             FtlError::ReadOnly => Fault::WornOut,
+            FtlError::Flash(FlashError::Medium(number)) if is_full(number) => Fault::FileSystemFull,
             error => {
                 Fault::Sync(format!("what was trimmed could not be made to last: {error}").into())
             }
-        })
+        });
+        settled.inspect_err(|fault| self.device.news.tell_of(self.device.name(), fault))
     }
 
     #[inline]

@@ -8,6 +8,7 @@ mod clock;
 mod commit;
 mod fault;
 mod held;
+mod news;
 
 use std::{
     sync::{
@@ -19,7 +20,7 @@ use std::{
 };
 
 use parking_lot::Mutex;
-use thermocline_flash::Timing;
+use thermocline_flash::{FlashError, Timing};
 use thermocline_ftl::{FtlError, Layer};
 use thermocline_media::Medium;
 use thermocline_policy::idle::{Idle, Leisure};
@@ -36,7 +37,9 @@ use crate::{
 };
 use clock::Clock;
 use commit::Commit;
+use fault::is_full;
 use held::{Careful, State};
+use news::News;
 
 /// A layer of any kind over a chip of any kind.
 pub type AnyLayer = Box<dyn Layer<Chip = Box<dyn Medium>> + Send>;
@@ -104,6 +107,7 @@ pub struct Device {
     pace: Option<Pace>,
     tap: Option<Arc<Tap>>,
     commit: Commit,
+    news: News,
     /// Who waits for the lock to serve a host.
     waiting: AtomicU32,
     /// When it was last let go by one, in nanoseconds of the device's clock.
@@ -142,6 +146,7 @@ impl Device {
             pace: opening.pace,
             tap: recorder.map(|recorder| recorder.tap(&opening.name)),
             commit: Commit::default(),
+            news: News::of(&layer),
             waiting: AtomicU32::new(0),
             last_served: AtomicU64::new(opening.time_ns),
             has_idle: opening.idle.is_some(),
@@ -247,18 +252,30 @@ impl Device {
         let failed = |e: &dyn std::fmt::Display| {
             Fault::Sync(format!("what was written could not be made to last: {e}").into())
         };
-        let (changes, syncing) = {
+        let (changes, covered, syncing) = {
             let mut held = self.lock()?;
             held.settle()?;
-            let syncing = held.state.layer.chip_mut().begin_sync().map_err(|e| failed(&e))?;
-            (held.state.changes, syncing)
+            let layer = &mut held.state.layer;
+            let covered = layer.last_program();
+            let syncing = layer.chip_mut().begin_sync().map_err(|e| match e {
+                // What waits to be written still does.
+                FlashError::Medium(number) if is_full(number) => Fault::FileSystemFull,
+                e => failed(&e),
+            });
+            let syncing = syncing.inspect_err(|fault| self.news.tell_of(&self.name, fault))?;
+            (held.state.changes, covered, syncing)
         };
         // The lock is free meanwhile.
-        syncing.wait().map_err(|e| failed(&e))?;
+        syncing.wait().map_err(|e| {
+            let fault = failed(&e);
+            self.news.tell_of(&self.name, &fault);
+            fault
+        })?;
         // The device may have been closed since: it is in order all the same.
         let mut state = Careful(self.state.lock());
         state.check_sound()?;
         state.layer.chip_mut().finish_sync(&syncing).map_err(|e| failed(&e))?;
+        state.layer.synced(covered);
         Ok(changes)
     }
 
@@ -359,10 +376,24 @@ impl Device {
         }
     }
 
-    /// What is wrong with it, if anything is.
+    /// What is wrong with it, if anything is: with a chip that takes no more writes, too.
     pub(crate) fn ailment(&self) -> Option<String> {
-        let failed = self.commit.failed().map(|text| text.to_string());
-        failed.or_else(|| self.state.lock().check_sound().err().map(|fault| fault.to_string()))
+        if let Some(text) = self.commit.failed() {
+            return Some(text.to_string());
+        }
+        let state = self.state.lock();
+        if let Err(fault) = state.check_sound() {
+            return Some(fault.to_string());
+        }
+        let over = state.layer.end_of_life()?;
+        Some(format!("read-only: {over}; copy what it holds to another chip"))
+    }
+
+    /// Logs what happened to the chip since it was last asked, if nobody has it in hand.
+    pub(crate) fn tell_news(&self) {
+        if let Some(state) = self.state.try_lock() {
+            self.news.tell(&self.name, &state.layer);
+        }
     }
 
     /// Moves data that have become hard to read, a block at a time; gives way to who has the device

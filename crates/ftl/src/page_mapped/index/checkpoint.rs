@@ -15,7 +15,10 @@ use super::{
     },
     summary,
 };
-use crate::{FtlError, page_mapped::PageMapped};
+use crate::{
+    FtlError,
+    page_mapped::{PageMapped, lasting::number},
+};
 
 /// How far a checkpoint is written.
 #[derive(Clone, Copy, Debug)]
@@ -88,7 +91,10 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
     ///
     /// Steps keep pace with what else is written, so this is for a row of crashes, each of which
     /// leaves an unfinished checkpoint behind. Where not even a checkpoint fits, what is absent does.
-    pub(super) fn keep_log_room(&mut self, index: &mut Index) -> Result<(), FtlError> {
+    pub(in crate::page_mapped) fn keep_log_room(
+        &mut self,
+        index: &mut Index,
+    ) -> Result<(), FtlError> {
         let geometry = *self.chip.geometry();
         let whole = summary::checkpoint_pages(&geometry, self.config.logical_pages);
         let spare = 2 * geometry.data_pages_per_block();
@@ -267,7 +273,7 @@ pub(super) fn survey<C: Flash>(
         };
     for page in 0..end {
         if let (_, Some(oob)) = look(page)? {
-            (entry.first_sequence, entry.stream) = (oob.sequence, oob.stream);
+            (entry.first_sequence, entry.stream) = (number(oob.sequence), oob.stream);
             break;
         }
     }

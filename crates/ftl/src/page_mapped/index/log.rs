@@ -66,9 +66,7 @@ impl Log {
         head: &Head,
         time: u64,
     ) -> Result<(), FtlError> {
-        let header =
-            Header { kind: Kind::Head, sequence, first: 0, count: 0, checkpoint: 0, number: 0 };
-        page.head(&header, head);
+        page.head(&Header::plain(Kind::Head, sequence), head);
         let (geometry, turn) = (*chip.geometry(), self.turn + 1);
         loop {
             let block = self.free.pop_front().ok_or(FtlError::ReadOnly)?;

@@ -20,13 +20,17 @@ mod inspect;
 mod log;
 pub(super) mod record;
 mod summary;
+mod traces;
 mod upkeep;
 
 pub use inspect::{Entry, entries};
 pub use record::{BlockEntry, Complete, Head, Header, Interval, Kind, Record};
 pub use summary::{LEAST_PAGE, PAGE_MAPPED, Summary, VERSION, find_summary, system_blocks_for};
+pub use traces::{Traces, find_traces};
 
 pub(super) use log::{Log, Used};
+
+use super::lasting::Lasting;
 
 /// What a layer keeps to write the index log. Nobody has one in the simulator.
 pub(super) struct Index {
@@ -61,7 +65,9 @@ pub(super) struct Index {
     owed: u64,
     page: record::Page,
     /// The last time that was heard of.
-    time: u64,
+    pub(super) time: u64,
+    /// What is known to last, and who said so.
+    pub(super) word: Lasting,
 }
 
 impl Index {
@@ -85,6 +91,7 @@ impl Index {
             owed: 0,
             page: record::Page::new(geometry.page_size),
             time: 0,
+            word: Lasting::default(),
         }
     }
 
@@ -111,6 +118,7 @@ impl Index {
             self.known.push((self.since, number - 1));
         }
         self.since = number + 1;
+        self.word.failed();
     }
 
     /// Notes a page that holds no data any more; false if the notes must be written first.
@@ -125,7 +133,7 @@ impl Index {
     }
 
     /// The known intervals, with what this mount knows: all up to `sequence`.
-    fn known_up_to(&self, sequence: u64) -> Vec<Interval> {
+    pub(super) fn known_up_to(&self, sequence: u64) -> Vec<Interval> {
         let mut known = self.known.clone();
         known.retain(|&(from, _)| from != self.since);
         // Always the last, be it empty: a clean mount goes on with it.

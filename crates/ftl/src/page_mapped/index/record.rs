@@ -15,7 +15,7 @@ pub(crate) const BLOCK_ENTRY: usize = 24;
 /// Bytes of a page in the map, where placements keep notes; 4 where they do not.
 pub(crate) const MAP_ENTRY: usize = 6;
 /// Intervals of known sequence numbers that a page has room for.
-pub(crate) const MOST_KNOWN: usize = 4;
+pub(crate) const MOST_KNOWN: usize = 8;
 
 const MAGIC: u32 = u32::from_le_bytes(*b"TCIX");
 const NOTED: u16 = 1;
@@ -38,7 +38,7 @@ pub enum Kind {
     Map = 6,
     /// All is written: nothing was changed after the checkpoint it names.
     Clean = 7,
-    /// The layer is in use again.
+    /// The layer is in use again, or goes on; tells what is known to last.
     InUse = 8,
 }
 
@@ -74,6 +74,13 @@ pub struct Header {
     pub checkpoint: u32,
     /// Its number among the pages of that checkpoint.
     pub number: u32,
+}
+
+impl Header {
+    /// Of a page that is about nothing in particular.
+    pub(crate) const fn plain(kind: Kind, sequence: u64) -> Self {
+        Self { kind, sequence, first: 0, count: 0, checkpoint: 0, number: 0 }
+    }
 }
 
 /// A checkpoint that is complete.
@@ -136,8 +143,8 @@ pub enum Record {
     Map(Vec<(Ppn, u16)>),
     /// See [`Kind::Clean`], with the sequence numbers that are known.
     Clean(Complete, Vec<Interval>),
-    /// See [`Kind::InUse`].
-    InUse,
+    /// See [`Kind::InUse`], with the sequence numbers that are known.
+    InUse(Vec<Interval>),
 }
 
 /// A page of the log, being written.
@@ -205,8 +212,9 @@ impl Page {
         self.end();
     }
 
-    pub(crate) fn in_use(&mut self, header: &Header) {
+    pub(crate) fn in_use(&mut self, header: &Header, known: &[Interval]) {
         self.begin(header, 0);
+        self.known(known);
         self.end();
     }
 
@@ -368,7 +376,7 @@ impl Record {
                 Some((at, note))
             })?),
             Kind::Clean => Self::Clean(bytes.complete()?, bytes.known()?),
-            Kind::InUse => Self::InUse,
+            Kind::InUse => Self::InUse(bytes.known()?),
         };
         Some((header, record))
     }

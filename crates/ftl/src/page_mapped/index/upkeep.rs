@@ -18,7 +18,7 @@ const WITH_TRIMS: u32 = 2;
 
 impl<C: Flash, P: Placement> PageMapped<C, P> {
     /// Does something with the index, if there is one, and with the rest of the layer.
-    pub(super) fn with_index(
+    pub(in crate::page_mapped) fn with_index(
         &mut self,
         act: impl FnOnce(&mut Self, &mut Index) -> Result<(), FtlError>,
     ) -> Result<(), FtlError> {
@@ -29,7 +29,7 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
     }
 
     /// Writes a page to the log; a new block first, if the last one is full.
-    pub(super) fn log(
+    pub(in crate::page_mapped) fn log(
         &mut self,
         index: &mut Index,
         kind: Kind,
@@ -44,6 +44,7 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
                 }
                 fill(self, index, &mut page);
                 if index.log.append(&mut self.chip, &page, kind, index.time)? {
+                    self.counters.index_programs += 1;
                     return Ok(());
                 }
             }
@@ -58,8 +59,14 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
         let complete = index.finished().unwrap_or(index.complete);
         let known = index.known_up_to(self.programs);
         let head = Head { summary: index.summary, complete, known };
-        index.log.begin_block(&mut self.chip, page, self.programs, &head, index.time)?;
+        let begun = index.log.begin_block(&mut self.chip, page, self.programs, &head, index.time);
+        if begun == Err(FtlError::ReadOnly) {
+            self.log_is_used_up();
+        }
+        begun?;
+        self.counters.index_programs += 1;
         index.known = head.known;
+        index.word.all_told();
         if index.finished().is_some() {
             index.complete = complete;
             index.drop_writing();
@@ -154,15 +161,7 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
                 return Ok(());
             }
             self.log(index, Kind::Trims, |layer, _, page| {
-                let header = Header {
-                    kind: Kind::Trims,
-                    sequence: layer.programs,
-                    first: 0,
-                    count: 0,
-                    checkpoint: 0,
-                    number: 0,
-                };
-                page.runs(&header, &runs);
+                page.runs(&Header::plain(Kind::Trims, layer.programs), &runs);
             })?;
         }
         Ok(())
@@ -174,15 +173,8 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
         if !index.asleep {
             return Ok(());
         }
-        self.log(index, Kind::InUse, |layer, _, page| {
-            page.in_use(&Header {
-                kind: Kind::InUse,
-                sequence: layer.programs,
-                first: 0,
-                count: 0,
-                checkpoint: 0,
-                number: 0,
-            });
+        self.log(index, Kind::InUse, |layer, index, page| {
+            page.in_use(&Header::plain(Kind::InUse, layer.programs), &index.known);
         })?;
         self.chip.sync()?;
         index.asleep = false;
@@ -224,18 +216,24 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
     /// reserve has are ones whose erase lasts.
     #[cold]
     pub(in crate::page_mapped) fn before_open(&mut self, bank: usize) -> Result<(), FtlError> {
+        let mut synced = None;
         self.with_index(|layer, index| {
             let reserve = layer.config.watermarks.reserve as usize;
             let lasting = index.lasting.get(bank).copied().unwrap_or(0);
             if lasting <= reserve && layer.banks[bank].free.len() > lasting {
                 layer.chip.sync()?;
+                synced = Some(layer.programs);
                 index.lasting = layer.banks.iter().map(|bank| bank.free.len()).collect();
             }
             if let Some(lasting) = index.lasting.get_mut(bank) {
                 *lasting = lasting.saturating_sub(1);
             }
             Ok(())
-        })
+        })?;
+        if let Some(programs) = synced {
+            self.note_lasting(programs);
+        }
+        Ok(())
     }
 
     /// A block of data is about to be erased: older copies of trimmed pages must not come back by that.
@@ -243,6 +241,7 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
     pub(in crate::page_mapped) fn before_erase(&mut self, block: BlockId) -> Result<(), FtlError> {
         self.with_index(|layer, index| {
             layer.wake(index)?;
+            layer.pay_word(index)?;
             layer.write_trims(index)?;
             index.erased(block);
             Ok(())
@@ -273,14 +272,8 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
             let written = layer.write_checkpoint(index, true)?;
             layer.chip.sync()?;
             layer.log(index, Kind::Clean, |layer, index, page| {
-                let header = Header {
-                    kind: Kind::Clean,
-                    sequence: layer.programs,
-                    first: 0,
-                    count: 0,
-                    checkpoint: written.checkpoint,
-                    number: 0,
-                };
+                let checkpoint = written.checkpoint;
+                let header = Header { checkpoint, ..Header::plain(Kind::Clean, layer.programs) };
                 page.clean(&header, &written, &index.known_up_to(layer.programs));
             })?;
             index.asleep = true;

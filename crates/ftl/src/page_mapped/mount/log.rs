@@ -4,8 +4,11 @@ use alloc::{collections::VecDeque, vec, vec::Vec};
 
 use thermocline_flash::{BlockId, Flash, FlashError, Geometry, Ppn};
 
-use super::is_log;
-use crate::page_mapped::index::{Complete, Header, Interval, Kind, Log, Record, Summary, Used};
+use super::{EPOCH, is_log};
+use crate::page_mapped::{
+    index::{Complete, Header, Interval, Kind, Log, Record, Summary, Used},
+    lasting,
+};
 
 /// The log as it was found.
 pub(super) struct FoundLog {
@@ -126,6 +129,23 @@ impl FoundLog {
         }
     }
 
+    /// What pages said of others: `words` are numbers up to which everything lasts. Whether that was new.
+    pub(super) fn hear(&mut self, words: &[u64]) -> bool {
+        lasting::learn(&mut self.known, words, EPOCH)
+    }
+
+    /// Whether the program of that number failed: what is on the chip of it does not count, for its
+    /// writer was told so, or wrote it again.
+    pub(super) fn has_failed(&self, sequence: u64) -> bool {
+        // After a crash known numbers begin with an epoch, and after a failure behind its number.
+        let begins = |from: u64| !from.is_multiple_of(EPOCH);
+        let behind = self.known.iter().filter(|&&(from, _)| from > sequence).min();
+        let Some(&(from, _)) = behind.filter(|&&(from, _)| begins(from)) else { return false };
+        let before = self.known.iter().filter(|&&(first, _)| first <= sequence).max();
+        from == sequence + 1
+            || before.is_some_and(|&(_, to)| to < sequence && to / EPOCH == from / EPOCH)
+    }
+
     /// Whether everything programmed with that number is known to have been synced.
     pub(super) fn is_known(&self, sequence: u64) -> bool {
         self.known.iter().any(|&(from, to)| (from..=to).contains(&sequence))
@@ -169,7 +189,7 @@ impl FoundLog {
                 if of_complete || header.kind == Kind::Trims {
                     self.kept.push(used.turn);
                 }
-                if let Record::Clean(_, known) = &record {
+                if let Record::Clean(_, known) | Record::InUse(known) = &record {
                     self.learn(known);
                 }
                 tell(self, chip, header, record)?;

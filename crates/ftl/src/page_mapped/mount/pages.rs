@@ -4,8 +4,11 @@ use alloc::{vec, vec::Vec};
 
 use thermocline_flash::{BlockId, Flash, FlashError, Lpn, Oob, Ppn};
 
-use super::{Mount, Recovery, data_pages, for_each_page, log::FoundLog};
-use crate::page_mapped::index::{BlockEntry, Header, Record};
+use super::{EPOCH, Mount, Recovery, data_pages, for_each_page, log::FoundLog};
+use crate::page_mapped::{
+    index::{BlockEntry, Header, Record},
+    lasting::{number, word},
+};
 
 /// What is known of each page and each block.
 pub(super) struct Pages {
@@ -21,6 +24,10 @@ pub(super) struct Pages {
     scanned: Vec<bool>,
     /// Copies that may have been cut off.
     doubtful: Vec<Doubtful>,
+    /// The greatest number up to which pages say that everything lasts, of each run of numbers.
+    words: Vec<u64>,
+    /// Whether they said more than the log does.
+    pub(super) heard: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -54,7 +61,8 @@ impl Pages {
             None => Self::by_facts(chip, found)?,
         };
         pages.scan(chip, found, recovery)?;
-        pages.settle_doubts(chip, recovery)?;
+        pages.heard = found.hear(&pages.words);
+        pages.settle_doubts(chip, found, recovery)?;
         recovery.log_pages_read = found.pages_read;
         Ok(pages)
     }
@@ -70,6 +78,8 @@ impl Pages {
             blocks: vec![BlockEntry::default(); blocks],
             scanned: vec![true; blocks],
             doubtful: Vec::new(),
+            words: Vec::new(),
+            heard: false,
         }
     }
 
@@ -204,7 +214,7 @@ impl Pages {
                     || entry.programmed == geometry.data_pages_per_block() && {
                         recovery.areas_read += 1;
                         match chip.read_oob(geometry.ppn(block, geometry.header_pages)) {
-                            Ok(oob) => oob.is_some_and(|oob| oob.sequence <= *until),
+                            Ok(oob) => oob.is_some_and(|oob| number(oob.sequence) <= *until),
                             Err(FlashError::Unreadable(_)) => false,
                             Err(e) => return Err(e),
                         }
@@ -258,6 +268,8 @@ impl Pages {
                 match chip.read_oob(at) {
                     Ok(None) => continue,
                     Ok(Some(oob)) => {
+                        self.listen(oob.sequence);
+                        let oob = Oob { sequence: number(oob.sequence), ..oob };
                         if oob.sequence > found.sequence {
                             // Beyond what the last word knows.
                             found.sequence = oob.sequence;
@@ -279,9 +291,19 @@ impl Pages {
         Ok(())
     }
 
+    /// What a page says of others.
+    fn listen(&mut self, sequence: u64) {
+        let Some(said) = word(sequence) else { return };
+        match self.words.iter_mut().find(|word| **word / EPOCH == said / EPOCH) {
+            Some(word) => *word = said.max(*word),
+            None => self.words.push(said),
+        }
+    }
+
     fn take_copy(&mut self, found: &FoundLog, at: Ppn, oob: Oob) {
         let page = oob.lpn.index();
-        if page >= self.map.len() || oob.sequence <= self.newest[page] {
+        let is_older = page >= self.map.len() || oob.sequence <= self.newest[page];
+        if is_older || found.has_failed(oob.sequence) {
             return;
         }
         if found.is_known(oob.sequence) {
@@ -299,10 +321,12 @@ impl Pages {
         self.times[page] = oob.time;
     }
 
-    /// Of the copies that may have been cut off, the newest that can be read is it.
+    /// Of the copies that may have been cut off, the newest that can be read is it, or that was proved
+    /// meanwhile to have been whole.
     fn settle_doubts<C: Flash>(
         &mut self,
         chip: &mut C,
+        found: &FoundLog,
         recovery: &mut Recovery,
     ) -> Result<(), FlashError> {
         let mut doubtful = core::mem::take(&mut self.doubtful);
@@ -312,13 +336,23 @@ impl Pages {
             if copy.oob.sequence <= self.newest[page] {
                 continue;
             }
+            if found.is_known(copy.oob.sequence) {
+                self.newest[page] = copy.oob.sequence;
+                self.take(copy.at, &copy.oob);
+                continue;
+            }
             recovery.pages_verified += 1;
             match chip.read(copy.at, &mut []) {
                 Ok(()) => {
                     self.newest[page] = copy.oob.sequence;
                     self.take(copy.at, &copy.oob);
                 }
-                Err(FlashError::Unreadable(_)) => recovery.unreadable_pages += 1,
+                Err(FlashError::Unreadable(_)) => {
+                    recovery.unreadable_pages += 1;
+                    if recovery.rolled_back.last() != Some(&copy.oob.lpn) {
+                        recovery.rolled_back.push(copy.oob.lpn);
+                    }
+                }
                 Err(e) => return Err(e),
             }
         }

@@ -1,0 +1,74 @@
+//! What is left of a chip on which no head of the index log can be read.
+
+use alloc::vec;
+
+use thermocline_flash::{BlockId, Flash, FlashError, Lpn};
+
+use super::record::{Kind, Record};
+use crate::page_mapped::lasting::number;
+
+/// What a layer wrote on a chip, as its pages tell without a summary.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Traces {
+    /// Pages of data.
+    pub data_pages: u64,
+    /// Pages of the index log.
+    pub log_pages: u64,
+    /// The first block with a page of the log, from which on all blocks are the log's; none if there is
+    /// no such page.
+    pub first_log_block: Option<BlockId>,
+    /// Logical pages that a checkpoint tells of; 0 if none of its pages is there.
+    pub told_pages: u32,
+    /// The least number of logical pages that all data pages belong to.
+    pub least_pages: u32,
+}
+
+impl Traces {
+    /// How many logical pages the chip was formatted for, as far as can be told.
+    #[must_use]
+    pub fn logical_pages(&self) -> u32 {
+        self.told_pages.max(self.least_pages)
+    }
+}
+
+/// Looks at all areas of a chip for what a layer wrote, for whoever found no summary.
+///
+/// # Errors
+/// [`FlashError`], where the chip fails for another reason than an unreadable page.
+pub fn find_traces<C: Flash + ?Sized>(chip: &mut C) -> Result<Option<Traces>, FlashError> {
+    let geometry = *chip.geometry();
+    let mut payload = vec![0; geometry.page_size as usize];
+    let mut traces = Traces::default();
+    for block in (0..geometry.blocks()).map(BlockId) {
+        for page in geometry.header_pages..geometry.pages_per_block {
+            let at = geometry.ppn(block, page);
+            let oob = match chip.read_oob(at) {
+                Ok(Some(oob)) => oob,
+                Ok(None) | Err(FlashError::Unreadable(_) | FlashError::BadBlock(_)) => continue,
+                Err(e) => return Err(e),
+            };
+            if oob.lpn != Lpn::NONE {
+                // Numbers are counted from 1.
+                traces.data_pages += u64::from(number(oob.sequence) > 0);
+                traces.least_pages = traces.least_pages.max(oob.lpn.0.saturating_add(1));
+                continue;
+            }
+            traces.log_pages += 1;
+            traces.first_log_block.get_or_insert(block);
+            let says_how_many =
+                [Kind::AbsentRuns, Kind::AbsentBits, Kind::Map].map(|kind| kind as u16);
+            if !says_how_many.contains(&oob.note) {
+                continue;
+            }
+            match chip.read(at, &mut payload) {
+                Ok(()) => {}
+                Err(FlashError::Unreadable(_) | FlashError::BadBlock(_)) => continue,
+                Err(e) => return Err(e),
+            }
+            if let Some((header, Record::Absent(_) | Record::Map(_))) = Record::decode(&payload) {
+                traces.told_pages = traces.told_pages.max(header.first + header.count);
+            }
+        }
+    }
+    Ok((traces.data_pages + traces.log_pages > 0).then_some(traces))
+}
