@@ -2,7 +2,7 @@
 
 use std::{path::Path, slice};
 
-use thermocline_sim::{DelayLog, Outcome, PolicySpec};
+use thermocline_sim::{DelayLog, Outcome};
 
 use crate::{
     args::run::RunArgs,
@@ -19,12 +19,9 @@ const DEFAULT: &str = "cat";
 /// Runs and prints.
 pub fn run(args: &RunArgs, console: Console) -> Result<(), Failure> {
     let (victim, placement) = (args.victim.as_deref(), args.placement.as_deref());
-    let default = (victim.is_none() && placement.is_none()).then_some(DEFAULT);
-    let policy = PolicySpec::of(args.policy.as_deref().or(default), victim, placement)?;
     let simulation = &args.simulation;
-    let idle = jobs::only("--idle", &simulation.cleaning.idle)?;
-    let dead_data = jobs::only("--dead-data", &simulation.cleaning.dead_data)?;
-    let policy = policy.with(idle.as_deref(), dead_data.as_deref())?;
+    let cleaning = &simulation.cleaning;
+    let policy = jobs::policy(args.policy.as_deref(), victim, placement, DEFAULT, cleaning)?;
     let device = jobs::device(&simulation.device.shape)?;
     // An output that cannot be opened shows now, not after the work.
     let output = results::open(&simulation.output)?;
