@@ -77,6 +77,20 @@ impl Store {
         Ok((layer, recovery.expect("a mount tells what it found")))
     }
 
+    /// Finds what a chip holds of which no head of the index log can be read, from its pages alone. The
+    /// next unmount writes heads again, with this format.
+    ///
+    /// # Errors
+    /// Those of [`mount`](Self::mount).
+    pub fn salvage<C: Flash + Send + 'static>(
+        &self,
+        chip: C,
+        format: Format,
+    ) -> Result<(AnyLayer<C>, Recovery), SimError> {
+        let (layer, recovery) = self.make(chip, How::Salvage(format))?;
+        Ok((layer, recovery.expect("a mount tells what it found")))
+    }
+
     /// What is to be worked out, as for a simulation.
     fn setup(&self) -> Result<Setup, SimError> {
         let policy = &self.policy;
@@ -138,6 +152,7 @@ pub fn begin<C>(layer: &mut AnyLayer<C>, now: u64) -> Result<(), SimError> {
 enum How {
     Format(Format),
     Mount(Mount),
+    Salvage(Format),
 }
 
 struct Maker<'a, C> {
@@ -159,6 +174,12 @@ impl<C: Flash + Send + 'static> placement::Visitor for Maker<'_, C> {
                 PageMapped::format(chip, placement, victims, config, format).map_err(of_mount)?,
                 None,
             ),
+            How::Salvage(format) => {
+                let (layer, recovery) =
+                    PageMapped::salvage(chip, placement, victims, config, format)
+                        .map_err(of_mount)?;
+                (layer, Some(recovery))
+            }
             How::Mount(how) => {
                 let (layer, recovery) =
                     PageMapped::mount(chip, placement, victims, config, how).map_err(of_mount)?;

@@ -25,7 +25,7 @@ pub fn run(cli: Cli) -> Result<(), Failure> {
         Command::Format(args) => store::format::run(&args),
         Command::Serve(args) => store::serve::run(&args, cli.quiet),
         Command::Check(args) => store::check::run(&args, console),
-        Command::Repair(args) => store::repair::run(&args),
+        Command::Repair(args) => store::repair::run(&args, console),
         Command::Stat(args) => store::stat::run(&args),
         Command::Dump(args) => store::dump::run(&args),
         Command::Policies(args) => policies::run(&args),

@@ -32,8 +32,10 @@ const STEPS_BITS: u32 = 7;
 /// The least time between two words in the log, in nanoseconds of the layer's clock.
 const QUIET_NS: u64 = 60_000_000_000;
 
-/// The number in a page's sequence number.
-pub(super) const fn number(sequence: u64) -> u64 {
+/// The number in the sequence number beside a page of data; above it may stand up to where everything
+/// lasts.
+#[must_use]
+pub const fn number(sequence: u64) -> u64 {
     sequence & ((1 << NUMBER_BITS) - 1)
 }
 

@@ -1,19 +1,18 @@
 //! `thermocline check`: everything a chip says, held against everything else it says. Writes nothing.
 
 use serde::Serialize;
-use thermocline_flash::{FlashError, Lpn, Ppn};
-use thermocline_ftl::{FtlError, Layer, Mount};
-use thermocline_sim::{AnyLayer, SimError};
+use thermocline_flash::{Lpn, Ppn};
+use thermocline_ftl::{Layer, Mount};
+use thermocline_sim::AnyLayer;
 
+use super::reading::{Page, read_all};
 use crate::{
     args::store::CheckArgs,
     chips::{self, Access, Chip},
     console::Console,
     exit::Failure,
-    interrupt,
     output::Output,
     print::{json, number, table::Pairs},
-    progress::Bar,
 };
 
 /// Exit codes, in the manner of `qemu-img check`.
@@ -38,14 +37,6 @@ pub fn run(args: &CheckArgs, console: Console) -> Result<(), Failure> {
     let code = found.code();
     if args.chip.json { json::print(&found, output) } else { show(&found, output) }?;
     if code == 0 { Ok(()) } else { Err(Failure::Told(code)) }
-}
-
-/// A logical page in trouble, and where it lies.
-#[derive(Debug, Serialize)]
-struct Page {
-    lpn: u32,
-    block: u32,
-    page: u32,
 }
 
 /// What was found.
@@ -93,10 +84,6 @@ fn check(args: &CheckArgs, console: Console) -> Result<Found, Failure> {
     let (mut quick, recovery) = chips::mount(chips::open(&args.chip.chip, &access)?, Mount::Quick)?;
     let logical_pages = quick.logical_pages();
     let places: Vec<Ppn> = (0..logical_pages).map(|lpn| quick.locate(Lpn(lpn))).collect();
-    let page = |layer: &AnyLayer<Chip>, lpn: u32, at: Ppn| {
-        let geometry = thermocline_flash::Flash::geometry(layer.chip());
-        Page { lpn, block: geometry.block_of(at).0, page: geometry.page_of(at) }
-    };
     let mut found = Found {
         image: args.chip.chip.to_string(),
         sound: false,
@@ -114,7 +101,12 @@ fn check(args: &CheckArgs, console: Console) -> Result<Found, Failure> {
     };
     // As the server would: by the checkpoint.
     if !args.tables_only {
-        read_all(&mut quick, &mut found, console, page)?;
+        found.pages_verified = read_all(&mut quick, &args.chip.chip, console, |page| {
+            found.lost += 1;
+            if found.lost_pages.len() < MOST_NAMED {
+                found.lost_pages.push(page);
+            }
+        })?;
     }
     // The chip is locked by one at a time.
     drop(quick);
@@ -126,7 +118,7 @@ fn check(args: &CheckArgs, console: Console) -> Result<Found, Failure> {
         if layer.locate(Lpn(lpn)) != at {
             found.differences += 1;
             if found.differing.len() < MOST_NAMED {
-                found.differing.push(page(&layer, lpn, at));
+                found.differing.push(Page::of(&layer, lpn, at));
             }
         }
     }
@@ -139,39 +131,6 @@ fn check(args: &CheckArgs, console: Console) -> Result<Found, Failure> {
 /// What the tables of a layer contradict themselves in, and what they were made from.
 fn contradiction(source: &str, layer: &AnyLayer<Chip>) -> Option<String> {
     layer.check().err().map(|e| format!("by the {source}: {e}"))
-}
-
-/// Reads every page that holds data.
-fn read_all(
-    layer: &mut AnyLayer<Chip>,
-    found: &mut Found,
-    console: Console,
-    page: impl Fn(&AnyLayer<Chip>, u32, Ppn) -> Page,
-) -> Result<(), Failure> {
-    let progress = interrupt::progress();
-    progress.expect(u64::from(found.logical_pages));
-    let bar = Bar::of_pages(console, "reading".into(), found.logical_pages.into());
-    let mut payload = vec![0; thermocline_flash::Flash::geometry(layer.chip()).page_size as usize];
-    for lpn in 0..found.logical_pages {
-        if lpn.is_multiple_of(1024) {
-            progress.advance(1024);
-            if progress.is_cancelled() {
-                return Err(SimError::Interrupted.into());
-            }
-        }
-        match layer.read(Lpn(lpn), &mut payload) {
-            Ok(holds_data) => found.pages_verified += u64::from(holds_data),
-            Err(FtlError::Flash(FlashError::Unreadable(at))) => {
-                found.lost += 1;
-                if found.lost_pages.len() < MOST_NAMED {
-                    found.lost_pages.push(page(layer, lpn, at));
-                }
-            }
-            Err(e) => return Err(SimError::Failed(format!("{}: {e}", found.image)).into()),
-        }
-    }
-    drop(bar);
-    Ok(())
 }
 
 fn show(found: &Found, output: Output) -> Result<(), Failure> {
@@ -206,10 +165,7 @@ fn show(found: &Found, output: Output) -> Result<(), Failure> {
     }
     for (what, pages) in [("differs", &found.differing), ("lost", &found.lost_pages)] {
         for page in pages {
-            text += &format!(
-                "{what}: logical page {} (block {}, page {})\n",
-                page.lpn, page.block, page.page
-            );
+            text += &page.line(what);
         }
     }
     if found.lost > 0 {

@@ -121,7 +121,9 @@ fn log_page(geometry: &Geometry, entry: &Entry) -> LogPage {
         Record::Blocks(blocks) => format!("{} blocks", blocks.len()),
         Record::Map(map) => format!("{} pages", map.len()),
         Record::Clean(complete, _) => format!("checkpoint {} says it all", complete.checkpoint),
-        Record::InUse => "from here on not all is written".into(),
+        Record::InUse(known) => {
+            format!("from here on not all is written; {} intervals are known", known.len())
+        }
     };
     LogPage {
         block,
@@ -163,7 +165,7 @@ fn area(opened: &mut Opened, block: BlockId, page: u32) -> Result<Area, Failure>
         holds,
         lpn: oob.map(|oob| oob.lpn.0).filter(|_| holds == "data"),
         stream: oob.map(|oob| oob.stream),
-        sequence: oob.map(|oob| oob.sequence),
+        sequence: oob.map(|oob| index::program_number(oob.sequence)),
         time: oob.map(|oob| oob.time),
         note: oob.map(|oob| oob.note),
     })

@@ -8,6 +8,7 @@ use thermocline_ftl::{Format, index};
 use thermocline_media::{Mtd, MtdOptions, Place, image};
 use thermocline_sim::{Device, PolicySpec, SimError, Store, units};
 
+use super::stat;
 use crate::{
     args::store::FormatArgs,
     chips::{self, Chip},
@@ -41,6 +42,8 @@ pub fn run(args: &FormatArgs) -> Result<(), Failure> {
             write(&store, chip, &args.chip)?
         }
     };
+    let spare_blocks = chips::as_served(&args.chip)?.map(|served| served.spare_blocks);
+    let made = Made { spare_blocks, ..made };
     if args.json { json::print(&made, output) } else { show(&made, output) }
 }
 
@@ -56,6 +59,9 @@ struct Made {
     blocks: u32,
     index_blocks: u32,
     bad_blocks: u32,
+    /// Blocks that may fail before the chip takes no more writes, with the policy that `serve` takes by
+    /// default; none where that policy does not fit.
+    spare_blocks: Option<u32>,
 }
 
 fn show(made: &Made, output: Output) -> Result<(), Failure> {
@@ -69,13 +75,15 @@ fn show(made: &Made, output: Output) -> Result<(), Failure> {
     pairs.add("erase blocks", number::grouped(made.blocks.into()));
     pairs.add("of these, index log", made.index_blocks.to_string());
     pairs.add("bad", made.bad_blocks.to_string());
+    pairs.add("may fail before read-only", stat::spare_text(made.spare_blocks));
     output.put_styled(&pairs.finish())
 }
 
 /// The store that fits a device, and the image it stands in.
 fn plan_image(args: &FormatArgs) -> Result<(Store, image::Options), Failure> {
     let device = jobs::device(&args.shape)?;
-    let store = fit(device, args.over_provisioning, PolicySpec::parse(PLAINEST, None, None)?)?;
+    let store =
+        fit(device, args.over_provisioning, PolicySpec::parse(chips::PLAINEST, None, None)?)?;
     let profile = &store.device.profile;
     let options = image::Options {
         kind: profile.kind,
@@ -88,9 +96,6 @@ fn plan_image(args: &FormatArgs) -> Result<(Store, image::Options), Failure> {
     };
     Ok((store, options))
 }
-
-/// The policy a chip is formatted with, as any other can follow.
-const PLAINEST: &str = "greedy";
 
 /// A store of a policy on a device, whose last blocks become the index log's.
 pub fn fit(mut device: Device, over: f64, policy: PolicySpec) -> Result<Store, Failure> {
@@ -116,18 +121,26 @@ pub fn fit(mut device: Device, over: f64, policy: PolicySpec) -> Result<Store, F
 
 fn open_mtd(path: &Path, args: &FormatArgs) -> Result<(Store, Chip), Failure> {
     let mut mtd = Mtd::open(path, &MtdOptions::default()).map_err(chips::input)?;
-    if !args.force && index::find_summary(&mut mtd).is_ok_and(|found| found.is_some()) {
+    if !args.force && holds_something(&mut mtd) {
         return Err(chips::input(format!(
-            "{}: is formatted already; --force formats it anew, and what it holds is lost",
+            "{}: is formatted already, or holds what a layer wrote; --force formats it anew, and what it \
+             holds is lost",
             path.display()
         )));
     }
     let device = chips::fixed(chips::of_mtd(path, *mtd.geometry())?);
-    let store = fit(device, args.over_provisioning, PolicySpec::parse(PLAINEST, None, None)?)?;
+    let store =
+        fit(device, args.over_provisioning, PolicySpec::parse(chips::PLAINEST, None, None)?)?;
     drop(mtd);
     let system_blocks = store.device.profile.geometry.system_blocks;
     let options = MtdOptions { system_blocks, ..MtdOptions::default() };
     Ok((store, Box::new(Mtd::open(path, &options).map_err(chips::input)?)))
+}
+
+/// Whether a chip is formatted, or was and has lost the heads of its log.
+fn holds_something(mtd: &mut Mtd) -> bool {
+    matches!(index::find_summary(mtd), Ok(Some(_)))
+        || matches!(index::find_traces(mtd), Ok(Some(_)))
 }
 
 /// What no other chip is formatted as.
@@ -157,5 +170,6 @@ fn write(store: &Store, chip: Chip, name: &Place) -> Result<Made, Failure> {
         blocks: geometry.blocks(),
         index_blocks: geometry.system_blocks,
         bad_blocks: chip.health().bad_blocks,
+        spare_blocks: None,
     })
 }

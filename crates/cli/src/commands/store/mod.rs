@@ -3,6 +3,7 @@
 pub mod check;
 pub mod dump;
 pub mod format;
+mod reading;
 pub mod repair;
 pub mod serve;
 pub mod stat;

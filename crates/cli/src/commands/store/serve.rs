@@ -28,9 +28,6 @@ use crate::{
     jobs,
 };
 
-/// The policy where nothing is said of it.
-const DEFAULT: &str = "dac";
-
 /// Serves until it is told to stop.
 pub fn run(args: &ServeArgs, quiet: bool) -> Result<(), Failure> {
     log_to_stderr(args, quiet)?;
@@ -41,7 +38,7 @@ pub fn run(args: &ServeArgs, quiet: bool) -> Result<(), Failure> {
     let asked = &args.policy;
     let (victim, placement) = (asked.victim.as_deref(), asked.placement.as_deref());
     let policy =
-        jobs::policy(asked.policy.as_deref(), victim, placement, DEFAULT, &asked.cleaning)?;
+        jobs::policy(asked.policy.as_deref(), victim, placement, chips::SERVED, &asked.cleaning)?;
     let policy = jobs::adjusted(&policy, &asked.cleaning);
     let access = Access {
         read_only: args.read_only,
@@ -143,21 +140,28 @@ fn opening(
             milliseconds = took.as_millis() as u64,
             "mounted"
         );
+        if !recovery.rolled_back.is_empty() {
+            tracing::warn!(
+                image = %exported.chip,
+                pages = recovery.rolled_back.len(),
+                "the newest copies of some pages were cut off or damaged: older ones take their place"
+            );
+        }
         (layer, store.device, pace, Some((recovery, took)))
     };
-    let time_ns = mounted.map_or(0, |(found, _)| found.newest_time.saturating_add(1));
-    let is_empty = mounted.is_none_or(|(found, _)| found.pages_found == 0);
+    let time_ns = mounted.as_ref().map_or(0, |(found, _)| found.newest_time.saturating_add(1));
+    let is_empty = mounted.as_ref().is_none_or(|(found, _)| found.pages_found == 0);
     if is_empty && !access.read_only {
         store::begin(&mut layer, time_ns)?;
     }
-    let worn = layer.is_read_only();
-    if worn {
-        tracing::warn!(image = %exported.chip, "the chip is worn out: it is exported read-only");
+    let over = layer.end_of_life();
+    if let Some(why) = over {
+        tracing::error!(image = %exported.chip, "{why}: the chip is exported read-only");
     }
     Ok(Opening {
         name: exported.name.clone().unwrap_or_else(|| name_of(&exported.chip)),
         description: format!("{} on {}", policy.name, device.profile.name),
-        read_only: args.read_only || worn,
+        read_only: args.read_only || over.is_some(),
         time_ns,
         recovery: mounted.map(|(_, took)| took),
         idle: policy.build_idle()?,

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use thermocline_flash::{BlockId, Flash};
-use thermocline_ftl::{Layer, Mount};
+use thermocline_ftl::{EndOfLife, Layer, Mount};
 use thermocline_media::Medium;
 use thermocline_sim::units;
 
@@ -34,6 +34,9 @@ struct Status {
     free_blocks: u32,
     bad_blocks: u32,
     unreadable_pages: u64,
+    /// Blocks that may fail before the chip takes no more writes, with the policy that `serve` takes by
+    /// default; none where that policy does not fit.
+    spare_blocks: Option<u32>,
     wear: Wear,
 }
 
@@ -50,6 +53,7 @@ struct Wear {
 pub fn run(args: &ChipArgs) -> Result<(), Failure> {
     let output = Output::open(None)?;
     let access = Access { read_only: true, ..Access::default() };
+    let served = chips::as_served(&args.chip)?;
     let opened = chips::open(&args.chip, &access)?;
     let (summary, profile) = (opened.summary, opened.device.profile.clone());
     let (layer, recovery) = chips::mount(opened, Mount::Quick)?;
@@ -58,8 +62,12 @@ pub fn run(args: &ChipArgs) -> Result<(), Failure> {
     let erases: Vec<u32> = used.map(|block| layer.chip().erase_count(block)).collect();
     let health = layer.chip().health();
     let (state, action) = match () {
-        () if layer.is_read_only() => {
-            ("worn out", "copy the data to another chip; this one can only be read")
+        () if layer.end_of_life() == Some(EndOfLife::IndexLog) => (
+            "read-only: the blocks of the index log are used up",
+            "copy the data to another chip; this one can only be read",
+        ),
+        () if layer.is_read_only() || served.is_some_and(|served| served.is_over) => {
+            ("read-only: worn out", "copy the data to another chip; this one can only be read")
         }
         () if !recovery.clean => {
             ("in use or crashed", "none: the next mount recovers all that was flushed")
@@ -68,7 +76,7 @@ pub fn run(args: &ChipArgs) -> Result<(), Failure> {
             "has pages that cannot be read",
             "run `thermocline check` to see whether data are lost",
         ),
-        () => ("sound", "none"),
+        () => ("unmounted in order", "none; `thermocline check` reads and verifies all data"),
     };
     let status = Status {
         image: args.chip.to_string(),
@@ -86,6 +94,7 @@ pub fn run(args: &ChipArgs) -> Result<(), Failure> {
         free_blocks: layer.free_blocks().unwrap_or(0),
         bad_blocks: health.bad_blocks,
         unreadable_pages: recovery.unreadable_pages,
+        spare_blocks: served.map(|served| served.spare_blocks),
         wear: Wear {
             mean: erases.iter().copied().map(f64::from).sum::<f64>() / erases.len().max(1) as f64,
             min: erases.iter().copied().min().unwrap_or(0),
@@ -94,6 +103,14 @@ pub fn run(args: &ChipArgs) -> Result<(), Failure> {
         },
     };
     if args.json { json::print(&status, output) } else { show(&status, output) }
+}
+
+/// How many blocks may fail.
+pub fn spare_text(spare_blocks: Option<u32>) -> String {
+    spare_blocks.map_or_else(
+        || format!("the default policy, {}, does not fit", chips::SERVED),
+        |spare| number::counted(spare.into(), "block"),
+    )
 }
 
 fn show(status: &Status, output: Output) -> Result<(), Failure> {
@@ -124,6 +141,7 @@ fn show(status: &Status, output: Output) -> Result<(), Failure> {
     );
     pairs.group("errors");
     pairs.add("bad blocks", grouped(status.bad_blocks));
+    pairs.add("may still fail before read-only", spare_text(status.spare_blocks));
     pairs.add("pages that cannot be read", number::grouped(status.unreadable_pages));
     output.put_styled(&pairs.finish())
 }

@@ -23,6 +23,7 @@ mod summary;
 mod traces;
 mod upkeep;
 
+pub use super::lasting::number as program_number;
 pub use inspect::{Entry, entries};
 pub use record::{BlockEntry, Complete, Head, Header, Interval, Kind, Record};
 pub use summary::{LEAST_PAGE, PAGE_MAPPED, Summary, VERSION, find_summary, system_blocks_for};
