@@ -269,6 +269,42 @@ fn a_device_whose_blocks_fail_lives_until_its_spare_blocks_are_used_up() {
 }
 
 #[test]
+fn as_many_blocks_may_fail_as_the_layer_says_and_the_next_one_ends_it() {
+    for setup in devices(4) {
+        let name = name(&setup);
+        let mut host = Host::new(&setup);
+        history(&mut host, 60).expect("nothing fails");
+        let mut spare = host.layer.spare_blocks().expect("it is known");
+        let is_dynamic = setup.config.bank_assignment == BankAssignment::Dynamic;
+        // Where pages may go to any bank the spare blocks of all of them count.
+        let banks = if is_dynamic { setup.geometry.banks } else { 1 };
+        assert_eq!(spare, 4 * banks, "{name}");
+        let logical = host.content.len() as u32;
+        for now in 100..4000 {
+            // Each failure is dealt with before the next one.
+            let retired = host.layer.counters().retired;
+            if now % 50 == 0 {
+                let next = host.layer.chip().operations + 1;
+                host.layer.chip_mut().faults.insert(next, Fault::Fails);
+            }
+            let written = host.write((now as u32 * 7) % logical, now);
+            host.layer.scrub(now).expect("scrubbed");
+            let left = host.layer.spare_blocks().expect("it is known");
+            if written.is_err() || host.layer.is_read_only() {
+                assert_eq!((spare, left), (0, 0), "{name}: it ends when none is to spare");
+                break;
+            }
+            let failed = (host.layer.counters().retired - retired) as u32;
+            // In another bank than the last one it may cost nothing.
+            assert!(left == spare - failed || setup.geometry.banks > 1 && left <= spare, "{name}");
+            spare = left;
+        }
+        assert!(host.layer.is_read_only(), "{name}");
+        host.read_all();
+    }
+}
+
+#[test]
 fn a_chip_that_programs_nothing_any_more_keeps_its_blocks() {
     for setup in devices(3) {
         let mut host = Host::new(&setup);

@@ -374,3 +374,23 @@ fn the_header_says_what_the_image_was_made_from() {
     let other = Image::create(&path, &Options { replace: true, ..options() }).expect("made");
     assert_ne!(other.header().id, made.id);
 }
+
+#[test]
+fn a_page_that_should_have_been_programmed_and_is_blank_is_an_error() {
+    fn check(mut chip: impl Flash) {
+        let (written, blank) = (GEOMETRY.ppn(BlockId(1), 0), GEOMETRY.ppn(BlockId(1), 1));
+        let oob = Oob { lpn: Lpn(3), stream: 0, sequence: 1, time: 1, note: 0 };
+        chip.program(written, oob, &[7; 4096]).expect("programmed");
+        let mut page = [0; 4096];
+        assert_eq!(chip.read_programmed(written, &mut page), Ok(()));
+        assert_eq!(page, [7; 4096]);
+        assert_eq!(chip.read_programmed(blank, &mut page), Err(FlashError::Unreadable(blank)));
+        assert_eq!(chip.read(blank, &mut page), Ok(()), "who only looks sees ones");
+        assert_eq!(page, [0xff; 4096]);
+    }
+    let folder = TempDir::new().expect("a folder");
+    let image = Image::create(folder.path().join("chip"), &options()).expect("made");
+    check(image);
+    check(Ram::new(GEOMETRY, options().rules));
+    check(thermocline_media::Faulty::new(Ram::new(GEOMETRY, options().rules)));
+}

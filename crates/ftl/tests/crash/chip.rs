@@ -194,6 +194,8 @@ pub struct Slate {
     /// What was done since somebody took it away.
     pub ops: Vec<Op>,
     pub failing: Option<Failing>,
+    /// The next program is done, and the system below says that it was not.
+    pub lies: bool,
 }
 
 /// One program or erase in so many fails, as long as so many may.
@@ -207,7 +209,7 @@ pub struct Failing {
 
 impl Slate {
     pub fn new(geometry: Geometry, in_order: bool, state: State) -> Self {
-        Self { geometry, in_order, state, ops: Vec::new(), failing: None }
+        Self { geometry, in_order, state, ops: Vec::new(), failing: None, lies: false }
     }
 
     fn page(&self, at: Ppn) -> Result<&Page, FlashError> {
@@ -255,7 +257,7 @@ impl Slate {
             return Err(FlashError::ProgramFailed(at));
         }
         self.act(Op::Program(at, page));
-        Ok(())
+        if std::mem::take(&mut self.lies) { Err(FlashError::Medium(5)) } else { Ok(()) }
     }
 }
 

@@ -137,6 +137,11 @@ impl World {
         self.visit(policy, Make { world: self, chip, how: How::Mount(how, policy) })
     }
 
+    /// Mounts a chip of which no head of the log is left.
+    pub fn salvage(&self, chip: Slate) -> Result<(Box<dyn Device>, Recovery), MountError> {
+        self.visit(0, Make { world: self, chip, how: How::Salvage })
+    }
+
     fn visit(&self, policy: usize, make: Make<'_>) -> Made {
         let policy = self.policies[policy];
         let pairs = policy.args.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned()));
@@ -169,6 +174,7 @@ type Made = Result<(Box<dyn Device>, Recovery), MountError>;
 enum How {
     Format(Format),
     Mount(Mount, usize),
+    Salvage,
 }
 
 struct Make<'a> {
@@ -186,6 +192,11 @@ impl Visitor for Make<'_> {
                 let victim = |_| world.victim(0);
                 PageMapped::format(self.chip, placement, victim, world.config, format)
                     .map(|layer| (Box::new(layer) as Box<dyn Device>, Recovery::default()))
+            }
+            How::Salvage => {
+                let (victim, format) = (|_| world.victim(0), Format::default());
+                PageMapped::salvage(self.chip, placement, victim, world.config, format)
+                    .map(|(layer, recovery)| (Box::new(layer) as Box<dyn Device>, recovery))
             }
             How::Mount(how, policy) => {
                 let victim = |_| world.victim(policy);

@@ -120,7 +120,10 @@ impl Use<'_> {
                 self.device.clean_in_idle_time(now)?;
             }
             8 => self.check(lpn),
-            how => self.write(lpn, how == 9)?,
+            9 => {
+                self.device.scrub(now)?;
+            }
+            how => self.write(lpn, how == 10)?,
         }
         Ok(())
     }
@@ -139,7 +142,9 @@ impl Use<'_> {
 
     pub fn flush(&mut self) -> Result<(), FtlError> {
         self.device.settle(*self.now)?;
+        let covered = self.device.last_program();
         sync(self.device);
+        self.device.synced(covered);
         self.note(Event::Flushed);
         Ok(())
     }

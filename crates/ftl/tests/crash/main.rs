@@ -13,6 +13,7 @@
 mod common;
 
 mod chip;
+mod damage;
 mod device;
 mod equal;
 mod host;

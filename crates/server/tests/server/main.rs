@@ -7,6 +7,7 @@ mod idle;
 mod layer;
 mod model;
 mod observed;
+mod operator;
 mod recording;
 mod running;
 mod simulated;

@@ -23,6 +23,8 @@ pub struct Known {
     pub syncs: AtomicU64,
     pub sync_ms: AtomicU64,
     pub syncs_fail: AtomicBool,
+    /// The file system below has no room.
+    pub is_full: AtomicBool,
     /// The physical page that cannot be read, plus 1.
     pub unreadable: AtomicU64,
 }
@@ -75,6 +77,9 @@ impl Flash for Slow {
         self.ram.read_oob(from)
     }
     fn program(&mut self, to: Ppn, oob: Oob, data: &[u8]) -> Result<(), FlashError> {
+        if self.known.is_full.load(SeqCst) {
+            return Err(FlashError::Medium(28));
+        }
         self.known.programs.fetch_add(1, SeqCst);
         self.ram.program(to, oob, data)
     }
@@ -96,6 +101,9 @@ impl Flash for Slow {
 
 impl Medium for Slow {
     fn begin_sync(&mut self) -> Result<Syncing, FlashError> {
+        if self.known.is_full.load(SeqCst) {
+            return Err(FlashError::Medium(28));
+        }
         let generation = self.known.programs.load(SeqCst);
         Ok(Syncing { generation, target: Some(Arc::new(Below(self.known.clone()))) })
     }

@@ -81,7 +81,11 @@ impl Log {
                 self.used.push_back(Used { turn, block });
                 return Ok(());
             }
-            retire(chip, block, done)?;
+            if let Err(failed) = retire(chip, block, done) {
+                // It was not the block's fault: it is erased again next time.
+                self.free.push_front(block);
+                return Err(failed);
+            }
         }
     }
 
@@ -102,6 +106,10 @@ impl Log {
             self.programs += 1;
             self.next += 1;
             return Ok(true);
+        }
+        if matches!(done, Err(FlashError::Medium(_))) && !matches!(chip.read_oob(at), Ok(None)) {
+            // It was programmed for all that.
+            self.next += 1;
         }
         retire(chip, block, done)?;
         self.next = geometry.pages_per_block;
