@@ -389,7 +389,7 @@ fn a_page_that_should_have_been_programmed_and_is_blank_is_an_error() {
         assert_eq!(page, [0xff; 4096]);
     }
     let folder = TempDir::new().expect("a folder");
-    let image = Image::create(folder.path().join("chip"), &options()).expect("made");
+    let image = Image::create(&folder.path().join("chip"), &options()).expect("made");
     check(image);
     check(Ram::new(GEOMETRY, options().rules));
     check(thermocline_media::Faulty::new(Ram::new(GEOMETRY, options().rules)));

@@ -10,7 +10,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::device::{Device, Step};
+use crate::device::{Device, Step, is_full};
 
 /// How often it looks for data that are hard to read, whether it is to stop, and whether it missed
 /// something.
@@ -71,6 +71,8 @@ fn scrub(device: &Device, stop: &AtomicBool) -> bool {
             Step::Done => {}
             Step::Nothing => break,
             Step::Busy => std::thread::park_timeout(BUSY),
+            // It passes, and hosts that write are told.
+            Step::Failed(error) if is_full(&error) => break,
             Step::Failed(error) => {
                 tracing::error!(export = device.name(), "scrubbing ended: {error}");
                 return false;
@@ -100,6 +102,7 @@ fn clean_ahead(device: &Device, stop: &AtomicBool) -> bool {
         match device.idle_steps(each) {
             Step::Done => {}
             Step::Nothing | Step::Busy => break,
+            Step::Failed(error) if is_full(&error) => break,
             Step::Failed(error) => {
                 tracing::error!(export = device.name(), "cleaning in idle time ended: {error}");
                 return false;

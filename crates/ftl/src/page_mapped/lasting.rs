@@ -26,7 +26,8 @@ use crate::FtlError;
 
 /// Bits of a sequence number that are the number: what is above is the word.
 const NUMBER_BITS: u32 = 52;
-/// Exact distances are below twice this, others are rounded up to so many steps a doubling.
+/// Distances below two to the power of one more are exact, others rounded up to this power of steps a
+/// doubling.
 const STEPS_BITS: u32 = 7;
 
 /// The least time between two words in the log, in nanoseconds of the layer's clock.
@@ -168,6 +169,7 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
 /// Adds to the known intervals what pages said: `words` are the greatest of each run of 2^32 numbers.
 /// Whether anything was new.
 pub(super) fn learn(known: &mut Vec<Interval>, words: &[u64], epoch: u64) -> bool {
+    known.sort_unstable();
     let before = known.clone();
     for &word in words {
         // A crash lies between numbers of two such runs, or nobody knows that none does.

@@ -61,7 +61,7 @@ impl Fault {
         match error {
             FtlError::NoSpace => Self::NoSpace,
             FtlError::ReadOnly => Self::WornOut,
-            FtlError::Flash(FlashError::Medium(number)) if is_full(number) => Self::FileSystemFull,
+            error if is_full(&error) => Self::FileSystemFull,
             error @ (FtlError::OutOfRange(_) | FtlError::Flash(_)) => {
                 Self::Chip { offset: u64::from(page) * u64::from(page_size), page, error }
             }
@@ -75,8 +75,9 @@ impl Fault {
     }
 }
 
-/// Whether the number of a system error says that a file system, or a quota, is full.
-pub(crate) const fn is_full(number: i32) -> bool {
+/// Whether an error says that the file system below the chip, or a quota of it, is full.
+pub(crate) fn is_full(error: &FtlError) -> bool {
     use rustix::io::Errno;
-    number == Errno::NOSPC.raw_os_error() || number == Errno::DQUOT.raw_os_error()
+    let full = [Errno::NOSPC, Errno::DQUOT].map(Errno::raw_os_error);
+    matches!(error, FtlError::Flash(FlashError::Medium(number)) if full.contains(number))
 }

@@ -7,7 +7,7 @@
 use std::sync::MutexGuard as TapGuard;
 
 use parking_lot::MutexGuard;
-use thermocline_flash::{FlashError, Lpn, Ppn};
+use thermocline_flash::{Lpn, Ppn};
 use thermocline_ftl::{FtlError, Layer};
 use thermocline_policy::idle::Idle;
 use thermocline_trace::Op;
@@ -310,7 +310,7 @@ impl Held<'_> {
         let settled = state.layer.settle(now).map_err(|error| match error {
             FtlError::NoSpace => Fault::NoSpace,
             FtlError::ReadOnly => Fault::WornOut,
-            FtlError::Flash(FlashError::Medium(number)) if is_full(number) => Fault::FileSystemFull,
+            error if is_full(&error) => Fault::FileSystemFull,
             error => {
                 Fault::Sync(format!("what was trimmed could not be made to last: {error}").into())
             }

@@ -20,7 +20,7 @@ use std::{
 };
 
 use parking_lot::Mutex;
-use thermocline_flash::{FlashError, Timing};
+use thermocline_flash::Timing;
 use thermocline_ftl::{FtlError, Layer};
 use thermocline_media::Medium;
 use thermocline_policy::idle::{Idle, Leisure};
@@ -28,6 +28,7 @@ use thermocline_policy::idle::{Idle, Leisure};
 pub(crate) use clock::nanoseconds;
 pub(crate) use commit::SERVED;
 pub use fault::Fault;
+pub(crate) use fault::is_full;
 pub use held::Held;
 
 use crate::{
@@ -37,7 +38,6 @@ use crate::{
 };
 use clock::Clock;
 use commit::Commit;
-use fault::is_full;
 use held::{Careful, State};
 use news::News;
 
@@ -257,10 +257,10 @@ impl Device {
             held.settle()?;
             let layer = &mut held.state.layer;
             let covered = layer.last_program();
-            let syncing = layer.chip_mut().begin_sync().map_err(|e| match e {
+            let syncing = layer.chip_mut().begin_sync().map_err(|e| match FtlError::from(e) {
                 // What waits to be written still does.
-                FlashError::Medium(number) if is_full(number) => Fault::FileSystemFull,
-                e => failed(&e),
+                error if is_full(&error) => Fault::FileSystemFull,
+                error => failed(&error),
             });
             let syncing = syncing.inspect_err(|fault| self.news.tell_of(&self.name, fault))?;
             (held.state.changes, covered, syncing)
