@@ -79,6 +79,8 @@ pub(crate) struct Shared {
     pub settings: Settings,
     pub limits: Limits,
     pub stopping: AtomicBool,
+    /// A connection waits awake for its next request: one at a time.
+    pub looking: AtomicBool,
     #[cfg(feature = "tls")]
     pub tls: Option<crate::Tls>,
     /// Connections turned away because there were too many.
@@ -144,6 +146,7 @@ impl Server {
             settings: Settings { tls: mode, ..Settings::default() },
             limits: options.limits,
             stopping: AtomicBool::new(false),
+            looking: AtomicBool::new(false),
             #[cfg(feature = "tls")]
             tls,
             refused: AtomicU64::new(0),
