@@ -64,6 +64,18 @@ pub struct Options {
     pub tls: Option<(crate::Tls, bool)>,
 }
 
+impl Options {
+    /// Whether the files and addresses that are named can be had, for whoever wants to know before the
+    /// devices are opened. Changes nothing.
+    ///
+    /// # Errors
+    /// Those of [`Server::new`].
+    pub fn check(&self) -> Result<(), ServerError> {
+        self.record.as_deref().map_or(Ok(()), Recorder::check)?;
+        self.metrics.as_deref().map_or(Ok(()), |address| Http::bind(address).map(drop))
+    }
+}
+
 /// An export and who is connected to it.
 #[derive(Debug)]
 pub(crate) struct Export {

@@ -23,7 +23,7 @@ use thermocline_nbd::{Close, Command, Negotiated, Output, Parsed, Request};
 
 use crate::{
     counters::{Counters, KINDS, Kind},
-    device::{Device, Fault, Held},
+    device::{Device, Fault, Held, Piece},
     pace::Pace,
     server::Shared,
     stream::{Socket, Stream},
@@ -282,8 +282,9 @@ impl Connection<'_> {
             if take > 0 {
                 if is_written {
                     let bytes = &self.wire.input.pending()[..take as usize];
+                    let piece = if at == request.offset { Piece::First } else { Piece::More };
                     done = self.device.lock().and_then(|mut held| {
-                        held.write(at, bytes)?;
+                        held.write_piece(at, bytes, piece)?;
                         due = self.device.pace().map_or(0, Pace::answered).max(due);
                         Ok(())
                     });
