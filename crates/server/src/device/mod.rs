@@ -30,6 +30,7 @@ pub(crate) use commit::SERVED;
 pub use fault::Fault;
 pub(crate) use fault::is_full;
 pub use held::Held;
+pub(crate) use held::Piece;
 
 use crate::{
     ServerError,
@@ -160,6 +161,7 @@ impl Device {
                 idle: opening.idle,
                 ignores_trims: opening.ignores_trims,
                 changes: 0,
+                last: None,
                 closed: false,
                 broken: false,
                 layer,
