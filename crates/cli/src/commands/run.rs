@@ -18,13 +18,8 @@ const DEFAULT: &str = "cat";
 
 /// Runs and prints.
 pub fn run(args: &RunArgs, console: Console) -> Result<(), Failure> {
-    let (victim, placement) = (args.victim.as_deref(), args.placement.as_deref());
-    let default = (victim.is_none() && placement.is_none()).then_some(DEFAULT);
-    let policy = PolicySpec::of(args.policy.as_deref().or(default), victim, placement)?;
+    let policy = policy_of(args)?;
     let simulation = &args.simulation;
-    let idle = jobs::only("--idle", &simulation.cleaning.idle)?;
-    let dead_data = jobs::only("--dead-data", &simulation.cleaning.dead_data)?;
-    let policy = policy.with(idle.as_deref(), dead_data.as_deref())?;
     let device = jobs::device(&simulation.device.shape)?;
     // An output that cannot be opened shows now, not after the work.
     let output = results::open(&simulation.output)?;
@@ -48,6 +43,17 @@ pub fn run(args: &RunArgs, console: Console) -> Result<(), Failure> {
         console.note(&notes::no_oracle(&result.trace.path, &why));
     }
     results::print(&Results::One(&result), simulation.output.form(), output)
+}
+
+/// The policy that was asked for.
+pub fn policy_of(args: &RunArgs) -> Result<PolicySpec, Failure> {
+    let (victim, placement) = (args.victim.as_deref(), args.placement.as_deref());
+    let default = (victim.is_none() && placement.is_none()).then_some(DEFAULT);
+    let policy = PolicySpec::of(args.policy.as_deref().or(default), victim, placement)?;
+    let cleaning = &args.simulation.cleaning;
+    let idle = jobs::only("--idle", &cleaning.idle)?;
+    let dead_data = jobs::only("--dead-data", &cleaning.dead_data)?;
+    Ok(policy.with(idle.as_deref(), dead_data.as_deref())?)
 }
 
 /// Opens the file for delays, which results do not share.
