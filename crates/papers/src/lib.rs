@@ -8,11 +8,13 @@
 
 mod axes;
 mod claim;
+mod draw;
 mod error;
 mod experiment;
 mod expression;
 mod figure;
 mod measure;
+pub mod page;
 mod paper;
 mod plan;
 mod raw;
@@ -26,6 +28,7 @@ mod verdict;
 
 pub use axes::{Axes, Axis, AxisValue, Cell};
 pub use claim::{Claim, Statement, Trend};
+pub use draw::Drawing;
 pub use error::PaperError;
 pub use experiment::{Experiment, Reading};
 pub use figure::{Figure, Kind};

@@ -13,6 +13,18 @@ pub fn number(value: f64) -> String {
     grouped(&format!("{value:.digits$}"))
 }
 
+/// A deviation: two digits or so.
+#[must_use]
+pub fn deviation(value: f64) -> String {
+    let digits = match value.abs() {
+        v if v >= 10.0 => 0,
+        v if v >= 1.0 => 1,
+        v if v >= 0.1 => 2,
+        _ => 3,
+    };
+    grouped(&format!("{value:.digits$}"))
+}
+
 /// A number as it was printed.
 #[must_use]
 pub fn exactly(value: f64) -> String {

@@ -33,7 +33,7 @@ pub struct ReproduceArgs {
     #[arg(long, short = 'j', value_name = "N", default_value_t = 0, help_heading = "Running")]
     pub threads: usize,
     /// Run nothing; print the command of every run.
-    #[arg(long, help_heading = OUTPUT, conflicts_with_all = ["json", "accept"])]
+    #[arg(long, help_heading = OUTPUT, conflicts_with_all = ["json", "accept", "report"])]
     pub commands: bool,
     /// Everything as JSON.
     #[arg(long, help_heading = OUTPUT)]
@@ -41,6 +41,9 @@ pub struct ReproduceArgs {
     /// File for the results [default: standard output].
     #[arg(long, short, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = OUTPUT)]
     pub output: Option<PathBuf>,
+    /// Folder for a page a paper (Markdown, HTML) and its figures (SVG).
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, help_heading = OUTPUT)]
+    pub report: Option<PathBuf>,
     /// Record the verdicts in the papers' folders, for later runs to be compared with.
     #[arg(long, help_heading = OUTPUT)]
     pub accept: bool,

@@ -2,9 +2,7 @@
 
 use comfy_table::{Cell, Color};
 use serde::Serialize;
-use thermocline_papers::{
-    Change, ClaimReport, Counts, Paper, Published, Report, Stat, Verdict, show,
-};
+use thermocline_papers::{Change, ClaimReport, Counts, Paper, Report, Verdict};
 
 use super::{
     json, number,
@@ -86,16 +84,16 @@ fn experiment(report: &Report, output: &Output) -> String {
     sheet.align_right(2..=5);
     let mut last = String::new();
     for claim in &report.claims {
-        let subject = subject(claim);
+        let subject = claim.subject();
         let shown = if subject == last { String::new() } else { subject.clone() };
         last = subject;
         sheet.row([
             Cell::new(shown),
             Cell::new(&claim.title),
-            Cell::new(published(claim)),
+            Cell::new(claim.show_published()),
             reference(claim),
-            Cell::new(measured(&claim.measured)),
-            Cell::new(readings(claim)),
+            Cell::new(claim.show_measured()),
+            Cell::new(claim.show_readings()),
             verdict(claim),
         ]);
     }
@@ -111,56 +109,11 @@ fn experiment(report: &Report, output: &Output) -> String {
     text
 }
 
-/// What a claim is about.
-fn subject(claim: &ClaimReport) -> String {
-    let unit = claim.unit.as_ref().map_or(String::new(), |unit| format!(" ({unit})"));
-    claim.says.clone().unwrap_or_else(|| claim.measure.clone() + &unit)
-}
-
-fn published(claim: &ClaimReport) -> String {
-    let tolerance = claim.tolerance.as_ref().filter(|tolerance| *tolerance != "exact");
-    let tolerance = tolerance.map_or(String::new(), |t| match t.starts_with('±') {
-        true => format!(" {t}"),
-        false => format!(" ± {t}"),
-    });
-    let value = match &claim.published {
-        Published::Nothing => return number::NONE.into(),
-        Published::Number(value) => show::exactly(*value),
-        Published::Range(ends) => show::numbers(ends, " – ", show::exactly),
-        Published::Words(words) => words.clone(),
-    };
-    value + &tolerance
-}
-
 fn reference(claim: &ClaimReport) -> Cell {
-    let Some(reference) = &claim.reference else { return Cell::new("") };
-    let value = show::numbers(&reference.value, " – ", show::exactly);
-    match reference.met {
-        Some(false) => Cell::new(format!("{value} missed")).fg(Color::Red),
-        _ => Cell::new(value),
-    }
-}
-
-fn measured(stats: &[Stat]) -> String {
-    match stats {
-        [] => number::NONE.into(),
-        [Stat { mean, sd: Some(sd) }] => {
-            format!("{} ± {}", show::number(*mean), show::number(*sd))
-        }
-        [Stat { mean, .. }] => show::number(*mean),
-        [least, greatest] => show::numbers(&[least.mean, greatest.mean], " – ", show::number),
-        more => {
-            let means: Vec<_> = more.iter().map(|stat| stat.mean).collect();
-            show::numbers(&means, ", ", show::number)
-        }
-    }
-}
-
-fn readings(claim: &ClaimReport) -> String {
-    match (claim.sensitivity(), claim.agreeing()) {
-        (Some(ends), _) => show::numbers(&ends, " – ", show::number),
-        (None, Some((same, all))) => format!("{same} of {all} agree"),
-        (None, None) => String::new(),
+    let value = claim.show_reference();
+    match claim.misses_reference() {
+        true => Cell::new(format!("{value} missed")).fg(Color::Red),
+        false => Cell::new(value),
     }
 }
 

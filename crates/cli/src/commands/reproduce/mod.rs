@@ -2,6 +2,7 @@
 
 mod choice;
 mod options;
+mod report;
 mod runs;
 
 use std::{collections::BTreeSet, fmt::Write as _};
@@ -63,6 +64,9 @@ pub fn run(args: &ReproduceArgs, console: Console) -> Result<(), Failure> {
         print::json(&papers, output)?;
     } else {
         print::table(&papers, output)?;
+    }
+    if let Some(folder) = &args.report {
+        report::write(folder, &papers)?;
     }
     if args.accept {
         papers.iter().zip(&chosen).try_for_each(|(results, chosen)| accept(results, chosen))?;
