@@ -25,8 +25,8 @@ demo: build ## build, then compare ten policies on a recorded trace and a genera
 build: ## the command line: target/release/thermocline
 	cargo build --release --locked --package thermocline-cli
 
-full: ## the same with everything that is heavy to build (Parquet output, TLS)
-	cargo build --release --locked --package thermocline-cli --features parquet,tls
+full: ## the same with everything that is heavy to build (Parquet output, TLS, figures as PDF)
+	cargo build --release --locked --package thermocline-cli --features parquet,pdf,tls
 
 test: lint fsck ## every check and every test
 	cargo test --locked --workspace

@@ -136,8 +136,8 @@ impl Experiment {
             Figure::of(figure, &scope).map_err(|wrong| wrong.within(&place))
         });
         let figures = figures.collect::<Result<_, _>>()?;
-        if claims.is_empty() {
-            return Err(Wrong::new("it claims nothing", "write a [[claim]]"));
+        if measures.is_empty() {
+            return Err(Wrong::new("it measures nothing", "write a [measure.…]"));
         }
         let experiment = Self {
             paper: paper.into(),
@@ -171,6 +171,19 @@ impl Experiment {
     /// Whether there is such a cell.
     pub(crate) fn has(&self, cell: &Cell) -> bool {
         !self.without.iter().any(|none| none.holds(cell))
+    }
+
+    /// Whether it only looks: nothing is claimed, and all measures of all cells are shown.
+    #[must_use]
+    pub fn is_survey(&self) -> bool {
+        self.claims.is_empty()
+    }
+
+    /// All cells there are.
+    pub(crate) fn cells(&self) -> Vec<Cell> {
+        let all = self.axes.select(&raw::At::new());
+        let cells = all.map(|all| all.cells(&[])).unwrap_or_default();
+        cells.into_iter().filter(|cell| self.has(cell)).collect()
     }
 
     /// A claim cannot compare with a cell that was left out.

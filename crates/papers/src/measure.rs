@@ -79,6 +79,12 @@ impl Measure {
         Ok(Self { name: name.into(), title, unit, of: expression, text: of, or, against })
     }
 
+    /// What readers call it, with its unit.
+    pub(crate) fn shown(&self) -> String {
+        let unit = self.unit.as_ref().map_or(String::new(), |unit| format!(" ({unit})"));
+        self.title.clone() + &unit
+    }
+
     /// The cell that a cell is compared with.
     pub(crate) fn other(&self, cell: &Cell) -> Option<Cell> {
         let against = self.against.as_ref()?;

@@ -10,7 +10,6 @@ use crate::{
     paper::Paper,
     report::{ClaimReport, Counts, Published, Report},
     show,
-    statistics::Stat,
     verdict::Verdict,
 };
 
@@ -62,9 +61,9 @@ pub fn html(paper: &Paper, parts: &[Part<'_>]) -> String {
             Piece::Text(piece) => body += &of_markdown(&piece),
             Piece::Figure { title, svg, .. } => {
                 let drawing = svg.find("<svg").map_or("", |start| &svg[start..]);
-                let _ = write!(
+                let _ = writeln!(
                     body,
-                    "<figure>{drawing}<figcaption>{}</figcaption></figure>\n",
+                    "<figure>{drawing}<figcaption>{}</figcaption></figure>",
                     escaped(&title)
                 );
             }
@@ -117,6 +116,10 @@ fn pieces(paper: &Paper, parts: &[Part<'_>]) -> Vec<Piece> {
                 svg: drawing.svg.clone(),
             });
         }
+        if let Some((header, rows)) = report.survey() {
+            pieces.push(Piece::Text(survey(&header, &rows)));
+            continue;
+        }
         pieces.push(Piece::Text(claims(report) + &reasons(report) + &readings(experiment, report)));
     }
     pieces
@@ -138,6 +141,9 @@ fn head(paper: &Paper, parts: &[Part<'_>]) -> String {
     let counts = Counts::of(parts.iter().map(|part| part.report));
     let Counts { reproduced, direction, not, skipped, unreachable, .. } = counts;
     let (met, missed) = (counts.references_met, counts.references_missed);
+    if parts.iter().all(|part| part.experiment.is_survey()) {
+        return text;
+    }
     let _ = write!(
         text,
         "## What was reproduced\n\n\
@@ -151,6 +157,17 @@ fn head(paper: &Paper, parts: &[Part<'_>]) -> String {
              range under other ways to read the text. `thermocline reproduce --report` makes this \
              page.\n\n";
     text
+}
+
+/// The table of what was measured.
+fn survey(header: &[String], rows: &[Vec<String>]) -> String {
+    let row = |cells: &[String]| {
+        let cells: String = cells.iter().map(|text| format!(" {} |", cell(text))).collect();
+        format!("|{cells}\n")
+    };
+    let rule = "--:|".repeat(header.len().saturating_sub(1));
+    let rows: String = rows.iter().map(|cells| row(cells)).collect();
+    format!("{}|---|{rule}\n{rows}\n", row(header))
 }
 
 /// The table of claims.
@@ -241,7 +258,7 @@ impl ClaimReport {
         let tolerance =
             tolerance.map_or(String::new(), |text| format!(" ± {}", text.trim_start_matches('±')));
         let value = match &self.published {
-            Published::Nothing => return NONE.into(),
+            Published::Nothing => return show::NONE.into(),
             Published::Number(value) => show::exactly(*value),
             Published::Range(ends) => show::numbers(ends, " – ", show::exactly),
             Published::Words(words) => words.clone(),
@@ -261,11 +278,8 @@ impl ClaimReport {
     pub fn show_measured(&self) -> String {
         let range = matches!(self.published, Published::Range(_));
         match &self.measured[..] {
-            [] => NONE.into(),
-            [Stat { mean, sd: Some(sd) }] if *sd > 0.0 => {
-                format!("{} ± {}", show::number(*mean), show::deviation(*sd))
-            }
-            [Stat { mean, .. }] => show::number(*mean),
+            [] => show::NONE.into(),
+            [stat] => stat.show(),
             several => {
                 let means: Vec<_> = several.iter().map(|stat| stat.mean).collect();
                 show::numbers(&means, if range { " – " } else { ", " }, show::number)
@@ -284,9 +298,6 @@ impl ClaimReport {
         }
     }
 }
-
-/// What stands where there is nothing.
-const NONE: &str = "–";
 
 fn of_markdown(text: &str) -> String {
     let mut out = String::new();

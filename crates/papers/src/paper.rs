@@ -84,7 +84,7 @@ impl Paper {
                 }
             }
         }
-        paper.experiments.sort_by(|a, b| natural(&a.name).cmp(&natural(&b.name)));
+        paper.experiments.sort_by_key(|experiment| natural(&experiment.name));
         Ok(paper)
     }
 

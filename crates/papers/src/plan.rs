@@ -56,6 +56,9 @@ impl<'a> Plan<'a> {
             let claimed = claimed(experiment);
             let mut all = claimed.clone();
             all.extend(drawn(experiment));
+            if experiment.is_survey() {
+                all.extend(experiment.cells());
+            }
             all.sort();
             all.dedup();
             let base = plan.cells(experiment, None, &all, &mut known);

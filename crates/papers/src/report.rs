@@ -11,6 +11,7 @@ use crate::{
     experiment::Experiment,
     plan::{Cells, Outcome, Plan, Planned},
     record::{Change, Record},
+    show,
     statistics::Stat,
     verdict::Verdict,
 };
@@ -33,6 +34,8 @@ pub struct Report {
     pub seeds: u32,
     /// What came of the claims.
     pub claims: Vec<ClaimReport>,
+    /// What was measured, by name.
+    pub measures: BTreeMap<String, String>,
     /// Every cell that was run, and its measures.
     pub cells: Vec<CellReport>,
     /// Recorded claims that are not made any more.
@@ -128,6 +131,8 @@ pub struct ReadingReport {
 pub struct CellReport {
     /// The value of each axis.
     pub cell: BTreeMap<String, String>,
+    /// What readers call it.
+    pub title: String,
     /// Its measures; none of those whose input is not there.
     pub measured: BTreeMap<String, Stat>,
     #[serde(skip)]
@@ -165,6 +170,11 @@ impl Planned<'_> {
             stand_in: experiment.stand_in.clone(),
             seeds: experiment.seeds(),
             claims,
+            measures: experiment
+                .measures
+                .iter()
+                .map(|measure| (measure.name.clone(), measure.shown()))
+                .collect(),
             cells: self.cells(outcomes)?,
             gone: Vec::new(),
         };
@@ -176,7 +186,8 @@ impl Planned<'_> {
     fn cells(&self, outcomes: &[Outcome]) -> Result<Vec<CellReport>, PaperError> {
         let experiment = self.experiment;
         let used = |name: &str| {
-            experiment.claims.iter().any(|claim| claim.measure == name)
+            experiment.is_survey()
+                || experiment.claims.iter().any(|claim| claim.measure == name)
                 || experiment.figures.iter().any(|figure| figure.measure == name)
         };
         let mut cells = Vec::new();
@@ -194,7 +205,12 @@ impl Planned<'_> {
             }
             let names = experiment.axes.0.iter().zip(&at.0);
             let cell = names.map(|(axis, v)| (axis.name.clone(), axis.values[*v].name.clone()));
-            cells.push(CellReport { cell: cell.collect(), measured, at: at.clone() });
+            cells.push(CellReport {
+                cell: cell.collect(),
+                title: experiment.axes.title(at, &[]),
+                measured,
+                at: at.clone(),
+            });
         }
         Ok(cells)
     }
@@ -333,6 +349,24 @@ fn differing(experiment: &Experiment, cells: &[Cell], cell: &Cell) -> String {
     let same = |axis: &usize| cells.iter().all(|other| other.0[*axis] == cell.0[*axis]);
     let but: Vec<_> = (0..cell.0.len()).filter(same).collect();
     experiment.axes.title(cell, &but)
+}
+
+impl Report {
+    /// What was measured of every cell, where nothing is claimed: a header, and a row a cell.
+    #[must_use]
+    pub fn survey(&self) -> Option<(Vec<String>, Vec<Vec<String>>)> {
+        if !self.claims.is_empty() {
+            return None;
+        }
+        let header = std::iter::once(String::new()).chain(self.measures.values().cloned());
+        let rows = self.cells.iter().map(|cell| {
+            let shown = self.measures.keys().map(|name| {
+                cell.measured.get(name).map_or_else(|| show::NONE.into(), |stat| stat.show())
+            });
+            std::iter::once(cell.title.clone()).chain(shown).collect()
+        });
+        Some((header.collect(), rows.collect()))
+    }
 }
 
 impl ClaimReport {

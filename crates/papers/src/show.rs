@@ -1,5 +1,8 @@
 //! Numbers as people read them.
 
+/// What stands where there is nothing.
+pub const NONE: &str = "–";
+
 /// Four digits or so: `0.1234`, `12.34`, `1,234`; whole numbers as they are.
 #[must_use]
 pub fn number(value: f64) -> String {

@@ -2,6 +2,8 @@
 
 use serde::Serialize;
 
+use crate::show;
+
 /// A number measured with several seeds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Stat {
@@ -18,6 +20,19 @@ impl Stat {
         let mean = values.iter().sum::<f64>() / n;
         let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
         Self { mean, sd: (values.len() > 1).then(|| (squares / (n - 1.0)).sqrt()) }
+    }
+}
+
+impl Stat {
+    /// The mean, with the deviation where there is one.
+    #[must_use]
+    pub fn show(&self) -> String {
+        match self.sd {
+            Some(sd) if sd > 0.0 => {
+                format!("{} ± {}", show::number(self.mean), show::deviation(sd))
+            }
+            _ => show::number(self.mean),
+        }
     }
 }
 

@@ -41,7 +41,8 @@ pub struct ReproduceArgs {
     /// File for the results [default: standard output].
     #[arg(long, short, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = OUTPUT)]
     pub output: Option<PathBuf>,
-    /// Folder for a page a paper (Markdown, HTML) and its figures (SVG).
+    /// Folder for a page a paper (Markdown, HTML) and its figures (SVG; PDF where that was
+    /// built in, see `make full`).
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, help_heading = OUTPUT)]
     pub report: Option<PathBuf>,
     /// Record the verdicts in the papers' folders, for later runs to be compared with.

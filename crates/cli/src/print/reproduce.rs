@@ -79,6 +79,13 @@ fn experiment(report: &Report, output: &Output) -> String {
     if let Some(stand_in) = &report.stand_in {
         text += &format!("Stand-in: {}\n", stand_in.trim());
     }
+    if let Some((header, rows)) = report.survey() {
+        let header: Vec<_> = header.iter().map(String::as_str).collect();
+        let mut sheet = Sheet::new(&header, output);
+        sheet.align_right(1..=header.len() - 1);
+        rows.into_iter().for_each(|row| sheet.row(row));
+        return text + &sheet.finish();
+    }
     let header = ["claim", "", "published", "reference", "measured", "readings", "verdict"];
     let mut sheet = Sheet::new(&header, output);
     sheet.align_right(2..=5);

@@ -131,7 +131,7 @@ fn ranges(raw: &raw::Claim, scope: &Scope<'_>, selection: &Selection) -> Result<
         }
     }
     let tolerance = tolerance(raw)?;
-    let kind = format!("range of {over}: ");
+    let kind = format!("range of {over}");
     let groups = groups(scope, selection, axis, &selection.0[axis]);
     Ok(groups
         .map(|(first, cells)| {
@@ -169,8 +169,8 @@ fn sequences(
         return Err(Wrong::new("an order is of two at least", "name more"));
     }
     let kind = match raw.trend {
-        Some(_) => format!("along {along}: "),
-        None => format!("order of {along}: "),
+        Some(_) => format!("along {along}"),
+        None => format!("order of {along}"),
     };
     let groups = groups(scope, selection, axis, &order);
     Ok(groups
@@ -228,12 +228,11 @@ fn claim(
     statement: Statement,
 ) -> Claim {
     let join = |parts: [String; 2], with: &str| {
-        let parts = parts.map(|part| part.trim_end_matches([':', ' ']).to_owned());
         parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(with)
     };
     let subject = raw.name.as_deref().unwrap_or(&raw.measure);
     let place = join([kind.replace(' ', "-"), scope.axes.name(cell, but)], ":");
-    let id = join([format!("{}/{subject}", scope.experiment), place.replace("-:", ":")], "/");
+    let id = join([format!("{}/{subject}", scope.experiment), place], "/");
     Claim {
         id,
         title: join([kind.to_owned(), scope.axes.title(cell, but)], ": "),

@@ -31,7 +31,8 @@ const COLOURS: [RGBColor; 7] = [
     RGBColor(90, 90, 90),
 ];
 const FONT: &str = "sans-serif";
-const SIZE: i32 = 13;
+/// Of which the crate makes 12 pixels.
+const SIZE: i32 = 15;
 /// About as wide as a letter is.
 const LETTER: usize = 7;
 const HEIGHT: u32 = 300;
@@ -101,7 +102,7 @@ where
         .y_desc(&plot.y_title)
         .label_style((FONT, SIZE))
         .axis_desc_style((FONT, SIZE))
-        .light_line_style(WHITE)
+        .max_light_lines(0)
         .bold_line_style(RGBColor(225, 225, 225));
     if plot.categories.is_some() {
         mesh.disable_x_mesh();

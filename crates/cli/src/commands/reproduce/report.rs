@@ -10,6 +10,32 @@ use thermocline_sim::SimError;
 
 use crate::{exit::Failure, output::Output, print::reproduce::PaperResults};
 
+/// A figure as PDF.
+#[cfg(feature = "pdf")]
+fn pdf(svg: &str) -> Result<Vec<u8>, Failure> {
+    use std::sync::Arc;
+
+    use svg2pdf::{ConversionOptions, PageOptions, usvg};
+
+    /// Fonts that are often there, and look like what a browser takes for `sans-serif`.
+    const USUAL: [&str; 5] = ["DejaVu Sans", "Liberation Sans", "Noto Sans", "Arial", "Helvetica"];
+
+    let failed = |what: String| Failure::from(SimError::Failed(format!("a figure as PDF: {what}")));
+    let mut options = usvg::Options::default();
+    let fonts = Arc::make_mut(&mut options.fontdb);
+    fonts.load_system_fonts();
+    let known = |name: &str| fonts.faces().any(|face| face.families.iter().any(|f| f.0 == name));
+    let any = fonts.faces().find_map(|face| face.families.first().map(|family| family.0.clone()));
+    let usual = USUAL.into_iter().find(|name| known(name)).map(str::to_owned);
+    let Some(family) = usual.or(any) else {
+        return Err(failed("there is no font; install one, such as fonts-dejavu-core".into()));
+    };
+    fonts.set_sans_serif_family(family);
+    let tree = usvg::Tree::from_str(svg, &options).map_err(|e| failed(e.to_string()))?;
+    svg2pdf::to_pdf(&tree, ConversionOptions::default(), PageOptions::default())
+        .map_err(|e| failed(e.to_string()))
+}
+
 /// Writes pages and figures.
 pub fn write(folder: &Path, papers: &[PaperResults<'_>]) -> Result<(), Failure> {
     let target = || folder.display().to_string();
