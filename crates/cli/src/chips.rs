@@ -45,7 +45,7 @@ pub fn open(what: &Place, access: &Access) -> Result<Opened, Failure> {
         Place::Image(path) => open_image(path, access)?,
         Place::Mtd(path) => open_mtd(path, access)?,
     };
-    let found = index::find_summary(&mut *chip).map_err(|e| failed(what, &e.to_string()))?;
+    let found = index::find_summary(&mut *chip).map_err(|e| failed(format!("{what}: {e}")))?;
     let Some(summary) = found else {
         return Err(SimError::Input(format!(
             "{what}: the chip is not formatted; make it so with `thermocline format {what}`"
@@ -113,8 +113,9 @@ pub fn input(error: impl std::fmt::Display) -> Failure {
     SimError::Input(error.to_string()).into()
 }
 
-fn failed(what: &Place, why: &str) -> Failure {
-    SimError::Failed(format!("{what}: {why}")).into()
+/// Something that was to be done could not be.
+pub fn failed(error: impl std::fmt::Display) -> Failure {
+    SimError::Failed(error.to_string()).into()
 }
 
 /// A profile as it stands in an image: without the sources of its figures, for which there is no room.

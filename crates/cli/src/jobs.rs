@@ -223,6 +223,21 @@ pub fn job<'a>(
     }
 }
 
+/// The policy that was asked for; `default` where nothing was said of it or of its axes.
+pub fn policy(
+    policy: Option<&str>,
+    victim: Option<&str>,
+    placement: Option<&str>,
+    default: &str,
+    args: &CleaningArgs,
+) -> Result<PolicySpec, Failure> {
+    let default = (victim.is_none() && placement.is_none()).then_some(default);
+    let policy = PolicySpec::of(policy.or(default), victim, placement)?;
+    let idle = only("--idle", &args.idle)?;
+    let dead_data = only("--dead-data", &args.dead_data)?;
+    Ok(policy.with(idle.as_deref(), dead_data.as_deref())?)
+}
+
 /// The policy with what the user decides otherwise.
 pub fn adjusted(policy: &PolicySpec, args: &CleaningArgs) -> PolicySpec {
     let policy = policy.clone();

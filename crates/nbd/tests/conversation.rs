@@ -6,27 +6,14 @@ use std::collections::BTreeMap;
 
 use common::{
     client::{Asked, Outcome, outcomes},
-    contexts, exports, extended, extended_headers, go, hex, option, request,
+    command::*,
+    contexts, exports, extended, extended_headers,
+    flag::*,
+    go, hex, option, request,
     session::{End, Session},
     structured,
 };
 use thermocline_nbd::{Errno, Headers, Settings};
-
-const FUA: u16 = 1;
-const NO_HOLE: u16 = 2;
-const DF: u16 = 4;
-const REQ_ONE: u16 = 8;
-const FAST_ZERO: u16 = 16;
-const PAYLOAD_LEN: u16 = 32;
-
-const READ: u16 = 0;
-const WRITE: u16 = 1;
-const DISC: u16 = 2;
-const FLUSH: u16 = 3;
-const TRIM: u16 = 4;
-const CACHE: u16 = 5;
-const WRITE_ZEROES: u16 = 6;
-const BLOCK_STATUS: u16 = 7;
 
 /// A client that sends one request after the other.
 struct Client {

@@ -3,29 +3,13 @@
 mod common;
 
 use common::{
-    agreed, contexts, exports, extended, extended_headers, go, hex, option, request, shake,
-    structured,
+    agreed, command::*, contexts, exports, extended, extended_headers, flag::*, go, hex, option,
+    request, shake, structured,
 };
 use thermocline_nbd::{
     Close, Command, Context, Contexts, Errno, Export, Exports, Negotiated, Parsed, Refusal,
     Request, Settings,
 };
-
-const FUA: u16 = 1;
-const NO_HOLE: u16 = 2;
-const DF: u16 = 4;
-const REQ_ONE: u16 = 8;
-const FAST_ZERO: u16 = 16;
-const PAYLOAD_LEN: u16 = 32;
-
-const READ: u16 = 0;
-const WRITE: u16 = 1;
-const DISC: u16 = 2;
-const FLUSH: u16 = 3;
-const TRIM: u16 = 4;
-const CACHE: u16 = 5;
-const WRITE_ZEROES: u16 = 6;
-const BLOCK_STATUS: u16 = 7;
 
 const SIZE: u64 = 1 << 20;
 

@@ -215,7 +215,7 @@ impl Rows {
         self.state.ended.store(true, Relaxed);
     }
 
-    /// No more for now.
+    /// The connection has nothing more to note: the writer is woken where much stands in line.
     #[inline]
     pub(crate) fn rest(&self) {
         if self.requests.len() >= WAKE

@@ -2,7 +2,7 @@
 //! would be: the same watermarks, the same time scale, the same seeds. What the simulator counts for a
 //! trace is therefore what a server counts that gets the same requests.
 
-use thermocline_flash::{Flash, Lpn, Ppn};
+use thermocline_flash::Flash;
 use thermocline_ftl::{Format, Layer, Mount, MountError, PageMapped, Recovery, dead::Watched};
 use thermocline_policy::{
     dead::DeadData,
@@ -126,13 +126,12 @@ impl Store {
 }
 
 /// Lets an empty store begin as a simulation of it does: with an open block for each stream. One that
-/// holds data goes on as it was left.
+/// holds data goes on as it was left, without this.
 ///
 /// # Errors
 /// [`SimError::Failed`] if the chip fails.
 pub fn begin<C>(layer: &mut AnyLayer<C>, now: u64) -> Result<(), SimError> {
-    let is_empty = (0..layer.logical_pages()).all(|lpn| layer.locate(Lpn(lpn)) == Ppn::NONE);
-    if is_empty { layer.filled(now).map_err(|e| SimError::of_layer(e, 0)) } else { Ok(()) }
+    layer.filled(now).map_err(|e| SimError::of_layer(e, 0))
 }
 
 /// What is to be done with a chip.

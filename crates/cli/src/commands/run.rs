@@ -2,7 +2,7 @@
 
 use std::{path::Path, slice};
 
-use thermocline_sim::{DelayLog, Outcome, PolicySpec};
+use thermocline_sim::{DelayLog, Outcome};
 
 use crate::{
     args::run::RunArgs,
@@ -48,12 +48,8 @@ pub fn run(args: &RunArgs, console: Console) -> Result<(), Failure> {
 /// The policy that was asked for.
 pub fn policy_of(args: &RunArgs) -> Result<PolicySpec, Failure> {
     let (victim, placement) = (args.victim.as_deref(), args.placement.as_deref());
-    let default = (victim.is_none() && placement.is_none()).then_some(DEFAULT);
-    let policy = PolicySpec::of(args.policy.as_deref().or(default), victim, placement)?;
     let cleaning = &args.simulation.cleaning;
-    let idle = jobs::only("--idle", &cleaning.idle)?;
-    let dead_data = jobs::only("--dead-data", &cleaning.dead_data)?;
-    Ok(policy.with(idle.as_deref(), dead_data.as_deref())?)
+    jobs::policy(args.policy.as_deref(), victim, placement, DEFAULT, cleaning)
 }
 
 /// Opens the file for delays, which results do not share.

@@ -7,6 +7,28 @@ pub mod session;
 
 use thermocline_nbd::{Export, Exports, Handshake, Negotiated, Output, Settings, Step};
 
+/// The flags of a request, by doc/proto.md.
+pub mod flag {
+    pub const FUA: u16 = 1;
+    pub const NO_HOLE: u16 = 2;
+    pub const DF: u16 = 4;
+    pub const REQ_ONE: u16 = 8;
+    pub const FAST_ZERO: u16 = 16;
+    pub const PAYLOAD_LEN: u16 = 32;
+}
+
+/// The commands of a request, by doc/proto.md.
+pub mod command {
+    pub const READ: u16 = 0;
+    pub const WRITE: u16 = 1;
+    pub const DISC: u16 = 2;
+    pub const FLUSH: u16 = 3;
+    pub const TRIM: u16 = 4;
+    pub const CACHE: u16 = 5;
+    pub const WRITE_ZEROES: u16 = 6;
+    pub const BLOCK_STATUS: u16 = 7;
+}
+
 /// Bytes written as hexadecimal digits and, in quotes, text: `hex("0000 0005 'hello'")`.
 pub fn hex(text: &str) -> Vec<u8> {
     let mut bytes = Vec::new();
@@ -68,23 +90,25 @@ pub fn queries(name: &str, queries: &[&str]) -> Vec<u8> {
 
 /// A compact request without its payload.
 pub fn request(command: u16, flags: u16, cookie: u64, offset: u64, length: u32) -> Vec<u8> {
-    let mut bytes = hex("25609513");
-    bytes.extend(flags.to_be_bytes());
-    bytes.extend(command.to_be_bytes());
-    bytes.extend(cookie.to_be_bytes());
-    bytes.extend(offset.to_be_bytes());
+    let mut bytes = head("25609513", command, flags, cookie, offset);
     bytes.extend(length.to_be_bytes());
     bytes
 }
 
 /// An extended request without its payload.
 pub fn extended(command: u16, flags: u16, cookie: u64, offset: u64, length: u64) -> Vec<u8> {
-    let mut bytes = hex("21e41c71");
+    let mut bytes = head("21e41c71", command, flags, cookie, offset);
+    bytes.extend(length.to_be_bytes());
+    bytes
+}
+
+/// What both forms of a request begin with.
+fn head(magic: &str, command: u16, flags: u16, cookie: u64, offset: u64) -> Vec<u8> {
+    let mut bytes = hex(magic);
     bytes.extend(flags.to_be_bytes());
     bytes.extend(command.to_be_bytes());
     bytes.extend(cookie.to_be_bytes());
     bytes.extend(offset.to_be_bytes());
-    bytes.extend(length.to_be_bytes());
     bytes
 }
 

@@ -90,9 +90,7 @@ impl Found {
 
 fn check(args: &CheckArgs, console: Console) -> Result<Found, Failure> {
     let access = Access { read_only: true, ..Access::default() };
-    let mut contradictions = Vec::new();
     let (mut quick, recovery) = chips::mount(chips::open(&args.chip.chip, &access)?, Mount::Quick)?;
-    contradictions.extend(quick.check().err().map(|e| format!("by the checkpoint: {e}")));
     let logical_pages = quick.logical_pages();
     let places: Vec<Ppn> = (0..logical_pages).map(|lpn| quick.locate(Lpn(lpn))).collect();
     let page = |layer: &AnyLayer<Chip>, lpn: u32, at: Ppn| {
@@ -107,7 +105,7 @@ fn check(args: &CheckArgs, console: Console) -> Result<Found, Failure> {
         pages_with_data: recovery.pages_found,
         areas_read: 0,
         pages_verified: 0,
-        contradictions: Vec::new(),
+        contradictions: contradiction("checkpoint", &quick).into_iter().collect(),
         differences: 0,
         differing: Vec::new(),
         lost: 0,
@@ -122,9 +120,8 @@ fn check(args: &CheckArgs, console: Console) -> Result<Found, Failure> {
     drop(quick);
     let opened = chips::open(&args.chip.chip, &access)?;
     let (layer, rebuilt) = chips::mount(opened, Mount::FromPages)?;
-    contradictions.extend(layer.check().err().map(|e| format!("by the pages: {e}")));
+    found.contradictions.extend(contradiction("pages", &layer));
     found.areas_read = rebuilt.areas_read;
-    found.contradictions = contradictions;
     for (lpn, &at) in (0..).zip(&places) {
         if layer.locate(Lpn(lpn)) != at {
             found.differences += 1;
@@ -137,6 +134,11 @@ fn check(args: &CheckArgs, console: Console) -> Result<Found, Failure> {
     found.leaked_pages = rebuilt.unreadable_pages.saturating_sub(found.lost);
     found.sound = found.code() == 0;
     Ok(found)
+}
+
+/// What the tables of a layer contradict themselves in, and what they were made from.
+fn contradiction(source: &str, layer: &AnyLayer<Chip>) -> Option<String> {
+    layer.check().err().map(|e| format!("by the {source}: {e}"))
 }
 
 /// Reads every page that holds data.

@@ -8,11 +8,10 @@ use thermocline_ftl::{
     Layer, Mount,
     index::{self, Entry, Record},
 };
-use thermocline_sim::SimError;
 
 use crate::{
     args::store::{DumpArgs, DumpWhat},
-    chips::{self, Access, Opened},
+    chips::{self, Access, Opened, failed},
     exit::Failure,
     output::Output,
     print::{json, table::Sheet},
@@ -332,8 +331,4 @@ fn map(
         sheet.row([page.lpn.to_string(), show(page.block), show(page.page)]);
     }
     output.put_styled(&sheet.finish())
-}
-
-fn failed(error: impl std::fmt::Display) -> Failure {
-    SimError::Failed(error.to_string()).into()
 }

@@ -23,7 +23,7 @@ use tracing_subscriber::EnvFilter;
 use super::format;
 use crate::{
     args::store::{Exported, ServeArgs},
-    chips::{self, Access},
+    chips::{self, Access, failed},
     exit::Failure,
     jobs,
 };
@@ -38,7 +38,11 @@ pub fn run(args: &ServeArgs, quiet: bool) -> Result<(), Failure> {
         rustix::process::set_parent_process_death_signal(Some(Signal::TERM))
             .map_err(|e| SimError::Failed(format!("--exit-with-parent: {e}")))?;
     }
-    let policy = policy(args)?;
+    let asked = &args.policy;
+    let (victim, placement) = (asked.victim.as_deref(), asked.placement.as_deref());
+    let policy =
+        jobs::policy(asked.policy.as_deref(), victim, placement, DEFAULT, &asked.cleaning)?;
+    let policy = jobs::adjusted(&policy, &asked.cleaning);
     let access = Access {
         read_only: args.read_only,
         direct: args.direct,
@@ -98,16 +102,6 @@ fn tls(args: &ServeArgs) -> Result<Option<(thermocline_server::Tls, bool)>, Fail
     Ok(Some((tls.map_err(chips::input)?, args.tls_required)))
 }
 
-fn policy(args: &ServeArgs) -> Result<PolicySpec, Failure> {
-    let given = &args.policy;
-    let (victim, placement) = (given.victim.as_deref(), given.placement.as_deref());
-    let default = (victim.is_none() && placement.is_none()).then_some(DEFAULT);
-    let policy = PolicySpec::of(given.policy.as_deref().or(default), victim, placement)?;
-    let idle = jobs::only("--idle", &given.cleaning.idle)?;
-    let dead_data = jobs::only("--dead-data", &given.cleaning.dead_data)?;
-    Ok(jobs::adjusted(&policy.with(idle.as_deref(), dead_data.as_deref())?, &given.cleaning))
-}
-
 /// A chip, mounted.
 fn opening(
     exported: &Exported,
@@ -122,14 +116,14 @@ fn opening(
         ..store
     };
     let of_policy = |e: SimError| Failure::from(e.of_policy(&policy.name));
-    let (mut layer, device, pace, time_ns, recovery) = if exported.chip == Place::Ram {
+    let (mut layer, device, pace, mounted) = if exported.chip == Place::Ram {
         let device = jobs::device(&args.shape)?;
         let store = adjust(format::fit(device, args.over_provisioning, policy.clone())?);
         let profile = &store.device.profile;
         let ram = chips::with_faults(Ram::new(profile.geometry, profile.rules), access);
         let (chip, pace) = paced(ram, args.pace, profile);
         let layer = store.format(chip, format::new_format()?).map_err(of_policy)?;
-        (layer, store.device, pace, 0, None)
+        (layer, store.device, pace, None)
     } else {
         let begun = Instant::now();
         let opened = chips::open(&exported.chip, access)?;
@@ -149,9 +143,11 @@ fn opening(
             milliseconds = took.as_millis() as u64,
             "mounted"
         );
-        (layer, store.device, pace, recovery.newest_time.saturating_add(1), Some(took))
+        (layer, store.device, pace, Some((recovery, took)))
     };
-    if !access.read_only {
+    let time_ns = mounted.map_or(0, |(found, _)| found.newest_time.saturating_add(1));
+    let is_empty = mounted.is_none_or(|(found, _)| found.pages_found == 0);
+    if is_empty && !access.read_only {
         store::begin(&mut layer, time_ns)?;
     }
     let worn = layer.is_read_only();
@@ -163,7 +159,7 @@ fn opening(
         description: format!("{} on {}", policy.name, device.profile.name),
         read_only: args.read_only || worn,
         time_ns,
-        recovery,
+        recovery: mounted.map(|(_, took)| took),
         idle: policy.build_idle()?,
         timing: device.profile.timing,
         pace,
@@ -300,8 +296,4 @@ fn log_to_stderr(args: &ServeArgs, quiet: bool) -> Result<(), Failure> {
         builder.with_target(false).with_ansi(crate::console::stderr_has_colour()).init();
     }
     Ok(())
-}
-
-fn failed(error: impl std::fmt::Display) -> Failure {
-    SimError::Failed(error.to_string()).into()
 }
