@@ -13,6 +13,7 @@ mod error;
 mod experiment;
 mod expression;
 mod figure;
+mod judging;
 mod measure;
 pub mod page;
 mod paper;

@@ -1,7 +1,7 @@
 //! A paper: its folder, read.
 
 use crate::{
-    error::{PaperError, parse},
+    error::{PaperError, Wrong, parse},
     experiment::Experiment,
     raw,
     record::Record,
@@ -85,6 +85,17 @@ impl Paper {
             }
         }
         paper.experiments.sort_by_key(|experiment| natural(&experiment.name));
+        let mut names: Vec<(&str, &str)> = Vec::new();
+        for experiment in &paper.experiments {
+            for figure in &experiment.figures {
+                if let Some((_, file)) = names.iter().find(|(name, _)| *name == figure.name) {
+                    let what = format!("{file} has a figure `{}` too", figure.name);
+                    let wrong = Wrong::new(what, "call this one otherwise");
+                    return Err(wrong.within("figure").of(&experiment.file));
+                }
+                names.push((&figure.name, &experiment.file));
+            }
+        }
         Ok(paper)
     }
 

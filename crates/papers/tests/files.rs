@@ -262,6 +262,10 @@ fn a_page_has_the_words_the_figures_and_the_claims() {
         file("verdicts.toml", String::new()),
     ];
     let paper = Paper::read("p", "papers/p", &files).expect("a good paper");
+    let again = [files[1].clone(), file("table-2.toml", files[1].text.clone())];
+    let twice = Paper::read("p", "papers/p", &again).expect_err("two figures of one name");
+    let told = "papers/p/table-2.toml: figure: papers/p/table.toml has a figure `1` too";
+    assert!(twice.to_string().starts_with(told), "{twice}");
     let experiment = &paper.experiments[0];
     let report = counted(experiment, &paper.record).0;
     let drawings = Drawing::all(experiment, &report).expect("drawn");

@@ -179,6 +179,21 @@ fn what_has_no_input_is_skipped_and_says_why() {
 }
 
 #[test]
+fn a_direction_without_its_input_is_told_by_the_others() {
+    let claim = |plain: u32, dear: u32| {
+        let report = report(&format!(
+            "[[axis]]\nname='way'\nvalues=[{{name='plain'}},{{name='dear',more=9}},\
+             {{name='gone',trace='traces:x'}}]\n[[claim]]\nmeasure='cost'\n\
+             at={{load='low',policy='plain'}}\ncolumns='way'\npublished=[{plain},{dear},70]\n\
+             tolerance='exact'\ndirection='way'"
+        ));
+        report.claims.iter().filter_map(|claim| claim.verdict).collect::<Vec<_>>()
+    };
+    assert_eq!(claim(40, 60), [Reproduced, Direction, Skipped]);
+    assert_eq!(claim(40, 30), [Reproduced, Not, Skipped]);
+}
+
+#[test]
 fn a_verdict_is_of_the_mean_over_the_seeds() {
     // Seeds 1 to 3 add 2 in the mean.
     let claim = only(

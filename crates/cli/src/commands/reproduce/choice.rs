@@ -91,6 +91,14 @@ pub fn choose(what: &[String], folder: Option<&Path>) -> Result<Vec<Chosen>, Fai
             )));
         }
     }
+    // Records and pages are named by the paper.
+    for (at, (_, name, _)) in places.iter().enumerate() {
+        if places[..at].iter().any(|(_, other, _)| other == name) {
+            return Err(Failure::usage(format!(
+                "two papers are called {name}; reproduce one after the other"
+            )));
+        }
+    }
     places.into_iter().map(|(place, name, only)| read(place, &name, only)).collect()
 }
 
