@@ -2,7 +2,7 @@
 
 use std::{path::Path, slice};
 
-use thermocline_sim::{DelayLog, Outcome};
+use thermocline_sim::{DelayLog, Outcome, PolicySpec};
 
 use crate::{
     args::run::RunArgs,

@@ -44,14 +44,14 @@ type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 /// The plot as SVG.
 pub(super) fn draw(plot: &Plot) -> Result<String, String> {
     let mut svg = String::new();
-    let rows = legend(plot);
-    let legend_height = LEGEND * rows.len() as u32;
     let panel_width = plot.categories.as_ref().map_or(0, |names| {
         names.iter().map(|name| (name.chars().count() + 2) * LETTER).max().unwrap_or(0)
             * names.len()
             + 80
     });
-    let width = (panel_width.max(NARROWEST) * plot.panels.len()) as u32;
+    let width = panel_width.max(NARROWEST) * plot.panels.len();
+    let rows = legend(plot, width);
+    let (width, legend_height) = (width as u32, LEGEND * rows.len() as u32);
     {
         let root = SVGBackend::with_string(&mut svg, (width, HEIGHT + legend_height));
         let root = root.into_drawing_area();
@@ -161,7 +161,7 @@ fn outline(colour: RGBColor) -> ShapeStyle {
 type Entry<'a> = (&'a str, Option<RGBColor>);
 
 /// The legend's rows, as many entries in each as fit.
-fn legend(plot: &Plot) -> Vec<Vec<Entry<'_>>> {
+fn legend(plot: &Plot, width: usize) -> Vec<Vec<Entry<'_>>> {
     let Some(panel) = plot.panels.first() else { return Vec::new() };
     let named = panel.series.iter().filter(|series| !series.name.is_empty());
     let mut entries: Vec<Entry<'_>> = named
@@ -172,14 +172,13 @@ fn legend(plot: &Plot) -> Vec<Vec<Entry<'_>>> {
     if all.clone().any(|series| !series.theirs.is_empty()) {
         entries.push(("published", None));
     }
-    let room = NARROWEST * plot.panels.len();
     let mut rows: Vec<Vec<Entry<'_>>> = Vec::new();
     let mut left = 0;
     for entry in entries {
         let wide = entry_width(entry);
         if wide > left || rows.is_empty() {
             rows.push(Vec::new());
-            left = room;
+            left = width;
         }
         left = left.saturating_sub(wide);
         rows.last_mut().expect("one was pushed").push(entry);
