@@ -196,6 +196,14 @@ fn what_is_no_whole_image_is_refused_by_name_and_with_the_remedy() {
     assert!(refusal(&path).contains("it was written past its end"));
     file.set_len(length).expect("as it was");
     Image::open(&path, Open::default()).expect("whole again");
+    let stub = folder.path().join("stub.img");
+    fs::write(&stub, &fs::read(&path).expect("readable")[..100]).expect("written");
+    let stub = refusal(&stub);
+    assert!(
+        stub.contains("100 bytes long, and the header page of an image alone has 4096"),
+        "{stub}"
+    );
+    assert!(stub.contains("restore it from a complete copy"), "{stub}");
 
     patch(&path, 70, &[9]);
     assert!(refusal(&path).contains("header page is damaged; restore the image from a copy"));

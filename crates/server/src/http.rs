@@ -11,7 +11,12 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::{ServerError, metrics, server::Shared};
+use crate::{
+    ServerError,
+    listener::{refused, resolve},
+    metrics,
+    server::Shared,
+};
 
 /// Time for a request and its answer.
 const TIME: Duration = Duration::from_secs(5);
@@ -26,10 +31,8 @@ pub(crate) struct Http(TcpListener);
 
 impl Http {
     pub(crate) fn bind(address: &str) -> Result<Self, ServerError> {
-        TcpListener::bind(address).map(Self).map_err(|e| ServerError::Listening {
-            address: address.into(),
-            reason: format!("metrics: {e}; give it as host:port"),
-        })
+        let addresses = resolve(address)?;
+        TcpListener::bind(&*addresses).map(Self).map_err(|e| refused(address, &e))
     }
 
     pub(crate) fn address(&self) -> Option<SocketAddr> {

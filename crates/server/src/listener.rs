@@ -2,7 +2,7 @@
 
 use std::{
     io,
-    net::{TcpListener, ToSocketAddrs},
+    net::{SocketAddr, TcpListener, ToSocketAddrs},
     os::{
         fd::{AsFd, BorrowedFd},
         unix::{
@@ -14,6 +14,9 @@ use std::{
 };
 
 use crate::{ServerError, stream::Socket};
+
+/// Bytes that the path of a Unix socket can have, by the system's `sockaddr_un` less its NUL.
+const LONGEST_PATH: usize = if cfg!(target_os = "linux") { 107 } else { 103 };
 
 /// A socket that connections come from.
 #[derive(Debug)]
@@ -36,6 +39,13 @@ impl Listener {
     /// [`ServerError::Listening`], naming the path.
     pub fn unix(path: &Path) -> Result<Self, ServerError> {
         let failed = |reason: String| failed(&path.display().to_string(), reason);
+        let length = path.as_os_str().len();
+        if length > LONGEST_PATH {
+            return Err(failed(format!(
+                "its path has {length} bytes, and that of a Unix socket at most {LONGEST_PATH}; name a \
+                 shorter one, or one that begins in the current folder"
+            )));
+        }
         let listener = match UnixListener::bind(path) {
             Err(e) if e.kind() == io::ErrorKind::AddrInUse => {
                 let is_socket =
@@ -55,19 +65,29 @@ impl Listener {
         Self::new(Kind::Unix { listener, path: Some(path.into()) }, &path.display().to_string())
     }
 
-    /// Listens on a TCP address: `host:port`; port 0 for any that is free.
+    /// Listens on a TCP address: `host:port`; port 0 for any that is free. A name may stand for several
+    /// addresses of this machine: clients may take any of them, so each has a listener.
     ///
     /// # Errors
     /// [`ServerError::Listening`], naming the address.
-    pub fn tcp(address: &str) -> Result<Self, ServerError> {
-        let listener = TcpListener::bind(address).map_err(|e| {
-            let remedy = match address.to_socket_addrs() {
-                Err(_) => "; give it as host:port",
-                Ok(_) => "",
-            };
-            failed(address, format!("{e}{remedy}"))
-        })?;
-        Self::new(Kind::Tcp(listener), address)
+    pub fn tcp(address: &str) -> Result<Vec<Self>, ServerError> {
+        let mut all: Vec<Self> = Vec::new();
+        let mut elsewhere = None;
+        for mut one in resolve(address)? {
+            if let (0, Some(Kind::Tcp(first))) = (one.port(), all.first().map(|it| &it.0)) {
+                one.set_port(first.local_addr().map_or(0, |first| first.port()));
+            }
+            match TcpListener::bind(one) {
+                Ok(listener) => all.push(Self::new(Kind::Tcp(listener), address)?),
+                // A machine without IPv6 has a name for its address all the same.
+                Err(e) if is_not_here(&e) => elsewhere = Some(e),
+                Err(e) => return Err(refused(address, &e)),
+            }
+        }
+        match elsewhere {
+            Some(e) if all.is_empty() => Err(refused(address, &e)),
+            _ => Ok(all),
+        }
     }
 
     /// The sockets that whoever started the program opened for it (socket activation); none if
@@ -155,4 +175,38 @@ impl Drop for Listener {
 
 fn failed(address: &str, reason: String) -> ServerError {
     ServerError::Listening { address: address.into(), reason }
+}
+
+/// The addresses that a text stands for, each once.
+pub(crate) fn resolve(address: &str) -> Result<Vec<SocketAddr>, ServerError> {
+    let found = address.to_socket_addrs().map_err(|e| {
+        failed(address, format!("{e}; give it as host:port, such as 127.0.0.1:10809"))
+    })?;
+    let mut all = Vec::new();
+    for one in found {
+        if !all.contains(&one) {
+            all.push(one);
+        }
+    }
+    Ok(all)
+}
+
+fn is_not_here(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::AddrNotAvailable
+        || error.raw_os_error() == Some(rustix::io::Errno::AFNOSUPPORT.raw_os_error())
+}
+
+/// Why an address cannot be listened on, and what to do.
+pub(crate) fn refused(address: &str, error: &io::Error) -> ServerError {
+    let remedy = match error.kind() {
+        io::ErrorKind::AddrInUse => {
+            "; another program listens there: stop it, or take another port (0 is any that is free)"
+        }
+        io::ErrorKind::PermissionDenied => "; take a port from 1024 on",
+        _ if is_not_here(error) => {
+            "; name an address of this machine, such as 127.0.0.1, or 0.0.0.0 for all of them"
+        }
+        _ => "",
+    };
+    failed(address, format!("{error}{remedy}"))
 }

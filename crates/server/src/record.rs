@@ -1,9 +1,10 @@
 //! Every request, written down in the native trace format while it is served.
 //!
-//! Who serves a device appends to its row in memory, under the device's lock, so that the rows
-//! have the order in which requests were done. A thread of its own writes them to the file. If it cannot
-//! (the disk is full, or too slow for the host), recording ends with a line in the log, and serving
-//! goes on: a recording with a gap in it would be a lie.
+//! Who serves a device appends to its rows in memory, under the device's lock, so that the rows
+//! have the order in which requests were done. A long request is done piece by piece, and its row grows
+//! with each, unless another request came in between. A thread of its own writes the rows to the file.
+//! If it cannot (the disk is full, or too slow for the host), recording ends with a line in the log, and
+//! serving goes on: a recording with a gap in it would be a lie.
 
 use std::{
     fs::File,
@@ -84,16 +85,23 @@ impl Recorder {
     /// # Errors
     /// [`ServerError::Recording`], naming it.
     pub fn create(path: &Path) -> Result<Self, ServerError> {
-        let failed = |e: &dyn std::fmt::Display| ServerError::Recording {
-            path: path.into(),
-            reason: e.to_string(),
-        };
-        if path.is_file() {
-            return Err(failed(&"exists already; name another file, or remove it"));
-        }
+        Self::check(path)?;
+        let failed = |e: &dyn std::fmt::Display| failed(path, e);
         let file = File::create(path).map_err(|e| failed(&e))?;
         let out = NativeWriter::new(BufWriter::new(file), path).map_err(|e| failed(&e))?;
         Ok(Self { path: path.into(), out: NativeOut(out), taps: Vec::new(), names: Vec::new() })
+    }
+
+    /// Whether it can be created, as far as can be seen.
+    pub(crate) fn check(path: &Path) -> Result<(), ServerError> {
+        if path.is_file() {
+            return Err(failed(path, &"exists already; name another file, or remove it"));
+        }
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+        match folder.map(std::fs::metadata) {
+            Some(Err(e)) => Err(failed(path, &format!("its folder: {e}"))),
+            _ => Ok(()),
+        }
     }
 
     /// A volume of the trace, for the device called `name`.
@@ -125,7 +133,7 @@ impl Recorder {
         let mut flushed = Instant::now();
         loop {
             let last = stop.load(Relaxed);
-            let written = self.write_rows(&mut batch).and_then(|()| {
+            let written = self.write_rows(&mut batch, last).and_then(|()| {
                 if !last && flushed.elapsed() >= FLUSH_AFTER {
                     flushed = Instant::now();
                     return self.out.0.flush().map_err(|e| e.to_string());
@@ -151,11 +159,15 @@ impl Recorder {
         }
     }
 
-    fn write_rows(&mut self, batch: &mut Vec<Request>) -> Result<(), String> {
+    fn write_rows(&mut self, batch: &mut Vec<Request>, last: bool) -> Result<(), String> {
         for tap in &self.taps {
             batch.clear();
             let mut rows = tap.lock();
             std::mem::swap(batch, &mut rows.requests);
+            if !last {
+                // The newest one may grow yet.
+                rows.requests.extend(batch.pop());
+            }
             let overrun = rows.state.overrun.load(Relaxed);
             drop(rows);
             if overrun {
@@ -209,6 +221,15 @@ impl Rows {
         }
     }
 
+    /// Goes on with the request of the newest row.
+    #[inline]
+    pub(crate) fn grow(&mut self, length: u64) {
+        // Where recording has ended there is none.
+        if let Some(request) = self.requests.last_mut() {
+            request.len += length;
+        }
+    }
+
     #[cold]
     fn overrun(&self) {
         self.state.overrun.store(true, Relaxed);
@@ -224,6 +245,10 @@ impl Rows {
             writer.unpark();
         }
     }
+}
+
+fn failed(path: &Path, reason: &dyn std::fmt::Display) -> ServerError {
+    ServerError::Recording { path: path.into(), reason: reason.to_string() }
 }
 
 /// A row.

@@ -64,6 +64,18 @@ pub struct Options {
     pub tls: Option<(crate::Tls, bool)>,
 }
 
+impl Options {
+    /// Whether the files and addresses that are named can be had, for whoever wants to know before the
+    /// devices are opened. Changes nothing.
+    ///
+    /// # Errors
+    /// Those of [`Server::new`].
+    pub fn check(&self) -> Result<(), ServerError> {
+        self.record.as_deref().map_or(Ok(()), Recorder::check)?;
+        self.metrics.as_deref().map_or(Ok(()), |address| Http::bind(address).map(drop))
+    }
+}
+
 /// An export and who is connected to it.
 #[derive(Debug)]
 pub(crate) struct Export {
@@ -79,6 +91,8 @@ pub(crate) struct Shared {
     pub settings: Settings,
     pub limits: Limits,
     pub stopping: AtomicBool,
+    /// A connection waits awake for its next request: one at a time.
+    pub looking: AtomicBool,
     #[cfg(feature = "tls")]
     pub tls: Option<crate::Tls>,
     /// Connections turned away because there were too many.
@@ -144,6 +158,7 @@ impl Server {
             settings: Settings { tls: mode, ..Settings::default() },
             limits: options.limits,
             stopping: AtomicBool::new(false),
+            looking: AtomicBool::new(false),
             #[cfg(feature = "tls")]
             tls,
             refused: AtomicU64::new(0),

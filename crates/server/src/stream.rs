@@ -62,6 +62,23 @@ impl Socket {
     }
 }
 
+impl Socket {
+    /// Reads what has come, if anything has.
+    #[inline]
+    pub(crate) fn read_now(&self, into: &mut [u8]) -> io::Result<Option<usize>> {
+        let flags = rustix::net::RecvFlags::DONTWAIT;
+        let done = match &*self.0 {
+            Kind::Unix(stream) => rustix::net::recv(stream, into, flags),
+            Kind::Tcp(stream) => rustix::net::recv(stream, into, flags),
+        };
+        match done {
+            Ok((count, _)) => Ok(Some(count)),
+            Err(rustix::io::Errno::AGAIN | rustix::io::Errno::INTR) => Ok(None),
+            Err(e) => Err(e.into()),
+        }
+    }
+}
+
 impl Read for Socket {
     #[inline]
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
@@ -91,6 +108,18 @@ pub(crate) enum Stream {
     Plain(Socket),
     #[cfg(feature = "tls")]
     Tls(Box<rustls::StreamOwned<rustls::ServerConnection, Socket>>),
+}
+
+impl Stream {
+    /// Reads what has come, if anything has; of an encrypted stream nobody can tell.
+    #[inline]
+    pub(crate) fn read_now(&mut self, into: &mut [u8]) -> io::Result<Option<usize>> {
+        match self {
+            Self::Plain(socket) => socket.read_now(into),
+            #[cfg(feature = "tls")]
+            Self::Tls(_) => Ok(None),
+        }
+    }
 }
 
 impl Read for Stream {

@@ -86,8 +86,8 @@ The exported size is what --over-provisioning and the blocks of the index log le
 pub const SERVE: &str = "\
 Examples:
   A chip in a file, on a Unix socket
-    thermocline serve disk.img --unix /tmp/disk.sock
-    nbdinfo 'nbd+unix:///?socket=/tmp/disk.sock'
+    thermocline serve disk.img --unix disk.sock
+    nbdinfo 'nbd+unix:///?socket=disk.sock'
   A chip in memory for one command
     thermocline serve ram: --capacity 256MiB --run 'nbdcopy disk.raw \"$uri\"'
   With another policy, over TCP, watched and recorded

@@ -1,18 +1,29 @@
-//! Options that speak of one kind of input, and the inputs there are.
+//! Options that speak of one kind of input or chip, and the inputs and chips there are.
 
-use clap::{ArgMatches, Args, Command, error::ErrorKind, parser::ValueSource};
+use clap::{ArgMatches, Args, Command, Id, error::ErrorKind, parser::ValueSource};
+use thermocline_media::Place;
 
 use super::{
+    device::ShapeArgs,
     input::{MappingArgs, WorkloadArgs},
     reading::ReadingArgs,
+    store::Exported,
     transform::TransformArgs,
 };
 
-/// Refuses options for a kind of input that is not there: they would be ignored, and the results
-/// taken for those of something else.
+/// Refuses options for a kind of input or chip that is not there: they would be ignored, and what comes
+/// out be taken for that of something else.
 pub fn check(command: &mut Command, matches: &ArgMatches) -> Result<(), clap::Error> {
-    let Some((name @ ("run" | "compare"), matches)) = matches.subcommand() else { return Ok(()) };
+    let Some((name, matches)) = matches.subcommand() else { return Ok(()) };
     let Some(command) = command.find_subcommand_mut(name) else { return Ok(()) };
+    match name {
+        "run" | "compare" => check_inputs(command, matches),
+        "serve" | "format" => check_chips(command, matches),
+        _ => Ok(()),
+    }
+}
+
+fn check_inputs(command: &mut Command, matches: &ArgMatches) -> Result<(), clap::Error> {
     let given = |id: &str| matches.value_source(id) == Some(ValueSource::CommandLine);
     let of_traces = [MappingArgs::group_id(), TransformArgs::group_id(), ReadingArgs::group_id()];
     let (kind, other, groups) = match (given("trace"), given("workload")) {
@@ -20,14 +31,46 @@ pub fn check(command: &mut Command, matches: &ArgMatches) -> Result<(), clap::Er
         (true, false) => ("workload", "trace", &[WorkloadArgs::group_id()][..]),
         _ => return Ok(()),
     };
-    let wrong = command
+    let Some(option) = first_given(command, matches, groups, &[]) else { return Ok(()) };
+    let text = format!("--{option} is for a --{kind}, and the input is a --{other}; leave it out");
+    Err(command.error(ErrorKind::ArgumentConflict, text))
+}
+
+/// What a chip that exists is like is not for options to say.
+fn check_chips(command: &mut Command, matches: &ArgMatches) -> Result<(), clap::Error> {
+    let (more, why): (&[&str], _) = if command.get_name() == "serve" {
+        let mut chips = matches.get_many::<Exported>("chips").into_iter().flatten();
+        if chips.any(|exported| exported.chip == Place::Ram) {
+            return Ok(());
+        }
+        let why = "is for `ram:`, and an image keeps what it was formatted as (`thermocline stat`)";
+        (&["over_provisioning"], why)
+    } else {
+        if !matches!(matches.get_one("chip"), Some(Place::Mtd(_))) {
+            return Ok(());
+        }
+        (&["preallocate"], "is for an image file, and the geometry of raw NAND is its own")
+    };
+    let groups = [ShapeArgs::group_id()];
+    let Some(option) = first_given(command, matches, &groups, more) else { return Ok(()) };
+    Err(command.error(ErrorKind::ArgumentConflict, format!("--{option} {why}; leave it out")))
+}
+
+/// The first option of these groups, and of some more, that was given.
+fn first_given(
+    command: &Command,
+    matches: &ArgMatches,
+    groups: &[Option<Id>],
+    more: &[&str],
+) -> Option<String> {
+    let ids = command
         .get_groups()
         .filter(|group| groups.contains(&Some(group.get_id().clone())))
         .flat_map(|group| group.get_args())
-        .find(|id| given(id.as_str()));
-    let Some(id) = wrong else { return Ok(()) };
+        .map(Id::as_str);
+    let id = ids
+        .chain(more.iter().copied())
+        .find(|id| matches.value_source(id) == Some(ValueSource::CommandLine))?;
     let arg = command.get_arguments().find(|arg| arg.get_id() == id);
-    let option = arg.and_then(|arg| arg.get_long()).unwrap_or(id.as_str());
-    let text = format!("--{option} is for a --{kind}, and the input is a --{other}; leave it out");
-    Err(command.error(ErrorKind::ArgumentConflict, text))
+    Some(arg.and_then(|arg| arg.get_long()).unwrap_or(id).to_owned())
 }

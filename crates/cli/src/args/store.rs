@@ -1,9 +1,9 @@
 //! The arguments of the commands that work on a chip that holds data.
 
-use std::{convert::Infallible, net::SocketAddr, path::PathBuf};
+use std::{convert::Infallible, path::PathBuf};
 
 use clap::{Args, Subcommand, ValueHint};
-use thermocline_media::Place;
+use thermocline_media::{Faults, Place};
 
 use super::{
     cleaning::CleaningArgs,
@@ -87,9 +87,9 @@ pub struct ServeArgs {
     /// Unix socket to listen on. Repeat for several.
     #[arg(long, value_name = "SOCK", value_hint = ValueHint::FilePath, help_heading = LISTENING)]
     pub unix: Vec<PathBuf>,
-    /// TCP address to listen on, such as 127.0.0.1:10809. Repeat for several.
-    #[arg(long, value_name = "ADDR", help_heading = LISTENING)]
-    pub tcp: Vec<SocketAddr>,
+    /// TCP address to listen on, such as 127.0.0.1:10809 or localhost:10809. Repeat for several.
+    #[arg(long, value_name = "ADDR", value_parser = values::address, help_heading = LISTENING)]
+    pub tcp: Vec<String>,
     /// Most connections at a time.
     #[arg(long, value_name = "N", default_value_t = 1024, help_heading = LISTENING)]
     #[arg(value_parser = clap::value_parser!(u32).range(1..))]
@@ -126,28 +126,29 @@ pub struct ServeArgs {
     #[arg(long, help_heading = RUNNING)]
     pub rebuild: bool,
     /// Put faults in the way, such as 'seed=1,flip=1e-6,program=1e-5,wear=3000', to see what holds.
-    #[arg(long, value_name = "FAULTS", help_heading = RUNNING)]
-    pub inject: Option<String>,
+    #[arg(long, value_name = "FAULTS", value_parser = values::faults, help_heading = RUNNING)]
+    pub inject: Option<Faults>,
     /// Write down every request as a native trace, for `run` and `compare`.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = WATCHING)]
     pub record: Option<PathBuf>,
     /// Address for /metrics (Prometheus) and /healthz, such as 127.0.0.1:9808.
-    #[arg(long, value_name = "ADDR", help_heading = WATCHING)]
-    pub metrics: Option<SocketAddr>,
+    #[arg(long, value_name = "ADDR", value_parser = values::address, help_heading = WATCHING)]
+    pub metrics: Option<String>,
     /// What to log: error, warn, info, debug, or a filter such as thermocline_server=debug.
     #[arg(long, value_name = "LEVEL", default_value = "info", help_heading = WATCHING)]
+    #[arg(value_parser = values::log_filter)]
     pub log: String,
     /// Log as JSON, a line an event.
     #[arg(long, help_heading = WATCHING)]
     pub log_json: bool,
-    /// File that holds the process' number while it serves.
+    /// File that holds the process' number while it serves. That of a process that is alive is refused.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = RUNNING)]
     pub pidfile: Option<PathBuf>,
     /// End when the process that started this one does.
     #[arg(long, help_heading = RUNNING)]
     pub exit_with_parent: bool,
     /// Run a shell command once the server listens, with $uri and $unixsocket set; end with it, and with
-    /// its exit code.
+    /// its exit code (128 and the number of the signal that ended it).
     #[arg(long, value_name = "COMMAND", help_heading = RUNNING)]
     pub run: Option<String>,
 }
@@ -162,13 +163,16 @@ pub struct Exported {
 }
 
 impl Exported {
-    fn parse(text: &str) -> Result<Self, Infallible> {
+    fn parse(text: &str) -> Result<Self, String> {
+        let place = |name: &str| name.parse().unwrap_or_else(|e: Infallible| match e {});
         // A path with an equals sign in it is a path.
-        match text.split_once('=') {
-            Some((name, chip)) if !name.contains(['/', ':']) && !chip.is_empty() => {
-                Ok(Self { name: Some(name.into()), chip: chip.parse()? })
-            }
-            _ => Ok(Self { name: None, chip: text.parse()? }),
+        match text.split_once('=').filter(|(name, _)| !name.contains(['/', ':'])) {
+            Some((name, chip)) if name.is_empty() || chip.is_empty() => Err(format!(
+                "there is no {} the equals sign; write NAME=IMAGE, or ./{text} for a file of that name",
+                if name.is_empty() { "name before" } else { "image behind" }
+            )),
+            Some((name, chip)) => Ok(Self { name: Some(name.into()), chip: place(chip) }),
+            None => Ok(Self { name: None, chip: place(text) }),
         }
     }
 }

@@ -5,6 +5,7 @@ use clap::{
     builder::{PossibleValue, StringValueParser, TypedValueParser},
 };
 use std::{ffi::OsStr, str::FromStr};
+use thermocline_media::{Faults, FaultsError};
 use thermocline_sim::units;
 use thermocline_trace::{read::Format, transform::Window};
 
@@ -38,6 +39,46 @@ pub fn window(text: &str) -> Result<Window, String> {
     match text.parse() {
         Ok(requests) => Ok(Window::Requests(requests)),
         Err(_) => time(text).map(Window::Time).map_err(|e| format!("{e}; or as requests: 64")),
+    }
+}
+
+/// An address to listen on: `127.0.0.1:10809`, `[::1]:10809`, `localhost:10809`.
+pub fn address(text: &str) -> Result<String, String> {
+    let is_host = |host: &str| {
+        let bare = host.strip_prefix('[').and_then(|host| host.strip_suffix(']'));
+        !host.is_empty() && (bare.is_some() || !host.contains(':'))
+    };
+    match text.rsplit_once(':') {
+        Some((host, port)) if is_host(host) && port.parse::<u16>().is_ok() => Ok(text.to_owned()),
+        _ => {
+            Err("expected host:port, as in 127.0.0.1:10809, [::1]:10809 or localhost:10809".into())
+        }
+    }
+}
+
+/// What is logged: a level, or a filter of them.
+pub fn log_filter(text: &str) -> Result<String, String> {
+    const LEVELS: [&str; 6] = ["off", "error", "warn", "info", "debug", "trace"];
+    // A word alone would be taken for a part of the program, and all that one logs.
+    let is_known = |part: &&str| {
+        part.contains(['=', '[']) || LEVELS.iter().any(|level| level.eq_ignore_ascii_case(part))
+    };
+    match text.split(',').map(str::trim).find(|part| !is_known(part)) {
+        None => Ok(text.to_owned()),
+        Some(part) => Err(format!(
+            "`{part}` is no level; expected error, warn, info or debug, or a filter such as \
+             thermocline_server=debug"
+        )),
+    }
+}
+
+/// Faults to put in the way, one at least.
+pub fn faults(text: &str) -> Result<Faults, String> {
+    let faults = text.parse().map_err(|e: FaultsError| e.to_string())?;
+    if text.contains('=') {
+        Ok(faults)
+    } else {
+        Err("names no fault; give one, as in seed=1,flip=1e-6, or leave the option out".into())
     }
 }
 

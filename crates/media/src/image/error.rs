@@ -4,7 +4,7 @@ use std::{io, path::PathBuf};
 
 use thermocline_flash::GeometryError;
 
-use super::layout::{FORMAT_VERSION, MOST_PAGES, PROFILE_BYTES};
+use super::layout::{FORMAT_VERSION, MOST_PAGES, PAGE, PROFILE_BYTES};
 
 /// An image could not be made or opened.
 #[derive(Debug, thiserror::Error)]
@@ -23,6 +23,11 @@ pub enum Damage {
     /// The file does not begin as an image does.
     #[error("not an image: it does not begin as one; make one with `thermocline format`")]
     NotAnImage,
+    /// The file ends before its header page does.
+    #[error(
+        "{0} bytes long, and the header page of an image alone has {PAGE}: cut off, or not an image; restore it from a complete copy, or make one with `thermocline format`"
+    )]
+    Stub(u64),
     /// A format of another version.
     #[error(
         "an image of format version {0}, and this program knows version {FORMAT_VERSION}; use a thermocline that knows it"

@@ -161,7 +161,7 @@ impl Image {
     fn over(path: &Path, store: Box<dyn Store>, open: Open) -> Result<Self, Damage> {
         let is = store.len().map_err(Damage::when("read the file's length"))?;
         if is < PAGE as u64 {
-            return Err(Damage::NotAnImage);
+            return Err(Damage::Stub(is));
         }
         let mut page = vec![0; PAGE];
         store.read_at(&mut page, 0).map_err(Damage::when("read the header page"))?;

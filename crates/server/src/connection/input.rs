@@ -2,6 +2,8 @@
 
 use std::io::{self, Read};
 
+use crate::stream::Stream;
+
 /// Bytes of the buffer: what one system call brings at most. A request that does not fit is taken in
 /// pieces.
 pub(super) const CAPACITY: usize = 256 << 10;
@@ -42,14 +44,9 @@ impl Input {
     /// most [`CAPACITY`]. 0 if the client closed.
     #[inline]
     pub(super) fn fill(&mut self, from: &mut impl Read, need: usize) -> io::Result<usize> {
-        if self.start == self.end {
-            self.clear();
-        } else if CAPACITY - self.end < LEAST || CAPACITY - self.start < need {
-            self.bytes.copy_within(self.start..self.end, 0);
-            (self.start, self.end) = (0, self.end - self.start);
-        }
+        let room = self.room(need);
         loop {
-            match from.read(&mut self.bytes[self.end..]) {
+            match from.read(room) {
                 Ok(count) => {
                     self.end += count;
                     return Ok(count);
@@ -58,5 +55,27 @@ impl Input {
                 Err(e) => return Err(e),
             }
         }
+    }
+
+    /// Takes what has come, if anything has; room and result as of [`fill`](Self::fill).
+    #[inline]
+    pub(super) fn fill_now(&mut self, from: &mut Stream, need: usize) -> io::Result<Option<usize>> {
+        let done = from.read_now(self.room(need));
+        if let Ok(Some(count)) = done {
+            self.end += count;
+        }
+        done
+    }
+
+    /// What can be received into.
+    #[inline]
+    fn room(&mut self, need: usize) -> &mut [u8] {
+        if self.start == self.end {
+            self.clear();
+        } else if CAPACITY - self.end < LEAST || CAPACITY - self.start < need {
+            self.bytes.copy_within(self.start..self.end, 0);
+            (self.start, self.end) = (0, self.end - self.start);
+        }
+        &mut self.bytes[self.end..]
     }
 }

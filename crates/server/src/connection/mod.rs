@@ -10,6 +10,7 @@
 
 mod handshake;
 mod input;
+mod patience;
 mod serve;
 
 use std::{
@@ -22,12 +23,13 @@ use thermocline_nbd::{Close, Command, Negotiated, Output, Parsed, Request};
 
 use crate::{
     counters::{Counters, KINDS, Kind},
-    device::{Device, Fault, Held},
+    device::{Device, Fault, Held, Piece},
     pace::Pace,
     server::Shared,
     stream::{Socket, Stream},
 };
 use input::{CAPACITY, Input};
+use patience::Patience;
 use serve::Desk;
 
 /// Output that is sent before more is served.
@@ -89,6 +91,7 @@ pub(crate) fn run(shared: &Arc<Shared>, socket: &Socket, number: u64) {
         counters,
         agreed,
         wire,
+        patience: Patience::new(&shared.looking),
         unsynced: Vec::new(),
         dues: Vec::new(),
         begun: [0; KINDS],
@@ -154,6 +157,7 @@ struct Connection<'a> {
     counters: &'a Counters,
     agreed: Negotiated,
     wire: Wire,
+    patience: Patience<'a>,
     unsynced: Vec<Request>,
     /// Where the device keeps a pace: until when to wait with how much of the output, and of which
     /// kind the last answer in it is.
@@ -185,8 +189,7 @@ impl Connection<'_> {
                 Batch::More => self.answer(began)?,
                 Batch::Need(bytes) => {
                     self.answer(began)?;
-                    self.wire.receive(bytes)?;
-                    self.counters.receives.add(1);
+                    self.receive(bytes)?;
                     began = Instant::now();
                 }
                 Batch::Long(request, head) => {
@@ -200,6 +203,19 @@ impl Connection<'_> {
                 }
             }
         }
+    }
+
+    /// Waits for more, awake for a little while where that pays.
+    fn receive(&mut self, need: usize) -> Result<(), End> {
+        let Wire { stream, input, .. } = &mut self.wire;
+        match self.patience.wait(|| input.fill_now(stream, need).transpose()) {
+            Some(Ok(0)) => return Err(End::Closed),
+            Some(Ok(_)) => {}
+            Some(Err(e)) => return Err(e.into()),
+            None => self.wire.receive(need)?,
+        }
+        self.counters.receives.add(1);
+        Ok(())
     }
 
     /// Serves the whole requests at hand, with the device in hand.
@@ -266,8 +282,9 @@ impl Connection<'_> {
             if take > 0 {
                 if is_written {
                     let bytes = &self.wire.input.pending()[..take as usize];
+                    let piece = if at == request.offset { Piece::First } else { Piece::More };
                     done = self.device.lock().and_then(|mut held| {
-                        held.write(at, bytes)?;
+                        held.write_piece(at, bytes, piece)?;
                         due = self.device.pace().map_or(0, Pace::answered).max(due);
                         Ok(())
                     });

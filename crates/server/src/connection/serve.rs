@@ -4,7 +4,7 @@ use thermocline_nbd::{Command, Context, Errno, Negotiated, Output, Request, wire
 
 use crate::{
     counters::{Counters, Kind},
-    device::{Fault, Held},
+    device::{Fault, Held, Piece},
 };
 
 /// Pages after which a long request lets others have the device.
@@ -38,8 +38,9 @@ impl Desk<'_> {
             Command::Read => return self.read(request, held),
             Command::Write => held.write(offset, payload),
             Command::Trim => {
-                let trim = |held: &mut Held<'_>, offset, length| held.trim(offset, length);
-                self.in_pieces(request, held, TABLE_PIECE, trim)
+                self.in_pieces(request, held, TABLE_PIECE, |held, offset, length, piece| {
+                    held.trim_piece(offset, length, piece)
+                })
             }
             Command::WriteZeroes if request.fast_zero() && (request.no_hole() || !held.trims()) => {
                 self.count_failure(request);
@@ -49,8 +50,8 @@ impl Desk<'_> {
             Command::WriteZeroes => {
                 let allocated = request.no_hole();
                 let piece = if allocated || !held.trims() { PIECE } else { TABLE_PIECE };
-                self.in_pieces(request, held, piece, |held, offset, length| {
-                    held.zero(offset, length, allocated)
+                self.in_pieces(request, held, piece, |held, offset, length, which| {
+                    held.zero_piece(offset, length, allocated, which)
                 })
             }
             Command::Flush => {
@@ -172,14 +173,14 @@ impl Desk<'_> {
         request: &Request,
         held: &mut Held<'_>,
         pages: u64,
-        one: impl Fn(&mut Held<'_>, u64, u64) -> Result<(), Fault>,
+        one: impl Fn(&mut Held<'_>, u64, u64, Piece) -> Result<(), Fault>,
     ) -> Result<(), Fault> {
         let end = request.offset + request.length;
-        let mut at = request.offset;
+        let (mut at, mut piece) = (request.offset, Piece::First);
         loop {
             let next = (at / self.page_size + pages).saturating_mul(self.page_size).min(end);
-            one(held, at, next - at)?;
-            at = next;
+            one(held, at, next - at, piece)?;
+            (at, piece) = (next, Piece::More);
             if at == end {
                 return Ok(());
             }

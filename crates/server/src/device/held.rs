@@ -26,6 +26,8 @@ pub(super) struct State {
     pub zeros: Vec<u8>,
     /// Changes of what the host sees.
     pub changes: u64,
+    /// What was taken up last, and the byte behind it.
+    pub last: Option<(Op, u64)>,
     pub idle: Option<Box<dyn Idle>>,
     /// The longest step of that, in nanoseconds.
     pub idle_step: u64,
@@ -62,6 +64,15 @@ impl Drop for Held<'_> {
         }
         self.device.served(self.arrival);
     }
+}
+
+/// Where in a request something stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Piece {
+    /// At its beginning.
+    First,
+    /// Behind another piece of it, and perhaps behind other requests.
+    More,
 }
 
 /// A range of pages, and what of the first and last of them is meant.
@@ -101,12 +112,23 @@ impl Held<'_> {
         self.state.changes
     }
 
-    /// A request is taken up: the layer's clock, the idle policy and the recording hear of it.
+    /// A request is taken up: the layer's clock, the idle policy and the recording hear of it. A
+    /// piece of one is a part of it, as if all had come at once, unless another request was taken up in
+    /// between: then it is one of its own, for the order of pages and the clock are those of two.
     #[inline]
-    fn take_up(&mut self, op: Op, offset: u64, length: u64) -> Result<(), Fault> {
+    fn take_up(&mut self, op: Op, offset: u64, length: u64, piece: Piece) -> Result<(), Fault> {
         let size = self.device.size;
-        if offset.checked_add(length).is_none_or(|end| end > size) {
-            return Err(Fault::Beyond { offset, length, size });
+        let end = offset.checked_add(length).filter(|end| *end <= size);
+        let end = end.ok_or(Fault::Beyond { offset, length, size })?;
+        let before = self.state.last.replace((op, end));
+        if piece == Piece::More && before == Some((op, offset)) {
+            if let Some(pace) = &self.device.pace {
+                pace.begin();
+            }
+            if let Some(rows) = &mut self.rows {
+                rows.grow(length);
+            }
+            return Ok(());
         }
         self.device.clock.start();
         let state = &mut *self.state;
@@ -140,7 +162,7 @@ impl Held<'_> {
     /// # Errors
     /// [`Fault`], naming the page.
     pub fn read(&mut self, offset: u64, into: &mut [u8]) -> Result<(), Fault> {
-        self.take_up(Op::Read, offset, into.len() as u64)?;
+        self.take_up(Op::Read, offset, into.len() as u64, Piece::First)?;
         self.read_more(offset, into)
     }
 
@@ -172,7 +194,7 @@ impl Held<'_> {
     /// A read is taken up, to be done piece by piece with [`run`](Self::run) and
     /// [`read_more`](Self::read_more).
     pub(crate) fn begin_read(&mut self, offset: u64, length: u64) -> Result<(), Fault> {
-        self.take_up(Op::Read, offset, length)
+        self.take_up(Op::Read, offset, length, Piece::First)
     }
 
     /// Whether the page at `offset` holds data, and how many of the next `length` bytes lie in pages
@@ -197,8 +219,18 @@ impl Held<'_> {
     /// # Errors
     /// [`Fault`], naming the page; those before it are written.
     pub fn write(&mut self, offset: u64, data: &[u8]) -> Result<(), Fault> {
+        self.write_piece(offset, data, Piece::First)
+    }
+
+    /// Writes a piece of a request.
+    pub(crate) fn write_piece(
+        &mut self,
+        offset: u64,
+        data: &[u8],
+        piece: Piece,
+    ) -> Result<(), Fault> {
         self.check_writable()?;
-        self.take_up(Op::Write, offset, data.len() as u64)?;
+        self.take_up(Op::Write, offset, data.len() as u64, piece)?;
         let Span { first, mut skip } = self.span(offset);
         let size = self.device.page_size as usize;
         let (mut page, mut rest) = (first, data);
@@ -228,8 +260,18 @@ impl Held<'_> {
     /// # Errors
     /// [`Fault`], naming the page.
     pub fn trim(&mut self, offset: u64, length: u64) -> Result<(), Fault> {
+        self.trim_piece(offset, length, Piece::First)
+    }
+
+    /// Trims a piece of a request, cut between pages.
+    pub(crate) fn trim_piece(
+        &mut self,
+        offset: u64,
+        length: u64,
+        piece: Piece,
+    ) -> Result<(), Fault> {
         self.check_writable()?;
-        self.take_up(Op::Trim, offset, length)?;
+        self.take_up(Op::Trim, offset, length, piece)?;
         let size = u64::from(self.device.page_size);
         let (from, to) = (offset.div_ceil(size), (offset + length) / size);
         if self.state.ignores_trims || from >= to {
@@ -251,33 +293,44 @@ impl Held<'_> {
     /// # Errors
     /// [`Fault`], naming the page.
     pub fn zero(&mut self, offset: u64, length: u64, allocated: bool) -> Result<(), Fault> {
+        self.zero_piece(offset, length, allocated, Piece::First)
+    }
+
+    /// Zeros a piece of a request, cut between pages.
+    pub(crate) fn zero_piece(
+        &mut self,
+        offset: u64,
+        length: u64,
+        allocated: bool,
+        piece: Piece,
+    ) -> Result<(), Fault> {
         self.check_writable()?;
         let size = u64::from(self.device.page_size);
         let end = offset.checked_add(length).filter(|end| *end <= self.device.size);
         let end = end.ok_or(Fault::Beyond { offset, length, size: self.device.size })?;
         let (from, to) = (offset.next_multiple_of(size), end / size * size);
         if allocated || self.state.ignores_trims {
-            return self.write_zeros(offset, end);
+            return self.write_zeros(offset, end, piece);
         }
         if from > to {
-            return self.zero_part(offset, end);
+            return self.zero_part(offset, end, piece);
         }
-        self.zero_part(offset, from)?;
+        self.zero_part(offset, from, piece)?;
         if from < to {
-            self.trim(from, to - from)?;
+            self.trim_piece(from, to - from, piece)?;
         }
-        self.zero_part(to, end)
+        self.zero_part(to, end, piece)
     }
 
     /// Zeros in a part of a page; one that holds no data has them already.
-    fn zero_part(&mut self, from: u64, to: u64) -> Result<(), Fault> {
+    fn zero_part(&mut self, from: u64, to: u64, piece: Piece) -> Result<(), Fault> {
         if from >= to || !self.run(from, to - from, 1).0 {
             return Ok(());
         }
-        self.write_zeros(from, to)
+        self.write_zeros(from, to, piece)
     }
 
-    fn write_zeros(&mut self, from: u64, to: u64) -> Result<(), Fault> {
+    fn write_zeros(&mut self, from: u64, to: u64, mut piece: Piece) -> Result<(), Fault> {
         // Out and in again: nothing else looks at it.
         let zeros = std::mem::take(&mut self.state.zeros);
         let size = zeros.len() as u64;
@@ -285,8 +338,8 @@ impl Held<'_> {
         let mut done = Ok(());
         while at < to && done.is_ok() {
             let next = (at / size * size + size).min(to);
-            done = self.write(at, &zeros[..(next - at) as usize]);
-            at = next;
+            done = self.write_piece(at, &zeros[..(next - at) as usize], piece);
+            (at, piece) = (next, Piece::More);
         }
         self.state.zeros = zeros;
         done
@@ -295,6 +348,7 @@ impl Held<'_> {
     /// The host flushes: only the recording wants to know.
     pub(crate) fn note_flush(&mut self) {
         self.device.clock.start();
+        self.state.last = None;
         if let (Some(rows), Some(tap)) = (&mut self.rows, &self.device.tap) {
             let now = self.state.now.max(self.arrival);
             rows.push(row(now, Op::Flush, 0, 0, tap.volume()));

@@ -28,6 +28,7 @@ pub(crate) use clock::nanoseconds;
 pub(crate) use commit::SERVED;
 pub use fault::Fault;
 pub use held::Held;
+pub(crate) use held::Piece;
 
 use crate::{
     ServerError,
@@ -155,6 +156,7 @@ impl Device {
                 idle: opening.idle,
                 ignores_trims: opening.ignores_trims,
                 changes: 0,
+                last: None,
                 closed: false,
                 broken: false,
                 layer,

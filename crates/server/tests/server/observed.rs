@@ -112,7 +112,7 @@ fn exports_are_found_by_name_over_tcp_and_unix_at_the_same_time() {
     let read_only = Opening { read_only: true, ..named("frozen", 3) };
     let mut server = Server::new(vec![named("a", 1), named("b", 2), read_only], Options::default())
         .expect("the server can be made");
-    let tcp = Listener::tcp("127.0.0.1:0").expect("a port is free");
+    let tcp = Listener::tcp("127.0.0.1:0").expect("a port is free").remove(0);
     let address = tcp.address();
     server.listen(tcp);
     server.listen(Listener::unix(&path).expect("the folder is fresh"));
@@ -144,5 +144,33 @@ fn two_exports_of_one_name_and_an_address_that_is_none_are_refused_with_the_reas
     let twice = Server::new(vec![opening(1), opening(1)], Options::default()).expect_err("twice");
     assert!(twice.to_string().contains("name"), "{twice}");
     let wrong = Listener::tcp("nonsense").expect_err("no address").to_string();
-    assert!(wrong.contains("nonsense") && wrong.contains("host:port"), "{wrong}");
+    assert!(wrong.contains("nonsense") && wrong.contains("127.0.0.1:10809"), "{wrong}");
+}
+
+#[test]
+fn a_name_is_listened_on_at_each_of_its_addresses() {
+    let all = Listener::tcp("localhost:0").expect("every machine has that name");
+    let port = all[0].address().rsplit(':').next().expect("a port").to_owned();
+    for listener in &all {
+        let address = listener.address();
+        assert!(address.ends_with(&format!(":{port}")), "one port for all: {address}");
+        std::net::TcpStream::connect(&address).expect("somebody listens there");
+    }
+}
+
+#[test]
+fn a_port_that_is_taken_is_told_before_anything_is_opened() {
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("a port is free");
+    let address = taken.local_addr().expect("it is bound").to_string();
+    let options = Options { metrics: Some(address.clone()), ..Options::default() };
+    let metrics = options.check().expect_err("it is taken").to_string();
+    let nbd = Listener::tcp(&address).expect_err("it is taken").to_string();
+    for refused in [metrics, nbd] {
+        assert!(refused.starts_with(&address) && refused.contains("another port"), "{refused}");
+    }
+    drop(taken);
+    options.check().expect("it is free again");
+    let record = Some("/nowhere/trace".into());
+    let refused = Options { record, ..Options::default() }.check().expect_err("no folder");
+    assert!(refused.to_string().starts_with("/nowhere/trace: "), "{refused}");
 }

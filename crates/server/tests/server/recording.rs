@@ -65,6 +65,56 @@ fn a_recording_holds_what_was_asked_in_the_order_in_which_it_was_done() {
 }
 
 #[test]
+fn a_request_that_is_done_in_pieces_is_one_row() {
+    let folder = tempfile::TempDir::new().expect("there is room for a folder");
+    let path = folder.path().join("trace");
+    let mut running = recorded("greedy", &path);
+    let mut client = running.connect();
+    let long = vec![1; 3 << 20];
+    client.write(1000, &long).expect("an answer");
+    // Behind the first one, and yet another request.
+    client.write(1000 + (3 << 20), &long).expect("an answer");
+    let zeros = 1 << 20;
+    client.ask(wire::CMD_WRITE_ZEROES, wire::CMD_FLAG_NO_HOLE, 512, zeros, &[]).expect("an answer");
+    drop(client);
+    running.stop().expect("it ends in good order");
+    let all = requests(&path);
+    let found: Vec<_> = all.iter().map(|r| (r.op, r.offset, r.len)).collect();
+    assert_eq!(
+        found,
+        [
+            (Op::Write, 1000, 3 << 20),
+            (Op::Write, 1000 + (3 << 20), 3 << 20),
+            (Op::Write, 512, u64::from(zeros)),
+        ]
+    );
+}
+
+#[test]
+fn a_request_that_others_came_between_is_recorded_in_the_order_in_which_it_was_done() {
+    let folder = tempfile::TempDir::new().expect("there is room for a folder");
+    let path = folder.path().join("trace");
+    let mut running = recorded("greedy", &path);
+    let (mut slow, mut quick) = (running.connect(), running.connect());
+    let (whole, sent) = (4 << 20, 3 << 20);
+    // Much more than the socket holds, so the server has written a part of it when this returns.
+    slow.send(wire::CMD_WRITE, 0, 0, whole, &vec![1; sent]).expect("the server takes it");
+    quick.write(0, &[2; 4096]).expect("an answer");
+    slow.pipe.write_all(&vec![1; whole as usize - sent]).expect("the server takes it");
+    slow.receive(0, &mut []).expect("an answer");
+    drop((slow, quick));
+    running.stop().expect("it ends in good order");
+    let all = requests(&path);
+    let found: Vec<_> = all.iter().map(|r| (r.op, r.offset, r.len)).collect();
+    let [(Op::Write, 0, before), (Op::Write, 0, 4096), (Op::Write, at, after)] = found[..] else {
+        panic!("{found:?}");
+    };
+    assert!(before > 1 << 20 && before % 4096 == 0, "{before}");
+    assert_eq!((at, before + after), (before, u64::from(whole)));
+    assert!(all.is_sorted_by_key(|request| request.time_ns));
+}
+
+#[test]
 fn a_full_disk_ends_the_recording_and_nothing_else() {
     let mut running = recorded("greedy", Path::new("/dev/full"));
     let mut client = running.connect();

@@ -166,10 +166,15 @@ fn ask(client: &mut Client, random: &mut Xoshiro256PlusPlus, pages: u64) {
     if !whole {
         (offset, length) = (offset + below(4096), 1 + below(9000));
     }
+    // Some are longer than what the server takes at once.
+    if below(200) == 0 {
+        length += 300_000;
+    }
     length = length.min(client.size - offset);
+    let no_hole = if below(2) == 0 { wire::CMD_FLAG_NO_HOLE } else { 0 };
     let error = match below(10) {
         0 => client.ask(wire::CMD_TRIM, 0, offset, length as u32, &[]),
-        1 => client.ask(wire::CMD_WRITE_ZEROES, 0, offset, length as u32, &[]),
+        1 => client.ask(wire::CMD_WRITE_ZEROES, no_hole, offset, length as u32, &[]),
         2 => client.read(offset, &mut vec![0; length as usize]),
         3 => client.flush(),
         _ => client.write(offset, &vec![5; length as usize]),

@@ -51,7 +51,7 @@ fn a_server_that_is_told_twice_to_stop_returns_at_once() {
 #[test]
 fn idle_and_stuck_connections_do_not_hold_up_the_end() {
     let mut running = Running::simple(64);
-    let _idle: Vec<_> = (0..20).map(|_| running.connect()).collect();
+    let idle: Vec<_> = (0..20).map(|_| running.connect()).collect();
     let _silent = crate::client::unix(&running.socket).expect("the server listens");
     let mut stuck = running.connect();
     stuck.write(0, &vec![1; 8 << 20]).expect("an answer");
@@ -61,6 +61,10 @@ fn idle_and_stuck_connections_do_not_hold_up_the_end() {
     let begun = Instant::now();
     running.stop().expect("it ends in good order");
     assert!(begun.elapsed() < Duration::from_secs(20));
+    for mut client in idle {
+        let end = client.pipe.read(&mut [0]).expect("an end, and not a reset");
+        assert_eq!(end, 0, "nobody asked, so nothing is said");
+    }
 }
 
 #[test]
@@ -81,6 +85,17 @@ fn requests_of_clients_that_died_do_not_hold_up_the_end() {
     let begun = Instant::now();
     running.stop().expect("it ends in good order");
     assert!(begun.elapsed() < Duration::from_secs(20), "it waited for who is gone");
+}
+
+#[test]
+fn a_socket_whose_path_is_too_long_is_refused_with_the_limit() {
+    let folder = tempfile::TempDir::new().expect("there is room for a folder");
+    let here = folder.path().as_os_str().len() + 1;
+    let longest = folder.path().join("x".repeat(107 - here));
+    drop(thermocline_server::Listener::unix(&longest).expect("it fits"));
+    let path = folder.path().join("x".repeat(108 - here));
+    let refused = thermocline_server::Listener::unix(&path).expect_err("too long").to_string();
+    assert!(refused.contains("108 bytes") && refused.contains("at most 107"), "{refused}");
 }
 
 #[test]

@@ -245,6 +245,13 @@ fn show_page(
             geometry.pages_per_block
         )));
     }
+    if page < geometry.header_pages {
+        return Err(Failure::usage(format!(
+            "page {page} is a header page: it holds what stands beside the other pages, which `dump IMAGE \
+             block {block}` shows; data begin at page {}",
+            geometry.header_pages
+        )));
+    }
     let mut payload = vec![0; geometry.page_size as usize];
     let is_read = match opened.chip.read(geometry.ppn(id, page), &mut payload) {
         Ok(()) => true,

@@ -5,8 +5,12 @@ use std::{path::Path, time::SystemTime};
 use serde::Serialize;
 use thermocline_flash::Flash;
 use thermocline_ftl::{Format, index};
-use thermocline_media::{Mtd, MtdOptions, Place, image};
+use thermocline_media::{
+    Mtd, MtdOptions, Place,
+    image::{self, Damage, ImageError},
+};
 use thermocline_sim::{Device, PolicySpec, SimError, Store, units};
+use thermocline_trace::generate::format_size;
 
 use crate::{
     args::store::FormatArgs,
@@ -28,7 +32,7 @@ pub fn run(args: &FormatArgs) -> Result<(), Failure> {
         }
         Place::Image(path) => {
             let (store, options) = plan_image(args)?;
-            let image = image::Image::create(path, &options).map_err(chips::input)?;
+            let image = image::Image::create(path, &options).map_err(refused)?;
             let made = write(&store, Box::new(image), &args.chip);
             if made.is_err() && !args.force {
                 // Half a store is no use to anybody; why it is half is told.
@@ -42,6 +46,22 @@ pub fn run(args: &FormatArgs) -> Result<(), Failure> {
         }
     };
     if args.json { json::print(&made, output) } else { show(&made, output) }
+}
+
+/// Why there is no new image, by whose fault it is.
+fn refused(error: ImageError) -> Failure {
+    let path = error.path.display();
+    match error.what {
+        Damage::Exists if error.path.is_dir() => {
+            Failure::usage(format!("{path}: is a folder; name a file in it"))
+        }
+        Damage::Exists => Failure::usage(format!(
+            "{path}: exists already; name another file, or replace it with --force: what it holds is \
+             lost then"
+        )),
+        Damage::System { .. } | Damage::Preallocate(_) | Damage::InUse(_) => chips::failed(error),
+        _ => chips::input(error),
+    }
 }
 
 /// What was made.
@@ -93,7 +113,46 @@ fn plan_image(args: &FormatArgs) -> Result<(Store, image::Options), Failure> {
 const PLAINEST: &str = "greedy";
 
 /// A store of a policy on a device, whose last blocks become the index log's.
-pub fn fit(mut device: Device, over: f64, policy: PolicySpec) -> Result<Store, Failure> {
+pub fn fit(device: Device, over: f64, policy: PolicySpec) -> Result<Store, Failure> {
+    let refused = match try_fit(device.clone(), over, policy.clone()) {
+        Ok(store) => return Ok(store),
+        Err(refused) => refused,
+    };
+    // What no size helps against has a reason of its own.
+    let Some(least) = least_capacity(&device, over, &policy) else { return Err(refused) };
+    Err(chips::input(format!(
+        "device {} of {} is too small for a store with {}% over-provisioning; it takes --capacity {} at \
+         least, or more --over-provisioning",
+        device.profile.name,
+        format_size(device.profile.geometry.capacity()),
+        over * 100.0,
+        format_size(least)
+    )))
+}
+
+/// Bytes of the smallest chip of a device's kind, larger than it, that a store fits.
+fn least_capacity(device: &Device, over: f64, policy: &PolicySpec) -> Option<u64> {
+    let of = |blocks_per_bank: u32| {
+        let mut device = device.clone();
+        device.profile.geometry.blocks_per_bank = blocks_per_bank;
+        device
+    };
+    let fits = |blocks: u32| try_fit(of(blocks), over, policy.clone()).is_ok();
+    let mut small = device.profile.geometry.blocks_per_bank;
+    let doubled = std::iter::successors(small.checked_mul(2), |blocks| blocks.checked_mul(2));
+    let mut large =
+        doubled.take_while(|blocks| *blocks <= MOST_BLOCKS).find(|blocks| fits(*blocks))?;
+    while large - small > 1 {
+        let middle = small.midpoint(large);
+        *(if fits(middle) { &mut large } else { &mut small }) = middle;
+    }
+    Some(of(large).profile.geometry.capacity())
+}
+
+/// Blocks of a bank beyond which nobody looks for room.
+const MOST_BLOCKS: u32 = 1 << 20;
+
+fn try_fit(mut device: Device, over: f64, policy: PolicySpec) -> Result<Store, Failure> {
     let geometry = &mut device.profile.geometry;
     geometry.system_blocks = 0;
     let whole = *geometry;
@@ -117,7 +176,7 @@ pub fn fit(mut device: Device, over: f64, policy: PolicySpec) -> Result<Store, F
 fn open_mtd(path: &Path, args: &FormatArgs) -> Result<(Store, Chip), Failure> {
     let mut mtd = Mtd::open(path, &MtdOptions::default()).map_err(chips::input)?;
     if !args.force && index::find_summary(&mut mtd).is_ok_and(|found| found.is_some()) {
-        return Err(chips::input(format!(
+        return Err(Failure::usage(format!(
             "{}: is formatted already; --force formats it anew, and what it holds is lost",
             path.display()
         )));

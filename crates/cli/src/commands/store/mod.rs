@@ -1,8 +1,11 @@
 //! The commands that work on a chip that holds data.
 
 pub mod check;
+mod command;
 pub mod dump;
+mod exports;
 pub mod format;
+mod pidfile;
 pub mod repair;
 pub mod serve;
 pub mod stat;

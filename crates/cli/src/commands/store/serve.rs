@@ -1,9 +1,6 @@
 //! `thermocline serve`: chips become block devices.
 
 use std::{
-    fs,
-    path::{Path, PathBuf},
-    process::{Command, ExitStatus},
     thread,
     time::{Duration, Instant},
 };
@@ -14,16 +11,20 @@ use signal_hook::{
     iterator::Signals,
 };
 use thermocline_ftl::{Layer, Mount};
-use thermocline_media::{Faults, Place, Ram};
+use thermocline_media::{Place, Ram};
 use thermocline_policy::dead::DeadData;
 use thermocline_server::{Limits, Listener, Opening, Options, Pace, Server, Stopper};
-use thermocline_sim::{PolicySpec, SimError, Store, store};
+use thermocline_sim::{Device, PolicySpec, SimError, Store, store};
 use tracing_subscriber::EnvFilter;
 
-use super::format;
+use super::{
+    command::{OwnSocket, Running},
+    exports, format,
+    pidfile::PidFile,
+};
 use crate::{
     args::store::{Exported, ServeArgs},
-    chips::{self, Access, failed},
+    chips::{self, Access, Opened, failed},
     exit::Failure,
     jobs,
 };
@@ -43,54 +44,69 @@ pub fn run(args: &ServeArgs, quiet: bool) -> Result<(), Failure> {
     let policy =
         jobs::policy(asked.policy.as_deref(), victim, placement, DEFAULT, &asked.cleaning)?;
     let policy = jobs::adjusted(&policy, &asked.cleaning);
-    let access = Access {
-        read_only: args.read_only,
-        direct: args.direct,
-        faults: args
-            .inject
-            .as_deref()
-            .map(str::parse::<Faults>)
-            .transpose()
-            .map_err(|e| Failure::usage(format!("--inject: {e}")))?,
-    };
-    let listeners = Listener::inherited().map_err(failed)?;
-    let own_socket = own_socket(args, !listeners.is_empty())?;
-    let openings = args
-        .chips
-        .iter()
-        .map(|exported| opening(exported, &policy, &access, args))
-        .collect::<Result<Vec<_>, _>>()?;
+    let access =
+        Access { read_only: args.read_only, direct: args.direct, faults: args.inject.clone() };
+    // All that can be refused is refused before a chip is mounted.
+    exports::check(&args.chips)?;
+    args.pidfile.as_deref().map_or(Ok(()), PidFile::check)?;
     let options = Options {
         limits: Limits { connections: args.max_connections as usize, ..Limits::default() },
         record: args.record.clone(),
-        metrics: args.metrics.map(|address| address.to_string()),
+        metrics: args.metrics.clone(),
         #[cfg(feature = "tls")]
         tls: tls(args)?,
     };
-    let mut server = Server::new(openings, options).map_err(failed)?;
-    listeners.into_iter().for_each(|listener| server.listen(listener));
-    for path in args.unix.iter().chain(own_socket.as_ref().map(|own| &own.socket)) {
-        server.listen(Listener::unix(path).map_err(failed)?);
+    options.check().map_err(failed)?;
+    let mut listeners = Listener::inherited().map_err(failed)?;
+    let own_socket = own_socket(args, !listeners.is_empty())?;
+    let found: Vec<_> = args
+        .chips
+        .iter()
+        .map(|exported| Found::at(&exported.chip, &access, args))
+        .collect::<Result<_, _>>()?;
+    // Who connects before the chips are mounted waits.
+    for path in args.unix.iter().chain(own_socket.as_ref().map(|own| &own.path)) {
+        listeners.push(Listener::unix(path).map_err(failed)?);
     }
     for address in &args.tcp {
-        server.listen(Listener::tcp(&address.to_string()).map_err(failed)?);
+        listeners.extend(Listener::tcp(address).map_err(failed)?);
     }
+    let openings = args
+        .chips
+        .iter()
+        .zip(found)
+        .map(|(exported, found)| opening(exported, found, &policy, &access, args))
+        .collect::<Result<_, _>>()?;
+    let mut server = Server::new(openings, options).map_err(failed)?;
+    listeners.into_iter().for_each(|listener| server.listen(listener));
     if let Some(address) = server.metrics_address() {
         tracing::info!(%address, "metrics");
     }
     stop_by_signal(&server.stopper())?;
     let pidfile = args.pidfile.as_deref().map(PidFile::create).transpose()?;
-    let command = run_command(args, own_socket.as_ref(), &server.stopper())?;
+    let socket = own_socket.as_ref().map(|own| &own.path).or(args.unix.first());
+    let command = match (&args.run, socket) {
+        (Some(text), Some(socket)) => Some(Running::start(text, socket, &server.stopper())?),
+        _ => None,
+    };
     let served = server.run().map_err(failed);
     drop((pidfile, own_socket));
-    let ended = command.map(|command| command.join());
-    served?;
-    match ended {
-        None => Ok(()),
-        Some(Ok(Ok(status))) if status.success() => Ok(()),
-        Some(Ok(Ok(status))) => Err(Failure::Told(status.code().unwrap_or(1).clamp(0, 255) as u8)),
-        Some(Ok(Err(e))) => Err(SimError::Failed(format!("--run: {e}")).into()),
-        Some(Err(_)) => Err(SimError::Broken("--run: its thread ended by a panic".into()).into()),
+    let ended = command.map_or(Ok(()), Running::ended);
+    served.and(ended)
+}
+
+/// A chip that can be mounted or made.
+enum Found {
+    Ram(Device),
+    Chip(Opened),
+}
+
+impl Found {
+    fn at(chip: &Place, access: &Access, args: &ServeArgs) -> Result<Self, Failure> {
+        Ok(match chip {
+            Place::Ram => Self::Ram(jobs::device(&args.shape)?),
+            chip => Self::Chip(chips::open(chip, access)?),
+        })
     }
 }
 
@@ -105,6 +121,7 @@ fn tls(args: &ServeArgs) -> Result<Option<(thermocline_server::Tls, bool)>, Fail
 /// A chip, mounted.
 fn opening(
     exported: &Exported,
+    found: Found,
     policy: &PolicySpec,
     access: &Access,
     args: &ServeArgs,
@@ -116,34 +133,35 @@ fn opening(
         ..store
     };
     let of_policy = |e: SimError| Failure::from(e.of_policy(&policy.name));
-    let (mut layer, device, pace, mounted) = if exported.chip == Place::Ram {
-        let device = jobs::device(&args.shape)?;
-        let store = adjust(format::fit(device, args.over_provisioning, policy.clone())?);
-        let profile = &store.device.profile;
-        let ram = chips::with_faults(Ram::new(profile.geometry, profile.rules), access);
-        let (chip, pace) = paced(ram, args.pace, profile);
-        let layer = store.format(chip, format::new_format()?).map_err(of_policy)?;
-        (layer, store.device, pace, None)
-    } else {
-        let begun = Instant::now();
-        let opened = chips::open(&exported.chip, access)?;
-        let (chip, pace) = paced(opened.chip, args.pace, &opened.device.profile);
-        let logical_pages = opened.summary.logical_pages;
-        let store = adjust(Store::new(opened.device, policy.clone(), logical_pages));
-        let how = if args.rebuild { Mount::FromPages } else { Mount::Quick };
-        let (layer, recovery) = store.mount(chip, how).map_err(of_policy)?;
-        let took = begun.elapsed();
-        tracing::info!(
-            image = %exported.chip,
-            policy = policy.name,
-            clean = recovery.clean,
-            checkpoint = recovery.used_checkpoint,
-            areas_read = recovery.areas_read,
-            pages_verified = recovery.pages_verified,
-            milliseconds = took.as_millis() as u64,
-            "mounted"
-        );
-        (layer, store.device, pace, Some((recovery, took)))
+    let (mut layer, device, pace, mounted) = match found {
+        Found::Ram(device) => {
+            let store = adjust(format::fit(device, args.over_provisioning, policy.clone())?);
+            let profile = &store.device.profile;
+            let ram = chips::with_faults(Ram::new(profile.geometry, profile.rules), access);
+            let (chip, pace) = paced(ram, args.pace, profile);
+            let layer = store.format(chip, format::new_format()?).map_err(of_policy)?;
+            (layer, store.device, pace, None)
+        }
+        Found::Chip(opened) => {
+            let begun = Instant::now();
+            let (chip, pace) = paced(opened.chip, args.pace, &opened.device.profile);
+            let logical_pages = opened.summary.logical_pages;
+            let store = adjust(Store::new(opened.device, policy.clone(), logical_pages));
+            let how = if args.rebuild { Mount::FromPages } else { Mount::Quick };
+            let (layer, recovery) = store.mount(chip, how).map_err(of_policy)?;
+            let took = begun.elapsed();
+            tracing::info!(
+                image = %exported.chip,
+                policy = policy.name,
+                clean = recovery.clean,
+                checkpoint = recovery.used_checkpoint,
+                areas_read = recovery.areas_read,
+                pages_verified = recovery.pages_verified,
+                milliseconds = took.as_millis() as u64,
+                "mounted"
+            );
+            (layer, store.device, pace, Some((recovery, took)))
+        }
     };
     let time_ns = mounted.map_or(0, |(found, _)| found.newest_time.saturating_add(1));
     let is_empty = mounted.is_none_or(|(found, _)| found.pages_found == 0);
@@ -155,7 +173,7 @@ fn opening(
         tracing::warn!(image = %exported.chip, "the chip is worn out: it is exported read-only");
     }
     Ok(Opening {
-        name: exported.name.clone().unwrap_or_else(|| name_of(&exported.chip)),
+        name: exports::name(exported),
         description: format!("{} on {}", policy.name, device.profile.name),
         read_only: args.read_only || worn,
         time_ns,
@@ -180,23 +198,6 @@ fn paced(
     (chip, Some(pace))
 }
 
-/// What an export is called that nobody gave a name.
-fn name_of(chip: &Place) -> String {
-    match chip {
-        Place::Ram => "ram".into(),
-        Place::Image(path) | Place::Mtd(path) => {
-            path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
-        }
-    }
-}
-
-/// A socket of the program's own, for the command that --run starts.
-struct OwnSocket {
-    socket: PathBuf,
-    /// Removed with what is in it.
-    _folder: tempfile::TempDir,
-}
-
 /// A socket for --run, where no other was named; and a refusal where nobody could connect at all.
 fn own_socket(args: &ServeArgs, inherited: bool) -> Result<Option<OwnSocket>, Failure> {
     let somewhere = inherited || !args.unix.is_empty() || !args.tcp.is_empty();
@@ -204,43 +205,9 @@ fn own_socket(args: &ServeArgs, inherited: bool) -> Result<Option<OwnSocket>, Fa
         (None, false) => Err(Failure::usage(
             "nobody could connect: say where to listen with --unix SOCK or --tcp ADDR",
         )),
-        (Some(_), _) if args.unix.is_empty() => {
-            let folder = tempfile::Builder::new()
-                .prefix("thermocline.")
-                .tempdir()
-                .map_err(|e| SimError::Failed(format!("--run: no folder for its socket: {e}")))?;
-            Ok(Some(OwnSocket { socket: folder.path().join("socket"), _folder: folder }))
-        }
+        (Some(_), _) if args.unix.is_empty() => OwnSocket::new().map(Some),
         _ => Ok(None),
     }
-}
-
-type Ended = thread::JoinHandle<std::io::Result<ExitStatus>>;
-
-/// Starts the command of --run; the server stops when it ends.
-fn run_command(
-    args: &ServeArgs,
-    own: Option<&OwnSocket>,
-    stopper: &Stopper,
-) -> Result<Option<Ended>, Failure> {
-    let Some(text) = &args.run else { return Ok(None) };
-    let socket = own.map(|own| &own.socket).or(args.unix.first());
-    let socket = socket.expect("where none was named there is an own one");
-    let socket = std::path::absolute(socket).unwrap_or_else(|_| socket.clone());
-    let failed = |e: std::io::Error| SimError::Failed(format!("--run: {e}"));
-    let mut child = Command::new("sh")
-        .args(["-c", text])
-        .env("uri", format!("nbd+unix:///?socket={}", socket.display()))
-        .env("unixsocket", &socket)
-        .spawn()
-        .map_err(failed)?;
-    let stopper = stopper.clone();
-    let wait = move || {
-        let ended = child.wait();
-        stopper.stop();
-        ended
-    };
-    Ok(Some(thread::Builder::new().name("run".into()).spawn(wait).map_err(failed)?))
 }
 
 /// A second signal that comes sooner than this is the first one again.
@@ -265,23 +232,6 @@ fn stop_by_signal(stopper: &Stopper) -> Result<(), Failure> {
         })
         .map_err(failed)?;
     Ok(())
-}
-
-/// The file with the process' number, there as long as it serves.
-struct PidFile(PathBuf);
-
-impl PidFile {
-    fn create(path: &Path) -> Result<Self, Failure> {
-        fs::write(path, format!("{}\n", std::process::id()))
-            .map_err(|e| SimError::Failed(format!("--pidfile {}: {e}", path.display())))?;
-        Ok(Self(path.to_owned()))
-    }
-}
-
-impl Drop for PidFile {
-    fn drop(&mut self) {
-        let _ = fs::remove_file(&self.0);
-    }
 }
 
 fn log_to_stderr(args: &ServeArgs, quiet: bool) -> Result<(), Failure> {

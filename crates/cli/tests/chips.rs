@@ -1,0 +1,224 @@
+//! Chips made and served: what is refused, when, and in which words.
+
+mod common;
+
+use std::{net::TcpListener, process::Command};
+
+use common::{done, fails, folder, thermocline};
+use tempfile::TempDir;
+
+/// A fresh image of this name.
+fn image(folder: &TempDir, name: &str) -> String {
+    let path = path(folder, name);
+    done(&["format", &path, "--capacity", "32MiB"]);
+    path
+}
+
+fn path(folder: &TempDir, name: &str) -> String {
+    folder.path().join(name).to_str().expect("UTF-8").to_owned()
+}
+
+/// Serves an image for a command, and gives the exit code and what the command printed.
+fn served(image: &str, more: &[&str], command: &str) -> (i32, String) {
+    let ran =
+        thermocline(&[&["serve", image, "--log", "error"], more, &["--run", command]].concat());
+    assert!(!ran.err.contains("panicked"), "{}", ran.err);
+    (ran.code, ran.out)
+}
+
+#[test]
+fn a_chip_that_is_too_small_is_told_the_least_that_is_enough() {
+    let folder = folder();
+    let chip = path(&folder, "a.img");
+    let format = |capacity| thermocline(&["format", &chip, "--capacity", capacity, "--force"]);
+    let mut least = None;
+    for capacity in ["256KiB", "1MiB", "2MiB"] {
+        let refused = format(capacity);
+        assert_eq!(refused.code, 3, "{capacity}: {}", refused.err);
+        let (_, rest) = refused.err.split_once("it takes --capacity ").expect("it is told");
+        let (told, _) = rest.split_once(" at least").expect("it is told");
+        assert_eq!(*least.get_or_insert(told.to_owned()), told, "{capacity}");
+    }
+    let least = least.expect("it was told");
+    let made = format(&least);
+    assert_eq!(made.code, 0, "{}", made.err);
+    let blocks: u64 = done(&["stat", &chip, "--json"])
+        .lines()
+        .find_map(|line| line.trim().strip_prefix("\"blocks\": ")?.strip_suffix(',')?.parse().ok())
+        .expect("a number of blocks");
+    let less = format!("{}KiB", (blocks - 1) * 256);
+    assert_eq!(format(&less).code, 3, "{less}");
+    // No size helps against that.
+    let none = ["format", &chip, "--force", "--over-provisioning", "0%"];
+    fails(3, &none, &["more --over-provisioning"]);
+}
+
+#[test]
+fn a_file_that_is_there_is_a_matter_of_usage_and_one_that_cannot_be_made_is_a_failure() {
+    let folder = folder();
+    let chip = image(&folder, "a.img");
+    fails(2, &["format", &chip, "--capacity", "32MiB"], &["a.img: exists already", "--force"]);
+    done(&["format", &chip, "--capacity", "16MiB", "--force"]);
+    let here = path(&folder, ".");
+    fails(2, &["format", &here], &["is a folder"]);
+    fails(1, &["format", "/nowhere/a.img"], &["/nowhere/a.img: ", "No such file"]);
+    fails(3, &["stat", "/nowhere/a.img"], &["/nowhere/a.img: "]);
+    fails(2, &["format", "mtd:/dev/mtd0", "--capacity", "32MiB"], &["--capacity", "raw NAND"]);
+}
+
+#[test]
+fn options_of_a_device_are_refused_for_an_image_that_is_one_already() {
+    let folder = folder();
+    let chip = image(&folder, "a.img");
+    let options =
+        [["--device", "slc-generic"], ["--capacity", "1GiB"], ["--over-provisioning", "7%"]];
+    for option in options {
+        let args = [&["serve", &chip, "--run", "true"], &option[..]].concat();
+        fails(2, &args, &[option[0], "`ram:`", "leave it out"]);
+    }
+    let both = ["ram:", "--capacity", "32MiB"];
+    assert_eq!(served(&chip, &both, "true").0, 0, "they are for the other one");
+}
+
+#[test]
+fn names_are_checked_before_anything_is_mounted() {
+    let folder = folder();
+    let (a, b) = (image(&folder, "a.img"), image(&folder, "b.img"));
+    let link = path(&folder, "link.img");
+    std::os::unix::fs::symlink(&a, &link).expect("a link");
+    let refused = |chips: &[&str], says: &[&str]| {
+        fails(2, &[&["serve"], chips, &["--run", "true"]].concat(), says);
+    };
+    refused(&[&a, &a], &["the same chip"]);
+    refused(&[&a, &link], &["the same chip", "link.img"]);
+    refused(&[&format!("x={a}"), &format!("x={b}")], &["called \"x\"", "NAME="]);
+    refused(&["ram:", "ram:"], &["called \"ram\""]);
+    refused(&["=d.img"], &["no name before the equals sign", "./=d.img"]);
+    refused(&["d="], &["no image behind"]);
+    fails(3, &["serve", &a, "/nowhere/b.img", "--run", "true"], &["/nowhere/b.img: "]);
+    // A file that looks like a name and a file.
+    std::fs::copy(&a, folder.path().join("n=c.img")).expect("copied");
+    let ran = common::command(&["serve", "n=c.img", "--log", "error", "--run", "true"])
+        .current_dir(folder.path())
+        .output()
+        .expect("it runs");
+    let told = String::from_utf8_lossy(&ran.stderr).into_owned();
+    assert_eq!(ran.status.code(), Some(2), "{told}");
+    assert!(told.contains("if it is a file, write ./n=c.img"), "{told}");
+    let ran = common::command(&["serve", "./n=c.img", "--log", "error", "--run", "true"])
+        .current_dir(folder.path())
+        .output()
+        .expect("it runs");
+    assert_eq!(ran.status.code(), Some(0), "{}", String::from_utf8_lossy(&ran.stderr));
+}
+
+#[test]
+fn addresses_are_checked_before_anything_is_mounted() {
+    let folder = folder();
+    let chip = image(&folder, "a.img");
+    let refused = |code, option: &str, value: &str, says: &[&str]| {
+        fails(code, &["serve", &chip, option, value, "--run", "true"], says);
+    };
+    for option in ["--tcp", "--metrics"] {
+        for value in ["10809", "host", "host:port", "::1:10809", ":10809", ""] {
+            refused(2, option, value, &[option, "127.0.0.1:10809"]);
+        }
+        let taken = TcpListener::bind("127.0.0.1:0").expect("a port is free");
+        let address = taken.local_addr().expect("it is bound").to_string();
+        refused(1, option, &address, &[&address, "take another port"]);
+    }
+    refused(1, "--record", "/nowhere/week.tct", &["/nowhere/week.tct: "]);
+    refused(1, "--unix", &path(&folder, &"x".repeat(108)), &["at most 107"]);
+    assert_eq!(served(&chip, &["--tcp", "localhost:0"], "true").0, 0);
+}
+
+#[test]
+fn words_that_say_nothing_are_refused() {
+    let refused = |option: &str, value: &str, says: &[&str]| {
+        fails(2, &["serve", "ram:", option, value, "--run", "true"], says);
+    };
+    refused("--log", "foo", &["`foo` is no level", "thermocline_server=debug"]);
+    refused("--log", "", &["is no level"]);
+    refused("--inject", "", &["names no fault", "flip=1e-6"]);
+    refused("--inject", "flip", &["`flip` is not a fault"]);
+    let ram = ["--capacity", "32MiB"];
+    for log in ["off", "INFO", "warn,thermocline_server=debug"] {
+        let args = [&["serve", "ram:", "--log", log, "--run", "true"], &ram[..]].concat();
+        assert_eq!(thermocline(&args).code, 0, "{log}");
+    }
+}
+
+#[test]
+fn a_command_is_told_where_the_server_is_and_the_server_ends_as_it_did() {
+    let folder = folder();
+    let chip = image(&folder, "a.img");
+    let socket = path(&folder, "a b&c=d%ü.sock");
+    let (code, told) = served(&chip, &["--unix", &socket], r#"echo "$uri"; echo "$unixsocket""#);
+    assert_eq!(code, 0);
+    let (uri, plain) = told.trim_end().split_once('\n').expect("two lines");
+    assert_eq!(plain, socket);
+    let encoded = "nbd+unix:///?socket=";
+    assert!(uri.starts_with(encoded) && uri.ends_with("/a%20b%26c%3Dd%25%C3%BC.sock"), "{uri}");
+    assert_eq!(served(&chip, &[], "exit 7").0, 7);
+    assert_eq!(served(&chip, &[], "kill -9 $$").0, 128 + 9);
+    assert_eq!(served(&chip, &[], "kill -15 $$").0, 128 + 15);
+}
+
+#[test]
+fn a_pidfile_of_a_process_that_lives_is_left_alone_and_a_stale_one_is_taken_over() {
+    let folder = folder();
+    let chip = image(&folder, "a.img");
+    let file = path(&folder, "pid");
+    let args = ["serve", &chip, "--run", "true", "--pidfile", &file];
+    let write = |text: &str| std::fs::write(&file, text).expect("written");
+    let read = || std::fs::read_to_string(&file).expect("there");
+
+    let living = format!("{}\n", std::process::id());
+    write(&living);
+    fails(1, &args, &[&format!("process {}", std::process::id()), "alive", "another file"]);
+    assert_eq!(read(), living);
+    write("precious data\n");
+    fails(1, &args, &["is no pidfile"]);
+    assert_eq!(read(), "precious data\n");
+
+    let mut dead = Command::new("true").spawn().expect("it starts");
+    dead.wait().expect("it ends");
+    write(&format!("{}\n", dead.id()));
+    let show = format!("cat {file}; echo $PPID");
+    let with = ["--pidfile", &file];
+    let (code, told) = served(&chip, &with, &show);
+    let (own, parent) = told.trim_end().split_once('\n').expect("two lines");
+    assert_eq!((code, own), (0, parent));
+    assert!(!std::path::Path::new(&file).exists(), "it is gone with its server");
+
+    assert_eq!(served(&chip, &with, &format!("echo 1 > {file}")).0, 0);
+    assert_eq!(read(), "1\n", "somebody else's");
+}
+
+#[test]
+fn a_header_page_of_a_nor_chip_is_no_data() {
+    let folder = folder();
+    let card = path(&folder, "card.img");
+    done(&["format", &card, "--device", "intel-series2plus-24m"]);
+    fails(2, &["dump", &card, "page", "0", "0"], &["header page", "block 0", "begin at page 1"]);
+    assert!(done(&["dump", &card, "page", "0", "1"]).contains("blank"));
+}
+
+#[test]
+fn a_file_that_is_less_than_a_header_is_told_from_one_that_is_no_image() {
+    let folder = folder();
+    let chip = image(&folder, "a.img");
+    let whole = std::fs::read(&chip).expect("readable");
+    let cut = common::file(&folder, "cut.img", &whole[..1000]);
+    fails(3, &["stat", &cut], &["cut.img: 1000 bytes long", "complete copy"]);
+}
+
+#[test]
+fn a_recording_of_nothing_is_said_to_be_empty_once() {
+    let folder = folder();
+    let chip = image(&folder, "a.img");
+    let trace = path(&folder, "empty.tct");
+    assert_eq!(served(&chip, &["--record", &trace], "true").0, 0);
+    fails(3, &["run", "--trace", &trace], &["empty.tct: the trace has no requests"]);
+    fails(3, &["compare", "--trace", &trace], &["empty.tct: the trace has no requests"]);
+}
