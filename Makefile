@@ -9,7 +9,7 @@ POLICIES := in-place,greedy,cost-benefit,lfs,cat,dac,update-interval,sep-bit,mid
 
 AS_ROOT := $(if $(filter 0,$(shell id -u)),,sudo)
 
-.PHONY: help demo build full test systems guest lint fsck bench bench-server clean
+.PHONY: help demo build full pages test systems guest lint fsck bench bench-server clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -25,12 +25,16 @@ demo: build ## build, then compare ten policies on a recorded trace and a genera
 build: ## the command line: target/release/thermocline
 	cargo build --release --locked --package thermocline-cli
 
-full: ## the same with everything that is heavy to build (Parquet output, TLS)
-	cargo build --release --locked --package thermocline-cli --features parquet,tls
+full: ## the same with everything that is heavy to build (Parquet output, TLS, figures as PDF)
+	cargo build --release --locked --package thermocline-cli --features parquet,pdf,tls
+
+pages: build ## every paper's page again, docs/papers (ten minutes; THERMOCLINE_TRACES names the traces)
+	$(THERMOCLINE) reproduce all --report docs/papers
 
 test: lint fsck ## every check and every test
 	cargo test --locked --workspace
 	cargo test --locked --package thermocline-cli --features parquet
+	$(TESTED) reproduce all --quick --no-progress --output /dev/null
 	examples/new-policy/try.sh
 	THERMOCLINE=$(TESTED) systems/run.sh || [ $$? -eq 77 ]
 	THERMOCLINE=$(TESTED) guest/run.sh || [ $$? -eq 77 ]

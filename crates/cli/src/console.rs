@@ -23,6 +23,11 @@ impl Console {
         Self { terminal: false, ..self }
     }
 
+    /// The same without bars, where another is drawn already.
+    pub fn without_progress(self) -> Self {
+        Self { progress: false, ..self }
+    }
+
     /// Something good to know, on a terminal only.
     pub fn remark(&self, text: &str) {
         if self.terminal && !self.quiet {

@@ -107,7 +107,7 @@ pub fn refused(error: &clap::Error) -> ExitCode {
 }
 
 /// Clap's message without its layout: the problem and its tips, not the usage.
-fn one_line(rendered: &str) -> String {
+pub fn one_line(rendered: &str) -> String {
     let text = rendered.strip_prefix("error: ").unwrap_or(rendered);
     let (text, usage) = text.split_once("\nUsage: ").unwrap_or((text, ""));
     let text = text.split("\nFor more information").next().unwrap_or(text);

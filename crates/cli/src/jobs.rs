@@ -181,7 +181,8 @@ pub fn run_all(
     Ok(outcomes?)
 }
 
-fn job<'a>(
+/// One policy on one input.
+pub fn job<'a>(
     input: &'a Ready,
     policy: &PolicySpec,
     device: &Device,

@@ -10,6 +10,7 @@ mod jobs;
 mod notes;
 mod opening;
 mod output;
+mod papers;
 mod print;
 mod progress;
 

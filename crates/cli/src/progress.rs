@@ -3,7 +3,7 @@
 use std::{
     sync::{
         Arc,
-        atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
+        atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed},
     },
     thread::{self, JoinHandle},
     time::Duration,
@@ -32,6 +32,15 @@ impl Bar {
             let (done, total) = interrupt::progress().so_far();
             bar.set_length(total.max(known_total));
             bar.set_position(done);
+        })
+    }
+
+    /// Shows how many of the runs are done.
+    pub fn of_runs(console: Console, runs: usize, done: Arc<AtomicUsize>) -> Self {
+        let style = "{msg} {wide_bar} {pos} of {len}";
+        Self::start(console, "runs".into(), style, move |bar| {
+            bar.set_length(runs as u64);
+            bar.set_position(done.load(Relaxed) as u64);
         })
     }
 

@@ -53,6 +53,25 @@ A policy that cannot run on a device does not stop the others: its row is empty,
 `failures` in JSON say why, and the exit code is 0. It is 1 if no policy could run on one of the
 inputs, and that of the first error if none could run on any.";
 
+pub const REPRODUCE: &str = "\
+Examples:
+  Everything that the CAT paper claims, beside what comes out here
+    thermocline reproduce cat
+  All papers, with recorded traces where they are
+    thermocline reproduce all --traces ~/traces
+  One table, and the command of each of its numbers
+    thermocline reproduce cat/table-4
+    thermocline reproduce cat/table-4 --commands
+  An experiment of your own (papers/README.md describes the format)
+    thermocline reproduce my-paper/figure-7.toml
+
+Verdicts: reproduced, the value lies within the tolerance or the order holds; direction, the value does
+not, but the order or the sign does; not, neither; skipped, an input is not there; unreachable, nobody
+can reproduce it. \"readings\" is the range under other ways to read the text.
+
+Exit: 0 as good as recorded, 1 a verdict is worse than recorded (verdicts.toml) or a reference simulation's
+number is missed, 2 usage, 3 a file of an experiment is wrong, 130 interrupted.";
+
 pub const FORMAT: &str = "\
 Examples:
   A gigabyte of the default device (4 KiB pages, 256 KiB blocks), sparse

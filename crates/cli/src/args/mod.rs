@@ -9,12 +9,15 @@ pub mod input;
 mod kinds;
 pub mod output;
 pub mod reading;
+pub mod reproduce;
 pub mod run;
 pub mod simulation;
 pub mod store;
 pub mod trace;
 pub mod transform;
 pub mod values;
+
+use std::ffi::OsString;
 
 use clap::{Arg, Command as Clap, CommandFactory, FromArgMatches, Parser, Subcommand};
 
@@ -44,6 +47,9 @@ pub enum Command {
     /// Simulate several policies on one or several inputs, side by side.
     #[command(after_help = help::COMPARE)]
     Compare(Box<compare::CompareArgs>),
+    /// Run what papers ran, and show what they published beside what comes out.
+    #[command(after_help = help::REPRODUCE)]
+    Reproduce(Box<reproduce::ReproduceArgs>),
     /// Look at traces, convert them, make them.
     #[command(subcommand, after_help = help::TRACE, arg_required_else_help = true)]
     Trace(trace::TraceCommand),
@@ -89,10 +95,17 @@ pub fn command() -> Clap {
 
 /// What the user asked for.
 pub fn parse() -> Result<Cli, clap::Error> {
-    let mut command = command();
-    let matches = command.try_get_matches_from_mut(std::env::args_os())?;
-    kinds::check(&mut command, &matches)?;
-    Cli::from_arg_matches(&matches).map_err(|e| e.format(&mut command))
+    parse_from(&mut command(), std::env::args_os())
+}
+
+/// What these arguments ask for, the program's name first.
+pub fn parse_from<T: Into<OsString> + Clone>(
+    command: &mut Clap,
+    arguments: impl IntoIterator<Item = T>,
+) -> Result<Cli, clap::Error> {
+    let matches = command.try_get_matches_from_mut(arguments)?;
+    kinds::check(command, &matches)?;
+    Cli::from_arg_matches(&matches).map_err(|e| e.format(command))
 }
 
 #[cfg(test)]

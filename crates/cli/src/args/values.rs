@@ -148,6 +148,11 @@ impl TypedValueParser for Suggest {
     }
 }
 
+/// Names of papers, and all of them.
+pub fn papers() -> Vec<&'static str> {
+    crate::papers::names().into_iter().chain(["all"]).collect()
+}
+
 /// Names of presets.
 pub fn presets() -> Vec<&'static str> {
     thermocline_policy::preset::PRESETS.iter().map(|p| p.name).collect()

@@ -4,6 +4,7 @@ mod compare;
 mod completions;
 mod devices;
 mod policies;
+mod reproduce;
 mod run;
 mod store;
 mod trace;
@@ -21,6 +22,7 @@ pub fn run(cli: Cli) -> Result<(), Failure> {
     match cli.command {
         Command::Run(args) => run::run(&args, console),
         Command::Compare(args) => compare::run(&args, console),
+        Command::Reproduce(args) => reproduce::run(&args, console),
         Command::Trace(args) => trace::run(&args, console),
         Command::Format(args) => store::format::run(&args),
         Command::Serve(args) => store::serve::run(&args, cli.quiet),

@@ -2,7 +2,7 @@
 
 use std::{path::Path, slice};
 
-use thermocline_sim::{DelayLog, Outcome};
+use thermocline_sim::{DelayLog, Outcome, PolicySpec};
 
 use crate::{
     args::run::RunArgs,
@@ -18,10 +18,8 @@ const DEFAULT: &str = "cat";
 
 /// Runs and prints.
 pub fn run(args: &RunArgs, console: Console) -> Result<(), Failure> {
-    let (victim, placement) = (args.victim.as_deref(), args.placement.as_deref());
+    let policy = policy_of(args)?;
     let simulation = &args.simulation;
-    let cleaning = &simulation.cleaning;
-    let policy = jobs::policy(args.policy.as_deref(), victim, placement, DEFAULT, cleaning)?;
     let device = jobs::device(&simulation.device.shape)?;
     // An output that cannot be opened shows now, not after the work.
     let output = results::open(&simulation.output)?;
@@ -45,6 +43,13 @@ pub fn run(args: &RunArgs, console: Console) -> Result<(), Failure> {
         console.note(&notes::no_oracle(&result.trace.path, &why));
     }
     results::print(&Results::One(&result), simulation.output.form(), output)
+}
+
+/// The policy that was asked for.
+pub fn policy_of(args: &RunArgs) -> Result<PolicySpec, Failure> {
+    let (victim, placement) = (args.victim.as_deref(), args.placement.as_deref());
+    let cleaning = &args.simulation.cleaning;
+    jobs::policy(args.policy.as_deref(), victim, placement, DEFAULT, cleaning)
 }
 
 /// Opens the file for delays, which results do not share.

@@ -6,6 +6,7 @@ pub mod json;
 pub mod number;
 #[cfg(feature = "parquet")]
 pub mod parquet;
+pub mod reproduce;
 pub mod results;
 pub mod run;
 mod summary;

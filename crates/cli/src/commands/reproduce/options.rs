@@ -1,0 +1,186 @@
+//! From the settings of a run to the arguments of `thermocline run`.
+
+use std::{
+    ffi::OsString,
+    path::{Path, PathBuf},
+};
+
+use thermocline_papers::{Run, Setting, Text};
+use thermocline_sim::SimError;
+
+use super::choice::{Beside, Chosen};
+use crate::{
+    args::{self, Command, run::RunArgs},
+    exit::{self, Failure},
+};
+
+/// Options that say where results go, or how the work is done; that is ours to decide.
+const NOT_OF_EXPERIMENTS: [&str; 9] =
+    ["delays", "format", "help", "json", "no-progress", "output", "quiet", "threads", "version"];
+
+/// The variable that names the folder of traces.
+const VARIABLE: &str = "THERMOCLINE_TRACES";
+
+/// The folder of traces: the option's, or the variable's.
+pub fn traces(option: Option<&Path>) -> Option<PathBuf> {
+    let variable = || std::env::var_os(VARIABLE).filter(|value| !value.is_empty());
+    option.map(Path::to_owned).or_else(|| variable().map(PathBuf::from))
+}
+
+/// How to run something.
+pub enum Runnable {
+    /// With these arguments.
+    As(Box<RunArgs>),
+    /// Not at all: an input is not there.
+    Missing(String),
+}
+
+/// Arguments, and the same for a shell.
+struct Line {
+    arguments: Vec<OsString>,
+    shown: String,
+    missing: Option<String>,
+}
+
+/// What turns settings into arguments.
+pub struct Options<'a> {
+    chosen: &'a [Chosen],
+    traces: Option<PathBuf>,
+    beside: Beside,
+    parser: clap::Command,
+}
+
+impl<'a> Options<'a> {
+    /// For runs of these papers, with traces in this folder.
+    pub fn new(chosen: &'a [Chosen], traces: Option<PathBuf>) -> Self {
+        Self { chosen, traces, beside: Beside::default(), parser: args::command() }
+    }
+
+    /// The command that makes a run.
+    pub fn command(&mut self, run: &Run) -> Result<String, Failure> {
+        Ok(self.line(run)?.shown)
+    }
+
+    /// The arguments as `thermocline run` would understand them.
+    pub fn arguments(&mut self, run: &Run) -> Result<Runnable, Failure> {
+        let line = self.line(run)?;
+        if let Some(why) = line.missing {
+            return Ok(Runnable::Missing(why));
+        }
+        let wrong = |error: &clap::Error| {
+            let why = exit::one_line(&error.render().to_string());
+            failed(&run.wanted_by, &line.shown, SimError::Input(why))
+        };
+        let cli = args::parse_from(&mut self.parser, line.arguments).map_err(|e| wrong(&e))?;
+        match cli.command {
+            Command::Run(args) => Ok(Runnable::As(args)),
+            _ => unreachable!("the line begins with `run`"),
+        }
+    }
+
+    fn line(&mut self, run: &Run) -> Result<Line, Failure> {
+        let begin = ["thermocline", "run"];
+        let mut line = Line {
+            arguments: begin.map(OsString::from).to_vec(),
+            shown: begin.join(" "),
+            missing: None,
+        };
+        for (name, setting) in &run.settings {
+            if NOT_OF_EXPERIMENTS.contains(&name.as_str()) {
+                return Err(SimError::Input(format!(
+                    "{}: the option `{name}` is not for experiments; leave it out",
+                    run.wanted_by
+                ))
+                .into());
+            }
+            let option = format!("--{name}");
+            let texts = match setting {
+                Setting::Flag(false) => continue,
+                Setting::Flag(true) => {
+                    line.add(&option, None, option.clone());
+                    continue;
+                }
+                Setting::One(text) => std::slice::from_ref(text),
+                Setting::Many(texts) => texts,
+            };
+            for text in texts {
+                let (value, shown) = self.value(text, &mut line.missing)?;
+                line.add(&option, Some(value), shown);
+            }
+        }
+        Ok(line)
+    }
+
+    /// A value as the option takes it, and as a shell does.
+    fn value(
+        &mut self,
+        text: &Text,
+        missing: &mut Option<String>,
+    ) -> Result<(OsString, String), Failure> {
+        Ok(match text {
+            Text::Plain(text) => (text.into(), quoted(text)),
+            Text::Beside { folder, file } => {
+                let path = self.beside.path(self.chosen, folder, file)?;
+                (path.into(), quoted(&format!("{folder}/{file}")))
+            }
+            Text::Trace(file) => match &self.traces {
+                None => {
+                    *missing = Some(format!(
+                        "{file} is not there; name the folder of traces with --traces"
+                    ));
+                    (file.into(), format!("\"${VARIABLE}\"/{}", quoted(file)))
+                }
+                Some(folder) => {
+                    let path = folder.join(file);
+                    if !path.is_file() {
+                        *missing = Some(format!("{} is not there", path.display()));
+                    }
+                    let shown = quoted(&path.display().to_string());
+                    (path.into(), shown)
+                }
+            },
+        })
+    }
+}
+
+impl Line {
+    fn add(&mut self, option: &str, value: Option<OsString>, shown: String) {
+        match value {
+            None => {
+                self.arguments.push(option.into());
+                self.shown = format!("{} {shown}", self.shown);
+            }
+            // As one argument, for values that begin with a dash.
+            Some(value) => {
+                let mut argument = OsString::from(format!("{option}="));
+                argument.push(value);
+                self.arguments.push(argument);
+                let between = if shown.starts_with('-') { '=' } else { ' ' };
+                self.shown = format!("{} {option}{between}{shown}", self.shown);
+            }
+        }
+    }
+}
+
+/// An error of a run, with who wanted it and its command. What is wrong with a run is wrong in the file.
+pub fn failed(wanted_by: &str, command: &str, error: SimError) -> Failure {
+    let text = |error: &SimError| format!("{wanted_by}: {error}; the command is: {command}");
+    Failure::Sim(match error {
+        SimError::Interrupted => SimError::Interrupted,
+        SimError::Failed(_) => SimError::Failed(text(&error)),
+        SimError::Broken(_) => SimError::Broken(text(&error)),
+        SimError::Usage(_) | SimError::Input(_) | SimError::Trace(_) => {
+            SimError::Input(text(&error))
+        }
+    })
+}
+
+/// As a shell takes it.
+fn quoted(text: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_=+./:,%@".contains(c);
+    if !text.is_empty() && text.chars().all(plain) {
+        text.to_owned()
+    } else {
+        format!("'{}'", text.replace('\'', r"'\''"))
+    }
+}

@@ -1,0 +1,194 @@
+//! What came of papers' claims.
+
+use comfy_table::{Cell, Color};
+use serde::Serialize;
+use thermocline_papers::{Change, ClaimReport, Counts, Paper, Report, Verdict};
+
+use super::{
+    json, number,
+    table::{self, Sheet},
+};
+use crate::{exit::Failure, output::Output};
+
+/// The version of the JSON.
+const SCHEMA_VERSION: u32 = 1;
+
+/// What came of a paper.
+pub struct PaperResults<'a> {
+    /// The paper.
+    pub paper: &'a Paper,
+    /// Its experiments that were run.
+    pub reports: Vec<Report>,
+}
+
+impl PaperResults<'_> {
+    /// What came of all claims.
+    pub fn claims(&self) -> impl Iterator<Item = &ClaimReport> {
+        self.reports.iter().flat_map(|report| &report.claims)
+    }
+}
+
+#[derive(Serialize)]
+struct All<'a> {
+    schema_version: u32,
+    papers: Vec<One<'a>>,
+}
+
+#[derive(Serialize)]
+struct One<'a> {
+    name: &'a str,
+    title: &'a str,
+    counts: Counts,
+    experiments: &'a [Report],
+}
+
+impl<'a> One<'a> {
+    fn of(results: &'a PaperResults<'_>) -> Self {
+        Self {
+            name: &results.paper.name,
+            title: results.paper.title(),
+            counts: Counts::of(&results.reports),
+            experiments: &results.reports,
+        }
+    }
+}
+
+/// Prints everything, for programs.
+pub fn json(papers: &[PaperResults<'_>], output: Output) -> Result<(), Failure> {
+    let papers = papers.iter().map(One::of).collect();
+    json::print(&All { schema_version: SCHEMA_VERSION, papers }, output)
+}
+
+/// Prints a table an experiment, and one of the papers.
+pub fn table(papers: &[PaperResults<'_>], output: Output) -> Result<(), Failure> {
+    let mut text = String::new();
+    for results in papers {
+        for report in &results.reports {
+            text += &experiment(report, &output);
+            text.push('\n');
+        }
+    }
+    text += &summary(papers, &output);
+    text += &changes(papers);
+    output.put_styled(&text)
+}
+
+fn experiment(report: &Report, output: &Output) -> String {
+    let title = format!("{}/{}: {}", report.paper, report.experiment, report.title);
+    let mut text = table::heading(&title) + &format!("\n{}\n", report.source);
+    if let Some(stand_in) = &report.stand_in {
+        text += &format!("Stand-in: {}\n", stand_in.trim());
+    }
+    if let Some((header, rows)) = report.survey() {
+        let header: Vec<_> = header.iter().map(String::as_str).collect();
+        let mut sheet = Sheet::new(&header, output);
+        sheet.align_right(1..=header.len() - 1);
+        rows.into_iter().for_each(|row| sheet.row(row));
+        return text + &sheet.finish();
+    }
+    let header = ["claim", "", "published", "reference", "measured", "readings", "verdict"];
+    let mut sheet = Sheet::new(&header, output);
+    sheet.align_right(2..=5);
+    let mut last = String::new();
+    for claim in &report.claims {
+        let subject = claim.subject();
+        let shown = if subject == last { String::new() } else { subject.clone() };
+        last = subject;
+        sheet.row([
+            Cell::new(shown),
+            Cell::new(&claim.title),
+            Cell::new(claim.show_published()),
+            reference(claim),
+            Cell::new(claim.show_measured()),
+            Cell::new(claim.show_readings()),
+            verdict(claim),
+        ]);
+    }
+    text += &sheet.finish();
+    let mut told: Vec<&str> = Vec::new();
+    for claim in &report.claims {
+        if let Some(why) = claim.why.as_deref().filter(|why| !told.contains(why)) {
+            told.push(why);
+            let name = claim.verdict.map_or("", Verdict::name);
+            text += &format!("{name}: {why}\n");
+        }
+    }
+    text
+}
+
+fn reference(claim: &ClaimReport) -> Cell {
+    let value = claim.show_reference();
+    match claim.misses_reference() {
+        true => Cell::new(format!("{value} missed")).fg(Color::Red),
+        false => Cell::new(value),
+    }
+}
+
+fn verdict(claim: &ClaimReport) -> Cell {
+    let Some(verdict) = claim.verdict else { return Cell::new(number::NONE) };
+    let change = match claim.change {
+        Some(Change::Worse) => ", worse",
+        Some(Change::Better) => ", better",
+        Some(Change::New) | None => "",
+    };
+    let cell = Cell::new(format!("{}{change}", verdict.name()));
+    match verdict {
+        Verdict::Reproduced => cell.fg(Color::Green),
+        Verdict::Direction => cell.fg(Color::Yellow),
+        Verdict::Not => cell.fg(Color::Red),
+        Verdict::Skipped | Verdict::Unreachable => cell.fg(Color::Grey),
+    }
+}
+
+fn summary(papers: &[PaperResults<'_>], output: &Output) -> String {
+    let verdicts = Verdict::ALL.map(Verdict::name);
+    let mut header = vec!["paper", "claims"];
+    header.extend(verdicts);
+    header.extend(["reference met", "missed"]);
+    let mut sheet = Sheet::new(&header, output);
+    sheet.align_right(1..=header.len() - 1);
+    for results in papers {
+        let counts = Counts::of(&results.reports);
+        let Counts { reproduced, direction, not, skipped, unreachable, .. } = counts;
+        let verdicts = [reproduced, direction, not, skipped, unreachable];
+        let mut row = vec![results.paper.name.clone()];
+        row.push(verdicts.iter().sum::<usize>().to_string());
+        row.extend(verdicts.map(|count| count.to_string()));
+        row.extend([counts.references_met, counts.references_missed].map(|n| n.to_string()));
+        sheet.row(row);
+    }
+    sheet.finish()
+}
+
+/// What is not as it was accepted.
+fn changes(papers: &[PaperResults<'_>]) -> String {
+    let mut text = String::new();
+    for results in papers {
+        let name = &results.paper.name;
+        let mut new = 0;
+        for claim in results.claims() {
+            let now = claim.verdict.map_or("", Verdict::name);
+            let then = claim.accepted.map_or("", Verdict::name);
+            match claim.change {
+                Some(Change::Worse) => {
+                    text += &format!("worse: {name}/{} was {then}, is {now}\n", claim.id);
+                }
+                Some(Change::Better) => {
+                    text += &format!("better: {name}/{} was {then}, is {now}\n", claim.id);
+                }
+                Some(Change::New) => new += 1,
+                None => {}
+            }
+            if claim.misses_reference() {
+                text += &format!("reference missed: {name}/{}\n", claim.id);
+            }
+        }
+        if new > 0 {
+            text += &format!("{name}: {} not recorded yet\n", number::counted(new, "claim"));
+        }
+        for gone in results.reports.iter().flat_map(|report| &report.gone) {
+            text += &format!("gone: {name}/{gone} is recorded and not claimed any more\n");
+        }
+    }
+    text
+}

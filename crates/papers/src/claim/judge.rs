@@ -1,0 +1,120 @@
+//! The rules by which a measured value gets its verdict.
+
+use super::{Claim, Statement, Trend};
+use crate::{axes::Cell, tolerance::Tolerance, verdict::Verdict};
+
+/// What came of a claim.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Judged {
+    /// What was measured: one number, the ends of a range, or those of all cells.
+    pub measured: Vec<f64>,
+    /// The verdict; none where there is only a reference.
+    pub verdict: Option<Verdict>,
+    /// Whether the reference was met, where there is one.
+    pub reference_met: Option<bool>,
+}
+
+impl Claim {
+    /// Judges by the mean of each cell, in the unit of the measure; none if a cell it is about was not
+    /// measured. `neutral` is the value of the measure that says that nothing is different.
+    pub(crate) fn judge(
+        &self,
+        mean: impl Fn(&Cell) -> Option<f64>,
+        neutral: Option<f64>,
+    ) -> Option<Judged> {
+        let values = self.cells().iter().map(&mean).collect::<Option<Vec<_>>>()?;
+        let same_side = |published: f64, measured: f64| {
+            neutral.is_some_and(|neutral| side(published - neutral) == side(measured - neutral))
+        };
+        Some(match &self.statement {
+            Statement::Number { published, others, reference, .. } => {
+                let measured = values[0];
+                let verdict = published.as_ref().map(|(published, tolerance)| {
+                    let ordered = || match others {
+                        None => same_side(*published, measured),
+                        Some(others) => keeps_order(*published, measured, others, tolerance, &mean),
+                    };
+                    match tolerance.holds(*published, measured) {
+                        true => Verdict::Reproduced,
+                        false if ordered() => Verdict::Direction,
+                        false => Verdict::Not,
+                    }
+                });
+                let reference = reference.as_ref();
+                let reference_met = reference.map(|(value, band)| band.holds(*value, measured));
+                Judged { measured: values, verdict, reference_met }
+            }
+            Statement::Range { published, tolerance, reference, .. } => {
+                let least = values.iter().copied().fold(f64::INFINITY, f64::min);
+                let greatest = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+                let both = |theirs: &[f64; 2], holds: &dyn Fn(f64, f64) -> bool| {
+                    holds(theirs[0], least) && holds(theirs[1], greatest)
+                };
+                let verdict = match both(published, &|p, m| tolerance.holds(p, m)) {
+                    true => Verdict::Reproduced,
+                    false if both(published, &same_side) => Verdict::Direction,
+                    false => Verdict::Not,
+                };
+                let reference = reference.as_ref();
+                let reference_met =
+                    reference.map(|(range, band)| both(range, &|r, m| band.holds(r, m)));
+                Judged { measured: vec![least, greatest], verdict: Some(verdict), reference_met }
+            }
+            Statement::Order { tolerance, .. } => {
+                let near =
+                    |pair: &[f64]| !tolerance.is_exact() && tolerance.holds(pair[1], pair[0]);
+                let holds = values.windows(2).all(|pair| pair[0] < pair[1] || near(pair));
+                Judged { measured: values, verdict: Some(yes_or_no(holds)), reference_met: None }
+            }
+            Statement::Trend { trend, tolerance, .. } => {
+                let holds = match trend {
+                    Trend::Rises => goes(1.0, &values, tolerance),
+                    Trend::Falls => goes(-1.0, &values, tolerance),
+                    Trend::Flat => {
+                        let mean = values.iter().sum::<f64>() / values.len() as f64;
+                        values.iter().all(|value| tolerance.holds(mean, *value))
+                    }
+                };
+                Judged { measured: values, verdict: Some(yes_or_no(holds)), reference_met: None }
+            }
+        })
+    }
+}
+
+/// Whether a value lies on the same side of others as the published one of theirs. What the paper
+/// printed as nearly equal has no order, nor has what was not measured.
+fn keeps_order(
+    published: f64,
+    measured: f64,
+    others: &[(Cell, f64)],
+    tolerance: &Tolerance,
+    mean: impl Fn(&Cell) -> Option<f64>,
+) -> bool {
+    let mut telling = others
+        .iter()
+        .filter(|(_, theirs)| !tolerance.holds(published, *theirs))
+        .filter_map(|(other, theirs)| Some((theirs, mean(other)?)))
+        .map(|(theirs, ours)| side(published - theirs) == side(measured - ours))
+        .peekable();
+    telling.peek().is_some() && telling.all(|holds| holds)
+}
+
+/// Whether no step goes back by more than the tolerance, and the last value is beyond the first.
+fn goes(way: f64, values: &[f64], tolerance: &Tolerance) -> bool {
+    let step = |pair: &[f64]| way * (pair[1] - pair[0]) >= 0.0 || tolerance.holds(pair[0], pair[1]);
+    let ends = values.first().zip(values.last());
+    values.windows(2).all(step) && ends.is_some_and(|(first, last)| way * (last - first) > 0.0)
+}
+
+/// -1, 0 or 1.
+fn side(difference: f64) -> i8 {
+    match difference {
+        d if d > 0.0 => 1,
+        d if d < 0.0 => -1,
+        _ => 0,
+    }
+}
+
+const fn yes_or_no(holds: bool) -> Verdict {
+    if holds { Verdict::Reproduced } else { Verdict::Not }
+}

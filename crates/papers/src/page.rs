@@ -1,0 +1,324 @@
+//! A page a paper: what it proposes, what it claims, what came out.
+
+use std::fmt::Write as _;
+
+use pulldown_cmark::{Options, Parser, html};
+
+use crate::{
+    draw::Drawing,
+    experiment::Experiment,
+    paper::Paper,
+    report::{ClaimReport, Counts, Published, Report},
+    show,
+    verdict::Verdict,
+};
+
+/// An experiment on a page.
+pub struct Part<'a> {
+    /// The experiment.
+    pub experiment: &'a Experiment,
+    /// What came of it.
+    pub report: &'a Report,
+    /// Its figures.
+    pub drawings: &'a [Drawing],
+}
+
+/// A part of a page, which is text or a figure.
+enum Piece {
+    Text(String),
+    Figure { file: String, title: String, svg: String },
+}
+
+/// The file of a figure, without what says of which kind it is.
+#[must_use]
+pub fn figure_file(paper: &Paper, drawing: &Drawing) -> String {
+    format!("{}-{}", paper.name, drawing.name)
+}
+
+/// The page of a paper as Markdown, with its figures beside it.
+#[must_use]
+pub fn markdown(paper: &Paper, parts: &[Part<'_>]) -> String {
+    let mut text = String::new();
+    for piece in pieces(paper, parts) {
+        match piece {
+            Piece::Text(piece) => text += &piece,
+            Piece::Figure { file, title, .. } => {
+                let title = title.replace(['[', ']'], "");
+                // Writing to a string cannot fail.
+                let _ = write!(text, "![{title}]({file}.svg)\n\n");
+            }
+        }
+    }
+    text.trim_end().to_owned() + "\n"
+}
+
+/// The same as one HTML file with everything in it.
+#[must_use]
+pub fn html(paper: &Paper, parts: &[Part<'_>]) -> String {
+    let mut body = String::new();
+    for piece in pieces(paper, parts) {
+        match piece {
+            Piece::Text(piece) => body += &of_markdown(&piece),
+            Piece::Figure { title, svg, .. } => {
+                let drawing = svg.find("<svg").map_or("", |start| &svg[start..]);
+                let _ = writeln!(
+                    body,
+                    "<figure>{drawing}<figcaption>{}</figcaption></figure>",
+                    escaped(&title)
+                );
+            }
+        }
+    }
+    whole(paper.title(), &body)
+}
+
+/// A page with a line a paper, as HTML.
+#[must_use]
+pub fn index(papers: &[(&Paper, Counts)]) -> String {
+    let mut text = String::from("# Papers, reproduced\n\n| paper |");
+    for verdict in Verdict::ALL {
+        let _ = write!(text, " {} |", verdict.name());
+    }
+    text += "\n|---|--:|--:|--:|--:|--:|\n";
+    for (paper, counts) in papers {
+        let Counts { reproduced, direction, not, skipped, unreachable, .. } = counts;
+        let title = cell(paper.title());
+        let name = &paper.name;
+        let _ = writeln!(
+            text,
+            "| [{title}]({name}.html) | {reproduced} | {direction} | {not} | {skipped} | \
+             {unreachable} |"
+        );
+    }
+    whole("Papers, reproduced", &of_markdown(&text))
+}
+
+fn pieces(paper: &Paper, parts: &[Part<'_>]) -> Vec<Piece> {
+    let mut pieces = vec![Piece::Text(head(paper, parts))];
+    for part in parts {
+        let (experiment, report) = (part.experiment, part.report);
+        let mut text = format!("## {}\n\n", experiment.title);
+        let _ = write!(
+            text,
+            "{} · `thermocline reproduce {}/{}`",
+            experiment.source, paper.name, experiment.name
+        );
+        let _ = write!(text, "\n\n{}\n\n", experiment.about.trim());
+        if let Some(stand_in) = &experiment.stand_in {
+            let _ = write!(text, "**Stand-in:** {}\n\n", stand_in.trim());
+        }
+        pieces.push(Piece::Text(text));
+        for drawing in part.drawings {
+            let hollow = if drawing.has_published { " (published numbers hollow)" } else { "" };
+            pieces.push(Piece::Figure {
+                file: figure_file(paper, drawing),
+                title: format!("{}{hollow}", drawing.title),
+                svg: drawing.svg.clone(),
+            });
+        }
+        if let Some((header, rows)) = report.survey() {
+            pieces.push(Piece::Text(survey(&header, &rows)));
+            continue;
+        }
+        pieces.push(Piece::Text(claims(report) + &reasons(report) + &readings(experiment, report)));
+    }
+    pieces
+}
+
+fn head(paper: &Paper, parts: &[Part<'_>]) -> String {
+    let mut text = format!("# {}\n\n", paper.title());
+    if let Some(info) = &paper.info {
+        let place = [&*info.authors, &*info.venue]
+            .iter()
+            .filter(|part| !part.is_empty())
+            .copied()
+            .collect::<Vec<_>>();
+        let _ = write!(text, "{}, {}\n\n{}\n\n", place.join(", "), info.year, info.about.trim());
+        if !info.today.is_empty() {
+            let _ = write!(text, "## When it wins today\n\n{}\n\n", info.today.trim());
+        }
+    }
+    let counts = Counts::of(parts.iter().map(|part| part.report));
+    let Counts { reproduced, direction, not, skipped, unreachable, .. } = counts;
+    let (met, missed) = (counts.references_met, counts.references_missed);
+    if parts.iter().all(|part| part.experiment.is_survey()) {
+        return text;
+    }
+    let _ = write!(
+        text,
+        "## What was reproduced\n\n\
+         | reproduced | direction | not | skipped | unreachable | reference met | missed |\n\
+         |--:|--:|--:|--:|--:|--:|--:|\n\
+         | {reproduced} | {direction} | {not} | {skipped} | {unreachable} | {met} | {missed} |\n\n"
+    );
+    text += "*Reproduced*: the measured value lies within the tolerance, or the order holds. \
+             *Direction*: the value does not, but the order or the sign does. *Not*: neither. \
+             Measured is the mean over seeds, ± one run's standard deviation. *Readings* is the \
+             range under other ways to read the text. `thermocline reproduce --report` makes this \
+             page.\n\n";
+    text
+}
+
+/// The table of what was measured.
+fn survey(header: &[String], rows: &[Vec<String>]) -> String {
+    let row = |cells: &[String]| {
+        let cells: String = cells.iter().map(|text| format!(" {} |", cell(text))).collect();
+        format!("|{cells}\n")
+    };
+    let rule = "--:|".repeat(header.len().saturating_sub(1));
+    let rows: String = rows.iter().map(|cells| row(cells)).collect();
+    format!("{}|---|{rule}\n{rows}\n", row(header))
+}
+
+/// The table of claims.
+fn claims(report: &Report) -> String {
+    let mut text = String::from(
+        "| claim | | published | reference | measured | readings | verdict |\n\
+         |---|---|--:|--:|--:|--:|---|\n",
+    );
+    let mut last = String::new();
+    for claim in &report.claims {
+        let subject = claim.subject();
+        let shown = if subject == last { String::new() } else { cell(&subject) };
+        last = subject;
+        let verdict = match claim.verdict {
+            Some(Verdict::Reproduced) => "reproduced",
+            Some(Verdict::Not) => "**not**",
+            Some(verdict) => verdict.name(),
+            None => "–",
+        };
+        let missed = if claim.misses_reference() { " **missed**" } else { "" };
+        let _ = writeln!(
+            text,
+            "| {shown} | {} | {} | {}{missed} | {} | {} | {verdict} |",
+            cell(&claim.title),
+            cell(&claim.show_published()),
+            claim.show_reference(),
+            claim.show_measured(),
+            claim.show_readings(),
+        );
+    }
+    text + "\n"
+}
+
+/// Why tolerances are what they are, and what nobody can reproduce; each reason once.
+fn reasons(report: &Report) -> String {
+    let mut told: Vec<String> = Vec::new();
+    for claim in &report.claims {
+        let because = claim.because.as_ref().zip(claim.tolerance.as_ref());
+        let because = because.map(|(why, by)| format!("{}, {by}: {}", claim.subject(), why.trim()));
+        let verdict = claim.verdict.map_or("", Verdict::name);
+        let why =
+            claim.why.as_ref().map(|why| format!("{}, {verdict}: {}", claim.subject(), why.trim()));
+        for reason in because.into_iter().chain(why) {
+            if !told.contains(&reason) {
+                told.push(reason);
+            }
+        }
+    }
+    listed("Tolerances and reasons:", &told)
+}
+
+fn readings(experiment: &Experiment, report: &Report) -> String {
+    if report.claims.iter().all(|claim| claim.readings.is_empty()) {
+        return String::new();
+    }
+    let readings = experiment.readings.iter();
+    let readings: Vec<_> =
+        readings.map(|reading| format!("{}: {}", reading.name, reading.about.trim())).collect();
+    listed("Other readings:", &readings)
+}
+
+fn listed(title: &str, points: &[String]) -> String {
+    if points.is_empty() {
+        return String::new();
+    }
+    let points: String =
+        points.iter().map(|point| format!("- {}\n", point.replace('\n', " "))).collect();
+    format!("{title}\n\n{points}\n")
+}
+
+/// Text in a cell of a table.
+fn cell(text: &str) -> String {
+    text.replace('|', "\\|").replace('\n', " ")
+}
+
+impl ClaimReport {
+    /// What it is about: the paper's words, or the measure with its unit.
+    #[must_use]
+    pub fn subject(&self) -> String {
+        let unit = self.unit.as_ref().map_or(String::new(), |unit| format!(" ({unit})"));
+        self.says.clone().unwrap_or_else(|| self.measure.clone() + &unit)
+    }
+
+    /// What was published, with its tolerance.
+    #[must_use]
+    pub fn show_published(&self) -> String {
+        let tolerance = self.tolerance.as_ref().filter(|tolerance| *tolerance != "exact");
+        let tolerance =
+            tolerance.map_or(String::new(), |text| format!(" ± {}", text.trim_start_matches('±')));
+        let value = match &self.published {
+            Published::Nothing => return show::NONE.into(),
+            Published::Number(value) => show::exactly(*value),
+            Published::Range(ends) => show::numbers(ends, " – ", show::exactly),
+            Published::Words(words) => words.clone(),
+        };
+        value + &tolerance
+    }
+
+    /// What an independent simulation found.
+    #[must_use]
+    pub fn show_reference(&self) -> String {
+        let reference = self.reference.as_ref();
+        reference.map_or(String::new(), |found| show::numbers(&found.value, " – ", show::exactly))
+    }
+
+    /// What was measured.
+    #[must_use]
+    pub fn show_measured(&self) -> String {
+        let range = matches!(self.published, Published::Range(_));
+        match &self.measured[..] {
+            [] => show::NONE.into(),
+            [stat] => stat.show(),
+            several => {
+                let means: Vec<_> = several.iter().map(|stat| stat.mean).collect();
+                show::numbers(&means, if range { " – " } else { ", " }, show::number)
+            }
+        }
+    }
+
+    /// How much it matters how the text is read.
+    #[must_use]
+    pub fn show_readings(&self) -> String {
+        match (self.sensitivity(), self.agreeing()) {
+            (Some([least, greatest]), _) if least == greatest => "same".into(),
+            (Some(ends), _) => show::numbers(&ends, " – ", show::number),
+            (None, Some((same, all))) => format!("{same} of {all} agree"),
+            (None, None) => String::new(),
+        }
+    }
+}
+
+fn of_markdown(text: &str) -> String {
+    let mut out = String::new();
+    html::push_html(&mut out, Parser::new_ext(text, Options::ENABLE_TABLES));
+    out
+}
+
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;")
+}
+
+const STYLE: &str = "\
+body{font:15px/1.5 system-ui,sans-serif;max-width:1100px;margin:2em auto;padding:0 1em;color:#222}\
+table{border-collapse:collapse;font-size:13px;display:block;overflow-x:auto}\
+th,td{padding:.15em .6em;border-bottom:1px solid #ddd;text-align:left;vertical-align:top}\
+figure{margin:1em 0;overflow-x:auto}figcaption{font-size:13px;color:#555}svg{max-width:100%}";
+
+fn whole(title: &str, body: &str) -> String {
+    format!(
+        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<title>{}</title>\n\
+         <style>{STYLE}</style>\n</head>\n<body>\n{body}</body>\n</html>\n",
+        escaped(title)
+    )
+}

@@ -1,0 +1,133 @@
+//! The verdicts as last accepted: `verdicts.toml`.
+
+use std::{collections::BTreeMap, fmt::Write as _};
+
+use serde::Deserialize;
+
+use crate::{
+    error::{PaperError, parse},
+    report::{ClaimReport, Report},
+    verdict::Verdict,
+};
+
+const HEAD: &str = "\
+# What came of every claim when it was last accepted, and what was measured then.
+# `thermocline reproduce --accept` writes this file.
+
+";
+
+/// The verdicts of a paper's claims, by their ids.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(transparent)]
+pub struct Record(BTreeMap<String, Accepted>);
+
+/// A verdict that was accepted.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Accepted {
+    /// The verdict.
+    pub verdict: Verdict,
+    /// What was measured then.
+    pub measured: Vec<f64>,
+}
+
+impl Record {
+    /// Reads the text of a file.
+    ///
+    /// # Errors
+    /// [`PaperError`], with the line.
+    pub fn read(file: &str, text: &str) -> Result<Self, PaperError> {
+        parse(file, text)
+    }
+
+    /// What was accepted of a claim.
+    pub(crate) fn of(&self, id: &str) -> Option<&Accepted> {
+        self.0.get(id)
+    }
+
+    /// Claims of an experiment that are recorded and not made any more.
+    pub(crate) fn gone<'a>(&'a self, report: &'a Report) -> impl Iterator<Item = &'a str> {
+        let made = |id: &str| report.claims.iter().any(|claim| claim.id == id);
+        self.0
+            .keys()
+            .map(String::as_str)
+            .filter(|id| experiment(id) == report.experiment)
+            .filter(move |id| !made(id))
+    }
+
+    /// The record with what came of some experiments. What was skipped stays as it was; experiments
+    /// that the paper no longer has go.
+    #[must_use]
+    pub fn with(&self, reports: &[Report], experiments: &[&str]) -> Self {
+        let ran = |name: &str| reports.iter().any(|report| report.experiment == name);
+        let kept = |id: &String| experiments.contains(&experiment(id)) && !ran(experiment(id));
+        let mut all: BTreeMap<_, _> = self.0.clone();
+        all.retain(|id, _| kept(id));
+        for claim in reports.iter().flat_map(|report| &report.claims) {
+            let accepted = match claim.verdict {
+                None => continue,
+                Some(Verdict::Skipped) => self.of(&claim.id).cloned(),
+                Some(verdict) => Some(Accepted { verdict, measured: claim.means() }),
+            };
+            all.extend(accepted.map(|accepted| (claim.id.clone(), accepted)));
+        }
+        Self(all)
+    }
+
+    /// The text of the file.
+    #[must_use]
+    pub fn write(&self) -> String {
+        let mut text = HEAD.to_owned();
+        for (id, Accepted { verdict, measured }) in &self.0 {
+            let measured: Vec<_> = measured.iter().map(|value| rounded(*value)).collect();
+            let id = toml::Value::String(id.clone());
+            // Writing to a string cannot fail.
+            let _ = writeln!(
+                text,
+                "{id} = {{ verdict = \"{}\", measured = [{}] }}",
+                verdict.name(),
+                measured.join(", ")
+            );
+        }
+        text
+    }
+}
+
+/// The experiment of a claim.
+fn experiment(id: &str) -> &str {
+    id.split('/').next().unwrap_or(id)
+}
+
+/// Six digits: enough to tell what changed, and no more than what is the same on all machines.
+fn rounded(value: f64) -> String {
+    let scientific = format!("{value:.5e}");
+    let value: f64 = scientific.parse().unwrap_or(value);
+    let text = value.to_string();
+    if text.contains('.') { text } else { text + ".0" }
+}
+
+/// How a claim stands to what was accepted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Change {
+    /// It was not recorded.
+    New,
+    /// It was worse.
+    Better,
+    /// It was better.
+    Worse,
+}
+
+impl Change {
+    /// Of a claim with this record.
+    pub(crate) fn of(claim: &ClaimReport, record: &Record) -> Option<Self> {
+        let now = claim.verdict?;
+        match record.of(&claim.id) {
+            None if now == Verdict::Skipped => None,
+            None => Some(Self::New),
+            Some(then) if now.is_worse_than(then.verdict) => Some(Self::Worse),
+            Some(then) if then.verdict.is_worse_than(now) => Some(Self::Better),
+            Some(_) => None,
+        }
+    }
+}

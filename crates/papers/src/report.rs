@@ -1,0 +1,225 @@
+//! What came of experiments, for people and for programs.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use crate::{axes::Cell, record::Change, show, statistics::Stat, verdict::Verdict};
+
+/// What came of an experiment.
+#[derive(Clone, Debug, Serialize)]
+pub struct Report {
+    /// Its paper.
+    pub paper: String,
+    /// Its name.
+    pub experiment: String,
+    /// What it is.
+    pub title: String,
+    /// Where in the paper it stands.
+    pub source: String,
+    /// What stands in for an input that is lost.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stand_in: Option<String>,
+    /// With how many seeds each cell was run.
+    pub seeds: u32,
+    /// What came of the claims.
+    pub claims: Vec<ClaimReport>,
+    /// What was measured, by name.
+    pub measures: BTreeMap<String, String>,
+    /// Every cell that was run, and its measures.
+    pub cells: Vec<CellReport>,
+    /// Recorded claims that are not made any more.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub gone: Vec<String>,
+}
+
+/// What came of a claim.
+#[derive(Clone, Debug, Serialize)]
+pub struct ClaimReport {
+    /// Its name in the record.
+    pub id: String,
+    /// The cells it is about.
+    pub title: String,
+    /// The same in the paper's words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub says: Option<String>,
+    /// What is measured, for readers.
+    pub measure: String,
+    /// Its unit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unit: Option<String>,
+    /// What the paper printed: a number, the ends of a range, or in words.
+    pub published: Published,
+    /// How near is near enough.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tolerance: Option<String>,
+    /// Why.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub because: Option<String>,
+    /// What an independent simulation found.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reference: Option<Reference>,
+    /// What was measured: a number, the ends of a range, or all numbers of an order.
+    pub measured: Vec<Stat>,
+    /// The verdict; none where there is nothing but a reference.
+    pub verdict: Option<Verdict>,
+    /// What the verdict would be of what nobody can reproduce.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub otherwise: Option<Verdict>,
+    /// Why nobody can, or why it was skipped.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
+    /// The verdict as it was accepted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub accepted: Option<Verdict>,
+    /// How it stands to that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub change: Option<Change>,
+    /// The same under other readings of the text.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub readings: Vec<ReadingReport>,
+}
+
+/// What a paper printed.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum Published {
+    /// Nothing.
+    Nothing,
+    /// A number.
+    Number(f64),
+    /// The ends of a range.
+    Range([f64; 2]),
+    /// An order or a trend.
+    Words(String),
+}
+
+/// What an independent simulation found.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Reference {
+    /// A number, or the ends of a range.
+    pub value: Vec<f64>,
+    /// How near to it we have to be.
+    pub band: String,
+    /// Whether we are; none if nothing was measured.
+    pub met: Option<bool>,
+}
+
+/// A claim under another reading of the text.
+#[derive(Clone, Debug, Serialize)]
+pub struct ReadingReport {
+    /// The reading.
+    pub name: String,
+    /// What was measured.
+    pub measured: Vec<Stat>,
+    /// The verdict.
+    pub verdict: Option<Verdict>,
+}
+
+/// A cell and what was measured there.
+#[derive(Clone, Debug, Serialize)]
+pub struct CellReport {
+    /// The value of each axis.
+    pub cell: BTreeMap<String, String>,
+    /// What readers call it.
+    pub title: String,
+    /// Its measures; none of those whose input is not there.
+    pub measured: BTreeMap<String, Stat>,
+    #[serde(skip)]
+    pub(crate) at: Cell,
+}
+
+impl Report {
+    /// What was measured of every cell, where nothing is claimed: a header, and a row a cell.
+    #[must_use]
+    pub fn survey(&self) -> Option<(Vec<String>, Vec<Vec<String>>)> {
+        if !self.claims.is_empty() {
+            return None;
+        }
+        let header = std::iter::once(String::new()).chain(self.measures.values().cloned());
+        let rows = self.cells.iter().map(|cell| {
+            let shown = self.measures.keys().map(|name| {
+                cell.measured.get(name).map_or_else(|| show::NONE.into(), |stat| stat.show())
+            });
+            std::iter::once(cell.title.clone()).chain(shown).collect()
+        });
+        Some((header.collect(), rows.collect()))
+    }
+}
+
+impl ClaimReport {
+    /// What was measured, without deviations.
+    pub(crate) fn means(&self) -> Vec<f64> {
+        self.measured.iter().map(|stat| stat.mean).collect()
+    }
+
+    /// The least and the greatest of a number under all readings.
+    #[must_use]
+    pub fn sensitivity(&self) -> Option<[f64; 2]> {
+        let [own] = self.measured[..] else { return None };
+        if self.readings.is_empty() {
+            return None;
+        }
+        let others = self.readings.iter().filter_map(|reading| reading.measured.first());
+        let all = others.map(|stat| stat.mean).chain([own.mean]);
+        Some(all.fold([f64::INFINITY, f64::NEG_INFINITY], |[least, greatest], value| {
+            [least.min(value), greatest.max(value)]
+        }))
+    }
+
+    /// How many readings come to the same verdict, of how many.
+    #[must_use]
+    pub fn agreeing(&self) -> Option<(usize, usize)> {
+        let own = self.otherwise.or(self.verdict)?;
+        let same = self.readings.iter().filter(|reading| reading.verdict == Some(own)).count();
+        (!self.readings.is_empty()).then_some((same, self.readings.len()))
+    }
+
+    /// Whether the reference was missed.
+    #[must_use]
+    pub fn misses_reference(&self) -> bool {
+        self.reference.as_ref().is_some_and(|reference| reference.met == Some(false))
+    }
+}
+
+/// How many claims came to which verdict.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Counts {
+    /// Within the tolerance.
+    pub reproduced: usize,
+    /// Right in order or sign.
+    pub direction: usize,
+    /// Neither.
+    pub not: usize,
+    /// Without their input.
+    pub skipped: usize,
+    /// Reproducible by nobody.
+    pub unreachable: usize,
+    /// References that were met.
+    pub references_met: usize,
+    /// References that were missed.
+    pub references_missed: usize,
+}
+
+impl Counts {
+    /// Counts the claims of some experiments.
+    pub fn of<'a>(reports: impl IntoIterator<Item = &'a Report>) -> Self {
+        let mut counts = Self::default();
+        for claim in reports.into_iter().flat_map(|report| &report.claims) {
+            match claim.verdict {
+                Some(Verdict::Reproduced) => counts.reproduced += 1,
+                Some(Verdict::Direction) => counts.direction += 1,
+                Some(Verdict::Not) => counts.not += 1,
+                Some(Verdict::Skipped) => counts.skipped += 1,
+                Some(Verdict::Unreachable) => counts.unreachable += 1,
+                None => {}
+            }
+            match claim.reference.as_ref().and_then(|reference| reference.met) {
+                Some(true) => counts.references_met += 1,
+                Some(false) => counts.references_missed += 1,
+                None => {}
+            }
+        }
+        counts
+    }
+}

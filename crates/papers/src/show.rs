@@ -1,0 +1,70 @@
+//! Numbers as people read them.
+
+/// What stands where there is nothing.
+pub const NONE: &str = "–";
+
+/// Four digits or so: `0.1234`, `12.34`, `1,234`; whole numbers as they are.
+#[must_use]
+pub fn number(value: f64) -> String {
+    let digits = match value.abs() {
+        _ if value.fract() == 0.0 => 0,
+        v if v >= 1000.0 => 0,
+        v if v >= 100.0 => 1,
+        v if v >= 10.0 => 2,
+        _ => 3,
+    };
+    grouped(&format!("{value:.digits$}"))
+}
+
+/// A deviation: two digits or so.
+#[must_use]
+pub fn deviation(value: f64) -> String {
+    let digits = match value.abs() {
+        v if v >= 10.0 => 0,
+        v if v >= 1.0 => 1,
+        v if v >= 0.1 => 2,
+        _ => 3,
+    };
+    grouped(&format!("{value:.digits$}"))
+}
+
+/// A number as it was printed.
+#[must_use]
+pub fn exactly(value: f64) -> String {
+    grouped(&value.to_string())
+}
+
+/// Several: `1, 2, 3`; the ends of a range: `1 – 3`.
+#[must_use]
+pub fn numbers(values: &[f64], with: &str, show: impl Fn(f64) -> String) -> String {
+    values.iter().map(|value| show(*value)).collect::<Vec<_>>().join(with)
+}
+
+fn grouped(text: &str) -> String {
+    let (sign, digits) = text.strip_prefix('-').map_or(("", text), |rest| ("-", rest));
+    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
+    let mut shown = sign.to_owned();
+    for (at, digit) in whole.chars().enumerate() {
+        // Four digits read well without.
+        if whole.len() > 4 && at > 0 && (whole.len() - at).is_multiple_of(3) {
+            shown.push(',');
+        }
+        shown.push(digit);
+    }
+    if !fraction.is_empty() {
+        shown = shown + "." + fraction;
+    }
+    shown
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_have_four_digits_or_so() {
+        let shown = [7098.25, 171_468.0, 0.123_45, -12.345, 3.0, 0.0].map(number);
+        assert_eq!(shown, ["7098", "171,468", "0.123", "-12.35", "3", "0"]);
+        assert_eq!([69.16, 1567.0].map(exactly), ["69.16", "1567"]);
+    }
+}
