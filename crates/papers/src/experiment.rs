@@ -48,6 +48,7 @@ pub struct Experiment {
     pub figures: Vec<Figure>,
     run: Settings,
     seeds: u32,
+    survey: bool,
     without: Vec<Selection>,
 }
 
@@ -155,6 +156,7 @@ impl Experiment {
             figures,
             run,
             seeds,
+            survey: raw.survey,
             without,
         };
         experiment.check_comparisons()?;
@@ -173,10 +175,10 @@ impl Experiment {
         !self.without.iter().any(|none| none.holds(cell))
     }
 
-    /// Whether it only looks: nothing is claimed, and all measures of all cells are shown.
+    /// Whether all measures of all cells are shown, whatever is claimed.
     #[must_use]
     pub fn is_survey(&self) -> bool {
-        self.claims.is_empty()
+        self.survey || self.claims.is_empty()
     }
 
     /// All cells there are.

@@ -52,6 +52,7 @@ impl Planned<'_> {
                 .collect(),
             cells: self.cells(outcomes)?,
             gone: Vec::new(),
+            surveys: experiment.is_survey(),
         };
         report.gone = record.gone(&report).map(str::to_owned).collect();
         Ok(report)
@@ -204,6 +205,11 @@ fn stated(
             Published::Range(*published),
             Some(tolerance.text().to_owned()),
             found.as_ref().map(|(range, band)| reference(range.to_vec(), band.text())),
+        ),
+        Statement::Mean { published, tolerance, reference: found, .. } => (
+            Published::Number(*published),
+            Some(tolerance.text().to_owned()),
+            found.as_ref().map(|(mean, band)| reference(vec![*mean], band.text())),
         ),
         Statement::Order { cells, tolerance } => {
             let names: Vec<_> =

@@ -118,6 +118,8 @@ fn pieces(paper: &Paper, parts: &[Part<'_>]) -> Vec<Piece> {
         }
         if let Some((header, rows)) = report.survey() {
             pieces.push(Piece::Text(survey(&header, &rows)));
+        }
+        if report.claims.is_empty() {
             continue;
         }
         pieces.push(Piece::Text(claims(report) + &reasons(report) + &readings(experiment, report)));
@@ -141,7 +143,7 @@ fn head(paper: &Paper, parts: &[Part<'_>]) -> String {
     let counts = Counts::of(parts.iter().map(|part| part.report));
     let Counts { reproduced, direction, not, skipped, unreachable, .. } = counts;
     let (met, missed) = (counts.references_met, counts.references_missed);
-    if parts.iter().all(|part| part.experiment.is_survey()) {
+    if parts.iter().all(|part| part.report.claims.is_empty()) {
         return text;
     }
     let _ = write!(

@@ -52,6 +52,8 @@ pub(crate) struct Experiment {
     pub reading: Vec<Reading>,
     #[serde(default)]
     pub figure: Vec<Figure>,
+    #[serde(default)]
+    pub survey: bool,
 }
 
 #[derive(Debug, Deserialize)]
@@ -89,10 +91,12 @@ pub(crate) struct Claim {
     pub published: Option<Value>,
     pub direction: Option<String>,
     pub reference: Option<Value>,
-    // A range.
-    pub over: Option<String>,
+    // A range or a mean over some axes.
+    pub over: Option<OneOrMany>,
     pub published_range: Option<[f64; 2]>,
     pub reference_range: Option<[f64; 2]>,
+    pub published_mean: Option<f64>,
+    pub reference_mean: Option<f64>,
     // An order or a trend.
     pub along: Option<String>,
     pub order: Option<Vec<String>>,

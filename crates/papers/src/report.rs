@@ -31,6 +31,9 @@ pub struct Report {
     /// Recorded claims that are not made any more.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub gone: Vec<String>,
+    /// Whether every measure of every cell is shown.
+    #[serde(skip)]
+    pub(crate) surveys: bool,
 }
 
 /// What came of a claim.
@@ -130,10 +133,10 @@ pub struct CellReport {
 }
 
 impl Report {
-    /// What was measured of every cell, where nothing is claimed: a header, and a row a cell.
+    /// What was measured of every cell, where all of it is wanted: a header, and a row a cell.
     #[must_use]
     pub fn survey(&self) -> Option<(Vec<String>, Vec<Vec<String>>)> {
-        if !self.claims.is_empty() {
+        if !self.surveys {
             return None;
         }
         let header = std::iter::once(String::new()).chain(self.measures.values().cloned());

@@ -81,7 +81,7 @@ fn a_file_that_is_wrong_is_told_with_its_field_and_the_remedy() {
         ),
         (
             "[[claim]]\nmeasure='cost'",
-            "what does it claim?; write one of `published`, `published-range`, `order` and `trend`",
+            "what does it claim?; write one of `published`, `published-range`, `published-mean`, `order` and `trend`",
         ),
         ("[[claim]]\nmeasure='cost'\npublished=1\ntrend='rises'", "what does it claim?"),
         ("[[claim]]\nmeasure='cost'\npublished=1", "how near is near enough?; write a `tolerance`"),
@@ -120,11 +120,15 @@ fn a_file_that_is_wrong_is_told_with_its_field_and_the_remedy() {
         ),
         (
             "[[claim]]\nmeasure='cost'\npublished-range=[1,2]\ntolerance='exact'",
-            "name the axis it spans",
+            "name the axes it spans",
         ),
         (
             "[[claim]]\nmeasure='cost'\nover='load'\npublished-range=[2,1]\ntolerance='exact'",
             "turn the two round",
+        ),
+        (
+            "[[claim]]\nmeasure='cost'\nover='weather'\npublished-mean=1\ntolerance='exact'",
+            "there is no axis `weather`",
         ),
         ("[[claim]]\nmeasure='cost'\nalong='load'\ntrend='flat'", "how flat is flat?"),
         ("[[claim]]\nmeasure='cost'\nalong='load'\norder=['low']", "an order is of two at least"),
@@ -182,7 +186,8 @@ fn claims_have_names_that_last() {
          [[claim]]\nmeasure='cost'\nat={load='low'}\nalong='policy'\norder=['clever','plain']\n\
          [[claim]]\nmeasure='cost'\nat={policy='plain'}\nalong='load'\ntrend='rises'\n\
          [[claim]]\nmeasure='cost'\nat={policy='plain'}\nover='load'\npublished-range=[1,2]\n\
-         tolerance='exact'",
+         tolerance='exact'\n\
+         [[claim]]\nmeasure='cost'\nover=['load','policy']\npublished-mean=1\ntolerance='exact'",
     );
     let ids: Vec<_> = report.claims.iter().map(|claim| claim.id.as_str()).collect();
     assert_eq!(
@@ -193,6 +198,7 @@ fn claims_have_names_that_last() {
             "table/cost/order-of-policy:low",
             "table/cost/along-load:plain",
             "table/cost/range-of-load:plain",
+            "table/cost/mean-over-load-policy",
         ]
     );
 }

@@ -107,6 +107,40 @@ fn a_range_is_that_of_the_measured_values() {
 }
 
 #[test]
+fn a_range_spans_several_axes() {
+    let claim = |range: &str| {
+        verdict(&format!(
+            "[[claim]]\nmeasure='cost'\nover=['load','policy']\npublished-range={range}\n\
+             tolerance='exact'"
+        ))
+    };
+    assert_eq!(claim("[30, 120]"), Reproduced);
+    assert_eq!(claim("[40, 120]"), Not);
+    assert_eq!(claim("[30, 90]"), Not);
+}
+
+#[test]
+fn a_mean_is_that_of_all_cells_along_its_axes() {
+    let claim = |over: &str, mean: f64| {
+        verdict(&format!(
+            "[[claim]]\nmeasure='cost'\nat={{load=['low','high'],policy='plain'}}\nover={over}\n\
+             published-mean={mean}\ntolerance='±1'\nbecause='x'"
+        ))
+    };
+    assert_eq!(claim("'load'", 80.0), Reproduced);
+    assert_eq!(claim("'load'", 81.0), Reproduced);
+    assert_eq!(claim("'load'", 82.0), Not);
+    assert_eq!(claim("['load','policy']", 80.0), Reproduced);
+    let saved = |mean: f64| {
+        verdict(&format!(
+            "[[claim]]\nmeasure='saved'\nat={{policy='clever'}}\nover='load'\n\
+             published-mean={mean}\ntolerance='±1'\nbecause='x'"
+        ))
+    };
+    assert_eq!([saved(25.5), saved(40.0), saved(-40.0)], [Reproduced, Direction, Not]);
+}
+
+#[test]
 fn an_order_holds_strictly_or_within_its_tolerance() {
     let claim = |order: &str, more: &str| {
         let report =

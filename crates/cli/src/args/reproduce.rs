@@ -19,10 +19,10 @@ pub struct ReproduceArgs {
     /// Folder with a folder a paper, in place of those that are built in.
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, help_heading = WHAT)]
     pub papers: Option<PathBuf>,
-    /// Folder of the recorded traces that experiments name [default: $THERMOCLINE_TRACES; without
-    /// it these are skipped].
+    /// Folder of the recorded traces that experiments name; repeat for several [default:
+    /// $THERMOCLINE_TRACES, with colons between; experiments whose traces are in none are skipped].
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, help_heading = WHAT)]
-    pub traces: Option<PathBuf>,
+    pub traces: Vec<PathBuf>,
     /// Only the experiments that take a second or two.
     #[arg(long, help_heading = WHAT)]
     pub quick: bool,

@@ -84,7 +84,10 @@ fn experiment(report: &Report, output: &Output) -> String {
         let mut sheet = Sheet::new(&header, output);
         sheet.align_right(1..=header.len() - 1);
         rows.into_iter().for_each(|row| sheet.row(row));
-        return text + &sheet.finish();
+        text += &sheet.finish();
+    }
+    if report.claims.is_empty() {
+        return text;
     }
     let header = ["claim", "", "published", "reference", "measured", "readings", "verdict"];
     let mut sheet = Sheet::new(&header, output);

@@ -36,26 +36,29 @@ pub(crate) fn expand(raw: &raw::Claim, scope: &Scope<'_>) -> Result<Vec<Claim>, 
     }
     let selection = scope.axes.select(&raw.at).map_err(|wrong| wrong.within("at"))?;
     let table = raw.published.is_some() || raw.reference.is_some();
-    let kinds = [table, raw.published_range.is_some(), raw.order.is_some(), raw.trend.is_some()];
+    let (range, mean) = (raw.published_range.is_some(), raw.published_mean.is_some());
+    let kinds = [table, range, mean, raw.order.is_some(), raw.trend.is_some()];
     if kinds.iter().filter(|is| **is).count() != 1 {
         return Err(Wrong::new(
             "what does it claim?",
-            "write one of `published`, `published-range`, `order` and `trend`",
+            "write one of `published`, `published-range`, `published-mean`, `order` and `trend`",
         ));
     }
-    let number = table || raw.published_range.is_some();
+    let number = table || range || mean;
     belongs("along", raw.along.is_some(), !number, "order and trends")?;
-    belongs("over", raw.over.is_some(), raw.published_range.is_some(), "ranges")?;
+    belongs("over", raw.over.is_some(), range || mean, "ranges and means")?;
     belongs("rows", raw.rows.is_some(), table, "numbers")?;
     belongs("columns", raw.columns.is_some(), table, "numbers")?;
     belongs("direction", raw.direction.is_some(), raw.published.is_some(), "published numbers")?;
-    let range = raw.published_range.is_some();
     belongs("reference-range", raw.reference_range.is_some(), range, "published ranges")?;
-    let referred = raw.reference.is_some() || raw.reference_range.is_some();
+    belongs("reference-mean", raw.reference_mean.is_some(), mean, "published means")?;
+    let referred = [raw.reference.is_some(), raw.reference_range.is_some()];
+    let referred = referred.contains(&true) || raw.reference_mean.is_some();
     belongs("band", raw.band.is_some(), referred, "references")?;
     let claims = match () {
         () if table => numbers(raw, scope, &selection)?,
         () if range => ranges(raw, scope, &selection)?,
+        () if mean => means(raw, scope, &selection)?,
         () => sequences(raw, scope, &selection)?,
     };
     if claims.is_empty() {
@@ -119,26 +122,55 @@ fn numbers(
 }
 
 fn ranges(raw: &raw::Claim, scope: &Scope<'_>, selection: &Selection) -> Result<Vec<Claim>, Wrong> {
-    let Some(over) = raw.over.as_deref() else {
-        return Err(Wrong::new("a range of what?", "name the axis it spans: over = \"…\""));
-    };
-    let axis = scope.axes.position(over).map_err(|wrong| wrong.within("over"))?;
     let published = raw.published_range.unwrap_or_default();
-    let reference = raw.reference_range.map(|range| Ok((range, band(raw)?))).transpose()?;
     for range in [Some(published), raw.reference_range].into_iter().flatten() {
         if range[0] > range[1] {
             return Err(Wrong::new("a range's least is its greatest", "turn the two round"));
         }
     }
     let tolerance = tolerance(raw)?;
-    let kind = format!("range of {over}");
-    let groups = groups(scope, selection, axis, &selection.0[axis]);
+    let reference = raw.reference_range.map(|range| Ok((range, band(raw)?))).transpose()?;
+    over(raw, scope, selection, "range of", |cells| {
+        let (tolerance, reference) = (tolerance.clone(), reference.clone());
+        Statement::Range { cells, published, tolerance, reference }
+    })
+}
+
+fn means(raw: &raw::Claim, scope: &Scope<'_>, selection: &Selection) -> Result<Vec<Claim>, Wrong> {
+    let published = raw.published_mean.unwrap_or_default();
+    let tolerance = tolerance(raw)?;
+    let reference = raw.reference_mean.map(|mean| Ok((mean, band(raw)?))).transpose()?;
+    over(raw, scope, selection, "mean over", |cells| {
+        let (tolerance, reference) = (tolerance.clone(), reference.clone());
+        Statement::Mean { cells, published, tolerance, reference }
+    })
+}
+
+/// What is stated of all cells along some axes, for every choice of the others.
+fn over(
+    raw: &raw::Claim,
+    scope: &Scope<'_>,
+    selection: &Selection,
+    kind: &str,
+    statement: impl Fn(Vec<Cell>) -> Statement,
+) -> Result<Vec<Claim>, Wrong> {
+    let Some(over) = &raw.over else {
+        return Err(Wrong::new("over what?", "name the axes it spans: over = \"…\""));
+    };
+    let axes = over.names().iter().map(|name| scope.axes.position(name));
+    let axes = axes.collect::<Result<Vec<_>, _>>().map_err(|wrong| wrong.within("over"))?;
+    let kind = format!("{kind} {}", over.names().join(", "));
+    let all = selection.cells(&[]);
+    let groups = selection.cells(&axes).into_iter().map(|first| {
+        let same = |axis: usize, cell: &Cell| cell.0[axis] == first.0[axis];
+        let along =
+            |cell: &Cell| (0..cell.0.len()).all(|axis| axes.contains(&axis) || same(axis, cell));
+        let cells = all.iter().filter(|cell| along(cell) && scope.has(cell));
+        (cells.cloned().collect::<Vec<_>>(), first)
+    });
+    let groups = groups.filter(|(cells, _)| !cells.is_empty());
     Ok(groups
-        .map(|(first, cells)| {
-            let (tolerance, reference) = (tolerance.clone(), reference.clone());
-            let statement = Statement::Range { cells, published, tolerance, reference };
-            claim(raw, scope, &kind, &first, &[axis], statement)
-        })
+        .map(|(cells, first)| claim(raw, scope, &kind, &first, &axes, statement(cells)))
         .collect())
 }
 
@@ -231,7 +263,7 @@ fn claim(
         parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(with)
     };
     let subject = raw.name.as_deref().unwrap_or(&raw.measure);
-    let place = join([kind.replace(' ', "-"), scope.axes.name(cell, but)], ":");
+    let place = join([kind.replace(", ", "-").replace(' ', "-"), scope.axes.name(cell, but)], ":");
     let id = join([format!("{}/{subject}", scope.experiment), place], "/");
     Claim {
         id,

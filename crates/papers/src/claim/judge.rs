@@ -60,6 +60,17 @@ impl Claim {
                     reference.map(|(range, band)| both(range, &|r, m| band.holds(r, m)));
                 Judged { measured: vec![least, greatest], verdict: Some(verdict), reference_met }
             }
+            Statement::Mean { published, tolerance, reference, .. } => {
+                let measured = values.iter().sum::<f64>() / values.len() as f64;
+                let verdict = match tolerance.holds(*published, measured) {
+                    true => Verdict::Reproduced,
+                    false if same_side(*published, measured) => Verdict::Direction,
+                    false => Verdict::Not,
+                };
+                let reference = reference.as_ref();
+                let reference_met = reference.map(|(mean, band)| band.holds(*mean, measured));
+                Judged { measured: vec![measured], verdict: Some(verdict), reference_met }
+            }
             Statement::Order { tolerance, .. } => {
                 let near =
                     |pair: &[f64]| !tolerance.is_exact() && tolerance.holds(pair[1], pair[0]);

@@ -54,6 +54,17 @@ pub enum Statement {
         /// What an independent simulation found.
         reference: Option<([f64; 2], Tolerance)>,
     },
+    /// The mean of the numbers of some cells.
+    Mean {
+        /// The cells.
+        cells: Vec<Cell>,
+        /// What the paper printed.
+        published: f64,
+        /// How near is near enough.
+        tolerance: Tolerance,
+        /// What an independent simulation found.
+        reference: Option<(f64, Tolerance)>,
+    },
     /// The least first.
     Order {
         /// The cells in this order.
@@ -90,6 +101,7 @@ impl Claim {
         match &self.statement {
             Statement::Number { cell, .. } => std::slice::from_ref(cell),
             Statement::Range { cells, .. }
+            | Statement::Mean { cells, .. }
             | Statement::Order { cells, .. }
             | Statement::Trend { cells, .. } => cells,
         }

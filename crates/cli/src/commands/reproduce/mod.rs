@@ -42,7 +42,7 @@ pub fn run(args: &ReproduceArgs, console: Console) -> Result<(), Failure> {
         .collect();
     let plan = Plan::of(wanted.iter().map(|(_, experiment)| *experiment), !args.no_readings);
     let output = Output::open(args.output.as_deref())?;
-    let mut options = Options::new(&chosen, options::traces(args.traces.as_deref()));
+    let mut options = Options::new(&chosen, options::traces(&args.traces));
     if args.commands {
         return commands(&plan, &mut options, output);
     }

@@ -1,9 +1,6 @@
 //! From the settings of a run to the arguments of `thermocline run`.
 
-use std::{
-    ffi::OsString,
-    path::{Path, PathBuf},
-};
+use std::{ffi::OsString, path::PathBuf};
 
 use thermocline_papers::{Run, Setting, Text};
 use thermocline_sim::SimError;
@@ -18,13 +15,16 @@ use crate::{
 const NOT_OF_EXPERIMENTS: [&str; 9] =
     ["delays", "format", "help", "json", "no-progress", "output", "quiet", "threads", "version"];
 
-/// The variable that names the folder of traces.
+/// The variable that names the folders of traces, as `PATH` names those of programs.
 const VARIABLE: &str = "THERMOCLINE_TRACES";
 
-/// The folder of traces: the option's, or the variable's.
-pub fn traces(option: Option<&Path>) -> Option<PathBuf> {
+/// The folders of traces: the option's, or the variable's.
+pub fn traces(given: &[PathBuf]) -> Vec<PathBuf> {
     let variable = || std::env::var_os(VARIABLE).filter(|value| !value.is_empty());
-    option.map(Path::to_owned).or_else(|| variable().map(PathBuf::from))
+    match given {
+        [] => variable().map_or(Vec::new(), |value| std::env::split_paths(&value).collect()),
+        given => given.to_vec(),
+    }
 }
 
 /// How to run something.
@@ -45,14 +45,14 @@ struct Line {
 /// What turns settings into arguments.
 pub struct Options<'a> {
     chosen: &'a [Chosen],
-    traces: Option<PathBuf>,
+    traces: Vec<PathBuf>,
     beside: Beside,
     parser: clap::Command,
 }
 
 impl<'a> Options<'a> {
-    /// For runs of these papers, with traces in this folder.
-    pub fn new(chosen: &'a [Chosen], traces: Option<PathBuf>) -> Self {
+    /// For runs of these papers, with traces in these folders.
+    pub fn new(chosen: &'a [Chosen], traces: Vec<PathBuf>) -> Self {
         Self { chosen, traces, beside: Beside::default(), parser: args::command() }
     }
 
@@ -123,22 +123,24 @@ impl<'a> Options<'a> {
                 let path = self.beside.path(self.chosen, folder, file)?;
                 (path.into(), quoted(&format!("{folder}/{file}")))
             }
-            Text::Trace(file) => match &self.traces {
-                None => {
-                    *missing = Some(format!(
-                        "{file} is not there; name the folder of traces with --traces"
-                    ));
-                    (file.into(), format!("\"${VARIABLE}\"/{}", quoted(file)))
-                }
-                Some(folder) => {
-                    let path = folder.join(file);
-                    if !path.is_file() {
-                        *missing = Some(format!("{} is not there", path.display()));
+            Text::Trace(file) => {
+                let mut paths = self.traces.iter().map(|folder| folder.join(file));
+                match paths.find(|path| path.is_file()) {
+                    Some(path) => {
+                        let shown = quoted(&path.display().to_string());
+                        (path.into(), shown)
                     }
-                    let shown = quoted(&path.display().to_string());
-                    (path.into(), shown)
+                    None => {
+                        *missing = Some(match self.traces[..] {
+                            [] => format!(
+                                "{file} is not there; name the folder of traces with --traces"
+                            ),
+                            _ => format!("{file} is in none of the folders of traces"),
+                        });
+                        (file.into(), format!("\"${VARIABLE}\"/{}", quoted(file)))
+                    }
                 }
-            },
+            }
         })
     }
 }
