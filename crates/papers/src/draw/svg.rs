@@ -38,6 +38,8 @@ const LETTER: usize = 7;
 const HEIGHT: u32 = 300;
 const LEGEND: u32 = 22;
 const NARROWEST: usize = 330;
+/// The height of the y-axis' title, and the tick marks.
+const TITLE_ON_EDGE: u32 = 32;
 
 type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 
@@ -81,13 +83,13 @@ where
 {
     let (left, right) = plot.x_range();
     let mut builder = ChartBuilder::on(area);
-    builder.margin(8).x_label_area_size(42).y_label_area_size(64);
+    builder.margin(8).x_label_area_size(42).y_label_area_size(y_label_width(plot));
     if !panel.title.is_empty() {
         builder.caption(&panel.title, (FONT, SIZE + 2));
     }
     let mut chart = builder.build_cartesian_2d(left..right, y).map_err(text)?;
     let name = |x: &f64| match &plot.categories {
-        None => show::number(*x),
+        None => tick(*x),
         // Between categories there is nothing to name.
         Some(_) if x.fract().abs() > 1e-6 => String::new(),
         Some(names) => names.get(x.round() as usize).cloned().unwrap_or_default(),
@@ -97,7 +99,7 @@ where
     mesh.x_labels(labels)
         .y_labels(6)
         .x_label_formatter(&name)
-        .y_label_formatter(&|y: &f64| show::number(*y))
+        .y_label_formatter(&|y: &f64| tick(*y))
         .x_desc(&plot.x_title)
         .y_desc(&plot.y_title)
         .label_style((FONT, SIZE))
@@ -109,6 +111,24 @@ where
     }
     mesh.draw().map_err(text)?;
     if plot.bars { bars(plot, panel, &mut chart) } else { lines(panel, &mut chart) }
+}
+
+/// A number beside an axis: `0.8`, where a table has `0.800`.
+fn tick(value: f64) -> String {
+    let text = show::number(value);
+    if !text.contains('.') {
+        return text;
+    }
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+/// Room for the longest number beside the y-axis, and the axis' title on edge.
+fn y_label_width(plot: &Plot) -> u32 {
+    let (low, high) = plot.y_range();
+    // A tick is rounder than an end, so its fraction is no longer than a digit or two.
+    let longest = [low, high].map(|end| show::number(end.round()).chars().count().max(4));
+    let [low, high] = longest;
+    (low.max(high) * (LETTER + 1)) as u32 + TITLE_ON_EDGE
 }
 
 type Chart<'a, 'b, Y> = ChartContext<'a, SVGBackend<'b>, Cartesian2d<RangedCoordf64, Y>>;
