@@ -28,7 +28,7 @@ build: ## the command line: target/release/thermocline
 full: ## the same with everything that is heavy to build (Parquet output, TLS, figures as PDF)
 	cargo build --release --locked --package thermocline-cli --features parquet,pdf,tls
 
-pages: build ## every paper's page again, docs/papers (ten minutes; THERMOCLINE_TRACES names the traces)
+pages: build ## every paper's page again, docs/papers (four minutes; THERMOCLINE_TRACES names the folders of traces)
 	$(THERMOCLINE) reproduce all --report docs/papers
 
 test: lint fsck ## every check and every test

@@ -72,25 +72,29 @@ pub fn html(paper: &Paper, parts: &[Part<'_>]) -> String {
     whole(paper.title(), &body)
 }
 
-/// A page with a line a paper, as HTML.
+/// A page with a line a paper, as Markdown and as HTML.
 #[must_use]
-pub fn index(papers: &[(&Paper, Counts)]) -> String {
-    let mut text = String::from("# Papers, reproduced\n\n| paper |");
-    for verdict in Verdict::ALL {
-        let _ = write!(text, " {} |", verdict.name());
-    }
-    text += "\n|---|--:|--:|--:|--:|--:|\n";
-    for (paper, counts) in papers {
-        let Counts { reproduced, direction, not, skipped, unreachable, .. } = counts;
-        let title = cell(paper.title());
-        let name = &paper.name;
-        let _ = writeln!(
-            text,
-            "| [{title}]({name}.html) | {reproduced} | {direction} | {not} | {skipped} | \
-             {unreachable} |"
-        );
-    }
-    whole("Papers, reproduced", &of_markdown(&text))
+pub fn index(papers: &[(&Paper, Counts)]) -> (String, String) {
+    const TITLE: &str = "Papers, reproduced";
+    let table = |extension: &str| {
+        let mut text = format!("# {TITLE}\n\n| paper |");
+        for verdict in Verdict::ALL {
+            let _ = write!(text, " {} |", verdict.name());
+        }
+        text += "\n|---|--:|--:|--:|--:|--:|\n";
+        for (paper, counts) in papers {
+            let Counts { reproduced, direction, not, skipped, unreachable, .. } = counts;
+            let title = cell(paper.title());
+            let name = &paper.name;
+            let _ = writeln!(
+                text,
+                "| [{title}]({name}.{extension}) | {reproduced} | {direction} | {not} | \
+                 {skipped} | {unreachable} |"
+            );
+        }
+        text
+    };
+    (table("md"), whole(TITLE, &of_markdown(&table("html"))))
 }
 
 fn pieces(paper: &Paper, parts: &[Part<'_>]) -> Vec<Piece> {

@@ -137,10 +137,14 @@ fn lines<Y: Ranged<ValueType = f64>>(
     panel: &Panel,
     chart: &mut Chart<'_, '_, Y>,
 ) -> Result<(), String> {
+    let mut behind = panel.series.len() as u32;
     for (series, colour) in panel.series.iter().zip(COLOURS.iter().cycle()) {
+        // The first is drawn below and widest, so that lines which coincide all show.
+        behind -= 1;
         let points = series.ours.iter().map(|point| (point.x, point.y));
-        chart.draw_series(LineSeries::new(points.clone(), colour.stroke_width(2))).map_err(text)?;
-        let dots = points.map(|at| Circle::new(at, 3, colour.filled()));
+        let line = LineSeries::new(points.clone(), colour.stroke_width(2 + behind));
+        chart.draw_series(line).map_err(text)?;
+        let dots = points.map(|at| Circle::new(at, 3 + behind, colour.filled()));
         chart.draw_series(dots).map_err(text)?;
         let hollow = series.theirs.iter().map(|p| Circle::new((p.x, p.y), 6, outline(*colour)));
         chart.draw_series(hollow).map_err(text)?;

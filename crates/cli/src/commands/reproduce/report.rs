@@ -66,5 +66,7 @@ pub fn write(folder: &Path, papers: &[PaperResults<'_>]) -> Result<(), Failure> 
     }
     let all: Vec<_> =
         papers.iter().map(|results| (results.paper, Counts::of(&results.reports))).collect();
-    put("index.html", page::index(&all).as_bytes())
+    let (markdown, html) = page::index(&all);
+    put("README.md", markdown.as_bytes())?;
+    put("index.html", html.as_bytes())
 }
