@@ -21,6 +21,7 @@ use super::{
         Index, Interval, Kind,
         record::{Header, MOST_KNOWN},
     },
+    mount::EPOCH,
 };
 use crate::FtlError;
 
@@ -55,7 +56,8 @@ fn with_word(number: u64, lasting: u64) -> u64 {
     if code >> (u64::BITS - NUMBER_BITS) != 0 { number } else { code << NUMBER_BITS | number }
 }
 
-/// Up to which number everything lasts, if a page's sequence number says so.
+/// Up to which number everything lasts, if a page's sequence number says so. Of an earlier mount
+/// than its own no page speaks: what seems to was rounded too far.
 pub(super) fn word(sequence: u64) -> Option<u64> {
     let code = sequence >> NUMBER_BITS;
     let steps = 1_u64 << STEPS_BITS;
@@ -64,7 +66,8 @@ pub(super) fn word(sequence: u64) -> Option<u64> {
         code if code < 2 * steps => code,
         code => (steps + code % steps) << (code / steps - 1),
     };
-    number(sequence).checked_sub(distance)
+    let said = number(sequence).checked_sub(distance)?;
+    (said / EPOCH == number(sequence) / EPOCH).then_some(said)
 }
 
 /// What a layer with a log knows of it.
@@ -75,8 +78,10 @@ pub(super) struct Lasting {
     /// What the log has said of it, and when.
     told: u64,
     told_at: Option<u64>,
-    /// A program failed, and the log does not tell yet.
+    /// A program failed, and the log does not tell yet, or what tells does not last yet.
     is_mute: bool,
+    /// How much had been programmed when the log told of the failure.
+    told_failure: Option<u64>,
     /// A mount learned something from pages that may be erased before the log says it.
     owes: bool,
 }
@@ -89,13 +94,23 @@ impl Lasting {
 
     /// A program failed.
     pub(super) fn failed(&mut self) {
-        self.is_mute = true;
+        (self.is_mute, self.told_failure) = (true, None);
     }
 
-    /// The log tells all that is known.
-    pub(super) fn all_told(&mut self) {
-        (self.is_mute, self.owes) = (false, false);
+    /// The log tells all that is known, after so many programs.
+    pub(super) fn all_told(&mut self, programs: u64) {
+        self.told_failure = self.is_mute.then_some(programs);
+        self.owes = false;
         self.told = self.synced;
+    }
+
+    /// The chip was synced after so many programs: of a sync that was begun later than the log told of
+    /// a failure, what tells lasts.
+    fn synced(&mut self, programs: u64) {
+        if self.told_failure.is_some_and(|told| programs > told) {
+            (self.is_mute, self.told_failure) = (false, None);
+        }
+        self.synced = programs;
     }
 }
 
@@ -105,7 +120,7 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
         if let Some(index) = &mut self.index {
             let lasting = &mut index.word;
             if programs > lasting.synced && programs >= index.since {
-                lasting.synced = programs;
+                lasting.synced(programs);
                 self.says = !lasting.is_mute;
             }
         }
@@ -121,9 +136,13 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
     #[cold]
     pub(super) fn number_with_word(&mut self) -> u64 {
         self.says = false;
-        match &self.index {
-            Some(index) => with_word(self.programs, index.word.synced),
-            None => self.programs,
+        let Some(index) = &self.index else { return self.programs };
+        let sequence = with_word(self.programs, index.word.synced);
+        // Rounded down below what this mount, or the time since a failure, can speak of.
+        if word(sequence).is_some_and(|said| said >= index.since) {
+            sequence
+        } else {
+            self.programs
         }
     }
 
@@ -153,6 +172,10 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
     }
 
     fn write_word(&mut self, index: &mut Index) -> Result<(), FtlError> {
+        if index.word.is_mute {
+            // What was programmed before a failure is among what is known, and may not last yet.
+            self.chip.sync()?;
+        }
         self.log(index, Kind::InUse, |layer, index, page| {
             // Of this mount nothing may be known to last yet.
             let synced = index.word.synced;
@@ -195,7 +218,7 @@ mod tests {
 
     #[test]
     fn a_word_says_no_more_than_is_true_and_little_less() {
-        for number in [1_u64, 2, 300, 5000, 1 << 33, (1 << 45) + 12_345] {
+        for number in [1_u64, 2, 300, 5000, 3 << 31, (1 << 45) + (1 << 30) + 12_345] {
             for lasting in (0..70).map(|n| number.saturating_sub(n * n * n * 7 + n)) {
                 let sequence = with_word(number, lasting);
                 assert_eq!(super::number(sequence), number);
@@ -207,6 +230,21 @@ mod tests {
             }
         }
         assert_eq!(word(77), None, "most numbers say nothing");
+    }
+
+    #[test]
+    fn a_word_never_speaks_of_an_earlier_mount() {
+        for epoch in [EPOCH, 5 * EPOCH] {
+            for lasting in (0..200).map(|n| epoch + n) {
+                for number in (0..60).map(|n| lasting + 1 + n * n * n) {
+                    let said = word(with_word(number, lasting));
+                    assert!(
+                        said.is_none_or(|said| (epoch..=lasting).contains(&said)),
+                        "{number}, {lasting}: {said:?}"
+                    );
+                }
+            }
+        }
     }
 
     #[test]

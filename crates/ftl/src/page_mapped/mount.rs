@@ -35,7 +35,7 @@ use pages::Pages;
 
 /// After a crash sequence numbers go on from the next multiple of this, so that nothing that was not
 /// seen can be newer than what is written next.
-const EPOCH: u64 = 1 << 32;
+pub(super) const EPOCH: u64 = 1 << 32;
 
 /// How to mount.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

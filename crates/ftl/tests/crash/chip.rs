@@ -196,6 +196,8 @@ pub struct Slate {
     pub failing: Option<Failing>,
     /// The next program is done, and the system below says that it was not.
     pub lies: bool,
+    /// The system below has no room: nothing is programmed.
+    pub full: bool,
 }
 
 /// One program or erase in so many fails, as long as so many may.
@@ -209,7 +211,7 @@ pub struct Failing {
 
 impl Slate {
     pub fn new(geometry: Geometry, in_order: bool, state: State) -> Self {
-        Self { geometry, in_order, state, ops: Vec::new(), failing: None, lies: false }
+        Self { geometry, in_order, state, ops: Vec::new(), failing: None, lies: false, full: false }
     }
 
     fn page(&self, at: Ppn) -> Result<&Page, FlashError> {
@@ -246,6 +248,9 @@ impl Slate {
         let next = pages.iter().rposition(|page| *page != Page::Blank).map_or(0, |last| last + 1);
         if self.in_order && number as usize != next.max(self.geometry.header_pages as usize) {
             return Err(FlashError::OutOfOrder(at));
+        }
+        if self.full {
+            return Err(FlashError::Medium(28));
         }
         if let Some(how) = self.fails(block) {
             let left = match (how, &page) {

@@ -162,6 +162,24 @@ fn a_page_that_was_programmed_though_its_write_failed_is_not_taken_for_the_newes
 }
 
 #[test]
+fn a_trim_that_could_not_be_told_is_told_by_the_next_flush() {
+    for seed in 1..=60 {
+        let (world, mut device) = written(seed, false);
+        device.trim(Lpn(1), 1).expect("trimmed");
+        device.chip_mut().full = true;
+        let full = FtlError::Flash(FlashError::Medium(28));
+        assert_eq!(device.settle(1), Err(full), "seed {seed}");
+        device.chip_mut().full = false;
+        flush(&mut *device);
+        let state = device.chip().state.clone();
+        for how in BOTH {
+            let (mut again, _) = world.mount(world.chip(state.clone()), 0, how).expect("mounted");
+            assert_eq!(content(&mut *again, 1), 0, "seed {seed}");
+        }
+    }
+}
+
+#[test]
 fn a_chip_whose_log_has_lost_all_heads_is_not_called_blank_and_is_salvaged_from_its_pages() {
     for seed in 1..=40 {
         let (world, mut device) = written(seed, false);

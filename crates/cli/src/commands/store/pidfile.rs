@@ -99,6 +99,10 @@ fn look(path: &Path) -> io::Result<Found> {
     let Some(pid) = text.trim().parse().ok().filter(|pid| *pid > 0).and_then(Pid::from_raw) else {
         return Ok(Found::NoPidFile);
     };
+    if pid == rustix::process::getpid() {
+        // In a container a process often gets the number of the one before it.
+        return Ok(Found::Stale);
+    }
     // A process of somebody else's lives, too.
     match test_kill_process(pid) {
         Err(Errno::SRCH) => Ok(Found::Stale),

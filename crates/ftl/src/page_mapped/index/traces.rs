@@ -40,6 +40,10 @@ pub fn find_traces<C: Flash + ?Sized>(chip: &mut C) -> Result<Option<Traces>, Fl
     let mut payload = vec![0; geometry.page_size as usize];
     let mut traces = Traces::default();
     for block in (0..geometry.blocks()).map(BlockId) {
+        // All that counts in a bad block lasts elsewhere; what is left may be of an earlier format.
+        if chip.is_bad(block) {
+            continue;
+        }
         for page in geometry.header_pages..geometry.pages_per_block {
             let at = geometry.ppn(block, page);
             let oob = match chip.read_oob(at) {

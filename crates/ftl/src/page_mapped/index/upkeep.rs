@@ -66,7 +66,7 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
         begun?;
         self.counters.index_programs += 1;
         index.known = head.known;
-        index.word.all_told();
+        index.word.all_told(self.programs);
         if index.finished().is_some() {
             index.complete = complete;
             index.drop_writing();
@@ -92,12 +92,13 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
     pub(in crate::page_mapped) fn note_trim(&mut self, lpn: Lpn, now: u64) -> Result<(), FtlError> {
         self.with_index(|layer, index| {
             index.time = now;
-            layer.wake(index)?;
-            if !index.note_trim(lpn) {
-                layer.write_trims(index)?;
-                index.note_trim(lpn);
+            // It holds no data any more, whatever fails now: what could not be written waits.
+            if index.note_trim(lpn) {
+                return layer.wake(index);
             }
-            Ok(())
+            let written = layer.wake(index).and_then(|()| layer.write_trims(index));
+            super::record::add_to_runs(&mut index.pending, lpn);
+            written
         })
     }
 
@@ -113,6 +114,7 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
     /// The last program failed.
     #[cold]
     pub(in crate::page_mapped) fn distrust_last(&mut self) {
+        self.says = false;
         if let Some(index) = &mut self.index {
             index.distrust(self.programs);
         }
@@ -160,9 +162,15 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
             if runs.is_empty() {
                 return Ok(());
             }
-            self.log(index, Kind::Trims, |layer, _, page| {
+            let told = self.log(index, Kind::Trims, |layer, _, page| {
                 page.runs(&Header::plain(Kind::Trims, layer.programs), &runs);
-            })?;
+            });
+            if told.is_err() {
+                // Whoever asks for a flush the next time gets it with them.
+                runs.append(&mut index.pending);
+                index.pending = runs;
+                return told;
+            }
         }
         Ok(())
     }
@@ -252,6 +260,9 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
     pub(in crate::page_mapped) fn settle_index(&mut self, now: u64) -> Result<(), FtlError> {
         self.with_index(|layer, index| {
             index.time = now;
+            if !index.pending.is_empty() {
+                layer.wake(index)?;
+            }
             layer.write_trims(index)
         })
     }

@@ -22,6 +22,8 @@ pub(super) struct FoundLog {
     next: u32,
     pub(super) complete: Complete,
     pub(super) known: Vec<Interval>,
+    /// Numbers of programs that failed.
+    failed: Vec<Interval>,
     /// The checkpoint that is the table as it is, if that is the last word.
     pub(super) clean: Option<Complete>,
     /// The first sequence number since the last crash, if all is written.
@@ -49,6 +51,7 @@ impl FoundLog {
             next: u32::MAX,
             complete: Complete::NONE,
             known: Vec::new(),
+            failed: Vec::new(),
             clean: None,
             since: None,
             sequence: 0,
@@ -77,6 +80,7 @@ impl FoundLog {
             {
                 newest_head = turn;
                 found.complete = head.complete;
+                found.learn_failed(&head.known);
                 found.known = head.known;
             }
         }
@@ -108,6 +112,7 @@ impl FoundLog {
         {
             self.clean = Some(complete);
             self.since = known.last().map(|(from, _)| *from);
+            self.learn_failed(&known);
             (self.complete, self.known) = (complete, known);
             (self.sequence, self.from) = (header.sequence, complete.turn);
         }
@@ -121,6 +126,7 @@ impl FoundLog {
 
     /// Sequence numbers up to which everything is on the chip.
     fn learn(&mut self, known: &[Interval]) {
+        self.learn_failed(known);
         for &(from, to) in known {
             match self.known.iter_mut().find(|known| known.0 == from) {
                 Some(known) => known.1 = known.1.max(to),
@@ -134,16 +140,24 @@ impl FoundLog {
         lasting::learn(&mut self.known, words, EPOCH)
     }
 
+    /// Numbers of programs that failed: those that one record leaves out between its intervals. Only of one,
+    /// for another may have forgotten what lies before its first.
+    fn learn_failed(&mut self, known: &[Interval]) {
+        let mut before: Option<Interval> = None;
+        for &(from, to) in known {
+            // After a crash known numbers begin with an epoch, and after a failure behind its number.
+            if !from.is_multiple_of(EPOCH) {
+                let same = before.filter(|&(_, to)| to < from && to / EPOCH == from / EPOCH);
+                self.failed.push((same.map_or(from - 1, |(_, to)| to + 1), from - 1));
+            }
+            before = Some((from, to));
+        }
+    }
+
     /// Whether the program of that number failed: what is on the chip of it does not count, for its
     /// writer was told so, or wrote it again.
     pub(super) fn has_failed(&self, sequence: u64) -> bool {
-        // After a crash known numbers begin with an epoch, and after a failure behind its number.
-        let begins = |from: u64| !from.is_multiple_of(EPOCH);
-        let behind = self.known.iter().filter(|&&(from, _)| from > sequence).min();
-        let Some(&(from, _)) = behind.filter(|&&(from, _)| begins(from)) else { return false };
-        let before = self.known.iter().filter(|&&(first, _)| first <= sequence).max();
-        from == sequence + 1
-            || before.is_some_and(|&(_, to)| to < sequence && to / EPOCH == from / EPOCH)
+        self.failed.iter().any(|&(from, to)| (from..=to).contains(&sequence))
     }
 
     /// Whether everything programmed with that number is known to have been synced.
