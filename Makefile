@@ -33,7 +33,7 @@ pages: build ## every paper's page again, docs/papers (four minutes; THERMOCLINE
 
 test: lint fsck ## every check and every test
 	cargo test --locked --workspace
-	cargo test --locked --package thermocline-cli --features parquet
+	cargo test --locked --package thermocline-cli --features parquet --test compare
 	$(TESTED) reproduce all --quick --no-progress --output /dev/null
 	examples/new-policy/try.sh
 	THERMOCLINE=$(TESTED) systems/run.sh || [ $$? -eq 77 ]
