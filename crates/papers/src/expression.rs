@@ -230,27 +230,24 @@ impl<'a> Parser<'a> {
     }
 
     fn sum(&mut self) -> Result<Expression, String> {
-        let mut left = self.product()?;
-        loop {
-            let operator = match () {
-                () if self.takes('+') => Operator::Plus,
-                () if self.takes('-') => Operator::Minus,
-                () => return Ok(left),
-            };
-            left = Expression::Both(operator, Box::new(left), Box::new(self.product()?));
-        }
+        self.chain(Self::product, [('+', Operator::Plus), ('-', Operator::Minus)])
     }
 
     fn product(&mut self) -> Result<Expression, String> {
-        let mut left = self.factor()?;
-        loop {
-            let operator = match () {
-                () if self.takes('*') => Operator::Times,
-                () if self.takes('/') => Operator::Over,
-                () => return Ok(left),
-            };
-            left = Expression::Both(operator, Box::new(left), Box::new(self.factor()?));
+        self.chain(Self::factor, [('*', Operator::Times), ('/', Operator::Over)])
+    }
+
+    /// Operands with operators of one rank between them, the first two together first.
+    fn chain(
+        &mut self,
+        operand: fn(&mut Self) -> Result<Expression, String>,
+        operators: [(char, Operator); 2],
+    ) -> Result<Expression, String> {
+        let mut left = operand(self)?;
+        while let Some((_, operator)) = operators.into_iter().find(|(sign, _)| self.takes(*sign)) {
+            left = Expression::Both(operator, Box::new(left), Box::new(operand(self)?));
         }
+        Ok(left)
     }
 
     fn factor(&mut self) -> Result<Expression, String> {

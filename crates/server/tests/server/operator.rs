@@ -2,7 +2,7 @@
 
 use std::{
     io::Write,
-    sync::{Mutex, Once, PoisonError, atomic::Ordering::SeqCst},
+    sync::{Arc, Mutex, Once, PoisonError, atomic::Ordering::SeqCst},
     time::{Duration, Instant},
 };
 
@@ -14,7 +14,7 @@ use crate::{
     client::Client,
     layer::{RULES, geometry, page_mapped},
     running::{Running, opening, with_metrics},
-    slow::Slow,
+    slow::{Known, Slow},
 };
 
 /// All that was logged.
@@ -56,6 +56,15 @@ fn logged_soon(export: &str, text: &str) -> Vec<String> {
     }
 }
 
+/// A server whose chip can be made to fail, and what makes it.
+fn troubled(name: &str) -> (Running, Arc<Known>) {
+    keep_log();
+    let (chip, known) = Slow::chip(80, Duration::ZERO);
+    let layer = page_mapped(chip, "greedy", 2048, 0);
+    let named = Opening { name: name.into(), ..Opening::new(layer) };
+    (Running::start(vec![named], with_metrics()), known)
+}
+
 #[test]
 fn a_chip_that_wears_out_says_so_to_hosts_in_the_log_in_its_health_and_in_the_metrics() {
     keep_log();
@@ -90,11 +99,7 @@ fn a_chip_that_wears_out_says_so_to_hosts_in_the_log_in_its_health_and_in_the_me
 
 #[test]
 fn a_page_that_cannot_be_read_is_logged() {
-    keep_log();
-    let (chip, known) = Slow::chip(80, Duration::ZERO);
-    let layer = page_mapped(chip, "greedy", 2048, 0);
-    let named = Opening { name: "fading".into(), ..Opening::new(layer) };
-    let running = Running::start(vec![named], with_metrics());
+    let (running, known) = troubled("fading");
     let mut client = running.connect();
     client.write(0, &[1; 8192]).expect("an answer");
     known.unreadable.store(2, SeqCst);
@@ -105,11 +110,7 @@ fn a_page_that_cannot_be_read_is_logged() {
 
 #[test]
 fn a_full_file_system_is_enospc_with_the_remedy_and_nothing_is_broken_by_it() {
-    keep_log();
-    let (chip, known) = Slow::chip(80, Duration::ZERO);
-    let layer = page_mapped(chip, "greedy", 2048, 0);
-    let named = Opening { name: "full".into(), ..Opening::new(layer) };
-    let running = Running::start(vec![named], with_metrics());
+    let (running, known) = troubled("full");
     let mut client = running.connect();
     assert_eq!(client.write(0, &[1; 4096]).expect("an answer"), 0);
     known.is_full.store(true, SeqCst);

@@ -19,6 +19,20 @@ fn recorded(policy: &str, path: &Path) -> Running {
     Running::start(vec![opening], Options { record: Some(path.into()), ..with_metrics() })
 }
 
+/// What is recorded of what `act` does.
+fn recording_of(act: impl FnOnce(&Running)) -> Vec<Request> {
+    let folder = tempfile::TempDir::new().expect("there is room for a folder");
+    let path = folder.path().join("trace");
+    let mut running = recorded("greedy", &path);
+    act(&running);
+    running.stop().expect("it ends in good order");
+    requests(&path)
+}
+
+fn asked(all: &[Request]) -> Vec<(Op, u64, u64)> {
+    all.iter().map(|r| (r.op, r.offset, r.len)).collect()
+}
+
 fn requests(path: &Path) -> Vec<Request> {
     let file = BufReader::new(File::open(path).expect("there is a recording"));
     let mut reader = NativeReader::new(file, path).expect("it is a trace");
@@ -34,21 +48,17 @@ fn requests(path: &Path) -> Vec<Request> {
 
 #[test]
 fn a_recording_holds_what_was_asked_in_the_order_in_which_it_was_done() {
-    let folder = tempfile::TempDir::new().expect("there is room for a folder");
-    let path = folder.path().join("trace");
-    let mut running = recorded("greedy", &path);
-    let mut client = running.connect();
-    client.write(1000, &[1; 5000]).expect("an answer");
-    client.read(0, &mut [0; 512]).expect("an answer");
-    client.ask(wire::CMD_TRIM, 0, 100, 8192, &[]).expect("an answer");
-    client.flush().expect("an answer");
-    client.write(1 << 40, &[1; 1]).expect("an answer");
-    // Half a page, a page, half a page: of the first and the last only the first holds data.
-    client.ask(wire::CMD_WRITE_ZEROES, 0, 2048, 8192, &[]).expect("an answer");
-    drop(client);
-    running.stop().expect("it ends in good order");
-    let all = requests(&path);
-    let found: Vec<_> = all.iter().map(|r| (r.op, r.offset, r.len)).collect();
+    let all = recording_of(|running| {
+        let mut client = running.connect();
+        client.write(1000, &[1; 5000]).expect("an answer");
+        client.read(0, &mut [0; 512]).expect("an answer");
+        client.ask(wire::CMD_TRIM, 0, 100, 8192, &[]).expect("an answer");
+        client.flush().expect("an answer");
+        client.write(1 << 40, &[1; 1]).expect("an answer");
+        // Half a page, a page, half a page: of the first and the last only the first holds data.
+        client.ask(wire::CMD_WRITE_ZEROES, 0, 2048, 8192, &[]).expect("an answer");
+    });
+    let found = asked(&all);
     assert_eq!(
         found,
         [
@@ -66,20 +76,18 @@ fn a_recording_holds_what_was_asked_in_the_order_in_which_it_was_done() {
 
 #[test]
 fn a_request_that_is_done_in_pieces_is_one_row() {
-    let folder = tempfile::TempDir::new().expect("there is room for a folder");
-    let path = folder.path().join("trace");
-    let mut running = recorded("greedy", &path);
-    let mut client = running.connect();
-    let long = vec![1; 3 << 20];
-    client.write(1000, &long).expect("an answer");
-    // Behind the first one, and yet another request.
-    client.write(1000 + (3 << 20), &long).expect("an answer");
     let zeros = 1 << 20;
-    client.ask(wire::CMD_WRITE_ZEROES, wire::CMD_FLAG_NO_HOLE, 512, zeros, &[]).expect("an answer");
-    drop(client);
-    running.stop().expect("it ends in good order");
-    let all = requests(&path);
-    let found: Vec<_> = all.iter().map(|r| (r.op, r.offset, r.len)).collect();
+    let all = recording_of(|running| {
+        let mut client = running.connect();
+        let long = vec![1; 3 << 20];
+        client.write(1000, &long).expect("an answer");
+        // Behind the first one, and yet another request.
+        client.write(1000 + (3 << 20), &long).expect("an answer");
+        client
+            .ask(wire::CMD_WRITE_ZEROES, wire::CMD_FLAG_NO_HOLE, 512, zeros, &[])
+            .expect("an answer");
+    });
+    let found = asked(&all);
     assert_eq!(
         found,
         [
@@ -92,20 +100,16 @@ fn a_request_that_is_done_in_pieces_is_one_row() {
 
 #[test]
 fn a_request_that_others_came_between_is_recorded_in_the_order_in_which_it_was_done() {
-    let folder = tempfile::TempDir::new().expect("there is room for a folder");
-    let path = folder.path().join("trace");
-    let mut running = recorded("greedy", &path);
-    let (mut slow, mut quick) = (running.connect(), running.connect());
     let (whole, sent) = (4 << 20, 3 << 20);
-    // Much more than the socket holds, so the server has written a part of it when this returns.
-    slow.send(wire::CMD_WRITE, 0, 0, whole, &vec![1; sent]).expect("the server takes it");
-    quick.write(0, &[2; 4096]).expect("an answer");
-    slow.pipe.write_all(&vec![1; whole as usize - sent]).expect("the server takes it");
-    slow.receive(0, &mut []).expect("an answer");
-    drop((slow, quick));
-    running.stop().expect("it ends in good order");
-    let all = requests(&path);
-    let found: Vec<_> = all.iter().map(|r| (r.op, r.offset, r.len)).collect();
+    let all = recording_of(|running| {
+        let (mut slow, mut quick) = (running.connect(), running.connect());
+        // Much more than the socket holds, so the server has written a part of it when this returns.
+        slow.send(wire::CMD_WRITE, 0, 0, whole, &vec![1; sent]).expect("the server takes it");
+        quick.write(0, &[2; 4096]).expect("an answer");
+        slow.pipe.write_all(&vec![1; whole as usize - sent]).expect("the server takes it");
+        slow.receive(0, &mut []).expect("an answer");
+    });
+    let found = asked(&all);
     let [(Op::Write, 0, before), (Op::Write, 0, 4096), (Op::Write, at, after)] = found[..] else {
         panic!("{found:?}");
     };

@@ -29,8 +29,8 @@ pub fn traces(given: &[PathBuf]) -> Vec<PathBuf> {
 
 /// How to run something.
 pub enum Runnable {
-    /// With these arguments.
-    As(Box<RunArgs>),
+    /// With these arguments, which this command gives.
+    As(Box<RunArgs>, String),
     /// Not at all: an input is not there.
     Missing(String),
 }
@@ -73,7 +73,7 @@ impl<'a> Options<'a> {
         };
         let cli = args::parse_from(&mut self.parser, line.arguments).map_err(|e| wrong(&e))?;
         match cli.command {
-            Command::Run(args) => Ok(Runnable::As(args)),
+            Command::Run(args) => Ok(Runnable::As(args, line.shown)),
             _ => unreachable!("the line begins with `run`"),
         }
     }

@@ -69,8 +69,7 @@ pub fn run_all(
             Runnable::Missing(why) => {
                 results[at] = Some(Ran { outcome: Outcome::Missing(why), notes: Vec::new() });
             }
-            Runnable::As(args) => {
-                let command = options.command(run)?;
+            Runnable::As(args, command) => {
                 tasks.push((at, Task::of(run, command, args, &mut inputs)?));
             }
         }
