@@ -70,7 +70,8 @@ pub fn find_traces<C: Flash + ?Sized>(chip: &mut C) -> Result<Option<Traces>, Fl
                 Err(e) => return Err(e),
             }
             if let Some((header, Record::Absent(_) | Record::Map(_))) = Record::decode(&payload) {
-                traces.told_pages = traces.told_pages.max(header.first + header.count);
+                traces.told_pages =
+                    traces.told_pages.max(header.first.saturating_add(header.count));
             }
         }
     }

@@ -148,7 +148,11 @@ impl FoundLog {
             // After a crash known numbers begin with an epoch, and after a failure behind its number.
             if !from.is_multiple_of(EPOCH) {
                 let same = before.filter(|&(_, to)| to < from && to / EPOCH == from / EPOCH);
-                self.failed.push((same.map_or(from - 1, |(_, to)| to + 1), from - 1));
+                let failed = (same.map_or(from - 1, |(_, to)| to + 1), from - 1);
+                // Every record of a mount repeats it.
+                if !self.failed.contains(&failed) {
+                    self.failed.push(failed);
+                }
             }
             before = Some((from, to));
         }
