@@ -2,12 +2,17 @@
 
 use alloc::{collections::VecDeque, vec, vec::Vec};
 
-use thermocline_flash::{BlockId, Flash, FlashError, Geometry, Ppn};
+use thermocline_flash::{BlockId, Flash, FlashError, Geometry, Lpn, Ppn};
 
-use super::{EPOCH, is_log};
 use crate::page_mapped::{
-    index::{Complete, Header, Interval, Kind, Log, Record, Summary, Used},
-    lasting,
+    durability,
+    index::{
+        find::log_pages,
+        record::{Complete, Header, Interval, Kind, Record},
+        summary::Summary,
+    },
+    journal::{Log, Used},
+    watermark::EPOCH,
 };
 
 /// The log as it was found.
@@ -98,7 +103,7 @@ impl FoundLog {
     fn look_at_end<C: Flash>(&mut self, chip: &mut C, block: BlockId) -> Result<(), FlashError> {
         self.next = self.geometry.header_pages;
         let mut last = None;
-        for at in Log::pages(self.geometry, block) {
+        for at in log_pages(self.geometry, block) {
             match chip.read_oob(at) {
                 Ok(None) => continue,
                 Ok(Some(oob)) => last = Some((at, oob.note == Kind::Clean as u16)),
@@ -135,9 +140,9 @@ impl FoundLog {
         }
     }
 
-    /// What pages said of others: `words` are numbers up to which everything lasts. Whether that was new.
-    pub(super) fn hear(&mut self, words: &[u64]) -> bool {
-        lasting::learn(&mut self.known, words, EPOCH)
+    /// Adds the watermarks that pages carried. Whether they were new.
+    pub(super) fn learn_watermarks(&mut self, watermarks: &[u64]) -> bool {
+        durability::learn(&mut self.known, watermarks)
     }
 
     /// Numbers of programs that failed: those that one record leaves out between its intervals. Only of one,
@@ -176,7 +181,7 @@ impl FoundLog {
         at: Ppn,
     ) -> Result<Option<(Header, Record)>, FlashError> {
         match chip.read_oob(at) {
-            Ok(Some(oob)) if is_log(oob.lpn) => {}
+            Ok(Some(oob)) if oob.lpn == Lpn::NONE => {}
             Ok(_) | Err(FlashError::Unreadable(_)) => return Ok(None),
             Err(e) => return Err(e),
         }
@@ -198,7 +203,7 @@ impl FoundLog {
             if used.turn < self.from {
                 continue;
             }
-            for at in Log::pages(self.geometry, used.block) {
+            for at in log_pages(self.geometry, used.block) {
                 let Some((header, record)) = self.read(chip, at)? else { continue };
                 self.sequence = self.sequence.max(header.sequence);
                 self.numbered = self.numbered.max(header.checkpoint);
@@ -226,23 +231,18 @@ impl FoundLog {
             self.blocks.iter().copied().partition(is_needed);
         let stale = stale.into_iter().map(|used| used.block);
         let free = self.others.iter().copied().chain(stale).filter(|&block| !chip.is_bad(block));
-        let mut log = Log::new(free.collect());
-        log.turn = self.blocks.last().map_or(0, |used| used.turn);
-        log.next = match used.last() {
-            // What is bad is not written any more.
-            Some(last) if !chip.is_bad(last.block) => self.next,
-            _ => u32::MAX,
-        };
-        log.used = VecDeque::from(used);
-        log
+        let turn = self.blocks.last().map_or(0, |used| used.turn);
+        // What is bad is not written any more.
+        let goes_on = used.last().is_some_and(|last| !chip.is_bad(last.block));
+        Log::found(VecDeque::from(used), free.collect(), goes_on.then_some(self.next), turn)
     }
 }
 
 /// The turn of a block: the same beside all its pages.
 fn turn_of<C: Flash>(chip: &mut C, block: BlockId) -> Result<Option<u64>, FlashError> {
-    for at in Log::pages(*chip.geometry(), block) {
+    for at in log_pages(*chip.geometry(), block) {
         match chip.read_oob(at) {
-            Ok(Some(oob)) if is_log(oob.lpn) => return Ok(Some(oob.sequence)),
+            Ok(Some(oob)) if oob.lpn == Lpn::NONE => return Ok(Some(oob.sequence)),
             Ok(None) | Err(FlashError::Unreadable(_)) => {}
             Ok(Some(_)) => return Ok(None),
             Err(e) => return Err(e),

@@ -1,4 +1,7 @@
-//! The index log: blocks that are written one after another, for ever.
+//! The blocks of the index log, written one after another, for ever.
+//!
+//! What always holds: a block that is not bad is either in use or free, and the last one in use is
+//! programmed up to the next page.
 //!
 //! Each block has a *turn*, one more than the block written before it, and begins with a page that
 //! repeats the summary. The log needs what was written since the newest complete checkpoint was begun;
@@ -7,47 +10,78 @@
 
 use alloc::collections::VecDeque;
 
-use thermocline_flash::{BlockId, Flash, FlashError, Geometry, Lpn, Oob, Ppn};
+use thermocline_flash::{BlockId, Flash, FlashError, Lpn, Oob};
 
-use super::record::{Head, Header, Kind, Page};
-use crate::FtlError;
+use crate::{
+    FtlError,
+    page_mapped::index::record::{Kind, Page},
+};
 
 /// A block of the log in use.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Used {
-    pub(crate) turn: u64,
-    pub(crate) block: BlockId,
+pub(in crate::page_mapped) struct Used {
+    pub(in crate::page_mapped) turn: u64,
+    pub(in crate::page_mapped) block: BlockId,
 }
 
 /// Where the log stands.
 #[derive(Debug)]
-pub(crate) struct Log {
+pub(in crate::page_mapped) struct Log {
     /// Blocks that the log still needs, oldest first; the last is being written.
-    pub(crate) used: VecDeque<Used>,
+    used: VecDeque<Used>,
     /// Blocks that may be erased and written.
-    pub(crate) free: VecDeque<BlockId>,
+    free: VecDeque<BlockId>,
     /// The next page of the block being written, header pages counted.
-    pub(crate) next: u32,
+    next: u32,
     /// The turn of the block written last.
-    pub(crate) turn: u64,
+    turn: u64,
     /// Pages of the log that were programmed.
-    pub(crate) programs: u64,
+    programs: u64,
 }
 
 impl Log {
     /// A log of which nothing is written yet.
-    pub(crate) const fn new(free: VecDeque<BlockId>) -> Self {
-        Self { used: VecDeque::new(), free, next: u32::MAX, turn: 0, programs: 0 }
+    pub(in crate::page_mapped) const fn new(free: VecDeque<BlockId>) -> Self {
+        Self::found(VecDeque::new(), free, None, 0)
+    }
+
+    /// A log that goes on in the last block in use, from that page, if it can; `turn` was the last.
+    pub(in crate::page_mapped) const fn found(
+        used: VecDeque<Used>,
+        free: VecDeque<BlockId>,
+        next: Option<u32>,
+        turn: u64,
+    ) -> Self {
+        let next = match next {
+            Some(next) => next,
+            None => u32::MAX,
+        };
+        Self { used, free, next, turn, programs: 0 }
+    }
+
+    /// Whether no block is left to be written after this one.
+    pub(in crate::page_mapped) fn has_no_free_block(&self) -> bool {
+        self.free.is_empty()
+    }
+
+    /// The turn of the block being written.
+    pub(in crate::page_mapped) fn turn(&self) -> Option<u64> {
+        self.used.back().map(|used| used.turn)
+    }
+
+    /// Pages of the log that were programmed.
+    pub(in crate::page_mapped) const fn programs(&self) -> u64 {
+        self.programs
     }
 
     /// Pages that can be written before a block has to be freed, the first of each block not counted.
-    pub(crate) fn room(&self, pages_per_block: u32, header_pages: u32) -> u32 {
+    pub(in crate::page_mapped) fn room(&self, pages_per_block: u32, header_pages: u32) -> u32 {
         let per_block = pages_per_block - header_pages - 1;
         self.free.len() as u32 * per_block + pages_per_block.saturating_sub(self.next)
     }
 
     /// Whether the next page begins a block.
-    pub(crate) const fn is_full(&self, pages_per_block: u32) -> bool {
+    pub(in crate::page_mapped) const fn is_full(&self, pages_per_block: u32) -> bool {
         self.next >= pages_per_block
     }
 
@@ -56,24 +90,21 @@ impl Log {
         Oob { lpn: Lpn::NONE, stream: u8::MAX, sequence: turn, time, note: kind as u16 }
     }
 
-    /// Erases the next block and writes its first page. Where either fails the block is marked as bad
-    /// and another one taken.
-    pub(crate) fn begin_block<C: Flash>(
+    /// Erases the next block and writes its first page, a head. Where either fails the block is marked as
+    /// bad and another one taken.
+    pub(in crate::page_mapped) fn begin_block<C: Flash>(
         &mut self,
         chip: &mut C,
-        page: &mut Page,
-        sequence: u64,
-        head: &Head,
+        head: &Page,
         time: u64,
     ) -> Result<(), FtlError> {
-        page.head(&Header::plain(Kind::Head, sequence), head);
         let (geometry, turn) = (*chip.geometry(), self.turn + 1);
         loop {
             let block = self.free.pop_front().ok_or(FtlError::ReadOnly)?;
             let at = geometry.ppn(block, geometry.header_pages);
             let done = chip
                 .erase(block)
-                .and_then(|()| chip.program(at, Self::oob(turn, Kind::Head, time), page.bytes()));
+                .and_then(|()| chip.program(at, Self::oob(turn, Kind::Head, time), head.bytes()));
             if done.is_ok() {
                 self.programs += 1;
                 self.turn = turn;
@@ -91,7 +122,7 @@ impl Log {
 
     /// Programs a page at the end of the block being written, which has room. False if the page could not
     /// be programmed: the block is then full, and bad.
-    pub(crate) fn append<C: Flash>(
+    pub(in crate::page_mapped) fn append<C: Flash>(
         &mut self,
         chip: &mut C,
         page: &Page,
@@ -117,7 +148,7 @@ impl Log {
     }
 
     /// Lets go of the blocks before a turn.
-    pub(crate) fn release<C: Flash>(&mut self, chip: &C, before: u64) {
+    pub(in crate::page_mapped) fn release<C: Flash>(&mut self, chip: &C, before: u64) {
         while let Some(oldest) = self.used.front().copied()
             && oldest.turn < before
             && self.used.len() > 1
@@ -127,11 +158,6 @@ impl Log {
                 self.free.push_back(oldest.block);
             }
         }
-    }
-
-    /// Where a page of a block of the log is, in the order in which pages were written.
-    pub(crate) fn pages(geometry: Geometry, block: BlockId) -> impl Iterator<Item = Ppn> {
-        (geometry.header_pages..geometry.pages_per_block).map(move |page| geometry.ppn(block, page))
     }
 }
 

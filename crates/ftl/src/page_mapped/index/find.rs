@@ -1,11 +1,50 @@
-//! What is left of a chip on which no head of the index log can be read.
+//! Finding out what a chip was formatted as: from its summary, or from what is left of a chip on which
+//! no head of the index log can be read.
 
-use alloc::vec;
+use alloc::{vec, vec::Vec};
 
-use thermocline_flash::{BlockId, Flash, FlashError, Lpn};
+use thermocline_flash::{BlockId, Flash, FlashError, Geometry, Lpn, Ppn};
 
-use super::record::{Kind, Record};
-use crate::page_mapped::lasting::number;
+use super::{
+    record::{Kind, Record},
+    summary::Summary,
+};
+use crate::page_mapped::watermark::program_number;
+
+/// The pages of a block of the log, in the order in which they are written.
+pub(crate) fn log_pages(geometry: Geometry, block: BlockId) -> impl Iterator<Item = Ppn> {
+    (geometry.header_pages..geometry.pages_per_block).map(move |page| geometry.ppn(block, page))
+}
+
+/// Looks for the summary from the chip's last block backwards, for whoever does not know how many
+/// blocks the index log has. Nothing if the chip was not formatted.
+///
+/// # Errors
+/// [`FlashError`], where the chip fails for another reason than an unreadable page.
+pub fn find_summary<C: Flash + ?Sized>(chip: &mut C) -> Result<Option<Summary>, FlashError> {
+    let geometry = *chip.geometry();
+    let mut payload = vec![0; geometry.page_size as usize];
+    // Bad blocks may hold what an earlier format left behind, so they come last.
+    let all = (0..geometry.blocks()).rev().map(BlockId);
+    let (bad, good): (Vec<_>, Vec<_>) = all.partition(|&block| chip.is_bad(block));
+    for block in good.into_iter().chain(bad) {
+        let at = geometry.ppn(block, geometry.header_pages);
+        match chip.read_oob(at) {
+            Ok(Some(oob)) if oob.lpn == Lpn::NONE && oob.note == Kind::Head as u16 => {}
+            Ok(_) | Err(FlashError::Unreadable(_) | FlashError::BadBlock(_)) => continue,
+            Err(e) => return Err(e),
+        }
+        match chip.read(at, &mut payload) {
+            Ok(()) => {}
+            Err(FlashError::Unreadable(_) | FlashError::BadBlock(_)) => continue,
+            Err(e) => return Err(e),
+        }
+        if let Some(Record::Head(head)) = Record::decode(&payload).map(|(_, record)| record) {
+            return Ok(Some(head.summary));
+        }
+    }
+    Ok(None)
+}
 
 /// What a layer wrote on a chip, as its pages tell without a summary.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -44,8 +83,7 @@ pub fn find_traces<C: Flash + ?Sized>(chip: &mut C) -> Result<Option<Traces>, Fl
         if chip.is_bad(block) {
             continue;
         }
-        for page in geometry.header_pages..geometry.pages_per_block {
-            let at = geometry.ppn(block, page);
+        for at in log_pages(geometry, block) {
             let oob = match chip.read_oob(at) {
                 Ok(Some(oob)) => oob,
                 Ok(None) | Err(FlashError::Unreadable(_) | FlashError::BadBlock(_)) => continue,
@@ -53,7 +91,7 @@ pub fn find_traces<C: Flash + ?Sized>(chip: &mut C) -> Result<Option<Traces>, Fl
             };
             if oob.lpn != Lpn::NONE {
                 // Numbers are counted from 1.
-                traces.data_pages += u64::from(number(oob.sequence) > 0);
+                traces.data_pages += u64::from(program_number(oob.sequence) > 0);
                 traces.least_pages = traces.least_pages.max(oob.lpn.0.saturating_add(1));
                 continue;
             }
