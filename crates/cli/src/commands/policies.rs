@@ -20,7 +20,7 @@ const AXES: [(&str, &str); 7] = [
     ("victim", "Victim policies (--victim): which block is cleaned next"),
     ("placement", "Placements (--placement): which open block a page goes to"),
     ("idle", "Idle policies (--idle): garbage collection between requests"),
-    ("dead-data", "Dead data (--dead-data): sources of it"),
+    ("dead-data", "Sources of dead data (--dead-data)"),
     ("layer", "FTLs with parameters of their own"),
     ("impossible", "Named by the papers, impossible on flash"),
 ];
