@@ -6,7 +6,7 @@
 
 use alloc::boxed::Box;
 
-use thermocline_flash::{Flash, FlashError, Lpn};
+use thermocline_flash::{Chip, FlashError, Lpn};
 use thermocline_policy::placement::Placement;
 
 use super::{
@@ -26,7 +26,7 @@ pub(super) struct PageWrite<'a> {
 
 /// The stream of a page the host writes.
 #[inline(always)]
-pub(super) fn stream_of<C: Flash, P: Placement>(parts: &mut Parts<C, P>, lpn: Lpn, now: u64) -> u8 {
+pub(super) fn stream_of<C: Chip, P: Placement>(parts: &mut Parts<C, P>, lpn: Lpn, now: u64) -> u8 {
     if P::LOCATES {
         let old = parts.banks.place(&parts.tables, lpn);
         return parts.placement.host_over(lpn, old, now);
@@ -47,7 +47,7 @@ pub(super) fn stream_of<C: Flash, P: Placement>(parts: &mut Parts<C, P>, lpn: Lp
 
 /// Writes new data of a page to the open block of its stream; cleans first if it must.
 #[inline(always)]
-pub(super) fn append<C: Flash, P: Placement>(
+pub(super) fn append<C: Chip, P: Placement>(
     parts: &mut Parts<C, P>,
     journal: &mut Option<Box<Journal>>,
     cleaner: &mut Cleaner,
@@ -82,7 +82,7 @@ pub(super) fn append<C: Flash, P: Placement>(
 /// that was programmed.
 #[cold]
 #[inline(never)]
-fn program_elsewhere<C: Flash, P: Placement>(
+fn program_elsewhere<C: Chip, P: Placement>(
     parts: &mut Parts<C, P>,
     journal: &mut Option<Box<Journal>>,
     cleaner: &mut Cleaner,

@@ -11,7 +11,7 @@
 
 use alloc::{boxed::Box, collections::VecDeque, vec, vec::Vec};
 
-use thermocline_flash::{BlockId, Flash, Lpn, Ppn};
+use thermocline_flash::{BlockId, Chip, Lpn, Ppn};
 use thermocline_policy::{Block, Candidates, State, placement::Placement, victim::Victim};
 
 use super::{
@@ -49,7 +49,7 @@ pub(super) struct Bank {
 
 impl Bank {
     /// A bank of an erased chip with open blocks for `streams` streams of the placement.
-    pub(super) fn new<C: Flash>(
+    pub(super) fn new<C: Chip>(
         chip: &C,
         number: u32,
         victim: Box<dyn Victim>,

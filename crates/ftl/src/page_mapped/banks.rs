@@ -8,7 +8,7 @@
 use alloc::{boxed::Box, vec::Vec};
 use core::ops::{Index, IndexMut};
 
-use thermocline_flash::{BlockId, Flash, Lpn, Ppn};
+use thermocline_flash::{BlockId, Chip, Lpn, Ppn};
 use thermocline_policy::{
     Block,
     bank::BankAssignment,
@@ -49,7 +49,7 @@ impl Banks {
     /// The banks of an erased chip; `victim` builds the policy of each. With room for what a chip without
     /// bad blocks would hold where `counts_bad` is false: a chip that lost more of them since it was
     /// formatted can still be read.
-    pub(super) fn new<C: Flash>(
+    pub(super) fn new<C: Chip>(
         chip: &C,
         streams: u8,
         mut victim: impl FnMut(u32) -> Box<dyn Victim>,
@@ -182,7 +182,7 @@ impl Banks {
 
     /// The bank for a page of `stream` that the host writes (striping paper, §3.2).
     #[inline(always)]
-    pub(super) fn assign<C: Flash, P: Placement>(
+    pub(super) fn assign<C: Chip, P: Placement>(
         &mut self,
         chip: &mut C,
         placement: &P,
@@ -207,7 +207,7 @@ impl Banks {
 
     /// Hot pages go to the bank erased least, cold ones to the bank with the least data, so that
     /// banks wear and fill alike; a bank that works is not waited for while another is idle.
-    fn assign_dynamically<C: Flash>(
+    fn assign_dynamically<C: Chip>(
         &self,
         chip: &mut C,
         tables: &Tables,

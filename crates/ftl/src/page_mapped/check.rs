@@ -2,7 +2,7 @@
 
 use alloc::{format, string::String, vec};
 
-use thermocline_flash::{BlockId, Flash};
+use thermocline_flash::{BlockId, Chip};
 use thermocline_policy::{State, placement::Placement};
 
 use super::{
@@ -12,7 +12,7 @@ use super::{
 };
 
 /// What does not agree, if anything; `withdrawn` are blocks that the cleaner has to erase.
-pub(super) fn check<C: Flash, P: Placement>(
+pub(super) fn check<C: Chip, P: Placement>(
     parts: &Parts<C, P>,
     withdrawn: &[BlockId],
 ) -> Result<(), String> {
@@ -42,7 +42,7 @@ pub(super) fn check<C: Flash, P: Placement>(
     })
 }
 
-fn check_bank<C: Flash, P: Placement>(
+fn check_bank<C: Chip, P: Placement>(
     parts: &Parts<C, P>,
     bank: &Bank,
     valid: &[u32],

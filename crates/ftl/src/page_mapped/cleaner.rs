@@ -6,7 +6,7 @@
 
 use alloc::{boxed::Box, vec::Vec};
 
-use thermocline_flash::{BlockId, Flash, Lpn, Timing};
+use thermocline_flash::{BlockId, Chip, Lpn, Timing};
 use thermocline_policy::{
     placement::{Cleaning, Placement},
     wear::WearLeveling,
@@ -43,7 +43,7 @@ impl Cleaner {
     }
 
     /// Cleans one block, or a batch; false if no block is worth it.
-    pub(super) fn clean<C: Flash, P: Placement>(
+    pub(super) fn clean<C: Chip, P: Placement>(
         &mut self,
         parts: &mut Parts<C, P>,
         journal: &mut Option<Box<Journal>>,
@@ -72,7 +72,7 @@ impl Cleaner {
 
     /// Cleans the block with the least valid pages, whatever the victim policy chooses: its choice does
     /// not fit into what room the failures left. Looks at all blocks of the bank.
-    pub(super) fn clean_least_valid<C: Flash, P: Placement>(
+    pub(super) fn clean_least_valid<C: Chip, P: Placement>(
         &mut self,
         parts: &mut Parts<C, P>,
         journal: &mut Option<Box<Journal>>,
@@ -98,7 +98,7 @@ impl Cleaner {
     }
 
     /// Cleans a block, and with it others that have `least` garbage, where a batch is sorted.
-    fn clean_block<C: Flash, P: Placement>(
+    fn clean_block<C: Chip, P: Placement>(
         &mut self,
         parts: &mut Parts<C, P>,
         journal: &mut Option<Box<Journal>>,
@@ -139,7 +139,7 @@ impl Cleaner {
     }
 
     /// A victim was chosen: counts it, tells the placement, lists its survivors.
-    fn begin<C: Flash, P: Placement>(
+    fn begin<C: Chip, P: Placement>(
         &mut self,
         parts: &mut Parts<C, P>,
         bank: usize,
@@ -169,7 +169,7 @@ impl Cleaner {
     }
 
     /// Chooses more victims, so that the survivors of several blocks are sorted together (LFS).
-    fn add_to_batch<C: Flash, P: Placement>(
+    fn add_to_batch<C: Chip, P: Placement>(
         &mut self,
         parts: &mut Parts<C, P>,
         bank: usize,
@@ -197,7 +197,7 @@ impl Cleaner {
     /// error ended it.
     #[cold]
     #[inline(never)]
-    fn not_emptied<C: Flash, P: Placement>(
+    fn not_emptied<C: Chip, P: Placement>(
         &mut self,
         parts: &mut Parts<C, P>,
         journal: &mut Option<Box<Journal>>,
@@ -230,7 +230,7 @@ impl Cleaner {
 
     /// Moves the current pages of a block that was not chosen to others of its stream; what cannot be
     /// read stays.
-    pub(super) fn move_all<C: Flash, P: Placement>(
+    pub(super) fn move_all<C: Chip, P: Placement>(
         &mut self,
         parts: &mut Parts<C, P>,
         journal: &mut Option<Box<Journal>>,
@@ -260,7 +260,7 @@ impl Cleaner {
 
     /// Erases the withdrawn blocks and puts them on the free list. Where the system below the chip fails
     /// some stay for the next time.
-    pub(super) fn erase_withdrawn<C: Flash, P: Placement>(
+    pub(super) fn erase_withdrawn<C: Chip, P: Placement>(
         &mut self,
         parts: &mut Parts<C, P>,
         journal: &mut Option<Box<Journal>>,

@@ -5,7 +5,7 @@
 
 use alloc::{boxed::Box, vec::Vec};
 
-use thermocline_flash::{BlockId, Flash};
+use thermocline_flash::{BlockId, Chip};
 use thermocline_policy::placement::Placement;
 
 use super::{journal::Journal, parts::Parts, retire::not_erased};
@@ -13,7 +13,7 @@ use crate::FtlError;
 
 /// Erases a withdrawn block. False if that fails for good; the block stays unusable then. Where the
 /// system below the chip fails, it is first among the `withdrawn` again.
-pub(super) fn erase<C: Flash, P: Placement>(
+pub(super) fn erase<C: Chip, P: Placement>(
     parts: &mut Parts<C, P>,
     journal: &mut Option<Box<Journal>>,
     withdrawn: &mut Vec<BlockId>,
@@ -31,7 +31,7 @@ pub(super) fn erase<C: Flash, P: Placement>(
     erased
 }
 
-fn try_to_erase<C: Flash, P: Placement>(
+fn try_to_erase<C: Chip, P: Placement>(
     parts: &mut Parts<C, P>,
     journal: &mut Option<Box<Journal>>,
     block: BlockId,

@@ -2,7 +2,7 @@
 
 use alloc::{boxed::Box, collections::VecDeque};
 
-use thermocline_flash::{BlockId, Flash, FlashError, Geometry};
+use thermocline_flash::{BlockId, Chip, FlashError, Geometry};
 use thermocline_policy::{placement::Placement, victim::Victim};
 
 use super::{
@@ -19,7 +19,7 @@ use super::{
     parts::Parts,
 };
 
-impl<C: Flash, P: Placement> PageMapped<C, P> {
+impl<C: Chip, P: Placement> PageMapped<C, P> {
     /// Erases what is not blank, bad blocks left alone, writes the summary, and mounts the empty device.
     /// Whoever needs the result to last syncs the chip.
     ///
@@ -66,7 +66,7 @@ fn fits(geometry: &Geometry, logical_pages: u32) -> Result<(), MountError> {
     Ok(())
 }
 
-fn is_blank<C: Flash>(chip: &mut C, block: BlockId) -> Result<bool, FlashError> {
+fn is_blank<C: Chip>(chip: &mut C, block: BlockId) -> Result<bool, FlashError> {
     let geometry = *chip.geometry();
     for page in geometry.header_pages..geometry.pages_per_block {
         match chip.read_oob(geometry.ppn(block, page)) {
@@ -79,7 +79,7 @@ fn is_blank<C: Flash>(chip: &mut C, block: BlockId) -> Result<bool, FlashError> 
 }
 
 /// Erases a block, or marks it as bad.
-fn erase<C: Flash>(chip: &mut C, block: BlockId) -> Result<(), FlashError> {
+fn erase<C: Chip>(chip: &mut C, block: BlockId) -> Result<(), FlashError> {
     match chip.erase(block) {
         Ok(()) | Err(FlashError::WornOut(_) | FlashError::BadBlock(_)) => Ok(()),
         Err(FlashError::EraseFailed(_)) => chip.mark_bad(block),

@@ -1,52 +1,23 @@
-//! What a page-mapped layer is to whoever drives it.
+//! The page-mapped layer as a layer.
 
 use alloc::{string::String, vec::Vec};
 
-use thermocline_flash::{BlockId, Flash, Lpn, Ppn, Timing};
+use thermocline_flash::{BlockId, Chip, Lpn, Ppn, Timing};
 use thermocline_policy::placement::Placement;
 
 use super::{
     check, cleaner::longest_cleaning_ns, layer::PageMapped, opening::open_next, room::clean_ahead,
     scrub::scrub_once,
 };
-use crate::{Counters, EndOfLife, FtlError, Layer};
+use crate::{Counters, DeadPages, EndOfLife, FtlError, Inspect, Layer, PageIo, Upkeep};
 
-impl<C: Flash, P: Placement> Layer for PageMapped<C, P> {
-    type Chip = C;
-
-    #[inline(always)]
-    fn chip(&self) -> &C {
-        &self.parts.chip
-    }
-
-    #[inline(always)]
-    fn chip_mut(&mut self) -> &mut C {
-        &mut self.parts.chip
-    }
-
-    #[inline(always)]
-    fn counters(&self) -> &Counters {
-        &self.parts.counters
-    }
-
+impl<C: Chip, P: Placement> PageIo for PageMapped<C, P> {
     fn logical_pages(&self) -> u32 {
         self.parts.config.logical_pages
     }
 
     fn fill(&mut self, lpn: Lpn, read_only: bool, now: u64) -> Result<(), FtlError> {
         self.fill_page(lpn, read_only, now)
-    }
-
-    fn filled(&mut self, now: u64) -> Result<(), FtlError> {
-        let Self { parts, journal, .. } = self;
-        for bank in 0..parts.banks.len() {
-            for stream in 0..parts.placement.streams() {
-                if parts.banks[bank].open(usize::from(stream)).block() == BlockId::NONE {
-                    open_next(parts, journal, bank, stream, now)?;
-                }
-            }
-        }
-        Ok(())
     }
 
     #[inline(always)]
@@ -85,31 +56,33 @@ impl<C: Flash, P: Placement> Layer for PageMapped<C, P> {
         Ok(true)
     }
 
-    /// Placements hear nothing of marks and revivals: what they know of a page serves again if it lives.
-    fn mark_dead(&mut self, lpn: Lpn, now: u64) -> Result<bool, FtlError> {
-        self.check_range(lpn)?;
-        let Some(at) = self.parts.tables.mark(lpn) else { return Ok(false) };
-        self.parts.invalidate(lpn, at, now);
-        Ok(true)
+    #[inline(always)]
+    fn prefetch(&self, lpn: Lpn) {
+        self.parts.tables.prefetch(lpn);
+        self.parts.placement.prefetch(lpn);
     }
 
-    /// No page is programmed for a revival, so the reserve is what it was, and there are never more
-    /// current pages than logical ones, which is what a bank's share of the space is made for. Only where
-    /// banks are chosen dynamically may a bank hold more than that share, if it took other pages while
-    /// some of its own were marked. Another bank then holds as much less and takes the host's writes,
-    /// until the full one is within its share again.
-    fn revive(&mut self, lpn: Lpn, now: u64) -> Result<bool, FtlError> {
-        self.check_range(lpn)?;
-        let parts = &mut self.parts;
-        let Some(at) = parts.tables.unmark(lpn) else { return Ok(false) };
-        let block = parts.tables.shape().block_of(at);
-        let bank = parts.banks.bank_of(block);
-        let home = &mut parts.banks[bank];
-        home.revalidate(block, now);
-        if P::KNOWS_HOT && parts.placement.is_hot(lpn) {
-            home.warm(block, 1);
+    #[inline(always)]
+    fn prefetch_more(&self, lpn: Lpn) {
+        if let Some(at) = self.parts.tables.current(lpn) {
+            let block = self.parts.tables.shape().block_of(at);
+            let bank = self.parts.banks.bank_of(block);
+            self.parts.banks[bank].prefetch(block);
         }
-        Ok(true)
+    }
+}
+
+impl<C: Chip, P: Placement> Upkeep for PageMapped<C, P> {
+    fn filled(&mut self, now: u64) -> Result<(), FtlError> {
+        let Self { parts, journal, .. } = self;
+        for bank in 0..parts.banks.len() {
+            for stream in 0..parts.placement.streams() {
+                if parts.banks[bank].open(usize::from(stream)).block() == BlockId::NONE {
+                    open_next(parts, journal, bank, stream, now)?;
+                }
+            }
+        }
+        Ok(())
     }
 
     fn idle_step_ns(&self, timing: &Timing) -> u64 {
@@ -138,19 +111,6 @@ impl<C: Flash, P: Placement> Layer for PageMapped<C, P> {
         done
     }
 
-    fn end_of_life(&self) -> Option<EndOfLife> {
-        self.parts.failures.end_of_life()
-    }
-
-    fn spare_blocks(&self) -> Option<u32> {
-        let is_over = self.end_of_life().is_some();
-        Some(if is_over { 0 } else { self.parts.banks.spare_blocks() })
-    }
-
-    fn free_blocks(&self) -> Option<u32> {
-        Some(self.parts.banks.iter().map(|bank| bank.free_blocks() as u32).sum())
-    }
-
     fn settle(&mut self, now: u64) -> Result<(), FtlError> {
         match &mut self.journal {
             Some(journal) => journal.settle(&mut self.parts, now),
@@ -173,6 +133,13 @@ impl<C: Flash, P: Placement> Layer for PageMapped<C, P> {
         }
         Ok(())
     }
+}
+
+impl<C: Chip, P: Placement> Inspect for PageMapped<C, P> {
+    #[inline(always)]
+    fn counters(&self) -> &Counters {
+        &self.parts.counters
+    }
 
     fn choices(&self) -> Vec<(&'static str, u64)> {
         let mut all: Vec<(&'static str, u64)> = Vec::new();
@@ -183,6 +150,19 @@ impl<C: Flash, P: Placement> Layer for PageMapped<C, P> {
             }
         }
         all
+    }
+
+    fn free_blocks(&self) -> Option<u32> {
+        Some(self.parts.banks.iter().map(|bank| bank.free_blocks() as u32).sum())
+    }
+
+    fn spare_blocks(&self) -> Option<u32> {
+        let is_over = self.end_of_life().is_some();
+        Some(if is_over { 0 } else { self.parts.banks.spare_blocks() })
+    }
+
+    fn end_of_life(&self) -> Option<EndOfLife> {
+        self.parts.failures.end_of_life()
     }
 
     fn locate(&self, lpn: Lpn) -> Ppn {
@@ -201,22 +181,62 @@ impl<C: Flash, P: Placement> Layer for PageMapped<C, P> {
         self.parts.banks.block(block).valid
     }
 
-    #[inline(always)]
-    fn prefetch(&self, lpn: Lpn) {
-        self.parts.tables.prefetch(lpn);
-        self.parts.placement.prefetch(lpn);
-    }
-
-    #[inline(always)]
-    fn prefetch_more(&self, lpn: Lpn) {
-        if let Some(at) = self.parts.tables.current(lpn) {
-            let block = self.parts.tables.shape().block_of(at);
-            let bank = self.parts.banks.bank_of(block);
-            self.parts.banks[bank].prefetch(block);
-        }
-    }
-
     fn check(&self) -> Result<(), String> {
         check::check(&self.parts, self.cleaner.withdrawn())
+    }
+}
+
+impl<C: Chip, P: Placement> DeadPages for PageMapped<C, P> {
+    /// Placements hear nothing of marks and revivals: what they know of a page serves again if it lives.
+    fn mark_dead(&mut self, lpn: Lpn, now: u64) -> Result<bool, FtlError> {
+        self.check_range(lpn)?;
+        let Some(at) = self.parts.tables.mark(lpn) else { return Ok(false) };
+        self.parts.invalidate(lpn, at, now);
+        Ok(true)
+    }
+
+    /// No page is programmed for a revival, so the reserve is what it was, and there are never more
+    /// current pages than logical ones, which is what a bank's share of the space is made for. Only where
+    /// banks are chosen dynamically may a bank hold more than that share, if it took other pages while
+    /// some of its own were marked. Another bank then holds as much less and takes the host's writes,
+    /// until the full one is within its share again.
+    fn revive(&mut self, lpn: Lpn, now: u64) -> Result<bool, FtlError> {
+        self.check_range(lpn)?;
+        let parts = &mut self.parts;
+        let Some(at) = parts.tables.unmark(lpn) else { return Ok(false) };
+        let block = parts.tables.shape().block_of(at);
+        let bank = parts.banks.bank_of(block);
+        let home = &mut parts.banks[bank];
+        home.revalidate(block, now);
+        if P::KNOWS_HOT && parts.placement.is_hot(lpn) {
+            home.warm(block, 1);
+        }
+        Ok(true)
+    }
+}
+
+impl<C: Chip, P: Placement> Layer for PageMapped<C, P> {
+    type Chip = C;
+
+    #[inline(always)]
+    fn chip(&self) -> &C {
+        &self.parts.chip
+    }
+
+    #[inline(always)]
+    fn chip_mut(&mut self) -> &mut C {
+        &mut self.parts.chip
+    }
+
+    fn upkeep(&mut self) -> &mut dyn Upkeep {
+        self
+    }
+
+    fn inspect(&self) -> &dyn Inspect {
+        self
+    }
+
+    fn dead_pages(&mut self) -> Option<&mut dyn DeadPages> {
+        Some(self)
     }
 }

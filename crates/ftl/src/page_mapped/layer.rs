@@ -2,7 +2,7 @@
 
 use alloc::boxed::Box;
 
-use thermocline_flash::{Flash, Lpn};
+use thermocline_flash::{Chip, Lpn};
 use thermocline_policy::{Candidates, placement::Placement, trigger::Trigger, victim::Victim};
 
 use super::{
@@ -26,7 +26,7 @@ pub struct PageMapped<C, P> {
     follows_up: bool,
 }
 
-impl<C: Flash, P: Placement> PageMapped<C, P> {
+impl<C: Chip, P: Placement> PageMapped<C, P> {
     /// A layer over an erased chip; `victim` builds the policy of each bank.
     ///
     /// # Errors

@@ -2,14 +2,14 @@
 
 use alloc::boxed::Box;
 
-use thermocline_flash::Flash;
+use thermocline_flash::Chip;
 use thermocline_policy::placement::Placement;
 
 use super::{journal::Journal, parts::Parts};
 use crate::FtlError;
 
 /// Closes a stream's open block and opens the free block that waited longest.
-pub(super) fn open_next<C: Flash, P: Placement>(
+pub(super) fn open_next<C: Chip, P: Placement>(
     parts: &mut Parts<C, P>,
     journal: &mut Option<Box<Journal>>,
     bank: usize,

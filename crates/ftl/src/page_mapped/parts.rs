@@ -3,7 +3,7 @@
 //! Each part keeps its own invariants behind its methods. What two of them promise together is here:
 //! a bank's valid counts follow the map.
 
-use thermocline_flash::{Flash, Lpn, Oob, Ppn};
+use thermocline_flash::{Chip, Lpn, Oob, Ppn};
 use thermocline_policy::placement::Placement;
 
 use super::{
@@ -23,7 +23,7 @@ pub(super) struct Parts<C, P> {
     pub(super) counters: Counters,
 }
 
-impl<C: Flash, P: Placement> Parts<C, P> {
+impl<C: Chip, P: Placement> Parts<C, P> {
     /// The parts of an erased chip, without a journal.
     pub(super) fn new(chip: C, placement: P, config: Config, banks: Banks) -> Self {
         Self {

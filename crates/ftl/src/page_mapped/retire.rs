@@ -17,7 +17,7 @@
 
 use alloc::boxed::Box;
 
-use thermocline_flash::{BlockId, Flash, FlashError};
+use thermocline_flash::{BlockId, Chip, FlashError};
 use thermocline_policy::placement::Placement;
 
 use super::{failures::Why, journal::Journal, parts::Parts};
@@ -26,7 +26,7 @@ use crate::FtlError;
 /// The last page taken from a stream's open block was not programmed. Whether to try again, in
 /// another block: not where the page to be copied from `victim` cannot be read.
 #[cold]
-pub(super) fn may_try_again<C: Flash, P: Placement>(
+pub(super) fn may_try_again<C: Chip, P: Placement>(
     parts: &mut Parts<C, P>,
     bank: usize,
     stream: usize,
@@ -71,7 +71,7 @@ pub(super) fn may_try_again<C: Flash, P: Placement>(
 
 /// A withdrawn block was not erased. False if it is retired for it.
 #[cold]
-pub(super) fn not_erased<C: Flash, P: Placement>(
+pub(super) fn not_erased<C: Chip, P: Placement>(
     parts: &mut Parts<C, P>,
     bank: usize,
     block: BlockId,
@@ -134,7 +134,7 @@ pub(super) fn resize<C, P>(parts: &mut Parts<C, P>, bank: usize, change: impl Fn
 /// Marks retired blocks bad on the chip. What was moved out of them is durable before the mark is.
 ///
 /// For a mount the mark is as good as an erase, so the log has a record of trims before it.
-pub(super) fn mark_retired<C: Flash, P: Placement>(
+pub(super) fn mark_retired<C: Chip, P: Placement>(
     parts: &mut Parts<C, P>,
     journal: &mut Option<Box<Journal>>,
 ) -> Result<(), FtlError> {

@@ -3,7 +3,7 @@
 
 use alloc::boxed::Box;
 
-use thermocline_flash::{BlockId, Flash, Lpn};
+use thermocline_flash::{BlockId, Chip, Lpn};
 use thermocline_policy::{State, placement::Placement, trigger::Trigger};
 
 use super::{
@@ -19,7 +19,7 @@ use crate::FtlError;
 /// needs not drop the old copy, which is wanted again only if there is no room.
 #[cold]
 #[inline(never)]
-pub(super) fn make_room_for<C: Flash, P: Placement>(
+pub(super) fn make_room_for<C: Chip, P: Placement>(
     parts: &mut Parts<C, P>,
     journal: &mut Option<Box<Journal>>,
     cleaner: &mut Cleaner,
@@ -49,7 +49,7 @@ pub(super) fn make_room_for<C: Flash, P: Placement>(
 /// Gives `stream` an open block with room, after cleaning as much as the watermarks ask for.
 #[cold]
 #[inline(never)]
-fn make_room<C: Flash, P: Placement>(
+fn make_room<C: Chip, P: Placement>(
     parts: &mut Parts<C, P>,
     journal: &mut Option<Box<Journal>>,
     cleaner: &mut Cleaner,
@@ -90,7 +90,7 @@ fn make_room<C: Flash, P: Placement>(
 /// the same; later the host gets what leaves the reserve as it is.
 #[cold]
 #[inline(never)]
-fn do_without_cleaning<C: Flash, P: Placement>(
+fn do_without_cleaning<C: Chip, P: Placement>(
     parts: &mut Parts<C, P>,
     journal: &mut Option<Box<Journal>>,
     cleaner: &mut Cleaner,
@@ -123,7 +123,7 @@ fn do_without_cleaning<C: Flash, P: Placement>(
 
 /// Cleans the block with the least valid pages, or closes an open one so that it can be cleaned. False
 /// where nothing helps.
-fn clean_or_close<C: Flash, P: Placement>(
+fn clean_or_close<C: Chip, P: Placement>(
     parts: &mut Parts<C, P>,
     journal: &mut Option<Box<Journal>>,
     cleaner: &mut Cleaner,
@@ -156,7 +156,7 @@ fn close_for_its_garbage<C, P: Placement>(parts: &mut Parts<C, P>, bank: usize) 
 
 /// Why a page cannot be written; or it can, once a crash that cost the reserve is made up for.
 #[cold]
-pub(super) fn refuse<C: Flash, P: Placement>(
+pub(super) fn refuse<C: Chip, P: Placement>(
     parts: &mut Parts<C, P>,
     journal: &mut Option<Box<Journal>>,
     cleaner: &mut Cleaner,
@@ -179,7 +179,7 @@ pub(super) fn refuse<C: Flash, P: Placement>(
 
 /// Cleans as much as the reserve of a bank lacks after a crash, before the host takes what room is
 /// left.
-fn make_reserve<C: Flash, P: Placement>(
+fn make_reserve<C: Chip, P: Placement>(
     parts: &mut Parts<C, P>,
     journal: &mut Option<Box<Journal>>,
     cleaner: &mut Cleaner,
@@ -196,7 +196,7 @@ fn make_reserve<C: Flash, P: Placement>(
 
 /// Cleans until more than the reserve is free.
 #[inline(always)]
-pub(super) fn clean_eagerly<C: Flash, P: Placement>(
+pub(super) fn clean_eagerly<C: Chip, P: Placement>(
     parts: &mut Parts<C, P>,
     journal: &mut Option<Box<Journal>>,
     cleaner: &mut Cleaner,
@@ -212,7 +212,7 @@ pub(super) fn clean_eagerly<C: Flash, P: Placement>(
 
 /// Cleans a block of the bank that has the fewest free ones among those that have not enough for
 /// idle time; where nothing is worth cleaning in it, of the next.
-pub(super) fn clean_ahead<C: Flash, P: Placement>(
+pub(super) fn clean_ahead<C: Chip, P: Placement>(
     parts: &mut Parts<C, P>,
     journal: &mut Option<Box<Journal>>,
     cleaner: &mut Cleaner,

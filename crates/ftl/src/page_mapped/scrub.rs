@@ -2,14 +2,14 @@
 //! `retire`), and those whose reads needed much correction, before it is too much (*scrubbing*).
 //!
 //! A block is emptied as if it were cleaned, but its pages stay in their stream, and the placement is
-//! not asked. That happens in the background ([`Layer::scrub`](crate::Layer::scrub), idle time), and
+//! not asked. That happens in the background ([`Upkeep::scrub`](crate::Upkeep::scrub), idle time), and
 //! under load whenever an open block is full: condemned blocks then, and one that ails. Emptying takes
 //! room and gives none back if the block is not to be used again, so it waits until there is room for
 //! the survivors of the next victim, too.
 
 use alloc::boxed::Box;
 
-use thermocline_flash::{BlockId, Flash};
+use thermocline_flash::{BlockId, Chip};
 use thermocline_policy::{State, placement::Placement};
 
 use super::{
@@ -35,21 +35,21 @@ enum Emptied {
 
 /// Asks the chip which blocks ail.
 #[inline(always)]
-fn ask_who_ails<C: Flash, P>(parts: &mut Parts<C, P>) {
+fn ask_who_ails<C: Chip, P>(parts: &mut Parts<C, P>) {
     while let Some(block) = parts.chip.ailing() {
         note_ailing(parts, block);
     }
 }
 
 #[cold]
-fn note_ailing<C: Flash, P>(parts: &mut Parts<C, P>, block: BlockId) {
+fn note_ailing<C: Chip, P>(parts: &mut Parts<C, P>, block: BlockId) {
     if block.0 < parts.chip.geometry().blocks() {
         parts.failures.ails(block, parts.banks.block(block).erases);
     }
 }
 
 /// One step in the background; false if there is nothing to do, or nothing that can be done now.
-pub(super) fn scrub_once<C: Flash, P: Placement>(
+pub(super) fn scrub_once<C: Chip, P: Placement>(
     parts: &mut Parts<C, P>,
     journal: &mut Option<Box<Journal>>,
     cleaner: &mut Cleaner,
@@ -92,7 +92,7 @@ pub(super) fn scrub_once<C: Flash, P: Placement>(
 
 /// Before a bank is cleaned: scrubs the block that has ailed longest in it.
 #[inline(always)]
-pub(super) fn scrub_under_load<C: Flash, P: Placement>(
+pub(super) fn scrub_under_load<C: Chip, P: Placement>(
     parts: &mut Parts<C, P>,
     journal: &mut Option<Box<Journal>>,
     cleaner: &mut Cleaner,
@@ -107,7 +107,7 @@ pub(super) fn scrub_under_load<C: Flash, P: Placement>(
 }
 
 #[cold]
-fn scrub_one_of<C: Flash, P: Placement>(
+fn scrub_one_of<C: Chip, P: Placement>(
     parts: &mut Parts<C, P>,
     journal: &mut Option<Box<Journal>>,
     cleaner: &mut Cleaner,
@@ -123,7 +123,7 @@ fn scrub_one_of<C: Flash, P: Placement>(
 
 /// Scrubs a block that ails, unless it was erased since or holds no data; nothing then. For want of
 /// room it keeps its turn.
-fn scrub_at<C: Flash, P: Placement>(
+fn scrub_at<C: Chip, P: Placement>(
     parts: &mut Parts<C, P>,
     journal: &mut Option<Box<Journal>>,
     cleaner: &mut Cleaner,
@@ -156,7 +156,7 @@ fn scrub_at<C: Flash, P: Placement>(
 /// Empties the condemned blocks of a bank as far as there is room.
 #[cold]
 #[inline(never)]
-pub(super) fn empty_condemned<C: Flash, P: Placement>(
+pub(super) fn empty_condemned<C: Chip, P: Placement>(
     parts: &mut Parts<C, P>,
     journal: &mut Option<Box<Journal>>,
     cleaner: &mut Cleaner,
@@ -177,7 +177,7 @@ pub(super) fn empty_condemned<C: Flash, P: Placement>(
 }
 
 /// Moves what can be read of a condemned block, and retires it or erases it if nothing is left.
-fn empty<C: Flash, P: Placement>(
+fn empty<C: Chip, P: Placement>(
     parts: &mut Parts<C, P>,
     journal: &mut Option<Box<Journal>>,
     cleaner: &mut Cleaner,

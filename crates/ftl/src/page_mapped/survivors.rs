@@ -5,7 +5,7 @@
 
 use alloc::boxed::Box;
 
-use thermocline_flash::{BlockId, Flash, FlashError, Lpn, Oob};
+use thermocline_flash::{BlockId, Chip, FlashError, Lpn, Oob};
 use thermocline_policy::placement::Placement;
 
 use super::{
@@ -34,7 +34,7 @@ struct Stopped {
 /// Pages that cannot be read stay where they are. After an error the rest do, and the caller sees to
 /// the counts of the victims.
 #[inline(always)]
-pub(super) fn move_survivors<C: Flash, P: Placement>(
+pub(super) fn move_survivors<C: Chip, P: Placement>(
     parts: &mut Parts<C, P>,
     journal: &mut Option<Box<Journal>>,
     survivors: &[Lpn],
@@ -67,7 +67,7 @@ pub(super) fn move_survivors<C: Flash, P: Placement>(
 /// No branch predictor wins on which stream comes next where there are several, so the loop branches
 /// only where an open block is full.
 #[inline(always)]
-fn copy_while_room<C: Flash, P: Placement>(
+fn copy_while_room<C: Chip, P: Placement>(
     parts: &mut Parts<C, P>,
     survivors: &[Lpn],
     done: &mut usize,
@@ -109,7 +109,7 @@ fn copy_while_room<C: Flash, P: Placement>(
 /// Moves a survivor whose stream has no room, or whose copy failed, to another block. It stays where it
 /// is if it cannot be read.
 #[inline(never)]
-fn move_alone<C: Flash, P: Placement>(
+fn move_alone<C: Chip, P: Placement>(
     parts: &mut Parts<C, P>,
     journal: &mut Option<Box<Journal>>,
     Source { bank, victim, now }: Source,
@@ -147,7 +147,7 @@ fn move_alone<C: Flash, P: Placement>(
 
 /// A stream with room for a survivor that belongs to `stream`: itself, or another one for want
 /// of a free block.
-fn with_room<C: Flash, P: Placement>(
+fn with_room<C: Chip, P: Placement>(
     parts: &mut Parts<C, P>,
     journal: &mut Option<Box<Journal>>,
     bank: usize,

@@ -7,7 +7,7 @@
 
 use alloc::{boxed::Box, vec::Vec};
 
-use thermocline_flash::{BlockId, Flash, FlashError};
+use thermocline_flash::{BlockId, Chip, FlashError};
 use thermocline_policy::{placement::Placement, wear::WearLeveling};
 
 use super::{
@@ -40,7 +40,7 @@ struct Moved {
 
 /// Moves the data of the least erased block into `worn`, just erased, if that is due; the least
 /// erased block is then on the free list in its place.
-pub(super) fn swap_with_least_erased<C: Flash, P: Placement>(
+pub(super) fn swap_with_least_erased<C: Chip, P: Placement>(
     parts: &mut Parts<C, P>,
     journal: &mut Option<Box<Journal>>,
     withdrawn: &mut Vec<BlockId>,
@@ -85,7 +85,7 @@ fn due<C, P>(parts: &mut Parts<C, P>, worn: BlockId) -> Option<Pair> {
 }
 
 /// Moves what can be read of the fresh block's data, in physical order, until a copy fails.
-fn move_data<C: Flash, P: Placement>(
+fn move_data<C: Chip, P: Placement>(
     parts: &mut Parts<C, P>,
     Pair { bank, fresh, worn }: Pair,
     now: u64,
@@ -126,7 +126,7 @@ fn move_data<C: Flash, P: Placement>(
 /// A swap failed after some pages. What was moved stays there, unless a program failed: then it is
 /// condemned with them. True if the swap is over with.
 #[cold]
-fn swap_failed<C: Flash, P: Placement>(
+fn swap_failed<C: Chip, P: Placement>(
     parts: &mut Parts<C, P>,
     Pair { bank, fresh, worn }: Pair,
     failed: FlashError,

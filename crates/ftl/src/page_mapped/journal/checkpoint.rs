@@ -6,7 +6,7 @@
 
 use alloc::vec::Vec;
 
-use thermocline_flash::{BlockId, Flash, Lpn, Ppn};
+use thermocline_flash::{BlockId, Chip, Lpn, Ppn};
 use thermocline_policy::placement::Placement;
 
 use super::{
@@ -31,7 +31,7 @@ use crate::{
 
 /// Writes one page of the checkpoint, or proves one that is written; begins the next where there is
 /// none.
-pub(super) fn step<C: Flash, P: Placement>(
+pub(super) fn step<C: Chip, P: Placement>(
     writer: &mut Writer,
     trims: &mut PendingTrims,
     surveys: &mut Surveys,
@@ -45,7 +45,7 @@ pub(super) fn step<C: Flash, P: Placement>(
 }
 
 /// Writes a whole checkpoint at once, and proves it.
-pub(super) fn write_whole<C: Flash, P: Placement>(
+pub(super) fn write_whole<C: Chip, P: Placement>(
     writer: &mut Writer,
     trims: &mut PendingTrims,
     surveys: &mut Surveys,
@@ -66,7 +66,7 @@ pub(super) fn write_whole<C: Flash, P: Placement>(
 ///
 /// Steps keep pace with what else is written, so this is for a row of crashes, each of which
 /// leaves an unfinished checkpoint behind. Where not even a checkpoint fits, what is absent does.
-pub(super) fn keep_room<C: Flash, P: Placement>(
+pub(super) fn keep_room<C: Chip, P: Placement>(
     writer: &mut Writer,
     trims: &mut PendingTrims,
     surveys: &mut Surveys,
@@ -98,7 +98,7 @@ struct Content {
     noted: bool,
 }
 
-fn write_page<C: Flash, P: Placement>(
+fn write_page<C: Chip, P: Placement>(
     writer: &mut Writer,
     trims: &mut PendingTrims,
     surveys: &mut Surveys,
@@ -132,7 +132,7 @@ fn write_page<C: Flash, P: Placement>(
 
 impl Content {
     /// Of the next page; nothing if the checkpoint is written to its end.
-    fn of<C: Flash, P: Placement>(writing: &Progress, parts: &Parts<C, P>) -> Option<Self> {
+    fn of<C: Chip, P: Placement>(writing: &Progress, parts: &Parts<C, P>) -> Option<Self> {
         let geometry = parts.chip.geometry();
         let (logical, body) = (parts.config.logical_pages, geometry.page_size - HEADER as u32);
         Some(match writing.next() {
@@ -164,7 +164,7 @@ impl Content {
         })
     }
 
-    fn fill<C: Flash, P: Placement>(
+    fn fill<C: Chip, P: Placement>(
         &self,
         header: &Header,
         surveys: &Surveys,

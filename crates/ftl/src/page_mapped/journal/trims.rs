@@ -5,7 +5,7 @@
 
 use alloc::vec::Vec;
 
-use thermocline_flash::{Flash, Lpn};
+use thermocline_flash::{Chip, Lpn};
 use thermocline_policy::placement::Placement;
 
 use super::writer::Writer;
@@ -51,7 +51,7 @@ impl PendingTrims {
     }
 
     /// Writes them to the log.
-    pub(super) fn write<C: Flash, P: Placement>(
+    pub(super) fn write<C: Chip, P: Placement>(
         &mut self,
         writer: &mut Writer,
         parts: &mut Parts<C, P>,

@@ -10,7 +10,7 @@
 
 use alloc::{boxed::Box, vec::Vec};
 
-use thermocline_flash::{BlockId, Flash, Geometry, Lpn};
+use thermocline_flash::{BlockId, Chip, Geometry, Lpn};
 use thermocline_policy::placement::Placement;
 
 use super::{checkpoint, log::Log, survey::Surveys, trims::PendingTrims, writer::Writer};
@@ -114,7 +114,7 @@ impl Journal {
     }
 
     /// Begins the first block of the log.
-    pub(in crate::page_mapped) fn begin<C: Flash, P: Placement>(
+    pub(in crate::page_mapped) fn begin<C: Chip, P: Placement>(
         &mut self,
         parts: &mut Parts<C, P>,
     ) -> Result<(), FtlError> {
@@ -123,7 +123,7 @@ impl Journal {
 
     /// A page holds no data any more: the log has to say so before a sync, or an erase.
     #[cold]
-    pub(in crate::page_mapped) fn trimmed<C: Flash, P: Placement>(
+    pub(in crate::page_mapped) fn trimmed<C: Chip, P: Placement>(
         &mut self,
         parts: &mut Parts<C, P>,
         lpn: Lpn,
@@ -148,7 +148,7 @@ impl Journal {
     }
 
     /// Writes the trims that the log has no record of, and as much of a checkpoint as is due for that.
-    fn write_trims<C: Flash, P: Placement>(
+    fn write_trims<C: Chip, P: Placement>(
         &mut self,
         parts: &mut Parts<C, P>,
     ) -> Result<(), FtlError> {
@@ -163,7 +163,7 @@ impl Journal {
         Ok(())
     }
 
-    fn checkpoint_step<C: Flash, P: Placement>(
+    fn checkpoint_step<C: Chip, P: Placement>(
         &mut self,
         parts: &mut Parts<C, P>,
     ) -> Result<(), FtlError> {
@@ -173,7 +173,7 @@ impl Journal {
         checkpoint::step(&mut self.writer, &mut self.trims, &mut self.surveys, parts)
     }
 
-    fn keep_room<C: Flash, P: Placement>(
+    fn keep_room<C: Chip, P: Placement>(
         &mut self,
         parts: &mut Parts<C, P>,
     ) -> Result<(), FtlError> {
@@ -182,7 +182,7 @@ impl Journal {
 
     /// Before anything is changed after a clean mount, the log records that the layer is in use. That is
     /// durable before the second change is, and the first shows itself beside its page.
-    fn record_use<C: Flash, P: Placement>(
+    fn record_use<C: Chip, P: Placement>(
         &mut self,
         parts: &mut Parts<C, P>,
     ) -> Result<(), FtlError> {
@@ -200,7 +200,7 @@ impl Journal {
 
     /// Something is about to be changed, or one page was.
     #[cold]
-    pub(in crate::page_mapped) fn before_change<C: Flash, P: Placement>(
+    pub(in crate::page_mapped) fn before_change<C: Chip, P: Placement>(
         &mut self,
         parts: &mut Parts<C, P>,
         now: u64,
@@ -212,7 +212,7 @@ impl Journal {
     /// A block of data is about to be opened for the host: as much of the checkpoint is written as is
     /// due for each.
     #[cold]
-    pub(in crate::page_mapped) fn keep_pace<C: Flash, P: Placement>(
+    pub(in crate::page_mapped) fn keep_pace<C: Chip, P: Placement>(
         &mut self,
         parts: &mut Parts<C, P>,
         now: u64,
@@ -232,7 +232,7 @@ impl Journal {
     /// A free block is about to be opened. Erases that are not durable yet could all be undone by a loss of
     /// power while the blocks opened since are full: nothing could be cleaned then.
     #[cold]
-    pub(in crate::page_mapped) fn before_open<C: Flash, P: Placement>(
+    pub(in crate::page_mapped) fn before_open<C: Chip, P: Placement>(
         &mut self,
         parts: &mut Parts<C, P>,
         bank: usize,
@@ -253,7 +253,7 @@ impl Journal {
     /// A block of data is about to be erased: older copies of trimmed pages must not come back by that,
     /// and what a mount learned from pages must not be lost.
     #[cold]
-    pub(in crate::page_mapped) fn before_erase<C: Flash, P: Placement>(
+    pub(in crate::page_mapped) fn before_erase<C: Chip, P: Placement>(
         &mut self,
         parts: &mut Parts<C, P>,
         block: BlockId,
@@ -269,7 +269,7 @@ impl Journal {
 
     /// Records the watermark in the log, where nothing was programmed since the last sync that could
     /// carry it. False if there is nothing to record, or something was recorded a moment ago.
-    pub(in crate::page_mapped) fn record_watermark_if_due<C: Flash, P: Placement>(
+    pub(in crate::page_mapped) fn record_watermark_if_due<C: Chip, P: Placement>(
         &mut self,
         parts: &mut Parts<C, P>,
         now: u64,
@@ -285,7 +285,7 @@ impl Journal {
         Ok(true)
     }
 
-    fn record_watermark<C: Flash, P: Placement>(
+    fn record_watermark<C: Chip, P: Placement>(
         &mut self,
         parts: &mut Parts<C, P>,
     ) -> Result<(), FtlError> {
@@ -301,8 +301,8 @@ impl Journal {
         Ok(())
     }
 
-    /// What [`settle`](crate::Layer::settle) does.
-    pub(in crate::page_mapped) fn settle<C: Flash, P: Placement>(
+    /// What [`settle`](crate::Upkeep::settle) does.
+    pub(in crate::page_mapped) fn settle<C: Chip, P: Placement>(
         &mut self,
         parts: &mut Parts<C, P>,
         now: u64,
@@ -314,9 +314,9 @@ impl Journal {
         self.write_trims(parts)
     }
 
-    /// What [`unmount`](crate::Layer::unmount) does: a checkpoint of how things are now, all of it synced,
+    /// What [`unmount`](crate::Upkeep::unmount) does: a checkpoint of how things are now, all of it synced,
     /// and then the record that nothing was changed after it.
-    pub(in crate::page_mapped) fn close<C: Flash, P: Placement>(
+    pub(in crate::page_mapped) fn close<C: Chip, P: Placement>(
         &mut self,
         parts: &mut Parts<C, P>,
         now: u64,

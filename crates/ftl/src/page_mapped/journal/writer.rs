@@ -5,7 +5,7 @@
 //! next block of the log begins: that proves that all its pages, and all data pages up to then, are on
 //! the chip.
 
-use thermocline_flash::Flash;
+use thermocline_flash::Chip;
 use thermocline_policy::placement::Placement;
 
 use super::log::Log;
@@ -93,7 +93,7 @@ impl Writer {
 
     /// Writes a page to the log; a new block first, if the last one is full. `fill` writes the page,
     /// once for each attempt.
-    pub(super) fn append<C: Flash, P: Placement>(
+    pub(super) fn append<C: Chip, P: Placement>(
         &mut self,
         parts: &mut Parts<C, P>,
         kind: Kind,
@@ -117,7 +117,7 @@ impl Writer {
 
     /// Begins a block of the log, which proves that all before is on the chip: a checkpoint that was
     /// written to its end is complete, and what the log had before it is needed no more.
-    pub(super) fn begin_block<C: Flash, P: Placement>(
+    pub(super) fn begin_block<C: Chip, P: Placement>(
         &mut self,
         parts: &mut Parts<C, P>,
     ) -> Result<(), FtlError> {

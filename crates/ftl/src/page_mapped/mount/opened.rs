@@ -2,7 +2,7 @@
 
 use alloc::boxed::Box;
 
-use thermocline_flash::{Flash, Geometry};
+use thermocline_flash::{Chip, Geometry};
 use thermocline_policy::{placement::Placement, victim::Victim};
 
 use super::{
@@ -26,7 +26,7 @@ use crate::page_mapped::{
     watermark::EPOCH,
 };
 
-impl<C: Flash, P: Placement> PageMapped<C, P> {
+impl<C: Chip, P: Placement> PageMapped<C, P> {
     /// Mounts a formatted chip. Policies may be others than before. Only reads; the first change writes
     /// that the chip is in use.
     ///

@@ -2,7 +2,7 @@
 
 use alloc::{vec, vec::Vec};
 
-use thermocline_flash::{BlockId, Flash, Lpn};
+use thermocline_flash::{BlockId, Chip, Lpn};
 use thermocline_policy::placement::Placement;
 
 use super::{pages::Pages, recovery::Recovery};
@@ -10,7 +10,7 @@ use crate::page_mapped::{journal::Journal, parts::Parts};
 
 /// Fills the tables of parts whose blocks all count as free. Whether a block was closed that is not
 /// full.
-pub(super) fn take_tables<C: Flash, P: Placement>(
+pub(super) fn take_tables<C: Chip, P: Placement>(
     parts: &mut Parts<C, P>,
     journal: &mut Journal,
     pages: &mut Pages,
@@ -59,7 +59,7 @@ pub(super) fn take_tables<C: Flash, P: Placement>(
 }
 
 /// A block holds data: its bank and the placement hear of it and of its current pages.
-fn take_block<C: Flash, P: Placement>(
+fn take_block<C: Chip, P: Placement>(
     parts: &mut Parts<C, P>,
     pages: &Pages,
     block: BlockId,
