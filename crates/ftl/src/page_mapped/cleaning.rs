@@ -167,7 +167,7 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
             home.tell_watcher();
         }
         let victim =
-            self.placement.choose(bank as u32, &mut home.blocks, &mut *home.victim, now)?;
+            home.blocks.choose(bank as u32, &mut self.placement, &mut *home.victim, now)?;
         debug_assert!(home.blocks.has_garbage(victim), "{victim:?} has no garbage");
         let valid = home.blocks.block(victim).valid;
         // Blocks may have worn out until even the reserve is gone.

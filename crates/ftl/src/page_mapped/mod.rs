@@ -19,7 +19,7 @@ use alloc::{boxed::Box, collections::VecDeque, string::String, vec, vec::Vec};
 
 use thermocline_flash::{BlockId, Flash, Geometry, Lpn, Oob, Ppn, Timing, prefetch};
 use thermocline_policy::{
-    Candidates,
+    BlockTable, BlockView,
     bank::BankAssignment,
     placement::{Place, Placement},
     trigger::{Trigger, Watermarks},
@@ -132,7 +132,7 @@ pub struct PageMapped<C, P> {
 /// A bank: a small device of its own that cleans by itself.
 struct Bank {
     /// Lookup table and the index of victims.
-    blocks: Candidates,
+    blocks: BlockTable,
     victim: Box<dyn Victim>,
     /// Erased blocks, first in, first out.
     free: VecDeque<BlockId>,
@@ -262,7 +262,7 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
         for bank in 0..geometry.banks {
             let first = bank * geometry.blocks_per_bank;
             let victim = victim(bank);
-            let mut blocks = Candidates::of_bank(first, geometry.blocks_per_bank, pages, &*victim);
+            let mut blocks = BlockTable::of_bank(first, geometry.blocks_per_bank, pages, &*victim);
             let mut free = VecDeque::with_capacity(geometry.blocks_per_bank as usize);
             for block in (first..first + geometry.blocks_per_bank).map(BlockId) {
                 blocks.set_erases(block, chip.erase_count(block));
@@ -329,7 +329,7 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
 
     /// The lookup table of a bank.
     #[must_use]
-    pub fn blocks(&self, bank: u32) -> &Candidates {
+    pub fn blocks(&self, bank: u32) -> &BlockView {
         &self.banks[bank as usize].blocks
     }
 
@@ -568,10 +568,9 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
 
     fn close(&mut self, bank: usize, block: BlockId) {
         let home = &mut self.banks[bank];
-        home.blocks.closing(block, &*home.victim);
         let stream = home.blocks.block(block).stream;
-        self.placement.closing(bank as u32, block, stream, &mut home.blocks);
-        home.blocks.closed(block);
+        let entry = self.placement.closing(bank as u32, block, stream);
+        home.blocks.close(block, &*home.victim, entry);
         home.wear.closed(block, home.blocks.block(block).erases);
     }
 }

@@ -236,11 +236,9 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
         if moved.is_err() {
             // They are candidates as before; placements with queues were told that they are gone.
             for &block in &victims {
-                if home.blocks.block(block).state == State::Aside {
-                    home.blocks.readmit(block);
-                }
                 let stream = home.blocks.block(block).stream;
-                self.placement.closing(bank as u32, block, stream, &mut home.blocks);
+                let entry = self.placement.closing(bank as u32, block, stream);
+                home.blocks.reenter(block, entry);
             }
             return moved;
         }

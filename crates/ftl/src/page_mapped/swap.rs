@@ -8,7 +8,11 @@
 use alloc::collections::BTreeSet;
 
 use thermocline_flash::{BlockId, Flash, FlashError};
-use thermocline_policy::{Candidates, State, placement::Placement, wear::WearLeveling};
+use thermocline_policy::{
+    BlockView, State,
+    placement::{Entry, Placement},
+    wear::WearLeveling,
+};
 
 use super::PageMapped;
 use crate::FtlError;
@@ -27,7 +31,7 @@ impl ByErases {
     }
 
     /// The closed blocks of a table by erase count.
-    fn of(&mut self, blocks: &Candidates) -> &BTreeSet<(u32, BlockId)> {
+    fn of(&mut self, blocks: &BlockView) -> &BTreeSet<(u32, BlockId)> {
         self.0.get_or_insert_with(|| {
             let all = (0..blocks.len()).map(|n| blocks.nth(n));
             all.filter(|&b| matches!(blocks.block(b).state, State::Closed | State::Aside))
@@ -95,9 +99,8 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
         }
         let home = &mut self.banks[bank];
         home.blocks.copied(worn, to, fresh, home.blocks.stamp(fresh));
-        home.blocks.closing(worn, &*home.victim);
-        self.placement.replaced(bank as u32, fresh, worn, &mut home.blocks);
-        home.blocks.closed(worn);
+        self.placement.replaced(bank as u32, fresh, worn);
+        home.blocks.close(worn, &*home.victim, Entry::Indexed);
         home.wear.closed(worn, erases);
         self.counters.copies += u64::from(to);
         self.counters.swap_copies += u64::from(to);

@@ -10,7 +10,7 @@ use std::{cell::RefCell, rc::Rc};
 use thermocline_flash::{BlockId, CountingChip, Flash, FlashError, Geometry, Lpn, Oob, Ppn, Rules};
 use thermocline_ftl::{Config, FtlError, Layer, PageMapped};
 use thermocline_policy::{
-    Args, Candidates, Context,
+    Args, BlockView, Context,
     bank::BankAssignment,
     placement::{self, PLACEMENTS, Placement},
     victim::{self, VICTIMS, Victim},
@@ -25,7 +25,7 @@ pub trait Ftl<C>: Layer<Chip = C> {
     fn write_read_only(&mut self, lpn: Lpn, now: u64) -> Result<(), FtlError>;
     fn free_pages(&self) -> u64;
     fn least_free_blocks(&self) -> u32;
-    fn blocks(&self) -> &Candidates;
+    fn blocks(&self) -> &BlockView;
 }
 
 impl<C: Flash, P: Placement> Ftl<C> for PageMapped<C, P> {
@@ -38,7 +38,7 @@ impl<C: Flash, P: Placement> Ftl<C> for PageMapped<C, P> {
     fn least_free_blocks(&self) -> u32 {
         PageMapped::least_free_blocks(self)
     }
-    fn blocks(&self) -> &Candidates {
+    fn blocks(&self) -> &BlockView {
         PageMapped::blocks(self, 0)
     }
 }

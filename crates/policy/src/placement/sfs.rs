@@ -26,11 +26,8 @@ use alloc::{vec, vec::Vec};
 
 use thermocline_flash::{BlockId, Lpn, prefetch};
 
-use super::{Cleaning, Place, Placement, Registered};
-use crate::{
-    Args, Candidates, Context, ParamError, PolicyInfo, choice, params, params::within,
-    victim::Victim,
-};
+use super::{Choice, Cleaning, Entry, Place, Placement, Registered};
+use crate::{Args, BlockView, Context, ParamError, PolicyInfo, choice, params, params::within};
 
 /// Groups at most.
 const MOST: usize = 16;
@@ -255,9 +252,9 @@ impl Placement for Sfs {
         self.now = now;
     }
 
-    fn closing(&mut self, _bank: u32, block: BlockId, stream: u8, blocks: &mut Candidates) {
+    fn closing(&mut self, _bank: u32, block: BlockId, stream: u8) -> Entry {
         if usize::from(stream) >= self.groups {
-            return;
+            return Entry::Indexed;
         }
         let Sums { written, count, pages, .. } =
             core::mem::take(&mut self.filling[usize::from(stream)]);
@@ -267,7 +264,7 @@ impl Placement for Sfs {
         own.pages += pages;
         own.sealed = true;
         own.told = own.mean_count();
-        blocks.set_factor(block, own.told);
+        let entry = Entry::Weighed(own.told);
         self.refresh_in = self.refresh_in.saturating_sub(1);
         if self.refresh_in == 0 {
             self.refresh_in = (self.blocks.len() as u32 / REFRESH).max(1);
@@ -275,25 +272,20 @@ impl Placement for Sfs {
                 self.quantise();
             }
         }
+        entry
     }
 
-    fn choose(
-        &mut self,
-        bank: u32,
-        blocks: &mut Candidates,
-        victim: &mut dyn Victim,
-        now: u64,
-    ) -> Option<BlockId> {
-        for block in self.touched[bank as usize].drain(..) {
+    fn choose(&mut self, bank: u32, _blocks: &BlockView, _now: u64) -> Choice {
+        while let Some(block) = self.touched[bank as usize].pop() {
             let own = &mut self.blocks[block.index()];
             own.touched = false;
             let mean = own.mean_count();
             if own.sealed && (mean - own.told).abs() > own.told / TELL {
                 own.told = mean;
-                blocks.set_factor(block, mean);
+                return Choice::Weigh(block, mean);
             }
         }
-        victim.choose(blocks, now)
+        Choice::Victim
     }
 
     fn cleaning(&mut self, victim: &Cleaning) {

@@ -11,7 +11,7 @@ use thermocline_flash::{BlockId, Lpn};
 
 use super::{Cat, Victim, VictimEntry, monitor::Monitor};
 use crate::{
-    Candidates, ParamError, PolicyInfo, Side, Ticks,
+    BlockView, ParamError, PolicyInfo, Side, Ticks,
     age::{AgeSource, Exponent, Shape, Transform},
     choice, params,
 };
@@ -73,7 +73,7 @@ pub(super) const ENTRY: VictimEntry = VictimEntry {
         }
         let transform = Transform::new(p.transform, p.tau, context.time_scale, p.exponent.0);
         Ok(Box::new(Adaptive {
-            cat: Cat { age: p.age, transform, offset: p.offset },
+            cat: Cat::new(p.age, transform, p.offset),
             monitor: Monitor::new(context.logical_pages, p.entries),
             window: p.window,
             z: p.z,
@@ -116,7 +116,7 @@ impl Adaptive {
 }
 
 impl Victim for Adaptive {
-    fn choose(&mut self, blocks: &mut Candidates, now: u64) -> Option<BlockId> {
+    fn choose(&mut self, blocks: &BlockView, now: u64) -> Option<BlockId> {
         self.analyze();
         let chosen = if self.uniform { blocks.by_side() } else { self.cat.choose(blocks, now) };
         self.asked = chosen.is_some();

@@ -11,7 +11,7 @@ use alloc::{boxed::Box, vec, vec::Vec};
 use thermocline_flash::BlockId;
 
 use super::{Victim, VictimEntry};
-use crate::{Candidates, ParamError, PolicyInfo, Side, params};
+use crate::{BlockView, ParamError, PolicyInfo, Side, params};
 
 params! {
     /// Parameters of [`LinuxFtl`].
@@ -62,7 +62,7 @@ pub struct LinuxFtl {
 }
 
 impl Victim for LinuxFtl {
-    fn choose(&mut self, blocks: &mut Candidates, _now: u64) -> Option<BlockId> {
+    fn choose(&mut self, blocks: &BlockView, _now: u64) -> Option<BlockId> {
         let greedy = blocks.lightest()?;
         self.asked = true;
         self.until -= 1;
