@@ -81,7 +81,7 @@ pub(super) const ENTRY: VictimEntry = VictimEntry {
             uniform: true,
             by_greedy: 0,
             by_cat: 0,
-            asked: false,
+            unanswered: false,
         }))
     },
 };
@@ -98,8 +98,8 @@ pub struct Adaptive {
     uniform: bool,
     by_greedy: u64,
     by_cat: u64,
-    /// Whether nobody said yet what became of the last choice.
-    asked: bool,
+    /// Whether it is open yet what became of the last choice.
+    unanswered: bool,
 }
 
 impl Adaptive {
@@ -119,7 +119,7 @@ impl Victim for Adaptive {
     fn choose(&mut self, blocks: &BlockView, now: u64) -> Option<BlockId> {
         self.analyze();
         let chosen = if self.uniform { blocks.by_side() } else { self.cat.choose(blocks, now) };
-        self.asked = chosen.is_some();
+        self.unanswered = chosen.is_some();
         if chosen.is_some() {
             self.by_greedy += u64::from(self.uniform);
             self.by_cat += u64::from(!self.uniform);
@@ -154,7 +154,7 @@ impl Victim for Adaptive {
     }
 
     fn answered(&mut self, cleaned: bool) {
-        if core::mem::take(&mut self.asked) && !cleaned {
+        if core::mem::take(&mut self.unanswered) && !cleaned {
             self.by_greedy -= u64::from(self.uniform);
             self.by_cat -= u64::from(!self.uniform);
         }

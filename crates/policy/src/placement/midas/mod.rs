@@ -41,7 +41,7 @@ pub mod model;
 use model::{Hot, Lifetimes, MOST_GROUPS, Plan, Space};
 
 /// No group: blocks that are free, or hold read-only data.
-const NOWHERE: u8 = u8::MAX;
+const NO_GROUP: u8 = u8::MAX;
 const HOT: u8 = 0;
 /// The stream that the fill goes to.
 const FIRST: u8 = 1;
@@ -251,7 +251,7 @@ impl Midas {
                 counts: vec![0; steps],
                 unit,
             },
-            group: vec![NOWHERE; context.blocks as usize],
+            group: vec![NO_GROUP; context.blocks as usize],
             born: vec![0; context.blocks as usize],
             queues: Queues::new(context.blocks, banks * groups),
             leaving: vec![Vec::new(); banks as usize],
@@ -263,7 +263,7 @@ impl Midas {
             sizes: [0; MOST_GROUPS],
             predicted: [0.0; MOST_GROUPS],
             change: 0,
-            from: NOWHERE,
+            from: NO_GROUP,
             writes: 0,
             // The first lap only writes what lay there in the order of the fill.
             epoch: Epoch { length: epoch, ends: epoch + u64::from(logical), ..Epoch::default() },
@@ -330,7 +330,7 @@ impl Midas {
             let full = matches!(blocks.block(block).state, State::Closed | State::Aside);
             let group = self.group[block.index()];
             let stays = self.is_queue(group) && self.queues.of(block).is_some();
-            if full && group != NOWHERE && !stays {
+            if full && group != NO_GROUP && !stays {
                 self.leave(bank, block, blocks);
             }
         }
@@ -444,7 +444,7 @@ impl Midas {
 
     /// An epoch is over: is there a better configuration?
     #[cold]
-    fn think(&mut self, mapped: u32) {
+    fn end_epoch(&mut self, mapped: u32) {
         let epoch = self.epoch;
         let lives = Lifetimes::new(&self.sample.counts, 1 << self.sample.unit);
         self.sample.counts.fill(0);
@@ -535,14 +535,14 @@ impl Placement for Midas {
     fn opened(&mut self, _bank: u32, block: BlockId, stream: u8, _now: u64) {
         self.queues.remove(block);
         self.live += 1;
-        self.regroup(block, if stream < self.groups { swapped(stream) } else { NOWHERE });
+        self.regroup(block, if stream < self.groups { swapped(stream) } else { NO_GROUP });
         self.born[block.index()] = self.writes;
     }
 
     fn closing(&mut self, bank: u32, block: BlockId, stream: u8) -> Entry {
         self.queues.remove(block);
         if stream >= self.groups {
-            self.regroup(block, NOWHERE);
+            self.regroup(block, NO_GROUP);
             return Entry::Indexed;
         }
         let group = swapped(stream).min(self.top());
@@ -578,18 +578,18 @@ impl Placement for Midas {
 
     fn cleaning(&mut self, victim: &Cleaning) {
         if self.writes >= self.epoch.ends {
-            self.think(victim.mapped);
+            self.end_epoch(victim.mapped);
         }
         if self.writes >= self.check.until {
             self.compare();
         }
         let block = victim.block.index();
         let hot_size = self.hot_blocks;
-        self.from = self.regroup(victim.block, NOWHERE);
+        self.from = self.regroup(victim.block, NO_GROUP);
         self.queues.remove(victim.block);
         self.live = self.live.saturating_sub(1);
         self.epoch.copies += u64::from(victim.valid);
-        if self.from == NOWHERE {
+        if self.from == NO_GROUP {
             return;
         }
         let share = f64::from(victim.valid) / f64::from(self.pages);
@@ -623,7 +623,7 @@ impl Placement for Midas {
             FIRST => *heat = heat.saturating_sub(1),
             _ => {}
         }
-        let to = if self.from == NOWHERE { FIRST } else { self.from + 1 };
+        let to = if self.from == NO_GROUP { FIRST } else { self.from + 1 };
         swapped(to.min(self.top()))
     }
 
