@@ -16,7 +16,7 @@ use thermocline_flash::{
 };
 use thermocline_ftl::{Config, Inspect, Layer, PageIo, PageMapped};
 use thermocline_policy::{
-    Candidates, State,
+    BlockView, State,
     bank::BankAssignment,
     placement::TwoLevelLru,
     trigger::Trigger,
@@ -74,7 +74,7 @@ struct Record {
 
 impl Record {
     /// The heaviest closed block of a bank that has a dead page, by looking at every page.
-    fn heaviest(&mut self, blocks: &Candidates, first: u32) -> Option<BlockId> {
+    fn heaviest(&mut self, blocks: &BlockView, first: u32) -> Option<BlockId> {
         let (mut live, mut weight) =
             (vec![0_i64; blocks.len() as usize], vec![0_i64; blocks.len() as usize]);
         for (lpn, at) in (0..).zip(&self.at) {
@@ -176,7 +176,7 @@ impl SimulatedTime for RecordingChip {
 struct Compared(Shared, u32);
 
 impl Victim for Compared {
-    fn choose(&mut self, blocks: &mut Candidates, now: u64) -> Option<BlockId> {
+    fn choose(&mut self, blocks: &BlockView, now: u64) -> Option<BlockId> {
         let chosen = Weight.choose(blocks, now);
         let expected = self.0.lock().expect("one thread").heaviest(blocks, self.1);
         assert_eq!(chosen, expected, "at {now}");

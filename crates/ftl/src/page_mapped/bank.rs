@@ -7,12 +7,16 @@
 //!   are being moved, and `live` is the sum of all;
 //! * exactly the closed blocks stand in the index of victims.
 //!
-//! The table of blocks is changed through the methods here and by the placement's hooks.
+//! The table of blocks is changed through the methods here alone.
 
 use alloc::{boxed::Box, collections::VecDeque, vec, vec::Vec};
 
 use thermocline_flash::{BlockId, Chip, Lpn, Ppn};
-use thermocline_policy::{Block, Candidates, State, placement::Placement, victim::Victim};
+use thermocline_policy::{
+    Block, BlockTable, BlockView, State,
+    placement::{Entry, Placement},
+    victim::Victim,
+};
 
 use super::{
     by_erases::ByErases,
@@ -29,7 +33,7 @@ pub(super) struct Bank {
     number: u32,
     shape: Shape,
     /// Table of blocks and the index of victims.
-    blocks: Candidates,
+    blocks: BlockTable,
     victim: Box<dyn Victim>,
     /// Erased blocks, first in, first out.
     free: VecDeque<BlockId>,
@@ -58,7 +62,7 @@ impl Bank {
         let geometry = chip.geometry();
         let (first, count) = (number * geometry.blocks_per_bank, geometry.blocks_per_bank);
         let shape = Shape::of(geometry);
-        let mut blocks = Candidates::of_bank(first, count, shape.pages(), &*victim);
+        let mut blocks = BlockTable::of_bank(first, count, shape.pages(), &*victim);
         let mut free = VecDeque::with_capacity(count as usize);
         for block in (first..first + count).map(BlockId) {
             blocks.set_erases(block, chip.erase_count(block));
@@ -88,7 +92,7 @@ impl Bank {
 
     /// The table of blocks.
     #[inline(always)]
-    pub(super) const fn blocks(&self) -> &Candidates {
+    pub(super) fn blocks(&self) -> &BlockView {
         &self.blocks
     }
 
@@ -250,10 +254,9 @@ impl Bank {
 
     /// A block that is no stream's open block any more enters the index.
     pub(super) fn close<P: Placement>(&mut self, placement: &mut P, block: BlockId) {
-        self.blocks.closing(block, &*self.victim);
         let stream = self.blocks.block(block).stream;
-        placement.closing(self.number, block, stream, &mut self.blocks);
-        self.blocks.closed(block);
+        let entry = placement.closing(self.number, block, stream);
+        self.blocks.close(block, &*self.victim, entry);
         self.by_erases.closed(block, self.blocks.block(block).erases);
     }
 
@@ -274,7 +277,7 @@ impl Bank {
         if self.watches {
             self.tell_watcher();
         }
-        let victim = placement.choose(self.number, &mut self.blocks, &mut *self.victim, now)?;
+        let victim = self.blocks.choose(self.number, placement, &mut *self.victim, now)?;
         debug_assert!(self.blocks.has_garbage(victim), "{victim:?} has no garbage");
         Some(victim)
     }
@@ -325,12 +328,10 @@ impl Bank {
     }
 
     /// A block whose cleaning failed is a candidate as before; the placement hears of it anew.
-    pub(super) fn readmit<P: Placement>(&mut self, placement: &mut P, block: BlockId) {
-        if self.blocks.block(block).state == State::Aside {
-            self.blocks.readmit(block);
-        }
+    pub(super) fn reenter<P: Placement>(&mut self, placement: &mut P, block: BlockId) {
         let stream = self.blocks.block(block).stream;
-        placement.closing(self.number, block, stream, &mut self.blocks);
+        let entry = placement.closing(self.number, block, stream);
+        self.blocks.reenter(block, entry);
     }
 
     /// A closed block is to be emptied and not to be written before.
@@ -385,9 +386,8 @@ impl Bank {
         fresh: BlockId,
         worn: BlockId,
     ) {
-        self.blocks.closing(worn, &*self.victim);
-        placement.replaced(self.number, fresh, worn, &mut self.blocks);
-        self.blocks.closed(worn);
+        placement.replaced(self.number, fresh, worn);
+        self.blocks.close(worn, &*self.victim, Entry::Indexed);
         self.by_erases.closed(worn, self.blocks.block(worn).erases);
     }
 

@@ -3,7 +3,7 @@
 use alloc::collections::BTreeSet;
 
 use thermocline_flash::BlockId;
-use thermocline_policy::{Candidates, State};
+use thermocline_policy::{BlockView, State};
 
 /// Closed blocks by erase count. Kept only once a block came near its end of life: until then
 /// nobody asks.
@@ -26,7 +26,7 @@ impl ByErases {
     }
 
     /// The closed block of a table that was erased least, with its erases; the lowest among equals.
-    pub(super) fn least(&mut self, blocks: &Candidates) -> Option<(u32, BlockId)> {
+    pub(super) fn least(&mut self, blocks: &BlockView) -> Option<(u32, BlockId)> {
         let set = self.0.get_or_insert_with(|| {
             let all = (0..blocks.len()).map(|n| blocks.nth(n));
             all.filter(|&b| matches!(blocks.block(b).state, State::Closed | State::Aside))

@@ -213,7 +213,7 @@ impl Cleaner {
         if moved.is_err() {
             // They are candidates as before; placements with queues were told that they are gone.
             for &block in &victims {
-                parts.banks[bank].readmit(&mut parts.placement, block);
+                parts.banks[bank].reenter(&mut parts.placement, block);
             }
             return moved;
         }

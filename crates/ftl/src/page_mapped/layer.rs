@@ -3,7 +3,7 @@
 use alloc::boxed::Box;
 
 use thermocline_flash::{Chip, Lpn};
-use thermocline_policy::{Candidates, placement::Placement, trigger::Trigger, victim::Victim};
+use thermocline_policy::{BlockView, placement::Placement, trigger::Trigger, victim::Victim};
 
 use super::{
     append::{PageWrite, append, stream_of},
@@ -52,7 +52,7 @@ impl<C: Chip, P: Placement> PageMapped<C, P> {
 
     /// The lookup table of a bank.
     #[must_use]
-    pub fn blocks(&self, bank: u32) -> &Candidates {
+    pub fn blocks(&self, bank: u32) -> &BlockView {
         self.parts.banks[bank as usize].blocks()
     }
 

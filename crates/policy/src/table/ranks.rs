@@ -6,26 +6,26 @@
 use alloc::{vec, vec::Vec};
 
 #[derive(Clone, Debug)]
-pub(crate) struct Ranks {
+pub(super) struct Ranks {
     /// Entry 0 is not used.
     counts: Vec<u32>,
 }
 
 impl Ranks {
     /// The empty set, of slots less than `slots`.
-    pub(crate) fn new(slots: usize) -> Self {
+    pub(super) fn new(slots: usize) -> Self {
         Self { counts: vec![0; slots + 1] }
     }
 
-    pub(crate) fn clear(&mut self) {
+    pub(super) fn clear(&mut self) {
         self.counts.fill(0);
     }
 
-    pub(crate) fn insert(&mut self, slot: usize) {
+    pub(super) fn insert(&mut self, slot: usize) {
         self.change(slot, 1);
     }
 
-    pub(crate) fn remove(&mut self, slot: usize) {
+    pub(super) fn remove(&mut self, slot: usize) {
         self.change(slot, u32::MAX); // less 1
     }
 
@@ -38,7 +38,7 @@ impl Ranks {
     }
 
     /// The slot behind the first `n` members; behind all slots, if there are not so many.
-    pub(crate) fn end_of_first(&self, n: u32) -> usize {
+    pub(super) fn end_of_first(&self, n: u32) -> usize {
         let slots = self.counts.len() - 1;
         let (mut at, mut left) = (0, n);
         let mut step = slots.checked_ilog2().map_or(0, |bits| 1 << bits);

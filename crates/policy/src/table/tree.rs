@@ -21,10 +21,10 @@ const FANOUT_BITS: u32 = 4;
 const FANOUT: usize = 1 << FANOUT_BITS;
 
 /// No block.
-pub(crate) const NOBODY: u32 = u32::MAX;
+pub(super) const NO_BLOCK: u32 = u32::MAX;
 
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Node {
+pub(super) struct Node {
     /// Least weight below; infinite where there is no candidate.
     pub weight: f64,
     /// A stamp at least as old as every candidate's below.
@@ -41,7 +41,7 @@ const MIXED: u32 = u32::MAX;
 
 impl Node {
     const EMPTY: Self =
-        Self { weight: f64::INFINITY, oldest: u64::MAX, champion: NOBODY, terms: MIXED };
+        Self { weight: f64::INFINITY, oldest: u64::MAX, champion: NO_BLOCK, terms: MIXED };
 
     #[inline(always)]
     fn admit(&mut self, other: &Self) {
@@ -56,13 +56,13 @@ impl Node {
 }
 
 /// What the tree needs to know of blocks.
-pub(crate) trait Blocks {
+pub(super) trait Leaves {
     /// The candidate at a leaf: weight, stamp, block.
     fn leaf(&self, slot: usize) -> Option<Node>;
 }
 
 /// What a search needs to know of them; costs are compared, smaller is better.
-pub(crate) trait Costs: Blocks {
+pub(super) trait Costs: Leaves {
     /// The age factor of a stamp; does not grow as the stamp does.
     fn age(&self, stamp: u64) -> f64;
     /// A value little greater than the age factor, and quicker to tell.
@@ -74,43 +74,41 @@ pub(crate) trait Costs: Blocks {
 }
 
 /// A cost is one rounding of what `weight / age` is two roundings of.
-pub(crate) const SLACK: f64 = 1.0 - 1e-12;
+pub(super) const SLACK: f64 = 1.0 - 1e-12;
 
 #[derive(Clone, Debug)]
-pub(crate) struct Tree {
+pub(super) struct Tree {
     /// `levels[0]` has one node per [`FANOUT`] slots; the last level has one node.
     levels: Vec<Vec<Node>>,
     slots: usize,
-    /// The second best of the last search: often the best of the next, and always a good start.
-    second: u32,
 }
 
 impl Tree {
-    pub(crate) fn new(slots: usize) -> Self {
+    pub(super) fn new(slots: usize) -> Self {
         let mut levels = Vec::new();
         let mut nodes = slots;
         loop {
             nodes = nodes.div_ceil(FANOUT).max(1);
             levels.push(vec![Node::EMPTY; nodes]);
             if nodes == 1 {
-                return Self { levels, slots, second: NOBODY };
+                return Self { levels, slots };
             }
         }
     }
 
-    pub(crate) fn clear(&mut self) {
+    pub(super) fn clear(&mut self) {
         for level in &mut self.levels {
             level.fill(Node::EMPTY);
         }
     }
 
-    pub(crate) fn root(&self) -> &Node {
+    pub(super) fn root(&self) -> &Node {
         &self.levels[self.levels.len() - 1][0]
     }
 
     /// The weight of the candidate at `slot` fell.
     #[inline(always)]
-    pub(crate) fn improve(&mut self, slot: usize, weight: f64, block: u32, terms: u32) {
+    pub(super) fn improve(&mut self, slot: usize, weight: f64, block: u32, terms: u32) {
         let mut index = slot;
         for level in &mut self.levels {
             index >>= FANOUT_BITS;
@@ -127,7 +125,7 @@ impl Tree {
     }
 
     /// A candidate appeared at `slot`.
-    pub(crate) fn insert(&mut self, slot: usize, candidate: &Node) {
+    pub(super) fn insert(&mut self, slot: usize, candidate: &Node) {
         let mut index = slot;
         for level in &mut self.levels {
             index >>= FANOUT_BITS;
@@ -136,7 +134,7 @@ impl Tree {
     }
 
     /// The candidate at `slot` went, or its weight rose.
-    pub(crate) fn refresh(&mut self, slot: usize, blocks: &impl Blocks) {
+    pub(super) fn refresh(&mut self, slot: usize, blocks: &impl Leaves) {
         let mut index = slot >> FANOUT_BITS;
         self.levels[0][index] = self.fold_leaves(index, blocks);
         for height in 1..self.levels.len() {
@@ -145,7 +143,7 @@ impl Tree {
         }
     }
 
-    fn fold_leaves(&self, index: usize, blocks: &impl Blocks) -> Node {
+    fn fold_leaves(&self, index: usize, blocks: &impl Leaves) -> Node {
         let first = index << FANOUT_BITS;
         let mut node = Node::EMPTY;
         for slot in first..(first + FANOUT).min(self.slots) {
@@ -166,7 +164,7 @@ impl Tree {
 
     /// The lightest candidate of the slots before `end`: what is left of it at each level, and not
     /// below a node left of it on the next.
-    pub(crate) fn lightest_before(&self, end: usize, blocks: &impl Blocks) -> Node {
+    pub(super) fn lightest_before(&self, end: usize, blocks: &impl Leaves) -> Node {
         let mut best = Node::EMPTY;
         let mut end = end.min(self.slots);
         for slot in end >> FANOUT_BITS << FANOUT_BITS..end {
@@ -189,39 +187,29 @@ impl Tree {
         &below[first..(first + FANOUT).min(below.len())]
     }
 
-    /// The block of least cost, the lowest number among equals; [`NOBODY`] if there is none.
-    pub(crate) fn search(&mut self, costs: &impl Costs) -> u32 {
-        let mut best = Best { cost: f64::INFINITY, block: NOBODY, second: NOBODY };
-        if self.second != NOBODY
-            && let Some(stamp) = costs.stamp(self.second)
+    /// The block of least cost, the lowest number among equals; the search begins with `start`.
+    pub(super) fn search(&self, costs: &impl Costs, start: Option<u32>) -> Best {
+        let mut best = Best { cost: f64::INFINITY, block: None, runner_up: None };
+        if let Some(block) = start
+            && let Some(stamp) = costs.stamp(block)
         {
-            best.consider(costs.cost(self.second, costs.age(stamp)), self.second);
+            best.consider(costs.cost(block, costs.age(stamp)), block);
         }
-        if self.root().champion != NOBODY {
+        if self.root().champion != NO_BLOCK {
             let age = costs.age_bound(self.root().oldest);
             self.descend(self.levels.len() - 1, 0, age, costs, &mut best);
         }
-        self.second = best.second;
-        best.block
+        best
     }
 
     /// Looks below a node; no candidate there has an age factor greater than `age`.
-    fn descend<C: Costs>(
-        &mut self,
-        height: usize,
-        index: usize,
-        age: f64,
-        costs: &C,
-        best: &mut Best,
-    ) {
+    fn descend<C: Costs>(&self, height: usize, index: usize, age: f64, costs: &C, best: &mut Best) {
         let per_age = SLACK / age;
         let first = index << FANOUT_BITS;
         if height == 0 {
-            // Stamps may have become younger since; the look that had to be taken mends the bound.
-            let mut oldest = u64::MAX;
             for slot in first..(first + FANOUT).min(self.slots) {
                 if let Some(leaf) = costs.leaf(slot) {
-                    oldest = oldest.min(leaf.oldest);
+                    debug_assert!(leaf.oldest >= self.levels[0][index].oldest, "a bound holds");
                     // "Not worse": an age factor of 0 makes an idle product not a number.
                     let worse = leaf.weight * per_age > best.cost;
                     if leaf.weight < f64::INFINITY && !worse {
@@ -230,7 +218,6 @@ impl Tree {
                     }
                 }
             }
-            self.levels[0][index].oldest = oldest;
             return;
         }
         // Least weight first, the lowest number among equals: of a thousand blocks without valid
@@ -239,7 +226,7 @@ impl Tree {
         let mut looked = 0_u32;
         loop {
             let children = self.children(height, index);
-            let (mut weight, mut champion, mut i) = (f64::INFINITY, NOBODY, 0);
+            let (mut weight, mut champion, mut i) = (f64::INFINITY, NO_BLOCK, 0);
             for (at, child) in children.iter().enumerate() {
                 // Without branches: which child is the least is anybody's guess.
                 let lower = (child.weight == weight) & (child.champion < champion);
@@ -258,16 +245,15 @@ impl Tree {
                 self.descend(height - 1, first + i, bound, costs, best);
             }
         }
-        let oldest = self.children(height, index).iter().map(|n| n.oldest).min();
-        self.levels[height][index].oldest = oldest.unwrap_or(u64::MAX);
     }
 }
 
-struct Best {
+/// The best candidate found so far.
+pub(super) struct Best {
     cost: f64,
-    block: u32,
-    /// Who was best before.
-    second: u32,
+    pub block: Option<u32>,
+    /// The best before it.
+    pub runner_up: Option<u32>,
 }
 
 impl Best {
@@ -285,14 +271,19 @@ impl Best {
         // ages are 0 and every cost is infinite.
         let least = costs.cost(node.champion, costs.age(node.oldest));
         if least == self.cost && (least == 0.0 || (node.terms != MIXED && least < f64::INFINITY)) {
-            return node.champion < self.block;
+            return self.precedes(node.champion);
         }
         least * SLACK <= self.cost
     }
 
     fn consider(&mut self, cost: f64, block: u32) {
-        if cost < self.cost || (cost == self.cost && block < self.block) {
-            *self = Self { cost, block, second: self.block };
+        if cost < self.cost || (cost == self.cost && self.precedes(block)) {
+            *self = Self { cost, block: Some(block), runner_up: self.block };
         }
+    }
+
+    /// Whether a block of the same cost is to be taken instead.
+    fn precedes(&self, block: u32) -> bool {
+        self.block.is_none_or(|best| block < best)
     }
 }

@@ -1,6 +1,6 @@
 //! Lists of erase blocks by valid pages: the index for ages counted from the last invalidation.
 //!
-//! Problem. The [tree](crate::tree) bounds what stands below a node because blocks opened one after
+//! Problem. The [tree](super::tree) bounds what stands below a node because blocks opened one after
 //! another are of similar age. Ages that begin anew whenever a page is invalidated have nothing
 //! to do with that order: the bounds are loose, and a search looks at a fifth of all blocks.
 //!
@@ -23,13 +23,11 @@
 
 use alloc::{vec, vec::Vec};
 
-use crate::{
-    lowest::Lowest,
-    tree::{Costs, NOBODY, SLACK},
-};
+use super::tree::{Costs, NO_BLOCK, SLACK};
+use crate::lowest::Lowest;
 
 /// What a search needs to know beside ages and costs.
-pub(crate) trait Weights: Costs {
+pub(super) trait Weights: Costs {
     /// The weight of blocks with `valid` valid pages and a factor of wear.
     fn weight(&self, valid: u32, wear: f64) -> f64;
 }
@@ -51,7 +49,7 @@ struct List {
 }
 
 impl List {
-    const EMPTY: Self = Self { stamp: u64::MAX, first: NOBODY, last: NOBODY };
+    const EMPTY: Self = Self { stamp: u64::MAX, first: NO_BLOCK, last: NO_BLOCK };
 }
 
 /// The lists of the blocks erased equally often; of all blocks, where wear does not count.
@@ -66,13 +64,13 @@ struct Row {
     /// Closed blocks, those without garbage included.
     blocks: u32,
     /// Blocks with fewer valid pages than this cost nothing and stand in no list.
-    paid_from: u32,
+    least_costly: u32,
     /// All lists of fewer valid pages are empty.
     least_valid: u32,
 }
 
 #[derive(Clone, Debug)]
-pub(crate) struct Lists {
+pub(super) struct Lists {
     links: Vec<Link>,
     /// `pages` lists a row: a block of valid pages only is no candidate.
     lists: Vec<List>,
@@ -82,29 +80,29 @@ pub(crate) struct Lists {
     /// The others.
     spare: Vec<u32>,
     /// Candidates that cost nothing.
-    gratis: Lowest,
+    costless: Lowest,
     pages: usize,
-    /// The lists a search has found about equally good, and the cost of their heads.
-    near: Vec<(f64, usize)>,
 }
 
+/// The lists a search has found about equally good, and the cost of their heads.
+pub(super) type Near = Vec<(f64, usize)>;
+
 impl Lists {
-    pub(crate) fn new(blocks: usize, pages: u32) -> Self {
+    pub(super) fn new(blocks: usize, pages: u32) -> Self {
         Self {
-            links: vec![Link { prev: NOBODY, next: NOBODY }; blocks],
+            links: vec![Link { prev: NO_BLOCK, next: NO_BLOCK }; blocks],
             lists: Vec::new(),
             rows: Vec::new(),
             used: Vec::new(),
             spare: Vec::new(),
-            gratis: Lowest::new(blocks),
+            costless: Lowest::new(blocks),
             pages: pages as usize,
-            near: Vec::new(),
         }
     }
 
     /// The row for blocks erased `erases` times, with one block more. Blocks with fewer than
-    /// `paid_from` valid pages cost nothing there.
-    pub(crate) fn enter_row(&mut self, erases: u32, wear: f64, paid_from: u32) -> u32 {
+    /// `least_costly` valid pages cost nothing there.
+    pub(super) fn enter_row(&mut self, erases: u32, wear: f64, least_costly: u32) -> u32 {
         let at = self.used.binary_search_by_key(&erases, |&row| self.rows[row as usize].erases);
         let row = at.map(|at| self.used[at]).unwrap_or_else(|at| {
             let row = self.spare.pop().unwrap_or_else(|| {
@@ -112,7 +110,7 @@ impl Lists {
                 self.rows.len() as u32
             });
             let least_valid = self.pages as u32;
-            let new = Row { oldest: u64::MAX, wear, erases, blocks: 0, paid_from, least_valid };
+            let new = Row { oldest: u64::MAX, wear, erases, blocks: 0, least_costly, least_valid };
             match self.rows.get_mut(row as usize) {
                 Some(spare) => *spare = new,
                 None => self.rows.push(new),
@@ -134,9 +132,9 @@ impl Lists {
     }
 
     /// A block of a row was closed.
-    pub(crate) fn insert(&mut self, block: u32, row: u32, valid: u32, stamps: &[u64]) {
-        if valid < self.rows[row as usize].paid_from {
-            self.gratis.insert(block);
+    pub(super) fn insert(&mut self, block: u32, row: u32, valid: u32, stamps: &[u64]) {
+        if valid < self.rows[row as usize].least_costly {
+            self.costless.insert(block);
         } else if (valid as usize) < self.pages {
             self.link(block, row, valid, stamps);
         }
@@ -144,31 +142,31 @@ impl Lists {
 
     /// A closed block has now `valid` valid pages, one less than before, and a younger stamp.
     #[inline]
-    pub(crate) fn fell(&mut self, block: u32, row: u32, valid: u32, stamps: &[u64]) {
-        let paid_from = self.rows[row as usize].paid_from;
+    pub(super) fn fell(&mut self, block: u32, row: u32, valid: u32, stamps: &[u64]) {
+        let least_costly = self.rows[row as usize].least_costly;
         let was = valid + 1;
-        if was < paid_from {
+        if was < least_costly {
             return; // what costs nothing costs nothing with less to copy
         }
         if (was as usize) < self.pages {
             self.unlink(block, row, was, stamps);
         }
-        if valid < paid_from {
-            self.gratis.insert(block);
+        if valid < least_costly {
+            self.costless.insert(block);
         } else {
             self.link(block, row, valid, stamps);
         }
     }
 
     /// A closed block has now `valid` valid pages, one more than before, and a younger stamp.
-    pub(crate) fn rose(&mut self, block: u32, row: u32, valid: u32, stamps: &[u64]) {
-        let paid_from = self.rows[row as usize].paid_from;
-        if valid < paid_from {
+    pub(super) fn rose(&mut self, block: u32, row: u32, valid: u32, stamps: &[u64]) {
+        let least_costly = self.rows[row as usize].least_costly;
+        if valid < least_costly {
             return; // costs nothing still
         }
         let was = valid - 1;
-        if was < paid_from {
-            self.gratis.remove(block);
+        if was < least_costly {
+            self.costless.remove(block);
         } else {
             self.unlink(block, row, was, stamps);
         }
@@ -178,13 +176,25 @@ impl Lists {
     }
 
     /// A closed block was emptied and leaves its row.
-    pub(crate) fn withdraw(&mut self, block: u32, row: u32, valid: u32, stamps: &[u64]) {
-        if valid < self.rows[row as usize].paid_from {
-            self.gratis.remove(block);
+    pub(super) fn withdraw(&mut self, block: u32, row: u32, valid: u32, stamps: &[u64]) {
+        if valid < self.rows[row as usize].least_costly {
+            self.costless.remove(block);
         } else if (valid as usize) < self.pages {
             self.unlink(block, row, valid, stamps);
         }
+        self.tighten(row);
         self.leave_row(row);
+    }
+
+    /// Makes the bounds of a row exact. Invalidations leave them loose, which costs a search some
+    /// looks; blocks leave rows often enough for that not to add up.
+    fn tighten(&mut self, row: u32) {
+        let lists = &self.lists[row as usize * self.pages..][..self.pages];
+        let row = &mut self.rows[row as usize];
+        let lists = &lists[row.least_valid as usize..];
+        let empty = lists.iter().take_while(|list| list.first == NO_BLOCK).count();
+        row.least_valid += empty as u32;
+        row.oldest = lists[empty..].iter().map(|list| list.stamp).min().unwrap_or(u64::MAX);
     }
 
     fn list(&mut self, row: u32, valid: u32) -> &mut List {
@@ -195,16 +205,16 @@ impl Lists {
     /// for long passes those invalidated meanwhile, no more than one for each invalidation.
     fn link(&mut self, block: u32, row: u32, valid: u32, stamps: &[u64]) {
         let stamp = stamps[block as usize];
-        let mut next = NOBODY;
+        let mut next = NO_BLOCK;
         let mut prev = self.list(row, valid).last;
-        while prev != NOBODY && stamps[prev as usize] > stamp {
+        while prev != NO_BLOCK && stamps[prev as usize] > stamp {
             next = prev;
             prev = self.links[prev as usize].prev;
         }
         self.links[block as usize] = Link { prev, next };
         let list = &mut self.lists[row as usize * self.pages + valid as usize];
         match prev {
-            NOBODY => {
+            NO_BLOCK => {
                 (list.first, list.stamp) = (block, stamp);
                 let row = &mut self.rows[row as usize];
                 row.oldest = row.oldest.min(stamp);
@@ -213,7 +223,7 @@ impl Lists {
             _ => self.links[prev as usize].next = block,
         }
         match next {
-            NOBODY => list.last = block,
+            NO_BLOCK => list.last = block,
             _ => self.links[next as usize].prev = block,
         }
     }
@@ -222,30 +232,30 @@ impl Lists {
         let Link { prev, next } = self.links[block as usize];
         let list = &mut self.lists[row as usize * self.pages + valid as usize];
         match prev {
-            NOBODY => {
+            NO_BLOCK => {
                 list.first = next;
                 list.stamp = stamps.get(next as usize).copied().unwrap_or(u64::MAX);
             }
             _ => self.links[prev as usize].next = next,
         }
         match next {
-            NOBODY => list.last = prev,
+            NO_BLOCK => list.last = prev,
             _ => self.links[next as usize].prev = prev,
         }
     }
 
-    /// The candidate of least weight, the lowest number among equals; [`NOBODY`] if there is none.
+    /// The candidate of least weight, the lowest number among equals; [`NO_BLOCK`] if there is none.
     /// Walks the lists of that weight.
-    pub(crate) fn lightest(&self, weight: impl Fn(u32, f64) -> f64) -> u32 {
-        if let Some(block) = self.gratis.lowest() {
+    pub(super) fn lightest(&self, weight: impl Fn(u32, f64) -> f64) -> u32 {
+        if let Some(block) = self.costless.lowest() {
             return block;
         }
-        let (mut least, mut best) = (f64::INFINITY, NOBODY);
+        let (mut least, mut best) = (f64::INFINITY, NO_BLOCK);
         for &at in &self.used {
             let row = &self.rows[at as usize];
             for valid in row.least_valid..self.pages as u32 {
                 let mut block = self.lists[at as usize * self.pages + valid as usize].first;
-                if block == NOBODY {
+                if block == NO_BLOCK {
                     continue;
                 }
                 let weight = weight(valid, row.wear);
@@ -253,9 +263,9 @@ impl Lists {
                     break;
                 }
                 if weight < least {
-                    (least, best) = (weight, NOBODY);
+                    (least, best) = (weight, NO_BLOCK);
                 }
-                while block != NOBODY {
+                while block != NO_BLOCK {
                     best = best.min(block);
                     block = self.links[block as usize].next;
                 }
@@ -264,26 +274,31 @@ impl Lists {
         best
     }
 
-    /// The block of least cost, the lowest number among equals; [`NOBODY`] if there is none.
-    pub(crate) fn search(&mut self, costs: &impl Weights, stamps: &[u64]) -> u32 {
-        if let Some(block) = self.gratis.lowest() {
-            return block;
+    /// The block of least cost, the lowest number among equals. `near` is scratch space.
+    pub(super) fn search(
+        &self,
+        costs: &impl Weights,
+        stamps: &[u64],
+        near: &mut Near,
+    ) -> Option<u32> {
+        if let Some(block) = self.costless.lowest() {
+            return Some(block);
         }
-        self.near.clear();
+        near.clear();
         let mut least = f64::INFINITY;
-        for at in 0..self.used.len() {
-            least = self.search_row(self.used[at] as usize, least, costs);
+        for &row in &self.used {
+            least = self.search_row(row as usize, least, costs, near);
         }
         // The lowest number among equals, and what roundings may have put behind a head.
-        let (mut best, mut best_cost) = (NOBODY, f64::INFINITY);
-        for &(mut cost, list) in &self.near {
+        let (mut best, mut best_cost) = (NO_BLOCK, f64::INFINITY);
+        for &(mut cost, list) in &*near {
             let List { mut stamp, first: mut block, .. } = self.lists[list];
             while cost * SLACK <= least {
                 if cost < best_cost || (cost == best_cost && block < best) {
                     (best, best_cost) = (block, cost);
                 }
                 block = self.links[block as usize].next;
-                if block == NOBODY {
+                if block == NO_BLOCK {
                     break;
                 }
                 if stamps[block as usize] != stamp {
@@ -292,12 +307,12 @@ impl Lists {
                 }
             }
         }
-        best
+        (best != NO_BLOCK).then_some(best)
     }
 
     /// The least cost of the heads of a row, or `least`; notes the lists that come close to it.
-    fn search_row(&mut self, at: usize, mut least: f64, costs: &impl Weights) -> f64 {
-        let row = &mut self.rows[at];
+    fn search_row(&self, at: usize, mut least: f64, costs: &impl Weights, near: &mut Near) -> f64 {
+        let row = &self.rows[at];
         if row.least_valid as usize >= self.pages {
             return least;
         }
@@ -307,10 +322,7 @@ impl Lists {
         let mut weight_of_oldest = 0.0;
         for valid in row.least_valid..self.pages as u32 {
             let list = &lists[valid as usize];
-            if list.first == NOBODY {
-                if valid == row.least_valid {
-                    row.least_valid += 1;
-                }
+            if list.first == NO_BLOCK {
                 continue;
             }
             let weight = costs.weight(valid, row.wear);
@@ -330,13 +342,11 @@ impl Lists {
                 let cost = costs.cost(list.first, costs.age(list.stamp));
                 if cost * SLACK <= least {
                     least = least.min(cost);
-                    self.near.retain(|&(other, _)| other * SLACK <= least);
-                    self.near.push((cost, at * self.pages + valid as usize));
+                    near.retain(|&(other, _)| other * SLACK <= least);
+                    near.push((cost, at * self.pages + valid as usize));
                 }
             }
         }
-        // Blocks have become younger since; having seen all heads mends the bound.
-        row.oldest = oldest;
         least
     }
 }
