@@ -4,7 +4,7 @@ use std::path::Path;
 
 use thermocline_flash::{BUILT_IN_PROFILES, Profile};
 
-use thermocline_trace::generate::format_size;
+use thermocline_units::format_size;
 
 use crate::{SimError, policy::unknown};
 

@@ -23,7 +23,6 @@ pub mod result;
 mod run;
 mod setup;
 pub mod store;
-pub mod units;
 
 pub use compare::{Outcome, compare, compare_each};
 pub use delays::DelayLog;
@@ -38,3 +37,4 @@ pub use progress::Progress;
 pub use result::RunResult;
 pub use run::run;
 pub use store::{AnyLayer, Store};
+pub use thermocline_units as units;

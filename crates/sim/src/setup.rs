@@ -14,11 +14,11 @@ use thermocline_policy::{
     victim::{self, Victim},
     wear::{Swap, WearLeveling},
 };
+use thermocline_units::show_size;
 
 use crate::{
     Device, Input, PolicySpec, SimError,
     job::{Clock, Fill, Job, ReadOnly},
-    units,
 };
 
 /// Everything a job leaves to be worked out: sizes, clock, time scale.
@@ -383,5 +383,5 @@ fn streams(policy: &PolicySpec, geometry: &Geometry) -> u32 {
 
 /// "1000 pages (4 MiB)".
 fn show_pages(pages: u64, page_size: u32) -> String {
-    format!("{pages} pages ({})", units::show_size(pages * u64::from(page_size)))
+    format!("{pages} pages ({})", show_size(pages * u64::from(page_size)))
 }

@@ -2,7 +2,7 @@
 
 use super::{
     files::Scenario,
-    size::{format_size, parse_size},
+    format_size, parse_size,
 };
 use crate::TraceError;
 use std::{fmt, str::FromStr};
