@@ -22,9 +22,9 @@ pub fn share(text: &str) -> Result<f64, String> {
 
 /// Nanoseconds: `84min`, `20ms`.
 pub fn time(text: &str) -> Result<u64, String> {
-    Ticks::parse(text.trim()).map(|ticks| ticks.0).ok_or_else(|| {
-        format!("`{text}` is not a time; write it as 84min, 250s, 20ms or 100us")
-    })
+    Ticks::parse(text.trim())
+        .map(|ticks| ticks.0)
+        .ok_or_else(|| format!("`{text}` is not a time; write it as 84min, 250s, 20ms or 100us"))
 }
 
 /// A page: large enough to count, small enough for every table.
