@@ -69,7 +69,10 @@ impl From<MountError> for AssemblyError {
 impl From<MediumError> for AssemblyError {
     fn from(error: MediumError) -> Self {
         match error {
-            MediumError::Usage(_) | MediumError::Exists(_) => Self::Usage(error.to_string()),
+            MediumError::Usage(_) => Self::Usage(error.to_string()),
+            MediumError::Exists(_) => Self::Usage(format!(
+                "{error}; name another file, or replace it with --force: what it holds is lost then"
+            )),
             MediumError::Unusable(_) => Self::Input(error.to_string()),
             MediumError::Failed(_) => Self::Failed(error.to_string()),
         }

@@ -103,7 +103,7 @@ pub enum MediumError {
     #[error("{0}")]
     Usage(String),
     /// There is something already, which nobody said to replace.
-    #[error("{}: exists already; name another file, or replace it with --force: what it holds is lost then", .0.display())]
+    #[error("{}: exists already", .0.display())]
     Exists(PathBuf),
     /// What is there cannot be used as a chip, or what was asked for cannot be one.
     #[error("{0}")]
