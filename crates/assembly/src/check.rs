@@ -3,7 +3,7 @@
 
 use serde::Serialize;
 use thermocline_flash::Ppn;
-use thermocline_ftl::{Layer, Mount};
+use thermocline_ftl::Mount;
 use thermocline_media::Place;
 
 use crate::{
@@ -141,5 +141,5 @@ fn check_from_pages(
 
 /// What the tables of a layer contradict themselves in, and what they were made from.
 fn contradiction(source: &str, layer: &AnyLayer<Chip>) -> Option<String> {
-    layer.check().err().map(|e| format!("by the {source}: {e}"))
+    layer.inspect().check().err().map(|e| format!("by the {source}: {e}"))
 }

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use thermocline_flash::Flash;
-use thermocline_ftl::{Layer, index};
+use thermocline_ftl::index;
 use thermocline_media::{Medium, NewChip, OpenChip, Place};
 
 use crate::{
@@ -126,7 +126,7 @@ fn holds_something(chip: &mut dyn Medium) -> bool {
 
 fn write(store: &Store, chip: Chip, place: &Place) -> Result<Formatted, AssemblyError> {
     let mut layer = store.format(chip, new_format()?)?;
-    layer.unmount(0).map_err(|e| AssemblyError::failed(place, e))?;
+    layer.upkeep().unmount(0).map_err(|e| AssemblyError::failed(place, e))?;
     let chip = layer.chip_mut();
     chip.sync().map_err(|e| AssemblyError::failed(place, e))?;
     let geometry = *chip.geometry();

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use thermocline_flash::Flash;
+use thermocline_flash::Chip;
 use thermocline_ftl::{
     Config, InPlace, Layer, Nftl, PageMapped,
     dead::{self, Watched},
@@ -87,7 +87,7 @@ impl LayerPlan {
     ///
     /// # Errors
     /// [`AssemblyError`], if an argument is wrong or the chip has no room.
-    pub fn build<C: Flash + Send + 'static, V: LayerVisitor<C>>(
+    pub fn build<C: Chip + Send + 'static, V: LayerVisitor<C>>(
         &self,
         chip: C,
         future: Option<Arc<Future>>,
@@ -123,7 +123,7 @@ impl LayerPlan {
     }
 
     /// Puts around a layer what tells it which data are dead, where the policy wants it.
-    pub(crate) fn watched<C: Flash + 'static, V: LayerVisitor<C>>(
+    pub(crate) fn watched<C: Chip + 'static, V: LayerVisitor<C>>(
         &self,
         layer: impl Layer<Chip = C> + Send + 'static,
         visitor: V,
@@ -223,7 +223,7 @@ struct OnErased<'a, C, V> {
     visitor: V,
 }
 
-impl<C: Flash + Send + 'static, V: LayerVisitor<C>> placement::Visitor for OnErased<'_, C, V> {
+impl<C: Chip + Send + 'static, V: LayerVisitor<C>> placement::Visitor for OnErased<'_, C, V> {
     type Output = Result<V::Output, AssemblyError>;
 
     fn visit<P: Placement + 'static>(self, placement: P) -> Self::Output {

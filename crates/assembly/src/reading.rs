@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use thermocline_flash::{Flash, FlashError, Lpn, Ppn};
-use thermocline_ftl::{FtlError, Layer};
+use thermocline_ftl::FtlError;
 use thermocline_media::Place;
 
 use crate::{AnyLayer, AssemblyError, Progress, chips::Chip};
@@ -35,7 +35,7 @@ impl PageAt {
 
 /// Where all logical pages are.
 pub(crate) fn places(layer: &AnyLayer<Chip>) -> Vec<Ppn> {
-    (0..layer.logical_pages()).map(|lpn| layer.locate(Lpn(lpn))).collect()
+    (0..layer.logical_pages()).map(|lpn| layer.inspect().locate(Lpn(lpn))).collect()
 }
 
 /// Reads every page that holds data, and passes on those that cannot be read. How many could.

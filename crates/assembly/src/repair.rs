@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use thermocline_flash::{Flash, Lpn, Ppn};
-use thermocline_ftl::{Layer, Mount, Recovery};
+use thermocline_ftl::{Mount, Recovery};
 use thermocline_media::Place;
 
 use crate::{
@@ -41,11 +41,12 @@ pub struct Repaired {
 pub fn repair(place: &Place, progress: &Progress) -> Result<Repaired, AssemblyError> {
     let before = by_checkpoint(place);
     let (mut layer, recovery, headless) = rebuild(place)?;
-    layer.check().map_err(|e| AssemblyError::failed(place, e))?;
+    layer.inspect().check().map_err(|e| AssemblyError::failed(place, e))?;
     let rolled_back = rolled_back(&layer, &recovery, before.as_deref());
     let mut lost = Vec::new();
     read_all(&mut layer, place, progress, |page| lost.push(page))?;
     layer
+        .upkeep()
         .unmount(recovery.newest_time.saturating_add(1))
         .map_err(|e| AssemblyError::failed(place, e))?;
     layer.chip_mut().sync().map_err(|e| AssemblyError::failed(place, e))?;
@@ -85,9 +86,9 @@ fn rebuild(place: &Place) -> Result<(AnyLayer<Chip>, Recovery, bool), AssemblyEr
 
 fn rolled_back(layer: &AnyLayer<Chip>, recovery: &Recovery, before: Option<&[Ppn]>) -> Vec<PageAt> {
     let said = |lpn: u32| before.and_then(|places| places.get(lpn as usize));
-    let differs = |lpn: u32| said(lpn).is_some_and(|&at| at != layer.locate(Lpn(lpn)));
+    let differs = |lpn: u32| said(lpn).is_some_and(|&at| at != layer.inspect().locate(Lpn(lpn)));
     (0..layer.logical_pages())
         .filter(|&lpn| differs(lpn) || recovery.rolled_back.binary_search(&Lpn(lpn)).is_ok())
-        .map(|lpn| PageAt::of(layer, lpn, layer.locate(Lpn(lpn))))
+        .map(|lpn| PageAt::of(layer, lpn, layer.inspect().locate(Lpn(lpn))))
         .collect()
 }

@@ -1,7 +1,7 @@
 //! Chips made ready to be served: found first, all of them, and mounted or formatted then.
 
 use thermocline_flash::Profile;
-use thermocline_ftl::{EndOfLife, Layer, Mount, Recovery};
+use thermocline_ftl::{EndOfLife, Mount, Recovery};
 use thermocline_media::Place;
 use thermocline_policy::trigger::Watermarks;
 
@@ -105,7 +105,7 @@ impl Candidate {
         if is_empty && !access.read_only {
             begin(&mut layer, time_ns)?;
         }
-        let end_of_life = layer.end_of_life();
+        let end_of_life = layer.inspect().end_of_life();
         Ok(Served { layer, device, recovery, time_ns, end_of_life })
     }
 }

@@ -1,8 +1,8 @@
 //! How a chip is, in the manner of `zpool status`.
 
 use serde::Serialize;
-use thermocline_flash::{BlockId, Flash};
-use thermocline_ftl::{EndOfLife, Layer, Mount, Recovery};
+use thermocline_flash::{BlockId, Condition, Flash};
+use thermocline_ftl::{EndOfLife, Mount, Recovery};
 use thermocline_media::{Medium, Place};
 
 use crate::{
@@ -87,7 +87,7 @@ pub fn status(place: &Place) -> Result<Status, AssemblyError> {
         pages_with_data: recovery.pages_found,
         blocks: geometry.blocks(),
         index_blocks: geometry.system_blocks,
-        free_blocks: layer.free_blocks().unwrap_or(0),
+        free_blocks: layer.inspect().free_blocks().unwrap_or(0),
         bad_blocks: layer.chip().health().bad_blocks,
         unreadable_pages: recovery.unreadable_pages,
         spare_blocks: served.map(|served| served.spare_blocks),
@@ -102,9 +102,9 @@ fn state(
     served: Option<AsServed>,
 ) -> (&'static str, &'static str) {
     const COPY: &str = "copy the data to another chip; this one can only be read";
-    if layer.end_of_life() == Some(EndOfLife::IndexLog) {
+    if layer.inspect().end_of_life() == Some(EndOfLife::IndexLog) {
         ("read-only: the blocks of the index log are used up", COPY)
-    } else if layer.is_read_only() || served.is_some_and(|served| served.is_over) {
+    } else if layer.inspect().is_read_only() || served.is_some_and(|served| served.is_over) {
         ("read-only: worn out", COPY)
     } else if !recovery.clean {
         ("in use or crashed", "none: the next mount recovers all that was flushed")
@@ -142,7 +142,7 @@ pub(crate) fn as_served(place: &Place) -> Result<Option<AsServed>, AssemblyError
     let opened = chips::open(place, &Access::read_only())?;
     let mounted = opened.mount_by(chips::SERVED, Mount::Quick);
     Ok(mounted.ok().map(|(layer, _)| AsServed {
-        is_over: layer.is_read_only(),
-        spare_blocks: layer.spare_blocks().unwrap_or(0),
+        is_over: layer.inspect().is_read_only(),
+        spare_blocks: layer.inspect().spare_blocks().unwrap_or(0),
     }))
 }

@@ -68,7 +68,7 @@ impl LayerVisitor<CountingChip> for Runner<'_> {
                 return Err(SimError::Interrupted);
             }
         }
-        layer.filled(0).map_err(|e| AssemblyError::of_layer(e, 0))?;
+        layer.upkeep().filled(0).map_err(|e| AssemblyError::of_layer(e, 0))?;
         for (lpn, page) in job.input.found() {
             if setup.keeps_contents && *lpn < setup.logical_pages {
                 layer.write(Lpn(*lpn), page, 0).map_err(|e| AssemblyError::of_layer(e, 0))?;
@@ -91,7 +91,7 @@ impl LayerVisitor<CountingChip> for Runner<'_> {
         let seconds = running.elapsed().as_secs_f64();
 
         if job.check {
-            layer.check().map_err(SimError::Broken)?;
+            layer.inspect().check().map_err(SimError::Broken)?;
         }
         let mut result = filled.report(job, setup, &layer, &measured);
         let per_second = |n: u64| if seconds > 0.0 { n as f64 / seconds } else { 0.0 };

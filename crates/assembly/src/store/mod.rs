@@ -4,7 +4,7 @@ mod fit;
 
 use std::time::SystemTime;
 
-use thermocline_flash::Flash;
+use thermocline_flash::Chip;
 use thermocline_ftl::{Format, Layer, Mount, PageMapped, Recovery};
 use thermocline_policy::{
     placement::{self, Placement},
@@ -47,7 +47,7 @@ impl Store {
     /// # Errors
     /// [`AssemblyError::Usage`] if the policy keeps nothing on a chip, [`AssemblyError::Input`] if the
     /// device has no room for it or the chip fails.
-    pub fn format<C: Flash + Send + 'static>(
+    pub fn format<C: Chip + Send + 'static>(
         &self,
         chip: C,
         format: Format,
@@ -60,7 +60,7 @@ impl Store {
     /// # Errors
     /// Those of [`format`](Self::format), and [`AssemblyError::Input`] if the chip does not hold a store
     /// that can be read.
-    pub fn mount<C: Flash + Send + 'static>(
+    pub fn mount<C: Chip + Send + 'static>(
         &self,
         chip: C,
         how: Mount,
@@ -74,7 +74,7 @@ impl Store {
     ///
     /// # Errors
     /// Those of [`mount`](Self::mount).
-    pub fn salvage<C: Flash + Send + 'static>(
+    pub fn salvage<C: Chip + Send + 'static>(
         &self,
         chip: C,
         format: Format,
@@ -110,7 +110,7 @@ impl Store {
         LayerPlan::new(device.clone(), policy.clone(), &room, self.logical_pages, scale, self.seed)
     }
 
-    fn build<C: Flash + Send + 'static>(
+    fn build<C: Chip + Send + 'static>(
         &self,
         chip: C,
         begin: Begin,
@@ -140,7 +140,7 @@ fn check_policy(policy: &PolicySpec) -> Result<(), AssemblyError> {
 /// # Errors
 /// [`AssemblyError::Failed`] if the chip fails.
 pub fn begin<C>(layer: &mut AnyLayer<C>, now: u64) -> Result<(), AssemblyError> {
-    layer.filled(now).map_err(|e| AssemblyError::of_layer(e, 0))
+    layer.upkeep().filled(now).map_err(|e| AssemblyError::of_layer(e, 0))
 }
 
 /// An identifier that no other store has, and the time of day.
@@ -170,7 +170,7 @@ struct OnChip<'a, C> {
     begin: Begin,
 }
 
-impl<C: Flash + Send + 'static> placement::Visitor for OnChip<'_, C> {
+impl<C: Chip + Send + 'static> placement::Visitor for OnChip<'_, C> {
     type Output = Result<(AnyLayer<C>, Option<Recovery>), AssemblyError>;
 
     fn visit<P: Placement + 'static>(self, placement: P) -> Self::Output {

@@ -33,12 +33,16 @@ mod tests {
 
     #[test]
     fn every_medium_is_listed_and_has_a_row_in_the_guide() {
-        let guide = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/server.md");
-        let guide = std::fs::read_to_string(guide).expect("the guide of the server");
+        let guide = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/server-reference.md");
+        let guide = std::fs::read_to_string(guide).expect("the reference of the server");
         for medium in MEDIA {
             assert!(listed(|_| true).contains(medium.summary), "{}", medium.scheme);
             let row = format!("\n| `{}` |", medium.example);
-            assert!(guide.contains(&row), "docs/server.md has no row for {}", medium.example);
+            assert!(
+                guide.contains(&row),
+                "docs/server-reference.md has no row for {}",
+                medium.example
+            );
         }
         assert_eq!(made_when_served(), "`ram:`");
     }
