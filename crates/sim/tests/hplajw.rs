@@ -13,9 +13,9 @@ mod common;
 use std::{env, path::PathBuf};
 
 use common::job;
+use thermocline_assembly::device::Overrides;
 use thermocline_sim::{
-    Device, Fill, Input, Job, PolicySpec, PreparedTrace, Progress, RunResult, TraceMapping,
-    compare, device::Overrides,
+    Device, Fill, Input, Job, PolicySpec, PreparedTrace, Progress, RunResult, TraceMapping, compare,
 };
 use thermocline_trace::read::{self, ReadOptions};
 

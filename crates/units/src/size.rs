@@ -1,6 +1,6 @@
 //! Sizes as people write them: `40MiB`, `4k`, `512`.
 
-use crate::TraceError;
+use crate::UnitError;
 
 const UNITS: [(&str, u32); 5] = [("", 0), ("K", 10), ("M", 20), ("G", 30), ("T", 40)];
 
@@ -10,8 +10,8 @@ const UNITS: [(&str, u32); 5] = [("", 0), ("K", 10), ("M", 20), ("G", 30), ("T",
 /// because half the world means 1024 by them.
 ///
 /// # Errors
-/// [`TraceError::Usage`], saying how to write it.
-pub fn parse_size(text: &str) -> Result<u64, TraceError> {
+/// [`UnitError`], saying how to write it.
+pub fn parse_size(text: &str) -> Result<u64, UnitError> {
     let text = text.trim();
     let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     let (number, suffix) = text.split_at(digits);
@@ -41,7 +41,7 @@ fn shift_of(suffix: &str) -> Option<u32> {
     UNITS.iter().find(|(name, _)| letter.eq_ignore_ascii_case(name)).map(|&(_, bits)| bits)
 }
 
-fn refuse(text: &str, number: &str, suffix: &str) -> TraceError {
+fn refuse(text: &str, number: &str, suffix: &str) -> UnitError {
     let decimal = suffix.len() == 2 && suffix.ends_with('B') && shift_of(&suffix[..1]).is_some();
     let remedy = if decimal {
         let letter = suffix[..1].to_uppercase();
@@ -49,7 +49,7 @@ fn refuse(text: &str, number: &str, suffix: &str) -> TraceError {
     } else {
         "write whole bytes with an optional k, M, G or T (powers of 1024), such as `4KiB`".into()
     };
-    TraceError::usage(format!("`{text}` is not a size"), remedy)
+    UnitError { what: format!("`{text}` is not a size"), remedy }
 }
 
 /// A size in the largest unit that expresses it exactly; [`parse_size`] reads it back.
@@ -59,5 +59,22 @@ pub fn format_size(bytes: u64) -> String {
     match UNITS.iter().rev().find(|&&(_, bits)| bits > 0 && exact(bits)) {
         Some((letter, bits)) => format!("{}{letter}iB", bytes >> bits),
         None => bytes.to_string(),
+    }
+}
+
+/// A size as people read it: `485.0 MiB`.
+#[must_use]
+pub fn show_size(bytes: u64) -> String {
+    const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
+    let mut value = bytes as f64;
+    let mut unit = 0;
+    while value >= 1024.0 && unit + 1 < UNITS.len() {
+        value /= 1024.0;
+        unit += 1;
+    }
+    if value.fract() == 0.0 {
+        format!("{value} {}", UNITS[unit])
+    } else {
+        format!("{value:.1} {}", UNITS[unit])
     }
 }

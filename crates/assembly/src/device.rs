@@ -3,10 +3,9 @@
 use std::path::Path;
 
 use thermocline_flash::{BUILT_IN_PROFILES, Profile};
+use thermocline_units::format_size;
 
-use thermocline_trace::generate::format_size;
-
-use crate::{SimError, policy::unknown};
+use crate::{AssemblyError, names::unknown};
 
 /// A device that can be simulated.
 #[derive(Clone, Debug)]
@@ -44,6 +43,12 @@ pub fn built_in() -> Vec<Profile> {
 }
 
 impl Device {
+    /// A device whose blocks are those of a chip.
+    #[must_use]
+    pub const fn of_chip(profile: Profile) -> Self {
+        Self { profile, fixed_capacity: true }
+    }
+
     /// Logical pages it exports with so much over-provisioning: its data pages over that and 1.
     #[must_use]
     pub fn exported_pages(&self, over_provisioning: f64) -> u32 {
@@ -67,18 +72,19 @@ impl Device {
     /// A built-in profile by name, or a TOML file.
     ///
     /// # Errors
-    /// [`SimError`], naming the file and what is wrong in it, or the nearest name.
-    pub fn load(name: &str) -> Result<Self, SimError> {
+    /// [`AssemblyError`], naming the file and what is wrong in it, or the nearest name.
+    pub fn load(name: &str) -> Result<Self, AssemblyError> {
         let profile = if let Some((_, text)) = BUILT_IN_PROFILES.iter().find(|(n, _)| *n == name) {
-            toml::from_str(text).map_err(|e| SimError::Broken(format!("profile {name}: {e}")))?
+            toml::from_str(text)
+                .map_err(|e| AssemblyError::Broken(format!("profile {name}: {e}")))?
         } else if name.ends_with(".toml") || Path::new(name).is_file() {
             let text = std::fs::read_to_string(name).map_err(|e| {
-                SimError::Input(format!(
+                AssemblyError::Input(format!(
                     "{name}: {e}; --device takes a built-in profile or a TOML file"
                 ))
             })?;
             toml::from_str(&text).map_err(|e: toml::de::Error| {
-                SimError::Input(format!("{name}: {}", one_line(&text, &e)))
+                AssemblyError::Input(format!("{name}: {}", one_line(&text, &e)))
             })?
         } else {
             return Err(unknown(
@@ -96,8 +102,8 @@ impl Device {
     /// The device with single figures overridden.
     ///
     /// # Errors
-    /// [`SimError::Input`] if the figures make no device.
-    pub fn with(mut self, o: &Overrides) -> Result<Self, SimError> {
+    /// [`AssemblyError::Input`] if the figures make no device.
+    pub fn with(mut self, o: &Overrides) -> Result<Self, AssemblyError> {
         let g = &mut self.profile.geometry;
         let block_size = o.block_size.unwrap_or(g.block_size());
         let capacity = o.capacity.unwrap_or(g.capacity());
@@ -106,34 +112,38 @@ impl Device {
         }
         let page = u64::from(g.page_size);
         if page == 0 {
-            return Err(SimError::Input("a page of 0 bytes or above 4 GiB makes no device".into()));
+            return Err(AssemblyError::Input(
+                "a page of 0 bytes or above 4 GiB makes no device".into(),
+            ));
         }
         if block_size == 0 || !block_size.is_multiple_of(page) {
-            return Err(SimError::Input(format!(
+            return Err(AssemblyError::Input(format!(
                 "a block of {block_size} bytes is not a whole number of pages of {page} bytes; \
                  choose --block-size as a multiple of --page-size"
             )));
         }
         if o.banks == Some(0) {
-            return Err(SimError::Input("--banks 0 makes no device; give it at least 1".into()));
+            return Err(AssemblyError::Input(
+                "--banks 0 makes no device; give it at least 1".into(),
+            ));
         }
         g.banks = o.banks.unwrap_or(g.banks);
         // A channel without a bank would be no device's.
         g.channels = o.channels.unwrap_or_else(|| g.channels.min(g.banks));
         if g.channels == 0 || g.channels > g.banks {
-            return Err(SimError::Input(format!(
+            return Err(AssemblyError::Input(format!(
                 "{} channels are more or less than device {} can have; choose --channels from 1 to \
                  its number of banks, {}",
                 g.channels, self.profile.name, g.banks
             )));
         }
         let row = block_size.checked_mul(u64::from(g.banks)).ok_or_else(|| {
-            SimError::Input("blocks and banks of more than 16 EiB make no device".into())
+            AssemblyError::Input("blocks and banks of more than 16 EiB make no device".into())
         })?;
         // Only a capacity that was asked for must come out exactly.
         let per_bank = capacity / row;
         if per_bank == 0 || o.capacity.is_some_and(|asked| !asked.is_multiple_of(row)) {
-            return Err(SimError::Input(format!(
+            return Err(AssemblyError::Input(format!(
                 "a capacity of {} is not one or more blocks of {} in each of {} banks; choose \
                  --capacity as a multiple of {}",
                 format_size(capacity),
@@ -149,10 +159,10 @@ impl Device {
         Ok(self)
     }
 
-    fn check(&self) -> Result<(), SimError> {
+    fn check(&self) -> Result<(), AssemblyError> {
         let (timing, rules) = (&self.profile.timing, &self.profile.rules);
         let impossible =
-            |what: &str| Err(SimError::Input(format!("device {}: {what}", self.profile.name)));
+            |what: &str| Err(AssemblyError::Input(format!("device {}: {what}", self.profile.name)));
         if timing.program() == 0 || timing.erase() == 0 {
             return impossible(
                 "program_us and erase_us must be above 0: ages are measured in them",
@@ -170,11 +180,14 @@ impl Device {
         self.profile
             .geometry
             .check()
-            .map_err(|e| SimError::Input(format!("device {}: {e}", self.profile.name)))
+            .map_err(|e| AssemblyError::Input(format!("device {}: {e}", self.profile.name)))
     }
 
     /// The device with as many blocks in each bank as `data_blocks` need.
-    pub(crate) fn sized(&self, data_blocks: u64) -> Result<Self, SimError> {
+    ///
+    /// # Errors
+    /// [`AssemblyError::Input`] if no device has so many.
+    pub fn sized(&self, data_blocks: u64) -> Result<Self, AssemblyError> {
         let mut device = self.clone();
         let g = &mut device.profile.geometry;
         let blocks = data_blocks + u64::from(g.system_blocks);
