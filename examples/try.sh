@@ -6,7 +6,8 @@
 #   examples/try.sh victim device    these
 #
 # An example is a folder with the files to add and a recipe.sh of two functions: `add` puts the files and their
-# registry lines into the copy, `prove` runs what must work then. `tests` names the test binaries to be run.
+# registry lines into the copy, `prove` runs what must work then. `tests` names test binaries to be run, each perhaps
+# with words of which the names of its tests must have one.
 #
 # What the checkout's own target directory holds is not built again: only what an example changes, and what
 # depends on it. FEATURES must be those with which the checkout was built (`make test` sets them).
@@ -94,23 +95,31 @@ for example in "${examples[@]}"; do
 done
 
 copy_project
-all_tests=()
+tests_of_all=()
 for example in "${examples[@]}"; do
     # shellcheck source=/dev/null
     source "$here/$example/recipe.sh"
     add
-    all_tests+=("${tests[@]}")
+    tests_of_all+=("${tests[@]}")
 done
 copy_built
 
 cd "$copy"
 export CARGO_TARGET_DIR=$work/target
 thermocline=$work/target/debug/thermocline
+cargo_test() { # the words of a test, for Cargo
+    cargo test --locked --workspace ${FEATURES:+--features "$FEATURES"} "$@" >"$output" 2>&1 ||
+        { cat "$output" >&2; fail "cargo test $* fails with ${examples[*]}"; }
+}
 # `catalogue` is a test of the command line, which therefore is built too.
-mapfile -t chosen < <(printf '%s\n' catalogue "${all_tests[@]}" | sort -u)
-cargo test --locked --workspace ${FEATURES:+--features "$FEATURES"} "${chosen[@]/#/--test=}" >"$output" 2>&1 ||
-    { cat "$output" >&2; fail "the tests fail with ${examples[*]}"; }
-grep '^test result: ok' "$output"
+mapfile -t tests_of_all < <(printf '%s\n' catalogue "${tests_of_all[@]}" | sort -u)
+mapfile -t binaries < <(printf '%s\n' "${tests_of_all[@]%% *}" | sort -u)
+cargo_test --no-run "${binaries[@]/#/--test=}"
+for test in "${tests_of_all[@]}"; do
+    read -ra words <<<"$test"
+    cargo_test --test="${words[0]}" -- "${words[@]:1}"
+    grep -q '^test result: ok. [1-9]' "$output" || fail "no test is called $test"
+done
 for example in "${examples[@]}"; do
     # shellcheck source=/dev/null
     source "$here/$example/recipe.sh"
