@@ -6,9 +6,7 @@ use std::time::Instant;
 
 use thermocline_policy::preset::{LayerKind, PRESETS, Preset};
 
-use common::{
-    CARD, corpus, csv_trace, done, fails, fed, file, folder, json, stable, thermocline,
-};
+use common::{CARD, corpus, csv_trace, done, fails, fed, file, folder, json, stable, thermocline};
 
 #[test]
 fn recorded_traces_are_compared_in_input_major_order() {
