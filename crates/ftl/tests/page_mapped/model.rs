@@ -1,7 +1,7 @@
 //! The page-mapped layer against a map from page to version: whatever the device, the policies and
 //! the traffic, every page reads back as it was last written.
 
-mod common;
+use crate::common;
 
 use common::{Draws, Modelled, Setup, placements, victims};
 use proptest::prelude::*;

@@ -2,7 +2,7 @@
 //! which block is cleaned, and what holds meanwhile. Both are compared with records of the test's
 //! own: naive lists of hot pages, and a chip that remembers what was programmed where.
 
-mod common;
+use crate::common;
 
 use std::{
     collections::VecDeque,

@@ -2,7 +2,7 @@
 //!
 //! α is physical over logical pages; all blocks count, those that are open, free or in reserve too.
 
-mod common;
+use crate::common;
 
 use common::{Draws, Named, Setup};
 use thermocline_flash::{CountingChip, Geometry, Kind, Lpn};

@@ -12,7 +12,7 @@ pub(super) const ENTRY: VictimEntry = VictimEntry {
     info: PolicyInfo {
         name: "greedy-even",
         aliases: &[],
-        source: "examples/new-policy",
+        source: "examples/victim",
         summary: "least valid pages, of those the least erased; greedy's copies, wear more even",
         params: NoParams::info,
     },

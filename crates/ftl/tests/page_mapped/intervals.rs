@@ -1,7 +1,7 @@
 //! Update intervals as the layer tells them: the stream of each write equals what a chip that
 //! counts the pages programmed into each stream works out by itself.
 
-mod common;
+use crate::common;
 
 use std::{cell::RefCell, rc::Rc};
 

@@ -1,7 +1,7 @@
 //! What the placements that clean in an order of their own are for: less write amplification where
 //! some data are hot, and not much more where none are.
 
-mod common;
+use crate::common;
 
 use common::{Draws, Named, Setup};
 use thermocline_flash::{Geometry, Lpn};

@@ -1,7 +1,7 @@
 //! What every policy must do, run for every registered victim policy with every registered
 //! placement: a new policy is covered by its line in the registry.
 
-mod common;
+use crate::common;
 
 use std::sync::{Arc, Mutex};
 

@@ -1,7 +1,7 @@
 //! What separating data gains: write amplification of the stream schemes on traffic of which nine in
 //! ten writes go to a tenth of the pages.
 
-mod common;
+use crate::common;
 
 use common::{Draws, Named, Setup};
 use thermocline_flash::{Geometry, Lpn};

@@ -1,7 +1,7 @@
 //! Pages inferred to be garbage on the page-mapped layer: what marks save, what they must not cost,
 //! and where they end.
 
-mod common;
+use crate::common;
 
 use common::{CARD, Draws, Modelled, Named, Setup};
 use thermocline_flash::{BlockId, CountingChip, Geometry, Lpn, Ppn, Timing};

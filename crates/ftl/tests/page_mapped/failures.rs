@@ -1,7 +1,7 @@
 //! What the page-mapped layer does when the chip fails it: whatever fails, and when, each page reads
 //! as it was last written, or not at all where the chip has lost it, through to the end of life.
 
-mod common;
+use crate::common;
 
 use common::{
     CARD, Draws, Named, Setup,

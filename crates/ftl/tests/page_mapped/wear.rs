@@ -1,7 +1,7 @@
 //! Wear: blocks that are swapped near the end of life, blocks that die, data that nobody
 //! overwrites, and the baseline that wears a block with every update.
 
-mod common;
+use crate::common;
 
 use common::{CARD, Draws, Modelled, Named, Setup, placements, victims};
 use thermocline_flash::{BlockId, Condition, CountingChip, Flash, Geometry, Lpn, Ppn, Rules};
