@@ -10,15 +10,14 @@ mod open;
 mod permutation;
 mod random;
 mod sampler;
-pub(crate) mod size;
 mod spec;
 mod zipf;
 
 pub use catalogue::{WorkloadInfo, workloads};
 pub use open::open;
 pub use permutation::Permutation;
-pub use size::{format_size, parse_size};
 pub use spec::{Pattern, Phase, WorkloadSpec};
+pub use thermocline_units::{format_size, parse_size};
 
 use crate::{Op, Request, Source, TraceError};
 use arrivals::Arrivals;

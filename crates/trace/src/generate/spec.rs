@@ -1,9 +1,6 @@
 //! The language of `--workload`: `hot-cold:90/10`, `phases:uniform@40MiB,…`.
 
-use super::{
-    files::Scenario,
-    size::{format_size, parse_size},
-};
+use super::{files::Scenario, format_size, parse_size};
 use crate::TraceError;
 use std::{fmt, str::FromStr};
 
