@@ -10,7 +10,7 @@ use thermocline_policy::{
     preset::LayerKind,
     trigger::Watermarks,
 };
-use thermocline_trace::generate::WorkloadSpec;
+use thermocline_trace::generate::PatternSpec;
 
 use crate::{Device, Fill, Input, Job, PolicySpec, SimError, Workload, setup::Setup};
 
@@ -108,7 +108,7 @@ impl Store {
         }
         // The input decides nothing here but the clock, and that is left to the requests.
         let nothing = Workload {
-            spec: "uniform".parse::<WorkloadSpec>().expect("a workload of that name exists"),
+            spec: "uniform".parse::<PatternSpec>().expect("a workload of that name exists"),
             bytes: Some(0),
             request_bytes: None,
             interarrival_ns: None,
