@@ -1,11 +1,12 @@
 //! One USB disk: its logical units, and the commands it is at.
 
 use super::{
-    Address, ORPHANED, Shared, Transfer, UNANSWERED,
     arrivals::{Outcome, Serial},
     bot,
     data::{LONGEST, Stage},
     scsi::{self, Command},
+    shared::Shared,
+    transfer::{Address, Transfer},
     uas,
     unit::{TOO_FAR, Unit, volume},
 };
@@ -26,10 +27,14 @@ const LIST: usize = 4 << 10;
 
 /// Why commands make no request; completes "3 rows left out: …".
 const OTHER: &str = "SCSI commands that are neither reads, writes, trims nor cache flushes";
+pub(super) const UNANSWERED: &str =
+    "commands without an answer in the capture: it ended, lost packets, or saw a reset";
 const REFUSED: &str = "commands that the device refused; the host repeats what it needs";
 const NO_RANGES: &str = "UNMAP commands whose ranges were not all captured";
 
 /// What the user should know; completed by a count.
+pub(super) const ORPHANED: &str =
+    "answers to commands that are not in the capture (it began late, or lost packets)";
 const NOT_WHOLE: &str = "reads and writes whose bytes were not captured whole";
 
 /// A device that was sent a command.

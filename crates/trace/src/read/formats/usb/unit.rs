@@ -1,8 +1,8 @@
 //! A logical unit: what it is called, and how large its sectors are.
 
 use super::{
-    Address,
     scsi::{self, Blocks},
+    transfer::Address,
 };
 use crate::{Op, read::context::Context};
 

@@ -9,16 +9,16 @@
 mod capture;
 mod headers;
 
-use super::usb::Disks;
+use super::{disks::Disks, pcap_magic::is_capture, start::Start};
 use crate::{
     Contents, Place, Request, TraceError,
     read::{
         context::Context,
         decode::{Decode, FULL},
-        detect::Hit,
+        entry::{Entry, Special},
         fault::Fault,
-        format::{Entry, Setup},
         input::{Input, LARGEST},
+        sample::Hit,
     },
 };
 use capture::{Capture, Step};
@@ -35,53 +35,21 @@ const TIMELESS: &str = "packets without a time (simple or obsolete packet blocks
 /// What the user should know.
 const UNFINISHED: &str = "the capture ends within a packet, which is left out";
 
-pub(crate) const ENTRY: Entry = Entry {
+pub(in crate::read::formats) const CAPTURE: Entry = Entry {
     name: "usb-pcap",
     about: "USB capture, pcap or pcapng: SCSI commands to disks and sticks (usbmon, USBPcap)",
     source: "tcpdump.org link types 189, 220, 249; USB Bulk-Only Transport 1.0; UAS; SBC-4",
-    zero_one: false,
+    special: Special::NONE,
     detect: |sample| {
-        capture::is_capture(sample.bytes)
-            .then_some(Hit { score: 100, from: "the magic number of pcap" })
+        is_capture(sample.bytes).then_some(Hit { score: 100, from: "the magic number of pcap" })
     },
-    open: |setup: Setup<'_>| {
-        let mut input = setup.input;
-        let format = |what: String, remedy: &str| TraceError::Format {
-            path: input.path().to_owned(),
-            what,
-            remedy: remedy.into(),
-        };
-        let Some((capture, header)) = Capture::of(input.window()) else {
-            return Err(format(
-                "this is neither a pcap nor a pcapng file".into(),
-                "name the right format with --format",
-            ));
-        };
-        if let Some(link) = capture.link().filter(|link| !headers::is_read(*link)) {
-            return Err(format(
-                format!(
-                    "this capture is not of USB as usbmon and USBPcap record it ({})",
-                    headers::name(link)
-                ),
-                "capture the interface usbmon1 (or another bus) on Linux, USBPcap1 on Windows",
-            ));
-        }
-        input.consume(header);
-        let contents = setup.cx.wants_contents();
-        Ok(Box::new(UsbPcap {
-            input,
-            capture,
-            disks: Disks::new(contents),
-            contents: Contents::default(),
-            ended: None,
-        }))
+    open: |setup| {
+        let first_times = setup.inputs.iter().filter_map(|input| first_time(input.window()));
+        let start = Start::of(first_times);
+        let contents = setup.contents;
+        setup.each(|input| UsbPcap::open(input, start.clone(), Disks::new(contents)))
     },
 };
-
-/// When the earliest of several captures begins, so that all count from there.
-pub(crate) fn common_start(inputs: &[Input]) -> Option<u64> {
-    inputs.iter().filter_map(|input| first_time(input.window())).min()
-}
 
 /// The time of the first packet.
 fn first_time(bytes: &[u8]) -> Option<u64> {
@@ -99,6 +67,7 @@ struct UsbPcap {
     input: Input,
     capture: Capture,
     disks: Disks,
+    start: Start,
     contents: Contents,
     /// The packets have ended; an error stands behind what is held back.
     ended: Option<Result<(), TraceError>>,
@@ -147,12 +116,37 @@ impl Decode for UsbPcap {
 }
 
 impl UsbPcap {
+    fn open(mut input: Input, start: Start, disks: Disks) -> Result<UsbPcap, TraceError> {
+        let format = |what: String, remedy: &str| TraceError::Format {
+            path: input.path().to_owned(),
+            what,
+            remedy: remedy.into(),
+        };
+        let Some((capture, header)) = Capture::of(input.window()) else {
+            return Err(format(
+                "this is neither a pcap nor a pcapng file".into(),
+                "name the right format with --format",
+            ));
+        };
+        if let Some(link) = capture.link().filter(|link| !headers::is_read(*link)) {
+            return Err(format(
+                format!(
+                    "this capture is not of USB as usbmon and USBPcap record it ({})",
+                    headers::name(link)
+                ),
+                "capture the interface usbmon1 (or another bus) on Linux, USBPcap1 on Windows",
+            ));
+        }
+        input.consume(header);
+        Ok(UsbPcap { input, capture, disks, start, contents: Contents::default(), ended: None })
+    }
+
     /// Takes the next packet or block; false at the end.
     #[inline]
     fn packet(&mut self, cx: &mut Context) -> Result<bool, TraceError> {
         let taken = match self.capture.step(self.input.window()) {
             Step::Packet(packet, taken) => {
-                let start = cx.clock_start(packet.time_ns);
+                let start = self.start.or(packet.time_ns);
                 match headers::transfer(&packet, start) {
                     Found::Transfer(transfer) => self.disks.transfer(&transfer, cx),
                     Found::Nothing => {}

@@ -9,10 +9,7 @@ use pcap_parser::{
     parse_unknownblock_be, parse_unknownblock_le,
 };
 
-/// First bytes of pcapng, and of pcap in either order: microseconds, nanoseconds, and one with
-/// longer packet headers.
-const SECTION: [u8; 4] = [0x0a, 0x0d, 0x0d, 0x0a];
-const LEGACY: [u32; 3] = [0xa1b2_c3d4, 0xa1b2_3c4d, 0xa1b2_cd34];
+use super::super::pcap_magic::{SECTION, is_next};
 
 /// Types of the blocks of pcapng that are read.
 const INTERFACE: u32 = 1;
@@ -130,22 +127,6 @@ impl Capture {
         self.packets += u64::from(matches!(step, Step::Packet(..) | Step::Timeless(_)));
         step
     }
-}
-
-/// True for the magic numbers of capture files.
-pub(super) fn is_capture(bytes: &[u8]) -> bool {
-    let legacy = bytes.first_chunk::<4>().is_some_and(|magic| {
-        LEGACY.contains(&u32::from_le_bytes(*magic)) || LEGACY.contains(&u32::from_be_bytes(*magic))
-    });
-    legacy || is_next(bytes)
-}
-
-/// True for the section header that pcapng begins with.
-fn is_next(bytes: &[u8]) -> bool {
-    bytes.starts_with(&SECTION)
-        && bytes.get(8..12).is_some_and(|magic| {
-            matches!(magic, [0x1a, 0x2b, 0x3c, 0x4d] | [0x4d, 0x3c, 0x2b, 0x1a])
-        })
 }
 
 /// Takes a block of pcapng.

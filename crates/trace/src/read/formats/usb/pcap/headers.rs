@@ -1,8 +1,7 @@
 //! The headers before a USB transfer in a packet, by link type (tcpdump.org, "Link-layer header
 //! types"; Linux `Documentation/usb/usbmon.rst`; USBPcap, "Capture format specification").
 
-use super::super::usb::Transfer;
-use super::capture::Packet;
+use super::{super::transfer::Transfer, capture::Packet};
 
 /// usbmon's header of 48 bytes, in the order of the capturing machine.
 const LINUX: u32 = 189;

@@ -5,17 +5,17 @@
 //! volume is `bus.device`, and `.unit` for all but the first logical unit (`1t` names no bus). At
 //! most 32 bytes of a transfer are recorded, which is enough for commands and never for contents.
 
-use super::usb::{Disks, Transfer};
+use super::{disks::Disks, start::Start, transfer::Transfer};
 use crate::{
     Request,
     read::{
         context::Context,
-        detect::Hit,
+        entry::{Entry, Special},
         fault::{Fault, Parsed},
         fields::Field,
-        format::{Entry, Setup},
         input::Input,
         lines::LineFormat,
+        sample::Hit,
     },
 };
 
@@ -31,30 +31,32 @@ const DISORDER: u64 = 10_000_000;
 /// The most bytes that are taken from a line; usbmon prints 32.
 const MOST: usize = 64;
 
-pub(crate) const ENTRY: Entry = Entry {
+pub(in crate::read::formats) const USBMON: Entry = Entry {
     name: "usbmon",
     about: "usbmon text, 1u or 1t: SCSI commands to USB disks and sticks, microseconds",
     source: "Linux Documentation/usb/usbmon.rst; USB Bulk-Only Transport 1.0; UAS; SBC-4",
-    zero_one: false,
+    special: Special::NONE,
     detect: |sample| {
         let lines = || sample.lines.iter().filter(|line| !line.is_empty());
         let events = lines().filter(|line| event(line).is_some()).count();
         (events > 0 && lines().count() - events <= events / 4)
             .then_some(Hit { score: 95, from: "lines of URB tag, time, S or C, and address" })
     },
-    open: |setup: Setup<'_>| {
-        let contents = setup.cx.wants_contents();
-        setup.lines(Usbmon { disks: Disks::new(contents), clock: Clock::default() })
+    open: |setup| {
+        let start = Start::of(setup.inputs.iter().filter_map(first_time));
+        let contents = setup.contents;
+        setup.lines(|_| Usbmon {
+            disks: Disks::new(contents),
+            clock: Clock::default(),
+            start: start.clone(),
+        })
     },
 };
 
-/// When the earliest of several texts begins, so that all count from there.
-pub(crate) fn common_start(inputs: &[Input]) -> Option<u64> {
-    let first = |input: &Input| {
-        let line = input.window().split(|&b| b == b'\n').find_map(event)?;
-        line.time.number().ok()?.checked_mul(1000)
-    };
-    inputs.iter().filter_map(first).min()
+/// The time of the first event, in nanoseconds.
+fn first_time(input: &Input) -> Option<u64> {
+    let line = input.window().split(|&b| b == b'\n').find_map(event)?;
+    line.time.number().ok()?.checked_mul(1000)
 }
 
 /// What every event has.
@@ -165,6 +167,7 @@ impl Clock {
 struct Usbmon {
     disks: Disks,
     clock: Clock,
+    start: Start,
 }
 
 impl LineFormat for Usbmon {
@@ -179,7 +182,7 @@ impl LineFormat for Usbmon {
         let us = event.time.number()?;
         let time = self.clock.at(us).and_then(|us| us.checked_mul(1000));
         let time = time.ok_or_else(|| event.time.fault("past 584 years"))?;
-        let time_ns = time.saturating_sub(cx.clock_start(time));
+        let time_ns = time.saturating_sub(self.start.or(time));
         let Address { bulk, inward, bus, device } = event.address;
         if !bulk || inward != (event.kind == b'C') {
             return Ok(None);
