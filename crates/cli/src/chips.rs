@@ -4,7 +4,7 @@ use std::path::Path;
 
 use thermocline_flash::{Geometry, Profile};
 use thermocline_ftl::{
-    Layer, Mount, Recovery,
+    Mount, Recovery,
     index::{self, Summary, Traces},
 };
 use thermocline_media::{Faults, Faulty, Medium, Mtd, MtdOptions, Place, image};
@@ -215,7 +215,7 @@ pub fn as_served(what: &Place) -> Result<Option<Served>, Failure> {
     let access = Access { read_only: true, ..Access::default() };
     let mounted = mount_by(open(what, &access)?, SERVED, Mount::Quick);
     Ok(mounted.ok().map(|(layer, _)| Served {
-        is_over: layer.is_read_only(),
-        spare_blocks: layer.spare_blocks().unwrap_or(0),
+        is_over: layer.inspect().is_read_only(),
+        spare_blocks: layer.inspect().spare_blocks().unwrap_or(0),
     }))
 }

@@ -120,7 +120,11 @@ fn notes_say_why_nothing_was_cleaned_and_that_a_trace_is_small() {
     let trace = file(&folder, "small.csv", csv_trace(10, 10));
     let ran = thermocline(&["run", "--trace", &trace]);
     assert_eq!(ran.code, 0, "{}", ran.err);
-    assert!(ran.err.contains("note: ") && ran.err.contains("no cleaning happened"), "{}", ran.err);
+    assert!(
+        ran.err.contains("note: ") && ran.err.contains("no garbage was collected"),
+        "{}",
+        ran.err
+    );
     assert!(ran.err.contains("instead of 15 %: the trace is small"), "{}", ran.err);
     assert!(ran.out.contains("policy"));
     let quiet = thermocline(&["run", "--trace", &trace, "-q"]);

@@ -8,7 +8,7 @@ use common::{done, json, thermocline};
 use serde_json::Value;
 use tempfile::TempDir;
 use thermocline_flash::{Flash, Lpn, Profile};
-use thermocline_ftl::{Layer, Mount};
+use thermocline_ftl::Mount;
 use thermocline_media::image::{Image, Open};
 use thermocline_sim::{AnyLayer, Device, PolicySpec, Store};
 
@@ -37,10 +37,10 @@ fn mounted(path: &str) -> AnyLayer<Image> {
 }
 
 fn flush(layer: &mut AnyLayer<Image>) {
-    layer.settle(9).expect("settled");
-    let covered = layer.last_program();
+    layer.upkeep().settle(9).expect("settled");
+    let covered = layer.upkeep().last_program();
     layer.chip_mut().sync().expect("synced");
-    layer.synced(covered);
+    layer.upkeep().synced(covered);
 }
 
 /// Changes a byte behind every place in a file where these bytes stand; how many there are.
@@ -107,7 +107,7 @@ fn a_chip_whose_log_has_lost_its_heads_is_not_called_unformatted_and_repair_brin
     for lpn in 0..50 {
         layer.write(Lpn(lpn), &[lpn as u8 + 1; PAGE], 1).expect("written");
     }
-    layer.unmount(2).expect("unmounted");
+    layer.upkeep().unmount(2).expect("unmounted");
     layer.chip_mut().sync().expect("synced");
     drop(layer);
     let pages = json(&["stat", &path, "--json"])["logical_pages"].clone();

@@ -6,7 +6,7 @@ mod common;
 
 use common::{Draws, Named, Setup};
 use thermocline_flash::{CountingChip, Geometry, Kind, Lpn};
-use thermocline_ftl::{Layer, PageMapped};
+use thermocline_ftl::{Inspect, PageIo, PageMapped, Upkeep};
 use thermocline_policy::{placement::Sequential, trigger::Watermarks};
 
 const LOGICAL: u32 = 1 << 20;

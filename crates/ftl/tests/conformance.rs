@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 
 use common::{CARD, Draws, Ftl, Modelled, Named, Setup, placements};
 use thermocline_flash::{BlockId, CountingChip, Geometry, Lpn};
-use thermocline_ftl::{Counters, Layer, PageMapped};
+use thermocline_ftl::{Counters, DeadPages, Inspect, PageIo, PageMapped, Upkeep};
 use thermocline_policy::{
     placement::{Cleaning, Placement},
     trigger::Watermarks,

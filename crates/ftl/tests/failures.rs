@@ -8,7 +8,7 @@ use common::{
     faulty::{Content, Fault, Faulty, Host},
 };
 use thermocline_flash::{BlockId, FlashError, Geometry, Lpn, Rules};
-use thermocline_ftl::{FtlError, Layer, Nftl, nftl};
+use thermocline_ftl::{FtlError, Inspect, Layer, Nftl, PageIo, Upkeep, nftl};
 use thermocline_policy::{
     State,
     bank::BankAssignment,

@@ -2,7 +2,7 @@
 //! independent simulation of the papers' mechanisms. One tick a write, cleaning takes no time.
 
 use thermocline_flash::{CountingChip, Geometry, Kind, Lpn};
-use thermocline_ftl::{Config, Layer, PageMapped};
+use thermocline_ftl::{Config, Inspect, Layer, PageIo, PageMapped, Upkeep};
 use thermocline_policy::{Args, Context, placement, victim};
 
 const GEOMETRY: Geometry = Geometry {

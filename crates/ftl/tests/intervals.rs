@@ -6,7 +6,9 @@ mod common;
 use std::{cell::RefCell, rc::Rc};
 
 use common::{CARD, Draws, Named, Setup};
-use thermocline_flash::{BlockId, CountingChip, Flash, FlashError, Geometry, Lpn, Oob, Ppn};
+use thermocline_flash::{
+    BlockId, Condition, CountingChip, Flash, FlashError, Geometry, Lpn, Oob, Ppn, SimulatedTime,
+};
 
 const UNCLASSIFIED: u8 = 0;
 const HOT: u8 = 1;
@@ -68,10 +70,21 @@ impl Flash for StreamChip {
     fn erase(&mut self, block: BlockId) -> Result<(), FlashError> {
         self.0.erase(block)
     }
+    fn mark_bad(&mut self, block: BlockId) -> Result<(), FlashError> {
+        self.0.mark_bad(block)
+    }
+    fn sync(&mut self) -> Result<(), FlashError> {
+        self.0.sync()
+    }
+}
+
+impl Condition for StreamChip {
     fn erase_count(&self, block: BlockId) -> u32 {
         self.0.erase_count(block)
     }
 }
+
+impl SimulatedTime for StreamChip {}
 
 #[test]
 fn writes_go_where_the_pages_written_since_send_them() {

@@ -11,9 +11,10 @@ use std::{
 
 use common::Draws;
 use thermocline_flash::{
-    BlockId, CountingChip, Flash, FlashError, Geometry, Lpn, Oob, Ppn, Rules, Timing,
+    BlockId, Condition, CountingChip, Flash, FlashError, Geometry, Lpn, Oob, Ppn, Rules,
+    SimulatedTime, Timing,
 };
-use thermocline_ftl::{Config, Layer, PageMapped};
+use thermocline_ftl::{Config, Inspect, Layer, PageIo, PageMapped};
 use thermocline_policy::{
     Candidates, State,
     bank::BankAssignment,
@@ -148,9 +149,21 @@ impl Flash for RecordingChip {
         assert!(!holds, "{block:?} is erased with data");
         self.0.erase(block)
     }
+    fn mark_bad(&mut self, block: BlockId) -> Result<(), FlashError> {
+        self.0.mark_bad(block)
+    }
+    fn sync(&mut self) -> Result<(), FlashError> {
+        self.0.sync()
+    }
+}
+
+impl Condition for RecordingChip {
     fn erase_count(&self, block: BlockId) -> u32 {
         self.0.erase_count(block)
     }
+}
+
+impl SimulatedTime for RecordingChip {
     fn is_idle(&self, bank: u32) -> bool {
         self.0.is_idle(bank)
     }

@@ -4,8 +4,8 @@
 mod common;
 
 use common::{CARD, Draws, Modelled, Named, Setup, placements, victims};
-use thermocline_flash::{BlockId, CountingChip, Flash, Geometry, Lpn, Ppn, Rules};
-use thermocline_ftl::{FtlError, InPlace, Layer};
+use thermocline_flash::{BlockId, Condition, CountingChip, Flash, Geometry, Lpn, Ppn, Rules};
+use thermocline_ftl::{FtlError, InPlace, Inspect, Layer, PageIo, Upkeep};
 use thermocline_policy::{
     State,
     victim::VICTIMS,

@@ -9,7 +9,9 @@
 
 use std::collections::TryReserveError;
 
-use thermocline_flash::{BlockId, Flash, FlashError, Geometry, Lpn, Oob, Ppn, Rules};
+use thermocline_flash::{
+    BlockId, Condition, Flash, FlashError, Geometry, Lpn, Oob, Ppn, Rules, SimulatedTime,
+};
 
 /// A chip that keeps what is programmed, in memory: the payload, 24 bytes beside each page and 12
 /// bytes for each erase block.
@@ -184,14 +186,6 @@ impl Flash for Ram {
         Ok(())
     }
 
-    fn read_programmed(&mut self, from: Ppn, into: &mut [u8]) -> Result<(), FlashError> {
-        let (_, _, at) = self.at(from)?;
-        if self.areas[at] == BLANK_AREA {
-            return Err(FlashError::Unreadable(from));
-        }
-        self.read(from, into)
-    }
-
     fn read_oob(&mut self, from: Ppn) -> Result<Option<Oob>, FlashError> {
         let (_, _, at) = self.at(from)?;
         Ok(unpack(&self.areas[at]))
@@ -246,7 +240,24 @@ impl Flash for Ram {
         Ok(())
     }
 
+    /// Nothing is held back.
+    fn sync(&mut self) -> Result<(), FlashError> {
+        Ok(())
+    }
+}
+
+impl Condition for Ram {
     fn erase_count(&self, block: BlockId) -> u32 {
         self.blocks.get(block.index()).map_or(0, |block| block.erases)
     }
+
+    fn read_programmed(&mut self, from: Ppn, into: &mut [u8]) -> Result<(), FlashError> {
+        let (_, _, at) = self.at(from)?;
+        if self.areas[at] == BLANK_AREA {
+            return Err(FlashError::Unreadable(from));
+        }
+        self.read(from, into)
+    }
 }
+
+impl SimulatedTime for Ram {}

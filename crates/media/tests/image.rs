@@ -9,7 +9,9 @@ use std::{
 };
 
 use tempfile::TempDir;
-use thermocline_flash::{BlockId, Flash, FlashError, Geometry, Kind, Lpn, Oob, Ppn, Rules};
+use thermocline_flash::{
+    BlockId, Condition, Flash, FlashError, Geometry, Kind, Lpn, Oob, Ppn, Rules,
+};
 use thermocline_media::{
     Medium, Ram,
     image::{Damage, Image, Open, Options, PROFILE_BYTES},
@@ -385,7 +387,7 @@ fn the_header_says_what_the_image_was_made_from() {
 
 #[test]
 fn a_page_that_should_have_been_programmed_and_is_blank_is_an_error() {
-    fn check(mut chip: impl Flash) {
+    fn check(mut chip: impl Condition) {
         let (written, blank) = (GEOMETRY.ppn(BlockId(1), 0), GEOMETRY.ppn(BlockId(1), 1));
         let oob = Oob { lpn: Lpn(3), stream: 0, sequence: 1, time: 1, note: 0 };
         chip.program(written, oob, &[7; 4096]).expect("programmed");

@@ -27,8 +27,8 @@ pub(crate) struct Snapshot {
 impl Snapshot {
     pub(crate) fn of<L: Layer<Chip = CountingChip>>(layer: &L) -> Self {
         Self {
-            counters: *layer.counters(),
-            choices: layer.choices(),
+            counters: *layer.inspect().counters(),
+            choices: layer.inspect().choices(),
             counts: *layer.chip().counts(),
             dead_data: layer.dead_data(),
             erases: layer.chip().erase_counts().to_vec(),
@@ -37,7 +37,7 @@ impl Snapshot {
 
     /// Blocks chosen by each rule since then.
     fn choices<L: Layer>(&self, job: &Job<'_>, layer: &L, victims: u64) -> BTreeMap<String, u64> {
-        let rules = layer.choices();
+        let rules = layer.inspect().choices();
         if rules.is_empty() {
             let only = (job.policy.victim.name.clone(), victims);
             let chooses = job.policy.layer != LayerKind::InPlace;
@@ -82,7 +82,7 @@ impl Snapshot {
         let profile = &setup.device.profile;
         let geometry = &profile.geometry;
         let pages = geometry.data_pages_per_block();
-        let layer_did = layer.counters().since(&self.counters);
+        let layer_did = layer.inspect().counters().since(&self.counters);
         let chip_did = layer.chip().counts().since(&self.counts);
         let erases: Vec<u32> = layer
             .chip()
@@ -231,8 +231,10 @@ impl Snapshot {
                         bank * geometry.blocks_per_bank..(bank + 1) * geometry.blocks_per_bank;
                     let data =
                         blocks.clone().filter(|b| *b < geometry.data_blocks()).count() as f64;
-                    let valid: u64 =
-                        blocks.clone().map(|b| u64::from(layer.valid_pages(BlockId(b)))).sum();
+                    let valid: u64 = blocks
+                        .clone()
+                        .map(|b| u64::from(layer.inspect().valid_pages(BlockId(b))))
+                        .sum();
                     result::Bank {
                         erases: blocks.map(|b| u64::from(erases[b as usize])).sum(),
                         utilization: valid as f64 / (data * f64::from(pages)).max(1.0),

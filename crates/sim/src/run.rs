@@ -47,13 +47,13 @@ pub(crate) fn run_sharing(
         LayerKind::InPlace => {
             let layer = InPlace::new(setup.chip(job.wears_out), setup.logical_pages)
                 .map_err(|e| SimError::of_layer(e, 0))?;
-            runner.believe(layer)
+            runner.detect_dead_data(layer)
         }
         LayerKind::Nftl => {
             let config = setup.nftl(&job.policy)?;
             let layer = Nftl::new(setup.chip(job.wears_out), config)
                 .map_err(|e| SimError::of_layer(e, 0))?;
-            runner.believe(layer)
+            runner.detect_dead_data(layer)
         }
         LayerKind::PageMapped => placement::dispatch(
             &job.policy.placement.name,
@@ -81,13 +81,13 @@ impl placement::Visitor for Runner<'_> {
         let config = setup.page_mapped(&job.policy);
         let layer = PageMapped::new(setup.chip(job.wears_out), placement, victim, config)
             .map_err(|e| SimError::of_layer(e, 0))?;
-        self.believe(layer)
+        self.detect_dead_data(layer)
     }
 }
 
 impl Runner<'_> {
-    /// Puts around the layer who tells it what is dead.
-    fn believe<L: Layer<Chip = CountingChip> + 'static>(
+    /// Puts the detection of dead data around the layer, where the policy has one.
+    fn detect_dead_data<L: Layer<Chip = CountingChip> + 'static>(
         self,
         layer: L,
     ) -> Result<RunResult, SimError> {
@@ -116,7 +116,7 @@ impl Runner<'_> {
                 return Err(SimError::Interrupted);
             }
         }
-        layer.filled(0).map_err(|e| SimError::of_layer(e, 0))?;
+        layer.upkeep().filled(0).map_err(|e| SimError::of_layer(e, 0))?;
         for (lpn, page) in job.input.found() {
             if setup.keeps_contents && *lpn < setup.logical_pages {
                 layer.write(Lpn(*lpn), page, 0).map_err(|e| SimError::of_layer(e, 0))?;
@@ -139,7 +139,7 @@ impl Runner<'_> {
         let seconds = running.elapsed().as_secs_f64();
 
         if job.check {
-            layer.check().map_err(SimError::Broken)?;
+            layer.inspect().check().map_err(SimError::Broken)?;
         }
         let mut result = filled.report(job, setup, &layer, &measured);
         let per_second = |n: u64| if seconds > 0.0 { n as f64 / seconds } else { 0.0 };

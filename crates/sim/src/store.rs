@@ -2,7 +2,7 @@
 //! would be: the same watermarks, the same time scale, the same seeds. What the simulator counts for a
 //! trace is therefore what a server counts that gets the same requests.
 
-use thermocline_flash::Flash;
+use thermocline_flash::Chip;
 use thermocline_ftl::{Format, Layer, Mount, MountError, PageMapped, Recovery, dead::Watched};
 use thermocline_policy::{
     dead::DeadData,
@@ -55,7 +55,7 @@ impl Store {
     /// # Errors
     /// [`SimError::Usage`] if the policy keeps nothing on a chip, [`SimError::Input`] if the device has
     /// no room for it, [`SimError::Failed`] if the chip fails.
-    pub fn format<C: Flash + Send + 'static>(
+    pub fn format<C: Chip + Send + 'static>(
         &self,
         chip: C,
         format: Format,
@@ -68,7 +68,7 @@ impl Store {
     /// # Errors
     /// Those of [`format`](Self::format), and [`SimError::Input`] if the chip does not hold a store that
     /// can be read.
-    pub fn mount<C: Flash + Send + 'static>(
+    pub fn mount<C: Chip + Send + 'static>(
         &self,
         chip: C,
         how: Mount,
@@ -82,7 +82,7 @@ impl Store {
     ///
     /// # Errors
     /// Those of [`mount`](Self::mount).
-    pub fn salvage<C: Flash + Send + 'static>(
+    pub fn salvage<C: Chip + Send + 'static>(
         &self,
         chip: C,
         format: Format,
@@ -125,7 +125,7 @@ impl Store {
         Setup::of(&job)
     }
 
-    fn make<C: Flash + Send + 'static>(
+    fn make<C: Chip + Send + 'static>(
         &self,
         chip: C,
         how: How,
@@ -145,7 +145,7 @@ impl Store {
 /// # Errors
 /// [`SimError::Failed`] if the chip fails.
 pub fn begin<C>(layer: &mut AnyLayer<C>, now: u64) -> Result<(), SimError> {
-    layer.filled(now).map_err(|e| SimError::of_layer(e, 0))
+    layer.upkeep().filled(now).map_err(|e| SimError::of_layer(e, 0))
 }
 
 /// What is to be done with a chip.
@@ -162,7 +162,7 @@ struct Maker<'a, C> {
     how: How,
 }
 
-impl<C: Flash + Send + 'static> placement::Visitor for Maker<'_, C> {
+impl<C: Chip + Send + 'static> placement::Visitor for Maker<'_, C> {
     type Output = Result<(AnyLayer<C>, Option<Recovery>), SimError>;
 
     fn visit<P: Placement + 'static>(self, placement: P) -> Self::Output {

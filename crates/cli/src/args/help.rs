@@ -1,15 +1,15 @@
-//! Examples that stand under the help of each command.
+//! Examples below the help of each command.
 
 pub const TOP: &str = "\
 Examples:
   thermocline run --workload hot-cold:90/10              one policy (cat) on generated traffic
   thermocline compare --trace disk.blkparse.gz           all policies on a recorded trace
-  thermocline trace info disk.blkparse.gz                what is in that trace
-  thermocline policies cat                               what a policy does, and its parameters
+  thermocline trace info disk.blkparse.gz                statistics of that trace
+  thermocline policies cat                               one policy and its parameters
   thermocline format disk.img --capacity 1GiB            a flash chip in a file ...
   thermocline serve disk.img --unix disk.sock            ... that is a block device
 
-Sizes are powers of 1024 (4k, 4KiB, 192MiB), shares 15% or 0.15, times 84min or 20ms.
+Sizes are powers of 1024 (4k, 4KiB, 192MiB), shares are 15% or 0.15, times 84min or 20ms.
 Exit: 0 done, 1 the run failed, 2 usage, 3 bad input, 4 a bug, 130 interrupted.";
 
 pub const RUN: &str = "\
@@ -55,9 +55,9 @@ inputs, and that of the first error if none could run on any.";
 
 pub const REPRODUCE: &str = "\
 Examples:
-  Everything that the CAT paper claims, beside what comes out here
+  All claims of the CAT paper, with our results
     thermocline reproduce cat
-  All papers, with recorded traces where they are
+  All papers, with recorded traces
     thermocline reproduce all --traces ~/traces
   One table, and the command of each of its numbers
     thermocline reproduce cat/table-4
@@ -65,12 +65,12 @@ Examples:
   An experiment of your own (papers/README.md describes the format)
     thermocline reproduce my-paper/figure-7.toml
 
-Verdicts: reproduced, the value lies within the tolerance or the order holds; direction, the value does
-not, but the order or the sign does; not, neither; skipped, an input is not there; unreachable, nobody
-can reproduce it. \"readings\" is the range under other ways to read the text.
+Verdicts: reproduced, the value is within the tolerance or the order holds; direction, the value is
+not, but the order or the sign holds; not, neither; skipped, an input is missing; unreachable, nobody
+can reproduce it. \"readings\" is the range under other readings of the text.
 
-Exit: 0 as good as recorded, 1 a verdict is worse than recorded (verdicts.toml) or a reference simulation's
-number is missed, 2 usage, 3 a file of an experiment is wrong, 130 interrupted.";
+Exit: 0 as good as recorded, 1 a verdict is worse than recorded (verdicts.toml) or a number of the
+reference simulation is missed, 2 usage, 3 an experiment's file is wrong, 130 interrupted.";
 
 pub const FORMAT: &str = "\
 Examples:
@@ -81,7 +81,7 @@ Examples:
   A raw NAND device
     thermocline format mtd:/dev/mtd0 --over-provisioning 10%
 
-The exported size is what --over-provisioning and the blocks of the index log leave.";
+Over-provisioning and the blocks of the index log are not exported.";
 
 pub const SERVE: &str = "\
 Examples:
@@ -90,23 +90,23 @@ Examples:
     nbdinfo 'nbd+unix:///?socket=disk.sock'
   A chip in memory for one command
     thermocline serve ram: --capacity 256MiB --run 'nbdcopy disk.raw \"$uri\"'
-  With another policy, over TCP, watched and recorded
+  With another policy, over TCP, with metrics and a recording
     thermocline serve disk.img --policy dac --tcp 127.0.0.1:10809 \\
       --metrics 127.0.0.1:9808 --record week.tct
     thermocline compare --trace week.tct
 
-SIGTERM or Ctrl-C: what is in flight is finished, a checkpoint is written, exit code 0; the second one
-ends at once. Nothing that was flushed is lost by that, nor by a crash. Sockets that systemd passes are
-listened on too.";
+SIGTERM or Ctrl-C finishes the requests in flight, writes a checkpoint and exits with 0; a second one
+ends at once. Neither that nor a crash loses flushed data. The server also listens on sockets that
+systemd passes.";
 
 pub const CHECK: &str = "\
-Exit: 0 sound, 1 could not check, 2 corrupt, 3 leaks only (space that nothing uses and that cleaning
-will find).";
+Exit: 0 sound, 1 could not check, 2 corrupt, 3 leaks only (unused space that garbage collection will
+find).";
 
 pub const DUMP: &str = "\
 Examples:
-  thermocline dump disk.img map 0 100                    where the first hundred logical pages are
-  thermocline dump disk.img block 17                     what each page of a block says it is
+  thermocline dump disk.img map 0 100                    places of the first hundred logical pages
+  thermocline dump disk.img block 17                     out-of-band areas of a block's pages
   thermocline dump disk.img device > disk.toml           for `thermocline run --device disk.toml`";
 
 pub const TRACE: &str = "\
@@ -131,7 +131,7 @@ Examples:
   thermocline trace convert disk.tct replay.fio --rebase          for fio --read_iolog
   thermocline trace convert disk.tct - --to csv | head            on standard output
 
-OUT appears only when it is complete.";
+OUT appears only once it is complete.";
 
 pub const TRACE_GENERATE: &str = "\
 Examples:
@@ -140,12 +140,12 @@ Examples:
   thermocline trace generate phases:hot-cold:90/10@40MiB,uniform@40MiB changing.csv.gz
   thermocline trace generate cell-phone phone.tct --span 56MiB
 
-A file workload (s1, cell-phone, ...) makes a FAT32 volume on the whole span, fills it to 80 % and
-then plays its script; no format keeps what the requests write.";
+A file workload (s1, cell-phone, ...) makes a FAT32 volume on the whole span, fills it to 80 %, then
+runs its script. No trace format keeps the data that the requests write.";
 
 pub const POLICIES: &str = "\
-A preset names a victim policy (which block is cleaned next) and a placement (which open block a page
-goes to); --victim and --placement replace either.
+A preset combines a victim policy (which block is collected next) and a placement (which open block a
+page goes to). --victim and --placement replace either.
 
 Examples:
   thermocline policies                 all of them

@@ -30,7 +30,7 @@ pub fn page_size(text: &str) -> Result<u64, String> {
     if (1..=1 << 31).contains(&bytes) {
         Ok(bytes)
     } else {
-        Err(format!("a page of {bytes} bytes is none; choose from 1 byte to 2GiB"))
+        Err(format!("a page cannot have {bytes} bytes; choose from 1 byte to 2GiB"))
     }
 }
 
@@ -66,7 +66,7 @@ pub fn log_filter(text: &str) -> Result<String, String> {
     match text.split(',').map(str::trim).find(|part| !is_known(part)) {
         None => Ok(text.to_owned()),
         Some(part) => Err(format!(
-            "`{part}` is no level; expected error, warn, info or debug, or a filter such as \
+            "`{part}` is not a log level; expected error, warn, info or debug, or a filter such as \
              thermocline_server=debug"
         )),
     }

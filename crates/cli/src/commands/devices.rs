@@ -63,7 +63,7 @@ fn list(all: &[Profile], output: Output) -> Result<(), Failure> {
             p.summary.clone(),
         ]);
     }
-    let more = "`thermocline devices NAME` shows all figures and where they come from.\n";
+    let more = "`thermocline devices NAME` shows all figures and their sources.\n";
     output.put_styled(&(sheet.finish() + more))
 }
 

@@ -91,7 +91,7 @@ impl Clusters {
 
     /// The table says that a cluster is free. With `twice` it is believed only if the table was
     /// written twice since the data.
-    pub fn freed<L: Layer>(
+    pub fn freed<L: Layer + ?Sized>(
         &mut self,
         cluster: u32,
         twice: bool,
@@ -112,7 +112,7 @@ impl Clusters {
     }
 
     /// The table says that a cluster is in use.
-    pub fn allocated<L: Layer>(
+    pub fn allocated<L: Layer + ?Sized>(
         &mut self,
         cluster: u32,
         sectors: &mut Sectors<'_, L>,
@@ -129,7 +129,10 @@ impl Clusters {
     }
 
     /// Nothing is believed any more: revives whatever can be.
-    pub fn revive_all<L: Layer>(&mut self, sectors: &mut Sectors<'_, L>) -> Result<(), FtlError> {
+    pub fn revive_all<L: Layer + ?Sized>(
+        &mut self,
+        sectors: &mut Sectors<'_, L>,
+    ) -> Result<(), FtlError> {
         (0..self.count()).try_for_each(|cluster| self.allocated(cluster, sectors))
     }
 

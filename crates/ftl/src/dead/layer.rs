@@ -1,28 +1,13 @@
-//! What a host sees of the wrapper: the layer below.
+//! The wrapper as a layer: its own I/O, the upkeep and the inspection of the layer below.
 
-use alloc::{string::String, vec::Vec};
 use core::ops::Range;
 
-use thermocline_flash::{BlockId, Lpn, Ppn, Timing};
+use thermocline_flash::Lpn;
 
 use super::{Watched, volume::Volume};
-use crate::{Counters, DeadDataCounters, EndOfLife, FtlError, Layer};
+use crate::{DeadDataCounters, DeadPages, FtlError, Inspect, Layer, PageIo, Upkeep};
 
-impl<L: Layer> Layer for Watched<L> {
-    type Chip = L::Chip;
-
-    fn chip(&self) -> &L::Chip {
-        self.inner.chip()
-    }
-
-    fn chip_mut(&mut self) -> &mut L::Chip {
-        self.inner.chip_mut()
-    }
-
-    fn counters(&self) -> &Counters {
-        self.inner.counters()
-    }
-
+impl<L: Layer + ?Sized> PageIo for Watched<L> {
     fn logical_pages(&self) -> u32 {
         self.inner.logical_pages()
     }
@@ -39,10 +24,6 @@ impl<L: Layer> Layer for Watched<L> {
             }
         }
         Ok(())
-    }
-
-    fn filled(&mut self, now: u64) -> Result<(), FtlError> {
-        self.inner.filled(now)
     }
 
     #[inline]
@@ -67,83 +48,6 @@ impl<L: Layer> Layer for Watched<L> {
         Ok(held)
     }
 
-    fn mark_dead(&mut self, lpn: Lpn, now: u64) -> Result<bool, FtlError> {
-        self.inner.mark_dead(lpn, now)
-    }
-
-    fn revive(&mut self, lpn: Lpn, now: u64) -> Result<bool, FtlError> {
-        self.inner.revive(lpn, now)
-    }
-
-    fn dead_data(&self) -> Option<DeadDataCounters> {
-        let ranges = self.tables.capacity() + self.off.capacity();
-        let volumes = self.volumes.iter().map(Volume::memory).sum::<usize>()
-            + self.volumes.capacity() * size_of::<Volume>();
-        let memory =
-            self.old.memory() + self.buffer.memory() + ranges * size_of::<Range<u64>>() + volumes;
-        Some(DeadDataCounters { memory_bytes: memory as u64, ..self.counters })
-    }
-
-    fn idle_step_ns(&self, timing: &Timing) -> u64 {
-        self.inner.idle_step_ns(timing)
-    }
-
-    fn clean_in_idle_time(&mut self, now: u64) -> Result<bool, FtlError> {
-        self.inner.clean_in_idle_time(now)
-    }
-
-    fn scrub(&mut self, now: u64) -> Result<bool, FtlError> {
-        self.inner.scrub(now)
-    }
-
-    fn settle(&mut self, now: u64) -> Result<(), FtlError> {
-        self.inner.settle(now)
-    }
-
-    fn unmount(&mut self, now: u64) -> Result<(), FtlError> {
-        self.inner.unmount(now)
-    }
-
-    fn free_blocks(&self) -> Option<u32> {
-        self.inner.free_blocks()
-    }
-
-    fn last_program(&self) -> u64 {
-        self.inner.last_program()
-    }
-
-    fn synced(&mut self, last_program: u64) {
-        self.inner.synced(last_program);
-    }
-
-    fn end_of_life(&self) -> Option<EndOfLife> {
-        self.inner.end_of_life()
-    }
-
-    fn spare_blocks(&self) -> Option<u32> {
-        self.inner.spare_blocks()
-    }
-
-    fn is_read_only(&self) -> bool {
-        self.inner.is_read_only()
-    }
-
-    fn choices(&self) -> Vec<(&'static str, u64)> {
-        self.inner.choices()
-    }
-
-    fn locate(&self, lpn: Lpn) -> Ppn {
-        self.inner.locate(lpn)
-    }
-
-    fn erases(&self, block: BlockId) -> u32 {
-        self.inner.erases(block)
-    }
-
-    fn valid_pages(&self, block: BlockId) -> u32 {
-        self.inner.valid_pages(block)
-    }
-
     #[inline(always)]
     fn prefetch(&self, lpn: Lpn) {
         self.inner.prefetch(lpn);
@@ -153,8 +57,37 @@ impl<L: Layer> Layer for Watched<L> {
     fn prefetch_more(&self, lpn: Lpn) {
         self.inner.prefetch_more(lpn);
     }
+}
 
-    fn check(&self) -> Result<(), String> {
-        self.inner.check()
+impl<L: Layer + ?Sized> Layer for Watched<L> {
+    type Chip = L::Chip;
+
+    fn chip(&self) -> &L::Chip {
+        self.inner.chip()
+    }
+
+    fn chip_mut(&mut self) -> &mut L::Chip {
+        self.inner.chip_mut()
+    }
+
+    fn upkeep(&mut self) -> &mut dyn Upkeep {
+        self.inner.upkeep()
+    }
+
+    fn inspect(&self) -> &dyn Inspect {
+        self.inner.inspect()
+    }
+
+    fn dead_pages(&mut self) -> Option<&mut dyn DeadPages> {
+        self.inner.dead_pages()
+    }
+
+    fn dead_data(&self) -> Option<DeadDataCounters> {
+        let ranges = self.tables.capacity() + self.off.capacity();
+        let volumes = self.volumes.iter().map(Volume::memory).sum::<usize>()
+            + self.volumes.capacity() * size_of::<Volume>();
+        let memory =
+            self.old.memory() + self.buffer.memory() + ranges * size_of::<Range<u64>>() + volumes;
+        Some(DeadDataCounters { memory_bytes: memory as u64, ..self.counters })
     }
 }

@@ -123,7 +123,10 @@ impl Found {
 }
 
 /// Looks for partitions.
-pub(super) fn find<L: Layer>(sectors: &mut Sectors<'_, L>, small_media: bool) -> Partitions {
+pub(super) fn find<L: Layer + ?Sized>(
+    sectors: &mut Sectors<'_, L>,
+    small_media: bool,
+) -> Partitions {
     let device = sectors.shape.sectors;
     let sector_size = sectors.shape.sector_size;
     let mut found = Found { others: vec![], result: Partitions::default() };
@@ -175,7 +178,7 @@ pub(super) fn find<L: Layer>(sectors: &mut Sectors<'_, L>, small_media: bool) ->
 
 /// Follows the logical partitions of an extended one. A chain that is not one is given up, and what
 /// was found in it.
-fn ebr_chain<L: Layer>(
+fn ebr_chain<L: Layer + ?Sized>(
     sectors: &mut Sectors<'_, L>,
     container: &Range<u64>,
     links: &mut u32,
@@ -213,7 +216,7 @@ fn ebr_chain<L: Layer>(
 }
 
 /// Reads a GUID partition table, if both of its checksums are right.
-fn gpt<L: Layer>(sectors: &mut Sectors<'_, L>, found: &mut Found) {
+fn gpt<L: Layer + ?Sized>(sectors: &mut Sectors<'_, L>, found: &mut Found) {
     found.table(1..2);
     let sector_size = sectors.shape.sector_size as u64;
     let Some(header) = sectors.read(1) else { return };

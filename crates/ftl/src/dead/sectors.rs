@@ -57,7 +57,7 @@ impl PageBuffer {
     }
 
     /// Makes sure that it holds a page as the layer has it; false if that cannot be read.
-    pub fn fetch<L: Layer>(
+    pub fn fetch<L: Layer + ?Sized>(
         &mut self,
         lpn: Lpn,
         page_size: usize,
@@ -71,7 +71,7 @@ impl PageBuffer {
         self.bytes.clear();
         self.bytes.resize(page_size, 0);
         // A page that holds nothing reads as zeros, and the chip need not be asked.
-        if inner.locate(lpn) != Ppn::NONE {
+        if inner.inspect().locate(lpn) != Ppn::NONE {
             counters.extra_reads += 1;
             if inner.read(lpn, &mut self.bytes).is_err() {
                 return false;
@@ -91,7 +91,7 @@ impl PageBuffer {
 }
 
 /// Sectors to read, pages to declare dead.
-pub(super) struct Sectors<'a, L> {
+pub(super) struct Sectors<'a, L: ?Sized> {
     pub inner: &'a mut L,
     pub shape: Shape,
     pub buffer: &'a mut PageBuffer,
@@ -99,7 +99,7 @@ pub(super) struct Sectors<'a, L> {
     pub now: u64,
 }
 
-impl<L: Layer> Sectors<'_, L> {
+impl<L: Layer + ?Sized> Sectors<'_, L> {
     /// A sector's current content; nothing if it lies beyond the device or cannot be read.
     pub fn read(&mut self, sector: u64) -> Option<&[u8]> {
         if sector >= self.shape.sectors {
@@ -115,14 +115,16 @@ impl<L: Layer> Sectors<'_, L> {
     }
 
     pub fn mark(&mut self, page: u32) -> Result<(), FtlError> {
-        if self.inner.mark_dead(Lpn(page), self.now)? {
+        let Some(pages) = self.inner.dead_pages() else { return Ok(()) };
+        if pages.mark_dead(Lpn(page), self.now)? {
             self.counters.sectors_marked += u64::from(self.shape.sectors_per_page);
         }
         Ok(())
     }
 
     pub fn revive(&mut self, page: u32) -> Result<(), FtlError> {
-        if self.inner.revive(Lpn(page), self.now)? {
+        let Some(pages) = self.inner.dead_pages() else { return Ok(()) };
+        if pages.revive(Lpn(page), self.now)? {
             self.counters.sectors_revived += u64::from(self.shape.sectors_per_page);
         }
         Ok(())

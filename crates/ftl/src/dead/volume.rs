@@ -48,7 +48,7 @@ pub(super) struct Volume {
 
 impl Volume {
     /// Looks what is in a partition.
-    pub fn examine<L: Layer>(&mut self, config: &Config, sectors: &mut Sectors<'_, L>) {
+    pub fn examine<L: Layer + ?Sized>(&mut self, config: &Config, sectors: &mut Sectors<'_, L>) {
         let mut decisive = Vec::new();
         match Fat32::recognise(&self.partition, config.small_media, sectors) {
             Found::Complete(volume) => {
@@ -73,7 +73,10 @@ impl Volume {
     }
 
     /// Forgets everything and revives what can be.
-    pub fn let_go<L: Layer>(&mut self, sectors: &mut Sectors<'_, L>) -> Result<(), FtlError> {
+    pub fn let_go<L: Layer + ?Sized>(
+        &mut self,
+        sectors: &mut Sectors<'_, L>,
+    ) -> Result<(), FtlError> {
         let decisive = match &self.state {
             State::Fat32(volume) => volume.decisive(),
             State::ExFat(volume) => volume.decisive(),
@@ -122,7 +125,7 @@ impl Volume {
     }
 
     /// The host wrote a page that holds records of a watched volume.
-    pub fn records_written<L: Layer>(
+    pub fn records_written<L: Layer + ?Sized>(
         &mut self,
         page: &Range<u64>,
         old: &[u8],

@@ -1,6 +1,6 @@
 //! The wrapper: which pages matter, and what a write to one of them leads to.
 
-use alloc::{vec, vec::Vec};
+use alloc::{boxed::Box, vec, vec::Vec};
 use core::ops::Range;
 
 use thermocline_flash::Lpn;
@@ -16,8 +16,8 @@ use crate::{DeadDataCounters, FtlError, Layer};
 ///
 /// Its own reads pass through the layer below and are part of that layer's
 /// [`host_reads`](crate::Counters::host_reads); [`DeadDataCounters::extra_reads`] says how many they are.
-pub struct Watched<L> {
-    pub(super) inner: L,
+pub struct Watched<L: ?Sized> {
+    pub(super) inner: Box<L>,
     config: Config,
     pub(super) shape: Shape,
     /// Pages below this number may matter, those from here on do not.
@@ -33,12 +33,12 @@ pub struct Watched<L> {
     pub(super) counters: DeadDataCounters,
 }
 
-impl<L: Layer> Watched<L> {
+impl<L: Layer + ?Sized> Watched<L> {
     /// Watches `inner`, and looks at once for file systems that are already there.
     ///
     /// Nothing is ever watched if a page is not a whole number of sectors, or a sector not of 512,
     /// 1024, 2048 or 4096 bytes.
-    pub fn new(inner: L, config: Config) -> Self {
+    pub fn new(inner: Box<L>, config: Config) -> Self {
         let is_possible = matches!(config.sector_size, 512 | 1024 | 2048 | 4096)
             && config.page_size >= config.sector_size
             && config.page_size.is_multiple_of(config.sector_size);
@@ -67,17 +67,17 @@ impl<L: Layer> Watched<L> {
     }
 
     /// The layer below.
-    pub const fn inner(&self) -> &L {
+    pub fn inner(&self) -> &L {
         &self.inner
     }
 
     /// The layer below, to drive it otherwise. What is written to it directly is not watched.
-    pub const fn inner_mut(&mut self) -> &mut L {
+    pub fn inner_mut(&mut self) -> &mut L {
         &mut self.inner
     }
 
     /// The layer below, left to itself again.
-    pub fn into_inner(self) -> L {
+    pub fn into_inner(self) -> Box<L> {
         self.inner
     }
 
@@ -94,7 +94,7 @@ impl<L: Layer> Watched<L> {
     /// Volumes, and what they need to look at the layer below.
     fn parts(&mut self, now: u64) -> (&mut Vec<Volume>, Sectors<'_, L>) {
         let sectors = Sectors {
-            inner: &mut self.inner,
+            inner: &mut *self.inner,
             shape: self.shape,
             buffer: &mut self.buffer,
             counters: &mut self.counters,
@@ -185,7 +185,7 @@ impl<L: Layer> Watched<L> {
         self.old.forget();
         self.buffer.forget();
         let is_old_known =
-            is_compared && self.old.fetch(lpn, size, &mut self.inner, &mut self.counters);
+            is_compared && self.old.fetch(lpn, size, &mut *self.inner, &mut self.counters);
         self.inner.write(lpn, data, now)?;
         self.records_written(lpn, page, known, is_old_known, now)
     }
@@ -206,7 +206,7 @@ impl<L: Layer> Watched<L> {
         let mut is_to_start_over = false;
         let config = self.config;
         let Self { inner, shape, volumes, old, buffer, counters, .. } = self;
-        let mut sectors = Sectors { inner, shape: *shape, buffer, counters, now };
+        let mut sectors = Sectors { inner: &mut **inner, shape: *shape, buffer, counters, now };
         for volume in volumes {
             volume.data_written(page);
             if !volume.is_decisive(page) {

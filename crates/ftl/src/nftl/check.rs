@@ -2,11 +2,11 @@
 
 use alloc::{format, string::String, vec, vec::Vec};
 
-use thermocline_flash::{BlockId, Flash, Lpn, Ppn};
+use thermocline_flash::{BlockId, Condition, Lpn, Ppn};
 
 use super::{Nftl, heaps::NOBODY, pairs::Pair};
 
-impl<C: Flash> Nftl<C> {
+impl<C: Condition> Nftl<C> {
     pub(super) fn check_all(&self) -> Result<(), String> {
         let mut dead_pages = 0;
         for v in 0..self.pairs.len() as u32 {

@@ -23,7 +23,7 @@
 
 use alloc::{vec, vec::Vec};
 
-use thermocline_flash::{BlockId, Flash, Lpn, Ppn};
+use thermocline_flash::{BlockId, Condition, Lpn, Ppn};
 use thermocline_policy::{choice, dead::Reclaim};
 
 use crate::{Counters, FtlError};
@@ -145,7 +145,7 @@ pub struct Nftl<C> {
     header: u32,
 }
 
-impl<C: Flash> Nftl<C> {
+impl<C: Condition> Nftl<C> {
     /// A layer over an erased chip.
     ///
     /// # Errors

@@ -28,7 +28,7 @@
 use alloc::{vec, vec::Vec};
 use core::fmt;
 
-use thermocline_flash::{BlockId, Flash, FlashError, Oob, Ppn};
+use thermocline_flash::{BlockId, Condition, FlashError, Oob, Ppn};
 
 use super::{Config, Nftl, Pair, roles};
 use crate::FtlError;
@@ -101,7 +101,7 @@ pub(super) enum Page {
     Holds(Oob),
 }
 
-impl<C: Flash> Nftl<C> {
+impl<C: Condition> Nftl<C> {
     /// A layer over a chip that one of its kind, with as many logical pages, has written, however
     /// that one ended. Every page whose write had returned is there with its newest content; a page
     /// whose write was cut off has its old or its new content. Trims and marks of dead pages may be

@@ -7,7 +7,7 @@
 
 use alloc::{format, string::String, vec, vec::Vec};
 
-use thermocline_flash::{BlockId, Flash};
+use thermocline_flash::{BlockId, Condition};
 
 use super::{Nftl, heaps::NOBODY, roles};
 use crate::FtlError;
@@ -145,7 +145,7 @@ const fn falling(erases: u32, block: BlockId) -> u64 {
     rising(!erases, block)
 }
 
-impl<C: Flash> Nftl<C> {
+impl<C: Condition> Nftl<C> {
     /// One move, if something was erased since the last host write and that is due.
     pub(super) fn level(&mut self) -> Result<(), FtlError> {
         if !self.erased || self.wear.is_none() {

@@ -1,11 +1,11 @@
 //! Which bank a page goes to (striping paper, §3.2).
 
-use thermocline_flash::{Flash, Lpn};
+use thermocline_flash::{Chip, Lpn};
 use thermocline_policy::{bank::BankAssignment, placement::Placement};
 
 use super::{Bank, PageMapped};
 
-impl<C: Flash, P: Placement> PageMapped<C, P> {
+impl<C: Chip, P: Placement> PageMapped<C, P> {
     /// The bank for a page of `stream` that the host writes.
     #[inline(always)]
     pub(super) fn assign(&mut self, lpn: Lpn, stream: u8) -> usize {

@@ -2,12 +2,12 @@
 
 use alloc::{format, string::String, vec};
 
-use thermocline_flash::{Flash, Lpn, Ppn};
+use thermocline_flash::{Chip, Lpn, Ppn};
 use thermocline_policy::{State, placement::Placement};
 
 use super::{Bank, PageMapped};
 
-impl<C: Flash, P: Placement> PageMapped<C, P> {
+impl<C: Chip, P: Placement> PageMapped<C, P> {
     /// What does not agree, if anything.
     pub(super) fn check_all(&self) -> Result<(), String> {
         let geometry = self.chip.geometry();

@@ -1,7 +1,7 @@
 //! Cleaning: pick a victim, move its survivors, erase it; one block at a time (CAT paper, §2), or a
 //! few at once where their survivors are to be sorted together (LFS).
 
-use thermocline_flash::{BlockId, Flash, Lpn, Oob, Ppn, Timing, prefetch};
+use thermocline_flash::{BlockId, Chip, Lpn, Oob, Ppn, Timing, prefetch};
 use thermocline_policy::{
     placement::{Cleaning, Placement},
     trigger::Trigger,
@@ -14,7 +14,7 @@ use crate::FtlError;
 /// How far ahead the survivors' table entries are asked for, in pages of the victim.
 const AHEAD: usize = 24;
 
-impl<C: Flash, P: Placement> PageMapped<C, P> {
+impl<C: Chip, P: Placement> PageMapped<C, P> {
     /// Gives `stream` an open block with room, after cleaning as much as the watermarks ask for.
     #[cold]
     #[inline(never)]

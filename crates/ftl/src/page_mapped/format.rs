@@ -2,7 +2,7 @@
 
 use alloc::{boxed::Box, collections::VecDeque};
 
-use thermocline_flash::{BlockId, Flash, FlashError, Geometry};
+use thermocline_flash::{BlockId, Chip, Flash, FlashError, Geometry};
 use thermocline_policy::{placement::Placement, victim::Victim};
 
 use super::{
@@ -19,7 +19,7 @@ pub struct Format {
     pub created: u64,
 }
 
-impl<C: Flash, P: Placement> PageMapped<C, P> {
+impl<C: Chip, P: Placement> PageMapped<C, P> {
     /// Erases what is not blank, bad blocks left alone, writes the summary, and mounts the empty device.
     /// Whoever needs the result to last syncs the chip.
     ///

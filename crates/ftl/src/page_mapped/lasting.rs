@@ -12,7 +12,7 @@
 
 use alloc::vec::Vec;
 
-use thermocline_flash::Flash;
+use thermocline_flash::Chip;
 use thermocline_policy::placement::Placement;
 
 use super::{
@@ -114,7 +114,7 @@ impl Lasting {
     }
 }
 
-impl<C: Flash, P: Placement> PageMapped<C, P> {
+impl<C: Chip, P: Placement> PageMapped<C, P> {
     /// The chip was synced after so many programs.
     pub(super) fn note_lasting(&mut self, programs: u64) {
         if let Some(index) = &mut self.index {

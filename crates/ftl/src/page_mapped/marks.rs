@@ -19,7 +19,7 @@
 //! Placements hear nothing of marks and revivals: what they know of a page serves again if it lives.
 //! A dropped page is trimmed to them.
 
-use thermocline_flash::{BlockId, Flash, Geometry, Lpn, Ppn};
+use thermocline_flash::{BlockId, Chip, Geometry, Lpn, Ppn};
 use thermocline_policy::{State, placement::Placement};
 
 use super::PageMapped;
@@ -36,7 +36,7 @@ pub(super) fn first_marked(geometry: &Geometry) -> u32 {
     if numbers < u64::from(MARK) { MARK } else { Ppn::NONE.0 }
 }
 
-impl<C: Flash, P: Placement> PageMapped<C, P> {
+impl<C: Chip, P: Placement> PageMapped<C, P> {
     /// Whether a table entry leads to current data.
     #[inline(always)]
     pub(super) const fn is_current(&self, entry: Ppn) -> bool {

@@ -17,7 +17,7 @@
 
 use alloc::{boxed::Box, collections::VecDeque, string::String, vec, vec::Vec};
 
-use thermocline_flash::{BlockId, Flash, Geometry, Lpn, Oob, Ppn, Timing, prefetch};
+use thermocline_flash::{BlockId, Chip, Geometry, Lpn, Oob, Ppn, Timing, prefetch};
 use thermocline_policy::{
     Candidates,
     bank::BankAssignment,
@@ -27,7 +27,7 @@ use thermocline_policy::{
     wear::WearLeveling,
 };
 
-use crate::{Counters, EndOfLife, FtlError, Layer};
+use crate::{Counters, DeadPages, EndOfLife, FtlError, Inspect, Layer, PageIo, Upkeep};
 
 mod banks;
 mod check;
@@ -227,7 +227,7 @@ fn blocks_of_data(geometry: &Geometry, bank: u32) -> u32 {
     geometry.data_blocks().saturating_sub(first).min(geometry.blocks_per_bank)
 }
 
-impl<C: Flash, P: Placement> PageMapped<C, P> {
+impl<C: Chip, P: Placement> PageMapped<C, P> {
     /// A layer over an erased chip; `victim` builds the policy of each bank.
     ///
     /// # Errors
@@ -576,24 +576,7 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
     }
 }
 
-impl<C: Flash, P: Placement> Layer for PageMapped<C, P> {
-    type Chip = C;
-
-    #[inline(always)]
-    fn chip(&self) -> &C {
-        &self.chip
-    }
-
-    #[inline(always)]
-    fn chip_mut(&mut self) -> &mut C {
-        &mut self.chip
-    }
-
-    #[inline(always)]
-    fn counters(&self) -> &Counters {
-        &self.counters
-    }
-
+impl<C: Chip, P: Placement> PageIo for PageMapped<C, P> {
     fn logical_pages(&self) -> u32 {
         self.config.logical_pages
     }
@@ -609,17 +592,6 @@ impl<C: Flash, P: Placement> Layer for PageMapped<C, P> {
         }
         self.append(lpn, bank, stream, &[], now)?;
         self.placement.filled(lpn, now);
-        Ok(())
-    }
-
-    fn filled(&mut self, now: u64) -> Result<(), FtlError> {
-        for bank in 0..self.banks.len() {
-            for stream in 0..self.placement.streams() {
-                if self.banks[bank].open[usize::from(stream)].block == BlockId::NONE {
-                    self.open_next(bank, stream, now)?;
-                }
-            }
-        }
         Ok(())
     }
 
@@ -669,14 +641,33 @@ impl<C: Flash, P: Placement> Layer for PageMapped<C, P> {
         Ok(true)
     }
 
-    fn mark_dead(&mut self, lpn: Lpn, now: u64) -> Result<bool, FtlError> {
-        self.check_range(lpn)?;
-        Ok(self.mark(lpn, now))
+    #[inline(always)]
+    fn prefetch(&self, lpn: Lpn) {
+        prefetch(&self.map, lpn.index());
+        self.placement.prefetch(lpn);
     }
 
-    fn revive(&mut self, lpn: Lpn, now: u64) -> Result<bool, FtlError> {
-        self.check_range(lpn)?;
-        Ok(self.restore(lpn, now))
+    #[inline(always)]
+    fn prefetch_more(&self, lpn: Lpn) {
+        if let Some(&at) = self.map.get(lpn.index())
+            && self.is_current(at)
+        {
+            let block = self.block_of(at);
+            self.banks[self.bank_of(block)].blocks.prefetch(block);
+        }
+    }
+}
+
+impl<C: Chip, P: Placement> Upkeep for PageMapped<C, P> {
+    fn filled(&mut self, now: u64) -> Result<(), FtlError> {
+        for bank in 0..self.banks.len() {
+            for stream in 0..self.placement.streams() {
+                if self.banks[bank].open[usize::from(stream)].block == BlockId::NONE {
+                    self.open_next(bank, stream, now)?;
+                }
+            }
+        }
+        Ok(())
     }
 
     fn idle_step_ns(&self, timing: &Timing) -> u64 {
@@ -689,18 +680,6 @@ impl<C: Flash, P: Placement> Layer for PageMapped<C, P> {
 
     fn scrub(&mut self, now: u64) -> Result<bool, FtlError> {
         Ok(self.scrub_once(now)? || self.tell_lasting(now)?)
-    }
-
-    fn end_of_life(&self) -> Option<EndOfLife> {
-        self.ended()
-    }
-
-    fn spare_blocks(&self) -> Option<u32> {
-        Some(self.blocks_to_spare())
-    }
-
-    fn free_blocks(&self) -> Option<u32> {
-        Some(self.banks.iter().map(|bank| bank.free.len() as u32).sum())
     }
 
     fn settle(&mut self, now: u64) -> Result<(), FtlError> {
@@ -718,6 +697,13 @@ impl<C: Flash, P: Placement> Layer for PageMapped<C, P> {
     fn unmount(&mut self, now: u64) -> Result<(), FtlError> {
         self.close_index(now)
     }
+}
+
+impl<C: Chip, P: Placement> Inspect for PageMapped<C, P> {
+    #[inline(always)]
+    fn counters(&self) -> &Counters {
+        &self.counters
+    }
 
     fn choices(&self) -> Vec<(&'static str, u64)> {
         let mut all: Vec<(&'static str, u64)> = Vec::new();
@@ -728,6 +714,18 @@ impl<C: Flash, P: Placement> Layer for PageMapped<C, P> {
             }
         }
         all
+    }
+
+    fn free_blocks(&self) -> Option<u32> {
+        Some(self.banks.iter().map(|bank| bank.free.len() as u32).sum())
+    }
+
+    fn spare_blocks(&self) -> Option<u32> {
+        Some(self.blocks_to_spare())
+    }
+
+    fn end_of_life(&self) -> Option<EndOfLife> {
+        self.ended()
     }
 
     fn locate(&self, lpn: Lpn) -> Ppn {
@@ -742,23 +740,45 @@ impl<C: Flash, P: Placement> Layer for PageMapped<C, P> {
         self.block(block).valid
     }
 
-    #[inline(always)]
-    fn prefetch(&self, lpn: Lpn) {
-        prefetch(&self.map, lpn.index());
-        self.placement.prefetch(lpn);
-    }
-
-    #[inline(always)]
-    fn prefetch_more(&self, lpn: Lpn) {
-        if let Some(&at) = self.map.get(lpn.index())
-            && self.is_current(at)
-        {
-            let block = self.block_of(at);
-            self.banks[self.bank_of(block)].blocks.prefetch(block);
-        }
-    }
-
     fn check(&self) -> Result<(), String> {
         self.check_all()
+    }
+}
+
+impl<C: Chip, P: Placement> DeadPages for PageMapped<C, P> {
+    fn mark_dead(&mut self, lpn: Lpn, now: u64) -> Result<bool, FtlError> {
+        self.check_range(lpn)?;
+        Ok(self.mark(lpn, now))
+    }
+
+    fn revive(&mut self, lpn: Lpn, now: u64) -> Result<bool, FtlError> {
+        self.check_range(lpn)?;
+        Ok(self.restore(lpn, now))
+    }
+}
+
+impl<C: Chip, P: Placement> Layer for PageMapped<C, P> {
+    type Chip = C;
+
+    #[inline(always)]
+    fn chip(&self) -> &C {
+        &self.chip
+    }
+
+    #[inline(always)]
+    fn chip_mut(&mut self) -> &mut C {
+        &mut self.chip
+    }
+
+    fn upkeep(&mut self) -> &mut dyn Upkeep {
+        self
+    }
+
+    fn inspect(&self) -> &dyn Inspect {
+        self
+    }
+
+    fn dead_pages(&mut self) -> Option<&mut dyn DeadPages> {
+        Some(self)
     }
 }

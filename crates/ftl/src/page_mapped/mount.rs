@@ -16,7 +16,7 @@
 use alloc::{boxed::Box, vec, vec::Vec};
 use core::fmt;
 
-use thermocline_flash::{BlockId, Flash, FlashError, Geometry, Lpn, Ppn};
+use thermocline_flash::{BlockId, Chip, FlashError, Geometry, Lpn, Ppn};
 use thermocline_policy::{placement::Placement, victim::Victim};
 
 use super::{
@@ -185,7 +185,7 @@ impl fmt::Display for MountError {
 
 impl core::error::Error for MountError {}
 
-impl<C: Flash, P: Placement> PageMapped<C, P> {
+impl<C: Chip, P: Placement> PageMapped<C, P> {
     /// Mounts a formatted chip. Policies may be others than before. Only reads; the first change writes
     /// that the chip is in use.
     ///

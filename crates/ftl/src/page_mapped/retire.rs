@@ -22,7 +22,7 @@
 
 use alloc::{collections::VecDeque, format, string::String, vec::Vec};
 
-use thermocline_flash::{BlockId, Flash, FlashError, Lpn, Ppn};
+use thermocline_flash::{BlockId, Chip, FlashError, Lpn, Ppn};
 use thermocline_policy::{State, placement::Placement};
 
 use super::{Bank, Open, PageMapped};
@@ -79,7 +79,7 @@ pub(super) enum Why {
     HoldsUnreadable,
 }
 
-impl<C: Flash, P: Placement> PageMapped<C, P> {
+impl<C: Chip, P: Placement> PageMapped<C, P> {
     /// Why a page cannot be written; or it can, once a crash that cost the reserve is made up for.
     #[cold]
     pub(super) fn refuse(&mut self, lpn: Lpn, now: u64) -> Result<(), FtlError> {

@@ -7,7 +7,7 @@
 //! room and gives none back if the block is not to be used again, so it waits until there is room for
 //! the survivors of the next victim, too.
 
-use thermocline_flash::{BlockId, Flash};
+use thermocline_flash::{BlockId, Chip};
 use thermocline_policy::{State, placement::Placement};
 
 use super::{
@@ -27,7 +27,7 @@ enum Emptied {
     NoRoom,
 }
 
-impl<C: Flash, P: Placement> PageMapped<C, P> {
+impl<C: Chip, P: Placement> PageMapped<C, P> {
     /// Asks the chip which blocks ail.
     #[inline(always)]
     fn ask_who_ails(&mut self) {

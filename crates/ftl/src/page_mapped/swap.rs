@@ -7,7 +7,7 @@
 
 use alloc::collections::BTreeSet;
 
-use thermocline_flash::{BlockId, Flash, FlashError};
+use thermocline_flash::{BlockId, Chip, FlashError};
 use thermocline_policy::{Candidates, State, placement::Placement, wear::WearLeveling};
 
 use super::PageMapped;
@@ -44,7 +44,7 @@ impl ByErases {
     }
 }
 
-impl<C: Flash, P: Placement> PageMapped<C, P> {
+impl<C: Chip, P: Placement> PageMapped<C, P> {
     /// Moves the data of the least erased block into `worn`, just erased, if that is due; the least
     /// erased block is then on the free list in its place.
     pub(super) fn swap_with_least_erased(

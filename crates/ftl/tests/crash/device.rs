@@ -2,7 +2,8 @@
 
 use thermocline_flash::{BlockId, Flash, Geometry, Lpn, Ppn};
 use thermocline_ftl::{
-    Config, Format, FtlError, Layer, Mount, MountError, PageMapped, Recovery, index,
+    Config, DeadPages, Format, FtlError, Inspect, Layer, Mount, MountError, PageMapped, Recovery,
+    Upkeep, index,
 };
 use thermocline_policy::{
     Args, Candidates, Context, State as BlockState,
@@ -20,7 +21,7 @@ use super::{chip::Slate, common::Draws};
 pub const PAGE: usize = 256;
 
 /// A layer over a [`Slate`], whatever its placement.
-pub trait Device: Layer<Chip = Slate> {
+pub trait Device: Layer<Chip = Slate> + DeadPages + Inspect + Upkeep {
     fn write_read_only(&mut self, lpn: Lpn, data: &[u8], now: u64) -> Result<(), FtlError>;
     fn table(&self, bank: u32) -> &Candidates;
 }

@@ -201,7 +201,7 @@ fn a_refused_write_tells_nothing() {
     let sector = host.sector(0);
     host.disk.layer.inner_mut().fails = true;
     let lpn = thermocline_flash::Lpn(host.fat.table(1, 0) as u32);
-    let result = thermocline_ftl::Layer::write(&mut host.disk.layer, lpn, &sector, 0);
+    let result = thermocline_ftl::PageIo::write(&mut host.disk.layer, lpn, &sector, 0);
     assert_eq!(result, Err(thermocline_ftl::FtlError::NoSpace));
     assert_eq!(host.disk.dead().sectors_marked, 0);
     host.write_copy(1, 0);
@@ -234,7 +234,7 @@ fn unknown_contents_of_the_table_end_it() {
     host.flush_table(0);
     let write = |host: &mut Plain, sector: u64| {
         let lpn = thermocline_flash::Lpn(sector as u32);
-        thermocline_ftl::Layer::write(&mut host.disk.layer, lpn, &[], 0).expect("written");
+        thermocline_ftl::PageIo::write(&mut host.disk.layer, lpn, &[], 0).expect("written");
     };
     let data = host.fat.cluster(30).start;
     write(&mut host, data);

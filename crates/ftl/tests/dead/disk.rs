@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use thermocline_flash::{BlockId, Lpn, Ppn};
 use thermocline_ftl::{
-    Counters, DeadDataCounters, FtlError, Layer,
+    Counters, DeadDataCounters, DeadPages, FtlError, Inspect, Layer, PageIo, Upkeep,
     dead::{Config, Watched},
 };
 
@@ -73,31 +73,13 @@ impl Model {
     }
 }
 
-impl Layer for Model {
-    type Chip = ();
-
-    fn chip(&self) -> &() {
-        &self.chip
-    }
-
-    fn chip_mut(&mut self) -> &mut () {
-        &mut self.chip
-    }
-
-    fn counters(&self) -> &Counters {
-        &self.counters
-    }
-
+impl PageIo for Model {
     fn logical_pages(&self) -> u32 {
         self.logical_pages
     }
 
     fn fill(&mut self, lpn: Lpn, _: bool, now: u64) -> Result<(), FtlError> {
         self.write(lpn, &[], now)
-    }
-
-    fn filled(&mut self, _: u64) -> Result<(), FtlError> {
-        Ok(())
     }
 
     fn write(&mut self, lpn: Lpn, data: &[u8], _: u64) -> Result<(), FtlError> {
@@ -127,7 +109,33 @@ impl Layer for Model {
         self.marked.remove(&lpn.0);
         Ok(self.pages.remove(&lpn.0).is_some())
     }
+}
 
+impl Upkeep for Model {}
+
+impl Inspect for Model {
+    fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    fn locate(&self, lpn: Lpn) -> Ppn {
+        if self.pages.contains_key(&lpn.0) { Ppn(lpn.0) } else { Ppn::NONE }
+    }
+
+    fn erases(&self, _: BlockId) -> u32 {
+        0
+    }
+
+    fn valid_pages(&self, _: BlockId) -> u32 {
+        0
+    }
+
+    fn check(&self) -> Result<(), String> {
+        Ok(())
+    }
+}
+
+impl DeadPages for Model {
     fn mark_dead(&mut self, lpn: Lpn, _: u64) -> Result<bool, FtlError> {
         self.call('d', lpn)?;
         if !self.pages.contains_key(&lpn.0) || !self.marked.insert(lpn.0) {
@@ -152,21 +160,29 @@ impl Layer for Model {
         self.call('v', lpn)?;
         Ok(self.marked.remove(&lpn.0))
     }
+}
 
-    fn locate(&self, lpn: Lpn) -> Ppn {
-        if self.pages.contains_key(&lpn.0) { Ppn(lpn.0) } else { Ppn::NONE }
+impl Layer for Model {
+    type Chip = ();
+
+    fn chip(&self) -> &() {
+        &self.chip
     }
 
-    fn erases(&self, _: BlockId) -> u32 {
-        0
+    fn chip_mut(&mut self) -> &mut () {
+        &mut self.chip
     }
 
-    fn valid_pages(&self, _: BlockId) -> u32 {
-        0
+    fn upkeep(&mut self) -> &mut dyn Upkeep {
+        self
     }
 
-    fn check(&self) -> Result<(), String> {
-        Ok(())
+    fn inspect(&self) -> &dyn Inspect {
+        self
+    }
+
+    fn dead_pages(&mut self) -> Option<&mut dyn DeadPages> {
+        Some(self)
     }
 }
 
@@ -193,7 +209,7 @@ impl Disk {
         let mut config = Config::new((per_page * SECTOR) as u32);
         config.small_media = true;
         configure(&mut config);
-        Self { layer: Watched::new(Model::new(pages, drops), config), per_page, now: 0 }
+        Self { layer: Watched::new(Box::new(Model::new(pages, drops)), config), per_page, now: 0 }
     }
 
     /// Cuts the power: what is on the medium stays, what the watcher knew does not.

@@ -2,7 +2,7 @@
 
 use thermocline_flash::Lpn;
 use thermocline_ftl::{
-    Layer,
+    Inspect, Layer, PageIo,
     dead::{Config, Watched},
 };
 
@@ -20,7 +20,7 @@ fn drive<L: Layer>(layer: &mut L, first: &[(u64, [u8; SECTOR])], per_page: usize
     let size = per_page * SECTOR;
     let mut page = vec![0; size];
     (0..PAGES / 2).for_each(|lpn| layer.fill(Lpn(lpn), false, 0).expect("filled"));
-    layer.filled(0).expect("filled");
+    layer.upkeep().filled(0).expect("filled");
     for (sector, content) in first {
         let at = *sector as usize % per_page * SECTOR;
         if at == 0 {
@@ -57,13 +57,14 @@ fn a_disk_without_fat_costs_nothing() {
             };
             let mut plain = model();
             drive(&mut plain, &disk, per_page);
-            let mut watched = Watched::new(model(), Config::new((per_page * SECTOR) as u32));
+            let mut watched =
+                Watched::new(Box::new(model()), Config::new((per_page * SECTOR) as u32));
             drive(&mut watched, &disk, per_page);
             let dead = watched.dead_data().expect("counted");
             assert_eq!(dead.extra_reads, 0);
             assert_eq!((dead.armed, dead.disarmed, dead.sectors_marked), (0, 0, 0));
             assert!(dead.memory_bytes < 2 * (per_page * SECTOR) as u64 + 300, "{dead:?}");
-            assert_eq!(watched.counters(), plain.counters());
+            assert_eq!(watched.inspect().counters(), plain.counters());
             assert_eq!(watched.into_inner().calls, plain.calls);
         }
     }
@@ -71,7 +72,8 @@ fn a_disk_without_fat_costs_nothing() {
 
 #[test]
 fn a_table_without_fat_is_read_only_when_it_is_written() {
-    let mut layer = Watched::new(Model::new(PAGES, Drops::AtOnce), Config::new(SECTOR as u32));
+    let mut layer =
+        Watched::new(Box::new(Model::new(PAGES, Drops::AtOnce)), Config::new(SECTOR as u32));
     for (sector, content) in gpt(u64::from(PAGES), &[(LINUX, 64..4000)]) {
         layer.write(Lpn(sector as u32), &content, 0).expect("written");
     }
@@ -88,7 +90,7 @@ fn pages_that_are_no_whole_sectors_are_never_watched() {
     for (page_size, sector_size) in [(0, 512), (512, 0), (768, 512), (512, 4096), (512, 256)] {
         let mut config = Config::new(page_size);
         config.sector_size = sector_size;
-        let mut layer = Watched::new(Model::new(PAGES, Drops::AtOnce), config);
+        let mut layer = Watched::new(Box::new(Model::new(PAGES, Drops::AtOnce)), config);
         drive(&mut layer, &[(0, mbr(&[(0x0c, 64, 1000)]))], 1);
         assert_eq!(layer.dead_data().expect("counted").extra_reads, 0);
     }

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use thermocline_flash::{Lpn, Ppn};
-use thermocline_ftl::{Layer, Mount};
+use thermocline_ftl::Mount;
 use thermocline_sim::AnyLayer;
 
 use super::reading::{Page, read_all};
@@ -83,7 +83,7 @@ fn check(args: &CheckArgs, console: Console) -> Result<Found, Failure> {
     let access = Access { read_only: true, ..Access::default() };
     let (mut quick, recovery) = chips::mount(chips::open(&args.chip.chip, &access)?, Mount::Quick)?;
     let logical_pages = quick.logical_pages();
-    let places: Vec<Ppn> = (0..logical_pages).map(|lpn| quick.locate(Lpn(lpn))).collect();
+    let places: Vec<Ppn> = (0..logical_pages).map(|lpn| quick.inspect().locate(Lpn(lpn))).collect();
     let mut found = Found {
         image: args.chip.chip.to_string(),
         sound: false,
@@ -115,7 +115,7 @@ fn check(args: &CheckArgs, console: Console) -> Result<Found, Failure> {
     found.contradictions.extend(contradiction("pages", &layer));
     found.areas_read = rebuilt.areas_read;
     for (lpn, &at) in (0..).zip(&places) {
-        if layer.locate(Lpn(lpn)) != at {
+        if layer.inspect().locate(Lpn(lpn)) != at {
             found.differences += 1;
             if found.differing.len() < MOST_NAMED {
                 found.differing.push(Page::of(&layer, lpn, at));
@@ -130,7 +130,7 @@ fn check(args: &CheckArgs, console: Console) -> Result<Found, Failure> {
 
 /// What the tables of a layer contradict themselves in, and what they were made from.
 fn contradiction(source: &str, layer: &AnyLayer<Chip>) -> Option<String> {
-    layer.check().err().map(|e| format!("by the {source}: {e}"))
+    layer.inspect().check().err().map(|e| format!("by the {source}: {e}"))
 }
 
 fn show(found: &Found, output: Output) -> Result<(), Failure> {

@@ -3,9 +3,9 @@
 use std::fmt::Write;
 
 use serde::Serialize;
-use thermocline_flash::{BlockId, Flash, FlashError, Geometry, Lpn, Oob};
+use thermocline_flash::{BlockId, Condition, Flash, FlashError, Geometry, Lpn, Oob};
 use thermocline_ftl::{
-    Layer, Mount,
+    Mount,
     index::{self, Entry, Record},
 };
 
@@ -321,7 +321,7 @@ fn map(
     }
     let mapped: Vec<Mapped> = (first..first.saturating_add(count).min(pages))
         .map(|lpn| {
-            let at = layer.locate(Lpn(lpn));
+            let at = layer.inspect().locate(Lpn(lpn));
             let at = (at != thermocline_flash::Ppn::NONE).then_some(at);
             Mapped {
                 lpn,

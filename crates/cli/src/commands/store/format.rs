@@ -215,7 +215,7 @@ pub fn new_format() -> Result<Format, Failure> {
 fn write(store: &Store, chip: Chip, name: &Place) -> Result<Made, Failure> {
     let failed = |e: &dyn std::fmt::Display| SimError::Failed(format!("{name}: {e}"));
     let mut layer = store.format(chip, new_format()?)?;
-    layer.unmount(0).map_err(|e| failed(&e))?;
+    layer.upkeep().unmount(0).map_err(|e| failed(&e))?;
     let chip = layer.chip_mut();
     chip.sync().map_err(|e| failed(&e))?;
     let geometry = *chip.geometry();

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use thermocline_flash::{Flash, FlashError, Lpn, Ppn};
-use thermocline_ftl::{FtlError, Layer};
+use thermocline_ftl::FtlError;
 use thermocline_sim::{AnyLayer, SimError};
 
 use crate::{

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use thermocline_flash::{Flash, Lpn, Ppn};
-use thermocline_ftl::{Layer, Mount, Recovery};
+use thermocline_ftl::{Mount, Recovery};
 use thermocline_media::Place;
 use thermocline_sim::{AnyLayer, PolicySpec, Store};
 
@@ -45,11 +45,11 @@ pub fn run(args: &ChipArgs, console: Console) -> Result<(), Failure> {
     let failed = |e: &dyn std::fmt::Display| chips::failed(format!("{}: {e}", args.chip));
     let before = by_checkpoint(&args.chip);
     let (mut layer, recovery, headless) = rebuild(&args.chip)?;
-    layer.check().map_err(|e| failed(&e))?;
+    layer.inspect().check().map_err(|e| failed(&e))?;
     let rolled_back = rolled_back(&layer, &recovery, before.as_deref());
     let mut lost = Vec::new();
     read_all(&mut layer, &args.chip, console, |page| lost.push(page))?;
-    layer.unmount(recovery.newest_time.saturating_add(1)).map_err(|e| failed(&e))?;
+    layer.upkeep().unmount(recovery.newest_time.saturating_add(1)).map_err(|e| failed(&e))?;
     layer.chip_mut().sync().map_err(|e| failed(&e))?;
     let repaired = Repaired {
         image: args.chip.to_string(),
@@ -69,7 +69,7 @@ fn by_checkpoint(chip: &Place) -> Option<Vec<Ppn>> {
     let access = Access { read_only: true, ..Access::default() };
     let Ok(Found::Whole(opened)) = chips::find(chip, &access) else { return None };
     let (layer, _) = chips::mount(opened, Mount::Quick).ok()?;
-    Some((0..layer.logical_pages()).map(|lpn| layer.locate(Lpn(lpn))).collect())
+    Some((0..layer.logical_pages()).map(|lpn| layer.inspect().locate(Lpn(lpn))).collect())
 }
 
 /// The layer as the pages say, and whether that is all there was.
@@ -90,10 +90,10 @@ fn rebuild(chip: &Place) -> Result<(AnyLayer<Chip>, Recovery, bool), Failure> {
 
 fn rolled_back(layer: &AnyLayer<Chip>, recovery: &Recovery, before: Option<&[Ppn]>) -> Vec<Page> {
     let said = |lpn: u32| before.and_then(|places| places.get(lpn as usize));
-    let differs = |lpn: u32| said(lpn).is_some_and(|&at| at != layer.locate(Lpn(lpn)));
+    let differs = |lpn: u32| said(lpn).is_some_and(|&at| at != layer.inspect().locate(Lpn(lpn)));
     (0..layer.logical_pages())
         .filter(|&lpn| differs(lpn) || recovery.rolled_back.binary_search(&Lpn(lpn)).is_ok())
-        .map(|lpn| Page::of(layer, lpn, layer.locate(Lpn(lpn))))
+        .map(|lpn| Page::of(layer, lpn, layer.inspect().locate(Lpn(lpn))))
         .collect()
 }
 

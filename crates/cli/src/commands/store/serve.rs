@@ -10,7 +10,7 @@ use signal_hook::{
     consts::{SIGHUP, SIGINT, SIGTERM},
     iterator::Signals,
 };
-use thermocline_ftl::{Layer, Mount};
+use thermocline_ftl::Mount;
 use thermocline_media::{Place, Ram};
 use thermocline_policy::dead::DeadData;
 use thermocline_server::{Limits, Listener, Opening, Options, Pace, Server, Stopper};
@@ -172,7 +172,7 @@ fn opening(
     if is_empty && !access.read_only {
         store::begin(&mut layer, time_ns)?;
     }
-    let over = layer.end_of_life();
+    let over = layer.inspect().end_of_life();
     if let Some(why) = over {
         tracing::error!(image = %exported.chip, "{why}: the chip is exported read-only");
     }

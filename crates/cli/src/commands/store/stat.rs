@@ -1,8 +1,8 @@
 //! `thermocline stat`: how a chip is, in the manner of `zpool status`.
 
 use serde::Serialize;
-use thermocline_flash::{BlockId, Flash};
-use thermocline_ftl::{EndOfLife, Layer, Mount};
+use thermocline_flash::{BlockId, Condition, Flash};
+use thermocline_ftl::{EndOfLife, Mount};
 use thermocline_media::Medium;
 use thermocline_sim::units;
 
@@ -62,11 +62,11 @@ pub fn run(args: &ChipArgs) -> Result<(), Failure> {
     let erases: Vec<u32> = used.map(|block| layer.chip().erase_count(block)).collect();
     let health = layer.chip().health();
     let (state, action) = match () {
-        () if layer.end_of_life() == Some(EndOfLife::IndexLog) => (
+        () if layer.inspect().end_of_life() == Some(EndOfLife::IndexLog) => (
             "read-only: the blocks of the index log are used up",
             "copy the data to another chip; this one can only be read",
         ),
-        () if layer.is_read_only() || served.is_some_and(|served| served.is_over) => {
+        () if layer.inspect().is_read_only() || served.is_some_and(|served| served.is_over) => {
             ("read-only: worn out", "copy the data to another chip; this one can only be read")
         }
         () if !recovery.clean => {
@@ -91,7 +91,7 @@ pub fn run(args: &ChipArgs) -> Result<(), Failure> {
         pages_with_data: recovery.pages_found,
         blocks: geometry.blocks(),
         index_blocks: geometry.system_blocks,
-        free_blocks: layer.free_blocks().unwrap_or(0),
+        free_blocks: layer.inspect().free_blocks().unwrap_or(0),
         bad_blocks: health.bad_blocks,
         unreadable_pages: recovery.unreadable_pages,
         spare_blocks: served.map(|served| served.spare_blocks),

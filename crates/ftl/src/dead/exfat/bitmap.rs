@@ -34,7 +34,7 @@ pub struct Bitmap {
 
 impl Bitmap {
     /// Looks for it where the root directory says.
-    pub fn find<L: Layer>(layout: &Layout, sectors: &mut Sectors<'_, L>) -> Option<Self> {
+    pub fn find<L: Layer + ?Sized>(layout: &Layout, sectors: &mut Sectors<'_, L>) -> Option<Self> {
         let mut root = vec![layout.root];
         let mut left = MAX_ROOT;
         loop {
@@ -62,7 +62,7 @@ impl Bitmap {
 
     /// Follows the entry. A bitmap in pieces is refused: no formatter makes one, and Linux would not
     /// read it either.
-    fn check<L: Layer>(
+    fn check<L: Layer + ?Sized>(
         root: Vec<u32>,
         (entry_sector, entry_at, entry): (u64, usize, [u8; ENTRY]),
         layout: &Layout,

@@ -79,7 +79,11 @@ impl Layout {
         entry == 0 || entry == BAD || entry == END || self.contains(entry)
     }
 
-    pub fn next<L: Layer>(&self, cluster: u32, sectors: &mut Sectors<'_, L>) -> Option<u32> {
+    pub fn next<L: Layer + ?Sized>(
+        &self,
+        cluster: u32,
+        sectors: &mut Sectors<'_, L>,
+    ) -> Option<u32> {
         let per_sector = (sectors.shape.sector_size / 4) as u32;
         let sector = sectors.read(self.fat.start + u64::from(cluster / per_sector))?;
         Some(le32(sector, (cluster % per_sector) as usize * 4))
@@ -93,7 +97,7 @@ impl Layout {
 }
 
 /// Whether the main boot region is whole: its checksum fills its last sector.
-pub fn is_whole<L: Layer>(begin: u64, sectors: &mut Sectors<'_, L>) -> bool {
+pub fn is_whole<L: Layer + ?Sized>(begin: u64, sectors: &mut Sectors<'_, L>) -> bool {
     let mut sum = 0u32;
     for index in 0..BOOT_REGION - 1 {
         let Some(sector) = sectors.read(begin + index) else { return false };

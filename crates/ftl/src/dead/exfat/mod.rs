@@ -33,7 +33,7 @@ pub(super) struct ExFat {
 
 impl ExFat {
     /// Looks for a volume at the beginning of a partition.
-    pub fn recognise<L: Layer>(
+    pub fn recognise<L: Layer + ?Sized>(
         partition: &Range<u64>,
         sectors: &mut Sectors<'_, L>,
     ) -> Found<Self> {
@@ -73,7 +73,7 @@ impl ExFat {
 
     /// A sector of the volume was written: what it says of clusters in use is taken from it at once,
     /// and the guard is told.
-    pub fn written<L: Layer>(
+    pub fn written<L: Layer + ?Sized>(
         &mut self,
         sector: u64,
         old: &[u8],
@@ -131,7 +131,7 @@ impl ExFat {
     }
 
     /// A sector of the bitmap was written: ones are clusters in use.
-    fn bitmap_written<L: Layer>(
+    fn bitmap_written<L: Layer + ?Sized>(
         &mut self,
         index: u64,
         old: &[u8],
@@ -159,7 +159,7 @@ impl ExFat {
     }
 
     /// The same sector again, when the whole page was looked at: zeros that were ones are freed.
-    pub fn freed<L: Layer>(
+    pub fn freed<L: Layer + ?Sized>(
         &mut self,
         sector: u64,
         old: &[u8],

@@ -176,7 +176,7 @@ pub fn is_information(sector: &[u8]) -> bool {
 
 /// Whether the backup of the boot sector, where one is named, tells of the same volume. What clears
 /// the way for another file system leaves the first sector alone, but not this one.
-pub fn has_its_backup<L: Layer>(layout: &Layout, sectors: &mut Sectors<'_, L>) -> bool {
+pub fn has_its_backup<L: Layer + ?Sized>(layout: &Layout, sectors: &mut Sectors<'_, L>) -> bool {
     // From the size of a sector to the length of the table, and from the flags to the root.
     const FIELDS: [Range<usize>; 2] = [11..40, 42..48];
     if !(1..layout.reserved).contains(&layout.backup) {
@@ -193,7 +193,7 @@ pub fn has_its_backup<L: Layer>(layout: &Layout, sectors: &mut Sectors<'_, L>) -
 
 /// Whether another file system, or a volume manager, left its mark where FAT32 writes nothing:
 /// their tools leave the first sector alone, and it still looks like FAT32.
-pub fn is_foreign<L: Layer>(layout: &Layout, sectors: &mut Sectors<'_, L>) -> bool {
+pub fn is_foreign<L: Layer + ?Sized>(layout: &Layout, sectors: &mut Sectors<'_, L>) -> bool {
     const MARKS: [(u64, &[u8]); 8] = [
         (1080, &[0x53, 0xef]),             // ext2, ext3, ext4
         (1024, &[0x10, 0x20, 0xf5, 0xf2]), // F2FS

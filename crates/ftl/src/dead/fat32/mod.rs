@@ -23,7 +23,7 @@ pub(super) struct Fat32 {
 
 impl Fat32 {
     /// Looks for a volume at the beginning of a partition.
-    pub fn recognise<L: Layer>(
+    pub fn recognise<L: Layer + ?Sized>(
         partition: &Range<u64>,
         small_media: bool,
         sectors: &mut Sectors<'_, L>,
@@ -71,7 +71,7 @@ impl Fat32 {
 
     /// A sector of the volume was written: what it says of clusters in use is taken from it at once,
     /// and the guards are told.
-    pub fn written<L: Layer>(
+    pub fn written<L: Layer + ?Sized>(
         &mut self,
         sector: u64,
         old: &[u8],
@@ -103,7 +103,7 @@ impl Fat32 {
     }
 
     /// The same sector again, when the whole page was looked at: what it says is free.
-    pub fn freed<L: Layer>(
+    pub fn freed<L: Layer + ?Sized>(
         &mut self,
         sector: u64,
         old: &[u8],
@@ -155,7 +155,7 @@ impl Fat32 {
         (before != 0 && before != BAD) || self.clusters.is_suspect(cluster - 2)
     }
 
-    fn copies_agree<L: Layer>(
+    fn copies_agree<L: Layer + ?Sized>(
         &self,
         written: u32,
         index: u32,

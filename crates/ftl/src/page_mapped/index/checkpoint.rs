@@ -5,7 +5,7 @@
 //! and is the same now holds what the map says it does. Complete is a checkpoint only when the next block
 //! of the log begins: that proves that all its pages, and all data pages up to then, are on the chip.
 
-use thermocline_flash::{BlockId, Flash, FlashError, Lpn, Ppn};
+use thermocline_flash::{BlockId, Chip, Flash, FlashError, Lpn, Ppn};
 use thermocline_policy::{State, placement::Placement};
 
 use super::{
@@ -57,7 +57,7 @@ impl Index {
     }
 }
 
-impl<C: Flash, P: Placement> PageMapped<C, P> {
+impl<C: Chip, P: Placement> PageMapped<C, P> {
     /// Writes one page of the checkpoint, or proves one that is written; begins the next where there is
     /// none.
     pub(super) fn checkpoint_step(&mut self, index: &mut Index) -> Result<(), FtlError> {

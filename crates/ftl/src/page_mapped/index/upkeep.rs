@@ -1,7 +1,7 @@
 //! What the layer does for its log while it works: trims, the sign that it is in use, steps of the
 //! checkpoint.
 
-use thermocline_flash::{BlockId, Flash, Lpn, Ppn};
+use thermocline_flash::{BlockId, Chip, Lpn, Ppn};
 use thermocline_policy::placement::Placement;
 
 use super::{
@@ -16,7 +16,7 @@ const CHECKPOINTS: u64 = 8;
 /// Pages of a checkpoint written with each page of trims, so that trims alone never fill the log.
 const WITH_TRIMS: u32 = 2;
 
-impl<C: Flash, P: Placement> PageMapped<C, P> {
+impl<C: Chip, P: Placement> PageMapped<C, P> {
     /// Does something with the index, if there is one, and with the rest of the layer.
     pub(in crate::page_mapped) fn with_index(
         &mut self,

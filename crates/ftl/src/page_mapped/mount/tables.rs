@@ -2,13 +2,13 @@
 
 use alloc::vec::Vec;
 
-use thermocline_flash::{BlockId, Flash, Lpn, Ppn};
+use thermocline_flash::{BlockId, Chip, Lpn, Ppn};
 use thermocline_policy::placement::Placement;
 
 use super::{Recovery, data_pages, pages::Pages};
 use crate::page_mapped::{Open, PageMapped, index::Index};
 
-impl<C: Flash, P: Placement> PageMapped<C, P> {
+impl<C: Chip, P: Placement> PageMapped<C, P> {
     /// Fills the tables of a layer whose blocks all count as free. Whether a block was closed that is not
     /// full.
     pub(super) fn take_tables(
