@@ -3,7 +3,8 @@
 use std::time::Instant;
 
 use thermocline_flash::{CountingChip, Lpn};
-use thermocline_ftl::{InPlace, Layer, PageMapped, dead::Watched, nftl::Nftl};
+use thermocline_fswatch::Watched;
+use thermocline_ftl::{InPlace, Layer, PageMapped, nftl::Nftl};
 use thermocline_policy::{
     dead::DeadData,
     placement::{self, Placement},

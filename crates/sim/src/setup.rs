@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use thermocline_flash::{CountingChip, Geometry};
-use thermocline_ftl::{self as ftl, dead, nftl};
+use thermocline_fswatch as fswatch;
+use thermocline_ftl::{self as ftl, nftl};
 use thermocline_policy::{
     Context, Future,
     bank::BankAssignment,
@@ -260,12 +261,12 @@ impl Setup {
     }
 
     /// The watcher of a file system's tables.
-    pub(crate) fn watch(&self, fsaf: &Fsaf) -> dead::Config {
+    pub(crate) fn watch(&self, fsaf: &Fsaf) -> fswatch::Config {
         let guards = match fsaf.guards {
-            Guards::Full => dead::Guards::FULL,
-            Guards::Thesis => dead::Guards::THESIS,
+            Guards::Full => fswatch::Guards::FULL,
+            Guards::Thesis => fswatch::Guards::THESIS,
         };
-        dead::Config { guards, ..dead::Config::new(self.device.profile.geometry.page_size) }
+        fswatch::Config { guards, ..fswatch::Config::new(self.device.profile.geometry.page_size) }
     }
 
     /// An erased chip of the device. Banks and what is cleaned after an answer need a clock of their

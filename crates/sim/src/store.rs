@@ -3,7 +3,8 @@
 //! trace is therefore what a server counts that gets the same requests.
 
 use thermocline_flash::Chip;
-use thermocline_ftl::{Format, Layer, Mount, MountError, PageMapped, Recovery, dead::Watched};
+use thermocline_fswatch::Watched;
+use thermocline_ftl::{Format, Layer, Mount, MountError, PageMapped, Recovery};
 use thermocline_policy::{
     dead::DeadData,
     placement::{self, Placement},

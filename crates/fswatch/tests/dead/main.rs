@@ -2,8 +2,8 @@
 //! alive is ever taken for dead. The layer below is a plain array that drops a marked page at once,
 //! which is the strictest of layers: whatever is wrong is lost.
 
-#[path = "../common/mod.rs"]
-mod common;
+#[path = "../../../ftl/tests/common/draws.rs"]
+mod draws;
 
 mod disk;
 mod exfat_image;

@@ -1,4 +1,4 @@
-//! What a [`Watched`](super::Watched) layer is told when it is made.
+//! What a [`Watched`](crate::Watched) layer is told when it is made.
 
 /// Sizes, and which precautions are taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

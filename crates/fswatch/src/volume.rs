@@ -3,35 +3,17 @@
 use alloc::vec::Vec;
 use core::ops::Range;
 
-use super::{
-    Config, Guards,
+use thermocline_ftl::{FtlError, Layer};
+
+use crate::{
+    config::{Config, Guards},
     exfat::ExFat,
     fat32::Fat32,
     sectors::{Sectors, overlap},
+    verdict::{Found, Verdict},
 };
-use crate::{FtlError, Layer};
 
-/// What the sectors of a partition turn out to be.
-pub(super) enum Found<F> {
-    /// Not such a file system.
-    Nothing,
-    /// The boot sector is one's, something else is not. To be looked at again when one of these
-    /// sectors is written.
-    Incomplete(Vec<Range<u64>>),
-    Complete(F),
-}
-
-/// What a write to a volume's own records means for the volume.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Verdict {
-    Keep,
-    /// It may be another volume now.
-    LookAgain,
-    /// No such file system writes this.
-    Implausible,
-}
-
-pub(super) enum State {
+pub(crate) enum State {
     /// No file system that is known, and the sectors that would make one.
     Idle(Vec<Range<u64>>),
     Fat32(Fat32),
@@ -41,7 +23,7 @@ pub(super) enum State {
 }
 
 /// A partition, or the whole device if there are none.
-pub(super) struct Volume {
+pub(crate) struct Volume {
     pub partition: Range<u64>,
     pub state: State,
 }

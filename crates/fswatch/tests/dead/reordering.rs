@@ -1,11 +1,11 @@
 //! A host that keeps sectors in a cache and writes them back in any order, with at most one write
 //! of each buffer under way (conformance vector 8). Every page marked is dropped at once.
 
-use thermocline_ftl::dead::Guards;
+use thermocline_fswatch::Guards;
 
 use crate::{
-    common::Draws,
     disk::{Disk, Drops, Sector, stamp},
+    draws::Draws,
     exfat_image::ExFatImage,
     fat_image::{END, Fat},
     tables_image::mbr,

@@ -7,11 +7,11 @@ use std::{
 };
 
 use fatfs::{FatType, FileSystem, FormatVolumeOptions, FsOptions};
-use thermocline_ftl::dead::Guards;
+use thermocline_fswatch::Guards;
 
 use crate::{
-    common::Draws,
     disk::{Disk, Drops, SECTOR},
+    draws::Draws,
     host_cache::Cache,
     tables_image::{BASIC_DATA, gpt, mbr},
 };

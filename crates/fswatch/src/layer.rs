@@ -3,9 +3,9 @@
 use core::ops::Range;
 
 use thermocline_flash::Lpn;
+use thermocline_ftl::{DeadDataCounters, DeadPages, FtlError, Inspect, Layer, PageIo, Upkeep};
 
-use super::{Watched, volume::Volume};
-use crate::{DeadDataCounters, DeadPages, FtlError, Inspect, Layer, PageIo, Upkeep};
+use crate::{volume::Volume, watched::Watched};
 
 impl<L: Layer + ?Sized> PageIo for Watched<L> {
     fn logical_pages(&self) -> u32 {

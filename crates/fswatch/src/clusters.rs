@@ -8,8 +8,9 @@
 use alloc::{vec, vec::Vec};
 use core::ops::Range;
 
-use super::sectors::{Sectors, Shape, overlap};
-use crate::{FtlError, Layer};
+use thermocline_ftl::{FtlError, Layer};
+
+use crate::sectors::{Sectors, Shape, overlap};
 
 /// Writes of the table's sector since the data, at most two; of the first copy, and of the second.
 const WRITES: [u8; 2] = [0b0011, 0b1100];
@@ -21,7 +22,7 @@ const SUSPECT: u8 = 1 << 4;
 const DEAD: u8 = 1 << 5;
 
 /// The clusters of a volume. Cluster numbers here begin with 0: the file system's, less 2.
-pub(super) struct Clusters {
+pub(crate) struct Clusters {
     /// The sectors they fill.
     heap: Range<u64>,
     /// Sectors of a cluster, as a power of two.

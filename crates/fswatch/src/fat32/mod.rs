@@ -2,21 +2,23 @@
 
 mod layout;
 
-pub(super) use layout::Layout;
+pub(crate) use layout::Layout;
 
 use alloc::vec::Vec;
 use core::ops::Range;
 
-use super::{
-    Found, Guards, Verdict,
+use thermocline_ftl::{FtlError, Layer};
+
+use crate::{
     clusters::Clusters,
+    config::Guards,
     sectors::{Sectors, overlap},
+    verdict::{Found, Verdict},
 };
-use crate::{FtlError, Layer};
 use layout::{BAD, entries, has_its_backup, is_daily, is_foreign, is_information};
 
 /// A volume that is watched.
-pub(super) struct Fat32 {
+pub(crate) struct Fat32 {
     layout: Layout,
     clusters: Clusters,
 }

@@ -1,14 +1,12 @@
 //! Where there is nothing to watch, nothing is done.
 
 use thermocline_flash::Lpn;
-use thermocline_ftl::{
-    Inspect, Layer, PageIo,
-    dead::{Config, Watched},
-};
+use thermocline_fswatch::{Config, Watched};
+use thermocline_ftl::{Inspect, Layer, PageIo};
 
 use crate::{
-    common::Draws,
     disk::{Drops, Model, SECTOR, stamp},
+    draws::Draws,
     tables_image::{LINUX, gpt, mbr},
 };
 

@@ -4,10 +4,9 @@ use alloc::{vec, vec::Vec};
 use core::ops::Range;
 
 use super::layout::{END, Layout};
-use crate::{
-    Layer,
-    dead::sectors::{Sectors, le32, le64},
-};
+use thermocline_ftl::Layer;
+
+use crate::sectors::{Sectors, le32, le64};
 
 /// The entry of the root directory that tells of the bitmap, and an entry's length.
 const BITMAP: u8 = 0x81;

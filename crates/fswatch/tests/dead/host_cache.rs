@@ -6,8 +6,8 @@ use std::{
 };
 
 use crate::{
-    common::Draws,
     disk::{Disk, SECTOR, Sector},
+    draws::Draws,
 };
 
 /// A partition through the host's cache.

@@ -3,12 +3,12 @@
 use std::collections::{BTreeSet, HashMap};
 
 use thermocline_flash::{BlockId, Lpn, Ppn};
+use thermocline_fswatch::{Config, Watched};
 use thermocline_ftl::{
     Counters, DeadDataCounters, DeadPages, FtlError, Inspect, Layer, PageIo, Upkeep,
-    dead::{Config, Watched},
 };
 
-use crate::common::Draws;
+use crate::draws::Draws;
 
 pub const SECTOR: usize = 512;
 

@@ -10,22 +10,24 @@
 mod bitmap;
 mod layout;
 
-pub(super) use layout::Layout;
+pub(crate) use layout::Layout;
 
 use alloc::vec::Vec;
 use core::ops::Range;
 
-use super::{
-    Found, Guards, Verdict,
+use thermocline_ftl::{FtlError, Layer};
+
+use crate::{
     clusters::Clusters,
+    config::Guards,
     sectors::{Sectors, le32, overlap},
+    verdict::{Found, Verdict},
 };
-use crate::{FtlError, Layer};
 use bitmap::Bitmap;
 use layout::{BOOT_REGION, is_daily, is_first_of_fat, is_whole};
 
 /// A volume that is watched.
-pub(super) struct ExFat {
+pub(crate) struct ExFat {
     layout: Layout,
     bitmap: Bitmap,
     clusters: Clusters,

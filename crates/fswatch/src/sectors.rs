@@ -5,11 +5,11 @@ use core::ops::Range;
 
 use thermocline_flash::{Lpn, Ppn};
 
-use crate::{DeadDataCounters, FtlError, Layer};
+use thermocline_ftl::{DeadDataCounters, FtlError, Layer};
 
 /// How sectors lie in pages.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Shape {
+pub(crate) struct Shape {
     /// Bytes of a sector.
     pub sector_size: usize,
     pub sectors_per_page: u32,
@@ -39,7 +39,7 @@ impl Shape {
 
 /// One page, kept while a write is looked into.
 #[derive(Debug, Default)]
-pub(super) struct PageBuffer {
+pub(crate) struct PageBuffer {
     lpn: Option<Lpn>,
     bytes: Vec<u8>,
 }
@@ -91,7 +91,7 @@ impl PageBuffer {
 }
 
 /// Sectors to read, pages to declare dead.
-pub(super) struct Sectors<'a, L: ?Sized> {
+pub(crate) struct Sectors<'a, L: ?Sized> {
     pub inner: &'a mut L,
     pub shape: Shape,
     pub buffer: &'a mut PageBuffer,
@@ -131,20 +131,20 @@ impl<L: Layer + ?Sized> Sectors<'_, L> {
     }
 }
 
-pub(super) fn overlap(a: &Range<u64>, b: &Range<u64>) -> bool {
+pub(crate) fn overlap(a: &Range<u64>, b: &Range<u64>) -> bool {
     a.start < b.end && b.start < a.end
 }
 
 /// Little-endian fields of a sector. An offset beyond it reads as zeros, which nothing accepts.
-pub(super) fn le16(bytes: &[u8], at: usize) -> u16 {
+pub(crate) fn le16(bytes: &[u8], at: usize) -> u16 {
     field(bytes, at).map_or(0, u16::from_le_bytes)
 }
 
-pub(super) fn le32(bytes: &[u8], at: usize) -> u32 {
+pub(crate) fn le32(bytes: &[u8], at: usize) -> u32 {
     field(bytes, at).map_or(0, u32::from_le_bytes)
 }
 
-pub(super) fn le64(bytes: &[u8], at: usize) -> u64 {
+pub(crate) fn le64(bytes: &[u8], at: usize) -> u64 {
     field(bytes, at).map_or(0, u64::from_le_bytes)
 }
 
@@ -153,6 +153,6 @@ fn field<const N: usize>(bytes: &[u8], at: usize) -> Option<[u8; N]> {
 }
 
 /// Whether a sector ends like a boot sector, a partition table or a part of either.
-pub(super) fn is_signed(sector: &[u8]) -> bool {
+pub(crate) fn is_signed(sector: &[u8]) -> bool {
     le16(sector, 510) == 0xaa55
 }

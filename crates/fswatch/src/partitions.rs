@@ -8,11 +8,12 @@ use core::ops::Range;
 
 use crc::{CRC_32_ISO_HDLC, Crc};
 
-use super::{
+use thermocline_ftl::Layer;
+
+use crate::{
     exfat, fat32,
     sectors::{Sectors, is_signed, le32, le64, overlap},
 };
-use crate::Layer;
 
 /// Extended boot records followed at most.
 const MAX_LINKS: u32 = 16;
@@ -39,7 +40,7 @@ const EFI_SYSTEM: [u8; 16] = [
 
 /// What a disk's tables say.
 #[derive(Debug, Default)]
-pub(super) struct Partitions {
+pub(crate) struct Partitions {
     /// Sectors of the tables: whoever writes here changes the rest.
     pub tables: Vec<Range<u64>>,
     /// Where a file system of interest may be, apart from each other.
@@ -123,7 +124,7 @@ impl Found {
 }
 
 /// Looks for partitions.
-pub(super) fn find<L: Layer + ?Sized>(
+pub(crate) fn find<L: Layer + ?Sized>(
     sectors: &mut Sectors<'_, L>,
     small_media: bool,
 ) -> Partitions {

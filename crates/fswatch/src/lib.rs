@@ -14,6 +14,12 @@
 //! first and takes them into its table afterwards. Hence nobody is watched unasked. A host that
 //! trims says the same without any risk, and where one trims a volume is no longer watched.
 
+#![no_std]
+
+extern crate alloc;
+#[cfg(test)]
+extern crate std;
+
 mod clusters;
 mod config;
 mod exfat;
@@ -21,10 +27,9 @@ mod fat32;
 mod layer;
 mod partitions;
 mod sectors;
+mod verdict;
 mod volume;
 mod watched;
 
 pub use config::{Config, Guards};
 pub use watched::Watched;
-
-use volume::{Found, Verdict};

@@ -3,10 +3,9 @@
 use alloc::{vec, vec::Vec};
 use core::ops::Range;
 
-use crate::{
-    Layer,
-    dead::sectors::{Sectors, is_signed, le32, le64},
-};
+use thermocline_ftl::Layer;
+
+use crate::sectors::{Sectors, is_signed, le32, le64};
 
 /// Sectors of a boot region, of which there are two.
 pub const BOOT_REGION: u64 = 12;

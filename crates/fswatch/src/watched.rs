@@ -4,33 +4,35 @@ use alloc::{boxed::Box, vec, vec::Vec};
 use core::ops::Range;
 
 use thermocline_flash::Lpn;
+use thermocline_ftl::{DeadDataCounters, FtlError, Layer};
 
-use super::{
-    Config, partitions,
+use crate::{
+    config::Config,
+    partitions,
     sectors::{PageBuffer, Sectors, Shape, overlap},
-    volume::{State, Verdict, Volume},
+    verdict::Verdict,
+    volume::{State, Volume},
 };
-use crate::{DeadDataCounters, FtlError, Layer};
 
 /// A layer that watches what the host writes and tells the layer below which pages are dead.
 ///
 /// Its own reads pass through the layer below and are part of that layer's
 /// [`host_reads`](crate::Counters::host_reads); [`DeadDataCounters::extra_reads`] says how many they are.
 pub struct Watched<L: ?Sized> {
-    pub(super) inner: Box<L>,
+    pub(crate) inner: Box<L>,
     config: Config,
-    pub(super) shape: Shape,
+    pub(crate) shape: Shape,
     /// Pages below this number may matter, those from here on do not.
-    pub(super) watched_pages: u32,
+    pub(crate) watched_pages: u32,
     /// Sectors of partition tables.
-    pub(super) tables: Vec<Range<u64>>,
-    pub(super) volumes: Vec<Volume>,
+    pub(crate) tables: Vec<Range<u64>>,
+    pub(crate) volumes: Vec<Volume>,
     /// Partitions whose host trims.
-    pub(super) off: Vec<Range<u64>>,
+    pub(crate) off: Vec<Range<u64>>,
     /// The page being written, as it was before.
-    pub(super) old: PageBuffer,
-    pub(super) buffer: PageBuffer,
-    pub(super) counters: DeadDataCounters,
+    pub(crate) old: PageBuffer,
+    pub(crate) buffer: PageBuffer,
+    pub(crate) counters: DeadDataCounters,
 }
 
 impl<L: Layer + ?Sized> Watched<L> {
@@ -148,13 +150,13 @@ impl<L: Layer + ?Sized> Watched<L> {
 
     /// Whether a write to any of `page` can change what is watched.
     #[inline]
-    pub(super) fn is_decisive(&self, page: &Range<u64>) -> bool {
+    pub(crate) fn is_decisive(&self, page: &Range<u64>) -> bool {
         self.tables.iter().any(|range| overlap(range, page))
             || self.volumes.iter().any(|volume| volume.is_decisive(page))
     }
 
     #[inline]
-    pub(super) fn write_watched(
+    pub(crate) fn write_watched(
         &mut self,
         lpn: Lpn,
         data: &[u8],
@@ -191,7 +193,7 @@ impl<L: Layer + ?Sized> Watched<L> {
     }
 
     /// The layer below has the page.
-    pub(super) fn records_written(
+    pub(crate) fn records_written(
         &mut self,
         lpn: Lpn,
         page: &Range<u64>,
@@ -257,7 +259,7 @@ impl<L: Layer + ?Sized> Watched<L> {
     }
 
     /// The host trims: from now on it is left to say what is dead.
-    pub(super) fn trimmed(&mut self, lpn: Lpn, now: u64) -> Result<(), FtlError> {
+    pub(crate) fn trimmed(&mut self, lpn: Lpn, now: u64) -> Result<(), FtlError> {
         let page = self.shape.of(lpn);
         let (volumes, mut sectors) = self.parts(now);
         let mut off = vec![];

@@ -3,10 +3,9 @@
 use alloc::{vec, vec::Vec};
 use core::ops::Range;
 
-use crate::{
-    Layer,
-    dead::sectors::{Sectors, is_signed, le16, le32},
-};
+use thermocline_ftl::Layer;
+
+use crate::sectors::{Sectors, is_signed, le16, le32};
 
 /// Fewer clusters than this are FAT12 or FAT16, whatever the fields say.
 const FEWEST_CLUSTERS: u32 = 65_525;

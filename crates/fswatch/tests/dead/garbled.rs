@@ -1,8 +1,8 @@
 //! Hostile disks: no image and no write makes the watcher panic, hang or grow.
 
 use crate::{
-    common::Draws,
     disk::{Disk, Drops, SECTOR, Sector, stamp},
+    draws::Draws,
     exfat_image::ExFatImage,
     fat_image::Fat,
     tables_image::{BASIC_DATA, gpt, mbr},

@@ -1,10 +1,10 @@
 //! Others write where FAT32 was: nothing of theirs is lost.
 
-use thermocline_ftl::dead::Guards;
+use thermocline_fswatch::Guards;
 
 use crate::{
-    common::Draws,
     disk::{Disk, Drops, SECTOR, Sector, stamp},
+    draws::Draws,
     fat_image::{END, Fat},
     tables_image::mbr,
 };
