@@ -52,7 +52,7 @@ pub(crate) struct Host {
     options: HostOptions,
     pub now: Nanoseconds,
     /// When the device has done all it was given.
-    device_free: Nanoseconds,
+    device_idle_at: Nanoseconds,
     /// When dirty sectors are written back at the latest.
     deadline: Option<Nanoseconds>,
     dirty: BTreeSet<u64>,
@@ -67,7 +67,7 @@ pub(crate) struct Host {
     pub layout: Layout,
     pub access: Access,
     /// Sectors of files that were asked for and are not in the cache.
-    wanted: Vec<u64>,
+    missing: Vec<u64>,
     pub outbox: Outbox,
     /// Requests sent, and bytes written by them.
     pub requests: u64,
@@ -81,7 +81,7 @@ impl Host {
         Host {
             options,
             now: 0,
-            device_free: 0,
+            device_idle_at: 0,
             deadline: None,
             dirty: BTreeSet::new(),
             resident: Resident::new(options.cache_bytes / SECTOR / 2),
@@ -89,7 +89,7 @@ impl Host {
             metadata: FxHashMap::default(),
             layout: Layout::NONE,
             access: Access::Format,
-            wanted: Vec::new(),
+            missing: Vec::new(),
             outbox: Outbox::default(),
             requests: 0,
             written: 0,
@@ -102,11 +102,11 @@ impl Host {
         let (sector, range) = piece(at, buffer.len());
         if self.access == Access::Discard && sector >= self.layout.data_start {
             self.dirty.remove(&sector);
-        } else if !self.here(sector) {
+        } else if !self.is_cached(sector) {
             if self.is_file_data(sector) {
-                self.wanted.push(sector);
+                self.missing.push(sector);
             } else {
-                self.read_in(sector..sector + 1);
+                self.send_read(sector..sector + 1);
             }
         }
         let length = range.len();
@@ -120,8 +120,8 @@ impl Host {
         let length = range.len();
         let new = self.access == Access::Append && range.start == 0 && self.is_file_data(sector);
         let whole = length == SECTOR as usize || new || self.layout.mirror.contains(&sector);
-        if !self.here(sector) && !whole {
-            self.read_in(sector..sector + 1);
+        if !self.is_cached(sector) && !whole {
+            self.send_read(sector..sector + 1);
         }
         if self.is_file_data(sector) {
             self.metadata.remove(&sector);
@@ -137,7 +137,7 @@ impl Host {
     }
 
     /// Whether the sector is in the cache; it will be from now on.
-    fn here(&mut self, sector: u64) -> bool {
+    fn is_cached(&mut self, sector: u64) -> bool {
         let clean = match self.is_file_data(sector) {
             true => self.resident.touch(sector),
             false => self.resident_metadata.touch(sector),
@@ -163,21 +163,21 @@ impl Host {
     }
 
     /// Reads what was asked for of a file, in as few requests as its place on the volume allows.
-    pub fn fetch(&mut self) {
-        let wanted = std::mem::take(&mut self.wanted);
+    pub fn send_reads(&mut self) {
+        let wanted = std::mem::take(&mut self.missing);
         for run in runs(wanted.iter().copied(), self.options.request_bytes / SECTOR) {
-            self.read_in(run);
+            self.send_read(run);
         }
     }
 
-    fn read_in(&mut self, sectors: Range<u64>) {
+    fn send_read(&mut self, sectors: Range<u64>) {
         self.send(Op::Read, sectors);
-        self.now = self.device_free;
+        self.now = self.device_idle_at;
     }
 
     /// What a writing process does between its pages: waits if there are too many dirty ones.
-    pub fn balance(&mut self) {
-        self.tick();
+    pub fn throttle(&mut self) {
+        self.run_timer();
         if self.dirty.len() as u64 * SECTOR > self.options.dirty_bytes {
             self.sync_all();
         }
@@ -197,7 +197,7 @@ impl Host {
     /// Writes everything back and waits for it.
     pub fn sync_all(&mut self) {
         self.write_back();
-        self.now = self.now.max(self.device_free);
+        self.now = self.now.max(self.device_idle_at);
     }
 
     /// Lets time pass.
@@ -211,7 +211,7 @@ impl Host {
     }
 
     /// Lets the timer do what it should have done by now.
-    pub fn tick(&mut self) {
+    pub fn run_timer(&mut self) {
         if self.deadline.is_some_and(|deadline| deadline <= self.now) {
             self.write_back();
         }
@@ -232,12 +232,12 @@ impl Host {
 
     fn send(&mut self, op: Op, sectors: Range<u64>) {
         let count = sectors.end - sectors.start;
-        let time_ns = self.now.max(self.device_free);
+        let time_ns = self.now.max(self.device_idle_at);
         let (each, written) = match op {
             Op::Write => (self.options.sector_write_ns, count),
             _ => (self.options.sector_read_ns, 0),
         };
-        self.device_free = time_ns.saturating_add(count.saturating_mul(each));
+        self.device_idle_at = time_ns.saturating_add(count.saturating_mul(each));
         let (offset, len) = (sectors.start * SECTOR, count * SECTOR);
         let request = Request { time_ns, offset, len, volume: 0, op };
         let metadata = sectors.clone().filter(|sector| self.is_metadata(*sector)).count() as u64;
@@ -255,7 +255,7 @@ impl Host {
 
     /// Lets the parents of directories made just now be 0 where they are the root, which `fatfs`
     /// enters by its number and Microsoft's specification (section 6.5) by none.
-    pub fn mend_parents(&mut self) {
+    pub fn clear_root_parents(&mut self) {
         for sector in self.dirty.range(self.layout.data_start..) {
             if let Some(bytes) = self.metadata.get_mut(sector)
                 && bytes.starts_with(b".          ")
@@ -268,7 +268,7 @@ impl Host {
     }
 
     /// The medium is taken out and put in again: nothing of it is in the cache any more.
-    pub fn forget(&mut self) {
+    pub fn drop_caches(&mut self) {
         self.resident.clear();
         self.resident_metadata.clear();
     }

@@ -46,6 +46,82 @@ struct Row {
     script: fn() -> Box<dyn Script + Send>,
 }
 
+/// All scenarios, in the order of [`Scenario::ALL`].
+static ROWS: [Row; Scenario::ALL.len()] = [
+    Row {
+        name: "s1",
+        summary: "files of 4 to 32 MiB created and deleted on FAT32, 80 % full",
+        when: "dead data in long runs",
+        percent: 88,
+        script: || Box::new(Churn::huge()),
+    },
+    Row {
+        name: "s2",
+        summary: "files of 64 KiB to 2 MiB created, deleted and now and then changed, \
+                  likewise",
+        when: "dead data in runs of some blocks, a camera's card",
+        percent: 52,
+        script: || Box::new(Churn::medium()),
+    },
+    Row {
+        name: "s3",
+        summary: "files of 2 to 32 KiB created, deleted and often changed, likewise",
+        when: "dead data in pieces smaller than a block, and much metadata",
+        percent: 35,
+        script: || Box::new(Churn::small()),
+    },
+    Row {
+        name: "cell-phone",
+        summary: "records updated in place, messages, pictures, each synced, seconds apart",
+        when: "a long slack after every few requests",
+        percent: 84,
+        script: || Box::new(CellPhone::new()),
+    },
+    Row {
+        name: "event-recorder",
+        summary: "hundreds of small synced appends at once, then nothing for a minute",
+        when: "no slack where it is needed",
+        percent: 55,
+        script: || Box::new(EventRecorder::new()),
+    },
+    Row {
+        name: "fax",
+        summary: "pages appended strip by strip in bursts, seconds between pages",
+        when: "a slack that says nothing of the next: isolated gaps before bursts",
+        percent: 95,
+        script: || Box::new(Fax::new()),
+    },
+    Row {
+        name: "jpeg",
+        summary: "sources read, and a compressed picture written every few hundred \
+                  milliseconds",
+        when: "regular slacks of ten folds between reads and writes",
+        percent: 40,
+        script: || Box::new(Jpeg::new()),
+    },
+    Row {
+        name: "mad",
+        summary: "songs decoded into the page cache, which is written back in long bursts",
+        when: "large requests, and slack only between write-backs",
+        percent: 21,
+        script: || Box::new(Player::mad()),
+    },
+    Row {
+        name: "mp3",
+        summary: "a song played while a download is written in sequence",
+        when: "sequential writes with a slack after each",
+        percent: 330,
+        script: || Box::new(Player::mp3()),
+    },
+    Row {
+        name: "mpeg",
+        summary: "a film played while another is recorded, a steady stream",
+        when: "slacks of nearly the same length, so that they can be predicted",
+        percent: 55,
+        script: || Box::new(Player::mpeg()),
+    },
+];
+
 impl Scenario {
     /// All of them.
     pub const ALL: [Scenario; 10] = [
@@ -61,81 +137,8 @@ impl Scenario {
         Scenario::Mpeg,
     ];
 
-    const fn row(self) -> Row {
-        match self {
-            Scenario::S1 => Row {
-                name: "s1",
-                summary: "files of 4 to 32 MiB created and deleted on FAT32, 80 % full",
-                when: "dead data in long runs",
-                percent: 88,
-                script: || Box::new(Churn::huge()),
-            },
-            Scenario::S2 => Row {
-                name: "s2",
-                summary: "files of 64 KiB to 2 MiB created, deleted and now and then changed, \
-                          likewise",
-                when: "dead data in runs of some blocks, a camera's card",
-                percent: 52,
-                script: || Box::new(Churn::medium()),
-            },
-            Scenario::S3 => Row {
-                name: "s3",
-                summary: "files of 2 to 32 KiB created, deleted and often changed, likewise",
-                when: "dead data in pieces smaller than a block, and much metadata",
-                percent: 35,
-                script: || Box::new(Churn::small()),
-            },
-            Scenario::CellPhone => Row {
-                name: "cell-phone",
-                summary: "records updated in place, messages, pictures, each synced, seconds apart",
-                when: "a long slack after every few requests",
-                percent: 84,
-                script: || Box::new(CellPhone::new()),
-            },
-            Scenario::EventRecorder => Row {
-                name: "event-recorder",
-                summary: "hundreds of small synced appends at once, then nothing for a minute",
-                when: "no slack where it is needed",
-                percent: 55,
-                script: || Box::new(EventRecorder::new()),
-            },
-            Scenario::Fax => Row {
-                name: "fax",
-                summary: "pages appended strip by strip in bursts, seconds between pages",
-                when: "a slack that says nothing of the next: isolated gaps before bursts",
-                percent: 95,
-                script: || Box::new(Fax::new()),
-            },
-            Scenario::Jpeg => Row {
-                name: "jpeg",
-                summary: "sources read, and a compressed picture written every few hundred \
-                          milliseconds",
-                when: "regular slacks of ten folds between reads and writes",
-                percent: 40,
-                script: || Box::new(Jpeg::new()),
-            },
-            Scenario::Mad => Row {
-                name: "mad",
-                summary: "songs decoded into the page cache, which is written back in long bursts",
-                when: "large requests, and slack only between write-backs",
-                percent: 21,
-                script: || Box::new(Player::mad()),
-            },
-            Scenario::Mp3 => Row {
-                name: "mp3",
-                summary: "a song played while a download is written in sequence",
-                when: "sequential writes with a slack after each",
-                percent: 330,
-                script: || Box::new(Player::mp3()),
-            },
-            Scenario::Mpeg => Row {
-                name: "mpeg",
-                summary: "a film played while another is recorded, a steady stream",
-                when: "slacks of nearly the same length, so that they can be predicted",
-                percent: 55,
-                script: || Box::new(Player::mpeg()),
-            },
-        }
+    const fn row(self) -> &'static Row {
+        &ROWS[self as usize]
     }
 
     /// How it is written on the command line.
@@ -153,7 +156,7 @@ impl Scenario {
     /// What it is, for people who ask.
     #[must_use]
     pub const fn info(self) -> WorkloadInfo {
-        let Row { name, summary, when, .. } = self.row();
+        let &Row { name, summary, when, .. } = self.row();
         let source = "Mylavarapu 2008 (SLAC and FSAF), its benchmarks";
         WorkloadInfo { syntax: name, summary, when, source }
     }
@@ -174,5 +177,16 @@ impl Scenario {
 impl fmt::Display for Scenario {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.name())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_scenario_has_its_own_row() {
+        let names = Scenario::ALL.map(|scenario| scenario.name().replace('-', ""));
+        assert_eq!(names, Scenario::ALL.map(|scenario| format!("{scenario:?}").to_lowercase()));
     }
 }

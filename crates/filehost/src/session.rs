@@ -89,9 +89,9 @@ impl Session {
 
     /// Puts the medium in: nothing of it is cached, and the volume is marked as in use.
     pub fn mount(&mut self) -> io::Result<()> {
-        self.host().forget();
+        self.host().drop_caches();
         self.mark(1)?;
-        self.with(|_, _| Ok(()))?;
+        self.with_file_system(|_, _| Ok(()))?;
         self.host().sync_all();
         Ok(())
     }
@@ -113,13 +113,13 @@ impl Session {
 
     /// Does something with the file system. FSInfo is brought up to date in the page cache
     /// afterwards, as Linux does it with each change of the free space.
-    fn with<R>(
+    fn with_file_system<R>(
         &mut self,
         act: impl FnOnce(&FileSystem<Disk<'_>>, &RefCell<Host>) -> io::Result<R>,
     ) -> io::Result<R> {
         let host = self.host();
         host.access = Access::Metadata;
-        host.tick();
+        host.run_timer();
         clock::set(host.now);
         let options = FsOptions::new().time_provider(&clock::HOST_CLOCK);
         let fs = FileSystem::new(self.disk(true), options)?;
@@ -133,9 +133,9 @@ impl Session {
 
     /// Creates a directory in the root.
     pub fn create_directory(&mut self, name: &str) -> io::Result<()> {
-        self.with(|fs, host| {
+        self.with_file_system(|fs, host| {
             fs.root_dir().create_dir(name)?;
-            host.borrow_mut().mend_parents();
+            host.borrow_mut().clear_root_parents();
             Ok(())
         })
     }
@@ -143,43 +143,43 @@ impl Session {
     /// Creates a file of so many bytes.
     pub fn create(&mut self, path: &str, bytes: u64) -> io::Result<()> {
         self.tally.files_created += 1;
-        self.with(|fs, host| {
+        self.with_file_system(|fs, host| {
             let mut file = fs.root_dir().create_file(path)?;
-            put(&mut file, host, bytes, Access::Append)?;
+            write_pages(&mut file, host, bytes, Access::Append)?;
             file.flush()
         })
     }
 
     /// Adds so many bytes at the end of a file.
     pub fn append(&mut self, path: &str, bytes: u64) -> io::Result<()> {
-        self.with(|fs, host| {
+        self.with_file_system(|fs, host| {
             let mut file = fs.root_dir().open_file(path)?;
             file.seek(SeekFrom::End(0))?;
-            put(&mut file, host, bytes, Access::Append)?;
+            write_pages(&mut file, host, bytes, Access::Append)?;
             file.flush()
         })
     }
 
     /// Writes over so many bytes of a file, which has them.
     pub fn update(&mut self, path: &str, at: u64, bytes: u64) -> io::Result<()> {
-        self.with(|fs, host| {
+        self.with_file_system(|fs, host| {
             let mut file = fs.root_dir().open_file(path)?;
             file.seek(SeekFrom::Start(at))?;
-            put(&mut file, host, bytes, Access::Update)?;
+            write_pages(&mut file, host, bytes, Access::Update)?;
             file.flush()
         })
     }
 
     /// Reads so many bytes of a file, with all requests that this takes sent at once.
     pub fn read(&mut self, path: &str, at: u64, bytes: u64) -> io::Result<()> {
-        self.with(|fs, host| {
+        self.with_file_system(|fs, host| {
             let mut file = fs.root_dir().open_file(path)?;
             file.seek(SeekFrom::Start(at))?;
             host.borrow_mut().access = Access::Update;
             let read = io::copy(&mut file.take(bytes), &mut io::sink());
             let mut host = host.borrow_mut();
             host.access = Access::Metadata;
-            host.fetch();
+            host.send_reads();
             read.map(drop)
         })
     }
@@ -187,7 +187,7 @@ impl Session {
     /// Deletes a file. What of its data is still in the page cache is never written.
     pub fn remove(&mut self, path: &str) -> io::Result<()> {
         self.tally.files_deleted += 1;
-        self.with(|fs, host| {
+        self.with_file_system(|fs, host| {
             if host.borrow().has_dirty_clusters() {
                 let mut file = fs.root_dir().open_file(path)?;
                 host.borrow_mut().access = Access::Discard;
@@ -255,7 +255,7 @@ impl Session {
 }
 
 /// Hands bytes over page by page, as `write` does in the kernel.
-fn put(
+fn write_pages(
     file: &mut File<'_, Disk<'_>>,
     host: &RefCell<Host>,
     bytes: u64,
@@ -271,7 +271,7 @@ fn put(
         let mut host = host.borrow_mut();
         host.access = Access::Metadata;
         written?;
-        host.balance();
+        host.throttle();
         left -= now;
     }
     Ok(())

@@ -75,7 +75,7 @@ fn the_timer_writes_back_and_nobody_waits() {
     // The device is busy now, and who reads waits for it.
     let last = requests[requests.len() - 1];
     assert!(last.time_ns > now + 5 * SECOND);
-    session.host().forget();
+    session.host().drop_caches();
     session.read("A", 0, 4096).expect("there");
     assert!(session.host().now >= last.time_ns + last.len / SECTOR * 452_000);
 }
@@ -106,7 +106,7 @@ fn reads_are_as_large_as_the_place_of_the_file_allows() {
     let mut session = mounted();
     session.create("A", 1 << 20).expect("room");
     session.host().sync_all();
-    session.host().forget();
+    session.host().drop_caches();
     sent(&mut session);
     session.read("A", 0, 64 << 10).expect("there");
     let lengths: Vec<u64> = data(&mut session, Op::Read).iter().map(|r| r.len).collect();
@@ -121,7 +121,7 @@ fn part_of_a_sector_is_read_before_it_is_written_unless_it_is_new() {
     session.create("A", 700).expect("room");
     session.host().sync_all();
     assert_eq!(data(&mut session, Op::Read), []);
-    session.host().forget();
+    session.host().drop_caches();
     session.append("A", 10).expect("room");
     session.update("A", 0, 512).expect("there");
     let reads = data(&mut session, Op::Read);

@@ -38,8 +38,8 @@ impl Context {
     }
 
     /// Bytes in a sector, where the trace itself says how many.
-    pub(crate) fn sector_or(&self, told: u64) -> u64 {
-        self.sector.unwrap_or(told)
+    pub(crate) fn sector_or(&self, own: u64) -> u64 {
+        self.sector.unwrap_or(own)
     }
 
     /// True if the user says how many bytes a sector has.

@@ -2,7 +2,7 @@
 
 use crate::{
     Request, Source, TraceError,
-    native::NativeReader,
+    native::{MAGIC, NativeReader},
     read::{
         context::Context,
         decode::Decode,
@@ -12,16 +12,13 @@ use crate::{
     },
 };
 
-/// First bytes of the format.
-const MAGIC: &[u8] = b"TCTRACE1";
-
 pub(super) const ENTRY: Entry = Entry {
     name: "native",
     about: "Thermocline's own format: compact, nanoseconds and bytes",
     source: "written by `thermocline trace convert`",
     special: Special::NONE,
     detect: |sample| {
-        sample.bytes.starts_with(MAGIC).then_some(Hit { score: 100, from: "its magic number" })
+        sample.bytes.starts_with(&MAGIC).then_some(Hit { score: 100, from: "its magic number" })
     },
     open: |setup| {
         setup.each(|input| {

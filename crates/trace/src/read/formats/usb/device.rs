@@ -238,7 +238,7 @@ impl Device {
                 }
                 let volume = volume(self.address, lun, cx);
                 if let Some(bytes) = unit.disk(cx) {
-                    cx.volumes.is_sized(volume, bytes);
+                    cx.volumes.record_size(volume, bytes);
                 }
                 let (serial, given_up) =
                     shared.arrivals.push(Request { time_ns, op, offset, len, volume });
@@ -277,7 +277,7 @@ impl Running {
                 && good
             {
                 let reply = self.stage.bytes();
-                unit.told(scsi::sector_of(long, reply), scsi::disk_of(long, reply));
+                unit.set_capacity(scsi::sector_of(long, reply), scsi::disk_of(long, reply));
             }
             return self.stage.forget(&mut shared.store);
         };

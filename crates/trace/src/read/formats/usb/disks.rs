@@ -91,8 +91,8 @@ impl Disks {
     }
 
     /// Takes back the bytes of a request.
-    pub(super) fn give_back(&mut self, bytes: Vec<u8>) {
-        self.shared.store.give_back(bytes);
+    pub(super) fn recycle(&mut self, bytes: Vec<u8>) {
+        self.shared.store.recycle(bytes);
     }
 
     /// Ends the capture: commands without an answer get none.

@@ -206,7 +206,7 @@ impl LineFormat for Usbmon {
     fn held(&mut self) -> Option<Request> {
         let (request, bytes) = self.disks.next()?;
         if let Some(bytes) = bytes {
-            self.disks.give_back(bytes);
+            self.disks.recycle(bytes);
         }
         Some(request)
     }

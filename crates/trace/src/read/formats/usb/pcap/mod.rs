@@ -86,7 +86,7 @@ impl Decode for UsbPcap {
                 let Some((request, bytes)) = self.disks.next() else { break };
                 if let Some(bytes) = bytes {
                     self.contents.push(out.len(), &bytes);
-                    self.disks.give_back(bytes);
+                    self.disks.recycle(bytes);
                 }
                 out.push(request);
             }
