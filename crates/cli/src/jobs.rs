@@ -2,10 +2,11 @@
 
 use std::path::Path;
 
+use thermocline_assembly::{Device, PolicySpec, device::Overrides, policy::split_list};
 use thermocline_policy::trigger::Watermarks;
 use thermocline_sim::{
-    Clock, DelayLog, Device, Fill, Input, Job, Outcome, PolicySpec, PreparedTrace, ReadOnly,
-    SimError, TraceMapping, Workload, compare_each, device::Overrides, policy::split_list,
+    Clock, DelayLog, Fill, Input, Job, Outcome, PreparedTrace, ReadOnly, SimError, TraceMapping,
+    Workload, compare_each,
 };
 use thermocline_trace::{
     generate::{GeneratorOptions, format_size},

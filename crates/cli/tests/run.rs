@@ -79,7 +79,8 @@ fn a_workload_without_a_length_writes_four_times_the_fill() {
     let filled = result["config"]["filled_pages"].as_u64().expect("a number");
     assert_eq!(result["host"]["pages_written"].as_u64(), Some(4 * filled));
     let path = result["trace"]["path"].as_str().expect("text");
-    let bytes = thermocline_sim::units::size(path.strip_prefix("uniform --bytes ").expect("named"));
+    let bytes =
+        thermocline_units::parse_size(path.strip_prefix("uniform --bytes ").expect("named"));
     assert_eq!(bytes.expect("a size"), 4 * filled * 4096);
 }
 

@@ -7,10 +7,10 @@ use std::{fs, path::Path};
 use common::{done, json, thermocline};
 use serde_json::Value;
 use tempfile::TempDir;
+use thermocline_assembly::{AnyLayer, Device, PolicySpec, Store};
 use thermocline_flash::{Flash, Lpn, Profile};
 use thermocline_ftl::Mount;
 use thermocline_media::image::{Image, Open};
-use thermocline_sim::{AnyLayer, Device, PolicySpec, Store};
 
 const PAGE: usize = 4096;
 

@@ -89,9 +89,3 @@ impl<M: Medium + ?Sized> Medium for Box<M> {
         (**self).health()
     }
 }
-
-impl Medium for crate::Ram {
-    fn health(&self) -> Health {
-        Health { bad_blocks: self.bad_blocks(), ..Health::default() }
-    }
-}

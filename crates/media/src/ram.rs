@@ -7,11 +7,33 @@
 //! What always holds: a page's area is all zeros if and only if the page is blank; `next` of a block
 //! is the page behind its last one programmed.
 
-use std::collections::TryReserveError;
+use std::{collections::TryReserveError, path::Path};
 
 use thermocline_flash::{
     BlockId, Condition, Flash, FlashError, Geometry, Lpn, Oob, Ppn, Rules, SimulatedTime,
 };
+
+use crate::{Health, Medium, MediumEntry, MediumError, NewChip};
+
+pub(crate) const ENTRY: MediumEntry = MediumEntry {
+    scheme: "ram",
+    pattern: "ram:",
+    example: "ram:",
+    summary: "a chip in memory",
+    takes_path: false,
+    create: Some(create),
+    open: None,
+};
+
+fn create(_: &Path, new: &NewChip) -> Result<Box<dyn Medium>, MediumError> {
+    let ram = Ram::try_new(new.geometry, new.rules).map_err(|e| {
+        MediumError::Failed(format!(
+            "a chip of {} bytes does not fit into memory ({e}); take a smaller --capacity",
+            new.geometry.capacity()
+        ))
+    })?;
+    Ok(Box::new(ram))
+}
 
 /// A chip that keeps what is programmed, in memory: the payload, 24 bytes beside each page and 12
 /// bytes for each erase block.
@@ -152,6 +174,12 @@ impl Ram {
         block.next = block.next.max(page + 1);
         self.areas[at] = pack(oob);
         Ok(at)
+    }
+}
+
+impl Medium for Ram {
+    fn health(&self) -> Health {
+        Health { bad_blocks: self.bad_blocks(), ..Health::default() }
     }
 }
 

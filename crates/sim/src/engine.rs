@@ -9,6 +9,7 @@
 
 use std::{cmp::Reverse, collections::BinaryHeap};
 
+use thermocline_assembly::AssemblyError;
 use thermocline_flash::{CountingChip, Lpn, Timing};
 use thermocline_ftl::Layer;
 use thermocline_policy::{dead::DeadData, idle::Idle};
@@ -614,6 +615,6 @@ impl<'a, L: Layer<Chip = CountingChip>> Engine<'a, L> {
 
     #[cold]
     fn error(&self, error: thermocline_ftl::FtlError) -> SimError {
-        SimError::of_layer(error, self.layer.inspect().counters().retired)
+        AssemblyError::of_layer(error, self.layer.inspect().counters().retired).into()
     }
 }

@@ -2,14 +2,9 @@
 
 use std::time::Instant;
 
+use thermocline_assembly::{AssemblyError, LayerVisitor};
 use thermocline_flash::{CountingChip, Lpn};
-use thermocline_fswatch::Watched;
-use thermocline_ftl::{InPlace, Layer, PageMapped, nftl::Nftl};
-use thermocline_policy::{
-    dead::DeadData,
-    placement::{self, Placement},
-    preset::LayerKind,
-};
+use thermocline_ftl::Layer;
 
 use crate::{
     Input, Job, Progress, ReadOnly, RunResult, SimError,
@@ -43,68 +38,24 @@ pub(crate) fn run_sharing(
     } else {
         None
     };
-    let runner = Runner { job, setup: &setup, progress };
-    match job.policy.layer {
-        LayerKind::InPlace => {
-            let layer = InPlace::new(setup.chip(job.wears_out), setup.logical_pages)
-                .map_err(|e| SimError::of_layer(e, 0))?;
-            runner.detect_dead_data(layer)
-        }
-        LayerKind::Nftl => {
-            let config = setup.nftl(&job.policy)?;
-            let layer = Nftl::new(setup.chip(job.wears_out), config)
-                .map_err(|e| SimError::of_layer(e, 0))?;
-            runner.detect_dead_data(layer)
-        }
-        LayerKind::PageMapped => placement::dispatch(
-            &job.policy.placement.name,
-            &job.policy.placement.args,
-            &setup.context(job.seed, future),
-            runner,
-        )
-        .expect("names were checked when the policy was read")
-        .map_err(|e| SimError::Usage(format!("placement {}: {e}", job.policy.placement.name)))?,
-    }
+    let chip = setup.chip(job.wears_out);
+    setup.plan.build(chip, future, Runner { job, setup: &setup, progress })?
 }
 
+/// Drives a layer, whatever its type.
 struct Runner<'a> {
     job: &'a Job<'a>,
     setup: &'a Setup,
     progress: &'a Progress,
 }
 
-impl placement::Visitor for Runner<'_> {
+impl LayerVisitor<CountingChip> for Runner<'_> {
     type Output = Result<RunResult, SimError>;
 
-    fn visit<P: Placement + 'static>(self, placement: P) -> Self::Output {
-        let (job, setup) = (self.job, self.setup);
-        let victim = setup.victims(&job.policy, job.seed);
-        let config = setup.page_mapped(&job.policy);
-        let layer = PageMapped::new(setup.chip(job.wears_out), placement, victim, config)
-            .map_err(|e| SimError::of_layer(e, 0))?;
-        self.detect_dead_data(layer)
-    }
-}
-
-impl Runner<'_> {
-    /// Puts the detection of dead data around the layer, where the policy has one.
-    fn detect_dead_data<L: Layer<Chip = CountingChip> + 'static>(
+    fn visit<L: Layer<Chip = CountingChip> + Send + 'static>(
         self,
-        layer: L,
+        mut layer: L,
     ) -> Result<RunResult, SimError> {
-        match self.job.policy.build_dead_data()? {
-            DeadData::Fsaf(fsaf) => {
-                // A watcher for every kind of layer would double the program; a watched run is not
-                // about speed.
-                let layer: Box<dyn Layer<Chip = CountingChip>> = Box::new(layer);
-                let watched = Watched::new(layer, self.setup.watch(&fsaf));
-                self.drive(watched)
-            }
-            DeadData::None | DeadData::Trim => self.drive(layer),
-        }
-    }
-
-    fn drive<L: Layer<Chip = CountingChip>>(self, mut layer: L) -> Result<RunResult, SimError> {
         let (job, setup) = (self.job, self.setup);
         let started = Instant::now();
         for lpn in 0..setup.filled_pages {
@@ -112,15 +63,15 @@ impl Runner<'_> {
                 (ReadOnly::Unwritten, Input::Trace(trace, _)) => !trace.is_written(lpn),
                 _ => lpn < setup.read_only_pages,
             };
-            layer.fill(Lpn(lpn), read_only, 0).map_err(|e| SimError::of_layer(e, 0))?;
+            layer.fill(Lpn(lpn), read_only, 0).map_err(|e| AssemblyError::of_layer(e, 0))?;
             if lpn.is_multiple_of(1 << 16) && self.progress.is_cancelled() {
                 return Err(SimError::Interrupted);
             }
         }
-        layer.upkeep().filled(0).map_err(|e| SimError::of_layer(e, 0))?;
+        layer.upkeep().filled(0).map_err(|e| AssemblyError::of_layer(e, 0))?;
         for (lpn, page) in job.input.found() {
             if setup.keeps_contents && *lpn < setup.logical_pages {
-                layer.write(Lpn(*lpn), page, 0).map_err(|e| SimError::of_layer(e, 0))?;
+                layer.write(Lpn(*lpn), page, 0).map_err(|e| AssemblyError::of_layer(e, 0))?;
             }
         }
 

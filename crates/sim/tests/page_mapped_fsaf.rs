@@ -3,10 +3,11 @@
 mod common;
 
 use common::{Given, done, job, policy};
+use thermocline_assembly::device::Overrides;
 use thermocline_filehost::{FileOptions, FileWorkload, Scenario};
 use thermocline_sim::{
     Device, Fill, Input, Job, PolicySpec, PreparedTrace, Progress, RunResult, TraceMapping,
-    device::Overrides, result::Host,
+    result::Host,
 };
 use thermocline_trace::{Op, Request, Source};
 

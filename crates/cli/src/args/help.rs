@@ -1,5 +1,7 @@
 //! Examples below the help of each command.
 
+use thermocline_media::MEDIA;
+
 pub const TOP: &str = "\
 Examples:
   thermocline run --workload hot-cold:90/10              one policy (cat) on generated traffic
@@ -72,16 +74,23 @@ can reproduce it. \"readings\" is the range under other readings of the text.
 Exit: 0 as good as recorded, 1 a verdict is worse than recorded (verdicts.toml) or a number of the
 reference simulation is missed, 2 usage, 3 an experiment's file is wrong, 130 interrupted.";
 
-pub const FORMAT: &str = "\
+pub fn format() -> String {
+    const MADE: &str = "\
 Examples:
   A gigabyte of the default device (4 KiB pages, 256 KiB blocks), sparse
     thermocline format disk.img --capacity 1GiB
   The papers' NOR card
-    thermocline format card.img --device intel-series2plus-24m
-  A raw NAND device
-    thermocline format mtd:/dev/mtd0 --over-provisioning 10%
-
-Over-provisioning and the blocks of the index log are not exported.";
+    thermocline format card.img --device intel-series2plus-24m";
+    const SIZE: &str = "Over-provisioning and the blocks of the index log are not exported.";
+    let there = MEDIA.iter().filter(|medium| medium.create.is_none()).map(|medium| {
+        let example = medium.example;
+        format!(
+            "\n  With {}\n    thermocline format {example} --over-provisioning 10%",
+            medium.summary
+        )
+    });
+    format!("{MADE}{}\n\n{SIZE}", there.collect::<String>())
+}
 
 pub const SERVE: &str = "\
 Examples:

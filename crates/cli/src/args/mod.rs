@@ -7,6 +7,7 @@ pub mod device;
 mod help;
 pub mod input;
 mod kinds;
+mod media;
 pub mod output;
 pub mod reading;
 pub mod reproduce;
@@ -54,7 +55,7 @@ pub enum Command {
     #[command(subcommand, after_help = help::TRACE, arg_required_else_help = true)]
     Trace(trace::TraceCommand),
     /// Make a flash chip in a file, with an empty store on it.
-    #[command(after_help = help::FORMAT)]
+    #[command(after_help = help::format())]
     Format(Box<store::FormatArgs>),
     /// Export chips as block devices over NBD.
     #[command(after_help = help::SERVE)]

@@ -8,6 +8,7 @@ use thermocline_media::{Faults, Place};
 use super::{
     cleaning::CleaningArgs,
     device::ShapeArgs,
+    media,
     values::{self, Suggest},
 };
 
@@ -20,8 +21,9 @@ const WATCHING: &str = "Watching";
 /// The arguments of `format`.
 #[derive(Args, Debug)]
 pub struct FormatArgs {
-    /// Image file to make, or a raw NAND device (`mtd:/dev/mtdN`).
+    /// The chip.
     #[arg(value_name = "IMAGE", value_hint = ValueHint::FilePath)]
+    #[arg(help = format!("Chip to format: {}", media::listed(media::lasts)))]
     pub chip: Place,
     #[command(flatten)]
     pub shape: ShapeArgs,
@@ -69,11 +71,9 @@ pub struct ServedPolicyArgs {
 /// The arguments of `serve`.
 #[derive(Args, Debug)]
 pub struct ServeArgs {
-    /// Chips to serve: image files, raw NAND (`mtd:/dev/mtdN`), or `ram:`, a chip in memory that --device
-    /// and --capacity describe. The first is the default export. Each is exported under its file's
-    /// name, or under NAME.
+    /// The chips.
     #[arg(value_name = "[NAME=]IMAGE", required = true, value_parser = Exported::parse)]
-    #[arg(value_hint = ValueHint::FilePath)]
+    #[arg(value_hint = ValueHint::FilePath, help = served_help())]
     pub chips: Vec<Exported>,
     #[command(flatten)]
     pub shape: ShapeArgs,
@@ -152,6 +152,15 @@ pub struct ServeArgs {
     pub run: Option<String>,
 }
 
+fn served_help() -> String {
+    format!(
+        "Chips to serve: {}. --device and --capacity describe {}. The first is the default export. \
+         Each is exported under its file's name, or under NAME",
+        media::listed(|_| true),
+        media::made_when_served()
+    )
+}
+
 /// A chip and the name it is exported by.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Exported {
@@ -179,8 +188,9 @@ impl Exported {
 /// The arguments of `check`, `repair` and `stat`.
 #[derive(Args, Debug)]
 pub struct ChipArgs {
-    /// Image file, or `mtd:/dev/mtdN`.
+    /// The chip.
     #[arg(value_name = "IMAGE", value_hint = ValueHint::FilePath)]
+    #[arg(help = format!("The chip: {}", media::listed(media::lasts)))]
     pub chip: Place,
     /// Print JSON.
     #[arg(long, global = true, help_heading = "Output")]

@@ -6,22 +6,25 @@ use clap::{
 };
 use std::{ffi::OsStr, str::FromStr};
 use thermocline_media::{Faults, FaultsError};
-use thermocline_sim::units;
+use thermocline_policy::{Ticks, params::ParamValue};
 use thermocline_trace::{read::Format, transform::Window};
+use thermocline_units::{parse_share, parse_size};
 
 /// Bytes: `4k`, `4KiB`, `192MiB`.
 pub fn size(text: &str) -> Result<u64, String> {
-    units::size(text).map_err(|e| e.to_string())
+    parse_size(text).map_err(|e| e.to_string())
 }
 
 /// A share: `15%`, `0.15`.
 pub fn share(text: &str) -> Result<f64, String> {
-    units::share(text).map_err(|e| e.to_string())
+    parse_share(text).map_err(|e| e.to_string())
 }
 
 /// Nanoseconds: `84min`, `20ms`.
 pub fn time(text: &str) -> Result<u64, String> {
-    units::time(text).map_err(|e| e.to_string())
+    Ticks::parse(text.trim())
+        .map(|ticks| ticks.0)
+        .ok_or_else(|| format!("`{text}` is not a time; write it as 84min, 250s, 20ms or 100us"))
 }
 
 /// A page: large enough to count, small enough for every table.

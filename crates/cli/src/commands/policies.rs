@@ -2,8 +2,11 @@
 
 use std::fmt::Write;
 
+use thermocline_assembly::{
+    names::unknown,
+    policy::{CatalogueEntry, CatalogueParam, catalogue},
+};
 use thermocline_policy::preset::LayerKind;
-use thermocline_sim::policy::{CatalogueEntry, CatalogueParam, catalogue, unknown};
 
 use crate::{
     args::catalogue::PoliciesArgs,

@@ -1,28 +1,10 @@
 //! The volume that the requests leave behind.
 
 use super::traffic::{Fat, SECTOR, Sent, Traffic, VOLUME, image};
-use std::{env, io::Write, path::PathBuf, process::Command};
+use std::{io::Write, path::PathBuf, process::Command};
 use thermocline_filehost::{FileOptions, Scenario};
+use thermocline_testing::program;
 use thermocline_trace::Op;
-
-/// Set where `fsck.fat` cannot be had.
-const WITHOUT_FSCK: &str = "THERMOCLINE_WITHOUT_FSCK";
-
-fn fsck() -> Option<PathBuf> {
-    let path = env::var_os("PATH").unwrap_or_default();
-    let found = env::split_paths(&path)
-        .chain(["/usr/sbin", "/sbin"].map(PathBuf::from))
-        .map(|folder| folder.join("fsck.fat"))
-        .find(|program| program.is_file());
-    if found.is_none() {
-        assert!(
-            env::var_os(WITHOUT_FSCK).is_some(),
-            "fsck.fat is missing: install dosfstools, or set {WITHOUT_FSCK}=1 to do without"
-        );
-        eprintln!("fsck.fat is missing and {WITHOUT_FSCK} is set: volumes are not checked by it");
-    }
-    found
-}
 
 /// What `fsck.fat` says of a volume, which it must find sound.
 fn checked(program: &PathBuf, volume: &[u8], what: &str) {
@@ -38,20 +20,20 @@ fn checked(program: &PathBuf, volume: &[u8], what: &str) {
 
 #[test]
 fn fsck_accepts_every_volume() {
-    let Some(program) = fsck() else { return };
+    let Some(fsck) = program("fsck.fat") else { return };
     for scenario in Scenario::ALL {
         let traffic = Traffic::usual(scenario);
         for (when, end) in [("prelude", traffic.prelude), ("end", traffic.sent.len())] {
             let device = image(&traffic.sent[..end], VOLUME, false);
             let volume = &device[Fat::read(&device, true).first * SECTOR..];
-            checked(&program, volume, &format!("{scenario} after the {when}"));
+            checked(&fsck, volume, &format!("{scenario} after the {when}"));
         }
     }
 }
 
 #[test]
 fn fsck_accepts_volumes_of_other_sizes() {
-    let program = fsck();
+    let fsck = program("fsck.fat");
     for (mib, partitioned, cluster) in [
         (34, true, 1),
         (34, false, 1),
@@ -68,8 +50,8 @@ fn fsck_accepts_volumes_of_other_sizes() {
         assert!(fat.cluster >= cluster, "{mib} MiB: {}", fat.cluster);
         // Cards align their data by where the partition begins.
         assert!(!partitioned || fat.data_start().is_multiple_of(64), "{mib} MiB");
-        if let Some(program) = &program {
-            checked(program, &device[fat.first * SECTOR..], &format!("{mib} MiB"));
+        if let Some(fsck) = &fsck {
+            checked(fsck, &device[fat.first * SECTOR..], &format!("{mib} MiB"));
         }
     }
 }

@@ -17,6 +17,7 @@
 //!   what his own records say by [`Mtd::set_erase_count`].
 
 mod abi;
+mod entry;
 mod open;
 mod reading;
 mod record;
@@ -28,6 +29,7 @@ use thermocline_flash::{BlockId, Condition, Flash, FlashError, Geometry, Oob, Pp
 use self::{open::Opened, reading::Reading, record::Beside};
 use crate::{Health, Medium, record::checksum};
 
+pub(crate) use self::entry::ENTRY;
 pub use self::open::{MtdError, MtdOptions};
 
 /// What a blank page reads as.

@@ -7,15 +7,13 @@ use rand_xoshiro::{
     Xoshiro256PlusPlus,
     rand_core::{Rng, SeedableRng},
 };
+use thermocline_assembly::{Device, PolicySpec, Progress, Store, device::Overrides, store};
 use thermocline_flash::{BlockId, Condition, Flash, Kind};
 use thermocline_ftl::{Format, Mount, index};
 use thermocline_media::{Medium, image};
 use thermocline_nbd::wire;
 use thermocline_server::{Opening, Options};
-use thermocline_sim::{
-    Device, Fill, Input, Job, PolicySpec, PreparedTrace, Progress, RunResult, Store, TraceMapping,
-    device::Overrides, store,
-};
+use thermocline_sim::{Fill, Input, Job, PreparedTrace, RunResult, TraceMapping};
 use thermocline_trace::native::NativeReader;
 
 use crate::{

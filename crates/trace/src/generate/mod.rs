@@ -8,14 +8,13 @@ mod catalogue;
 mod permutation;
 pub mod random;
 mod sampler;
-pub(crate) mod size;
 mod spec;
 mod zipf;
 
 pub use catalogue::{WorkloadInfo, patterns};
 pub use permutation::Permutation;
-pub use size::{format_size, parse_size};
 pub use spec::{Pattern, PatternSpec, Phase};
+pub use thermocline_units::{format_size, parse_size};
 
 use crate::{Op, Request, Source, TraceError};
 use arrivals::Arrivals;

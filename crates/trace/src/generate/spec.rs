@@ -1,6 +1,7 @@
 //! The language of patterns: `hot-cold:90/10`, `phases:uniform@40MiB,…`.
 
-use super::size::{format_size, parse_size};
+use thermocline_units::{format_size, parse_size};
+
 use crate::TraceError;
 use std::{fmt, str::FromStr};
 

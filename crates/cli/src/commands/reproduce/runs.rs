@@ -10,8 +10,9 @@ use std::{
     thread,
 };
 
+use thermocline_assembly::{Device, PolicySpec};
 use thermocline_papers::{Outcome, Run};
-use thermocline_sim::{Device, PolicySpec, compare_each};
+use thermocline_sim::compare_each;
 use thermocline_workloads::WorkloadSpec;
 
 use super::options::{Options, Runnable, failed};
