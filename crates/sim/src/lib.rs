@@ -5,23 +5,26 @@
 //! many, in parallel and in order. One seed gives one result, byte for byte, on any number of
 //! threads; only [`RunResult::perf`] differs.
 
+pub mod answer;
 mod classes;
 mod compare;
 mod delays;
 pub mod device;
 mod engine;
 mod error;
+mod facts;
 mod future;
 mod huge_pages;
 mod input;
 mod job;
-pub mod metrics;
+pub mod metric;
 pub mod policy;
 mod progress;
-mod report;
+mod responses;
 pub mod result;
 mod run;
 mod setup;
+pub mod statistics;
 pub mod store;
 pub mod units;
 

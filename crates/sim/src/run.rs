@@ -14,8 +14,9 @@ use crate::{
     Input, Job, Progress, ReadOnly, RunResult, SimError,
     classes::with_fewer_classes,
     engine::Engine,
+    facts::Snapshot,
     future::{Shared, Span},
-    report::Snapshot,
+    huge_pages::Meter,
     result::Perf,
     setup::Setup,
 };
@@ -42,46 +43,50 @@ pub(crate) fn run_sharing(
     } else {
         None
     };
-    let runner = Runner { job, setup: &setup, progress };
+    let chip = setup.chip(job.wears_out);
+    let runner = Runner { job, setup: &setup, progress, memory: Meter::start() };
     match job.policy.layer {
         LayerKind::InPlace => {
-            let layer = InPlace::new(setup.chip(job.wears_out), setup.logical_pages)
-                .map_err(|e| SimError::of_layer(e, 0))?;
-            runner.believe(layer)
+            let layer = InPlace::new(chip, setup.logical_pages);
+            runner.believe(layer.map_err(|e| SimError::of_layer(e, 0))?)
         }
         LayerKind::Nftl => {
-            let config = setup.nftl(&job.policy)?;
-            let layer = Nftl::new(setup.chip(job.wears_out), config)
-                .map_err(|e| SimError::of_layer(e, 0))?;
-            runner.believe(layer)
+            let layer = Nftl::new(chip, setup.nftl(&job.policy)?);
+            runner.believe(layer.map_err(|e| SimError::of_layer(e, 0))?)
         }
         LayerKind::PageMapped => placement::dispatch(
             &job.policy.placement.name,
             &job.policy.placement.args,
             &setup.context(job.seed, future),
-            runner,
+            PageMapping { runner, chip },
         )
         .expect("names were checked when the policy was read")
         .map_err(|e| SimError::Usage(format!("placement {}: {e}", job.policy.placement.name)))?,
     }
 }
 
+/// A run whose layer is being put together. Memory is counted from when the chip is there.
 struct Runner<'a> {
     job: &'a Job<'a>,
     setup: &'a Setup,
     progress: &'a Progress,
+    memory: Meter,
 }
 
-impl placement::Visitor for Runner<'_> {
+struct PageMapping<'a> {
+    runner: Runner<'a>,
+    chip: CountingChip,
+}
+
+impl placement::Visitor for PageMapping<'_> {
     type Output = Result<RunResult, SimError>;
 
     fn visit<P: Placement + 'static>(self, placement: P) -> Self::Output {
-        let (job, setup) = (self.job, self.setup);
+        let (job, setup) = (self.runner.job, self.runner.setup);
         let victim = setup.victims(&job.policy, job.seed);
         let config = setup.page_mapped(&job.policy);
-        let layer = PageMapped::new(setup.chip(job.wears_out), placement, victim, config)
-            .map_err(|e| SimError::of_layer(e, 0))?;
-        self.believe(layer)
+        let layer = PageMapped::new(self.chip, placement, victim, config);
+        self.runner.believe(layer.map_err(|e| SimError::of_layer(e, 0))?)
     }
 }
 
@@ -103,9 +108,9 @@ impl Runner<'_> {
         }
     }
 
-    fn drive<L: Layer<Chip = CountingChip>>(self, mut layer: L) -> Result<RunResult, SimError> {
+    /// Writes what the device holds before the run.
+    fn fill<L: Layer>(&self, layer: &mut L) -> Result<(), SimError> {
         let (job, setup) = (self.job, self.setup);
-        let started = Instant::now();
         for lpn in 0..setup.filled_pages {
             let read_only = match (job.read_only, job.input) {
                 (ReadOnly::Unwritten, Input::Trace(trace, _)) => !trace.is_written(lpn),
@@ -116,12 +121,26 @@ impl Runner<'_> {
                 return Err(SimError::Interrupted);
             }
         }
-        layer.filled(0).map_err(|e| SimError::of_layer(e, 0))?;
+        layer.filled(0).map_err(|e| SimError::of_layer(e, 0))
+    }
+
+    /// Writes the contents that a recording found on the device.
+    fn write_found<L: Layer>(&self, layer: &mut L) -> Result<(), SimError> {
+        let (job, setup) = (self.job, self.setup);
         for (lpn, page) in job.input.found() {
             if setup.keeps_contents && *lpn < setup.logical_pages {
                 layer.write(Lpn(*lpn), page, 0).map_err(|e| SimError::of_layer(e, 0))?;
             }
         }
+        Ok(())
+    }
+
+    fn drive<L: Layer<Chip = CountingChip>>(self, mut layer: L) -> Result<RunResult, SimError> {
+        let (job, setup) = (self.job, self.setup);
+        let started = Instant::now();
+        self.fill(&mut layer)?;
+        let memory = self.memory.bytes();
+        self.write_found(&mut layer)?;
 
         let page_size = setup.device.profile.geometry.page_size;
         let mut extents = job.input.open(
@@ -141,7 +160,8 @@ impl Runner<'_> {
         if job.check {
             layer.check().map_err(SimError::Broken)?;
         }
-        let mut result = filled.report(job, setup, &layer, &measured);
+        let facts = filled.facts(job, setup, &layer, &measured, memory);
+        let mut result = RunResult::of(&facts);
         let per_second = |n: u64| if seconds > 0.0 { n as f64 / seconds } else { 0.0 };
         result.perf = Some(Perf {
             wall_s: started.elapsed().as_secs_f64(),

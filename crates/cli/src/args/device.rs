@@ -62,6 +62,10 @@ pub struct DeviceArgs {
     /// Let blocks die at their rated endurance.
     #[arg(long, help_heading = HEADING)]
     pub wear_out: bool,
+    /// Host writes a day, by which lifetimes are told in years: 50GB, 20GiB [default: as many as the
+    /// trace's arrivals come to].
+    #[arg(long, value_name = "SIZE", value_parser = values::daily_writes, help_heading = HEADING)]
+    pub daily_writes: Option<u64>,
     /// Whose time runs: the device's (a request starts when the last has ended), or that of the
     /// arrivals [default: arrivals where the input has any].
     #[arg(long, value_name = "WHOSE", help_heading = HEADING)]
