@@ -156,9 +156,12 @@ pub struct Wanted<'a> {
     pub oracle: bool,
     /// The delay of each request.
     pub delays: Option<&'a DelayLog>,
+    /// How many seeds, from the one given on.
+    pub seeds: u64,
 }
 
-/// Runs every policy on every input, input by input, and gives what came of them in that order.
+/// Runs every policy on every input with every seed, input by input, and gives what came of them in that
+/// order.
 pub fn run_all(
     inputs: &[Ready],
     policies: &[PolicySpec],
@@ -167,10 +170,14 @@ pub fn run_all(
     args: &SimulationArgs,
     console: Console,
 ) -> Result<Vec<Outcome>, Failure> {
+    let seeded = |input, policy| {
+        let job = Job { delays: wanted.delays, ..job(input, policy, device, args) };
+        (0..wanted.seeds).map(move |more| Job { seed: args.seed.wrapping_add(more), ..job.clone() })
+    };
     let jobs: Vec<Job<'_>> = inputs
         .iter()
         .flat_map(|input| policies.iter().map(move |policy| (input, policy)))
-        .map(|(input, policy)| Job { delays: wanted.delays, ..job(input, policy, device, args) })
+        .flat_map(|(input, policy)| seeded(input, policy))
         .collect();
     let message = match jobs.len() {
         1 => "running".to_owned(),
@@ -219,6 +226,7 @@ pub fn job<'a>(
         queue_depth: args.device.queue_depth,
         watermarks: watermarks(&args.cleaning),
         wears_out: args.device.wear_out,
+        daily_writes: args.device.daily_writes,
         check: args.check,
         seed: args.seed,
         ..Job::new(device.clone(), adjusted(policy, &args.cleaning), input)

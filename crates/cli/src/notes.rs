@@ -8,8 +8,17 @@ use crate::{args::simulation::SimulationArgs, print::number};
 /// How far over-provisioning may be from what was asked before it is worth a word.
 const WORTH_SAYING: f64 = 0.02;
 
-/// How many times as long as the arrivals a device may be busy before it is worth a word.
-const BEHIND: f64 = 1.05;
+/// Over-provisioning above this is rather a share without its percent sign.
+const MOST_SPARE: f64 = 2.0;
+
+/// Bytes of a page write below which sizes are rather sectors that were taken for bytes.
+const LEAST_BYTES: f64 = 128.0;
+
+/// Pages below which a footprint is rather an address that was taken for something else.
+const FEWEST_PAGES: u32 = 64;
+
+/// Requests a second above which times are rather in another unit.
+const MOST_IOPS: f64 = 20e6;
 
 /// Remarks on the results of one input, one line each.
 pub fn on(
@@ -19,7 +28,13 @@ pub fn on(
     args: &SimulationArgs,
 ) -> Vec<String> {
     let mut notes = Vec::new();
-    notes.extend(results.first().and_then(|result| small_trace(result, from_trace, args)));
+    if let Some(result) = results.first() {
+        notes.extend(much_spare(result, args));
+        notes.extend(small_trace(result, from_trace, args));
+        if from_trace {
+            notes.extend(odd_units(result));
+        }
+    }
     notes.extend(nothing_cleaned(results, from_trace));
     notes.extend(overloaded(results));
     notes.extend(never_idle(results, policies, args));
@@ -32,6 +47,48 @@ pub fn on(
 /// Why results have no distance to the oracle.
 pub fn no_oracle(input: &str, why: &str) -> String {
     format!("{input}: not measured against the oracle: {why}")
+}
+
+/// `7` is 700 %.
+fn much_spare(result: &RunResult, args: &SimulationArgs) -> Option<String> {
+    let asked = args.device.over_provisioning;
+    (asked > MOST_SPARE).then(|| {
+        format!(
+            "{}: --over-provisioning {asked} is {}; for {asked} percent write {asked}%",
+            result.trace.path,
+            number::percent(asked)
+        )
+    })
+}
+
+/// Figures of a trace that no host and no device have: a column was read in the wrong unit.
+fn odd_units(result: &RunResult) -> Vec<String> {
+    let (path, host) = (&result.trace.path, &result.host);
+    let mut notes = Vec::new();
+    let bytes = host.bytes_written as f64 / host.pages_written.max(1) as f64;
+    if host.pages_written > 0 && bytes < LEAST_BYTES {
+        notes.push(format!(
+            "{path}: writes are {} bytes a page: sizes and offsets are rather sectors than bytes \
+             (--columns 'offset=…:sectors,size=…:sectors')",
+            number::short(bytes)
+        ));
+    }
+    if result.config.logical_pages < FEWEST_PAGES && host.requests > u64::from(FEWEST_PAGES) {
+        notes.push(format!(
+            "{path}: all requests go to {}: see with `thermocline trace info` whether offsets are \
+             read right",
+            number::counted(result.config.logical_pages.into(), "page")
+        ));
+    }
+    let seconds = result.trace.arrivals_us.map_or(0.0, |us| us / 1e6);
+    if seconds > 0.0 && result.trace.requests as f64 / seconds > MOST_IOPS {
+        notes.push(format!(
+            "{path}: {} requests a second are more than any device takes: times are rather in a larger \
+             unit (--columns 'time=…:us', ms or s)",
+            number::short(result.trace.requests as f64 / seconds)
+        ));
+    }
+    notes
 }
 
 /// A small trace's device cannot be cut to size: its blocks are too large.
@@ -78,18 +135,28 @@ fn nothing_cleaned(results: &[&RunResult], from_trace: bool) -> Option<String> {
 
 /// A device that is still busy long after the last request has a queue, not response times.
 fn overloaded(results: &[&RunResult]) -> Option<String> {
-    let late =
-        |r: &&RunResult| r.trace.arrivals_us.filter(|&us| us > 0.0).map(|us| r.elapsed_us / us);
-    let least = results.iter().filter_map(late).reduce(f64::min)?;
-    let result = &results[0];
-    (least > BEHIND).then(|| {
-        format!(
-            "{}: the device cannot keep up with the arrivals, it needs {} times as long; response \
-             times are those of a growing queue (--clock device shows service times)",
-            result.trace.path,
-            number::short(least)
-        )
-    })
+    let factor = |r: &&RunResult| r.lifetime.time_factor.filter(|_| r.lifetime.overloaded);
+    let late: Vec<(&str, f64)> =
+        results.iter().filter_map(|run| Some((run.config.policy.as_str(), factor(run)?))).collect();
+    let factors = || late.iter().map(|(_, factor)| *factor);
+    let (least, most) = (factors().reduce(f64::min)?, factors().reduce(f64::max)?);
+    let range = match (number::short(least), number::short(most)) {
+        (least, most) if least == most => most,
+        (least, most) => format!("{least} to {most}"),
+    };
+    let of = match late.len() {
+        n if n == results.len() => String::new(),
+        1..=3 => {
+            format!(" with {}", late.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", "))
+        }
+        n => format!(" with {n} of {} policies", results.len()),
+    };
+    Some(format!(
+        "{}: the device is overloaded{of}: it would need {range} × the time the trace has; response \
+         times are those of a growing queue, and years are not compared (--clock device shows service \
+         times)",
+        results[0].trace.path
+    ))
 }
 
 /// Where a request starts when the previous one has ended, there is no idle time.

@@ -52,10 +52,13 @@ impl Output {
         matches!(&self.sink, Sink::Stdout(stdout) if stdout.is_terminal())
     }
 
-    /// Characters in a line, where a person looks at it.
+    /// Characters in a line: those of the terminal, elsewhere what COLUMNS says, if anything.
     pub fn width(&self) -> Option<usize> {
-        let columns = comfy_table::Table::new().width().filter(|_| self.is_terminal());
-        columns.map(usize::from)
+        if self.is_terminal() {
+            return comfy_table::Table::new().width().map(usize::from);
+        }
+        let columns = std::env::var("COLUMNS").ok()?.parse().ok()?;
+        (columns > 0).then_some(columns)
     }
 
     /// Writes everything there is, and ends.

@@ -27,13 +27,14 @@ fn recorded_traces_are_compared_in_input_major_order() {
 #[test]
 fn the_best_of_each_column_is_marked() {
     let sqlite = corpus("sqlite-ext4.tct");
-    let table = done(&["compare", "--trace", &sqlite]);
+    let table = done(&["compare", "--trace", &sqlite, "--ops=-trim", "--metrics", "blocks_erased"]);
     let row = |policy: &str| {
         let starts = |line: &&str| line.split_whitespace().next() == Some(policy);
         table.lines().find(starts).unwrap_or_else(|| panic!("{policy}: {table}")).to_owned()
     };
-    assert!(table.starts_with(&format!("{sqlite}: 217,556 requests, ")), "{table}");
-    assert!(table.ends_with("* best of its column\n"), "{table}");
+    assert!(table.starts_with(&format!("{sqlite}:")), "{table}");
+    assert!(table.contains("\n* best of its column, "), "{table}");
+    let (_, answer) = table.rsplit_once("Answer (aim endurance): ").expect("an answer");
     assert!(!table.contains("in-place"), "{table}");
     let erases = |policy: &str| row(policy).split_whitespace().nth(1).expect("a figure").to_owned();
     // Everything that is neither told the future nor without a log.
@@ -45,21 +46,170 @@ fn the_best_of_each_column_is_marked() {
         policies.iter().copied().filter(|policy| erases(policy).ends_with('*')).collect();
     let count = |policy| erases(policy).replace([',', '*'], "").parse::<u64>().expect("a number");
     let least = policies.iter().copied().map(count).min();
-    assert!(!marked.is_empty());
-    assert!(marked.iter().all(|policy| Some(count(policy)) == least), "{table}");
+    let within = policies.iter().filter(|p| count(p) as f64 <= least.unwrap_or(0) as f64 * 1.01);
+    // A tie has no mark.
+    match within.count() {
+        1 => {
+            assert_eq!(marked.len(), 1, "{table}");
+            assert!(Some(count(marked[0])) == least && answer.starts_with(marked[0]), "{table}");
+        }
+        _ => assert!(marked.is_empty() && answer.contains("ties with"), "{table}"),
+    }
 }
 
 #[test]
-fn ties_are_all_marked_and_a_single_row_is_not() {
+fn ties_are_not_marked_and_a_single_row_is_not() {
     let args = ["compare", "--policies", "greedy,fifo", "--workload", "sequential"];
-    let table = done(&[&args[..], &["--capacity", "16MiB"]].concat());
+    let table = done(&[&args[..], &["--capacity", "16MiB", "--metrics", "pages_copied"]].concat());
     let copies = |policy: &str| {
         let line = table.lines().find(|line| line.trim_start().starts_with(policy));
-        line.expect("a row").split_whitespace().nth(2).expect("a figure").to_owned()
+        line.expect("a row").split_whitespace().nth(1).expect("a figure").to_owned()
     };
-    assert_eq!((copies("greedy").as_str(), copies("fifo").as_str()), ("0*", "0*"), "{table}");
+    assert_eq!((copies("greedy").as_str(), copies("fifo").as_str()), ("0", "0"), "{table}");
+    assert!(table.contains("within 1 % or the noise: choose by memory: greedy"), "{table}");
     let single = ["compare", "--policies", "cat", "--workload", "uniform", "--capacity", "16MiB"];
     assert!(!done(&single).contains('*'));
+}
+
+#[test]
+fn the_answer_is_what_the_results_say() {
+    let run = |aim| {
+        json(
+            &[&["compare"], &CARD[..], &["--policies", "greedy,cat,lfs", "--aim", aim, "--json"]]
+                .concat(),
+        )
+    };
+    let result = run("endurance");
+    let answer = &result["answer"];
+    let runs = result["runs"].as_array().expect("a list");
+    let of = |policy: &str, part: &str, key: &str| {
+        let run = runs.iter().find(|run| run["config"]["policy"] == policy).expect("it ran");
+        run[part][key].as_f64().expect("a number")
+    };
+    let tbw = |policy: &str| of(policy, "lifetime", "tbw_bytes");
+    let mut order = ["greedy", "cat", "lfs"];
+    order.sort_by(|a, b| tbw(b).total_cmp(&tbw(a)));
+    assert_eq!(
+        (answer["aim"].as_str(), answer["best"].as_str()),
+        (Some("endurance"), Some(order[0]))
+    );
+    let margin = answer["margin"].as_f64().expect("a next");
+    assert!((margin - (tbw(order[0]) / tbw(order[1]) - 1.0)).abs() < 1e-9, "{answer}");
+    let over = answer["over_greedy"].as_f64().expect("greedy ran");
+    assert!((over - (tbw(order[0]) / tbw("greedy") - 1.0)).abs() < 1e-9, "{answer}");
+    let excess = answer["over_oracle"].as_f64().expect("measured");
+    assert!((excess - of(order[0], "oracle", "excess")).abs() < 1e-9, "{answer}");
+    assert_eq!(answer["ties"].as_array().map(Vec::len), Some(0), "{answer}");
+    // The lifetime is total endurance over the erases of a byte written.
+    for policy in order {
+        let run = runs.iter().find(|run| run["config"]["policy"] == policy).expect("it ran");
+        let geometry = &run["config"]["device"]["geometry"];
+        let number = |value: &serde_json::Value| value.as_f64().expect("a number");
+        let blocks = number(&geometry["blocks_per_bank"]) * number(&geometry["banks"])
+            - number(&geometry["system_blocks"]);
+        let endurance = number(&run["config"]["device"]["rules"]["endurance"]);
+        let erased = number(&run["flash"]["blocks_erased"]);
+        let expected = endurance * blocks / (erased / number(&run["host"]["bytes_written"]));
+        assert!((tbw(policy) / expected - 1.0).abs() < 0.01, "{policy}");
+    }
+    let memory = run("memory");
+    let bytes = |policy| of(policy, "memory", "total_bytes");
+    let least = bytes(memory["answer"]["best"].as_str().expect("a policy"));
+    assert!(order.iter().all(|policy| bytes(policy) >= least * 0.99), "{memory}");
+}
+
+#[test]
+fn an_overloaded_device_is_named_and_its_years_are_not_ranked() {
+    // A request each millisecond is more than this card can take.
+    let args =
+        [&["compare"], &CARD[..6], &["--bytes", "32MiB", "--policies", "greedy,cat,fifo"]].concat();
+    let busy = [&args[..], &["--interarrival", "1ms"]].concat();
+    let ran = thermocline(&busy);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    assert!(ran.err.contains("is overloaded: it would need "), "{}", ran.err);
+    assert!(
+        ran.out.contains("The device is\noverloaded")
+            || ran.out.contains("The device is overloaded"),
+        "{}",
+        ran.out
+    );
+    let result = json(&[&busy[..], &["--json", "-q"]].concat());
+    for run in result["runs"].as_array().expect("a list") {
+        let life = &run["lifetime"];
+        assert_eq!(life["overloaded"], true);
+        let factor = life["time_factor"].as_f64().expect("arrivals");
+        assert!(
+            (factor
+                - run["elapsed_us"].as_f64().expect("a number")
+                    / run["trace"]["arrivals_us"].as_f64().expect("a number"))
+            .abs()
+                < 1e-9
+                && factor > 1.05
+        );
+    }
+    assert!(result["answer"]["overloaded"].as_f64() > Some(1.05));
+    let years = done(&[&busy[..], &["-q", "--metrics", "lifetime.years"]].concat());
+    let rows = years.lines().filter(|line| line.starts_with(" greedy") || line.starts_with(" cat"));
+    assert!(rows.clone().count() == 2 && rows.clone().all(|line| !line.contains('*')), "{years}");
+}
+
+#[test]
+fn seeds_give_means_with_intervals() {
+    let args = ["compare", "--workload", "uniform", "--capacity", "16MiB", "--bytes", "32MiB"];
+    let args = [&args[..], &["--policies", "greedy,fifo", "--no-oracle", "--seeds", "3"]].concat();
+    let result = json(&[&args[..], &["--json", "-q"]].concat());
+    let runs = result["runs"].as_array().expect("a list");
+    let seeds: Vec<_> = runs.iter().map(|run| run["config"]["seed"].as_u64()).collect();
+    assert_eq!(seeds, [Some(1), Some(2), Some(3), Some(1), Some(2), Some(3)]);
+    let of = |run: &serde_json::Value| run["write_amplification"].as_f64().expect("written");
+    let mean = (of(&runs[0]) + of(&runs[1]) + of(&runs[2])) / 3.0;
+    let greedy = &result["means"][0];
+    assert_eq!((greedy["policy"].as_str(), greedy["seeds"].as_u64()), (Some("greedy"), Some(3)));
+    let found = &greedy["metrics"]["write_amplification"];
+    assert!((found["mean"].as_f64().expect("a mean") - mean).abs() < 1e-12, "{found}");
+    assert!(found["half"].as_f64() > Some(0.0));
+    assert!(done(&args).contains('±'));
+}
+
+#[test]
+fn rows_can_be_sorted_and_columns_chosen() {
+    let args =
+        [&["compare"], &CARD[..], &["--policies", "greedy,cat,lfs", "--no-oracle", "-q"]].concat();
+    let csv = done(&[&args[..], &["--format", "csv", "--sort", "write_amplification"]].concat());
+    let json = json(&[&args[..], &["--json", "--sort", "lifetime.tbw_bytes"]].concat());
+    let names: Vec<_> = csv.lines().skip(1).filter_map(|line| line.split(',').nth(1)).collect();
+    let of_json = json["runs"].as_array().expect("a list").iter();
+    let of_json: Vec<_> = of_json.filter_map(|run| run["config"]["policy"].as_str()).collect();
+    assert_eq!(names, of_json, "least written is longest lived");
+    let table = done(&[&args[..], &["--metrics", "wear.max,write.p99"]].concat());
+    assert!(
+        table.contains("most") && table.contains("p99") && !table.contains("amplif"),
+        "{table}"
+    );
+    let lines = done(&[&args[..], &["--format", "jsonl"]].concat());
+    assert_eq!(lines.lines().count(), 3);
+    assert!(lines.lines().all(|line| serde_json::from_str::<serde_json::Value>(line).is_ok()));
+    let markdown = done(&[&args[..], &["--markdown"]].concat());
+    assert!(
+        markdown.contains("| policy | write amplif. |") && markdown.contains("|---|---:|"),
+        "{markdown}"
+    );
+    fails(2, &[&args[..], &["--sort", "p99"]].concat(), &["response_us.write.p99 or"]);
+    fails(2, &[&args[..], &["--metrics", "nonsense"]].concat(), &["docs/results.md"]);
+    fails(2, &[&args[..], &["--aim", "speed"]].concat(), &["endurance"]);
+}
+
+#[test]
+fn years_are_told_at_the_rate_that_is_asked_for() {
+    let args = [&["run"], &CARD[..], &["--policy", "cat", "--daily-writes", "50GB"]].concat();
+    let result = json(&[&args[..], &["--json"]].concat());
+    let life = &result["lifetime"];
+    assert_eq!(life["at_bytes_per_day"].as_f64(), Some(50e9));
+    let years = life["tbw_bytes"].as_f64().expect("erased") / 50e9 / 365.25;
+    assert!((life["years"].as_f64().expect("a rate") / years - 1.0).abs() < 1e-12);
+    let text = done(&args);
+    assert!(text.contains("50.00 GB a day") && text.contains("P/E cycles (Endurance"), "{text}");
+    fails(2, &[&args[..args.len() - 1], &["fifty"]].concat(), &["50GB"]);
 }
 
 #[test]

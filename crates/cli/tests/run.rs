@@ -133,6 +133,34 @@ fn notes_say_why_nothing_was_cleaned_and_that_a_trace_is_small() {
 }
 
 #[test]
+fn figures_that_no_trace_has_are_named_with_the_remedy() {
+    let folder = folder();
+    let said = |name: &str, text: String, options: &[&str]| {
+        let trace = file(&folder, name, text);
+        let ran = thermocline(&[&["run", "--trace", &trace], options].concat());
+        assert_eq!(ran.code, 0, "{}", ran.err);
+        ran.err
+    };
+    let rows = |size: u64, pages: u64, gap: u64| {
+        let row = |i: u64| format!("{},write,v,{},{size}\n", i * gap, (i % pages) * 4096);
+        let rows: String = (0..500).map(row).collect();
+        format!("time_ns,op,volume,offset,len\n{rows}")
+    };
+    let sound = said("sound.csv", rows(4096, 400, 1_000_000), &[]);
+    for odd in ["sectors", "all requests go to", "a second are more", "percent write"] {
+        assert!(!sound.contains(odd), "{sound}");
+    }
+    let sectors = said("sectors.csv", rows(8, 400, 1_000_000), &[]);
+    assert!(sectors.contains("rather sectors than bytes"), "{sectors}");
+    let few = said("few.csv", rows(4096, 3, 1_000_000), &[]);
+    assert!(few.contains("all requests go to 3 pages"), "{few}");
+    let fast = said("fast.csv", rows(4096, 400, 1), &[]);
+    assert!(fast.contains("times are rather in a larger unit"), "{fast}");
+    let spare = said("spare.csv", rows(4096, 400, 1_000_000), &["--over-provisioning", "7"]);
+    assert!(spare.contains("is 700 %; for 7 percent write 7%"), "{spare}");
+}
+
+#[test]
 fn a_volume_can_keep_its_addresses() {
     let folder = folder();
     let two =

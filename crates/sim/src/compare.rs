@@ -231,6 +231,8 @@ fn same_run(a: &Job<'_>, b: &Job<'_>) -> bool {
         watermarks,
         wears_out,
         check,
+        // The oracle's lifetime is nobody's business.
+        daily_writes: _,
         // Written once, by whoever is asked to.
         delays: _,
         seed,

@@ -20,7 +20,8 @@ use crate::{
     delays::RequestDelay,
     input::{Batch, Extent, Extents},
     job::{Clock, Job},
-    metrics::{ResponseTimes, Responses},
+    responses::Responses,
+    result::ResponseTimes,
     setup::Setup,
 };
 

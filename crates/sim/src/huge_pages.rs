@@ -3,12 +3,50 @@
 //! A translation table of a large device is read at random: with 4 KiB pages nearly every access
 //! also misses the processor's table of virtual addresses. Linux grants 2 MiB pages to memory that
 //! is aligned and asks for them; elsewhere this is the system's allocator.
+//!
+//! It also counts, for each thread, the bytes that are allocated less those that were freed: the RAM
+//! of a translation layer is what a thread has more of after it was built than before.
 
 #![allow(unsafe_code)]
 
-use std::alloc::{GlobalAlloc, Layout, System};
+use std::{
+    alloc::{GlobalAlloc, Layout, System},
+    cell::Cell,
+};
 
 const HUGE: usize = 2 << 20;
+
+thread_local! {
+    /// Bytes this thread allocated less those it freed; none before it allocated anything, and none
+    /// in a program with another allocator.
+    static HELD: Cell<Option<i64>> = const { Cell::new(None) };
+}
+
+/// Counts on this thread, wrapping rather than failing.
+fn count(bytes: i64) {
+    // A thread that ends has nothing to measure.
+    let _ = HELD.try_with(|held| held.set(Some(held.get().unwrap_or(0).wrapping_add(bytes))));
+}
+
+fn held() -> Option<i64> {
+    HELD.try_with(Cell::get).ok().flatten()
+}
+
+/// Measures what the thread allocates from now on and keeps.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Meter(Option<i64>);
+
+impl Meter {
+    pub(crate) fn start() -> Self {
+        Self(held())
+    }
+
+    /// Bytes kept since the start; none if the program has another allocator.
+    pub(crate) fn bytes(self) -> Option<u64> {
+        let (then, now) = self.0.zip(held())?;
+        u64::try_from(now.wrapping_sub(then)).ok()
+    }
+}
 
 /// The system's allocator, with tables of several megabytes on huge pages. A program chooses it by
 /// `#[global_allocator]`.
@@ -36,6 +74,7 @@ impl HugePages {
 // given back with the layout it was taken with, and it only ever raises size's alignment.
 unsafe impl GlobalAlloc for HugePages {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        count(layout.size() as i64);
         match Self::aligned(layout) {
             // SAFETY: the caller's contract, with a greater alignment.
             Some(layout) => unsafe {
@@ -49,6 +88,7 @@ unsafe impl GlobalAlloc for HugePages {
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        count(layout.size() as i64);
         match Self::aligned(layout) {
             // SAFETY: the caller's contract, with a greater alignment; the memory is as long as
             // `layout` says.
@@ -66,6 +106,7 @@ unsafe impl GlobalAlloc for HugePages {
     }
 
     unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
+        count(-(layout.size() as i64));
         // SAFETY: memory was taken with this very layout.
         unsafe { System.dealloc(memory, Self::aligned(layout).unwrap_or(layout)) }
     }

@@ -69,6 +69,9 @@ pub struct Job<'a> {
     pub wears_out: bool,
     /// Count everything again at the end.
     pub check: bool,
+    /// Bytes the host writes in a day, by which lifetimes are told in years; by default as many as the
+    /// input's arrivals come to.
+    pub daily_writes: Option<u64>,
     /// Where the delay of each request is written down.
     pub delays: Option<&'a DelayLog>,
     /// The seed.
@@ -94,6 +97,7 @@ impl<'a> Job<'a> {
             watermarks: Watermarks::default(),
             wears_out: false,
             check: false,
+            daily_writes: None,
             delays: None,
             seed: 1,
         }

@@ -5,20 +5,23 @@
 //! many, in parallel and in order. One seed gives one result, byte for byte, on any number of
 //! threads; only [`RunResult::perf`] differs.
 
+pub mod answer;
 mod classes;
 mod compare;
 mod delays;
 mod engine;
 mod error;
+mod facts;
 mod future;
 mod huge_pages;
 mod input;
 mod job;
-pub mod metrics;
-mod report;
+pub mod metric;
+mod responses;
 pub mod result;
 mod run;
 mod setup;
+pub mod statistics;
 
 pub use compare::{Outcome, compare, compare_each};
 pub use delays::DelayLog;

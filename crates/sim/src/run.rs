@@ -10,8 +10,9 @@ use crate::{
     Input, Job, Progress, ReadOnly, RunResult, SimError,
     classes::with_fewer_classes,
     engine::Engine,
+    facts::Snapshot,
     future::{Shared, Span},
-    report::Snapshot,
+    huge_pages::Meter,
     result::Perf,
     setup::Setup,
 };
@@ -39,14 +40,16 @@ pub(crate) fn run_sharing(
         None
     };
     let chip = setup.chip(job.wears_out);
-    setup.plan.build(chip, future, Runner { job, setup: &setup, progress })?
+    let runner = Runner { job, setup: &setup, progress, memory: Meter::start() };
+    setup.plan.build(chip, future, runner)?
 }
 
-/// Drives a layer, whatever its type.
+/// Drives a layer, whatever its type. Memory is counted from when the chip is there.
 struct Runner<'a> {
     job: &'a Job<'a>,
     setup: &'a Setup,
     progress: &'a Progress,
+    memory: Meter,
 }
 
 impl LayerVisitor<CountingChip> for Runner<'_> {
@@ -58,23 +61,9 @@ impl LayerVisitor<CountingChip> for Runner<'_> {
     ) -> Result<RunResult, SimError> {
         let (job, setup) = (self.job, self.setup);
         let started = Instant::now();
-        for lpn in 0..setup.filled_pages {
-            let read_only = match (job.read_only, job.input) {
-                (ReadOnly::Unwritten, Input::Trace(trace, _)) => !trace.is_written(lpn),
-                _ => lpn < setup.read_only_pages,
-            };
-            layer.fill(Lpn(lpn), read_only, 0).map_err(|e| AssemblyError::of_layer(e, 0))?;
-            if lpn.is_multiple_of(1 << 16) && self.progress.is_cancelled() {
-                return Err(SimError::Interrupted);
-            }
-        }
-        layer.upkeep().filled(0).map_err(|e| AssemblyError::of_layer(e, 0))?;
-        for (lpn, page) in job.input.found() {
-            if setup.keeps_contents && *lpn < setup.logical_pages {
-                layer.write(Lpn(*lpn), page, 0).map_err(|e| AssemblyError::of_layer(e, 0))?;
-            }
-        }
-
+        self.fill(&mut layer)?;
+        let memory = self.memory.bytes();
+        self.write_found(&mut layer)?;
         let page_size = setup.device.profile.geometry.page_size;
         let mut extents = job.input.open(
             setup.read_only_pages,
@@ -93,7 +82,8 @@ impl LayerVisitor<CountingChip> for Runner<'_> {
         if job.check {
             layer.inspect().check().map_err(SimError::Broken)?;
         }
-        let mut result = filled.report(job, setup, &layer, &measured);
+        let facts = filled.facts(job, setup, &layer, &measured, memory);
+        let mut result = RunResult::of(&facts);
         let per_second = |n: u64| if seconds > 0.0 { n as f64 / seconds } else { 0.0 };
         result.perf = Some(Perf {
             wall_s: started.elapsed().as_secs_f64(),
@@ -102,6 +92,36 @@ impl LayerVisitor<CountingChip> for Runner<'_> {
             peak_rss_bytes: peak_rss_bytes(),
         });
         Ok(result)
+    }
+}
+
+impl Runner<'_> {
+    /// Writes what the device holds before the run.
+    fn fill<L: Layer>(&self, layer: &mut L) -> Result<(), SimError> {
+        let (job, setup) = (self.job, self.setup);
+        for lpn in 0..setup.filled_pages {
+            let read_only = match (job.read_only, job.input) {
+                (ReadOnly::Unwritten, Input::Trace(trace, _)) => !trace.is_written(lpn),
+                _ => lpn < setup.read_only_pages,
+            };
+            layer.fill(Lpn(lpn), read_only, 0).map_err(|e| AssemblyError::of_layer(e, 0))?;
+            if lpn.is_multiple_of(1 << 16) && self.progress.is_cancelled() {
+                return Err(SimError::Interrupted);
+            }
+        }
+        layer.upkeep().filled(0).map_err(|e| AssemblyError::of_layer(e, 0))?;
+        Ok(())
+    }
+
+    /// Writes the contents that a recording found on the device.
+    fn write_found<L: Layer>(&self, layer: &mut L) -> Result<(), SimError> {
+        let (job, setup) = (self.job, self.setup);
+        for (lpn, page) in job.input.found() {
+            if setup.keeps_contents && *lpn < setup.logical_pages {
+                layer.write(Lpn(*lpn), page, 0).map_err(|e| AssemblyError::of_layer(e, 0))?;
+            }
+        }
+        Ok(())
     }
 }
 

@@ -1,6 +1,7 @@
 //! The arguments of `compare`.
 
 use clap::Args;
+use thermocline_sim::{answer::Aim, metric::Metric};
 
 use super::{
     input::ManyInputs,
@@ -9,6 +10,8 @@ use super::{
 };
 
 const HEADING: &str = "Policies";
+const RUNNING: &str = "Running";
+const OUTPUT: &str = "Output";
 
 /// The arguments of `compare`.
 #[derive(Args, Debug)]
@@ -32,6 +35,26 @@ pub struct CompareArgs {
     /// Do not measure the policies against the oracle, which knows the future: saves its run.
     #[arg(long, help_heading = HEADING)]
     pub no_oracle: bool,
+    /// What the policy is chosen for: the longest life of the flash, the shortest write responses
+    /// (99th percentile), the least RAM, or the three together.
+    #[arg(long, value_name = "AIM", default_value = "endurance", help_heading = HEADING)]
+    #[arg(value_parser = values::aim())]
+    pub aim: Aim,
+    /// Run everything with so many seeds, from --seed on: figures are means with 95 % intervals.
+    #[arg(long, value_name = "N", default_value_t = 1, help_heading = RUNNING)]
+    #[arg(value_parser = clap::value_parser!(u64).range(1..=1000))]
+    pub seeds: u64,
+    /// Every column, however wide the table is then.
+    #[arg(long, help_heading = OUTPUT)]
+    pub wide: bool,
+    /// Columns of the table: keys of the result (docs/results.md) or their last words, with commas
+    /// between [default: the most important that the screen has room for].
+    #[arg(long, value_name = "KEYS", value_delimiter = ',', value_parser = values::metric)]
+    #[arg(conflicts_with = "wide", help_heading = OUTPUT)]
+    pub metrics: Vec<&'static Metric>,
+    /// Sort by a key of the result, the best first [default: the order of the policies].
+    #[arg(long, value_name = "KEY", value_parser = values::metric, help_heading = OUTPUT)]
+    pub sort: Option<&'static Metric>,
     #[command(flatten)]
     pub simulation: SimulationArgs,
 }

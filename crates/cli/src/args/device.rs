@@ -62,6 +62,10 @@ pub struct DeviceArgs {
     /// Retire blocks at their rated endurance (P/E cycles).
     #[arg(long, help_heading = HEADING)]
     pub wear_out: bool,
+    /// Host writes a day for lifetimes in years: 50GB, 20GiB [default: the rate of the trace's
+    /// arrivals].
+    #[arg(long, value_name = "SIZE", value_parser = values::daily_writes, help_heading = HEADING)]
+    pub daily_writes: Option<u64>,
     /// When a request starts: when the previous one has ended (device), or at its arrival time
     /// (arrivals) [default: arrivals if the input has any].
     #[arg(long, value_name = "WHOSE", help_heading = HEADING)]

@@ -4,56 +4,71 @@ use thermocline_media::MEDIA;
 
 pub const TOP: &str = "\
 Examples:
-  thermocline run --workload hot-cold:90/10              one policy (cat) on generated traffic
-  thermocline compare --trace disk.blkparse.gz           all policies on a recorded trace
-  thermocline trace info disk.blkparse.gz                statistics of that trace
-  thermocline policies cat                               one policy and its parameters
-  thermocline format disk.img --capacity 1GiB            a flash chip in a file ...
-  thermocline serve disk.img --unix disk.sock            ... that is a block device
+  thermocline run --workload hot-cold:90/10     one policy (cat)
+  thermocline compare --trace disk.blkparse.gz  all policies on a recorded trace
+  thermocline trace info disk.blkparse.gz       what is in that trace
+  thermocline policies cat                      what a policy does
+  thermocline format disk.img --capacity 1GiB   a flash chip in a file ...
+  thermocline serve disk.img --unix disk.sock   ... that is a block device
 
-Sizes are powers of 1024 (4k, 4KiB, 192MiB), shares are 15% or 0.15, times 84min or 20ms.
+Sizes are powers of 1024 (4k, 4KiB, 192MiB), shares 15% or 0.15, times 84min.
 Exit: 0 done, 1 the run failed, 2 usage, 3 bad input, 4 a bug, 130 interrupted.";
 
 pub const RUN: &str = "\
 Examples:
-  The CAT paper's experiment, Table 4: 24 MB card, 90% full, 90% of the writes to 10% of the data
+  The CAT paper's experiment, Table 4: a 24 MB card, 90% full, 90% of the writes
+  to 10% of the data
     thermocline run --device intel-series2plus-24m --fill 90% \\
       --workload hot-cold:90/10 --bytes 192MiB --policy cat
-  A recorded trace on a device as large as its footprint and 7% more, three times over
-    thermocline run --trace disk.csv.zst --over-provisioning 7% --loop 3 --policy greedy
+  A recorded trace on a device 7% larger than its footprint, three times over
+    thermocline run --trace disk.csv.zst --over-provisioning 7% --loop 3 \\
+      --policy greedy
   One axis of a policy changed, another given parameters
-    thermocline run --workload zipf:0.99 --policy 'cat(tau=84min)' --placement age-sort
+    thermocline run --workload zipf:0.99 --policy 'cat(tau=84min)' \\
+      --placement age-sort
   From a pipe, only writes, result as JSON
     blkparse -i sda | thermocline run --trace - --ops write,trim --json
 
-With a trace the device is as large as the pages the trace touches plus --over-provisioning, unless
---capacity, --fill or --wrap say otherwise; it is filled once in sequence before the statistics
-begin. A workload runs on the whole device and writes 4 times the filled data unless --bytes says
-otherwise; the result names the bytes.";
+With a trace the device is as large as the pages the trace touches plus
+--over-provisioning, unless --capacity, --fill or --wrap say otherwise; it is
+filled once in sequence before the statistics begin. A workload runs on the
+whole device and writes 4 times the filled data unless --bytes says otherwise;
+the result names the bytes.";
 
 pub const COMPARE: &str = "\
 Examples:
   All presets on two traces, a table each
     thermocline compare --trace web.csv.gz --trace mail.csv.gz
   Some policies, one of them with other parameters
-    thermocline compare --workload hot-cold:90/10 --policies 'greedy,cat,cat(tau=1h)'
+    thermocline compare --workload hot-cold:90/10 \\
+      --policies 'greedy,cat,cat(tau=1h)'
   Every victim policy with every placement
-    thermocline compare --trace web.csv.gz --victim greedy,cat,lfs --placement one-stream,M6
+    thermocline compare --trace web.csv.gz --victim greedy,cat,lfs \\
+      --placement one-stream,M6
   Every policy there is on several traces
     thermocline compare --policies all --trace web.csv.gz --trace mail.csv.gz
-  For a notebook
+  For five seeds, with intervals; chosen for short responses, the best first
+    thermocline compare --workload zipf:0.99 --seeds 5 --aim latency \\
+      --sort response_us.write.p99
+  For a notebook, and for a page
     thermocline compare --trace web.csv.gz --format csv --output runs.csv
+    thermocline compare --trace web.csv.gz --markdown
 
-A trace is read once for all policies. The best figure of each column is marked with *. Results come
-input by input (traces, then workloads), policies in the order given; where there are several inputs,
-a table of policies by inputs comes last, best policy first.
+A trace is read once for all policies. Results come input by input (traces,
+then workloads), policies in the order given; where there are several inputs, a
+table of policies by inputs comes last, best policy first. The best figure of a
+column is marked with *, unless another is within 1 % or within the noise of
+the seeds. The last sentence is the answer: which policy, by how much, at what
+cost.
 
-\"over oracle\" is how much more a policy writes than the oracle, which knows when each page will be
-overwritten and runs once for each input (--no-oracle saves that).
+\"over oracle\" is how much more a policy writes than the oracle, which knows
+when each page will be overwritten and runs once for each input (--no-oracle
+saves that).
 
-A policy that cannot run on a device does not stop the others: its row is empty, standard error and
-`failures` in JSON say why, and the exit code is 0. It is 1 if no policy could run on one of the
-inputs, and that of the first error if none could run on any.";
+A policy that cannot run on a device does not stop the others: its row is
+empty, standard error and `failures` in JSON say why, and the exit code is 0.
+It is 1 if no policy could run on one of the inputs, and that of the first
+error if none could run on any.";
 
 pub const REPRODUCE: &str = "\
 Examples:
@@ -67,12 +82,14 @@ Examples:
   An experiment of your own (papers/README.md describes the format)
     thermocline reproduce my-paper/figure-7.toml
 
-Verdicts: reproduced, the value is within the tolerance or the order holds; direction, the value is
-not, but the order or the sign holds; not, neither; skipped, an input is missing; unreachable, nobody
-can reproduce it. \"readings\" is the range under other readings of the text.
+Verdicts: reproduced, the value lies within the tolerance or the order holds;
+direction, the value does not, but the order or the sign does; not, neither;
+skipped, an input is not there; unreachable, nobody can reproduce it.
+\"readings\" is the range under other ways to read the text.
 
-Exit: 0 as good as recorded, 1 a verdict is worse than recorded (verdicts.toml) or a number of the
-reference simulation is missed, 2 usage, 3 an experiment's file is wrong, 130 interrupted.";
+Exit: 0 as good as recorded, 1 a verdict is worse than recorded (verdicts.toml)
+or a reference simulation's number is missed, 2 usage, 3 a file of an
+experiment is wrong, 130 interrupted.";
 
 pub fn format() -> String {
     const MADE: &str = "\
@@ -81,7 +98,9 @@ Examples:
     thermocline format disk.img --capacity 1GiB
   The papers' NOR card
     thermocline format card.img --device intel-series2plus-24m";
-    const SIZE: &str = "Over-provisioning and the blocks of the index log are not exported.";
+    const SIZE: &str = "\
+The exported size is the capacity less over-provisioning and the blocks of the
+index log.";
     let there = MEDIA.iter().filter(|medium| medium.create.is_none()).map(|medium| {
         let example = medium.example;
         format!(
@@ -104,19 +123,19 @@ Examples:
       --metrics 127.0.0.1:9808 --record week.tct
     thermocline compare --trace week.tct
 
-SIGTERM or Ctrl-C finishes the requests in flight, writes a checkpoint and exits with 0; a second one
-ends at once. Neither that nor a crash loses flushed data. The server also listens on sockets that
-systemd passes.";
+SIGTERM or Ctrl-C finishes the requests in flight, writes a checkpoint and exits
+with 0; a second one ends at once. Neither that nor a crash loses flushed data.
+The server also listens on sockets that systemd passes.";
 
 pub const CHECK: &str = "\
-Exit: 0 sound, 1 could not check, 2 corrupt, 3 leaks only (unused space that garbage collection will
-find).";
+Exit: 0 sound, 1 could not check, 2 corrupt, 3 leaks only (unused space that
+garbage collection will find).";
 
 pub const DUMP: &str = "\
 Examples:
-  thermocline dump disk.img map 0 100                    places of the first hundred logical pages
-  thermocline dump disk.img block 17                     out-of-band areas of a block's pages
-  thermocline dump disk.img device > disk.toml           for `thermocline run --device disk.toml`";
+  thermocline dump disk.img map 0 100           places of the first 100 pages
+  thermocline dump disk.img block 17            out-of-band areas of its pages
+  thermocline dump disk.img device > disk.toml  for `run --device disk.toml`";
 
 pub const TRACE: &str = "\
 Examples:
@@ -128,17 +147,19 @@ pub const TRACE_INFO: &str = "\
 Examples:
   thermocline trace info disk.csv.zst                    the format is guessed
   thermocline trace info --shift -63s --json vm.vscsi    aligned, for scripts
-  zcat odd.txt.gz | thermocline trace info --columns time=1:ms,op=2,offset=3:512,size=4:512 -
+  zcat odd.txt.gz | thermocline trace info - \\
+    --columns time=1:ms,op=2,offset=3:512,size=4:512
 
-overwrite: page writes per page written. updates: share of page writes that hit a page written
-before. top 10 %: share of page writes that go to the most written tenth of the written pages.";
+overwrite: page writes per page written. updates: share of page writes that hit
+a page written before. top 10 %: share of page writes that go to the most
+written tenth of the written pages.";
 
 pub const TRACE_CONVERT: &str = "\
 Examples:
-  thermocline trace convert disk.blkparse.gz disk.tct             compact and fast to read again
-  thermocline trace convert disk.tct writes.csv.zst --ops write   only writes, as compressed CSV
-  thermocline trace convert disk.tct replay.fio --rebase          for fio --read_iolog
-  thermocline trace convert disk.tct - --to csv | head            on standard output
+  thermocline trace convert disk.blkparse.gz disk.tct  compact, fast to read
+  thermocline trace convert disk.tct w.csv --ops write  only writes, as CSV
+  thermocline trace convert disk.tct r.fio --rebase    for fio --read_iolog
+  thermocline trace convert disk.tct - --to csv | head  on standard output
 
 OUT appears only once it is complete.";
 
@@ -146,15 +167,17 @@ pub const TRACE_GENERATE: &str = "\
 Examples:
   thermocline trace generate hot-cold:90/10 hot.tct --span 1GiB --bytes 8GiB
   thermocline trace generate uniform u.fio --interarrival 2ms --reads 30%
-  thermocline trace generate phases:hot-cold:90/10@40MiB,uniform@40MiB changing.csv.gz
+  thermocline trace generate phases:hot-cold:90/10@40MiB,uniform@40MiB \\
+    changing.csv.gz
   thermocline trace generate cell-phone phone.tct --span 56MiB
 
-A file workload (s1, cell-phone, ...) makes a FAT32 volume on the whole span, fills it to 80 %, then
-runs its script. No trace format keeps the data that the requests write.";
+A file workload (s1, cell-phone, ...) makes a FAT32 volume on the whole span,
+fills it to 80 %, then runs its script. No trace format keeps the data that the
+requests write.";
 
 pub const POLICIES: &str = "\
-A preset combines a victim policy (which block is collected next) and a placement (which open block a
-page goes to). --victim and --placement replace either.
+A preset combines a victim policy (which block is collected next) and a placement
+(which open block a page goes to). --victim and --placement replace either.
 
 Examples:
   thermocline policies                 all of them
@@ -167,7 +190,8 @@ Examples:
   thermocline devices slc-generic --json
   thermocline run --device my-chip.toml --workload uniform
 
-A TOML file for --device has the tables of a built-in profile: geometry, rules, timing, energy.";
+A TOML file for --device has the tables of a built-in profile: geometry, rules,
+timing, energy.";
 
 pub const WORKLOADS: &str = "\
 Examples:
@@ -177,6 +201,7 @@ Examples:
 
 pub const COMPLETIONS: &str = "\
 Examples:
-  thermocline completions bash > ~/.local/share/bash-completion/completions/thermocline
+  thermocline completions bash \\
+    > ~/.local/share/bash-completion/completions/thermocline
   thermocline completions zsh > ~/.zfunc/_thermocline
   thermocline completions fish > ~/.config/fish/completions/thermocline.fish";

@@ -15,6 +15,9 @@ pub struct OutputArgs {
     /// Short for --format json.
     #[arg(long, conflicts_with = "format", help_heading = HEADING)]
     pub json: bool,
+    /// Short for --format markdown: tables to paste.
+    #[arg(long, conflicts_with_all = ["format", "json"], help_heading = HEADING)]
+    pub markdown: bool,
     /// File for the results [default: standard output].
     #[arg(long, short, value_name = "FILE", value_hint = ValueHint::FilePath)]
     #[arg(help_heading = HEADING)]
@@ -24,7 +27,11 @@ pub struct OutputArgs {
 impl OutputArgs {
     /// The form asked for, in either way.
     pub fn form(&self) -> ResultFormat {
-        if self.json { ResultFormat::Json } else { self.format }
+        match (self.json, self.markdown) {
+            (true, _) => ResultFormat::Json,
+            (_, true) => ResultFormat::Markdown,
+            _ => self.format,
+        }
     }
 }
 
@@ -35,6 +42,11 @@ pub enum ResultFormat {
     Table,
     /// The whole result, as documented.
     Json,
+    /// Tables to paste.
+    Markdown,
+    /// A result a line, as JSON.
+    #[value(name = "jsonl")]
+    JsonLines,
     /// A row a run.
     Csv,
     /// The same, for data frames.

@@ -2,11 +2,16 @@
 
 use clap::{
     Arg, Command, Error,
-    builder::{PossibleValue, StringValueParser, TypedValueParser},
+    builder::{PossibleValue, PossibleValuesParser, StringValueParser, TypedValueParser},
 };
-use std::{ffi::OsStr, str::FromStr};
+use std::{ffi::OsStr, path::Path, str::FromStr};
+use thermocline_assembly::policy::split_list;
 use thermocline_media::{Faults, FaultsError};
 use thermocline_policy::{Ticks, params::ParamValue};
+use thermocline_sim::{
+    answer::Aim,
+    metric::{self, Metric},
+};
 use thermocline_trace::{read::Format, transform::Window};
 use thermocline_units::{parse_share, parse_size};
 
@@ -85,6 +90,44 @@ pub fn faults(text: &str) -> Result<Faults, String> {
     }
 }
 
+/// Bytes a day, in the units in which storage is sold or in powers of 1024: `50GB`, `20GiB`.
+pub fn daily_writes(text: &str) -> Result<u64, String> {
+    const DECIMAL: [(&str, f64); 5] =
+        [("kB", 1e3), ("MB", 1e6), ("GB", 1e9), ("TB", 1e12), ("PB", 1e15)];
+    let text = text.trim();
+    let decimal = DECIMAL.iter().find_map(|(unit, scale)| {
+        let number = text.strip_suffix(unit)?.trim().parse::<f64>().ok()?;
+        Some(number * scale)
+    });
+    let bytes = match decimal {
+        Some(bytes) if bytes.is_finite() && bytes >= 1.0 => bytes as u64,
+        _ => size(text).unwrap_or(0),
+    };
+    match bytes {
+        0 => Err(format!("`{text}` is no amount of data; write it as 50GB or 20GiB")),
+        bytes => Ok(bytes),
+    }
+}
+
+/// A metric by its key, or by the last words of it.
+pub fn metric(text: &str) -> Result<&'static Metric, String> {
+    let text = text.trim();
+    metric::find(text).ok_or_else(|| {
+        let called: Vec<_> = metric::metrics().iter().filter(|m| m.is_called(text)).collect();
+        if called.is_empty() {
+            return format!("`{text}` is no key of a result; docs/results.md lists them");
+        }
+        let keys: Vec<_> = called.iter().map(|metric| metric.key.as_str()).collect();
+        format!("`{text}` may be {}; write one of these", keys.join(" or "))
+    })
+}
+
+/// What a policy is chosen for.
+pub fn aim() -> impl TypedValueParser<Value = Aim> {
+    PossibleValuesParser::new(Aim::ALL.map(Aim::name))
+        .map(|name| Aim::ALL.into_iter().find(|aim| aim.name() == name).unwrap_or_default())
+}
+
 /// A trace format by name, or `columns:…`.
 pub fn trace_format(text: &str) -> Result<Format, String> {
     Format::from_str(text).map_err(|e| e.to_string())
@@ -130,7 +173,32 @@ impl FromStr for FillArg {
     }
 }
 
-/// Takes any text, and offers known names to shells.
+/// A list of calls, such as `SepBIT,CAT(tau=1h)` or `CAT/table-4`, with names that are known but for case
+/// and hyphens as they are known: `sep-bit,cat(tau=1h)`.
+fn with_known_names(text: &str, known: &[&str]) -> String {
+    let items = split_list(text);
+    if items.is_empty() {
+        return text.to_owned();
+    }
+    let items: Vec<_> = items.iter().map(|item| with_known_name(item, known)).collect();
+    items.join(",")
+}
+
+/// A name, and what may follow it in brackets or after a slash.
+fn with_known_name(item: &str, known: &[&str]) -> String {
+    let letters = |name: &str| {
+        let letters = name.chars().filter(|c| !matches!(c, '-' | '_'));
+        letters.flat_map(char::to_lowercase).collect::<String>()
+    };
+    let (name, rest) = item.split_at(item.find(['(', '/']).unwrap_or(item.len()));
+    let is = |other: &&&str| letters(other) == letters(name);
+    match known.iter().find(is) {
+        Some(alike) if !known.contains(&name) => format!("{alike}{rest}"),
+        _ => item.to_owned(),
+    }
+}
+
+/// Takes any text, writes known names as they are known, and offers them to shells.
 #[derive(Clone)]
 pub struct Suggest(pub fn() -> Vec<&'static str>);
 
@@ -143,7 +211,12 @@ impl TypedValueParser for Suggest {
         arg: Option<&Arg>,
         value: &OsStr,
     ) -> Result<String, Error> {
-        StringValueParser::new().parse_ref(command, arg, value)
+        let text = StringValueParser::new().parse_ref(command, arg, value)?;
+        // A file may be called as it likes.
+        if Path::new(&text).exists() {
+            return Ok(text);
+        }
+        Ok(with_known_names(&text, &(self.0)()))
     }
 
     fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
@@ -196,4 +269,33 @@ pub fn policies() -> Vec<&'static str> {
 /// Names of built-in devices.
 pub fn devices() -> Vec<&'static str> {
     thermocline_flash::BUILT_IN_PROFILES.iter().map(|(name, _)| *name).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_known_whatever_their_case_and_hyphens() {
+        let known = ["cat", "sep-bit", "greedy"];
+        for (text, expected) in [
+            ("CAT", "cat"),
+            ("SepBIT, Greedy", "sep-bit,greedy"),
+            ("CAT(tau=1h, offset=0),Sep_Bit", "cat(tau=1h, offset=0),sep-bit"),
+            ("CAT/table-4", "cat/table-4"),
+            ("M6,cat,Kat", "M6,cat,Kat"),
+            ("", ""),
+            (",", ","),
+        ] {
+            assert_eq!(with_known_names(text, &known), expected);
+        }
+    }
+
+    #[test]
+    fn daily_writes_are_told_in_the_units_of_shops() {
+        assert_eq!(daily_writes("50GB"), Ok(50_000_000_000));
+        assert_eq!(daily_writes("1.5 TB"), Ok(1_500_000_000_000));
+        assert_eq!(daily_writes("20GiB"), Ok(20 << 30));
+        assert!(daily_writes("fifty").is_err() && daily_writes("0GB").is_err());
+    }
 }

@@ -8,12 +8,17 @@ use thermocline_policy::{
 use thermocline_sim::{Outcome, SimError};
 
 use crate::{
-    args::{compare::CompareArgs, values},
+    args::{compare::CompareArgs, output::ResultFormat, values},
     console::{Console, complain},
     exit::Failure,
     jobs::{self, Ready, Wanted},
     notes,
-    print::results::{self, Compared, Refused, Results},
+    print::{
+        compare::View,
+        compared::{Compared, Refused, Row},
+        results,
+        table::USUAL_WIDTH,
+    },
 };
 
 /// What stands for every name there is.
@@ -31,9 +36,9 @@ pub fn run(args: &CompareArgs, console: Console) -> Result<(), Failure> {
     let traces = args.inputs.trace.iter().map(AsRef::as_ref);
     let inputs =
         jobs::ready(traces, &args.inputs.workload, &policies, &device, simulation, console)?;
-    let what = Wanted { oracle: !args.no_oracle, delays: None };
+    let what = Wanted { oracle: !args.no_oracle, delays: None, seeds: args.seeds };
     let done = jobs::run_all(&inputs, &policies, what, &device, simulation, console)?;
-    let compared = sorted(&inputs, &policies, done, console)?;
+    let mut compared = sorted(&inputs, &policies, done, console)?;
     for (input, compared) in inputs.iter().zip(&compared) {
         let runs: Vec<_> = compared.runs().collect();
         for note in notes::on(&runs, &policies, input.is_recorded(), simulation) {
@@ -44,7 +49,18 @@ pub fn run(args: &CompareArgs, console: Console) -> Result<(), Failure> {
             complain(&format!("{trace}: {policy} could not run: {error}"));
         }
     }
-    results::print(&Results::Many(&compared), simulation.output.form(), output)?;
+    if let Some(metric) = args.sort {
+        compared.iter_mut().for_each(|compared| compared.sort(metric));
+    }
+    let form = simulation.output.form();
+    let view = View {
+        width: output.width().unwrap_or(USUAL_WIDTH),
+        wide: args.wide,
+        metrics: args.metrics.clone(),
+        markdown: form == ResultFormat::Markdown,
+        aim: args.aim,
+    };
+    results::print_comparison(&compared, form, &view, output)?;
     match compared.iter().find(|compared| compared.runs().next().is_none()) {
         Some(Compared { input, .. }) => {
             Err(SimError::Failed(format!("no policy could run on {input}")).into())
@@ -62,26 +78,29 @@ fn sorted(
     console: Console,
 ) -> Result<Vec<Compared>, Failure> {
     let nothing_ran = outcomes.iter().all(|outcome| outcome.result.is_err());
+    let seeds = outcomes.len() / (inputs.len() * policies.len()).max(1);
     let mut outcomes = outcomes.into_iter();
     let mut all = Vec::new();
     for input in inputs {
-        let outcomes: Vec<_> = outcomes.by_ref().take(policies.len()).collect();
+        let outcomes: Vec<_> = outcomes.by_ref().take(policies.len() * seeds).collect();
         let senseless = |o: &Outcome| matches!(o.result, Err(SimError::Usage(_)));
         let stop = nothing_ran || outcomes.iter().all(senseless);
         let input = input.name();
+        let unmeasured = outcomes.iter().find_map(|outcome| outcome.no_oracle.clone());
+        let mut outcomes = outcomes.into_iter();
         let mut compared = Compared { input: input.clone(), rows: Vec::new() };
-        let mut unmeasured: Option<String> = None;
-        for (Outcome { result, no_oracle }, policy) in outcomes.into_iter().zip(policies) {
-            compared.rows.push(match result {
-                Ok(run) => Ok(run),
+        for policy in policies {
+            let runs = outcomes.by_ref().take(seeds).map(|outcome| outcome.result);
+            let runs = match runs.collect::<Result<Vec<_>, _>>() {
                 Err(error) if stop => return Err(error.of_policy(&policy.name).into()),
                 Err(error) => Err(Refused {
                     trace: input.clone(),
                     policy: policy.name.clone(),
                     error: error.to_string(),
                 }),
-            });
-            unmeasured = unmeasured.or(no_oracle);
+                Ok(runs) => Ok(runs),
+            };
+            compared.rows.push(Row { policy: policy.name.clone(), runs });
         }
         if let Some(why) = unmeasured {
             console.note(&notes::no_oracle(&input, &why));

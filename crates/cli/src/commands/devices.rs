@@ -12,7 +12,7 @@ use crate::{
     output::Output,
     print::{
         json, number,
-        table::{Pairs, Sheet, heading},
+        table::{Listing, Pairs, USUAL_WIDTH, heading, wrap},
     },
 };
 
@@ -32,40 +32,28 @@ pub fn run(args: &DevicesArgs) -> Result<(), Failure> {
 }
 
 fn list(all: &[Profile], output: Output) -> Result<(), Failure> {
-    let mut sheet = Sheet::new(
-        &[
-            "name",
-            "capacity",
-            "page",
-            "block",
-            "banks",
-            "read",
-            "program",
-            "erase",
-            "endurance",
-            "what it is",
-        ],
-        &output,
-    );
-    sheet.align_right(1..=8);
+    let mut list = Listing::new(output.width().unwrap_or(USUAL_WIDTH));
     for p in all {
         let g = &p.geometry;
         let us = |ns: u64| number::time_us(ns as f64 / 1000.0);
-        sheet.row([
-            p.name.clone(),
+        let banks = if g.banks > 1 { format!(" in {} banks", g.banks) } else { String::new() };
+        let shape = format!(
+            "{}{banks}, pages of {}, blocks of {}, {} P/E cycles",
             show_size(g.capacity()),
             show_size(g.page_size.into()),
             show_size(g.block_size()),
-            g.banks.to_string(),
+            number::grouped(p.rules.endurance.into()),
+        );
+        let times = format!(
+            "read {}, program {}, erase {}",
             us(p.timing.read()),
             us(p.timing.program()),
             us(p.timing.erase()),
-            number::grouped(p.rules.endurance.into()),
-            p.summary.clone(),
-        ]);
+        );
+        list.entry(&p.name, "", [p.summary.as_str(), shape.as_str(), times.as_str()]);
     }
     let more = "`thermocline devices NAME` shows all figures and their sources.\n";
-    output.put_styled(&(sheet.finish() + more))
+    output.put_styled(&(list.finish() + more))
 }
 
 fn show(p: &Profile, output: Output) -> Result<(), Failure> {
@@ -103,8 +91,9 @@ fn show(p: &Profile, output: Output) -> Result<(), Failure> {
     }
     text += &pairs.finish();
     let _ = writeln!(text, "\n{}", heading("sources"));
+    let width = output.width().unwrap_or(USUAL_WIDTH);
     for source in &p.sources {
-        let _ = writeln!(text, "- {source}");
+        let _ = writeln!(text, "{}", wrap(&format!("- {source}"), width));
     }
     output.put_styled(&text)
 }

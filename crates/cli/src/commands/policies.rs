@@ -14,7 +14,7 @@ use crate::{
     output::Output,
     print::{
         json,
-        table::{Sheet, heading},
+        table::{Listing, USUAL_WIDTH, heading, wrap},
     },
 };
 
@@ -59,20 +59,19 @@ fn is_called(entry: &CatalogueEntry, name: &str) -> bool {
 fn list(all: &[CatalogueEntry], output: Output) -> Result<(), Failure> {
     let mut text = String::new();
     for (axis, title) in AXES {
-        let presets = axis == "preset";
-        let second = if presets { "victim + placement" } else { "parameters" };
-        let mut sheet =
-            Sheet::new(&["name", second, "what it is, when to use it", "source"], &output);
+        let mut list = Listing::new(output.width().unwrap_or(USUAL_WIDTH));
         for entry in all.iter().filter(|entry| entry.axis == axis) {
-            let second = if presets {
-                entry.combines.clone().unwrap_or_else(|| "updates in place".into())
-            } else {
-                let names: Vec<_> = entry.parameters.iter().map(|p| p.name).collect();
-                names.join(", ")
+            let parameters: Vec<_> = entry.parameters.iter().map(|p| p.name).collect();
+            let beside = match (axis, &entry.combines) {
+                ("preset", Some(combines)) => format!("= {combines}"),
+                ("preset", None) => "= updates in place".into(),
+                _ if parameters.is_empty() => String::new(),
+                _ => format!("({})", parameters.join(", ")),
             };
-            sheet.row([names(entry), second, entry.summary.into(), entry.source.into()]);
+            let source = format!("Source: {}", entry.source);
+            list.entry(&names(entry), &beside, [entry.summary, source.as_str()]);
         }
-        let _ = writeln!(text, "{}\n{}", heading(title), sheet.finish());
+        let _ = writeln!(text, "{}\n{}", heading(title), list.finish());
     }
     text += "`thermocline policies NAME` shows parameters and defaults.\n";
     output.put_styled(&text)
@@ -88,8 +87,9 @@ fn names(entry: &CatalogueEntry) -> String {
 /// One entry with the parameters it takes; those of a preset are its axes'.
 fn show(text: &mut String, entry: &CatalogueEntry, all: &[CatalogueEntry], output: &Output) {
     let _ = writeln!(text, "{}", heading(&format!("{} {}", entry.axis, names(entry))));
-    let _ = writeln!(text, "{}.", entry.summary);
-    let _ = writeln!(text, "Source: {}", entry.source);
+    let width = output.width().unwrap_or(USUAL_WIDTH);
+    let _ = writeln!(text, "{}", wrap(&format!("{}.", entry.summary), width));
+    let _ = writeln!(text, "{}", wrap(&format!("Source: {}", entry.source), width));
     if let Some(combines) = &entry.combines {
         let _ = writeln!(text, "Combines: {combines}");
     }
@@ -98,11 +98,12 @@ fn show(text: &mut String, entry: &CatalogueEntry, all: &[CatalogueEntry], outpu
         text.push_str("Parameters: none\n");
         return;
     }
-    let mut sheet = Sheet::new(&["parameter", "of", "default", "meaning", "write"], output);
+    let mut list = Listing::new(output.width().unwrap_or(USUAL_WIDTH));
     for (of, p) in parameters {
-        sheet.row([p.name, of, &p.default, &p.meaning, p.expected]);
+        let beside = format!("of the {of}, {}, default {}", p.expected, p.default);
+        list.entry(p.name, &beside, [p.meaning.as_str()]);
     }
-    text.push_str(&sheet.finish());
+    text.push_str(&list.finish());
 }
 
 fn parameters<'a>(

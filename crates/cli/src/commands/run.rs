@@ -11,7 +11,7 @@ use crate::{
     exit::Failure,
     jobs::{self, Wanted},
     notes,
-    print::results::{self, Results},
+    print::results,
 };
 
 /// The policy where nothing is said of it.
@@ -28,7 +28,7 @@ pub fn run(args: &RunArgs, console: Console) -> Result<(), Failure> {
     let policies = slice::from_ref(&policy);
     let traces = args.input.trace.as_deref();
     let inputs = jobs::ready(traces, &args.input.workload, policies, &device, simulation, console)?;
-    let what = Wanted { oracle: args.oracle, delays: delays.as_ref() };
+    let what = Wanted { oracle: args.oracle, delays: delays.as_ref(), seeds: 1 };
     let done = jobs::run_all(&inputs, policies, what, &device, simulation, console)?;
     if let Some(delays) = delays {
         delays.finish()?;
@@ -43,7 +43,7 @@ pub fn run(args: &RunArgs, console: Console) -> Result<(), Failure> {
     if let Some(why) = no_oracle {
         console.note(&notes::no_oracle(&result.trace.path, &why));
     }
-    results::print(&Results::One(&result), simulation.output.form(), output)
+    results::print_run(&result, simulation.output.form(), output)
 }
 
 /// The policy that was asked for.

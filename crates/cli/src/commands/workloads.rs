@@ -6,7 +6,10 @@ use crate::{
     args::catalogue::WorkloadsArgs,
     exit::Failure,
     output::Output,
-    print::{json, table::Sheet},
+    print::{
+        json,
+        table::{Listing, USUAL_WIDTH},
+    },
 };
 
 /// Prints the list.
@@ -25,9 +28,13 @@ pub fn run(args: &WorkloadsArgs) -> Result<(), Failure> {
             .collect();
         return json::print(&list, output);
     }
-    let mut sheet = Sheet::new(&["workload", "what it does", "when to use it", "source"], &output);
+    let mut list = Listing::new(output.width().unwrap_or(USUAL_WIDTH));
     for w in thermocline_workloads::all() {
-        sheet.row([w.syntax, w.summary, w.when, w.source]);
+        list.entry(
+            w.syntax,
+            "",
+            [w.summary, &format!("Use: {}", w.when), &format!("Source: {}", w.source)],
+        );
     }
-    output.put_styled(&sheet.finish())
+    output.put_styled(&list.finish())
 }

@@ -1,79 +1,155 @@
-//! Runs side by side: a table an input, the best of each column marked.
+//! Runs side by side: a table an input that fits the screen, the best of each column marked, and an
+//! answer at the end.
 
 use comfy_table::{Attribute, Cell};
-use thermocline_policy::placement;
-use thermocline_sim::{RunResult, units};
+use thermocline_sim::{
+    RunResult,
+    answer::{Aim, are_tied},
+    metric::{Better, Metric, Trust, metrics},
+    statistics::Interval,
+    units,
+};
 
 use super::{
-    number::{self, NONE, Unit, grouped, percent},
-    results::Compared,
+    answer,
+    compared::{Compared, Row, answer_for},
+    figure::Scale,
+    number::{self, NONE, percent},
     summary,
-    table::{Figures, heading},
+    table::{Figures, MARK, heading, wrap},
 };
-use crate::output::Output;
 
-/// What stands behind the best of a column.
-pub const MARK: &str = "*";
+/// What of the results is shown, and how.
+pub struct View {
+    /// Characters in a line.
+    pub width: usize,
+    /// Every column, however wide the table is then.
+    pub wide: bool,
+    /// The metrics asked for, where some were.
+    pub metrics: Vec<&'static Metric>,
+    /// Tables as Markdown.
+    pub markdown: bool,
+    /// What the policy is chosen for.
+    pub aim: Aim,
+}
 
-/// A table an input; where there are several, a table of all of them at the end.
-pub fn show(inputs: &[Compared], output: &Output) -> String {
-    let mut tables: Vec<_> = inputs.iter().map(|compared| table(compared, output)).collect();
+/// A table an input; where there are several, a table of all of them; the answer at the end.
+pub fn show(inputs: &[Compared], view: &View) -> String {
+    let mut tables: Vec<_> = inputs.iter().map(|compared| table(compared, view)).collect();
     let several = inputs.iter().any(|compared| compared.rows.len() > 1);
     if several && inputs.len() > 1 {
-        tables.push(summary::show(inputs, output));
+        tables.push(summary::show(inputs, view));
     }
     let mut text = tables.join("\n");
     if several {
-        text += &format!("{MARK} best of its column\n");
+        text += &wrap(
+            &format!("{MARK} best of its column, by more than 1 % and the noise\n"),
+            view.width,
+        );
+        if inputs.len() > 1 {
+            for compared in inputs {
+                let found = answer_for(view.aim, &[compared]);
+                let sentence = format!("{}: {}", compared.input, answer::brief(&found));
+                text += &wrap(&format!("{sentence}\n"), view.width);
+            }
+        }
+        let all: Vec<_> = inputs.iter().collect();
+        let sentence = answer::sentence(&answer_for(view.aim, &all));
+        let sentence = wrap(&sentence, view.width);
+        text += &match view.markdown {
+            true => format!("\n{sentence}\n"),
+            false => format!("{}\n", heading(&sentence)),
+        };
     }
     text
 }
 
-fn table(compared: &Compared, output: &Output) -> String {
-    let runs: Vec<_> = compared.runs().collect();
-    let most = most_requests(&runs);
-    let mut text = match runs.iter().find(|run| run.host.requests == most) {
-        Some(run) => heading(&title(run)),
-        None => heading(&format!("{}: no policy could run", compared.input)),
-    } + "\n";
-    if !runs.is_empty() {
-        let columns = columns(&runs);
-        let header = ["policy".to_owned()].into_iter();
-        let mut figures = Figures::new(header.chain(columns.iter().map(|c| c.header.clone())));
-        let mut ran = 0..runs.len();
-        for row in &compared.rows {
-            let (name, at) = match row {
-                Ok(run) => (&run.config.policy, ran.next()),
-                Err(refused) => (&refused.policy, None),
-            };
-            let cells = columns.iter().map(|column| column.cell(at));
-            figures.row([Cell::new(name)].into_iter().chain(cells));
-        }
-        text += &figures.finish(output.width());
+fn table(compared: &Compared, view: &View) -> String {
+    let most = compared.most_requests();
+    let title = match compared.runs().find(|run| run.host.requests == most) {
+        Some(run) => title(run),
+        None => format!("{}: no policy could run", compared.input),
+    };
+    let title = wrap(&title, view.width);
+    let mut text = if view.markdown { format!("{title}\n\n") } else { heading(&title) + "\n" };
+    if compared.runs().next().is_some() {
+        text += &figures(compared, view);
+        text += &wrap(&extrapolation(compared), view.width);
     }
-    for run in runs.iter().filter(|run| run.host.requests < most) {
-        text += &format!(
+    for run in compared.runs().filter(|run| run.host.requests < most) {
+        let line = format!(
             "{} wore the device out after {}, {} written\n",
             run.config.policy,
             number::counted(run.host.requests, "request"),
             units::show_size(run.host.bytes_written),
         );
+        text += &wrap(&line, view.width);
     }
     for refused in compared.refused() {
-        text += &format!("{} could not run: {}\n", refused.policy, refused.error);
+        text +=
+            &wrap(&format!("{} could not run: {}\n", refused.policy, refused.error), view.width);
     }
     text
 }
 
-/// Whether a run knew the future, and stands beside the others to measure them and not to be chosen.
-pub fn foresees(run: &RunResult) -> bool {
-    let name = run.config.placement.as_deref().and_then(|call| call.split('(').next());
-    name.is_some_and(placement::sees_future)
+/// The table: the columns asked for, or those of most importance that the screen has room for.
+fn figures(compared: &Compared, view: &View) -> String {
+    let chosen = !view.metrics.is_empty();
+    let mut wanted = if chosen { view.metrics.clone() } else { candidates(compared, view.wide) };
+    if chosen || view.wide {
+        return render(compared, &wanted, view);
+    }
+    wanted.sort_by_key(|metric| metric.look.rank);
+    let mut shown = String::new();
+    for count in 1..=wanted.len() {
+        let mut columns = wanted[..count].to_vec();
+        columns.sort_by_key(|metric| place(metric));
+        let text = render(compared, &columns, view);
+        if count > 1 && !view.markdown && super::table::width(&text) > view.width {
+            break;
+        }
+        shown = text;
+        if view.markdown && count == MARKDOWN_COLUMNS {
+            break;
+        }
+    }
+    shown
 }
 
-/// The requests of the runs that got furthest: of all, unless some wore the device out before the end.
-fn most_requests(runs: &[&RunResult]) -> u64 {
-    runs.iter().map(|run| run.host.requests).max().unwrap_or(0)
+/// Columns of a table that is pasted somewhere.
+const MARKDOWN_COLUMNS: usize = 7;
+
+/// Where a metric stands in the result.
+fn place(metric: &Metric) -> usize {
+    metrics().iter().position(|other| other.key == metric.key).unwrap_or(usize::MAX)
+}
+
+/// Every metric that is a column and that some run has. The lifetime is in years where they can be
+/// compared, else in bytes written; where all is shown, both are.
+fn candidates(compared: &Compared, wide: bool) -> Vec<&'static Metric> {
+    let has = |metric: &&Metric| compared.runs().any(|run| !metric.of(run).is_null());
+    let years = compared.runs().all(|run| {
+        run.lifetime.years.is_some() && !run.lifetime.few_erases && !run.lifetime.overloaded
+    });
+    let fits = |metric: &&Metric| {
+        wide || match metric.key.as_str() {
+            "lifetime.years" | "lifetime.most_worn_years" => years,
+            "lifetime.tbw_bytes" => !years,
+            _ => true,
+        }
+    };
+    metrics().iter().filter(|metric| !metric.header.is_empty()).filter(has).filter(fits).collect()
+}
+
+fn render(compared: &Compared, metrics: &[&'static Metric], view: &View) -> String {
+    let columns: Vec<_> = metrics.iter().map(|metric| Column::new(metric, compared)).collect();
+    let header = ["policy".to_owned()].into_iter();
+    let mut figures = Figures::new(header.chain(columns.iter().map(|c| c.header.clone())));
+    for (at, row) in compared.rows.iter().enumerate() {
+        let cells = columns.iter().map(|column| column.cell(at));
+        figures.row([Cell::new(row.name())].into_iter().chain(cells));
+    }
+    if view.markdown { figures.markdown() } else { figures.finish(None) }
 }
 
 /// What the runs of a table have in common.
@@ -92,42 +168,69 @@ fn title(run: &RunResult) -> String {
     )
 }
 
-/// A figure of all runs.
+/// What lifetimes rest on.
+fn extrapolation(compared: &Compared) -> String {
+    let erases = || compared.runs().map(|run| run.lifetime.from_erases);
+    let (Some(least), Some(most)) = (erases().min(), erases().max()) else { return String::new() };
+    let Some(run) = compared.runs().next() else { return String::new() };
+    if most == 0 {
+        return String::new();
+    }
+    let few = compared.runs().filter(|run| run.lifetime.few_erases).count();
+    let range = match least == most {
+        true => number::grouped(least),
+        false => format!("{} to {}", number::grouped(least), number::grouped(most)),
+    };
+    let mut text = format!(
+        "Lifetimes are extrapolated from {range} erases to {} P/E cycles.\n",
+        number::grouped(run.config.device.rules.endurance.into())
+    );
+    if few > 0 {
+        text += "Too few erases (fewer than one a block) to rank lifetimes by.\n";
+    }
+    text
+}
+
+/// A figure of all policies.
 struct Column {
     header: String,
     texts: Vec<Option<String>>,
-    best: Option<String>,
+    best: Option<usize>,
 }
 
-/// The same figure of several runs.
-type Figure = fn(&RunResult) -> Option<f64>;
-
 impl Column {
-    fn new(
-        header: impl Into<String>,
-        runs: &[&RunResult],
-        figure: Figure,
-        best: fn(f64, f64) -> f64,
-        show: impl Fn(f64) -> String,
-    ) -> Self {
-        let several = runs.len() > 1;
-        // Who ended early did less of everything.
-        let most = most_requests(runs);
-        let rivals = runs.iter().filter(|run| !foresees(run) && run.host.requests == most);
-        let best = rivals.filter_map(|run| figure(run)).reduce(best).filter(|_| several);
+    fn new(metric: &'static Metric, compared: &Compared) -> Self {
+        let values: Vec<_> = compared.rows.iter().map(|row| row.values(metric)).collect();
+        let all = values.iter().flatten().flatten().copied();
+        let scale = Scale::of(metric.look.format, all);
+        let header = if metric.header.is_empty() { &metric.key } else { &metric.header };
+        let text = |values: &Vec<f64>| {
+            let Interval { mean, half } = Interval::of(values)?;
+            let half = match values.len() {
+                1 => String::new(),
+                _ => format!(" ±{}", scale.show_half(half)),
+            };
+            Some(scale.show(mean) + &half)
+        };
+        let texts = compared.rows.iter().zip(&values).map(|(row, values)| match values {
+            Some(values) => text(values),
+            None => words(metric, row),
+        });
         Self {
-            header: header.into(),
-            texts: runs.iter().map(|run| figure(run).map(&show)).collect(),
-            best: best.map(&show),
+            header: match scale.unit {
+                Some(unit) if header.contains('\n') => format!("{header}, {unit}"),
+                Some(unit) => format!("{header},\n{unit}"),
+                None => header.clone(),
+            },
+            texts: texts.collect(),
+            best: best(metric, compared, &values),
         }
     }
 
-    /// The figure of a run, if it ran. What looks like the best is as good: digits that are not
-    /// shown decide nothing.
-    fn cell(&self, run: Option<usize>) -> Cell {
-        match run.and_then(|run| self.texts[run].as_ref()) {
+    fn cell(&self, row: usize) -> Cell {
+        match &self.texts[row] {
             None => Cell::new(format!("{NONE} ")),
-            Some(text) if self.best.as_ref() == Some(text) => {
+            Some(text) if self.best == Some(row) => {
                 Cell::new(format!("{text}{MARK}")).add_attribute(Attribute::Bold)
             }
             Some(text) => Cell::new(format!("{text} ")),
@@ -135,93 +238,39 @@ impl Column {
     }
 }
 
-fn columns(runs: &[&RunResult]) -> Vec<Column> {
-    let count = |x: f64| grouped(x as u64);
-    let least = f64::min;
-    let mut columns = vec![
-        Column::new("erases", runs, |r| Some(r.flash.blocks_erased as f64), least, count),
-        Column::new("copied\npages", runs, |r| Some(r.flash.pages_copied as f64), least, count),
-        Column::new(
-            "write\namplif.",
-            runs,
-            |r| r.write_amplification,
-            least,
-            |x| number::fixed(x, 3),
-        ),
-        Column::new(
-            "cleaning\ncost",
-            runs,
-            |r| Some(r.cleaning.cost),
-            least,
-            |x| number::fixed(x, 1),
-        ),
-        Column::new(
-            "victims'\nutiliz.",
-            runs,
-            |r| r.cleaning.mean_victim_utilization,
-            least,
-            |x| format!("{} %", number::fixed(x * 100.0, 1)),
-        ),
-        Column::new("wear\nstddev", runs, |r| Some(r.wear.stddev), least, |x| number::fixed(x, 2)),
-        times("write\nmean", runs, |r| r.response_us.write.mean),
-        times("write\np99", runs, |r| r.response_us.write.p99),
-        times("write\np99.9", runs, |r| r.response_us.write.p999),
-        times("write\nmax", runs, |r| r.response_us.write.max),
-        lifetime(runs),
-    ];
-    if runs.iter().any(|run| run.nftl.is_some()) {
-        let folds: Figure = |r| r.nftl.as_ref().map(|nftl| nftl.folds as f64);
-        let collections: Figure = |r| r.nftl.as_ref().map(|_| r.cleaning.runs as f64);
-        columns.insert(1, Column::new("folds", runs, folds, least, count));
-        columns.insert(1, Column::new("collec-\ntions", runs, collections, least, count));
-        columns.push(times("response\nin all", runs, |r| Some(r.application.response_us)));
-        columns.push(times("device\ndelay", runs, |r| Some(r.application.device_delay_us)));
-    }
-    let excess: Figure = |r| r.oracle.as_ref().map(|oracle| oracle.excess);
-    if runs.iter().any(|run| run.oracle.is_some()) {
-        let after =
-            columns.iter().position(|c| c.header.starts_with("write")).map_or(0, |at| at + 1);
-        columns.insert(after, Column::new("over\noracle", runs, excess, least, number::excess));
-    }
-    let energy: Figure = |r| r.energy_mj;
-    if let Some(smallest) = extreme(runs, energy, least) {
-        let digits = number::digits_for(smallest);
-        let show = move |mj| number::fixed(mj, digits);
-        columns.push(Column::new("energy,\nmJ", runs, energy, least, show));
-    }
-    columns
+/// What a metric says that is no number.
+fn words(metric: &Metric, row: &Row) -> Option<String> {
+    let value = metric.of(row.runs().first()?);
+    (!value.is_null() && !value.is_number())
+        .then(|| super::figure::show(metric.look.format, &value))
 }
 
-fn extreme(runs: &[&RunResult], figure: Figure, of: fn(f64, f64) -> f64) -> Option<f64> {
-    runs.iter().filter_map(|run| figure(run)).reduce(of)
-}
-
-/// Times in the unit that suits the least of them, so that they can be compared.
-fn times(header: &str, runs: &[&RunResult], us: Figure) -> Column {
-    let shortest = extreme(runs, us, f64::min).unwrap_or(0.0);
-    let unit = Unit::of_us(shortest);
-    let digits = number::digits_for(unit.convert(shortest)).clamp(1, 2);
-    Column::new(format!("{header}, {}", unit.name), runs, us, f64::min, move |us| {
-        number::fixed(unit.convert(us), digits)
-    })
-}
-
-/// Half of the blocks' life: in time where time is the host's, else in data written, because on the
-/// device's own clock a slow policy lives long by doing little.
-fn lifetime(runs: &[&RunResult]) -> Column {
-    const DAYS: f64 = 365.25;
-    const TIB: f64 = (1_u64 << 40) as f64;
-    const GIB: f64 = (1_u64 << 30) as f64;
-    let (figure, units): (Figure, _) = if runs.iter().any(|r| r.trace.arrivals_us.is_some()) {
-        (|r| r.lifetime.median_block_years, [("years", 1.0), ("days", DAYS)])
-    } else {
-        let units = [("TiB written", 1.0 / TIB), ("GiB written", 1.0 / GIB)];
-        (|r| r.lifetime.median_block_host_bytes, units)
+/// The row that is better than every other, if one is: not by chance, and not by what nobody would
+/// notice. What knew the future or ended early has no part in it, and where one value cannot be compared
+/// none can.
+fn best(metric: &Metric, compared: &Compared, values: &[Option<Vec<f64>>]) -> Option<usize> {
+    let most = compared.most_requests();
+    let is_rival = |row: &Row| {
+        let ended = row.runs().iter().all(|run| run.host.requests == most && !run.knows_future());
+        ended && !row.runs().is_empty()
     };
-    let shortest = extreme(runs, figure, f64::min).unwrap_or(f64::MAX);
-    let (unit, scale) = units[usize::from(shortest * units[0].1 < 1.0)];
-    let digits = number::digits_for(shortest * scale).min(2);
-    Column::new(format!("lifetime,\n{unit}"), runs, figure, f64::max, move |value| {
-        number::fixed(value * scale, digits)
-    })
+    let rivals: Vec<_> = (0..values.len())
+        .filter(|at| is_rival(&compared.rows[*at]))
+        .filter_map(|at| values[at].as_ref().map(|values| (at, values)))
+        .collect();
+    let comparable = |at: usize| compared.rows[at].runs().iter().all(|r| metric.is_comparable(r));
+    let trusted =
+        metric.look.trust == Trust::Always || rivals.iter().all(|(at, _)| comparable(*at));
+    if rivals.len() < 2 || !trusted {
+        return None;
+    }
+    let sum = |values: &[f64]| values.iter().sum::<f64>();
+    let by_value = |a: &&(usize, &Vec<f64>), b: &&(usize, &Vec<f64>)| sum(a.1).total_cmp(&sum(b.1));
+    let (at, best) = match metric.look.better {
+        Better::Neither => return None,
+        Better::Less => rivals.iter().min_by(by_value)?,
+        Better::More => rivals.iter().max_by(by_value)?,
+    };
+    let tied = rivals.iter().any(|(other, values)| other != at && are_tied(values, best));
+    (!tied).then_some(*at)
 }

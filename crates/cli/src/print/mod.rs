@@ -1,7 +1,10 @@
 //! How results look.
 
+pub mod answer;
 pub mod columns;
 pub mod compare;
+pub mod compared;
+pub mod figure;
 pub mod json;
 pub mod number;
 #[cfg(feature = "parquet")]

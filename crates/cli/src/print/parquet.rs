@@ -9,23 +9,13 @@ use ::parquet::{
 };
 use arrow_array::{ArrayRef, BooleanArray, Float64Array, RecordBatch, StringArray, UInt64Array};
 use serde_json::Value;
-use thermocline_sim::RunResult;
+use thermocline_sim::{
+    RunResult,
+    metric::{Kind, metrics},
+};
 
 use super::columns;
 use crate::{exit::Failure, output::Output};
-
-/// Figures that are text where they are there at all.
-const TEXT: [&str; 6] = [
-    "config.victim",
-    "config.placement",
-    "config.idle.policy",
-    "config.device.energy",
-    "trace.digest",
-    "oracle.policy",
-];
-
-/// Whole numbers where they are there at all: these, and all below these.
-const WHOLE: [&str; 4] = ["config.queue_depth", "config.idle.free_blocks", "nftl.", "dead_data."];
 
 /// Writes the file.
 pub fn print(runs: &[&RunResult], output: Output) -> Result<(), Failure> {
@@ -35,12 +25,11 @@ pub fn print(runs: &[&RunResult], output: Output) -> Result<(), Failure> {
 }
 
 fn encode(runs: &[&RunResult]) -> ::parquet::errors::Result<Vec<u8>> {
-    let rows: Vec<_> = runs.iter().map(|run| columns::row(run)).collect();
-    let names = rows.first().map_or(&[][..], Vec::as_slice).iter().map(|(name, _)| name.as_str());
-    let batch = RecordBatch::try_from_iter_with_nullable(names.enumerate().map(|(i, name)| {
-        let values: Vec<&Value> = rows.iter().map(|row| &row[i].1).collect();
-        (name, column(name, &values), true)
-    }))?;
+    let columns = metrics().iter().map(|metric| {
+        let values: Vec<Value> = runs.iter().map(|run| columns::cell(metric, run)).collect();
+        (metric.key.as_str(), column(metric.kind, &values), true)
+    });
+    let batch = RecordBatch::try_from_iter_with_nullable(columns)?;
     let properties = WriterProperties::builder()
         .set_compression(Compression::ZSTD(ZstdLevel::default()))
         .build();
@@ -51,16 +40,12 @@ fn encode(runs: &[&RunResult]) -> ::parquet::errors::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Whole numbers, shares and truths as such; whatever may be absent is a share unless it is text.
-fn column(name: &str, values: &[&Value]) -> ArrayRef {
-    let any = |is: fn(&Value) -> bool| values.iter().any(|value| is(value));
-    if TEXT.contains(&name) || any(Value::is_string) {
-        Arc::new(values.iter().map(|v| v.as_str()).collect::<StringArray>())
-    } else if any(Value::is_boolean) {
-        Arc::new(values.iter().map(|v| v.as_bool()).collect::<BooleanArray>())
-    } else if any(Value::is_u64) || WHOLE.iter().any(|whole| name.starts_with(whole)) {
-        Arc::new(values.iter().map(|v| v.as_u64()).collect::<UInt64Array>())
-    } else {
-        Arc::new(values.iter().map(|v| v.as_f64()).collect::<Float64Array>())
+fn column(kind: Kind, values: &[Value]) -> ArrayRef {
+    let values = values.iter();
+    match kind {
+        Kind::Text | Kind::Json => Arc::new(values.map(Value::as_str).collect::<StringArray>()),
+        Kind::Flag => Arc::new(values.map(Value::as_bool).collect::<BooleanArray>()),
+        Kind::Whole => Arc::new(values.map(Value::as_u64).collect::<UInt64Array>()),
+        Kind::Real => Arc::new(values.map(Value::as_f64).collect::<Float64Array>()),
     }
 }

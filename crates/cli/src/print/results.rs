@@ -1,59 +1,95 @@
 //! The results of `run` and `compare`, in the form the user wants.
 
 use serde::Serialize;
-use thermocline_sim::RunResult;
+use thermocline_sim::{
+    RunResult,
+    answer::{Aim, Answer},
+    metric::metrics,
+    statistics::Interval,
+};
 
-use super::{columns, compare, json, run};
+use super::{
+    columns,
+    compare::{self, View},
+    compared::{Compared, Refused, Row, answer_for},
+    json, run,
+};
 use crate::{
     args::output::{OutputArgs, ResultFormat},
     exit::Failure,
     output::Output,
 };
 
-/// What there is to print.
-pub enum Results<'a> {
-    /// One run.
-    One(&'a RunResult),
-    /// Every policy on each input.
-    Many(&'a [Compared]),
-}
-
-/// What came of all policies on one input.
-pub struct Compared {
-    /// What results call the input.
-    pub input: String,
-    /// The policies, in the order given.
-    pub rows: Vec<Result<RunResult, Refused>>,
-}
-
-impl Compared {
-    /// The runs there are.
-    pub fn runs(&self) -> impl Iterator<Item = &RunResult> {
-        self.rows.iter().flatten()
-    }
-
-    /// The policies that could not run.
-    pub fn refused(&self) -> impl Iterator<Item = &Refused> {
-        self.rows.iter().filter_map(|row| row.as_ref().err())
-    }
-}
-
-/// A policy that could not run on an input.
-#[derive(Debug, Serialize)]
-pub struct Refused {
-    /// The input.
-    pub trace: String,
-    /// The policy.
-    pub policy: String,
-    /// Why.
-    pub error: String,
-}
-
+/// All runs of a comparison.
 #[derive(Serialize)]
-struct Runs<'a> {
-    runs: &'a [&'a RunResult],
+struct Comparison<'a> {
+    runs: Vec<&'a RunResult>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     failures: Vec<&'a Refused>,
+    /// Of several seeds.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    means: Vec<Means<'a>>,
+    /// Of several inputs.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    answers: Vec<AnswerFor<'a>>,
+    answer: Answer,
+}
+
+/// Every figure of a policy over several seeds.
+#[derive(Serialize)]
+struct Means<'a> {
+    trace: &'a str,
+    policy: &'a str,
+    seeds: usize,
+    metrics: serde_json::Map<String, serde_json::Value>,
+}
+
+/// The answer on one of several inputs.
+#[derive(Serialize)]
+struct AnswerFor<'a> {
+    trace: &'a str,
+    #[serde(flatten)]
+    answer: Answer,
+}
+
+impl<'a> Comparison<'a> {
+    fn of(inputs: &'a [Compared], aim: Aim) -> Self {
+        let several = inputs.iter().filter(|_| inputs.len() > 1);
+        let rows = inputs.iter().flat_map(|input| input.rows.iter().map(move |row| (input, row)));
+        Self {
+            runs: inputs.iter().flat_map(Compared::runs).collect(),
+            failures: inputs.iter().flat_map(Compared::refused).collect(),
+            means: rows
+                .filter(|(_, row)| row.runs().len() > 1)
+                .map(|(input, row)| Means::of(input, row))
+                .collect(),
+            answers: several
+                .map(|input| AnswerFor { trace: &input.input, answer: answer_for(aim, &[input]) })
+                .collect(),
+            answer: answer_for(aim, &inputs.iter().collect::<Vec<_>>()),
+        }
+    }
+}
+
+impl<'a> Means<'a> {
+    fn of(input: &'a Compared, row: &'a Row) -> Self {
+        let is_result = |key: &str| {
+            !["config.", "trace.", "perf.", "schema_version"]
+                .iter()
+                .any(|part| key.starts_with(part))
+        };
+        let figures = metrics().iter().filter(|metric| is_result(&metric.key));
+        let interval = figures.filter_map(|metric| {
+            let interval = Interval::of(&row.values(metric)?)?;
+            Some((metric.key.clone(), serde_json::to_value(interval).ok()?))
+        });
+        Self {
+            trace: &input.input,
+            policy: &row.policy,
+            seeds: row.runs().len(),
+            metrics: interval.collect(),
+        }
+    }
 }
 
 /// Opens the output, if it can take the form asked for.
@@ -76,30 +112,39 @@ pub fn open(args: &OutputArgs) -> Result<Output, Failure> {
     Output::open(args.output.as_deref())
 }
 
-/// Prints.
-pub fn print(results: &Results<'_>, form: ResultFormat, output: Output) -> Result<(), Failure> {
-    let (runs, failures) = match results {
-        Results::One(run) => (vec![*run], Vec::new()),
-        Results::Many(inputs) => (
-            inputs.iter().flat_map(Compared::runs).collect(),
-            inputs.iter().flat_map(Compared::refused).collect(),
-        ),
-    };
-    match (form, results) {
-        (ResultFormat::Table, Results::One(run)) => {
+/// Prints one run.
+pub fn print_run(run: &RunResult, form: ResultFormat, output: Output) -> Result<(), Failure> {
+    match form {
+        ResultFormat::Table => {
             let text = run::show(run, &output);
             output.put_styled(&text)
         }
-        (ResultFormat::Table, Results::Many(inputs)) => {
-            let text = compare::show(inputs, &output);
-            output.put_styled(&text)
+        ResultFormat::Markdown => {
+            let text = run::markdown(run);
+            output.put(text.as_bytes())
         }
-        (ResultFormat::Json, Results::One(run)) => json::print(run, output),
-        (ResultFormat::Json, Results::Many(_)) => {
-            json::print(&Runs { runs: &runs, failures }, output)
-        }
-        (ResultFormat::Csv, _) => output.put(columns::csv(&runs).as_bytes()),
-        (ResultFormat::Parquet, _) => parquet(&runs, output),
+        ResultFormat::Json => json::print(run, output),
+        ResultFormat::JsonLines => json::print_lines(&[run], output),
+        ResultFormat::Csv => output.put(columns::csv(&[run]).as_bytes()),
+        ResultFormat::Parquet => parquet(&[run], output),
+    }
+}
+
+/// Prints every policy on each input.
+pub fn print_comparison(
+    inputs: &[Compared],
+    form: ResultFormat,
+    view: &View,
+    output: Output,
+) -> Result<(), Failure> {
+    let runs: Vec<_> = inputs.iter().flat_map(Compared::runs).collect();
+    match form {
+        ResultFormat::Table => output.put_styled(&compare::show(inputs, view)),
+        ResultFormat::Markdown => output.put(compare::show(inputs, view).as_bytes()),
+        ResultFormat::Json => json::print(&Comparison::of(inputs, view.aim), output),
+        ResultFormat::JsonLines => json::print_lines(&runs, output),
+        ResultFormat::Csv => output.put(columns::csv(&runs).as_bytes()),
+        ResultFormat::Parquet => parquet(&runs, output),
     }
 }
 

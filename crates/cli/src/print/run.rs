@@ -1,10 +1,15 @@
 //! One run for people: names and values, grouped as in the JSON result.
 
-use thermocline_sim::{RunResult, metrics::ResponseTimes, units};
+use thermocline_sim::{
+    RunResult,
+    metric::{self, Format},
+    units,
+};
 
 use super::{
-    number::{self, NONE, grouped, percent, time_us},
-    table::Pairs,
+    figure,
+    number::{self, grouped, percent},
+    table::{Pairs, USUAL_WIDTH, heading, wrap},
 };
 use crate::output::Output;
 
@@ -12,12 +17,9 @@ use crate::output::Output;
 pub fn show(run: &RunResult, output: &Output) -> String {
     let mut pairs = Pairs::new(output);
     config(run, &mut pairs);
-    traffic(run, &mut pairs);
-    cleaning(run, &mut pairs);
-    life(run, &mut pairs);
-    times(run, &mut pairs);
-    perf(run, &mut pairs);
-    pairs.finish()
+    metrics(run, &mut pairs);
+    let width = output.width().unwrap_or(USUAL_WIDTH);
+    format!("{}{}\n", pairs.finish(), heading(&wrap(&life(run), width)))
 }
 
 fn config(run: &RunResult, pairs: &mut Pairs) {
@@ -86,136 +88,92 @@ fn config(run: &RunResult, pairs: &mut Pairs) {
     pairs.add("input", format!("{} ({} requests)", run.trace.path, grouped(run.trace.requests)));
 }
 
-fn traffic(run: &RunResult, pairs: &mut Pairs) {
-    let (host, flash) = (&run.host, &run.flash);
-    pairs.group("host");
-    pairs.add("pages written", grouped(host.pages_written));
-    pairs.add("pages read", grouped(host.pages_read));
-    pairs.add("pages trimmed", grouped(host.pages_trimmed));
-    pairs.add("flushes", grouped(host.flushes));
-    pairs.group("flash");
-    pairs.add("pages programmed", grouped(flash.pages_programmed));
-    pairs.add("pages read", grouped(flash.pages_read));
-    pairs.add("pages copied", grouped(flash.pages_copied));
-    pairs.add("blocks erased", grouped(flash.blocks_erased));
-    pairs.group("write amplification");
-    let amplification = run.write_amplification;
-    pairs.add("programs a page written", optional(amplification, |x| number::fixed(x, 3)));
-    if let Some(oracle) = &run.oracle {
-        let (excess, least) =
-            (number::excess(oracle.excess), number::fixed(oracle.write_amplification, 3));
-        pairs.add("over the oracle", format!("{excess} ({least} by {})", oracle.policy));
-    }
-}
+/// A group of metrics, each with its value as text.
+type Group = (&'static str, Vec<(&'static str, String)>);
 
-fn cleaning(run: &RunResult, pairs: &mut Pairs) {
-    let cleaning = &run.cleaning;
-    pairs.group("cleaning");
-    pairs
-        .add("runs, victims", format!("{}, {}", grouped(cleaning.runs), grouped(cleaning.victims)));
-    pairs.add("victims' utilization", optional(cleaning.mean_victim_utilization, percent));
-    pairs.add("cost (erases + copies · 0.75 / pages a block)", number::fixed(cleaning.cost, 1));
-    pairs.add("cost by this device's times", number::fixed(cleaning.cost_on_device, 1));
-    if cleaning.choices.len() > 1 {
-        for (rule, count) in &cleaning.choices {
-            pairs.add(&format!("chosen by {rule}"), grouped(*count));
+/// Every metric that has a title, in its group.
+fn groups(run: &RunResult) -> Vec<Group> {
+    let mut groups: Vec<Group> = Vec::new();
+    for metric in metric::metrics().iter().filter(|metric| !metric.title.is_empty()) {
+        let value = metric.of(run);
+        let is_zero = value.as_f64() == Some(0.0);
+        if metric.optional && value.is_null() || metric.look.quiet && is_zero {
+            continue;
+        }
+        let member = (metric.title.as_str(), figure::show(metric.look.format, &value));
+        match groups.iter_mut().find(|(name, _)| *name == metric.group()) {
+            Some((_, members)) => members.push(member),
+            None => groups.push((metric.group(), vec![member])),
         }
     }
-    if cleaning.idle_victims > 0 {
-        pairs.add("victims in idle time", grouped(cleaning.idle_victims));
-    }
-    if let Some(nftl) = &run.nftl {
-        let folds = (grouped(nftl.folds), grouped(nftl.forced_folds));
-        pairs.add("folds, forced by a write", format!("{}, {}", folds.0, folds.1));
-    }
-    if let Some(dead) = &run.dead_data {
-        let sectors = (grouped(dead.sectors_marked), grouped(dead.sectors_revived));
-        pairs.add("sectors found dead, revived", format!("{}, {}", sectors.0, sectors.1));
-        pairs.add("dead pages left behind", grouped(dead.pages_left));
-        pairs.add("blocks erased ahead", grouped(dead.blocks_reclaimed));
-        let cost = (grouped(dead.extra_reads), units::show_size(dead.memory_bytes));
-        pairs.add("cost: pages read, memory", format!("{}, {}", cost.0, cost.1));
-    }
-    if cleaning.spills > 0 {
-        pairs.add("survivors in another stream for want of room", grouped(cleaning.spills));
-    }
-    if cleaning.swap_erases > 0 {
-        let swaps = (grouped(cleaning.swap_erases), grouped(cleaning.swap_copies));
-        pairs.add("swaps for wear: erases, copies", format!("{}, {}", swaps.0, swaps.1));
-    }
-    if cleaning.retired_blocks > 0 {
-        pairs.add("blocks worn out", grouped(cleaning.retired_blocks));
+    groups
+}
+
+fn metrics(run: &RunResult, pairs: &mut Pairs) {
+    for (name, members) in groups(run) {
+        pairs.group(name);
+        for (title, value) in members {
+            pairs.add(title, value);
+        }
+        if name == "cleaning" {
+            choices(run, pairs);
+        }
     }
 }
 
-fn life(run: &RunResult, pairs: &mut Pairs) {
-    let wear = &run.wear;
-    pairs.group("wear (erases a block)");
-    pairs.add("mean", number::fixed(wear.mean, 2));
-    pairs.add("standard deviation", number::fixed(wear.stddev, 2));
-    pairs.add("least, most", format!("{}, {}", grouped(wear.min.into()), grouped(wear.max.into())));
-    pairs.group("lifetime at this rate");
+/// The metrics as a Markdown table.
+pub fn markdown(run: &RunResult) -> String {
+    let mut text = format!("{} on {}\n\n", run.config.policy, run.trace.path);
+    text += "| metric | value |\n|---|---:|\n";
+    for (name, members) in groups(run) {
+        for (title, value) in members {
+            text += &format!("| {name}: {title} | {value} |\n");
+        }
+    }
+    format!("{text}\n{}\n", life(run))
+}
+
+/// What each of several rules chose.
+fn choices(run: &RunResult, pairs: &mut Pairs) {
+    let choices = &run.cleaning.choices;
+    for (rule, count) in choices.iter().filter(|_| choices.len() > 1) {
+        pairs.add(&format!("chosen by {rule}"), grouped(*count));
+    }
+}
+
+/// How long the flash lasts, in a sentence.
+fn life(run: &RunResult) -> String {
     let life = &run.lifetime;
-    let until = |time: Option<f64>, bytes: Option<f64>| match bytes {
-        Some(bytes) => {
-            let written = units::show_size(bytes as u64);
-            format!("{}, {written} written", optional(time, years))
-        }
-        None => NONE.into(),
+    let Some(tbw) = life.tbw_bytes else {
+        return "Nothing was erased: no lifetime can be extrapolated.".into();
     };
-    pairs.add("first block worn out", until(life.first_block_years, life.first_block_host_bytes));
-    pairs.add("half of the blocks", until(life.median_block_years, life.median_block_host_bytes));
-}
-
-fn times(run: &RunResult, pairs: &mut Pairs) {
-    pairs.group("response times");
-    let row = |t: &ResponseTimes| {
-        format!(
-            "mean {}, median {}, 99 % {}, 99.9 % {}, longest {}",
-            optional(t.mean, time_us),
-            optional(t.p50, time_us),
-            optional(t.p99, time_us),
-            optional(t.p999, time_us),
-            optional(t.max, time_us)
-        )
+    let device = &run.config.device;
+    let source = device
+        .endurance_source
+        .as_deref()
+        .map_or_else(String::new, |source| format!(" ({})", source.trim_end_matches('.')));
+    let mut text = format!(
+        "Lifetime, extrapolated from {} to {} P/E cycles{source}: {} of host writes",
+        number::counted(life.from_erases, "erase"),
+        grouped(device.rules.endurance.into()),
+        figure::show_number(Format::DecimalBytes, tbw),
+    );
+    text += &match life.years.zip(life.at_bytes_per_day) {
+        Some((years, rate)) if !life.overloaded => format!(
+            ", which is {} at {} a day.",
+            figure::show_number(Format::Years, years),
+            figure::show_number(Format::DecimalBytes, rate),
+        ),
+        _ => ".".to_owned(),
     };
-    if run.response_us.write.mean.is_some() {
-        pairs.add("writes", row(&run.response_us.write));
+    if life.few_erases {
+        text += " Fewer than one erase a block: too few to rely on.";
     }
-    if run.response_us.read.mean.is_some() {
-        pairs.add("reads", row(&run.response_us.read));
+    if let Some(factor) = life.time_factor.filter(|_| life.overloaded) {
+        text += &format!(
+            " The device is overloaded: it would need {} × the time the trace has.",
+            number::short(factor)
+        );
     }
-    let application = &run.application;
-    pairs.add("all together", time_us(application.response_us));
-    pairs.add("device delay", time_us(application.device_delay_us));
-    pairs.add("delay of a page written", optional(application.page_write_us, time_us));
-    pairs.add("elapsed", time_us(run.elapsed_us));
-    let throughput = optional(run.throughput_kib_s, |k| format!("{} KiB/s", number::short(k)));
-    pairs.add("written", throughput);
-    if let Some(energy) = run.energy_mj {
-        pairs.group("energy");
-        pairs.add("of the chip", format!("{} mJ", number::short(energy)));
-    }
-}
-
-fn perf(run: &RunResult, pairs: &mut Pairs) {
-    let Some(perf) = &run.perf else { return };
-    pairs.group("perf (of this program)");
-    pairs.add("wall time", time_us(perf.wall_s * 1e6));
-    pairs.add("page programs a second", number::fixed(perf.pages_programmed_per_s, 0));
-    pairs.add("most memory", units::show_size(perf.peak_rss_bytes));
-}
-
-/// Years as people think of them.
-pub fn years(years: f64) -> String {
-    const DAYS: f64 = 365.25;
-    if years >= 1.0 {
-        format!("{} years", number::short(years))
-    } else {
-        format!("{} days", number::short(years * DAYS))
-    }
-}
-
-fn optional(value: Option<f64>, show: impl Fn(f64) -> String) -> String {
-    value.map_or_else(|| NONE.into(), show)
+    text
 }

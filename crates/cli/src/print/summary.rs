@@ -3,15 +3,14 @@
 use std::path::Path;
 
 use comfy_table::{Attribute, Cell};
-use thermocline_sim::RunResult;
+use thermocline_sim::{RunResult, answer::are_tied};
 
 use super::{
-    compare::{MARK, foresees},
+    compare::View,
+    compared::{Compared, Row as Policy},
     number::{self, NONE},
-    results::Compared,
-    table::{Figures, heading},
+    table::{Figures, MARK, heading, width},
 };
-use crate::output::Output;
 
 /// What a policy made of all inputs.
 struct Row {
@@ -25,19 +24,20 @@ struct Row {
 }
 
 impl Row {
-    fn of(inputs: &[Compared], at: usize) -> Self {
-        let runs: Vec<Option<&RunResult>> =
-            inputs.iter().map(|input| input.rows[at].as_ref().ok()).collect();
-        let name = match &inputs[0].rows[at] {
-            Ok(run) => run.config.policy.clone(),
-            Err(refused) => refused.policy.clone(),
-        };
+    fn of(inputs: &[Compared], policy: &Policy) -> Self {
+        let runs: Vec<&[RunResult]> = inputs
+            .iter()
+            .map(|input| {
+                let row = input.rows.iter().find(|row| row.policy == policy.policy);
+                row.map_or(&[][..], Policy::runs)
+            })
+            .collect();
         let over = |run: &RunResult| run.oracle.as_ref().map(|oracle| oracle.excess + 1.0);
-        let ratios: Vec<_> = runs.iter().map(|run| run.and_then(over)).collect();
+        let ratios: Vec<_> = runs.iter().map(|runs| mean_of(runs, over)).collect();
         Self {
-            name,
-            possible: !runs.iter().flatten().any(|run| foresees(run)),
-            each: runs.iter().map(|run| run.and_then(|run| run.write_amplification)).collect(),
+            name: policy.name().to_owned(),
+            possible: !runs.iter().copied().flatten().any(RunResult::knows_future),
+            each: runs.iter().map(|runs| mean_of(runs, |run| run.write_amplification)).collect(),
             excess: mean(&ratios).map(|ratio| ratio - 1.0),
         }
     }
@@ -63,6 +63,12 @@ impl Row {
     }
 }
 
+/// The geometric mean of a figure over all seeds.
+fn mean_of(runs: &[RunResult], figure: impl Fn(&RunResult) -> Option<f64>) -> Option<f64> {
+    let values: Vec<_> = runs.iter().map(figure).collect();
+    mean(&values)
+}
+
 /// The geometric mean, in which half as much here and twice as much there is as good; none if any
 /// value is missing.
 fn mean(values: &[Option<f64>]) -> Option<f64> {
@@ -70,50 +76,97 @@ fn mean(values: &[Option<f64>]) -> Option<f64> {
     logs.map(|logs| (logs.iter().sum::<f64>() / logs.len() as f64).exp())
 }
 
-/// The table as text.
-pub fn show(inputs: &[Compared], output: &Output) -> String {
-    let mut rows: Vec<_> = (0..inputs[0].rows.len()).map(|at| Row::of(inputs, at)).collect();
+/// The table as text: of the inputs, those that the screen has room for.
+pub fn show(inputs: &[Compared], view: &View) -> String {
+    let mut rows: Vec<_> = inputs[0].rows.iter().map(|row| Row::of(inputs, row)).collect();
     rows.sort_by(|a, b| b.possible.cmp(&a.possible).then(a.rank().total_cmp(&b.rank())));
     rows.extend(Row::of_oracle(inputs));
-    let measured = rows.iter().any(|row| row.excess.is_some());
-    let mut header = vec!["policy".to_owned()];
-    header.extend(names(inputs.iter().map(|input| input.input.as_str())));
-    header.push("mean".into());
-    header.extend(measured.then(|| "over\noracle".into()));
-    let mut figures = Figures::new(header);
-    let columns: Vec<Vec<Option<String>>> = {
-        let figure = |value: Option<f64>| value.map(|x| number::fixed(x, 3));
-        let each = (0..inputs.len()).map(|at| rows.iter().map(|r| figure(r.each[at])).collect());
-        let means = rows.iter().map(|row| figure(mean(&row.each))).collect();
-        let excess = || rows.iter().map(|row| row.excess.map(number::excess)).collect();
-        each.chain([means]).chain(measured.then(excess)).collect()
+    let names = names(inputs.iter().map(|input| input.input.as_str()));
+    let mut each: Vec<_> =
+        (0..inputs.len()).map(|at| Column::of_input(&rows, at, &names[at])).collect();
+    let mut last = vec![Column::of_means(&rows)];
+    last.extend(rows.iter().any(|row| row.excess.is_some()).then(|| Column::of_excess(&rows)));
+    let mut left_out = 0;
+    let table = loop {
+        let figures = figures(&rows, each.iter().chain(&last));
+        if view.markdown {
+            break figures.markdown();
+        }
+        let text = figures.finish(None);
+        if view.wide || each.is_empty() || width(&text) <= view.width {
+            break text;
+        }
+        each.pop();
+        left_out += 1;
     };
-    // What looks like the least is as good.
-    let least: Vec<Option<String>> = (0..columns.len())
-        .map(|at| {
-            let value = |row: &Row| match at {
-                at if at < inputs.len() => row.each[at],
-                at if at == inputs.len() => mean(&row.each),
-                _ => row.excess,
-            };
-            let rivals = rows.iter().zip(&columns[at]).filter(|(row, _)| row.possible);
-            let valued = rivals.filter_map(|(row, text)| Some((value(row)?, text.clone()?)));
-            valued.min_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, text)| text)
-        })
-        .collect();
+    let title = "write amplification on all inputs, least geometric mean first";
+    let title = if view.markdown { format!("{title}\n") } else { heading(title) };
+    let more = match left_out {
+        0 => String::new(),
+        n => format!("{} not shown; --wide shows all\n", number::counted(n, "input")),
+    };
+    format!("{title}\n{table}{more}")
+}
+
+/// The figures of a column: a number and its text for each row.
+struct Column {
+    header: String,
+    values: Vec<Option<f64>>,
+    texts: Vec<Option<String>>,
+}
+
+impl Column {
+    fn of_input(rows: &[Row], at: usize, name: &str) -> Self {
+        Self::new(name, rows.iter().map(|row| row.each[at]), |x| number::fixed(x, 3))
+    }
+
+    fn of_means(rows: &[Row]) -> Self {
+        Self::new("mean", rows.iter().map(|row| mean(&row.each)), |x| number::fixed(x, 3))
+    }
+
+    fn of_excess(rows: &[Row]) -> Self {
+        Self::new("over\noracle", rows.iter().map(|row| row.excess), number::excess)
+    }
+
+    fn new(
+        header: &str,
+        values: impl Iterator<Item = Option<f64>>,
+        show: impl Fn(f64) -> String,
+    ) -> Self {
+        let values: Vec<_> = values.collect();
+        let texts = values.iter().map(|value| value.map(&show)).collect();
+        Self { header: header.into(), values, texts }
+    }
+
+    /// The row that is best, if one is by more than would be noticed.
+    fn best(&self, rows: &[Row]) -> Option<usize> {
+        let possible = (0..rows.len()).filter(|at| rows[*at].possible);
+        let mut valued: Vec<_> = possible.filter_map(|at| Some((self.values[at]?, at))).collect();
+        valued.sort_by(|a, b| a.0.total_cmp(&b.0));
+        match &valued[..] {
+            [(first, at), (second, _), ..] if !are_tied(&[*first], &[*second]) => Some(*at),
+            _ => None,
+        }
+    }
+}
+
+fn figures<'a>(rows: &[Row], columns: impl Iterator<Item = &'a Column>) -> Figures {
+    let columns: Vec<_> = columns.collect();
+    let header = ["policy".to_owned()].into_iter();
+    let mut figures = Figures::new(header.chain(columns.iter().map(|c| c.header.clone())));
+    let best: Vec<_> = columns.iter().map(|column| column.best(rows)).collect();
     for (i, row) in rows.iter().enumerate() {
-        let cell = |(column, least): (&Vec<Option<String>>, &Option<String>)| match &column[i] {
+        let cell = |(column, best): (&&Column, &Option<usize>)| match &column.texts[i] {
             None => Cell::new(format!("{NONE} ")),
-            text if text == least => {
-                Cell::new(format!("{}{MARK}", text.as_deref().unwrap_or(NONE)))
-                    .add_attribute(Attribute::Bold)
+            Some(text) if *best == Some(i) => {
+                Cell::new(format!("{text}{MARK}")).add_attribute(Attribute::Bold)
             }
             Some(text) => Cell::new(format!("{text} ")),
         };
-        figures.row([Cell::new(&row.name)].into_iter().chain(columns.iter().zip(&least).map(cell)));
+        let cells = columns.iter().zip(&best).map(cell);
+        figures.row([Cell::new(&row.name)].into_iter().chain(cells));
     }
-    let title = "write amplification on all inputs, least geometric mean first";
-    format!("{}\n{}", heading(title), figures.finish(output.width()))
+    figures
 }
 
 /// Short names that differ: of files without folders and endings, of workloads without options.
@@ -155,6 +208,6 @@ mod tests {
     fn a_mean_is_geometric_and_wants_every_value() {
         let close = |mean: Option<f64>, to: f64| mean.is_some_and(|mean| (mean - to).abs() < 1e-12);
         assert!(close(mean(&[Some(2.0), Some(8.0)]), 4.0));
-        assert_eq!(mean(&[Some(2.0), None]), None);
+        assert_eq!((mean(&[Some(2.0), None]), mean(&[])), (None, None));
     }
 }

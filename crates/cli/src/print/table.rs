@@ -14,6 +14,12 @@ const RULE: LineStyle = LineStyle::new('─', '─', '─', '─');
 const RULED: TableStyle =
     TableStyle::new().top_border(RULE).header_separator(RULE).bottom_border(RULE);
 
+/// What stands behind the best of a column.
+pub const MARK: &str = "*";
+
+/// Characters in a line where nobody says how many there are.
+pub const USUAL_WIDTH: usize = 80;
+
 /// A list of rows under a header.
 pub struct Sheet(Table);
 
@@ -79,6 +85,21 @@ impl Figures {
         Self::render(&header, (1..self.header.len()).map(column).collect())
     }
 
+    /// The table as Markdown, without styles.
+    pub fn markdown(&self) -> String {
+        let line = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
+        let mut text = line(self.header.iter().map(|name| name.replace('\n', " ")).collect());
+        text += &format!("|---|{}\n", "---:|".repeat(self.header.len().saturating_sub(1)));
+        for row in &self.rows {
+            let cell = |cell: &Cell| match cell.content().trim().strip_suffix(MARK) {
+                Some(best) => format!("**{best}**"),
+                None => cell.content().trim().to_owned(),
+            };
+            text += &line(row.iter().map(cell).collect());
+        }
+        text + "\n"
+    }
+
     fn render(header: &[String], rows: Vec<Vec<Cell>>) -> String {
         let mut table = styled();
         table.load_style(RULED);
@@ -101,9 +122,74 @@ impl Figures {
     }
 }
 
-fn width(text: &str) -> usize {
+/// Characters in the longest line of a text, styles left out.
+pub fn width(text: &str) -> usize {
     let plain = strip_str(text).to_string();
     plain.lines().map(|line| line.chars().count()).max().unwrap_or(0)
+}
+
+/// Names with what is to be said of each below it, for screens of any width.
+pub struct Listing {
+    text: String,
+    width: usize,
+}
+
+impl Listing {
+    /// An empty list for lines of so many characters.
+    pub fn new(width: usize) -> Self {
+        Self { text: String::new(), width }
+    }
+
+    /// Adds a name, what stands beside it, and paragraphs below it.
+    pub fn entry<'a>(
+        &mut self,
+        name: &str,
+        beside: &str,
+        below: impl IntoIterator<Item = &'a str>,
+    ) {
+        let beside = if beside.is_empty() { String::new() } else { format!("  {beside}") };
+        let first = wrap_with(&format!("{name}{beside}"), self.width, "    ");
+        let named = match first.strip_prefix(name) {
+            Some(rest) => format!("{}{rest}", heading(name)),
+            None => first,
+        };
+        self.text += &(named + "\n");
+        for paragraph in below.into_iter().filter(|paragraph| !paragraph.is_empty()) {
+            let text = wrap_with(&format!("    {paragraph}"), self.width, "    ");
+            self.text += &(text + "\n");
+        }
+    }
+
+    /// The list as text, with styles.
+    pub fn finish(self) -> String {
+        self.text
+    }
+}
+
+/// A text with its lines broken between words; words that are longer than a line are not broken.
+pub fn wrap(text: &str, width: usize) -> String {
+    wrap_with(text, width, "")
+}
+
+/// The same, with so much in front of each line that continues another.
+fn wrap_with(text: &str, width: usize, indent: &str) -> String {
+    let mut lines = Vec::new();
+    for line in text.split('\n') {
+        let lead = line.len() - line.trim_start().len();
+        let mut words = line.trim_start().split(' ');
+        let mut current = format!("{}{}", &line[..lead], words.next().unwrap_or_default());
+        for word in words {
+            if current.chars().count() + 1 + word.chars().count() > width {
+                lines.push(current.trim_end().to_owned());
+                current = format!("{indent}{word}");
+            } else {
+                current += " ";
+                current += word;
+            }
+        }
+        lines.push(current.trim_end().to_owned());
+    }
+    lines.join("\n")
 }
 
 /// Names and values in groups.
@@ -143,8 +229,9 @@ pub fn heading(text: &str) -> String {
 
 fn plain(output: &Output) -> Table {
     let mut table = styled();
-    if output.is_terminal() {
+    if let Some(width) = output.width() {
         table.set_content_arrangement(ContentArrangement::Dynamic);
+        table.set_width(u16::try_from(width).unwrap_or(u16::MAX));
     }
     table
 }
@@ -163,4 +250,30 @@ fn render(table: Table) -> String {
         None => format!("{}\n", line.trim_end()),
     };
     table.lines().map(trimmed).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_broken_between_words() {
+        assert_eq!(wrap("one two three\nfour", 8), "one two\nthree\nfour");
+        assert_eq!(wrap("incomprehensibilities", 8), "incomprehensibilities");
+        assert_eq!(wrap("", 8), "");
+        assert_eq!(wrap_with("name  what it is", 10, "    "), "name  what\n    it is");
+        let mut list = Listing::new(12);
+        list.entry("name", "", ["a few words", ""]);
+        assert_eq!(strip_str(&list.finish()).to_string(), "name\n    a few\n    words\n");
+    }
+
+    #[test]
+    fn markdown_tables_have_a_ruler_and_bold_bests() {
+        let mut figures = Figures::new(["policy", "write\namplif."].map(str::to_owned));
+        figures.row(["greedy", "1.500 "]);
+        figures.row(["cat", "1.200*"]);
+        let expected = "| policy | write amplif. |\n|---|---:|\n| greedy | 1.500 |\n\
+                        | cat | **1.200** |\n\n";
+        assert_eq!(figures.markdown(), expected);
+    }
 }

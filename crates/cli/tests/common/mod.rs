@@ -32,7 +32,7 @@ pub struct Ran {
 /// The binary, with these arguments.
 pub fn command(args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_thermocline"));
-    command.args(args).env_remove("NO_COLOR").env_remove("CLICOLOR_FORCE");
+    command.args(args).env_remove("NO_COLOR").env_remove("CLICOLOR_FORCE").env_remove("COLUMNS");
     command
 }
 

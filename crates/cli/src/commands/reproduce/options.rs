@@ -12,8 +12,18 @@ use crate::{
 };
 
 /// Options that say where results go, or how the work is done; that is ours to decide.
-const NOT_OF_EXPERIMENTS: [&str; 9] =
-    ["delays", "format", "help", "json", "no-progress", "output", "quiet", "threads", "version"];
+const NOT_OF_EXPERIMENTS: [&str; 10] = [
+    "delays",
+    "format",
+    "help",
+    "json",
+    "markdown",
+    "no-progress",
+    "output",
+    "quiet",
+    "threads",
+    "version",
+];
 
 /// The variable that names the folders of traces, as `PATH` names those of programs.
 const VARIABLE: &str = "THERMOCLINE_TRACES";

@@ -1,0 +1,131 @@
+//! Values of metrics as people read them, alone and under each other.
+
+use serde_json::Value;
+use thermocline_sim::{metric::Format, units};
+
+use super::number::{self, NONE, Unit};
+
+const DAYS: f64 = 365.25;
+
+/// Powers of 1000, as storage is sold.
+const DECIMAL: [(&str, f64); 6] =
+    [("B", 1.0), ("kB", 1e3), ("MB", 1e6), ("GB", 1e9), ("TB", 1e12), ("PB", 1e15)];
+
+/// Powers of 1024.
+const BINARY: [(&str, f64); 5] = [
+    ("B", 1.0),
+    ("KiB", 1024.0),
+    ("MiB", 1048576.0),
+    ("GiB", 1073741824.0),
+    ("TiB", 1099511627776.0),
+];
+
+/// A value by itself.
+pub fn show(format: Format, value: &Value) -> String {
+    match (value, value.as_f64()) {
+        (Value::Null, _) => NONE.into(),
+        (Value::String(text), _) => text.clone(),
+        (_, Some(number)) => show_number(format, number),
+        (other, None) => other.to_string(),
+    }
+}
+
+/// A number by itself.
+pub fn show_number(format: Format, value: f64) -> String {
+    match format {
+        Format::Plain | Format::Short => number::short(value),
+        Format::Count => number::grouped(value as u64),
+        Format::Fixed(digits) => number::fixed(value, digits.into()),
+        Format::Percent => number::percent(value),
+        Format::Excess => number::excess(value),
+        Format::Bytes => units::show_size(value as u64),
+        Format::DecimalBytes => in_unit(value, &DECIMAL),
+        Format::Micros => number::time_us(value),
+        Format::Seconds => number::time_us(value * 1e6),
+        Format::Years if value >= 1.0 => format!("{} years", number::short(value)),
+        Format::Years => format!("{} days", number::short(value * DAYS)),
+    }
+}
+
+fn in_unit(value: f64, units: &[(&str, f64)]) -> String {
+    let (name, scale) = unit_of(value, units);
+    format!("{} {name}", number::short(value / scale))
+}
+
+/// The largest unit in which a value is at least 1.
+fn unit_of<'a>(value: f64, units: &[(&'a str, f64)]) -> (&'a str, f64) {
+    units.iter().rev().find(|(_, scale)| value >= *scale).copied().unwrap_or(units[0])
+}
+
+/// How the values of a column are written, all in one unit with as many digits.
+pub struct Scale {
+    format: Format,
+    /// The unit that its header names.
+    pub unit: Option<&'static str>,
+    factor: f64,
+    digits: usize,
+}
+
+impl Scale {
+    /// For these values: the least of them has its digits.
+    pub fn of(format: Format, values: impl Iterator<Item = f64>) -> Self {
+        let least = values.filter(|value| *value > 0.0).reduce(f64::min).unwrap_or(0.0);
+        let scaled = |(unit, scale): (&'static str, f64), most: usize| {
+            let digits = number::digits_for(least / scale).min(most);
+            Self { format, unit: Some(unit), factor: 1.0 / scale, digits }
+        };
+        match format {
+            Format::Micros => {
+                let unit = Unit::of_us(least);
+                let digits = number::digits_for(unit.convert(least)).clamp(1, 2);
+                Self { format, unit: Some(unit.name), factor: unit.convert(1.0), digits }
+            }
+            Format::Seconds => scaled(("s", 1.0), 2),
+            Format::DecimalBytes => scaled(unit_of(least, &DECIMAL), 2),
+            Format::Bytes => scaled(unit_of(least, &BINARY), 1),
+            Format::Years if least >= 1.0 || least == 0.0 => scaled(("years", 1.0), 2),
+            Format::Years => scaled(("days", 1.0 / DAYS), 2),
+            Format::Percent => Self { format, unit: None, factor: 100.0, digits: 1 },
+            Format::Fixed(digits) => {
+                Self { format, unit: None, factor: 1.0, digits: digits.into() }
+            }
+            Format::Count => Self { format, unit: None, factor: 1.0, digits: 0 },
+            Format::Plain | Format::Short | Format::Excess => {
+                Self { format, unit: None, factor: 1.0, digits: number::digits_for(least) }
+            }
+        }
+    }
+
+    /// A value of the column.
+    pub fn show(&self, value: f64) -> String {
+        match self.format {
+            Format::Excess => number::excess(value),
+            Format::Percent => format!("{} %", number::fixed(value * self.factor, self.digits)),
+            _ => number::fixed(value * self.factor, self.digits),
+        }
+    }
+
+    /// How far a value may be off, in the same unit.
+    pub fn show_half(&self, half: f64) -> String {
+        match self.format {
+            Format::Excess => number::fixed(half * 100.0, 1),
+            _ => number::fixed(half * self.factor, self.digits),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_written_in_units_that_suit_them() {
+        assert_eq!(show_number(Format::DecimalBytes, 7.3e12), "7.300 TB");
+        assert_eq!(show_number(Format::Years, 0.5), "182.6 days");
+        assert_eq!(show(Format::Count, &Value::Null), NONE);
+        let column = Scale::of(Format::Micros, [3000.0, 61_000.0].into_iter());
+        assert_eq!((column.unit, column.show(61_000.0)), (Some("ms"), "61.00".into()));
+        let bytes = Scale::of(Format::Bytes, [2048.0, 1e6].into_iter());
+        assert_eq!((bytes.unit, bytes.show(2048.0)), (Some("KiB"), "2.0".into()));
+    }
+}

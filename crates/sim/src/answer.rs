@@ -1,0 +1,426 @@
+//! Which policy to choose, and by how much it is better.
+//!
+//! Every candidate has a score for an aim, the less the better, on each input and with each seed;
+//! scores of several inputs are combined by their geometric mean. Candidates that differ by less than
+//! [`IRRELEVANT`], or by no more than the seeds do, are ties, and of ties the one with the least memory
+//! is the answer. What knows the future and what did not finish is no candidate.
+
+use serde::Serialize;
+
+use crate::{RunResult, statistics::Interval};
+
+/// A difference that decides nothing: other traffic or another device would turn it round.
+pub const IRRELEVANT: f64 = 0.01;
+
+/// The policy that everything is compared with.
+const BASELINE: &str = "greedy";
+
+/// What a policy is chosen for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Aim {
+    /// The most host writes before the flash wears out.
+    #[default]
+    Endurance,
+    /// The shortest write response times, 99th percentile.
+    Latency,
+    /// The least RAM.
+    Memory,
+    /// The least product of the three.
+    Balanced,
+}
+
+impl Aim {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Endurance, Self::Latency, Self::Memory, Self::Balanced];
+
+    /// What users call it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Endurance => "endurance",
+            Self::Latency => "latency",
+            Self::Memory => "memory",
+            Self::Balanced => "balanced",
+        }
+    }
+}
+
+/// A policy, and its runs: for each input one with each seed, the same seeds for all.
+#[derive(Debug)]
+pub struct Candidate<'a> {
+    /// What results call it.
+    pub name: &'a str,
+    /// Its runs by input.
+    pub runs: Vec<&'a [RunResult]>,
+}
+
+/// Which policy to choose.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Answer {
+    /// What it was chosen for.
+    pub aim: &'static str,
+    /// The key of the metric that decided; `balanced` for the product of three.
+    pub metric: &'static str,
+    /// The policy to choose; `null` where nothing tells them apart.
+    pub best: Option<String>,
+    /// By how much the next policy that is no tie is worse; `null` where there is none.
+    pub margin: Option<f64>,
+    /// That policy.
+    pub next: Option<String>,
+    /// By how much greedy is worse; `null` where it is the best or did not run.
+    pub over_greedy: Option<f64>,
+    /// Policies that are as good, whatever the noise.
+    pub ties: Vec<String>,
+    /// How much more the best writes than the oracle; `null` where that was not measured.
+    pub over_oracle: Option<f64>,
+    /// What the best costs.
+    pub costs: Option<Costs>,
+    /// What greedy costs, where it ran.
+    pub greedy_costs: Option<Costs>,
+    /// Whether some lifetimes could not be extrapolated: the write amplification stands in for them.
+    pub few_erases: bool,
+    /// The most time a run needed over the time its trace has, where that is too much.
+    pub overloaded: Option<f64>,
+    /// Why there is no best.
+    pub undecided: Option<&'static str>,
+}
+
+/// What a policy costs, on average over all inputs.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Costs {
+    /// RAM for each logical page.
+    pub bytes_per_page: Option<f64>,
+    /// RAM in all.
+    pub total_bytes: Option<f64>,
+    /// The 99th percentile of write response times.
+    pub write_p99_us: Option<f64>,
+}
+
+/// Answers for an aim.
+#[must_use]
+pub fn answer(aim: Aim, candidates: &[Candidate<'_>]) -> Answer {
+    let candidates = eligible(candidates);
+    let runs = || candidates.iter().flat_map(|c| c.runs.iter().copied().flatten());
+    let few_erases = runs().any(|run| run.lifetime.few_erases);
+    let life = if few_erases { Score::Amplification } else { Score::Tbw };
+    let (metric, scores) = match aim {
+        Aim::Endurance => (life.key(), vec![life]),
+        Aim::Latency => (Score::WriteP99.key(), vec![Score::WriteP99]),
+        Aim::Memory => (Score::Memory.key(), vec![Score::Memory]),
+        Aim::Balanced => ("balanced", vec![life, Score::WriteP99, Score::Memory]),
+    };
+    let factors = runs().filter(|run| run.lifetime.overloaded);
+    let mut answer = Answer {
+        aim: aim.name(),
+        metric,
+        best: None,
+        margin: None,
+        next: None,
+        over_greedy: None,
+        ties: Vec::new(),
+        over_oracle: None,
+        costs: None,
+        greedy_costs: None,
+        few_erases: few_erases && matches!(aim, Aim::Endurance | Aim::Balanced),
+        overloaded: factors.filter_map(|run| run.lifetime.time_factor).reduce(f64::max),
+        undecided: None,
+    };
+    let scored: Vec<Scored<'_>> =
+        candidates.iter().filter_map(|c| Scored::of(c, &scores, aim)).collect();
+    answer.undecided = match () {
+        () if candidates.is_empty() => Some("no policy finished"),
+        () if scored.is_empty() => Some("the runs have no such figure"),
+        () if aim != Aim::Memory && !runs().any(|run| run.cleaning.victims > 0) => {
+            Some("nothing was cleaned")
+        }
+        () => None,
+    };
+    if answer.undecided.is_none() {
+        decide(&mut answer, &scored);
+    }
+    answer
+}
+
+fn decide(answer: &mut Answer, scored: &[Scored<'_>]) {
+    let Some(least) = scored.iter().min_by(|a, b| a.mean().total_cmp(&b.mean())) else { return };
+    let (tied, others): (Vec<_>, Vec<_>) =
+        scored.iter().partition(|s| s.candidate.name == least.candidate.name || s.ties(least));
+    let Some(best) = choice(&tied) else { return };
+    let over = |other: &Scored<'_>| (other.mean() - best.mean()).exp_m1();
+    let next = others.iter().min_by(|a, b| a.mean().total_cmp(&b.mean()));
+    let greedy = scored.iter().find(|s| s.candidate.name == BASELINE);
+    answer.best = Some(best.candidate.name.to_owned());
+    answer.margin = next.map(|next| over(next));
+    answer.next = next.map(|next| next.candidate.name.to_owned());
+    answer.over_greedy =
+        greedy.filter(|greedy| greedy.candidate.name != best.candidate.name).map(over);
+    let named = tied.iter().map(|s| s.candidate.name).filter(|name| *name != best.candidate.name);
+    answer.ties = named.map(str::to_owned).collect();
+    let excess = |run: &RunResult| run.oracle.as_ref().map(|oracle| oracle.excess + 1.0);
+    answer.over_oracle = best.candidate.mean(excess).map(|ratio| ratio - 1.0);
+    answer.costs = Some(Costs::of(best.candidate));
+    answer.greedy_costs = greedy.map(|greedy| Costs::of(greedy.candidate));
+}
+
+/// Of ties, the one with the least memory; of those, the best.
+fn choice<'a, 's>(tied: &[&'s Scored<'a>]) -> Option<&'s Scored<'a>> {
+    let least = tied.iter().map(|s| s.second).reduce(f64::min)?;
+    let small = tied.iter().filter(|s| s.second <= least * (1.0 + IRRELEVANT));
+    small.min_by(|a, b| a.mean().total_cmp(&b.mean())).copied()
+}
+
+/// Candidates that did all that the others did, and did not know the future.
+fn eligible<'a, 'r>(candidates: &'a [Candidate<'r>]) -> Vec<&'a Candidate<'r>> {
+    let inputs = candidates.iter().map(|c| c.runs.len()).max().unwrap_or(0);
+    let most = |input: usize| {
+        let runs = candidates.iter().filter_map(|c| c.runs.get(input)).copied().flatten();
+        runs.map(|run| run.host.requests).max().unwrap_or(0)
+    };
+    let most: Vec<_> = (0..inputs).map(most).collect();
+    let finished = |c: &&Candidate<'_>| {
+        let ends = |(runs, most): (&&[RunResult], &u64)| {
+            !runs.is_empty() && runs.iter().all(|r| r.host.requests == *most && !r.knows_future())
+        };
+        c.runs.len() == inputs && c.runs.iter().zip(&most).all(ends)
+    };
+    candidates.iter().filter(finished).collect()
+}
+
+impl Candidate<'_> {
+    /// The geometric mean of a figure over all runs.
+    fn mean(&self, figure: impl Fn(&RunResult) -> Option<f64>) -> Option<f64> {
+        let runs = self.runs.iter().copied().flatten();
+        let logs: Option<Vec<f64>> = runs.map(|run| figure(run).map(f64::ln)).collect();
+        let logs = logs.filter(|logs| !logs.is_empty())?;
+        Some((logs.iter().sum::<f64>() / logs.len() as f64).exp())
+    }
+}
+
+impl Costs {
+    fn of(candidate: &Candidate<'_>) -> Self {
+        let memory = |run: &RunResult| run.memory;
+        Self {
+            bytes_per_page: candidate.mean(|run| memory(run).map(|m| m.bytes_per_page)),
+            total_bytes: candidate.mean(|run| memory(run).map(|m| m.total_bytes as f64)),
+            write_p99_us: candidate.mean(|run| run.response_us.write.p99),
+        }
+    }
+}
+
+/// A figure by which policies are ranked.
+#[derive(Clone, Copy)]
+enum Score {
+    Tbw,
+    Amplification,
+    WriteP99,
+    Memory,
+}
+
+impl Score {
+    const fn key(self) -> &'static str {
+        match self {
+            Self::Tbw => "lifetime.tbw_bytes",
+            Self::Amplification => "write_amplification",
+            Self::WriteP99 => "response_us.write.p99",
+            Self::Memory => "memory.total_bytes",
+        }
+    }
+
+    /// The logarithm of a run's score; the less the better.
+    fn of(self, run: &RunResult) -> Option<f64> {
+        let score = match self {
+            Self::Tbw => run.lifetime.tbw_bytes.map(f64::recip),
+            Self::Amplification => run.write_amplification,
+            Self::WriteP99 => run.response_us.write.p99,
+            Self::Memory => run.memory.map(|memory| memory.total_bytes as f64),
+        };
+        score.filter(|score| *score > 0.0).map(f64::ln)
+    }
+}
+
+struct Scored<'a> {
+    candidate: &'a Candidate<'a>,
+    /// The mean logarithm of the score with each seed.
+    seeds: Vec<f64>,
+    /// What decides between ties.
+    second: f64,
+}
+
+impl<'a> Scored<'a> {
+    fn of(candidate: &'a Candidate<'a>, scores: &[Score], aim: Aim) -> Option<Self> {
+        let seeds = candidate.runs.iter().map(|runs| runs.len()).min()?;
+        let inputs = candidate.runs.len() as f64;
+        let of_run = |run: &RunResult| -> Option<f64> {
+            let all: Option<Vec<f64>> = scores.iter().map(|score| score.of(run)).collect();
+            all.map(|all| all.iter().sum::<f64>() / scores.len() as f64)
+        };
+        let of_seed = |seed: usize| -> Option<f64> {
+            let all: Option<Vec<f64>> =
+                candidate.runs.iter().map(|runs| of_run(&runs[seed])).collect();
+            all.map(|all| all.iter().sum::<f64>() / inputs)
+        };
+        let seeds: Option<Vec<f64>> = (0..seeds).map(of_seed).collect();
+        let costs = Costs::of(candidate);
+        let second = match aim {
+            Aim::Memory => candidate.mean(|run| run.write_amplification),
+            Aim::Endurance | Aim::Latency | Aim::Balanced => costs.total_bytes,
+        };
+        Some(Self { candidate, seeds: seeds?, second: second.unwrap_or(0.0) })
+    }
+
+    fn mean(&self) -> f64 {
+        self.seeds.iter().sum::<f64>() / self.seeds.len() as f64
+    }
+
+    /// Whether this is no worse than the least, for all that is known.
+    fn ties(&self, least: &Self) -> bool {
+        is_tie(&self.seeds, &least.seeds)
+    }
+}
+
+/// Whether two lists of logarithms, the same seeds in both, differ by nothing that matters: by less
+/// than [`IRRELEVANT`], or by no more than chance would have it at 95 %.
+fn is_tie(a: &[f64], b: &[f64]) -> bool {
+    let differences: Vec<f64> = a.iter().zip(b).map(|(a, b)| a - b).collect();
+    let Some(interval) = Interval::of(&differences) else { return true };
+    interval.mean.abs() < IRRELEVANT.ln_1p() || interval.mean.abs() <= interval.half
+}
+
+/// Whether figures of two policies, the same seeds in both, are ties.
+#[must_use]
+pub fn are_tied(a: &[f64], b: &[f64]) -> bool {
+    if a == b {
+        return true;
+    }
+    let logs = |values: &[f64]| -> Option<Vec<f64>> {
+        values.iter().map(|value| (*value > 0.0).then(|| value.ln())).collect()
+    };
+    match (logs(a), logs(b)) {
+        (Some(a), Some(b)) => is_tie(&a, &b),
+        // Nothing is much less than something.
+        _ => {
+            let sum = |values: &[f64]| values.iter().sum::<f64>();
+            (sum(a) - sum(b)).abs() <= IRRELEVANT * sum(a).abs().max(sum(b).abs())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Device, Input, Job, PolicySpec, Progress, Workload, result::Memory, run};
+
+    /// A run to be made into others.
+    fn sample() -> RunResult {
+        let workload = Workload {
+            spec: "uniform".parse().expect("a workload"),
+            bytes: Some(4 << 20),
+            request_bytes: None,
+            interarrival_ns: None,
+            read_share: 0.0,
+        };
+        let mut device = Device::load("slc-generic").expect("built in");
+        let shape = thermocline_assembly::device::Overrides {
+            capacity: Some(4 << 20),
+            ..Default::default()
+        };
+        device = device.with(&shape).expect("a shape");
+        let policy = PolicySpec::parse("greedy", None, None).expect("a policy");
+        let mut result =
+            run(&Job::new(device, policy, Input::Workload(&workload)), &Progress::default())
+                .expect("it runs");
+        result.lifetime.few_erases = false;
+        result.memory = Some(Memory { bytes_per_page: 8.0, total_bytes: 8000 });
+        result
+    }
+
+    /// Runs with these lifetimes and this much RAM, one a seed.
+    fn runs(tbw: &[f64], bytes: u64) -> Vec<RunResult> {
+        let sample = sample();
+        let one = |tbw: &f64| {
+            let mut run = sample.clone();
+            run.lifetime.tbw_bytes = Some(*tbw);
+            run.memory = Some(Memory { bytes_per_page: 1.0, total_bytes: bytes });
+            run
+        };
+        tbw.iter().map(one).collect()
+    }
+
+    fn ask(aim: Aim, policies: &[(&str, Vec<RunResult>)]) -> Answer {
+        let candidates: Vec<_> =
+            policies.iter().map(|(name, runs)| Candidate { name, runs: vec![&runs[..]] }).collect();
+        answer(aim, &candidates)
+    }
+
+    #[test]
+    fn the_longest_life_wins_by_how_much_it_is_longer() {
+        let policies =
+            [("greedy", runs(&[1.0], 10)), ("next", runs(&[2.0], 10)), ("best", runs(&[3.0], 99))];
+        let answer = ask(Aim::Endurance, &policies);
+        assert_eq!((answer.best.as_deref(), answer.next.as_deref()), (Some("best"), Some("next")));
+        assert!((answer.margin.expect("a next") - 0.5).abs() < 1e-12);
+        assert!((answer.over_greedy.expect("greedy ran") - 2.0).abs() < 1e-12);
+        assert!(answer.ties.is_empty() && answer.metric == "lifetime.tbw_bytes");
+        let costs = answer.costs.expect("it costs");
+        assert!((costs.total_bytes.expect("counted") - 99.0).abs() < 1e-9);
+        assert_eq!(ask(Aim::Memory, &policies).best.as_deref(), Some("next"));
+    }
+
+    #[test]
+    fn what_lies_within_a_percent_is_chosen_by_memory() {
+        let policies = [
+            ("large", runs(&[1.009], 200)),
+            ("greedy", runs(&[1.0], 100)),
+            ("poor", runs(&[0.5], 1)),
+        ];
+        let answer = ask(Aim::Endurance, &policies);
+        assert_eq!(
+            (answer.best.as_deref(), &answer.ties[..]),
+            (Some("greedy"), &["large".into()][..])
+        );
+        assert_eq!((answer.next.as_deref(), answer.over_greedy), (Some("poor"), None));
+        let all = ask(Aim::Endurance, &policies[..2]);
+        assert_eq!((all.best.as_deref(), all.margin), (Some("greedy"), None));
+    }
+
+    #[test]
+    fn differences_within_the_noise_of_seeds_are_ties() {
+        let noisy = [("a", runs(&[1.0, 1.3, 0.9], 10)), ("b", runs(&[1.1, 1.0, 1.05], 5))];
+        let answer = ask(Aim::Endurance, &noisy);
+        assert_eq!((answer.best.as_deref(), &answer.ties[..]), (Some("b"), &["a".into()][..]));
+        // The same mean difference, in each seed alike.
+        let steady = [("a", runs(&[1.0, 1.3, 0.9], 10)), ("b", runs(&[0.95, 1.235, 0.855], 5))];
+        let answer = ask(Aim::Endurance, &steady);
+        assert_eq!((answer.best.as_deref(), answer.ties.len()), (Some("a"), 0));
+        assert!(are_tied(&[1.0], &[1.005]) && !are_tied(&[1.0], &[1.02]));
+        assert!(are_tied(&[0.0], &[0.0]) && !are_tied(&[0.0], &[5.0]));
+    }
+
+    #[test]
+    fn too_few_erases_and_overload_are_said() {
+        let mut few = runs(&[1.0], 10);
+        few[0].lifetime.few_erases = true;
+        few[0].write_amplification = Some(1.0);
+        few[0].lifetime.overloaded = true;
+        few[0].lifetime.time_factor = Some(3.1);
+        let mut other = runs(&[9.0], 10);
+        other[0].write_amplification = Some(2.0);
+        let answer = ask(Aim::Endurance, &[("few", few), ("other", other)]);
+        assert!(answer.few_erases && answer.metric == "write_amplification");
+        assert_eq!((answer.best.as_deref(), answer.overloaded), (Some("few"), Some(3.1)));
+    }
+
+    #[test]
+    fn what_knows_the_future_or_ended_early_is_no_choice() {
+        let mut oracle = runs(&[9.0], 1);
+        oracle[0].config.placement = Some("oracle".into());
+        let mut early = runs(&[9.0], 1);
+        early[0].host.requests -= 1;
+        let policies = [("oracle", oracle), ("early", early), ("greedy", runs(&[1.0], 1))];
+        assert_eq!(ask(Aim::Endurance, &policies).best.as_deref(), Some("greedy"));
+        let mut idle = runs(&[1.0], 1);
+        idle[0].cleaning.victims = 0;
+        let answer = ask(Aim::Endurance, &[("a", idle)]);
+        assert_eq!((answer.best, answer.undecided), (None, Some("nothing was cleaned")));
+    }
+}

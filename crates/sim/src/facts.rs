@@ -1,0 +1,171 @@
+//! What is known when a run is over: the counts since the fill, and what was measured.
+//!
+//! Results are worked out from these alone.
+
+use std::collections::BTreeMap;
+
+use thermocline_flash::{BlockId, CountingChip, Counts};
+use thermocline_ftl::{Counters, DeadDataCounters, Layer};
+use thermocline_policy::preset::LayerKind;
+
+use crate::{
+    engine::Measured,
+    job::Job,
+    result::{self, wear::Life},
+    setup::Setup,
+};
+
+/// The state after the fill, where statistics begin.
+pub(crate) struct Snapshot {
+    counters: Counters,
+    choices: Vec<(&'static str, u64)>,
+    counts: Counts,
+    dead_data: Option<DeadDataCounters>,
+    erases: Vec<u32>,
+}
+
+/// A run that is over.
+pub(crate) struct Facts<'a> {
+    pub job: &'a Job<'a>,
+    pub setup: &'a Setup,
+    pub measured: &'a Measured,
+    /// What the layer did.
+    pub layer: Counters,
+    /// What the chip did.
+    pub chip: Counts,
+    /// Blocks chosen by each rule.
+    pub choices: BTreeMap<String, u64>,
+    /// What was known to be dead, where anything was or somebody looked.
+    pub dead_data: Option<result::DeadData>,
+    /// Erases of each block.
+    pub erases: Vec<u32>,
+    /// Valid pages of each block, now.
+    valid: Vec<u32>,
+    /// RAM of the layer, where it was counted.
+    pub memory_bytes: Option<u64>,
+}
+
+impl Snapshot {
+    pub(crate) fn of<L: Layer<Chip = CountingChip>>(layer: &L) -> Self {
+        Self {
+            counters: *layer.inspect().counters(),
+            choices: layer.inspect().choices(),
+            counts: *layer.chip().counts(),
+            dead_data: layer.dead_data(),
+            erases: layer.chip().erase_counts().to_vec(),
+        }
+    }
+
+    /// What is known of a run of `job` on `layer`, which held `self` after the fill.
+    pub(crate) fn facts<'a, L: Layer<Chip = CountingChip>>(
+        &self,
+        job: &'a Job<'a>,
+        setup: &'a Setup,
+        layer: &L,
+        measured: &'a Measured,
+        memory_bytes: Option<u64>,
+    ) -> Facts<'a> {
+        let did = layer.inspect().counters().since(&self.counters);
+        let blocks = setup.device.profile.geometry.blocks();
+        let erases = layer.chip().erase_counts().iter().zip(&self.erases);
+        Facts {
+            job,
+            setup,
+            measured,
+            chip: layer.chip().counts().since(&self.counts),
+            choices: self.choices(job, layer, did.victims),
+            dead_data: self.dead_data(layer, &did),
+            erases: erases.map(|(now, then)| now - then).collect(),
+            valid: (0..blocks).map(|block| layer.inspect().valid_pages(BlockId(block))).collect(),
+            layer: did,
+            memory_bytes,
+        }
+    }
+
+    /// Blocks chosen by each rule since then.
+    fn choices<L: Layer>(&self, job: &Job<'_>, layer: &L, victims: u64) -> BTreeMap<String, u64> {
+        let rules = layer.inspect().choices();
+        if rules.is_empty() {
+            let only = (job.policy.victim.name.clone(), victims);
+            let chooses = job.policy.layer != LayerKind::InPlace;
+            return chooses.then_some(only).into_iter().collect();
+        }
+        let before = |rule| self.choices.iter().find(|(r, _)| *r == rule).map_or(0, |(_, n)| *n);
+        rules.into_iter().map(|(rule, n)| (rule.to_owned(), n - before(rule))).collect()
+    }
+
+    fn dead_data<L: Layer>(&self, layer: &L, did: &Counters) -> Option<result::DeadData> {
+        // A file system is mostly found before the statistics begin.
+        let watched = layer.dead_data().zip(self.dead_data).map(|(now, then)| DeadDataCounters {
+            armed: now.armed,
+            disarmed: now.disarmed,
+            ..now.since(&then)
+        });
+        if watched.is_none() && did.dead_left == 0 && did.reclaimed == 0 {
+            return None;
+        }
+        let watched = watched.unwrap_or_default();
+        Some(result::DeadData {
+            sectors_marked: watched.sectors_marked,
+            sectors_revived: watched.sectors_revived,
+            pages_left: did.dead_left,
+            blocks_reclaimed: did.reclaimed,
+            extra_reads: watched.extra_reads,
+            armed: watched.armed,
+            disarmed: watched.disarmed,
+            memory_bytes: watched.memory_bytes,
+        })
+    }
+}
+
+impl Facts<'_> {
+    /// Whether the layer maps pages.
+    pub(crate) fn is_page_mapped(&self) -> bool {
+        self.job.policy.layer == LayerKind::PageMapped
+    }
+
+    /// Whether it maps blocks.
+    pub(crate) fn is_nftl(&self) -> bool {
+        self.job.policy.layer == LayerKind::Nftl
+    }
+
+    /// Data pages of a block.
+    pub(crate) fn pages(&self) -> u32 {
+        self.setup.device.profile.geometry.data_pages_per_block()
+    }
+
+    /// Data pages of the chip.
+    pub(crate) fn data_pages(&self) -> u64 {
+        u64::from(self.setup.device.profile.geometry.data_blocks()) * u64::from(self.pages())
+    }
+
+    /// Bytes the device exports.
+    pub(crate) fn logical_bytes(&self) -> u64 {
+        let page = self.setup.device.profile.geometry.page_size;
+        u64::from(self.setup.logical_pages) * u64::from(page)
+    }
+
+    /// Valid pages of a block.
+    pub(crate) fn valid_pages(&self, block: BlockId) -> u32 {
+        self.valid[block.0 as usize]
+    }
+
+    /// Pages that a watcher read beside the host's.
+    pub(crate) fn extra_reads(&self) -> u64 {
+        self.dead_data.map_or(0, |dead| dead.extra_reads)
+    }
+
+    /// What the lifetime is extrapolated from.
+    pub(crate) fn life(&self) -> Life<'_> {
+        let profile = &self.setup.device.profile;
+        Life {
+            erases: &self.erases[..profile.geometry.data_blocks() as usize],
+            endurance: profile.rules.endurance,
+            host_bytes: self.measured.bytes_written,
+            logical_bytes: self.logical_bytes(),
+            elapsed_ns: self.measured.elapsed_ns,
+            arrivals_ns: self.measured.last_arrival_ns,
+            daily_writes: self.job.daily_writes,
+        }
+    }
+}

@@ -1,0 +1,522 @@
+//! A metric is one declaration: key, type, meaning, how it is worked out and how people read it.
+//!
+//! A part of a result is a struct declared by `part!`. Each field has its documentation, its type,
+//! the expression that works it out from the [`Facts`](crate::facts::Facts) of a run, and its
+//! [`Look`]. Everything else follows from the declaration: the JSON (by serde, in the order of the
+//! fields), the columns of CSV and Parquet, the tables, and the reference of all keys.
+//!
+//! Invariant: [`metrics`] lists every leaf of the JSON once, in its order.
+
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, LazyLock},
+};
+
+use serde_json::Value;
+use thermocline_flash::{Energy, Geometry, Kind as Medium, Rules};
+
+use crate::RunResult;
+
+/// What a metric's values are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Text.
+    Text,
+    /// A whole number.
+    Whole,
+    /// A number.
+    Real,
+    /// True or false.
+    Flag,
+    /// A list or an object whose shape depends on the run; one column, as JSON.
+    Json,
+}
+
+impl Kind {
+    /// What documentation calls it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Text => "text",
+            Self::Whole => "integer",
+            Self::Real => "number",
+            Self::Flag => "boolean",
+            Self::Json => "JSON",
+        }
+    }
+}
+
+/// How people read a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// As it is.
+    Plain,
+    /// `1,234,567`.
+    Count,
+    /// So many digits after the point.
+    Fixed(u8),
+    /// Four digits or so.
+    Short,
+    /// A share: `15 %`.
+    Percent,
+    /// A share more or less: `+37 %`.
+    Excess,
+    /// Powers of 1024: `2.3 MiB`.
+    Bytes,
+    /// Powers of 1000, as storage is sold: `7.3 TB`.
+    DecimalBytes,
+    /// Microseconds, in the unit that suits them.
+    Micros,
+    /// Seconds, in the unit that suits them.
+    Seconds,
+    /// Years, or days where they are few.
+    Years,
+}
+
+/// Which of two values is better.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Better {
+    /// Neither: it describes the run.
+    Neither,
+    /// The smaller.
+    Less,
+    /// The greater.
+    More,
+}
+
+/// What a value needs to be compared with another run's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Trust {
+    /// Nothing.
+    Always,
+    /// Enough erases to extrapolate from.
+    EnoughErases,
+    /// Those, and a device that keeps up with the arrivals.
+    EnoughErasesInTime,
+}
+
+/// How a metric is shown.
+#[derive(Clone, Copy, Debug)]
+pub struct Look {
+    /// Its name in the list of one run.
+    pub(crate) title: &'static str,
+    /// The group of that list; empty stands for the part's own.
+    pub group: &'static str,
+    /// Its header in tables, lines apart by `\n`.
+    pub(crate) header: &'static str,
+    /// Columns of low rank come first where a screen is narrow.
+    pub rank: u8,
+    /// How people read it.
+    pub format: Format,
+    /// Which value is better.
+    pub better: Better,
+    /// What it takes to compare it.
+    pub trust: Trust,
+    /// Zero is not shown in the list of one run.
+    pub quiet: bool,
+}
+
+impl Look {
+    /// A part: the group of its metrics, the first line of their headers, and by how much they are less
+    /// important than their ranks say.
+    pub(crate) const fn part(group: &'static str, header: &'static str, rank: u8) -> Self {
+        Self { group, header, rank, ..Self::HIDDEN }
+    }
+
+    /// For programs alone.
+    pub(crate) const HIDDEN: Self = Self {
+        title: "",
+        group: "",
+        header: "",
+        rank: 0,
+        format: Format::Plain,
+        better: Better::Neither,
+        trust: Trust::Always,
+        quiet: false,
+    };
+
+    /// A line of the list of one run.
+    pub(crate) const fn line(title: &'static str, format: Format) -> Self {
+        Self { title, format, ..Self::HIDDEN }
+    }
+
+    /// A column of tables, too.
+    pub(crate) const fn column(self, header: &'static str, rank: u8) -> Self {
+        Self { header, rank, ..self }
+    }
+
+    /// Less is better.
+    pub(crate) const fn less(self) -> Self {
+        Self { better: Better::Less, ..self }
+    }
+
+    /// More is better.
+    pub(crate) const fn more(self) -> Self {
+        Self { better: Better::More, ..self }
+    }
+
+    /// In a group with another part's metrics.
+    pub(crate) const fn among(self, group: &'static str) -> Self {
+        Self { group, ..self }
+    }
+
+    /// Of no interest where it is zero.
+    pub(crate) const fn quiet(self) -> Self {
+        Self { quiet: true, ..self }
+    }
+
+    /// An extrapolation.
+    pub(crate) const fn trust(self, trust: Trust) -> Self {
+        Self { trust, ..self }
+    }
+}
+
+/// A figure of a result.
+pub struct Metric {
+    /// Its key in JSON, levels apart by dots; the name of its column in CSV and Parquet.
+    pub key: String,
+    /// The part of the result it belongs to, as an index of [`parts`].
+    pub part: usize,
+    /// What it is.
+    pub about: &'static str,
+    /// What its values are.
+    pub kind: Kind,
+    /// Whether a run may have none.
+    pub optional: bool,
+    /// How it is shown.
+    pub look: Look,
+    /// Its name in the list of one run, that of its part included; empty where it is not in it.
+    pub title: String,
+    /// Its header in tables, that of its part included; empty where it is no column.
+    pub header: String,
+    get: Get<dyn Fn(&RunResult) -> Option<Value> + Send + Sync>,
+}
+
+impl std::fmt::Debug for Metric {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Metric").field("key", &self.key).finish_non_exhaustive()
+    }
+}
+
+impl Metric {
+    /// Its value in a result; null where the result has none.
+    #[must_use]
+    pub fn of(&self, run: &RunResult) -> Value {
+        (self.get)(run).unwrap_or(Value::Null)
+    }
+
+    /// The same as a number, for what is one.
+    #[must_use]
+    pub fn number(&self, run: &RunResult) -> Option<f64> {
+        self.of(run).as_f64()
+    }
+
+    /// Whether a result's value may be compared with others'.
+    #[must_use]
+    pub fn is_comparable(&self, run: &RunResult) -> bool {
+        let life = &run.lifetime;
+        match self.look.trust {
+            Trust::Always => true,
+            Trust::EnoughErases => !life.few_erases,
+            Trust::EnoughErasesInTime => !life.few_erases && !life.overloaded,
+        }
+    }
+
+    /// The group it is shown in.
+    #[must_use]
+    pub fn group(&self) -> &'static str {
+        if self.look.group.is_empty() { parts()[self.part].title } else { self.look.group }
+    }
+
+    /// The name by which people may call it: the key, or its last words where no other has the same.
+    #[must_use]
+    pub fn is_called(&self, name: &str) -> bool {
+        self.key == name || self.key.strip_suffix(name).is_some_and(|rest| rest.ends_with('.'))
+    }
+}
+
+/// A part of a result.
+#[derive(Clone, Debug)]
+pub struct Part {
+    /// Its key; empty for the result itself.
+    pub key: String,
+    /// Its title in the list of one run.
+    pub title: &'static str,
+    /// What it is.
+    pub about: &'static str,
+    /// Whether a run may be without it, and its keys absent from JSON.
+    pub optional: bool,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct Registry {
+    parts: Vec<Part>,
+    metrics: Vec<Metric>,
+}
+
+static REGISTRY: LazyLock<Registry> = LazyLock::new(|| {
+    let mut registry = Registry::default();
+    let root = Place {
+        key: String::new(),
+        part: 0,
+        about: "",
+        look: Look::HIDDEN,
+        above: Look::HIDDEN,
+        optional: false,
+    };
+    RunResult::register(&root, &getter(|run| Some(run)), &mut registry);
+    registry
+});
+
+/// All metrics, in the order of the JSON.
+#[must_use]
+pub fn metrics() -> &'static [Metric] {
+    &REGISTRY.metrics
+}
+
+/// All parts of a result, the result itself first.
+#[must_use]
+pub fn parts() -> &'static [Part] {
+    &REGISTRY.parts
+}
+
+/// The metric of a key, or the only one whose key ends so.
+#[must_use]
+pub fn find(name: &str) -> Option<&'static Metric> {
+    if let Some(metric) = metrics().iter().find(|metric| metric.key == name) {
+        return Some(metric);
+    }
+    let mut called = metrics().iter().filter(|metric| metric.is_called(name));
+    called.next().filter(|_| called.next().is_none())
+}
+
+type Get<F> = Arc<F>;
+
+/// Finds a value in a result.
+pub(crate) type Getter<T> = Get<dyn Fn(&RunResult) -> Option<&T> + Send + Sync>;
+
+pub(crate) fn getter<T: 'static>(
+    get: impl Fn(&RunResult) -> Option<&T> + Send + Sync + 'static,
+) -> Getter<T> {
+    Arc::new(get)
+}
+
+/// Where in a result a figure stands, and what was declared of it.
+pub(crate) struct Place {
+    pub key: String,
+    pub part: usize,
+    pub about: &'static str,
+    pub look: Look,
+    /// What was declared of the part it belongs to.
+    pub above: Look,
+    pub optional: bool,
+}
+
+impl Place {
+    /// A new part here; gives its index.
+    pub(crate) fn part(
+        &self,
+        title: &'static str,
+        about: &'static str,
+        registry: &mut Registry,
+    ) -> usize {
+        let (key, optional) = (self.key.clone(), self.optional);
+        let title = if self.look.group.is_empty() { title } else { self.look.group };
+        registry.parts.push(Part { key, title, about, optional });
+        registry.parts.len() - 1
+    }
+
+    /// A field of the part here.
+    pub(crate) fn field(&self, part: usize, name: &str, about: &'static str, look: Look) -> Self {
+        let dot = if self.key.is_empty() { "" } else { "." };
+        let key = format!("{}{dot}{name}", self.key);
+        Self { key, part, about, look, above: self.look, optional: self.optional }
+    }
+
+    /// The metric here.
+    fn metric(
+        &self,
+        kind: Kind,
+        get: Get<dyn Fn(&RunResult) -> Option<Value> + Send + Sync>,
+    ) -> Metric {
+        let with_part = |own: &str, between: &str| match self.above.header {
+            "" => own.to_owned(),
+            _ if own.is_empty() => String::new(),
+            above => format!("{above}{between}{own}"),
+        };
+        Metric {
+            key: self.key.clone(),
+            part: self.part,
+            about: self.about,
+            kind,
+            optional: self.optional,
+            look: Look { rank: self.look.rank.saturating_add(self.above.rank), ..self.look },
+            title: with_part(self.look.title, " "),
+            header: with_part(self.look.header, "\n"),
+            get,
+        }
+    }
+}
+
+/// A field's type: a value, or a part with fields of its own.
+pub(crate) trait Figure: Sized + 'static {
+    fn register(place: &Place, get: &Getter<Self>, registry: &mut Registry);
+}
+
+impl<T: Figure> Figure for Option<T> {
+    fn register(place: &Place, get: &Getter<Self>, registry: &mut Registry) {
+        let outer = Arc::clone(get);
+        let inner = getter(move |run| outer(run).and_then(Option::as_ref));
+        let place = Place { key: place.key.clone(), optional: true, ..*place };
+        T::register(&place, &inner, registry);
+    }
+}
+
+macro_rules! values {
+    ($($type:ty => $kind:ident),* $(,)?) => {
+        $(impl Figure for $type {
+            fn register(place: &Place, get: &Getter<Self>, registry: &mut Registry) {
+                let get = Arc::clone(get);
+                let value = move |run: &RunResult| {
+                    get(run).and_then(|value| serde_json::to_value(value).ok())
+                };
+                registry.metrics.push(place.metric(Kind::$kind, Arc::new(value)));
+            }
+        })*
+    };
+}
+
+values! {
+    u64 => Whole,
+    u32 => Whole,
+    f64 => Real,
+    bool => Flag,
+    String => Text,
+    &'static str => Text,
+    Medium => Text,
+    Energy => Json,
+    BTreeMap<String, u64> => Json,
+    Vec<crate::result::Bank> => Json,
+}
+
+/// Declares the parts of a result, or describes the fields of a struct that is declared elsewhere.
+macro_rules! part {
+    // A part that is worked out from the facts of a run.
+    (
+        $(#[doc = $about:literal])*
+        $(#[derive($($derive:ident),*)])?
+        pub struct $name:ident ($title:literal) of $facts:ident {
+            $(
+                $(#[doc = $doc:literal])*
+                $(#[serde($($serde:tt)*)])?
+                pub $field:ident: $type:ty = $value:expr => $look:expr,
+            )*
+        }
+    ) => {
+        $crate::metric::part! {
+            $(#[doc = $about])*
+            $(#[derive($($derive),*)])?
+            pub struct $name ($title) {
+                $(
+                    $(#[doc = $doc])*
+                    $(#[serde($($serde)*)])?
+                    pub $field: $type => $look,
+                )*
+            }
+        }
+
+        impl $name {
+            pub(crate) fn of($facts: &$crate::facts::Facts<'_>) -> Self {
+                Self { $($field: $value),* }
+            }
+        }
+    };
+    // A part that is put together elsewhere.
+    (
+        $(#[doc = $about:literal])*
+        $(#[derive($($derive:ident),*)])?
+        pub struct $name:ident ($title:literal) {
+            $(
+                $(#[doc = $doc:literal])*
+                $(#[serde($($serde:tt)*)])?
+                pub $field:ident: $type:ty => $look:expr,
+            )*
+        }
+    ) => {
+        $(#[doc = $about])*
+        #[derive(Clone, Debug, PartialEq, serde::Serialize)]
+        $(#[derive($($derive),*)])?
+        pub struct $name {
+            $(
+                $(#[doc = $doc])*
+                $(#[serde($($serde)*)])?
+                pub $field: $type,
+            )*
+        }
+
+        $crate::metric::part! {
+            $(#[doc = $about])*
+            described $name ($title) {
+                $( $(#[doc = $doc])* $field: $type => $look, )*
+            }
+        }
+    };
+    (
+        $(#[doc = $about:literal])*
+        described $name:ident ($title:literal) {
+            $( $(#[doc = $doc:literal])* $field:ident: $type:ty => $look:expr, )*
+        }
+    ) => {
+        impl $crate::metric::Figure for $name {
+            fn register(
+                place: &$crate::metric::Place,
+                get: &$crate::metric::Getter<Self>,
+                registry: &mut $crate::metric::Registry,
+            ) {
+                let part = place.part($title, concat!($($about),*).trim_ascii(), registry);
+                $({
+                    let about = concat!($($doc),*).trim_ascii();
+                    let field = place.field(part, stringify!($field), about, $look);
+                    let get = std::sync::Arc::clone(get);
+                    let get = $crate::metric::getter(move |run| get(run).map(|it| &it.$field));
+                    <$type as $crate::metric::Figure>::register(&field, &get, registry);
+                })*
+            }
+        }
+    };
+}
+pub(crate) use part;
+
+part! {
+    /// Shape of the chip.
+    described Geometry("geometry") {
+        /// Banks (dies) that can be busy at the same time.
+        banks: u32 => Look::HIDDEN,
+        /// Channels by which they are reached.
+        channels: u32 => Look::HIDDEN,
+        /// Erase blocks in each bank.
+        blocks_per_bank: u32 => Look::HIDDEN,
+        /// Pages in an erase block, header pages included.
+        pages_per_block: u32 => Look::HIDDEN,
+        /// Bytes in a page.
+        page_size: u32 => Look::HIDDEN,
+        /// Bytes of out-of-band area beside each page.
+        oob_size: u32 => Look::HIDDEN,
+        /// Pages at the start of each block that hold no data.
+        header_pages: u32 => Look::HIDDEN,
+        /// Blocks that hold the layer's own records and no data.
+        system_blocks: u32 => Look::HIDDEN,
+    }
+}
+
+part! {
+    /// Rules of the medium.
+    described Rules("rules") {
+        /// Pages of a block must be programmed in ascending order.
+        in_order: bool => Look::HIDDEN,
+        /// Rated program/erase cycles of a block.
+        endurance: u32 => Look::HIDDEN,
+        /// Factory-bad blocks that the data sheet allows.
+        initial_bad_blocks: u32 => Look::HIDDEN,
+    }
+}

@@ -1,0 +1,109 @@
+//! How garbage was collected.
+
+use std::collections::BTreeMap;
+
+use crate::{
+    facts::Facts,
+    metric::{Format, Look, part},
+};
+
+/// The papers' ratio of writing a whole block to erasing it.
+const OMEGA: f64 = 0.75;
+
+part! {
+    /// How cleaning (garbage collection) went.
+    pub struct Cleaning ("cleaning") of facts {
+        /// Times cleaning was begun.
+        pub runs: u64 = facts.layer.cleaning_runs
+            => Look::line("runs", Format::Count).column("cleaning\nruns", 24).less(),
+        /// Blocks cleaned.
+        pub victims: u64 = facts.layer.victims => Look::line("victims", Format::Count),
+        /// Mean share of valid pages in them; `null` without victims.
+        pub mean_victim_utilization: Option<f64> = victim_utilization(facts)
+            => Look::line("victims' utilization", Format::Percent)
+                .column("victims'\nutiliz.", 13)
+                .less(),
+        /// The papers' simplified cleaning cost: erases + copies · ω / pages a block, ω = 0.75 being
+        /// the ratio of writing a whole block to erasing it.
+        pub cost: f64 = cost(facts, OMEGA)
+            => Look::line("cost (erases + copies · 0.75 / pages a block)", Format::Fixed(1))
+                .column("cleaning\ncost", 14)
+                .less(),
+        /// The same with the device's own ratio, from its timing.
+        pub cost_on_device: f64 = cost(facts, device_omega(facts))
+            => Look::line("cost by this device's times", Format::Fixed(1)),
+        /// Blocks cleaned by each rule, for policies that choose among several.
+        pub choices: BTreeMap<String, u64> = facts.choices.clone() => Look::HIDDEN,
+        /// Blocks cleaned in idle time; part of `victims`.
+        pub idle_victims: u64 = facts.layer.idle_victims
+            => Look::line("victims in idle time", Format::Count).quiet(),
+        /// Survivors that went to another stream for want of a free block.
+        pub spills: u64 = facts.layer.spills
+            => Look::line("survivors in another stream for want of room", Format::Count).quiet(),
+        /// Blocks erased to swap the most and the least erased.
+        pub swap_erases: u64 = facts.layer.swap_erases
+            => Look::line("blocks erased by wear swaps", Format::Count).quiet(),
+        /// Pages moved by those swaps.
+        pub swap_copies: u64 = facts.layer.swap_copies
+            => Look::line("pages copied by wear swaps", Format::Count).quiet(),
+        /// Blocks that wore out.
+        pub retired_blocks: u64 = facts.layer.retired
+            => Look::line("blocks worn out", Format::Count).quiet(),
+    }
+}
+
+part! {
+    /// What the block-mapped layer did; absent for others.
+    #[derive(Copy, Eq)]
+    pub struct Nftl ("block mapping") of facts {
+        /// Primary and replacement blocks folded into one.
+        pub folds: u64 = facts.layer.folds
+            => Look::line("folds", Format::Count).among("cleaning").column("folds", 8).less(),
+        /// Those that a write to a full replacement block forced; part of `folds`.
+        pub forced_folds: u64 = facts.layer.forced_folds
+            => Look::line("folds forced by a write", Format::Count).among("cleaning"),
+    }
+}
+
+part! {
+    /// What was known to be dead before it was overwritten, and what knowing it cost; absent where
+    /// nothing was and nobody looked.
+    #[derive(Copy, Eq)]
+    pub struct DeadData ("dead data") {
+        /// Sectors found dead.
+        pub sectors_marked: u64 => Look::line("sectors found dead", Format::Count),
+        /// Sectors of those that turned out alive, before anything was lost.
+        pub sectors_revived: u64 => Look::line("sectors revived", Format::Count),
+        /// Pages that cleaning left behind because their data were dead.
+        pub pages_left: u64 => Look::line("dead pages left behind", Format::Count),
+        /// Blocks of nothing but dead data that were erased without a fold.
+        pub blocks_reclaimed: u64 => Look::line("blocks erased ahead", Format::Count),
+        /// Pages read to see what a write changes.
+        pub extra_reads: u64 => Look::line("pages read to find them", Format::Count),
+        /// Times a file system was recognised, since the device was new: mostly before the statistics
+        /// begin.
+        pub armed: u64 => Look::HIDDEN,
+        /// Times one was let go since then, for its writer did what no such file system does.
+        pub disarmed: u64 => Look::HIDDEN,
+        /// Memory of the tables that this takes.
+        pub memory_bytes: u64 => Look::line("memory", Format::Bytes),
+    }
+}
+
+fn victim_utilization(facts: &Facts<'_>) -> Option<f64> {
+    let layer = &facts.layer;
+    (layer.victims > 0)
+        .then(|| layer.victims_valid as f64 / (layer.victims as f64 * f64::from(facts.pages())))
+}
+
+fn cost(facts: &Facts<'_>, omega: f64) -> f64 {
+    let layer = &facts.layer;
+    layer.erases as f64 + layer.copies as f64 * omega / f64::from(facts.pages())
+}
+
+/// Moving a whole block over erasing it, on this device.
+fn device_omega(facts: &Facts<'_>) -> f64 {
+    let timing = &facts.setup.device.profile.timing;
+    let (copy, erase) = (timing.copy_ns, timing.erase());
+    if erase > 0 { copy as f64 * f64::from(facts.pages()) / erase as f64 } else { 0.0 }
+}

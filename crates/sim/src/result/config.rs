@@ -1,0 +1,167 @@
+//! What was run, resolved: every default filled in.
+
+use thermocline_flash::{Energy, Geometry, Kind, Profile, Rules};
+use thermocline_policy::{params::ParamValue, preset::LayerKind};
+
+use crate::{
+    facts::Facts,
+    job::Clock,
+    metric::{Look, part},
+};
+
+part! {
+    /// What was run, resolved: every default filled in.
+    pub struct Config ("config") of facts {
+        /// What the user called the policy.
+        pub policy: String = facts.job.policy.name.clone() => Look::HIDDEN,
+        /// Translation layer.
+        pub layer: &'static str = facts.job.policy.layer.name() => Look::HIDDEN,
+        /// Victim policy with its arguments, on the block-mapped layer the choice among pairs; `null`
+        /// for the in-place baseline.
+        pub victim: Option<String> = victim(facts) => Look::HIDDEN,
+        /// Placement with its arguments; `null` for all but the page-mapped layer.
+        pub placement: Option<String> = facts.is_page_mapped().then(|| facts.job.policy.placement.show())
+            => Look::HIDDEN,
+        /// Read-only and writable data in separate blocks.
+        pub read_only_separation: bool = facts.job.policy.read_only_separation => Look::HIDDEN,
+        /// `none`, `swap`, or `gap` (of erase counts, on the block-mapped layer).
+        pub wear_leveling: &'static str = wear_leveling(facts) => Look::HIDDEN,
+        /// What makes cleaning start, and the watermarks of each bank.
+        pub trigger: Trigger = Trigger::of(facts) => Look::HIDDEN,
+        /// `static` or `dynamic`: how pages are spread over banks.
+        pub bank_assignment: String = facts.job.policy.bank_assignment.show() => Look::HIDDEN,
+        /// Requests worked on at once; absent where it was left open.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub queue_depth: Option<u32> = facts.job.queue_depth => Look::HIDDEN,
+        /// Cleaning in idle time; absent where there is none.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub idle: Option<Idle> = idle(facts) => Look::HIDDEN,
+        /// Whom the layer believes that data are dead.
+        pub dead_data: String = facts.job.policy.dead_data.show() => Look::HIDDEN,
+        /// The device.
+        pub device: Device = (&facts.setup.device.profile).into() => Look::HIDDEN,
+        /// Logical pages the device exports in this run.
+        pub logical_pages: u32 = facts.setup.logical_pages => Look::HIDDEN,
+        /// Pages written in sequence before the statistics began.
+        pub filled_pages: u32 = facts.setup.filled_pages => Look::HIDDEN,
+        /// Physical over logical data pages, less 1.
+        pub over_provisioning: f64 =
+            facts.data_pages() as f64 / f64::from(facts.setup.logical_pages) - 1.0 => Look::HIDDEN,
+        /// Filled share of the capacity the papers speak of: data pages less the reserve.
+        pub utilization: f64 = f64::from(facts.setup.filled_pages) / facts.setup.capacity as f64
+            => Look::HIDDEN,
+        /// `device` or `arrivals`.
+        pub clock: &'static str =
+            if facts.setup.clock == Clock::Arrivals { "arrivals" } else { "device" }
+            => Look::HIDDEN,
+        /// Time scale of age transformations where none was named.
+        pub time_scale_us: f64 = facts.setup.time_scale_ns / 1000.0 => Look::HIDDEN,
+        /// The seed.
+        pub seed: u64 = facts.job.seed => Look::HIDDEN,
+    }
+}
+
+part! {
+    /// Cleaning in idle time.
+    #[derive(Eq)]
+    pub struct Idle ("idle") {
+        /// The idle policy with its arguments.
+        pub policy: String => Look::HIDDEN,
+        /// Free blocks in each bank at which it ends, on a page-mapped layer.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub free_blocks: Option<u32> => Look::HIDDEN,
+    }
+}
+
+part! {
+    /// When cleaning starts and stops, in free blocks of a bank.
+    #[derive(Eq)]
+    pub struct Trigger ("trigger") of facts {
+        /// `lazy`, `eager` or `falling`.
+        pub kind: String = facts.job.policy.trigger.show() => Look::HIDDEN,
+        /// Blocks kept for the cleaner.
+        pub reserve_blocks: u32 = facts.setup.watermarks.reserve => Look::HIDDEN,
+        /// Cleaning starts below.
+        pub low_blocks: u32 = facts.setup.watermarks.low => Look::HIDDEN,
+        /// Cleaning stops at.
+        pub high_blocks: u32 = facts.setup.watermarks.high => Look::HIDDEN,
+        /// Blocks cleaned at once, where the placement sorts survivors.
+        pub batch_blocks: u32 = facts.job.policy.batch => Look::HIDDEN,
+    }
+}
+
+part! {
+    /// The device of a run.
+    pub struct Device ("device") {
+        /// Profile.
+        pub name: String => Look::HIDDEN,
+        /// NOR or NAND.
+        pub kind: Kind => Look::HIDDEN,
+        /// Shape.
+        pub geometry: Geometry => Look::HIDDEN,
+        /// Rules of the medium.
+        pub rules: Rules => Look::HIDDEN,
+        /// Whole read of a page.
+        pub read_us: f64 => Look::HIDDEN,
+        /// Whole program of a page.
+        pub program_us: f64 => Look::HIDDEN,
+        /// Moving a page during cleaning.
+        pub copy_us: f64 => Look::HIDDEN,
+        /// Whole erase of a block.
+        pub erase_us: f64 => Look::HIDDEN,
+        /// Where the rated program/erase cycles come from; absent where the profile does not say.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub endurance_source: Option<String> => Look::HIDDEN,
+        /// Energy of the operations; absent where no source gives it.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub energy: Option<Energy> => Look::HIDDEN,
+    }
+}
+
+impl From<&Profile> for Device {
+    fn from(p: &Profile) -> Self {
+        let us = |ns: u64| ns as f64 / 1000.0;
+        Self {
+            name: p.name.clone(),
+            kind: p.kind,
+            geometry: p.geometry,
+            rules: p.rules,
+            read_us: us(p.timing.read()),
+            program_us: us(p.timing.program()),
+            copy_us: us(p.timing.copy_ns),
+            erase_us: us(p.timing.erase()),
+            endurance_source: endurance_source(p).map(str::to_owned),
+            energy: p.energy,
+        }
+    }
+}
+
+/// The source that speaks of the endurance: the one that begins with it, else the first to name it.
+fn endurance_source(profile: &Profile) -> Option<&str> {
+    let sources = || profile.sources.iter().map(String::as_str);
+    let named = |source: &&str| source.to_lowercase().contains("endurance");
+    sources().find(|source| source.starts_with("Endurance")).or_else(|| sources().find(named))
+}
+
+fn victim(facts: &Facts<'_>) -> Option<String> {
+    (facts.is_page_mapped() || facts.is_nftl()).then(|| facts.job.policy.victim.show())
+}
+
+fn wear_leveling(facts: &Facts<'_>) -> &'static str {
+    match facts.job.policy.layer {
+        LayerKind::Nftl if facts.setup.levels_wear => "gap",
+        LayerKind::Nftl => "none",
+        _ if facts.job.policy.swap => "swap",
+        _ => "none",
+    }
+}
+
+/// On its own clock a device is never idle, and pages in place leave nothing to clean.
+fn idle(facts: &Facts<'_>) -> Option<Idle> {
+    let cleans = facts.is_page_mapped() || facts.is_nftl();
+    let is_idle = facts.measured.last_arrival_ns.is_some() && cleans;
+    facts.job.policy.idle.as_ref().filter(|_| is_idle).map(|idle| Idle {
+        policy: idle.show(),
+        free_blocks: facts.is_page_mapped().then_some(facts.setup.idle_free),
+    })
+}
