@@ -16,6 +16,7 @@ use thermocline_media::{
     Medium, Ram,
     image::{Damage, Image, Open, Options, PROFILE_BYTES},
 };
+use thermocline_testing::skip;
 
 const GEOMETRY: Geometry = Geometry {
     banks: 2,
@@ -144,7 +145,7 @@ fn direct_io_gives_the_same_where_the_file_system_allows_it() {
     match Image::open(&path, direct) {
         Ok(_) => {}
         Err(error) if matches!(error.what, Damage::Direct(_)) => {
-            println!("skipped: {error}");
+            skip(&format!("direct I/O on an image: {error}"));
             return;
         }
         Err(error) => panic!("{error}"),
@@ -331,7 +332,7 @@ impl Drop for Tiny {
 #[test]
 fn a_disk_that_is_full_loses_nothing() {
     let Some(tiny) = Tiny::mount() else {
-        println!("skipped: no file system can be mounted here");
+        skip("a disk that is full: no tmpfs can be mounted here; it takes root");
         return;
     };
     let path = file(&tiny.0);

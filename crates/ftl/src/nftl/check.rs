@@ -17,7 +17,12 @@ impl<C: Condition> Nftl<C> {
             return Err(format!("{dead_pages} dead pages, {} were counted", self.dead_pages));
         }
         self.check_blocks()?;
-        self.check_wear()?;
+        if let Some(wear) = &self.wear {
+            let counted = |block: BlockId| (self.chip.erase_count(block), block);
+            let all = (0..self.owner.len() as u32).map(BlockId);
+            let used = all.filter(|b| self.owner[b.index()] != NOBODY);
+            wear.check(used.map(counted), self.free.iter().map(counted), self.usable)?;
+        }
         self.check_index()
     }
 

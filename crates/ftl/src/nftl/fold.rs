@@ -2,7 +2,7 @@
 
 use thermocline_flash::{BlockId, Condition, FlashError, Lpn, Oob, Ppn};
 
-use super::{Nftl, Pair, heaps::NOBODY, roles};
+use super::{Nftl, heaps::NOBODY, look::look, pairs::Pair, roles};
 use crate::FtlError;
 
 /// A page that is being written and goes into the new primary at once.
@@ -25,7 +25,7 @@ impl<C: Condition> Nftl<C> {
             if block != BlockId::NONE {
                 let first = self.ppn(block, 0);
                 for page in 0..self.pages {
-                    self.look(Ppn(first.0 + page))?;
+                    look(&mut self.chip, Ppn(first.0 + page))?;
                 }
             }
         }

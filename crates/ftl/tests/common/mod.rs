@@ -13,7 +13,7 @@ use thermocline_flash::{
 };
 use thermocline_ftl::{Config, DeadPages, FtlError, Inspect, Layer, PageMapped, Upkeep};
 use thermocline_policy::{
-    Args, Candidates, Context,
+    Args, BlockView, Context,
     bank::BankAssignment,
     placement::{self, PLACEMENTS, Placement},
     victim::{self, VICTIMS, Victim},
@@ -28,7 +28,7 @@ pub trait Ftl<C>: Layer<Chip = C> + DeadPages + Inspect + Upkeep {
     fn write_read_only(&mut self, lpn: Lpn, now: u64) -> Result<(), FtlError>;
     fn free_pages(&self) -> u64;
     fn least_free_blocks(&self) -> u32;
-    fn blocks(&self) -> &Candidates;
+    fn blocks(&self) -> &BlockView;
 }
 
 impl<C: Chip, P: Placement> Ftl<C> for PageMapped<C, P> {
@@ -41,7 +41,7 @@ impl<C: Chip, P: Placement> Ftl<C> for PageMapped<C, P> {
     fn least_free_blocks(&self) -> u32 {
         PageMapped::least_free_blocks(self)
     }
-    fn blocks(&self) -> &Candidates {
+    fn blocks(&self) -> &BlockView {
         PageMapped::blocks(self, 0)
     }
 }
