@@ -192,7 +192,7 @@ pub(crate) fn device_of(place: &Place, opened: &OpenedChip) -> Result<Device, As
 fn without_times(place: &Place, geometry: Geometry) -> Result<Device, AssemblyError> {
     let name = place.path().map_or_else(|| place.to_string(), |path| path.display().to_string());
     let mut profile = Device::load(GENERIC)?.profile;
-    profile.summary = format!("raw NAND device {name}, with the times of {GENERIC}");
+    profile.summary = format!("{} ({name}), with the times of {GENERIC}", place.medium().summary);
     profile.name = name;
     profile.geometry = geometry;
     Ok(Device::of_chip(profile))

@@ -35,17 +35,7 @@ pub fn run(args: &ServeArgs, quiet: bool) -> Result<(), Failure> {
         rustix::process::set_parent_process_death_signal(Some(Signal::TERM))
             .map_err(|e| Failure::failed(format!("--exit-with-parent: {e}")))?;
     }
-    let asked = &args.policy;
-    let (victim, placement) = (asked.victim.as_deref(), asked.placement.as_deref());
-    let policy = jobs::policy(asked.policy.as_deref(), victim, placement, SERVED, &asked.cleaning)?;
-    let serve = ServeOptions {
-        policy: jobs::adjusted(&policy, &asked.cleaning),
-        over_provisioning: args.over_provisioning,
-        watermarks: jobs::watermarks(&asked.cleaning),
-        time_scale_ns: asked.time_scale.map(|ns| ns as f64),
-        seed: asked.seed,
-        rebuild: args.rebuild,
-    };
+    let serve = serve_options(args)?;
     let access =
         Access { read_only: args.read_only, direct: args.direct, faults: args.inject.clone() };
     // All that can be refused is refused before a chip is mounted.
@@ -96,6 +86,21 @@ pub fn run(args: &ServeArgs, quiet: bool) -> Result<(), Failure> {
     drop((pidfile, own_socket));
     let ended = command.map_or(Ok(()), Running::ended);
     served.and(ended)
+}
+
+/// The policies that were asked for, and the rest of how a chip is to be served.
+fn serve_options(args: &ServeArgs) -> Result<ServeOptions, Failure> {
+    let asked = &args.policy;
+    let (victim, placement) = (asked.victim.as_deref(), asked.placement.as_deref());
+    let policy = jobs::policy(asked.policy.as_deref(), victim, placement, SERVED, &asked.cleaning)?;
+    Ok(ServeOptions {
+        policy: jobs::adjusted(&policy, &asked.cleaning),
+        over_provisioning: args.over_provisioning,
+        watermarks: jobs::watermarks(&asked.cleaning),
+        time_scale_ns: asked.time_scale.map(|ns| ns as f64),
+        seed: asked.seed,
+        rebuild: args.rebuild,
+    })
 }
 
 /// The server's certificate, and whether clients must encrypt.
