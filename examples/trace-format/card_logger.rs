@@ -1,9 +1,9 @@
 //! A logger of a memory card's requests: `µs|R or W|offset|bytes`.
 
 use crate::read::{
-    format::Entry,
+    entry::{Entry, Special},
     layout::{Layout, OpRule, Separator, Unit},
-    options::TimeUnit,
+    units::TimeUnit,
 };
 
 const LAYOUT: Layout = Layout {
@@ -16,11 +16,11 @@ const LAYOUT: Layout = Layout {
     volume: None,
 };
 
-pub(crate) const ENTRY: Entry = Entry {
+pub(super) const ENTRY: Entry = Entry {
     name: "card-logger",
     about: "A card's logger: microseconds, R or W, offset and size in bytes, with | between",
     source: "examples/trace-format",
-    zero_one: false,
+    special: Special::NONE,
     detect: |sample| sample.columns(&LAYOUT, 4..=4, 80, "4 columns with | between"),
     open: |setup| setup.columns(LAYOUT),
 };

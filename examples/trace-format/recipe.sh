@@ -5,8 +5,8 @@ tests=(readers readers_fuzz)
 
 add() {
     place card_logger.rs $formats
-    line $formats/mod.rs "pub(crate) mod blktrace;" "pub(crate) mod card_logger;"
-    line crates/trace/src/read/format.rs "    formats::blktrace::ENTRY," "    formats::card_logger::ENTRY,"
+    line $formats/mod.rs "mod blktrace;" "mod card_logger;"
+    line $formats/mod.rs "    blktrace::ENTRY," "    card_logger::ENTRY,"
     place card-logger.txt crates/trace/tests/data
     line crates/trace/tests/readers_common/mod.rs "    let mut all = csv();" '    all.push(sample(
         "card-logger",

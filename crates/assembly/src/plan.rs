@@ -6,11 +6,8 @@
 use std::sync::Arc;
 
 use thermocline_flash::Chip;
-use thermocline_ftl::{
-    Config, InPlace, Layer, Nftl, PageMapped,
-    dead::{self, Watched},
-    nftl,
-};
+use thermocline_fswatch::{self as fswatch, Watched};
+use thermocline_ftl::{Config, InPlace, Layer, Nftl, PageMapped, nftl};
 use thermocline_policy::{
     Context, Future,
     dead::{DeadData, Fsaf, Guards},
@@ -207,12 +204,12 @@ impl LayerPlan {
     }
 
     /// The settings of the watcher of a file system's tables.
-    fn watch(&self, fsaf: &Fsaf) -> dead::Config {
+    fn watch(&self, fsaf: &Fsaf) -> fswatch::Config {
         let guards = match fsaf.guards {
-            Guards::Full => dead::Guards::FULL,
-            Guards::Thesis => dead::Guards::THESIS,
+            Guards::Full => fswatch::Guards::FULL,
+            Guards::Thesis => fswatch::Guards::THESIS,
         };
-        dead::Config { guards, ..dead::Config::new(self.device.profile.geometry.page_size) }
+        fswatch::Config { guards, ..fswatch::Config::new(self.device.profile.geometry.page_size) }
     }
 }
 

@@ -9,9 +9,10 @@ use thermocline_sim::{
     Workload, compare_each,
 };
 use thermocline_trace::{
-    generate::{self, GeneratorOptions, WorkloadSpec, format_size},
+    generate::{GeneratorOptions, format_size},
     read::ReadOptions,
 };
+use thermocline_workloads::{WorkloadSpec, open};
 
 use crate::{
     args::{
@@ -82,8 +83,8 @@ pub fn ready<'a>(
     for spec in workloads {
         inputs.push(match spec {
             WorkloadSpec::Files(_) => Ready::Files(Box::new(files(spec, device, args, console)?)),
-            WorkloadSpec::Steady(_) | WorkloadSpec::Phases(_) => Ready::Workload(Workload {
-                spec: spec.clone(),
+            WorkloadSpec::Pattern(pattern) => Ready::Workload(Workload {
+                spec: pattern.clone(),
                 bytes: args.workload.bytes,
                 request_bytes: args.workload.request,
                 interarrival_ns: args.workload.interarrival,
@@ -114,7 +115,7 @@ fn files(
         read_modify_write: args.mapping.partial_pages != Some(PartialPages::Round),
         ..TraceMapping::of_files(device, exported)
     };
-    let mut source = generate::open(spec, &options).map_err(SimError::from)?;
+    let mut source = open(spec, &options).map_err(SimError::from)?;
     let mut counted = Counted::new(console, format!("generating {spec}"), &mut *source);
     let bytes = args.workload.bytes;
     let length = bytes.map_or(String::new(), |bytes| format!(" --bytes {}", format_size(bytes)));

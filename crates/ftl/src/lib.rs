@@ -6,8 +6,6 @@
 //! * [`Nftl`]: block mapping with primary and replacement blocks, folded into one when they are full.
 //! * [`InPlace`]: every page has its place, and an update erases its block: what flash is like
 //!   without a translation layer.
-//! * [`dead::Watched`]: a layer around another one that infers from a file system's own writes which
-//!   pages are dead (FSAF).
 //!
 //! Each is a [`Layer`]: a host's I/O ([`PageIo`]), upkeep ([`Upkeep`]) and inspection ([`Inspect`]) apart. It
 //! runs on any [`Chip`](thermocline_flash::Chip): a counting chip and a virtual clock in the simulator, a
@@ -20,7 +18,6 @@ extern crate alloc;
 extern crate std;
 
 mod counters;
-pub mod dead;
 mod error;
 mod in_place;
 mod layer;

@@ -73,7 +73,7 @@ pub enum TraceError {
 
 impl TraceError {
     /// A specification that makes no sense, and what to write instead.
-    pub(crate) fn usage(what: impl Into<String>, remedy: impl Into<String>) -> Self {
+    pub fn usage(what: impl Into<String>, remedy: impl Into<String>) -> Self {
         TraceError::Usage { what: what.into(), remedy: remedy.into() }
     }
 

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum, ValueHint};
-use thermocline_trace::generate::WorkloadSpec;
+use thermocline_workloads::WorkloadSpec;
 
 use super::values;
 

@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueHint};
-use thermocline_trace::{generate::WorkloadSpec, write::OutputFormat};
+use thermocline_trace::write::OutputFormat;
+use thermocline_workloads::WorkloadSpec;
 
 use super::{help, reading::ReadingArgs, transform::TransformArgs, values};
 

@@ -25,7 +25,7 @@ use super::{
 };
 use crate::FtlError;
 
-/// Pages written after which a victim policy that watches is told.
+/// Pages written after which a victim policy that watches gets them.
 const WATCHED: usize = 256;
 
 /// Blocks, free list, open blocks and victims of a bank.
@@ -40,7 +40,7 @@ pub(super) struct Bank {
     /// The open block of each stream; the last stream is the read-only one.
     open: Vec<OpenBlock>,
     by_erases: ByErases,
-    /// Whether the victim policy wants to know what is written, and what it was not told yet.
+    /// Whether the victim policy watches writes, and the writes it has not got yet.
     watches: bool,
     watched: Vec<Lpn>,
     /// Pages that hold current data.
@@ -209,19 +209,19 @@ impl Bank {
         self.blocks.prefetch(block);
     }
 
-    /// The host wrote a page here; a victim policy that watches is told in time.
+    /// The host wrote a page here; a victim policy that watches gets it in time.
     pub(super) fn watch(&mut self, lpn: Lpn) {
         if self.watches {
             self.watched.push(lpn);
             if self.watched.len() == WATCHED {
-                self.tell_watcher();
+                self.pass_on_watched();
             }
         }
     }
 
     #[cold]
     #[inline(never)]
-    fn tell_watcher(&mut self) {
+    fn pass_on_watched(&mut self) {
         self.victim.watch(&self.watched);
         self.watched.clear();
     }
@@ -275,7 +275,7 @@ impl Bank {
     /// The victim that the policies choose, be it worth cleaning or not.
     pub(super) fn choose<P: Placement>(&mut self, placement: &mut P, now: u64) -> Option<BlockId> {
         if self.watches {
-            self.tell_watcher();
+            self.pass_on_watched();
         }
         let victim = self.blocks.choose(self.number, placement, &mut *self.victim, now)?;
         debug_assert!(self.blocks.has_garbage(victim), "{victim:?} has no garbage");

@@ -138,7 +138,7 @@ impl Cleaner {
         self.erase_withdrawn(parts, journal, now)
     }
 
-    /// A victim was chosen: counts it, tells the placement, lists its survivors.
+    /// A victim was chosen: counts it, notifies the placement, lists its survivors.
     fn begin<C: Chip, P: Placement>(
         &mut self,
         parts: &mut Parts<C, P>,
@@ -211,7 +211,7 @@ impl Cleaner {
             recount(parts, bank, block, now);
         }
         if moved.is_err() {
-            // They are candidates as before; placements with queues were told that they are gone.
+            // They are candidates as before; placements with queues have removed them.
             for &block in &victims {
                 parts.banks[bank].reenter(&mut parts.placement, block);
             }

@@ -88,7 +88,7 @@ impl Durability {
         self.carries = false;
         let sequence = with_watermark(self.programs, self.watermark);
         // Rounded down below what this mount, or the time since a failure, can speak of.
-        if watermark(sequence).is_some_and(|said| said >= self.since) {
+        if watermark(sequence).is_some_and(|durable| durable >= self.since) {
             sequence
         } else {
             self.programs

@@ -1,7 +1,7 @@
 //! Erasing a block that holds nothing any more.
 //!
-//! No current page lies in a block that is erased, and none that is marked is lost unheard: the
-//! placement and the journal hear of each.
+//! No current page lies in a block that is erased. The placement and the journal are notified of each
+//! marked page that is dropped.
 
 use alloc::{boxed::Box, vec::Vec};
 
@@ -43,7 +43,7 @@ fn try_to_erase<C: Chip, P: Placement>(
     match parts.chip.erase(block) {
         Ok(()) => {
             parts.counters.erases += 1;
-            // An erase that was said to fail may have been one all the same.
+            // An erase that was reported as failed may have taken place all the same.
             let any = parts.failures.any();
             parts.banks[bank].erased(block, any.then(|| parts.chip.erase_count(block)));
             Ok(true)

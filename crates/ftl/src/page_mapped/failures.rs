@@ -183,7 +183,7 @@ impl Failures {
     }
 
     /// Reading a block needs much correction; it was erased so often.
-    pub(super) fn ails(&mut self, block: BlockId, erases: u32) {
+    pub(super) fn add_ailing(&mut self, block: BlockId, erases: u32) {
         self.ailing.push_back((block, erases));
     }
 
@@ -192,7 +192,7 @@ impl Failures {
         &self.ailing
     }
 
-    /// The block at that turn of [`ailing`](Self::ailing) is seen to.
+    /// The block at that turn of [`ailing`](Self::ailing) is being scrubbed, or needs it no more.
     pub(super) fn remove_ailing(&mut self, turn: usize) {
         self.ailing.remove(turn);
     }

@@ -187,7 +187,7 @@ impl<C: Chip, P: Placement> Inspect for PageMapped<C, P> {
 }
 
 impl<C: Chip, P: Placement> DeadPages for PageMapped<C, P> {
-    /// Placements hear nothing of marks and revivals: what they know of a page serves again if it lives.
+    /// Placements are not notified of marks and revivals: a page keeps its history in case it is revived.
     fn mark_dead(&mut self, lpn: Lpn, now: u64) -> Result<bool, FtlError> {
         self.check_range(lpn)?;
         let Some(at) = self.parts.tables.mark(lpn) else { return Ok(false) };

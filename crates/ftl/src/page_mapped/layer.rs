@@ -147,7 +147,7 @@ impl<C: Chip, P: Placement> PageMapped<C, P> {
         if lpn.index() < self.parts.tables.len() { Ok(()) } else { Err(FtlError::OutOfRange(lpn)) }
     }
 
-    /// One comparison says that the page is there and that the chip still takes writes.
+    /// One comparison checks that the page exists and that the layer takes writes.
     #[inline(always)]
     pub(super) fn check_writable(&mut self, lpn: Lpn, now: u64) -> Result<(), FtlError> {
         if lpn.0 < self.parts.failures.writable() {
@@ -176,8 +176,8 @@ impl<C: Chip, P: Placement> PageMapped<C, P> {
         Ok(())
     }
 
-    /// What is to be done after a page write, if anything: said by policies, or because the next write is
-    /// the first after a clean mount.
+    /// Whether anything is to be done after a page write: for a policy, or because the next write is the
+    /// first after a clean mount.
     pub(super) fn set_follow_up(&mut self) {
         self.follows_up = self.parts.config.trigger == Trigger::Eager
             || self.parts.banks.iter().any(|bank| bank.watches())

@@ -12,8 +12,8 @@
 //! * [`journal`]: what is written to the index log ([`index`]) and when;
 //! * [`cleaner`]: the victims being cleaned.
 //!
-//! [`parts`] puts them side by side for the operations, which are functions over it: a file lists below
-//! only what it may use.
+//! [`parts`] puts them side by side for the operations, which are functions over it. No file imports one
+//! that imports it; each line may use those further in:
 //!
 //! ```text
 //! interface, format, mount
@@ -27,8 +27,10 @@
 //!                 retire
 //!                   journal
 //!                     parts
-//!                       tables, banks, durability, failures, config, index
-//!                         bank, open_block, by_erases, watermark, shape
+//!                       failures, durability
+//!                         banks, index, watermark
+//!                           bank, tables, config
+//!                             open_block, by_erases, shape
 //! ```
 
 mod append;

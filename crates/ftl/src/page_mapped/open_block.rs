@@ -21,7 +21,7 @@ pub(super) struct OpenBlock {
     block: BlockId,
     /// Data pages programmed so far.
     next: u32,
-    /// Those that the table of blocks knows of, during a cleaning.
+    /// Those counted in the table of blocks, during a cleaning.
     counted: u32,
     pages: u32,
     /// Physical page of the first data page.
@@ -97,12 +97,12 @@ impl OpenBlock {
         (self.next, self.counted) = (self.pages, self.pages);
     }
 
-    /// The table of blocks knows of all pages programmed so far.
+    /// All pages programmed so far are counted in the table of blocks.
     pub(super) const fn all_counted(&mut self) {
         self.counted = self.next;
     }
 
-    /// The pages programmed since the table of blocks heard of some; it hears of them now.
+    /// The pages programmed and not counted in the table of blocks yet; they count as counted now.
     pub(super) const fn count(&mut self) -> u32 {
         let new = self.next - self.counted;
         self.counted = self.next;

@@ -3,7 +3,7 @@
 //!
 //! A block is emptied as if it were cleaned, but its pages stay in their stream, and the placement is
 //! not asked. That happens in the background ([`Upkeep::scrub`](crate::Upkeep::scrub), idle time), and
-//! under load whenever an open block is full: condemned blocks then, and one that ails. Emptying takes
+//! under load whenever an open block is full: condemned blocks then, and one ailing block. Emptying takes
 //! room and gives none back if the block is not to be used again, so it waits until there is room for
 //! the survivors of the next victim, too.
 
@@ -33,9 +33,9 @@ enum Emptied {
     NoRoom,
 }
 
-/// Asks the chip which blocks ail.
+/// Collects the blocks that the chip reports as ailing.
 #[inline(always)]
-fn ask_who_ails<C: Chip, P>(parts: &mut Parts<C, P>) {
+fn collect_ailing<C: Chip, P>(parts: &mut Parts<C, P>) {
     while let Some(block) = parts.chip.ailing() {
         note_ailing(parts, block);
     }
@@ -44,7 +44,7 @@ fn ask_who_ails<C: Chip, P>(parts: &mut Parts<C, P>) {
 #[cold]
 fn note_ailing<C: Chip, P>(parts: &mut Parts<C, P>, block: BlockId) {
     if block.0 < parts.chip.geometry().blocks() {
-        parts.failures.ails(block, parts.banks.block(block).erases);
+        parts.failures.add_ailing(block, parts.banks.block(block).erases);
     }
 }
 
@@ -55,7 +55,7 @@ pub(super) fn scrub_once<C: Chip, P: Placement>(
     cleaner: &mut Cleaner,
     now: u64,
 ) -> Result<bool, FtlError> {
-    ask_who_ails(parts);
+    collect_ailing(parts);
     if !cleaner.withdrawn().is_empty() || parts.failures.unmarked().is_some() {
         cleaner.erase_withdrawn(parts, journal, now)?;
         return Ok(true);
@@ -90,7 +90,7 @@ pub(super) fn scrub_once<C: Chip, P: Placement>(
     }
 }
 
-/// Before a bank is cleaned: scrubs the block that has ailed longest in it.
+/// Before a bank is cleaned: scrubs the block that was reported as ailing first.
 #[inline(always)]
 pub(super) fn scrub_under_load<C: Chip, P: Placement>(
     parts: &mut Parts<C, P>,
@@ -99,7 +99,7 @@ pub(super) fn scrub_under_load<C: Chip, P: Placement>(
     bank: usize,
     now: u64,
 ) -> Result<(), FtlError> {
-    ask_who_ails(parts);
+    collect_ailing(parts);
     if parts.failures.ailing().is_empty() {
         return Ok(());
     }
@@ -121,7 +121,7 @@ fn scrub_one_of<C: Chip, P: Placement>(
     Ok(())
 }
 
-/// Scrubs a block that ails, unless it was erased since or holds no data; nothing then. For want of
+/// Scrubs an ailing block, unless it was erased since or holds no data; nothing then. For want of
 /// room it keeps its turn.
 fn scrub_at<C: Chip, P: Placement>(
     parts: &mut Parts<C, P>,

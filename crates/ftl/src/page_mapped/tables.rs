@@ -9,7 +9,7 @@
 //! the page is wanted back. Idea. A bit of the table entry says that the page is marked: the entry
 //! still leads to the data, but equals no physical page number, so a search for current data passes
 //! over it. Consequence. A mark takes no memory and a host write no look at it; cleaning and swaps
-//! leave a marked page behind without being told. A marked page is garbage in every count. When its
+//! leave a marked page behind without a test of their own. A marked page is garbage in every count. When its
 //! block is erased it is *dropped*: it holds no data from then on. Until then it is readable, and can
 //! become current again where it lies.
 
@@ -255,7 +255,7 @@ impl Tables {
         self.marked += 1;
     }
 
-    /// A block is about to be erased: its marked pages are gone. Tells each of them.
+    /// A block is about to be erased: its marked pages are gone. Calls `dropped` for each.
     pub(super) fn drop_marked(&mut self, block: BlockId, mut dropped: impl FnMut(Lpn)) {
         if self.marked == 0 {
             return;
@@ -271,10 +271,10 @@ impl Tables {
         }
     }
 
-    /// Counts again. Tells each page that holds data: where they are, and whether they are current.
+    /// Counts again, and calls `visit` for each page with data: where they are, and whether they are current.
     pub(super) fn check(
         &self,
-        mut tell: impl FnMut(Lpn, Ppn, bool) -> Result<(), String>,
+        mut visit: impl FnMut(Lpn, Ppn, bool) -> Result<(), String>,
     ) -> Result<(), String> {
         let (mut mapped, mut marked) = (0, 0);
         for (lpn, &entry) in (0..).map(Lpn).zip(&self.map) {
@@ -283,7 +283,7 @@ impl Tables {
                 continue;
             }
             *(if at == entry { &mut mapped } else { &mut marked }) += 1;
-            tell(lpn, at, at == entry)?;
+            visit(lpn, at, at == entry)?;
             let owner = self.owner[self.shape.slot_of(at)];
             if owner != lpn {
                 return Err(format!("{lpn:?} is mapped to {at:?}, which belongs to {owner:?}"));

@@ -58,16 +58,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_watermark_says_no_more_than_is_true_and_little_less() {
+    fn a_decoded_watermark_is_never_above_the_true_one_and_close_below() {
         for number in [1_u64, 2, 300, 5000, 3 << 31, (1 << 45) + (1 << 30) + 12_345] {
             for durable in (0..70).map(|n| number.saturating_sub(n * n * n * 7 + n)) {
                 let sequence = with_watermark(number, durable);
                 assert_eq!(program_number(sequence), number);
-                let says = watermark(sequence).unwrap_or(0);
-                assert!(says <= durable.min(number - 1), "{number}, {durable}: {says}");
+                let decoded = watermark(sequence).unwrap_or(0);
+                assert!(decoded <= durable.min(number - 1), "{number}, {durable}: {decoded}");
                 let distance = (number - durable).max(1);
-                assert!(number - says <= distance + distance / 64, "{number}, {durable}: {says}");
-                assert!(distance > 255 || says == number - distance, "{number}, {durable}: {says}");
+                assert!(
+                    number - decoded <= distance + distance / 64,
+                    "{number}, {durable}: {decoded}"
+                );
+                assert!(
+                    distance > 255 || decoded == number - distance,
+                    "{number}, {durable}: {decoded}"
+                );
             }
         }
         assert_eq!(watermark(77), None, "most numbers carry none");
@@ -78,10 +84,10 @@ mod tests {
         for epoch in [EPOCH, 5 * EPOCH] {
             for durable in (0..200).map(|n| epoch + n) {
                 for number in (0..60).map(|n| durable + 1 + n * n * n) {
-                    let said = watermark(with_watermark(number, durable));
+                    let decoded = watermark(with_watermark(number, durable));
                     assert!(
-                        said.is_none_or(|said| (epoch..=durable).contains(&said)),
-                        "{number}, {durable}: {said:?}"
+                        decoded.is_none_or(|decoded| (epoch..=durable).contains(&decoded)),
+                        "{number}, {durable}: {decoded:?}"
                     );
                 }
             }

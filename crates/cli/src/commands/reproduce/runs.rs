@@ -13,7 +13,7 @@ use std::{
 use thermocline_assembly::{Device, PolicySpec};
 use thermocline_papers::{Outcome, Run};
 use thermocline_sim::compare_each;
-use thermocline_trace::generate::WorkloadSpec;
+use thermocline_workloads::WorkloadSpec;
 
 use super::options::{Options, Runnable, failed};
 use crate::{
@@ -157,7 +157,7 @@ fn input_key(args: &RunArgs, policy: &PolicySpec, device: &Device) -> String {
     let how = (mapping.absolute, mapping.footprint, mapping.partial_pages);
     let workload = (&args.input.workload, &simulation.workload);
     match &args.input.workload {
-        Some(WorkloadSpec::Steady(_) | WorkloadSpec::Phases(_)) => format!("{workload:?}"),
+        Some(WorkloadSpec::Pattern(_)) => format!("{workload:?}"),
         Some(WorkloadSpec::Files(_)) => {
             let pages = device.exported_pages(simulation.device.over_provisioning);
             format!("{workload:?} {how:?} {page} {pages} {}", simulation.seed)

@@ -15,7 +15,7 @@ use thermocline_ftl::Recovery;
 use thermocline_media::Place;
 use thermocline_policy::dead::DeadData;
 use thermocline_server::{Limits, Listener, Opening, Options, Pace, Server, Stopper};
-use tracing_subscriber::EnvFilter;
+use tracing_subscriber::{filter::Targets, layer::SubscriberExt, util::SubscriberInitExt};
 
 use super::{
     command::{OwnSocket, Running},
@@ -206,14 +206,16 @@ fn stop_by_signal(stopper: &Stopper) -> Result<(), Failure> {
 
 fn log_to_stderr(args: &ServeArgs, quiet: bool) -> Result<(), Failure> {
     let filter = if quiet { "error" } else { args.log.as_str() };
-    let filter = EnvFilter::try_new(filter).map_err(|e| {
+    let targets: Targets = filter.parse().map_err(|e| {
         Failure::usage(format!("--log {filter}: {e}; expected error, warn, info or debug"))
     })?;
-    let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    let events = tracing_subscriber::registry().with(targets);
+    let lines = tracing_subscriber::fmt::layer().with_writer(std::io::stderr);
     if args.log_json {
-        builder.json().init();
+        events.with(lines.json()).init();
     } else {
-        builder.with_target(false).with_ansi(crate::console::stderr_has_colour()).init();
+        let has_colour = crate::console::stderr_has_colour();
+        events.with(lines.with_target(false).with_ansi(has_colour)).init();
     }
     Ok(())
 }

@@ -46,7 +46,7 @@ pub fn find_summary<C: Flash + ?Sized>(chip: &mut C) -> Result<Option<Summary>, 
     Ok(None)
 }
 
-/// What a layer wrote on a chip, as its pages tell without a summary.
+/// What a layer wrote on a chip, as found from its pages without a summary.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Traces {
     /// Pages of data.
@@ -56,7 +56,7 @@ pub struct Traces {
     /// The first block with a page of the log, from which on all blocks are the log's; none if there is
     /// no such page.
     pub first_log_block: Option<BlockId>,
-    /// Logical pages that a checkpoint tells of; 0 if none of its pages is there.
+    /// Logical pages that a checkpoint covers; 0 if none of its pages is there.
     pub told_pages: u32,
     /// The least number of logical pages that all data pages belong to.
     pub least_pages: u32,

@@ -1,6 +1,6 @@
 //! The pages of the index log, byte by byte (`docs/format.md` has the pictures).
 //!
-//! Each page is whole in itself: what it says is true whatever became of the other pages.
+//! Each page is whole in itself: its facts are true whatever became of the other pages.
 
 use alloc::vec::Vec;
 
@@ -41,7 +41,7 @@ pub enum Kind {
     Map = 6,
     /// All is written: nothing was changed after the checkpoint it names.
     Clean = 7,
-    /// The layer is in use again, or goes on; tells what is known to last.
+    /// The layer is in use again, or goes on; with the sequence numbers known to be durable.
     InUse = 8,
 }
 
@@ -67,7 +67,7 @@ impl Kind {
 pub struct Header {
     /// What the page holds.
     pub kind: Kind,
-    /// Programs of the layer when it was written: what it says was so then.
+    /// Programs of the layer when it was written: its facts were so then.
     pub sequence: u64,
     /// The first logical page or block it is about.
     pub first: u32,
@@ -95,7 +95,7 @@ pub struct Complete {
     pub pages: u32,
     /// The turn of the block in which it begins.
     pub turn: u64,
-    /// Whether it has a table of blocks and a map, or only tells what is absent.
+    /// Whether it has a table of blocks and a map, or only lists absent pages.
     pub has_map: bool,
 }
 

@@ -1,8 +1,8 @@
 //! Checkpoints, written a page at a time.
 //!
-//! The order of the pages: what is absent, the table of blocks, the map. Each is as things are when it is
-//! written; the host writes on in between. The table comes before the map, so a block that was full then
-//! and is the same now holds what the map says it does.
+//! The order of the pages: absent pages, the table of blocks, the map. Each page shows the tables as they
+//! are when it is written; the host writes on in between. The table comes before the map, so a block that
+//! was full then and is the same now holds the pages that the map has there.
 
 use alloc::vec::Vec;
 
@@ -104,7 +104,7 @@ fn write_page<C: Chip, P: Placement>(
     surveys: &mut Surveys,
     parts: &mut Parts<C, P>,
 ) -> Result<(), FtlError> {
-    // What a checkpoint says is absent, trims say too, should it never be complete.
+    // Should the checkpoint never be complete, trims record the absent pages too.
     trims.write(writer, parts)?;
     let Some((writing, checkpoint)) = writer.writing() else { return Ok(()) };
     let Some(content) = Content::of(&writing, parts) else { return Ok(()) };
@@ -193,7 +193,7 @@ fn map_entry<C, P: Placement>(parts: &Parts<C, P>, lpn: Lpn) -> (Ppn, u16) {
     (at, if at == Ppn::NONE { 0 } else { parts.placement.note(lpn) })
 }
 
-/// How a page tells of most pages from `first` on which are absent, and of how many.
+/// The form in which a page of the log covers most logical pages from `first` on, and how many.
 fn absent_range(tables: &Tables, first: u32, page_size: u32) -> (Kind, u32) {
     let (logical, most) = (tables.len() as u32, most_runs(page_size));
     let bits = (logical - first).min(8 * (page_size - HEADER as u32));

@@ -41,8 +41,8 @@ pub(in crate::page_mapped) struct Journal {
     is_clean: bool,
     /// Whether the tables were made from the pages alone: the checkpoint that there is may be wrong.
     is_rebuilt: bool,
-    /// Whether no checkpoint is written on: a page of the host is between two attempts to program it,
-    /// and a checkpoint would not tell of the first.
+    /// Whether checkpoints wait: a page of the host is between two attempts to program it, and a
+    /// checkpoint would miss the first.
     is_paused: bool,
     /// Blocks of each bank's free list, its first ones, whose erase is durable.
     durable_free: Vec<usize>,
@@ -121,7 +121,7 @@ impl Journal {
         self.writer.begin_block(parts)
     }
 
-    /// A page holds no data any more: the log has to say so before a sync, or an erase.
+    /// A page holds no data any more: the log has to record that before a sync, or an erase.
     #[cold]
     pub(in crate::page_mapped) fn trimmed<C: Chip, P: Placement>(
         &mut self,
@@ -140,8 +140,8 @@ impl Journal {
         written
     }
 
-    /// A page was dropped or forgotten where an error cannot be told: the runs get longer, until the
-    /// erase that is about to come writes them.
+    /// A page was dropped where no error can be returned: the runs get longer, until the erase that is
+    /// about to come writes them.
     #[cold]
     pub(in crate::page_mapped) fn dropped(&mut self, lpn: Lpn) {
         self.trims.add(lpn);

@@ -67,7 +67,7 @@ pub(super) struct Writer {
     /// The number of the checkpoint begun last.
     numbered: u32,
     page: Page,
-    /// The last time that was heard of.
+    /// The layer's clock at the last operation.
     time: u64,
 }
 

@@ -29,7 +29,7 @@ pub(super) struct FoundLog {
     pub(super) known: Vec<Interval>,
     /// Numbers of programs that failed.
     failed: Vec<Interval>,
-    /// The checkpoint that is the table as it is, if that is the last word.
+    /// The checkpoint that is the table as it is, if the log ends with a clean record.
     pub(super) clean: Option<Complete>,
     /// The first sequence number since the last crash, if all is written.
     pub(super) since: Option<u64>,
@@ -40,7 +40,7 @@ pub(super) struct FoundLog {
     pub(super) pages_read: u64,
     /// The turn from which on pages are needed.
     from: u64,
-    /// Turns whose blocks are worth keeping: they hold trims, or tell what the log is.
+    /// Turns whose blocks are worth keeping: they hold trims, or identify the log.
     kept: Vec<u64>,
     payload: Vec<u8>,
 }
@@ -99,7 +99,7 @@ impl FoundLog {
         Ok(found)
     }
 
-    /// Where the newest block ends, and whether its last page says that all is written.
+    /// Where the newest block ends, and whether its last page is a clean record.
     fn look_at_end<C: Flash>(&mut self, chip: &mut C, block: BlockId) -> Result<(), FlashError> {
         self.next = self.geometry.header_pages;
         let mut last = None;
@@ -124,7 +124,7 @@ impl FoundLog {
         Ok(())
     }
 
-    /// Something was changed after the last word.
+    /// Something was changed after the clean record.
     pub(super) fn is_not_clean(&mut self) {
         self.clean = None;
     }
@@ -164,7 +164,7 @@ impl FoundLog {
     }
 
     /// Whether the program of that number failed: what is on the chip of it does not count, for its
-    /// writer was told so, or wrote it again.
+    /// writer got the error, or wrote it again.
     pub(super) fn has_failed(&self, sequence: u64) -> bool {
         self.failed.iter().any(|&(from, to)| (from..=to).contains(&sequence))
     }
@@ -197,7 +197,7 @@ impl FoundLog {
     pub(super) fn for_each<C: Flash>(
         &mut self,
         chip: &mut C,
-        mut tell: impl FnMut(&mut Self, &mut C, Header, Record) -> Result<(), FlashError>,
+        mut visit: impl FnMut(&mut Self, &mut C, Header, Record) -> Result<(), FlashError>,
     ) -> Result<(), FlashError> {
         for used in self.blocks.clone() {
             if used.turn < self.from {
@@ -215,7 +215,7 @@ impl FoundLog {
                 if let Record::Clean(_, known) | Record::InUse(known) = &record {
                     self.learn(known);
                 }
-                tell(self, chip, header, record)?;
+                visit(self, chip, header, record)?;
             }
         }
         for (_, to) in &self.known {

@@ -5,7 +5,7 @@
 //! have been synced may have been cut off, so it is read before it is believed; where it cannot be read,
 //! the copy before it is the newest.
 //!
-//! Where the log ends with the word that all is written, the checkpoint is the table and nothing is
+//! Where the log ends with the record that all is written, the checkpoint is the table and nothing is
 //! read. Else the blocks that are as full as they were in the checkpoint need only one look each, for a
 //! block that was written again begins with a greater number than the checkpoint's. What the checkpoint
 //! says of pages in other blocks is forgotten, and those blocks are read, area by area.

@@ -19,7 +19,7 @@ pub(super) struct Pages {
     /// Where its newest copy is.
     pub(super) map: Vec<Ppn>,
     pub(super) notes: Vec<u16>,
-    /// When that copy was programmed; 0 where only a checkpoint tells of it.
+    /// When that copy was programmed; 0 where only a checkpoint has it.
     pub(super) times: Vec<u64>,
     /// Copies up to that number are older, or dead.
     newest: Vec<u64>,
@@ -87,7 +87,7 @@ impl Pages {
         }
     }
 
-    /// By what the log says of trims and absent pages; all blocks are to be read.
+    /// By the log's records of trims and absent pages; all blocks are to be read.
     fn by_facts<C: Flash>(chip: &mut C, found: &mut FoundLog) -> Result<Self, FlashError> {
         let mut pages = Self::new(found);
         found.for_each(chip, |found, _, header, record| {
@@ -97,7 +97,7 @@ impl Pages {
         Ok(pages)
     }
 
-    /// By the newest checkpoint and what the log says beside it; nothing if a page of it is lost.
+    /// By the newest checkpoint and the log's other records; nothing if a page of it is lost.
     fn by_checkpoint<C: Flash>(
         chip: &mut C,
         found: &mut FoundLog,
@@ -121,8 +121,8 @@ impl Pages {
         Ok(Some(pages))
     }
 
-    /// What the log says is absent is dead up to then. Of checkpoints only the complete one counts: what
-    /// it says lasts.
+    /// Pages that the log records as absent are dead up to then. Of checkpoints only the complete one
+    /// counts: it is durable.
     fn take_fact(&mut self, found: &FoundLog, header: &Header, record: &Record) {
         let runs = match record {
             Record::Trims(runs) => runs,
@@ -191,7 +191,7 @@ impl Pages {
             return self.is_absent(lpn, sequence);
         }
         let block = found.geometry.block_of(at).index();
-        // A page in a block that is read tells more itself.
+        // A block that is read has the page's own area, which is newer.
         if self.scanned.get(block) == Some(&false) && sequence > self.newest[lpn.index()] {
             self.newest[lpn.index()] = sequence;
             self.map[lpn.index()] = at;

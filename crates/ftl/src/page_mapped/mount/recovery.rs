@@ -10,7 +10,7 @@ pub enum Mount {
     /// By the newest checkpoint and what came after it.
     #[default]
     Quick,
-    /// By all pages: what a checkpoint says of where pages are is not believed.
+    /// By all pages: the map in a checkpoint is not used.
     FromPages,
 }
 
@@ -19,7 +19,7 @@ pub enum Mount {
 pub struct Recovery {
     /// The layer was unmounted before; power did not just fail.
     pub clean: bool,
-    /// A checkpoint told where pages are.
+    /// The map in a checkpoint was used.
     pub used_checkpoint: bool,
     /// Pages of the index log that were read.
     pub log_pages_read: u64,

@@ -58,7 +58,7 @@ pub(super) fn take_tables<C: Chip, P: Placement>(
     closed_early
 }
 
-/// A block holds data: its bank and the placement hear of it and of its current pages.
+/// A block holds data: enters it into its bank, and its current pages into the placement.
 fn take_block<C: Chip, P: Placement>(
     parts: &mut Parts<C, P>,
     pages: &Pages,
