@@ -2,15 +2,17 @@
 
 mod common;
 
-use std::{fs, path::Path};
+use std::fs;
 
 use common::{done, json, thermocline};
 use serde_json::Value;
 use tempfile::TempDir;
-use thermocline_assembly::{AnyLayer, Device, PolicySpec, Store};
-use thermocline_flash::{Flash, Lpn, Profile};
+use thermocline_assembly::{
+    Access, AnyLayer,
+    chips::{self, Chip},
+};
+use thermocline_flash::{Flash, Lpn};
 use thermocline_ftl::Mount;
-use thermocline_media::image::{Image, Open};
 
 const PAGE: usize = 4096;
 
@@ -23,20 +25,13 @@ fn formatted() -> (TempDir, String) {
 }
 
 /// The layer on an image, as a server has it.
-fn mounted(path: &str) -> AnyLayer<Image> {
-    let logical_pages =
-        json(&["stat", path, "--json"])["logical_pages"].as_u64().expect("a number");
-    let image = Image::open(Path::new(path), Open::default()).expect("opened");
-    let header = image.header();
-    let mut profile: Profile = toml::from_str(&header.profile).expect("a profile");
-    (profile.geometry, profile.rules) = (header.geometry, header.rules);
-    let device = Device { profile, fixed_capacity: true };
-    let policy = PolicySpec::parse("greedy", None, None).expect("a policy");
-    let store = Store::new(device, policy, logical_pages as u32);
-    store.mount(image, Mount::Quick).expect("mounted").0
+fn mounted(path: &str) -> AnyLayer<Chip> {
+    let Ok(place) = path.parse();
+    let opened = chips::open(&place, &Access::default()).expect("formatted");
+    opened.mount(Mount::Quick).expect("mounted").0
 }
 
-fn flush(layer: &mut AnyLayer<Image>) {
+fn flush(layer: &mut AnyLayer<Chip>) {
     layer.upkeep().settle(9).expect("settled");
     let covered = layer.upkeep().last_program();
     layer.chip_mut().sync().expect("synced");

@@ -44,6 +44,6 @@ mod tests {
                 medium.example
             );
         }
-        assert_eq!(made_when_served(), "`ram:`");
+        assert!(made_when_served().starts_with("`ram:`"));
     }
 }
