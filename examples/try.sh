@@ -107,9 +107,8 @@ copy_built
 cd "$copy"
 export CARGO_TARGET_DIR=$work/target
 thermocline=$work/target/debug/thermocline
-# Of these crates, which compile the layer for every placement, nothing takes long here that is not optimised.
-quickly=()
-for crate in assembly cli sim; do quickly+=(--config "profile.dev.package.thermocline-$crate.opt-level=0"); done
+# The simulator compiles the layer for every placement, and has little to do here.
+quickly=(--config profile.dev.package.thermocline-sim.opt-level=0)
 cargo_test() { # the words of a test, for Cargo
     cargo test --locked --workspace ${FEATURES:+--features "$FEATURES"} "${quickly[@]}" "$@" >"$output" 2>&1 ||
         { cat "$output" >&2; fail "cargo test $* fails with ${examples[*]}"; }
