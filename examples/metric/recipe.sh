@@ -3,7 +3,7 @@
 tests=(result_keys)
 
 add() {
-    line crates/sim/src/result/traffic.rs '            => Look::line("blocks erased", Format::Count)' \
+    line crates/sim/src/result/cleaning.rs "            => Look::line(\"cost by this device's times\"" \
         '        /// Pages copied for each block erased.
         pub copies_an_erase: f64 = facts.layer.copies as f64 / facts.layer.erases.max(1) as f64
             => Look::line("copies an erase", Format::Fixed(1)).less(),'
