@@ -81,3 +81,17 @@ fn help_teaches_by_examples_and_versions_are_told() {
     assert_eq!((nothing.code, nothing.out.as_str()), (2, ""));
     assert!(nothing.err.contains("Usage:"));
 }
+
+#[test]
+fn every_medium_is_in_the_help_and_in_the_reference() {
+    let reference = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/server-reference.md");
+    let reference = std::fs::read_to_string(reference).expect("the reference of the server");
+    let help = done(&["serve", "--help"]);
+    let help: Vec<_> = help.split_whitespace().collect();
+    let help = help.join(" ");
+    for medium in thermocline_media::MEDIA {
+        assert!(help.contains(medium.summary), "{}: {help}", medium.scheme);
+        let row = format!("\n| `{}` |", medium.example);
+        assert!(reference.contains(&row), "docs/server-reference.md has no row {row}");
+    }
+}

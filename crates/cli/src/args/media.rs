@@ -26,24 +26,3 @@ pub fn made_when_served() -> String {
     let all = MEDIA.iter().filter(|medium| !lasts(medium));
     all.map(|medium| format!("`{}`", medium.pattern)).collect::<Vec<_>>().join(" or ")
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_medium_is_listed_and_has_a_row_in_the_guide() {
-        let guide = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/server-reference.md");
-        let guide = std::fs::read_to_string(guide).expect("the reference of the server");
-        for medium in MEDIA {
-            assert!(listed(|_| true).contains(medium.summary), "{}", medium.scheme);
-            let row = format!("\n| `{}` |", medium.example);
-            assert!(
-                guide.contains(&row),
-                "docs/server-reference.md has no row for {}",
-                medium.example
-            );
-        }
-        assert!(made_when_served().starts_with("`ram:`"));
-    }
-}
