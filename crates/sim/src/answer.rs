@@ -79,7 +79,7 @@ pub struct Answer {
     pub greedy_costs: Option<Costs>,
     /// Whether some lifetimes could not be extrapolated: the write amplification stands in for them.
     pub few_erases: bool,
-    /// The most time a run needed over the time its trace has, where that is too much.
+    /// The time the best needs over the time its trace has, where that is too much.
     pub overloaded: Option<f64>,
     /// Why there is no best.
     pub undecided: Option<&'static str>,
@@ -109,7 +109,6 @@ pub fn answer(aim: Aim, candidates: &[Candidate<'_>]) -> Answer {
         Aim::Memory => (Score::Memory.key(), vec![Score::Memory]),
         Aim::Balanced => ("balanced", vec![life, Score::WriteP99, Score::Memory]),
     };
-    let factors = runs().filter(|run| run.lifetime.overloaded);
     let mut answer = Answer {
         aim: aim.name(),
         metric,
@@ -122,7 +121,7 @@ pub fn answer(aim: Aim, candidates: &[Candidate<'_>]) -> Answer {
         costs: None,
         greedy_costs: None,
         few_erases: few_erases && matches!(aim, Aim::Endurance | Aim::Balanced),
-        overloaded: factors.filter_map(|run| run.lifetime.time_factor).reduce(f64::max),
+        overloaded: None,
         undecided: None,
     };
     let scored: Vec<Scored<'_>> =
@@ -158,6 +157,9 @@ fn decide(answer: &mut Answer, scored: &[Scored<'_>]) {
     answer.ties = named.map(str::to_owned).collect();
     let excess = |run: &RunResult| run.oracle.as_ref().map(|oracle| oracle.excess + 1.0);
     answer.over_oracle = best.candidate.mean(excess).map(|ratio| ratio - 1.0);
+    let runs = best.candidate.runs.iter().copied().flatten();
+    let late = runs.filter(|run| run.lifetime.overloaded);
+    answer.overloaded = late.filter_map(|run| run.lifetime.time_factor).reduce(f64::max);
     answer.costs = Some(Costs::of(best.candidate));
     answer.greedy_costs = greedy.map(|greedy| Costs::of(greedy.candidate));
 }

@@ -17,6 +17,7 @@ mod future;
 mod huge_pages;
 mod input;
 mod job;
+mod life;
 pub mod metric;
 pub mod policy;
 mod progress;
