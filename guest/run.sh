@@ -4,8 +4,10 @@
 #
 #   guest/run.sh                    every test of guest/tests, all in one boot: about two minutes
 #   guest/run.sh mtd nbd_client     these
+#   guest/run.sh --packages         prints the Debian packages that all tests need
+#   guest/run.sh --kernel           only downloads the kernel (70 MB), once
 #
-# Installs the Debian packages it needs (as root or with sudo), and downloads a kernel once (70 MB).
+# Installs these packages (systems/install.sh) and downloads the kernel first.
 # Exit: 0 all passed, 1 a test failed, 2 usage, or nothing is built, 3 the machine did not come to its end,
 # 77 this machine cannot: no QEMU or no kernel, and no way to get them.
 #
@@ -36,9 +38,16 @@ thermocline=${THERMOCLINE:-${CARGO_TARGET_DIR:-target}/debug/thermocline}
 disk_size=128MiB
 
 die() { echo "guest: $1" >&2; exit "${2:-2}"; }
+# What cannot be run here, for the last lines of `make test`.
+skip() {
+    [ -z "${THERMOCLINE_SKIPPED:-}" ] || echo "guest/run.sh: $1" >> "$THERMOCLINE_SKIPPED"
+    die "skipped: $1" 77
+}
 # The values of a test's header lines of one name.
 header() { sed -n "/^#/!q; s/^# $2: //p" "$here/tests/$1.sh"; }
 
+mode=
+case ${1:-} in --packages | --kernel) mode=$1; shift ;; esac
 tests=("$@")
 if [ $# = 0 ]; then
     for file in "$here"/tests/*.sh; do tests+=("$(basename "$file" .sh)"); done
@@ -49,35 +58,21 @@ done
 
 # --- What is needed of this machine
 
-[ "$(uname -m)" = x86_64 ] || die "the machine is an x86_64 one, and so must this be" 77
-[ -x "$thermocline" ] || die "no $thermocline; cargo build --package thermocline-cli, or name another in THERMOCLINE"
-
-packages=()
-need() { command -v "$1" > /dev/null || packages+=("$2"); } # program package
-need qemu-system-x86_64 qemu-system-x86
-need busybox busybox-static
-if busybox=$(command -v busybox) && ldd "$busybox" > /dev/null 2>&1; then packages+=(busybox-static); fi
-need cpio cpio
-need depmod kmod
-need strip binutils
+packages=(qemu-system-x86 busybox-static cpio kmod binutils)
 programs=()
 for test in "${tests[@]}"; do
     for entry in $(header "$test" programs); do
-        need "${entry%(*}" "$(sed 's/.*(//; s/)$//' <<< "$entry")"
+        package=${entry#*(}
+        packages+=("${package%)}")
         programs+=("${entry%(*}")
     done
 done
-as_root=()
-[ "$(id -u)" = 0 ] || as_root=(sudo -n)
-if [ ${#packages[@]} != 0 ]; then
-    mapfile -t packages < <(printf '%s\n' "${packages[@]}" | sort -u)
-    echo "guest: installing ${packages[*]}"
-    install() {
-        "${as_root[@]}" apt-get update -qq && "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
-            apt-get install -y -qq --no-install-recommends "${packages[@]}" > /dev/null
-    }
-    install || die "skipped; it needs: apt-get install --no-install-recommends ${packages[*]}" 77
-fi
+if [ "$mode" = --packages ]; then printf '%s\n' "${packages[@]}" | sort -u; exit; fi
+[ "$(uname -m)" = x86_64 ] || skip "the machine is an x86_64 one, and so must this be"
+"$here/../systems/install.sh" "${packages[@]}" || skip "these packages cannot be installed: ${packages[*]}"
+for program in qemu-system-x86_64 busybox cpio depmod strip "${programs[@]}"; do
+    command -v "$program" > /dev/null || skip "no $program"
+done
 
 # --- The kernel, once
 
@@ -85,16 +80,17 @@ kernel_package() { apt-cache depends linux-image-amd64 2> /dev/null | awk '/Depe
 if ! [ -e "$cache/kernel/done" ]; then
     rm -rf "$cache/kernel"; mkdir -p "$cache/kernel"
     package=$(kernel_package)
-    [ -n "$package" ] || { "${as_root[@]}" apt-get update -qq && package=$(kernel_package); } || true
-    [ -n "$package" ] || die "skipped; apt knows no kernel (linux-image-amd64): apt-get update, or unpack one into $cache/kernel and touch done in it" 77
+    [ -n "$package" ] || skip "apt knows no kernel (linux-image-amd64): apt-get update, or unpack one into $cache/kernel and touch done in it"
     echo "guest: downloading $package (70 MB)"
     (cd "$cache/kernel" && apt-get -qq download "$package" 2> download.log) \
-        || { cat "$cache/kernel/download.log" >&2; die "skipped; $package could not be downloaded" 77; }
+        || { cat "$cache/kernel/download.log" >&2; skip "$package could not be downloaded"; }
     dpkg-deb -x "$cache"/kernel/linux-image-*.deb "$cache/kernel"
     rm "$cache"/kernel/linux-image-*.deb
     depmod -b "$cache/kernel" "$(ls "$cache/kernel/lib/modules")"
     touch "$cache/kernel/done"
 fi
+[ "$mode" != --kernel ] || exit 0
+[ -x "$thermocline" ] || die "no $thermocline; cargo build --package thermocline-cli, or name another in THERMOCLINE"
 release=$(ls "$cache/kernel/lib/modules")
 
 # --- What the guest starts from: a file system in memory
@@ -138,7 +134,7 @@ add_module() { # with those that it needs
 add_built() { # thermocline, or an integration test
     local built=$thermocline
     # The whole workspace decides of the features, so that nothing is built that `cargo test` has built.
-    [ "$1" = thermocline ] || built=$(cargo test --workspace --no-run --quiet --locked --test "$1" \
+    [ "$1" = thermocline ] || built=$(cargo test --workspace ${FEATURES:+--features "$FEATURES"} --no-run --quiet --locked --test "$1" \
         --message-format=json-render-diagnostics | grep -o '"executable":"[^"]*"' | tail -1 | cut -d'"' -f4) \
         || die "cargo test --no-run --test $1 failed" 1
     strip --strip-debug -o "$root/bin/$1" "$built"

@@ -13,6 +13,7 @@
 #   THERMOCLINE   the binary; otherwise that of `make build`
 #   DEVICE        the profile of the chips (slc-generic)
 #   LIMIT         seconds after which a script that hangs is ended
+#   THERMOCLINE_SKIPPED   a file that gets a line for each script that is skipped, with the reason
 #   SYSTEMS_DIR   where images and mount points are made; otherwise TMPDIR or /tmp
 set -Eeuo pipefail
 export LC_ALL=C TZ=UTC PATH="$PATH:/usr/sbin:/sbin"
@@ -37,6 +38,7 @@ die() {
 skip() {
     verdict=skipped
     say "$*"
+    [[ -z ${THERMOCLINE_SKIPPED:-} ]] || echo "systems/$script: $*" >>"$THERMOCLINE_SKIPPED"
     exit 77
 }
 
@@ -51,17 +53,6 @@ finished() { verdict=ok; }
 # --------------------------------------------------------------------------------- what the machine can
 
 packages=(nbdkit libnbd-bin python3-libnbd qemu-utils fio fuse3 dosfstools e2fsprogs xfsprogs btrfs-progs mtools)
-programs=(nbdkit nbdinfo qemu-img fio fusermount3 mkfs.fat mkfs.ext4 mkfs.xfs mkfs.btrfs mcopy)
-
-# install_packages: the Debian packages of all scripts here, if one is missing.
-install_packages() {
-    local as_root=()
-    if command -v "${programs[@]}" >/dev/null && "$python" -c 'import nbd' 2>/dev/null; then return; fi
-    ((EUID == 0)) || as_root=(sudo)
-    say "installing: ${packages[*]}"
-    "${as_root[@]}" apt-get update -qq
-    "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${packages[@]}" >/dev/null
-}
 
 # skip_unless PROGRAM...|root|fuse|loop|python-nbd|TYPE.fs: skips where the machine lacks one of them.
 skip_unless() {
@@ -71,10 +62,10 @@ skip_unless() {
         root) ((EUID == 0)) || skip "needs root: it attaches loop devices and mounts file systems" ;;
         fuse) [[ -c /dev/fuse ]] || skip "needs /dev/fuse (modprobe fuse)" ;;
         loop) losetup -f >/dev/null 2>&1 || skip "needs loop devices (modprobe loop)" ;;
-        python-nbd) "$python" -c 'import nbd' 2>/dev/null || skip "needs python3-libnbd; systems/run.sh installs it" ;;
+        python-nbd) "$python" -c 'import nbd' 2>/dev/null || skip "needs python3-libnbd; make test-tools installs it" ;;
         *.fs) grep -qw "${want%.fs}" /proc/filesystems || modprobe -q "${want%.fs}" ||
             skip "this kernel has no ${want%.fs}" ;;
-        *) command -v "$want" >/dev/null || skip "needs $want; systems/run.sh installs all programs" ;;
+        *) command -v "$want" >/dev/null || skip "needs $want; make test-tools installs all programs" ;;
         esac
     done
 }
@@ -83,7 +74,7 @@ skip_unless() {
 start_work() {
     case $SERVER in
     thermocline) [[ -x $THERMOCLINE ]] || die "no $THERMOCLINE; run make build first" ;;
-    nbdkit) command -v nbdkit >/dev/null || skip "needs nbdkit; systems/run.sh installs it" ;;
+    nbdkit) command -v nbdkit >/dev/null || skip "needs nbdkit; make test-tools installs it" ;;
     *) die "SERVER is thermocline or nbdkit, not '$SERVER'" ;;
     esac
     work=$(mktemp -d "${SYSTEMS_DIR:-${TMPDIR:-/tmp}}/thermocline-systems.XXXXXX")

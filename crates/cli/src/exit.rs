@@ -2,6 +2,7 @@
 
 use std::{
     any::Any,
+    fmt,
     io::{self, Write},
     panic::{self, AssertUnwindSafe},
     process::ExitCode,
@@ -9,6 +10,7 @@ use std::{
 };
 
 use clap::error::ErrorKind;
+use thermocline_assembly::AssemblyError;
 use thermocline_sim::SimError;
 use thermocline_trace::TraceError;
 
@@ -47,10 +49,21 @@ impl From<TraceError> for Failure {
     }
 }
 
+impl From<AssemblyError> for Failure {
+    fn from(error: AssemblyError) -> Self {
+        Self::Sim(error.into())
+    }
+}
+
 impl Failure {
     /// The user asked for something there is not.
     pub fn usage(text: impl Into<String>) -> Self {
         Self::Sim(SimError::Usage(text.into()))
+    }
+
+    /// Something that was to be done could not be.
+    pub fn failed(error: impl fmt::Display) -> Self {
+        Self::Sim(SimError::Failed(error.to_string()))
     }
 
     fn code(&self) -> u8 {

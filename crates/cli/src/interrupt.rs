@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use thermocline_sim::Progress;
+use thermocline_assembly::Progress;
 
 use crate::{console, exit};
 

@@ -2,15 +2,17 @@
 
 use std::path::Path;
 
+use thermocline_assembly::{Device, PolicySpec, device::Overrides, policy::split_list};
 use thermocline_policy::trigger::Watermarks;
 use thermocline_sim::{
-    Clock, DelayLog, Device, Fill, Input, Job, Outcome, PolicySpec, PreparedTrace, ReadOnly,
-    SimError, TraceMapping, Workload, compare_each, device::Overrides, policy::split_list,
+    Clock, DelayLog, Fill, Input, Job, Outcome, PreparedTrace, ReadOnly, SimError, TraceMapping,
+    Workload, compare_each,
 };
 use thermocline_trace::{
-    generate::{self, GeneratorOptions, WorkloadSpec, format_size},
+    generate::{GeneratorOptions, format_size},
     read::ReadOptions,
 };
+use thermocline_workloads::{WorkloadSpec, open};
 
 use crate::{
     args::{
@@ -81,8 +83,8 @@ pub fn ready<'a>(
     for spec in workloads {
         inputs.push(match spec {
             WorkloadSpec::Files(_) => Ready::Files(Box::new(files(spec, device, args, console)?)),
-            WorkloadSpec::Steady(_) | WorkloadSpec::Phases(_) => Ready::Workload(Workload {
-                spec: spec.clone(),
+            WorkloadSpec::Pattern(pattern) => Ready::Workload(Workload {
+                spec: pattern.clone(),
                 bytes: args.workload.bytes,
                 request_bytes: args.workload.request,
                 interarrival_ns: args.workload.interarrival,
@@ -113,7 +115,7 @@ fn files(
         read_modify_write: args.mapping.partial_pages != Some(PartialPages::Round),
         ..TraceMapping::of_files(device, exported)
     };
-    let mut source = generate::open(spec, &options).map_err(SimError::from)?;
+    let mut source = open(spec, &options).map_err(SimError::from)?;
     let mut counted = Counted::new(console, format!("generating {spec}"), &mut *source);
     let bytes = args.workload.bytes;
     let length = bytes.map_or(String::new(), |bytes| format!(" --bytes {}", format_size(bytes)));

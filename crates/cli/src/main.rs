@@ -1,7 +1,6 @@
 //! The command `thermocline`: parsing, printing and exit codes around the simulator and the traces.
 
 mod args;
-mod chips;
 mod commands;
 mod console;
 mod exit;

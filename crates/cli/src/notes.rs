@@ -44,7 +44,7 @@ pub fn on(
     notes
 }
 
-/// Why results say nothing of the oracle.
+/// Why results have no distance to the oracle.
 pub fn no_oracle(input: &str, why: &str) -> String {
     format!("{input}: not measured against the oracle: {why}")
 }
@@ -110,7 +110,7 @@ fn small_trace(result: &RunResult, from_trace: bool, args: &SimulationArgs) -> O
     })
 }
 
-/// Runs in which no block was ever cleaned tell nothing about cleaning.
+/// Runs without garbage collection do not compare policies.
 fn nothing_cleaned(results: &[&RunResult], from_trace: bool) -> Option<String> {
     let idle = |r: &&&RunResult| r.config.victim.is_some() && r.cleaning.victims == 0;
     let result = results.iter().find(idle)?;
@@ -119,16 +119,16 @@ fn nothing_cleaned(results: &[&RunResult], from_trace: bool) -> Option<String> {
     }
     let path = &result.trace.path;
     Some(if result.host.pages_written == 0 {
-        format!("{path}: nothing was written, so there was nothing to clean")
+        format!("{path}: nothing was written, so there is no garbage to collect")
     } else if from_trace {
         format!(
-            "{path}: no cleaning happened: the trace writes less than the spare space; use --loop \
-             3, a smaller --over-provisioning or --footprint written"
+            "{path}: no garbage was collected: the trace writes less than the spare space; use \
+             --loop 3, a smaller --over-provisioning or --footprint written"
         )
     } else {
         format!(
-            "{path}: no cleaning happened: the workload writes less than the spare space; use more \
-             --bytes or a smaller --over-provisioning"
+            "{path}: no garbage was collected: the workload writes less than the spare space; use \
+             more --bytes or a smaller --over-provisioning"
         )
     })
 }
@@ -159,7 +159,7 @@ fn overloaded(results: &[&RunResult]) -> Option<String> {
     ))
 }
 
-/// Where a request comes when the last has ended, nothing is done in idle time.
+/// Where a request starts when the previous one has ended, there is no idle time.
 fn never_idle(
     results: &[&RunResult],
     policies: &[PolicySpec],
@@ -169,7 +169,7 @@ fn never_idle(
     let policy = policies.iter().find(|policy| policy.idle.is_some())?;
     let remedy = match args.device.clock {
         Some(_) => "leave out --clock device",
-        None => "it takes arrivals (--interarrival)",
+        None => "it needs arrival times (--interarrival)",
     };
     Some(format!(
         "{}: on the device's own clock there is no idle time for {}; {remedy}",
@@ -193,16 +193,13 @@ fn levels_of_others(results: &[&RunResult], args: &SimulationArgs) -> Option<Str
     ];
     let (_, option) = given.into_iter().find(|(given, _)| *given)?;
     let own = match result.config.layer == LayerKind::Nftl.name() {
-        true => "; it has levels of its own, as in 'nftl(start=10, stop=20)'",
+        true => "; it has thresholds of its own, as in 'nftl(start=10, stop=20)'",
         false => "",
     };
-    Some(format!(
-        "{}: {option} changes nothing for {}{own}",
-        result.trace.path, result.config.policy
-    ))
+    Some(format!("{}: {option} has no effect on {}{own}", result.trace.path, result.config.policy))
 }
 
-/// Who infers dead data from a file system's tables must see what is written to them.
+/// Inferring dead data from a file system's tables needs the data written to them.
 fn saw_no_files(results: &[&RunResult], from_trace: bool) -> Option<String> {
     let watches = |r: &&&RunResult| r.config.dead_data.starts_with("fsaf");
     let result = results.iter().find(watches)?;
@@ -213,10 +210,10 @@ fn saw_no_files(results: &[&RunResult], from_trace: bool) -> Option<String> {
             result.trace.path,
             result.config.policy,
             if from_trace {
-                "that takes a trace with the contents of requests (a pcap capture of a USB stick \
+                "it needs a trace with the contents of requests (a pcap capture of a USB stick \
                  from before it is plugged in) and --absolute"
             } else {
-                "patterns have none; file workloads (s1, s2, ...) have"
+                "patterns have none; use a file workload (s1, s2, ...)"
             }
         )
     })

@@ -81,7 +81,7 @@ fn transformed<T>(
     let result = deduplicated(Box::new(&mut sorted), args, remarks, work)?;
     if sorted.late() > 0 {
         remarks.push(format!(
-            "{} further out of order than the window; take a larger --sort-window",
+            "{} further out of order than the window; use a larger --sort-window",
             number::counted(sorted.late(), "request")
         ));
     }
@@ -99,7 +99,7 @@ fn deduplicated<T>(
     let result = placed(Box::new(&mut dedup), args, work)?;
     if dedup.dropped() > 0 {
         let dropped = number::counted(dedup.dropped(), "request");
-        remarks.push(format!("{dropped} dropped, recorded before within --dedup-window"));
+        remarks.push(format!("{dropped} dropped as repetitions within --dedup-window"));
     }
     Ok(result)
 }

@@ -137,8 +137,8 @@ fn words_that_say_nothing_are_refused() {
     let refused = |option: &str, value: &str, says: &[&str]| {
         fails(2, &["serve", "ram:", option, value, "--run", "true"], says);
     };
-    refused("--log", "foo", &["`foo` is no level", "thermocline_server=debug"]);
-    refused("--log", "", &["is no level"]);
+    refused("--log", "foo", &["`foo` is not a log level", "thermocline_server=debug"]);
+    refused("--log", "", &["is not a log level"]);
     refused("--inject", "", &["names no fault", "flip=1e-6"]);
     refused("--inject", "flip", &["`flip` is not a fault"]);
     let ram = ["--capacity", "32MiB"];

@@ -6,9 +6,7 @@ use std::time::Instant;
 
 use thermocline_policy::preset::{LayerKind, PRESETS, Preset};
 
-use common::{
-    CARD, corpus, csv_trace, done, fails, fed, file, folder, json, real_traces, stable, thermocline,
-};
+use common::{CARD, corpus, csv_trace, done, fails, fed, file, folder, json, stable, thermocline};
 
 #[test]
 fn recorded_traces_are_compared_in_input_major_order() {
@@ -436,7 +434,7 @@ fn an_input_on_which_nothing_can_run_is_a_failure_after_the_others_results() {
 
 #[test]
 fn real_traces_are_compared_to_their_end() {
-    let Some(folder) = real_traces() else { return };
+    let Some(folder) = thermocline_testing::traces() else { return };
     let mut traces: Vec<_> = std::fs::read_dir(folder)
         .expect("a folder")
         .map(|entry| entry.expect("an entry").path())

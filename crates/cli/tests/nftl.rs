@@ -47,11 +47,11 @@ fn levelling_that_is_switched_off_is_not_claimed() {
 #[test]
 fn options_that_change_nothing_are_told() {
     let low = [&SMALL[..], &["nftl", "--low", "4"]].concat();
-    assert!(says(&low, "--low changes nothing for nftl; it has levels of its own"));
+    assert!(says(&low, "--low has no effect on nftl; it has thresholds of its own"));
     let low = [&SMALL[..], &["greedy", "--low", "4"]].concat();
     assert!(!says(&low, "changes nothing"));
     let idle = [&SMALL[..], &["greedy", "--idle", "timer"]].concat();
-    assert!(says(&idle, "no idle time for greedy; it takes arrivals (--interarrival)"));
+    assert!(says(&idle, "no idle time for greedy; it needs arrival times (--interarrival)"));
     let arrivals = [&idle[..], &["--interarrival", "100ms"]].concat();
     assert!(!says(&arrivals, "idle time"));
     // Pages that are updated in place leave nothing to clean.
@@ -72,7 +72,7 @@ fn a_file_system_made_before_the_statistics_begin_is_seen() {
     assert_eq!(result["trace"]["path"], "s2 --bytes 1MiB");
     let both = ["compare", "--policies", "fsaf,nftl", "--workload", "uniform", "--bytes", "1MiB"];
     let both = [&both[..], &["--capacity", "48MiB", "--no-oracle"]].concat();
-    assert!(says(&both, "patterns have none; file workloads (s1, s2, ...) have"));
+    assert!(says(&both, "patterns have none; use a file workload (s1, s2, ...)"));
     // What cannot be done with a workload is no remedy for it.
     fails(2, &[&run[..], &["--read-only", "10%"]].concat(), &["a trace or a file workload"]);
     fails(3, &[&run[..], &["--fill", "50%"]].concat(), &["s2", "--fill leaves", "leave it out"]);

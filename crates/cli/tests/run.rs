@@ -79,7 +79,8 @@ fn a_workload_without_a_length_writes_four_times_the_fill() {
     let filled = result["config"]["filled_pages"].as_u64().expect("a number");
     assert_eq!(result["host"]["pages_written"].as_u64(), Some(4 * filled));
     let path = result["trace"]["path"].as_str().expect("text");
-    let bytes = thermocline_sim::units::size(path.strip_prefix("uniform --bytes ").expect("named"));
+    let bytes =
+        thermocline_units::parse_size(path.strip_prefix("uniform --bytes ").expect("named"));
     assert_eq!(bytes.expect("a size"), 4 * filled * 4096);
 }
 
@@ -120,7 +121,11 @@ fn notes_say_why_nothing_was_cleaned_and_that_a_trace_is_small() {
     let trace = file(&folder, "small.csv", csv_trace(10, 10));
     let ran = thermocline(&["run", "--trace", &trace]);
     assert_eq!(ran.code, 0, "{}", ran.err);
-    assert!(ran.err.contains("note: ") && ran.err.contains("no cleaning happened"), "{}", ran.err);
+    assert!(
+        ran.err.contains("note: ") && ran.err.contains("no garbage was collected"),
+        "{}",
+        ran.err
+    );
     assert!(ran.err.contains("instead of 15 %: the trace is small"), "{}", ran.err);
     assert!(ran.out.contains("policy"));
     let quiet = thermocline(&["run", "--trace", &trace, "-q"]);

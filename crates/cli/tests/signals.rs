@@ -4,13 +4,14 @@
 mod common;
 
 use std::{
-    io::{BufRead, BufReader},
-    process::{Child, Command, Stdio},
+    io::{BufRead, BufReader, Read},
+    process::{Child, ExitStatus, Stdio},
     thread::sleep,
     time::{Duration, Instant},
 };
 
 use common::{CARD, command, done, folder};
+use rustix::process::{Pid, Signal, kill_process};
 
 #[test]
 fn a_closed_pipe_is_no_failure() {
@@ -24,15 +25,13 @@ fn a_closed_pipe_is_no_failure() {
         &["policies"],
         &["completions", "bash"],
     ] {
-        let mut child =
-            command(args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
+        let mut child = Running::start(args);
         let mut first = String::new();
-        let mut out = BufReader::new(child.stdout.take().expect("piped"));
+        let mut out = BufReader::new(child.0.stdout.take().expect("piped"));
         out.read_line(&mut first).expect("a line");
         drop(out);
-        let output = child.wait_with_output().expect("it ends");
-        assert_eq!(output.status.code(), Some(0), "{args:?}");
-        assert_eq!(String::from_utf8_lossy(&output.stderr), "", "{args:?}");
+        let (code, _, err) = child.end();
+        assert_eq!((code, err.as_str()), (Some(0), ""), "{args:?}");
         assert!(!first.is_empty());
     }
     let nobody = command(&["run", "--help"]).stdout(closed()).status().expect("it ends");
@@ -68,25 +67,55 @@ fn a_full_disk_is_a_failure() {
     assert!(std::fs::metadata("/dev/full").is_ok_and(|m| !m.is_file()), "it was not replaced");
 }
 
-fn interrupt(mut child: Child, after: Duration) -> (Option<i32>, String, String) {
-    sleep(after);
-    let id = child.id().to_string();
-    assert!(Command::new("kill").args(["-INT", &id]).status().expect("kill").success());
-    // Held open, so that reading blocks.
-    let stdin = child.stdin.take();
-    let output = child.wait_with_output().expect("it ends");
-    drop(stdin);
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    (output.status.code(), text(&output.stdout), text(&output.stderr))
+/// A running command. It is killed where a test fails before the command ends.
+struct Running(Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // Both fail where it has ended, as it should have.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
 }
 
-fn start(args: &[&str]) -> Child {
-    command(args)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("it starts")
+impl Running {
+    fn start(args: &[&str]) -> Self {
+        let mut command = command(args);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        Self(command.spawn().expect("it starts"))
+    }
+
+    /// As Ctrl-C does.
+    fn interrupt(&self) {
+        kill_process(Pid::from_child(&self.0), Signal::INT).expect("it runs");
+    }
+
+    /// How it ended, and what it printed.
+    fn end(&mut self) -> (Option<i32>, String, String) {
+        let deadline = Instant::now() + Duration::from_secs(20);
+        let status = self.wait_until(deadline);
+        let mut texts = [String::new(), String::new()];
+        let [out, err] = &mut texts;
+        if let Some(mut pipe) = self.0.stdout.take() {
+            pipe.read_to_string(out).expect("UTF-8");
+        }
+        if let Some(mut pipe) = self.0.stderr.take() {
+            pipe.read_to_string(err).expect("UTF-8");
+        }
+        let [out, err] = texts;
+        (status.code(), out, err)
+    }
+
+    /// Little is printed, so that no pipe fills meanwhile.
+    fn wait_until(&mut self, deadline: Instant) -> ExitStatus {
+        loop {
+            if let Some(status) = self.0.try_wait().expect("a child of ours") {
+                return status;
+            }
+            assert!(Instant::now() < deadline, "it does not end");
+            sleep(Duration::from_millis(10));
+        }
+    }
 }
 
 #[test]
@@ -100,27 +129,25 @@ fn interrupted_work_ends_soon_and_leaves_nothing() {
         [&["run"], &long[..], &["--json"]].concat(),
         [&["compare"], &long[..], &["--output", path]].concat(),
         vec!["trace", "generate", "uniform", &trace, "--bytes", "1TiB"],
-        // Nothing ever comes on standard input.
+        // Nothing ever comes on standard input, which stays open.
         vec!["run", "--trace", "-"],
     ] {
-        let child = start(&args);
-        let started = Instant::now();
-        let (code, out, err) = interrupt(child, Duration::from_millis(700));
+        let mut child = Running::start(&args);
+        sleep(Duration::from_millis(700));
+        child.interrupt();
+        let (code, out, err) = child.end();
         assert_eq!((code, out.as_str()), (Some(130), ""), "{args:?}: {err}");
         assert_eq!(err, "thermocline: interrupted\n", "{args:?}");
-        assert!(started.elapsed() < Duration::from_secs(20), "{args:?}");
     }
     // The other end of the pipe may hear of it first.
-    let mut child = start(&["run", "--trace", "-"]);
-    let stdin = child.stdin.take();
+    let mut child = Running::start(&["run", "--trace", "-"]);
+    let stdin = child.0.stdin.take();
     sleep(Duration::from_millis(300));
-    let id = child.id().to_string();
-    assert!(Command::new("kill").args(["-INT", &id]).status().expect("kill").success());
+    child.interrupt();
     sleep(Duration::from_millis(300));
     drop(stdin);
-    let output = child.wait_with_output().expect("it ends");
-    assert_eq!(output.status.code(), Some(130));
-    assert_eq!(output.stderr, b"thermocline: interrupted\n");
+    let (code, _, err) = child.end();
+    assert_eq!((code, err.as_str()), (Some(130), "thermocline: interrupted\n"));
     let left: Vec<_> = std::fs::read_dir(folder.path()).expect("there").collect();
     assert!(left.is_empty(), "{left:?}");
 }

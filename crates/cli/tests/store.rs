@@ -2,15 +2,17 @@
 
 mod common;
 
-use std::{fs, path::Path};
+use std::fs;
 
 use common::{done, json, thermocline};
 use serde_json::Value;
 use tempfile::TempDir;
-use thermocline_flash::{Flash, Lpn, Profile};
-use thermocline_ftl::{Layer, Mount};
-use thermocline_media::image::{Image, Open};
-use thermocline_sim::{AnyLayer, Device, PolicySpec, Store};
+use thermocline_assembly::{
+    Access, AnyLayer,
+    chips::{self, Chip},
+};
+use thermocline_flash::{Flash, Lpn};
+use thermocline_ftl::Mount;
 
 const PAGE: usize = 4096;
 
@@ -23,24 +25,17 @@ fn formatted() -> (TempDir, String) {
 }
 
 /// The layer on an image, as a server has it.
-fn mounted(path: &str) -> AnyLayer<Image> {
-    let logical_pages =
-        json(&["stat", path, "--json"])["logical_pages"].as_u64().expect("a number");
-    let image = Image::open(Path::new(path), Open::default()).expect("opened");
-    let header = image.header();
-    let mut profile: Profile = toml::from_str(&header.profile).expect("a profile");
-    (profile.geometry, profile.rules) = (header.geometry, header.rules);
-    let device = Device { profile, fixed_capacity: true };
-    let policy = PolicySpec::parse("greedy", None, None).expect("a policy");
-    let store = Store::new(device, policy, logical_pages as u32);
-    store.mount(image, Mount::Quick).expect("mounted").0
+fn mounted(path: &str) -> AnyLayer<Chip> {
+    let Ok(place) = path.parse();
+    let opened = chips::open(&place, &Access::default()).expect("formatted");
+    opened.mount(Mount::Quick).expect("mounted").0
 }
 
-fn flush(layer: &mut AnyLayer<Image>) {
-    layer.settle(9).expect("settled");
-    let covered = layer.last_program();
+fn flush(layer: &mut AnyLayer<Chip>) {
+    layer.upkeep().settle(9).expect("settled");
+    let covered = layer.upkeep().last_program();
     layer.chip_mut().sync().expect("synced");
-    layer.synced(covered);
+    layer.upkeep().synced(covered);
 }
 
 /// Changes a byte behind every place in a file where these bytes stand; how many there are.
@@ -107,7 +102,7 @@ fn a_chip_whose_log_has_lost_its_heads_is_not_called_unformatted_and_repair_brin
     for lpn in 0..50 {
         layer.write(Lpn(lpn), &[lpn as u8 + 1; PAGE], 1).expect("written");
     }
-    layer.unmount(2).expect("unmounted");
+    layer.upkeep().unmount(2).expect("unmounted");
     layer.chip_mut().sync().expect("synced");
     drop(layer);
     let pages = json(&["stat", &path, "--json"])["logical_pages"].clone();

@@ -1,4 +1,4 @@
-//! The contract between a translation layer and a chip.
+//! The contract of a chip: what it must do. What only some chips can do stands in `capability`.
 
 use crate::{BlockId, Geometry, Lpn, Ppn};
 
@@ -67,9 +67,12 @@ impl core::fmt::Display for FlashError {
 
 impl core::error::Error for FlashError {}
 
-/// A flash chip: four operations, each with its rule. Any of them fails with
-/// [`FlashError::NoPower`] where the power can fail, with [`FlashError::Medium`] where a system lies
-/// below.
+/// A flash chip: what every chip must do, each operation with its rule. Pages are read and programmed, blocks
+/// are erased; sizes are in bytes, as the [`Geometry`] says them.
+///
+/// Any operation that returns a `Result` fails with [`FlashError::NoPower`] where the power can fail, with
+/// [`FlashError::Medium`] where a system lies below, and with [`FlashError::OutOfRange`] if there is no such
+/// page or block.
 ///
 /// What survives a loss of power: everything done before the last [`sync`](Flash::sync), and of what was
 /// done after it any part, in any order, with two exceptions. An erase, and whatever is done to its block
@@ -77,14 +80,14 @@ impl core::error::Error for FlashError {}
 /// in: the last readable copy of a page is never lost by the erase of an older one. And a page that was
 /// being programmed shows itself as blank, as what was programmed, or as
 /// [`Unreadable`](FlashError::Unreadable), but its out-of-band area may be readable where its payload
-/// is not: who relies on a page that may have been cut off reads it first.
+/// is not: a reader that relies on a page that may have been cut off reads its payload first.
 ///
 /// Two consequences that are easily forgotten:
 ///
 /// * Of an erase that was not synced any page may come back, as it was or unreadable, also among pages
 ///   that were programmed after the erase. What comes back is older than everything that was programmed
-///   before the erase, so whoever keeps the greatest sequence number of a page is not misled by it; but
-///   a page that was taken for garbage without a newer copy or a record that says so, is not garbage yet.
+///   before the erase, so the greatest sequence number of a page still names its newest copy. But a page
+///   that became garbage without a newer copy, and without a record of that, is not garbage yet.
 /// * Pages may be blank before pages that are not, even where the chip demands order: those before were
 ///   not synced. That the first page of a block is blank does not make the block blank. After a loss of
 ///   power a block is programmed only when all of its areas were seen to be blank, or after an erase.
@@ -92,163 +95,59 @@ pub trait Flash {
     /// Its shape.
     fn geometry(&self) -> &Geometry;
 
-    /// Whether the pages of a block must be programmed in ascending order, none left out.
+    /// Whether the pages of a block must be programmed in ascending order, none left out: the rule of NAND.
     fn in_order(&self) -> bool;
 
-    /// Whether a block must not be used.
+    /// Whether a block must not be used; true for a block that does not exist, where the chip checks that.
     fn is_bad(&self, block: BlockId) -> bool;
 
-    /// Reads a page into `into` (a page long, or empty where nobody wants the payload).
+    /// Marks a block as bad for good, as its last use failed. The mark may last at once, before what was
+    /// done earlier, and what the block holds may be gone with it: the data are moved and synced first.
     ///
     /// # Errors
-    /// [`FlashError::OutOfRange`], [`FlashError::Unreadable`].
+    /// Only those of any operation.
+    fn mark_bad(&mut self, block: BlockId) -> Result<(), FlashError>;
+
+    /// Reads a page into `into`, which is a page long, or empty if the payload is not needed. A blank page
+    /// reads as ones, and as zeros where the chip stores no payload.
+    ///
+    /// # Errors
+    /// [`FlashError::Unreadable`]; [`FlashError::WrongLength`] where the chip stores payloads.
     fn read(&mut self, from: Ppn, into: &mut [u8]) -> Result<(), FlashError>;
 
-    /// Reads a page that was programmed, as whoever asks knows: one that is blank all the same has lost
-    /// what it held. A chip that keeps no data sees no difference.
+    /// Reads only the out-of-band area of a page: nothing if the page is blank, or the chip keeps none.
     ///
     /// # Errors
-    /// [`FlashError::OutOfRange`]; [`FlashError::Unreadable`], also for a blank page.
-    #[inline(always)]
-    fn read_programmed(&mut self, from: Ppn, into: &mut [u8]) -> Result<(), FlashError> {
-        self.read(from, into)
-    }
-
-    /// Reads only what stands beside a page: nothing if the page is blank, or the chip keeps none.
-    ///
-    /// # Errors
-    /// [`FlashError::OutOfRange`]; [`FlashError::Unreadable`] for a page that is not blank and holds
-    /// nothing that was written.
+    /// [`FlashError::Unreadable`] for a page that is not blank and holds nothing that was written.
     fn read_oob(&mut self, from: Ppn) -> Result<Option<Oob>, FlashError>;
 
-    /// Programs an erased page with `data` (a page long, or empty where the chip stores none).
+    /// Programs an erased page with `data`, which is a page long, or empty: then the page holds zeros where
+    /// the chip stores payloads.
     ///
     /// # Errors
-    /// [`FlashError::NotErased`], [`FlashError::OutOfOrder`], [`FlashError::BadBlock`].
+    /// [`FlashError::NotErased`], [`FlashError::OutOfOrder`], [`FlashError::BadBlock`], and nothing was
+    /// programmed; [`FlashError::ProgramFailed`], and the page is used up; [`FlashError::WrongLength`].
     fn program(&mut self, to: Ppn, oob: Oob, data: &[u8]) -> Result<(), FlashError>;
 
     /// Moves a valid page during cleaning: what [`read`](Flash::read) and
     /// [`program`](Flash::program) do, without the payload passing through the caller. Where `from` is
-    /// known not to be readable, nothing is programmed; a chip that does not look copies what cannot be
-    /// read as such.
+    /// known not to be readable, nothing is programmed; a chip that does not verify payloads copies an
+    /// unreadable one as it is.
     ///
     /// # Errors
     /// Those of the two.
     fn copy(&mut self, from: Ppn, to: Ppn, oob: Oob) -> Result<(), FlashError>;
 
-    /// Erases a block.
+    /// Erases a block: all its pages are blank.
     ///
     /// # Errors
-    /// [`FlashError::BadBlock`]; [`FlashError::WornOut`], and the block is bad from then on.
+    /// [`FlashError::BadBlock`]; [`FlashError::WornOut`], and the block is bad from then on;
+    /// [`FlashError::EraseFailed`], and what the block holds is undefined.
     fn erase(&mut self, block: BlockId) -> Result<(), FlashError>;
 
     /// Waits until everything done so far survives a loss of power.
     ///
     /// # Errors
-    /// [`FlashError::Medium`].
-    fn sync(&mut self) -> Result<(), FlashError> {
-        Ok(())
-    }
-
-    /// The layer needs a page no longer. A hint: what can clear a flag in place (NOR) may do so.
-    #[inline(always)]
-    fn obsolete(&mut self, page: Ppn) {
-        let _ = page;
-    }
-
-    /// Marks a block as bad for good, as its last use failed. The mark may last at once, before what was
-    /// done earlier, and what the block holds may be gone with it: whoever needs that moves it and syncs
-    /// first.
-    ///
-    /// # Errors
-    /// [`FlashError::OutOfRange`].
-    fn mark_bad(&mut self, block: BlockId) -> Result<(), FlashError> {
-        let _ = block;
-        Ok(())
-    }
-
-    /// A block of which a page was read that needed more correction than is comfortable: its data should
-    /// be moved soon. Each is told once.
-    fn ailing(&mut self) -> Option<BlockId> {
-        None
-    }
-
-    /// How often a block was erased in its life.
-    fn erase_count(&self, block: BlockId) -> u32;
-
-    /// Whether a bank would begin an operation now; always, where time is not simulated.
-    fn is_idle(&self, bank: u32) -> bool {
-        let _ = bank;
-        true
-    }
-
-    /// Lets time pass until a bank that works is done.
-    fn wait_for_a_bank(&mut self) {}
-
-    /// The controller recomputed a mean over all pages (only the papers' processors notice).
-    fn hotness_scan(&mut self) {}
+    /// Only those of any operation.
+    fn sync(&mut self) -> Result<(), FlashError>;
 }
-
-/// A chip behind a pointer.
-macro_rules! behind {
-    ($pointer:ty) => {
-        impl<F: Flash + ?Sized> Flash for $pointer {
-            fn geometry(&self) -> &Geometry {
-                (**self).geometry()
-            }
-            fn in_order(&self) -> bool {
-                (**self).in_order()
-            }
-            fn is_bad(&self, block: BlockId) -> bool {
-                (**self).is_bad(block)
-            }
-            fn read(&mut self, from: Ppn, into: &mut [u8]) -> Result<(), FlashError> {
-                (**self).read(from, into)
-            }
-            fn read_programmed(&mut self, from: Ppn, into: &mut [u8]) -> Result<(), FlashError> {
-                (**self).read_programmed(from, into)
-            }
-            fn read_oob(&mut self, from: Ppn) -> Result<Option<Oob>, FlashError> {
-                (**self).read_oob(from)
-            }
-            fn program(&mut self, to: Ppn, oob: Oob, data: &[u8]) -> Result<(), FlashError> {
-                (**self).program(to, oob, data)
-            }
-            fn copy(&mut self, from: Ppn, to: Ppn, oob: Oob) -> Result<(), FlashError> {
-                (**self).copy(from, to, oob)
-            }
-            fn erase(&mut self, block: BlockId) -> Result<(), FlashError> {
-                (**self).erase(block)
-            }
-            fn sync(&mut self) -> Result<(), FlashError> {
-                (**self).sync()
-            }
-            fn obsolete(&mut self, page: Ppn) {
-                (**self).obsolete(page);
-            }
-            fn mark_bad(&mut self, block: BlockId) -> Result<(), FlashError> {
-                (**self).mark_bad(block)
-            }
-            fn ailing(&mut self) -> Option<BlockId> {
-                (**self).ailing()
-            }
-            fn erase_count(&self, block: BlockId) -> u32 {
-                (**self).erase_count(block)
-            }
-            fn is_idle(&self, bank: u32) -> bool {
-                (**self).is_idle(bank)
-            }
-            fn wait_for_a_bank(&mut self) {
-                (**self).wait_for_a_bank();
-            }
-            fn hotness_scan(&mut self) {
-                (**self).hotness_scan();
-            }
-        }
-    };
-}
-
-// On loan: whoever mounts it gives it back.
-behind!(&mut F);
-// Of a kind that is known only when the program runs.
-behind!(alloc::boxed::Box<F>);

@@ -3,7 +3,10 @@
 
 use alloc::{boxed::Box, collections::BTreeMap, vec, vec::Vec};
 
-use crate::{BlockId, Clock, Energy, Flash, FlashError, Geometry, Kind, Oob, Ppn, Rules, Timing};
+use crate::{
+    BlockId, Clock, Condition, Energy, Flash, FlashError, Geometry, Kind, Oob, Ppn, Rules,
+    SimulatedTime, Timing,
+};
 
 /// What happened to a chip.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -232,6 +235,11 @@ impl Flash for CountingChip {
         self.bad[block.index()]
     }
 
+    fn mark_bad(&mut self, block: BlockId) -> Result<(), FlashError> {
+        *self.bad.get_mut(block.index()).ok_or(FlashError::OutOfRange)? = true;
+        Ok(())
+    }
+
     #[inline(always)]
     fn read(&mut self, from: Ppn, into: &mut [u8]) -> Result<(), FlashError> {
         if self.geometry.block_of(from).0 >= self.geometry.blocks() {
@@ -334,10 +342,19 @@ impl Flash for CountingChip {
         Ok(())
     }
 
+    /// Keeps nothing that could be lost.
+    fn sync(&mut self) -> Result<(), FlashError> {
+        Ok(())
+    }
+}
+
+impl Condition for CountingChip {
     fn erase_count(&self, block: BlockId) -> u32 {
         self.erases[block.index()]
     }
+}
 
+impl SimulatedTime for CountingChip {
     fn is_idle(&self, bank: u32) -> bool {
         self.clock().is_none_or(|clock| clock.is_idle(bank))
     }

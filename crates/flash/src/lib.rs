@@ -10,23 +10,27 @@
 //! * an erase past the rated endurance fails where the chip is told to wear out
 //!   ([`FlashError::WornOut`]).
 //!
-//! The [`Flash`] trait is the whole contract; [`CountingChip`] implements it without storing a
-//! payload, for simulation. [`Profile`] describes real devices, with the sources of their figures.
+//! The [`Flash`] trait is the whole contract. Beside it a chip may know its [`Condition`] and have a
+//! [`SimulatedTime`]; [`Chip`] is all three. [`CountingChip`] implements them without storing a payload,
+//! for simulation. [`Profile`] describes real devices, with the sources of their figures.
 
 #![no_std]
 
 extern crate alloc;
 
 mod address;
+mod capability;
 mod chip;
 mod clock;
 mod counting;
 mod geometry;
+mod pointer;
 mod prefetch;
 mod profile;
 mod timing;
 
 pub use address::{BlockId, Lpn, Ppn};
+pub use capability::{Chip, Condition, SimulatedTime};
 pub use chip::{Flash, FlashError, Oob};
 pub use clock::Clock;
 pub use counting::{CountingChip, Counts};

@@ -6,8 +6,10 @@
 
 use std::{collections::BTreeMap, time::Instant};
 
-use thermocline_flash::{BlockId, Flash, FlashError, Geometry, Lpn, Oob, Ppn};
-use thermocline_ftl::{Config, Format, Layer, Mount, PageMapped, index};
+use thermocline_flash::{
+    BlockId, Condition, Flash, FlashError, Geometry, Lpn, Oob, Ppn, SimulatedTime,
+};
+use thermocline_ftl::{Config, Format, Inspect, Mount, PageIo, PageMapped, Upkeep, index};
 use thermocline_policy::{
     Args, Context,
     placement::{Registered, Sequential},
@@ -60,10 +62,21 @@ impl Flash for Nothing {
         self.erases[block.index()] += 1;
         Ok(())
     }
+    fn mark_bad(&mut self, _: BlockId) -> Result<(), FlashError> {
+        Ok(())
+    }
+    fn sync(&mut self) -> Result<(), FlashError> {
+        Ok(())
+    }
+}
+
+impl Condition for Nothing {
     fn erase_count(&self, block: BlockId) -> u32 {
         self.erases[block.index()]
     }
 }
+
+impl SimulatedTime for Nothing {}
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let gib: u32 = std::env::args().nth(1).map_or(Ok(16), |arg| arg.parse())?;

@@ -15,7 +15,7 @@ use std::{env, process::ExitCode, time::Instant};
 
 use thermocline_flash::{CountingChip, Geometry, Lpn, Rules};
 use thermocline_ftl::{
-    Layer,
+    DeadPages, Inspect, PageIo,
     nftl::{Choice, Config, Nftl},
 };
 

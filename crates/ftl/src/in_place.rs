@@ -7,9 +7,9 @@
 
 use alloc::{format, string::String, vec, vec::Vec};
 
-use thermocline_flash::{BlockId, Flash, FlashError, Lpn, Oob, Ppn};
+use thermocline_flash::{BlockId, Condition, FlashError, Lpn, Oob, Ppn};
 
-use crate::{Counters, FtlError, Layer};
+use crate::{Counters, FtlError, Inspect, Layer, PageIo, Upkeep};
 
 /// The in-place baseline.
 pub struct InPlace<C> {
@@ -22,7 +22,7 @@ pub struct InPlace<C> {
     pages: u32,
 }
 
-impl<C: Flash> InPlace<C> {
+impl<C: Condition> InPlace<C> {
     /// A layer over an erased chip.
     ///
     /// # Errors
@@ -108,21 +108,7 @@ impl<C: Flash> InPlace<C> {
     }
 }
 
-impl<C: Flash> Layer for InPlace<C> {
-    type Chip = C;
-
-    fn chip(&self) -> &C {
-        &self.chip
-    }
-
-    fn chip_mut(&mut self) -> &mut C {
-        &mut self.chip
-    }
-
-    fn counters(&self) -> &Counters {
-        &self.counters
-    }
-
+impl<C: Condition> PageIo for InPlace<C> {
     fn logical_pages(&self) -> u32 {
         self.mapped.len() as u32
     }
@@ -131,10 +117,6 @@ impl<C: Flash> Layer for InPlace<C> {
         self.check_range(lpn)?;
         self.counters.fills += 1;
         self.put(lpn)
-    }
-
-    fn filled(&mut self, _now: u64) -> Result<(), FtlError> {
-        Ok(())
     }
 
     fn write(&mut self, lpn: Lpn, _data: &[u8], _now: u64) -> Result<(), FtlError> {
@@ -165,6 +147,14 @@ impl<C: Flash> Layer for InPlace<C> {
         self.counters.trims += 1;
         Ok(true)
     }
+}
+
+impl<C: Condition> Upkeep for InPlace<C> {}
+
+impl<C: Condition> Inspect for InPlace<C> {
+    fn counters(&self) -> &Counters {
+        &self.counters
+    }
 
     fn locate(&self, lpn: Lpn) -> Ppn {
         match self.mapped.get(lpn.index()) {
@@ -193,5 +183,25 @@ impl<C: Flash> Layer for InPlace<C> {
             }
         }
         if valid == self.valid { Ok(()) } else { Err("valid counts differ from a recount".into()) }
+    }
+}
+
+impl<C: Condition> Layer for InPlace<C> {
+    type Chip = C;
+
+    fn chip(&self) -> &C {
+        &self.chip
+    }
+
+    fn chip_mut(&mut self) -> &mut C {
+        &mut self.chip
+    }
+
+    fn upkeep(&mut self) -> &mut dyn Upkeep {
+        self
+    }
+
+    fn inspect(&self) -> &dyn Inspect {
+        self
     }
 }

@@ -6,11 +6,10 @@
 //! * [`Nftl`]: block mapping with primary and replacement blocks, folded into one when they are full.
 //! * [`InPlace`]: every page has its place, and an update erases its block: what flash is like
 //!   without a translation layer.
-//! * [`dead::Watched`]: a layer around another one that infers from a file system's own writes which
-//!   pages are dead (FSAF).
 //!
-//! A layer runs on any [`Flash`](thermocline_flash::Flash): a counting chip and a virtual clock in
-//! the simulator, a chip with data and the wall clock in a server.
+//! Each is a [`Layer`]: a host's I/O ([`PageIo`]), upkeep ([`Upkeep`]) and inspection ([`Inspect`]) apart. It
+//! runs on any [`Chip`](thermocline_flash::Chip): a counting chip and a virtual clock in the simulator, a
+//! chip with data and the wall clock in a server.
 
 #![no_std]
 
@@ -18,14 +17,16 @@ extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
-mod boxed;
-pub mod dead;
+mod counters;
+mod error;
 mod in_place;
 mod layer;
 pub mod nftl;
 mod page_mapped;
 
+pub use counters::{Counters, DeadDataCounters};
+pub use error::{EndOfLife, FtlError};
 pub use in_place::InPlace;
-pub use layer::{Counters, DeadDataCounters, EndOfLife, FtlError, Layer};
+pub use layer::{DeadPages, Inspect, Layer, PageIo, Upkeep};
 pub use nftl::Nftl;
 pub use page_mapped::{Config, Format, Mount, MountError, PageMapped, Recovery, index};

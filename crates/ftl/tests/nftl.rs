@@ -4,10 +4,10 @@ mod common;
 
 use common::Draws;
 use thermocline_flash::{
-    BUILT_IN_PROFILES, BlockId, CountingChip, Flash, Geometry, Lpn, Ppn, Profile, Rules,
+    BUILT_IN_PROFILES, BlockId, Condition, CountingChip, Geometry, Lpn, Ppn, Profile, Rules,
 };
 use thermocline_ftl::{
-    Counters, FtlError, Layer,
+    Counters, DeadPages, FtlError, Inspect, Layer, PageIo, Upkeep,
     nftl::{Choice, Config, Nftl},
 };
 use thermocline_media::Ram;
@@ -276,7 +276,7 @@ fn dead_pages_can_be_read_and_revived_until_they_are_left_behind() {
     layer.check().expect("sound");
 }
 
-fn layer_block<C: Flash>(layer: &Nftl<C>, lpn: u32) -> BlockId {
+fn layer_block<C: Condition>(layer: &Nftl<C>, lpn: u32) -> BlockId {
     layer.chip().geometry().block_of(layer.locate(Lpn(lpn)))
 }
 

@@ -10,7 +10,7 @@ use common::Draws;
 use reference::{Full, Page, Reference};
 use thermocline_flash::{BlockId, Geometry, Lpn, Ppn, Rules};
 use thermocline_ftl::{
-    Counters, FtlError, Layer,
+    Counters, DeadPages, FtlError, Inspect, PageIo, Upkeep,
     nftl::{Choice, Config, Nftl},
 };
 use thermocline_media::Ram;

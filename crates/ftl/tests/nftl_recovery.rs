@@ -7,9 +7,9 @@
 mod common;
 
 use common::Draws;
-use thermocline_flash::{Flash, FlashError, Geometry, Lpn, Rules};
+use thermocline_flash::{Condition, FlashError, Geometry, Lpn, Rules};
 use thermocline_ftl::{
-    FtlError, Layer,
+    DeadPages, FtlError, Inspect, PageIo, Upkeep,
     nftl::{Choice, Config, Nftl},
 };
 use thermocline_media::{Cut, Faulty, Ram};
@@ -118,7 +118,12 @@ fn is_power_loss(e: FtlError) -> bool {
 }
 
 /// One random operation; false if power failed.
-fn operate<C: Flash>(layer: &mut Nftl<C>, host: &mut Host, draws: &mut Draws, now: u64) -> bool {
+fn operate<C: Condition>(
+    layer: &mut Nftl<C>,
+    host: &mut Host,
+    draws: &mut Draws,
+    now: u64,
+) -> bool {
     let logical = host.pages.len() as u32;
     let lpn = draws.below(logical) >> draws.below(3);
     let page = lpn as usize;
@@ -168,7 +173,7 @@ fn operate<C: Flash>(layer: &mut Nftl<C>, host: &mut Host, draws: &mut Draws, no
 }
 
 /// Reads everything; what was read is what will be expected.
-fn read_all<C: Flash>(layer: &mut Nftl<C>, host: &mut Host, case: &Case) {
+fn read_all<C: Condition>(layer: &mut Nftl<C>, host: &mut Host, case: &Case) {
     layer.check().unwrap_or_else(|e| panic!("{case:?}: {e}"));
     for lpn in 0..host.pages.len() as u32 {
         let mut read = [0; 8];

@@ -7,7 +7,8 @@
 //!   which that can end, and whatever was cut off shows itself afterwards: it is never taken for
 //!   blank, nor for data. Programs and erases fail, blocks wear out, bits turn.
 //!
-//! [`Medium`] is what a server wants of a chip beside.
+//! [`Medium`] is what a server wants of a chip beside. [`MEDIA`] lists the media by name, and a
+//! [`Place`] is a chip on one of them, as users name it.
 //!
 //! All enforce the rules of the medium as [`CountingChip`](thermocline_flash::CountingChip) does.
 
@@ -17,14 +18,17 @@ pub mod image;
 mod medium;
 #[cfg(target_os = "linux")]
 mod mtd;
-mod place;
 mod ram;
 #[cfg(unix)]
 mod record;
+mod registry;
 
 pub use faults::{Cut, Faults, FaultsError, Faulty};
 pub use medium::{Durable, Health, Medium, Syncing};
 #[cfg(target_os = "linux")]
 pub use mtd::{Mtd, MtdError, MtdOptions};
-pub use place::Place;
 pub use ram::Ram;
+pub use registry::{
+    Create, Description, MEDIA, MediumEntry, MediumError, NewChip, Open, OpenChip, OpenedChip,
+    Place,
+};

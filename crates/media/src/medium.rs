@@ -2,7 +2,7 @@
 
 use std::{fmt, io, sync::Arc};
 
-use thermocline_flash::{Flash, FlashError};
+use thermocline_flash::{Chip, FlashError};
 
 /// What a medium has seen, in its life or since it was opened, as it can tell.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -53,8 +53,8 @@ impl Syncing {
 ///
 /// What was programmed before the begin lasts once the wait is over. Erases may lag: a medium may
 /// carry them out only in the finish, and then the next sync is the first to make their blocks blank
-/// for good. [`Flash::sync`] does all of it, and leaves nothing behind.
-pub trait Medium: Flash + Send {
+/// for good. [`Flash::sync`](thermocline_flash::Flash::sync) does all of it, and leaves nothing behind.
+pub trait Medium: Chip + Send {
     /// Begins a sync of all that was done so far.
     ///
     /// # Errors
@@ -87,11 +87,5 @@ impl<M: Medium + ?Sized> Medium for Box<M> {
     }
     fn health(&self) -> Health {
         (**self).health()
-    }
-}
-
-impl Medium for crate::Ram {
-    fn health(&self) -> Health {
-        Health { bad_blocks: self.bad_blocks(), ..Health::default() }
     }
 }

@@ -7,9 +7,33 @@
 //! What always holds: a page's area is all zeros if and only if the page is blank; `next` of a block
 //! is the page behind its last one programmed.
 
-use std::collections::TryReserveError;
+use std::{collections::TryReserveError, path::Path};
 
-use thermocline_flash::{BlockId, Flash, FlashError, Geometry, Lpn, Oob, Ppn, Rules};
+use thermocline_flash::{
+    BlockId, Condition, Flash, FlashError, Geometry, Lpn, Oob, Ppn, Rules, SimulatedTime,
+};
+
+use crate::{Health, Medium, MediumEntry, MediumError, NewChip};
+
+pub(crate) const ENTRY: MediumEntry = MediumEntry {
+    scheme: "ram",
+    pattern: "ram:",
+    example: "ram:",
+    summary: "a chip in memory",
+    takes_path: false,
+    create: Some(create),
+    open: None,
+};
+
+fn create(_: &Path, new: &NewChip) -> Result<Box<dyn Medium>, MediumError> {
+    let ram = Ram::try_new(new.geometry, new.rules).map_err(|e| {
+        MediumError::Failed(format!(
+            "a chip of {} bytes does not fit into memory ({e}); take a smaller --capacity",
+            new.geometry.capacity()
+        ))
+    })?;
+    Ok(Box::new(ram))
+}
 
 /// A chip that keeps what is programmed, in memory: the payload, 24 bytes beside each page and 12
 /// bytes for each erase block.
@@ -153,6 +177,12 @@ impl Ram {
     }
 }
 
+impl Medium for Ram {
+    fn health(&self) -> Health {
+        Health { bad_blocks: self.bad_blocks(), ..Health::default() }
+    }
+}
+
 impl Flash for Ram {
     fn geometry(&self) -> &Geometry {
         &self.geometry
@@ -182,14 +212,6 @@ impl Flash for Ram {
             into.copy_from_slice(&self.payload[at * size..][..size]);
         }
         Ok(())
-    }
-
-    fn read_programmed(&mut self, from: Ppn, into: &mut [u8]) -> Result<(), FlashError> {
-        let (_, _, at) = self.at(from)?;
-        if self.areas[at] == BLANK_AREA {
-            return Err(FlashError::Unreadable(from));
-        }
-        self.read(from, into)
     }
 
     fn read_oob(&mut self, from: Ppn) -> Result<Option<Oob>, FlashError> {
@@ -246,7 +268,24 @@ impl Flash for Ram {
         Ok(())
     }
 
+    /// Nothing is held back.
+    fn sync(&mut self) -> Result<(), FlashError> {
+        Ok(())
+    }
+}
+
+impl Condition for Ram {
     fn erase_count(&self, block: BlockId) -> u32 {
         self.blocks.get(block.index()).map_or(0, |block| block.erases)
     }
+
+    fn read_programmed(&mut self, from: Ppn, into: &mut [u8]) -> Result<(), FlashError> {
+        let (_, _, at) = self.at(from)?;
+        if self.areas[at] == BLANK_AREA {
+            return Err(FlashError::Unreadable(from));
+        }
+        self.read(from, into)
+    }
 }
+
+impl SimulatedTime for Ram {}

@@ -1,6 +1,6 @@
 //! Faults that strike while there is power: bits, programs, erases, wear.
 
-use thermocline_flash::{BlockId, Flash, FlashError, Geometry, Lpn, Oob, Ppn, Rules};
+use thermocline_flash::{BlockId, Condition, Flash, FlashError, Geometry, Lpn, Oob, Ppn, Rules};
 use thermocline_media::{Faults, Faulty, Medium, Ram};
 
 const GEOMETRY: Geometry = Geometry {

@@ -9,11 +9,14 @@ use std::{
 };
 
 use tempfile::TempDir;
-use thermocline_flash::{BlockId, Flash, FlashError, Geometry, Kind, Lpn, Oob, Ppn, Rules};
+use thermocline_flash::{
+    BlockId, Condition, Flash, FlashError, Geometry, Kind, Lpn, Oob, Ppn, Rules,
+};
 use thermocline_media::{
     Medium, Ram,
     image::{Damage, Image, Open, Options, PROFILE_BYTES},
 };
+use thermocline_testing::skip;
 
 const GEOMETRY: Geometry = Geometry {
     banks: 2,
@@ -142,7 +145,7 @@ fn direct_io_gives_the_same_where_the_file_system_allows_it() {
     match Image::open(&path, direct) {
         Ok(_) => {}
         Err(error) if matches!(error.what, Damage::Direct(_)) => {
-            println!("skipped: {error}");
+            skip(&format!("direct I/O on an image: {error}"));
             return;
         }
         Err(error) => panic!("{error}"),
@@ -329,7 +332,7 @@ impl Drop for Tiny {
 #[test]
 fn a_disk_that_is_full_loses_nothing() {
     let Some(tiny) = Tiny::mount() else {
-        println!("skipped: no file system can be mounted here");
+        skip("a disk that is full: no tmpfs can be mounted here; it takes root");
         return;
     };
     let path = file(&tiny.0);
@@ -385,7 +388,7 @@ fn the_header_says_what_the_image_was_made_from() {
 
 #[test]
 fn a_page_that_should_have_been_programmed_and_is_blank_is_an_error() {
-    fn check(mut chip: impl Flash) {
+    fn check(mut chip: impl Condition) {
         let (written, blank) = (GEOMETRY.ppn(BlockId(1), 0), GEOMETRY.ppn(BlockId(1), 1));
         let oob = Oob { lpn: Lpn(3), stream: 0, sequence: 1, time: 1, note: 0 };
         chip.program(written, oob, &[7; 4096]).expect("programmed");

@@ -9,7 +9,7 @@ use std::{env, fs::File, os::unix::fs::FileExt};
 
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
-use thermocline_flash::{BlockId, Flash, FlashError, Geometry, Lpn, Oob, Ppn, Rules};
+use thermocline_flash::{BlockId, Condition, Flash, FlashError, Geometry, Lpn, Oob, Ppn, Rules};
 use thermocline_media::{Medium, Mtd, MtdOptions, Ram};
 
 fn path() -> String {

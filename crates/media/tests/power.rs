@@ -1,6 +1,6 @@
 //! What the switch does to a chip, and what it must never do.
 
-use thermocline_flash::{BlockId, Flash, FlashError, Geometry, Lpn, Oob, Ppn, Rules};
+use thermocline_flash::{BlockId, Condition, Flash, FlashError, Geometry, Lpn, Oob, Ppn, Rules};
 use thermocline_media::{Cut, Faulty, Ram};
 
 const GEOMETRY: Geometry = Geometry {

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use thermocline_flash::{BlockId, CountingChip, Flash, FlashError, Geometry, Lpn, Oob, Ppn, Rules};
+use thermocline_flash::{
+    BlockId, Condition, CountingChip, Flash, FlashError, Geometry, Lpn, Oob, Ppn, Rules,
+};
 use thermocline_media::Ram;
 
 const GEOMETRY: Geometry = Geometry {

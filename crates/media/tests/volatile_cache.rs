@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
-use thermocline_flash::{BlockId, Flash, FlashError, Geometry, Lpn, Oob, Ppn, Rules};
+use thermocline_flash::{BlockId, Condition, Flash, FlashError, Geometry, Lpn, Oob, Ppn, Rules};
 use thermocline_media::{Cut, Faults, Faulty, Medium, Ram};
 
 const BLOCKS: u32 = 5;
@@ -26,7 +26,7 @@ fn ram(in_order: bool) -> Ram {
         .with_bad_blocks(&[BlockId(4)])
 }
 
-fn with_cache<F: Flash>(inner: F, seed: u64, cache: u32) -> Faulty<F> {
+fn with_cache<F: Condition>(inner: F, seed: u64, cache: u32) -> Faulty<F> {
     Faulty::with_faults(inner, Faults { seed, cache, ..Faults::default() })
 }
 
@@ -102,7 +102,7 @@ enum Done {
 /// What a page shows: a sequence number, nothing, or that it is torn.
 type Shown = Result<Option<u64>, FlashError>;
 
-fn look<F: Flash>(chip: &mut Faulty<F>, page: Ppn) -> Shown {
+fn look<F: Condition>(chip: &mut Faulty<F>, page: Ppn) -> Shown {
     let mut data = [0; 8];
     let oob = chip.read_oob(page);
     chip.read(page, &mut data)?;
@@ -112,7 +112,7 @@ fn look<F: Flash>(chip: &mut Faulty<F>, page: Ppn) -> Shown {
 }
 
 /// A random history until power fails, and what every page shows afterwards.
-fn history<F: Flash>(seed: u64, inner: F) -> (Vec<Done>, BTreeMap<Ppn, Shown>) {
+fn history<F: Condition>(seed: u64, inner: F) -> (Vec<Done>, BTreeMap<Ppn, Shown>) {
     let mut draws = Xoshiro256PlusPlus::seed_from_u64(seed);
     let mut chip = with_cache(inner, seed, 1000);
     let cut = [Cut::Before, Cut::After, Cut::Torn, Cut::Partly(seed)][draws.random_range(0..4)];

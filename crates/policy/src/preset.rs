@@ -352,7 +352,7 @@ pub const PRESETS: &[Preset] = &[
         name: "oracle",
         victim: "cost-benefit(transform=identity)",
         placement: "oracle",
-        source: "after FK; docs/trace-analyst.md says how it was chosen",
+        source: "after FK; docs/oracle.md says how it was chosen",
         summary: "knows the future; what the others are measured against and nobody can build",
         ..PAGE_MAPPED
     },

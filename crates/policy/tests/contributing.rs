@@ -22,8 +22,8 @@ fn the_examples_are_the_real_policies() {
 fn every_hook_is_listed() {
     let guide = read("CONTRIBUTING.md");
     for (file, header) in [
-        ("victim/mod.rs", "pub trait Victim: Send {"),
-        ("placement/mod.rs", "pub trait Placement: Send {"),
+        ("victim/contract.rs", "pub trait Victim: Send {"),
+        ("placement/contract.rs", "pub trait Placement: Send {"),
     ] {
         let code = read(&format!("crates/policy/src/{file}"));
         let (_, from) = code.split_once(header).expect("the trait");

@@ -8,9 +8,10 @@ use common::{BY_OTHER_RULES, Draws, Variant, variants};
 use proptest::prelude::*;
 use thermocline_flash::{BlockId, Lpn};
 use thermocline_policy::{
-    Args, Candidates, Context, PolicyInfo, State,
+    Args, BlockTable, BlockView, Context, PolicyInfo, Search, State,
     age::AgeSource,
     params::NoParams,
+    placement::Entry,
     victim::{Victim, VictimEntry},
 };
 
@@ -31,7 +32,7 @@ struct Seen {
 
 /// A random but legal life of a device's blocks.
 struct Life {
-    blocks: Candidates,
+    blocks: BlockTable,
     seen: Vec<Seen>,
     victim: Box<dyn Victim>,
     transform: thermocline_policy::age::Transform,
@@ -72,7 +73,7 @@ impl Life {
             future: None,
         };
         let victim = variant.build(&context);
-        let mut blocks = Candidates::new(shape.blocks, shape.pages, &*victim);
+        let mut blocks = BlockTable::new(shape.blocks, shape.pages, &*victim);
         let mut draws = Draws(shape.seed);
         let mut seen = Vec::new();
         let mut free = Vec::new();
@@ -164,7 +165,7 @@ impl Life {
         s.programmed_at = self.now;
         if s.programmed == self.pages || self.draws.one_in(200) {
             s.state = State::Closed;
-            self.blocks.close(BlockId(b), &*self.victim);
+            self.blocks.close(BlockId(b), &*self.victim, Entry::Indexed);
             self.open.swap_remove(at);
             self.closed.push(b);
         }
@@ -284,7 +285,7 @@ impl Life {
     }
 
     fn choose(&mut self) -> Option<BlockId> {
-        self.victim.choose(&mut self.blocks, self.now)
+        self.victim.choose(&self.blocks, self.now)
     }
 
     fn is_candidate(&self, b: u32) -> bool {
@@ -512,11 +513,14 @@ fn transformations_that_tie_most_ages_are_searched_exactly() {
 }
 
 /// A policy as somebody else may write it: lists of different valid counts weigh the same.
-struct Untouched;
+#[derive(Default)]
+struct Untouched {
+    search: Search,
+}
 
 impl Victim for Untouched {
-    fn choose(&mut self, blocks: &mut Candidates, now: u64) -> Option<BlockId> {
-        blocks.cheapest(now, &|age| age as f64)
+    fn choose(&mut self, blocks: &BlockView, now: u64) -> Option<BlockId> {
+        self.search.cheapest(blocks, now, &|age| age as f64)
     }
 
     fn ratio(&self, valid: u32, _pages: u32) -> (f64, f64) {
@@ -538,7 +542,7 @@ fn valid_counts_of_equal_weight_are_compared_by_age() {
             summary: "",
             params: NoParams::info,
         },
-        build: |_, _| Ok(Box::new(Untouched)),
+        build: |_, _| Ok(Box::new(Untouched::default())),
     };
     let variant = Variant { entry: &ENTRY, args: Args::default() };
     for (calm, seed) in [(1, 1), (30, 2), (300, 3), (3000, 4)] {
@@ -670,7 +674,7 @@ fn equal_weights_in_other_terms_are_compared_by_the_same_formula() {
                 for _ in 0..shape.pages {
                     life.blocks.wrote(BlockId(b), 0);
                 }
-                life.blocks.close(BlockId(b), &*life.victim);
+                life.blocks.close(BlockId(b), &*life.victim, Entry::Indexed);
                 for _ in valid..shape.pages {
                     life.blocks.invalidate(BlockId(b), 0);
                 }

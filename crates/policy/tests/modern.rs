@@ -2,12 +2,11 @@
 
 use thermocline_flash::{BlockId, Lpn};
 use thermocline_policy::{
-    Args, Candidates, Context, ParamError,
+    Args, Context, ParamError,
     placement::{
         self, AutoStreamMq, AutoStreamSfr, Cleaning, DacSimple, Eti, Fadac, MultiStream, Placement,
         Registered, SepBit, SepGc, Warcip,
     },
-    victim::Greedy,
 };
 
 fn build<P: Registered>(args: &[(&str, &str)]) -> P {
@@ -212,23 +211,22 @@ fn eti_stops_cutting_where_extents_run_out() {
 
 /// WARCIP with two clusters, after writes 1 to 32: centres 30 and 1, page 50 last written at 30, page
 /// 0 at 32.
-fn warcip() -> (Warcip, Candidates) {
+fn warcip() -> Warcip {
     let mut p: Warcip = build(&[("streams", "3")]);
-    let mut blocks = Candidates::new(8, 4, &Greedy);
     for lpn in [50].into_iter().chain(1..=28) {
         assert_eq!(write(&mut p, lpn), 0, "first writes have the interval 0");
     }
-    p.closing(0, BlockId(0), 0, &mut blocks);
+    p.closing(0, BlockId(0), 0);
     write(&mut p, 0); // the 30th; interval 0
-    p.closing(0, BlockId(0), 0, &mut blocks);
+    p.closing(0, BlockId(0), 0);
     assert_eq!(write(&mut p, 50), 0, "30 writes after the first; both centres are 0");
     assert_eq!(write(&mut p, 0), 1, "2 is nearer to 0 than to 30");
-    (p, blocks)
+    p
 }
 
 #[test]
 fn warcip_joins_the_nearest_centre() {
-    let (mut p, _) = warcip();
+    let mut p = warcip();
     assert_eq!(p.clone().host(Lpn(1), 0), 0, "written at 2, now 33: 31, near 30");
     assert_eq!(p.clone().host(Lpn(50), 0), 1, "written at 31: 2");
     assert_eq!(write(&mut p, 0), 1, "1");
@@ -237,7 +235,7 @@ fn warcip_joins_the_nearest_centre() {
 
 #[test]
 fn warcip_adds_the_age_at_the_last_copy() {
-    let (mut p, _) = warcip();
+    let mut p = warcip();
     rewrite(&mut p, 0, 10); // up to 42; the centres are 30 and about 1
     let mut copied = p.clone();
     assert_eq!(copy(&mut copied, 50), 2); // at the age of 11
@@ -248,23 +246,23 @@ fn warcip_adds_the_age_at_the_last_copy() {
 
 #[test]
 fn warcip_drops_idle_clusters_and_splits_busy_ones() {
-    let (mut p, mut blocks) = warcip();
+    let mut p = warcip();
     // Cluster 1 took a page, less than a block of 4, and cluster 0 more.
     for _ in 0..254 {
-        p.closing(0, BlockId(0), 0, &mut blocks);
+        p.closing(0, BlockId(0), 0);
     }
     assert_eq!(p.clone().host(Lpn(0), 0), 1, "until its block is full");
-    p.closing(0, BlockId(1), 1, &mut blocks);
+    p.closing(0, BlockId(1), 1);
     assert_eq!(p.clone().host(Lpn(0), 0), 0, "then there is one cluster");
     for lpn in 600..610 {
         write(&mut p, lpn); // the interval 0 only
     }
     // Interval 36 of page 5, written at 6, sets the centre, for an empty block begins.
-    p.closing(0, BlockId(0), 0, &mut blocks);
+    p.closing(0, BlockId(0), 0);
     assert_eq!(write(&mut p, 5), 0);
     let centre = 43.0 - 6.0;
     for _ in 0..254 {
-        p.closing(0, BlockId(0), 0, &mut blocks);
+        p.closing(0, BlockId(0), 0);
     }
     // The new centre is half of it: 18.5. Page 0 was written at 32, page 7 at 8, and now is 44.
     assert!((12.0_f64 - centre / 2.0).abs() < (12.0_f64 - centre).abs());

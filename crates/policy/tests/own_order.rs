@@ -5,9 +5,9 @@ mod common;
 
 use thermocline_flash::{BlockId, Lpn};
 use thermocline_policy::{
-    Args, Candidates, Context, ParamError, State,
+    Args, BlockTable, BlockView, Context, ParamError, State,
     placement::{
-        self, Cleaning, Midas, MidasParams, Place, Placement, Registered, Visitor,
+        self, Cleaning, Entry, Midas, MidasParams, Place, Placement, Registered, Visitor,
         midas::model::{Hot, Lifetimes, Space, hot_cold, predict, search, waf},
         multi_log_gain,
     },
@@ -33,13 +33,13 @@ fn args(pairs: &[(&str, &str)]) -> Args {
 /// A bank whose blocks are written and emptied by hand.
 struct Bank<P> {
     placement: P,
-    blocks: Candidates,
+    blocks: BlockTable,
     now: u64,
 }
 
 impl<P: Placement> Bank<P> {
     fn new(placement: P, blocks: u32, victim: &dyn Victim) -> Self {
-        Self { placement, blocks: Candidates::new(blocks, PAGES, victim), now: 0 }
+        Self { placement, blocks: BlockTable::new(blocks, PAGES, victim), now: 0 }
     }
 
     /// Opens a block for a stream and fills it with data of the host.
@@ -52,9 +52,8 @@ impl<P: Placement> Bank<P> {
             self.placement.written(Lpn(0), self.now);
             self.blocks.wrote(block, self.now);
         }
-        self.blocks.closing(block, victim);
-        self.placement.closing(0, block, stream, &mut self.blocks);
-        self.blocks.closed(block);
+        let entry = self.placement.closing(0, block, stream);
+        self.blocks.close(block, victim, entry);
     }
 
     fn invalidate(&mut self, block: u32, pages: u32) {
@@ -64,7 +63,7 @@ impl<P: Placement> Bank<P> {
     }
 
     fn choose(&mut self, victim: &mut dyn Victim) -> Option<u32> {
-        let chosen = self.placement.choose(0, &mut self.blocks, victim, self.now)?;
+        let chosen = self.blocks.choose(0, &mut self.placement, victim, self.now)?;
         assert!(self.blocks.has_garbage(chosen), "{chosen:?} has garbage");
         Some(chosen.0)
     }
@@ -342,7 +341,7 @@ struct Counting;
 impl Visitor for Counting {
     type Output = ();
     fn visit<P: Placement + 'static>(self, placement: P) {
-        let mut victim = CostHotness { age: Since::Youngest };
+        let mut victim = CostHotness::new(Since::Youngest);
         let mut bank = Bank::new(placement, 20, &victim);
         // Block 0 holds pages 0 to 3, block 1 pages 4 to 7; page 0 was written 97 times before.
         for _ in 0..97 {
@@ -379,9 +378,8 @@ impl Visitor for Counting {
 
 impl<P: Placement> Bank<P> {
     fn close(&mut self, block: u32, victim: &dyn Victim) {
-        self.blocks.closing(BlockId(block), victim);
-        self.placement.closing(0, BlockId(block), 0, &mut self.blocks);
-        self.blocks.closed(BlockId(block));
+        let entry = self.placement.closing(0, BlockId(block), 0);
+        self.blocks.close(BlockId(block), victim, entry);
     }
 }
 
@@ -396,7 +394,7 @@ fn sfs_tells_cost_hotness_how_hot_the_valid_pages_are() {
 struct Worn;
 
 impl Victim for Worn {
-    fn choose(&mut self, blocks: &mut Candidates, _: u64) -> Option<BlockId> {
+    fn choose(&mut self, blocks: &BlockView, _: u64) -> Option<BlockId> {
         blocks.lightest()
     }
     fn ratio(&self, valid: u32, _: u32) -> (f64, f64) {
@@ -410,14 +408,14 @@ impl Victim for Worn {
 #[test]
 fn factors_are_set_anew_both_ways_and_only_where_they_are_taken() {
     let mut draws = common::Draws(3);
-    let mut victim = CostHotness { age: Since::Created };
-    let mut blocks = Candidates::new(100, PAGES, &victim);
+    let mut victim = CostHotness::new(Since::Created);
+    let mut blocks = BlockTable::new(100, PAGES, &victim);
     let mut valid = [3; 100];
     let mut factors = [1.0; 100];
     for b in (0..100).map(BlockId) {
         blocks.open(b, 0, 0);
         (0..PAGES).for_each(|_| blocks.wrote(b, 0));
-        blocks.close(b, &victim);
+        blocks.close(b, &victim, Entry::Indexed);
         blocks.invalidate(b, 0);
     }
     for _ in 0..2000 {
@@ -430,18 +428,18 @@ fn factors_are_set_anew_both_ways_and_only_where_they_are_taken() {
         blocks.set_factor(BlockId(b as u32), factors[b]);
         let cost = |b: usize| f64::from(valid[b]) * factors[b] / f64::from(PAGES - valid[b]);
         let best = (0..100).min_by(|&a, &b| cost(a).total_cmp(&cost(b))).map(|b| BlockId(b as u32));
-        assert_eq!(victim.choose(&mut blocks, 9), best);
+        assert_eq!(victim.choose(&blocks, 9), best);
     }
-    let mut blocks = Candidates::new(2, PAGES, &Worn);
+    let mut blocks = BlockTable::new(2, PAGES, &Worn);
     for b in (0..2).map(BlockId) {
         blocks.set_erases(b, b.0);
         blocks.open(b, 0, 0);
         (0..PAGES).for_each(|_| blocks.wrote(b, 0));
-        blocks.close(b, &Worn);
+        blocks.close(b, &Worn, Entry::Indexed);
         blocks.invalidate(b, 0);
     }
     blocks.set_factor(BlockId(0), 1000.0);
-    assert_eq!(Worn.choose(&mut blocks, 9), Some(BlockId(0)));
+    assert_eq!(Worn.choose(&blocks, 9), Some(BlockId(0)));
 }
 
 #[test]

@@ -8,8 +8,9 @@ use std::{cell::Cell, collections::VecDeque};
 use common::{Draws, Variant};
 use thermocline_flash::BlockId;
 use thermocline_policy::{
-    Candidates, Context,
+    BlockTable, Context, Search,
     age::{Ages, Transform},
+    placement::Entry,
 };
 
 const PAGES: u32 = 16;
@@ -65,7 +66,8 @@ fn cost_of_a_selection(variant: &Variant, traffic: Traffic, blocks: u32) -> Cost
         exact: Cell::new(0),
         bounds: Cell::new(0),
     };
-    let mut table = Candidates::new(blocks, PAGES, &*victim);
+    let mut table = BlockTable::new(blocks, PAGES, &*victim);
+    let mut search = Search::default();
     let mut draws = Draws(3);
     let mut place = vec![u32::MAX; logical as usize];
     let mut owner = vec![u32::MAX; (blocks * PAGES) as usize];
@@ -83,7 +85,7 @@ fn cost_of_a_selection(variant: &Variant, traffic: Traffic, blocks: u32) -> Cost
             ages.bounds.set(0);
         }
         while free.len() < 3 {
-            let chosen = table.cheapest(now, &ages).expect("there is garbage");
+            let chosen = search.cheapest(&table, now, &ages).expect("there is garbage");
             selections += 1;
             for page in chosen.0 * PAGES..(chosen.0 + 1) * PAGES {
                 let lpn = owner[page as usize];
@@ -128,7 +130,7 @@ fn cost_of_a_selection(variant: &Variant, traffic: Traffic, blocks: u32) -> Cost
 /// A page that can be programmed: `at`, or the first of the next free block if `at` left its block.
 fn room(
     at: u32,
-    table: &mut Candidates,
+    table: &mut BlockTable,
     free: &mut VecDeque<u32>,
     victim: &dyn thermocline_policy::victim::Victim,
     now: u64,
@@ -136,7 +138,7 @@ fn room(
     if at == 0 || !at.is_multiple_of(PAGES) {
         return at;
     }
-    table.close(BlockId(at / PAGES - 1), victim);
+    table.close(BlockId(at / PAGES - 1), victim, Entry::Indexed);
     let next = free.pop_front().expect("a free block");
     table.open(BlockId(next), 0, now);
     next * PAGES
@@ -247,13 +249,14 @@ fn a_trimmed_device_is_cleaned_without_asking_for_ages() {
             exact: Cell::new(0),
             bounds: Cell::new(0),
         };
-        let mut table = Candidates::new(BLOCKS, PAGES, &*victim);
+        let mut table = BlockTable::new(BLOCKS, PAGES, &*victim);
+        let mut search = Search::default();
         for block in (0..BLOCKS).map(BlockId) {
             table.open(block, 0, 0);
             for _ in 0..PAGES {
                 table.wrote(block, 1);
             }
-            table.close(block, &*victim);
+            table.close(block, &*victim, Entry::Indexed);
         }
         for block in (0..BLOCKS).rev().map(BlockId) {
             for _ in 0..PAGES {
@@ -261,10 +264,10 @@ fn a_trimmed_device_is_cleaned_without_asking_for_ages() {
             }
         }
         for block in (0..BLOCKS).map(BlockId) {
-            assert_eq!(table.cheapest(9, &ages), Some(block));
+            assert_eq!(search.cheapest(&table, 9, &ages), Some(block));
             table.withdraw(block);
         }
-        assert_eq!(table.cheapest(9, &ages), None);
+        assert_eq!(search.cheapest(&table, 9, &ages), None);
         assert_eq!(ages.exact.get() + ages.bounds.get(), 0, "{name}");
     }
 }

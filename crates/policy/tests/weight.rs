@@ -3,7 +3,8 @@
 
 use thermocline_flash::BlockId;
 use thermocline_policy::{
-    Candidates,
+    BlockTable,
+    placement::Entry,
     victim::{Victim, Weight},
 };
 
@@ -31,15 +32,15 @@ impl Full {
     }
 }
 
-fn table(full: &[Full]) -> Candidates {
-    let mut blocks = Candidates::new(full.len() as u32, PAGES, &Weight);
+fn table(full: &[Full]) -> BlockTable {
+    let mut blocks = BlockTable::new(full.len() as u32, PAGES, &Weight);
     for (block, f) in (0..).map(BlockId).zip(full) {
         blocks.open(block, 0, 0);
         for _ in 0..PAGES {
             blocks.wrote(block, 0);
         }
         blocks.warm(block, f.hot as i32);
-        blocks.close(block, &Weight);
+        blocks.close(block, &Weight, Entry::Indexed);
         for _ in 0..f.dead {
             blocks.invalidate(block, 0);
         }
@@ -48,7 +49,7 @@ fn table(full: &[Full]) -> Candidates {
 }
 
 fn chosen(full: &[Full]) -> Option<u32> {
-    Weight.choose(&mut table(full), 1).map(|block| block.0)
+    Weight.choose(&table(full), 1).map(|block| block.0)
 }
 
 /// The specification's vector.
@@ -97,22 +98,22 @@ fn every_promotion_demotion_invalidation_and_revival_is_weighed_at_once() {
     let other = Full::new(9, 18, 5); // as heavy as the vector, and of a higher number
     let mut blocks = table(&[VECTOR, other]);
     let (vector, other) = (BlockId(0), BlockId(1));
-    let choice = |blocks: &mut Candidates| Weight.choose(blocks, 1);
-    assert_eq!(choice(&mut blocks), Some(vector));
+    let choice = |blocks: &BlockTable| Weight.choose(blocks, 1);
+    assert_eq!(choice(&blocks), Some(vector));
     blocks.warm(vector, 1); // −20
-    assert_eq!(choice(&mut blocks), Some(other), "a promotion");
+    assert_eq!(choice(&blocks), Some(other), "a promotion");
     blocks.warm(other, 1); // −20
-    assert_eq!(choice(&mut blocks), Some(vector), "a promotion there too");
+    assert_eq!(choice(&blocks), Some(vector), "a promotion there too");
     blocks.warm(other, -2); // −18
-    assert_eq!(choice(&mut blocks), Some(other), "two demotions");
+    assert_eq!(choice(&blocks), Some(other), "two demotions");
     blocks.warm(vector, -1); // −19: a hot page is overwritten
     blocks.invalidate(vector, 1); // −17
-    assert_eq!(choice(&mut blocks), Some(vector), "a dead page for a hot one");
+    assert_eq!(choice(&blocks), Some(vector), "a dead page for a hot one");
     blocks.invalidate(other, 1); // −16: a cold page is overwritten
-    assert_eq!(choice(&mut blocks), Some(other), "a dead page for a cold one");
+    assert_eq!(choice(&blocks), Some(other), "a dead page for a cold one");
     blocks.revalidate(other, 1); // −18: it was alive
-    assert_eq!(choice(&mut blocks), Some(vector), "a cold page for a dead one");
+    assert_eq!(choice(&blocks), Some(vector), "a cold page for a dead one");
     blocks.revalidate(vector, 1); // −19
     blocks.warm(vector, 1); // −20: it was hot
-    assert_eq!(choice(&mut blocks), Some(other), "a hot page for a dead one");
+    assert_eq!(choice(&blocks), Some(other), "a hot page for a dead one");
 }

@@ -93,7 +93,7 @@ impl Wear {
             let end = device.blocks().min(first + BLOCKS);
             device.look(|layer| {
                 for block in (first..end).map(BlockId) {
-                    wear.add(layer.erases(block));
+                    wear.add(layer.inspect().erases(block));
                 }
             });
             first = end;
@@ -131,14 +131,14 @@ impl Snapshot {
                 connections,
                 opened,
                 requests,
-                layer: *layer.counters(),
+                layer: *layer.inspect().counters(),
                 dead_data: layer.dead_data(),
                 health: layer.chip().health(),
-                free_blocks: layer.free_blocks(),
+                free_blocks: layer.inspect().free_blocks(),
                 blocks: device.blocks(),
-                read_only: device.is_read_only() || layer.is_read_only(),
-                worn_out: layer.end_of_life().is_some(),
-                spare_blocks: layer.spare_blocks(),
+                read_only: device.is_read_only() || layer.inspect().is_read_only(),
+                worn_out: layer.inspect().end_of_life().is_some(),
+                spare_blocks: layer.inspect().spare_blocks(),
                 wear: Wear::default(),
                 recovery_s: device.recovery().map(|time| time.as_secs_f64()),
                 flushes: commits.flushes.load(Relaxed),

@@ -8,7 +8,9 @@ use std::{
     time::Instant,
 };
 
-use thermocline_flash::{BlockId, Clock, Flash, FlashError, Geometry, Oob, Ppn, Timing};
+use thermocline_flash::{
+    BlockId, Clock, Condition, Flash, FlashError, Geometry, Oob, Ppn, SimulatedTime, Timing,
+};
 use thermocline_media::{Health, Medium, Syncing};
 
 use crate::device::nanoseconds;
@@ -94,12 +96,6 @@ impl Flash for Paced {
         Ok(())
     }
 
-    fn read_programmed(&mut self, from: Ppn, into: &mut [u8]) -> Result<(), FlashError> {
-        self.chip.read_programmed(from, into)?;
-        self.pace.clock().read(self.bank(from));
-        Ok(())
-    }
-
     fn read_oob(&mut self, from: Ppn) -> Result<Option<Oob>, FlashError> {
         let oob = self.chip.read_oob(from)?;
         self.pace.clock().read_oob(self.bank(from));
@@ -128,14 +124,12 @@ impl Flash for Paced {
         self.chip.sync()
     }
 
-    fn obsolete(&mut self, page: Ppn) {
-        self.chip.obsolete(page);
-    }
-
     fn mark_bad(&mut self, block: BlockId) -> Result<(), FlashError> {
         self.chip.mark_bad(block)
     }
+}
 
+impl Condition for Paced {
     fn ailing(&mut self) -> Option<BlockId> {
         self.chip.ailing()
     }
@@ -144,6 +138,14 @@ impl Flash for Paced {
         self.chip.erase_count(block)
     }
 
+    fn read_programmed(&mut self, from: Ppn, into: &mut [u8]) -> Result<(), FlashError> {
+        self.chip.read_programmed(from, into)?;
+        self.pace.clock().read(self.bank(from));
+        Ok(())
+    }
+}
+
+impl SimulatedTime for Paced {
     fn is_idle(&self, bank: u32) -> bool {
         self.pace.clock().is_idle(bank)
     }

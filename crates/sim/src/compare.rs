@@ -3,13 +3,13 @@
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use rayon::prelude::*;
+use thermocline_assembly::policy::ORACLE;
 use thermocline_policy::preset::LayerKind;
 
 use crate::{
     Device, Job, PolicySpec, Progress, ReadOnly, RunResult, SimError,
     classes::{CLASSES, with_fewer_classes},
     future::{Shared, Span, same_input},
-    policy::ORACLE,
     result::OracleDistance,
     run::run_sharing,
     setup::Setup,

@@ -9,6 +9,7 @@
 
 use std::{cmp::Reverse, collections::BinaryHeap};
 
+use thermocline_assembly::AssemblyError;
 use thermocline_flash::{CountingChip, Lpn, Timing};
 use thermocline_ftl::Layer;
 use thermocline_policy::{dead::DeadData, idle::Idle};
@@ -152,7 +153,7 @@ impl<'a, L: Layer<Chip = CountingChip>> Engine<'a, L> {
         let clock = layer.chip().clock().is_some();
         let page_size = setup.device.profile.geometry.page_size as usize;
         Ok(Self {
-            idle_step: layer.idle_step_ns(&timing),
+            idle_step: layer.upkeep().idle_step_ns(&timing),
             layer,
             timing,
             arrivals,
@@ -262,7 +263,7 @@ impl<'a, L: Layer<Chip = CountingChip>> Engine<'a, L> {
             };
             match done {
                 // A worn-out device has an end of its own, which is a result.
-                Err(SimError::Failed(_)) if self.layer.counters().retired > 0 => break,
+                Err(SimError::Failed(_)) if self.layer.inspect().counters().retired > 0 => break,
                 done => done?,
             }
             progress.advance(self.pages_written - before);
@@ -597,7 +598,7 @@ impl<'a, L: Layer<Chip = CountingChip>> Engine<'a, L> {
             if let Some(clock) = self.layer.chip_mut().clock_mut() {
                 clock.begin(from);
             }
-            if !self.layer.clean_in_idle_time(self.now).map_err(|e| self.error(e))? {
+            if !self.layer.upkeep().clean_in_idle_time(self.now).map_err(|e| self.error(e))? {
                 break;
             }
             from = match self.layer.chip().clock() {
@@ -615,6 +616,6 @@ impl<'a, L: Layer<Chip = CountingChip>> Engine<'a, L> {
 
     #[cold]
     fn error(&self, error: thermocline_ftl::FtlError) -> SimError {
-        SimError::of_layer(error, self.layer.counters().retired)
+        AssemblyError::of_layer(error, self.layer.inspect().counters().retired).into()
     }
 }

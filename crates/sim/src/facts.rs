@@ -43,8 +43,8 @@ pub(crate) struct Facts<'a> {
 impl Snapshot {
     pub(crate) fn of<L: Layer<Chip = CountingChip>>(layer: &L) -> Self {
         Self {
-            counters: *layer.counters(),
-            choices: layer.choices(),
+            counters: *layer.inspect().counters(),
+            choices: layer.inspect().choices(),
             counts: *layer.chip().counts(),
             dead_data: layer.dead_data(),
             erases: layer.chip().erase_counts().to_vec(),
@@ -60,7 +60,7 @@ impl Snapshot {
         measured: &'a Measured,
         memory_bytes: Option<u64>,
     ) -> Facts<'a> {
-        let did = layer.counters().since(&self.counters);
+        let did = layer.inspect().counters().since(&self.counters);
         let blocks = setup.device.profile.geometry.blocks();
         let erases = layer.chip().erase_counts().iter().zip(&self.erases);
         Facts {
@@ -71,7 +71,7 @@ impl Snapshot {
             choices: self.choices(job, layer, did.victims),
             dead_data: self.dead_data(layer, &did),
             erases: erases.map(|(now, then)| now - then).collect(),
-            valid: (0..blocks).map(|block| layer.valid_pages(BlockId(block))).collect(),
+            valid: (0..blocks).map(|block| layer.inspect().valid_pages(BlockId(block))).collect(),
             layer: did,
             memory_bytes,
         }
@@ -79,7 +79,7 @@ impl Snapshot {
 
     /// Blocks chosen by each rule since then.
     fn choices<L: Layer>(&self, job: &Job<'_>, layer: &L, victims: u64) -> BTreeMap<String, u64> {
-        let rules = layer.choices();
+        let rules = layer.inspect().choices();
         if rules.is_empty() {
             let only = (job.policy.victim.name.clone(), victims);
             let chooses = job.policy.layer != LayerKind::InPlace;

@@ -4,9 +4,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use thermocline_policy::Future;
 use thermocline_trace::Op;
+use thermocline_units::show_size;
 
 use crate::{
-    Input, Job, Progress, SimError, classes::with_fewer_classes, input::Batch, setup::Setup, units,
+    Input, Job, Progress, SimError, classes::with_fewer_classes, input::Batch, setup::Setup,
 };
 
 /// The most memory a future may take. It is the same on every machine, so that the same runs succeed.
@@ -106,9 +107,9 @@ pub(crate) fn foresee(
         return Err(SimError::Failed(format!(
             "knowing the future of {expected} page writes takes {} of memory{}; take a shorter \
              input or a policy that does not know the future",
-            units::show_size(bytes),
+            show_size(bytes),
             if bytes > MOST_BYTES {
-                format!(", more than {}", units::show_size(MOST_BYTES))
+                format!(", more than {}", show_size(MOST_BYTES))
             } else {
                 ", which is not there".into()
             }

@@ -2,13 +2,9 @@
 
 use std::time::Instant;
 
+use thermocline_assembly::{AssemblyError, LayerVisitor};
 use thermocline_flash::{CountingChip, Lpn};
-use thermocline_ftl::{InPlace, Layer, PageMapped, dead::Watched, nftl::Nftl};
-use thermocline_policy::{
-    dead::DeadData,
-    placement::{self, Placement},
-    preset::LayerKind,
-};
+use thermocline_ftl::Layer;
 
 use crate::{
     Input, Job, Progress, ReadOnly, RunResult, SimError,
@@ -45,27 +41,10 @@ pub(crate) fn run_sharing(
     };
     let chip = setup.chip(job.wears_out);
     let runner = Runner { job, setup: &setup, progress, memory: Meter::start() };
-    match job.policy.layer {
-        LayerKind::InPlace => {
-            let layer = InPlace::new(chip, setup.logical_pages);
-            runner.believe(layer.map_err(|e| SimError::of_layer(e, 0))?)
-        }
-        LayerKind::Nftl => {
-            let layer = Nftl::new(chip, setup.nftl(&job.policy)?);
-            runner.believe(layer.map_err(|e| SimError::of_layer(e, 0))?)
-        }
-        LayerKind::PageMapped => placement::dispatch(
-            &job.policy.placement.name,
-            &job.policy.placement.args,
-            &setup.context(job.seed, future),
-            PageMapping { runner, chip },
-        )
-        .expect("names were checked when the policy was read")
-        .map_err(|e| SimError::Usage(format!("placement {}: {e}", job.policy.placement.name)))?,
-    }
+    setup.plan.build(chip, future, runner)?
 }
 
-/// A run whose layer is being put together. Memory is counted from when the chip is there.
+/// Drives a layer, whatever its type. Memory is counted from when the chip is there.
 struct Runner<'a> {
     job: &'a Job<'a>,
     setup: &'a Setup,
@@ -73,75 +52,18 @@ struct Runner<'a> {
     memory: Meter,
 }
 
-struct PageMapping<'a> {
-    runner: Runner<'a>,
-    chip: CountingChip,
-}
-
-impl placement::Visitor for PageMapping<'_> {
+impl LayerVisitor<CountingChip> for Runner<'_> {
     type Output = Result<RunResult, SimError>;
 
-    fn visit<P: Placement + 'static>(self, placement: P) -> Self::Output {
-        let (job, setup) = (self.runner.job, self.runner.setup);
-        let victim = setup.victims(&job.policy, job.seed);
-        let config = setup.page_mapped(&job.policy);
-        let layer = PageMapped::new(self.chip, placement, victim, config);
-        self.runner.believe(layer.map_err(|e| SimError::of_layer(e, 0))?)
-    }
-}
-
-impl Runner<'_> {
-    /// Puts around the layer who tells it what is dead.
-    fn believe<L: Layer<Chip = CountingChip> + 'static>(
+    fn visit<L: Layer<Chip = CountingChip> + Send + 'static>(
         self,
-        layer: L,
+        mut layer: L,
     ) -> Result<RunResult, SimError> {
-        match self.job.policy.build_dead_data()? {
-            DeadData::Fsaf(fsaf) => {
-                // A watcher for every kind of layer would double the program; a watched run is not
-                // about speed.
-                let layer: Box<dyn Layer<Chip = CountingChip>> = Box::new(layer);
-                let watched = Watched::new(layer, self.setup.watch(&fsaf));
-                self.drive(watched)
-            }
-            DeadData::None | DeadData::Trim => self.drive(layer),
-        }
-    }
-
-    /// Writes what the device holds before the run.
-    fn fill<L: Layer>(&self, layer: &mut L) -> Result<(), SimError> {
-        let (job, setup) = (self.job, self.setup);
-        for lpn in 0..setup.filled_pages {
-            let read_only = match (job.read_only, job.input) {
-                (ReadOnly::Unwritten, Input::Trace(trace, _)) => !trace.is_written(lpn),
-                _ => lpn < setup.read_only_pages,
-            };
-            layer.fill(Lpn(lpn), read_only, 0).map_err(|e| SimError::of_layer(e, 0))?;
-            if lpn.is_multiple_of(1 << 16) && self.progress.is_cancelled() {
-                return Err(SimError::Interrupted);
-            }
-        }
-        layer.filled(0).map_err(|e| SimError::of_layer(e, 0))
-    }
-
-    /// Writes the contents that a recording found on the device.
-    fn write_found<L: Layer>(&self, layer: &mut L) -> Result<(), SimError> {
-        let (job, setup) = (self.job, self.setup);
-        for (lpn, page) in job.input.found() {
-            if setup.keeps_contents && *lpn < setup.logical_pages {
-                layer.write(Lpn(*lpn), page, 0).map_err(|e| SimError::of_layer(e, 0))?;
-            }
-        }
-        Ok(())
-    }
-
-    fn drive<L: Layer<Chip = CountingChip>>(self, mut layer: L) -> Result<RunResult, SimError> {
         let (job, setup) = (self.job, self.setup);
         let started = Instant::now();
         self.fill(&mut layer)?;
         let memory = self.memory.bytes();
         self.write_found(&mut layer)?;
-
         let page_size = setup.device.profile.geometry.page_size;
         let mut extents = job.input.open(
             setup.read_only_pages,
@@ -158,7 +80,7 @@ impl Runner<'_> {
         let seconds = running.elapsed().as_secs_f64();
 
         if job.check {
-            layer.check().map_err(SimError::Broken)?;
+            layer.inspect().check().map_err(SimError::Broken)?;
         }
         let facts = filled.facts(job, setup, &layer, &measured, memory);
         let mut result = RunResult::of(&facts);
@@ -170,6 +92,36 @@ impl Runner<'_> {
             peak_rss_bytes: peak_rss_bytes(),
         });
         Ok(result)
+    }
+}
+
+impl Runner<'_> {
+    /// Writes what the device holds before the run.
+    fn fill<L: Layer>(&self, layer: &mut L) -> Result<(), SimError> {
+        let (job, setup) = (self.job, self.setup);
+        for lpn in 0..setup.filled_pages {
+            let read_only = match (job.read_only, job.input) {
+                (ReadOnly::Unwritten, Input::Trace(trace, _)) => !trace.is_written(lpn),
+                _ => lpn < setup.read_only_pages,
+            };
+            layer.fill(Lpn(lpn), read_only, 0).map_err(|e| AssemblyError::of_layer(e, 0))?;
+            if lpn.is_multiple_of(1 << 16) && self.progress.is_cancelled() {
+                return Err(SimError::Interrupted);
+            }
+        }
+        layer.upkeep().filled(0).map_err(|e| AssemblyError::of_layer(e, 0))?;
+        Ok(())
+    }
+
+    /// Writes the contents that a recording found on the device.
+    fn write_found<L: Layer>(&self, layer: &mut L) -> Result<(), SimError> {
+        let (job, setup) = (self.job, self.setup);
+        for (lpn, page) in job.input.found() {
+            if setup.keeps_contents && *lpn < setup.logical_pages {
+                layer.write(Lpn(*lpn), page, 0).map_err(|e| AssemblyError::of_layer(e, 0))?;
+            }
+        }
+        Ok(())
     }
 }
 

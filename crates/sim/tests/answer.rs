@@ -1,9 +1,9 @@
 //! Which policy is the answer: rules, on results made for them.
 
+use thermocline_assembly::device::Overrides;
 use thermocline_sim::{
     Device, Input, Job, PolicySpec, Progress, RunResult, Workload,
     answer::{Aim, Answer, Candidate, answer, are_tied},
-    device::Overrides,
     result::Memory,
     run,
 };

@@ -10,28 +10,19 @@
 
 mod common;
 
-use std::{env, path::PathBuf};
-
 use common::job;
+use thermocline_assembly::device::Overrides;
 use thermocline_sim::{
-    Device, Fill, Input, Job, PolicySpec, PreparedTrace, Progress, RunResult, TraceMapping,
-    compare, device::Overrides,
+    Device, Fill, Input, Job, PolicySpec, PreparedTrace, Progress, RunResult, TraceMapping, compare,
 };
+use thermocline_testing::trace;
 use thermocline_trace::read::{self, ReadOptions};
 
 const NAME: &str = "hp-hplajw-1992-1week.srt.zst";
 const VICTIMS: [&str; 4] = ["greedy", "cost-benefit", "cat", "adaptive"];
 
 fn week(written_only: bool) -> Option<PreparedTrace> {
-    let folder = env::var_os("THERMOCLINE_TRACES").map_or_else(
-        || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/traces"),
-        PathBuf::from,
-    );
-    let path = folder.join(NAME);
-    if !path.is_file() {
-        eprintln!("skipped: {} is not there (set THERMOCLINE_TRACES)", path.display());
-        return None;
-    }
+    let path = trace(NAME)?;
     let mut reader = read::open(path, &ReadOptions::default()).expect("a known format");
     let mapping = TraceMapping {
         page_size: 1024,

@@ -1,9 +1,10 @@
 //! The oracle: that it knows the future, and that runs are measured against it.
 
+use thermocline_assembly::device::Overrides;
 use thermocline_policy::Future;
 use thermocline_sim::{
     Device, Fill, Input, Job, Outcome, PolicySpec, PreparedTrace, Progress, RunResult, SimError,
-    TraceMapping, Workload, compare_each, device::Overrides, future_of, run,
+    TraceMapping, Workload, compare_each, future_of, run,
 };
 use thermocline_trace::{Op, Request, Source, TraceError};
 

@@ -3,14 +3,13 @@
 mod common;
 
 use common::{Given, done, job, policy};
+use thermocline_assembly::device::Overrides;
+use thermocline_filehost::{FileOptions, FileWorkload, Scenario};
 use thermocline_sim::{
     Device, Fill, Input, Job, PolicySpec, PreparedTrace, Progress, RunResult, TraceMapping,
-    device::Overrides, result::Host,
+    result::Host,
 };
-use thermocline_trace::{
-    Op, Request, Source,
-    generate::{self, GeneratorOptions, WorkloadSpec},
-};
+use thermocline_trace::{Op, Request, Source};
 
 const PAGE: u64 = 4096;
 /// As many spare blocks as a stick has.
@@ -26,19 +25,18 @@ fn exported() -> u32 {
 }
 
 /// Medium files on a volume as large as the device, which are written twice over.
-fn source(seed: u64) -> Box<dyn Source + Send> {
-    let spec: WorkloadSpec = "s2".parse().expect("a workload");
-    let options = GeneratorOptions {
+fn source(seed: u64) -> FileWorkload {
+    let options = FileOptions {
         seed,
         bytes: Some(96 << 20),
-        ..GeneratorOptions::new(u64::from(exported()) * PAGE)
+        ..FileOptions::new(u64::from(exported()) * PAGE)
     };
-    generate::open(&spec, &options).expect("it fits")
+    FileWorkload::new(Scenario::S2, &options).expect("it fits")
 }
 
 fn files(seed: u64) -> PreparedTrace {
     let mapping = TraceMapping::of_files(&device(), exported());
-    PreparedTrace::prepare(&mut *source(seed), "s2", mapping, &Progress::default())
+    PreparedTrace::prepare(&mut source(seed), "s2", mapping, &Progress::default())
         .expect("prepared")
 }
 

@@ -5,9 +5,9 @@
 use std::{collections::BTreeSet, fmt::Write, fs, path::Path};
 
 use serde_json::Value;
+use thermocline_assembly::device::Overrides;
 use thermocline_sim::{
     Device, HugePages, Input, Job, PolicySpec, Progress, RunResult, Workload,
-    device::Overrides,
     metric::{self, Kind, metrics, parts},
     run,
 };

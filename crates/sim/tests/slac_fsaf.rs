@@ -4,13 +4,11 @@
 mod common;
 
 use common::{Ask, done, job, policy, trace};
+use thermocline_filehost::{FileOptions, FileWorkload, Scenario};
 use thermocline_sim::{
     Device, Fill, Input, Job, PolicySpec, PreparedTrace, Progress, RunResult, TraceMapping,
 };
-use thermocline_trace::{
-    Op,
-    generate::{self, GeneratorOptions, WorkloadSpec},
-};
+use thermocline_trace::Op;
 
 const CHIP: &str = "toshiba-tc58dvm72-64m";
 
@@ -25,11 +23,11 @@ fn chip() -> Device {
 fn files(name: &str) -> PreparedTrace {
     let device = chip();
     let exported = device.exported_pages(OVER_PROVISIONING);
-    let spec: WorkloadSpec = name.parse().expect("a workload");
-    let options = GeneratorOptions::new(u64::from(exported) * 512);
-    let mut source = generate::open(&spec, &options).expect("it fits");
+    let scenario = Scenario::by_name(name).expect("a scenario");
+    let options = FileOptions::new(u64::from(exported) * 512);
+    let mut source = FileWorkload::new(scenario, &options).expect("it fits");
     let mapping = TraceMapping::of_files(&device, exported);
-    PreparedTrace::prepare(&mut *source, name, mapping, &Progress::default()).expect("prepared")
+    PreparedTrace::prepare(&mut source, name, mapping, &Progress::default()).expect("prepared")
 }
 
 fn on(input: &PreparedTrace, policy: PolicySpec) -> RunResult {

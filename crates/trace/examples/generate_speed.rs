@@ -3,7 +3,7 @@
 use std::{env, hint::black_box, time::Instant};
 use thermocline_trace::{
     Source, TraceError,
-    generate::{Generator, GeneratorOptions, WorkloadSpec},
+    generate::{Generator, GeneratorOptions, PatternSpec},
 };
 
 const REQUESTS: u64 = 50_000_000;
@@ -18,7 +18,7 @@ fn main() -> Result<(), TraceError> {
         ("zipf:0.99", None),
         ("uniform", Some(1e6)),
     ] {
-        let spec: WorkloadSpec = text.parse()?;
+        let spec: PatternSpec = text.parse()?;
         let options = GeneratorOptions {
             bytes: Some(REQUESTS << 12),
             interarrival_ns,

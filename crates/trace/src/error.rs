@@ -2,6 +2,8 @@
 
 use std::{io, path::PathBuf};
 
+use thermocline_units::UnitError;
+
 /// Where in its input something was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
@@ -71,13 +73,19 @@ pub enum TraceError {
 
 impl TraceError {
     /// A specification that makes no sense, and what to write instead.
-    pub(crate) fn usage(what: impl Into<String>, remedy: impl Into<String>) -> Self {
+    pub fn usage(what: impl Into<String>, remedy: impl Into<String>) -> Self {
         TraceError::Usage { what: what.into(), remedy: remedy.into() }
     }
 
     /// A request that nothing can be done with.
     pub(crate) fn request(what: impl Into<String>, remedy: impl Into<String>) -> Self {
         TraceError::Request { what: what.into(), remedy: remedy.into() }
+    }
+}
+
+impl From<UnitError> for TraceError {
+    fn from(error: UnitError) -> Self {
+        Self::Usage { what: error.what, remedy: error.remedy }
     }
 }
 

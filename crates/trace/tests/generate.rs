@@ -3,15 +3,13 @@
 use std::collections::{HashMap, HashSet};
 use thermocline_trace::{
     Op, Request, Source,
-    generate::{
-        Generator, GeneratorOptions, Permutation, WorkloadSpec, files::Scenario, workloads,
-    },
+    generate::{Generator, GeneratorOptions, PatternSpec, Permutation, patterns},
 };
 
 const PAGE: u64 = 4096;
 
 fn generate(spec: &str, options: &GeneratorOptions) -> Vec<Request> {
-    let spec: WorkloadSpec = spec.parse().expect("a workload");
+    let spec: PatternSpec = spec.parse().expect("a workload");
     let mut generator = Generator::new(&spec, options).expect("options that fit");
     collect(&mut generator, 1000)
 }
@@ -37,7 +35,7 @@ fn page_numbers(requests: &[Request]) -> Vec<u64> {
 }
 
 fn error(spec: &str, options: &GeneratorOptions) -> String {
-    match spec.parse::<WorkloadSpec>().and_then(|spec| Generator::new(&spec, options).map(drop)) {
+    match spec.parse::<PatternSpec>().and_then(|spec| Generator::new(&spec, options).map(drop)) {
         Ok(()) => panic!("{spec} was accepted"),
         Err(error) => error.to_string(),
     }
@@ -54,22 +52,19 @@ fn the_language_reads_back_what_it_prints() {
         ("phases:hot-cold:90/10@40MiB,uniform@40960k", "phases:hot-cold:90/10@40MiB,uniform@40MiB"),
         ("phases:zipf:1@1.5G,sequential@12345", "phases:zipf:1@1536MiB,sequential@12345"),
     ] {
-        let spec: WorkloadSpec = text.parse().expect(text);
+        let spec: PatternSpec = text.parse().expect(text);
         assert_eq!(spec.to_string(), printed);
-        assert_eq!(printed.parse::<WorkloadSpec>().expect(printed), spec);
+        assert_eq!(printed.parse::<PatternSpec>().expect(printed), spec);
     }
 }
 
 #[test]
 fn the_catalogue_is_complete() {
     let names: Vec<_> =
-        workloads().iter().map(|w| w.syntax.split(':').next().unwrap_or("")).collect();
-    let files = Scenario::ALL.map(Scenario::name);
-    assert_eq!(
-        names,
-        [&["sequential", "uniform", "hot-cold", "zipf", "phases"], &files[..]].concat()
-    );
-    assert!(workloads().iter().all(|w| !w.summary.is_empty() && !w.when.is_empty()));
+        patterns().iter().map(|p| p.syntax.split(':').next().unwrap_or("")).collect();
+    assert_eq!(names, ["sequential", "uniform", "hot-cold", "zipf", "phases"]);
+    assert!(names.iter().all(|name| PatternSpec::is_name(name)));
+    assert!(patterns().iter().all(|p| !p.summary.is_empty() && !p.when.is_empty()));
 }
 
 #[test]
@@ -138,7 +133,7 @@ fn batches_clocks_and_reads_change_no_address() {
     let plain = GeneratorOptions::new(1000 * PAGE);
     let rich = GeneratorOptions { interarrival_ns: Some(1e6), read_share: 0.3, ..plain };
     let by = |options, limit| {
-        let spec: WorkloadSpec = spec.parse().expect("a workload");
+        let spec: PatternSpec = spec.parse().expect("a workload");
         collect(&mut Generator::new(&spec, options).expect("options that fit"), limit)
     };
     let reference = by(&rich, usize::MAX >> 1);

@@ -3,26 +3,11 @@
 //! The traces cannot be redistributed. They are looked for in the folder `THERMOCLINE_TRACES`
 //! names, else in `../shared/traces` beside the repository; tests skip what is not there.
 
-use std::path::PathBuf;
-
+use thermocline_testing::trace;
 use thermocline_trace::{
     Op, Request, Source,
     read::{self, ReadOptions, Reader},
 };
-
-/// Where a real trace is, if it is.
-fn real(name: &str) -> Option<PathBuf> {
-    let folder = std::env::var_os("THERMOCLINE_TRACES").map_or_else(
-        || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/traces"),
-        PathBuf::from,
-    );
-    let path = folder.join(name);
-    if path.is_file() {
-        return Some(path);
-    }
-    eprintln!("skipped: {} is not there (set THERMOCLINE_TRACES)", path.display());
-    None
-}
 
 /// Counts of a trace.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -71,7 +56,7 @@ fn count(requests: &[Request]) -> Counts {
 /// own description.
 #[track_caller]
 fn check(name: &str, format: &str, ops: [u64; 4], written_mib: f64, seconds: f64) {
-    let Some(path) = real(name) else { return };
+    let Some(path) = trace(name) else { return };
     let mut reader = read::open(path, &ReadOptions::default()).expect("a known format");
     assert_eq!(reader.guess().format.name(), format, "{name}: {}", reader.guess());
     let counts = count(&read_all(&mut reader));
@@ -107,7 +92,7 @@ fn cloudphysics() {
 #[test]
 fn nexus_5() {
     let name = "nexus5-emmc-daily-merged.csv.zst";
-    let Some(path) = real(name) else { return };
+    let Some(path) = trace(name) else { return };
     let mut reader = read::open(path, &ReadOptions::default()).expect("a known format");
     let counts = count(&read_all(&mut reader));
     assert_eq!([counts.reads, counts.writes], [44_654, 220_506]);
@@ -124,7 +109,7 @@ fn windows_11_boot() {
 fn hplajw() {
     let name = "hp-hplajw-1992-1week.srt.zst";
     check(name, "srt", [13_040, 31_479, 0, 0], 192.0, 603_065.0);
-    let Some(path) = real(name) else { return };
+    let Some(path) = trace(name) else { return };
     let mut reader = read::open(path, &ReadOptions::default()).expect("a known format");
     let first = read_all(&mut reader)[0];
     // Sector 1056 of 256 bytes.
@@ -147,7 +132,7 @@ fn rocksdb() {
 /// Format, and how many requests, of a small sample.
 #[track_caller]
 fn check_sample(name: &str, format: &str, reads: u64, writes: u64) {
-    let Some(path) = real(&format!("fixtures/{name}")) else { return };
+    let Some(path) = trace(&format!("fixtures/{name}")) else { return };
     let mut reader = read::open(path, &ReadOptions::default()).expect("a known format");
     let counts = count(&read_all(&mut reader));
     let found = (reader.guess().format.name(), counts.reads, counts.writes);
@@ -173,7 +158,7 @@ fn samples() {
 
 #[test]
 fn a_cache_trace_is_refused_with_its_reason() {
-    let Some(path) = real("fixtures/cloudphysics-vm.oracleGeneral.bin.zst") else { return };
+    let Some(path) = trace("fixtures/cloudphysics-vm.oracleGeneral.bin.zst") else { return };
     let error = read::open(path, &ReadOptions::default()).expect_err("no operation");
     assert!(error.to_string().contains("oracleGeneral"), "{error}");
     assert!(error.to_string().contains("no operation"), "{error}");

@@ -4,7 +4,7 @@
 //! for them in `$THERMOCLINE_TRACES`, or in `../shared/traces` beside the repository, and skip
 //! themselves where there are none.
 
-use std::{env, path::PathBuf};
+use thermocline_testing::trace;
 use thermocline_trace::{
     Source,
     native::{NativeReader, NativeWriter},
@@ -149,15 +149,7 @@ const TABLE: [Row; 9] = [
 ];
 
 fn open(file: &str) -> Option<Reader> {
-    let folder = env::var_os("THERMOCLINE_TRACES").map_or_else(
-        || PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/traces")),
-        PathBuf::from,
-    );
-    let path = folder.join(file);
-    if !path.exists() {
-        eprintln!("skipped: {} is missing; set THERMOCLINE_TRACES", path.display());
-        return None;
-    }
+    let path = trace(file)?;
     Some(read::open(&path, &ReadOptions::default()).unwrap_or_else(|error| panic!("{error}")))
 }
 

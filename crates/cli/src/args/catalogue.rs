@@ -12,7 +12,7 @@ pub struct PoliciesArgs {
     #[arg(value_name = "NAME", hide_possible_values = true)]
     #[arg(value_parser = Suggest(values::policies))]
     pub name: Option<String>,
-    /// As JSON.
+    /// Print JSON.
     #[arg(long, help_heading = "Output")]
     pub json: bool,
 }
@@ -20,11 +20,11 @@ pub struct PoliciesArgs {
 /// The arguments of `devices`.
 #[derive(Args, Debug)]
 pub struct DevicesArgs {
-    /// Device to show with all its figures and their sources; or a TOML file [default: list all].
+    /// Device to show with all figures and their sources, or a TOML file [default: list all].
     #[arg(value_name = "NAME|FILE", hide_possible_values = true)]
     #[arg(value_parser = Suggest(values::devices))]
     pub name: Option<String>,
-    /// As JSON.
+    /// Print JSON.
     #[arg(long, help_heading = "Output")]
     pub json: bool,
 }
@@ -32,7 +32,7 @@ pub struct DevicesArgs {
 /// The arguments of `workloads`.
 #[derive(Args, Debug)]
 pub struct WorkloadsArgs {
-    /// As JSON.
+    /// Print JSON.
     #[arg(long, help_heading = "Output")]
     pub json: bool,
 }
@@ -40,6 +40,6 @@ pub struct WorkloadsArgs {
 /// The arguments of `completions`.
 #[derive(Args, Debug)]
 pub struct CompletionsArgs {
-    /// The shell.
+    /// Shell to complete for.
     pub shell: Shell,
 }

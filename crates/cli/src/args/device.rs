@@ -13,8 +13,8 @@ pub struct ShapeArgs {
     #[arg(long, value_name = "NAME|FILE", default_value = "slc-generic", help_heading = HEADING)]
     #[arg(value_parser = Suggest(values::devices), hide_possible_values = true)]
     pub device: String,
-    /// Bytes of the whole chip [default: the profile's; in simulations of a trace, what its
-    /// footprint needs].
+    /// Bytes of the whole chip [default: the profile's; in simulations of a trace, enough for its
+    /// footprint].
     #[arg(long, value_name = "SIZE", value_parser = values::size, help_heading = HEADING)]
     pub capacity: Option<u64>,
     /// Bytes of an erase block [default: the profile's].
@@ -23,11 +23,11 @@ pub struct ShapeArgs {
     /// Bytes of a page [default: the profile's].
     #[arg(long, value_name = "SIZE", value_parser = values::page_size, help_heading = HEADING)]
     pub page_size: Option<u64>,
-    /// Banks the blocks are divided among [default: the profile's].
+    /// Number of banks; they share the blocks [default: the profile's].
     #[arg(long, value_name = "N", help_heading = HEADING)]
     pub banks: Option<u32>,
-    /// Channels the banks hang on: operations of banks overlap, transfers on a channel do not
-    /// [default: the profile's].
+    /// Number of channels, which the banks share: operations of banks overlap, transfers on a channel
+    /// do not [default: the profile's].
     #[arg(long, value_name = "N", help_heading = HEADING)]
     pub channels: Option<u32>,
 }
@@ -37,41 +37,41 @@ pub struct ShapeArgs {
 pub struct DeviceArgs {
     #[command(flatten)]
     pub shape: ShapeArgs,
-    /// Share of the chip that is written in sequence before the statistics begin, the papers'
-    /// utilization; or `none`, a device fresh from the factory [default: all logical pages].
+    /// Share of the chip to write in sequence before the statistics begin (the papers' utilization), or
+    /// `none` for a device fresh from the factory [default: all logical pages].
     #[arg(long, value_name = "SHARE|none", help_heading = HEADING)]
     #[arg(conflicts_with = "over_provisioning")]
     pub fill: Option<FillArg>,
-    /// Spare space: physical over logical pages, less 1.
+    /// Over-provisioning: physical / logical pages - 1.
     #[arg(long, value_name = "SHARE", value_parser = values::share, help_heading = HEADING)]
     #[arg(default_value = "15%")]
     pub over_provisioning: f64,
-    /// Logical pages, where a chip is formatted already [default: what --over-provisioning, --fill or
-    /// the trace's footprint leave].
+    /// Number of logical pages, as on a chip that is formatted already [default: from
+    /// --over-provisioning, --fill or the trace's footprint].
     #[arg(long, value_name = "N", help_heading = HEADING)]
     #[arg(conflicts_with = "over_provisioning", value_parser = clap::value_parser!(u32).range(1..))]
     pub logical_pages: Option<u32>,
-    /// Filled pages that are read-only: a share of them (workloads leave these alone), or
-    /// `unwritten` (those the trace never writes) [default: none].
+    /// Filled pages that are read-only: a share of them, which workloads never write, or `unwritten`,
+    /// those that the trace never writes [default: none].
     #[arg(long, value_name = "SHARE|unwritten", help_heading = HEADING)]
     pub read_only: Option<ReadOnlyArg>,
-    /// Requests the device works on at once [default: one on its own clock, all that have come
-    /// where they arrive].
+    /// Requests the device works on at once [default: with --clock device one, otherwise all that
+    /// have arrived].
     #[arg(long, value_name = "N", help_heading = HEADING)]
     pub queue_depth: Option<u32>,
-    /// Let blocks die at their rated endurance.
+    /// Retire blocks at their rated endurance (P/E cycles).
     #[arg(long, help_heading = HEADING)]
     pub wear_out: bool,
-    /// Host writes a day, by which lifetimes are told in years: 50GB, 20GiB [default: as many as the
-    /// trace's arrivals come to].
+    /// Host writes a day for lifetimes in years: 50GB, 20GiB [default: the rate of the trace's
+    /// arrivals].
     #[arg(long, value_name = "SIZE", value_parser = values::daily_writes, help_heading = HEADING)]
     pub daily_writes: Option<u64>,
-    /// Whose time runs: the device's (a request starts when the last has ended), or that of the
-    /// arrivals [default: arrivals where the input has any].
+    /// When a request starts: when the previous one has ended (device), or at its arrival time
+    /// (arrivals) [default: arrivals if the input has any].
     #[arg(long, value_name = "WHOSE", help_heading = HEADING)]
     pub clock: Option<ClockArg>,
-    /// The unit in which policies measure ages, where they transform them [default: 1700 times the mean
-    /// gap between page writes; 363 erase times without arrivals].
+    /// Unit of the ages that policies transform [default: 1700 times the mean gap between page writes;
+    /// 363 erase times without arrivals].
     #[arg(long, value_name = "TIME", value_parser = values::time, help_heading = HEADING)]
     pub time_scale: Option<u64>,
 }
@@ -79,8 +79,8 @@ pub struct DeviceArgs {
 /// Whose time runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum ClockArg {
-    /// A request starts when the last has ended.
+    /// A request starts when the previous one has ended.
     Device,
-    /// Requests come when the trace or the Poisson process says.
+    /// A request starts when the trace or the Poisson process says.
     Arrivals,
 }

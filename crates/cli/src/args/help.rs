@@ -1,4 +1,6 @@
-//! Examples that stand under the help of each command.
+//! Examples below the help of each command.
+
+use thermocline_media::MEDIA;
 
 pub const TOP: &str = "\
 Examples:
@@ -70,9 +72,9 @@ error if none could run on any.";
 
 pub const REPRODUCE: &str = "\
 Examples:
-  Everything that the CAT paper claims, beside what comes out here
+  All claims of the CAT paper, with our results
     thermocline reproduce cat
-  All papers, with recorded traces where they are
+  All papers, with recorded traces
     thermocline reproduce all --traces ~/traces
   One table, and the command of each of its numbers
     thermocline reproduce cat/table-4
@@ -89,17 +91,25 @@ Exit: 0 as good as recorded, 1 a verdict is worse than recorded (verdicts.toml)
 or a reference simulation's number is missed, 2 usage, 3 a file of an
 experiment is wrong, 130 interrupted.";
 
-pub const FORMAT: &str = "\
+pub fn format() -> String {
+    const MADE: &str = "\
 Examples:
   A gigabyte of the default device (4 KiB pages, 256 KiB blocks), sparse
     thermocline format disk.img --capacity 1GiB
   The papers' NOR card
-    thermocline format card.img --device intel-series2plus-24m
-  A raw NAND device
-    thermocline format mtd:/dev/mtd0 --over-provisioning 10%
-
-The exported size is what --over-provisioning and the blocks of the index log
-leave.";
+    thermocline format card.img --device intel-series2plus-24m";
+    const SIZE: &str = "\
+The exported size is the capacity less over-provisioning and the blocks of the
+index log.";
+    let there = MEDIA.iter().filter(|medium| medium.create.is_none()).map(|medium| {
+        let example = medium.example;
+        format!(
+            "\n  With {}\n    thermocline format {example} --over-provisioning 10%",
+            medium.summary
+        )
+    });
+    format!("{MADE}{}\n\n{SIZE}", there.collect::<String>())
+}
 
 pub const SERVE: &str = "\
 Examples:
@@ -108,23 +118,23 @@ Examples:
     nbdinfo 'nbd+unix:///?socket=disk.sock'
   A chip in memory for one command
     thermocline serve ram: --capacity 256MiB --run 'nbdcopy disk.raw \"$uri\"'
-  With another policy, over TCP, watched and recorded
+  With another policy, over TCP, with metrics and a recording
     thermocline serve disk.img --policy dac --tcp 127.0.0.1:10809 \\
       --metrics 127.0.0.1:9808 --record week.tct
     thermocline compare --trace week.tct
 
-SIGTERM or Ctrl-C: what is in flight is finished, a checkpoint is written, exit
-code 0; the second one ends at once. Nothing that was flushed is lost by that,
-nor by a crash. Sockets that systemd passes are listened on too.";
+SIGTERM or Ctrl-C finishes the requests in flight, writes a checkpoint and exits
+with 0; a second one ends at once. Neither that nor a crash loses flushed data.
+The server also listens on sockets that systemd passes.";
 
 pub const CHECK: &str = "\
-Exit: 0 sound, 1 could not check, 2 corrupt, 3 leaks only (space that nothing
-uses and that cleaning will find).";
+Exit: 0 sound, 1 could not check, 2 corrupt, 3 leaks only (unused space that
+garbage collection will find).";
 
 pub const DUMP: &str = "\
 Examples:
-  thermocline dump disk.img map 0 100           where the first 100 pages are
-  thermocline dump disk.img block 17            what its pages say they are
+  thermocline dump disk.img map 0 100           places of the first 100 pages
+  thermocline dump disk.img block 17            out-of-band areas of its pages
   thermocline dump disk.img device > disk.toml  for `run --device disk.toml`";
 
 pub const TRACE: &str = "\
@@ -151,7 +161,7 @@ Examples:
   thermocline trace convert disk.tct r.fio --rebase    for fio --read_iolog
   thermocline trace convert disk.tct - --to csv | head  on standard output
 
-OUT appears only when it is complete.";
+OUT appears only once it is complete.";
 
 pub const TRACE_GENERATE: &str = "\
 Examples:
@@ -162,12 +172,12 @@ Examples:
   thermocline trace generate cell-phone phone.tct --span 56MiB
 
 A file workload (s1, cell-phone, ...) makes a FAT32 volume on the whole span,
-fills it to 80 % and then plays its script; no format keeps what the requests
-write.";
+fills it to 80 %, then runs its script. No trace format keeps the data that the
+requests write.";
 
 pub const POLICIES: &str = "\
-A preset names a victim policy (which block is cleaned next) and a placement
-(which open block a page goes to); --victim and --placement replace either.
+A preset combines a victim policy (which block is collected next) and a placement
+(which open block a page goes to). --victim and --placement replace either.
 
 Examples:
   thermocline policies                 all of them

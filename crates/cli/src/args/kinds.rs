@@ -6,6 +6,7 @@ use thermocline_media::Place;
 use super::{
     device::ShapeArgs,
     input::{MappingArgs, WorkloadArgs},
+    media,
     reading::ReadingArgs,
     store::Exported,
     transform::TransformArgs,
@@ -38,18 +39,20 @@ fn check_inputs(command: &mut Command, matches: &ArgMatches) -> Result<(), clap:
 
 /// What a chip that exists is like is not for options to say.
 fn check_chips(command: &mut Command, matches: &ArgMatches) -> Result<(), clap::Error> {
-    let (more, why): (&[&str], _) = if command.get_name() == "serve" {
+    let (more, why): (&[&str], String) = if command.get_name() == "serve" {
         let mut chips = matches.get_many::<Exported>("chips").into_iter().flatten();
-        if chips.any(|exported| exported.chip == Place::Ram) {
+        if chips.any(|exported| !media::lasts(exported.chip.medium())) {
             return Ok(());
         }
-        let why = "is for `ram:`, and an image keeps what it was formatted as (`thermocline stat`)";
-        (&["over_provisioning"], why)
+        let made = media::made_when_served();
+        let why = "and an image keeps what it was formatted as (`thermocline stat`)";
+        (&["over_provisioning"], format!("is for {made}, {why}"))
     } else {
-        if !matches!(matches.get_one("chip"), Some(Place::Mtd(_))) {
-            return Ok(());
-        }
-        (&["preallocate"], "is for an image file, and the geometry of raw NAND is its own")
+        let chip = matches.get_one::<Place>("chip").map(Place::medium);
+        let Some(medium) = chip.filter(|medium| medium.create.is_none()) else { return Ok(()) };
+        let why =
+            format!("is for an image file, and the geometry of {} is its own", medium.summary);
+        (&["preallocate"], why)
     };
     let groups = [ShapeArgs::group_id()];
     let Some(option) = first_given(command, matches, &groups, more) else { return Ok(()) };

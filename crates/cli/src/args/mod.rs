@@ -7,6 +7,7 @@ pub mod device;
 mod help;
 pub mod input;
 mod kinds;
+mod media;
 pub mod output;
 pub mod reading;
 pub mod reproduce;
@@ -21,16 +22,16 @@ use std::ffi::OsString;
 
 use clap::{Arg, Command as Clap, CommandFactory, FromArgMatches, Parser, Subcommand};
 
-/// Separates hot data from cold and keeps flash memory clean: simulates flash translation layers, and
+/// Compares garbage-collection policies for flash memory: simulates flash translation layers (FTLs), and
 /// serves block devices on flash chips.
 #[derive(Debug, Parser)]
 #[command(name = "thermocline", version, after_help = help::TOP)]
 #[command(arg_required_else_help = true, propagate_version = true)]
 pub struct Cli {
-    /// Say nothing on standard error but why it went wrong.
+    /// Print only errors on standard error.
     #[arg(short, long, global = true, help_heading = "Output")]
     pub quiet: bool,
-    /// Draw no progress bar (there is none unless standard error is a terminal).
+    /// Draw no progress bar (only a terminal gets one).
     #[arg(long, global = true, help_heading = "Output")]
     pub no_progress: bool,
     /// What to do.
@@ -47,38 +48,38 @@ pub enum Command {
     /// Simulate several policies on one or several inputs, side by side.
     #[command(after_help = help::COMPARE)]
     Compare(Box<compare::CompareArgs>),
-    /// Run what papers ran, and show what they published beside what comes out.
+    /// Run the experiments of papers, and show their published numbers beside ours.
     #[command(after_help = help::REPRODUCE)]
     Reproduce(Box<reproduce::ReproduceArgs>),
-    /// Look at traces, convert them, make them.
+    /// Inspect, convert and generate traces.
     #[command(subcommand, after_help = help::TRACE, arg_required_else_help = true)]
     Trace(trace::TraceCommand),
-    /// Make a flash chip in a file, and an empty store on it.
-    #[command(after_help = help::FORMAT)]
+    /// Make a flash chip in a file, with an empty store on it.
+    #[command(after_help = help::format())]
     Format(Box<store::FormatArgs>),
-    /// Export chips as block devices, over NBD.
+    /// Export chips as block devices over NBD.
     #[command(after_help = help::SERVE)]
     Serve(Box<store::ServeArgs>),
-    /// Verify a chip without writing to it.
+    /// Verify a chip without modifying it.
     #[command(after_help = help::CHECK)]
     Check(store::CheckArgs),
-    /// Rebuild a chip's tables from its pages, and leave a fresh checkpoint.
+    /// Rebuild a chip's tables from its pages, and write a fresh checkpoint.
     Repair(store::ChipArgs),
-    /// The state of a chip: space, wear, bad blocks, errors.
+    /// Show the state of a chip: space, wear, bad blocks, errors.
     Stat(store::ChipArgs),
-    /// Show what stands on a chip: blocks, pages, out-of-band areas, the map, the index log.
+    /// Show the contents of a chip: blocks, pages, out-of-band areas, mapping table, index log.
     #[command(after_help = help::DUMP)]
     Dump(store::DumpArgs),
-    /// The policies there are, with their sources and parameters.
+    /// List the policies, with their sources and parameters.
     #[command(after_help = help::POLICIES)]
     Policies(catalogue::PoliciesArgs),
-    /// The devices there are, with their figures and where these come from.
+    /// List the devices, with their figures and the sources of these.
     #[command(after_help = help::DEVICES)]
     Devices(catalogue::DevicesArgs),
-    /// The workloads that can be generated.
+    /// List the workloads that can be generated.
     #[command(after_help = help::WORKLOADS)]
     Workloads(catalogue::WorkloadsArgs),
-    /// Print a script that completes commands in a shell.
+    /// Print a shell's completion script.
     #[command(after_help = help::COMPLETIONS)]
     Completions(catalogue::CompletionsArgs),
 }

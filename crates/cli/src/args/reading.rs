@@ -17,12 +17,12 @@ pub struct ReadingArgs {
     #[arg(long, value_name = "NAME", value_parser = FormatParser, help_heading = HEADING)]
     #[arg(hide_possible_values = true)]
     pub trace_format: Option<Format>,
-    /// Columns of a trace in no known format, such as `time=1:us,op=2,offset=3:512,size=4:512`.
+    /// Columns of a trace in an unknown format, such as `time=1:us,op=2,offset=3:512,size=4:512`.
     #[arg(long, value_name = "SPEC", conflicts_with = "trace_format", help_heading = HEADING)]
     #[arg(value_parser = |spec: &str| values::trace_format(&format!("columns:{spec}")))]
     pub columns: Option<Format>,
-    /// Which event of a blkparse, blktrace or ftrace request counts: Q (queued), D (issued) or C
-    /// (completed) [default: D where there are any, else Q].
+    /// Event that represents a blkparse, blktrace or ftrace request: Q (queued), D (issued) or C
+    /// (completed) [default: D if there are any, otherwise Q].
     #[arg(long, value_name = "EVENT", help_heading = HEADING)]
     pub action: Option<Action>,
     /// Swap reads and writes.
@@ -34,7 +34,7 @@ pub struct ReadingArgs {
     /// Bytes of a sector [default: the format's].
     #[arg(long, value_name = "SIZE", value_parser = sector_size, help_heading = HEADING)]
     pub sector_size: Option<u32>,
-    /// Leave out malformed lines, and say how many there were.
+    /// Skip malformed lines, and report how many there were.
     #[arg(long, help_heading = HEADING)]
     pub skip_bad_lines: bool,
 }
@@ -55,7 +55,7 @@ impl ReadingArgs {
 }
 
 fn sector_size(text: &str) -> Result<u32, String> {
-    u32::try_from(values::size(text)?).map_err(|_| "no sector is as large as 4GiB".into())
+    u32::try_from(values::size(text)?).map_err(|_| "a sector must be smaller than 4GiB".into())
 }
 
 /// A format by name; shells complete the names.

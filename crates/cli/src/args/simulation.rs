@@ -26,13 +26,13 @@ pub struct SimulationArgs {
     pub reading: ReadingArgs,
     #[command(flatten)]
     pub transforms: TransformArgs,
-    /// Seed of everything random; one seed gives one result.
+    /// Seed of all random choices; one seed gives one result.
     #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Running")]
     pub seed: u64,
-    /// Threads that runs are shared among; 0 is one a core. Results do not depend on it.
+    /// Number of threads; 0 is one per core. Results do not depend on it.
     #[arg(long, short = 'j', value_name = "N", default_value_t = 0, help_heading = "Running")]
     pub threads: usize,
-    /// Count everything again at the end, and fail if anything disagrees.
+    /// Recount all tables at the end, and fail if any count differs.
     #[arg(long, help_heading = "Running")]
     pub check: bool,
     #[command(flatten)]

@@ -8,6 +8,7 @@ use thermocline_media::{Faults, Place};
 use super::{
     cleaning::CleaningArgs,
     device::ShapeArgs,
+    media,
     values::{self, Suggest},
 };
 
@@ -20,22 +21,23 @@ const WATCHING: &str = "Watching";
 /// The arguments of `format`.
 #[derive(Args, Debug)]
 pub struct FormatArgs {
-    /// Image file to make, or `mtd:/dev/mtdN`, a raw NAND device.
+    /// The chip.
     #[arg(value_name = "IMAGE", value_hint = ValueHint::FilePath)]
+    #[arg(help = format!("Chip to format: {}", media::listed(media::lasts)))]
     pub chip: Place,
     #[command(flatten)]
     pub shape: ShapeArgs,
-    /// Spare space: physical over logical pages, less 1; what the index log takes is not in it.
+    /// Over-provisioning: physical / logical pages - 1, besides the blocks of the index log.
     #[arg(long, value_name = "SHARE", value_parser = values::share, help_heading = CHIP)]
     #[arg(default_value = "15%")]
     pub over_provisioning: f64,
-    /// Take the disk space of the whole image now.
+    /// Allocate the disk space of the whole image now.
     #[arg(long, help_heading = CHIP)]
     pub preallocate: bool,
-    /// Format what is a chip, or any other file, already. What it holds is lost.
+    /// Overwrite an existing chip or any other file. Its contents are lost.
     #[arg(long, help_heading = CHIP)]
     pub force: bool,
-    /// Print the result as JSON.
+    /// Print JSON.
     #[arg(long, help_heading = "Output")]
     pub json: bool,
 }
@@ -44,7 +46,7 @@ pub struct FormatArgs {
 #[derive(Args, Debug)]
 pub struct ServedPolicyArgs {
     /// Policy, with parameters in brackets: 'dac(regions=3)' (`thermocline policies` lists them). It may
-    /// be another one each time [default: dac].
+    /// differ at each start [default: dac].
     #[arg(long, value_name = "NAME", help_heading = POLICY)]
     #[arg(value_parser = Suggest(values::presets), hide_possible_values = true)]
     pub policy: Option<String>,
@@ -58,11 +60,10 @@ pub struct ServedPolicyArgs {
     pub placement: Option<String>,
     #[command(flatten)]
     pub cleaning: CleaningArgs,
-    /// The unit in which policies measure ages, where they transform them [default: 363 erase times of
-    /// the device].
+    /// Unit of the ages that policies transform [default: 363 erase times of the device].
     #[arg(long, value_name = "TIME", value_parser = values::time, help_heading = POLICY)]
     pub time_scale: Option<u64>,
-    /// Seed of everything random.
+    /// Seed of all random choices.
     #[arg(long, value_name = "N", default_value_t = 1, help_heading = POLICY)]
     pub seed: u64,
 }
@@ -70,15 +71,13 @@ pub struct ServedPolicyArgs {
 /// The arguments of `serve`.
 #[derive(Args, Debug)]
 pub struct ServeArgs {
-    /// Chips to serve: image files, `mtd:/dev/mtdN`, or `ram:`, a chip in memory that --device and
-    /// --capacity describe. The first is the default export; each is exported by its file's name too,
-    /// or by NAME where it is given as NAME=IMAGE.
+    /// The chips.
     #[arg(value_name = "[NAME=]IMAGE", required = true, value_parser = Exported::parse)]
-    #[arg(value_hint = ValueHint::FilePath)]
+    #[arg(value_hint = ValueHint::FilePath, help = served_help())]
     pub chips: Vec<Exported>,
     #[command(flatten)]
     pub shape: ShapeArgs,
-    /// Spare space of a chip in memory: physical over logical pages, less 1.
+    /// Over-provisioning of a chip in memory: physical / logical pages - 1.
     #[arg(long, value_name = "SHARE", value_parser = values::share, help_heading = "Device")]
     #[arg(default_value = "15%")]
     pub over_provisioning: f64,
@@ -90,26 +89,26 @@ pub struct ServeArgs {
     /// TCP address to listen on, such as 127.0.0.1:10809 or localhost:10809. Repeat for several.
     #[arg(long, value_name = "ADDR", value_parser = values::address, help_heading = LISTENING)]
     pub tcp: Vec<String>,
-    /// Most connections at a time.
+    /// Maximum number of connections at a time.
     #[arg(long, value_name = "N", default_value_t = 1024, help_heading = LISTENING)]
     #[arg(value_parser = clap::value_parser!(u32).range(1..))]
     pub max_connections: u32,
-    /// Certificate chain of the server, as PEM: clients may encrypt.
+    /// The server's certificate chain (PEM); clients may then encrypt.
     #[cfg(feature = "tls")]
     #[arg(long, value_name = "FILE", requires = "tls_key", value_hint = ValueHint::FilePath)]
     #[arg(help_heading = LISTENING)]
     pub tls_cert: Option<PathBuf>,
-    /// Its private key, as PEM.
+    /// The server's private key (PEM).
     #[cfg(feature = "tls")]
     #[arg(long, value_name = "FILE", requires = "tls_cert", value_hint = ValueHint::FilePath)]
     #[arg(help_heading = LISTENING)]
     pub tls_key: Option<PathBuf>,
-    /// Certificates of who may sign clients' own, as PEM: clients without one are turned away.
+    /// Certificates that may sign clients' certificates (PEM); other clients are refused.
     #[cfg(feature = "tls")]
     #[arg(long, value_name = "FILE", requires = "tls_cert", value_hint = ValueHint::FilePath)]
     #[arg(help_heading = LISTENING)]
     pub tls_clients: Option<PathBuf>,
-    /// Turn away clients that do not encrypt.
+    /// Refuse clients that do not encrypt.
     #[cfg(feature = "tls")]
     #[arg(long, requires = "tls_cert", help_heading = LISTENING)]
     pub tls_required: bool,
@@ -119,38 +118,47 @@ pub struct ServeArgs {
     /// Bypass the system's cache of image files.
     #[arg(long, help_heading = RUNNING)]
     pub direct: bool,
-    /// Be as slow as the device's profile says.
+    /// Delay operations as long as the device's profile says.
     #[arg(long, help_heading = RUNNING)]
     pub pace: bool,
-    /// Rebuild the tables from the chip's out-of-band areas, as if there were no checkpoint.
+    /// Rebuild the tables from the chip's out-of-band areas; ignore the checkpoint.
     #[arg(long, help_heading = RUNNING)]
     pub rebuild: bool,
-    /// Put faults in the way, such as 'seed=1,flip=1e-6,program=1e-5,wear=3000', to see what holds.
+    /// Inject faults, such as 'seed=1,flip=1e-6,program=1e-5,wear=3000'.
     #[arg(long, value_name = "FAULTS", value_parser = values::faults, help_heading = RUNNING)]
     pub inject: Option<Faults>,
-    /// Write down every request as a native trace, for `run` and `compare`.
+    /// Record every request as a native trace, for `run` and `compare`.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = WATCHING)]
     pub record: Option<PathBuf>,
     /// Address for /metrics (Prometheus) and /healthz, such as 127.0.0.1:9808.
     #[arg(long, value_name = "ADDR", value_parser = values::address, help_heading = WATCHING)]
     pub metrics: Option<String>,
-    /// What to log: error, warn, info, debug, or a filter such as thermocline_server=debug.
+    /// Log level (error, warn, info, debug), or a filter such as thermocline_server=debug.
     #[arg(long, value_name = "LEVEL", default_value = "info", help_heading = WATCHING)]
     #[arg(value_parser = values::log_filter)]
     pub log: String,
-    /// Log as JSON, a line an event.
+    /// Log JSON, one line per event.
     #[arg(long, help_heading = WATCHING)]
     pub log_json: bool,
-    /// File that holds the process' number while it serves. That of a process that is alive is refused.
+    /// File for the process ID while serving. A file with the ID of a living process is refused.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = RUNNING)]
     pub pidfile: Option<PathBuf>,
-    /// End when the process that started this one does.
+    /// End when the parent process ends.
     #[arg(long, help_heading = RUNNING)]
     pub exit_with_parent: bool,
-    /// Run a shell command once the server listens, with $uri and $unixsocket set; end with it, and with
-    /// its exit code (128 and the number of the signal that ended it).
+    /// Run a shell command once the server listens, with $uri and $unixsocket set; end with it, with its
+    /// exit code (128 + the number of a signal that ended it).
     #[arg(long, value_name = "COMMAND", help_heading = RUNNING)]
     pub run: Option<String>,
+}
+
+fn served_help() -> String {
+    format!(
+        "Chips to serve: {}. --device and --capacity describe {}. The first is the default export. \
+         Each is exported under its file's name, or under NAME",
+        media::listed(|_| true),
+        media::made_when_served()
+    )
 }
 
 /// A chip and the name it is exported by.
@@ -180,10 +188,11 @@ impl Exported {
 /// The arguments of `check`, `repair` and `stat`.
 #[derive(Args, Debug)]
 pub struct ChipArgs {
-    /// Image file, or `mtd:/dev/mtdN`.
+    /// The chip.
     #[arg(value_name = "IMAGE", value_hint = ValueHint::FilePath)]
+    #[arg(help = format!("The chip: {}", media::listed(media::lasts)))]
     pub chip: Place,
-    /// Print the result as JSON.
+    /// Print JSON.
     #[arg(long, global = true, help_heading = "Output")]
     pub json: bool,
 }
@@ -193,7 +202,7 @@ pub struct ChipArgs {
 pub struct CheckArgs {
     #[command(flatten)]
     pub chip: ChipArgs,
-    /// Do not read the data: the tables only.
+    /// Check only the tables; do not read the data.
     #[arg(long)]
     pub tables_only: bool,
 }
@@ -203,7 +212,7 @@ pub struct CheckArgs {
 pub struct DumpArgs {
     #[command(flatten)]
     pub chip: ChipArgs,
-    /// What to show.
+    /// Part of the chip to show.
     #[command(subcommand)]
     pub what: DumpWhat,
 }
@@ -211,28 +220,28 @@ pub struct DumpArgs {
 /// What `dump` shows.
 #[derive(Subcommand, Debug)]
 pub enum DumpWhat {
-    /// The chip as a device profile that `run --device` takes, and how to run the same as the server.
+    /// The chip as a device profile for `run --device`, with the options that simulate the server.
     Device,
     /// The records of the index log, in order.
     Index,
     /// A block: its erase count, and each page's out-of-band area.
     Block {
-        /// Number of the erase block.
+        /// Erase block.
         block: u32,
     },
     /// A page's bytes, and its out-of-band area.
     Page {
-        /// Number of the erase block.
+        /// Erase block.
         block: u32,
-        /// Page of the block, header pages counted.
+        /// Page of the block, counting header pages.
         page: u32,
     },
-    /// Where logical pages are.
+    /// Physical places of logical pages.
     Map {
         /// First logical page.
         #[arg(default_value_t = 0)]
         first: u32,
-        /// How many.
+        /// Number of logical pages.
         #[arg(default_value_t = 16)]
         count: u32,
     },

@@ -3,23 +3,24 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueHint};
-use thermocline_trace::{generate::WorkloadSpec, write::OutputFormat};
+use thermocline_trace::write::OutputFormat;
+use thermocline_workloads::WorkloadSpec;
 
 use super::{help, reading::ReadingArgs, transform::TransformArgs, values};
 
 /// What can be done with traces.
 #[derive(Debug, Subcommand)]
 pub enum TraceCommand {
-    /// What is in traces: operations, footprint, overwrites, skew, sizes, alignment, volumes.
+    /// Describe traces: operations, footprint, overwrites, skew, sizes, alignment, volumes.
     #[command(after_help = help::TRACE_INFO)]
     Info(InfoArgs),
-    /// Write a trace in another format, changed on the way if so wished.
+    /// Write a trace in another format, optionally transformed.
     #[command(after_help = help::TRACE_CONVERT)]
     Convert(ConvertArgs),
     /// Write a generated workload as a trace.
     #[command(after_help = help::TRACE_GENERATE)]
     Generate(GenerateArgs),
-    /// The formats that can be read.
+    /// List the formats that can be read.
     Formats(FormatsArgs),
 }
 
@@ -29,14 +30,14 @@ pub struct InfoArgs {
     /// Traces; `-` is standard input.
     #[arg(value_name = "FILE", required = true, value_hint = ValueHint::FilePath)]
     pub files: Vec<PathBuf>,
-    /// Bytes of the pages that footprint and overwrites are counted in.
+    /// Page size, in bytes, for the footprint and the overwrites.
     #[arg(long, value_name = "SIZE", value_parser = values::page_size, default_value = "4KiB")]
     pub page_size: u64,
     #[command(flatten)]
     pub reading: ReadingArgs,
     #[command(flatten)]
     pub transforms: TransformArgs,
-    /// As JSON.
+    /// Print JSON.
     #[arg(long, help_heading = "Output")]
     pub json: bool,
 }
@@ -61,7 +62,7 @@ pub struct ConvertArgs {
     pub file: PathBuf,
     #[command(flatten)]
     pub target: TargetArgs,
-    /// Let time begin at 0 with the first request.
+    /// Start time at 0 with the first request.
     #[arg(long)]
     pub rebase: bool,
     #[command(flatten)]
@@ -78,23 +79,23 @@ pub struct GenerateArgs {
     pub spec: WorkloadSpec,
     #[command(flatten)]
     pub target: TargetArgs,
-    /// Bytes that are addressed [default: 256MiB; file workloads: a volume of 56MiB].
+    /// Size of the address space in bytes [default: 256MiB; file workloads: a volume of 56MiB].
     #[arg(long, value_name = "SIZE", value_parser = values::size)]
     pub span: Option<u64>,
-    /// Bytes to write [default: 4 times the span; phases: their sum; file workloads: their own,
-    /// the making and filling of the volume apart].
+    /// Bytes to write [default: 4 times the span; phases: their sum; file workloads: their own amount,
+    /// besides making and filling the volume].
     #[arg(long, value_name = "SIZE", value_parser = values::size)]
     pub bytes: Option<u64>,
     /// Bytes of each request [default: a page].
     #[arg(long, value_name = "SIZE", value_parser = values::size)]
     pub request: Option<u64>,
-    /// Bytes of a page: what is hot or cold as a whole.
+    /// Bytes of a page, the unit that is hot or cold.
     #[arg(long, value_name = "SIZE", value_parser = values::page_size, default_value = "4KiB")]
     pub page_size: u64,
-    /// Mean gap between requests of a Poisson process [default: all times are 0].
+    /// Mean time between requests (a Poisson process) [default: all times are 0].
     #[arg(long, value_name = "TIME", value_parser = values::time)]
     pub interarrival: Option<u64>,
-    /// Share of the requests that read, below 100%.
+    /// Share of read requests, below 100%.
     #[arg(long, value_name = "SHARE", value_parser = values::share, default_value = "0%")]
     pub reads: f64,
     /// Seed; one seed gives one trace.
@@ -105,7 +106,7 @@ pub struct GenerateArgs {
 /// The arguments of `trace formats`.
 #[derive(Args, Debug)]
 pub struct FormatsArgs {
-    /// As JSON.
+    /// Print JSON.
     #[arg(long, help_heading = "Output")]
     pub json: bool,
 }

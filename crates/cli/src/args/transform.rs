@@ -10,23 +10,23 @@ const HEADING: &str = "Changing a trace (in this order)";
 /// Transformations, in the order they are applied.
 #[derive(Args, Debug)]
 pub struct TransformArgs {
-    /// Keep this volume only, by name or index. Repeat for several.
+    /// Keep only this volume, by name or index. Repeat for several.
     #[arg(long, value_name = "NAME", help_heading = HEADING)]
     pub volume: Vec<String>,
-    /// Keep these operations: read, write, trim, flush with commas between, or -trim for all
-    /// others.
+    /// Keep only these operations: read, write, trim, flush, separated by commas; -trim keeps all but
+    /// trims.
     #[arg(long, value_name = "OPS", allow_hyphen_values = true, help_heading = HEADING)]
     pub ops: Option<OpSet>,
     /// Sort by time within a window of requests (64) or of time (20ms).
     #[arg(long, value_name = "N|TIME", value_parser = values::window, help_heading = HEADING)]
     pub sort_window: Option<Window>,
-    /// Drop requests equal to one within this time, which recorders log several times.
+    /// Drop repetitions of a request within this time, because some recorders log it several times.
     #[arg(long, value_name = "TIME", value_parser = values::time, help_heading = HEADING)]
     pub dedup_window: Option<u64>,
-    /// Move addresses, such as -63s (sectors of 512 bytes) or +4KiB.
+    /// Shift addresses by this, such as -63s (sectors of 512 bytes) or +4KiB.
     #[arg(long, value_name = "BY", allow_hyphen_values = true, help_heading = HEADING)]
     pub shift: Option<ShiftBy>,
-    /// Keep only so many requests from the start.
+    /// Keep only the first N requests.
     #[arg(long, value_name = "N", help_heading = HEADING)]
     pub limit: Option<u64>,
 }

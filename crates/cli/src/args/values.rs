@@ -5,28 +5,31 @@ use clap::{
     builder::{PossibleValue, PossibleValuesParser, StringValueParser, TypedValueParser},
 };
 use std::{ffi::OsStr, path::Path, str::FromStr};
+use thermocline_assembly::policy::split_list;
 use thermocline_media::{Faults, FaultsError};
+use thermocline_policy::{Ticks, params::ParamValue};
 use thermocline_sim::{
     answer::Aim,
     metric::{self, Metric},
-    policy::split_list,
-    units,
 };
 use thermocline_trace::{read::Format, transform::Window};
+use thermocline_units::{parse_share, parse_size};
 
 /// Bytes: `4k`, `4KiB`, `192MiB`.
 pub fn size(text: &str) -> Result<u64, String> {
-    units::size(text).map_err(|e| e.to_string())
+    parse_size(text).map_err(|e| e.to_string())
 }
 
 /// A share: `15%`, `0.15`.
 pub fn share(text: &str) -> Result<f64, String> {
-    units::share(text).map_err(|e| e.to_string())
+    parse_share(text).map_err(|e| e.to_string())
 }
 
 /// Nanoseconds: `84min`, `20ms`.
 pub fn time(text: &str) -> Result<u64, String> {
-    units::time(text).map_err(|e| e.to_string())
+    Ticks::parse(text.trim())
+        .map(|ticks| ticks.0)
+        .ok_or_else(|| format!("`{text}` is not a time; write it as 84min, 250s, 20ms or 100us"))
 }
 
 /// A page: large enough to count, small enough for every table.
@@ -35,7 +38,7 @@ pub fn page_size(text: &str) -> Result<u64, String> {
     if (1..=1 << 31).contains(&bytes) {
         Ok(bytes)
     } else {
-        Err(format!("a page of {bytes} bytes is none; choose from 1 byte to 2GiB"))
+        Err(format!("a page cannot have {bytes} bytes; choose from 1 byte to 2GiB"))
     }
 }
 
@@ -71,7 +74,7 @@ pub fn log_filter(text: &str) -> Result<String, String> {
     match text.split(',').map(str::trim).find(|part| !is_known(part)) {
         None => Ok(text.to_owned()),
         Some(part) => Err(format!(
-            "`{part}` is no level; expected error, warn, info or debug, or a filter such as \
+            "`{part}` is not a log level; expected error, warn, info or debug, or a filter such as \
              thermocline_server=debug"
         )),
     }

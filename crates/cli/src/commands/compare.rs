@@ -1,10 +1,11 @@
 //! `thermocline compare`: several policies on several inputs.
 
+use thermocline_assembly::{PolicySpec, policy::split_list};
 use thermocline_policy::{
     placement,
     preset::{self, LayerKind, PRESETS, Preset},
 };
-use thermocline_sim::{Outcome, PolicySpec, SimError, policy::split_list};
+use thermocline_sim::{Outcome, SimError};
 
 use crate::{
     args::{compare::CompareArgs, output::ResultFormat, values},

@@ -2,8 +2,9 @@
 
 use std::fmt::Write;
 
+use thermocline_assembly::{Device, device};
 use thermocline_flash::Profile;
-use thermocline_sim::{Device, device, units};
+use thermocline_units::show_size;
 
 use crate::{
     args::catalogue::DevicesArgs,
@@ -38,9 +39,9 @@ fn list(all: &[Profile], output: Output) -> Result<(), Failure> {
         let banks = if g.banks > 1 { format!(" in {} banks", g.banks) } else { String::new() };
         let shape = format!(
             "{}{banks}, pages of {}, blocks of {}, {} P/E cycles",
-            units::show_size(g.capacity()),
-            units::show_size(g.page_size.into()),
-            units::show_size(g.block_size()),
+            show_size(g.capacity()),
+            show_size(g.page_size.into()),
+            show_size(g.block_size()),
             number::grouped(p.rules.endurance.into()),
         );
         let times = format!(
@@ -51,7 +52,7 @@ fn list(all: &[Profile], output: Output) -> Result<(), Failure> {
         );
         list.entry(&p.name, "", [p.summary.as_str(), shape.as_str(), times.as_str()]);
     }
-    let more = "`thermocline devices NAME` shows all figures and where they come from.\n";
+    let more = "`thermocline devices NAME` shows all figures and their sources.\n";
     output.put_styled(&(list.finish() + more))
 }
 
@@ -61,13 +62,13 @@ fn show(p: &Profile, output: Output) -> Result<(), Failure> {
     let us = |ns: u64| number::time_us(ns as f64 / 1000.0);
     let mut pairs = Pairs::new(&output);
     pairs.group("geometry");
-    pairs.add("capacity", units::show_size(g.capacity()));
+    pairs.add("capacity", show_size(g.capacity()));
     pairs.add("banks", g.banks.to_string());
     pairs.add("blocks a bank", number::grouped(g.blocks_per_bank.into()));
     pairs.add("pages a block", number::grouped(g.pages_per_block.into()));
     pairs.add("of these, header", g.header_pages.to_string());
-    pairs.add("page", units::show_size(g.page_size.into()));
-    pairs.add("out-of-band area a page", units::show_size(g.oob_size.into()));
+    pairs.add("page", show_size(g.page_size.into()));
+    pairs.add("out-of-band area a page", show_size(g.oob_size.into()));
     pairs.add("system blocks", g.system_blocks.to_string());
     pairs.group("rules");
     pairs.add("pages in order", if p.rules.in_order { "yes" } else { "no" });

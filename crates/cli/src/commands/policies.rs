@@ -2,8 +2,11 @@
 
 use std::fmt::Write;
 
+use thermocline_assembly::{
+    names::unknown,
+    policy::{CatalogueEntry, CatalogueParam, catalogue},
+};
 use thermocline_policy::preset::LayerKind;
-use thermocline_sim::policy::{CatalogueEntry, CatalogueParam, catalogue, unknown};
 
 use crate::{
     args::catalogue::PoliciesArgs,
@@ -19,10 +22,10 @@ const AXES: [(&str, &str); 7] = [
     ("preset", "Presets (--policy, --policies)"),
     ("victim", "Victim policies (--victim): which block is cleaned next"),
     ("placement", "Placements (--placement): which open block a page goes to"),
-    ("idle", "Between requests (--idle)"),
-    ("dead-data", "What is believed to be dead (--dead-data)"),
-    ("layer", "Layers with parameters of their own"),
-    ("impossible", "What the papers name and no flash can do"),
+    ("idle", "Idle policies (--idle): garbage collection between requests"),
+    ("dead-data", "Sources of dead data (--dead-data)"),
+    ("layer", "FTLs with parameters of their own"),
+    ("impossible", "Named by the papers, impossible on flash"),
 ];
 
 /// Prints the catalogue, or what is called by one name in it.

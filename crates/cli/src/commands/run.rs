@@ -2,7 +2,8 @@
 
 use std::{path::Path, slice};
 
-use thermocline_sim::{DelayLog, Outcome, PolicySpec};
+use thermocline_assembly::PolicySpec;
+use thermocline_sim::{DelayLog, Outcome};
 
 use crate::{
     args::run::RunArgs,

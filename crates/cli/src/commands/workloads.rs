@@ -1,7 +1,6 @@
 //! `thermocline workloads`: what can be generated.
 
 use serde_json::json;
-use thermocline_trace::generate;
 
 use crate::{
     args::catalogue::WorkloadsArgs,
@@ -16,10 +15,8 @@ use crate::{
 /// Prints the list.
 pub fn run(args: &WorkloadsArgs) -> Result<(), Failure> {
     let output = Output::open(None)?;
-    let workloads = generate::workloads();
     if args.json {
-        let list: Vec<_> = workloads
-            .iter()
+        let list: Vec<_> = thermocline_workloads::all()
             .map(|w| {
                 json!({
                     "syntax": w.syntax,
@@ -32,7 +29,7 @@ pub fn run(args: &WorkloadsArgs) -> Result<(), Failure> {
         return json::print(&list, output);
     }
     let mut list = Listing::new(output.width().unwrap_or(USUAL_WIDTH));
-    for w in workloads {
+    for w in thermocline_workloads::all() {
         list.entry(
             w.syntax,
             "",

@@ -120,20 +120,6 @@ pub fn nbdkit_log() -> String {
     path.to_str().expect("UTF-8").to_owned()
 }
 
-/// The folder of real traces that are not part of the repository.
-pub fn real_traces() -> Option<PathBuf> {
-    let folder = std::env::var_os("THERMOCLINE_TRACES")
-        .map_or_else(|| repository().join("../shared/traces"), PathBuf::from);
-    if folder.is_dir() {
-        return Some(folder);
-    }
-    eprintln!(
-        "skipped: no real traces at {}; THERMOCLINE_TRACES names their folder",
-        folder.display()
-    );
-    None
-}
-
 /// A file in a temporary folder.
 pub fn file(folder: &tempfile::TempDir, name: &str, content: impl AsRef<[u8]>) -> String {
     let path = folder.path().join(name);

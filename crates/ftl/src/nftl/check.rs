@@ -2,11 +2,11 @@
 
 use alloc::{format, string::String, vec, vec::Vec};
 
-use thermocline_flash::{BlockId, Flash, Lpn, Ppn};
+use thermocline_flash::{BlockId, Condition, Lpn, Ppn};
 
 use super::{Nftl, heaps::NOBODY, pairs::Pair};
 
-impl<C: Flash> Nftl<C> {
+impl<C: Condition> Nftl<C> {
     pub(super) fn check_all(&self) -> Result<(), String> {
         let mut dead_pages = 0;
         for v in 0..self.pairs.len() as u32 {
@@ -17,7 +17,12 @@ impl<C: Flash> Nftl<C> {
             return Err(format!("{dead_pages} dead pages, {} were counted", self.dead_pages));
         }
         self.check_blocks()?;
-        self.check_wear()?;
+        if let Some(wear) = &self.wear {
+            let counted = |block: BlockId| (self.chip.erase_count(block), block);
+            let all = (0..self.owner.len() as u32).map(BlockId);
+            let used = all.filter(|b| self.owner[b.index()] != NOBODY);
+            wear.check(used.map(counted), self.free.iter().map(counted), self.usable)?;
+        }
         self.check_index()
     }
 

@@ -1,12 +1,12 @@
 //! When pairs are folded: when few blocks are free, in idle time, and ahead of either where whole
 //! blocks are dead.
 
-use thermocline_flash::Flash;
+use thermocline_flash::Condition;
 
 use super::Nftl;
 use crate::FtlError;
 
-impl<C: Flash> Nftl<C> {
+impl<C: Condition> Nftl<C> {
     /// Collects garbage if few blocks are free: folds the best pairs until enough are, or until no
     /// pair is left (spec §2.5). Virtual blocks of which nothing is live go first.
     pub(super) fn collect(&mut self, now: u64) -> Result<(), FtlError> {

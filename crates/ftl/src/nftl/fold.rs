@@ -1,14 +1,14 @@
 //! Folding a pair into one block, and erasing what holds nothing.
 
-use thermocline_flash::{BlockId, Flash, FlashError, Lpn, Oob, Ppn};
+use thermocline_flash::{BlockId, Condition, FlashError, Lpn, Oob, Ppn};
 
-use super::{Nftl, Pair, heaps::NOBODY, roles};
+use super::{Nftl, heaps::NOBODY, look::look, pairs::Pair, roles};
 use crate::FtlError;
 
 /// A page that is being written and goes into the new primary at once.
 pub(super) type Merged<'a> = Option<(u32, &'a [u8])>;
 
-impl<C: Flash> Nftl<C> {
+impl<C: Condition> Nftl<C> {
     /// Copies the live pages of a virtual block to a free block, each to its own offset, and erases
     /// the blocks they came from. The caller sees to it that a block is free and that there is
     /// something to copy or to merge.
@@ -25,7 +25,7 @@ impl<C: Flash> Nftl<C> {
             if block != BlockId::NONE {
                 let first = self.ppn(block, 0);
                 for page in 0..self.pages {
-                    self.look(Ppn(first.0 + page))?;
+                    look(&mut self.chip, Ppn(first.0 + page))?;
                 }
             }
         }

@@ -58,7 +58,7 @@ impl FreeList {
     }
 
     /// The blocks in the order in which they will be taken.
-    pub(super) fn iter(&self) -> impl Iterator<Item = BlockId> {
+    pub(super) fn iter(&self) -> impl Iterator<Item = BlockId> + Clone {
         core::iter::successors(self.first(), |block| {
             Some(self.links[block.index()].1).filter(|next| *next != BlockId::NONE)
         })

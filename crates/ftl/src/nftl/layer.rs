@@ -1,19 +1,19 @@
-//! What NFTL is to whoever drives it.
+//! NFTL as a layer.
 
 use alloc::string::String;
 
-use thermocline_flash::{BlockId, Flash, FlashError, Lpn, Ppn, Timing, prefetch};
+use thermocline_flash::{BlockId, Condition, FlashError, Lpn, Ppn, Timing, prefetch};
 
 use super::{Nftl, heaps::NOBODY};
-use crate::{Counters, EndOfLife, FtlError, Layer};
+use crate::{Counters, DeadPages, EndOfLife, FtlError, Inspect, Layer, PageIo, Upkeep};
 
-impl<C: Flash> Nftl<C> {
+impl<C: Condition> Nftl<C> {
     #[inline(always)]
     fn check_writable(&self) -> Result<(), FtlError> {
         if self.is_read_only { Err(FtlError::ReadOnly) } else { Ok(()) }
     }
 
-    /// The first failure without a remedy is told as it is; nothing is written after it.
+    /// The first failure without a remedy is returned as it is; nothing is written after it.
     #[inline(always)]
     fn stop_at_failure<T>(&mut self, done: Result<T, FtlError>) -> Result<T, FtlError> {
         if let Err(FtlError::Flash(
@@ -26,24 +26,7 @@ impl<C: Flash> Nftl<C> {
     }
 }
 
-impl<C: Flash> Layer for Nftl<C> {
-    type Chip = C;
-
-    #[inline(always)]
-    fn chip(&self) -> &C {
-        &self.chip
-    }
-
-    #[inline(always)]
-    fn chip_mut(&mut self) -> &mut C {
-        &mut self.chip
-    }
-
-    #[inline(always)]
-    fn counters(&self) -> &Counters {
-        &self.counters
-    }
-
+impl<C: Condition> PageIo for Nftl<C> {
     fn logical_pages(&self) -> u32 {
         self.config.logical_pages
     }
@@ -55,10 +38,6 @@ impl<C: Flash> Layer for Nftl<C> {
             self.level()
         });
         self.stop_at_failure(done)
-    }
-
-    fn filled(&mut self, _now: u64) -> Result<(), FtlError> {
-        Ok(())
     }
 
     #[inline]
@@ -97,25 +76,14 @@ impl<C: Flash> Layer for Nftl<C> {
         Ok(true)
     }
 
-    fn mark_dead(&mut self, lpn: Lpn, _now: u64) -> Result<bool, FtlError> {
-        self.check_range(lpn)?;
-        if self.map[lpn.index()] == Ppn::NONE || self.dead.is_set(lpn.index()) {
-            return Ok(false);
-        }
-        self.dead.set(lpn.index());
-        self.change(lpn.0 / self.pages, |pair| pair.live -= 1);
-        Ok(true)
+    #[inline(always)]
+    fn prefetch(&self, lpn: Lpn) {
+        prefetch(&self.map, lpn.index());
+        prefetch(&self.pairs, (lpn.0 / self.pages) as usize);
     }
+}
 
-    fn revive(&mut self, lpn: Lpn, _now: u64) -> Result<bool, FtlError> {
-        self.check_range(lpn)?;
-        if !self.dead.clear(lpn.index()) {
-            return Ok(false);
-        }
-        self.change(lpn.0 / self.pages, |pair| pair.live += 1);
-        Ok(true)
-    }
-
+impl<C: Condition> Upkeep for Nftl<C> {
     /// The longest fold (thesis §4.1.1): both blocks' out-of-band areas, a block of copies, two
     /// erases.
     fn idle_step_ns(&self, timing: &Timing) -> u64 {
@@ -129,6 +97,13 @@ impl<C: Flash> Layer for Nftl<C> {
         }
         let done = self.clean_one_ahead();
         self.stop_at_failure(done)
+    }
+}
+
+impl<C: Condition> Inspect for Nftl<C> {
+    #[inline(always)]
+    fn counters(&self) -> &Counters {
+        &self.counters
     }
 
     fn end_of_life(&self) -> Option<EndOfLife> {
@@ -160,13 +135,54 @@ impl<C: Flash> Layer for Nftl<C> {
         lpns.filter(is_here).count() as u32
     }
 
-    #[inline(always)]
-    fn prefetch(&self, lpn: Lpn) {
-        prefetch(&self.map, lpn.index());
-        prefetch(&self.pairs, (lpn.0 / self.pages) as usize);
-    }
-
     fn check(&self) -> Result<(), String> {
         self.check_all()
+    }
+}
+
+impl<C: Condition> DeadPages for Nftl<C> {
+    fn mark_dead(&mut self, lpn: Lpn, _now: u64) -> Result<bool, FtlError> {
+        self.check_range(lpn)?;
+        if self.map[lpn.index()] == Ppn::NONE || self.dead.is_set(lpn.index()) {
+            return Ok(false);
+        }
+        self.dead.set(lpn.index());
+        self.change(lpn.0 / self.pages, |pair| pair.live -= 1);
+        Ok(true)
+    }
+
+    fn revive(&mut self, lpn: Lpn, _now: u64) -> Result<bool, FtlError> {
+        self.check_range(lpn)?;
+        if !self.dead.clear(lpn.index()) {
+            return Ok(false);
+        }
+        self.change(lpn.0 / self.pages, |pair| pair.live += 1);
+        Ok(true)
+    }
+}
+
+impl<C: Condition> Layer for Nftl<C> {
+    type Chip = C;
+
+    #[inline(always)]
+    fn chip(&self) -> &C {
+        &self.chip
+    }
+
+    #[inline(always)]
+    fn chip_mut(&mut self) -> &mut C {
+        &mut self.chip
+    }
+
+    fn upkeep(&mut self) -> &mut dyn Upkeep {
+        self
+    }
+
+    fn inspect(&self) -> &dyn Inspect {
+        self
+    }
+
+    fn dead_pages(&mut self) -> Option<&mut dyn DeadPages> {
+        Some(self)
     }
 }

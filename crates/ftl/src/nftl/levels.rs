@@ -1,6 +1,6 @@
 //! The shares of the configuration as numbers of blocks and pages of the device at hand.
 
-use super::Config;
+use super::config::Config;
 
 /// From how many free blocks on what happens.
 #[derive(Clone, Copy, Debug)]

@@ -14,7 +14,7 @@ use alloc::{vec, vec::Vec};
 use thermocline_flash::BlockId;
 use thermocline_policy::Lowest;
 
-use super::{Choice, heaps::Heaps};
+use super::{config::Choice, heaps::Heaps};
 
 /// A virtual block: the blocks that hold its pages, and how many of those are what.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

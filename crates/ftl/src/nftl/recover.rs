@@ -28,9 +28,15 @@
 use alloc::{vec, vec::Vec};
 use core::fmt;
 
-use thermocline_flash::{BlockId, Flash, FlashError, Oob, Ppn};
+use thermocline_flash::{BlockId, Condition, FlashError};
 
-use super::{Config, Nftl, Pair, roles};
+use super::{
+    Nftl,
+    config::Config,
+    look::{Page, look},
+    pairs::Pair,
+    roles,
+};
 use crate::FtlError;
 
 /// Why there are no tables.
@@ -94,14 +100,7 @@ impl Found {
     }
 }
 
-/// A page as it is found.
-pub(super) enum Page {
-    Blank,
-    Torn,
-    Holds(Oob),
-}
-
-impl<C: Flash> Nftl<C> {
+impl<C: Condition> Nftl<C> {
     /// A layer over a chip that one of its kind, with as many logical pages, has written, however
     /// that one ended. Every page whose write had returned is there with its newest content; a page
     /// whose write was cut off has its old or its new content. Trims and marks of dead pages may be
@@ -138,23 +137,13 @@ impl<C: Flash> Nftl<C> {
         Ok(layer)
     }
 
-    /// Reads what stands beside a page.
-    #[inline]
-    pub(super) fn look(&mut self, at: Ppn) -> Result<Page, FlashError> {
-        match self.chip.read_oob(at) {
-            Ok(None) => Ok(Page::Blank),
-            Ok(Some(oob)) => Ok(Page::Holds(oob)),
-            Err(FlashError::Unreadable(_)) => Ok(Page::Torn),
-            Err(e) => Err(e),
-        }
-    }
-
     /// Reads all out-of-band areas of a block.
     fn survey(&mut self, block: BlockId) -> Result<Survey, RecoverError> {
         let mut found: Option<Found> = None;
         let mut is_blank = true;
         for page in 0..self.pages {
-            let oob = match self.look(self.ppn(block, page))? {
+            let at = self.ppn(block, page);
+            let oob = match look(&mut self.chip, at)? {
                 Page::Blank => continue,
                 Page::Torn => {
                     is_blank = false;
@@ -245,7 +234,8 @@ impl<C: Flash> Nftl<C> {
         let first = it.virtual_block * self.pages;
         let (mut used, mut end, mut is_torn) = (0, 0, false);
         for page in 0..self.pages {
-            let oob = match self.look(self.ppn(it.block, page))? {
+            let at = self.ppn(it.block, page);
+            let oob = match look(&mut self.chip, at)? {
                 Page::Blank => continue,
                 Page::Torn => {
                     is_torn = true;

@@ -1,16 +1,11 @@
-//! Static wear levelling: data that lie still are moved so that their block wears like the others.
+//! The erase counts that static wear levelling goes by.
 //!
-//! After a request that erased, if the most and the least erased blocks lie further apart than the
-//! gap, the lowest of the least erased blocks in use gives its live pages to the most erased free
-//! block, in the same role, and is erased. One move for each request. Where only free blocks are
-//! that young nothing moves: they will be written soon.
+//! What always holds: every usable block is counted, and the least erased block in use and the most
+//! erased free one are known.
 
 use alloc::{format, string::String, vec, vec::Vec};
 
-use thermocline_flash::{BlockId, Flash};
-
-use super::{Nftl, heaps::NOBODY, roles};
-use crate::FtlError;
+use thermocline_flash::BlockId;
 
 /// The least of a key for each block: a tournament of eights, so that a node's keys share a cache
 /// line and most changes end at the first.
@@ -124,7 +119,7 @@ impl Wear {
     }
 
     /// The block to be moved and the block that takes its data, if that is due.
-    fn due(&self) -> Option<(BlockId, BlockId)> {
+    pub(super) fn due(&self) -> Option<(BlockId, BlockId)> {
         let (least, most) = self.extremes()?;
         if most - least <= self.gap {
             return None;
@@ -132,6 +127,32 @@ impl Wear {
         let (in_use, block) = self.least_erased_in_use.get()?;
         let (_, worn) = self.most_erased_free.get()?;
         (in_use == least).then_some((block, worn))
+    }
+
+    /// What is known, against the erase counts of `usable` blocks: those in use and the free ones.
+    pub(super) fn check(
+        &self,
+        used: impl Iterator<Item = (u32, BlockId)> + Clone,
+        free: impl Iterator<Item = (u32, BlockId)> + Clone,
+        usable: u32,
+    ) -> Result<(), String> {
+        let young = used.clone().min();
+        let worn = free.clone().max_by_key(|&(n, b)| (n, core::cmp::Reverse(b)));
+        let all = || used.clone().chain(free.clone()).map(|(erases, _)| erases);
+        let extremes = all().min().zip(all().max());
+        if self.extremes() != extremes {
+            return Err(format!("erase counts reach from {extremes:?}, not {:?}", self.extremes()));
+        }
+        if self.counts.iter().map(|&(_, blocks)| blocks).sum::<u32>() != usable {
+            return Err("blocks are missing from the erase counts".into());
+        }
+        if self.least_erased_in_use.get() != young {
+            return Err(format!("{young:?} is the least erased block in use"));
+        }
+        if self.most_erased_free.get().map(|(n, b)| (!n, b)) != worn {
+            return Err(format!("{worn:?} is the most erased free block"));
+        }
+        Ok(())
     }
 }
 
@@ -143,75 +164,4 @@ const fn rising(erases: u32, block: BlockId) -> u64 {
 /// ... and of the most erased.
 const fn falling(erases: u32, block: BlockId) -> u64 {
     rising(!erases, block)
-}
-
-impl<C: Flash> Nftl<C> {
-    /// One move, if something was erased since the last host write and that is due.
-    pub(super) fn level(&mut self) -> Result<(), FtlError> {
-        if !self.erased || self.wear.is_none() {
-            return Ok(());
-        }
-        if let Some((young, worn)) = self.wear.as_ref().and_then(Wear::due) {
-            self.make_room_in(young, worn)?;
-        }
-        self.erased = false;
-        Ok(())
-    }
-
-    /// The live pages of `young` go to `worn`, which is free, and `young` is erased. Without live
-    /// pages it is only erased.
-    fn make_room_in(&mut self, young: BlockId, worn: BlockId) -> Result<(), FtlError> {
-        let v = self.owner[young.index()];
-        let is_primary = self.pairs[v as usize].primary == young;
-        self.list_survivors(v, Some(young));
-        let offsets = core::mem::take(&mut self.survivors);
-        let moved = offsets.len() as u32;
-        let target = if moved > 0 { worn } else { BlockId::NONE };
-        if moved > 0 {
-            self.take(worn, v);
-            let role = roles::MOVED | if is_primary { roles::PRIMARY } else { roles::REPLACEMENT };
-            self.copy_to(worn, v, &offsets, role, None)?;
-        }
-        if is_primary {
-            self.note_primary(v, &offsets);
-        }
-        self.survivors = offsets;
-        self.change(v, |pair| {
-            if is_primary {
-                (pair.primary, pair.primary_used) = (target, moved);
-            } else {
-                (pair.replacement, pair.replacement_used) = (target, moved);
-            }
-        });
-        self.counters.swap_copies += u64::from(moved);
-        let before = self.counters.erases;
-        self.erase(young)?;
-        self.counters.swap_erases += self.counters.erases - before;
-        Ok(())
-    }
-
-    /// What levelling knows, against a look at all blocks.
-    pub(super) fn check_wear(&self) -> Result<(), String> {
-        let Some(wear) = &self.wear else { return Ok(()) };
-        let used = (0..self.owner.len() as u32).map(BlockId);
-        let used = used.filter(|b| self.owner[b.index()] != NOBODY);
-        let key = |block| (self.chip.erase_count(block), block);
-        let young = used.clone().map(key).min();
-        let worn = self.free.iter().map(key).max_by_key(|&(n, b)| (n, core::cmp::Reverse(b)));
-        let all = || used.clone().chain(self.free.iter()).map(|block| key(block).0);
-        let extremes = all().min().zip(all().max());
-        if wear.extremes() != extremes {
-            return Err(format!("erase counts reach from {extremes:?}, not {:?}", wear.extremes()));
-        }
-        if wear.counts.iter().map(|&(_, blocks)| blocks).sum::<u32>() != self.usable {
-            return Err("blocks are missing from the erase counts".into());
-        }
-        if wear.least_erased_in_use.get() != young {
-            return Err(format!("{young:?} is the least erased block in use"));
-        }
-        if wear.most_erased_free.get().map(|(n, b)| (!n, b)) != worn {
-            return Err(format!("{worn:?} is the most erased free block"));
-        }
-        Ok(())
-    }
 }

@@ -1,11 +1,11 @@
 //! A page write of the host.
 
-use thermocline_flash::{BlockId, Flash, Lpn, Ppn};
+use thermocline_flash::{BlockId, Condition, Lpn, Ppn};
 
 use super::{Nftl, RESERVE, roles};
 use crate::FtlError;
 
-impl<C: Flash> Nftl<C> {
+impl<C: Condition> Nftl<C> {
     /// Writes a page (spec §2.3): into the primary if its place there is free, else behind what the
     /// replacement holds; a full replacement is folded and the page goes into the new primary.
     #[inline]

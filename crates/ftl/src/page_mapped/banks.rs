@@ -1,57 +1,281 @@
-//! Which bank a page goes to (striping paper, §3.2).
+//! All banks, and what they can hold together.
+//!
+//! What always holds: `most_live` of a bank is what its usable blocks hold beside the reserve and a
+//! block of garbage for each open one, and `capacity` is the sum over the banks without the latter.
+//! Garbage in open blocks cannot be cleaned: without a block of spare space for each of them it would
+//! eat the reserve, and survivors would find no room.
 
-use thermocline_flash::{Flash, Lpn};
-use thermocline_policy::{bank::BankAssignment, placement::Placement};
+use alloc::{boxed::Box, vec::Vec};
+use core::ops::{Index, IndexMut};
 
-use super::{Bank, PageMapped};
+use thermocline_flash::{BlockId, Chip, Lpn, Ppn};
+use thermocline_policy::{
+    Block,
+    bank::BankAssignment,
+    placement::{Place, Placement},
+    victim::Victim,
+};
 
-impl<C: Flash, P: Placement> PageMapped<C, P> {
-    /// The bank for a page of `stream` that the host writes.
+use super::{bank::Bank, config::Config, tables::Tables};
+use crate::{Counters, FtlError};
+
+/// What a bank can hold.
+#[derive(Clone, Copy, Debug)]
+struct Limit {
+    /// Blocks that can be used: neither bad, nor the layer's own, nor kept for data that cannot be read.
+    usable: u32,
+    /// Most pages of current data.
+    most_live: u32,
+}
+
+/// The banks of a device.
+pub(super) struct Banks {
+    banks: Vec<Bank>,
+    limits: Vec<Limit>,
+    /// Data pages in blocks that can be used, less the reserve.
+    capacity: u32,
+    /// What the banks have to hold together, and how it is shared out.
+    logical_pages: u32,
+    assignment: BankAssignment,
+    /// Blocks of each bank kept for survivors, and open at a time.
+    reserve: u32,
+    open: u32,
+    /// Data pages in a block, and blocks in a bank.
+    pages: u32,
+    blocks_per_bank: u32,
+}
+
+impl Banks {
+    /// The banks of an erased chip; `victim` builds the policy of each. With room for what a chip without
+    /// bad blocks would hold where `counts_bad` is false: a chip that lost more of them since it was
+    /// formatted can still be read.
+    pub(super) fn new<C: Chip>(
+        chip: &C,
+        streams: u8,
+        mut victim: impl FnMut(u32) -> Box<dyn Victim>,
+        config: &Config,
+        counts_bad: bool,
+    ) -> Result<Self, FtlError> {
+        let geometry = *chip.geometry();
+        let mut all = Self {
+            banks: Vec::with_capacity(geometry.banks as usize),
+            limits: Vec::with_capacity(geometry.banks as usize),
+            capacity: 0,
+            logical_pages: config.logical_pages,
+            assignment: config.bank_assignment,
+            reserve: config.watermarks.reserve,
+            open: u32::from(streams) + u32::from(config.read_only_separation),
+            pages: geometry.data_pages_per_block(),
+            blocks_per_bank: geometry.blocks_per_bank,
+        };
+        let mut most = 0_u64;
+        for number in 0..geometry.banks {
+            let bank = Bank::new(chip, number, victim(number), streams);
+            let usable = bank.free_blocks() as u32;
+            let limit = all.limit(usable);
+            // Blocks of the bank that are not the index log's, bad or not.
+            let first = number * geometry.blocks_per_bank;
+            let data = geometry.data_blocks().saturating_sub(first).min(geometry.blocks_per_bank);
+            let bad = if counts_bad { 0 } else { data - usable };
+            let room = limit.most_live + bad * all.pages;
+            let share = all.assignment.share(all.logical_pages, number, geometry.banks);
+            if all.reserve == 0 || room < share {
+                return Err(FtlError::NoSpace);
+            }
+            most += u64::from(room);
+            all.banks.push(bank);
+            all.limits.push(limit);
+        }
+        if most < u64::from(config.logical_pages) {
+            return Err(FtlError::NoSpace);
+        }
+        all.capacity = all.counted_capacity();
+        Ok(all)
+    }
+
+    fn limit(&self, usable: u32) -> Limit {
+        let data = usable.saturating_sub(self.reserve) * self.pages;
+        Limit { usable, most_live: data.saturating_sub(self.open.saturating_mul(self.pages)) }
+    }
+
+    fn counted_capacity(&self) -> u32 {
+        let usable = self.limits.iter().map(|limit| limit.usable);
+        usable.map(|usable| usable.saturating_sub(self.reserve) * self.pages).sum()
+    }
+
+    /// Number of banks.
     #[inline(always)]
-    pub(super) fn assign(&mut self, lpn: Lpn, stream: u8) -> usize {
+    pub(super) const fn len(&self) -> usize {
+        self.banks.len()
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Bank> {
+        self.banks.iter()
+    }
+
+    pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Bank> {
+        self.banks.iter_mut()
+    }
+
+    /// The bank a block lies in.
+    #[inline(always)]
+    pub(super) const fn bank_of(&self, block: BlockId) -> usize {
+        // Most devices have one, and a division is slow.
+        if self.banks.len() == 1 { 0 } else { (block.0 / self.blocks_per_bank) as usize }
+    }
+
+    pub(super) fn block(&self, block: BlockId) -> &Block {
+        self.banks[self.bank_of(block)].block(block)
+    }
+
+    pub(super) fn read_only_stream(&self) -> u8 {
+        self.banks[0].read_only_stream()
+    }
+
+    /// Pages of free blocks that the reserve of a bank has.
+    pub(super) const fn reserve_pages(&self) -> u64 {
+        self.reserve as u64 * self.pages as u64
+    }
+
+    /// Blocks of the reserve of a bank.
+    pub(super) const fn reserve(&self) -> usize {
+        self.reserve as usize
+    }
+
+    /// Data pages in blocks that can be used, less the reserve.
+    pub(super) const fn capacity(&self) -> u32 {
+        self.capacity
+    }
+
+    /// Blocks of a bank that can be used.
+    pub(super) fn usable(&self, bank: usize) -> u32 {
+        self.limits[bank].usable
+    }
+
+    /// A bank has more or fewer usable blocks than before: what it can hold follows.
+    pub(super) fn resize(&mut self, bank: usize, change: impl FnOnce(u32) -> u32) {
+        self.limits[bank] = self.limit(change(self.limits[bank].usable));
+        self.capacity = self.counted_capacity();
+    }
+
+    /// Pages by which the limit of each bank exceeds its share of the logical pages, and that of all of
+    /// them the logical pages; negative where they cannot be held.
+    fn spare_pages(&self) -> impl Iterator<Item = i64> {
+        let share = |n| self.assignment.share(self.logical_pages, n, self.banks.len() as u32);
+        let of_banks = (0..)
+            .zip(&self.limits)
+            .map(move |(n, limit)| i64::from(limit.most_live) - i64::from(share(n)));
+        let most: i64 = self.limits.iter().map(|limit| i64::from(limit.most_live)).sum();
+        of_banks.chain([most - i64::from(self.logical_pages)])
+    }
+
+    /// Whether the logical pages find room, the reserve and the garbage of open blocks counted.
+    pub(super) fn can_hold_all(&self) -> bool {
+        self.spare_pages().all(|pages| pages >= 0)
+    }
+
+    /// Blocks that may fail, wherever they are, before the logical pages find no room any more.
+    pub(super) fn spare_blocks(&self) -> u32 {
+        let least = self.spare_pages().min().unwrap_or(0).max(0);
+        (least / i64::from(self.pages)) as u32
+    }
+
+    /// The bank for a page of `stream` that the host writes (striping paper, §3.2).
+    #[inline(always)]
+    pub(super) fn assign<C: Chip, P: Placement>(
+        &mut self,
+        chip: &mut C,
+        placement: &P,
+        tables: &Tables,
+        counters: &Counters,
+        lpn: Lpn,
+        stream: u8,
+    ) -> usize {
         if self.banks.len() == 1 {
             return 0;
         }
-        match self.config.bank_assignment {
+        match self.assignment {
             BankAssignment::Static => lpn.index() % self.banks.len(),
-            BankAssignment::Dynamic => self.assign_dynamically(lpn, stream),
+            BankAssignment::Dynamic => {
+                let hot = placement.is_hot_stream(stream);
+                let bank = self.assign_dynamically(chip, tables, lpn, stream, hot);
+                self.banks[bank].assigned(counters.host_writes + counters.fills);
+                bank
+            }
         }
     }
 
     /// Hot pages go to the bank erased least, cold ones to the bank with the least data, so that
     /// banks wear and fill alike; a bank that works is not waited for while another is idle.
-    fn assign_dynamically(&mut self, lpn: Lpn, stream: u8) -> usize {
-        let hot = self.placement.is_hot_stream(stream);
-        let reserve = self.config.watermarks.reserve as usize;
-        let has_room =
-            |bank: &Bank| !bank.open[usize::from(stream)].is_full() || bank.free.len() > reserve;
-        let chosen = loop {
-            let fits = |bank: &Bank| bank.live < bank.most_live;
-            let idle = self.best_bank(hot, |number, bank| {
-                fits(bank) && has_room(bank) && self.chip.is_idle(number)
-            });
+    fn assign_dynamically<C: Chip>(
+        &self,
+        chip: &mut C,
+        tables: &Tables,
+        lpn: Lpn,
+        stream: u8,
+        hot: bool,
+    ) -> usize {
+        let fits = |n: usize| self.banks[n].live() < self.limits[n].most_live;
+        let has_room = |n: usize| {
+            let bank = &self.banks[n];
+            !bank.open(usize::from(stream)).is_full() || bank.free_blocks() > self.reserve as usize
+        };
+        loop {
+            let idle = self.best(hot, |n| fits(n) && has_room(n) && chip.is_idle(n as u32));
             if let Some(bank) = idle {
-                break bank;
+                return bank;
             }
-            if !self.banks.iter().any(|bank| fits(bank) && has_room(bank)) {
+            if !(0..self.banks.len()).any(|n| fits(n) && has_room(n)) {
                 // All must clean first. Where all are full of data, this write replaces a copy that
                 // one of them holds.
-                let full = || self.place(lpn).map_or(0, |old| old.bank as usize);
-                break self.best_bank(hot, |_, bank| fits(bank)).unwrap_or_else(full);
+                let old = tables.data(lpn);
+                let holds = || {
+                    if old == Ppn::NONE { 0 } else { self.bank_of(tables.shape().block_of(old)) }
+                };
+                return self.best(hot, fits).unwrap_or_else(holds);
             }
-            self.chip.wait_for_a_bank();
-        };
-        self.banks[chosen].assigned = self.counters.host_writes + self.counters.fills;
-        chosen
+            chip.wait_for_a_bank();
+        }
     }
 
     /// The least of the banks that `may` be taken: by erases or by data, then the one that waited
     /// longest, then the lowest number.
-    fn best_bank(&self, hot: bool, may: impl Fn(u32, &Bank) -> bool) -> Option<usize> {
-        let all = (0..).zip(&self.banks).filter(|(number, bank)| may(*number, bank));
-        let least = |(number, bank): &(u32, &Bank)| {
-            (if hot { bank.erases } else { u64::from(bank.live) }, bank.assigned, *number)
+    fn best(&self, hot: bool, may: impl Fn(usize) -> bool) -> Option<usize> {
+        let least = |&n: &usize| {
+            let bank = &self.banks[n];
+            (if hot { bank.erases() } else { u64::from(bank.live()) }, bank.last_assigned(), n)
         };
-        all.min_by_key(least).map(|(number, _)| number as usize)
+        (0..self.banks.len()).filter(|&n| may(n)).min_by_key(least)
+    }
+
+    /// Where the newest data of a page lie.
+    #[inline(always)]
+    pub(super) fn place(&self, tables: &Tables, lpn: Lpn) -> Option<Place> {
+        let at = tables.data(lpn);
+        if at == Ppn::NONE {
+            return None;
+        }
+        let block = tables.shape().block_of(at);
+        let number = self.bank_of(block);
+        let bank = &self.banks[number];
+        let stream = bank.block(block).stream;
+        let next = bank.open(usize::from(stream)).programmed();
+        Some(Place { bank: number as u32, block, stream, page: tables.shape().page_of(at), next })
+    }
+}
+
+impl Index<usize> for Banks {
+    type Output = Bank;
+
+    #[inline(always)]
+    fn index(&self, bank: usize) -> &Bank {
+        &self.banks[bank]
+    }
+}
+
+impl IndexMut<usize> for Banks {
+    #[inline(always)]
+    fn index_mut(&mut self, bank: usize) -> &mut Bank {
+        &mut self.banks[bank]
     }
 }

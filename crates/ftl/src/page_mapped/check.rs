@@ -2,94 +2,110 @@
 
 use alloc::{format, string::String, vec};
 
-use thermocline_flash::{Flash, Lpn, Ppn};
+use thermocline_flash::{BlockId, Chip};
 use thermocline_policy::{State, placement::Placement};
 
-use super::{Bank, PageMapped};
+use super::{
+    bank::Bank,
+    failures::{Condemned, Why},
+    parts::Parts,
+};
 
-impl<C: Flash, P: Placement> PageMapped<C, P> {
-    /// What does not agree, if anything.
-    pub(super) fn check_all(&self) -> Result<(), String> {
-        let geometry = self.chip.geometry();
-        let blocks = geometry.blocks() as usize;
-        let (mut valid, mut hot) = (vec![0_u32; blocks], vec![0_u32; blocks]);
-        let (mut mapped, mut marked) = (0, 0);
-        for (lpn, &entry) in (0..).map(Lpn).zip(&self.map) {
-            let at = self.data_at(entry);
-            if at == Ppn::NONE {
-                continue;
-            }
-            let block = geometry.block_of(at);
-            if at == entry {
-                mapped += 1;
-                valid[block.index()] += 1;
-                hot[block.index()] += u32::from(P::KNOWS_HOT && self.placement.is_hot(lpn));
-            } else {
-                marked += 1;
-                let state = self.block(block).state;
-                if matches!(state, State::Free | State::Unusable) {
-                    return Err(format!("{lpn:?} is marked and lies in {block:?}, {state:?}"));
-                }
-            }
-            let page = geometry.page_of(at) - self.header;
-            let owner = self.owner[block.index() * self.pages as usize + page as usize];
-            if owner != lpn {
-                return Err(format!("{lpn:?} is mapped to {at:?}, which belongs to {owner:?}"));
-            }
-            let open = &self.banks[self.bank_of(block)].open;
-            if let Some(open) = open.iter().find(|o| o.block == block)
-                && page >= open.next
-            {
-                return Err(format!("{lpn:?} is mapped to {at:?}, which was not programmed"));
-            }
+/// What does not agree, if anything; `withdrawn` are blocks that the cleaner has to erase.
+pub(super) fn check<C: Chip, P: Placement>(
+    parts: &Parts<C, P>,
+    withdrawn: &[BlockId],
+) -> Result<(), String> {
+    let blocks = parts.chip.geometry().blocks() as usize;
+    let (mut valid, mut hot) = (vec![0_u32; blocks], vec![0_u32; blocks]);
+    let shape = parts.tables.shape();
+    parts.tables.check(|lpn, at, is_current| {
+        let block = shape.block_of(at);
+        let bank = &parts.banks[parts.banks.bank_of(block)];
+        let state = bank.block(block).state;
+        if is_current {
+            valid[block.index()] += 1;
+            hot[block.index()] += u32::from(P::KNOWS_HOT && parts.placement.is_hot(lpn));
+        } else if matches!(state, State::Free | State::Unusable) {
+            return Err(format!("{lpn:?} is marked and lies in {block:?}, {state:?}"));
         }
-        if mapped != self.mapped {
-            return Err(format!("{mapped} pages are mapped, {} were counted", self.mapped));
-        }
-        if marked != self.marked {
-            return Err(format!("{marked} pages are marked, {} were counted", self.marked));
-        }
-        self.check_failures()?;
-        (0..).zip(&self.banks).try_for_each(|(number, bank)| {
-            self.check_bank(bank, &valid, &hot).map_err(|e| format!("bank {number}: {e}"))
-        })
-    }
-
-    fn check_bank(&self, bank: &Bank, valid: &[u32], hot: &[u32]) -> Result<(), String> {
-        let (mut free, mut live) = (0, 0);
-        for number in 0..bank.blocks.len() {
-            let block = bank.blocks.nth(number);
-            let info = bank.blocks.block(block);
-            let counted = valid[block.index()];
-            live += counted;
-            if counted != info.valid {
-                return Err(format!("{block:?} has {counted} valid pages, {} counted", info.valid));
-            }
-            if matches!(info.state, State::Free | State::Unusable) && counted != 0 {
-                return Err(format!("{block:?} is {:?} and holds data", info.state));
-            }
-            if P::KNOWS_HOT && bank.blocks.hot(block).is_some_and(|n| n != hot[block.index()]) {
-                return Err(format!("{block:?} has not {:?} hot pages", bank.blocks.hot(block)));
-            }
-            if info.state != State::Unusable && info.erases != self.chip.erase_count(block) {
-                return Err(format!("{block:?}: erase counts of layer and chip differ"));
-            }
-            free += usize::from(info.state == State::Free);
-            let is_open = bank.open.iter().any(|o| o.block == block);
-            if is_open != (info.state == State::Open) {
-                return Err(format!("{block:?} is {:?} and {is_open} of open", info.state));
-            }
-        }
-        if live != bank.live {
-            return Err(format!("{live} pages hold current data, {} were counted", bank.live));
-        }
-        if free != bank.free.len() {
-            return Err(format!("{free} blocks are free, {} listed", bank.free.len()));
-        }
-        let reserve = u64::from(self.config.watermarks.reserve) * u64::from(self.pages);
-        if !self.failures.any && bank.free_pages() < reserve {
-            return Err(format!("{} free pages, fewer than the reserve", bank.free_pages()));
+        if let Some(stream) = bank.stream_of(block)
+            && shape.page_of(at) >= bank.open(stream).programmed()
+        {
+            return Err(format!("{lpn:?} is mapped to {at:?}, which was not programmed"));
         }
         Ok(())
+    })?;
+    (0..).zip(parts.banks.iter()).try_for_each(|(number, bank)| {
+        check_failures(parts, bank, number, withdrawn)?;
+        check_bank(parts, bank, &valid, &hot).map_err(|e| format!("bank {number}: {e}"))
+    })
+}
+
+fn check_bank<C: Chip, P: Placement>(
+    parts: &Parts<C, P>,
+    bank: &Bank,
+    valid: &[u32],
+    hot: &[u32],
+) -> Result<(), String> {
+    let (blocks, mut free, mut live) = (bank.blocks(), 0, 0);
+    for block in (0..blocks.len()).map(|n| blocks.nth(n)) {
+        let info = blocks.block(block);
+        let counted = valid[block.index()];
+        live += counted;
+        if counted != info.valid {
+            return Err(format!("{block:?} has {counted} valid pages, {} counted", info.valid));
+        }
+        if matches!(info.state, State::Free | State::Unusable) && counted != 0 {
+            return Err(format!("{block:?} is {:?} and holds data", info.state));
+        }
+        if P::KNOWS_HOT && blocks.hot(block).is_some_and(|n| n != hot[block.index()]) {
+            return Err(format!("{block:?} has not {:?} hot pages", blocks.hot(block)));
+        }
+        if info.state != State::Unusable && info.erases != parts.chip.erase_count(block) {
+            return Err(format!("{block:?}: erase counts of layer and chip differ"));
+        }
+        free += usize::from(info.state == State::Free);
+        let is_open = bank.stream_of(block).is_some();
+        if is_open != (info.state == State::Open) {
+            return Err(format!("{block:?} is {:?} and {is_open} of open", info.state));
+        }
     }
+    if live != bank.live() {
+        return Err(format!("{live} pages hold current data, {} were counted", bank.live()));
+    }
+    if free != bank.free_blocks() {
+        return Err(format!("{free} blocks are free, {} listed", bank.free_blocks()));
+    }
+    if !parts.failures.any() && bank.free_pages() < parts.banks.reserve_pages() {
+        return Err(format!("{} free pages, fewer than the reserve", bank.free_pages()));
+    }
+    Ok(())
+}
+
+/// What is known of failures, against a look at all blocks of a bank.
+fn check_failures<C, P>(
+    parts: &Parts<C, P>,
+    bank: &Bank,
+    number: usize,
+    withdrawn: &[BlockId],
+) -> Result<(), String> {
+    let condemned = parts.failures.condemned();
+    let mut usable = 0;
+    for block in (0..bank.blocks().len()).map(|n| bank.blocks().nth(n)) {
+        let state = bank.block(block).state;
+        let listed = condemned.iter().filter(|c| c.block == block).count();
+        if listed != usize::from(state == State::Condemned) {
+            return Err(format!("{block:?} is {state:?} and {listed} times condemned"));
+        }
+        let is_lost = |c: &Condemned| c.why == Why::ProgramFailed || c.waits;
+        let lost = condemned.iter().any(|c| c.block == block && is_lost(c));
+        let stays = state == State::Unusable && !withdrawn.contains(&block);
+        usable += u32::from(!stays && !lost);
+    }
+    let counted = parts.banks.usable(number);
+    if usable != counted {
+        return Err(format!("{usable} blocks can be used, {counted} were counted"));
+    }
+    Ok(())
 }

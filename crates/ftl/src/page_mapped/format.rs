@@ -2,24 +2,24 @@
 
 use alloc::{boxed::Box, collections::VecDeque};
 
-use thermocline_flash::{BlockId, Flash, FlashError, Geometry};
+use thermocline_flash::{BlockId, Chip, FlashError, Geometry};
 use thermocline_policy::{placement::Placement, victim::Victim};
 
 use super::{
-    Config, MountError, PageMapped,
-    index::{Index, LEAST_PAGE, Log, Summary, system_blocks_for},
+    banks::Banks,
+    config::{Config, Format},
+    durability::Durability,
+    index::{
+        size::system_blocks_for,
+        summary::{LEAST_PAGE, Summary},
+    },
+    journal::{Journal, Log},
+    layer::PageMapped,
+    mount::MountError,
+    parts::Parts,
 };
 
-/// What a chip is formatted as, beside its layer's configuration.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Format {
-    /// A number that no other chip has.
-    pub id: [u8; 16],
-    /// When, by the clock of whoever formats.
-    pub created: u64,
-}
-
-impl<C: Flash, P: Placement> PageMapped<C, P> {
+impl<C: Chip, P: Placement> PageMapped<C, P> {
     /// Erases what is not blank, bad blocks left alone, writes the summary, and mounts the empty device.
     /// Whoever needs the result to last syncs the chip.
     ///
@@ -44,12 +44,13 @@ impl<C: Flash, P: Placement> PageMapped<C, P> {
         let free: VecDeque<BlockId> =
             (first..geometry.blocks()).map(BlockId).filter(|&block| !chip.is_bad(block)).collect();
         let summary = Summary::of(&geometry, config.logical_pages, format.created, format.id);
-        let mut index = Index::new(summary, Log::new(free), &geometry);
-        let mut layer = Self::new(chip, placement, victim, config)
+        let banks = Banks::new(&chip, placement.streams(), victim, &config, true)
             .map_err(|_| MountError::no_space(&geometry, &config))?;
-        layer.begin_log_block_now(&mut index)?;
-        layer.index = Some(Box::new(index));
-        Ok(layer)
+        let mut parts = Parts::new(chip, placement, config, banks);
+        parts.durability = Durability::formatted();
+        let mut journal = Journal::formatted(summary, Log::new(free), &geometry);
+        journal.begin(&mut parts)?;
+        Ok(Self::of(parts, Some(journal)))
     }
 }
 
@@ -65,7 +66,7 @@ fn fits(geometry: &Geometry, logical_pages: u32) -> Result<(), MountError> {
     Ok(())
 }
 
-fn is_blank<C: Flash>(chip: &mut C, block: BlockId) -> Result<bool, FlashError> {
+fn is_blank<C: Chip>(chip: &mut C, block: BlockId) -> Result<bool, FlashError> {
     let geometry = *chip.geometry();
     for page in geometry.header_pages..geometry.pages_per_block {
         match chip.read_oob(geometry.ppn(block, page)) {
@@ -78,7 +79,7 @@ fn is_blank<C: Flash>(chip: &mut C, block: BlockId) -> Result<bool, FlashError> 
 }
 
 /// Erases a block, or marks it as bad.
-fn erase<C: Flash>(chip: &mut C, block: BlockId) -> Result<(), FlashError> {
+fn erase<C: Chip>(chip: &mut C, block: BlockId) -> Result<(), FlashError> {
     match chip.erase(block) {
         Ok(()) | Err(FlashError::WornOut(_) | FlashError::BadBlock(_)) => Ok(()),
         Err(FlashError::EraseFailed(_)) => chip.mark_bad(block),

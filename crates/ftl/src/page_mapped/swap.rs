@@ -5,114 +5,141 @@
 //! Data that have lain still in the least erased block will lie still in the worn one; the fresh
 //! block goes into circulation instead.
 
-use alloc::collections::BTreeSet;
+use alloc::{boxed::Box, vec::Vec};
 
-use thermocline_flash::{BlockId, Flash, FlashError};
-use thermocline_policy::{Candidates, State, placement::Placement, wear::WearLeveling};
+use thermocline_flash::{BlockId, Chip, FlashError};
+use thermocline_policy::{placement::Placement, wear::WearLeveling};
 
-use super::PageMapped;
+use super::{
+    erasing::erase,
+    failures::Why,
+    journal::Journal,
+    open_block::OpenBlock,
+    parts::Parts,
+    retire::{condemn, keep, recount},
+};
 use crate::FtlError;
 
-/// Closed blocks by erase count. Kept only once a block came near its end of life: until then
-/// nobody asks.
-#[derive(Debug, Default)]
-pub(super) struct ByErases(Option<BTreeSet<(u32, BlockId)>>);
-
-impl ByErases {
-    #[inline]
-    pub(super) fn closed(&mut self, block: BlockId, erases: u32) {
-        if let Some(set) = &mut self.0 {
-            set.insert((erases, block));
-        }
-    }
-
-    /// The closed blocks of a table by erase count.
-    fn of(&mut self, blocks: &Candidates) -> &BTreeSet<(u32, BlockId)> {
-        self.0.get_or_insert_with(|| {
-            let all = (0..blocks.len()).map(|n| blocks.nth(n));
-            all.filter(|&b| matches!(blocks.block(b).state, State::Closed | State::Aside))
-                .map(|b| (blocks.block(b).erases, b))
-                .collect()
-        })
-    }
-
-    #[inline]
-    pub(super) fn left(&mut self, block: BlockId, erases: u32) {
-        if let Some(set) = &mut self.0 {
-            set.remove(&(erases, block));
-        }
-    }
+/// Two blocks that are swapped.
+#[derive(Clone, Copy, Debug)]
+struct Pair {
+    bank: usize,
+    /// The least erased block, with data.
+    fresh: BlockId,
+    /// The most erased one, just erased.
+    worn: BlockId,
 }
 
-impl<C: Flash, P: Placement> PageMapped<C, P> {
-    /// Moves the data of the least erased block into `worn`, just erased, if that is due; the least
-    /// erased block is then on the free list in its place.
-    pub(super) fn swap_with_least_erased(
-        &mut self,
-        bank: usize,
-        worn: BlockId,
-        now: u64,
-    ) -> Result<bool, FtlError> {
-        let WearLeveling::Swap(swap) = self.config.wear_leveling else { return Ok(false) };
-        let home = &mut self.banks[bank];
-        let erases = home.blocks.block(worn).erases;
-        if erases < swap.from_erases {
-            return Ok(false);
+/// How far the data of the fresh block were moved.
+struct Moved {
+    pages: u32,
+    /// Whether a page could not be read, and stays.
+    left: bool,
+    failed: Option<FlashError>,
+}
+
+/// Moves the data of the least erased block into `worn`, just erased, if that is due; the least
+/// erased block is then on the free list in its place.
+pub(super) fn swap_with_least_erased<C: Chip, P: Placement>(
+    parts: &mut Parts<C, P>,
+    journal: &mut Option<Box<Journal>>,
+    withdrawn: &mut Vec<BlockId>,
+    worn: BlockId,
+    now: u64,
+) -> Result<bool, FtlError> {
+    let Some(pair) = due(parts, worn) else { return Ok(false) };
+    let Pair { bank, fresh, .. } = pair;
+    parts.banks[bank].open_in_place_of(fresh, worn);
+    let moved = move_data(parts, pair, now);
+    parts.counters.copies += u64::from(moved.pages);
+    parts.counters.swap_copies += u64::from(moved.pages);
+    parts.banks[bank].copied_in_place(fresh, worn, moved.pages);
+    if let Some(failed) = moved.failed {
+        return swap_failed(parts, pair, failed, now);
+    }
+    parts.banks[bank].replace(&mut parts.placement, fresh, worn);
+    if moved.left {
+        recount(parts, bank, fresh, now);
+        keep(parts, bank, fresh);
+        return Ok(true);
+    }
+    parts.banks[bank].withdraw(fresh);
+    if erase(parts, journal, withdrawn, fresh)? {
+        parts.counters.swap_erases += 1;
+        parts.banks[bank].push_free(fresh);
+    }
+    Ok(true)
+}
+
+/// The least erased block to swap a worn one with, where that is due.
+fn due<C, P>(parts: &mut Parts<C, P>, worn: BlockId) -> Option<Pair> {
+    let WearLeveling::Swap(swap) = parts.config.wear_leveling else { return None };
+    let bank = parts.banks.bank_of(worn);
+    let home = &mut parts.banks[bank];
+    let erases = home.block(worn).erases;
+    if erases < swap.from_erases {
+        return None;
+    }
+    let (least, fresh) = home.least_erased()?;
+    (erases.saturating_sub(least) >= swap.gap).then_some(Pair { bank, fresh, worn })
+}
+
+/// Moves what can be read of the fresh block's data, in physical order, until a copy fails.
+fn move_data<C: Chip, P: Placement>(
+    parts: &mut Parts<C, P>,
+    Pair { bank, fresh, worn }: Pair,
+    now: u64,
+) -> Moved {
+    let shape = *parts.tables.shape();
+    let stream = parts.banks[bank].block(fresh).stream;
+    let mut open = OpenBlock::of(&shape, worn, 0);
+    let mut left = false;
+    for page in 0..shape.pages() {
+        let lpn = parts.tables.owners(fresh)[page as usize];
+        let from = shape.data_page(fresh, page);
+        if parts.tables.entry(lpn) != from {
+            continue;
         }
-        let Some(&(least, fresh)) = home.wear.of(&home.blocks).first() else { return Ok(false) };
-        if erases.saturating_sub(least) < swap.gap {
-            return Ok(false);
-        }
-        let block = *home.blocks.block(fresh);
-        home.blocks.open(worn, block.stream, home.blocks.stamp(fresh));
-        let geometry = *self.chip.geometry();
-        let (from_owner, to_owner) =
-            (fresh.index() * self.pages as usize, worn.index() * self.pages as usize);
-        let (mut to, mut left) = (0, false);
-        for page in 0..self.pages {
-            let lpn = self.owner[from_owner + page as usize];
-            let from = geometry.ppn(fresh, self.header + page);
-            if self.map[lpn.index()] != from {
+        let to = open.take();
+        let oob = parts.oob(lpn, stream, now);
+        match parts.chip.copy(from, to.at, oob) {
+            Ok(()) => {}
+            Err(FlashError::Unreadable(_)) => {
+                parts.counters.pages_lost += 1;
+                open.untake();
+                left = true;
                 continue;
             }
-            let at = geometry.ppn(worn, self.header + to);
-            let oob = self.oob(lpn, block.stream, now);
-            match self.chip.copy(from, at, oob) {
-                Ok(()) => {}
-                Err(FlashError::Unreadable(_)) => {
-                    self.counters.pages_lost += 1;
-                    left = true;
-                    continue;
-                }
-                Err(failed) => return self.swap_failed(bank, fresh, worn, to, failed, now),
+            Err(failed) => {
+                open.untake();
+                return Moved { pages: open.programmed(), left, failed: Some(failed) };
             }
-            self.owner[to_owner + to as usize] = lpn;
-            self.map[lpn.index()] = at;
-            if P::KNOWS_HOT && self.placement.is_hot(lpn) {
-                self.banks[bank].blocks.warm(worn, 1);
-            }
-            to += 1;
         }
-        let home = &mut self.banks[bank];
-        home.blocks.copied(worn, to, fresh, home.blocks.stamp(fresh));
-        home.blocks.closing(worn, &*home.victim);
-        self.placement.replaced(bank as u32, fresh, worn, &mut home.blocks);
-        home.blocks.closed(worn);
-        home.wear.closed(worn, erases);
-        self.counters.copies += u64::from(to);
-        self.counters.swap_copies += u64::from(to);
-        if left {
-            self.recount(bank, fresh, now);
-            self.keep(bank, fresh);
-            return Ok(true);
+        parts.tables.point(lpn, to);
+        if P::KNOWS_HOT && parts.placement.is_hot(lpn) {
+            parts.banks[bank].warm(worn, 1);
         }
-        let home = &mut self.banks[bank];
-        home.blocks.withdraw(fresh);
-        home.wear.left(fresh, least);
-        if self.erase_and_count(bank, fresh)? {
-            self.counters.swap_erases += 1;
-            self.banks[bank].free.push_back(fresh);
-        }
-        Ok(true)
     }
+    Moved { pages: open.programmed(), left, failed: None }
+}
+
+/// A swap failed after some pages. What was moved stays there, unless a program failed: then it is
+/// condemned with them. True if the swap is over with.
+#[cold]
+fn swap_failed<C: Chip, P: Placement>(
+    parts: &mut Parts<C, P>,
+    Pair { bank, fresh, worn }: Pair,
+    failed: FlashError,
+    now: u64,
+) -> Result<bool, FtlError> {
+    parts.failures.happened();
+    parts.durability.last_failed();
+    parts.banks[bank].close(&mut parts.placement, worn);
+    recount(parts, bank, fresh, now);
+    if !matches!(failed, FlashError::ProgramFailed(_) | FlashError::BadBlock(_)) {
+        return Err(failed.into());
+    }
+    parts.counters.programs_failed += 1;
+    condemn(parts, bank, worn, Why::ProgramFailed);
+    Ok(true)
 }

@@ -3,8 +3,10 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use thermocline_flash::{BlockId, Flash, FlashError, Geometry, Lpn, Oob, Ppn};
-use thermocline_ftl::{FtlError, Layer};
+use thermocline_flash::{
+    BlockId, Condition, Flash, FlashError, Geometry, Lpn, Oob, Ppn, SimulatedTime,
+};
+use thermocline_ftl::FtlError;
 use thermocline_media::Ram;
 
 use super::{Draws, Ftl, Setup};
@@ -193,7 +195,9 @@ impl Flash for Faulty {
         self.marked.insert(block);
         Ok(())
     }
+}
 
+impl Condition for Faulty {
     fn ailing(&mut self) -> Option<BlockId> {
         self.ailing.pop_front()
     }
@@ -202,6 +206,8 @@ impl Flash for Faulty {
         self.inner.erase_count(block)
     }
 }
+
+impl SimulatedTime for Faulty {}
 
 /// What the host may find in a page.
 #[derive(Clone, Debug, PartialEq, Eq)]

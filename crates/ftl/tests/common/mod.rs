@@ -7,10 +7,13 @@ pub mod faulty;
 
 use std::{cell::RefCell, rc::Rc};
 
-use thermocline_flash::{BlockId, CountingChip, Flash, FlashError, Geometry, Lpn, Oob, Ppn, Rules};
-use thermocline_ftl::{Config, FtlError, Layer, PageMapped};
+use thermocline_flash::{
+    BlockId, Chip, Condition, CountingChip, Flash, FlashError, Geometry, Lpn, Oob, Ppn, Rules,
+    SimulatedTime,
+};
+use thermocline_ftl::{Config, DeadPages, FtlError, Inspect, Layer, PageMapped, Upkeep};
 use thermocline_policy::{
-    Args, Candidates, Context,
+    Args, BlockView, Context,
     bank::BankAssignment,
     placement::{self, PLACEMENTS, Placement},
     victim::{self, VICTIMS, Victim},
@@ -21,14 +24,14 @@ mod draws;
 pub use draws::Draws;
 
 /// A page-mapped layer, whatever its placement.
-pub trait Ftl<C>: Layer<Chip = C> {
+pub trait Ftl<C>: Layer<Chip = C> + DeadPages + Inspect + Upkeep {
     fn write_read_only(&mut self, lpn: Lpn, now: u64) -> Result<(), FtlError>;
     fn free_pages(&self) -> u64;
     fn least_free_blocks(&self) -> u32;
-    fn blocks(&self) -> &Candidates;
+    fn blocks(&self) -> &BlockView;
 }
 
-impl<C: Flash, P: Placement> Ftl<C> for PageMapped<C, P> {
+impl<C: Chip, P: Placement> Ftl<C> for PageMapped<C, P> {
     fn write_read_only(&mut self, lpn: Lpn, now: u64) -> Result<(), FtlError> {
         PageMapped::write_read_only(self, lpn, &[], now)
     }
@@ -38,7 +41,7 @@ impl<C: Flash, P: Placement> Ftl<C> for PageMapped<C, P> {
     fn least_free_blocks(&self) -> u32 {
         PageMapped::least_free_blocks(self)
     }
-    fn blocks(&self) -> &Candidates {
+    fn blocks(&self) -> &BlockView {
         PageMapped::blocks(self, 0)
     }
 }
@@ -162,9 +165,9 @@ impl Setup {
     }
 
     /// Hands the layer on `chip` to nobody in particular: for where speed does not matter.
-    pub fn build_on<C: Flash + 'static>(&self, chip: C) -> Result<Box<dyn Ftl<C>>, FtlError> {
+    pub fn build_on<C: Chip + 'static>(&self, chip: C) -> Result<Box<dyn Ftl<C>>, FtlError> {
         struct Build<'a, C>(C, &'a Setup);
-        impl<C: Flash + 'static> placement::Visitor for Build<'_, C> {
+        impl<C: Chip + 'static> placement::Visitor for Build<'_, C> {
             type Output = Result<Box<dyn Ftl<C>>, FtlError>;
             fn visit<P: Placement + 'static>(self, placement: P) -> Self::Output {
                 let victim = |_| self.1.build_victim();
@@ -313,10 +316,22 @@ impl Flash for ModelChip {
         Ok(())
     }
 
+    fn mark_bad(&mut self, block: BlockId) -> Result<(), FlashError> {
+        self.inner.mark_bad(block)
+    }
+
+    fn sync(&mut self) -> Result<(), FlashError> {
+        self.inner.sync()
+    }
+}
+
+impl Condition for ModelChip {
     fn erase_count(&self, block: BlockId) -> u32 {
         self.inner.erase_count(block)
     }
 }
+
+impl SimulatedTime for ModelChip {}
 
 /// A layer on a [`ModelChip`], with the versions the host wrote.
 pub struct Modelled {

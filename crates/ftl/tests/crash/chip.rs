@@ -8,7 +8,9 @@
 
 use std::rc::Rc;
 
-use thermocline_flash::{BlockId, Flash, FlashError, Geometry, Lpn, Oob, Ppn};
+use thermocline_flash::{
+    BlockId, Condition, Flash, FlashError, Geometry, Lpn, Oob, Ppn, SimulatedTime,
+};
 
 use super::common::Draws;
 
@@ -293,13 +295,6 @@ impl Flash for Slate {
         Ok(())
     }
 
-    fn read_programmed(&mut self, from: Ppn, into: &mut [u8]) -> Result<(), FlashError> {
-        match self.page(from)? {
-            Page::Blank => Err(FlashError::Unreadable(from)),
-            _ => self.read(from, into),
-        }
-    }
-
     fn read_oob(&mut self, from: Ppn) -> Result<Option<Oob>, FlashError> {
         match self.page(from)? {
             Page::Blank => Ok(None),
@@ -343,8 +338,19 @@ impl Flash for Slate {
         self.act(Op::Bad(block));
         Ok(())
     }
+}
 
+impl Condition for Slate {
     fn erase_count(&self, block: BlockId) -> u32 {
         self.state.0[block.index()].erases
     }
+
+    fn read_programmed(&mut self, from: Ppn, into: &mut [u8]) -> Result<(), FlashError> {
+        match self.page(from)? {
+            Page::Blank => Err(FlashError::Unreadable(from)),
+            _ => self.read(from, into),
+        }
+    }
 }
+
+impl SimulatedTime for Slate {}

@@ -2,10 +2,11 @@
 
 use thermocline_flash::{BlockId, Flash, Geometry, Lpn, Ppn};
 use thermocline_ftl::{
-    Config, Format, FtlError, Layer, Mount, MountError, PageMapped, Recovery, index,
+    Config, DeadPages, Format, FtlError, Inspect, Layer, Mount, MountError, PageMapped, Recovery,
+    Upkeep, index,
 };
 use thermocline_policy::{
-    Args, Candidates, Context, State as BlockState,
+    Args, BlockView, Context, State as BlockState,
     bank::BankAssignment,
     placement::{
         Dac, FineGrained, Midas, Placement, Registered, SepBit, Sequential, TwoLevelLru, Visitor,
@@ -20,16 +21,16 @@ use super::{chip::Slate, common::Draws};
 pub const PAGE: usize = 256;
 
 /// A layer over a [`Slate`], whatever its placement.
-pub trait Device: Layer<Chip = Slate> {
+pub trait Device: Layer<Chip = Slate> + DeadPages + Inspect + Upkeep {
     fn write_read_only(&mut self, lpn: Lpn, data: &[u8], now: u64) -> Result<(), FtlError>;
-    fn table(&self, bank: u32) -> &Candidates;
+    fn table(&self, bank: u32) -> &BlockView;
 }
 
 impl<P: Placement> Device for PageMapped<Slate, P> {
     fn write_read_only(&mut self, lpn: Lpn, data: &[u8], now: u64) -> Result<(), FtlError> {
         PageMapped::write_read_only(self, lpn, data, now)
     }
-    fn table(&self, bank: u32) -> &Candidates {
+    fn table(&self, bank: u32) -> &BlockView {
         self.blocks(bank)
     }
 }

@@ -1,11 +1,11 @@
 //! A chip with faults is a chip.
 
-use thermocline_flash::{BlockId, Flash, FlashError, Geometry, Oob, Ppn};
+use thermocline_flash::{BlockId, Condition, Flash, FlashError, Geometry, Oob, Ppn, SimulatedTime};
 
 use super::{Cut, Faulty, Scar, bits::Correction, cache::Shown};
 use crate::{Health, Medium, Syncing};
 
-impl<F: Flash> Faulty<F> {
+impl<F: Condition> Faulty<F> {
     /// The payload of a page of the chip below is read: turns bits, corrects them.
     fn correct(&mut self, page: Ppn) -> Result<(), FlashError> {
         match self.scars.get(&page) {
@@ -42,7 +42,7 @@ impl<F: Flash> Faulty<F> {
     }
 }
 
-impl<F: Flash> Flash for Faulty<F> {
+impl<F: Condition> Flash for Faulty<F> {
     fn geometry(&self) -> &Geometry {
         self.inner.geometry()
     }
@@ -83,21 +83,6 @@ impl<F: Flash> Flash for Faulty<F> {
                     return Ok(());
                 }
                 self.inner.read(from, into)
-            }
-        }
-    }
-
-    fn read_programmed(&mut self, from: Ppn, into: &mut [u8]) -> Result<(), FlashError> {
-        self.powered()?;
-        match self.cache.shown(from, self.inner.geometry()) {
-            Shown::Waiting(_) => self.read(from, into),
-            Shown::Blank => Err(FlashError::Unreadable(from)),
-            Shown::Below if self.scars.get(&from) == Some(&Scar::Blank) => {
-                Err(FlashError::Unreadable(from))
-            }
-            Shown::Below => {
-                self.correct(from)?;
-                self.inner.read_programmed(from, into)
             }
         }
     }
@@ -185,12 +170,6 @@ impl<F: Flash> Flash for Faulty<F> {
         self.inner.sync()
     }
 
-    fn obsolete(&mut self, page: Ppn) {
-        if self.is_on && !self.is_cached() {
-            self.inner.obsolete(page);
-        }
-    }
-
     fn mark_bad(&mut self, block: BlockId) -> Result<(), FlashError> {
         self.powered()?;
         if block.0 >= self.geometry().blocks() {
@@ -203,7 +182,9 @@ impl<F: Flash> Flash for Faulty<F> {
         }
         self.inner.mark_bad(block)
     }
+}
 
+impl<F: Condition> Condition for Faulty<F> {
     fn ailing(&mut self) -> Option<BlockId> {
         self.bits.ailing().or_else(|| self.inner.ailing())
     }
@@ -212,6 +193,23 @@ impl<F: Flash> Flash for Faulty<F> {
         self.inner.erase_count(block) + self.cache.erases(block)
     }
 
+    fn read_programmed(&mut self, from: Ppn, into: &mut [u8]) -> Result<(), FlashError> {
+        self.powered()?;
+        match self.cache.shown(from, self.inner.geometry()) {
+            Shown::Waiting(_) => self.read(from, into),
+            Shown::Blank => Err(FlashError::Unreadable(from)),
+            Shown::Below if self.scars.get(&from) == Some(&Scar::Blank) => {
+                Err(FlashError::Unreadable(from))
+            }
+            Shown::Below => {
+                self.correct(from)?;
+                self.inner.read_programmed(from, into)
+            }
+        }
+    }
+}
+
+impl<F: SimulatedTime> SimulatedTime for Faulty<F> {
     fn is_idle(&self, bank: u32) -> bool {
         self.inner.is_idle(bank)
     }

@@ -2,14 +2,14 @@
 
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
-use thermocline_flash::{BlockId, Flash, FlashError, Lpn, Oob, Ppn};
+use thermocline_flash::{BlockId, Condition, Flash, FlashError, Lpn, Oob, Ppn};
 
 use super::{
     Cut, Faulty, Scar,
     cache::{Fate, Operation, Page, Shown},
 };
 
-impl<F: Flash> Faulty<F> {
+impl<F: Condition> Faulty<F> {
     /// Whether operations are held back.
     pub(super) const fn is_cached(&self) -> bool {
         self.faults.cache > 0

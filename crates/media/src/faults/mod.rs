@@ -8,7 +8,7 @@
 //!   out-of-band area, is an error, and it cannot be programmed before its block is erased; or only its
 //!   payload is torn. A torn erase leaves each page of its block as it was or torn.
 //! * **A volatile cache** holds back what was done since the last sync. When power fails, of that a part
-//!   is done that the contract of [`Flash`] allows, whatever it is: programs lost or torn that were
+//!   is done that the contract of [`Flash`](thermocline_flash::Flash) allows, whatever it is: programs lost or torn that were
 //!   long done, programs kept behind lost ones of the same block, the last erases not done, or torn, or
 //!   done for some pages of their block and not for others.
 //! * **Programs and erases fail.** The page is torn then, or each page of the block is as it was or torn.
@@ -31,7 +31,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use rand::{RngExt, SeedableRng};
 use rand_distr::{Distribution, StandardNormal};
 use rand_xoshiro::Xoshiro256PlusPlus;
-use thermocline_flash::{BlockId, Flash, FlashError, Ppn};
+use thermocline_flash::{BlockId, Condition, FlashError, Ppn};
 
 use self::{bits::Bits, cache::Cache};
 use crate::Health;
@@ -82,7 +82,7 @@ pub struct Faulty<F> {
     health: Health,
 }
 
-impl<F: Flash> Faulty<F> {
+impl<F: Condition> Faulty<F> {
     /// Without faults, until [told to](Self::cut_after).
     #[must_use]
     pub fn new(inner: F) -> Self {

@@ -1,6 +1,8 @@
 //! The operations of flash on an image.
 
-use thermocline_flash::{BlockId, Flash, FlashError, Geometry, Kind, Oob, Ppn};
+use thermocline_flash::{
+    BlockId, Condition, Flash, FlashError, Geometry, Kind, Oob, Ppn, SimulatedTime,
+};
 
 use super::{
     Image,
@@ -135,6 +137,22 @@ impl Image {
         Ok(holds && self.areas.raw(slot, Some(number)).is_some_and(record::is_obsolete))
     }
 
+    /// Marks a page whose data are no longer needed. A hint: NOR clears the flag in place, NAND cannot.
+    pub fn obsolete(&mut self, page: Ppn) {
+        let Ok((block, number)) = self.at(page) else { return };
+        let is_nand = self.header.kind == Kind::Nand;
+        if is_nand || self.open.read_only || self.waiting.has(block) {
+            return;
+        }
+        // A hint: where it cannot be left, nothing is lost.
+        let Ok(slot) = self.load(block) else { return };
+        if matches!(self.areas.beside(slot, number), Beside::Holds(..)) {
+            self.waiting.wrote();
+            let store = &**self.store;
+            let _ = self.areas.clear_bits(slot, Some(number), store, record::make_obsolete);
+        }
+    }
+
     /// Works with the spare page, which is taken out of its place meanwhile.
     fn with_page<T>(&mut self, work: impl FnOnce(&mut Self, &mut [u8]) -> T) -> T {
         let mut page = std::mem::take(&mut self.page);
@@ -163,14 +181,6 @@ impl Flash for Image {
             into.fill(BLANK);
         }
         Ok(())
-    }
-
-    fn read_programmed(&mut self, from: Ppn, into: &mut [u8]) -> Result<(), FlashError> {
-        if self.read_what_is_there(from, into)? {
-            return Ok(());
-        }
-        self.failed_reads += 1;
-        Err(FlashError::Unreadable(from))
     }
 
     /// Reads the areas of a whole block at once, for the pages asked for next.
@@ -255,22 +265,6 @@ impl Flash for Image {
         self.sync_all()
     }
 
-    /// Clears the flag in place on NOR; on NAND nothing can be cleared.
-    fn obsolete(&mut self, page: Ppn) {
-        let Ok((block, number)) = self.at(page) else { return };
-        let is_nand = self.header.kind == Kind::Nand;
-        if is_nand || self.open.read_only || self.waiting.has(block) {
-            return;
-        }
-        // A hint: where it cannot be left, nothing is lost.
-        let Ok(slot) = self.load(block) else { return };
-        if matches!(self.areas.beside(slot, number), Beside::Holds(..)) {
-            self.waiting.wrote();
-            let store = &**self.store;
-            let _ = self.areas.clear_bits(slot, Some(number), store, record::make_obsolete);
-        }
-    }
-
     fn mark_bad(&mut self, block: BlockId) -> Result<(), FlashError> {
         if block.0 >= self.header.geometry.blocks() {
             return Err(FlashError::OutOfRange);
@@ -281,8 +275,20 @@ impl Flash for Image {
         self.table.mark_bad(block);
         Ok(())
     }
+}
 
+impl Condition for Image {
     fn erase_count(&self, block: BlockId) -> u32 {
         self.table.erases(block)
     }
+
+    fn read_programmed(&mut self, from: Ppn, into: &mut [u8]) -> Result<(), FlashError> {
+        if self.read_what_is_there(from, into)? {
+            return Ok(());
+        }
+        self.failed_reads += 1;
+        Err(FlashError::Unreadable(from))
+    }
 }
+
+impl SimulatedTime for Image {}

@@ -23,6 +23,7 @@ mod areas;
 mod buffer;
 mod chip;
 mod disk;
+mod entry;
 mod error;
 mod layout;
 mod runs;
@@ -40,6 +41,7 @@ use std::{
 
 use thermocline_flash::{BlockId, Geometry, Kind, Rules};
 
+pub(crate) use entry::ENTRY;
 pub use error::{Damage, ImageError};
 pub use layout::{FORMAT_VERSION, Header, PROFILE_BYTES};
 

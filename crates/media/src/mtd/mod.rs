@@ -9,7 +9,7 @@
 //!   program, by looking at its pages from the last one on.
 //! * **Blank.** A page is blank if its record and its payload are: the record of a page whose programming
 //!   was cut off may still be blank.
-//! * **Corrected bits.** A block is [ailing](Flash::ailing) if more than half of the bits that can be corrected
+//! * **Corrected bits.** A block is [ailing](Condition::ailing) if more than half of the bits that can be corrected
 //!   were, in one step of the correction, or if a bit of a record had turned, which nobody else corrects.
 //! * **Bad blocks** are asked for when the device is opened. To mark one the kernel may erase it: what it
 //!   holds has to be moved before.
@@ -17,17 +17,19 @@
 //!   what his own records say by [`Mtd::set_erase_count`].
 
 mod abi;
+mod entry;
 mod open;
 mod reading;
 mod record;
 
 use std::{collections::VecDeque, fs::File, io, path::Path};
 
-use thermocline_flash::{BlockId, Flash, FlashError, Geometry, Oob, Ppn};
+use thermocline_flash::{BlockId, Condition, Flash, FlashError, Geometry, Oob, Ppn, SimulatedTime};
 
 use self::{open::Opened, reading::Reading, record::Beside};
 use crate::{Health, Medium, record::checksum};
 
+pub(crate) use self::entry::ENTRY;
 pub use self::open::{MtdError, MtdOptions};
 
 /// What a blank page reads as.
@@ -250,21 +252,6 @@ impl Flash for Mtd {
         self.verified(from, into).map(drop)
     }
 
-    fn read_programmed(&mut self, from: Ppn, into: &mut [u8]) -> Result<(), FlashError> {
-        let is_there = if into.is_empty() {
-            self.look(from)?
-        } else if into.len() == self.geometry.page_size as usize {
-            self.verified(from, into)?
-        } else {
-            return Err(FlashError::WrongLength(into.len()));
-        };
-        if !is_there {
-            self.health.failed_reads += 1;
-            return Err(FlashError::Unreadable(from));
-        }
-        Ok(())
-    }
-
     /// The payload is read too if the record is blank.
     fn read_oob(&mut self, from: Ppn) -> Result<Option<Oob>, FlashError> {
         match self.fetch(from, &mut [])? {
@@ -341,6 +328,13 @@ impl Flash for Mtd {
         }
     }
 
+    /// A program and an erase last when they return.
+    fn sync(&mut self) -> Result<(), FlashError> {
+        Ok(())
+    }
+}
+
+impl Condition for Mtd {
     fn ailing(&mut self) -> Option<BlockId> {
         self.ailing.pop_front()
     }
@@ -348,9 +342,25 @@ impl Flash for Mtd {
     fn erase_count(&self, block: BlockId) -> u32 {
         self.blocks.get(block.index()).map_or(0, |block| block.erases)
     }
+
+    fn read_programmed(&mut self, from: Ppn, into: &mut [u8]) -> Result<(), FlashError> {
+        let is_there = if into.is_empty() {
+            self.look(from)?
+        } else if into.len() == self.geometry.page_size as usize {
+            self.verified(from, into)?
+        } else {
+            return Err(FlashError::WrongLength(into.len()));
+        };
+        if !is_there {
+            self.health.failed_reads += 1;
+            return Err(FlashError::Unreadable(from));
+        }
+        Ok(())
+    }
 }
 
-/// A program and an erase last when they return.
+impl SimulatedTime for Mtd {}
+
 impl Medium for Mtd {
     fn health(&self) -> Health {
         let bad_blocks = self.blocks.iter().filter(|block| block.is_bad).count() as u32;

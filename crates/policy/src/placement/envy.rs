@@ -29,12 +29,10 @@
 
 use alloc::{vec, vec::Vec};
 
-use thermocline_flash::{BlockId, Lpn, prefetch};
+use thermocline_flash::{Lpn, prefetch};
 
-use super::{Cleaning, Placement, Registered, logs::Logs};
-use crate::{
-    Args, Candidates, Context, ParamError, PolicyInfo, params, params::within, victim::Victim,
-};
+use super::{Choice, Cleaning, Placement, Registered, logs::Logs};
+use crate::{Args, BlockView, Context, ParamError, PolicyInfo, params, params::within};
 
 /// Partitions at most.
 const MOST: usize = 32;
@@ -123,30 +121,16 @@ impl Placement for Envy {
         self.home[lpn.index()] = first_home(lpn, self.home.len(), self.count);
     }
 
-    fn opened(&mut self, _bank: u32, block: BlockId, _stream: u8, _now: u64) {
-        self.logs.remove(block);
+    fn logs(&mut self) -> Option<&mut Logs> {
+        Some(&mut self.logs)
     }
 
-    fn closing(&mut self, bank: u32, block: BlockId, stream: u8, _blocks: &mut Candidates) {
-        self.logs.push(bank, stream, block);
-    }
-
-    fn replaced(&mut self, _bank: u32, old: BlockId, new: BlockId, _blocks: &mut Candidates) {
-        self.logs.replace(old, new);
-    }
-
-    fn choose(
-        &mut self,
-        bank: u32,
-        blocks: &mut Candidates,
-        victim: &mut dyn Victim,
-        now: u64,
-    ) -> Option<BlockId> {
+    fn choose(&mut self, bank: u32, blocks: &BlockView, _now: u64) -> Choice {
         // The share of each partition is the same, so the longest log is furthest above it.
         let order = (0..self.count).map(|partition| (partition + self.wanted) % self.count);
         self.logs
             .choose(bank, blocks, order, |logs, log| -f64::from(logs.len(bank, log)))
-            .or_else(|| victim.choose(blocks, now))
+            .map_or(Choice::Victim, Choice::Clean)
     }
 
     fn cleaning(&mut self, victim: &Cleaning) {

@@ -5,14 +5,15 @@
 use thermocline_flash::BlockId;
 
 use super::queues::Queues;
-use crate::{Candidates, Context};
+use crate::{BlockView, Context};
 
 /// Blocks without garbage that are passed over for a victim.
 const PASSED: u32 = 8;
 
-/// The full blocks of each log, in the order they closed.
+/// The full blocks of each log, in the order they closed. A placement that keeps them
+/// [says so](super::Placement::logs), and the hooks of a block's life keep them.
 #[derive(Clone, Debug)]
-pub(super) struct Logs {
+pub struct Logs {
     queues: Queues,
     /// Logs of writable data in a bank.
     count: u8,
@@ -54,11 +55,11 @@ impl Logs {
     /// The block to clean of the log with the least `cost`, the first in `order` among equals. A
     /// block of garbage only, at the head of any log, comes first, for it costs nothing. Blocks
     /// without garbage at the head of the log to be cleaned go to its end, eight of them at most,
-    /// then the next log is cleaned whose oldest block has garbage.
+    /// then the next log is cleaned whose oldest block has garbage; `None` if there is no such log.
     pub(super) fn choose(
         &mut self,
         bank: u32,
-        blocks: &Candidates,
+        blocks: &BlockView,
         order: impl Iterator<Item = u8>,
         cost: impl Fn(&Self, u8) -> f64,
     ) -> Option<BlockId> {

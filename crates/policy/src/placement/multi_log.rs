@@ -26,12 +26,10 @@ use alloc::{vec, vec::Vec};
 
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
-use thermocline_flash::{BlockId, Lpn, prefetch};
+use thermocline_flash::{Lpn, prefetch};
 
-use super::{Cleaning, Placement, Registered, logs::Logs};
-use crate::{
-    Args, Candidates, Context, ParamError, PolicyInfo, params, params::within, victim::Victim,
-};
+use super::{Choice, Cleaning, Placement, Registered, logs::Logs};
+use crate::{Args, BlockView, Context, ParamError, PolicyInfo, params, params::within};
 
 /// Levels at most.
 const MOST: usize = 16;
@@ -188,32 +186,18 @@ impl Placement for MultiLog {
         self.pages[lpn.index()].level = 0;
     }
 
-    fn opened(&mut self, _bank: u32, block: BlockId, _stream: u8, _now: u64) {
-        self.logs.remove(block);
+    fn logs(&mut self) -> Option<&mut Logs> {
+        Some(&mut self.logs)
     }
 
-    fn closing(&mut self, bank: u32, block: BlockId, stream: u8, _blocks: &mut Candidates) {
-        self.logs.push(bank, stream, block);
-    }
-
-    fn replaced(&mut self, _bank: u32, old: BlockId, new: BlockId, _blocks: &mut Candidates) {
-        self.logs.replace(old, new);
-    }
-
-    fn choose(
-        &mut self,
-        bank: u32,
-        blocks: &mut Candidates,
-        victim: &mut dyn Victim,
-        now: u64,
-    ) -> Option<BlockId> {
+    fn choose(&mut self, bank: u32, blocks: &BlockView, _now: u64) -> Choice {
         // The log that would suffer least.
         let Self { logs, levels, count, banks, pages_per_block, .. } = self;
         let loss = |logs: &Logs, log: u8| {
             let blocks = (logs.len(bank, log) + 1) * *banks;
             levels[usize::from(log)].loss(f64::from(blocks) * f64::from(*pages_per_block))
         };
-        logs.choose(bank, blocks, 0..*count, loss).or_else(|| victim.choose(blocks, now))
+        logs.choose(bank, blocks, 0..*count, loss).map_or(Choice::Victim, Choice::Clean)
     }
 
     fn cleaning(&mut self, victim: &Cleaning) {

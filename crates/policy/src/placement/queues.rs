@@ -7,7 +7,7 @@ use alloc::{vec, vec::Vec};
 
 use thermocline_flash::BlockId;
 
-use crate::{Candidates, State};
+use crate::{BlockView, State};
 
 const NONE: u32 = u32::MAX;
 
@@ -59,7 +59,7 @@ impl Queues {
 
     /// The full block that has waited longest. Wear levelling empties blocks without a word: those
     /// are dropped when their turn comes.
-    pub(super) fn oldest(&mut self, queue: u32, blocks: &Candidates) -> Option<BlockId> {
+    pub(super) fn oldest(&mut self, queue: u32, blocks: &BlockView) -> Option<BlockId> {
         while let Some(block) = self.front(queue) {
             if matches!(blocks.block(block).state, State::Closed | State::Aside) {
                 return Some(block);
@@ -74,7 +74,7 @@ impl Queues {
     pub(super) fn first_with_garbage(
         &mut self,
         queue: u32,
-        blocks: &Candidates,
+        blocks: &BlockView,
         most: u32,
     ) -> Option<BlockId> {
         for _ in 0..=most {

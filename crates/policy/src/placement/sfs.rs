@@ -5,7 +5,7 @@
 //! of both over its valid pages, `w̄ / (now − t̄)`. Segments are quantised into groups:
 //! three rounds of k-means over their hotness, beginning with the centres of the last time, and a page
 //! goes to the group whose centre is nearest. The victim policy that belongs to it is `cost-hotness`,
-//! which is told `w̄` before it chooses, of each block that lost a page since.
+//! for which `w̄` is the factor of wear, set before each choice for each block that lost a page since.
 //!
 //! Our readings:
 //! * hotness is compared by its logarithm: ages of blocks just sealed make it as great as one likes, and
@@ -14,10 +14,10 @@
 //!   quarter as many blocks were sealed as there are: four blocks looked at in each round for each
 //!   block sealed. They stay as they are if no page survived since: cleaning cost nothing then;
 //! * before the first time all pages go to one group; group 0 is the coldest and takes the fill;
-//! * a block's `w̄` is told again only when it has changed by a sixteenth, for telling it looks for the
+//! * a block's `w̄` is set anew only when it has changed by a sixteenth, for each change looks for the
 //!   best block anew in a part of the index;
-//! * what is told a block of its pages is collected by group: of several banks, which fill blocks of a
-//!   group at the same time, each is told the mean of all;
+//! * what a block's pages add to its means is collected by group: of several banks, which fill blocks of
+//!   a group at the same time, each gets the mean of all;
 //! * a trimmed page counts in its block's means until the block is cleaned.
 //!
 //! Memory: 16 bytes a page and 32 bytes a block.
@@ -26,18 +26,15 @@ use alloc::{vec, vec::Vec};
 
 use thermocline_flash::{BlockId, Lpn, prefetch};
 
-use super::{Cleaning, Place, Placement, Registered};
-use crate::{
-    Args, Candidates, Context, ParamError, PolicyInfo, choice, params, params::within,
-    victim::Victim,
-};
+use super::{Choice, Cleaning, Entry, Place, Placement, Registered};
+use crate::{Args, BlockView, Context, ParamError, PolicyInfo, choice, params, params::within};
 
 /// Groups at most.
 const MOST: usize = 16;
 /// Rounds of k-means.
 const ROUNDS: u32 = 3;
-/// A block's mean count is told again when it has changed by this part.
-const TELL: f64 = 16.0;
+/// A block is weighed anew when its mean count has changed by this part.
+const REWEIGH: f64 = 16.0;
 /// Centres are found anew when this part of the blocks was sealed.
 const REFRESH: u32 = 4;
 
@@ -66,7 +63,7 @@ params! {
 pub struct Sfs {
     pages: Vec<Page>,
     blocks: Vec<Sums>,
-    /// Blocks whose means changed since the victim policy was told, by bank.
+    /// Blocks whose means changed since the last choice, by bank.
     touched: Vec<Vec<BlockId>>,
     groups: usize,
     scale: Scale,
@@ -99,8 +96,8 @@ struct Sums {
     written: f64,
     count: f64,
     pages: f64,
-    /// The mean count that the victim policy was told.
-    told: f64,
+    /// The mean count that is its factor in the index.
+    weighed: f64,
     sealed: bool,
     touched: bool,
 }
@@ -255,9 +252,9 @@ impl Placement for Sfs {
         self.now = now;
     }
 
-    fn closing(&mut self, _bank: u32, block: BlockId, stream: u8, blocks: &mut Candidates) {
+    fn closing(&mut self, _bank: u32, block: BlockId, stream: u8) -> Entry {
         if usize::from(stream) >= self.groups {
-            return;
+            return Entry::Indexed;
         }
         let Sums { written, count, pages, .. } =
             core::mem::take(&mut self.filling[usize::from(stream)]);
@@ -266,8 +263,8 @@ impl Placement for Sfs {
         own.count += count;
         own.pages += pages;
         own.sealed = true;
-        own.told = own.mean_count();
-        blocks.set_factor(block, own.told);
+        own.weighed = own.mean_count();
+        let entry = Entry::Weighed(own.weighed);
         self.refresh_in = self.refresh_in.saturating_sub(1);
         if self.refresh_in == 0 {
             self.refresh_in = (self.blocks.len() as u32 / REFRESH).max(1);
@@ -275,25 +272,20 @@ impl Placement for Sfs {
                 self.quantise();
             }
         }
+        entry
     }
 
-    fn choose(
-        &mut self,
-        bank: u32,
-        blocks: &mut Candidates,
-        victim: &mut dyn Victim,
-        now: u64,
-    ) -> Option<BlockId> {
-        for block in self.touched[bank as usize].drain(..) {
+    fn choose(&mut self, bank: u32, _blocks: &BlockView, _now: u64) -> Choice {
+        while let Some(block) = self.touched[bank as usize].pop() {
             let own = &mut self.blocks[block.index()];
             own.touched = false;
             let mean = own.mean_count();
-            if own.sealed && (mean - own.told).abs() > own.told / TELL {
-                own.told = mean;
-                blocks.set_factor(block, mean);
+            if own.sealed && (mean - own.weighed).abs() > own.weighed / REWEIGH {
+                own.weighed = mean;
+                return Choice::Weigh(block, mean);
             }
         }
-        victim.choose(blocks, now)
+        Choice::Victim
     }
 
     fn cleaning(&mut self, victim: &Cleaning) {

@@ -14,9 +14,9 @@ use alloc::{vec, vec::Vec};
 
 use thermocline_flash::{BlockId, Lpn, prefetch};
 
-use super::{Placement, Registered};
+use super::{Entry, Placement, Registered};
 use crate::{
-    Args, Candidates, Context, ParamError, PolicyInfo, params,
+    Args, Context, ParamError, PolicyInfo, params,
     params::{MAX_STREAMS, within},
 };
 
@@ -138,9 +138,9 @@ impl Placement for Warcip {
         self.pages[lpn.index()] = Page::NONE;
     }
 
-    fn closing(&mut self, _bank: u32, _block: BlockId, stream: u8, _blocks: &mut Candidates) {
+    fn closing(&mut self, _bank: u32, _block: BlockId, stream: u8) -> Entry {
         let Some(cluster) = self.clusters.get_mut(usize::from(stream)) else {
-            return; // copies
+            return Entry::Indexed; // copies
         };
         cluster.pages = 0;
         if self.leaving == Some(stream) {
@@ -152,6 +152,7 @@ impl Placement for Warcip {
             self.filled = 0;
             self.split_or_merge();
         }
+        Entry::Indexed
     }
 
     #[inline(always)]

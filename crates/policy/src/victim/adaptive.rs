@@ -11,7 +11,7 @@ use thermocline_flash::{BlockId, Lpn};
 
 use super::{Cat, Victim, VictimEntry, monitor::Monitor};
 use crate::{
-    Candidates, ParamError, PolicyInfo, Side, Ticks,
+    BlockView, ParamError, PolicyInfo, Side, Ticks,
     age::{AgeSource, Exponent, Shape, Transform},
     choice, params,
 };
@@ -73,7 +73,7 @@ pub(super) const ENTRY: VictimEntry = VictimEntry {
         }
         let transform = Transform::new(p.transform, p.tau, context.time_scale, p.exponent.0);
         Ok(Box::new(Adaptive {
-            cat: Cat { age: p.age, transform, offset: p.offset },
+            cat: Cat::new(p.age, transform, p.offset),
             monitor: Monitor::new(context.logical_pages, p.entries),
             window: p.window,
             z: p.z,
@@ -81,7 +81,7 @@ pub(super) const ENTRY: VictimEntry = VictimEntry {
             uniform: true,
             by_greedy: 0,
             by_cat: 0,
-            asked: false,
+            unanswered: false,
         }))
     },
 };
@@ -98,8 +98,8 @@ pub struct Adaptive {
     uniform: bool,
     by_greedy: u64,
     by_cat: u64,
-    /// Whether nobody said yet what became of the last choice.
-    asked: bool,
+    /// Whether it is open yet what became of the last choice.
+    unanswered: bool,
 }
 
 impl Adaptive {
@@ -116,10 +116,10 @@ impl Adaptive {
 }
 
 impl Victim for Adaptive {
-    fn choose(&mut self, blocks: &mut Candidates, now: u64) -> Option<BlockId> {
+    fn choose(&mut self, blocks: &BlockView, now: u64) -> Option<BlockId> {
         self.analyze();
         let chosen = if self.uniform { blocks.by_side() } else { self.cat.choose(blocks, now) };
-        self.asked = chosen.is_some();
+        self.unanswered = chosen.is_some();
         if chosen.is_some() {
             self.by_greedy += u64::from(self.uniform);
             self.by_cat += u64::from(!self.uniform);
@@ -154,7 +154,7 @@ impl Victim for Adaptive {
     }
 
     fn answered(&mut self, cleaned: bool) {
-        if core::mem::take(&mut self.asked) && !cleaned {
+        if core::mem::take(&mut self.unanswered) && !cleaned {
             self.by_greedy -= u64::from(self.uniform);
             self.by_cat -= u64::from(!self.uniform);
         }

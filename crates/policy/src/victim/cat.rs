@@ -9,7 +9,7 @@ use thermocline_flash::BlockId;
 
 use super::{Victim, VictimEntry};
 use crate::{
-    Candidates, PolicyInfo, Ticks,
+    BlockView, PolicyInfo, Search, Ticks,
     age::{AgeSource, Exponent, Shape, Transform},
     params,
 };
@@ -42,12 +42,12 @@ pub(super) const ENTRY: VictimEntry = VictimEntry {
     build: |args, context| {
         let p = CatParams::read(args)?;
         let transform = Transform::new(p.transform, p.tau, context.time_scale, p.exponent.0);
-        Ok(Box::new(Cat { age: p.age, transform, offset: p.offset }))
+        Ok(Box::new(Cat::new(p.age, transform, p.offset)))
     },
 };
 
 /// Picks the block of least cost, age and times erased, the lowest number among equals.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Cat {
     /// What ages count from.
     pub age: AgeSource,
@@ -55,11 +55,20 @@ pub struct Cat {
     pub transform: Transform,
     /// Added to the erase count.
     pub offset: u32,
+    search: Search,
+}
+
+impl Cat {
+    /// The policy with these parameters.
+    #[must_use]
+    pub fn new(age: AgeSource, transform: Transform, offset: u32) -> Self {
+        Self { age, transform, offset, search: Search::default() }
+    }
 }
 
 impl Victim for Cat {
-    fn choose(&mut self, blocks: &mut Candidates, now: u64) -> Option<BlockId> {
-        blocks.cheapest(now, &self.transform)
+    fn choose(&mut self, blocks: &BlockView, now: u64) -> Option<BlockId> {
+        self.search.cheapest(blocks, now, &self.transform)
     }
 
     fn ratio(&self, valid: u32, pages: u32) -> (f64, f64) {

@@ -11,7 +11,7 @@ use thermocline_flash::BlockId;
 
 use super::{Victim, VictimEntry};
 use crate::{
-    Candidates, PolicyInfo, Ticks,
+    BlockView, PolicyInfo, Search, Ticks,
     age::{AgeSource, Exponent, Shape, Transform},
     params,
 };
@@ -42,22 +42,31 @@ pub(super) const ENTRY: VictimEntry = VictimEntry {
     build: |args, context| {
         let p = CostBenefitParams::read(args)?;
         let transform = Transform::new(p.transform, p.tau, context.time_scale, p.exponent.0);
-        Ok(Box::new(CostBenefit { age: p.age, transform }))
+        Ok(Box::new(CostBenefit::new(p.age, transform)))
     },
 };
 
 /// Picks the block of greatest benefit per cost, the lowest number among equals.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct CostBenefit {
     /// What ages count from.
     pub age: AgeSource,
     /// How they are bent.
     pub transform: Transform,
+    search: Search,
+}
+
+impl CostBenefit {
+    /// The policy with these parameters.
+    #[must_use]
+    pub fn new(age: AgeSource, transform: Transform) -> Self {
+        Self { age, transform, search: Search::default() }
+    }
 }
 
 impl Victim for CostBenefit {
-    fn choose(&mut self, blocks: &mut Candidates, now: u64) -> Option<BlockId> {
-        blocks.cheapest(now, &self.transform)
+    fn choose(&mut self, blocks: &BlockView, now: u64) -> Option<BlockId> {
+        self.search.cheapest(blocks, now, &self.transform)
     }
 
     /// 2u / (1 − u), up to the constant: the reciprocal of benefit per cost.

@@ -45,6 +45,6 @@ pub(super) const ENTRY: VictimEntry = VictimEntry {
         let p = CostBenefitSqrtParams::read(args)?;
         // The unit of time is a factor that all blocks share.
         let transform = Transform::new(Shape::Power, Some(Ticks(1)), 1.0, p.exponent.0);
-        Ok(Box::new(CostBenefit { age: p.age, transform }) as Box<dyn Victim>)
+        Ok(Box::new(CostBenefit::new(p.age, transform)) as Box<dyn Victim>)
     },
 };

@@ -12,7 +12,7 @@ use alloc::boxed::Box;
 use thermocline_flash::BlockId;
 
 use super::{Victim, VictimEntry};
-use crate::{Candidates, PolicyInfo, age::AgeSource, choice, params};
+use crate::{BlockView, PolicyInfo, Search, age::AgeSource, choice, params};
 
 choice! {
     /// What a block's age counts from; where it may count from.
@@ -42,20 +42,29 @@ pub(super) const ENTRY: VictimEntry = VictimEntry {
     },
     build: |args, _| {
         let p = CostHotnessParams::read(args)?;
-        Ok(Box::new(CostHotness { age: p.age }) as Box<dyn Victim>)
+        Ok(Box::new(CostHotness::new(p.age)) as Box<dyn Victim>)
     },
 };
 
 /// Picks the block that is emptiest for its hotness, the lowest number among equals.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct CostHotness {
     /// What ages count from.
     pub age: Since,
+    search: Search,
+}
+
+impl CostHotness {
+    /// The policy with ages from `age`.
+    #[must_use]
+    pub fn new(age: Since) -> Self {
+        Self { age, search: Search::default() }
+    }
 }
 
 impl Victim for CostHotness {
-    fn choose(&mut self, blocks: &mut Candidates, now: u64) -> Option<BlockId> {
-        blocks.cheapest(now, &|age| age as f64)
+    fn choose(&mut self, blocks: &BlockView, now: u64) -> Option<BlockId> {
+        self.search.cheapest(blocks, now, &|age| age as f64)
     }
 
     fn ratio(&self, valid: u32, pages: u32) -> (f64, f64) {

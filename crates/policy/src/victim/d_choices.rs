@@ -8,7 +8,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use thermocline_flash::BlockId;
 
 use super::{Victim, VictimEntry, random::draw};
-use crate::{Candidates, ParamError, PolicyInfo, params};
+use crate::{BlockView, ParamError, PolicyInfo, params};
 
 params! {
     /// Parameters of [`DChoices`].
@@ -55,7 +55,7 @@ impl DChoices {
 }
 
 impl Victim for DChoices {
-    fn choose(&mut self, blocks: &mut Candidates, _now: u64) -> Option<BlockId> {
+    fn choose(&mut self, blocks: &BlockView, _now: u64) -> Option<BlockId> {
         let mut best = draw(&mut self.rng, blocks)?;
         for _ in 1..self.d {
             let block = draw(&mut self.rng, blocks)?;

@@ -6,7 +6,7 @@ use alloc::boxed::Box;
 use thermocline_flash::BlockId;
 
 use super::{Victim, VictimEntry};
-use crate::{Candidates, PolicyInfo, age::AgeSource, params::NoParams};
+use crate::{BlockView, PolicyInfo, Search, age::AgeSource, params::NoParams};
 
 pub(super) const ENTRY: VictimEntry = VictimEntry {
     info: PolicyInfo {
@@ -16,16 +16,18 @@ pub(super) const ENTRY: VictimEntry = VictimEntry {
         summary: "the block opened longest ago; perfectly even wear, a yardstick",
         params: NoParams::info,
     },
-    build: |args, _| NoParams::read(args).map(|_| Box::new(Fifo) as Box<dyn Victim>),
+    build: |args, _| NoParams::read(args).map(|_| Box::new(Fifo::default()) as Box<dyn Victim>),
 };
 
 /// Picks the oldest block with garbage, the lowest number among equals.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Fifo;
+#[derive(Clone, Debug, Default)]
+pub struct Fifo {
+    search: Search,
+}
 
 impl Victim for Fifo {
-    fn choose(&mut self, blocks: &mut Candidates, now: u64) -> Option<BlockId> {
-        blocks.cheapest(now, &|age| age as f64)
+    fn choose(&mut self, blocks: &BlockView, now: u64) -> Option<BlockId> {
+        self.search.cheapest(blocks, now, &|age| age as f64)
     }
 
     fn ratio(&self, _valid: u32, _pages: u32) -> (f64, f64) {

@@ -5,7 +5,7 @@ use alloc::boxed::Box;
 use thermocline_flash::BlockId;
 
 use super::{Victim, VictimEntry};
-use crate::{Candidates, PolicyInfo, params::NoParams};
+use crate::{BlockView, PolicyInfo, params::NoParams};
 
 pub(super) const ENTRY: VictimEntry = VictimEntry {
     info: PolicyInfo {
@@ -23,7 +23,7 @@ pub(super) const ENTRY: VictimEntry = VictimEntry {
 pub struct Greedy;
 
 impl Victim for Greedy {
-    fn choose(&mut self, blocks: &mut Candidates, _now: u64) -> Option<BlockId> {
+    fn choose(&mut self, blocks: &BlockView, _now: u64) -> Option<BlockId> {
         blocks.lightest()
     }
 

@@ -10,7 +10,7 @@ use thermocline_flash::BlockId;
 
 use super::{Victim, VictimEntry};
 use crate::{
-    Candidates, PolicyInfo, Ticks,
+    BlockView, PolicyInfo, Search, Ticks,
     age::{AgeSource, Exponent, Shape, Transform},
     params,
 };
@@ -41,22 +41,31 @@ pub(super) const ENTRY: VictimEntry = VictimEntry {
     build: |args, context| {
         let p = LfsParams::read(args)?;
         let transform = Transform::new(p.transform, p.tau, context.time_scale, p.exponent.0);
-        Ok(Box::new(Lfs { age: p.age, transform }))
+        Ok(Box::new(Lfs::new(p.age, transform)))
     },
 };
 
 /// Picks the segment LFS would clean, the lowest number among equals.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Lfs {
     /// What ages count from.
     pub age: AgeSource,
     /// How they are bent.
     pub transform: Transform,
+    search: Search,
+}
+
+impl Lfs {
+    /// The policy with these parameters.
+    #[must_use]
+    pub fn new(age: AgeSource, transform: Transform) -> Self {
+        Self { age, transform, search: Search::default() }
+    }
 }
 
 impl Victim for Lfs {
-    fn choose(&mut self, blocks: &mut Candidates, now: u64) -> Option<BlockId> {
-        blocks.cheapest(now, &self.transform)
+    fn choose(&mut self, blocks: &BlockView, now: u64) -> Option<BlockId> {
+        self.search.cheapest(blocks, now, &self.transform)
     }
 
     fn ratio(&self, valid: u32, pages: u32) -> (f64, f64) {

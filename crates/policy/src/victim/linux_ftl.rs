@@ -11,7 +11,7 @@ use alloc::{boxed::Box, vec, vec::Vec};
 use thermocline_flash::BlockId;
 
 use super::{Victim, VictimEntry};
-use crate::{Candidates, ParamError, PolicyInfo, Side, params};
+use crate::{BlockView, ParamError, PolicyInfo, Side, params};
 
 params! {
     /// Parameters of [`LinuxFtl`].
@@ -43,7 +43,7 @@ pub(super) const ENTRY: VictimEntry = VictimEntry {
             until: p.every,
             by_valid: 0,
             by_erases: 0,
-            asked: false,
+            unanswered: false,
         }))
     },
 };
@@ -57,14 +57,14 @@ pub struct LinuxFtl {
     until: u32,
     by_valid: u64,
     by_erases: u64,
-    /// Whether nobody said yet what became of the last choice.
-    asked: bool,
+    /// Whether it is open yet what became of the last choice.
+    unanswered: bool,
 }
 
 impl Victim for LinuxFtl {
-    fn choose(&mut self, blocks: &mut Candidates, _now: u64) -> Option<BlockId> {
+    fn choose(&mut self, blocks: &BlockView, _now: u64) -> Option<BlockId> {
         let greedy = blocks.lightest()?;
-        self.asked = true;
+        self.unanswered = true;
         self.until -= 1;
         if self.until > 0 {
             self.by_valid += 1;
@@ -84,7 +84,7 @@ impl Victim for LinuxFtl {
     }
 
     fn answered(&mut self, cleaned: bool) {
-        if !core::mem::take(&mut self.asked) || cleaned {
+        if !core::mem::take(&mut self.unanswered) || cleaned {
             return;
         }
         // Only a choice by erases leaves all of them to come.

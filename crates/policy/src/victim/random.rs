@@ -7,7 +7,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use thermocline_flash::BlockId;
 
 use super::{Victim, VictimEntry};
-use crate::{Candidates, PolicyInfo, params::NoParams};
+use crate::{BlockView, PolicyInfo, params::NoParams};
 
 pub(super) const ENTRY: VictimEntry = VictimEntry {
     info: PolicyInfo {
@@ -38,7 +38,7 @@ impl Random {
 }
 
 impl Victim for Random {
-    fn choose(&mut self, blocks: &mut Candidates, _now: u64) -> Option<BlockId> {
+    fn choose(&mut self, blocks: &BlockView, _now: u64) -> Option<BlockId> {
         draw(&mut self.rng, blocks)
     }
 
@@ -50,7 +50,7 @@ impl Victim for Random {
 
 /// A random candidate. Nearly every block is one once cleaning has begun; where so few are that
 /// drawing keeps missing, the lightest serves.
-pub(super) fn draw(rng: &mut Xoshiro256PlusPlus, blocks: &Candidates) -> Option<BlockId> {
+pub(super) fn draw(rng: &mut Xoshiro256PlusPlus, blocks: &BlockView) -> Option<BlockId> {
     let lightest = blocks.lightest()?;
     for _ in 0..256 {
         let block = blocks.nth(rng.random_range(0..blocks.len()));

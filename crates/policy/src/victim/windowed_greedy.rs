@@ -6,7 +6,7 @@ use alloc::boxed::Box;
 use thermocline_flash::BlockId;
 
 use super::{Victim, VictimEntry};
-use crate::{Candidates, PolicyInfo, age::AgeSource, params, params::within};
+use crate::{BlockView, PolicyInfo, age::AgeSource, params, params::within};
 
 params! {
     /// Parameters of [`WindowedGreedy`].
@@ -42,7 +42,7 @@ pub struct WindowedGreedy {
 }
 
 impl Victim for WindowedGreedy {
-    fn choose(&mut self, blocks: &mut Candidates, _now: u64) -> Option<BlockId> {
+    fn choose(&mut self, blocks: &BlockView, _now: u64) -> Option<BlockId> {
         blocks.lightest_of_oldest(self.window).or_else(|| blocks.lightest())
     }
 

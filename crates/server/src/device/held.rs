@@ -8,7 +8,7 @@ use std::sync::MutexGuard as TapGuard;
 
 use parking_lot::MutexGuard;
 use thermocline_flash::{Lpn, Ppn};
-use thermocline_ftl::{FtlError, Layer};
+use thermocline_ftl::FtlError;
 use thermocline_policy::idle::Idle;
 use thermocline_trace::Op;
 
@@ -206,7 +206,7 @@ impl Held<'_> {
         let size = u64::from(self.device.page_size);
         let end = offset.saturating_add(length).min(self.device.size);
         let (first, last) = (offset / size, end.div_ceil(size));
-        let has_data = |page: u64| self.state.layer.locate(Lpn(page as u32)) != Ppn::NONE;
+        let has_data = |page: u64| self.state.layer.inspect().locate(Lpn(page as u32)) != Ppn::NONE;
         let holds = has_data(first);
         let stop = last.min(first + u64::from(most.max(1)));
         let mut next = first + 1;
@@ -361,7 +361,7 @@ impl Held<'_> {
     pub(super) fn settle(&mut self) -> Result<(), Fault> {
         let state = &mut *self.state;
         let now = state.now;
-        let settled = state.layer.settle(now).map_err(|error| match error {
+        let settled = state.layer.upkeep().settle(now).map_err(|error| match error {
             FtlError::NoSpace => Fault::NoSpace,
             FtlError::ReadOnly => Fault::WornOut,
             error if is_full(&error) => Fault::FileSystemFull,

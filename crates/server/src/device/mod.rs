@@ -132,7 +132,7 @@ impl Device {
     /// Puts a device together; `recorder` takes what is asked of it.
     #[must_use]
     pub fn new(opening: Opening, recorder: Option<&mut Recorder>) -> Self {
-        let layer = opening.layer;
+        let mut layer = opening.layer;
         let geometry = *layer.chip().geometry();
         if let Some(pace) = &opening.pace {
             pace.restart();
@@ -154,7 +154,7 @@ impl Device {
             background: OnceLock::new(),
             background_sleeps: AtomicBool::new(false),
             state: Mutex::new(State {
-                idle_step: layer.idle_step_ns(&opening.timing),
+                idle_step: layer.upkeep().idle_step_ns(&opening.timing),
                 page: vec![0; geometry.page_size as usize],
                 zeros: vec![0; geometry.page_size as usize],
                 now: opening.time_ns,
@@ -258,7 +258,7 @@ impl Device {
             let mut held = self.lock()?;
             held.settle()?;
             let layer = &mut held.state.layer;
-            let covered = layer.last_program();
+            let covered = layer.upkeep().last_program();
             let syncing = layer.chip_mut().begin_sync().map_err(|e| match FtlError::from(e) {
                 // What waits to be written still does.
                 error if is_full(&error) => Fault::FileSystemFull,
@@ -277,7 +277,7 @@ impl Device {
         let mut state = Careful(self.state.lock());
         state.check_sound()?;
         state.layer.chip_mut().finish_sync(&syncing).map_err(|e| failed(&e))?;
-        state.layer.synced(covered);
+        state.layer.upkeep().synced(covered);
         Ok(changes)
     }
 
@@ -301,7 +301,7 @@ impl Device {
         state.check_sound().map_err(|e| failed(&e))?;
         state.now = state.now.max(self.clock.read());
         let now = state.now;
-        let unmounted = if self.read_only { Ok(()) } else { state.layer.unmount(now) };
+        let unmounted = if self.read_only { Ok(()) } else { state.layer.upkeep().unmount(now) };
         let synced = state.layer.chip_mut().sync().map_err(FtlError::from);
         unmounted.and(synced).map_err(|e| failed(&e))
     }
@@ -309,7 +309,7 @@ impl Device {
     /// Up to `steps` steps of cleaning ahead, with the device in hand; gives way to who has it or
     /// waits for it.
     pub(crate) fn idle_steps(&self, steps: u64) -> Step {
-        self.step(steps, |state, now| state.layer.clean_in_idle_time(now))
+        self.step(steps, |state, now| state.layer.upkeep().clean_in_idle_time(now))
     }
 
     fn step(&self, steps: u64, one: impl Fn(&mut State, u64) -> Result<bool, FtlError>) -> Step {
@@ -387,7 +387,7 @@ impl Device {
         if let Err(fault) = state.check_sound() {
             return Some(fault.to_string());
         }
-        let over = state.layer.end_of_life()?;
+        let over = state.layer.inspect().end_of_life()?;
         Some(format!("read-only: {over}; copy what it holds to another chip"))
     }
 
@@ -404,7 +404,7 @@ impl Device {
         if self.read_only {
             return Step::Nothing;
         }
-        self.step(1, |state, now| state.layer.scrub(now))
+        self.step(1, |state, now| state.layer.upkeep().scrub(now))
     }
 
     /// Looks at the layer, to tell about it.

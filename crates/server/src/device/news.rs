@@ -11,7 +11,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use thermocline_ftl::{Counters, EndOfLife, Layer};
+use thermocline_ftl::{Counters, EndOfLife};
 
 use super::{AnyLayer, Fault};
 
@@ -40,8 +40,8 @@ impl News {
     /// Of a chip that is as it is now. That it is at its end is for whoever opens it to tell.
     pub(super) fn of(layer: &AnyLayer) -> Self {
         let told = Told {
-            counters: *layer.counters(),
-            over: layer.end_of_life(),
+            counters: *layer.inspect().counters(),
+            over: layer.inspect().end_of_life(),
             failed_reads: layer.chip().health().failed_reads,
         };
         let told = Mutex::new(told);
@@ -75,7 +75,7 @@ impl News {
     pub(super) fn tell(&self, export: &str, layer: &AnyLayer) {
         // Numbers that are a little wrong harm nobody.
         let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
-        let (now, over) = (*layer.counters(), layer.end_of_life());
+        let (now, over) = (*layer.inspect().counters(), layer.inspect().end_of_life());
         let failed_reads = layer.chip().health().failed_reads;
         let before = &told.counters;
         let programs = now.programs_failed - before.programs_failed;
@@ -86,7 +86,7 @@ impl News {
                 programs,
                 erases,
                 retired = now.retired,
-                spare_blocks = layer.spare_blocks(),
+                spare_blocks = layer.inspect().spare_blocks(),
                 "programs or erases of the chip failed; what they were for went elsewhere"
             );
         }

@@ -1,11 +1,11 @@
 //! A page-mapped layer over a chip in memory.
 
+use thermocline_assembly::policy::Call;
 use thermocline_flash::{Geometry, Rules};
 use thermocline_ftl::{Config, PageMapped};
 use thermocline_media::{Medium, Ram};
 use thermocline_policy::{Context, placement::Sequential, victim};
 use thermocline_server::AnyLayer;
-use thermocline_sim::policy::Call;
 
 /// A chip of `blocks` blocks of 64 pages of 4 KiB.
 #[must_use]

@@ -7,15 +7,13 @@ use rand_xoshiro::{
     Xoshiro256PlusPlus,
     rand_core::{Rng, SeedableRng},
 };
-use thermocline_flash::{BlockId, Flash, Kind};
-use thermocline_ftl::{Format, Layer, Mount, index};
+use thermocline_assembly::{Device, PolicySpec, Progress, Store, device::Overrides, store};
+use thermocline_flash::{BlockId, Condition, Flash, Kind};
+use thermocline_ftl::{Format, Mount, index};
 use thermocline_media::{Medium, image};
 use thermocline_nbd::wire;
 use thermocline_server::{Opening, Options};
-use thermocline_sim::{
-    Device, Fill, Input, Job, PolicySpec, PreparedTrace, Progress, RunResult, Store, TraceMapping,
-    device::Overrides, store,
-};
+use thermocline_sim::{Fill, Input, Job, PreparedTrace, RunResult, TraceMapping};
 use thermocline_trace::native::NativeReader;
 
 use crate::{
@@ -73,7 +71,7 @@ fn serve(policy: &PolicySpec, banks: u32, folder: &Path) -> Counted {
         Store { time_scale_ns: Some(TIME_SCALE_NS), ..Store::new(device, policy.clone(), pages) };
     let chip: Box<dyn Medium> = Box::new(image);
     let mut layer = store.format(chip, Format::default()).expect("it can be formatted");
-    layer.unmount(0).expect("it can be unmounted");
+    layer.upkeep().unmount(0).expect("it can be unmounted");
     layer.chip_mut().sync().expect("it can be synced");
     drop(layer);
     let before = erases(&path);

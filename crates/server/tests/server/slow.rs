@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use thermocline_flash::{BlockId, Flash, FlashError, Geometry, Oob, Ppn};
+use thermocline_flash::{BlockId, Condition, Flash, FlashError, Geometry, Oob, Ppn, SimulatedTime};
 use thermocline_media::{Durable, Medium, Ram, Syncing};
 
 use crate::layer::{RULES, geometry};
@@ -94,10 +94,18 @@ impl Flash for Slow {
         self.known.lasting.store(self.known.programs.load(SeqCst), SeqCst);
         Ok(())
     }
+    fn mark_bad(&mut self, block: BlockId) -> Result<(), FlashError> {
+        self.ram.mark_bad(block)
+    }
+}
+
+impl Condition for Slow {
     fn erase_count(&self, block: BlockId) -> u32 {
         self.ram.erase_count(block)
     }
 }
+
+impl SimulatedTime for Slow {}
 
 impl Medium for Slow {
     fn begin_sync(&mut self) -> Result<Syncing, FlashError> {

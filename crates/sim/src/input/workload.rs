@@ -3,7 +3,7 @@
 use thermocline_policy::{Ticks, params::ParamValue};
 use thermocline_trace::{
     Op, Request, Source,
-    generate::{Generator, GeneratorOptions, WorkloadSpec, format_size},
+    generate::{Generator, GeneratorOptions, PatternSpec, format_size},
 };
 
 use super::{
@@ -16,7 +16,7 @@ use crate::SimError;
 #[derive(Clone, Debug)]
 pub struct Workload {
     /// The pattern.
-    pub spec: WorkloadSpec,
+    pub spec: PatternSpec,
     /// Bytes to write. Where none are given, phases have their own and steady patterns write
     /// [`Workload::DEFAULT_FILLS`] times the filled data.
     pub bytes: Option<u64>,
@@ -35,7 +35,7 @@ impl Workload {
     /// The workload with its length, on a device filled with so many bytes.
     #[must_use]
     pub fn on(&self, filled_bytes: u64) -> Self {
-        let steady = matches!(self.spec, WorkloadSpec::Steady(_));
+        let steady = matches!(self.spec, PatternSpec::Steady(_));
         let length = steady.then_some(Self::DEFAULT_FILLS * filled_bytes);
         Self { bytes: self.bytes.or(length), ..self.clone() }
     }

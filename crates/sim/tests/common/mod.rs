@@ -82,7 +82,7 @@ pub fn trace(asks: &[Ask], page_size: u32) -> PreparedTrace {
 
 /// A built-in device of its own size, with so many banks and channels.
 pub fn device(name: &str, banks: u32, channels: u32) -> Device {
-    use thermocline_sim::device::Overrides;
+    use thermocline_assembly::device::Overrides;
     let overrides =
         Overrides { banks: Some(banks), channels: Some(channels), ..Overrides::default() };
     let device = Device::load(name).expect("built in").with(&overrides).expect("a device");

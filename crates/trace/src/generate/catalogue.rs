@@ -1,4 +1,4 @@
-//! What workloads there are, for people who ask.
+//! What patterns there are, for people who ask.
 
 /// One kind of workload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,11 +13,9 @@ pub struct WorkloadInfo {
     pub source: &'static str,
 }
 
-const FILES: &str = "Mylavarapu 2008 (SLAC and FSAF), its benchmarks";
-
-/// All kinds of workload that [`WorkloadSpec`](super::WorkloadSpec) reads.
+/// All patterns that [`PatternSpec`](super::PatternSpec) reads.
 #[must_use]
-pub fn workloads() -> &'static [WorkloadInfo] {
+pub const fn patterns() -> &'static [WorkloadInfo] {
     &[
         WorkloadInfo {
             syntax: "sequential",
@@ -48,66 +46,6 @@ pub fn workloads() -> &'static [WorkloadInfo] {
             summary: "one workload after another, each for so many bytes written",
             when: "how fast a policy follows a change",
             source: "Chiang, Lee & Chang 1999 (DAC), changing access patterns",
-        },
-        WorkloadInfo {
-            syntax: "s1",
-            summary: "files of 4 to 32 MiB created and deleted on FAT32, 80 % full",
-            when: "dead data in long runs",
-            source: FILES,
-        },
-        WorkloadInfo {
-            syntax: "s2",
-            summary: "files of 64 KiB to 2 MiB created, deleted and now and then changed, likewise",
-            when: "dead data in runs of some blocks, a camera's card",
-            source: FILES,
-        },
-        WorkloadInfo {
-            syntax: "s3",
-            summary: "files of 2 to 32 KiB created, deleted and often changed, likewise",
-            when: "dead data in pieces smaller than a block, and much metadata",
-            source: FILES,
-        },
-        WorkloadInfo {
-            syntax: "cell-phone",
-            summary: "records updated in place, messages, pictures, each synced, seconds apart",
-            when: "a long slack after every few requests",
-            source: FILES,
-        },
-        WorkloadInfo {
-            syntax: "event-recorder",
-            summary: "hundreds of small synced appends at once, then nothing for a minute",
-            when: "no slack where it is needed",
-            source: FILES,
-        },
-        WorkloadInfo {
-            syntax: "fax",
-            summary: "pages appended strip by strip in bursts, seconds between pages",
-            when: "a slack that says nothing of the next: isolated gaps before bursts",
-            source: FILES,
-        },
-        WorkloadInfo {
-            syntax: "jpeg",
-            summary: "sources read, and a compressed picture written every few hundred milliseconds",
-            when: "regular slacks of ten folds between reads and writes",
-            source: FILES,
-        },
-        WorkloadInfo {
-            syntax: "mad",
-            summary: "songs decoded into the page cache, which is written back in long bursts",
-            when: "large requests, and slack only between write-backs",
-            source: FILES,
-        },
-        WorkloadInfo {
-            syntax: "mp3",
-            summary: "a song played while a download is written in sequence",
-            when: "sequential writes with a slack after each",
-            source: FILES,
-        },
-        WorkloadInfo {
-            syntax: "mpeg",
-            summary: "a film played while another is recorded, a steady stream",
-            when: "slacks of nearly the same length, so that they can be predicted",
-            source: FILES,
         },
     ]
 }

@@ -5,20 +5,16 @@
 
 mod arrivals;
 mod catalogue;
-pub mod files;
-mod open;
 mod permutation;
-mod random;
+pub mod random;
 mod sampler;
-pub(crate) mod size;
 mod spec;
 mod zipf;
 
-pub use catalogue::{WorkloadInfo, workloads};
-pub use open::open;
+pub use catalogue::{WorkloadInfo, patterns};
 pub use permutation::Permutation;
-pub use size::{format_size, parse_size};
-pub use spec::{Pattern, Phase, WorkloadSpec};
+pub use spec::{Pattern, PatternSpec, Phase};
+pub use thermocline_units::{format_size, parse_size};
 
 use crate::{Op, Request, Source, TraceError};
 use arrivals::Arrivals;
@@ -86,12 +82,12 @@ impl Generator {
     ///
     /// # Errors
     /// [`TraceError::Usage`] when sizes, shares or the length make no sense together.
-    pub fn new(spec: &WorkloadSpec, options: &GeneratorOptions) -> Result<Self, TraceError> {
+    pub fn new(spec: &PatternSpec, options: &GeneratorOptions) -> Result<Self, TraceError> {
         check_numbers(options)?;
         let request_bytes = options.request_bytes.unwrap_or(options.page_bytes);
         let layout = Layout::new(options.span_bytes, options.page_bytes, request_bytes)?;
         let (phases, total) = match spec {
-            WorkloadSpec::Steady(pattern) => {
+            PatternSpec::Steady(pattern) => {
                 let bytes = options.bytes.ok_or_else(|| {
                     TraceError::usage(
                         format!("{spec} has no end of its own"),
@@ -101,13 +97,7 @@ impl Generator {
                 let writes = bytes.div_ceil(request_bytes);
                 (vec![(Sampler::new(*pattern, &layout)?, writes)], writes)
             }
-            WorkloadSpec::Files(scenario) => {
-                return Err(TraceError::usage(
-                    format!("{scenario} is a script of file operations, not a pattern"),
-                    "open it as a file workload",
-                ));
-            }
-            WorkloadSpec::Phases(list) => {
+            PatternSpec::Phases(list) => {
                 let phases = list
                     .iter()
                     .map(|phase| {

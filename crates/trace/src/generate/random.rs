@@ -31,7 +31,7 @@ impl Streams {
 
 /// Uniform in `0..n`, without bias and, but for one draw in 2^64/n, without a division (Lemire 2019).
 #[inline]
-pub(super) fn below(rng: &mut Xoshiro256PlusPlus, n: u64) -> u64 {
+pub fn below(rng: &mut Xoshiro256PlusPlus, n: u64) -> u64 {
     debug_assert!(n > 0);
     let mut product = u128::from(rng.next_u64()) * u128::from(n);
     if (product as u64) < n {
@@ -45,7 +45,7 @@ pub(super) fn below(rng: &mut Xoshiro256PlusPlus, n: u64) -> u64 {
 
 /// Uniform in `0..1`, a multiple of 2^-53.
 #[inline]
-pub(super) fn unit(rng: &mut Xoshiro256PlusPlus) -> f64 {
+pub fn unit(rng: &mut Xoshiro256PlusPlus) -> f64 {
     (rng.next_u64() >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
 }
 

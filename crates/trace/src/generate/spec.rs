@@ -1,9 +1,7 @@
-//! The language of `--workload`: `hot-cold:90/10`, `phases:uniform@40MiB,…`.
+//! The language of patterns: `hot-cold:90/10`, `phases:uniform@40MiB,…`.
 
-use super::{
-    files::Scenario,
-    size::{format_size, parse_size},
-};
+use thermocline_units::{format_size, parse_size};
+
 use crate::TraceError;
 use std::{fmt, str::FromStr};
 
@@ -37,45 +35,39 @@ pub struct Phase {
     pub bytes: u64,
 }
 
-/// What is generated: by a [`Generator`](super::Generator), or a file workload by
-/// [`FileWorkload`](super::files::FileWorkload); [`open`](super::open()) opens either.
+/// What a [`Generator`](super::Generator) generates.
 #[derive(Clone, Debug, PartialEq)]
-pub enum WorkloadSpec {
+pub enum PatternSpec {
     /// One pattern throughout.
     Steady(Pattern),
     /// Several patterns, one after another; equal hot shares have the same hot set.
     Phases(Vec<Phase>),
-    /// A script of file operations on a FAT32 volume.
-    Files(Scenario),
 }
 
-const FORMS: &str = "sequential, uniform, hot-cold:90/10, zipf:0.99, phases:hot-cold:90/10@40MiB,uniform@40MiB, or a \
-     file workload: s1, cell-phone, … (`thermocline workloads` lists them)";
+impl PatternSpec {
+    /// How patterns are written, one example each.
+    pub const FORMS: &str =
+        "sequential, uniform, hot-cold:90/10, zipf:0.99, phases:hot-cold:90/10@40MiB,uniform@40MiB";
 
-impl FromStr for WorkloadSpec {
+    /// Whether a pattern has this name, the part before its argument.
+    #[must_use]
+    pub fn is_name(name: &str) -> bool {
+        matches!(name, "sequential" | "uniform" | "random" | "hot-cold" | "zipf" | "phases")
+    }
+}
+
+impl FromStr for PatternSpec {
     type Err = TraceError;
 
     fn from_str(text: &str) -> Result<Self, TraceError> {
         let text = text.trim();
-        if let Some(scenario) = scenario(text)? {
-            return Ok(WorkloadSpec::Files(scenario));
-        }
         match text.strip_prefix("phases:") {
             None if text == "phases" => Err(refuse_phases(text)),
-            None => text.parse().map(WorkloadSpec::Steady),
+            None => text.parse().map(PatternSpec::Steady),
             Some(phases) => {
                 phases.split(',').map(str::parse).collect::<Result<_, _>>().map(Self::Phases)
             }
         }
-    }
-}
-
-/// The file workload of this name, if it is one.
-fn scenario(text: &str) -> Result<Option<Scenario>, TraceError> {
-    let (name, argument) = text.split_once(':').map_or((text, None), |(n, a)| (n, Some(a)));
-    match (Scenario::by_name(name), argument) {
-        (Some(_), Some(extra)) => Err(refuse_argument(name, extra)),
-        (scenario, _) => Ok(scenario),
     }
 }
 
@@ -118,13 +110,9 @@ impl FromStr for Pattern {
                 "phases cannot contain phases",
                 "list the inner ones in their place",
             )),
-            _ if scenario(text)?.is_some() => Err(TraceError::usage(
-                format!("`{name}` cannot be a phase: a file system begins with an empty device"),
-                "run it as a workload of its own",
-            )),
             _ => Err(TraceError::usage(
                 format!("unknown workload `{text}`"),
-                format!("expected {FORMS}"),
+                format!("expected {}", PatternSpec::FORMS),
             )),
         }
     }
@@ -170,12 +158,11 @@ fn refuse_phases(text: &str) -> TraceError {
     )
 }
 
-impl fmt::Display for WorkloadSpec {
+impl fmt::Display for PatternSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            WorkloadSpec::Steady(pattern) => pattern.fmt(f),
-            WorkloadSpec::Files(scenario) => scenario.fmt(f),
-            WorkloadSpec::Phases(phases) => {
+            PatternSpec::Steady(pattern) => pattern.fmt(f),
+            PatternSpec::Phases(phases) => {
                 for (i, phase) in phases.iter().enumerate() {
                     f.write_str(if i == 0 { "phases:" } else { "," })?;
                     phase.fmt(f)?;

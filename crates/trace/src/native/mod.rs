@@ -34,20 +34,13 @@
 //! set, and changes neither place nor length.
 
 mod block;
+mod constants;
 mod decode;
 mod encode;
 mod reader;
 mod varint;
 mod writer;
 
+pub use constants::MAGIC;
 pub use reader::NativeReader;
 pub use writer::NativeWriter;
-
-/// The first bytes of a native trace.
-pub const MAGIC: [u8; 8] = *b"TCTRACE1";
-
-/// The revision written in the header; readers refuse others.
-const REVISION: u64 = 1;
-
-/// Requests of a block: some 64 KiB before compression.
-const BLOCK_REQUESTS: usize = 16 << 10;

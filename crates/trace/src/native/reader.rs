@@ -1,8 +1,8 @@
 //! Reads native traces.
 
 use super::{
-    BLOCK_REQUESTS, MAGIC, REVISION,
     block::{BlockReader, Fault, Kind},
+    constants::{BLOCK_REQUESTS, MAGIC, REVISION},
     decode::decode,
     encode::Context,
     varint::take,

@@ -1,12 +1,12 @@
 //! Writes native traces.
 
 use super::{
-    BLOCK_REQUESTS, MAGIC, REVISION,
     block::{BlockWriter, Kind},
+    constants::{BLOCK_REQUESTS, MAGIC, REVISION},
     encode::Encoder,
     varint::push,
 };
-use crate::{Request, TraceError, write::TraceWriter};
+use crate::{Request, TraceError, write::writer::TraceWriter};
 use std::{
     io::{self, Write},
     path::PathBuf,

@@ -97,10 +97,19 @@ pub(crate) fn decompressed(
             Compression::Plain => Box::new(whole),
             Compression::Gzip => Box::new(flate2::bufread::MultiGzDecoder::new(ahead(whole))),
             Compression::Zstd => Box::new(zstd::Decoder::with_buffer(ahead(whole))?),
+            #[cfg(feature = "xz")]
             Compression::Xz => {
                 Box::new(liblzma::bufread::XzDecoder::new_multi_decoder(ahead(whole)))
             }
+            #[cfg(feature = "bzip2")]
             Compression::Bzip2 => Box::new(bzip2::bufread::MultiBzDecoder::new(ahead(whole))),
+            #[cfg(not(all(feature = "xz", feature = "bzip2")))]
+            unsupported => {
+                return Err(io::Error::new(
+                    io::ErrorKind::Unsupported,
+                    format!("this build does not read {unsupported}; unpack the file"),
+                ));
+            }
         },
     ))
 }

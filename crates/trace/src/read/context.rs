@@ -1,10 +1,6 @@
 //! What every reader shares while it reads: units, volumes, and what to tell the user at the end.
 
-use super::{
-    fault::Fault,
-    options::{Action, ReadOptions, TimeUnit},
-    volumes::Volumes,
-};
+use super::{fault::Fault, units::TimeUnit, volumes::Volumes};
 
 /// Bytes in a sector where neither the trace nor the user says otherwise.
 const SECTOR: u64 = 512;
@@ -16,28 +12,23 @@ pub(crate) struct Context {
     pub(crate) volumes: Volumes,
     sector: Option<u64>,
     time_unit: Option<TimeUnit>,
-    action: Option<Action>,
     skip_bad_lines: bool,
     bad_lines: u64,
     first_bad: String,
     dropped: Vec<(&'static str, u64)>,
     /// How often each was met; 0 for what is so or is not.
     remarks: Vec<(&'static str, u64)>,
-    contents: bool,
-    clock_start: Option<u64>,
 }
 
 impl Context {
-    /// A context that follows the user's wishes.
-    pub(crate) fn new(options: &ReadOptions) -> Context {
-        Context {
-            sector: options.sector_size.map(u64::from),
-            time_unit: options.time_unit,
-            action: options.action,
-            skip_bad_lines: options.skip_bad_lines,
-            contents: options.contents,
-            ..Context::default()
-        }
+    /// A context in which the user's units take the place of the format's, and bad lines are left
+    /// out if `skip_bad_lines` says so.
+    pub(crate) fn new(
+        sector: Option<u32>,
+        time_unit: Option<TimeUnit>,
+        skip_bad_lines: bool,
+    ) -> Context {
+        Context { sector: sector.map(u64::from), time_unit, skip_bad_lines, ..Context::default() }
     }
 
     /// Bytes in a sector.
@@ -47,8 +38,8 @@ impl Context {
     }
 
     /// Bytes in a sector, where the trace itself says how many.
-    pub(crate) fn sector_or(&self, told: u64) -> u64 {
-        self.sector.unwrap_or(told)
+    pub(crate) fn sector_or(&self, own: u64) -> u64 {
+        self.sector.unwrap_or(own)
     }
 
     /// True if the user says how many bytes a sector has.
@@ -56,25 +47,10 @@ impl Context {
         self.sector.is_some()
     }
 
-    /// True if somebody wants to know what requests wrote and read.
-    pub(crate) fn wants_contents(&self) -> bool {
-        self.contents
-    }
-
-    /// Nanoseconds at which the clock of all files began, `first` if no file has told before.
-    pub(crate) fn clock_start(&mut self, first: u64) -> u64 {
-        *self.clock_start.get_or_insert(first)
-    }
-
     /// The unit of the time column, where the format's is `own`.
     #[inline]
     pub(crate) fn time_unit(&self, own: TimeUnit) -> TimeUnit {
         self.time_unit.unwrap_or(own)
-    }
-
-    /// The event the user wants to stand for a request.
-    pub(crate) fn action(&self) -> Option<Action> {
-        self.action
     }
 
     /// Counts a row left out on purpose; `why` completes "3 rows left out: …".

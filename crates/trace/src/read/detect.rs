@@ -3,119 +3,12 @@
 use std::path::Path;
 
 use super::{
-    context::Context,
-    format::{Entry, REGISTRY},
-    layout::{Columns, Layout, Separator},
-    lines::{LineFormat, read_line},
-    options::ReadOptions,
-    refuse,
+    entry::Entry,
+    fault::shown,
+    formats::{REFUSED, REGISTRY},
+    sample::{Hit, Sample},
 };
-use crate::{Request, TraceError};
-
-/// Decompressed bytes that are looked at.
-pub(crate) const LOOKED_AT: usize = 64 << 10;
-
-/// Rows that are tried at most.
-const ROWS: usize = 2_500;
-
-/// How a trace begins.
-pub(crate) struct Sample<'a> {
-    /// The first [`LOOKED_AT`] bytes, or the whole trace.
-    pub(crate) bytes: &'a [u8],
-    /// Its lines, without a last one that is cut; none for binary traces.
-    pub(crate) lines: Vec<&'a [u8]>,
-}
-
-/// A format that fits.
-pub(crate) struct Hit {
-    /// How sure it is: 100 for a magic number, 50 for "it could be".
-    pub(crate) score: u8,
-    /// What it is recognised by; completes "guessed from …".
-    pub(crate) from: &'static str,
-}
-
-/// The rows of a sample, read as some format.
-pub(crate) struct Rows {
-    /// The requests read.
-    pub(crate) requests: Vec<Request>,
-    /// How many lines were refused.
-    bad: usize,
-}
-
-impl Rows {
-    /// True if the format reads nearly all of the sample: a bad line must not hide the format.
-    pub(crate) fn fit(&self) -> bool {
-        !self.requests.is_empty() && self.bad * 10 <= self.requests.len()
-    }
-}
-
-impl<'a> Sample<'a> {
-    /// Looks at the beginning of a trace.
-    pub(crate) fn new(bytes: &'a [u8]) -> Sample<'a> {
-        let cut = bytes.len() > LOOKED_AT;
-        let bytes = &bytes[..bytes.len().min(LOOKED_AT)];
-        let mut lines: Vec<&[u8]> = Vec::new();
-        if is_text(bytes) {
-            lines = bytes.split(|&b| b == b'\n').take(ROWS).collect();
-            if (cut && lines.len() > 1 && lines.len() < ROWS)
-                || lines.last().is_some_and(|line| line.is_empty())
-            {
-                lines.pop();
-            }
-            for line in &mut lines {
-                *line = line.strip_suffix(b"\r").unwrap_or(line);
-            }
-        }
-        Sample { bytes, lines }
-    }
-
-    /// Reads the sample as `format`.
-    pub(crate) fn rows<F: LineFormat>(&self, mut format: F) -> Rows {
-        let mut cx = Context::new(&ReadOptions::default());
-        let mut fresh = true;
-        let mut rows = Rows { requests: Vec::new(), bad: 0 };
-        for line in &self.lines {
-            match read_line(&mut format, &mut fresh, line, &mut cx) {
-                Ok(request) => rows.requests.extend(request),
-                Err(_) => rows.bad += 1,
-            }
-        }
-        rows
-    }
-
-    /// A hit if the sample's rows fit `layout` and have `width` columns.
-    pub(crate) fn columns(
-        &self,
-        layout: &Layout,
-        width: std::ops::RangeInclusive<usize>,
-        score: u8,
-        from: &'static str,
-    ) -> Option<Hit> {
-        // The last lines are rows even where a long preamble comes first; the very last may be
-        // cut by the end of a truncated trace.
-        let mut rows = self.lines.iter().rev().filter(|line| !line.is_empty()).take(2);
-        let columns = |row: &[u8]| match layout.separator {
-            Separator::Byte(byte) => row.split(|&b| b == byte).count(),
-            Separator::Blank => {
-                row.split(|b| matches!(b, b' ' | b'\t')).filter(|word| !word.is_empty()).count()
-            }
-        };
-        let fits = rows.any(|row| width.contains(&columns(row)))
-            && self.rows(Columns::new(layout.clone())).fit();
-        fits.then_some(Hit { score, from })
-    }
-
-    /// The first line that is neither blank nor a comment.
-    pub(crate) fn first_line(&self) -> &'a [u8] {
-        let line = self
-            .lines
-            .iter()
-            .find(|line| !matches!(line.trim_ascii().first(), None | Some(b'#')))
-            .copied()
-            .unwrap_or_default();
-        line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line)
-    }
-}
+use crate::TraceError;
 
 /// The format that fits best, or why there is none.
 pub(crate) fn detect(
@@ -137,10 +30,22 @@ pub(crate) fn detect(
             best = Some((entry, hit));
         }
     }
-    best.ok_or_else(|| refuse::explain(sample, path))
+    best.ok_or_else(|| refusal(sample, path))
 }
 
-/// True if nothing speaks against text: no control bytes but those of lines and columns.
-fn is_text(bytes: &[u8]) -> bool {
-    bytes.iter().all(|&b| b >= b' ' || matches!(b, b'\t' | b'\n' | b'\r' | 0x1b))
+/// Why no format fits.
+fn refusal(sample: &Sample<'_>, path: &Path) -> TraceError {
+    let path = path.to_owned();
+    if let Some(refused) = REFUSED.iter().find(|refused| (refused.detect)(sample)) {
+        let (what, remedy) = (refused.what.to_owned(), refused.remedy.to_owned());
+        return TraceError::Format { path, what, remedy };
+    }
+    let start = &sample.bytes[..sample.bytes.len().min(64)];
+    let line = start.split(|&b| b == b'\n').next().unwrap_or_default();
+    TraceError::Format {
+        path,
+        what: format!("no known trace format begins with {}", shown(line)),
+        remedy: "name the format with --format, or describe its columns with --format columns:…"
+            .into(),
+    }
 }

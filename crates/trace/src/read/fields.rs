@@ -2,7 +2,7 @@
 
 use super::{
     fault::{Fault, MEND, Parsed, shown},
-    options::TimeUnit,
+    units::TimeUnit,
 };
 use crate::{Op, Request};
 

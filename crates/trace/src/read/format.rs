@@ -1,100 +1,18 @@
-//! The registry of formats: one row each. A new format is a file in `formats/` and a row here.
+//! A trace format as users name it.
 
-use std::{fmt, str::FromStr, sync::Arc};
+use std::{fmt, str::FromStr};
 
 use super::{
-    context::Context,
-    decode::Decode,
-    detect::{Hit, Sample},
-    formats,
-    input::Input,
-    layout::{Columns, Layout},
-    lines::{LineFormat, Lines},
+    entry::{Entry, Readers, Setup},
+    formats::REGISTRY,
 };
 use crate::TraceError;
 
-/// What the registry knows of a format.
-pub(crate) struct Entry {
-    /// The name `--format` takes.
-    pub(crate) name: &'static str,
-    /// One line: what it is, and its units.
-    pub(crate) about: &'static str,
-    /// Who defines it, or where such traces come from.
-    pub(crate) source: &'static str,
-    /// True if the operation is a 0/1 column, which people write both ways round.
-    pub(crate) zero_one: bool,
-    /// Whether a trace that begins so is of this format.
-    pub(crate) detect: fn(&Sample<'_>) -> Option<Hit>,
-    /// Opens a trace.
-    pub(crate) open: fn(Setup<'_>) -> Result<Box<dyn Decode>, TraceError>,
-}
-
-/// What a format's reader is made from.
-pub(crate) struct Setup<'a> {
-    /// The trace; its first 64 KiB are at hand.
-    pub(crate) input: Input,
-    /// What the user wishes.
-    pub(crate) cx: &'a Context,
-    /// The layout the user described, for the format `columns`.
-    pub(crate) columns: Option<&'a formats::columns::Spec>,
-}
-
-impl Setup<'_> {
-    /// A reader of rows.
-    pub(crate) fn columns(self, layout: Layout) -> Result<Box<dyn Decode>, TraceError> {
-        self.lines(Columns::new(layout))
-    }
-
-    /// A reader of lines.
-    pub(crate) fn lines<F: LineFormat + 'static>(
-        self,
-        format: F,
-    ) -> Result<Box<dyn Decode>, TraceError> {
-        Ok(Box::new(Lines::new(self.input, format)))
-    }
-}
-
-/// All formats. Of two that fit a trace equally well, the first is guessed.
-pub(crate) static REGISTRY: &[Entry] = &[
-    formats::native::ENTRY,
-    formats::csv::ENTRY,
-    formats::msr::ENTRY,
-    formats::spc::ENTRY,
-    formats::alibaba::ENTRY,
-    formats::tencent::ENTRY,
-    formats::systor::ENTRY,
-    formats::fiu::ENTRY,
-    formats::k5cloud::ENTRY,
-    formats::blkparse::ENTRY,
-    formats::blktrace::ENTRY,
-    formats::ftrace::ENTRY,
-    formats::biosnoop::ENTRY,
-    formats::fio::ENTRY,
-    formats::disksim::DISKSIM,
-    formats::disksim::SSDSIM,
-    formats::disksim::MQSIM,
-    formats::disksim::FLASHSIM,
-    formats::usbmon::ENTRY,
-    formats::usb_pcap::ENTRY,
-    formats::vscsi::ENTRY,
-    formats::srt::ENTRY,
-    formats::blkreplay::ENTRY,
-    formats::biotracer::ENTRY,
-    formats::acsl::ENTRY,
-    formats::wpaexporter::ENTRY,
-    formats::xperf::ENTRY,
-    formats::diskmon::ENTRY,
-    formats::nbdkit::ENTRY,
-    formats::nexus5::ENTRY,
-    formats::rocksdb::ENTRY,
-    formats::columns::ENTRY,
-];
-
-/// A trace format, by name: a row of the registry, with its columns where the user described them.
+/// A trace format, by name: a row of the registry, with its argument where it takes one.
 #[derive(Clone)]
 pub struct Format {
     entry: &'static Entry,
-    columns: Option<Arc<formats::columns::Spec>>,
+    argument: Option<String>,
 }
 
 impl Format {
@@ -119,15 +37,16 @@ impl Format {
     }
 
     pub(crate) fn of(entry: &'static Entry) -> Format {
-        Format { entry, columns: None }
+        Format { entry, argument: None }
     }
 
     pub(crate) fn entry(&self) -> &'static Entry {
         self.entry
     }
 
-    pub(crate) fn open(&self, input: Input, cx: &Context) -> Result<Box<dyn Decode>, TraceError> {
-        (self.entry.open)(Setup { input, cx, columns: self.columns.as_deref() })
+    /// Opens the files of a trace; `setup` has no argument yet.
+    pub(crate) fn open(&self, setup: Setup) -> Result<Readers, TraceError> {
+        (self.entry.open)(Setup { argument: self.argument.clone(), ..setup })
     }
 }
 
@@ -147,8 +66,8 @@ impl fmt::Debug for Format {
 
 impl fmt::Display for Format {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.columns {
-            Some(columns) => columns.fmt(f),
+        match &self.argument {
+            Some(argument) => write!(f, "{}:{argument}", self.name()),
             None => f.write_str(self.name()),
         }
     }
@@ -157,26 +76,27 @@ impl fmt::Display for Format {
 impl FromStr for Format {
     type Err = TraceError;
 
-    /// A name of [`Format::all`], or `columns:…` with the columns described.
+    /// A name of [`Format::all`], with `:` and an argument where the format takes one.
     fn from_str(text: &str) -> Result<Format, TraceError> {
-        let (name, spec) = match text.split_once(':') {
-            Some((name, spec)) => (name, Some(spec)),
+        let (name, argument) = match text.split_once(':') {
+            Some((name, argument)) => (name, Some(argument)),
             None => (text, None),
         };
         let entry = REGISTRY.iter().find(|entry| entry.name == name);
-        match (entry, spec) {
-            (Some(entry), spec) if entry.name == formats::columns::ENTRY.name => {
-                let spec = formats::columns::Spec::parse(spec.unwrap_or_default())?;
-                Ok(Format { entry, columns: Some(Arc::new(spec)) })
+        match (entry.map(|entry| (entry, entry.special.argument)), argument) {
+            (Some((entry, Some(check))), argument) => {
+                let argument = argument.unwrap_or_default();
+                check(argument)?;
+                Ok(Format { entry, argument: Some(argument.to_owned()) })
             }
-            (Some(entry), None) => Ok(Format::of(entry)),
-            _ => Err(TraceError::Usage {
-                what: format!("{text:?} is no trace format"),
-                remedy: format!(
+            (Some((entry, None)), None) => Ok(Format::of(entry)),
+            _ => Err(TraceError::usage(
+                format!("{text:?} is no trace format"),
+                format!(
                     "say one of {}",
                     REGISTRY.iter().map(|entry| entry.name).collect::<Vec<_>>().join(", ")
                 ),
-            }),
+            )),
         }
     }
 }

@@ -7,7 +7,7 @@ use super::{
     fault::{Fault, Parsed},
     fields::{Field, label, request, trimmed},
     lines::LineFormat,
-    options::TimeUnit,
+    units::TimeUnit,
 };
 use crate::{Op, Request};
 

@@ -9,7 +9,7 @@ use crate::{Contents, Request, TraceError};
 /// Requests read ahead of each file.
 const AHEAD: usize = 4096;
 
-/// A merge of traces that share a clock: per-CPU files of blktrace, per-volume files of MSR.
+/// A merge of traces that share a clock, such as the files of each processor or volume.
 /// Requests of equal times keep the order of the files.
 pub(crate) struct Merge {
     parts: Vec<Part>,

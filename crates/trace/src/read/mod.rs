@@ -22,10 +22,12 @@
 //! # Ok::<(), thermocline_trace::TraceError>(())
 //! ```
 
+mod action;
 mod compress;
 mod context;
 mod decode;
 mod detect;
+mod entry;
 mod fault;
 mod fields;
 mod files;
@@ -37,8 +39,9 @@ mod lines;
 mod merge;
 mod options;
 mod reader;
-mod refuse;
+mod sample;
 mod tar;
+mod units;
 mod volumes;
 
 use std::{
@@ -46,18 +49,22 @@ use std::{
     path::{Path, PathBuf},
 };
 
+pub use action::Action;
 pub use format::Format;
-pub use options::{Action, ReadOptions, TimeUnit};
+pub use options::ReadOptions;
 pub use reader::{Guess, Reader};
+pub use units::TimeUnit;
 
 use crate::TraceError;
 use context::Context;
 use decode::Decode;
-use detect::{LOOKED_AT, Sample};
+use entry::Setup;
 use input::Input;
+use merge::Merge;
+use sample::{LOOKED_AT, Sample};
 
-/// Opens a trace: a file, `-` for standard input, or the directory or common prefix of the
-/// per-CPU files of blktrace.
+/// Opens a trace: a file, `-` for standard input, or, for formats that keep a trace in several files,
+/// their directory or the prefix that they have in common.
 ///
 /// # Errors
 /// If the trace cannot be read, or its format cannot be told or used.
@@ -65,8 +72,8 @@ pub fn open(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Reader, Tra
     open_many(&[path], options)
 }
 
-/// Opens several files as one trace, merged by time: the files of blktrace's CPUs, or of the
-/// volumes of MSR. Their clocks must be one, their formats too.
+/// Opens several files as one trace, merged by time: files of the processors or volumes of one
+/// machine. Their clocks must be one, their formats too.
 ///
 /// # Errors
 /// As [`open`]; also if the files are of different formats.
@@ -95,51 +102,41 @@ fn open_inputs(mut inputs: Vec<Input>, options: &ReadOptions) -> Result<Reader, 
     for input in &mut inputs {
         input.prefetch(LOOKED_AT)?;
     }
-    // A CPU that saw no request leaves an empty file, which tells nothing.
-    let telling = inputs.iter().position(|input| !input.window().is_empty());
-    let Some(first) = inputs.get_mut(telling.unwrap_or(0)) else {
-        return Err(TraceError::Usage {
-            what: "no trace is named".into(),
-            remedy: "name a file, or - for standard input".into(),
-        });
-    };
-    let guess = match &options.format {
-        Some(format) => Guess { format: format.clone(), from: None },
-        None => match detect::detect(&Sample::new(first.window()), first.path()) {
-            Ok((entry, hit)) => Guess { format: Format::of(entry), from: Some(hit.from) },
-            // Of a truncated archive too little may be left to tell the format.
-            Err(unknown) => return Err(first.take_error().unwrap_or(unknown)),
-        },
-    };
+    let guess = guess(&mut inputs, options)?;
     if options.sector_size == Some(0) {
-        return Err(TraceError::Usage {
-            what: "a sector of 0 bytes".into(),
-            remedy: "give the size of a sector in bytes, such as 512".into(),
-        });
+        return Err(TraceError::usage(
+            "a sector of 0 bytes",
+            "give the size of a sector in bytes, such as 512",
+        ));
     }
-    let mut chosen = options.clone();
     if inputs.len() > 1 {
         check_alike(&inputs, &guess)?;
-        chosen.action = chosen.action.or_else(|| formats::blktrace::common_action(&inputs));
     }
-    let mut cx = Context::new(&chosen);
-    let start = match guess.format.name() {
-        name if name == formats::usb_pcap::ENTRY.name => formats::usb_pcap::common_start(&inputs),
-        name if name == formats::usbmon::ENTRY.name => formats::usbmon::common_start(&inputs),
-        _ => None,
+    let (action, contents) = (options.action, options.contents);
+    let mut readers = guess.format.open(Setup { inputs, argument: None, action, contents })?;
+    let source: Box<dyn Decode> = match readers.len() {
+        1 => readers.remove(0),
+        _ => Box::new(Merge::new(readers)),
     };
-    if let Some(start) = start {
-        cx.clock_start(start);
-    }
-    let mut sources = inputs
-        .into_iter()
-        .map(|input| guess.format.open(input, &cx))
-        .collect::<Result<Vec<_>, _>>()?;
-    let source: Box<dyn Decode> = match sources.len() {
-        1 => sources.remove(0),
-        _ => Box::new(merge::Merge::new(sources)),
-    };
+    let cx = Context::new(options.sector_size, options.time_unit, options.skip_bad_lines);
     Ok(Reader::new(source, cx, guess, options.invert_ops))
+}
+
+/// The format of the files: the one that is named, or the one that the first file looks like.
+fn guess(inputs: &mut [Input], options: &ReadOptions) -> Result<Guess, TraceError> {
+    // A file without requests may be empty, which tells nothing.
+    let telling = inputs.iter().position(|input| !input.window().is_empty());
+    let Some(first) = inputs.get_mut(telling.unwrap_or(0)) else {
+        return Err(TraceError::usage("no trace is named", "name a file, or - for standard input"));
+    };
+    if let Some(format) = &options.format {
+        return Ok(Guess { format: format.clone(), from: None });
+    }
+    match detect::detect(&Sample::new(first.window()), first.path()) {
+        Ok((entry, hit)) => Ok(Guess { format: Format::of(entry), from: Some(hit.from) }),
+        // Of a truncated archive too little may be left to tell the format.
+        Err(unknown) => Err(first.take_error().unwrap_or(unknown)),
+    }
 }
 
 /// Refuses to merge files of different formats when the format is a guess.

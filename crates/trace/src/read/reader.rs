@@ -97,7 +97,8 @@ impl Reader {
             ));
         }
         let all_ops = reads + writes;
-        if self.guess.format.entry().zero_one && all_ops >= ENOUGH && writes * 100 < all_ops {
+        if self.guess.format.entry().special.zero_one && all_ops >= ENOUGH && writes * 100 < all_ops
+        {
             all.push(format!(
                 "the 0/1 column looks inverted: {writes} of {all_ops} requests are writes; \
                  if it is, use --invert-ops"

@@ -57,7 +57,7 @@ impl Volumes {
     }
 
     /// The trace says how large a volume is; of several sizes the largest counts.
-    pub(crate) fn is_sized(&mut self, index: u32, bytes: u64) {
+    pub(crate) fn record_size(&mut self, index: u32, bytes: u64) {
         let index = index as usize;
         if self.bytes.len() <= index {
             self.bytes.resize(index + 1, None);

@@ -1,6 +1,6 @@
 //! What `trace info` prints.
 
-use super::{AlignmentStats, SizeStats};
+use super::{alignment::AlignmentStats, sizes::SizeStats};
 
 /// One trace in figures. Shares are fractions of 1; they, factors and means are absent where there
 /// is nothing to divide by.

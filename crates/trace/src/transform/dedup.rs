@@ -1,6 +1,6 @@
 //! Collapses requests that were recorded several times.
 
-use super::retain_batch;
+use super::retain::retain_batch;
 use crate::{Contents, Op, Request, Source, TraceError};
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;

@@ -13,6 +13,7 @@ mod ops;
 pub(crate) mod pages;
 mod rebase;
 mod repeat;
+mod retain;
 mod select;
 mod shift;
 mod sort;
@@ -27,51 +28,3 @@ pub use repeat::Repeat;
 pub use select::SelectVolumes;
 pub use shift::{Shift, ShiftBy};
 pub use sort::{SortWindow, Window};
-
-use crate::{Contents, Request, Source, TraceError};
-
-/// Takes batches from `source` until one keeps a request, lest an empty one be taken for the end.
-/// The contents of those that are kept go to `contents`.
-fn retain_batch(
-    source: &mut impl Source,
-    batch: &mut Vec<Request>,
-    limit: usize,
-    contents: &mut Contents,
-    mut keep: impl FnMut(&Request) -> bool,
-) -> Result<(), TraceError> {
-    contents.clear();
-    loop {
-        source.next_batch(batch, limit)?;
-        if batch.is_empty() {
-            return Ok(());
-        }
-        retain(batch, source.contents(), contents, &mut keep);
-        if !batch.is_empty() {
-            return Ok(());
-        }
-    }
-}
-
-/// Keeps some requests of a batch, and their contents.
-fn retain(
-    batch: &mut Vec<Request>,
-    known: &Contents,
-    contents: &mut Contents,
-    mut keep: impl FnMut(&Request) -> bool,
-) {
-    if known.is_empty() {
-        return batch.retain(keep);
-    }
-    let (mut before, mut after) = (0, 0);
-    batch.retain(|request| {
-        let kept = keep(request);
-        if kept {
-            if let Some(bytes) = known.of(before) {
-                contents.push(after, bytes);
-            }
-            after += 1;
-        }
-        before += 1;
-        kept
-    });
-}

@@ -1,6 +1,6 @@
 //! Keeps some operations only.
 
-use super::retain_batch;
+use super::retain::retain_batch;
 use crate::{Contents, Op, Request, Source, TraceError};
 use std::{fmt, str::FromStr};
 

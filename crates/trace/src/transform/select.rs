@@ -1,6 +1,6 @@
 //! Keeps some volumes only.
 
-use super::retain;
+use super::retain::retain;
 use crate::{Contents, Request, Source, TraceError};
 
 /// Keeps the requests of the named volumes. Their indices stay what they are.

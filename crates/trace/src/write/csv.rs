@@ -1,6 +1,6 @@
 //! Comma-separated values, for spreadsheets and scripts.
 
-use super::{TraceWriter, text::Text};
+use super::{text::Text, writer::TraceWriter};
 use crate::{Op, Request, TraceError};
 use std::{io::Write, path::Path};
 

@@ -1,6 +1,6 @@
 //! Iologs for `fio --read_iolog`.
 
-use super::{TraceWriter, text::Text};
+use super::{text::Text, writer::TraceWriter};
 use crate::{Op, Request, TraceError};
 use std::{io::Write, path::Path};
 

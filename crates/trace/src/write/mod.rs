@@ -3,47 +3,14 @@
 mod csv;
 mod fio;
 mod text;
+pub(crate) mod writer;
 
 pub use csv::CsvWriter;
 pub use fio::{FioIologWriter, FioVersion};
+pub use writer::{TraceWriter, copy};
 
-use crate::{Request, Source, TraceError, native::NativeWriter};
+use crate::{TraceError, native::NativeWriter};
 use std::{fmt, io::Write, path::Path, str::FromStr};
-
-/// Takes the requests of a [`Source`], batch by batch, and ends the file properly.
-pub trait TraceWriter {
-    /// Writes requests; `volumes` are the names so far, as [`Source::volumes`] gives them.
-    ///
-    /// # Errors
-    /// [`TraceError::Io`] if writing fails.
-    fn write_batch(&mut self, batch: &[Request], volumes: &[String]) -> Result<(), TraceError>;
-
-    /// Writes what is still pending and whatever the format ends with. Nothing may follow.
-    ///
-    /// # Errors
-    /// [`TraceError::Io`] if writing fails.
-    fn finish(&mut self) -> Result<(), TraceError>;
-}
-
-/// Writes everything `source` delivers and finishes; returns the number of requests.
-///
-/// # Errors
-/// Those of the source and of the writer.
-pub fn copy(
-    source: &mut impl Source,
-    writer: &mut (impl TraceWriter + ?Sized),
-) -> Result<u64, TraceError> {
-    let (mut batch, mut requests) = (Vec::new(), 0);
-    loop {
-        source.next_batch(&mut batch, 4096)?;
-        if batch.is_empty() {
-            writer.finish()?;
-            return Ok(requests);
-        }
-        requests += batch.len() as u64;
-        writer.write_batch(&batch, source.volumes())?;
-    }
-}
 
 /// The formats traces can be written in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

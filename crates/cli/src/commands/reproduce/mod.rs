@@ -30,7 +30,7 @@ pub fn run(args: &ReproduceArgs, console: Console) -> Result<(), Failure> {
         && let Some(built_in) = chosen.iter().find(|chosen| chosen.place.is_none())
     {
         return Err(Failure::usage(format!(
-            "verdicts are recorded in files, and {} is built in; name its folder, or --papers",
+            "cannot record verdicts, because {} is built in; name its folder, or use --papers",
             built_in.paper.name
         )));
     }

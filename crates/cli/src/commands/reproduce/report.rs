@@ -28,7 +28,7 @@ fn pdf(svg: &str) -> Result<Vec<u8>, Failure> {
     let any = fonts.faces().find_map(|face| face.families.first().map(|family| family.0.clone()));
     let usual = USUAL.into_iter().find(|name| known(name)).map(str::to_owned);
     let Some(family) = usual.or(any) else {
-        return Err(failed("there is no font; install one, such as fonts-dejavu-core".into()));
+        return Err(failed("no font was found; install one, such as fonts-dejavu-core".into()));
     };
     fonts.set_sans_serif_family(family);
     let tree = usvg::Tree::from_str(svg, &options).map_err(|e| failed(e.to_string()))?;

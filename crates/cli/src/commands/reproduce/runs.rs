@@ -10,9 +10,10 @@ use std::{
     thread,
 };
 
+use thermocline_assembly::{Device, PolicySpec};
 use thermocline_papers::{Outcome, Run};
-use thermocline_sim::{Device, PolicySpec, compare_each};
-use thermocline_trace::generate::WorkloadSpec;
+use thermocline_sim::compare_each;
+use thermocline_workloads::WorkloadSpec;
 
 use super::options::{Options, Runnable, failed};
 use crate::{
@@ -156,7 +157,7 @@ fn input_key(args: &RunArgs, policy: &PolicySpec, device: &Device) -> String {
     let how = (mapping.absolute, mapping.footprint, mapping.partial_pages);
     let workload = (&args.input.workload, &simulation.workload);
     match &args.input.workload {
-        Some(WorkloadSpec::Steady(_) | WorkloadSpec::Phases(_)) => format!("{workload:?}"),
+        Some(WorkloadSpec::Pattern(_)) => format!("{workload:?}"),
         Some(WorkloadSpec::Files(_)) => {
             let pages = device.exported_pages(simulation.device.over_provisioning);
             format!("{workload:?} {how:?} {page} {pages} {}", simulation.seed)

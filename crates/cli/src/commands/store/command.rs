@@ -27,7 +27,7 @@ impl OwnSocket {
         let folder = tempfile::Builder::new()
             .prefix("thermocline.")
             .tempdir()
-            .map_err(|e| SimError::Failed(format!("--run: no folder for its socket: {e}")))?;
+            .map_err(|e| Failure::failed(format!("--run: no folder for its socket: {e}")))?;
         Ok(Self { path: folder.path().join("socket"), _folder: folder })
     }
 }
@@ -39,7 +39,7 @@ impl Running {
     /// Starts a shell command; the server stops when it ends.
     pub fn start(text: &str, socket: &Path, stopper: &Stopper) -> Result<Self, Failure> {
         let socket = std::path::absolute(socket).unwrap_or_else(|_| socket.to_owned());
-        let failed = |e: io::Error| SimError::Failed(format!("--run: {e}"));
+        let failed = |e: io::Error| Failure::failed(format!("--run: {e}"));
         let mut child = Command::new("sh")
             .args(["-c", text])
             .env("uri", uri(&socket))
@@ -64,7 +64,7 @@ impl Running {
                 let code = status.code().or_else(of_signal).unwrap_or(1);
                 Err(Failure::Told(code.clamp(0, 255) as u8))
             }
-            Ok(Err(e)) => Err(SimError::Failed(format!("--run: {e}")).into()),
+            Ok(Err(e)) => Err(Failure::failed(format!("--run: {e}"))),
             Err(_) => Err(SimError::Broken("--run: its thread ended by a panic".into()).into()),
         }
     }

@@ -3,15 +3,18 @@
 use std::fmt::Write;
 
 use serde::Serialize;
-use thermocline_flash::{BlockId, Flash, FlashError, Geometry, Lpn, Oob};
+use thermocline_assembly::{
+    Access,
+    chips::{self, Opened},
+};
+use thermocline_flash::{BlockId, Condition, Flash, FlashError, Geometry, Lpn, Oob};
 use thermocline_ftl::{
-    Layer, Mount,
+    Mount,
     index::{self, Entry, Record},
 };
 
 use crate::{
     args::store::{DumpArgs, DumpWhat},
-    chips::{self, Access, Opened, failed},
     exit::Failure,
     output::Output,
     print::{json, table::Sheet},
@@ -20,8 +23,7 @@ use crate::{
 /// Shows what was asked for.
 pub fn run(args: &DumpArgs) -> Result<(), Failure> {
     let output = Output::open(None)?;
-    let access = Access { read_only: true, ..Access::default() };
-    let opened = chips::open(&args.chip.chip, &access)?;
+    let opened = chips::open(&args.chip.chip, &Access::read_only())?;
     let json = args.chip.json;
     match args.what {
         DumpWhat::Device => device(&opened, json, output),
@@ -65,7 +67,7 @@ struct LogPage {
 }
 
 fn log(mut opened: Opened, as_json: bool, output: Output) -> Result<(), Failure> {
-    let entries = index::entries(&mut *opened.chip).map_err(failed)?;
+    let entries = index::entries(&mut *opened.chip).map_err(Failure::failed)?;
     let geometry = *opened.chip.geometry();
     let pages: Vec<LogPage> = entries.iter().map(|entry| log_page(&geometry, entry)).collect();
     if as_json {
@@ -158,7 +160,7 @@ fn area(opened: &mut Opened, block: BlockId, page: u32) -> Result<Area, Failure>
         Ok(Some(oob)) if oob.lpn == Lpn::NONE => ("index", Some(oob)),
         Ok(Some(oob)) => ("data", Some(oob)),
         Err(FlashError::Unreadable(_)) => ("unreadable", None),
-        Err(e) => return Err(failed(e)),
+        Err(e) => return Err(Failure::failed(e)),
     };
     Ok(Area {
         page,
@@ -258,7 +260,7 @@ fn show_page(
     let is_read = match opened.chip.read(geometry.ppn(id, page), &mut payload) {
         Ok(()) => true,
         Err(FlashError::Unreadable(_)) => false,
-        Err(e) => return Err(failed(e)),
+        Err(e) => return Err(Failure::failed(e)),
     };
     let area = area(&mut opened, id, page)?;
     if as_json {
@@ -311,7 +313,7 @@ fn map(
         block: Option<u32>,
         page: Option<u32>,
     }
-    let (layer, _) = chips::mount(opened, Mount::Quick)?;
+    let (layer, _) = opened.mount(Mount::Quick)?;
     let geometry = *layer.chip().geometry();
     let pages = layer.logical_pages();
     if first >= pages {
@@ -321,7 +323,7 @@ fn map(
     }
     let mapped: Vec<Mapped> = (first..first.saturating_add(count).min(pages))
         .map(|lpn| {
-            let at = layer.locate(Lpn(lpn));
+            let at = layer.inspect().locate(Lpn(lpn));
             let at = (at != thermocline_flash::Ppn::NONE).then_some(at);
             Mapped {
                 lpn,

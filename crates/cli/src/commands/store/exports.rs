@@ -2,19 +2,11 @@
 
 use std::{fs, os::unix::fs::MetadataExt, path::Path};
 
-use thermocline_media::Place;
-
 use crate::{args::store::Exported, exit::Failure};
 
 /// What an export is called.
 pub fn name(exported: &Exported) -> String {
-    match (&exported.name, &exported.chip) {
-        (Some(name), _) => name.clone(),
-        (None, Place::Ram) => "ram".into(),
-        (None, Place::Image(path) | Place::Mtd(path)) => {
-            path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
-        }
-    }
+    exported.name.clone().unwrap_or_else(|| exported.chip.name())
 }
 
 /// Refuses what cannot be exported together, before any of it is opened.
@@ -23,7 +15,7 @@ pub fn check(all: &[Exported]) -> Result<(), Failure> {
         check_path(one)?;
         for before in &all[..number] {
             let (a, b) = (&before.chip, &one.chip);
-            if path(before).zip(path(one)).is_some_and(|(a, b)| is_same(a, b)) {
+            if a.path().zip(b.path()).is_some_and(|(a, b)| is_same(a, b)) {
                 return Err(Failure::usage(format!(
                     "{a} and {b} are the same chip, and a chip is exported once; name it once"
                 )));
@@ -42,7 +34,7 @@ pub fn check(all: &[Exported]) -> Result<(), Failure> {
 
 /// A file whose name has an equals sign in it looks like a name and a file.
 fn check_path(exported: &Exported) -> Result<(), Failure> {
-    let (Some(name), Some(path)) = (&exported.name, path(exported)) else { return Ok(()) };
+    let (Some(name), Some(path)) = (&exported.name, exported.chip.path()) else { return Ok(()) };
     let whole = format!("{name}={}", path.display());
     if path.exists() || !Path::new(&whole).exists() {
         return Ok(());
@@ -52,13 +44,6 @@ fn check_path(exported: &Exported) -> Result<(), Failure> {
         path.display(),
         path.display()
     )))
-}
-
-fn path(exported: &Exported) -> Option<&Path> {
-    match &exported.chip {
-        Place::Ram => None,
-        Place::Image(path) | Place::Mtd(path) => Some(path),
-    }
 }
 
 fn is_same(a: &Path, b: &Path) -> bool {

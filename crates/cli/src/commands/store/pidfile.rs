@@ -11,7 +11,6 @@ use rustix::{
     io::Errno,
     process::{Pid, test_kill_process},
 };
-use thermocline_sim::SimError;
 
 use crate::exit::Failure;
 
@@ -117,5 +116,5 @@ fn name(pid: Pid) -> String {
 }
 
 fn failed(path: &Path, why: &dyn std::fmt::Display) -> Failure {
-    SimError::Failed(format!("--pidfile {}: {why}", path.display())).into()
+    Failure::failed(format!("--pidfile {}: {why}", path.display()))
 }

@@ -10,21 +10,20 @@ use signal_hook::{
     consts::{SIGHUP, SIGINT, SIGTERM},
     iterator::Signals,
 };
-use thermocline_ftl::{Layer, Mount};
-use thermocline_media::{Place, Ram};
+use thermocline_assembly::{Access, Candidate, ServeOptions, chips::SERVED};
+use thermocline_ftl::Recovery;
+use thermocline_media::Place;
 use thermocline_policy::dead::DeadData;
 use thermocline_server::{Limits, Listener, Opening, Options, Pace, Server, Stopper};
-use thermocline_sim::{Device, PolicySpec, SimError, Store, store};
-use tracing_subscriber::EnvFilter;
+use tracing_subscriber::{filter::Targets, layer::SubscriberExt, util::SubscriberInitExt};
 
 use super::{
     command::{OwnSocket, Running},
-    exports, format,
+    exports,
     pidfile::PidFile,
 };
 use crate::{
     args::store::{Exported, ServeArgs},
-    chips::{self, Access, Opened, failed},
     exit::Failure,
     jobs,
 };
@@ -34,13 +33,9 @@ pub fn run(args: &ServeArgs, quiet: bool) -> Result<(), Failure> {
     log_to_stderr(args, quiet)?;
     if args.exit_with_parent {
         rustix::process::set_parent_process_death_signal(Some(Signal::TERM))
-            .map_err(|e| SimError::Failed(format!("--exit-with-parent: {e}")))?;
+            .map_err(|e| Failure::failed(format!("--exit-with-parent: {e}")))?;
     }
-    let asked = &args.policy;
-    let (victim, placement) = (asked.victim.as_deref(), asked.placement.as_deref());
-    let policy =
-        jobs::policy(asked.policy.as_deref(), victim, placement, chips::SERVED, &asked.cleaning)?;
-    let policy = jobs::adjusted(&policy, &asked.cleaning);
+    let serve = serve_options(args)?;
     let access =
         Access { read_only: args.read_only, direct: args.direct, faults: args.inject.clone() };
     // All that can be refused is refused before a chip is mounted.
@@ -53,28 +48,29 @@ pub fn run(args: &ServeArgs, quiet: bool) -> Result<(), Failure> {
         #[cfg(feature = "tls")]
         tls: tls(args)?,
     };
-    options.check().map_err(failed)?;
-    let mut listeners = Listener::inherited().map_err(failed)?;
+    options.check().map_err(Failure::failed)?;
+    let mut listeners = Listener::inherited().map_err(Failure::failed)?;
     let own_socket = own_socket(args, !listeners.is_empty())?;
+    let device = || jobs::device(&args.shape);
     let found: Vec<_> = args
         .chips
         .iter()
-        .map(|exported| Found::at(&exported.chip, &access, args))
+        .map(|exported| Candidate::find(&exported.chip, &access, device))
         .collect::<Result<_, _>>()?;
     // Who connects before the chips are mounted waits.
     for path in args.unix.iter().chain(own_socket.as_ref().map(|own| &own.path)) {
-        listeners.push(Listener::unix(path).map_err(failed)?);
+        listeners.push(Listener::unix(path).map_err(Failure::failed)?);
     }
     for address in &args.tcp {
-        listeners.extend(Listener::tcp(address).map_err(failed)?);
+        listeners.extend(Listener::tcp(address).map_err(Failure::failed)?);
     }
     let openings = args
         .chips
         .iter()
         .zip(found)
-        .map(|(exported, found)| opening(exported, found, &policy, &access, args))
+        .map(|(exported, found)| opening(exported, found, &access, &serve, args))
         .collect::<Result<_, _>>()?;
-    let mut server = Server::new(openings, options).map_err(failed)?;
+    let mut server = Server::new(openings, options).map_err(Failure::failed)?;
     listeners.into_iter().for_each(|listener| server.listen(listener));
     if let Some(address) = server.metrics_address() {
         tracing::info!(%address, "metrics");
@@ -86,120 +82,95 @@ pub fn run(args: &ServeArgs, quiet: bool) -> Result<(), Failure> {
         (Some(text), Some(socket)) => Some(Running::start(text, socket, &server.stopper())?),
         _ => None,
     };
-    let served = server.run().map_err(failed);
+    let served = server.run().map_err(Failure::failed);
     drop((pidfile, own_socket));
     let ended = command.map_or(Ok(()), Running::ended);
     served.and(ended)
 }
 
-/// A chip that can be mounted or made.
-enum Found {
-    Ram(Device),
-    Chip(Opened),
-}
-
-impl Found {
-    fn at(chip: &Place, access: &Access, args: &ServeArgs) -> Result<Self, Failure> {
-        Ok(match chip {
-            Place::Ram => Self::Ram(jobs::device(&args.shape)?),
-            chip => Self::Chip(chips::open(chip, access)?),
-        })
-    }
+/// The policies that were asked for, and the rest of how a chip is to be served.
+fn serve_options(args: &ServeArgs) -> Result<ServeOptions, Failure> {
+    let asked = &args.policy;
+    let (victim, placement) = (asked.victim.as_deref(), asked.placement.as_deref());
+    let policy = jobs::policy(asked.policy.as_deref(), victim, placement, SERVED, &asked.cleaning)?;
+    Ok(ServeOptions {
+        policy: jobs::adjusted(&policy, &asked.cleaning),
+        over_provisioning: args.over_provisioning,
+        watermarks: jobs::watermarks(&asked.cleaning),
+        time_scale_ns: asked.time_scale.map(|ns| ns as f64),
+        seed: asked.seed,
+        rebuild: args.rebuild,
+    })
 }
 
 /// The server's certificate, and whether clients must encrypt.
 #[cfg(feature = "tls")]
 fn tls(args: &ServeArgs) -> Result<Option<(thermocline_server::Tls, bool)>, Failure> {
+    use thermocline_assembly::AssemblyError;
+
     let (Some(chain), Some(key)) = (&args.tls_cert, &args.tls_key) else { return Ok(None) };
     let tls = thermocline_server::Tls::load(chain, key, args.tls_clients.as_deref());
-    Ok(Some((tls.map_err(chips::input)?, args.tls_required)))
+    Ok(Some((tls.map_err(|e| AssemblyError::Input(e.to_string()))?, args.tls_required)))
 }
 
-/// A chip, mounted.
+/// Mounts a chip, and describes the export that it becomes.
 fn opening(
     exported: &Exported,
-    found: Found,
-    policy: &PolicySpec,
+    found: Candidate,
     access: &Access,
+    options: &ServeOptions,
     args: &ServeArgs,
 ) -> Result<Opening, Failure> {
-    let adjust = |store: Store| Store {
-        time_scale_ns: args.policy.time_scale.map(|ns| ns as f64),
-        watermarks: jobs::watermarks(&args.policy.cleaning),
-        seed: args.policy.seed,
-        ..store
-    };
-    let of_policy = |e: SimError| Failure::from(e.of_policy(&policy.name));
-    let (mut layer, device, pace, mounted) = match found {
-        Found::Ram(device) => {
-            let store = adjust(format::fit(device, args.over_provisioning, policy.clone())?);
-            let profile = &store.device.profile;
-            let ram = chips::with_faults(Ram::new(profile.geometry, profile.rules), access);
-            let (chip, pace) = paced(ram, args.pace, profile);
-            let layer = store.format(chip, format::new_format()?).map_err(of_policy)?;
-            (layer, store.device, pace, None)
+    let policy = &options.policy;
+    let begun = Instant::now();
+    let mut pace = None;
+    let served = found.start(access, options, |chip, profile| {
+        if !args.pace {
+            return chip;
         }
-        Found::Chip(opened) => {
-            let begun = Instant::now();
-            let (chip, pace) = paced(opened.chip, args.pace, &opened.device.profile);
-            let logical_pages = opened.summary.logical_pages;
-            let store = adjust(Store::new(opened.device, policy.clone(), logical_pages));
-            let how = if args.rebuild { Mount::FromPages } else { Mount::Quick };
-            let (layer, recovery) = store.mount(chip, how).map_err(of_policy)?;
-            let took = begun.elapsed();
-            tracing::info!(
-                image = %exported.chip,
-                policy = policy.name,
-                clean = recovery.clean,
-                checkpoint = recovery.used_checkpoint,
-                areas_read = recovery.areas_read,
-                pages_verified = recovery.pages_verified,
-                milliseconds = took.as_millis() as u64,
-                "mounted"
-            );
-            if !recovery.rolled_back.is_empty() {
-                tracing::warn!(
-                    image = %exported.chip,
-                    pages = recovery.rolled_back.len(),
-                    "the newest copies of some pages were cut off or damaged: older ones take their place"
-                );
-            }
-            (layer, store.device, pace, Some((recovery, took)))
-        }
-    };
-    let time_ns = mounted.as_ref().map_or(0, |(found, _)| found.newest_time.saturating_add(1));
-    let is_empty = mounted.as_ref().is_none_or(|(found, _)| found.pages_found == 0);
-    if is_empty && !access.read_only {
-        store::begin(&mut layer, time_ns)?;
+        let (chip, paced) = Pace::slow(chip, profile.timing);
+        pace = Some(paced);
+        chip
+    })?;
+    let took = begun.elapsed();
+    if let Some(recovery) = &served.recovery {
+        log_mount(&exported.chip, &policy.name, recovery, took);
     }
-    let over = layer.end_of_life();
-    if let Some(why) = over {
+    if let Some(why) = served.end_of_life {
         tracing::error!(image = %exported.chip, "{why}: the chip is exported read-only");
     }
     Ok(Opening {
         name: exports::name(exported),
-        description: format!("{} on {}", policy.name, device.profile.name),
-        read_only: args.read_only || over.is_some(),
-        time_ns,
-        recovery: mounted.map(|(_, took)| took),
+        description: format!("{} on {}", policy.name, served.device.profile.name),
+        read_only: args.read_only || served.end_of_life.is_some(),
+        time_ns: served.time_ns,
+        recovery: served.recovery.map(|_| took),
         idle: policy.build_idle()?,
-        timing: device.profile.timing,
+        timing: served.device.profile.timing,
         pace,
         ignores_trims: policy.build_dead_data()? == DeadData::None,
-        ..Opening::new(layer)
+        ..Opening::new(served.layer)
     })
 }
 
-fn paced(
-    chip: chips::Chip,
-    pace: bool,
-    profile: &thermocline_flash::Profile,
-) -> (chips::Chip, Option<Pace>) {
-    if !pace {
-        return (chip, None);
+fn log_mount(chip: &Place, policy: &str, recovery: &Recovery, took: Duration) {
+    tracing::info!(
+        image = %chip,
+        policy,
+        clean = recovery.clean,
+        checkpoint = recovery.used_checkpoint,
+        areas_read = recovery.areas_read,
+        pages_verified = recovery.pages_verified,
+        milliseconds = took.as_millis() as u64,
+        "mounted"
+    );
+    if !recovery.rolled_back.is_empty() {
+        tracing::warn!(
+            image = %chip,
+            pages = recovery.rolled_back.len(),
+            "the newest copies of some pages were cut off or damaged: older ones take their place"
+        );
     }
-    let (chip, pace) = Pace::slow(chip, profile.timing);
-    (chip, Some(pace))
 }
 
 /// A socket for --run, where no other was named; and a refusal where nobody could connect at all.
@@ -219,7 +190,7 @@ const TWICE: Duration = Duration::from_millis(200);
 
 /// SIGTERM, SIGHUP and Ctrl-C stop the server in good order, the second of them at once.
 fn stop_by_signal(stopper: &Stopper) -> Result<(), Failure> {
-    let failed = |e: std::io::Error| SimError::Failed(format!("signals: {e}"));
+    let failed = |e: std::io::Error| Failure::failed(format!("signals: {e}"));
     let mut signals = Signals::new([SIGHUP, SIGINT, SIGTERM]).map_err(failed)?;
     let stopper = stopper.clone();
     let mut first: Option<Instant> = None;
@@ -240,14 +211,16 @@ fn stop_by_signal(stopper: &Stopper) -> Result<(), Failure> {
 
 fn log_to_stderr(args: &ServeArgs, quiet: bool) -> Result<(), Failure> {
     let filter = if quiet { "error" } else { args.log.as_str() };
-    let filter = EnvFilter::try_new(filter).map_err(|e| {
+    let targets: Targets = filter.parse().map_err(|e| {
         Failure::usage(format!("--log {filter}: {e}; expected error, warn, info or debug"))
     })?;
-    let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    let events = tracing_subscriber::registry().with(targets);
+    let lines = tracing_subscriber::fmt::layer().with_writer(std::io::stderr);
     if args.log_json {
-        builder.json().init();
+        events.with(lines.json()).init();
     } else {
-        builder.with_target(false).with_ansi(crate::console::stderr_has_colour()).init();
+        let has_colour = crate::console::stderr_has_colour();
+        events.with(lines.with_target(false).with_ansi(has_colour)).init();
     }
     Ok(())
 }

@@ -16,7 +16,7 @@ pub fn run(args: &ConvertArgs, console: Console) -> Result<(), Failure> {
     let out = &args.target.out;
     if is_same_file(&args.file, out) {
         return Err(Failure::usage(format!(
-            "{} is the trace to read; choose another file to write",
+            "{} is the input; choose another output file",
             out.display()
         )));
     }

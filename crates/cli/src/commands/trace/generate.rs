@@ -1,6 +1,7 @@
 //! `thermocline trace generate`: a workload as a trace.
 
-use thermocline_trace::generate::{GeneratorOptions, WorkloadSpec, open};
+use thermocline_trace::generate::{GeneratorOptions, PatternSpec};
+use thermocline_workloads::{WorkloadSpec, open};
 
 use super::target::Target;
 use crate::{
@@ -18,7 +19,7 @@ const DEFAULT_VOLUME: u64 = 56 << 20;
 
 /// Generates and writes.
 pub fn run(args: &GenerateArgs, console: Console) -> Result<(), Failure> {
-    let steady = matches!(args.spec, WorkloadSpec::Steady(_));
+    let steady = matches!(args.spec, WorkloadSpec::Pattern(PatternSpec::Steady(_)));
     let files = matches!(args.spec, WorkloadSpec::Files(_));
     let span = args.span.unwrap_or(if files { DEFAULT_VOLUME } else { DEFAULT_SPAN });
     let options = GeneratorOptions {

@@ -75,8 +75,8 @@ fn format(args: &TargetArgs) -> Result<OutputFormat, Failure> {
         Some("csv") => Ok(OutputFormat::Csv),
         Some("fio") => Ok(OutputFormat::Fio(FioVersion::V2)),
         _ => Err(Failure::usage(format!(
-            "the name {name} does not tell the format; say --to native, csv, fio or fio-v3, or use \
-             an extension .tct, .csv or .fio"
+            "the name {name} does not determine the format; give --to native, csv, fio or fio-v3, \
+             or use an extension .tct, .csv or .fio"
         ))),
     }
 }

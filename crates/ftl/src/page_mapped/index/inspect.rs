@@ -5,8 +5,7 @@ use alloc::{vec, vec::Vec};
 use thermocline_flash::{BlockId, Flash, FlashError, Lpn, Oob, Ppn};
 
 use super::{
-    find_summary,
-    log::Log,
+    find::{find_summary, log_pages},
     record::{Header, Record},
 };
 
@@ -39,7 +38,7 @@ pub fn entries<C: Flash + ?Sized>(chip: &mut C) -> Result<Vec<Entry>, FlashError
     for block in (geometry.blocks() - system..geometry.blocks()).map(BlockId) {
         let mut pages = Vec::new();
         let mut payload = vec![0; geometry.page_size as usize];
-        for at in Log::pages(geometry, block) {
+        for at in log_pages(geometry, block) {
             let oob: Option<Oob> = match chip.read_oob(at) {
                 Ok(None) => continue,
                 Ok(oob) => oob.filter(|oob| oob.lpn == Lpn::NONE),

@@ -1,12 +1,15 @@
 //! The pages of the index log, byte by byte (`docs/format.md` has the pictures).
 //!
-//! Each page is whole in itself: what it says is true whatever became of the other pages.
+//! Each page is whole in itself: its facts are true whatever became of the other pages.
 
 use alloc::vec::Vec;
 
 use thermocline_flash::{Lpn, Ppn};
 
-use super::summary::Summary;
+use super::{
+    bytes::Bytes,
+    summary::{Summary, VERSION},
+};
 
 /// Bytes before the body of a page.
 pub(crate) const HEADER: usize = 32;
@@ -14,7 +17,7 @@ pub(crate) const HEADER: usize = 32;
 pub(crate) const BLOCK_ENTRY: usize = 24;
 /// Bytes of a page in the map, where placements keep notes; 4 where they do not.
 pub(crate) const MAP_ENTRY: usize = 6;
-/// Intervals of known sequence numbers that a page has room for.
+/// Intervals of durable sequence numbers that a page has room for.
 pub(crate) const MOST_KNOWN: usize = 8;
 
 const MAGIC: u32 = u32::from_le_bytes(*b"TCIX");
@@ -38,7 +41,7 @@ pub enum Kind {
     Map = 6,
     /// All is written: nothing was changed after the checkpoint it names.
     Clean = 7,
-    /// The layer is in use again, or goes on; tells what is known to last.
+    /// The layer is in use again, or goes on; with the sequence numbers known to be durable.
     InUse = 8,
 }
 
@@ -64,7 +67,7 @@ impl Kind {
 pub struct Header {
     /// What the page holds.
     pub kind: Kind,
-    /// Programs of the layer when it was written: what it says was so then.
+    /// Programs of the layer when it was written: its facts were so then.
     pub sequence: u64,
     /// The first logical page or block it is about.
     pub first: u32,
@@ -92,7 +95,7 @@ pub struct Complete {
     pub pages: u32,
     /// The turn of the block in which it begins.
     pub turn: u64,
-    /// Whether it has a table of blocks and a map, or only tells what is absent.
+    /// Whether it has a table of blocks and a map, or only lists absent pages.
     pub has_map: bool,
 }
 
@@ -164,7 +167,7 @@ impl Page {
     fn begin(&mut self, header: &Header, flags: u16) {
         self.bytes.clear();
         self.bytes.extend(MAGIC.to_le_bytes());
-        self.bytes.extend([super::VERSION as u8, header.kind as u8]);
+        self.bytes.extend([VERSION as u8, header.kind as u8]);
         self.bytes.extend(flags.to_le_bytes());
         self.bytes.extend(header.sequence.to_le_bytes());
         for figure in [header.first, header.count, header.checkpoint, header.number] {
@@ -272,72 +275,38 @@ pub(crate) const fn most_runs(page_size: u32) -> usize {
     (page_size as usize - HEADER - 4) / 8
 }
 
-/// Bytes being read.
-pub(super) struct Bytes<'a>(&'a [u8]);
+/// Runs of pages: their number, then the first page and the length of each.
+fn read_runs(bytes: &mut Bytes<'_>) -> Option<Vec<(u32, u32)>> {
+    let count = bytes.u32()?;
+    bytes.many(count, |bytes| {
+        let run = (bytes.u32()?, bytes.u32()?);
+        run.0.checked_add(run.1).map(|_| run)
+    })
+}
 
-impl Bytes<'_> {
-    pub(super) fn array<const N: usize>(&mut self) -> Option<[u8; N]> {
-        let (head, rest) = self.0.split_first_chunk::<N>()?;
-        self.0 = rest;
-        Some(*head)
-    }
+fn read_complete(bytes: &mut Bytes<'_>) -> Option<Complete> {
+    Some(Complete {
+        checkpoint: bytes.u32()?,
+        pages: bytes.u32()?,
+        turn: bytes.u64()?,
+        has_map: bytes.u32()? != 0,
+    })
+}
 
-    pub(super) fn u8(&mut self) -> Option<u8> {
-        self.array().map(|[byte]| byte)
-    }
-
-    pub(super) fn u16(&mut self) -> Option<u16> {
-        self.array().map(u16::from_le_bytes)
-    }
-
-    pub(super) fn u32(&mut self) -> Option<u32> {
-        self.array().map(u32::from_le_bytes)
-    }
-
-    pub(super) fn u64(&mut self) -> Option<u64> {
-        self.array().map(u64::from_le_bytes)
-    }
-
-    fn many<T>(&mut self, count: u32, one: impl Fn(&mut Self) -> Option<T>) -> Option<Vec<T>> {
-        // No page holds more than it has bytes.
-        if count as usize > self.0.len() {
-            return None;
-        }
-        (0..count).map(|_| one(self)).collect()
-    }
-
-    fn runs(&mut self) -> Option<Vec<(u32, u32)>> {
-        let count = self.u32()?;
-        self.many(count, |bytes| {
-            let run = (bytes.u32()?, bytes.u32()?);
-            run.0.checked_add(run.1).map(|_| run)
-        })
-    }
-
-    fn complete(&mut self) -> Option<Complete> {
-        Some(Complete {
-            checkpoint: self.u32()?,
-            pages: self.u32()?,
-            turn: self.u64()?,
-            has_map: self.u32()? != 0,
-        })
-    }
-
-    fn known(&mut self) -> Option<Vec<Interval>> {
-        let count = self.u32()?;
-        self.many(count, |bytes| Some((bytes.u64()?, bytes.u64()?)))
-    }
+fn read_known(bytes: &mut Bytes<'_>) -> Option<Vec<Interval>> {
+    let count = bytes.u32()?;
+    bytes.many(count, |bytes| Some((bytes.u64()?, bytes.u64()?)))
 }
 
 impl Record {
     /// Reads a page of the log; nothing if it is none.
     #[must_use]
     pub fn decode(page: &[u8]) -> Option<(Header, Self)> {
-        let mut bytes = Bytes(page);
+        let mut bytes = Bytes::new(page);
         if bytes.u32()? != MAGIC {
             return None;
         }
-        let known_version = bytes.u8()? == super::VERSION as u8;
+        let known_version = bytes.u8()? == VERSION as u8;
         let kind = Kind::of(bytes.u8()?)?;
         // Of a version to come only the summary can be read, which says so.
         if !known_version && kind != Kind::Head {
@@ -356,12 +325,12 @@ impl Record {
         let record = match kind {
             Kind::Head => Self::Head(Head {
                 summary: Summary::read(&mut bytes)?,
-                complete: if known_version { bytes.complete()? } else { Complete::NONE },
-                known: if known_version { bytes.known()? } else { Vec::new() },
+                complete: if known_version { read_complete(&mut bytes)? } else { Complete::NONE },
+                known: if known_version { read_known(&mut bytes)? } else { Vec::new() },
             }),
-            Kind::Trims => Self::Trims(bytes.runs()?),
-            Kind::AbsentRuns => Self::Absent(bytes.runs()?),
-            Kind::AbsentBits => Self::Absent(set_bits(&header, bytes.0)?),
+            Kind::Trims => Self::Trims(read_runs(&mut bytes)?),
+            Kind::AbsentRuns => Self::Absent(read_runs(&mut bytes)?),
+            Kind::AbsentBits => Self::Absent(set_bits(&header, bytes.rest())?),
             Kind::Blocks => Self::Blocks(bytes.many(header.count, |bytes| {
                 Some(BlockEntry {
                     first_sequence: bytes.u64()?,
@@ -375,8 +344,8 @@ impl Record {
                 let note = if flags & NOTED == 0 { 0 } else { bytes.u16()? };
                 Some((at, note))
             })?),
-            Kind::Clean => Self::Clean(bytes.complete()?, bytes.known()?),
-            Kind::InUse => Self::InUse(bytes.known()?),
+            Kind::Clean => Self::Clean(read_complete(&mut bytes)?, read_known(&mut bytes)?),
+            Kind::InUse => Self::InUse(read_known(&mut bytes)?),
         };
         Some((header, record))
     }

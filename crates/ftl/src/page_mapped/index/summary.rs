@@ -1,10 +1,10 @@
-//! What a chip was formatted as, and how to find it.
+//! The summary: what a chip was formatted as.
 
-use alloc::{vec, vec::Vec};
+use alloc::vec::Vec;
 
-use thermocline_flash::{BlockId, Flash, FlashError, Geometry, Lpn};
+use thermocline_flash::Geometry;
 
-use super::record::{self, BLOCK_ENTRY, Kind, MAP_ENTRY, Record};
+use super::bytes::Bytes;
 
 /// The version of the format that is written, and the only one that is read.
 pub const VERSION: u16 = 1;
@@ -96,7 +96,7 @@ impl Summary {
         out.extend(self.id);
     }
 
-    pub(super) fn read(bytes: &mut record::Bytes<'_>) -> Option<Self> {
+    pub(super) fn read(bytes: &mut Bytes<'_>) -> Option<Self> {
         let version = bytes.u16()?;
         let layer = bytes.u8()?;
         bytes.u8()?;
@@ -118,55 +118,4 @@ impl Summary {
         };
         Some(summary)
     }
-}
-
-/// Pages of the log that one checkpoint takes at most.
-pub(crate) fn checkpoint_pages(geometry: &Geometry, logical_pages: u32) -> u32 {
-    let body = (geometry.page_size.saturating_sub(record::HEADER as u32)).max(8);
-    let absent = logical_pages.div_ceil(8 * body);
-    let table = geometry.blocks().div_ceil((body / BLOCK_ENTRY as u32).max(1));
-    let map = logical_pages.div_ceil((body / MAP_ENTRY as u32).max(1));
-    absent + table + map
-}
-
-/// Erase blocks that the index log needs: two complete checkpoints with the trims between them, one
-/// more that is written whole when the layer is unmounted, and blocks that may turn bad.
-#[must_use]
-pub fn system_blocks_for(geometry: &Geometry, logical_pages: u32) -> u32 {
-    let pages = geometry.data_pages_per_block().saturating_sub(1).max(1);
-    let needed = (4 * u64::from(checkpoint_pages(geometry, logical_pages)))
-        .div_ceil(u64::from(pages))
-        .min(u64::from(u32::MAX / 2)) as u32
-        + 4;
-    needed + 1 + needed / 32
-}
-
-/// Looks for the summary from the chip's last block backwards, for whoever does not know how many
-/// blocks the index log has. Nothing if the chip was not formatted.
-///
-/// # Errors
-/// [`FlashError`], where the chip fails for another reason than an unreadable page.
-pub fn find_summary<C: Flash + ?Sized>(chip: &mut C) -> Result<Option<Summary>, FlashError> {
-    let geometry = *chip.geometry();
-    let mut payload = vec![0; geometry.page_size as usize];
-    // Bad blocks may hold what an earlier format left behind, so they come last.
-    let all = (0..geometry.blocks()).rev().map(BlockId);
-    let (bad, good): (Vec<_>, Vec<_>) = all.partition(|&block| chip.is_bad(block));
-    for block in good.into_iter().chain(bad) {
-        let at = geometry.ppn(block, geometry.header_pages);
-        match chip.read_oob(at) {
-            Ok(Some(oob)) if oob.lpn == Lpn::NONE && oob.note == Kind::Head as u16 => {}
-            Ok(_) | Err(FlashError::Unreadable(_) | FlashError::BadBlock(_)) => continue,
-            Err(e) => return Err(e),
-        }
-        match chip.read(at, &mut payload) {
-            Ok(()) => {}
-            Err(FlashError::Unreadable(_) | FlashError::BadBlock(_)) => continue,
-            Err(e) => return Err(e),
-        }
-        if let Some(Record::Head(head)) = Record::decode(&payload).map(|(_, record)| record) {
-            return Ok(Some(head.summary));
-        }
-    }
-    Ok(None)
 }

@@ -4,10 +4,14 @@ use alloc::{vec, vec::Vec};
 
 use thermocline_flash::{BlockId, Flash, FlashError, Lpn, Oob, Ppn};
 
-use super::{EPOCH, Mount, Recovery, data_pages, for_each_page, log::FoundLog};
+use super::{
+    found_log::FoundLog,
+    recovery::{Mount, Recovery},
+};
 use crate::page_mapped::{
-    index::{BlockEntry, Header, Record},
-    lasting::{number, word},
+    index::record::{BlockEntry, Header, Record},
+    shape::Shape,
+    watermark::{EPOCH, program_number, watermark},
 };
 
 /// What is known of each page and each block.
@@ -15,7 +19,7 @@ pub(super) struct Pages {
     /// Where its newest copy is.
     pub(super) map: Vec<Ppn>,
     pub(super) notes: Vec<u16>,
-    /// When that copy was programmed; 0 where only a checkpoint tells of it.
+    /// When that copy was programmed; 0 where only a checkpoint has it.
     pub(super) times: Vec<u64>,
     /// Copies up to that number are older, or dead.
     newest: Vec<u64>,
@@ -24,10 +28,10 @@ pub(super) struct Pages {
     scanned: Vec<bool>,
     /// Copies that may have been cut off.
     doubtful: Vec<Doubtful>,
-    /// The greatest number up to which pages say that everything lasts, of each run of numbers.
-    words: Vec<u64>,
-    /// Whether they said more than the log does.
-    pub(super) heard: bool,
+    /// The greatest watermark that pages carry, of each epoch.
+    watermarks: Vec<u64>,
+    /// Whether the log has no record of some of them.
+    pub(super) unrecorded: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -61,29 +65,29 @@ impl Pages {
             None => Self::by_facts(chip, found)?,
         };
         pages.scan(chip, found, recovery)?;
-        pages.heard = found.hear(&pages.words);
+        pages.unrecorded = found.learn_watermarks(&pages.watermarks);
         pages.settle_doubts(chip, found, recovery)?;
         recovery.log_pages_read = found.pages_read;
         Ok(pages)
     }
 
     fn new(found: &FoundLog) -> Self {
-        let logical = found.summary.logical_pages;
+        let logical = found.summary.logical_pages as usize;
         let blocks = found.geometry.data_blocks() as usize;
         Self {
-            map: for_each_page(logical, Ppn::NONE),
-            notes: for_each_page(logical, 0),
-            times: for_each_page(logical, 0),
-            newest: for_each_page(logical, 0),
+            map: vec![Ppn::NONE; logical],
+            notes: vec![0; logical],
+            times: vec![0; logical],
+            newest: vec![0; logical],
             blocks: vec![BlockEntry::default(); blocks],
             scanned: vec![true; blocks],
             doubtful: Vec::new(),
-            words: Vec::new(),
-            heard: false,
+            watermarks: Vec::new(),
+            unrecorded: false,
         }
     }
 
-    /// By what the log says of trims and absent pages; all blocks are to be read.
+    /// By the log's records of trims and absent pages; all blocks are to be read.
     fn by_facts<C: Flash>(chip: &mut C, found: &mut FoundLog) -> Result<Self, FlashError> {
         let mut pages = Self::new(found);
         found.for_each(chip, |found, _, header, record| {
@@ -93,7 +97,7 @@ impl Pages {
         Ok(pages)
     }
 
-    /// By the newest checkpoint and what the log says beside it; nothing if a page of it is lost.
+    /// By the newest checkpoint and the log's other records; nothing if a page of it is lost.
     fn by_checkpoint<C: Flash>(
         chip: &mut C,
         found: &mut FoundLog,
@@ -117,8 +121,8 @@ impl Pages {
         Ok(Some(pages))
     }
 
-    /// What the log says is absent is dead up to then. Of checkpoints only the complete one counts: what
-    /// it says lasts.
+    /// Pages that the log records as absent are dead up to then. Of checkpoints only the complete one
+    /// counts: it is durable.
     fn take_fact(&mut self, found: &FoundLog, header: &Header, record: &Record) {
         let runs = match record {
             Record::Trims(runs) => runs,
@@ -187,7 +191,7 @@ impl Pages {
             return self.is_absent(lpn, sequence);
         }
         let block = found.geometry.block_of(at).index();
-        // A page in a block that is read tells more itself.
+        // A block that is read has the page's own area, which is newer.
         if self.scanned.get(block) == Some(&false) && sequence > self.newest[lpn.index()] {
             self.newest[lpn.index()] = sequence;
             self.map[lpn.index()] = at;
@@ -214,7 +218,9 @@ impl Pages {
                     || entry.programmed == geometry.data_pages_per_block() && {
                         recovery.areas_read += 1;
                         match chip.read_oob(geometry.ppn(block, geometry.header_pages)) {
-                            Ok(oob) => oob.is_some_and(|oob| number(oob.sequence) <= *until),
+                            Ok(oob) => {
+                                oob.is_some_and(|oob| program_number(oob.sequence) <= *until)
+                            }
                             Err(FlashError::Unreadable(_)) => false,
                             Err(e) => return Err(e),
                         }
@@ -255,23 +261,25 @@ impl Pages {
         found: &mut FoundLog,
         recovery: &mut Recovery,
     ) -> Result<(), FlashError> {
+        let shape = Shape::of(&found.geometry);
         for block in (0..self.blocks.len() as u32).map(BlockId) {
-            // A block is marked as bad only when all that was in it lasts elsewhere.
+            // A block is marked as bad only when all that was in it is durable elsewhere.
             if !self.scanned[block.index()] || chip.is_bad(block) {
                 continue;
             }
             recovery.blocks_scanned += 1;
             let mut entry = BlockEntry::default();
             let mut is_first = true;
-            for (page, at) in data_pages(&found.geometry, block) {
+            for page in 0..shape.pages() {
+                let at = shape.data_page(block, page);
                 recovery.areas_read += 1;
                 match chip.read_oob(at) {
                     Ok(None) => continue,
                     Ok(Some(oob)) => {
-                        self.listen(oob.sequence);
-                        let oob = Oob { sequence: number(oob.sequence), ..oob };
+                        self.note_watermark(oob.sequence);
+                        let oob = Oob { sequence: program_number(oob.sequence), ..oob };
                         if oob.sequence > found.sequence {
-                            // Beyond what the last word knows.
+                            // Beyond what the clean record knows.
                             found.sequence = oob.sequence;
                             found.is_not_clean();
                         }
@@ -291,12 +299,12 @@ impl Pages {
         Ok(())
     }
 
-    /// What a page says of others.
-    fn listen(&mut self, sequence: u64) {
-        let Some(said) = word(sequence) else { return };
-        match self.words.iter_mut().find(|word| **word / EPOCH == said / EPOCH) {
-            Some(word) => *word = said.max(*word),
-            None => self.words.push(said),
+    /// Keeps the watermark that a page carries, if any.
+    fn note_watermark(&mut self, sequence: u64) {
+        let Some(durable) = watermark(sequence) else { return };
+        match self.watermarks.iter_mut().find(|greatest| **greatest / EPOCH == durable / EPOCH) {
+            Some(greatest) => *greatest = durable.max(*greatest),
+            None => self.watermarks.push(durable),
         }
     }
 

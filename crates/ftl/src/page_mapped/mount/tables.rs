@@ -1,121 +1,110 @@
 //! From what was found to the tables of the layer.
 
-use alloc::vec::Vec;
+use alloc::{vec, vec::Vec};
 
-use thermocline_flash::{BlockId, Flash, Lpn, Ppn};
+use thermocline_flash::{BlockId, Chip, Lpn};
 use thermocline_policy::placement::Placement;
 
-use super::{Recovery, data_pages, pages::Pages};
-use crate::page_mapped::{Open, PageMapped, index::Index};
+use super::{pages::Pages, recovery::Recovery};
+use crate::page_mapped::{journal::Journal, parts::Parts};
 
-impl<C: Flash, P: Placement> PageMapped<C, P> {
-    /// Fills the tables of a layer whose blocks all count as free. Whether a block was closed that is not
-    /// full.
-    pub(super) fn take_tables(
-        &mut self,
-        pages: &mut Pages,
-        index: &mut Index,
-        recovery: &mut Recovery,
-    ) -> bool {
-        let mut closed_early = false;
-        let geometry = *self.chip.geometry();
-        let mut valid = alloc::vec![0_u32; pages.blocks.len()];
-        for (lpn, &at) in (0..).map(Lpn).zip(&pages.map) {
-            if at == Ppn::NONE {
-                continue;
-            }
-            let block = geometry.block_of(at);
-            let page = (geometry.page_of(at) - self.header) as usize;
-            valid[block.index()] += 1;
-            self.owner[block.index() * self.pages as usize + page] = lpn;
-            self.mapped += 1;
-        }
-        self.map = core::mem::take(&mut pages.map);
-        recovery.pages_found = self.mapped;
+/// Fills the tables of parts whose blocks all count as free. Whether a block was closed that is not
+/// full.
+pub(super) fn take_tables<C: Chip, P: Placement>(
+    parts: &mut Parts<C, P>,
+    journal: &mut Journal,
+    pages: &mut Pages,
+    recovery: &mut Recovery,
+) -> bool {
+    let valid = parts.tables.recovered(core::mem::take(&mut pages.map), pages.blocks.len());
+    recovery.pages_found = parts.tables.mapped();
 
-        // In the order in which they were opened; blocks of which nothing can be read come first.
-        let mut order: Vec<BlockId> = (0..pages.blocks.len() as u32)
-            .map(BlockId)
-            .filter(|block| pages.blocks[block.index()].programmed > 0)
-            .collect();
-        order.sort_by_key(|block| (pages.blocks[block.index()].first_sequence, *block));
-        let goes_on = self.choose_open(pages, &order, &valid, recovery.clean);
+    // In the order in which they were opened; blocks of which nothing can be read come first.
+    let mut order: Vec<BlockId> = (0..pages.blocks.len() as u32)
+        .map(BlockId)
+        .filter(|block| pages.blocks[block.index()].programmed > 0)
+        .collect();
+    order.sort_by_key(|block| (pages.blocks[block.index()].first_sequence, *block));
+    let goes_on = choose_open(parts, pages, &order, &valid, recovery.clean);
 
-        for bank in &mut self.banks {
-            bank.free.retain(|block| pages.blocks[block.index()].programmed == 0);
-        }
-        for &block in &order {
-            let entry = pages.blocks[block.index()];
-            recovery.newest_time = recovery.newest_time.max(entry.newest_time);
-            let bank = self.bank_of(block);
-            let stream = self.clamped(entry.stream);
-            let home = &mut self.banks[bank];
-            home.live += valid[block.index()];
-            home.blocks.recovered(block, stream, valid[block.index()], entry.newest_time);
-            self.placement.opened(bank as u32, block, stream, entry.newest_time);
-            for (page, at) in data_pages(&geometry, block) {
-                let lpn = self.owner[block.index() * self.pages as usize + page as usize];
-                if self.map.get(lpn.index()) == Some(&at) {
-                    let time = match pages.times[lpn.index()] {
-                        0 => entry.newest_time,
-                        time => time,
-                    };
-                    self.placement.recovered(lpn, entry.stream, pages.notes[lpn.index()], time);
-                }
-            }
-            let full = entry.programmed == self.pages;
-            index.surveys[block.index()] = full.then_some(entry);
-            if goes_on.contains(&block) {
-                self.banks[bank].open[usize::from(stream)] = Open {
-                    block,
-                    next: entry.programmed,
-                    counted: entry.programmed,
-                    pages: self.pages,
-                    first: geometry.ppn(block, self.header),
-                    first_owner: block.index() * self.pages as usize,
-                };
-            } else {
-                self.close(bank, block);
-                closed_early |= !full;
-            }
-        }
-        if P::KNOWS_HOT {
-            for lpn in (0..self.map.len() as u32).map(Lpn) {
-                if self.placement.is_hot(lpn) {
-                    self.warm(lpn, 1);
-                }
-            }
-        }
-        closed_early
+    for bank in parts.banks.iter_mut() {
+        bank.retain_free(|block| pages.blocks[block.index()].programmed == 0);
     }
-
-    /// The stream of this layer that a block of some stream belongs to.
-    fn clamped(&self, stream: u8) -> u8 {
-        if stream == self.read_only_stream() && self.config.read_only_separation {
-            return stream;
+    let mut closed_early = false;
+    for &block in &order {
+        let entry = pages.blocks[block.index()];
+        recovery.newest_time = recovery.newest_time.max(entry.newest_time);
+        take_block(parts, pages, block, valid[block.index()]);
+        let full = entry.programmed == parts.tables.shape().pages();
+        if full {
+            journal.surveyed(block, entry);
         }
-        stream.min(self.placement.streams() - 1)
+        let bank = parts.banks.bank_of(block);
+        if goes_on.contains(&block) {
+            parts.banks[bank].resume(block, entry.programmed);
+        } else {
+            parts.banks[bank].close(&mut parts.placement, block);
+            closed_early |= !full;
+        }
     }
-
-    /// The blocks that are written on: of each stream in each bank the newest that is not full. After a
-    /// crash a block without data is closed instead, so that it can be cleaned.
-    fn choose_open(
-        &self,
-        pages: &Pages,
-        order: &[BlockId],
-        valid: &[u32],
-        clean: bool,
-    ) -> Vec<BlockId> {
-        let streams = self.banks[0].open.len();
-        let mut newest: Vec<Option<BlockId>> = alloc::vec![None; self.banks.len() * streams];
-        for &block in order {
-            let entry = &pages.blocks[block.index()];
-            let has_data = clean || valid[block.index()] > 0;
-            if entry.programmed < self.pages && has_data {
-                let stream = usize::from(self.clamped(entry.stream));
-                newest[self.bank_of(block) * streams + stream] = Some(block);
+    if P::KNOWS_HOT {
+        for lpn in (0..parts.tables.len() as u32).map(Lpn) {
+            if parts.placement.is_hot(lpn) {
+                parts.warm(lpn, 1);
             }
         }
-        newest.into_iter().flatten().collect()
     }
+    journal.free_is_durable(&parts.banks);
+    closed_early
+}
+
+/// A block holds data: enters it into its bank, and its current pages into the placement.
+fn take_block<C: Chip, P: Placement>(
+    parts: &mut Parts<C, P>,
+    pages: &Pages,
+    block: BlockId,
+    valid: u32,
+) {
+    let entry = &pages.blocks[block.index()];
+    let stream = clamped(parts, entry.stream);
+    let bank = parts.banks.bank_of(block);
+    let placement = &mut parts.placement;
+    parts.banks[bank].recovered(placement, (block, stream), valid, entry.newest_time);
+    for lpn in parts.tables.current_pages(block) {
+        let time = match pages.times[lpn.index()] {
+            0 => entry.newest_time,
+            time => time,
+        };
+        placement.recovered(lpn, entry.stream, pages.notes[lpn.index()], time);
+    }
+}
+
+/// The stream of this layer that a block of some stream belongs to.
+fn clamped<C, P: Placement>(parts: &Parts<C, P>, stream: u8) -> u8 {
+    if stream == parts.banks.read_only_stream() && parts.config.read_only_separation {
+        return stream;
+    }
+    stream.min(parts.placement.streams() - 1)
+}
+
+/// The blocks that are written on: of each stream in each bank the newest that is not full. After a
+/// crash a block without data is closed instead, so that it can be cleaned.
+fn choose_open<C, P: Placement>(
+    parts: &Parts<C, P>,
+    pages: &Pages,
+    order: &[BlockId],
+    valid: &[u32],
+    clean: bool,
+) -> Vec<BlockId> {
+    let streams = usize::from(parts.banks.read_only_stream()) + 1;
+    let mut newest: Vec<Option<BlockId>> = vec![None; parts.banks.len() * streams];
+    for &block in order {
+        let entry = &pages.blocks[block.index()];
+        let has_data = clean || valid[block.index()] > 0;
+        if entry.programmed < parts.tables.shape().pages() && has_data {
+            let stream = usize::from(clamped(parts, entry.stream));
+            newest[parts.banks.bank_of(block) * streams + stream] = Some(block);
+        }
+    }
+    newest.into_iter().flatten().collect()
 }

@@ -1,6 +1,6 @@
 //! A full disk, a sync that fails, bits that turn; and the papers' layout on NOR.
 
-use thermocline_flash::{BlockId, Flash, FlashError, Kind, Lpn, Oob};
+use thermocline_flash::{BlockId, Condition, Flash, FlashError, Kind, Lpn, Oob};
 
 use super::{
     super::{Image, Open, layout::Layout, write_blank},

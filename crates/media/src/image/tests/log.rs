@@ -6,7 +6,7 @@
 
 use std::{collections::BTreeMap, path::Path};
 
-use thermocline_flash::{BlockId, Flash, FlashError, Geometry, Kind, Lpn, Oob, Ppn};
+use thermocline_flash::{BlockId, Condition, Flash, FlashError, Geometry, Kind, Lpn, Oob, Ppn};
 
 use super::{
     super::{Image, Open, layout::Layout, runs::Runs, write_blank},

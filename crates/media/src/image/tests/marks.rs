@@ -1,6 +1,6 @@
 //! Erase counts and bad marks: the block table under losses of power.
 
-use thermocline_flash::{BlockId, Flash, Geometry};
+use thermocline_flash::{BlockId, Condition, Flash, Geometry};
 
 use super::{
     super::{Open, layout::Layout, write_blank},

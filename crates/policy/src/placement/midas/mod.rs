@@ -33,18 +33,15 @@ use alloc::{vec, vec::Vec};
 
 use thermocline_flash::{BlockId, Lpn, prefetch};
 
-use super::{Cleaning, Place, Placement, Registered, queues::Queues};
-use crate::{
-    Args, Candidates, Context, ParamError, PolicyInfo, State, params, params::ParamValue,
-    victim::Victim,
-};
+use super::{Choice, Cleaning, Entry, Place, Placement, Registered, queues::Queues};
+use crate::{Args, BlockView, Context, ParamError, PolicyInfo, State, params, params::ParamValue};
 
 pub mod model;
 
 use model::{Hot, Lifetimes, MOST_GROUPS, Plan, Space};
 
 /// No group: blocks that are free, or hold read-only data.
-const NOWHERE: u8 = u8::MAX;
+const NO_GROUP: u8 = u8::MAX;
 const HOT: u8 = 0;
 /// The stream that the fill goes to.
 const FIRST: u8 = 1;
@@ -96,8 +93,8 @@ pub struct Midas {
     /// Host writes before it was opened.
     born: Vec<u64>,
     queues: Queues,
-    /// Closed blocks of queues that are not set aside yet, by bank.
-    fresh: Vec<Vec<BlockId>>,
+    /// Blocks that left their queues full and are to be readmitted to the index, by bank.
+    leaving: Vec<Vec<BlockId>>,
     /// The change of groups that each bank has taken part in.
     settled: Vec<u32>,
     /// Blocks that are neither free nor unusable, and those of G0 among them.
@@ -254,10 +251,10 @@ impl Midas {
                 counts: vec![0; steps],
                 unit,
             },
-            group: vec![NOWHERE; context.blocks as usize],
+            group: vec![NO_GROUP; context.blocks as usize],
             born: vec![0; context.blocks as usize],
             queues: Queues::new(context.blocks, banks * groups),
-            fresh: vec![Vec::new(); banks as usize],
+            leaving: vec![Vec::new(); banks as usize],
             settled: vec![0; banks as usize],
             live: 0,
             hot_blocks: 0,
@@ -266,7 +263,7 @@ impl Midas {
             sizes: [0; MOST_GROUPS],
             predicted: [0.0; MOST_GROUPS],
             change: 0,
-            from: NOWHERE,
+            from: NO_GROUP,
             writes: 0,
             // The first lap only writes what lay there in the order of the fill.
             epoch: Epoch { length: epoch, ends: epoch + u64::from(logical), ..Epoch::default() },
@@ -323,16 +320,8 @@ impl Midas {
         self.queues.len(self.queue(bank, group)) + 1
     }
 
-    /// Sets aside what was closed into queues, and lets the bank take part in a change of groups.
-    fn settle(&mut self, bank: u32, blocks: &mut Candidates) {
-        let mut fresh = core::mem::take(&mut self.fresh[bank as usize]);
-        for &block in &fresh {
-            if blocks.block(block).state == State::Closed && self.queues.of(block).is_some() {
-                blocks.set_aside(block);
-            }
-        }
-        fresh.clear();
-        self.fresh[bank as usize] = fresh;
+    /// Lets the bank take part in a change of groups.
+    fn settle(&mut self, bank: u32, blocks: &BlockView) {
         if core::mem::replace(&mut self.settled[bank as usize], self.change) == self.change {
             return;
         }
@@ -341,8 +330,8 @@ impl Midas {
             let full = matches!(blocks.block(block).state, State::Closed | State::Aside);
             let group = self.group[block.index()];
             let stays = self.is_queue(group) && self.queues.of(block).is_some();
-            if full && group != NOWHERE && !stays {
-                self.leave(block, blocks);
+            if full && group != NO_GROUP && !stays {
+                self.leave(bank, block, blocks);
             }
         }
         for group in 0..self.last {
@@ -350,18 +339,43 @@ impl Midas {
                 && self.size(bank, group) > self.sizes[usize::from(group)].max(1)
                 && let Some(block) = self.queues.oldest(self.queue(bank, group), blocks)
             {
-                self.leave(block, blocks);
+                self.leave(bank, block, blocks);
             }
         }
     }
 
     /// A full block goes over to the last group as it is.
-    fn leave(&mut self, block: BlockId, blocks: &mut Candidates) {
+    fn leave(&mut self, bank: u32, block: BlockId, blocks: &BlockView) {
         self.regroup(block, self.last);
         self.queues.remove(block);
         if blocks.block(block).state == State::Aside {
-            blocks.readmit(block);
+            self.leaving[bank as usize].push(block);
         }
+    }
+
+    /// The next block that is to be readmitted: exactly the full blocks in queues are set aside.
+    fn readmitted(&mut self, bank: u32, blocks: &BlockView) -> Option<BlockId> {
+        while let Some(block) = self.leaving[bank as usize].pop() {
+            if blocks.block(block).state == State::Aside && self.queues.of(block).is_none() {
+                return Some(block);
+            }
+        }
+        None
+    }
+
+    /// The oldest block with garbage of the first group that is over its size.
+    fn oversized(&mut self, bank: u32, blocks: &BlockView) -> Option<BlockId> {
+        for group in 0..self.last {
+            while self.is_queue(group) && self.size(bank, group) > self.sizes[usize::from(group)] {
+                match self.head(bank, group, blocks) {
+                    Some(block) => return Some(block),
+                    // A queue of an open block only is as small as can be.
+                    None if self.queues.len(self.queue(bank, group)) == 0 => break,
+                    None => {}
+                }
+            }
+        }
+        None
     }
 
     /// A block changes groups; the group it was in.
@@ -377,14 +391,14 @@ impl Midas {
     }
 
     /// The oldest block of a queue, if it has garbage; if not, it moves on to the next group.
-    fn head(&mut self, bank: u32, group: u8, blocks: &mut Candidates) -> Option<BlockId> {
+    fn head(&mut self, bank: u32, group: u8, blocks: &BlockView) -> Option<BlockId> {
         let block = self.queues.oldest(self.queue(bank, group), blocks)?;
         if blocks.has_garbage(block) {
             return Some(block);
         }
         self.count(group, 1.0);
         if group + 1 == self.last {
-            self.leave(block, blocks);
+            self.leave(bank, block, blocks);
         } else {
             self.regroup(block, group + 1);
             self.queues.push(self.queue(bank, group + 1), block);
@@ -430,7 +444,7 @@ impl Midas {
 
     /// An epoch is over: is there a better configuration?
     #[cold]
-    fn think(&mut self, mapped: u32) {
+    fn end_epoch(&mut self, mapped: u32) {
         let epoch = self.epoch;
         let lives = Lifetimes::new(&self.sample.counts, 1 << self.sample.unit);
         self.sample.counts.fill(0);
@@ -521,46 +535,37 @@ impl Placement for Midas {
     fn opened(&mut self, _bank: u32, block: BlockId, stream: u8, _now: u64) {
         self.queues.remove(block);
         self.live += 1;
-        self.regroup(block, if stream < self.groups { swapped(stream) } else { NOWHERE });
+        self.regroup(block, if stream < self.groups { swapped(stream) } else { NO_GROUP });
         self.born[block.index()] = self.writes;
     }
 
-    fn closing(&mut self, bank: u32, block: BlockId, stream: u8, _blocks: &mut Candidates) {
+    fn closing(&mut self, bank: u32, block: BlockId, stream: u8) -> Entry {
         self.queues.remove(block);
         if stream >= self.groups {
-            self.regroup(block, NOWHERE);
-            return;
+            self.regroup(block, NO_GROUP);
+            return Entry::Indexed;
         }
         let group = swapped(stream).min(self.top());
         self.regroup(block, group);
-        if self.is_queue(group) {
-            self.queues.push(self.queue(bank, group), block);
-            self.fresh[bank as usize].push(block);
+        if !self.is_queue(group) {
+            return Entry::Indexed;
+        }
+        self.queues.push(self.queue(bank, group), block);
+        Entry::Aside
+    }
+
+    fn choose(&mut self, bank: u32, blocks: &BlockView, _now: u64) -> Choice {
+        self.settle(bank, blocks);
+        let oversized = self.oversized(bank, blocks);
+        match (self.readmitted(bank, blocks), oversized) {
+            (Some(block), _) => Choice::Readmit(block),
+            (None, Some(block)) => Choice::Clean(block),
+            (None, None) => Choice::Victim,
         }
     }
 
-    fn choose(
-        &mut self,
-        bank: u32,
-        blocks: &mut Candidates,
-        victim: &mut dyn Victim,
-        now: u64,
-    ) -> Option<BlockId> {
-        self.settle(bank, blocks);
-        for group in 0..self.last {
-            while self.is_queue(group) && self.size(bank, group) > self.sizes[usize::from(group)] {
-                match self.head(bank, group, blocks) {
-                    Some(block) => return Some(block),
-                    // A queue of an open block only is as small as can be.
-                    None if self.queues.len(self.queue(bank, group)) == 0 => break,
-                    None => {}
-                }
-            }
-        }
-        if let Some(block) = victim.choose(blocks, now) {
-            return Some(block);
-        }
-        // The last group has no garbage: whoever has.
+    /// The last group has no garbage: the coldest queue that has.
+    fn fallback(&mut self, bank: u32, blocks: &BlockView) -> Option<BlockId> {
         for group in (0..self.last).rev() {
             while self.is_queue(group) && self.queues.len(self.queue(bank, group)) > 0 {
                 if let Some(block) = self.head(bank, group, blocks) {
@@ -573,18 +578,18 @@ impl Placement for Midas {
 
     fn cleaning(&mut self, victim: &Cleaning) {
         if self.writes >= self.epoch.ends {
-            self.think(victim.mapped);
+            self.end_epoch(victim.mapped);
         }
         if self.writes >= self.check.until {
             self.compare();
         }
         let block = victim.block.index();
         let hot_size = self.hot_blocks;
-        self.from = self.regroup(victim.block, NOWHERE);
+        self.from = self.regroup(victim.block, NO_GROUP);
         self.queues.remove(victim.block);
         self.live = self.live.saturating_sub(1);
         self.epoch.copies += u64::from(victim.valid);
-        if self.from == NOWHERE {
+        if self.from == NO_GROUP {
             return;
         }
         let share = f64::from(victim.valid) / f64::from(self.pages);
@@ -618,7 +623,7 @@ impl Placement for Midas {
             FIRST => *heat = heat.saturating_sub(1),
             _ => {}
         }
-        let to = if self.from == NOWHERE { FIRST } else { self.from + 1 };
+        let to = if self.from == NO_GROUP { FIRST } else { self.from + 1 };
         swapped(to.min(self.top()))
     }
 

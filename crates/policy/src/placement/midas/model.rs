@@ -283,102 +283,137 @@ fn shares(lives: &Lifetimes, age: f64, held: f64) -> Option<(f64, f64)> {
 /// in their time.
 #[must_use]
 pub fn search(lives: &Lifetimes, space: &Space, hot: Hot, good: bool, most: usize) -> Option<Plan> {
-    let most = most.min(MOST_GROUPS - 1);
-    let step = (space.blocks / STEPS).max(1);
-    // The last group keeps a part of the device, as in the program.
-    let least_last = (space.blocks / 20).max(2);
-    let better = |best: &Option<Plan>, plan: &Plan, gain: f64| {
-        best.as_ref().is_none_or(|b| plan.waf < b.waf - gain)
-    };
-
-    let mut best: Option<Plan> = None;
-    let alone = |hot: Hot| {
-        let last = space.blocks.checked_sub(hot.size)?;
-        predict(lives, space, hot, &[last])
-    };
     let died = 1.0 - lives.survival(hot.until);
     let caught = if died > 0.0 { (hot.traffic * (1.0 - hot.valid) / died).min(1.0) } else { 0.0 };
-    let good = good && caught > 0.0;
-    let valid = hot.valid;
-    if good {
-        for size in 0..HOT_SIZES {
-            let Some(plan) = alone(of_size(lives, space, size, caught, valid)) else { break };
-            if !better(&best, &plan, HOT_GAIN) {
-                break;
-            }
-            best = Some(plan);
-        }
-    } else {
-        best = alone(hot);
-    }
-    let mut best = best?;
-
-    // One group after another, each at the size that is best behind those before it.
-    let mut grown = best;
-    while grown.groups < most {
-        let mut sizes = grown.sizes;
-        let split = grown.groups - 1;
-        let room = grown.sizes[split];
-        let mut next: Option<Plan> = None;
-        let mut size = 1;
-        while size + least_last <= room {
-            (sizes[split], sizes[split + 1]) = (size, room - size);
-            let Some(plan) = predict(lives, space, grown.hot, &sizes[..split + 2]) else { break };
-            if better(&next, &plan, 0.0) {
-                next = Some(plan);
-            }
-            size += step;
-        }
-        let Some(next) = next else { break };
-        grown = next;
-        if grown.waf < best.waf {
-            best = grown;
-        }
-    }
-
+    let sizing = Sizing {
+        lives,
+        space,
+        hot,
+        caught,
+        good: good && caught > 0.0,
+        step: (space.blocks / STEPS).max(1),
+        least_last: (space.blocks / 20).max(2),
+    };
+    let mut best = sizing.grow(sizing.hot_group()?, most.min(MOST_GROUPS - 1));
     for _ in 0..ROUNDS {
         let before = best.waf;
-        if good {
-            let base = best;
-            let last = base.groups - 1;
-            for size in 0..HOT_SIZES {
-                let mut sizes = base.sizes;
-                let room = sizes[last] + base.hot.size;
-                if size + least_last > room {
-                    break;
-                }
-                sizes[last] = room - size;
-                let hot = of_size(lives, space, size, caught, valid);
-                let Some(plan) = predict(lives, space, hot, &sizes[..base.groups]) else {
-                    continue;
-                };
-                if plan.waf < best.waf {
-                    best = plan;
-                }
-            }
+        if sizing.good {
+            sizing.refine_hot_group(&mut best);
         }
-        for i in 0..best.groups - 1 {
-            let base = best;
-            let last = base.groups - 1;
-            let room = base.sizes[i] + base.sizes[last];
-            let mut size = 1;
-            while size + least_last <= room {
-                let mut sizes = base.sizes;
-                (sizes[i], sizes[last]) = (size, room - size);
-                let Some(plan) = predict(lives, space, base.hot, &sizes[..base.groups]) else {
-                    break;
-                };
-                if plan.waf < best.waf {
-                    best = plan;
-                }
-                size += step;
-            }
-        }
+        sizing.refine_groups(&mut best);
         if best.waf >= before {
             break;
         }
     }
     Some(best)
+}
+
+/// The steps of a [`search`].
+struct Sizing<'a> {
+    lives: &'a Lifetimes,
+    space: &'a Space,
+    /// The hot group as measured.
+    hot: Hot,
+    /// The part it catches of the data that die in its time.
+    caught: f64,
+    /// Whether other sizes of it are worth a thought.
+    good: bool,
+    /// Blocks between the sizes that are tried.
+    step: u32,
+    /// The last group keeps a part of the device, as in the program.
+    least_last: u32,
+}
+
+impl Sizing<'_> {
+    /// The hot group and one more.
+    fn hot_group(&self) -> Option<Plan> {
+        let alone = |hot: Hot| {
+            let last = self.space.blocks.checked_sub(hot.size)?;
+            predict(self.lives, self.space, hot, &[last])
+        };
+        if !self.good {
+            return alone(self.hot);
+        }
+        let mut best: Option<Plan> = None;
+        for size in 0..HOT_SIZES {
+            let Some(plan) = alone(self.hot_of_size(size)) else { break };
+            if best.as_ref().is_some_and(|best| plan.waf >= best.waf - HOT_GAIN) {
+                break;
+            }
+            best = Some(plan);
+        }
+        best
+    }
+
+    fn hot_of_size(&self, size: u32) -> Hot {
+        of_size(self.lives, self.space, size, self.caught, self.hot.valid)
+    }
+
+    /// Adds one group after another, each at the size that is best behind those before it.
+    fn grow(&self, mut best: Plan, most: usize) -> Plan {
+        let mut grown = best;
+        while grown.groups < most {
+            let mut sizes = grown.sizes;
+            let split = grown.groups - 1;
+            let room = grown.sizes[split];
+            let mut next: Option<Plan> = None;
+            let mut size = 1;
+            while size + self.least_last <= room {
+                (sizes[split], sizes[split + 1]) = (size, room - size);
+                let sizes = &sizes[..split + 2];
+                let Some(plan) = predict(self.lives, self.space, grown.hot, sizes) else { break };
+                if next.as_ref().is_none_or(|next| plan.waf < next.waf) {
+                    next = Some(plan);
+                }
+                size += self.step;
+            }
+            let Some(next) = next else { break };
+            grown = next;
+            if grown.waf < best.waf {
+                best = grown;
+            }
+        }
+        best
+    }
+
+    /// Other sizes of the hot group, at the cost of the last one.
+    fn refine_hot_group(&self, best: &mut Plan) {
+        let base = *best;
+        let last = base.groups - 1;
+        for size in 0..HOT_SIZES {
+            let mut sizes = base.sizes;
+            let room = sizes[last] + base.hot.size;
+            if size + self.least_last > room {
+                break;
+            }
+            sizes[last] = room - size;
+            let (hot, sizes) = (self.hot_of_size(size), &sizes[..base.groups]);
+            let Some(plan) = predict(self.lives, self.space, hot, sizes) else { continue };
+            if plan.waf < best.waf {
+                *best = plan;
+            }
+        }
+    }
+
+    /// Other sizes of each group in turn, at the cost of the last one.
+    fn refine_groups(&self, best: &mut Plan) {
+        for i in 0..best.groups - 1 {
+            let base = *best;
+            let last = base.groups - 1;
+            let room = base.sizes[i] + base.sizes[last];
+            let mut size = 1;
+            while size + self.least_last <= room {
+                let mut sizes = base.sizes;
+                (sizes[i], sizes[last]) = (size, room - size);
+                let sizes = &sizes[..base.groups];
+                let Some(plan) = predict(self.lives, self.space, base.hot, sizes) else { break };
+                if plan.waf < best.waf {
+                    *best = plan;
+                }
+                size += self.step;
+            }
+        }
+    }
 }
 
 /// A hot group of `size` blocks that catches the part `caught` of the data which die in its time, and

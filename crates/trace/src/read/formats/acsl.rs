@@ -7,12 +7,12 @@ use crate::{
     Op, Request,
     read::{
         context::Context,
-        detect::Hit,
+        entry::{Entry, Special},
         fault::Parsed,
-        format::Entry,
         layout::{Columns, Layout, OpRule, Separator, Unit},
         lines::LineFormat,
-        options::TimeUnit,
+        sample::Hit,
+        units::TimeUnit,
     },
 };
 
@@ -26,11 +26,11 @@ const LAYOUT: Layout = Layout {
     volume: Some((1, 1)),
 };
 
-pub(crate) const ENTRY: Entry = Entry {
+pub(super) const ENTRY: Entry = Entry {
     name: "acsl",
     about: "ACSL Pixel phones: process, device, R|W, LBA and size in 512 B sectors, seconds",
     source: "ACSL MobileBlockIOTraces",
-    zero_one: false,
+    special: Special::NONE,
     detect: |sample| {
         let header = sample.first_line();
         let named =
@@ -38,7 +38,7 @@ pub(crate) const ENTRY: Entry = Entry {
         (named == Some(b",device,rw_flag,sector,size,timestamp"))
             .then_some(Hit { score: 100, from: "its header line" })
     },
-    open: |setup| setup.lines(Acsl(Columns::new(LAYOUT))),
+    open: |setup| setup.lines(|_| Acsl(Columns::new(LAYOUT))),
 };
 
 struct Acsl(Columns);

@@ -3,9 +3,9 @@
 //! Times are microseconds since the Unix epoch, offsets and lengths bytes.
 
 use crate::read::{
-    format::Entry,
+    entry::{Entry, Special},
     layout::{Layout, OpRule, Separator, Unit},
-    options::TimeUnit,
+    units::TimeUnit,
 };
 
 const LAYOUT: Layout = Layout {
@@ -18,11 +18,11 @@ const LAYOUT: Layout = Layout {
     volume: Some((0, 0)),
 };
 
-pub(crate) const ENTRY: Entry = Entry {
+pub(super) const ENTRY: Entry = Entry {
     name: "alibaba",
     about: "Alibaba Cloud 2020: device, R|W, offset and length in bytes, Unix microseconds",
     source: "github.com/alibaba/block-traces",
-    zero_one: false,
+    special: Special::NONE,
     detect: |sample| sample.columns(&LAYOUT, 5..=5, 90, "5 comma-separated fields, the 2nd R or W"),
     open: |setup| setup.columns(LAYOUT),
 };

@@ -7,26 +7,26 @@ use crate::{
     Request,
     read::{
         context::Context,
-        detect::Hit,
+        entry::{Entry, Special},
         fault::{Fault, Parsed},
         fields::{Field, request},
-        format::Entry,
         lines::LineFormat,
-        options::TimeUnit,
+        sample::Hit,
+        units::TimeUnit,
     },
 };
 
-pub(crate) const ENTRY: Entry = Entry {
+pub(super) const ENTRY: Entry = Entry {
     name: "biosnoop",
     about: "bcc biosnoop: seconds (completion), process, disk, R|W, 512 B sector, bytes",
     source: "github.com/iovisor/bcc, tools/biosnoop",
-    zero_one: false,
+    special: Special::NONE,
     detect: |sample| {
         let header = sample.first_line().trim_ascii().starts_with(b"TIME(s)");
         let hit = Hit { score: 90, from: "the columns of biosnoop" };
         (header && sample.rows(Biosnoop).fit()).then_some(hit)
     },
-    open: |setup| setup.lines(Biosnoop),
+    open: |setup| setup.lines(|_| Biosnoop),
 };
 
 struct Biosnoop;

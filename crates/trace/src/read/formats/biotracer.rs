@@ -8,12 +8,12 @@ use crate::{
     Op, Request,
     read::{
         context::Context,
-        detect::{Hit, Sample},
+        entry::{Entry, Special},
         fault::Parsed,
-        format::Entry,
         layout::{Columns, Layout, OpRule, Separator, Unit},
         lines::LineFormat,
-        options::TimeUnit,
+        sample::{Hit, Sample},
+        units::TimeUnit,
     },
 };
 
@@ -31,13 +31,13 @@ const LAYOUT: Layout = Layout {
 /// Sectors of a page; packed writes carry one more than whole pages.
 const PAGE_SECTORS: u64 = 8;
 
-pub(crate) const ENTRY: Entry = Entry {
+pub(super) const ENTRY: Entry = Entry {
     name: "biotracer",
     about: "BIOtracer (Nexus 5): LBA and size in 512 B sectors, flags (bit 0 write), Unix seconds",
     source: "github.com/CASL-SDSU/SmartphoneIOTraces (IISWC 2015)",
-    zero_one: false,
+    special: Special::NONE,
     detect,
-    open: |setup| setup.lines(Biotracer(Columns::new(LAYOUT))),
+    open: |setup| setup.lines(|_| Biotracer(Columns::new(LAYOUT))),
 };
 
 fn detect(sample: &Sample<'_>) -> Option<Hit> {

@@ -6,23 +6,25 @@
 use crate::{
     Request,
     read::{
+        action::Action,
         context::Context,
-        detect::{Hit, Sample},
+        entry::{Entry, Special},
         fault::{Fault, Parsed},
         fields::{Field, request},
-        format::{Entry, Setup},
+        input::Input,
         lines::LineFormat,
-        options::{Action, TimeUnit},
+        sample::{Hit, Sample},
+        units::TimeUnit,
     },
 };
 
 use super::rwbs;
 
-pub(crate) const ENTRY: Entry = Entry {
+pub(super) const ENTRY: Entry = Entry {
     name: "blkparse",
     about: "blkparse text: major,minor, seconds, action, RWBS, 512 B sectors; one action counts",
     source: "blktrace(8), doc/blkparse.1",
-    zero_one: false,
+    special: Special::NONE,
     detect: |sample| {
         let before_summary = || sample.lines.iter().take_while(|line| !is_summary(line));
         let events = before_summary().filter(|line| event(line).is_some()).count();
@@ -30,16 +32,20 @@ pub(crate) const ENTRY: Entry = Entry {
         (events > 0 && other * 4 <= events)
             .then_some(Hit { score: 95, from: "lines of major,minor, CPU, sequence, time, action" })
     },
-    open: |setup: Setup<'_>| {
-        let action = setup.cx.action().unwrap_or_else(|| {
-            let sample = Sample::new(setup.input.window());
-            Action::preferred(|action| {
-                sample.lines.iter().any(|line| event(line) == Some(action.letter()))
-            })
-        });
-        setup.lines(Blkparse { action: action.letter(), ended: false })
+    open: |setup| {
+        let named = setup.action;
+        setup.lines(|input| {
+            let action = named.unwrap_or_else(|| preferred(input));
+            Blkparse { action: action.letter(), ended: false }
+        })
     },
 };
+
+/// The action to take, judged by the first lines.
+fn preferred(input: &Input) -> Action {
+    let sample = Sample::new(input.window());
+    Action::preferred(|action| sample.lines.iter().any(|line| event(line) == Some(action.letter())))
+}
 
 /// The action of a line, if it is an event.
 fn event(line: &[u8]) -> Option<u8> {

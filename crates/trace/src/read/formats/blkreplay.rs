@@ -4,11 +4,11 @@ use crate::{
     Request,
     read::{
         context::Context,
+        entry::{Entry, Special},
         fault::Parsed,
-        format::Entry,
         layout::{Columns, Layout, OpRule, Separator, Unit},
         lines::LineFormat,
-        options::TimeUnit,
+        units::TimeUnit,
     },
 };
 
@@ -22,19 +22,19 @@ const LAYOUT: Layout = Layout {
     volume: None,
 };
 
-pub(crate) const ENTRY: Entry = Entry {
+pub(super) const ENTRY: Entry = Entry {
     name: "blkreplay",
     about: "blkreplay .load: seconds ; sector ; length in 512 B sectors ; R|W",
     source: "github.com/schoebel/blkreplay",
-    zero_one: false,
+    special: Special::NONE,
     detect: |sample| {
-        let hit = crate::read::detect::Hit {
+        let hit = crate::read::sample::Hit {
             score: 90,
             from: "fields between semicolons, the 4th R or W",
         };
         sample.rows(Blkreplay::new()).fit().then_some(hit)
     },
-    open: |setup| setup.lines(Blkreplay::new()),
+    open: |setup| setup.lines(|_| Blkreplay::new()),
 };
 
 /// Passes over the preamble of licence text, which ends at the first row that begins with a digit.

@@ -4,19 +4,27 @@
 //! Times are nanoseconds; the volume is `major,minor`. Each CPU has a file of its own: open them
 //! together ([`crate::read::open_many`]) to have them merged by time.
 
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
+
 use crate::{
     Op, Place, Request, TraceError,
     read::{
+        action::Action,
         context::Context,
         decode::Decode,
-        detect::{Hit, LOOKED_AT},
+        entry::{Entry, Parts, Special},
         fault::Fault,
         fields::request,
-        format::{Entry, Setup},
         input::Input,
-        options::Action,
+        sample::{Hit, LOOKED_AT},
     },
 };
+
+/// What the names of the files hold before the CPU's number.
+const PER_CPU: &str = ".blktrace.";
 
 /// Bytes of a record without its payload.
 const RECORD: usize = 48;
@@ -37,17 +45,20 @@ const NOTIFY: u32 = 0x0400;
 const DISCARD: u32 = 0x2000;
 const READ: u32 = 0x0001;
 
-pub(crate) const ENTRY: Entry = Entry {
+pub(super) const ENTRY: Entry = Entry {
     name: "blktrace",
     about: "blktrace binary: one file per CPU, either byte order; one action counts",
     source: "Linux include/uapi/linux/blktrace_api.h",
-    zero_one: false,
+    special: Special {
+        parts: Some(Parts { named: "*.blktrace.0, …", find: per_cpu_files }),
+        ..Special::NONE
+    },
     detect: |sample| {
         Order::of(sample.bytes).map(|_| Hit { score: 100, from: "the magic number of blktrace" })
     },
-    open: |setup: Setup<'_>| {
-        let action = setup.cx.action().unwrap_or_else(|| preferred(setup.input.window()));
-        Ok(Box::new(Blktrace { input: setup.input, action: code(action) }))
+    open: |setup| {
+        let action = code(setup.action.unwrap_or_else(|| preferred(&setup.inputs)));
+        setup.each(|input| Ok(Blktrace { input, action }))
     },
 };
 
@@ -60,19 +71,11 @@ fn code(action: Action) -> u32 {
     }
 }
 
-/// The action to take, judged by the first records.
-fn preferred(bytes: &[u8]) -> Action {
-    let seen = actions(bytes);
+/// The action to take for all files of a trace, judged by their first records, so that no CPU's file
+/// chooses another.
+fn preferred(inputs: &[Input]) -> Action {
+    let seen: Vec<u32> = inputs.iter().flat_map(|input| actions(input.window())).collect();
     Action::preferred(|action| seen.contains(&code(action)))
-}
-
-/// The action to take for all files of a trace, so that no CPU's file chooses another.
-pub(crate) fn common_action(inputs: &[Input]) -> Option<Action> {
-    let mut seen = Vec::new();
-    for input in inputs {
-        seen.extend(actions(input.window()));
-    }
-    (!seen.is_empty()).then(|| Action::preferred(|action| seen.contains(&code(action))))
 }
 
 /// The actions of the first records.
@@ -89,6 +92,44 @@ fn actions(bytes: &[u8]) -> Vec<u32> {
         at += RECORD + usize::from(order.u16(record, 46));
     }
     seen
+}
+
+/// The files `sda.blktrace.0`, `sda.blktrace.1`, … that a directory, or a prefix such as `sda`,
+/// stands for.
+fn per_cpu_files(path: &Path) -> io::Result<Vec<PathBuf>> {
+    if path.is_dir() {
+        return files_in(path, "");
+    }
+    let Some(name) = path.file_name().and_then(|name| name.to_str()) else {
+        return Ok(Vec::new());
+    };
+    let directory = match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    };
+    let prefix = match name.ends_with(".blktrace") {
+        true => format!("{name}."),
+        false => format!("{name}{PER_CPU}"),
+    };
+    files_in(directory, &prefix)
+}
+
+/// The per-CPU files in a directory whose names begin with `prefix`, by device and CPU.
+fn files_in(directory: &Path, prefix: &str) -> io::Result<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(directory)? {
+        let path = entry?.path();
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        if let Some((device, rest)) = name.split_once(PER_CPU)
+            && name.starts_with(prefix)
+            && let Ok(cpu) = rest.split('.').next().unwrap_or_default().parse::<u32>()
+        {
+            let key = (device.to_owned(), cpu);
+            found.push((key, path));
+        }
+    }
+    found.sort();
+    Ok(found.into_iter().map(|(_, path)| path).collect())
 }
 
 /// A byte order.

@@ -16,32 +16,30 @@
 //! A COLUMN is a number from 1, or a name in the header line (the last line skipped). A sector
 //! has 512 bytes unless the reader's options say otherwise.
 
-use std::fmt;
-
 use crate::{
     Op, Request, TraceError,
     read::{
         context::Context,
+        entry::{Entry, Special},
         fault::{Fault, Parsed},
         fields::trimmed,
-        format::{Entry, Setup},
         layout::{Columns, Layout, MOST_COLUMNS, OpRule, Separator, Unit},
         lines::{LineFormat, is_header},
-        options::TimeUnit,
+        units::TimeUnit,
     },
 };
 
-pub(crate) const ENTRY: Entry = Entry {
+pub(super) const ENTRY: Entry = Entry {
     name: "columns",
     about: "columns you describe: columns:sep=comma,time=1:s,op=2:W/R,offset=3:sectors,size=4",
     source: "any text with one request a line",
-    zero_one: false,
+    special: Special { argument: Some(|text| Spec::parse(text).map(drop)), ..Special::NONE },
     // A description cannot be guessed.
     detect: |_| None,
-    open: |setup: Setup<'_>| match setup.columns {
-        Some(spec) => {
-            let format = Described { spec: spec.clone(), rows: None, seen: 0 };
-            setup.lines(format)
+    open: |setup| match &setup.argument {
+        Some(text) => {
+            let spec = Spec::parse(text)?;
+            setup.lines(|_| Described { spec: spec.clone(), rows: None, seen: 0 })
         }
         None => Err(usage("the format columns needs a description of them")),
     },
@@ -49,8 +47,7 @@ pub(crate) const ENTRY: Entry = Entry {
 
 /// What the user said about the columns.
 #[derive(Clone, Debug)]
-pub(crate) struct Spec {
-    text: String,
+struct Spec {
     separator: Separator,
     skip: Option<u64>,
     time: Option<(At, TimeUnit)>,
@@ -74,15 +71,9 @@ enum OpColumn {
     Chosen(At, Box<[(Box<[u8]>, Op)]>),
 }
 
-impl fmt::Display for Spec {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}", ENTRY.name, self.text)
-    }
-}
-
 impl Spec {
     /// Reads a description, without its `columns:`.
-    pub(crate) fn parse(text: &str) -> Result<Spec, TraceError> {
+    fn parse(text: &str) -> Result<Spec, TraceError> {
         let (mut separator, mut skip) = (Separator::Byte(b','), None);
         let (mut time, mut op, mut offset, mut size, mut volume) = (None, None, None, None, None);
         for part in text.split(',').filter(|part| !part.is_empty()) {
@@ -116,7 +107,6 @@ impl Spec {
         }
         let missing = |key| usage(format!("the columns do not say where the {key} is"));
         Ok(Spec {
-            text: text.to_owned(),
             separator,
             skip,
             time,

@@ -4,10 +4,10 @@
 //! `write`, `trim` and `flush`. What `write::CsvWriter` writes, and what scripts can.
 
 use crate::read::{
-    detect::Hit,
-    format::Entry,
+    entry::{Entry, Special},
     layout::{Layout, OpRule, Separator, Unit},
-    options::TimeUnit,
+    sample::Hit,
+    units::TimeUnit,
 };
 
 const LAYOUT: Layout = Layout {
@@ -20,11 +20,11 @@ const LAYOUT: Layout = Layout {
     volume: Some((2, 2)),
 };
 
-pub(crate) const ENTRY: Entry = Entry {
+pub(super) const ENTRY: Entry = Entry {
     name: "csv",
     about: "our own CSV: nanoseconds, read|write|trim|flush, volume, offset and length in bytes",
     source: "write::CsvWriter",
-    zero_one: false,
+    special: Special::NONE,
     detect: |sample| {
         let header = sample.first_line() == b"time_ns,op,volume,offset,len";
         header.then_some(Hit { score: 100, from: "its header line" })

@@ -7,28 +7,28 @@ use crate::{
     Request,
     read::{
         context::Context,
-        detect::Hit,
+        entry::{Entry, Special},
         fault::{Fault, Parsed},
         fields::{Field, label, request},
-        format::Entry,
         lines::LineFormat,
-        options::TimeUnit,
+        sample::Hit,
+        units::TimeUnit,
     },
 };
 
 use super::locale;
 
-pub(crate) const ENTRY: Entry = Entry {
+pub(super) const ENTRY: Entry = Entry {
     name: "diskmon",
     about: "DiskMon log: index, seconds or time of day, duration, disk, Read|Write, 512 B sectors",
     source: "Sysinternals DiskMon",
-    zero_one: false,
+    special: Special::NONE,
     detect: |sample| {
         let tabs = |line: &&[u8]| line.iter().filter(|&&b| b == b'\t').count() >= 6;
         let hit = Hit { score: 85, from: "7 TAB-separated columns, the 5th Read or Write" };
         (sample.lines.iter().any(tabs) && sample.rows(Diskmon).fit()).then_some(hit)
     },
-    open: |setup| setup.lines(Diskmon),
+    open: |setup| setup.lines(|_| Diskmon),
 };
 
 const NAMES: [&str; 7] = ["#", "Time", "Duration", "Disk", "Request", "Sector", "Length"];

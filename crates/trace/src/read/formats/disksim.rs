@@ -4,10 +4,10 @@
 //! the size, and what the last column means.
 
 use crate::read::{
-    detect::Sample,
-    format::Entry,
+    entry::{Entry, Special},
     layout::{Columns, Layout, OpRule, Separator, Unit},
-    options::TimeUnit,
+    sample::Sample,
+    units::TimeUnit,
 };
 
 /// DiskSim: milliseconds, 512-byte blocks, hexadecimal flags whose bit 0 means a read.
@@ -40,11 +40,11 @@ const FLASHSIM_LAYOUT: Layout = Layout {
 /// Sectors in a page of FlashSim's sizes.
 const PAGE_SECTORS: u64 = 8;
 
-pub(crate) const DISKSIM: Entry = Entry {
+pub(super) const DISKSIM: Entry = Entry {
     name: "disksim",
     about: "DiskSim ASCII: milliseconds, device, block and size in 512 B, hex flags (bit 0 read)",
     source: "DiskSim 4.0 reference manual, ascii trace format",
-    zero_one: true,
+    special: Special { zero_one: true, ..Special::NONE },
     detect: |sample| {
         let from = "5 columns, the 1st with decimals, the 5th a flag";
         let hit = sample.columns(&DISKSIM_LAYOUT, 5..=5, 70, from)?;
@@ -53,11 +53,11 @@ pub(crate) const DISKSIM: Entry = Entry {
     open: |setup| setup.columns(DISKSIM_LAYOUT),
 };
 
-pub(crate) const SSDSIM: Entry = Entry {
+pub(super) const SSDSIM: Entry = Entry {
     name: "ssdsim",
     about: "SSDSim ASCII: nanoseconds, device, LBA and size in 512 B sectors, 0 write 1 read",
     source: "SSDSim; MQSim's is the same",
-    zero_one: true,
+    special: Special { zero_one: true, ..Special::NONE },
     detect: |sample| {
         let from = "5 whole numbers a row, the 5th 0 or 1 (MQSim's format is the same)";
         // A sixth column holds content hashes in the variant for deduplication.
@@ -67,21 +67,21 @@ pub(crate) const SSDSIM: Entry = Entry {
     open: |setup| setup.columns(SSDSIM_LAYOUT),
 };
 
-pub(crate) const MQSIM: Entry = Entry {
+pub(super) const MQSIM: Entry = Entry {
     name: "mqsim",
     about: "MQSim ASCII: time (ns; other Time_Unit with --time-unit), device, 512 B sectors, 0 write",
     source: "github.com/CMU-SAFARI/MQSim",
-    zero_one: true,
+    special: Special { zero_one: true, ..Special::NONE },
     // Rows cannot be told from SSDSim's, which is guessed and reads them the same way.
     detect: |_| None,
     open: |setup| setup.columns(SSDSIM_LAYOUT),
 };
 
-pub(crate) const FLASHSIM: Entry = Entry {
+pub(super) const FLASHSIM: Entry = Entry {
     name: "flashsim",
     about: "FlashSim ASCII: milliseconds, device, LBA in 512 B sectors, size in 4 KiB, 0 write",
     source: "FlashSim run_trace",
-    zero_one: true,
+    special: Special { zero_one: true, ..Special::NONE },
     detect: |sample| {
         let from = "5 columns, the 1st with decimals, sizes that join up in units of 4 KiB";
         let hit = sample.columns(&FLASHSIM_LAYOUT, 5..=5, 75, from)?;

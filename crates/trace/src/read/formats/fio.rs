@@ -9,13 +9,13 @@ use crate::{
     Op, Request,
     read::{
         context::Context,
-        detect::Hit,
+        entry::{Entry, Special},
         fault::{Fault, Parsed},
         fields::{Field, request},
-        format::Entry,
         layout::{Columns, Layout, OpRule, Separator, Unit},
         lines::LineFormat,
-        options::TimeUnit,
+        sample::Hit,
+        units::TimeUnit,
     },
 };
 
@@ -30,11 +30,11 @@ const VERSION_1: Layout = Layout {
     volume: None,
 };
 
-pub(crate) const ENTRY: Entry = Entry {
+pub(super) const ENTRY: Entry = Entry {
     name: "fio-iolog",
     about: "fio iolog v1, v2, v3: actions on files, offset and length in bytes, microseconds",
     source: "github.com/axboe/fio, HOWTO (trace file format)",
-    zero_one: false,
+    special: Special::NONE,
     detect: |sample| {
         if sample.first_line().starts_with(b"fio version ") {
             return Some(Hit { score: 100, from: "its first line" });
@@ -46,7 +46,7 @@ pub(crate) const ENTRY: Entry = Entry {
             "3 comma-separated numbers, the 1st 0 or 1 (version 1)",
         )
     },
-    open: |setup| setup.lines(Fio::new()),
+    open: |setup| setup.lines(|_| Fio::new()),
 };
 
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -7,25 +7,25 @@ use crate::{
     Request,
     read::{
         context::Context,
-        detect::Hit,
+        entry::{Entry, Special},
         fault::{Fault, Parsed},
         fields::{Field, request},
-        format::Entry,
         lines::LineFormat,
-        options::TimeUnit,
+        sample::Hit,
+        units::TimeUnit,
     },
 };
 
-pub(crate) const ENTRY: Entry = Entry {
+pub(super) const ENTRY: Entry = Entry {
     name: "fiu",
     about: "FIU IODedup / SRCMap: nanoseconds, pid, process, LBA and size in 512 B, W|R, device",
     source: "SNIA IOTTA 390, 391",
-    zero_one: false,
+    special: Special::NONE,
     detect: |sample| {
         let hit = Hit { score: 85, from: "9 columns, W or R, a device and a hash at the end" };
         sample.rows(Fiu).fit().then_some(hit)
     },
-    open: |setup| setup.lines(Fiu),
+    open: |setup| setup.lines(|_| Fiu),
 };
 
 struct Fiu;

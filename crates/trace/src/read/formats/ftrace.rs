@@ -9,21 +9,23 @@ use super::rwbs;
 use crate::{
     Request,
     read::{
+        action::Action,
         context::Context,
-        detect::{Hit, Sample},
+        entry::{Entry, Special},
         fault::{Fault, Parsed},
         fields::{Field, request},
-        format::{Entry, Setup},
+        input::Input,
         lines::LineFormat,
-        options::{Action, TimeUnit},
+        sample::{Hit, Sample},
+        units::TimeUnit,
     },
 };
 
-pub(crate) const ENTRY: Entry = Entry {
+pub(super) const ENTRY: Entry = Entry {
     name: "ftrace",
     about: "ftrace, trace-cmd, perf text: block_rq_issue events, seconds, 512 B sectors",
     source: "Linux include/trace/events/block.h",
-    zero_one: false,
+    special: Special::NONE,
     detect: |sample| {
         let events = |action| sample.lines.iter().any(|line| find(line, action).is_some());
         [Action::Issue, Action::Queue, Action::Complete]
@@ -31,14 +33,17 @@ pub(crate) const ENTRY: Entry = Entry {
             .any(events)
             .then_some(Hit { score: 90, from: "block_rq_… events" })
     },
-    open: |setup: Setup<'_>| {
-        let action = setup.cx.action().unwrap_or_else(|| {
-            let sample = Sample::new(setup.input.window());
-            Action::preferred(|action| sample.lines.iter().any(|line| find(line, action).is_some()))
-        });
-        setup.lines(Ftrace { action })
+    open: |setup| {
+        let named = setup.action;
+        setup.lines(|input| Ftrace { action: named.unwrap_or_else(|| preferred(input)) })
     },
 };
+
+/// The action to take, judged by the first lines.
+fn preferred(input: &Input) -> Action {
+    let sample = Sample::new(input.window());
+    Action::preferred(|action| sample.lines.iter().any(|line| find(line, action).is_some()))
+}
 
 /// The name of the event that is an action.
 fn event(action: Action) -> &'static [u8] {

@@ -1,9 +1,9 @@
 //! K5cloud: `volume,seconds,R|W,offset,size`, offsets and sizes in bytes.
 
 use crate::read::{
-    format::Entry,
+    entry::{Entry, Special},
     layout::{Layout, OpRule, Separator, Unit},
-    options::TimeUnit,
+    units::TimeUnit,
 };
 
 const LAYOUT: Layout = Layout {
@@ -16,11 +16,11 @@ const LAYOUT: Layout = Layout {
     volume: Some((0, 0)),
 };
 
-pub(crate) const ENTRY: Entry = Entry {
+pub(super) const ENTRY: Entry = Entry {
     name: "k5cloud",
     about: "K5cloud: volume, seconds, R|W, offset and size in bytes",
     source: "SNIA IOTTA, Fujitsu K5 cloud",
-    zero_one: false,
+    special: Special::NONE,
     detect: |sample| sample.columns(&LAYOUT, 5..=5, 80, "5 comma-separated fields, the 3rd R or W"),
     open: |setup| setup.columns(LAYOUT),
 };

@@ -1,6 +1,6 @@
 //! Numbers as Windows writes them in the user's language: `1.048.576`, `1,079943800`.
 
-use crate::read::{fault::Parsed, fields::Field, options::TimeUnit};
+use crate::read::{fault::Parsed, fields::Field, units::TimeUnit};
 
 /// What groups digits by threes: a dot, a comma, an apostrophe, blanks of several widths.
 fn is_grouping(byte: u8) -> bool {

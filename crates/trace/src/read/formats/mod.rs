@@ -1,34 +1,84 @@
-//! One file per format; the registry is in [`super::format`].
+//! The registry of formats. A new format is a file here and a row below, which Rust spells as two
+//! lines.
 
-pub(crate) mod acsl;
-pub(crate) mod alibaba;
-pub(crate) mod biosnoop;
-pub(crate) mod biotracer;
-pub(crate) mod blkparse;
-pub(crate) mod blkreplay;
-pub(crate) mod blktrace;
-pub(crate) mod columns;
-pub(crate) mod csv;
-pub(crate) mod diskmon;
-pub(crate) mod disksim;
-pub(crate) mod fio;
-pub(crate) mod fiu;
-pub(crate) mod ftrace;
-pub(crate) mod k5cloud;
+mod acsl;
+mod alibaba;
+mod biosnoop;
+mod biotracer;
+mod blkparse;
+mod blkreplay;
+mod blktrace;
+mod cache_traces;
+mod columns;
+mod csv;
+mod diskmon;
+mod disksim;
+mod fio;
+mod fiu;
+mod ftrace;
+mod k5cloud;
 mod locale;
-pub(crate) mod msr;
-pub(crate) mod native;
-pub(crate) mod nbdkit;
-pub(crate) mod nexus5;
-pub(crate) mod rocksdb;
+mod msr;
+mod native;
+mod nbdkit;
+mod nexus5;
+mod rocksdb;
 mod rwbs;
-pub(crate) mod spc;
-pub(crate) mod srt;
-pub(crate) mod systor;
-pub(crate) mod tencent;
+mod spc;
+mod srt;
+mod systor;
+mod tencent;
 mod usb;
-pub(crate) mod usb_pcap;
-pub(crate) mod usbmon;
-pub(crate) mod vscsi;
-pub(crate) mod wpaexporter;
-pub(crate) mod xperf;
+mod utf16;
+mod vscsi;
+mod wpaexporter;
+mod xperf;
+
+use super::entry::{Entry, Refused};
+
+/// All formats. Of two that fit a trace equally well, the first is guessed.
+pub(super) static REGISTRY: &[Entry] = &[
+    native::ENTRY,
+    csv::ENTRY,
+    msr::ENTRY,
+    spc::ENTRY,
+    alibaba::ENTRY,
+    tencent::ENTRY,
+    systor::ENTRY,
+    fiu::ENTRY,
+    k5cloud::ENTRY,
+    blkparse::ENTRY,
+    blktrace::ENTRY,
+    ftrace::ENTRY,
+    biosnoop::ENTRY,
+    fio::ENTRY,
+    disksim::DISKSIM,
+    disksim::SSDSIM,
+    disksim::MQSIM,
+    disksim::FLASHSIM,
+    usb::USBMON,
+    #[cfg(feature = "usb-captures")]
+    usb::CAPTURE,
+    vscsi::ENTRY,
+    srt::ENTRY,
+    blkreplay::ENTRY,
+    biotracer::ENTRY,
+    acsl::ENTRY,
+    wpaexporter::ENTRY,
+    xperf::ENTRY,
+    diskmon::ENTRY,
+    nbdkit::ENTRY,
+    nexus5::ENTRY,
+    rocksdb::ENTRY,
+    columns::ENTRY,
+];
+
+/// Files that are not traces of block devices, and what to tell those who bring them.
+pub(super) static REFUSED: &[Refused] = &[
+    cache_traces::LCS,
+    cache_traces::ORACLE_GENERAL,
+    cache_traces::LIS,
+    utf16::UTF16,
+    #[cfg(not(feature = "usb-captures"))]
+    usb::CAPTURE_REFUSED,
+];

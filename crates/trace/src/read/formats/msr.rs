@@ -3,9 +3,9 @@
 //! Times are FILETIME (100 ns since 1601), offsets and sizes bytes; the volume is host and disk.
 
 use crate::read::{
-    format::Entry,
+    entry::{Entry, Special},
     layout::{Layout, OpRule, Separator, Unit},
-    options::TimeUnit,
+    units::TimeUnit,
 };
 
 const LAYOUT: Layout = Layout {
@@ -18,11 +18,11 @@ const LAYOUT: Layout = Layout {
     volume: Some((1, 2)),
 };
 
-pub(crate) const ENTRY: Entry = Entry {
+pub(super) const ENTRY: Entry = Entry {
     name: "msr",
     about: "MSR Cambridge CSV: FILETIME, host, disk, Read|Write, offset and size in bytes",
     source: "SNIA IOTTA 388",
-    zero_one: false,
+    special: Special::NONE,
     detect: |sample| {
         sample.columns(&LAYOUT, 7..=7, 95, "7 comma-separated fields, the 4th Read or Write")
     },

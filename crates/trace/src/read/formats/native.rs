@@ -2,25 +2,30 @@
 
 use crate::{
     Request, Source, TraceError,
-    native::NativeReader,
-    read::{context::Context, decode::Decode, detect::Hit, format::Entry, input::Input},
+    native::{MAGIC, NativeReader},
+    read::{
+        context::Context,
+        decode::Decode,
+        entry::{Entry, Special},
+        input::Input,
+        sample::Hit,
+    },
 };
 
-/// First bytes of the format.
-const MAGIC: &[u8] = b"TCTRACE1";
-
-pub(crate) const ENTRY: Entry = Entry {
+pub(super) const ENTRY: Entry = Entry {
     name: "native",
     about: "Thermocline's own format: compact, nanoseconds and bytes",
     source: "written by `thermocline trace convert`",
-    zero_one: false,
+    special: Special::NONE,
     detect: |sample| {
-        sample.bytes.starts_with(MAGIC).then_some(Hit { score: 100, from: "its magic number" })
+        sample.bytes.starts_with(&MAGIC).then_some(Hit { score: 100, from: "its magic number" })
     },
     open: |setup| {
-        let path = setup.input.path().to_owned();
-        let reader = NativeReader::new(setup.input, path).map_err(unwrapped)?;
-        Ok(Box::new(Native { reader, batch: Vec::new(), volumes: Vec::new() }))
+        setup.each(|input| {
+            let path = input.path().to_owned();
+            let reader = NativeReader::new(input, path).map_err(unwrapped)?;
+            Ok(Native { reader, batch: Vec::new(), volumes: Vec::new() })
+        })
     },
 };
 

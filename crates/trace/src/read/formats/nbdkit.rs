@@ -9,24 +9,24 @@ use crate::{
     Op, Request,
     read::{
         context::Context,
-        detect::Hit,
+        entry::{Entry, Special},
         fault::{Fault, Parsed},
         fields::{Field, request},
-        format::Entry,
         lines::LineFormat,
+        sample::Hit,
     },
 };
 
-pub(crate) const ENTRY: Entry = Entry {
+pub(super) const ENTRY: Entry = Entry {
     name: "nbdkit",
     about: "nbdkit log filter: wall clock, Read|Write|Trim|Zero|Flush, hex offset and count",
     source: "nbdkit-log-filter(1)",
-    zero_one: false,
+    special: Special::NONE,
     detect: |sample| {
         let hit = Hit { score: 95, from: "dated lines of connections and requests" };
         sample.rows(Nbdkit).fit().then_some(hit)
     },
-    open: |setup| setup.lines(Nbdkit),
+    open: |setup| setup.lines(|_| Nbdkit),
 };
 
 struct Nbdkit;

@@ -1,9 +1,9 @@
 //! The merged Nexus 5 eMMC sessions: `time_s_unix,op,lba512,sectors,packed,session`.
 
 use crate::read::{
-    format::Entry,
+    entry::{Entry, Special},
     layout::{Layout, OpRule, Separator, Unit},
-    options::TimeUnit,
+    units::TimeUnit,
 };
 
 const LAYOUT: Layout = Layout {
@@ -16,14 +16,14 @@ const LAYOUT: Layout = Layout {
     volume: None,
 };
 
-pub(crate) const ENTRY: Entry = Entry {
+pub(super) const ENTRY: Entry = Entry {
     name: "nexus5",
     about: "Nexus 5 sessions, merged: Unix seconds, R|W, LBA and size in 512 B sectors",
     source: "derived from github.com/CASL-SDSU/SmartphoneIOTraces (IISWC 2015)",
-    zero_one: false,
+    special: Special::NONE,
     detect: |sample| {
         let header = sample.first_line() == b"time_s_unix,op,lba512,sectors,packed,session";
-        header.then_some(crate::read::detect::Hit { score: 100, from: "its header line" })
+        header.then_some(crate::read::sample::Hit { score: 100, from: "its header line" })
     },
     open: |setup| setup.columns(LAYOUT),
 };

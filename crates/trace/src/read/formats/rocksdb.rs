@@ -1,9 +1,9 @@
 //! RocksDB traces with discards, extracted to CSV: `time_ns,op(R/W/D),lba,sectors,io_class,…`.
 
 use crate::read::{
-    format::Entry,
+    entry::{Entry, Special},
     layout::{Layout, OpRule, Separator, Unit},
-    options::TimeUnit,
+    units::TimeUnit,
 };
 
 const LAYOUT: Layout = Layout {
@@ -16,14 +16,14 @@ const LAYOUT: Layout = Layout {
     volume: None,
 };
 
-pub(crate) const ENTRY: Entry = Entry {
+pub(super) const ENTRY: Entry = Entry {
     name: "rocksdb",
     about: "RocksDB with discards (extracted CSV): nanoseconds, R|W|D, LBA and size in 512 B",
     source: "derived from github.com/Open-CAS/standalone-linux-io-tracer",
-    zero_one: false,
+    special: Special::NONE,
     detect: |sample| {
         let header = sample.first_line().starts_with(b"time_ns,op,lba,sectors");
-        header.then_some(crate::read::detect::Hit { score: 100, from: "its header line" })
+        header.then_some(crate::read::sample::Hit { score: 100, from: "its header line" })
     },
     open: |setup| setup.columns(LAYOUT),
 };

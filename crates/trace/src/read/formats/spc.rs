@@ -4,9 +4,9 @@
 //! is the ASU. Optional fields may differ from row to row and are not looked at.
 
 use crate::read::{
-    format::Entry,
+    entry::{Entry, Special},
     layout::{Layout, OpRule, Separator, Unit},
-    options::TimeUnit,
+    units::TimeUnit,
 };
 
 const LAYOUT: Layout = Layout {
@@ -19,11 +19,11 @@ const LAYOUT: Layout = Layout {
     volume: Some((0, 0)),
 };
 
-pub(crate) const ENTRY: Entry = Entry {
+pub(super) const ENTRY: Entry = Entry {
     name: "spc",
     about: "SPC / UMass (Financial, WebSearch): ASU, LBA in 512 B, size in bytes, R|W, seconds",
     source: "SPC trace file format; UMass Trace Repository",
-    zero_one: false,
+    special: Special::NONE,
     detect: |sample| {
         sample.columns(&LAYOUT, 5..=64, 85, "5 comma-separated fields, the 4th R or W")
     },

@@ -9,11 +9,11 @@ use crate::{
     read::{
         context::Context,
         decode::Decode,
-        detect::Hit,
+        entry::{Entry, Special},
         fault::Fault,
         fields::request,
-        format::{Entry, Setup},
         input::Input,
+        sample::Hit,
     },
 };
 
@@ -41,18 +41,19 @@ const READ: u32 = 1;
 /// A sector in bytes, where the header does not say.
 const SECTOR: u64 = 512;
 
-pub(crate) const ENTRY: Entry = Entry {
+pub(super) const ENTRY: Entry = Entry {
     name: "srt",
     about: "HP SRT binary 1.3 (cello, hplajw, snake): times since tracedate, sectors of the disk",
     source: "HP Labs; DiskSim 4.0, disksim_hptrace.h",
-    zero_one: false,
+    special: Special::NONE,
     detect: |sample| {
         sample.bytes.starts_with(MAGIC).then_some(Hit { score: 100, from: "its header" })
     },
-    open: |setup: Setup<'_>| {
-        let mut input = setup.input;
-        let header = take_header(&mut input)?;
-        Ok(Box::new(Srt { sectors: sector_sizes(&header), input }))
+    open: |setup| {
+        setup.each(|mut input| {
+            let header = take_header(&mut input)?;
+            Ok(Srt { sectors: sector_sizes(&header), input })
+        })
     },
 };
 

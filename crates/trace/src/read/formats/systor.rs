@@ -4,9 +4,9 @@
 //! left out and counted; rows are not in the order of time.
 
 use crate::read::{
-    format::Entry,
+    entry::{Entry, Special},
     layout::{Layout, OpRule, Separator, Unit},
-    options::TimeUnit,
+    units::TimeUnit,
 };
 
 const LAYOUT: Layout = Layout {
@@ -19,11 +19,11 @@ const LAYOUT: Layout = Layout {
     volume: Some((3, 3)),
 };
 
-pub(crate) const ENTRY: Entry = Entry {
+pub(super) const ENTRY: Entry = Entry {
     name: "systor17",
     about: "SYSTOR '17 VDI: Unix seconds, response, R|W|empty, LUN, offset and size in bytes",
     source: "SNIA IOTTA 4928, 4964",
-    zero_one: false,
+    special: Special::NONE,
     detect: |sample| {
         sample.columns(&LAYOUT, 6..=6, 85, "6 comma-separated fields, the 3rd R, W or empty")
     },

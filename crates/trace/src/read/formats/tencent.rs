@@ -4,9 +4,9 @@
 //! the type 0 for reads and 1 for writes.
 
 use crate::read::{
-    format::Entry,
+    entry::{Entry, Special},
     layout::{Layout, OpRule, Separator, Unit},
-    options::TimeUnit,
+    units::TimeUnit,
 };
 
 const LAYOUT: Layout = Layout {
@@ -22,11 +22,11 @@ const LAYOUT: Layout = Layout {
 /// Unix seconds of 2001-09-09 and 2065: what tells the first column from other numbers.
 const UNIX_NS: std::ops::Range<u64> = 1_000_000_000_000_000_000..3_000_000_000_000_000_000;
 
-pub(crate) const ENTRY: Entry = Entry {
+pub(super) const ENTRY: Entry = Entry {
     name: "tencent",
     about: "Tencent CBS: Unix seconds, offset and size in 512 B sectors, 0 read 1 write, volume",
     source: "SNIA IOTTA 27917",
-    zero_one: true,
+    special: Special { zero_one: true, ..Special::NONE },
     detect: |sample| {
         let hit = sample.columns(
             &LAYOUT,

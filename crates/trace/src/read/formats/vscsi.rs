@@ -8,33 +8,35 @@ use crate::{
     read::{
         context::Context,
         decode::Decode,
-        detect::Hit,
+        entry::{Entry, Special},
         fault::Fault,
         fields::request,
-        format::{Entry, Setup},
         input::Input,
+        sample::Hit,
     },
 };
 
 /// Records looked at to tell the versions apart.
 const LOOKED_AT: usize = 64;
 
-pub(crate) const ENTRY: Entry = Entry {
+pub(super) const ENTRY: Entry = Entry {
     name: "vscsi",
     about: "CloudPhysics vSCSI binary v1, v2: SCSI opcode, 512 B block, bytes, microseconds",
     source: "github.com/1a1a11a/libCacheSim, vscsi.h",
-    zero_one: false,
+    special: Special::NONE,
     detect: |sample| {
         Layout::of(sample.bytes)
             .map(|_| Hit { score: 95, from: "records with a version and a SCSI opcode" })
     },
-    open: |setup: Setup<'_>| match Layout::of(setup.input.window()) {
-        Some(layout) => Ok(Box::new(Vscsi { input: setup.input, layout })),
-        None => Err(TraceError::Format {
-            path: setup.input.path().to_owned(),
-            what: "the first records are neither vSCSI version 1 nor 2".into(),
-            remedy: "name the right format with --format".into(),
-        }),
+    open: |setup| {
+        setup.each(|input| match Layout::of(input.window()) {
+            Some(layout) => Ok(Vscsi { input, layout }),
+            None => Err(TraceError::Format {
+                path: input.path().to_owned(),
+                what: "the first records are neither vSCSI version 1 nor 2".into(),
+                remedy: "name the right format with --format".into(),
+            }),
+        })
     },
 };
 

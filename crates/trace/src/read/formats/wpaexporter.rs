@@ -10,26 +10,26 @@ use crate::{
     Op, Request,
     read::{
         context::Context,
-        detect::Hit,
+        entry::{Entry, Special},
         fault::{Fault, Parsed},
         fields::{Field, request},
-        format::Entry,
         lines::LineFormat,
-        options::TimeUnit,
+        sample::Hit,
+        units::TimeUnit,
     },
 };
 
 use super::locale;
 
-pub(crate) const ENTRY: Entry = Entry {
+pub(super) const ENTRY: Entry = Entry {
     name: "wpaexporter",
     about: "wpaexporter CSV (Windows ETW disk activity): seconds, size in bytes, hex offset",
     source: "Windows Performance Toolkit, wpaexporter",
-    zero_one: false,
+    special: Special::NONE,
     detect: |sample| {
         Header::of(sample.first_line()).ok().map(|_| Hit { score: 100, from: "its header line" })
     },
-    open: |setup| setup.lines(Wpa { header: None }),
+    open: |setup| setup.lines(|_| Wpa { header: None }),
 };
 
 /// The columns that are read, by their header names.

@@ -9,26 +9,26 @@ use crate::{
     Op, Request,
     read::{
         context::Context,
-        detect::Hit,
+        entry::{Entry, Special},
         fault::Parsed,
         fields::{Field, label, request},
-        format::Entry,
         lines::LineFormat,
-        options::TimeUnit,
+        sample::Hit,
+        units::TimeUnit,
     },
 };
 
-pub(crate) const ENTRY: Entry = Entry {
+pub(super) const ENTRY: Entry = Entry {
     name: "xperf",
     about: "xperf CSV (Exchange, DTRS, TPC-C, …): microseconds, offset and size in hex bytes",
     source: "SNIA IOTTA, Microsoft Enterprise and Production traces",
-    zero_one: false,
+    special: Special::NONE,
     detect: |sample| {
         let header = sample.first_line().trim_ascii() == b"BeginHeader";
         let hit = Hit { score: 100, from: "BeginHeader and rows of DiskRead and DiskWrite" };
         (header || sample.rows(Xperf).fit()).then_some(hit)
     },
-    open: |setup| setup.lines(Xperf),
+    open: |setup| setup.lines(|_| Xperf),
 };
 
 struct Xperf;

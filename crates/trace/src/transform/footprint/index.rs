@@ -1,6 +1,6 @@
 //! A frozen footprint: from pages to dense numbers and back.
 
-use super::{Bitmap, CHUNK_BITS, ChunkKey, WORDS};
+use super::chunk::{Bitmap, CHUNK_BITS, ChunkKey, WORDS};
 use rustc_hash::FxHashMap;
 use std::ops::Range;
 

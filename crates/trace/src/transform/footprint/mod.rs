@@ -1,5 +1,6 @@
 //! Which pages a trace touches, in memory that does not grow with its length.
 
+mod chunk;
 mod index;
 mod ranges;
 
@@ -7,16 +8,9 @@ pub use index::DenseIndex;
 
 use super::pages::{covered, touched};
 use crate::{Op, Request, Source, TraceError};
+use chunk::{Bitmap, CHUNK_BITS, ChunkKey, WORDS};
 use ranges::Ranges;
 use rustc_hash::FxHashMap;
-
-/// Pages of a chunk: 512, so that its bitmap is one cache line.
-const CHUNK_BITS: u32 = 9;
-const WORDS: usize = 1 << (CHUNK_BITS - 6);
-type Bitmap = [u64; WORDS];
-
-/// Volume, and page number divided by the pages of a chunk.
-type ChunkKey = (u32, u64);
 
 /// Which accesses make a page part of a [`DenseIndex`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 //! status wrapper comes back (USB Mass Storage Class, Bulk-Only Transport 1.0, §5). A device does
 //! one command at a time. Numbers are little endian, but for those of the SCSI command.
 
-use super::Transfer;
+use super::transfer::Transfer;
 
 /// Bytes of the two wrappers.
 const COMMAND: u64 = 31;

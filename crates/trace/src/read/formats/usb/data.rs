@@ -18,7 +18,7 @@ pub(super) struct Store {
 
 impl Store {
     /// Takes a buffer back.
-    pub(super) fn give_back(&mut self, mut bytes: Vec<u8>) {
+    pub(super) fn recycle(&mut self, mut bytes: Vec<u8>) {
         self.held -= bytes.len();
         if bytes.capacity() > 0 && self.spare.len() < SPARE {
             bytes.clear();
@@ -52,7 +52,7 @@ impl Stage {
         let taken = &captured[..captured.len().min(room)];
         if store.held + taken.len() > MOST {
             self.whole = false;
-            store.give_back(std::mem::take(&mut self.bytes));
+            store.recycle(std::mem::take(&mut self.bytes));
             return;
         }
         if self.bytes.capacity() == 0 {
@@ -73,14 +73,14 @@ impl Stage {
         if self.whole && self.bytes.len() == self.wanted {
             Some(self.bytes)
         } else {
-            store.give_back(self.bytes);
+            store.recycle(self.bytes);
             None
         }
     }
 
     /// Forgets the bytes.
     pub(super) fn forget(self, store: &mut Store) {
-        store.give_back(self.bytes);
+        store.recycle(self.bytes);
     }
 }
 
@@ -96,7 +96,7 @@ mod tests {
         stage.add(b"efgh", 4, &mut store);
         let bytes = stage.finish(&mut store).expect("all six");
         assert_eq!((&bytes[..], store.held), (&b"abcdef"[..], 6));
-        store.give_back(bytes);
+        store.recycle(bytes);
 
         let mut cut = Stage::new(8);
         cut.add(b"abc", 4, &mut store);
@@ -122,7 +122,7 @@ mod tests {
         let kept: Vec<_> =
             stages.into_iter().filter_map(|stage| stage.finish(&mut store)).collect();
         assert_eq!(kept.len(), MOST / chunk.len());
-        kept.into_iter().for_each(|bytes| store.give_back(bytes));
+        kept.into_iter().for_each(|bytes| store.recycle(bytes));
         assert_eq!(store.held, 0);
     }
 }

@@ -1,11 +1,12 @@
 //! One USB disk: its logical units, and the commands it is at.
 
 use super::{
-    Address, ORPHANED, Shared, Transfer, UNANSWERED,
     arrivals::{Outcome, Serial},
     bot,
     data::{LONGEST, Stage},
     scsi::{self, Command},
+    shared::Shared,
+    transfer::{Address, Transfer},
     uas,
     unit::{TOO_FAR, Unit, volume},
 };
@@ -26,10 +27,14 @@ const LIST: usize = 4 << 10;
 
 /// Why commands make no request; completes "3 rows left out: …".
 const OTHER: &str = "SCSI commands that are neither reads, writes, trims nor cache flushes";
+pub(super) const UNANSWERED: &str =
+    "commands without an answer in the capture: it ended, lost packets, or saw a reset";
 const REFUSED: &str = "commands that the device refused; the host repeats what it needs";
 const NO_RANGES: &str = "UNMAP commands whose ranges were not all captured";
 
 /// What the user should know; completed by a count.
+pub(super) const ORPHANED: &str =
+    "answers to commands that are not in the capture (it began late, or lost packets)";
 const NOT_WHOLE: &str = "reads and writes whose bytes were not captured whole";
 
 /// A device that was sent a command.
@@ -233,7 +238,7 @@ impl Device {
                 }
                 let volume = volume(self.address, lun, cx);
                 if let Some(bytes) = unit.disk(cx) {
-                    cx.volumes.is_sized(volume, bytes);
+                    cx.volumes.record_size(volume, bytes);
                 }
                 let (serial, given_up) =
                     shared.arrivals.push(Request { time_ns, op, offset, len, volume });
@@ -272,7 +277,7 @@ impl Running {
                 && good
             {
                 let reply = self.stage.bytes();
-                unit.told(scsi::sector_of(long, reply), scsi::disk_of(long, reply));
+                unit.set_capacity(scsi::sector_of(long, reply), scsi::disk_of(long, reply));
             }
             return self.stage.forget(&mut shared.store);
         };

@@ -1,170 +1,26 @@
-//! What the readers of USB captures have in common: transfers in, requests out.
+//! USB captures: the SCSI commands that disks and sticks are sent, by either transport.
 //!
-//! A bulk transfer matters at the moment it has its bytes, outward ones when they are submitted and
-//! inward ones when they are complete; everything else on the bus is passed over. A request arrives
-//! when its command goes out.
+//! [`text`] and [`pcap`] take transfers from what was recorded, [`disks`] makes requests of them.
+//! Two rows of the registry are all that is seen from outside.
 
 mod arrivals;
 mod bot;
 mod data;
 mod device;
+mod disks;
+#[cfg(feature = "usb-captures")]
+mod pcap;
+mod pcap_magic;
 mod scsi;
+mod shared;
+mod start;
+mod text;
+mod transfer;
 mod uas;
 mod unit;
 
-use rustc_hash::FxHashMap;
-
-use crate::{Request, read::context::Context};
-use arrivals::Arrivals;
-use data::Store;
-use device::Device;
-
-/// Devices that are followed. A bus has 127 addresses, and a host few buses.
-const MOST_DEVICES: usize = 4096;
-
-/// Why commands make no request; completes "3 rows left out: …".
-const CUT: &str =
-    "commands cut short by the capture; record at least 128 bytes of a packet (tcpdump -s)";
-const TOO_MANY: &str = "commands to more devices than any host has";
-const UNANSWERED: &str =
-    "commands without an answer in the capture: it ended, lost packets, or saw a reset";
-
-/// What the user should know; the first is completed by a count.
-const ORPHANED: &str =
-    "answers to commands that are not in the capture (it began late, or lost packets)";
-const NOTHING: &str =
-    "no command to a USB disk in the capture; check which bus the disk is on (lsusb)";
-
-/// A bulk transfer that moved bytes.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Transfer<'a> {
-    /// Nanoseconds since the capture began.
-    pub(super) time_ns: u64,
-    /// The bus, where the capture tells.
-    pub(super) bus: Option<u16>,
-    /// The device's address on it.
-    pub(super) device: u16,
-    /// From the device.
-    pub(super) inward: bool,
-    /// Bytes moved.
-    pub(super) length: u64,
-    /// Those that were captured, from the first on.
-    pub(super) data: &'a [u8],
-}
-
-/// A device's address: bus and number.
-type Address = (Option<u16>, u16);
-
-/// The disks of a capture.
-#[derive(Debug, Default)]
-pub(super) struct Disks {
-    devices: Vec<Device>,
-    by_address: FxHashMap<Address, usize>,
-    /// The device met last, which is mostly the next one too.
-    last: Option<(Address, usize)>,
-    shared: Shared,
-}
-
-/// What commands of all devices share.
-#[derive(Debug, Default)]
-struct Shared {
-    arrivals: Arrivals,
-    store: Store,
-    /// Contents are wanted.
-    contents: bool,
-}
-
-impl Disks {
-    /// Keeps the bytes that requests moved if `contents` is true.
-    pub(super) fn new(contents: bool) -> Disks {
-        Disks { shared: Shared { contents, ..Shared::default() }, ..Disks::default() }
-    }
-
-    /// Takes the next transfer of the capture.
-    #[inline]
-    pub(super) fn transfer(&mut self, transfer: &Transfer<'_>, cx: &mut Context) {
-        let address = (transfer.bus, transfer.device);
-        if transfer.inward {
-            match self.find(address) {
-                Some(at) => self.devices[at].inward(transfer, &mut self.shared, cx),
-                None if matches!(bot::inward(transfer), bot::Inward::Status(Some(_), _)) => {
-                    cx.count(ORPHANED);
-                }
-                None => {}
-            }
-            return;
-        }
-        match bot::outward(transfer) {
-            bot::Outward::Command(wrapper) => {
-                if let Some(at) = self.find_or_add(address, cx) {
-                    self.devices[at].wrapper(&wrapper, transfer, &mut self.shared, cx);
-                }
-            }
-            bot::Outward::Cut => cx.drop_row(CUT),
-            bot::Outward::Data => {
-                let known = self.find(address);
-                // A device speaks one protocol, and what looks like the other one is data.
-                let bulk_only = known.is_some_and(|at| self.devices[at].is_bulk_only());
-                match uas::command(transfer).filter(|_| !bulk_only) {
-                    Some(unit) => {
-                        if let Some(at) = self.find_or_add(address, cx) {
-                            self.devices[at].unit(&unit, transfer, &mut self.shared, cx);
-                        }
-                    }
-                    None => {
-                        if let Some(at) = known {
-                            self.devices[at].outward(transfer, &mut self.shared);
-                        }
-                    }
-                }
-            }
-        }
-    }
-
-    /// The next request, and the bytes it moved if they are wanted and known; to be given back.
-    #[inline]
-    pub(super) fn next(&mut self) -> Option<(Request, Option<Vec<u8>>)> {
-        self.shared.arrivals.next()
-    }
-
-    /// Takes back the bytes of a request.
-    pub(super) fn give_back(&mut self, bytes: Vec<u8>) {
-        self.shared.store.give_back(bytes);
-    }
-
-    /// Ends the capture: commands without an answer get none.
-    pub(super) fn finish(&mut self, cx: &mut Context) {
-        for _ in 0..self.shared.arrivals.give_up() {
-            cx.drop_row(UNANSWERED);
-        }
-        if self.devices.is_empty() {
-            cx.remark(NOTHING);
-        }
-    }
-
-    #[inline]
-    fn find(&mut self, address: Address) -> Option<usize> {
-        if let Some((known, at)) = self.last
-            && known == address
-        {
-            return Some(at);
-        }
-        let at = *self.by_address.get(&address)?;
-        self.last = Some((address, at));
-        Some(at)
-    }
-
-    fn find_or_add(&mut self, address: Address, cx: &mut Context) -> Option<usize> {
-        if let Some(at) = self.find(address) {
-            return Some(at);
-        }
-        let at = self.devices.len();
-        if at >= MOST_DEVICES {
-            cx.drop_row(TOO_MANY);
-            return None;
-        }
-        self.devices.push(Device::new(address));
-        self.by_address.insert(address, at);
-        Some(at)
-    }
-}
+#[cfg(feature = "usb-captures")]
+pub(super) use pcap::CAPTURE;
+#[cfg(not(feature = "usb-captures"))]
+pub(super) use pcap_magic::CAPTURE_REFUSED;
+pub(super) use text::USBMON;

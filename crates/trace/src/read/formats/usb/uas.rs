@@ -4,7 +4,7 @@
 //! A capture does not say to which command the data on the data pipes belong (usbmon leaves out the
 //! stream), so commands are read and their bytes are not.
 
-use super::Transfer;
+use super::transfer::Transfer;
 
 /// Bytes of a command unit with a command block of 16.
 const COMMAND: u64 = 32;

@@ -1,8 +1,8 @@
 //! A logical unit: what it is called, and how large its sectors are.
 
 use super::{
-    Address,
     scsi::{self, Blocks},
+    transfer::Address,
 };
 use crate::{Op, read::context::Context};
 
@@ -35,7 +35,7 @@ impl Unit {
     }
 
     /// The device has said how large its sectors are and how many it has, unless that was noise.
-    pub(super) fn told(&mut self, sector: Option<u64>, disk: Option<u64>) {
+    pub(super) fn set_capacity(&mut self, sector: Option<u64>, disk: Option<u64>) {
         self.sector = sector.or(self.sector);
         self.disk = disk.or(self.disk);
     }
@@ -87,7 +87,7 @@ impl Unit {
             self.assumed = true;
             cx.count(ASSUMED);
         }
-        self.sector.map_or_else(|| cx.sector(), |told| cx.sector_or(told))
+        self.sector.map_or_else(|| cx.sector(), |own| cx.sector_or(own))
     }
 }
 

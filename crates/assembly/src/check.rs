@@ -1,0 +1,145 @@
+//! Checking a chip: its checkpoint, its pages and their data are held against each other. Writes
+//! nothing.
+
+use serde::Serialize;
+use thermocline_flash::Ppn;
+use thermocline_ftl::Mount;
+use thermocline_media::Place;
+
+use crate::{
+    Access, AnyLayer, AssemblyError, PageAt, Progress,
+    chips::{self, Chip},
+    reading::{places, read_all},
+};
+
+/// Pages that are named one by one, of each kind of trouble.
+const MOST_NAMED: usize = 100;
+
+/// What a check comes to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// Nothing is wrong.
+    Sound,
+    /// Pages are used by nothing, until they are cleaned.
+    Leaks,
+    /// Data are lost, or the chip contradicts itself.
+    Corrupt,
+}
+
+/// What was found.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct CheckReport {
+    /// The chip, as it was named.
+    pub image: String,
+    /// Nothing is wrong with it.
+    pub sound: bool,
+    /// It was unmounted; else the next mount recovers what was flushed.
+    pub clean: bool,
+    /// Logical pages.
+    pub logical_pages: u32,
+    /// Logical pages that hold data.
+    pub pages_with_data: u32,
+    /// Out-of-band areas that were read to rebuild the tables.
+    pub areas_read: u64,
+    /// Pages whose data were read and fit their checksums.
+    pub pages_verified: u64,
+    /// What the tables contradict themselves in.
+    pub contradictions: Vec<String>,
+    /// Pages that the checkpoint finds elsewhere than the pages themselves say; of a chip that was not
+    /// unmounted they may be ones that were not flushed.
+    pub differences: u64,
+    /// The first of these.
+    pub differing: Vec<PageAt>,
+    /// Pages whose data cannot be read.
+    pub lost: u64,
+    /// The first of these.
+    pub lost_pages: Vec<PageAt>,
+    /// Pages of the chip that were cut off when power failed: nothing uses them until they are
+    /// cleaned.
+    pub leaked_pages: u64,
+}
+
+impl CheckReport {
+    /// What all of it comes to.
+    #[must_use]
+    pub fn verdict(&self) -> Verdict {
+        let contradicted = !self.contradictions.is_empty() || self.clean && self.differences > 0;
+        if contradicted || self.lost > 0 {
+            Verdict::Corrupt
+        } else if self.leaked_pages > 0 {
+            Verdict::Leaks
+        } else {
+            Verdict::Sound
+        }
+    }
+}
+
+/// Checks a chip; the data too, unless only the tables are to be looked at.
+///
+/// # Errors
+/// [`AssemblyError`], where it cannot be checked.
+pub fn check(
+    place: &Place,
+    tables_only: bool,
+    progress: &Progress,
+) -> Result<CheckReport, AssemblyError> {
+    let mut report = CheckReport { image: place.to_string(), ..CheckReport::default() };
+    let by_checkpoint = check_as_served(place, tables_only, progress, &mut report)?;
+    // The chip is locked by one at a time.
+    check_from_pages(place, &by_checkpoint, &mut report)?;
+    report.sound = report.verdict() == Verdict::Sound;
+    Ok(report)
+}
+
+/// Mounts as a server would, by the checkpoint, and reads the data. Where each page is.
+fn check_as_served(
+    place: &Place,
+    tables_only: bool,
+    progress: &Progress,
+    report: &mut CheckReport,
+) -> Result<Vec<Ppn>, AssemblyError> {
+    let (mut layer, recovery) = chips::open(place, &Access::read_only())?.mount(Mount::Quick)?;
+    report.clean = recovery.clean;
+    report.logical_pages = layer.logical_pages();
+    report.pages_with_data = recovery.pages_found;
+    report.contradictions.extend(contradiction("checkpoint", &layer));
+    let by_checkpoint = places(&layer);
+    if !tables_only {
+        report.pages_verified = read_all(&mut layer, place, progress, |page| {
+            report.lost += 1;
+            if report.lost_pages.len() < MOST_NAMED {
+                report.lost_pages.push(page);
+            }
+        })?;
+    }
+    Ok(by_checkpoint)
+}
+
+/// Rebuilds the tables from the pages, and compares where each is.
+fn check_from_pages(
+    place: &Place,
+    by_checkpoint: &[Ppn],
+    report: &mut CheckReport,
+) -> Result<(), AssemblyError> {
+    let opened = chips::open(place, &Access::read_only())?;
+    let (layer, rebuilt) = opened.mount(Mount::FromPages)?;
+    report.contradictions.extend(contradiction("pages", &layer));
+    report.areas_read = rebuilt.areas_read;
+    let compared = by_checkpoint.iter().zip(places(&layer));
+    for (lpn, (&before, now)) in (0..).zip(compared) {
+        if before != now {
+            report.differences += 1;
+            if report.differing.len() < MOST_NAMED {
+                report.differing.push(PageAt::of(&layer, lpn, before));
+            }
+        }
+    }
+    // What the rebuilding could not read is either lost, or was cut off and nobody misses it.
+    report.leaked_pages = rebuilt.unreadable_pages.saturating_sub(report.lost);
+    Ok(())
+}
+
+/// What the tables of a layer contradict themselves in, and what they were made from.
+fn contradiction(source: &str, layer: &AnyLayer<Chip>) -> Option<String> {
+    layer.inspect().check().err().map(|e| format!("by the {source}: {e}"))
+}

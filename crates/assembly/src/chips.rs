@@ -1,0 +1,208 @@
+//! Finding and opening chips that hold data.
+
+use thermocline_flash::{Flash, Geometry, Profile};
+use thermocline_ftl::{
+    Mount, Recovery,
+    index::{self, Summary, Traces},
+};
+use thermocline_media::{Faults, Faulty, Medium, OpenChip, OpenedChip, Place};
+
+use crate::{AnyLayer, AssemblyError, Device, PolicySpec, Store};
+
+/// A chip, whatever medium it is on.
+pub type Chip = Box<dyn Medium>;
+
+/// The policy that chips are served with where nothing is said of it.
+pub const SERVED: &str = "dac";
+
+/// The policy of whoever only looks, or formats, as any other can follow: it asks for least room.
+pub const PLAINEST: &str = "greedy";
+
+/// The profile whose times stand for those of a device that has none of its own.
+const GENERIC: &str = "slc-generic";
+
+/// How a chip is to be opened.
+#[derive(Clone, Debug, Default)]
+pub struct Access {
+    /// Nothing may be written.
+    pub read_only: bool,
+    /// Past the system's cache.
+    pub direct: bool,
+    /// Faults that are put in the way.
+    pub faults: Option<Faults>,
+}
+
+impl Access {
+    /// To look, and to change nothing.
+    #[must_use]
+    pub fn read_only() -> Self {
+        Self { read_only: true, ..Self::default() }
+    }
+
+    /// Puts faults in the way of a chip, where that is wanted.
+    pub(crate) fn with_faults(&self, chip: Chip) -> Chip {
+        match &self.faults {
+            Some(faults) => Box::new(Faulty::with_faults(chip, faults.clone())),
+            None => chip,
+        }
+    }
+}
+
+/// A chip that was formatted, ready to be mounted.
+pub struct Opened {
+    /// The chip.
+    pub chip: Chip,
+    /// The device it stands for.
+    pub device: Device,
+    /// What it was formatted as.
+    pub summary: Summary,
+}
+
+impl Opened {
+    /// The layer of the chip, mounted without a change to it, for whoever only looks.
+    ///
+    /// # Errors
+    /// Those of [`Store::mount`].
+    pub fn mount(self, how: Mount) -> Result<(AnyLayer<Chip>, Recovery), AssemblyError> {
+        self.mount_by(PLAINEST, how)
+    }
+
+    /// The same, by the policy of that name.
+    ///
+    /// # Errors
+    /// Those of [`Store::mount`].
+    pub fn mount_by(
+        self,
+        policy: &str,
+        how: Mount,
+    ) -> Result<(AnyLayer<Chip>, Recovery), AssemblyError> {
+        let policy = PolicySpec::parse(policy, None, None)?;
+        Store::new(self.device, policy, self.summary.logical_pages).mount(self.chip, how)
+    }
+}
+
+/// A chip of which no head of the index log can be read, but pages that a layer wrote.
+pub struct Headless {
+    /// The chip.
+    pub chip: Chip,
+    /// The device it stands for.
+    pub device: Device,
+    /// What was found on it.
+    pub traces: Traces,
+}
+
+/// A chip that holds something.
+pub enum Found {
+    /// The chip tells what it was formatted as.
+    Whole(Opened),
+    /// Only its pages are there.
+    Headless(Headless),
+}
+
+/// Opens a chip that was formatted.
+///
+/// # Errors
+/// [`AssemblyError`], where it was not, or cannot be opened.
+pub fn open(place: &Place, access: &Access) -> Result<Opened, AssemblyError> {
+    match find(place, access)? {
+        Found::Whole(opened) => Ok(opened),
+        Found::Headless(Headless { traces, .. }) => Err(AssemblyError::Input(format!(
+            "{place}: no head of its index log can be read, but it holds {} pages of data and {} of the \
+             log: do not format it; `thermocline repair {place}` rebuilds it from its pages",
+            traces.data_pages, traces.log_pages
+        ))),
+    }
+}
+
+/// Opens a chip that was formatted, or of which there are pages at least.
+///
+/// # Errors
+/// [`AssemblyError`], where there is nothing, or it cannot be opened.
+pub fn find(place: &Place, access: &Access) -> Result<Found, AssemblyError> {
+    let failed = |e| AssemblyError::failed(place, e);
+    let (mut chip, device, keeps_layout) = open_any(place, access)?;
+    if let Some(summary) = index::find_summary(&mut *chip).map_err(failed)? {
+        return Ok(Found::Whole(Opened { chip, device, summary }));
+    }
+    let Some(traces) = index::find_traces(&mut *chip).map_err(failed)? else {
+        return Err(AssemblyError::Input(format!(
+            "{place}: the chip is not formatted; make it so with `thermocline format {place}`"
+        )));
+    };
+    if keeps_layout {
+        return Ok(Found::Headless(Headless { chip, device, traces }));
+    }
+    let geometry = device.profile.geometry;
+    let first = traces.first_log_block.map(|first| geometry.blocks() - first.0);
+    let system_blocks =
+        first.unwrap_or_else(|| index::system_blocks_for(&geometry, traces.logical_pages()));
+    drop(chip);
+    let (chip, device) = open_with(place, access, system_blocks)?;
+    Ok(Found::Headless(Headless { chip, device, traces }))
+}
+
+/// Opens whatever stands there, and tells whether the medium keeps how the chip is laid out. Where it
+/// does not, the chip's own index log says how many blocks are the log's.
+fn open_any(place: &Place, access: &Access) -> Result<(Chip, Device, bool), AssemblyError> {
+    let mut opened = open_raw(place, access, 0)?;
+    if opened.description.is_none()
+        && let Ok(Some(summary)) = index::find_summary(&mut *opened.chip)
+    {
+        drop(opened);
+        let (chip, device) = open_with(place, access, summary.system_blocks)?;
+        return Ok((chip, device, true));
+    }
+    let keeps_layout = opened.description.is_some();
+    let device = device_of(place, &opened)?;
+    Ok((access.with_faults(opened.chip), device, keeps_layout))
+}
+
+/// Opens a chip of a medium that does not keep how many of its blocks are the index log's.
+pub(crate) fn open_with(
+    place: &Place,
+    access: &Access,
+    system_blocks: u32,
+) -> Result<(Chip, Device), AssemblyError> {
+    let opened = open_raw(place, access, system_blocks)?;
+    let device = device_of(place, &opened)?;
+    Ok((access.with_faults(opened.chip), device))
+}
+
+fn open_raw(
+    place: &Place,
+    access: &Access,
+    system_blocks: u32,
+) -> Result<OpenedChip, AssemblyError> {
+    let Access { read_only, direct, .. } = *access;
+    Ok(place.open(&OpenChip { read_only, direct, system_blocks })?)
+}
+
+/// The device that a chip stands for, by what its medium keeps of it.
+pub(crate) fn device_of(place: &Place, opened: &OpenedChip) -> Result<Device, AssemblyError> {
+    let geometry = *opened.chip.geometry();
+    let Some(description) = &opened.description else { return without_times(place, geometry) };
+    let mut profile: Profile = toml::from_str(&description.profile)
+        .map_err(|e| AssemblyError::Input(format!("{place}: the profile in its header: {e}")))?;
+    (profile.kind, profile.geometry, profile.rules) =
+        (description.kind, geometry, description.rules);
+    Ok(Device::of_chip(profile))
+}
+
+/// A device of which the system tells the shape but not the times: those are of [`GENERIC`].
+fn without_times(place: &Place, geometry: Geometry) -> Result<Device, AssemblyError> {
+    let name = place.path().map_or_else(|| place.to_string(), |path| path.display().to_string());
+    let mut profile = Device::load(GENERIC)?.profile;
+    profile.summary = format!("{} ({name}), with the times of {GENERIC}", place.medium().summary);
+    profile.name = name;
+    profile.geometry = geometry;
+    Ok(Device::of_chip(profile))
+}
+
+/// A profile as it stands in an image: without the sources of its figures, for which there is no room.
+///
+/// # Errors
+/// [`AssemblyError::Broken`], if it cannot be written as TOML.
+pub fn profile_text(profile: &Profile) -> Result<String, AssemblyError> {
+    let profile = Profile { sources: Vec::new(), ..profile.clone() };
+    toml::to_string(&profile).map_err(|e| AssemblyError::Broken(format!("the profile: {e}")))
+}

@@ -1,0 +1,242 @@
+//! Devices: built-in profiles, the user's TOML files, and single figures overridden.
+
+use std::path::Path;
+
+use thermocline_flash::{BUILT_IN_PROFILES, Profile};
+use thermocline_units::format_size;
+
+use crate::{AssemblyError, names::unknown};
+
+/// A device that can be simulated.
+#[derive(Clone, Debug)]
+pub struct Device {
+    /// Geometry, rules, timing, energy.
+    pub profile: Profile,
+    /// Whether the user fixed the number of blocks; a trace may choose it otherwise.
+    pub fixed_capacity: bool,
+}
+
+/// Single figures over a profile's.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Overrides {
+    /// Bytes of the whole chip.
+    pub capacity: Option<u64>,
+    /// Bytes of an erase block.
+    pub block_size: Option<u64>,
+    /// Bytes of a page.
+    pub page_size: Option<u64>,
+    /// Number of banks; the chip's blocks are divided among them.
+    pub banks: Option<u32>,
+    /// Number of channels that banks are reached by.
+    pub channels: Option<u32>,
+}
+
+/// The built-in profiles.
+#[must_use]
+pub fn built_in() -> Vec<Profile> {
+    BUILT_IN_PROFILES
+        .iter()
+        .map(|(name, text)| {
+            toml::from_str(text).unwrap_or_else(|e| panic!("built-in profile {name}: {e}"))
+        })
+        .collect()
+}
+
+impl Device {
+    /// A device whose blocks are those of a chip.
+    #[must_use]
+    pub const fn of_chip(profile: Profile) -> Self {
+        Self { profile, fixed_capacity: true }
+    }
+
+    /// Logical pages it exports with so much over-provisioning: its data pages over that and 1.
+    #[must_use]
+    pub fn exported_pages(&self, over_provisioning: f64) -> u32 {
+        let geometry = &self.profile.geometry;
+        let data = u64::from(geometry.data_blocks()) * u64::from(geometry.data_pages_per_block());
+        (data as f64 / (1.0 + over_provisioning)) as u32
+    }
+
+    /// The time scale of age transformations by the device's own clock, in nanoseconds: as many of its
+    /// erase times as the papers' tables are reproduced with on the papers' device.
+    #[must_use]
+    pub fn time_scale_ns(&self) -> f64 {
+        const PAPERS_SCALE_NS: f64 = 250e9;
+        const PAPERS_ERASE_NS: f64 = 0.689e9;
+        let erase = self.profile.timing.erase() as f64;
+        let scale =
+            if erase > 0.0 { PAPERS_SCALE_NS * erase / PAPERS_ERASE_NS } else { PAPERS_SCALE_NS };
+        scale.round()
+    }
+
+    /// A built-in profile by name, or a TOML file.
+    ///
+    /// # Errors
+    /// [`AssemblyError`], naming the file and what is wrong in it, or the nearest name.
+    pub fn load(name: &str) -> Result<Self, AssemblyError> {
+        let profile = if let Some((_, text)) = BUILT_IN_PROFILES.iter().find(|(n, _)| *n == name) {
+            toml::from_str(text)
+                .map_err(|e| AssemblyError::Broken(format!("profile {name}: {e}")))?
+        } else if name.ends_with(".toml") || Path::new(name).is_file() {
+            let text = std::fs::read_to_string(name).map_err(|e| {
+                AssemblyError::Input(format!(
+                    "{name}: {e}; --device takes a built-in profile or a TOML file"
+                ))
+            })?;
+            toml::from_str(&text).map_err(|e: toml::de::Error| {
+                AssemblyError::Input(format!("{name}: {}", one_line(&text, &e)))
+            })?
+        } else {
+            return Err(unknown(
+                "device",
+                name,
+                BUILT_IN_PROFILES.iter().map(|(n, _)| *n),
+                "`thermocline devices` lists the built-in ones; a file's name ends in .toml",
+            ));
+        };
+        let device = Self { profile, fixed_capacity: false };
+        device.check()?;
+        Ok(device)
+    }
+
+    /// The device with single figures overridden.
+    ///
+    /// # Errors
+    /// [`AssemblyError::Input`] if the figures make no device.
+    pub fn with(mut self, o: &Overrides) -> Result<Self, AssemblyError> {
+        let g = &mut self.profile.geometry;
+        let block_size = o.block_size.unwrap_or(g.block_size());
+        let capacity = o.capacity.unwrap_or(g.capacity());
+        if let Some(page) = o.page_size {
+            g.page_size = u32::try_from(page).unwrap_or(0);
+        }
+        let page = u64::from(g.page_size);
+        if page == 0 {
+            return Err(AssemblyError::Input(
+                "a page of 0 bytes or above 4 GiB makes no device".into(),
+            ));
+        }
+        if block_size == 0 || !block_size.is_multiple_of(page) {
+            return Err(AssemblyError::Input(format!(
+                "a block of {block_size} bytes is not a whole number of pages of {page} bytes; \
+                 choose --block-size as a multiple of --page-size"
+            )));
+        }
+        if o.banks == Some(0) {
+            return Err(AssemblyError::Input(
+                "--banks 0 makes no device; give it at least 1".into(),
+            ));
+        }
+        g.banks = o.banks.unwrap_or(g.banks);
+        // A channel without a bank would be no device's.
+        g.channels = o.channels.unwrap_or_else(|| g.channels.min(g.banks));
+        if g.channels == 0 || g.channels > g.banks {
+            return Err(AssemblyError::Input(format!(
+                "{} channels are more or less than device {} can have; choose --channels from 1 to \
+                 its number of banks, {}",
+                g.channels, self.profile.name, g.banks
+            )));
+        }
+        let row = block_size.checked_mul(u64::from(g.banks)).ok_or_else(|| {
+            AssemblyError::Input("blocks and banks of more than 16 EiB make no device".into())
+        })?;
+        // Only a capacity that was asked for must come out exactly.
+        let per_bank = capacity / row;
+        if per_bank == 0 || o.capacity.is_some_and(|asked| !asked.is_multiple_of(row)) {
+            return Err(AssemblyError::Input(format!(
+                "a capacity of {} is not one or more blocks of {} in each of {} banks; choose \
+                 --capacity as a multiple of {}",
+                format_size(capacity),
+                format_size(block_size),
+                g.banks,
+                format_size(row),
+            )));
+        }
+        g.pages_per_block = u32::try_from(block_size / page).unwrap_or(u32::MAX);
+        g.blocks_per_bank = u32::try_from(per_bank).unwrap_or(u32::MAX);
+        self.fixed_capacity |= o.capacity.is_some();
+        self.check()?;
+        Ok(self)
+    }
+
+    fn check(&self) -> Result<(), AssemblyError> {
+        let (timing, rules) = (&self.profile.timing, &self.profile.rules);
+        let impossible =
+            |what: &str| Err(AssemblyError::Input(format!("device {}: {what}", self.profile.name)));
+        if timing.program() == 0 || timing.erase() == 0 {
+            return impossible(
+                "program_us and erase_us must be above 0: ages are measured in them",
+            );
+        }
+        if rules.endurance == 0 {
+            return impossible("endurance must be at least 1 erase cycle");
+        }
+        if let Some(energy) = &self.profile.energy {
+            let figures = [energy.read_uj, energy.program_uj, energy.erase_uj];
+            if figures.iter().any(|uj| !uj.is_finite() || *uj < 0.0) {
+                return impossible("energies must be finite and not below 0 microjoules");
+            }
+        }
+        self.profile
+            .geometry
+            .check()
+            .map_err(|e| AssemblyError::Input(format!("device {}: {e}", self.profile.name)))
+    }
+
+    /// The device with as many blocks in each bank as `data_blocks` need.
+    ///
+    /// # Errors
+    /// [`AssemblyError::Input`] if no device has so many.
+    pub fn sized(&self, data_blocks: u64) -> Result<Self, AssemblyError> {
+        let mut device = self.clone();
+        let g = &mut device.profile.geometry;
+        let blocks = data_blocks + u64::from(g.system_blocks);
+        g.blocks_per_bank =
+            u32::try_from(blocks.div_ceil(u64::from(g.banks))).unwrap_or(u32::MAX / g.banks);
+        device.check()?;
+        Ok(device)
+    }
+}
+
+/// "line 3: what is wrong", without the excerpt that takes several lines.
+fn one_line(text: &str, error: &toml::de::Error) -> String {
+    let line = error.span().map_or(1, |span| 1 + text[..span.start].matches('\n').count());
+    format!("line {line}: {}", error.message().replace('\n', " "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_built_in_profile_reads_and_is_called_by_its_name() {
+        for (profile, (name, _)) in built_in().iter().zip(BUILT_IN_PROFILES) {
+            assert_eq!(profile.name, *name);
+            assert!(!profile.sources.is_empty() && profile.timing.program() > 0);
+            assert!(Device::load(name).is_ok(), "{name}");
+        }
+    }
+
+    #[test]
+    fn impossible_figures_are_refused_with_a_remedy() {
+        let device = Device::load("intel-series2plus-24m").expect("built in");
+        let block = |n| Overrides { block_size: Some(n), ..Overrides::default() };
+        let message = device.clone().with(&block(100_000)).expect_err("odd").to_string();
+        assert!(message.contains("multiple of --page-size"), "{message}");
+        let with = |overrides| device.clone().with(&overrides);
+        let banks = |n| Overrides { banks: Some(n), ..Overrides::default() };
+        assert!(with(banks(0)).is_err() && with(banks(193)).is_err());
+        assert!(with(Overrides { capacity: Some(1), ..Overrides::default() }).is_err());
+        assert!(with(Overrides { capacity: Some(24 << 20), ..banks(7) }).is_err());
+        // A capacity that nobody asked for is rounded down to whole blocks in each bank.
+        let seven = with(banks(7)).expect("27 blocks in each of 7 banks").profile.geometry;
+        assert_eq!((seven.blocks_per_bank, seven.banks), (27, 7));
+        let mut dead = device.clone();
+        dead.profile.timing = thermocline_flash::Timing::default();
+        assert!(dead.check().expect_err("no times").to_string().contains("program_us"));
+        let message = Device::load("intel-serie2plus-24m").expect_err("no such").to_string();
+        assert!(message.contains("did you mean `intel-series2plus-24m`?"), "{message}");
+        let kib = device.with(&Overrides { page_size: Some(1024), ..Overrides::default() });
+        assert_eq!(kib.expect("1 KiB blocks").profile.geometry.data_pages_per_block(), 127);
+    }
+}

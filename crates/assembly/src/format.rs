@@ -1,0 +1,145 @@
+//! Formatting: a chip, and an empty store on it.
+
+use serde::Serialize;
+use thermocline_flash::Flash;
+use thermocline_ftl::index;
+use thermocline_media::{Medium, NewChip, OpenChip, Place};
+
+use crate::{
+    Access, AssemblyError, Device, PolicySpec, Store, chips, chips::Chip, store::new_format,
+};
+
+/// How a chip is to be formatted.
+#[derive(Clone, Debug)]
+pub struct FormatOptions {
+    /// The device, where the medium leaves its shape open.
+    pub device: Device,
+    /// Physical over logical pages, less 1.
+    pub over_provisioning: f64,
+    /// Takes all the space of the chip now.
+    pub preallocate: bool,
+    /// Formats what is a chip, or anything else, already. What it holds is lost.
+    pub force: bool,
+}
+
+/// What was made.
+#[derive(Clone, Debug, Serialize)]
+pub struct Formatted {
+    /// The chip, as it was named.
+    pub image: String,
+    /// The name of its device.
+    pub device: String,
+    /// Bytes that the store exports.
+    pub exported_bytes: u64,
+    /// The same in pages.
+    pub logical_pages: u32,
+    /// Bytes of a page.
+    pub page_size: u32,
+    /// Bytes of the chip.
+    pub chip_bytes: u64,
+    /// Erase blocks of the chip.
+    pub blocks: u32,
+    /// Those of the index log.
+    pub index_blocks: u32,
+    /// Those that are bad.
+    pub bad_blocks: u32,
+    /// Blocks that may fail before the chip takes no more writes, with the policy that it is served with
+    /// by default; none where that policy does not fit.
+    pub spare_blocks: Option<u32>,
+}
+
+/// Makes an empty store on a chip, which is made too where its medium makes chips.
+///
+/// # Errors
+/// [`AssemblyError`]. Of a chip that was made for it nothing is left then, unless it replaced another.
+pub fn format(place: &Place, options: &FormatOptions) -> Result<Formatted, AssemblyError> {
+    let medium = place.medium();
+    if medium.open.is_none() {
+        return Err(AssemblyError::Usage(format!(
+            "`{place}` is gone when the program ends; `thermocline serve {place}` formats one itself"
+        )));
+    }
+    let formatted = if medium.create.is_some() {
+        let store = plainest(options.device.clone(), options.over_provisioning)?;
+        let chip = create(place, &store, options.preallocate, options.force)?;
+        let made = write(&store, chip, place);
+        if made.is_err()
+            && !options.force
+            && let Some(path) = place.path()
+        {
+            // Half a store is no use to anybody; why it is half is told.
+            let _ = std::fs::remove_file(path);
+        }
+        made?
+    } else {
+        let (store, chip) = take_over(place, options)?;
+        write(&store, chip, place)?
+    };
+    let spare_blocks = crate::status::as_served(place)?.map(|served| served.spare_blocks);
+    Ok(Formatted { spare_blocks, ..formatted })
+}
+
+/// Makes a blank chip for a store.
+pub(crate) fn create(
+    place: &Place,
+    store: &Store,
+    preallocate: bool,
+    replace: bool,
+) -> Result<Chip, AssemblyError> {
+    let profile = &store.device.profile;
+    Ok(place.create(&NewChip {
+        kind: profile.kind,
+        geometry: profile.geometry,
+        rules: profile.rules,
+        profile: chips::profile_text(profile)?,
+        preallocate,
+        replace,
+    })?)
+}
+
+/// Opens a chip that is there and has a shape of its own.
+fn take_over(place: &Place, options: &FormatOptions) -> Result<(Store, Chip), AssemblyError> {
+    let mut opened = place.open(&OpenChip::default())?;
+    if !options.force && holds_something(&mut *opened.chip) {
+        return Err(AssemblyError::Usage(format!(
+            "{place}: is formatted already, or holds what a layer wrote; --force formats it anew, and \
+             what it holds is lost"
+        )));
+    }
+    let device = chips::device_of(place, &opened)?;
+    drop(opened);
+    let store = plainest(device, options.over_provisioning)?;
+    let system_blocks = store.device.profile.geometry.system_blocks;
+    let (chip, _) = chips::open_with(place, &Access::default(), system_blocks)?;
+    Ok((store, chip))
+}
+
+fn plainest(device: Device, over_provisioning: f64) -> Result<Store, AssemblyError> {
+    Store::fit(device, over_provisioning, PolicySpec::parse(chips::PLAINEST, None, None)?)
+}
+
+/// Whether a chip is formatted, or was and has lost the heads of its log.
+fn holds_something(chip: &mut dyn Medium) -> bool {
+    matches!(index::find_summary(chip), Ok(Some(_)))
+        || matches!(index::find_traces(chip), Ok(Some(_)))
+}
+
+fn write(store: &Store, chip: Chip, place: &Place) -> Result<Formatted, AssemblyError> {
+    let mut layer = store.format(chip, new_format()?)?;
+    layer.upkeep().unmount(0).map_err(|e| AssemblyError::failed(place, e))?;
+    let chip = layer.chip_mut();
+    chip.sync().map_err(|e| AssemblyError::failed(place, e))?;
+    let geometry = *chip.geometry();
+    Ok(Formatted {
+        image: place.to_string(),
+        device: store.device.profile.name.clone(),
+        exported_bytes: u64::from(store.logical_pages) * u64::from(geometry.page_size),
+        logical_pages: store.logical_pages,
+        page_size: geometry.page_size,
+        chip_bytes: geometry.capacity(),
+        blocks: geometry.blocks(),
+        index_blocks: geometry.system_blocks,
+        bad_blocks: chip.health().bad_blocks,
+        spare_blocks: None,
+    })
+}

@@ -1,0 +1,64 @@
+//! From words to a layer on a chip: what the simulator, the server's commands and every other door to
+//! the translation core have in common.
+//!
+//! * [`PolicySpec`] is a combination of policies by name, [`Device`] a chip by its figures.
+//! * [`Room`] is what a device holds under a policy; [`LayerPlan`] works out the rest and builds the
+//!   layer on any chip, with its type known to a [`LayerVisitor`].
+//! * [`Store`] formats, mounts and salvages chips that hold data.
+//! * [`chips`] finds and opens them by their names; [`format`](format()), [`check`](check()),
+//!   [`repair`](repair()) and [`status`](status()) do the rest of a chip's life, and a [`Candidate`]
+//!   becomes a layer that can be served.
+//!
+//! A store on a chip in memory:
+//!
+//! ```
+//! # use thermocline_assembly::{Device, PolicySpec, Store, device::Overrides};
+//! # use thermocline_flash::{Flash, Lpn};
+//! # use thermocline_ftl::{Format, Mount};
+//! # use thermocline_media::Ram;
+//! let small = Overrides { capacity: Some(16 << 20), ..Overrides::default() };
+//! let device = Device::load("slc-generic")?.with(&small)?;
+//! let store = Store::fit(device, 0.15, PolicySpec::parse("cat", None, None)?)?;
+//! let profile = &store.device.profile;
+//! let mut layer = store.format(Ram::new(profile.geometry, profile.rules), Format::default())?;
+//! layer.write(Lpn(7), &[0x5a; 4096], 1)?;
+//! layer.upkeep().settle(2)?;
+//! layer.chip_mut().sync()?; // from here on a loss of power does no harm
+//! let mut page = [0; 4096];
+//! assert!(layer.read(Lpn(7), &mut page)? && page == [0x5a; 4096]);
+//! layer.upkeep().unmount(3)?;
+//! let (mut layer, recovery) = store.mount(layer.chip().clone(), Mount::Quick)?;
+//! assert!(recovery.clean && layer.read(Lpn(7), &mut page)? && page == [0x5a; 4096]);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod check;
+pub mod chips;
+pub mod device;
+mod error;
+mod format;
+pub mod names;
+mod plan;
+pub mod policy;
+mod progress;
+mod reading;
+mod repair;
+mod room;
+mod serve;
+mod status;
+pub mod store;
+
+pub use check::{CheckReport, Verdict, check};
+pub use chips::Access;
+pub use device::Device;
+pub use error::AssemblyError;
+pub use format::{FormatOptions, Formatted, format};
+pub use plan::{LayerPlan, LayerVisitor};
+pub use policy::PolicySpec;
+pub use progress::Progress;
+pub use reading::PageAt;
+pub use repair::{Repaired, repair};
+pub use room::{Room, show_pages};
+pub use serve::{Candidate, ServeOptions, Served};
+pub use status::{Status, Wear, status};
+pub use store::{AnyLayer, Store};

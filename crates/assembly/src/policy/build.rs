@@ -1,0 +1,121 @@
+//! The axes of a policy, built from their names.
+
+use thermocline_flash::Geometry;
+use thermocline_policy::{
+    Context, ParamError,
+    dead::{DeadData, Fsaf},
+    idle::{self, Idle},
+    nftl::Nftl,
+    params::NoParams,
+    placement,
+    preset::LayerKind,
+    victim,
+};
+
+use super::{Call, PolicySpec};
+use crate::AssemblyError;
+
+impl PolicySpec {
+    /// What is done between requests, built.
+    ///
+    /// # Errors
+    /// [`AssemblyError::Usage`], naming the argument.
+    pub fn build_idle(&self) -> Result<Option<Box<dyn Idle>>, AssemblyError> {
+        let Some(call) = &self.idle else { return Ok(None) };
+        let entry = idle::find(&call.name).expect("names were checked when the policy was read");
+        (entry.build)(&call.args).map(Some).map_err(|e| usage("idle", call, &e))
+    }
+
+    /// Whom the layer believes, built.
+    ///
+    /// # Errors
+    /// [`AssemblyError::Usage`], naming the argument.
+    pub fn build_dead_data(&self) -> Result<DeadData, AssemblyError> {
+        let call = &self.dead_data;
+        match call.name.as_str() {
+            "fsaf" => Fsaf::build(&call.args).map(DeadData::Fsaf),
+            name => NoParams::read(&call.args).map(|_| match name {
+                "none" => DeadData::None,
+                _ => DeadData::Trim,
+            }),
+        }
+        .map_err(|e| usage("dead data", call, &e))
+    }
+
+    /// The parameters of the block-mapped layer.
+    ///
+    /// # Errors
+    /// [`AssemblyError::Usage`], naming the argument.
+    pub fn build_nftl(&self) -> Result<Nftl, AssemblyError> {
+        let params = Nftl::read(&self.layer_args)
+            .map_err(|e| AssemblyError::Usage(format!("policy {}: {e}", self.name)))?;
+        if params.start == 0 || params.stop < params.start || params.stop >= 100 {
+            return Err(AssemblyError::Usage(format!(
+                "policy {}: 0 < start <= stop < 100 must hold, they are percentages of free blocks",
+                self.name
+            )));
+        }
+        Ok(params)
+    }
+
+    /// Blocks it keeps open at the same time in each bank of a device.
+    #[must_use]
+    pub fn open_blocks(&self, geometry: &Geometry) -> u32 {
+        struct Count;
+        impl placement::Visitor for Count {
+            type Output = u32;
+            fn visit<P: placement::Placement + 'static>(self, placement: P) -> u32 {
+                u32::from(placement.streams())
+            }
+        }
+        // How many there are depends on the parameters and on the number of blocks, not on the pages.
+        let (blocks, banks) = (geometry.blocks(), geometry.banks);
+        let context = Context { blocks, banks, ..Context::smallest() };
+        let count =
+            placement::dispatch(&self.placement.name, &self.placement.args, &context, Count);
+        count.and_then(Result::ok).unwrap_or(1) + u32::from(self.read_only_separation)
+    }
+
+    /// Builds the axes for the smallest of devices, so that wrong arguments show before a run.
+    pub(super) fn check_args(&self) -> Result<(), AssemblyError> {
+        struct Nothing;
+        impl placement::Visitor for Nothing {
+            type Output = ();
+            fn visit<P: placement::Placement + 'static>(self, _: P) {}
+        }
+        let context = Context::smallest();
+        let (victim, placement) = (&self.victim, &self.placement);
+        if let Some(Err(e)) =
+            victim::find(&victim.name).map(|entry| (entry.build)(&victim.args, &context))
+        {
+            return Err(usage("victim policy", victim, &e));
+        }
+        self.build_idle()?;
+        self.build_dead_data()?;
+        if self.layer == LayerKind::Nftl {
+            self.build_nftl()?;
+            self.check_pairs()?;
+        }
+        match placement::dispatch(&placement.name, &placement.args, &context, Nothing) {
+            Some(Err(e)) => Err(usage("placement", placement, &e)),
+            _ => Ok(()),
+        }
+    }
+
+    /// NFTL chooses pairs of blocks, by one of two rules.
+    fn check_pairs(&self) -> Result<(), AssemblyError> {
+        match self.victim.name.as_str() {
+            "greedy" | "cost-benefit" if self.victim.args.0.is_empty() => Ok(()),
+            _ => Err(AssemblyError::Usage(format!(
+                "policy {}: NFTL chooses pairs of blocks by `greedy` or `cost-benefit`, without \
+                 arguments, and not by `{}`",
+                self.name,
+                self.victim.show()
+            ))),
+        }
+    }
+}
+
+pub(super) fn usage(axis: &str, call: &Call, error: &ParamError) -> AssemblyError {
+    AssemblyError::Usage(format!("{axis} {}: {error}", call.name))
+}

@@ -1,0 +1,10 @@
+//! Policies by name: from `cat(tau=5s)` to a full combination that can be built.
+
+mod build;
+mod call;
+mod catalogue;
+mod spec;
+
+pub use call::{Call, split_list};
+pub use catalogue::{CatalogueEntry, CatalogueParam, catalogue};
+pub use spec::{ORACLE, PolicySpec};

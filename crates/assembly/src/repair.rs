@@ -1,0 +1,94 @@
+//! Repairing a chip: the tables are rebuilt from the pages, and a fresh checkpoint is written.
+
+use serde::Serialize;
+use thermocline_flash::{Flash, Lpn, Ppn};
+use thermocline_ftl::{Mount, Recovery};
+use thermocline_media::Place;
+
+use crate::{
+    Access, AnyLayer, AssemblyError, PageAt, PolicySpec, Progress, Store,
+    chips::{self, Chip, Found, Headless},
+    reading::{places, read_all},
+    store::new_format,
+};
+
+/// What was done.
+#[derive(Clone, Debug, Serialize)]
+pub struct Repaired {
+    /// The chip, as it was named.
+    pub image: String,
+    /// No head of the index log could be read: all that is known comes from other pages.
+    pub headless: bool,
+    /// Logical pages.
+    pub logical_pages: u32,
+    /// Out-of-band areas that were read.
+    pub areas_read: u64,
+    /// Logical pages that hold data.
+    pub pages_with_data: u32,
+    /// Pages of the chip that cannot be read.
+    pub unreadable_pages: u64,
+    /// Logical pages that hold something older than the newest copy, or than the checkpoint said, and
+    /// where what they hold now lies.
+    pub rolled_back: Vec<PageAt>,
+    /// Logical pages whose newest copy cannot be read: they stay errors.
+    pub lost: Vec<PageAt>,
+}
+
+/// Repairs a chip.
+///
+/// # Errors
+/// [`AssemblyError`], where nothing can be rebuilt.
+pub fn repair(place: &Place, progress: &Progress) -> Result<Repaired, AssemblyError> {
+    let before = by_checkpoint(place);
+    let (mut layer, recovery, headless) = rebuild(place)?;
+    layer.inspect().check().map_err(|e| AssemblyError::failed(place, e))?;
+    let rolled_back = rolled_back(&layer, &recovery, before.as_deref());
+    let mut lost = Vec::new();
+    read_all(&mut layer, place, progress, |page| lost.push(page))?;
+    layer
+        .upkeep()
+        .unmount(recovery.newest_time.saturating_add(1))
+        .map_err(|e| AssemblyError::failed(place, e))?;
+    layer.chip_mut().sync().map_err(|e| AssemblyError::failed(place, e))?;
+    Ok(Repaired {
+        image: place.to_string(),
+        headless,
+        logical_pages: layer.logical_pages(),
+        areas_read: recovery.areas_read,
+        pages_with_data: recovery.pages_found,
+        unreadable_pages: recovery.unreadable_pages,
+        rolled_back,
+        lost,
+    })
+}
+
+/// Where pages are by the checkpoint, where one can be mounted by.
+fn by_checkpoint(place: &Place) -> Option<Vec<Ppn>> {
+    let Ok(Found::Whole(opened)) = chips::find(place, &Access::read_only()) else { return None };
+    let (layer, _) = opened.mount(Mount::Quick).ok()?;
+    Some(places(&layer))
+}
+
+/// The layer as the pages say, and whether that is all there was.
+fn rebuild(place: &Place) -> Result<(AnyLayer<Chip>, Recovery, bool), AssemblyError> {
+    let Headless { chip, device, traces } = match chips::find(place, &Access::default())? {
+        Found::Whole(opened) => {
+            let (layer, recovery) = opened.mount(Mount::FromPages)?;
+            return Ok((layer, recovery, false));
+        }
+        Found::Headless(headless) => headless,
+    };
+    let policy = PolicySpec::parse(chips::PLAINEST, None, None)?;
+    let store = Store::new(device, policy, traces.logical_pages());
+    let (layer, recovery) = store.salvage(chip, new_format()?)?;
+    Ok((layer, recovery, true))
+}
+
+fn rolled_back(layer: &AnyLayer<Chip>, recovery: &Recovery, before: Option<&[Ppn]>) -> Vec<PageAt> {
+    let said = |lpn: u32| before.and_then(|places| places.get(lpn as usize));
+    let differs = |lpn: u32| said(lpn).is_some_and(|&at| at != layer.inspect().locate(Lpn(lpn)));
+    (0..layer.logical_pages())
+        .filter(|&lpn| differs(lpn) || recovery.rolled_back.binary_search(&Lpn(lpn)).is_ok())
+        .map(|lpn| PageAt::of(layer, lpn, layer.inspect().locate(Lpn(lpn))))
+        .collect()
+}

@@ -1,0 +1,111 @@
+//! Chips made ready to be served: found first, all of them, and mounted or formatted then.
+
+use thermocline_flash::Profile;
+use thermocline_ftl::{EndOfLife, Mount, Recovery};
+use thermocline_media::Place;
+use thermocline_policy::trigger::Watermarks;
+
+use crate::{
+    Access, AnyLayer, AssemblyError, Device, PolicySpec, Store,
+    chips::{self, Chip, Opened},
+    format::create,
+    store::{begin, new_format},
+};
+
+/// A chip to be served, which nothing was done to yet.
+pub enum Candidate {
+    /// Of a medium whose chips do not outlive the program: one of this device is to be made.
+    New(Place, Device),
+    /// It is formatted.
+    Formatted(Opened),
+}
+
+/// How a chip is to be served.
+#[derive(Clone, Debug)]
+pub struct ServeOptions {
+    /// The policies.
+    pub policy: PolicySpec,
+    /// Physical over logical pages, less 1, of a chip that is to be made.
+    pub over_provisioning: f64,
+    /// When cleaning starts and stops, in each bank.
+    pub watermarks: Watermarks,
+    /// The time scale of age transformations, in nanoseconds; by default 363 erase times.
+    pub time_scale_ns: Option<f64>,
+    /// The seed.
+    pub seed: u64,
+    /// Rebuilds the tables from the pages, as if there were no checkpoint.
+    pub rebuild: bool,
+}
+
+/// A chip in use.
+pub struct Served {
+    /// Its layer.
+    pub layer: AnyLayer<Chip>,
+    /// The device it stands for.
+    pub device: Device,
+    /// What was found, where it was formatted before.
+    pub recovery: Option<Recovery>,
+    /// The time of the layer, in nanoseconds: its clock goes on from there.
+    pub time_ns: u64,
+    /// Why it takes no more writes, if that is so.
+    pub end_of_life: Option<EndOfLife>,
+}
+
+impl Candidate {
+    /// The chip of that name. `device` is asked where one has to be made.
+    ///
+    /// # Errors
+    /// [`AssemblyError`], where it cannot be opened, and those of `device`.
+    pub fn find<E: From<AssemblyError>>(
+        place: &Place,
+        access: &Access,
+        device: impl FnOnce() -> Result<Device, E>,
+    ) -> Result<Self, E> {
+        if place.medium().open.is_some() {
+            return Ok(Self::Formatted(chips::open(place, access)?));
+        }
+        Ok(Self::New(place.clone(), device()?))
+    }
+
+    /// Formats or mounts the chip, within whatever `wrap` puts around it.
+    ///
+    /// # Errors
+    /// [`AssemblyError`], where the policy has no room, or the chip does not hold what can be read.
+    pub fn start(
+        self,
+        access: &Access,
+        options: &ServeOptions,
+        wrap: impl FnOnce(Chip, &Profile) -> Chip,
+    ) -> Result<Served, AssemblyError> {
+        let policy = &options.policy;
+        let of_policy = |e: AssemblyError| e.of_policy(&policy.name);
+        let adjust = |store: Store| Store {
+            watermarks: options.watermarks,
+            time_scale_ns: options.time_scale_ns,
+            seed: options.seed,
+            ..store
+        };
+        let (mut layer, device, recovery) = match self {
+            Self::New(place, device) => {
+                let store = adjust(Store::fit(device, options.over_provisioning, policy.clone())?);
+                let chip = access.with_faults(create(&place, &store, false, false)?);
+                let chip = wrap(chip, &store.device.profile);
+                (store.format(chip, new_format()?).map_err(of_policy)?, store.device, None)
+            }
+            Self::Formatted(Opened { chip, device, summary }) => {
+                let chip = wrap(chip, &device.profile);
+                let store = adjust(Store::new(device, policy.clone(), summary.logical_pages));
+                let how = if options.rebuild { Mount::FromPages } else { Mount::Quick };
+                let (layer, recovery) = store.mount(chip, how).map_err(of_policy)?;
+                (layer, store.device, Some(recovery))
+            }
+        };
+        let time_ns = recovery.as_ref().map_or(0, |found| found.newest_time.saturating_add(1));
+        let is_empty = recovery.as_ref().is_none_or(|found| found.pages_found == 0);
+        if is_empty && !access.read_only {
+            begin(&mut layer, time_ns)?;
+        }
+        let end_of_life = layer.inspect().end_of_life();
+        Ok(Served { layer, device, recovery, time_ns, end_of_life })
+    }
+}

@@ -1,0 +1,78 @@
+//! The store that fits a device: the index log's blocks, and what they and over-provisioning leave.
+
+use thermocline_ftl::index;
+use thermocline_units::format_size;
+
+use super::Store;
+use crate::{AssemblyError, Device, PolicySpec};
+
+/// Blocks of a bank beyond which no room is looked for.
+const MOST_BLOCKS: u32 = 1 << 20;
+
+impl Store {
+    /// A store of a policy on a device, whose last blocks become the index log's.
+    ///
+    /// # Errors
+    /// [`AssemblyError::Input`], with the least capacity that is enough.
+    pub fn fit(
+        device: Device,
+        over_provisioning: f64,
+        policy: PolicySpec,
+    ) -> Result<Self, AssemblyError> {
+        let refused = match try_fit(device.clone(), over_provisioning, policy.clone()) {
+            Ok(store) => return Ok(store),
+            Err(refused) => refused,
+        };
+        // What no size helps against has a reason of its own.
+        let Some(least) = least_capacity(&device, over_provisioning, &policy) else {
+            return Err(refused);
+        };
+        Err(AssemblyError::Input(format!(
+            "device {} of {} is too small for a store with {}% over-provisioning; it takes --capacity \
+             {} at least, or more --over-provisioning",
+            device.profile.name,
+            format_size(device.profile.geometry.capacity()),
+            over_provisioning * 100.0,
+            format_size(least)
+        )))
+    }
+}
+
+/// Bytes of the smallest chip of a device's kind, larger than it, that a store fits.
+fn least_capacity(device: &Device, over: f64, policy: &PolicySpec) -> Option<u64> {
+    let of = |blocks_per_bank: u32| {
+        let mut device = device.clone();
+        device.profile.geometry.blocks_per_bank = blocks_per_bank;
+        device
+    };
+    let fits = |blocks: u32| try_fit(of(blocks), over, policy.clone()).is_ok();
+    let mut small = device.profile.geometry.blocks_per_bank;
+    let doubled = std::iter::successors(small.checked_mul(2), |blocks| blocks.checked_mul(2));
+    let mut large =
+        doubled.take_while(|blocks| *blocks <= MOST_BLOCKS).find(|blocks| fits(*blocks))?;
+    while large - small > 1 {
+        let middle = small.midpoint(large);
+        *(if fits(middle) { &mut large } else { &mut small }) = middle;
+    }
+    Some(of(large).profile.geometry.capacity())
+}
+
+fn try_fit(mut device: Device, over: f64, policy: PolicySpec) -> Result<Store, AssemblyError> {
+    let geometry = &mut device.profile.geometry;
+    geometry.system_blocks = 0;
+    let whole = *geometry;
+    let needed = index::system_blocks_for(&whole, device.exported_pages(over));
+    if needed >= whole.blocks() {
+        return Err(AssemblyError::Input(format!(
+            "device {} has {} blocks, and the index log alone needs {needed}; give it more --capacity, \
+             or smaller blocks",
+            device.profile.name,
+            whole.blocks()
+        )));
+    }
+    device.profile.geometry.system_blocks = needed;
+    let logical_pages = device.exported_pages(over);
+    let store = Store::new(Device::of_chip(device.profile), policy, logical_pages);
+    store.plan()?;
+    Ok(store)
+}

@@ -1,0 +1,206 @@
+//! A store: a page-mapped layer over a chip that holds data, formatted, mounted or rebuilt.
+
+mod fit;
+
+use std::time::SystemTime;
+
+use thermocline_flash::Chip;
+use thermocline_ftl::{Format, Layer, Mount, PageMapped, Recovery};
+use thermocline_policy::{
+    placement::{self, Placement},
+    preset::LayerKind,
+    trigger::Watermarks,
+};
+
+use crate::{AssemblyError, Device, LayerPlan, LayerVisitor, PolicySpec, Room, room::show_pages};
+
+/// A layer of a kind that is known only when the program runs.
+pub type AnyLayer<C> = Box<dyn Layer<Chip = C> + Send>;
+
+/// What a layer over a chip that holds data is made of.
+#[derive(Clone, Debug)]
+pub struct Store {
+    /// The device, with the chip's own geometry.
+    pub device: Device,
+    /// The policies.
+    pub policy: PolicySpec,
+    /// Logical pages it exports.
+    pub logical_pages: u32,
+    /// When cleaning starts and stops, in each bank.
+    pub watermarks: Watermarks,
+    /// The time scale of age transformations, in nanoseconds; by default 363 erase times.
+    pub time_scale_ns: Option<f64>,
+    /// The seed.
+    pub seed: u64,
+}
+
+impl Store {
+    /// A store with every choice at its default.
+    #[must_use]
+    pub fn new(device: Device, policy: PolicySpec, logical_pages: u32) -> Self {
+        let watermarks = Watermarks::default();
+        Self { device, policy, logical_pages, watermarks, time_scale_ns: None, seed: 1 }
+    }
+
+    /// Makes an empty store of a chip; what it held is lost.
+    ///
+    /// # Errors
+    /// [`AssemblyError::Usage`] if the policy keeps nothing on a chip, [`AssemblyError::Input`] if the
+    /// device has no room for it or the chip fails.
+    pub fn format<C: Chip + Send + 'static>(
+        &self,
+        chip: C,
+        format: Format,
+    ) -> Result<AnyLayer<C>, AssemblyError> {
+        self.build(chip, Begin::Format(format)).map(|(layer, _)| layer)
+    }
+
+    /// Finds again what a chip holds. Nothing is written before the first change.
+    ///
+    /// # Errors
+    /// Those of [`format`](Self::format), and [`AssemblyError::Input`] if the chip does not hold a store
+    /// that can be read.
+    pub fn mount<C: Chip + Send + 'static>(
+        &self,
+        chip: C,
+        how: Mount,
+    ) -> Result<(AnyLayer<C>, Recovery), AssemblyError> {
+        let (layer, recovery) = self.build(chip, Begin::Mount(how))?;
+        Ok((layer, recovery.expect("a mount reports what it found")))
+    }
+
+    /// Finds what a chip holds of which no head of the index log can be read, from its pages alone. The
+    /// next unmount writes heads again, with this format.
+    ///
+    /// # Errors
+    /// Those of [`mount`](Self::mount).
+    pub fn salvage<C: Chip + Send + 'static>(
+        &self,
+        chip: C,
+        format: Format,
+    ) -> Result<(AnyLayer<C>, Recovery), AssemblyError> {
+        let (layer, recovery) = self.build(chip, Begin::Salvage(format))?;
+        Ok((layer, recovery.expect("a mount reports what it found")))
+    }
+
+    /// Works out what the choices leave open, and whether the device has room, without a chip.
+    ///
+    /// # Errors
+    /// Those of [`format`](Self::format).
+    pub fn plan(&self) -> Result<LayerPlan, AssemblyError> {
+        let (device, policy) = (&self.device, &self.policy);
+        check_policy(policy)?;
+        let room = Room::of(device, policy, self.watermarks)?;
+        let pages = u64::from(self.logical_pages);
+        if pages == 0 {
+            let text = format!("device {} leaves no page for data", device.profile.name);
+            return Err(AssemblyError::Input(text));
+        }
+        if pages > room.most_pages {
+            let page_size = device.profile.geometry.page_size;
+            return Err(AssemblyError::Input(format!(
+                "{} do not fit device {}, which can hold {}; give it more --capacity or more \
+                 --over-provisioning",
+                show_pages(pages, page_size),
+                device.profile.name,
+                show_pages(room.most_pages, page_size),
+            )));
+        }
+        let scale = self.time_scale_ns.unwrap_or_else(|| device.time_scale_ns());
+        LayerPlan::new(device.clone(), policy.clone(), &room, self.logical_pages, scale, self.seed)
+    }
+
+    fn build<C: Chip + Send + 'static>(
+        &self,
+        chip: C,
+        begin: Begin,
+    ) -> Result<(AnyLayer<C>, Option<Recovery>), AssemblyError> {
+        let plan = self.plan()?;
+        plan.with_placement(None, OnChip { plan: &plan, chip, begin })?
+    }
+}
+
+/// Only a page-mapped layer writes a log from which the tables can be rebuilt.
+fn check_policy(policy: &PolicySpec) -> Result<(), AssemblyError> {
+    let why = match policy.layer {
+        LayerKind::PageMapped if !policy.sees_future() => return Ok(()),
+        LayerKind::PageMapped => "it has to know the future",
+        LayerKind::Nftl => "its layer loses trims when power fails",
+        LayerKind::InPlace => "a page that is overwritten in place is lost with the power",
+    };
+    Err(AssemblyError::Usage(format!(
+        "policy {} cannot keep data on a chip: {why}; take a page-mapped one, such as dac",
+        policy.name
+    )))
+}
+
+/// Lets an empty store begin as a simulation of it does: with an open block for each stream. One that
+/// holds data goes on as it was left, without this.
+///
+/// # Errors
+/// [`AssemblyError::Failed`] if the chip fails.
+pub fn begin<C>(layer: &mut AnyLayer<C>, now: u64) -> Result<(), AssemblyError> {
+    layer.upkeep().filled(now).map_err(|e| AssemblyError::of_layer(e, 0))
+}
+
+/// An identifier that no other store has, and the time of day.
+///
+/// # Errors
+/// [`AssemblyError::Failed`] if the system has no random numbers.
+pub fn new_format() -> Result<Format, AssemblyError> {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    let created = since.map_or(0, |since| since.as_nanos() as u64);
+    let mut id = [0; 16];
+    getrandom::fill(&mut id)
+        .map_err(|e| AssemblyError::Failed(format!("the system has no random numbers: {e}")))?;
+    Ok(Format { id, created })
+}
+
+/// What is done with a chip at first.
+enum Begin {
+    Format(Format),
+    Mount(Mount),
+    Salvage(Format),
+}
+
+/// Puts the page-mapped layer on a chip that holds data.
+struct OnChip<'a, C> {
+    plan: &'a LayerPlan,
+    chip: C,
+    begin: Begin,
+}
+
+impl<C: Chip + Send + 'static> placement::Visitor for OnChip<'_, C> {
+    type Output = Result<(AnyLayer<C>, Option<Recovery>), AssemblyError>;
+
+    fn visit<P: Placement + 'static>(self, placement: P) -> Self::Output {
+        let Self { plan, chip, begin } = self;
+        let (victims, config) = (plan.victims(), plan.page_mapped());
+        let (layer, recovery) = match begin {
+            Begin::Format(format) => {
+                (PageMapped::format(chip, placement, victims, config, format)?, None)
+            }
+            Begin::Salvage(format) => {
+                let (layer, recovery) =
+                    PageMapped::salvage(chip, placement, victims, config, format)?;
+                (layer, Some(recovery))
+            }
+            Begin::Mount(how) => {
+                let (layer, recovery) = PageMapped::mount(chip, placement, victims, config, how)?;
+                (layer, Some(recovery))
+            }
+        };
+        Ok((plan.watched(layer, Boxing)?, recovery))
+    }
+}
+
+/// Forgets of which kind a layer is.
+struct Boxing;
+
+impl<C> LayerVisitor<C> for Boxing {
+    type Output = AnyLayer<C>;
+
+    fn visit<L: Layer<Chip = C> + Send + 'static>(self, layer: L) -> AnyLayer<C> {
+        Box::new(layer)
+    }
+}

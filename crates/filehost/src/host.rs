@@ -1,0 +1,294 @@
+//! A computer with a page cache before a device of given speed.
+//!
+//! Dirty sectors are collected and written back, data before metadata and each in order of address,
+//! neighbours merged: at a sync, when there are too many of them, and some time after the first of
+//! them. Data come first as in Linux' `fsync` and `sync` on vfat, which write the pages of files and
+//! then the buffers of the volume; its timer keeps no order between them, so a host can also be one
+//! elevator for both (`data_first`). The device takes one request at a time, and the next arrives when the last is done at the
+//! earliest. Who reads or syncs waits; what the timer writes back nobody waits for.
+
+use crate::{cache::Resident, geometry::SECTOR, options::HostOptions, outbox::Outbox};
+use rustc_hash::FxHashMap;
+use std::{collections::BTreeSet, ops::Range};
+use thermocline_trace::{Op, Request};
+
+/// Nanoseconds since the host was started.
+pub(crate) type Nanoseconds = u64;
+
+const BLANK: &[u8; SECTOR as usize] = &[0; SECTOR as usize];
+
+/// What the bytes are that are being written or read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Access {
+    /// The medium is being formatted: everything is metadata, and nothing is worth reading.
+    Format,
+    /// Metadata, wherever they lie.
+    Metadata,
+    /// Data of a file, except below the first cluster; sectors touched from their start are new.
+    Append,
+    /// Data of a file, except below the first cluster, over what was there.
+    Update,
+    /// Data of a file that is about to be deleted: what of it is dirty need not be written.
+    Discard,
+}
+
+/// What the host knows of the volume, in sectors of the device.
+#[derive(Clone, Debug)]
+pub(crate) struct Layout {
+    /// FSInfo, which a sync of files leaves to the timer.
+    pub info: u64,
+    /// The second FAT. Its sectors are copied from the first as a whole and never read.
+    pub mirror: Range<u64>,
+    /// Where clusters begin.
+    pub data_start: u64,
+}
+
+impl Layout {
+    const NONE: Self = Layout { info: u64::MAX, mirror: 0..0, data_start: u64::MAX };
+}
+
+/// The host.
+pub(crate) struct Host {
+    options: HostOptions,
+    pub now: Nanoseconds,
+    /// When the device has done all it was given.
+    device_idle_at: Nanoseconds,
+    /// When dirty sectors are written back at the latest.
+    deadline: Option<Nanoseconds>,
+    dirty: BTreeSet<u64>,
+    /// Clean sectors in the cache. Metadata are used again and again and hold their own against a
+    /// stream of data, as on Linux' list of active pages; so they have a half of their own.
+    resident: Resident,
+    resident_metadata: Resident,
+    /// The metadata of the volume. What is not here is zero: data of files, and what was never
+    /// written.
+    metadata: FxHashMap<u64, [u8; SECTOR as usize]>,
+    /// Where things lie on the volume, once there is one.
+    pub layout: Layout,
+    pub access: Access,
+    /// Sectors of files that were asked for and are not in the cache.
+    missing: Vec<u64>,
+    pub outbox: Outbox,
+    /// Requests sent, and bytes written by them.
+    pub requests: u64,
+    pub written: u64,
+    /// Bytes of metadata among the written ones.
+    pub written_metadata: u64,
+}
+
+impl Host {
+    pub fn new(options: HostOptions) -> Self {
+        Host {
+            options,
+            now: 0,
+            device_idle_at: 0,
+            deadline: None,
+            dirty: BTreeSet::new(),
+            resident: Resident::new(options.cache_bytes / SECTOR / 2),
+            resident_metadata: Resident::new(options.cache_bytes / SECTOR / 2),
+            metadata: FxHashMap::default(),
+            layout: Layout::NONE,
+            access: Access::Format,
+            missing: Vec::new(),
+            outbox: Outbox::default(),
+            requests: 0,
+            written: 0,
+            written_metadata: 0,
+        }
+    }
+
+    /// Reads from byte `at` on, at most to the end of the sector; returns how much it was.
+    pub fn read(&mut self, at: u64, buffer: &mut [u8]) -> usize {
+        let (sector, range) = piece(at, buffer.len());
+        if self.access == Access::Discard && sector >= self.layout.data_start {
+            self.dirty.remove(&sector);
+        } else if !self.is_cached(sector) {
+            if self.is_file_data(sector) {
+                self.missing.push(sector);
+            } else {
+                self.send_read(sector..sector + 1);
+            }
+        }
+        let length = range.len();
+        buffer[..length].copy_from_slice(&self.bytes(sector)[range]);
+        length
+    }
+
+    /// Writes from byte `at` on, at most to the end of the sector; returns how much it was.
+    pub fn write(&mut self, at: u64, bytes: &[u8]) -> usize {
+        let (sector, range) = piece(at, bytes.len());
+        let length = range.len();
+        let new = self.access == Access::Append && range.start == 0 && self.is_file_data(sector);
+        let whole = length == SECTOR as usize || new || self.layout.mirror.contains(&sector);
+        if !self.is_cached(sector) && !whole {
+            self.send_read(sector..sector + 1);
+        }
+        if self.is_file_data(sector) {
+            self.metadata.remove(&sector);
+        } else {
+            let kept = self.metadata.entry(sector).or_insert(*BLANK);
+            kept[range].copy_from_slice(&bytes[..length]);
+        }
+        if self.dirty.is_empty() {
+            self.deadline = Some(self.now.saturating_add(self.options.write_back_ns));
+        }
+        self.dirty.insert(sector);
+        length
+    }
+
+    /// Whether the sector is in the cache; it will be from now on.
+    fn is_cached(&mut self, sector: u64) -> bool {
+        let clean = match self.is_file_data(sector) {
+            true => self.resident.touch(sector),
+            false => self.resident_metadata.touch(sector),
+        };
+        clean || self.access == Access::Format || self.dirty.contains(&sector)
+    }
+
+    fn is_file_data(&self, sector: u64) -> bool {
+        sector >= self.layout.data_start && matches!(self.access, Access::Append | Access::Update)
+    }
+
+    fn is_metadata(&self, sector: u64) -> bool {
+        sector < self.layout.data_start || self.metadata.contains_key(&sector)
+    }
+
+    fn bytes(&self, sector: u64) -> &[u8; SECTOR as usize] {
+        self.metadata.get(&sector).unwrap_or(BLANK)
+    }
+
+    /// Whether data of files, or directories, wait to be written.
+    pub fn has_dirty_clusters(&self) -> bool {
+        self.dirty.range(self.layout.data_start..).next().is_some()
+    }
+
+    /// Reads what was asked for of a file, in as few requests as its place on the volume allows.
+    pub fn send_reads(&mut self) {
+        let wanted = std::mem::take(&mut self.missing);
+        for run in runs(wanted.iter().copied(), self.options.request_bytes / SECTOR) {
+            self.send_read(run);
+        }
+    }
+
+    fn send_read(&mut self, sectors: Range<u64>) {
+        self.send(Op::Read, sectors);
+        self.now = self.device_idle_at;
+    }
+
+    /// What a writing process does between its pages: waits if there are too many dirty ones.
+    pub fn throttle(&mut self) {
+        self.run_timer();
+        if self.dirty.len() as u64 * SECTOR > self.options.dirty_bytes {
+            self.sync_all();
+        }
+    }
+
+    /// Writes everything back but FSInfo, and waits for it: what Linux does for `fsync`.
+    pub fn sync(&mut self) {
+        let info = self.dirty.remove(&self.layout.info);
+        let deadline = self.deadline;
+        self.sync_all();
+        if info {
+            self.dirty.insert(self.layout.info);
+            self.deadline = deadline;
+        }
+    }
+
+    /// Writes everything back and waits for it.
+    pub fn sync_all(&mut self) {
+        self.write_back();
+        self.now = self.now.max(self.device_idle_at);
+    }
+
+    /// Lets time pass.
+    pub fn think(&mut self, time: Nanoseconds) {
+        let until = self.now.saturating_add(time);
+        if let Some(deadline) = self.deadline.filter(|deadline| *deadline <= until) {
+            self.now = self.now.max(deadline);
+            self.write_back();
+        }
+        self.now = until;
+    }
+
+    /// Lets the timer do what it should have done by now.
+    pub fn run_timer(&mut self) {
+        if self.deadline.is_some_and(|deadline| deadline <= self.now) {
+            self.write_back();
+        }
+    }
+
+    fn write_back(&mut self) {
+        let dirty = std::mem::take(&mut self.dirty);
+        self.deadline = None;
+        let (first, then): (Vec<u64>, Vec<u64>) = dirty
+            .into_iter()
+            .partition(|sector| self.options.data_first && !self.is_metadata(*sector));
+        for sectors in [first, then] {
+            for run in runs(sectors.into_iter(), self.options.request_bytes / SECTOR) {
+                self.send(Op::Write, run);
+            }
+        }
+    }
+
+    fn send(&mut self, op: Op, sectors: Range<u64>) {
+        let count = sectors.end - sectors.start;
+        let time_ns = self.now.max(self.device_idle_at);
+        let (each, written) = match op {
+            Op::Write => (self.options.sector_write_ns, count),
+            _ => (self.options.sector_read_ns, 0),
+        };
+        self.device_idle_at = time_ns.saturating_add(count.saturating_mul(each));
+        let (offset, len) = (sectors.start * SECTOR, count * SECTOR);
+        let request = Request { time_ns, offset, len, volume: 0, op };
+        let metadata = sectors.clone().filter(|sector| self.is_metadata(*sector)).count() as u64;
+        if metadata > 0 {
+            let kept = &self.metadata;
+            let bytes = sectors.map(|sector| &kept.get(&sector).unwrap_or(BLANK)[..]);
+            self.outbox.push_with(request, bytes);
+        } else {
+            self.outbox.push(request);
+        }
+        self.requests += 1;
+        self.written += written * SECTOR;
+        self.written_metadata += written.min(metadata) * SECTOR;
+    }
+
+    /// Lets the parents of directories made just now be 0 where they are the root, which `fatfs`
+    /// enters by its number and Microsoft's specification (section 6.5) by none.
+    pub fn clear_root_parents(&mut self) {
+        for sector in self.dirty.range(self.layout.data_start..) {
+            if let Some(bytes) = self.metadata.get_mut(sector)
+                && bytes.starts_with(b".          ")
+                && bytes[32..].starts_with(b"..         ")
+            {
+                bytes[32 + 20..][..2].fill(0);
+                bytes[32 + 26..][..2].fill(0);
+            }
+        }
+    }
+
+    /// The medium is taken out and put in again: nothing of it is in the cache any more.
+    pub fn drop_caches(&mut self) {
+        self.resident.clear();
+        self.resident_metadata.clear();
+    }
+}
+
+/// The sector of a byte, and the part of it that `length` bytes from there cover.
+fn piece(at: u64, length: usize) -> (u64, Range<usize>) {
+    let start = (at % SECTOR) as usize;
+    (at / SECTOR, start..(start + length).min(SECTOR as usize))
+}
+
+/// Neighbours in a row of sectors, at most `longest` together.
+fn runs(sectors: impl Iterator<Item = u64>, longest: u64) -> impl Iterator<Item = Range<u64>> {
+    let mut sectors = sectors.peekable();
+    std::iter::from_fn(move || {
+        let start = sectors.next()?;
+        let mut end = start + 1;
+        while end - start < longest && sectors.next_if_eq(&end).is_some() {
+            end += 1;
+        }
+        Some(start..end)
+    })
+}

@@ -1,0 +1,46 @@
+//! Requests on their way out, with the contents of some.
+
+use std::collections::VecDeque;
+use thermocline_trace::{Contents, Request};
+
+/// A queue of requests. Contents lie one after another in one buffer.
+#[derive(Default)]
+pub(crate) struct Outbox {
+    requests: VecDeque<(Request, bool)>,
+    bytes: Vec<u8>,
+    /// Bytes of `bytes` that are already out.
+    taken: usize,
+}
+
+impl Outbox {
+    pub fn len(&self) -> usize {
+        self.requests.len()
+    }
+
+    /// Adds a request without contents.
+    pub fn push(&mut self, request: Request) {
+        self.requests.push_back((request, false));
+    }
+
+    /// Adds a request with its contents, sector by sector.
+    pub fn push_with<'a>(&mut self, request: Request, sectors: impl Iterator<Item = &'a [u8]>) {
+        sectors.for_each(|sector| self.bytes.extend_from_slice(sector));
+        self.requests.push_back((request, true));
+    }
+
+    /// Moves up to `limit` requests out.
+    pub fn take(&mut self, batch: &mut Vec<Request>, contents: &mut Contents, limit: usize) {
+        while batch.len() < limit
+            && let Some((request, known)) = self.requests.pop_front()
+        {
+            if known {
+                let end = self.taken + request.len as usize;
+                contents.push(batch.len(), &self.bytes[self.taken..end]);
+                self.taken = end;
+            }
+            batch.push(request);
+        }
+        self.bytes.drain(..self.taken);
+        self.taken = 0;
+    }
+}

@@ -1,0 +1,85 @@
+//! A fax machine: pages written line by line as they come over the telephone.
+//!
+//! Slack: isolated gaps followed by bursts. A page is a burst of strips of lines a few milliseconds
+//! apart; between pages the sheet is changed, which takes seconds, and between calls longer. The
+//! last slack is thus no sign of the next: a long one comes before a burst.
+
+use super::ballast::Ballast;
+use crate::{
+    library::Library,
+    script::{MILLISECOND, SECOND, Script},
+    session::Session,
+};
+use std::io;
+
+const SMALLEST_PAGE: u64 = 16 << 10;
+const LARGEST_PAGE: u64 = 96 << 10;
+
+/// Receives calls of some pages each; the oldest pages are deleted when room is needed.
+pub(crate) struct Fax {
+    ballast: Ballast,
+    pages: Library,
+    /// Pages of this call, and bytes of this page, still to come.
+    pages_left: u64,
+    bytes_left: u64,
+}
+
+impl Fax {
+    pub fn new() -> Self {
+        Fax {
+            ballast: Ballast::leaving(8 << 20),
+            pages: Library::new("FAX"),
+            pages_left: 0,
+            bytes_left: 0,
+        }
+    }
+
+    fn turn_page(&mut self, session: &mut Session) -> io::Result<()> {
+        if self.pages_left == 0 {
+            self.pages_left = session.between(1, 6);
+            let quiet = session.exponential(60 * SECOND);
+            session.think(quiet);
+        }
+        self.pages_left -= 1;
+        let change = session.between(2 * SECOND, 5 * SECOND);
+        session.think(change);
+        self.bytes_left = session.magnitude(SMALLEST_PAGE, LARGEST_PAGE);
+        self.pages.make_room(session, self.bytes_left, 1)?;
+        let strip = self.strip(session);
+        self.pages.add(session, strip)
+    }
+
+    /// Bytes of the next strip: some lines, run-length coded.
+    fn strip(&mut self, session: &mut Session) -> u64 {
+        let strip = session.between(500, 2500).min(self.bytes_left);
+        self.bytes_left -= strip;
+        strip
+    }
+}
+
+impl Script for Fax {
+    fn fill(&mut self, session: &mut Session) -> io::Result<bool> {
+        if !self.ballast.fill(session)? {
+            return Ok(false);
+        }
+        if self.pages.len() == 0 {
+            self.pages.make_directories(session, self.ballast.spare / (LARGEST_PAGE / 2))?;
+        }
+        let size = session.magnitude(SMALLEST_PAGE, LARGEST_PAGE).min(session.room());
+        self.pages.add(session, size)?;
+        Ok(session.room() == 0)
+    }
+
+    fn step(&mut self, session: &mut Session) -> io::Result<()> {
+        if self.bytes_left == 0 {
+            self.turn_page(session)?;
+        } else {
+            let strip = self.strip(session);
+            self.pages.append(session, self.pages.len() - 1, strip)?;
+        }
+        session.sync();
+        let pause = session.between(MILLISECOND, 8 * MILLISECOND);
+        session.think(pause);
+        Ok(())
+    }
+}

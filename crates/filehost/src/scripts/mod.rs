@@ -1,0 +1,9 @@
+//! The scripts of the scenarios, a file each.
+
+mod ballast;
+pub(crate) mod cell_phone;
+pub(crate) mod churn;
+pub(crate) mod event_recorder;
+pub(crate) mod fax;
+pub(crate) mod jpeg;
+pub(crate) mod player;

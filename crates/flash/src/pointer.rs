@@ -1,0 +1,63 @@
+//! A chip behind a pointer is a chip: on loan (`&mut C`), or of a kind that is known only when the program
+//! runs (`Box<dyn …>`).
+
+use core::ops::DerefMut;
+
+use crate::{BlockId, Condition, Flash, FlashError, Geometry, Oob, Ppn, SimulatedTime};
+
+impl<P: DerefMut<Target: Flash>> Flash for P {
+    fn geometry(&self) -> &Geometry {
+        (**self).geometry()
+    }
+    fn in_order(&self) -> bool {
+        (**self).in_order()
+    }
+    fn is_bad(&self, block: BlockId) -> bool {
+        (**self).is_bad(block)
+    }
+    fn mark_bad(&mut self, block: BlockId) -> Result<(), FlashError> {
+        (**self).mark_bad(block)
+    }
+    fn read(&mut self, from: Ppn, into: &mut [u8]) -> Result<(), FlashError> {
+        (**self).read(from, into)
+    }
+    fn read_oob(&mut self, from: Ppn) -> Result<Option<Oob>, FlashError> {
+        (**self).read_oob(from)
+    }
+    fn program(&mut self, to: Ppn, oob: Oob, data: &[u8]) -> Result<(), FlashError> {
+        (**self).program(to, oob, data)
+    }
+    fn copy(&mut self, from: Ppn, to: Ppn, oob: Oob) -> Result<(), FlashError> {
+        (**self).copy(from, to, oob)
+    }
+    fn erase(&mut self, block: BlockId) -> Result<(), FlashError> {
+        (**self).erase(block)
+    }
+    fn sync(&mut self) -> Result<(), FlashError> {
+        (**self).sync()
+    }
+}
+
+impl<P: DerefMut<Target: Condition>> Condition for P {
+    fn erase_count(&self, block: BlockId) -> u32 {
+        (**self).erase_count(block)
+    }
+    fn ailing(&mut self) -> Option<BlockId> {
+        (**self).ailing()
+    }
+    fn read_programmed(&mut self, from: Ppn, into: &mut [u8]) -> Result<(), FlashError> {
+        (**self).read_programmed(from, into)
+    }
+}
+
+impl<P: DerefMut<Target: SimulatedTime>> SimulatedTime for P {
+    fn is_idle(&self, bank: u32) -> bool {
+        (**self).is_idle(bank)
+    }
+    fn wait_for_a_bank(&mut self) {
+        (**self).wait_for_a_bank();
+    }
+    fn hotness_scan(&mut self) {
+        (**self).hotness_scan();
+    }
+}

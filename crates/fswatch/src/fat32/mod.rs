@@ -1,0 +1,172 @@
+//! FAT32: what its tables tell.
+
+mod layout;
+
+pub(crate) use layout::Layout;
+
+use alloc::vec::Vec;
+use core::ops::Range;
+
+use thermocline_ftl::{FtlError, Layer};
+
+use crate::{
+    clusters::Clusters,
+    config::Guards,
+    sectors::{Sectors, overlap},
+    verdict::{Found, Verdict},
+};
+use layout::{BAD, entries, has_its_backup, is_daily, is_foreign, is_information};
+
+/// A volume that is watched.
+pub(crate) struct Fat32 {
+    layout: Layout,
+    clusters: Clusters,
+}
+
+impl Fat32 {
+    /// Looks for a volume at the beginning of a partition.
+    pub fn recognise<L: Layer + ?Sized>(
+        partition: &Range<u64>,
+        small_media: bool,
+        sectors: &mut Sectors<'_, L>,
+    ) -> Found<Self> {
+        let sector_size = sectors.shape.sector_size;
+        let layout = sectors
+            .read(partition.start)
+            .and_then(|sector| Layout::read(sector, partition, sector_size, small_media));
+        let Some(layout) = layout else { return Found::Nothing };
+        let is_complete = (1..layout.reserved).contains(&layout.information)
+            && sectors
+                .read(layout.begin + u64::from(layout.information))
+                .is_some_and(is_information)
+            && has_its_backup(&layout, sectors)
+            && !is_foreign(&layout, sectors);
+        let mut has_table = |copy| {
+            let first = sectors.read(layout.table(copy).start);
+            first.is_some_and(|sector| layout.is_first_of_table(sector))
+        };
+        if !is_complete || !layout.kept().all(&mut has_table) {
+            return Found::Incomplete(layout.decisive());
+        }
+        let clusters = Clusters::new(layout.heap(), layout.cluster_shift, layout.clusters);
+        Found::Complete(Self { layout, clusters })
+    }
+
+    /// Where to look again, should it be let go.
+    pub fn decisive(&self) -> Vec<Range<u64>> {
+        self.layout.decisive()
+    }
+
+    pub const fn clusters(&mut self) -> &mut Clusters {
+        &mut self.clusters
+    }
+
+    pub fn memory(&self) -> usize {
+        self.clusters.memory()
+    }
+
+    /// Whether any of `sectors` tells something about the others.
+    #[inline]
+    pub fn is_metadata(&self, sectors: &Range<u64>) -> bool {
+        overlap(sectors, &(self.layout.begin..self.clusters.heap().start))
+    }
+
+    /// A sector of the volume was written: what it says of clusters in use is taken from it at once,
+    /// and the guards are told.
+    pub fn written<L: Layer + ?Sized>(
+        &mut self,
+        sector: u64,
+        old: &[u8],
+        new: &[u8],
+        guards: Guards,
+        sectors: &mut Sectors<'_, L>,
+    ) -> Result<Verdict, FtlError> {
+        let layout = &self.layout;
+        if layout.reserved().contains(&sector) {
+            let index = (sector - layout.begin) as u32;
+            let is_update = layout.is_information(index) && is_information(new)
+                || index == 0 && is_daily(old, new);
+            return Ok(if is_update { Verdict::Keep } else { Verdict::LookAgain });
+        }
+        let Some((copy, index)) = self.place(sector, guards) else { return Ok(Verdict::Keep) };
+        if !layout.is_plausible(index, new) {
+            return Ok(Verdict::Implausible);
+        }
+        let told = self.clusters_of(index, new.len());
+        // Clusters are numbered from 2.
+        let numbers = told.start.saturating_sub(2)..told.end.saturating_sub(2);
+        self.clusters.table_written(numbers, copy as usize);
+        for (cluster, entry) in told.zip(entries(new)) {
+            if entry != 0 && self.is_ordinary(cluster) {
+                self.clusters.allocated(cluster - 2, sectors)?;
+            }
+        }
+        Ok(Verdict::Keep)
+    }
+
+    /// The same sector again, when the whole page was looked at: what it says is free.
+    pub fn freed<L: Layer + ?Sized>(
+        &mut self,
+        sector: u64,
+        old: &[u8],
+        new: &[u8],
+        guards: Guards,
+        sectors: &mut Sectors<'_, L>,
+    ) -> Result<(), FtlError> {
+        let Some((copy, index)) = self.place(sector, guards) else { return Ok(()) };
+        // Few writes of the table free anything, and only then must the other copy be read.
+        let mut is_agreed = !guards.mirror;
+        let entries = entries(old).zip(entries(new));
+        for (cluster, (before, after)) in self.clusters_of(index, new.len()).zip(entries) {
+            if after != 0 || !self.is_ordinary(cluster) || !self.is_freed(cluster, before) {
+                continue;
+            }
+            is_agreed = is_agreed || self.copies_agree(copy, index, new, sectors);
+            if !is_agreed {
+                return Ok(());
+            }
+            self.clusters.freed(cluster - 2, guards.twice, sectors)?;
+        }
+        Ok(())
+    }
+
+    /// Which copy of the table a sector belongs to, of those that are looked at, and where in it.
+    fn place(&self, sector: u64, guards: Guards) -> Option<(u32, u32)> {
+        let mut watched = self.layout.kept();
+        if !guards.mirror {
+            watched.end = watched.start + 1;
+        }
+        let copy = watched.into_iter().find(|&copy| self.layout.table(copy).contains(&sector))?;
+        let index = (sector - self.layout.table(copy).start) as u32;
+        Some((copy, index))
+    }
+
+    /// The clusters that a sector of the table tells of.
+    fn clusters_of(&self, index: u32, sector_size: usize) -> Range<u32> {
+        let per_sector = (sector_size / 4) as u32;
+        index * per_sector..(index + 1) * per_sector
+    }
+
+    /// Whether a number is that of a cluster that a file may have.
+    fn is_ordinary(&self, cluster: u32) -> bool {
+        (2..self.clusters.count() + 2).contains(&cluster) && cluster != self.layout.root
+    }
+
+    /// Whether a cluster whose entry is zero now was in use until now, or is in doubt.
+    fn is_freed(&self, cluster: u32, before: u32) -> bool {
+        (before != 0 && before != BAD) || self.clusters.is_suspect(cluster - 2)
+    }
+
+    fn copies_agree<L: Layer + ?Sized>(
+        &self,
+        written: u32,
+        index: u32,
+        new: &[u8],
+        sectors: &mut Sectors<'_, L>,
+    ) -> bool {
+        self.layout.kept().filter(|&copy| copy != written).all(|copy| {
+            let sector = self.layout.table(copy).start + u64::from(index);
+            sectors.read(sector) == Some(new)
+        })
+    }
+}

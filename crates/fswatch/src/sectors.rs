@@ -1,0 +1,158 @@
+//! The layer below as file systems see it: numbered sectors, read through its pages.
+
+use alloc::vec::Vec;
+use core::ops::Range;
+
+use thermocline_flash::{Lpn, Ppn};
+
+use thermocline_ftl::{DeadDataCounters, FtlError, Layer};
+
+/// How sectors lie in pages.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Shape {
+    /// Bytes of a sector.
+    pub sector_size: usize,
+    pub sectors_per_page: u32,
+    /// Sectors of the device.
+    pub sectors: u64,
+}
+
+impl Shape {
+    pub fn page_size(&self) -> usize {
+        self.sector_size * self.sectors_per_page as usize
+    }
+
+    /// The sectors of a page.
+    #[inline]
+    pub fn of(&self, lpn: Lpn) -> Range<u64> {
+        let first = u64::from(lpn.0) * u64::from(self.sectors_per_page);
+        first..first + u64::from(self.sectors_per_page)
+    }
+
+    /// The pages that hold any of `sectors`.
+    pub fn pages(&self, sectors: &Range<u64>) -> Range<u32> {
+        let per_page = u64::from(self.sectors_per_page);
+        let end = sectors.end.min(self.sectors).div_ceil(per_page);
+        (sectors.start / per_page) as u32..end as u32
+    }
+}
+
+/// One page, kept while a write is looked into.
+#[derive(Debug, Default)]
+pub(crate) struct PageBuffer {
+    lpn: Option<Lpn>,
+    bytes: Vec<u8>,
+}
+
+impl PageBuffer {
+    pub fn forget(&mut self) {
+        self.lpn = None;
+    }
+
+    /// Takes over what was just written, so that it need not be read.
+    pub fn hold(&mut self, lpn: Lpn, data: &[u8]) {
+        self.bytes.clear();
+        self.bytes.extend_from_slice(data);
+        self.lpn = Some(lpn);
+    }
+
+    /// Makes sure that it holds a page as the layer has it; false if that cannot be read.
+    pub fn fetch<L: Layer + ?Sized>(
+        &mut self,
+        lpn: Lpn,
+        page_size: usize,
+        inner: &mut L,
+        counters: &mut DeadDataCounters,
+    ) -> bool {
+        if self.lpn == Some(lpn) {
+            return true;
+        }
+        self.lpn = None;
+        self.bytes.clear();
+        self.bytes.resize(page_size, 0);
+        // A page that holds nothing reads as zeros, and the chip need not be asked.
+        if inner.inspect().locate(lpn) != Ppn::NONE {
+            counters.extra_reads += 1;
+            if inner.read(lpn, &mut self.bytes).is_err() {
+                return false;
+            }
+        }
+        self.lpn = Some(lpn);
+        true
+    }
+
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    pub fn memory(&self) -> usize {
+        self.bytes.capacity()
+    }
+}
+
+/// Sectors to read, pages to declare dead.
+pub(crate) struct Sectors<'a, L: ?Sized> {
+    pub inner: &'a mut L,
+    pub shape: Shape,
+    pub buffer: &'a mut PageBuffer,
+    pub counters: &'a mut DeadDataCounters,
+    pub now: u64,
+}
+
+impl<L: Layer + ?Sized> Sectors<'_, L> {
+    /// A sector's current content; nothing if it lies beyond the device or cannot be read.
+    pub fn read(&mut self, sector: u64) -> Option<&[u8]> {
+        if sector >= self.shape.sectors {
+            return None;
+        }
+        let per_page = u64::from(self.shape.sectors_per_page);
+        let lpn = Lpn((sector / per_page) as u32);
+        if !self.buffer.fetch(lpn, self.shape.page_size(), self.inner, self.counters) {
+            return None;
+        }
+        let at = (sector % per_page) as usize * self.shape.sector_size;
+        self.buffer.bytes().get(at..at + self.shape.sector_size)
+    }
+
+    pub fn mark(&mut self, page: u32) -> Result<(), FtlError> {
+        let Some(pages) = self.inner.dead_pages() else { return Ok(()) };
+        if pages.mark_dead(Lpn(page), self.now)? {
+            self.counters.sectors_marked += u64::from(self.shape.sectors_per_page);
+        }
+        Ok(())
+    }
+
+    pub fn revive(&mut self, page: u32) -> Result<(), FtlError> {
+        let Some(pages) = self.inner.dead_pages() else { return Ok(()) };
+        if pages.revive(Lpn(page), self.now)? {
+            self.counters.sectors_revived += u64::from(self.shape.sectors_per_page);
+        }
+        Ok(())
+    }
+}
+
+pub(crate) fn overlap(a: &Range<u64>, b: &Range<u64>) -> bool {
+    a.start < b.end && b.start < a.end
+}
+
+/// Little-endian fields of a sector. An offset beyond it reads as zeros, which nothing accepts.
+pub(crate) fn le16(bytes: &[u8], at: usize) -> u16 {
+    field(bytes, at).map_or(0, u16::from_le_bytes)
+}
+
+pub(crate) fn le32(bytes: &[u8], at: usize) -> u32 {
+    field(bytes, at).map_or(0, u32::from_le_bytes)
+}
+
+pub(crate) fn le64(bytes: &[u8], at: usize) -> u64 {
+    field(bytes, at).map_or(0, u64::from_le_bytes)
+}
+
+fn field<const N: usize>(bytes: &[u8], at: usize) -> Option<[u8; N]> {
+    bytes.get(at..)?.first_chunk().copied()
+}
+
+/// Whether a sector ends like a boot sector, a partition table or a part of either.
+pub(crate) fn is_signed(sector: &[u8]) -> bool {
+    le16(sector, 510) == 0xaa55
+}

@@ -1,0 +1,158 @@
+//! A place where a file system is, was or may be.
+
+use alloc::vec::Vec;
+use core::ops::Range;
+
+use thermocline_ftl::{FtlError, Layer};
+
+use crate::{
+    config::{Config, Guards},
+    exfat::ExFat,
+    fat32::Fat32,
+    sectors::{Sectors, overlap},
+    verdict::{Found, Verdict},
+};
+
+pub(crate) enum State {
+    /// No file system that is known, and the sectors that would make one.
+    Idle(Vec<Range<u64>>),
+    Fat32(Fat32),
+    ExFat(ExFat),
+    /// The host trims, so it says by itself what is dead.
+    Off,
+}
+
+/// A partition, or the whole device if there are none.
+pub(crate) struct Volume {
+    pub partition: Range<u64>,
+    pub state: State,
+}
+
+impl Volume {
+    /// Looks what is in a partition.
+    pub fn examine<L: Layer + ?Sized>(&mut self, config: &Config, sectors: &mut Sectors<'_, L>) {
+        let mut decisive = Vec::new();
+        match Fat32::recognise(&self.partition, config.small_media, sectors) {
+            Found::Complete(volume) => {
+                sectors.counters.armed += 1;
+                self.state = State::Fat32(volume);
+                return;
+            }
+            Found::Incomplete(again) => decisive = again,
+            Found::Nothing => {}
+        }
+        match ExFat::recognise(&self.partition, sectors) {
+            Found::Complete(volume) => {
+                sectors.counters.armed += 1;
+                self.state = State::ExFat(volume);
+                return;
+            }
+            Found::Incomplete(again) => decisive = again,
+            Found::Nothing => {}
+        }
+        decisive.push(self.partition.start..self.partition.start + 1);
+        self.state = State::Idle(decisive);
+    }
+
+    /// Forgets everything and revives what can be.
+    pub fn let_go<L: Layer + ?Sized>(
+        &mut self,
+        sectors: &mut Sectors<'_, L>,
+    ) -> Result<(), FtlError> {
+        let decisive = match &self.state {
+            State::Fat32(volume) => volume.decisive(),
+            State::ExFat(volume) => volume.decisive(),
+            State::Idle(_) | State::Off => return Ok(()),
+        };
+        sectors.counters.disarmed += 1;
+        match core::mem::replace(&mut self.state, State::Idle(decisive)) {
+            State::Fat32(mut volume) => volume.clusters().revive_all(sectors),
+            State::ExFat(mut volume) => volume.clusters().revive_all(sectors),
+            State::Idle(_) | State::Off => Ok(()),
+        }
+    }
+
+    pub const fn is_watched(&self) -> bool {
+        matches!(self.state, State::Fat32(_) | State::ExFat(_))
+    }
+
+    /// The sector behind the last whose writes matter.
+    pub fn end(&self) -> u64 {
+        match &self.state {
+            State::Idle(decisive) => decisive.iter().map(|range| range.end).max().unwrap_or(0),
+            State::Fat32(_) | State::ExFat(_) => self.partition.end,
+            State::Off => 0,
+        }
+    }
+
+    /// Whether a write to any of `sectors` tells something about the volume.
+    #[inline]
+    pub fn is_decisive(&self, sectors: &Range<u64>) -> bool {
+        match &self.state {
+            State::Idle(decisive) => decisive.iter().any(|range| overlap(range, sectors)),
+            State::Fat32(volume) => volume.is_metadata(sectors),
+            State::ExFat(volume) => volume.is_metadata(sectors),
+            State::Off => false,
+        }
+    }
+
+    /// The host wrote a page, whatever it holds.
+    #[inline]
+    pub fn data_written(&mut self, page: &Range<u64>) {
+        match &mut self.state {
+            State::Fat32(volume) => volume.clusters().data_written(page),
+            State::ExFat(volume) => volume.clusters().data_written(page),
+            State::Idle(_) | State::Off => {}
+        }
+    }
+
+    /// The host wrote a page that holds records of a watched volume.
+    pub fn records_written<L: Layer + ?Sized>(
+        &mut self,
+        page: &Range<u64>,
+        old: &[u8],
+        new: &[u8],
+        guards: Guards,
+        sectors: &mut Sectors<'_, L>,
+    ) -> Result<Verdict, FtlError> {
+        let size = sectors.shape.sector_size;
+        // Of several sectors in a page those that did not change were written along with the others.
+        // To count that as a write of theirs would deceive the guard.
+        let is_alone = sectors.shape.sectors_per_page == 1;
+        let contents = old.chunks_exact(size).zip(new.chunks_exact(size));
+        let written = page.clone().zip(contents).filter(|(_, (old, new))| is_alone || old != new);
+        // Nothing is marked before the whole page has been found in order, and everything that it
+        // says is in use.
+        for (sector, (old, new)) in written.clone() {
+            if !self.is_decisive(&(sector..sector + 1)) {
+                continue;
+            }
+            let verdict = match &mut self.state {
+                State::Fat32(volume) => volume.written(sector, old, new, guards, sectors)?,
+                State::ExFat(volume) => volume.written(sector, old, new, sectors)?,
+                State::Idle(_) | State::Off => Verdict::Keep,
+            };
+            if verdict != Verdict::Keep {
+                return Ok(verdict);
+            }
+        }
+        for (sector, (old, new)) in written {
+            match &mut self.state {
+                State::Fat32(volume) => volume.freed(sector, old, new, guards, sectors)?,
+                State::ExFat(volume) => volume.freed(sector, old, new, guards, sectors)?,
+                State::Idle(_) | State::Off => {}
+            }
+        }
+        Ok(Verdict::Keep)
+    }
+
+    /// Bytes of its tables.
+    pub fn memory(&self) -> usize {
+        match &self.state {
+            State::Idle(decisive) => decisive.capacity() * size_of::<Range<u64>>(),
+            State::Fat32(volume) => volume.memory(),
+            State::ExFat(volume) => volume.memory(),
+            State::Off => 0,
+        }
+    }
+}

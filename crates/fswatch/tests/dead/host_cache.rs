@@ -1,0 +1,169 @@
+//! A host's cache of sectors, written back in any order, with power that may fail at any write.
+
+use std::{
+    collections::HashMap,
+    io::{Read, Result, Seek, SeekFrom, Write},
+};
+
+use crate::{
+    disk::{Disk, SECTOR, Sector},
+    draws::Draws,
+};
+
+/// A partition through the host's cache.
+pub struct Cache {
+    pub disk: Disk,
+    partition: std::ops::Range<u64>,
+    sectors: HashMap<u64, Sector>,
+    dirty: Vec<u64>,
+    /// Writes under way: at most one of a sector, with what it carried when it was issued.
+    flight: Vec<(u64, Sector)>,
+    /// Where `fatfs` is.
+    pub position: u64,
+    draws: Draws,
+    /// Writes back by itself, now and then, and not only when told.
+    pub is_busy: bool,
+    /// Sectors that still reach the medium before the power fails.
+    pub power: u64,
+    /// Sectors written, and the marks there were after each.
+    pub marks: Vec<(u64, u64)>,
+}
+
+impl Cache {
+    pub fn new(disk: Disk, partition: std::ops::Range<u64>, seed: u64) -> Self {
+        Self {
+            disk,
+            partition,
+            sectors: HashMap::new(),
+            dirty: vec![],
+            flight: vec![],
+            position: 0,
+            draws: Draws(seed),
+            is_busy: true,
+            power: u64::MAX,
+            marks: vec![],
+        }
+    }
+
+    fn issue(&mut self, at: usize) {
+        let sector = self.dirty[at];
+        if self.flight.iter().all(|(other, _)| *other != sector) {
+            self.dirty.swap_remove(at);
+            self.flight.push((sector, self.sectors[&sector]));
+        }
+    }
+
+    fn complete(&mut self, at: usize) {
+        let (sector, content) = self.flight.swap_remove(at);
+        if self.power > 0 {
+            self.power -= 1;
+            self.disk.write(sector, &content);
+            self.marks.push((sector, self.disk.dead().sectors_marked));
+        }
+    }
+
+    /// What the elevator does meanwhile.
+    fn work(&mut self) {
+        while self.is_busy && self.draws.one_in(3) {
+            if self.draws.one_in(2) && !self.dirty.is_empty() {
+                let at = self.draws.below(self.dirty.len() as u32) as usize;
+                self.issue(at);
+            } else if !self.flight.is_empty() {
+                let at = self.draws.below(self.flight.len() as u32) as usize;
+                self.complete(at);
+            }
+        }
+    }
+
+    /// Writes everything back, in any order.
+    pub fn sync(&mut self) {
+        while !self.dirty.is_empty() || !self.flight.is_empty() {
+            if !self.dirty.is_empty() {
+                let at = self.draws.below(self.dirty.len() as u32) as usize;
+                self.issue(at);
+            }
+            if !self.flight.is_empty() && (self.dirty.is_empty() || self.draws.one_in(2)) {
+                let at = self.draws.below(self.flight.len() as u32) as usize;
+                self.complete(at);
+            }
+        }
+    }
+
+    /// Writes everything back: data and directories, then the tables, in the order of sectors.
+    pub fn sync_in_order(&mut self, heap: u64) {
+        self.dirty.sort_unstable_by_key(|sector| (*sector < heap, *sector));
+        while !self.dirty.is_empty() {
+            let sector = self.dirty.remove(0);
+            self.flight.push((sector, self.sectors[&sector]));
+            self.complete(0);
+        }
+    }
+
+    fn sector(&mut self, sector: u64) -> &mut Sector {
+        let disk = &mut self.disk;
+        self.sectors.entry(sector).or_insert_with(|| disk.read(sector))
+    }
+
+    /// The host looks for room from the beginning again: what was freed last is used first.
+    pub fn forget_next_free(&mut self) {
+        let information = self.partition.start + 1;
+        if self.sector(information).starts_with(b"RRaA") {
+            self.sector(information)[492..496].fill(0xff);
+            if !self.dirty.contains(&information) {
+                self.dirty.push(information);
+            }
+        }
+    }
+
+    /// The power fails, or has failed; comes back, and nothing is remembered anywhere.
+    pub fn power_cycle(self) -> Self {
+        let seed = self.draws.0;
+        Self::new(self.disk.power_cycle(), self.partition, seed)
+    }
+
+    fn place(&self) -> (u64, usize) {
+        let sector = self.partition.start + self.position / SECTOR as u64;
+        assert!(sector < self.partition.end, "fatfs stays in its partition");
+        (sector, (self.position % SECTOR as u64) as usize)
+    }
+}
+
+impl Read for Cache {
+    fn read(&mut self, into: &mut [u8]) -> Result<usize> {
+        let (sector, at) = self.place();
+        let length = into.len().min(SECTOR - at);
+        into[..length].copy_from_slice(&self.sector(sector)[at..at + length]);
+        self.position += length as u64;
+        Ok(length)
+    }
+}
+
+impl Write for Cache {
+    fn write(&mut self, from: &[u8]) -> Result<usize> {
+        self.work();
+        let (sector, at) = self.place();
+        let length = from.len().min(SECTOR - at);
+        self.sector(sector)[at..at + length].copy_from_slice(&from[..length]);
+        if !self.dirty.contains(&sector) {
+            self.dirty.push(sector);
+        }
+        self.position += length as u64;
+        Ok(length)
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        Ok(())
+    }
+}
+
+impl Seek for Cache {
+    fn seek(&mut self, to: SeekFrom) -> Result<u64> {
+        let length = (self.partition.end - self.partition.start) * SECTOR as u64;
+        self.position = match to {
+            SeekFrom::Start(at) => at,
+            SeekFrom::Current(by) => self.position.saturating_add_signed(by),
+            SeekFrom::End(by) => length.saturating_add_signed(by),
+        };
+        Ok(self.position)
+    }
+}

@@ -1,0 +1,95 @@
+//! Where there is nothing to watch, nothing is done.
+
+use thermocline_flash::Lpn;
+use thermocline_fswatch::{Config, Watched};
+use thermocline_ftl::{Inspect, Layer, PageIo};
+
+use crate::{
+    disk::{Drops, Model, SECTOR, stamp},
+    draws::Draws,
+    tables_image::{LINUX, gpt, mbr},
+};
+
+const PAGES: u32 = 4096;
+
+/// Some minutes of a host's life, on any layer.
+fn drive<L: Layer>(layer: &mut L, first: &[(u64, [u8; SECTOR])], per_page: usize) {
+    let mut draws = Draws(7);
+    let size = per_page * SECTOR;
+    let mut page = vec![0; size];
+    (0..PAGES / 2).for_each(|lpn| layer.fill(Lpn(lpn), false, 0).expect("filled"));
+    layer.upkeep().filled(0).expect("filled");
+    for (sector, content) in first {
+        let at = *sector as usize % per_page * SECTOR;
+        if at == 0 {
+            page.fill(0);
+        }
+        page[at..at + SECTOR].copy_from_slice(content);
+        layer.write(Lpn((*sector / per_page as u64) as u32), &page, 0).expect("written");
+    }
+    for now in 0..20_000 {
+        let lpn = Lpn(if draws.one_in(50) { 0 } else { draws.below(PAGES) });
+        match draws.below(10) {
+            0 => drop(layer.trim(lpn, now).expect("trimmed")),
+            1..=3 => drop(layer.read(lpn, &mut page).expect("read")),
+            4 => layer.write(lpn, &[], now).expect("written"),
+            _ => {
+                let content = stamp(now, lpn.0.into());
+                page.chunks_exact_mut(SECTOR).for_each(|sector| sector.copy_from_slice(&content));
+                layer.write(lpn, &page, now).expect("written");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_disk_without_fat_costs_nothing() {
+    for per_page in [1, 8] {
+        let disks =
+            [vec![], vec![(0, mbr(&[(0x83, 64, 1000)]))], vec![(0, stamp(1, 1)), (2, stamp(2, 2))]];
+        for disk in disks {
+            let model = || {
+                let mut model = Model::new(PAGES, Drops::AtOnce);
+                model.keeps_calls = true;
+                model
+            };
+            let mut plain = model();
+            drive(&mut plain, &disk, per_page);
+            let mut watched =
+                Watched::new(Box::new(model()), Config::new((per_page * SECTOR) as u32));
+            drive(&mut watched, &disk, per_page);
+            let dead = watched.dead_data().expect("counted");
+            assert_eq!(dead.extra_reads, 0);
+            assert_eq!((dead.armed, dead.disarmed, dead.sectors_marked), (0, 0, 0));
+            assert!(dead.memory_bytes < 2 * (per_page * SECTOR) as u64 + 300, "{dead:?}");
+            assert_eq!(watched.inspect().counters(), plain.counters());
+            assert_eq!(watched.into_inner().calls, plain.calls);
+        }
+    }
+}
+
+#[test]
+fn a_table_without_fat_is_read_only_when_it_is_written() {
+    let mut layer =
+        Watched::new(Box::new(Model::new(PAGES, Drops::AtOnce)), Config::new(SECTOR as u32));
+    for (sector, content) in gpt(u64::from(PAGES), &[(LINUX, 64..4000)]) {
+        layer.write(Lpn(sector as u32), &content, 0).expect("written");
+    }
+    let at_first = layer.dead_data().expect("counted").extra_reads;
+    let mut draws = Draws(1);
+    for now in 0..1000 {
+        layer.write(Lpn(34 + draws.below(4000)), &stamp(now, 0), now).expect("written");
+    }
+    assert_eq!(layer.dead_data().expect("counted").extra_reads, at_first);
+}
+
+#[test]
+fn pages_that_are_no_whole_sectors_are_never_watched() {
+    for (page_size, sector_size) in [(0, 512), (512, 0), (768, 512), (512, 4096), (512, 256)] {
+        let mut config = Config::new(page_size);
+        config.sector_size = sector_size;
+        let mut layer = Watched::new(Box::new(Model::new(PAGES, Drops::AtOnce)), config);
+        drive(&mut layer, &[(0, mbr(&[(0x0c, 64, 1000)]))], 1);
+        assert_eq!(layer.dead_data().expect("counted").extra_reads, 0);
+    }
+}

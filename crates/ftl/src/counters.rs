@@ -1,0 +1,118 @@
+//! What layers count.
+
+/// What a layer did. Fills are counted apart: statistics begin after them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Pages written by the host.
+    pub host_writes: u64,
+    /// Pages read by the host that hold data.
+    pub host_reads: u64,
+    /// Pages trimmed that held data.
+    pub trims: u64,
+    /// Pages written before the run.
+    pub fills: u64,
+    /// Valid pages moved to make room.
+    pub copies: u64,
+    /// Blocks erased.
+    pub erases: u64,
+    /// Times cleaning was begun; each cleans one block or more.
+    pub cleaning_runs: u64,
+    /// Blocks cleaned.
+    pub victims: u64,
+    /// Valid pages of all victims, when they were chosen.
+    pub victims_valid: u64,
+    /// Survivors that went to another stream than their own for want of a free block.
+    pub spills: u64,
+    /// Blocks cleaned in idle time; part of `victims`.
+    pub idle_victims: u64,
+    /// Blocks erased to swap the most and the least erased; part of `erases`.
+    pub swap_erases: u64,
+    /// Pages moved by those swaps; part of `copies`.
+    pub swap_copies: u64,
+    /// Blocks that were retired: they wore out, or a program or an erase of theirs failed.
+    pub retired: u64,
+    /// Pages that the chip could not program; each went elsewhere, if the layer found room for it.
+    pub programs_failed: u64,
+    /// Blocks that the chip could not erase, be it that they were worn out.
+    pub erases_failed: u64,
+    /// Times a page was found that was to be moved and could not be read. It stays where it is, and
+    /// reading it is an error, until the host writes or trims it.
+    pub pages_lost: u64,
+    /// Blocks whose data were moved because reading them needed much correction.
+    pub scrubbed: u64,
+    /// Primary and replacement blocks folded into one, for whatever reason (NFTL).
+    pub folds: u64,
+    /// Those that a write to a full replacement block forced; part of `folds`.
+    pub forced_folds: u64,
+    /// Pages that were not moved because their data were known to be dead.
+    pub dead_left: u64,
+    /// Blocks of nothing but dead data, erased without a fold.
+    pub reclaimed: u64,
+    /// Pages of the index log that were programmed; no data, and in no other figure.
+    pub index_programs: u64,
+}
+
+impl Counters {
+    /// What was done after `earlier`.
+    #[must_use]
+    pub const fn since(&self, earlier: &Self) -> Self {
+        Self {
+            host_writes: self.host_writes - earlier.host_writes,
+            host_reads: self.host_reads - earlier.host_reads,
+            trims: self.trims - earlier.trims,
+            fills: self.fills - earlier.fills,
+            copies: self.copies - earlier.copies,
+            erases: self.erases - earlier.erases,
+            cleaning_runs: self.cleaning_runs - earlier.cleaning_runs,
+            victims: self.victims - earlier.victims,
+            victims_valid: self.victims_valid - earlier.victims_valid,
+            spills: self.spills - earlier.spills,
+            idle_victims: self.idle_victims - earlier.idle_victims,
+            swap_erases: self.swap_erases - earlier.swap_erases,
+            swap_copies: self.swap_copies - earlier.swap_copies,
+            retired: self.retired - earlier.retired,
+            programs_failed: self.programs_failed - earlier.programs_failed,
+            erases_failed: self.erases_failed - earlier.erases_failed,
+            pages_lost: self.pages_lost - earlier.pages_lost,
+            scrubbed: self.scrubbed - earlier.scrubbed,
+            folds: self.folds - earlier.folds,
+            forced_folds: self.forced_folds - earlier.forced_folds,
+            dead_left: self.dead_left - earlier.dead_left,
+            reclaimed: self.reclaimed - earlier.reclaimed,
+            index_programs: self.index_programs - earlier.index_programs,
+        }
+    }
+}
+
+/// What the detection of dead data did, where there is one (FSAF, §4 of the thesis).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DeadDataCounters {
+    /// Pages read to see what a write changes.
+    pub extra_reads: u64,
+    /// Sectors found dead.
+    pub sectors_marked: u64,
+    /// Sectors of those found alive again before anything was lost.
+    pub sectors_revived: u64,
+    /// Times a file system was recognised.
+    pub armed: u64,
+    /// Times its writer did what no such file system does, and it was let go.
+    pub disarmed: u64,
+    /// Memory of the tables, in bytes, now.
+    pub memory_bytes: u64,
+}
+
+impl DeadDataCounters {
+    /// What was done after `earlier`; file systems and memory are those of all time, and now.
+    #[must_use]
+    pub const fn since(&self, earlier: &Self) -> Self {
+        Self {
+            extra_reads: self.extra_reads - earlier.extra_reads,
+            sectors_marked: self.sectors_marked - earlier.sectors_marked,
+            sectors_revived: self.sectors_revived - earlier.sectors_revived,
+            // What was recognised while the device was filled is still there.
+            armed: self.armed,
+            disarmed: self.disarmed,
+            memory_bytes: self.memory_bytes,
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! A page that the host writes goes to the next page of an open block.
+//!
+//! Nothing is changed before the page is programmed: until then the old copy is the current one. The
+//! old copy is looked up after a page was found for the new one, for cleaning may just have moved it
+//! (CAT paper, Figure 3).
+
+use alloc::boxed::Box;
+
+use thermocline_flash::{Chip, FlashError, Lpn};
+use thermocline_policy::placement::Placement;
+
+use super::{
+    cleaner::Cleaner, journal::Journal, open_block::Target, parts::Parts, retire::may_try_again,
+    room::make_room_for,
+};
+use crate::FtlError;
+
+/// New data of a page.
+#[derive(Clone, Copy)]
+pub(super) struct PageWrite<'a> {
+    pub(super) lpn: Lpn,
+    pub(super) stream: u8,
+    pub(super) data: &'a [u8],
+    pub(super) now: u64,
+}
+
+/// The stream of a page the host writes.
+#[inline(always)]
+pub(super) fn stream_of<C: Chip, P: Placement>(parts: &mut Parts<C, P>, lpn: Lpn, now: u64) -> u8 {
+    if P::LOCATES {
+        let old = parts.banks.place(&parts.tables, lpn);
+        return parts.placement.host_over(lpn, old, now);
+    }
+    if !P::KNOWS_HOT {
+        return parts.placement.host(lpn, now);
+    }
+    let was_hot = parts.placement.is_hot(lpn);
+    let stream = parts.placement.host(lpn, now);
+    if parts.placement.is_hot(lpn) != was_hot {
+        parts.warm(lpn, if was_hot { -1 } else { 1 });
+    }
+    if let Some(cooled) = parts.placement.cooled() {
+        parts.warm(cooled, -1);
+    }
+    stream
+}
+
+/// Writes new data of a page to the open block of its stream; cleans first if it must.
+#[inline(always)]
+pub(super) fn append<C: Chip, P: Placement>(
+    parts: &mut Parts<C, P>,
+    journal: &mut Option<Box<Journal>>,
+    cleaner: &mut Cleaner,
+    bank: usize,
+    write: PageWrite<'_>,
+) -> Result<(), FtlError> {
+    let PageWrite { lpn, stream, data, now } = write;
+    let s = usize::from(stream);
+    if parts.banks[bank].open(s).is_full() {
+        make_room_for(parts, journal, cleaner, lpn, bank, stream, now)?;
+    }
+    let to = parts.banks[bank].take(s);
+    let oob = parts.oob(lpn, stream, now);
+    let to = match parts.chip.program(to.at, oob, data) {
+        Ok(()) => to,
+        Err(failed) => program_elsewhere(parts, journal, cleaner, bank, write, failed)?,
+    };
+    if let Some(old) = parts.tables.supersede(lpn) {
+        debug_assert!(parts.tables.is_owner(lpn, old), "{lpn:?} was in {old:?}");
+        parts.invalidate(lpn, old, now);
+    }
+    let home = &mut parts.banks[bank];
+    let block = home.wrote(s, now);
+    if P::KNOWS_HOT && parts.placement.is_hot(lpn) {
+        home.warm(block, 1);
+    }
+    parts.tables.point(lpn, to);
+    Ok(())
+}
+
+/// A page of the host could not be programmed: tries other blocks of the stream. Returns the page
+/// that was programmed.
+#[cold]
+#[inline(never)]
+fn program_elsewhere<C: Chip, P: Placement>(
+    parts: &mut Parts<C, P>,
+    journal: &mut Option<Box<Journal>>,
+    cleaner: &mut Cleaner,
+    bank: usize,
+    PageWrite { lpn, stream, data, now }: PageWrite<'_>,
+    mut failed: FlashError,
+) -> Result<Target, FtlError> {
+    let s = usize::from(stream);
+    let pause = |journal: &mut Option<Box<Journal>>, is_paused| {
+        if let Some(journal) = journal {
+            journal.pause(is_paused);
+        }
+    };
+    loop {
+        may_try_again(parts, bank, s, failed, None, now)?;
+        pause(journal, true);
+        let made = make_room_for(parts, journal, cleaner, lpn, bank, stream, now);
+        pause(journal, false);
+        made?;
+        let to = parts.banks[bank].take(s);
+        let oob = parts.oob(lpn, stream, now);
+        match parts.chip.program(to.at, oob, data) {
+            Ok(()) => return Ok(to),
+            Err(again) => failed = again,
+        }
+    }
+}

@@ -1,0 +1,419 @@
+//! A bank: a small device of its own that cleans by itself.
+//!
+//! What always holds:
+//! * every block is free, open for one stream, closed, set aside, condemned, or unusable, and the free
+//!   list and the open blocks are exactly the blocks of the first two kinds;
+//! * a block's valid count is the number of unmarked pages mapped into it, except while its survivors
+//!   are being moved, and `live` is the sum of all;
+//! * exactly the closed blocks stand in the index of victims.
+//!
+//! The table of blocks is changed through the methods here alone.
+
+use alloc::{boxed::Box, collections::VecDeque, vec, vec::Vec};
+
+use thermocline_flash::{BlockId, Chip, Lpn, Ppn};
+use thermocline_policy::{
+    Block, BlockTable, BlockView, State,
+    placement::{Entry, Placement},
+    victim::Victim,
+};
+
+use super::{
+    by_erases::ByErases,
+    open_block::{OpenBlock, Target},
+    shape::Shape,
+};
+use crate::FtlError;
+
+/// Pages written after which a victim policy that watches gets them.
+const WATCHED: usize = 256;
+
+/// Blocks, free list, open blocks and victims of a bank.
+pub(super) struct Bank {
+    number: u32,
+    shape: Shape,
+    /// Table of blocks and the index of victims.
+    blocks: BlockTable,
+    victim: Box<dyn Victim>,
+    /// Erased blocks, first in, first out.
+    free: VecDeque<BlockId>,
+    /// The open block of each stream; the last stream is the read-only one.
+    open: Vec<OpenBlock>,
+    by_erases: ByErases,
+    /// Whether the victim policy watches writes, and the writes it has not got yet.
+    watches: bool,
+    watched: Vec<Lpn>,
+    /// Pages that hold current data.
+    live: u32,
+    /// Blocks erased.
+    erases: u64,
+    /// When a page was assigned to it last, in page writes.
+    assigned: u64,
+}
+
+impl Bank {
+    /// A bank of an erased chip with open blocks for `streams` streams of the placement.
+    pub(super) fn new<C: Chip>(
+        chip: &C,
+        number: u32,
+        victim: Box<dyn Victim>,
+        streams: u8,
+    ) -> Self {
+        let geometry = chip.geometry();
+        let (first, count) = (number * geometry.blocks_per_bank, geometry.blocks_per_bank);
+        let shape = Shape::of(geometry);
+        let mut blocks = BlockTable::of_bank(first, count, shape.pages(), &*victim);
+        let mut free = VecDeque::with_capacity(count as usize);
+        for block in (first..first + count).map(BlockId) {
+            blocks.set_erases(block, chip.erase_count(block));
+            if block.0 >= geometry.data_blocks() || chip.is_bad(block) {
+                blocks.retire(block);
+            } else {
+                free.push_back(block);
+            }
+        }
+        Self {
+            number,
+            shape,
+            blocks,
+            watches: victim.watches(),
+            watched: Vec::with_capacity(if victim.watches() { WATCHED } else { 0 }),
+            victim,
+            free,
+            open: vec![OpenBlock::none(shape.pages()); usize::from(streams) + 1],
+            by_erases: ByErases::default(),
+            live: 0,
+            erases: 0,
+            assigned: 0,
+        }
+    }
+
+    // What it is.
+
+    /// The table of blocks.
+    #[inline(always)]
+    pub(super) fn blocks(&self) -> &BlockView {
+        &self.blocks
+    }
+
+    #[inline(always)]
+    pub(super) fn block(&self, block: BlockId) -> &Block {
+        self.blocks.block(block)
+    }
+
+    /// Blocks on the free list.
+    #[inline(always)]
+    pub(super) fn free_blocks(&self) -> usize {
+        self.free.len()
+    }
+
+    /// The open block of a stream.
+    #[inline(always)]
+    pub(super) fn open(&self, stream: usize) -> &OpenBlock {
+        &self.open[stream]
+    }
+
+    /// The open blocks of all streams, by stream.
+    pub(super) fn open_blocks(&self) -> &[OpenBlock] {
+        &self.open
+    }
+
+    /// The stream that a block is open for.
+    pub(super) fn stream_of(&self, block: BlockId) -> Option<usize> {
+        self.open.iter().position(|open| open.block() == block)
+    }
+
+    pub(super) fn read_only_stream(&self) -> u8 {
+        (self.open.len() - 1) as u8
+    }
+
+    /// Free pages: those of free blocks and the room left in open ones.
+    pub(super) fn free_pages(&self) -> u64 {
+        let room: u64 = self.open.iter().map(|open| u64::from(open.room())).sum();
+        self.free.len() as u64 * u64::from(self.shape.pages()) + room
+    }
+
+    pub(super) const fn live(&self) -> u32 {
+        self.live
+    }
+
+    /// Blocks erased.
+    pub(super) const fn erases(&self) -> u64 {
+        self.erases
+    }
+
+    /// When a page was assigned to it last, in page writes.
+    pub(super) const fn last_assigned(&self) -> u64 {
+        self.assigned
+    }
+
+    /// A page was assigned to it.
+    pub(super) const fn assigned(&mut self, writes: u64) {
+        self.assigned = writes;
+    }
+
+    pub(super) const fn watches(&self) -> bool {
+        self.watches
+    }
+
+    pub(super) fn choices(&self) -> Vec<(&'static str, u64)> {
+        self.victim.choices()
+    }
+
+    // What the host's writes do.
+
+    /// The next page of a stream's open block.
+    #[inline(always)]
+    pub(super) fn take(&mut self, stream: usize) -> Target {
+        self.open[stream].take()
+    }
+
+    /// The same, or nothing if the block is full.
+    #[inline(always)]
+    pub(super) fn take_if_room(&mut self, stream: usize) -> Option<Target> {
+        let open = &mut self.open[stream];
+        if open.is_full() { None } else { Some(open.take()) }
+    }
+
+    /// The page taken last from a stream's open block was programmed with new data. Returns the block.
+    #[inline(always)]
+    pub(super) fn wrote(&mut self, stream: usize, now: u64) -> BlockId {
+        let block = self.open[stream].block();
+        self.blocks.wrote(block, now);
+        self.live += 1;
+        block
+    }
+
+    /// A page of a block is no longer current.
+    #[inline(always)]
+    pub(super) fn invalidate(&mut self, block: BlockId, now: u64) {
+        self.live -= 1;
+        self.blocks.invalidate(block, now);
+    }
+
+    /// A page of a block that was inferred to be garbage is current after all.
+    pub(super) fn revalidate(&mut self, block: BlockId, now: u64) {
+        self.blocks.revalidate(block, now);
+        self.live += 1;
+    }
+
+    /// `by` more pages of a block are hot, or fewer.
+    #[inline(always)]
+    pub(super) fn warm(&mut self, block: BlockId, by: i32) {
+        self.blocks.warm(block, by);
+    }
+
+    /// Asks for the cache lines that invalidating a page of `block` will need.
+    #[inline(always)]
+    pub(super) fn prefetch(&self, block: BlockId) {
+        self.blocks.prefetch(block);
+    }
+
+    /// The host wrote a page here; a victim policy that watches gets it in time.
+    pub(super) fn watch(&mut self, lpn: Lpn) {
+        if self.watches {
+            self.watched.push(lpn);
+            if self.watched.len() == WATCHED {
+                self.pass_on_watched();
+            }
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn pass_on_watched(&mut self) {
+        self.victim.watch(&self.watched);
+        self.watched.clear();
+    }
+
+    // How blocks are opened and closed.
+
+    /// Closes a stream's open block and opens the free block that waited longest.
+    pub(super) fn open_next<P: Placement>(
+        &mut self,
+        placement: &mut P,
+        stream: u8,
+        now: u64,
+    ) -> Result<(), FtlError> {
+        let block = self.free.pop_front().ok_or(FtlError::NoSpace)?;
+        self.close_open(placement, usize::from(stream));
+        self.blocks.open(block, stream, now);
+        placement.opened(self.number, block, stream, now);
+        self.open[usize::from(stream)] = OpenBlock::of(&self.shape, block, 0);
+        Ok(())
+    }
+
+    /// Closes a stream's open block, if there is one, be it full or not.
+    pub(super) fn close_open<P: Placement>(&mut self, placement: &mut P, stream: usize) {
+        let none = OpenBlock::none(self.shape.pages());
+        let open = core::mem::replace(&mut self.open[stream], none);
+        if open.block() != BlockId::NONE {
+            self.close(placement, open.block());
+        }
+    }
+
+    /// A block that is no stream's open block any more enters the index.
+    pub(super) fn close<P: Placement>(&mut self, placement: &mut P, block: BlockId) {
+        let stream = self.blocks.block(block).stream;
+        let entry = placement.closing(self.number, block, stream);
+        self.blocks.close(block, &*self.victim, entry);
+        self.by_erases.closed(block, self.blocks.block(block).erases);
+    }
+
+    /// The page taken last from a stream's open block was not programmed.
+    pub(super) fn untake(&mut self, stream: usize) -> Ppn {
+        self.open[stream].untake()
+    }
+
+    /// Nothing more is programmed into a stream's open block.
+    pub(super) fn fill(&mut self, stream: usize) {
+        self.open[stream].fill();
+    }
+
+    // How survivors are moved.
+
+    /// The victim that the policies choose, be it worth cleaning or not.
+    pub(super) fn choose<P: Placement>(&mut self, placement: &mut P, now: u64) -> Option<BlockId> {
+        if self.watches {
+            self.pass_on_watched();
+        }
+        let victim = self.blocks.choose(self.number, placement, &mut *self.victim, now)?;
+        debug_assert!(self.blocks.has_garbage(victim), "{victim:?} has no garbage");
+        Some(victim)
+    }
+
+    /// The victim policy's choice is cleaned, or refused.
+    pub(super) fn answered(&mut self, cleaned: bool) {
+        self.victim.answered(cleaned);
+    }
+
+    /// Survivors are about to be moved into open blocks.
+    pub(super) fn begin_copying(&mut self) {
+        for open in &mut self.open {
+            open.all_counted();
+        }
+    }
+
+    /// The table learns of the survivors of `victim` that a stream's open block took.
+    pub(super) fn count_copied(&mut self, stream: usize, victim: BlockId, now: u64) {
+        let open = &mut self.open[stream];
+        let copied = open.count();
+        self.blocks.copied(open.block(), copied, victim, now);
+    }
+
+    /// The same of all streams.
+    pub(super) fn count_all_copied(&mut self, victim: BlockId, now: u64) {
+        for stream in 0..self.open.len() {
+            self.count_copied(stream, victim, now);
+        }
+    }
+
+    /// The table learns how many pages of a block are still current, and how many of those are hot,
+    /// after some were moved.
+    pub(super) fn recount(&mut self, block: BlockId, valid: u32, hot: u32, now: u64) {
+        if let Some(before) = self.blocks.hot(block) {
+            self.blocks.warm(block, hot as i32 - before as i32);
+        }
+        // The pages moved are current elsewhere: `live` stays.
+        while self.blocks.block(block).valid > valid {
+            self.blocks.invalidate(block, now);
+        }
+    }
+
+    // How blocks leave the index and come back.
+
+    /// Takes a closed block out of the index for a while.
+    pub(super) fn set_aside(&mut self, block: BlockId) {
+        self.blocks.set_aside(block);
+    }
+
+    /// A block whose cleaning failed is a candidate as before; the placement hears of it anew.
+    pub(super) fn reenter<P: Placement>(&mut self, placement: &mut P, block: BlockId) {
+        let stream = self.blocks.block(block).stream;
+        let entry = placement.closing(self.number, block, stream);
+        self.blocks.reenter(block, entry);
+    }
+
+    /// A closed block is to be emptied and not to be written before.
+    pub(super) fn condemn(&mut self, block: BlockId) {
+        self.by_erases.left(block, self.blocks.block(block).erases);
+        self.blocks.condemn(block);
+    }
+
+    /// All pages of a block were moved: it is unusable until it is erased.
+    pub(super) fn withdraw(&mut self, block: BlockId) {
+        self.by_erases.left(block, self.blocks.block(block).erases);
+        self.blocks.withdraw(block);
+    }
+
+    /// A withdrawn block was erased. `erases` is what the chip counts, where that may be another number.
+    pub(super) fn erased(&mut self, block: BlockId, erases: Option<u32>) {
+        self.erases += 1;
+        self.blocks.erased(block);
+        if let Some(erases) = erases {
+            self.blocks.set_erases(block, erases);
+        }
+    }
+
+    /// An erased block goes to the end of the free list.
+    pub(super) fn push_free(&mut self, block: BlockId) {
+        debug_assert_eq!(self.blocks.block(block).state, State::Free, "{block:?} becomes free");
+        self.free.push_back(block);
+    }
+
+    // How data are swapped into a worn block.
+
+    /// The closed block erased least, with its erases.
+    pub(super) fn least_erased(&mut self) -> Option<(u32, BlockId)> {
+        self.by_erases.least(&self.blocks)
+    }
+
+    /// An erased block is opened to take the data of another one; no stream writes it.
+    pub(super) fn open_in_place_of(&mut self, fresh: BlockId, worn: BlockId) {
+        let stream = self.blocks.block(fresh).stream;
+        self.blocks.open(worn, stream, self.blocks.stamp(fresh));
+    }
+
+    /// `moved` pages of `fresh` are in `worn`.
+    pub(super) fn copied_in_place(&mut self, fresh: BlockId, worn: BlockId, moved: u32) {
+        self.blocks.copied(worn, moved, fresh, self.blocks.stamp(fresh));
+    }
+
+    /// All of `fresh` that can be read is in `worn`, which takes its place in the index.
+    pub(super) fn replace<P: Placement>(
+        &mut self,
+        placement: &mut P,
+        fresh: BlockId,
+        worn: BlockId,
+    ) {
+        placement.replaced(self.number, fresh, worn);
+        self.blocks.close(worn, &*self.victim, Entry::Indexed);
+        self.by_erases.closed(worn, self.blocks.block(worn).erases);
+    }
+
+    // How a mount fills it.
+
+    /// Only some blocks of the free list are blank.
+    pub(super) fn retain_free(&mut self, is_blank: impl Fn(BlockId) -> bool) {
+        self.free.retain(|&block| is_blank(block));
+    }
+
+    /// A block that is not on the free list holds data: so many valid pages, the newest of that time.
+    pub(super) fn recovered<P: Placement>(
+        &mut self,
+        placement: &mut P,
+        (block, stream): (BlockId, u8),
+        valid: u32,
+        newest: u64,
+    ) {
+        self.live += valid;
+        self.blocks.recovered(block, stream, valid, newest);
+        placement.opened(self.number, block, stream, newest);
+    }
+
+    /// A recovered block is the open one of its stream, with so many pages programmed.
+    pub(super) fn resume(&mut self, block: BlockId, programmed: u32) {
+        let stream = usize::from(self.blocks.block(block).stream);
+        self.open[stream] = OpenBlock::of(&self.shape, block, programmed);
+    }
+}

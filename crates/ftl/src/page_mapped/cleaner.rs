@@ -1,0 +1,316 @@
+//! Cleaning: pick a victim, move its survivors, erase it; one block at a time (CAT paper, §2), or a
+//! few at once where their survivors are to be sorted together (LFS).
+//!
+//! What always holds between two operations: every block of the batch is withdrawn, holds no current
+//! page, and is to be erased. There are such blocks only where the system below the chip failed.
+
+use alloc::{boxed::Box, vec::Vec};
+
+use thermocline_flash::{BlockId, Chip, Lpn, Timing};
+use thermocline_policy::{
+    placement::{Cleaning, Placement},
+    wear::WearLeveling,
+};
+
+use super::{
+    config::Config,
+    erasing::erase,
+    journal::Journal,
+    parts::Parts,
+    retire::{keep, mark_retired, recount},
+    survivors::{Source, move_survivors},
+    swap::swap_with_least_erased,
+};
+use crate::FtlError;
+
+/// The victims being cleaned together, and their survivors.
+pub(super) struct Cleaner {
+    /// Survivors, where they stand in line to be moved.
+    survivors: Vec<Lpn>,
+    /// Victims that are withdrawn and not erased yet; beside the first, all of a cleaning.
+    batch: Vec<BlockId>,
+}
+
+impl Cleaner {
+    /// For blocks of so many pages.
+    pub(super) fn new(pages: u32) -> Self {
+        Self { survivors: Vec::with_capacity(pages as usize), batch: Vec::new() }
+    }
+
+    /// Blocks that are withdrawn and not erased.
+    pub(super) fn withdrawn(&self) -> &[BlockId] {
+        &self.batch
+    }
+
+    /// Cleans one block, or a batch; false if no block is worth it.
+    pub(super) fn clean<C: Chip, P: Placement>(
+        &mut self,
+        parts: &mut Parts<C, P>,
+        journal: &mut Option<Box<Journal>>,
+        bank: usize,
+        cleaned: &mut bool,
+        now: u64,
+    ) -> Result<bool, FtlError> {
+        if !self.batch.is_empty() {
+            self.erase_withdrawn(parts, journal, now)?;
+        }
+        if parts.failures.is_frozen() {
+            return Ok(false);
+        }
+        let free = parts.banks[bank].free_blocks() as u32;
+        let (config, pages) = (&parts.config, parts.tables.shape().pages());
+        let least = config.trigger.least_garbage(&config.watermarks, free, pages);
+        let Some(victim) = choose(parts, bank, least, 0, now) else { return Ok(false) };
+        parts.banks[bank].answered(true);
+        parts.counters.cleaning_runs += u64::from(!core::mem::replace(cleaned, true));
+        match self.clean_block(parts, journal, bank, victim, Some(least), now) {
+            // Programs failed until even the reserve was gone, or too many blocks were.
+            Err(FtlError::NoSpace | FtlError::ReadOnly) if parts.failures.any() => Ok(false),
+            done => done.map(|()| true),
+        }
+    }
+
+    /// Cleans the block with the least valid pages, whatever the victim policy chooses: its choice does
+    /// not fit into what room the failures left. Looks at all blocks of the bank.
+    pub(super) fn clean_least_valid<C: Chip, P: Placement>(
+        &mut self,
+        parts: &mut Parts<C, P>,
+        journal: &mut Option<Box<Journal>>,
+        bank: usize,
+        now: u64,
+    ) -> Result<bool, FtlError> {
+        if !self.batch.is_empty() {
+            self.erase_withdrawn(parts, journal, now)?;
+        }
+        let home = &parts.banks[bank];
+        let (blocks, room) = (home.blocks(), home.free_pages());
+        let victim = (0..blocks.len())
+            .map(|n| blocks.nth(n))
+            .filter(|&block| blocks.has_garbage(block))
+            .map(|block| (blocks.block(block).valid, block))
+            .min()
+            .filter(|&(valid, _)| u64::from(valid) <= room);
+        let Some((_, victim)) = victim else { return Ok(false) };
+        match self.clean_block(parts, journal, bank, victim, None, now) {
+            Err(FtlError::NoSpace) => Ok(false),
+            done => done.map(|()| true),
+        }
+    }
+
+    /// Cleans a block, and with it others that have `least` garbage, where a batch is sorted.
+    fn clean_block<C: Chip, P: Placement>(
+        &mut self,
+        parts: &mut Parts<C, P>,
+        journal: &mut Option<Box<Journal>>,
+        bank: usize,
+        victim: BlockId,
+        least: Option<u32>,
+        now: u64,
+    ) -> Result<(), FtlError> {
+        if let Some(journal) = journal {
+            journal.before_change(parts, now)?;
+        }
+        let lost = parts.counters.pages_lost;
+        self.survivors.clear();
+        self.begin(parts, bank, victim, now);
+        let from = Source { bank, victim, now };
+        let stream = parts.banks.read_only_stream();
+        let moved = if parts.banks[bank].block(victim).stream == stream {
+            move_survivors(parts, journal, &self.survivors, from, |_, _| stream)
+        } else {
+            if P::SORTS {
+                if let Some(least) = least {
+                    self.add_to_batch(parts, bank, victim, least, now);
+                }
+                parts.placement.order(&mut self.survivors, now);
+            }
+            let stream_of = |placement: &mut P, lpn| placement.survivor(lpn, now);
+            move_survivors(parts, journal, &self.survivors, from, stream_of)
+        };
+        if moved.is_err() || parts.counters.pages_lost != lost {
+            return self.not_emptied(parts, journal, from, moved);
+        }
+        // All are out of the tables before any is erased: wear levelling must not choose them.
+        self.batch.insert(0, victim);
+        for &moved in &self.batch {
+            parts.banks[bank].withdraw(moved);
+        }
+        self.erase_withdrawn(parts, journal, now)
+    }
+
+    /// A victim was chosen: counts it, notifies the placement, lists its survivors.
+    fn begin<C: Chip, P: Placement>(
+        &mut self,
+        parts: &mut Parts<C, P>,
+        bank: usize,
+        victim: BlockId,
+        now: u64,
+    ) {
+        let block = *parts.banks[bank].block(victim);
+        parts.counters.victims += 1;
+        parts.counters.victims_valid += u64::from(block.valid);
+        parts.counters.copies += u64::from(block.valid);
+        parts.placement.cleaning(&Cleaning {
+            bank: bank as u32,
+            block: victim,
+            valid: block.valid,
+            pages: parts.tables.shape().pages(),
+            stream: block.stream,
+            mapped: parts.tables.mapped(),
+            capacity: parts.banks.capacity(),
+            now,
+        });
+        if P::SCANS && block.valid > 0 {
+            parts.chip.hotness_scan();
+        }
+        let before = self.survivors.len();
+        parts.tables.gather_survivors(victim, &mut self.survivors);
+        debug_assert_eq!(self.survivors.len() - before, block.valid as usize, "{victim:?}");
+    }
+
+    /// Chooses more victims, so that the survivors of several blocks are sorted together (LFS).
+    fn add_to_batch<C: Chip, P: Placement>(
+        &mut self,
+        parts: &mut Parts<C, P>,
+        bank: usize,
+        first: BlockId,
+        least: u32,
+        now: u64,
+    ) {
+        for _ in 1..parts.config.batch {
+            // Out of the index, so that the next choice is another one.
+            let last = self.batch.last().copied().unwrap_or(first);
+            parts.banks[bank].set_aside(last);
+            let Some(next) = choose(parts, bank, least, self.survivors.len(), now) else { break };
+            let home = &mut parts.banks[bank];
+            let is_read_only = home.block(next).stream == home.read_only_stream();
+            home.answered(!is_read_only);
+            if is_read_only {
+                break;
+            }
+            self.batch.push(next);
+            self.begin(parts, bank, next, now);
+        }
+    }
+
+    /// Victims were cleaned, but not all of their pages are elsewhere now: some could not be read, or an
+    /// error ended it.
+    #[cold]
+    #[inline(never)]
+    fn not_emptied<C: Chip, P: Placement>(
+        &mut self,
+        parts: &mut Parts<C, P>,
+        journal: &mut Option<Box<Journal>>,
+        Source { bank, victim, now }: Source,
+        moved: Result<(), FtlError>,
+    ) -> Result<(), FtlError> {
+        parts.failures.happened();
+        let mut victims = core::mem::take(&mut self.batch);
+        victims.insert(0, victim);
+        for &block in &victims {
+            recount(parts, bank, block, now);
+        }
+        if moved.is_err() {
+            // They are candidates as before; placements with queues have removed them.
+            for &block in &victims {
+                parts.banks[bank].reenter(&mut parts.placement, block);
+            }
+            return moved;
+        }
+        for block in victims {
+            if parts.banks[bank].block(block).valid > 0 {
+                keep(parts, bank, block);
+            } else {
+                parts.banks[bank].withdraw(block);
+                self.batch.push(block);
+            }
+        }
+        self.erase_withdrawn(parts, journal, now)
+    }
+
+    /// Moves the current pages of a block that was not chosen to others of its stream; what cannot be
+    /// read stays.
+    pub(super) fn move_all<C: Chip, P: Placement>(
+        &mut self,
+        parts: &mut Parts<C, P>,
+        journal: &mut Option<Box<Journal>>,
+        block: BlockId,
+        now: u64,
+    ) -> Result<(), FtlError> {
+        if let Some(journal) = journal {
+            journal.before_change(parts, now)?;
+        }
+        let bank = parts.banks.bank_of(block);
+        let stream = parts.banks[bank].block(block).stream;
+        self.survivors.clear();
+        parts.tables.gather_survivors(block, &mut self.survivors);
+        parts.counters.copies += self.survivors.len() as u64;
+        let from = Source { bank, victim: block, now };
+        let moved = move_survivors(parts, journal, &self.survivors, from, |_, _| stream);
+        recount(parts, bank, block, now);
+        moved
+    }
+
+    /// An empty block is to be erased.
+    pub(super) fn withdraw<C, P>(&mut self, parts: &mut Parts<C, P>, block: BlockId) {
+        let bank = parts.banks.bank_of(block);
+        parts.banks[bank].withdraw(block);
+        self.batch.push(block);
+    }
+
+    /// Erases the withdrawn blocks and puts them on the free list. Where the system below the chip fails
+    /// some stay for the next time.
+    pub(super) fn erase_withdrawn<C: Chip, P: Placement>(
+        &mut self,
+        parts: &mut Parts<C, P>,
+        journal: &mut Option<Box<Journal>>,
+        now: u64,
+    ) -> Result<(), FtlError> {
+        while !self.batch.is_empty() {
+            let block = self.batch.remove(0);
+            if erase(parts, journal, &mut self.batch, block)?
+                && !swap_with_least_erased(parts, journal, &mut self.batch, block, now)?
+            {
+                let bank = parts.banks.bank_of(block);
+                parts.banks[bank].push_free(block);
+            }
+        }
+        mark_retired(parts, journal)
+    }
+}
+
+/// The victim policy's choice, if it has that much garbage and its survivors would find room
+/// after `pages` others.
+fn choose<C, P: Placement>(
+    parts: &mut Parts<C, P>,
+    bank: usize,
+    garbage: u32,
+    pages: usize,
+    now: u64,
+) -> Option<BlockId> {
+    let home = &mut parts.banks[bank];
+    let victim = home.choose(&mut parts.placement, now)?;
+    let valid = home.block(victim).valid;
+    // Blocks may have worn out until even the reserve is gone.
+    let fits = u64::from(valid) + pages as u64 <= home.free_pages();
+    if fits && parts.tables.shape().pages() - valid >= garbage {
+        return Some(victim);
+    }
+    home.answered(false);
+    None
+}
+
+/// The longest that cleaning once can take: the survivors of each victim and its erase, and after
+/// each erase perhaps a swap, which moves a block and erases it.
+pub(super) fn longest_cleaning_ns<P: Placement>(
+    config: &Config,
+    pages: u32,
+    timing: &Timing,
+) -> u64 {
+    let emptying = u64::from(pages) * timing.copy_ns + timing.erase();
+    let scan = if P::SCANS { timing.hotness_scan_ns } else { 0 };
+    let swaps = matches!(config.wear_leveling, WearLeveling::Swap(_));
+    let swap = if swaps { emptying } else { 0 };
+    let victims = if P::SORTS { config.batch.max(1) } else { 1 };
+    u64::from(victims) * (scan + emptying + swap)
+}

@@ -1,0 +1,55 @@
+//! How a page-mapped layer is set up, and what its chip is formatted as.
+
+use thermocline_policy::{
+    bank::BankAssignment,
+    trigger::{Trigger, Watermarks},
+    wear::WearLeveling,
+};
+
+/// How a page-mapped layer is set up, beside its policies.
+#[derive(Clone, Copy, Debug)]
+pub struct Config {
+    /// Logical pages it exports.
+    pub logical_pages: u32,
+    /// Which bank a page goes to.
+    pub bank_assignment: BankAssignment,
+    /// What makes cleaning start.
+    pub trigger: Trigger,
+    /// The numbers of free blocks, in each bank, at which it starts and stops.
+    pub watermarks: Watermarks,
+    /// Blocks cleaned at once, where the placement sorts survivors: those of all are sorted
+    /// together.
+    pub batch: u32,
+    /// Free blocks in each bank that are made in idle time; none beyond the watermarks if 0.
+    pub idle_free: u32,
+    /// Pages written as read-only go to blocks of their own.
+    pub read_only_separation: bool,
+    /// What moves for the sake of even wear.
+    pub wear_leveling: WearLeveling,
+}
+
+impl Config {
+    /// Cleaning only when out of space, one block at a time; nothing else switched on.
+    #[must_use]
+    pub fn new(logical_pages: u32) -> Self {
+        Self {
+            logical_pages,
+            bank_assignment: BankAssignment::Static,
+            trigger: Trigger::Lazy,
+            watermarks: Watermarks::default(),
+            batch: 1,
+            idle_free: 0,
+            read_only_separation: false,
+            wear_leveling: WearLeveling::None,
+        }
+    }
+}
+
+/// What a chip is formatted as, beside its layer's configuration.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Format {
+    /// A number that no other chip has.
+    pub id: [u8; 16],
+    /// When, by the clock of whoever formats.
+    pub created: u64,
+}

@@ -1,0 +1,242 @@
+//! The page-mapped layer as a layer.
+
+use alloc::{string::String, vec::Vec};
+
+use thermocline_flash::{BlockId, Chip, Lpn, Ppn, Timing};
+use thermocline_policy::placement::Placement;
+
+use super::{
+    check, cleaner::longest_cleaning_ns, layer::PageMapped, opening::open_next, room::clean_ahead,
+    scrub::scrub_once,
+};
+use crate::{Counters, DeadPages, EndOfLife, FtlError, Inspect, Layer, PageIo, Upkeep};
+
+impl<C: Chip, P: Placement> PageIo for PageMapped<C, P> {
+    fn logical_pages(&self) -> u32 {
+        self.parts.config.logical_pages
+    }
+
+    fn fill(&mut self, lpn: Lpn, read_only: bool, now: u64) -> Result<(), FtlError> {
+        self.fill_page(lpn, read_only, now)
+    }
+
+    #[inline(always)]
+    fn write(&mut self, lpn: Lpn, data: &[u8], now: u64) -> Result<(), FtlError> {
+        self.write_page(lpn, data, now)
+    }
+
+    fn read(&mut self, lpn: Lpn, into: &mut [u8]) -> Result<bool, FtlError> {
+        self.check_range(lpn)?;
+        let at = self.parts.tables.data(lpn);
+        if at == Ppn::NONE {
+            into.fill(0);
+            return Ok(false);
+        }
+        debug_assert!(self.parts.tables.is_owner(lpn, at), "{lpn:?} is read from {at:?}");
+        self.parts.chip.read_programmed(at, into)?;
+        self.parts.counters.host_reads += 1;
+        Ok(true)
+    }
+
+    fn trim(&mut self, lpn: Lpn, now: u64) -> Result<bool, FtlError> {
+        self.check_writable(lpn, now)?;
+        let parts = &mut self.parts;
+        let entry = parts.tables.remove(lpn);
+        if entry == Ppn::NONE {
+            return Ok(false);
+        }
+        if parts.tables.is_current(entry) {
+            parts.invalidate(lpn, entry, now);
+        }
+        parts.placement.trimmed(lpn);
+        parts.counters.trims += 1;
+        if let Some(journal) = &mut self.journal {
+            journal.trimmed(parts, lpn, now)?;
+        }
+        Ok(true)
+    }
+
+    #[inline(always)]
+    fn prefetch(&self, lpn: Lpn) {
+        self.parts.tables.prefetch(lpn);
+        self.parts.placement.prefetch(lpn);
+    }
+
+    #[inline(always)]
+    fn prefetch_more(&self, lpn: Lpn) {
+        if let Some(at) = self.parts.tables.current(lpn) {
+            let block = self.parts.tables.shape().block_of(at);
+            let bank = self.parts.banks.bank_of(block);
+            self.parts.banks[bank].prefetch(block);
+        }
+    }
+}
+
+impl<C: Chip, P: Placement> Upkeep for PageMapped<C, P> {
+    fn filled(&mut self, now: u64) -> Result<(), FtlError> {
+        let Self { parts, journal, .. } = self;
+        for bank in 0..parts.banks.len() {
+            for stream in 0..parts.placement.streams() {
+                if parts.banks[bank].open(usize::from(stream)).block() == BlockId::NONE {
+                    open_next(parts, journal, bank, stream, now)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn idle_step_ns(&self, timing: &Timing) -> u64 {
+        longest_cleaning_ns::<P>(&self.parts.config, self.parts.tables.shape().pages(), timing)
+    }
+
+    fn clean_in_idle_time(&mut self, now: u64) -> Result<bool, FtlError> {
+        let Self { parts, journal, cleaner, .. } = self;
+        let mut done = scrub_once(parts, journal, cleaner, now);
+        if done == Ok(false) {
+            done = clean_ahead(parts, journal, cleaner, now);
+        }
+        self.set_follow_up();
+        done
+    }
+
+    fn scrub(&mut self, now: u64) -> Result<bool, FtlError> {
+        let Self { parts, journal, cleaner, .. } = self;
+        let mut done = scrub_once(parts, journal, cleaner, now);
+        if done == Ok(false)
+            && let Some(journal) = journal
+        {
+            done = journal.record_watermark_if_due(parts, now);
+        }
+        self.set_follow_up();
+        done
+    }
+
+    fn settle(&mut self, now: u64) -> Result<(), FtlError> {
+        match &mut self.journal {
+            Some(journal) => journal.settle(&mut self.parts, now),
+            None => Ok(()),
+        }
+    }
+
+    fn last_program(&self) -> u64 {
+        self.parts.durability.programs()
+    }
+
+    fn synced(&mut self, last_program: u64) {
+        self.parts.durability.synced(last_program);
+    }
+
+    fn unmount(&mut self, now: u64) -> Result<(), FtlError> {
+        if let Some(journal) = &mut self.journal {
+            journal.close(&mut self.parts, now)?;
+            self.set_follow_up();
+        }
+        Ok(())
+    }
+}
+
+impl<C: Chip, P: Placement> Inspect for PageMapped<C, P> {
+    #[inline(always)]
+    fn counters(&self) -> &Counters {
+        &self.parts.counters
+    }
+
+    fn choices(&self) -> Vec<(&'static str, u64)> {
+        let mut all: Vec<(&'static str, u64)> = Vec::new();
+        for (rule, blocks) in self.parts.banks.iter().flat_map(|bank| bank.choices()) {
+            match all.iter_mut().find(|(name, _)| *name == rule) {
+                Some((_, sum)) => *sum += blocks,
+                None => all.push((rule, blocks)),
+            }
+        }
+        all
+    }
+
+    fn free_blocks(&self) -> Option<u32> {
+        Some(self.parts.banks.iter().map(|bank| bank.free_blocks() as u32).sum())
+    }
+
+    fn spare_blocks(&self) -> Option<u32> {
+        let is_over = self.end_of_life().is_some();
+        Some(if is_over { 0 } else { self.parts.banks.spare_blocks() })
+    }
+
+    fn end_of_life(&self) -> Option<EndOfLife> {
+        self.parts.failures.end_of_life()
+    }
+
+    fn locate(&self, lpn: Lpn) -> Ppn {
+        if self.check_range(lpn).is_ok() { self.parts.tables.data(lpn) } else { Ppn::NONE }
+    }
+
+    fn erases(&self, block: BlockId) -> u32 {
+        if self.journal.is_some() {
+            self.parts.chip.erase_count(block)
+        } else {
+            self.parts.banks.block(block).erases
+        }
+    }
+
+    fn valid_pages(&self, block: BlockId) -> u32 {
+        self.parts.banks.block(block).valid
+    }
+
+    fn check(&self) -> Result<(), String> {
+        check::check(&self.parts, self.cleaner.withdrawn())
+    }
+}
+
+impl<C: Chip, P: Placement> DeadPages for PageMapped<C, P> {
+    /// Placements are not notified of marks and revivals: a page keeps its history in case it is revived.
+    fn mark_dead(&mut self, lpn: Lpn, now: u64) -> Result<bool, FtlError> {
+        self.check_range(lpn)?;
+        let Some(at) = self.parts.tables.mark(lpn) else { return Ok(false) };
+        self.parts.invalidate(lpn, at, now);
+        Ok(true)
+    }
+
+    /// No page is programmed for a revival, so the reserve is what it was, and there are never more
+    /// current pages than logical ones, which is what a bank's share of the space is made for. Only where
+    /// banks are chosen dynamically may a bank hold more than that share, if it took other pages while
+    /// some of its own were marked. Another bank then holds as much less and takes the host's writes,
+    /// until the full one is within its share again.
+    fn revive(&mut self, lpn: Lpn, now: u64) -> Result<bool, FtlError> {
+        self.check_range(lpn)?;
+        let parts = &mut self.parts;
+        let Some(at) = parts.tables.unmark(lpn) else { return Ok(false) };
+        let block = parts.tables.shape().block_of(at);
+        let bank = parts.banks.bank_of(block);
+        let home = &mut parts.banks[bank];
+        home.revalidate(block, now);
+        if P::KNOWS_HOT && parts.placement.is_hot(lpn) {
+            home.warm(block, 1);
+        }
+        Ok(true)
+    }
+}
+
+impl<C: Chip, P: Placement> Layer for PageMapped<C, P> {
+    type Chip = C;
+
+    #[inline(always)]
+    fn chip(&self) -> &C {
+        &self.parts.chip
+    }
+
+    #[inline(always)]
+    fn chip_mut(&mut self) -> &mut C {
+        &mut self.parts.chip
+    }
+
+    fn upkeep(&mut self) -> &mut dyn Upkeep {
+        self
+    }
+
+    fn inspect(&self) -> &dyn Inspect {
+        self
+    }
+
+    fn dead_pages(&mut self) -> Option<&mut dyn DeadPages> {
+        Some(self)
+    }
+}

@@ -1,0 +1,219 @@
+//! Checkpoints, written a page at a time.
+//!
+//! The order of the pages: absent pages, the table of blocks, the map. Each page shows the tables as they
+//! are when it is written; the host writes on in between. The table comes before the map, so a block that
+//! was full then and is the same now holds the pages that the map has there.
+
+use alloc::vec::Vec;
+
+use thermocline_flash::{BlockId, Chip, Lpn, Ppn};
+use thermocline_policy::placement::Placement;
+
+use super::{
+    survey::Surveys,
+    trims::PendingTrims,
+    writer::{Next, Progress, Writer},
+};
+use crate::{
+    FtlError,
+    page_mapped::{
+        index::{
+            record::{
+                BLOCK_ENTRY, Complete, HEADER, Header, Kind, MAP_ENTRY, Page, add_to_runs,
+                most_runs,
+            },
+            size::checkpoint_pages,
+        },
+        parts::Parts,
+        tables::Tables,
+    },
+};
+
+/// Writes one page of the checkpoint, or proves one that is written; begins the next where there is
+/// none.
+pub(super) fn step<C: Chip, P: Placement>(
+    writer: &mut Writer,
+    trims: &mut PendingTrims,
+    surveys: &mut Surveys,
+    parts: &mut Parts<C, P>,
+) -> Result<(), FtlError> {
+    if writer.finished().is_some() {
+        return writer.begin_block(parts);
+    }
+    writer.begin_checkpoint(true);
+    write_page(writer, trims, surveys, parts)
+}
+
+/// Writes a whole checkpoint at once, and proves it.
+pub(super) fn write_whole<C: Chip, P: Placement>(
+    writer: &mut Writer,
+    trims: &mut PendingTrims,
+    surveys: &mut Surveys,
+    parts: &mut Parts<C, P>,
+    has_map: bool,
+) -> Result<Complete, FtlError> {
+    writer.begin_checkpoint(has_map);
+    while writer.finished().is_none() {
+        write_page(writer, trims, surveys, parts)?;
+    }
+    let written = writer.finished().unwrap_or(Complete::NONE);
+    writer.begin_block(parts)?;
+    Ok(written)
+}
+
+/// Makes sure that a whole checkpoint finds room in the log: writes one at once where it would
+/// not for long.
+///
+/// Steps keep pace with what else is written, so this is for a row of crashes, each of which
+/// leaves an unfinished checkpoint behind. Where not even a checkpoint fits, what is absent does.
+pub(super) fn keep_room<C: Chip, P: Placement>(
+    writer: &mut Writer,
+    trims: &mut PendingTrims,
+    surveys: &mut Surveys,
+    parts: &mut Parts<C, P>,
+) -> Result<(), FtlError> {
+    let geometry = *parts.chip.geometry();
+    let whole = checkpoint_pages(&geometry, parts.config.logical_pages);
+    let spare = 2 * geometry.data_pages_per_block();
+    let room = writer.log().room(geometry.pages_per_block, geometry.header_pages);
+    if room > whole + spare {
+        return Ok(());
+    }
+    let written = writer.writing().filter(|(writing, _)| writing.has_map());
+    let written = written.map_or(0, |(writing, _)| writing.pages());
+    let has_map = whole.saturating_sub(written) + geometry.pages_per_block <= room;
+    if !has_map {
+        writer.drop_checkpoint();
+    }
+    write_whole(writer, trims, surveys, parts, has_map).map(|_| ())
+}
+
+/// What a page of a checkpoint is about, and what comes after it.
+struct Content {
+    kind: Kind,
+    first: u32,
+    count: u32,
+    after: Next,
+    /// Whether entries of the map have notes.
+    noted: bool,
+}
+
+fn write_page<C: Chip, P: Placement>(
+    writer: &mut Writer,
+    trims: &mut PendingTrims,
+    surveys: &mut Surveys,
+    parts: &mut Parts<C, P>,
+) -> Result<(), FtlError> {
+    // Should the checkpoint never be complete, trims record the absent pages too.
+    trims.write(writer, parts)?;
+    let Some((writing, checkpoint)) = writer.writing() else { return Ok(()) };
+    let Some(content) = Content::of(&writing, parts) else { return Ok(()) };
+    let blocks = || (content.first..content.first + content.count).map(BlockId);
+    if content.kind == Kind::Blocks {
+        surveys.look_at(&mut parts.chip, &parts.banks, blocks())?;
+    }
+    writer.append(parts, content.kind, |parts, page| {
+        let header = Header {
+            kind: content.kind,
+            sequence: parts.durability.programs(),
+            first: content.first,
+            count: content.count,
+            checkpoint,
+            number: writing.pages(),
+        };
+        content.fill(&header, surveys, parts, page);
+    })?;
+    writer.checkpoint_page_written(content.after);
+    if content.kind == Kind::Blocks {
+        surveys.keep_full(&parts.banks, blocks());
+    }
+    Ok(())
+}
+
+impl Content {
+    /// Of the next page; nothing if the checkpoint is written to its end.
+    fn of<C: Chip, P: Placement>(writing: &Progress, parts: &Parts<C, P>) -> Option<Self> {
+        let geometry = parts.chip.geometry();
+        let (logical, body) = (parts.config.logical_pages, geometry.page_size - HEADER as u32);
+        Some(match writing.next() {
+            Next::Absent(first) => {
+                let (kind, count) = absent_range(&parts.tables, first, geometry.page_size);
+                let behind = if writing.has_map() { Next::Blocks(0) } else { Next::Nothing };
+                let end = first + count;
+                let after = if end < logical { Next::Absent(end) } else { behind };
+                Self { kind, first, count, after, noted: false }
+            }
+            Next::Blocks(first) => {
+                let blocks = geometry.data_blocks();
+                let count = (blocks - first).min(body / BLOCK_ENTRY as u32);
+                let end = first + count;
+                let after = if end < blocks { Next::Blocks(end) } else { Next::Map(0) };
+                Self { kind: Kind::Blocks, first, count, after, noted: false }
+            }
+            Next::Map(first) => {
+                let short = (logical - first).min(body / 4);
+                let long = (logical - first).min(body / MAP_ENTRY as u32);
+                let has_notes =
+                    |count| (first..first + count).any(|lpn| map_entry(parts, Lpn(lpn)).1 != 0);
+                let count = if has_notes(short) { long } else { short };
+                let end = first + count;
+                let after = if end < logical { Next::Map(end) } else { Next::Nothing };
+                Self { kind: Kind::Map, first, count, after, noted: has_notes(count) }
+            }
+            Next::Nothing => return None,
+        })
+    }
+
+    fn fill<C: Chip, P: Placement>(
+        &self,
+        header: &Header,
+        surveys: &Surveys,
+        parts: &Parts<C, P>,
+        page: &mut Page,
+    ) {
+        let range = self.first..self.first + self.count;
+        let is_absent = |lpn: u32| parts.tables.is_absent(Lpn(lpn));
+        match self.kind {
+            Kind::AbsentBits => page.bits(header, is_absent),
+            Kind::AbsentRuns => {
+                let mut runs = Vec::new();
+                for lpn in range.filter(|&lpn| is_absent(lpn)) {
+                    add_to_runs(&mut runs, Lpn(lpn));
+                }
+                page.runs(header, &runs);
+            }
+            Kind::Blocks => page.blocks(header, range.map(|block| surveys.entry(BlockId(block)))),
+            _ => page.map(header, self.noted, range.map(|lpn| map_entry(parts, Lpn(lpn)))),
+        }
+    }
+}
+
+fn map_entry<C, P: Placement>(parts: &Parts<C, P>, lpn: Lpn) -> (Ppn, u16) {
+    let at = parts.tables.data(lpn);
+    (at, if at == Ppn::NONE { 0 } else { parts.placement.note(lpn) })
+}
+
+/// The form in which a page of the log covers most logical pages from `first` on, and how many.
+fn absent_range(tables: &Tables, first: u32, page_size: u32) -> (Kind, u32) {
+    let (logical, most) = (tables.len() as u32, most_runs(page_size));
+    let bits = (logical - first).min(8 * (page_size - HEADER as u32));
+    let (mut runs, mut inside) = (0, false);
+    // No step looks at more than some pages of bits.
+    let end = logical.min(first.saturating_add(4 * bits));
+    for lpn in first..end {
+        let absent = tables.is_absent(Lpn(lpn));
+        if absent && !inside {
+            if runs == most {
+                let count = lpn - first;
+                return if count >= bits {
+                    (Kind::AbsentRuns, count)
+                } else {
+                    (Kind::AbsentBits, bits)
+                };
+            }
+            runs += 1;
+        }
+        inside = absent;
+    }
+    (Kind::AbsentRuns, end - first)
+}

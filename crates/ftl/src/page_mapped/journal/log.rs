@@ -1,0 +1,176 @@
+//! The blocks of the index log, written one after another, for ever.
+//!
+//! What always holds: a block that is not bad is either in use or free, and the last one in use is
+//! programmed up to the next page.
+//!
+//! Each block has a *turn*, one more than the block written before it, and begins with a page that
+//! repeats the summary. The log needs what was written since the newest complete checkpoint was begun;
+//! blocks before that are erased and written again. As a block is erased before it is written, its
+//! first page proves that everything done before that erase is on the chip.
+
+use alloc::collections::VecDeque;
+
+use thermocline_flash::{BlockId, Flash, FlashError, Lpn, Oob};
+
+use crate::{
+    FtlError,
+    page_mapped::index::record::{Kind, Page},
+};
+
+/// A block of the log in use.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::page_mapped) struct Used {
+    pub(in crate::page_mapped) turn: u64,
+    pub(in crate::page_mapped) block: BlockId,
+}
+
+/// Where the log stands.
+#[derive(Debug)]
+pub(in crate::page_mapped) struct Log {
+    /// Blocks that the log still needs, oldest first; the last is being written.
+    used: VecDeque<Used>,
+    /// Blocks that may be erased and written.
+    free: VecDeque<BlockId>,
+    /// The next page of the block being written, header pages counted.
+    next: u32,
+    /// The turn of the block written last.
+    turn: u64,
+    /// Pages of the log that were programmed.
+    programs: u64,
+}
+
+impl Log {
+    /// A log of which nothing is written yet.
+    pub(in crate::page_mapped) const fn new(free: VecDeque<BlockId>) -> Self {
+        Self::found(VecDeque::new(), free, None, 0)
+    }
+
+    /// A log that goes on in the last block in use, from that page, if it can; `turn` was the last.
+    pub(in crate::page_mapped) const fn found(
+        used: VecDeque<Used>,
+        free: VecDeque<BlockId>,
+        next: Option<u32>,
+        turn: u64,
+    ) -> Self {
+        let next = match next {
+            Some(next) => next,
+            None => u32::MAX,
+        };
+        Self { used, free, next, turn, programs: 0 }
+    }
+
+    /// Whether no block is left to be written after this one.
+    pub(in crate::page_mapped) fn has_no_free_block(&self) -> bool {
+        self.free.is_empty()
+    }
+
+    /// The turn of the block being written.
+    pub(in crate::page_mapped) fn turn(&self) -> Option<u64> {
+        self.used.back().map(|used| used.turn)
+    }
+
+    /// Pages of the log that were programmed.
+    pub(in crate::page_mapped) const fn programs(&self) -> u64 {
+        self.programs
+    }
+
+    /// Pages that can be written before a block has to be freed, the first of each block not counted.
+    pub(in crate::page_mapped) fn room(&self, pages_per_block: u32, header_pages: u32) -> u32 {
+        let per_block = pages_per_block - header_pages - 1;
+        self.free.len() as u32 * per_block + pages_per_block.saturating_sub(self.next)
+    }
+
+    /// Whether the next page begins a block.
+    pub(in crate::page_mapped) const fn is_full(&self, pages_per_block: u32) -> bool {
+        self.next >= pages_per_block
+    }
+
+    /// What stands beside a page of the log.
+    fn oob(turn: u64, kind: Kind, time: u64) -> Oob {
+        Oob { lpn: Lpn::NONE, stream: u8::MAX, sequence: turn, time, note: kind as u16 }
+    }
+
+    /// Erases the next block and writes its first page, a head. Where either fails the block is marked as
+    /// bad and another one taken.
+    pub(in crate::page_mapped) fn begin_block<C: Flash>(
+        &mut self,
+        chip: &mut C,
+        head: &Page,
+        time: u64,
+    ) -> Result<(), FtlError> {
+        let (geometry, turn) = (*chip.geometry(), self.turn + 1);
+        loop {
+            let block = self.free.pop_front().ok_or(FtlError::ReadOnly)?;
+            let at = geometry.ppn(block, geometry.header_pages);
+            let done = chip
+                .erase(block)
+                .and_then(|()| chip.program(at, Self::oob(turn, Kind::Head, time), head.bytes()));
+            if done.is_ok() {
+                self.programs += 1;
+                self.turn = turn;
+                self.next = geometry.header_pages + 1;
+                self.used.push_back(Used { turn, block });
+                return Ok(());
+            }
+            if let Err(failed) = retire(chip, block, done) {
+                // It was not the block's fault: it is erased again next time.
+                self.free.push_front(block);
+                return Err(failed);
+            }
+        }
+    }
+
+    /// Programs a page at the end of the block being written, which has room. False if the page could not
+    /// be programmed: the block is then full, and bad.
+    pub(in crate::page_mapped) fn append<C: Flash>(
+        &mut self,
+        chip: &mut C,
+        page: &Page,
+        kind: Kind,
+        time: u64,
+    ) -> Result<bool, FtlError> {
+        let geometry = *chip.geometry();
+        let Some(last) = self.used.back() else { return Ok(false) };
+        let (at, block) = (geometry.ppn(last.block, self.next), last.block);
+        let done = chip.program(at, Self::oob(last.turn, kind, time), page.bytes());
+        if done.is_ok() {
+            self.programs += 1;
+            self.next += 1;
+            return Ok(true);
+        }
+        if matches!(done, Err(FlashError::Medium(_))) && !matches!(chip.read_oob(at), Ok(None)) {
+            // It was programmed for all that.
+            self.next += 1;
+        }
+        retire(chip, block, done)?;
+        self.next = geometry.pages_per_block;
+        Ok(false)
+    }
+
+    /// Lets go of the blocks before a turn.
+    pub(in crate::page_mapped) fn release<C: Flash>(&mut self, chip: &C, before: u64) {
+        while let Some(oldest) = self.used.front().copied()
+            && oldest.turn < before
+            && self.used.len() > 1
+        {
+            self.used.pop_front();
+            if !chip.is_bad(oldest.block) {
+                self.free.push_back(oldest.block);
+            }
+        }
+    }
+}
+
+/// Marks a block as bad whose last use failed; what is no matter of the block is passed on.
+fn retire<C: Flash>(
+    chip: &mut C,
+    block: BlockId,
+    done: Result<(), FlashError>,
+) -> Result<(), FtlError> {
+    match done {
+        Err(FlashError::ProgramFailed(_) | FlashError::EraseFailed(_)) => Ok(chip.mark_bad(block)?),
+        // Known to the chip already.
+        Ok(()) | Err(FlashError::WornOut(_) | FlashError::BadBlock(_)) => Ok(()),
+        Err(e) => Err(e.into()),
+    }
+}

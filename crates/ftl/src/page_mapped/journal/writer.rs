@@ -1,0 +1,182 @@
+//! Writing pages at the end of the index log, and with them the end of checkpoints.
+//!
+//! What always holds: `complete` is a checkpoint all of whose pages are on the chip for good, and the
+//! log keeps every block from its turn on. A checkpoint written to its end is complete only when the
+//! next block of the log begins: that proves that all its pages, and all data pages up to then, are on
+//! the chip.
+
+use thermocline_flash::Chip;
+use thermocline_policy::placement::Placement;
+
+use super::log::Log;
+use crate::{
+    FtlError,
+    page_mapped::{
+        index::{
+            record::{Complete, Head, Header, Kind, Page, Record},
+            summary::Summary,
+        },
+        parts::Parts,
+    },
+};
+
+/// How far a checkpoint is written.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Progress {
+    /// The turn of the block that its first page is in; none before that.
+    turn: Option<u64>,
+    pages: u32,
+    next: Next,
+    has_map: bool,
+}
+
+/// The next page of a checkpoint begins with that logical page or block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Next {
+    Absent(u32),
+    Blocks(u32),
+    Map(u32),
+    Nothing,
+}
+
+impl Progress {
+    /// The next page.
+    pub(super) const fn next(&self) -> Next {
+        self.next
+    }
+
+    /// Whether it gets a table of blocks and a map.
+    pub(super) const fn has_map(&self) -> bool {
+        self.has_map
+    }
+
+    /// Pages written.
+    pub(super) const fn pages(&self) -> u32 {
+        self.pages
+    }
+}
+
+/// The end of the log, and the checkpoint being written there.
+pub(super) struct Writer {
+    summary: Summary,
+    log: Log,
+    /// The newest complete checkpoint.
+    complete: Complete,
+    /// The checkpoint being written.
+    writing: Option<Progress>,
+    /// The number of the checkpoint begun last.
+    numbered: u32,
+    page: Page,
+    /// The layer's clock at the last operation.
+    time: u64,
+}
+
+impl Writer {
+    pub(super) fn new(summary: Summary, log: Log, complete: Complete, numbered: u32) -> Self {
+        let page = Page::new(summary.page_size);
+        Self { summary, log, complete, writing: None, numbered, page, time: 0 }
+    }
+
+    pub(super) const fn log(&self) -> &Log {
+        &self.log
+    }
+
+    /// Bytes of it.
+    pub(super) const fn memory(&self) -> usize {
+        self.summary.page_size as usize
+    }
+
+    /// It is so late, by the layer's clock.
+    pub(super) const fn set_time(&mut self, now: u64) {
+        self.time = now;
+    }
+
+    /// Writes a page to the log; a new block first, if the last one is full. `fill` writes the page,
+    /// once for each attempt.
+    pub(super) fn append<C: Chip, P: Placement>(
+        &mut self,
+        parts: &mut Parts<C, P>,
+        kind: Kind,
+        fill: impl Fn(&Parts<C, P>, &mut Page),
+    ) -> Result<(), FtlError> {
+        loop {
+            if self.log.is_full(parts.chip.geometry().pages_per_block) {
+                self.begin_block(parts)?;
+            }
+            fill(parts, &mut self.page);
+            debug_assert!(
+                Record::decode(self.page.bytes()).is_some_and(|(header, _)| header.kind == kind),
+                "a page of the log reads as what it was written as"
+            );
+            if self.log.append(&mut parts.chip, &self.page, kind, self.time)? {
+                parts.counters.index_programs += 1;
+                return Ok(());
+            }
+        }
+    }
+
+    /// Begins a block of the log, which proves that all before is on the chip: a checkpoint that was
+    /// written to its end is complete, and what the log had before it is needed no more.
+    pub(super) fn begin_block<C: Chip, P: Placement>(
+        &mut self,
+        parts: &mut Parts<C, P>,
+    ) -> Result<(), FtlError> {
+        let finished = self.finished();
+        let complete = finished.unwrap_or(self.complete);
+        let (known, programs) = (parts.durability.known_now(), parts.durability.programs());
+        let head = Head { summary: self.summary, complete, known };
+        self.page.head(&Header::plain(Kind::Head, programs), &head);
+        let begun = self.log.begin_block(&mut parts.chip, &self.page, self.time);
+        if begun == Err(FtlError::ReadOnly) {
+            parts.failures.log_exhausted();
+        }
+        begun?;
+        parts.counters.index_programs += 1;
+        parts.durability.head_recorded(head.known);
+        if finished.is_some() {
+            self.complete = complete;
+            self.drop_checkpoint();
+            self.log.release(&parts.chip, complete.turn);
+        }
+        Ok(())
+    }
+
+    /// The checkpoint that is written to its end, if it only needs to be proved.
+    pub(super) fn finished(&self) -> Option<Complete> {
+        let writing = self.writing.filter(|writing| writing.next == Next::Nothing)?;
+        Some(Complete {
+            checkpoint: self.numbered,
+            pages: writing.pages,
+            turn: writing.turn?,
+            has_map: writing.has_map,
+        })
+    }
+
+    /// The checkpoint being written, and its number.
+    pub(super) fn writing(&self) -> Option<(Progress, u32)> {
+        self.writing.map(|writing| (writing, self.numbered))
+    }
+
+    /// Begins a checkpoint, unless one is being written.
+    pub(super) const fn begin_checkpoint(&mut self, has_map: bool) {
+        if self.writing.is_none() {
+            self.numbered += 1;
+            self.writing = Some(Progress { turn: None, pages: 0, next: Next::Absent(0), has_map });
+        }
+    }
+
+    /// A page of the checkpoint was written, and `next` comes after it.
+    pub(super) fn checkpoint_page_written(&mut self, next: Next) {
+        let turn = self.log.turn();
+        if let Some(writing) = &mut self.writing {
+            writing.turn = writing.turn.or(turn);
+            writing.pages += 1;
+            writing.next = next;
+        }
+    }
+
+    /// Forgets the checkpoint being written: it is complete, or will never be.
+    pub(super) const fn drop_checkpoint(&mut self) {
+        self.writing = None;
+    }
+}

@@ -1,0 +1,186 @@
+//! A page-mapped layer: the parts wired together.
+
+use alloc::boxed::Box;
+
+use thermocline_flash::{Chip, Lpn};
+use thermocline_policy::{BlockView, placement::Placement, trigger::Trigger, victim::Victim};
+
+use super::{
+    append::{PageWrite, append, stream_of},
+    banks::Banks,
+    cleaner::Cleaner,
+    config::Config,
+    journal::Journal,
+    parts::Parts,
+    room::{clean_eagerly, refuse},
+};
+use crate::FtlError;
+
+/// A page-mapped translation layer.
+pub struct PageMapped<C, P> {
+    pub(super) parts: Parts<C, P>,
+    /// What survives beside the data pages; nothing in the simulator.
+    pub(super) journal: Option<Box<Journal>>,
+    pub(super) cleaner: Cleaner,
+    /// Whether something is to be done after a page write.
+    follows_up: bool,
+}
+
+impl<C: Chip, P: Placement> PageMapped<C, P> {
+    /// A layer over an erased chip; `victim` builds the policy of each bank.
+    ///
+    /// # Errors
+    /// [`FtlError::NoSpace`] if a bank has not enough usable blocks for its share of
+    /// `logical_pages`, the reserve and one open block a stream.
+    pub fn new(
+        chip: C,
+        placement: P,
+        victim: impl FnMut(u32) -> Box<dyn Victim>,
+        config: Config,
+    ) -> Result<Self, FtlError> {
+        let banks = Banks::new(&chip, placement.streams(), victim, &config, true)?;
+        Ok(Self::of(Parts::new(chip, placement, config, banks), None))
+    }
+
+    /// The layer of parts that agree, and of the journal of their chip.
+    pub(super) fn of(parts: Parts<C, P>, journal: Option<Box<Journal>>) -> Self {
+        let cleaner = Cleaner::new(parts.tables.shape().pages());
+        let mut layer = Self { parts, journal, cleaner, follows_up: false };
+        layer.set_follow_up();
+        layer
+    }
+
+    /// The lookup table of a bank.
+    #[must_use]
+    pub fn blocks(&self, bank: u32) -> &BlockView {
+        self.parts.banks[bank as usize].blocks()
+    }
+
+    /// Free pages of the whole device: those of free blocks and the room left in open ones.
+    #[must_use]
+    pub fn free_pages(&self) -> u64 {
+        self.parts.banks.iter().map(|bank| bank.free_pages()).sum()
+    }
+
+    /// Blocks on the free list of the bank that has the fewest.
+    #[must_use]
+    pub fn least_free_blocks(&self) -> u32 {
+        self.parts.banks.iter().map(|bank| bank.free_blocks() as u32).min().unwrap_or(0)
+    }
+
+    /// The chip, once the layer is of no more use.
+    #[must_use]
+    pub fn into_chip(self) -> C {
+        self.parts.chip
+    }
+
+    /// Bytes of the tables of pages and of what is kept for the index log; those of blocks and of
+    /// policies come on top.
+    #[must_use]
+    pub fn memory(&self) -> usize {
+        self.parts.tables.memory() + self.journal.as_ref().map_or(0, |journal| journal.memory())
+    }
+
+    /// The host writes a page that it will never update; kept apart where the layer is set so.
+    ///
+    /// # Errors
+    /// [`FtlError`].
+    pub fn write_read_only(&mut self, lpn: Lpn, data: &[u8], now: u64) -> Result<(), FtlError> {
+        self.check_writable(lpn, now)?;
+        self.parts.counters.host_writes += 1;
+        let stream = if self.parts.config.read_only_separation {
+            self.parts.banks.read_only_stream()
+        } else {
+            stream_of(&mut self.parts, lpn, now)
+        };
+        self.write_to(stream, lpn, data, now)
+    }
+
+    /// The host writes a page.
+    #[inline(always)]
+    pub(super) fn write_page(&mut self, lpn: Lpn, data: &[u8], now: u64) -> Result<(), FtlError> {
+        self.check_writable(lpn, now)?;
+        self.parts.counters.host_writes += 1;
+        let stream = stream_of(&mut self.parts, lpn, now);
+        self.write_to(stream, lpn, data, now)
+    }
+
+    #[inline(always)]
+    fn write_to(&mut self, stream: u8, lpn: Lpn, data: &[u8], now: u64) -> Result<(), FtlError> {
+        let bank = self.assign(lpn, stream);
+        let Self { parts, journal, cleaner, .. } = self;
+        append(parts, journal, cleaner, bank, PageWrite { lpn, stream, data, now })?;
+        parts.placement.written(lpn, now);
+        if self.follows_up {
+            self.follow_up(lpn, bank, now)?;
+        }
+        Ok(())
+    }
+
+    /// A page is written before the run.
+    pub(super) fn fill_page(
+        &mut self,
+        lpn: Lpn,
+        read_only: bool,
+        now: u64,
+    ) -> Result<(), FtlError> {
+        self.check_writable(lpn, now)?;
+        self.parts.counters.fills += 1;
+        let read_only = read_only && self.parts.config.read_only_separation;
+        let stream = if read_only { self.parts.banks.read_only_stream() } else { 0 };
+        let bank = self.assign(lpn, stream);
+        self.before_change(now)?;
+        let Self { parts, journal, cleaner, .. } = self;
+        append(parts, journal, cleaner, bank, PageWrite { lpn, stream, data: &[], now })?;
+        parts.placement.filled(lpn, now);
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn assign(&mut self, lpn: Lpn, stream: u8) -> usize {
+        let Parts { chip, placement, tables, banks, counters, .. } = &mut self.parts;
+        banks.assign(chip, placement, tables, counters, lpn, stream)
+    }
+
+    #[inline(always)]
+    pub(super) fn check_range(&self, lpn: Lpn) -> Result<(), FtlError> {
+        if lpn.index() < self.parts.tables.len() { Ok(()) } else { Err(FtlError::OutOfRange(lpn)) }
+    }
+
+    /// One comparison checks that the page exists and that the layer takes writes.
+    #[inline(always)]
+    pub(super) fn check_writable(&mut self, lpn: Lpn, now: u64) -> Result<(), FtlError> {
+        if lpn.0 < self.parts.failures.writable() {
+            return Ok(());
+        }
+        refuse(&mut self.parts, &mut self.journal, &mut self.cleaner, lpn, now)
+    }
+
+    /// What some policies want done after each page write of the host.
+    fn follow_up(&mut self, lpn: Lpn, bank: usize, now: u64) -> Result<(), FtlError> {
+        self.parts.banks[bank].watch(lpn);
+        self.before_change(now)?;
+        if self.parts.config.trigger == Trigger::Eager {
+            let Self { parts, journal, cleaner, .. } = self;
+            clean_eagerly(parts, journal, cleaner, bank, now)?;
+        }
+        Ok(())
+    }
+
+    /// Something is about to be changed, or one page was: the log records it.
+    fn before_change(&mut self, now: u64) -> Result<(), FtlError> {
+        if let Some(journal) = &mut self.journal {
+            journal.before_change(&mut self.parts, now)?;
+            self.set_follow_up();
+        }
+        Ok(())
+    }
+
+    /// Whether anything is to be done after a page write: for a policy, or because the next write is the
+    /// first after a clean mount.
+    pub(super) fn set_follow_up(&mut self) {
+        self.follows_up = self.parts.config.trigger == Trigger::Eager
+            || self.parts.banks.iter().any(|bank| bank.watches())
+            || self.journal.as_ref().is_some_and(|journal| journal.is_clean());
+    }
+}

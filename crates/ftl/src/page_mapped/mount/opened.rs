@@ -1,0 +1,126 @@
+//! Mounting a chip: its log, its pages, and the layer that they make.
+
+use alloc::boxed::Box;
+
+use thermocline_flash::{Chip, Geometry};
+use thermocline_policy::{placement::Placement, victim::Victim};
+
+use super::{
+    error::MountError,
+    found_log::FoundLog,
+    pages::Pages,
+    recovery::{Mount, Recovery},
+    tables::take_tables,
+};
+use crate::page_mapped::{
+    banks::Banks,
+    config::{Config, Format},
+    durability::Durability,
+    index::{
+        find::{find_summary, find_traces},
+        summary::{PAGE_MAPPED, Summary, VERSION},
+    },
+    journal::Journal,
+    layer::PageMapped,
+    parts::Parts,
+    watermark::EPOCH,
+};
+
+impl<C: Chip, P: Placement> PageMapped<C, P> {
+    /// Mounts a formatted chip. Policies may be others than before. Only reads; the first change writes
+    /// that the chip is in use.
+    ///
+    /// # Errors
+    /// [`MountError`].
+    pub fn mount(
+        mut chip: C,
+        placement: P,
+        victim: impl FnMut(u32) -> Box<dyn Victim>,
+        config: Config,
+        how: Mount,
+    ) -> Result<(Self, Recovery), MountError> {
+        let Some(summary) = find_summary(&mut chip)? else {
+            return Err(match find_traces(&mut chip)? {
+                Some(traces) => MountError::Headless(traces),
+                None => MountError::NotFormatted,
+            });
+        };
+        Self::mount_as(chip, placement, victim, config, summary, how)
+    }
+
+    /// Mounts a chip of which no head of the index log can be read, from its pages alone. The next
+    /// unmount writes heads again. Trims of which the log told in a part that is lost are forgotten.
+    ///
+    /// # Errors
+    /// [`MountError`].
+    pub fn salvage(
+        chip: C,
+        placement: P,
+        victim: impl FnMut(u32) -> Box<dyn Victim>,
+        config: Config,
+        format: Format,
+    ) -> Result<(Self, Recovery), MountError> {
+        let Format { id, created } = format;
+        let summary = Summary::of(chip.geometry(), config.logical_pages, created, id);
+        Self::mount_as(chip, placement, victim, config, summary, Mount::FromPages)
+    }
+
+    fn mount_as(
+        mut chip: C,
+        placement: P,
+        victim: impl FnMut(u32) -> Box<dyn Victim>,
+        config: Config,
+        summary: Summary,
+        how: Mount,
+    ) -> Result<(Self, Recovery), MountError> {
+        let geometry = *chip.geometry();
+        check_summary(&summary, &geometry, &config)?;
+        let mut found = FoundLog::find(&mut chip, &summary)?;
+        let mut recovery = Recovery::default();
+        let mut pages = Pages::find(&mut chip, &mut found, how, &mut recovery)?;
+        let banks = Banks::new(&chip, placement.streams(), victim, &config, false)
+            .map_err(|_| MountError::no_space(&geometry, &config))?;
+        let mut parts = Parts::new(chip, placement, config, banks);
+        recovery.clean = found.clean.is_some();
+        let programs =
+            if recovery.clean { found.sequence } else { (found.sequence / EPOCH + 1) * EPOCH };
+        let since = found.since.filter(|_| recovery.clean).unwrap_or(programs);
+        let log = found.log(&parts.chip);
+        let is_exhausted = log.has_no_free_block();
+        parts.durability = Durability::mounted(programs, since, found.known, pages.unrecorded);
+        let checkpoint = (found.complete, found.numbered);
+        let state = (recovery.clean, how == Mount::FromPages);
+        let mut journal = Journal::mounted(summary, log, &geometry, checkpoint, state);
+        let closed_early = take_tables(&mut parts, &mut journal, &mut pages, &mut recovery);
+        if is_exhausted {
+            parts.failures.log_exhausted();
+        }
+        // A crash in a cleaning costs room, and so does another in the first one after it, and blocks
+        // that are closed before they are full: the room there is has to be used as after failures of
+        // the chip.
+        parts.failures.after_mount(&parts.banks, !recovery.clean || closed_early);
+        Ok((Self::of(parts, Some(journal)), recovery))
+    }
+}
+
+/// Whether a chip of that shape was formatted as that, for that configuration.
+fn check_summary(
+    summary: &Summary,
+    geometry: &Geometry,
+    config: &Config,
+) -> Result<(), MountError> {
+    if summary.version != VERSION {
+        return Err(MountError::Version(summary.version));
+    }
+    if summary.layer != PAGE_MAPPED {
+        return Err(MountError::Layer(summary.layer));
+    }
+    if let Some((what, formatted, chip)) = summary.difference(geometry) {
+        return Err(MountError::Shape(what, formatted, chip));
+    }
+    if summary.logical_pages != config.logical_pages {
+        let (formatted, asked) = (summary.logical_pages, config.logical_pages);
+        return Err(MountError::LogicalPages { formatted, asked });
+    }
+    Ok(())
+}

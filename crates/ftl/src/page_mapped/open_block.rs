@@ -1,0 +1,111 @@
+//! A stream's open block: the next page to program.
+//!
+//! What always holds: the pages before the next one are programmed, or a program of them failed in a
+//! way that may have written them; the others are blank.
+
+use thermocline_flash::{BlockId, Ppn};
+
+use super::shape::Shape;
+
+/// A page about to be programmed.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Target {
+    pub(super) at: Ppn,
+    /// Its place in the reverse map.
+    pub(super) slot: usize,
+}
+
+/// The open block of a stream, or none, which counts as full.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct OpenBlock {
+    block: BlockId,
+    /// Data pages programmed so far.
+    next: u32,
+    /// Those counted in the table of blocks, during a cleaning.
+    counted: u32,
+    pages: u32,
+    /// Physical page of the first data page.
+    first: Ppn,
+    first_slot: usize,
+}
+
+impl OpenBlock {
+    pub(super) const fn none(pages: u32) -> Self {
+        Self {
+            block: BlockId::NONE,
+            next: pages,
+            counted: pages,
+            pages,
+            first: Ppn::NONE,
+            first_slot: 0,
+        }
+    }
+
+    /// A block of which so many data pages are programmed.
+    pub(super) const fn of(shape: &Shape, block: BlockId, programmed: u32) -> Self {
+        Self {
+            block,
+            next: programmed,
+            counted: programmed,
+            pages: shape.pages(),
+            first: shape.data_page(block, 0),
+            first_slot: shape.first_slot(block),
+        }
+    }
+
+    /// The block, or [`BlockId::NONE`].
+    #[inline(always)]
+    pub(super) const fn block(&self) -> BlockId {
+        self.block
+    }
+
+    /// Data pages programmed so far.
+    #[inline(always)]
+    pub(super) const fn programmed(&self) -> u32 {
+        self.next
+    }
+
+    #[inline(always)]
+    pub(super) const fn is_full(&self) -> bool {
+        self.next == self.pages
+    }
+
+    pub(super) const fn room(&self) -> u32 {
+        self.pages - self.next
+    }
+
+    /// The next page; the block must not be full.
+    #[inline(always)]
+    pub(super) fn take(&mut self) -> Target {
+        debug_assert!(!self.is_full(), "{:?} is full", self.block);
+        let target = Target {
+            at: Ppn(self.first.0 + self.next),
+            slot: self.first_slot + self.next as usize,
+        };
+        self.next += 1;
+        target
+    }
+
+    /// The page taken last was not programmed after all. Returns it.
+    pub(super) const fn untake(&mut self) -> Ppn {
+        self.next -= 1;
+        Ppn(self.first.0 + self.next)
+    }
+
+    /// Nothing more is programmed into the block.
+    pub(super) const fn fill(&mut self) {
+        (self.next, self.counted) = (self.pages, self.pages);
+    }
+
+    /// All pages programmed so far are counted in the table of blocks.
+    pub(super) const fn all_counted(&mut self) {
+        self.counted = self.next;
+    }
+
+    /// The pages programmed and not counted in the table of blocks yet; they count as counted now.
+    pub(super) const fn count(&mut self) -> u32 {
+        let new = self.next - self.counted;
+        self.counted = self.next;
+        new
+    }
+}

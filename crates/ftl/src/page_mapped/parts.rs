@@ -1,0 +1,68 @@
+//! What every operation works on: the chip, the policy, and the types that keep the promises.
+//!
+//! Each part keeps its own invariants behind its methods. What two of them promise together is here:
+//! a bank's valid counts follow the map.
+
+use thermocline_flash::{Chip, Lpn, Oob, Ppn};
+use thermocline_policy::placement::Placement;
+
+use super::{
+    banks::Banks, config::Config, durability::Durability, failures::Failures, tables::Tables,
+};
+use crate::Counters;
+
+/// The parts of a layer beside its journal and its cleaner.
+pub(super) struct Parts<C, P> {
+    pub(super) chip: C,
+    pub(super) placement: P,
+    pub(super) config: Config,
+    pub(super) tables: Tables,
+    pub(super) banks: Banks,
+    pub(super) durability: Durability,
+    pub(super) failures: Failures,
+    pub(super) counters: Counters,
+}
+
+impl<C: Chip, P: Placement> Parts<C, P> {
+    /// The parts of an erased chip, without a journal.
+    pub(super) fn new(chip: C, placement: P, config: Config, banks: Banks) -> Self {
+        Self {
+            tables: Tables::new(chip.geometry(), config.logical_pages),
+            banks,
+            durability: Durability::default(),
+            failures: Failures::new(config.logical_pages),
+            counters: Counters::default(),
+            chip,
+            placement,
+            config,
+        }
+    }
+
+    /// What is programmed beside the next page.
+    #[inline(always)]
+    pub(super) fn oob(&mut self, lpn: Lpn, stream: u8, now: u64) -> Oob {
+        let sequence = self.durability.next();
+        Oob { lpn, stream, sequence, time: now, note: self.placement.note(lpn) }
+    }
+
+    /// The copy of `lpn` at `old` is no longer current.
+    #[inline(always)]
+    pub(super) fn invalidate(&mut self, lpn: Lpn, old: Ppn, now: u64) {
+        let block = self.tables.shape().block_of(old);
+        let bank = self.banks.bank_of(block);
+        let home = &mut self.banks[bank];
+        if P::KNOWS_HOT && self.placement.is_hot(lpn) {
+            home.warm(block, -1);
+        }
+        home.invalidate(block, now);
+    }
+
+    /// The temperature of a page with data changed where it lies.
+    pub(super) fn warm(&mut self, lpn: Lpn, by: i32) {
+        if let Some(at) = self.tables.current(lpn) {
+            let block = self.tables.shape().block_of(at);
+            let bank = self.banks.bank_of(block);
+            self.banks[bank].warm(block, by);
+        }
+    }
+}

@@ -1,0 +1,58 @@
+//! Page numbers and what they name. Nothing here changes after the layer is built.
+
+use thermocline_flash::{BlockId, Geometry, Ppn};
+
+/// The arithmetic of a chip's shape.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Shape {
+    /// Data pages in a block.
+    pages: u32,
+    header: u32,
+    /// Bits of a physical page number that name the page in its block.
+    page_bits: u32,
+}
+
+impl Shape {
+    pub(super) fn of(geometry: &Geometry) -> Self {
+        Self {
+            pages: geometry.data_pages_per_block(),
+            header: geometry.header_pages,
+            page_bits: geometry.page_bits(),
+        }
+    }
+
+    /// Data pages in a block.
+    #[inline(always)]
+    pub(super) const fn pages(&self) -> u32 {
+        self.pages
+    }
+
+    /// The block of a physical page.
+    #[inline(always)]
+    pub(super) const fn block_of(&self, at: Ppn) -> BlockId {
+        BlockId(at.0 >> self.page_bits)
+    }
+
+    /// The number of a data page in its block.
+    #[inline(always)]
+    pub(super) const fn page_of(&self, at: Ppn) -> u32 {
+        (at.0 & ((1 << self.page_bits) - 1)) - self.header
+    }
+
+    /// A data page of a block.
+    #[inline(always)]
+    pub(super) const fn data_page(&self, block: BlockId, page: u32) -> Ppn {
+        Ppn(block.0 << self.page_bits | (self.header + page))
+    }
+
+    /// The place of a block's first data page in a table of data pages.
+    #[inline(always)]
+    pub(super) const fn first_slot(&self, block: BlockId) -> usize {
+        block.index() * self.pages as usize
+    }
+
+    /// The place of a data page in such a table.
+    pub(super) const fn slot_of(&self, at: Ppn) -> usize {
+        self.first_slot(self.block_of(at)) + self.page_of(at) as usize
+    }
+}

@@ -1,0 +1,324 @@
+//! The tables of pages: the map, its reverse, and the marks of pages inferred to be garbage.
+//!
+//! What always holds:
+//! * the map leads from a logical page to its newest data, with a bit set if those are *marked*; the
+//!   reverse map leads from that physical page back to the logical one;
+//! * `mapped` pages have an unmarked entry, `marked` pages a marked one.
+//!
+//! *Marks* (FSAF, §4 of the thesis). Problem. An inference that a page is garbage may be wrong, and then
+//! the page is wanted back. Idea. A bit of the table entry says that the page is marked: the entry
+//! still leads to the data, but equals no physical page number, so a search for current data passes
+//! over it. Consequence. A mark takes no memory and a host write no look at it; cleaning and swaps
+//! leave a marked page behind without a test of their own. A marked page is garbage in every count. When its
+//! block is erased it is *dropped*: it holds no data from then on. Until then it is readable, and can
+//! become current again where it lies.
+
+use alloc::{format, string::String, vec, vec::Vec};
+
+use thermocline_flash::{BlockId, Geometry, Lpn, Ppn, prefetch};
+
+use super::{open_block::Target, shape::Shape};
+
+/// The bit of a table entry that marks the page.
+const MARK: u32 = 1 << 31;
+
+/// How far ahead the survivors' table entries are asked for, in pages of the victim.
+pub(super) const AHEAD: usize = 24;
+
+/// Table entries from this on lead to no current data. On a chip whose page numbers need all
+/// bits, those are the absent ones only, and no page can be marked.
+fn first_marked(geometry: &Geometry) -> u32 {
+    // The last number stays for "none" with its bit set, too.
+    let numbers = u64::from(geometry.blocks()) << geometry.page_bits();
+    if numbers < u64::from(MARK) { MARK } else { Ppn::NONE.0 }
+}
+
+/// Map, reverse map and marks.
+pub(super) struct Tables {
+    shape: Shape,
+    /// The physical page of each logical page, marked where it is inferred to be garbage.
+    map: Vec<Ppn>,
+    /// The least entry that is marked or absent.
+    first_marked: u32,
+    /// The logical page programmed into each data page, current or not.
+    owner: Vec<Lpn>,
+    /// Logical pages that hold current data.
+    mapped: u32,
+    /// Logical pages that are marked, and not dropped yet.
+    marked: u32,
+}
+
+impl Tables {
+    /// Nothing is mapped.
+    pub(super) fn new(geometry: &Geometry, logical_pages: u32) -> Self {
+        let pages = geometry.blocks() as usize * geometry.data_pages_per_block() as usize;
+        Self {
+            shape: Shape::of(geometry),
+            map: vec![Ppn::NONE; logical_pages as usize],
+            first_marked: first_marked(geometry),
+            owner: vec![Lpn(0); pages],
+            mapped: 0,
+            marked: 0,
+        }
+    }
+
+    /// Fills tables in which nothing is mapped. Returns how many pages are mapped into each block.
+    pub(super) fn recovered(&mut self, map: Vec<Ppn>, blocks: usize) -> Vec<u32> {
+        debug_assert!(self.mapped == 0 && map.len() == self.map.len());
+        let mut valid = vec![0_u32; blocks];
+        for (lpn, &at) in (0..).map(Lpn).zip(&map) {
+            if at != Ppn::NONE {
+                valid[self.shape.block_of(at).index()] += 1;
+                self.owner[self.shape.slot_of(at)] = lpn;
+                self.mapped += 1;
+            }
+        }
+        self.map = map;
+        valid
+    }
+
+    #[inline(always)]
+    pub(super) const fn shape(&self) -> &Shape {
+        &self.shape
+    }
+
+    /// Number of logical pages.
+    #[inline(always)]
+    pub(super) const fn len(&self) -> usize {
+        self.map.len()
+    }
+
+    /// Logical pages that hold current data.
+    pub(super) const fn mapped(&self) -> u32 {
+        self.mapped
+    }
+
+    /// Bytes of the tables.
+    pub(super) const fn memory(&self) -> usize {
+        self.map.capacity() * size_of::<Ppn>() + self.owner.capacity() * size_of::<Lpn>()
+    }
+
+    /// The table entry of a page: where its data are, marked or not; [`Ppn::NONE`] without data.
+    #[inline(always)]
+    pub(super) fn entry(&self, lpn: Lpn) -> Ppn {
+        self.map[lpn.index()]
+    }
+
+    /// Whether a page holds no data.
+    pub(super) fn is_absent(&self, lpn: Lpn) -> bool {
+        self.entry(lpn) == Ppn::NONE
+    }
+
+    /// Whether a table entry leads to current data.
+    #[inline(always)]
+    pub(super) const fn is_current(&self, entry: Ppn) -> bool {
+        entry.0 < self.first_marked
+    }
+
+    /// Where the current data of a page are. No page beyond the device has any.
+    #[inline(always)]
+    pub(super) fn current(&self, lpn: Lpn) -> Option<Ppn> {
+        self.map.get(lpn.index()).copied().filter(|&entry| self.is_current(entry))
+    }
+
+    /// Where the data are that a table entry leads to, marked or not.
+    #[inline(always)]
+    const fn data_at(&self, entry: Ppn) -> Ppn {
+        if self.is_current(entry) || entry.0 == Ppn::NONE.0 { entry } else { Ppn(entry.0 & !MARK) }
+    }
+
+    /// Where the data of a page are, marked or not; [`Ppn::NONE`] without data.
+    #[inline(always)]
+    pub(super) fn data(&self, lpn: Lpn) -> Ppn {
+        self.data_at(self.entry(lpn))
+    }
+
+    /// Asks for the cache line of a page's entry.
+    #[inline(always)]
+    pub(super) fn prefetch(&self, lpn: Lpn) {
+        prefetch(&self.map, lpn.index());
+    }
+
+    /// The logical pages programmed into a block, current or not, by physical page.
+    pub(super) fn owners(&self, block: BlockId) -> &[Lpn] {
+        &self.owner[self.shape.first_slot(block)..][..self.shape.pages() as usize]
+    }
+
+    /// Whether the reverse map leads from a physical page back to a logical one.
+    pub(super) fn is_owner(&self, lpn: Lpn, at: Ppn) -> bool {
+        self.owner[self.shape.slot_of(at)] == lpn
+    }
+
+    /// The current pages of a block, in physical order.
+    pub(super) fn current_pages(&self, block: BlockId) -> impl Iterator<Item = Lpn> {
+        let first = self.shape.data_page(block, 0).0;
+        let owners = (first..).map(Ppn).zip(self.owners(block));
+        owners.filter(|&(at, &lpn)| self.entry(lpn) == at).map(|(_, &lpn)| lpn)
+    }
+
+    /// Appends to a list the logical pages whose current data lie in `victim`, in physical order.
+    ///
+    /// No branch predictor wins on whether a page survived, so the list is made without a branch on it.
+    pub(super) fn gather_survivors(&self, victim: BlockId, survivors: &mut Vec<Lpn>) {
+        let pages = self.shape.pages() as usize;
+        let owners = self.owners(victim);
+        let first = self.shape.data_page(victim, 0).0;
+        for &lpn in &owners[..AHEAD.min(pages)] {
+            prefetch(&self.map, lpn.index());
+        }
+        let mut found = survivors.len();
+        survivors.resize(found + pages, Lpn(0));
+        for (page, &lpn) in (0..).zip(owners) {
+            if let Some(&next) = owners.get(page + AHEAD) {
+                prefetch(&self.map, next.index());
+            }
+            survivors[found] = lpn;
+            found += usize::from(self.map[lpn.index()] == Ppn(first + page as u32));
+        }
+        survivors.truncate(found);
+    }
+
+    /// The host is about to have new data of a page mapped. Returns where the current ones are, for
+    /// their block to lose a valid page; without any the page counts as mapped from now on.
+    #[inline(always)]
+    pub(super) fn supersede(&mut self, lpn: Lpn) -> Option<Ppn> {
+        let old = self.map[lpn.index()];
+        if self.is_current(old) {
+            return Some(old);
+        }
+        self.mapped += 1;
+        self.marked -= u32::from(old != Ppn::NONE);
+        None
+    }
+
+    /// The newest data of a page are there from now on; the page counts as mapped already.
+    #[inline(always)]
+    pub(super) fn point(&mut self, lpn: Lpn, to: Target) {
+        debug_assert_eq!(self.shape.slot_of(to.at), to.slot, "{lpn:?} goes to {:?}", to.at);
+        self.owner[to.slot] = lpn;
+        self.map[lpn.index()] = to.at;
+    }
+
+    /// A page holds no data any more. Returns its entry, which is [`Ppn::NONE`] where it held none.
+    pub(super) fn remove(&mut self, lpn: Lpn) -> Ppn {
+        let entry = core::mem::replace(&mut self.map[lpn.index()], Ppn::NONE);
+        if self.is_current(entry) {
+            self.mapped -= 1;
+        } else {
+            self.marked -= u32::from(entry != Ppn::NONE);
+        }
+        entry
+    }
+
+    /// Marks a page. Returns where its data are; nothing if it holds none, is marked already, or marks
+    /// find no room in the entry.
+    pub(super) fn mark(&mut self, lpn: Lpn) -> Option<Ppn> {
+        let at = self.entry(lpn);
+        if !self.is_current(at) || self.first_marked != MARK {
+            return None;
+        }
+        self.map[lpn.index()] = Ppn(at.0 | MARK);
+        self.mapped -= 1;
+        self.marked += 1;
+        Some(at)
+    }
+
+    /// Makes a marked page current again. Returns where its data are; nothing if it is not marked, or
+    /// was dropped.
+    pub(super) fn unmark(&mut self, lpn: Lpn) -> Option<Ppn> {
+        let entry = self.entry(lpn);
+        let at = self.data_at(entry);
+        if at == entry {
+            return None;
+        }
+        self.map[lpn.index()] = at;
+        self.mapped += 1;
+        self.marked -= 1;
+        Some(at)
+    }
+
+    /// Takes away the entry of a marked page. Returns it and where the data are; nothing if the page is
+    /// not marked.
+    pub(super) fn take_marked(&mut self, lpn: Lpn) -> Option<(Ppn, Ppn)> {
+        let entry = self.entry(lpn);
+        if entry == Ppn::NONE || self.is_current(entry) {
+            return None;
+        }
+        self.remove(lpn);
+        Some((entry, self.data_at(entry)))
+    }
+
+    /// Gives a page back an entry that was [taken away](Self::take_marked), its data being there still.
+    pub(super) fn put_marked(&mut self, lpn: Lpn, entry: Ppn) {
+        debug_assert!(self.is_absent(lpn) && !self.is_current(entry));
+        self.map[lpn.index()] = entry;
+        self.marked += 1;
+    }
+
+    /// A block is about to be erased: its marked pages are gone. Calls `dropped` for each.
+    pub(super) fn drop_marked(&mut self, block: BlockId, mut dropped: impl FnMut(Lpn)) {
+        if self.marked == 0 {
+            return;
+        }
+        let (first, first_slot) =
+            (self.shape.data_page(block, 0).0 | MARK, self.shape.first_slot(block));
+        for page in 0..self.shape.pages() {
+            let lpn = self.owner[first_slot + page as usize];
+            if self.map[lpn.index()] == Ppn(first + page) {
+                self.remove(lpn);
+                dropped(lpn);
+            }
+        }
+    }
+
+    /// Counts again, and calls `visit` for each page with data: where they are, and whether they are current.
+    pub(super) fn check(
+        &self,
+        mut visit: impl FnMut(Lpn, Ppn, bool) -> Result<(), String>,
+    ) -> Result<(), String> {
+        let (mut mapped, mut marked) = (0, 0);
+        for (lpn, &entry) in (0..).map(Lpn).zip(&self.map) {
+            let at = self.data_at(entry);
+            if at == Ppn::NONE {
+                continue;
+            }
+            *(if at == entry { &mut mapped } else { &mut marked }) += 1;
+            visit(lpn, at, at == entry)?;
+            let owner = self.owner[self.shape.slot_of(at)];
+            if owner != lpn {
+                return Err(format!("{lpn:?} is mapped to {at:?}, which belongs to {owner:?}"));
+            }
+        }
+        if mapped != self.mapped {
+            return Err(format!("{mapped} pages are mapped, {} were counted", self.mapped));
+        }
+        if marked != self.marked {
+            return Err(format!("{marked} pages are marked, {} were counted", self.marked));
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn marks_need_a_bit_that_no_page_number_does() {
+        let geometry = |blocks_per_bank| Geometry {
+            banks: 1,
+            channels: 1,
+            blocks_per_bank,
+            pages_per_block: 64,
+            page_size: 4096,
+            oob_size: 0,
+            header_pages: 0,
+            system_blocks: 0,
+        };
+        let most = geometry((1 << 25) - 1);
+        assert_eq!(first_marked(&most), MARK);
+        let last = most.ppn(BlockId(most.blocks() - 1), most.pages_per_block - 1);
+        assert!(last.0 < MARK && last.0 | MARK != Ppn::NONE.0);
+        assert_eq!(first_marked(&geometry(1 << 25)), Ppn::NONE.0);
+    }
+}

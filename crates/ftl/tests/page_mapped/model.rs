@@ -1,0 +1,168 @@
+//! The page-mapped layer against a map from page to version: whatever the device, the policies and
+//! the traffic, every page reads back as it was last written.
+
+use crate::common;
+
+use common::{Draws, Modelled, Setup, placements, victims};
+use proptest::prelude::*;
+use thermocline_flash::{BlockId, Geometry, Rules};
+use thermocline_policy::{
+    bank::BankAssignment,
+    trigger::{Trigger, Watermarks},
+    wear::{Swap, WearLeveling},
+};
+
+#[derive(Clone, Debug)]
+struct Case {
+    setup: Setup,
+    steps: u32,
+    /// Trims, in a hundred operations.
+    trims: u32,
+    read_only: u32,
+    /// Pages marked dead, a few neighbours at a time, and marked ones revived; in a hundred.
+    marks: u32,
+    revivals: u32,
+    filled_first: bool,
+}
+
+fn case() -> impl Strategy<Value = Case> {
+    let geometry = (1..4_u32, 12..40_u32, 2..34_u32, 0..2_u32, 0..2_u32).prop_map(
+        |(banks, blocks, pages, header_pages, system_blocks)| Geometry {
+            banks,
+            channels: 1,
+            blocks_per_bank: blocks.div_ceil(banks),
+            pages_per_block: pages + header_pages,
+            page_size: 512,
+            oob_size: 0,
+            header_pages,
+            system_blocks,
+        },
+    );
+    let policies = (0..victims().len(), 0..placements().len(), any::<u64>(), 1.0..3000.0);
+    let marks = (1..4_u32, 0..3_u32, 0..4_u32);
+    let inferred = prop_oneof![Just((0, 0)), (0..25_u32, 0..25_u32)];
+    let traffic = (1..2500_u32, 0..20_u32, 0..20_u32, inferred, any::<bool>());
+    let switches =
+        (any::<bool>(), prop_oneof![3 => Just(None), 1 => (0..6_u32, 1..5_u32).prop_map(Some)]);
+    let bad = proptest::collection::vec(0..12_u32, 0..3);
+    let assignment = prop_oneof![Just(BankAssignment::Static), Just(BankAssignment::Dynamic)];
+    let trigger = prop_oneof![Just(Trigger::Lazy), Just(Trigger::Eager), Just(Trigger::Falling)];
+    let ways = (assignment, trigger, 1..5_u32, any::<bool>());
+    (geometry, policies, marks, traffic, switches, (any::<bool>(), ways), bad, 0.3..1.0).prop_map(
+        |(
+            mut geometry,
+            policies,
+            (reserve, low, high),
+            traffic,
+            (read_only_separation, swap),
+            (in_order, (assignment, trigger, batch, idle)),
+            bad,
+            full,
+        )| {
+            let (victim, placement, seed, time_scale) = policies;
+            let mut setup =
+                Setup::new(geometry, 0, victims()[victim].clone(), placements()[placement].clone());
+            setup.rules = Rules { in_order, endurance: 1000, initial_bad_blocks: 2 };
+            setup.bad = bad.into_iter().map(BlockId).collect();
+            setup.config.watermarks =
+                Watermarks { reserve, low: reserve + 1 + low, high: reserve + 1 + low + high };
+            setup.config.read_only_separation = read_only_separation;
+            setup.config.wear_leveling = swap.map_or(WearLeveling::None, |(from_erases, gap)| {
+                WearLeveling::Swap(Swap { from_erases, gap })
+            });
+            setup.config.bank_assignment = assignment;
+            setup.config.trigger = trigger;
+            setup.config.batch = batch;
+            setup.config.idle_free = if idle { reserve + 4 } else { 0 };
+            let streams = u32::from(setup.streams()) + 1;
+            geometry.blocks_per_bank = geometry.blocks_per_bank.max(reserve + streams + 6);
+            setup.geometry = geometry;
+            setup.time_scale = time_scale;
+            setup.seed = seed;
+            let most = setup.most_logical_pages();
+            // One in three is filled to the last page it may hold.
+            let share = if full > 0.75 { 1.0 } else { full + 0.25 };
+            setup.config.logical_pages = ((f64::from(most) * share) as u32).max(1);
+            let (steps, trims, read_only, (marks, revivals), filled_first) = traffic;
+            Case { setup, steps, trims, read_only, marks, revivals, filled_first }
+        },
+    )
+}
+
+fn run(case: &Case) {
+    let Case { setup, .. } = case;
+    let logical = setup.config.logical_pages;
+    let mut run = Modelled::new(setup).expect("it fits");
+    let mut draws = Draws(setup.seed);
+    let mut now = 0;
+    if case.filled_first {
+        for lpn in 0..logical {
+            run.fill(lpn, now).expect("filled");
+        }
+        run.layer.filled(now).expect("filled");
+    }
+    let swaps = setup.config.wear_leveling != WearLeveling::None;
+    for step in 0..case.steps {
+        now += u64::from(draws.below(4));
+        // Most of the traffic goes to a tenth of the pages.
+        let lpn =
+            if draws.one_in(3) { draws.below(logical) } else { draws.below(logical.div_ceil(10)) };
+        let several = lpn..logical.min(lpn + 1 + draws.below(8));
+        let marks = case.trims + case.read_only..case.trims + case.read_only + case.marks;
+        match draws.below(100) {
+            x if x < case.trims => run.trim(lpn, now),
+            x if x < case.trims + case.read_only => {
+                run.write_read_only(lpn, now).unwrap_or_else(|e| panic!("step {step}: {e}"));
+            }
+            x if marks.contains(&x) => several.for_each(|lpn| run.mark(lpn, now)),
+            x if (marks.end..marks.end + case.revivals).contains(&x) => {
+                several.for_each(|lpn| run.revive(lpn, now));
+            }
+            90..95 => run.read(lpn),
+            95.. => while run.layer.clean_in_idle_time(now).expect("cleaned") {},
+            _ => run.write(lpn, now).unwrap_or_else(|e| panic!("step {step}: {e}")),
+        }
+        if step % 16 == 0 {
+            run.check();
+            if !swaps {
+                run.check_conservation();
+            }
+        }
+    }
+    run.check();
+    for lpn in 0..logical {
+        run.read(lpn);
+    }
+    // Nothing that was trimmed comes back, and all of it can be written again.
+    for lpn in 0..logical {
+        run.trim(lpn, now);
+    }
+    run.check();
+    for lpn in (0..logical).rev() {
+        run.write(lpn, now + 1).expect("written again");
+    }
+    run.check();
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 1500, failure_persistence: None, ..Default::default() })]
+
+    #[test]
+    fn every_page_reads_back_as_it_was_last_written(case in case()) {
+        run(&case);
+    }
+}
+
+#[test]
+fn a_device_without_spare_space_for_its_open_blocks_is_refused() {
+    for placement in placements() {
+        for read_only_separation in [false, true] {
+            let mut setup = Setup::new(common::CARD, 0, victims()[0].clone(), placement.clone());
+            setup.config.read_only_separation = read_only_separation;
+            setup.config.logical_pages = setup.most_logical_pages();
+            assert!(setup.build_on(setup.chip()).is_ok(), "{placement:?}");
+            setup.config.logical_pages += 1;
+            assert!(setup.build_on(setup.chip()).is_err(), "{placement:?}");
+        }
+    }
+}

@@ -1,0 +1,53 @@
+//! Images in the registry of media.
+
+use std::path::Path;
+
+use super::{Damage, Image, ImageError, Open, Options};
+use crate::{Description, Medium, MediumEntry, MediumError, NewChip, OpenChip, OpenedChip};
+
+pub(crate) const ENTRY: MediumEntry = MediumEntry {
+    scheme: "file",
+    pattern: "FILE",
+    example: "disk.img",
+    summary: "an image file",
+    takes_path: true,
+    create: Some(create),
+    open: Some(open),
+};
+
+fn create(path: &Path, new: &NewChip) -> Result<Box<dyn Medium>, MediumError> {
+    let options = Options {
+        kind: new.kind,
+        geometry: new.geometry,
+        rules: new.rules,
+        profile: new.profile.clone(),
+        bad_blocks: Vec::new(),
+        preallocate: new.preallocate,
+        replace: new.replace,
+    };
+    let image = Image::create(path, &options).map_err(refused)?;
+    Ok(Box::new(image))
+}
+
+/// Why there is no new image, by whose fault it is.
+fn refused(error: ImageError) -> MediumError {
+    match error.what {
+        Damage::Exists if error.path.is_dir() => {
+            MediumError::Usage(format!("{}: is a folder; name a file in it", error.path.display()))
+        }
+        Damage::Exists => MediumError::Exists(error.path),
+        Damage::System { .. } | Damage::Preallocate(_) | Damage::InUse(_) => {
+            MediumError::Failed(error.to_string())
+        }
+        _ => MediumError::Unusable(error.to_string()),
+    }
+}
+
+fn open(path: &Path, how: &OpenChip) -> Result<OpenedChip, MediumError> {
+    let open = Open { read_only: how.read_only, direct: how.direct, ..Open::default() };
+    let image = Image::open(path, open).map_err(|e| MediumError::Unusable(e.to_string()))?;
+    let header = image.header();
+    let description =
+        Description { kind: header.kind, rules: header.rules, profile: header.profile.clone() };
+    Ok(OpenedChip { chip: Box::new(image), description: Some(description) })
+}

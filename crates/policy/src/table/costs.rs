@@ -1,0 +1,120 @@
+//! What cleaning a block costs before its age is considered, by its valid pages and its factor of
+//! wear or hot pages.
+
+use alloc::{vec, vec::Vec};
+
+/// The factors of a policy's cost, tabulated.
+#[derive(Clone, Debug)]
+pub(super) struct Costs {
+    /// By number of valid pages.
+    ratios: Vec<Ratio>,
+    pub factor: Factor,
+}
+
+/// What counts beside a block's valid pages.
+#[derive(Clone, Debug)]
+#[repr(u8)] // a plain tag, for it is read whenever a page is invalidated
+pub(super) enum Factor {
+    /// Nothing.
+    None,
+    /// A factor of each block.
+    Wear(Vec<f64>),
+    /// Hot pages in each block, which add to the numerator.
+    HotPages(Vec<u32>),
+}
+
+impl Factor {
+    pub fn wear(blocks: usize) -> Self {
+        Self::Wear(vec![1.0; blocks])
+    }
+
+    pub fn hot_pages(blocks: usize) -> Self {
+        Self::HotPages(vec![0; blocks])
+    }
+
+    /// A block's factor of wear, where the policy has one.
+    pub fn wear_of(&self, block: usize) -> Option<f64> {
+        match self {
+            Self::Wear(wear) => Some(wear[block]),
+            Self::None | Self::HotPages(_) => None,
+        }
+    }
+
+    /// Hot pages of a block, where the policy weighs them.
+    pub fn hot_pages_of(&self, block: usize) -> Option<u32> {
+        match self {
+            Self::HotPages(hot) => Some(hot[block]),
+            Self::None | Self::Wear(_) => None,
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Ratio {
+    num: f64,
+    den: f64,
+    quotient: f64,
+    /// The least number of valid pages with this numerator and denominator.
+    terms: u32,
+}
+
+impl Costs {
+    /// Blocks have `pages` pages; `ratio` gives numerator and denominator by valid pages.
+    pub fn new(pages: u32, ratio: impl Fn(u32) -> (f64, f64), factor: Factor) -> Self {
+        let mut ratios: Vec<Ratio> = Vec::with_capacity(pages as usize + 1);
+        for valid in 0..=pages {
+            // A block without garbage is no candidate, whatever the policy says of it.
+            let (num, den) = if valid == pages { (1.0, 0.0) } else { ratio(valid) };
+            let same = ratios.last().filter(|before| (before.num, before.den) == (num, den));
+            let terms = same.map_or(valid, |before| before.terms);
+            ratios.push(Ratio { num, den, quotient: num / den, terms });
+        }
+        Self { ratios, factor }
+    }
+
+    /// What numerator and denominator a weight is made of: equal numbers for equal pairs.
+    #[inline(always)]
+    pub fn terms(&self, valid: u32) -> u32 {
+        self.ratios[valid as usize].terms
+    }
+
+    /// The weight of a block: its cost without its age.
+    #[inline(always)]
+    pub fn weight(&self, block: u32, valid: u32) -> f64 {
+        let ratio = &self.ratios[valid as usize];
+        // One rounding only, so that equal fractions are equal numbers and ties are ties.
+        match &self.factor {
+            Factor::None => ratio.quotient,
+            Factor::Wear(wear) => ratio.num * wear[block as usize] / ratio.den,
+            Factor::HotPages(hot) => (ratio.num + f64::from(hot[block as usize])) / ratio.den,
+        }
+    }
+
+    /// The weight of any block with that many valid pages and that factor of wear.
+    #[inline(always)]
+    pub fn weight_by_wear(&self, valid: u32, wear: f64) -> f64 {
+        let ratio = &self.ratios[valid as usize];
+        ratio.num * wear / ratio.den
+    }
+
+    /// The cost of a block at an age factor.
+    #[inline(always)]
+    pub fn cost(&self, block: u32, valid: u32, age: f64) -> f64 {
+        let ratio = &self.ratios[valid as usize];
+        let num = match &self.factor {
+            Factor::None => ratio.num,
+            Factor::Wear(wear) => ratio.num * wear[block as usize],
+            Factor::HotPages(hot) => ratio.num + f64::from(hot[block as usize]),
+        };
+        if num == 0.0 {
+            return 0.0; // nothing to copy, or never worn: the age may be 0 too
+        }
+        num / (ratio.den * age)
+    }
+
+    /// The least number of valid pages at which a block with that factor of wear costs more than 0.
+    pub fn least_costly(&self, wear: f64) -> u32 {
+        let with_garbage = &self.ratios[..self.ratios.len() - 1];
+        with_garbage.partition_point(|ratio| ratio.num * wear == 0.0) as u32
+    }
+}

@@ -1,0 +1,352 @@
+//! Lists of erase blocks by valid pages: the index for ages counted from the last invalidation.
+//!
+//! Problem. The [tree](super::tree) bounds what stands below a node because blocks opened one after
+//! another are of similar age. Ages that begin anew whenever a page is invalidated have nothing
+//! to do with that order: the bounds are loose, and a search looks at a fifth of all blocks.
+//!
+//! Idea. An invalidation changes two things at once: the block has one valid page less, and it is
+//! the youngest there is. So it moves from one list to the end of the next: among blocks of
+//! equally many valid pages (and erases, where wear counts: a *row* of lists for each number of
+//! erases there is) the order of arrival is the order of age, and the first costs least.
+//! A search walks the heads from the fewest valid pages up, and stops where not even the oldest
+//! block of the row would make up for the weight.
+//!
+//! Consequence. A search looks at no more than one block for each number of valid pages in a row,
+//! however many blocks there are; a host write relinks one block. Blocks that cost nothing, whatever their
+//! age, would be a list to be walked for its lowest number; they stand in a [set](Lowest) instead.
+//! What is still walked is a tie: the blocks of the best lists whose cost is that of their
+//! head. Ages are equal only where the clock stood still, or where their transformation makes
+//! them so: a staircase ties all the blocks of its oldest step.
+//!
+//! Memory: 8 bytes a block, 16 bytes for each number of valid pages in a row, an eighth of a byte
+//! a block for the set.
+
+use alloc::{vec, vec::Vec};
+
+use super::tree::{Costs, NO_BLOCK, SLACK};
+use crate::lowest::Lowest;
+
+/// What a search needs to know beside ages and costs.
+pub(super) trait Weights: Costs {
+    /// The weight of blocks with `valid` valid pages and a factor of wear.
+    fn weight(&self, valid: u32, wear: f64) -> f64;
+}
+
+/// A block's neighbours in its list.
+#[derive(Clone, Copy, Debug)]
+struct Link {
+    prev: u32,
+    next: u32,
+}
+
+/// Blocks in the order of their stamps, the oldest first.
+#[derive(Clone, Copy, Debug)]
+struct List {
+    /// That of the first block: heads are compared without looking at their blocks.
+    stamp: u64,
+    first: u32,
+    last: u32,
+}
+
+impl List {
+    const EMPTY: Self = Self { stamp: u64::MAX, first: NO_BLOCK, last: NO_BLOCK };
+}
+
+/// The lists of the blocks erased equally often; of all blocks, where wear does not count.
+#[derive(Clone, Debug)]
+struct Row {
+    /// No block of any list is older.
+    oldest: u64,
+    /// The factor of wear.
+    wear: f64,
+    /// Times erased.
+    erases: u32,
+    /// Closed blocks, those without garbage included.
+    blocks: u32,
+    /// Blocks with fewer valid pages than this cost nothing and stand in no list.
+    least_costly: u32,
+    /// All lists of fewer valid pages are empty.
+    least_valid: u32,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Lists {
+    links: Vec<Link>,
+    /// `pages` lists a row: a block of valid pages only is no candidate.
+    lists: Vec<List>,
+    rows: Vec<Row>,
+    /// The rows that have blocks, by times erased.
+    used: Vec<u32>,
+    /// The others.
+    spare: Vec<u32>,
+    /// Candidates that cost nothing.
+    costless: Lowest,
+    pages: usize,
+}
+
+/// The lists a search has found about equally good, and the cost of their heads.
+pub(super) type Near = Vec<(f64, usize)>;
+
+impl Lists {
+    pub(super) fn new(blocks: usize, pages: u32) -> Self {
+        Self {
+            links: vec![Link { prev: NO_BLOCK, next: NO_BLOCK }; blocks],
+            lists: Vec::new(),
+            rows: Vec::new(),
+            used: Vec::new(),
+            spare: Vec::new(),
+            costless: Lowest::new(blocks),
+            pages: pages as usize,
+        }
+    }
+
+    /// The row for blocks erased `erases` times, with one block more. Blocks with fewer than
+    /// `least_costly` valid pages cost nothing there.
+    pub(super) fn enter_row(&mut self, erases: u32, wear: f64, least_costly: u32) -> u32 {
+        let at = self.used.binary_search_by_key(&erases, |&row| self.rows[row as usize].erases);
+        let row = at.map(|at| self.used[at]).unwrap_or_else(|at| {
+            let row = self.spare.pop().unwrap_or_else(|| {
+                self.lists.resize(self.lists.len() + self.pages, List::EMPTY);
+                self.rows.len() as u32
+            });
+            let least_valid = self.pages as u32;
+            let new = Row { oldest: u64::MAX, wear, erases, blocks: 0, least_costly, least_valid };
+            match self.rows.get_mut(row as usize) {
+                Some(spare) => *spare = new,
+                None => self.rows.push(new),
+            }
+            self.used.insert(at, row);
+            row
+        });
+        self.rows[row as usize].blocks += 1;
+        row
+    }
+
+    fn leave_row(&mut self, row: u32) {
+        let Row { erases, ref mut blocks, .. } = self.rows[row as usize];
+        *blocks -= 1;
+        if *blocks == 0 {
+            let at = self.used.binary_search_by_key(&erases, |&row| self.rows[row as usize].erases);
+            self.spare.push(self.used.remove(at.expect("a row with a block is in use")));
+        }
+    }
+
+    /// A block of a row was closed.
+    pub(super) fn insert(&mut self, block: u32, row: u32, valid: u32, stamps: &[u64]) {
+        if valid < self.rows[row as usize].least_costly {
+            self.costless.insert(block);
+        } else if (valid as usize) < self.pages {
+            self.link(block, row, valid, stamps);
+        }
+    }
+
+    /// A closed block has now `valid` valid pages, one less than before, and a younger stamp.
+    #[inline]
+    pub(super) fn fell(&mut self, block: u32, row: u32, valid: u32, stamps: &[u64]) {
+        let least_costly = self.rows[row as usize].least_costly;
+        let was = valid + 1;
+        if was < least_costly {
+            return; // what costs nothing costs nothing with less to copy
+        }
+        if (was as usize) < self.pages {
+            self.unlink(block, row, was, stamps);
+        }
+        if valid < least_costly {
+            self.costless.insert(block);
+        } else {
+            self.link(block, row, valid, stamps);
+        }
+    }
+
+    /// A closed block has now `valid` valid pages, one more than before, and a younger stamp.
+    pub(super) fn rose(&mut self, block: u32, row: u32, valid: u32, stamps: &[u64]) {
+        let least_costly = self.rows[row as usize].least_costly;
+        if valid < least_costly {
+            return; // costs nothing still
+        }
+        let was = valid - 1;
+        if was < least_costly {
+            self.costless.remove(block);
+        } else {
+            self.unlink(block, row, was, stamps);
+        }
+        if (valid as usize) < self.pages {
+            self.link(block, row, valid, stamps);
+        }
+    }
+
+    /// A closed block was emptied and leaves its row.
+    pub(super) fn withdraw(&mut self, block: u32, row: u32, valid: u32, stamps: &[u64]) {
+        if valid < self.rows[row as usize].least_costly {
+            self.costless.remove(block);
+        } else if (valid as usize) < self.pages {
+            self.unlink(block, row, valid, stamps);
+        }
+        self.tighten(row);
+        self.leave_row(row);
+    }
+
+    /// Makes the bounds of a row exact. Invalidations leave them loose, which costs a search some
+    /// looks; blocks leave rows often enough for that not to add up.
+    fn tighten(&mut self, row: u32) {
+        let lists = &self.lists[row as usize * self.pages..][..self.pages];
+        let row = &mut self.rows[row as usize];
+        let lists = &lists[row.least_valid as usize..];
+        let empty = lists.iter().take_while(|list| list.first == NO_BLOCK).count();
+        row.least_valid += empty as u32;
+        row.oldest = lists[empty..].iter().map(|list| list.stamp).min().unwrap_or(u64::MAX);
+    }
+
+    fn list(&mut self, row: u32, valid: u32) -> &mut List {
+        &mut self.lists[row as usize * self.pages + valid as usize]
+    }
+
+    /// Puts a block behind all that are no younger: nearly always at the end. A block that was open
+    /// for long passes those invalidated meanwhile, no more than one for each invalidation.
+    fn link(&mut self, block: u32, row: u32, valid: u32, stamps: &[u64]) {
+        let stamp = stamps[block as usize];
+        let mut next = NO_BLOCK;
+        let mut prev = self.list(row, valid).last;
+        while prev != NO_BLOCK && stamps[prev as usize] > stamp {
+            next = prev;
+            prev = self.links[prev as usize].prev;
+        }
+        self.links[block as usize] = Link { prev, next };
+        let list = &mut self.lists[row as usize * self.pages + valid as usize];
+        match prev {
+            NO_BLOCK => {
+                (list.first, list.stamp) = (block, stamp);
+                let row = &mut self.rows[row as usize];
+                row.oldest = row.oldest.min(stamp);
+                row.least_valid = row.least_valid.min(valid);
+            }
+            _ => self.links[prev as usize].next = block,
+        }
+        match next {
+            NO_BLOCK => list.last = block,
+            _ => self.links[next as usize].prev = block,
+        }
+    }
+
+    fn unlink(&mut self, block: u32, row: u32, valid: u32, stamps: &[u64]) {
+        let Link { prev, next } = self.links[block as usize];
+        let list = &mut self.lists[row as usize * self.pages + valid as usize];
+        match prev {
+            NO_BLOCK => {
+                list.first = next;
+                list.stamp = stamps.get(next as usize).copied().unwrap_or(u64::MAX);
+            }
+            _ => self.links[prev as usize].next = next,
+        }
+        match next {
+            NO_BLOCK => list.last = prev,
+            _ => self.links[next as usize].prev = prev,
+        }
+    }
+
+    /// The candidate of least weight, the lowest number among equals; [`NO_BLOCK`] if there is none.
+    /// Walks the lists of that weight.
+    pub(super) fn lightest(&self, weight: impl Fn(u32, f64) -> f64) -> u32 {
+        if let Some(block) = self.costless.lowest() {
+            return block;
+        }
+        let (mut least, mut best) = (f64::INFINITY, NO_BLOCK);
+        for &at in &self.used {
+            let row = &self.rows[at as usize];
+            for valid in row.least_valid..self.pages as u32 {
+                let mut block = self.lists[at as usize * self.pages + valid as usize].first;
+                if block == NO_BLOCK {
+                    continue;
+                }
+                let weight = weight(valid, row.wear);
+                if weight > least {
+                    break;
+                }
+                if weight < least {
+                    (least, best) = (weight, NO_BLOCK);
+                }
+                while block != NO_BLOCK {
+                    best = best.min(block);
+                    block = self.links[block as usize].next;
+                }
+            }
+        }
+        best
+    }
+
+    /// The block of least cost, the lowest number among equals. `near` is scratch space.
+    pub(super) fn search(
+        &self,
+        costs: &impl Weights,
+        stamps: &[u64],
+        near: &mut Near,
+    ) -> Option<u32> {
+        if let Some(block) = self.costless.lowest() {
+            return Some(block);
+        }
+        near.clear();
+        let mut least = f64::INFINITY;
+        for &row in &self.used {
+            least = self.search_row(row as usize, least, costs, near);
+        }
+        // The lowest number among equals, and what roundings may have put behind a head.
+        let (mut best, mut best_cost) = (NO_BLOCK, f64::INFINITY);
+        for &(mut cost, list) in &*near {
+            let List { mut stamp, first: mut block, .. } = self.lists[list];
+            while cost * SLACK <= least {
+                if cost < best_cost || (cost == best_cost && block < best) {
+                    (best, best_cost) = (block, cost);
+                }
+                block = self.links[block as usize].next;
+                if block == NO_BLOCK {
+                    break;
+                }
+                if stamps[block as usize] != stamp {
+                    stamp = stamps[block as usize];
+                    cost = costs.cost(block, costs.age(stamp));
+                }
+            }
+        }
+        (best != NO_BLOCK).then_some(best)
+    }
+
+    /// The least cost of the heads of a row, or `least`; notes the lists that come close to it.
+    fn search_row(&self, at: usize, mut least: f64, costs: &impl Weights, near: &mut Near) -> f64 {
+        let row = &self.rows[at];
+        if row.least_valid as usize >= self.pages {
+            return least;
+        }
+        let per_age = SLACK / costs.age_bound(row.oldest);
+        let lists = &self.lists[at * self.pages..][..self.pages];
+        let mut oldest = u64::MAX;
+        let mut weight_of_oldest = 0.0;
+        for valid in row.least_valid..self.pages as u32 {
+            let list = &lists[valid as usize];
+            if list.first == NO_BLOCK {
+                continue;
+            }
+            let weight = costs.weight(valid, row.wear);
+            if weight * per_age > least {
+                return least;
+            }
+            // Heavier and no older than one before: costs more, unless costs are 0 or infinite.
+            if list.stamp >= oldest && weight * SLACK > weight_of_oldest && least.is_normal() {
+                continue;
+            }
+            if list.stamp < oldest {
+                (oldest, weight_of_oldest) = (list.stamp, weight);
+            }
+            // "Not worse": an age factor of 0 makes an idle product not a number.
+            let worse = weight * (SLACK / costs.age_bound(list.stamp)) > least;
+            if !worse {
+                let cost = costs.cost(list.first, costs.age(list.stamp));
+                if cost * SLACK <= least {
+                    least = least.min(cost);
+                    near.retain(|&(other, _)| other * SLACK <= least);
+                    near.push((cost, at * self.pages + valid as usize));
+                }
+            }
+        }
+        least
+    }
+}

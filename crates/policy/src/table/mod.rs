@@ -1,0 +1,485 @@
+//! The table of erase blocks and the index that finds victims in it.
+//!
+//! The translation layer owns it and alone changes it; policies see a [`BlockView`].
+//!
+//! What always holds: `valid` is the number of logical pages mapped into the block; exactly the
+//! closed blocks stand in the index; a block of which no page is garbage is no candidate.
+
+use alloc::vec;
+use core::ops::Deref;
+
+use thermocline_flash::{BlockId, prefetch};
+
+use crate::{
+    age::AgeSource,
+    placement::{Choice, Entry, Placement},
+    victim::Victim,
+};
+
+mod columns;
+mod costs;
+mod lists;
+mod ranks;
+mod search;
+mod tree;
+mod view;
+
+pub use columns::{Block, Side, State};
+pub use search::Search;
+pub use view::BlockView;
+
+use columns::{Columns, SideLeaves};
+use costs::{Costs, Factor};
+use lists::Lists;
+use ranks::Ranks;
+use tree::{Leaves, NO_BLOCK, Tree};
+use view::Index;
+
+/// All erase blocks of a bank. What can be asked of them is asked of the [view](BlockView), which the
+/// table stands for.
+#[derive(Clone, Debug)]
+pub struct BlockTable {
+    view: BlockView,
+    /// The first slot never used; slots are given in the order blocks are opened.
+    next_slot: usize,
+    /// Whether a block's slot is its number: where ages play no part, order does not matter.
+    by_number: bool,
+    /// Whether the factor of wear is the placement's to set.
+    takes_factor: bool,
+    age_source: Option<AgeSource>,
+}
+
+impl Deref for BlockTable {
+    type Target = BlockView;
+
+    #[inline(always)]
+    fn deref(&self) -> &BlockView {
+        &self.view
+    }
+}
+
+impl BlockTable {
+    /// A table of free blocks with the index that `victim` wants; `pages` data pages a block.
+    #[must_use]
+    pub fn new(blocks: u32, pages: u32, victim: &(impl Victim + ?Sized)) -> Self {
+        Self::of_bank(0, blocks, pages, victim)
+    }
+
+    /// The same for a bank whose blocks are numbered from `first`.
+    #[must_use]
+    pub fn of_bank(first: u32, blocks: u32, pages: u32, victim: &(impl Victim + ?Sized)) -> Self {
+        let age_source = victim.age_source();
+        let count = blocks as usize;
+        let (slots, index) = match age_source {
+            Some(AgeSource::LastInvalidation) => (0, Index::Lists(Lists::new(count, pages))),
+            None => (count, Index::Tree(Tree::new(count))),
+            // Twice as many slots as blocks: closing up happens once per `blocks` openings at most.
+            Some(_) => (2 * count.max(8), Index::Tree(Tree::new(2 * count.max(8)))),
+        };
+        let factor = match (victim.weighs_hot(), victim.wear(0)) {
+            (true, _) => Factor::hot_pages(count),
+            (false, Some(_)) => Factor::wear(count),
+            (false, None) => Factor::None,
+        };
+        let free = Block { valid: 0, erases: 0, slot: 0, stream: 0, state: State::Free };
+        Self {
+            view: BlockView {
+                columns: Columns {
+                    blocks: vec![free; count],
+                    stamps: vec![0; count],
+                    slots: vec![NO_BLOCK; slots],
+                    pages,
+                    costs: Costs::new(pages, |valid| victim.ratio(valid, pages), factor),
+                },
+                first,
+                index,
+                side: victim.side().map(|side| (side, Tree::new(count))),
+                ranks: (victim.ranks() && slots > 0).then(|| Ranks::new(slots)),
+            },
+            next_slot: 0,
+            by_number: age_source.is_none(),
+            takes_factor: victim.takes_factor(),
+            age_source,
+        }
+    }
+
+    /// The block to clean: the placement's choice, or the victim policy's where the placement leaves
+    /// it to that. What the placement wants changed before is carried out.
+    pub fn choose(
+        &mut self,
+        bank: u32,
+        placement: &mut impl Placement,
+        victim: &mut (impl Victim + ?Sized),
+        now: u64,
+    ) -> Option<BlockId> {
+        loop {
+            match placement.choose(bank, self, now) {
+                Choice::Clean(block) => return Some(block),
+                Choice::Readmit(block) => self.readmit(block),
+                Choice::Weigh(block, factor) => self.set_factor(block, factor),
+                Choice::Victim => break,
+            }
+        }
+        victim.choose(self, now).or_else(|| placement.fallback(bank, self))
+    }
+
+    /// Asks for the cache lines that invalidating a page of `block` will need.
+    #[inline(always)]
+    pub fn prefetch(&self, block: BlockId) {
+        prefetch(&self.view.columns.blocks, self.at(block));
+    }
+
+    /// Takes a block out of use for good.
+    pub fn retire(&mut self, block: BlockId) {
+        self.block_mut(block).state = State::Unusable;
+    }
+
+    /// Sets a block's erase count, as read from the chip.
+    pub fn set_erases(&mut self, block: BlockId, erases: u32) {
+        self.block_mut(block).erases = erases;
+    }
+
+    /// A free block is opened for `stream`; its age counts from `stamp`.
+    pub fn open(&mut self, block: BlockId, stream: u8, stamp: u64) {
+        let at = self.at(block);
+        let slot = match self.view.index {
+            Index::Tree(_) => self.take_slot(at),
+            Index::Lists(_) => 0, // its row is known when it closes
+        };
+        self.view.columns.stamps[at] =
+            if self.age_source == Some(AgeSource::Youngest) { 0 } else { stamp };
+        let b = &mut self.view.columns.blocks[at];
+        debug_assert_eq!(b.state, State::Free, "{block:?} is opened");
+        (b.valid, b.slot, b.stream, b.state) = (0, slot as u32, stream, State::Open);
+    }
+
+    /// A free block turns out to hold data: it is open, with so many valid pages, and its age counts
+    /// from `stamp`, whatever ages count from. Blocks are given in the order in which they were opened.
+    pub fn recovered(&mut self, block: BlockId, stream: u8, valid: u32, stamp: u64) {
+        self.open(block, stream, stamp);
+        let at = self.at(block);
+        self.view.columns.blocks[at].valid = valid;
+        self.view.columns.stamps[at] = stamp;
+    }
+
+    /// A page of an open block was programmed by the host.
+    #[inline(always)]
+    pub fn wrote(&mut self, block: BlockId, now: u64) {
+        let at = self.at(block);
+        self.view.columns.blocks[at].valid += 1;
+        if matches!(self.age_source, Some(AgeSource::Youngest | AgeSource::Closed)) {
+            self.view.columns.stamps[at] = now;
+        }
+    }
+
+    /// Pages of an open block were filled with survivors of `victim`. No pages: no block needed.
+    pub fn copied(&mut self, block: BlockId, pages: u32, victim: BlockId, now: u64) {
+        if pages == 0 {
+            return;
+        }
+        let at = self.at(block);
+        let source = self.age_source;
+        let Columns { blocks, stamps, .. } = &mut self.view.columns;
+        blocks[at].valid += pages;
+        match source {
+            Some(AgeSource::Youngest) => {
+                let of_victim = stamps[(victim.0 - self.view.first) as usize];
+                stamps[at] = stamps[at].max(of_victim);
+            }
+            Some(AgeSource::Closed) => stamps[at] = now,
+            _ => {}
+        }
+    }
+
+    /// An open block is full: its factor of wear is set, and it enters the index as its placement
+    /// wants it.
+    pub fn close(&mut self, block: BlockId, victim: &(impl Victim + ?Sized), entry: Entry) {
+        let at = self.at(block);
+        let Columns { blocks, costs, .. } = &mut self.view.columns;
+        let b = &mut blocks[at];
+        debug_assert_eq!(b.state, State::Open, "{block:?} is closed");
+        if let Factor::Wear(wear) = &mut costs.factor {
+            wear[at] = match entry {
+                Entry::Weighed(factor) if self.takes_factor => factor,
+                _ => victim.wear(b.erases).unwrap_or(1.0),
+            };
+        }
+        if entry == Entry::Aside {
+            b.state = State::Aside;
+        } else {
+            b.state = State::Closed;
+            self.enter(at);
+        }
+    }
+
+    /// The cleaning of a full block was broken off: it is as full as before, and enters the index
+    /// anew as its placement wants it.
+    pub fn reenter(&mut self, block: BlockId, entry: Entry) {
+        match (self.block(block).state, entry) {
+            (State::Closed, Entry::Aside) => self.set_aside(block),
+            (State::Aside, Entry::Indexed | Entry::Weighed(_)) => self.readmit(block),
+            _ => {}
+        }
+        if let Entry::Weighed(factor) = entry {
+            self.set_factor(block, factor);
+        }
+    }
+
+    /// Takes a closed block out of the index, to be named by its placement or to be cleaned with
+    /// others.
+    pub fn set_aside(&mut self, block: BlockId) {
+        let at = self.at(block);
+        debug_assert_eq!(self.block(block).state, State::Closed, "{block:?} is set aside");
+        self.view.columns.blocks[at].state = State::Aside;
+        self.leave(at);
+    }
+
+    /// Puts a block that was set aside back into the index.
+    pub fn readmit(&mut self, block: BlockId) {
+        let at = self.at(block);
+        debug_assert_eq!(self.block(block).state, State::Aside, "{block:?} is readmitted");
+        self.view.columns.blocks[at].state = State::Closed;
+        self.enter(at);
+    }
+
+    /// Sets the factor of wear of a full block, for policies whose [`Victim::wear`] is a factor of
+    /// another kind; the others keep [theirs](Victim::takes_factor). It may be set anew as often as it
+    /// changes, where ages do not count from the last invalidation.
+    pub fn set_factor(&mut self, block: BlockId, factor: f64) {
+        let at = self.at(block);
+        if self.takes_factor
+            && let Factor::Wear(wear) = &mut self.view.columns.costs.factor
+        {
+            wear[at] = factor;
+            self.refresh(at);
+        }
+    }
+
+    /// `by` more pages of a block are hot, or fewer.
+    pub fn warm(&mut self, block: BlockId, by: i32) {
+        let at = self.at(block);
+        let Factor::HotPages(hot) = &mut self.view.columns.costs.factor else { return };
+        debug_assert!(
+            hot[at].checked_add_signed(by).is_some(),
+            "{block:?} has {} hot pages",
+            hot[at]
+        );
+        hot[at] = hot[at].wrapping_add_signed(by);
+        if by > 0 {
+            self.refresh(at);
+            return;
+        }
+        let BlockView { columns, index, .. } = &mut self.view;
+        let Block { valid, slot, state, .. } = columns.blocks[at];
+        if state == State::Closed
+            && let Index::Tree(tree) = index
+        {
+            let (weight, terms) =
+                (columns.costs.weight(at as u32, valid), columns.costs.terms(valid));
+            tree.improve(slot as usize, weight, at as u32, terms);
+        }
+    }
+
+    /// A page of `block` is no longer current.
+    #[inline(always)]
+    pub fn invalidate(&mut self, block: BlockId, now: u64) {
+        let at = self.at(block);
+        let BlockView { columns, index, side, .. } = &mut self.view;
+        let b = &mut columns.blocks[at];
+        b.valid -= 1;
+        let (valid, slot, state) = (b.valid, b.slot as usize, b.state);
+        match index {
+            Index::Tree(tree) => {
+                if state == State::Closed {
+                    let weight = columns.costs.weight(at as u32, valid);
+                    let terms = columns.costs.terms(valid);
+                    tree.improve(slot, weight, at as u32, terms);
+                }
+            }
+            Index::Lists(lists) => {
+                columns.stamps[at] = now;
+                if state == State::Closed {
+                    lists.fell(at as u32, slot as u32, valid, &columns.stamps);
+                }
+            }
+        }
+        if let Some((side, tree)) = side
+            && state == State::Closed
+        {
+            let node = columns.side_node(*side, at as u32);
+            tree.improve(at, node.weight, at as u32, node.terms);
+        }
+    }
+
+    /// A page of `block` that was [invalidated](Self::invalidate) is current after all: it was garbage
+    /// by inference only, and its block was not erased since. A block's age since its last
+    /// invalidation begins anew, for what is valid in it has changed again.
+    pub fn revalidate(&mut self, block: BlockId, now: u64) {
+        let at = self.at(block);
+        let BlockView { columns, index, side, .. } = &mut self.view;
+        let b = &mut columns.blocks[at];
+        debug_assert!(
+            !matches!(b.state, State::Free | State::Unusable) && b.valid < columns.pages,
+            "{block:?} holds garbage"
+        );
+        b.valid += 1;
+        let Block { valid, slot, state, .. } = *b;
+        if let Index::Lists(_) = index {
+            columns.stamps[at] = now;
+        }
+        if state != State::Closed {
+            return;
+        }
+        match index {
+            Index::Tree(tree) => tree.refresh(slot as usize, columns),
+            Index::Lists(lists) => lists.rose(at as u32, slot, valid, &columns.stamps),
+        }
+        if let Some((side, tree)) = side {
+            tree.refresh(at, &SideLeaves(columns, *side));
+        }
+    }
+
+    /// A full block leaves the index for good: it is not cleaned, but emptied by other means, and
+    /// [withdrawn](Self::withdraw) then.
+    pub fn condemn(&mut self, block: BlockId) {
+        let at = self.at(block);
+        let state = core::mem::replace(&mut self.block_mut(block).state, State::Condemned);
+        debug_assert!(matches!(state, State::Closed | State::Aside), "{block:?} is condemned");
+        if state == State::Closed {
+            self.leave(at);
+        }
+    }
+
+    /// A full block's pages have all been moved: it is no candidate any more.
+    pub fn withdraw(&mut self, block: BlockId) {
+        let at = self.at(block);
+        let state = core::mem::replace(&mut self.block_mut(block).state, State::Unusable);
+        debug_assert!(
+            matches!(state, State::Closed | State::Aside | State::Condemned),
+            "{block:?} is withdrawn"
+        );
+        if state == State::Closed {
+            self.leave(at);
+        }
+        let BlockView { columns, index, .. } = &mut self.view;
+        columns.blocks[at].valid = 0;
+        if let Factor::HotPages(hot) = &mut columns.costs.factor {
+            hot[at] = 0;
+        }
+        if let Index::Tree(_) = index {
+            columns.slots[columns.blocks[at].slot as usize] = NO_BLOCK;
+        }
+    }
+
+    /// A withdrawn block was erased and is free.
+    pub fn erased(&mut self, block: BlockId) {
+        let b = self.block_mut(block);
+        debug_assert_eq!(b.state, State::Unusable, "{block:?} is freed");
+        b.state = State::Free;
+        b.erases += 1;
+    }
+
+    fn block_mut(&mut self, block: BlockId) -> &mut Block {
+        let at = self.at(block);
+        &mut self.view.columns.blocks[at]
+    }
+
+    /// A closed block enters the index.
+    fn enter(&mut self, at: usize) {
+        let BlockView { columns, index, side, ranks, .. } = &mut self.view;
+        let Block { slot, erases, valid, .. } = columns.blocks[at];
+        match index {
+            Index::Tree(tree) => {
+                tree.insert(slot as usize, &columns.node(at as u32));
+                if let Some(ranks) = ranks {
+                    ranks.insert(slot as usize);
+                }
+            }
+            Index::Lists(lists) => {
+                // Blocks share a row where wear does not count.
+                let (erases, wear) = match columns.costs.factor.wear_of(at) {
+                    Some(wear) => (erases, wear),
+                    None => (0, 1.0),
+                };
+                let row = lists.enter_row(erases, wear, columns.costs.least_costly(wear));
+                columns.blocks[at].slot = row;
+                lists.insert(at as u32, row, valid, &columns.stamps);
+            }
+        }
+        if let Some((side, tree)) = side {
+            tree.insert(at, &columns.side_node(*side, at as u32));
+        }
+    }
+
+    /// A block leaves the index; its state has changed already, its valid count has not.
+    fn leave(&mut self, at: usize) {
+        let BlockView { columns, index, side, ranks, .. } = &mut self.view;
+        let Block { slot, valid, .. } = columns.blocks[at];
+        match index {
+            Index::Tree(tree) => {
+                tree.refresh(slot as usize, columns);
+                if let Some(ranks) = ranks {
+                    ranks.remove(slot as usize);
+                }
+            }
+            Index::Lists(lists) => lists.withdraw(at as u32, slot, valid, &columns.stamps),
+        }
+        if let Some((side, tree)) = side {
+            tree.refresh(at, &SideLeaves(columns, *side));
+        }
+    }
+
+    /// The weight of a block rose, if it stands in the index.
+    fn refresh(&mut self, at: usize) {
+        let BlockView { columns, index, .. } = &mut self.view;
+        let Block { slot, state, .. } = columns.blocks[at];
+        if state == State::Closed
+            && let Index::Tree(tree) = index
+        {
+            tree.refresh(slot as usize, columns);
+        }
+    }
+
+    fn take_slot(&mut self, at: usize) -> usize {
+        let slot = if self.by_number {
+            at
+        } else {
+            if self.next_slot == self.view.columns.slots.len() {
+                self.close_up();
+            }
+            self.next_slot += 1;
+            self.next_slot - 1
+        };
+        self.view.columns.slots[slot] = at as u32;
+        slot
+    }
+
+    /// Moves all blocks to the front slots in order; once per as many openings as there are blocks.
+    fn close_up(&mut self) {
+        let BlockView { columns, index, ranks, .. } = &mut self.view;
+        let mut to = 0;
+        for from in 0..columns.slots.len() {
+            let block = columns.slots[from];
+            if block != NO_BLOCK {
+                columns.slots[to] = block;
+                columns.blocks[block as usize].slot = to as u32;
+                to += 1;
+            }
+        }
+        columns.slots[to..].fill(NO_BLOCK);
+        self.next_slot = to;
+        let Index::Tree(tree) = index else { return };
+        tree.clear();
+        if let Some(ranks) = ranks {
+            ranks.clear();
+        }
+        for slot in 0..to {
+            if let Some(candidate) = columns.leaf(slot) {
+                tree.insert(slot, &candidate);
+                if let Some(ranks) = ranks {
+                    ranks.insert(slot);
+                }
+            }
+        }
+    }
+}

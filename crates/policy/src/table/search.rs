@@ -1,0 +1,74 @@
+//! The search for the candidate of least cost, with the scratch space it needs.
+
+use thermocline_flash::BlockId;
+
+use super::{
+    columns::{Columns, State},
+    lists::{Near, Weights},
+    tree::{Costs, Leaves, Node},
+    view::{BlockView, Index},
+};
+use crate::age::Ages;
+
+/// Finds the candidate of least `ratio · wear / age`, exactly and without looking at all blocks.
+///
+/// A policy that searches owns one for each bank, as it owns its other state. What one search leaves
+/// behind makes the next one shorter; it never changes what is found.
+#[derive(Clone, Debug, Default)]
+pub struct Search {
+    /// The second best of the last search: often the best of the next, and always a good start.
+    runner_up: Option<u32>,
+    near: Near,
+}
+
+impl Search {
+    /// The candidate of least `ratio · wear / age(now − stamp)`, the lowest number among equals.
+    pub fn cheapest(&mut self, blocks: &BlockView, now: u64, ages: &impl Ages) -> Option<BlockId> {
+        let costs = Aged { columns: &blocks.columns, ages, now };
+        let found = match &blocks.index {
+            Index::Tree(tree) => {
+                let best = tree.search(&costs, self.runner_up);
+                self.runner_up = best.runner_up;
+                best.block
+            }
+            Index::Lists(lists) => lists.search(&costs, &blocks.columns.stamps, &mut self.near),
+        };
+        found.map(|block| blocks.nth(block))
+    }
+}
+
+/// Costs at a point in time.
+struct Aged<'a, T> {
+    columns: &'a Columns,
+    ages: &'a T,
+    now: u64,
+}
+
+impl<T> Leaves for Aged<'_, T> {
+    fn leaf(&self, slot: usize) -> Option<Node> {
+        self.columns.leaf(slot)
+    }
+}
+
+impl<T: Ages> Costs for Aged<'_, T> {
+    fn age(&self, stamp: u64) -> f64 {
+        self.ages.factor(self.now.saturating_sub(stamp))
+    }
+    fn age_bound(&self, stamp: u64) -> f64 {
+        self.ages.bound(self.now.saturating_sub(stamp))
+    }
+    fn cost(&self, block: u32, age: f64) -> f64 {
+        self.columns.costs.cost(block, self.columns.blocks[block as usize].valid, age)
+    }
+    fn stamp(&self, block: u32) -> Option<u64> {
+        let b = self.columns.blocks.get(block as usize)?;
+        let candidate = b.state == State::Closed && b.valid < self.columns.pages;
+        candidate.then(|| self.columns.stamps[block as usize])
+    }
+}
+
+impl<T: Ages> Weights for Aged<'_, T> {
+    fn weight(&self, valid: u32, wear: f64) -> f64 {
+        self.columns.costs.weight_by_wear(valid, wear)
+    }
+}

@@ -1,0 +1,285 @@
+//! Text of Linux's usbmon, `/sys/kernel/debug/usb/usbmon/1u` and the older `1t`: an event a line,
+//! `URB-tag µs S|C|E address status length = data`.
+//!
+//! Requests are the SCSI commands to disks and sticks; times count from the first line, and the
+//! volume is `bus.device`, and `.unit` for all but the first logical unit (`1t` names no bus). At
+//! most 32 bytes of a transfer are recorded, which is enough for commands and never for contents.
+
+use super::{disks::Disks, start::Start, transfer::Transfer};
+use crate::{
+    Request,
+    read::{
+        context::Context,
+        entry::{Entry, Special},
+        fault::{Fault, Parsed},
+        fields::Field,
+        input::Input,
+        lines::LineFormat,
+        sample::Hit,
+    },
+};
+
+/// Microseconds after which the clock begins anew: 4096 seconds, or, in kernels before 2.6.21, the
+/// range of its 32 bits.
+const TURN: u64 = 4_096_000_000;
+const LONG_TURN: u64 = 1 << 32;
+
+/// How far events of several processors may be out of order, in microseconds; a clock that goes back
+/// further has begun anew.
+const DISORDER: u64 = 10_000_000;
+
+/// The most bytes that are taken from a line; usbmon prints 32.
+const MOST: usize = 64;
+
+pub(in crate::read::formats) const USBMON: Entry = Entry {
+    name: "usbmon",
+    about: "usbmon text, 1u or 1t: SCSI commands to USB disks and sticks, microseconds",
+    source: "Linux Documentation/usb/usbmon.rst; USB Bulk-Only Transport 1.0; UAS; SBC-4",
+    special: Special::NONE,
+    detect: |sample| {
+        let lines = || sample.lines.iter().filter(|line| !line.is_empty());
+        let events = lines().filter(|line| event(line).is_some()).count();
+        (events > 0 && lines().count() - events <= events / 4)
+            .then_some(Hit { score: 95, from: "lines of URB tag, time, S or C, and address" })
+    },
+    open: |setup| {
+        let start = Start::of(setup.inputs.iter().filter_map(first_time));
+        let contents = setup.contents;
+        setup.lines(|_| Usbmon {
+            disks: Disks::new(contents),
+            clock: Clock::default(),
+            start: start.clone(),
+        })
+    },
+};
+
+/// The time of the first event, in nanoseconds.
+fn first_time(input: &Input) -> Option<u64> {
+    let line = input.window().split(|&b| b == b'\n').find_map(event)?;
+    line.time.number().ok()?.checked_mul(1000)
+}
+
+/// What every event has.
+struct Event<'a> {
+    time: Field<'a>,
+    /// Submitted, complete, or an error in submitting.
+    kind: u8,
+    address: Address,
+    rest: &'a [u8],
+}
+
+/// Where an event was: its word is `Bo:1:005:2`, of `1t` `Bo:005:02`.
+struct Address {
+    bulk: bool,
+    inward: bool,
+    bus: Option<u16>,
+    device: u16,
+}
+
+/// Takes a line apart as far as all have the same fields.
+#[inline]
+fn event(line: &[u8]) -> Option<Event<'_>> {
+    let (tag, rest) = word(line);
+    let (time, rest) = word(rest);
+    let (kind, rest) = word(rest);
+    let (address, rest) = word(rest);
+    let &[kind @ (b'S' | b'C' | b'E')] = kind else { return None };
+    let is_number = !time.is_empty() && time.iter().all(u8::is_ascii_digit);
+    let address = Address::of(address)?;
+    (!tag.is_empty() && is_number).then(|| Event {
+        time: Field::new(time, 2, "time"),
+        kind,
+        address,
+        rest,
+    })
+}
+
+impl Address {
+    #[inline]
+    fn of(word: &[u8]) -> Option<Address> {
+        let (kind, numbers) = word.split_at_checked(2)?;
+        let &[kind @ (b'C' | b'Z' | b'I' | b'B'), way @ (b'i' | b'o')] = kind else { return None };
+        let mut parts = numbers.split(|&b| b == b':');
+        if !parts.next()?.is_empty() {
+            return None;
+        }
+        let mut number = || match parts.next() {
+            Some(digits) => small(digits).map(Some),
+            None => Some(None),
+        };
+        let (first, second, third, fourth) = (number()?, number()?, number()?, number()?);
+        let (bus, device) = match (first, second, third, fourth) {
+            (bus, Some(device), Some(_), None) => (bus, device),
+            (Some(device), Some(_), None, None) => (None, device),
+            _ => return None,
+        };
+        Some(Address { bulk: kind == b'B', inward: way == b'i', bus, device })
+    }
+}
+
+/// A short decimal number, with zeros before it or not.
+#[inline]
+fn small(digits: &[u8]) -> Option<u16> {
+    if digits.is_empty() {
+        return None;
+    }
+    digits.iter().try_fold(0_u16, |number, &digit| {
+        let digit = digit.is_ascii_digit().then(|| u16::from(digit - b'0'))?;
+        number.checked_mul(10)?.checked_add(digit)
+    })
+}
+
+/// The first word, and what follows it.
+#[inline]
+fn word(line: &[u8]) -> (&[u8], &[u8]) {
+    let blank = |b: &u8| matches!(b, b' ' | b'\t');
+    let start = line.iter().position(|b| !blank(b)).unwrap_or(line.len());
+    let line = &line[start..];
+    let end = line.iter().position(blank).unwrap_or(line.len());
+    line.split_at(end)
+}
+
+/// A clock that begins anew about every hour.
+#[derive(Default)]
+struct Clock {
+    /// Microseconds of all turns so far, and of the last one.
+    turned: u64,
+    turn: u64,
+    last: u64,
+}
+
+impl Clock {
+    /// Microseconds since the first turn began; `None` past 584 years.
+    #[inline]
+    fn at(&mut self, us: u64) -> Option<u64> {
+        if self.last > us.saturating_add(DISORDER) {
+            // Only the longer turn reaches beyond the shorter one.
+            self.turn = if self.last >= TURN { LONG_TURN } else { TURN };
+            self.turned = self.turned.checked_add(self.turn)?;
+        } else if self.last < DISORDER && us >= TURN - DISORDER && self.turned > 0 {
+            return (self.turned - self.turn).checked_add(us);
+        }
+        self.last = us;
+        self.turned.checked_add(us)
+    }
+}
+
+struct Usbmon {
+    disks: Disks,
+    clock: Clock,
+    start: Start,
+}
+
+impl LineFormat for Usbmon {
+    const SKIPS_HEADER: bool = false;
+
+    fn line(&mut self, line: &[u8], cx: &mut Context) -> Parsed<Option<Request>> {
+        let Some(event) = event(line) else { return Err(not_an_event(line)) };
+        // Errors have no time in older kernels.
+        if event.kind == b'E' {
+            return Ok(None);
+        }
+        let us = event.time.number()?;
+        let time = self.clock.at(us).and_then(|us| us.checked_mul(1000));
+        let time = time.ok_or_else(|| event.time.fault("past 584 years"))?;
+        let time_ns = time.saturating_sub(self.start.or(time));
+        let Address { bulk, inward, bus, device } = event.address;
+        if !bulk || inward != (event.kind == b'C') {
+            return Ok(None);
+        }
+        let (_status, rest) = word(event.rest);
+        let (length, rest) = word(rest);
+        let length = Field::new(length, 6, "length").number()?;
+        if length == 0 {
+            return Ok(None);
+        }
+        let (flag, words) = word(rest);
+        let mut bytes = [0; MOST];
+        let captured = if flag == b"=" { hex(words, &mut bytes)? } else { 0 };
+        let captured = captured.min(usize::try_from(length).unwrap_or(MOST));
+        let data = &bytes[..captured];
+        self.disks.transfer(&Transfer { time_ns, bus, device, inward, length, data }, cx);
+        Ok(None)
+    }
+
+    #[inline]
+    fn held(&mut self) -> Option<Request> {
+        let (request, bytes) = self.disks.next()?;
+        if let Some(bytes) = bytes {
+            self.disks.recycle(bytes);
+        }
+        Some(request)
+    }
+
+    fn end(&mut self, cx: &mut Context) {
+        self.disks.finish(cx);
+    }
+}
+
+/// The data words of a line; how many bytes they are.
+#[inline]
+fn hex(mut words: &[u8], bytes: &mut [u8; MOST]) -> Parsed<usize> {
+    let digit = |digit: u8| char::from(digit).to_digit(16).map(|digit| digit as u8);
+    let mut found = 0;
+    loop {
+        let (next, rest) = word(words);
+        words = rest;
+        if next.is_empty() {
+            return Ok(found);
+        }
+        let fault = || Field::new(next, 0, "data").fault("not bytes in hexadecimal");
+        if next.len() % 2 == 1 {
+            return Err(fault());
+        }
+        for pair in next.chunks_exact(2) {
+            let (high, low) = digit(pair[0]).zip(digit(pair[1])).ok_or_else(fault)?;
+            let Some(byte) = bytes.get_mut(found) else { return Ok(found) };
+            *byte = high << 4 | low;
+            found += 1;
+        }
+    }
+}
+
+/// Says which of the fields that all lines have is wrong.
+#[cold]
+fn not_an_event(line: &[u8]) -> Box<Fault> {
+    let (_tag, rest) = word(line);
+    let (time, rest) = word(rest);
+    let (kind, rest) = word(rest);
+    let (address, _) = word(rest);
+    if time.is_empty() || !time.iter().all(u8::is_ascii_digit) {
+        Field::new(time, 2, "time").fault("not a whole number of microseconds")
+    } else if !matches!(kind, b"S" | b"C" | b"E") {
+        Field::new(kind, 3, "event").fault("neither S, C nor E")
+    } else {
+        Field::new(address, 4, "address").fault("not type, bus, device and endpoint")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_clock_goes_on_where_it_begins_anew() {
+        let mut clock = Clock::default();
+        let times =
+            [4_095_000_000, 4_095_999_999, 3, 4_095_999_998, 5, 3_000_000_000, 2_000_000_000];
+        let seen: Vec<_> = times.into_iter().map(|us| clock.at(us).expect("in range")).collect();
+        assert_eq!(
+            seen,
+            [
+                4_095_000_000,
+                4_095_999_999,
+                4_096_000_003,
+                4_095_999_998,
+                4_096_000_005,
+                7_096_000_000,
+                10_192_000_000
+            ]
+        );
+        let mut old = Clock::default();
+        assert_eq!(old.at(4_294_967_295), Some(4_294_967_295));
+        assert_eq!(old.at(1), Some(4_294_967_297));
+    }
+}

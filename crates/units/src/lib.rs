@@ -1,0 +1,46 @@
+//! Sizes and shares as people write and read them.
+
+mod size;
+
+pub use size::{format_size, parse_size, show_size};
+
+/// A text that is not a quantity.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{what}; {remedy}")]
+pub struct UnitError {
+    /// What is wrong with it.
+    pub what: String,
+    /// How to write it.
+    pub remedy: String,
+}
+
+/// A share: `15%` or `0.15`.
+///
+/// # Errors
+/// [`UnitError`], saying how to write it.
+pub fn parse_share(text: &str) -> Result<f64, UnitError> {
+    let text = text.trim();
+    let value = match text.strip_suffix('%') {
+        Some(percent) => percent.trim().parse::<f64>().map(|p| p / 100.0),
+        None => text.parse::<f64>(),
+    };
+    value.ok().filter(|v| v.is_finite() && *v >= 0.0).ok_or_else(|| UnitError {
+        what: format!("`{text}` is not a share"),
+        remedy: "write it as 15% or 0.15".into(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn units_are_those_people_write() {
+        assert_eq!(parse_size("128KiB"), Ok(131_072));
+        assert!(parse_size("4kB").is_err());
+        assert_eq!((parse_share("15%"), parse_share("0.15")), (Ok(0.15), Ok(0.15)));
+        assert!(parse_share("-1").is_err() && parse_share("fifteen").is_err());
+        assert_eq!(show_size(24 << 20), "24 MiB");
+        assert_eq!(format_size(24 << 20), "24MiB");
+    }
+}

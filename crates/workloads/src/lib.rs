@@ -1,0 +1,55 @@
+//! Every generated workload by name: the patterns of `trace` and the file workloads of `filehost`.
+
+mod spec;
+
+pub use spec::WorkloadSpec;
+
+use thermocline_filehost::{FileOptions, FileWorkload, Scenario};
+use thermocline_trace::{
+    Source, TraceError,
+    generate::{Generator, GeneratorOptions, WorkloadInfo, patterns},
+};
+
+/// All workloads that [`WorkloadSpec`] reads, in the order they are listed to users.
+pub fn all() -> impl Iterator<Item = WorkloadInfo> {
+    patterns().iter().copied().chain(Scenario::ALL.map(Scenario::info))
+}
+
+/// Opens a workload.
+///
+/// Of the options file workloads take `span_bytes` (the device that the volume fills), `bytes`
+/// (written after the prelude; `None` is the scenario's own length) and `seed`. Pages are of no
+/// account to them: a file system addresses sectors of 512 bytes.
+///
+/// # Errors
+/// [`TraceError::Usage`] when sizes, shares or the length make no sense together, and when a file
+/// workload is given a request size, gaps or reads, which its files and its host decide.
+pub fn open(
+    spec: &WorkloadSpec,
+    options: &GeneratorOptions,
+) -> Result<Box<dyn Source + Send>, TraceError> {
+    match spec {
+        WorkloadSpec::Pattern(pattern) => Ok(Box::new(Generator::new(pattern, options)?)),
+        WorkloadSpec::Files(scenario) => Ok(Box::new(files(*scenario, options)?)),
+    }
+}
+
+fn files(scenario: Scenario, options: &GeneratorOptions) -> Result<FileWorkload, TraceError> {
+    let refused = [
+        (options.request_bytes.is_some(), "a request size", "--request"),
+        (options.interarrival_ns.is_some(), "a mean gap", "--interarrival"),
+        (options.read_share != 0.0, "a share of reads", "--reads"),
+    ];
+    if let Some((_, what, option)) = refused.iter().find(|(given, ..)| *given) {
+        return Err(TraceError::usage(
+            format!("{scenario} with {what}: its requests are made by a file system and its host"),
+            format!("leave out {option}"),
+        ));
+    }
+    let options = FileOptions {
+        bytes: options.bytes,
+        seed: options.seed,
+        ..FileOptions::new(options.span_bytes)
+    };
+    FileWorkload::new(scenario, &options)
+}
