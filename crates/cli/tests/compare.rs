@@ -66,7 +66,8 @@ fn ties_are_not_marked_and_a_single_row_is_not() {
         line.expect("a row").split_whitespace().nth(1).expect("a figure").to_owned()
     };
     assert_eq!((copies("greedy").as_str(), copies("fifo").as_str()), ("0", "0"), "{table}");
-    assert!(table.contains("within 1 % or the noise: choose by memory: greedy"), "{table}");
+    let words = table.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("within 1 % or the noise: choose by memory: greedy"), "{table}");
     let single = ["compare", "--policies", "cat", "--workload", "uniform", "--capacity", "16MiB"];
     assert!(!done(&single).contains('*'));
 }
@@ -149,7 +150,9 @@ fn an_overloaded_device_is_named_and_its_years_are_not_ranked() {
     }
     assert!(result["answer"]["overloaded"].as_f64() > Some(1.05));
     let years = done(&[&busy[..], &["-q", "--metrics", "lifetime.years"]].concat());
-    let rows = years.lines().filter(|line| line.starts_with(" greedy") || line.starts_with(" cat"));
+    let rows = years.lines().filter(|line| {
+        line.trim_start().starts_with("greedy ") || line.trim_start().starts_with("cat ")
+    });
     assert!(rows.clone().count() == 2 && rows.clone().all(|line| !line.contains('*')), "{years}");
 }
 
@@ -191,7 +194,7 @@ fn rows_can_be_sorted_and_columns_chosen() {
     assert!(lines.lines().all(|line| serde_json::from_str::<serde_json::Value>(line).is_ok()));
     let markdown = done(&[&args[..], &["--markdown"]].concat());
     assert!(
-        markdown.contains("| policy | write amplif. |") && markdown.contains("|---|---:|"),
+        markdown.contains("| write amplif. |") && markdown.contains("|---|---:|"),
         "{markdown}"
     );
     fails(2, &[&args[..], &["--sort", "p99"]].concat(), &["response_us.write.p99 or"]);
@@ -363,6 +366,7 @@ fn all_policies_on_several_inputs_end_with_a_table_to_choose_from() {
     let args = [&["compare", "--policies", "all", "--capacity", "256MiB"], &inputs[..]].concat();
     let table = done(&args);
     let (_, summary) = table.split_once("write amplification on all inputs").expect("a summary");
+    let (summary, _) = summary.split_once("\n* best").expect("a legend");
     let rows = summary.lines().filter(|line| line.contains(" %"));
     let names: Vec<_> = rows.filter_map(|line| line.split_whitespace().next()).collect();
     let presets = json(&["policies", "--json"]);

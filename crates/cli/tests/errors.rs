@@ -64,7 +64,7 @@ fn unknown_names_get_the_nearest_known_one() {
     fails(2, &workload(&["--policy", "cat(tau=soon)"]), &["tau=soon"]);
     fails(2, &workload(&["--victim", "gredy"]), &["did you mean `greedy`?"]);
     fails(2, &["compare", "--workload", "uniform", "--policies", "greedy,kat"], &["kat"]);
-    fails(2, &workload(&["--policy", "CAT"]), &["did you mean `cat`?"]);
+    fails(2, &workload(&["--policy", "catt"]), &["did you mean `cat`?"]);
     fails(2, &workload(&["--device", "slc"]), &["did you mean `slc-generic`?"]);
     fails(2, &["policies", "gredy"], &["did you mean `greedy`?"]);
     fails(2, &["run", "--workload", "hotcold"], &["hotcold"]);

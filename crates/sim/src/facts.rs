@@ -8,12 +8,7 @@ use thermocline_flash::{BlockId, CountingChip, Counts};
 use thermocline_ftl::{Counters, DeadDataCounters, Layer};
 use thermocline_policy::preset::LayerKind;
 
-use crate::{
-    engine::Measured,
-    job::Job,
-    result::{self, wear::Life},
-    setup::Setup,
-};
+use crate::{engine::Measured, job::Job, life::Life, result, setup::Setup};
 
 /// The state after the fill, where statistics begin.
 pub(crate) struct Snapshot {

@@ -16,6 +16,7 @@ mod future;
 mod huge_pages;
 mod input;
 mod job;
+mod life;
 pub mod metric;
 mod responses;
 pub mod result;

@@ -189,7 +189,7 @@ pub struct Metric {
     pub title: String,
     /// Its header in tables, that of its part included; empty where it is no column.
     pub header: String,
-    get: Get<dyn Fn(&RunResult) -> Option<Value> + Send + Sync>,
+    get: Arc<Read>,
 }
 
 impl std::fmt::Debug for Metric {
@@ -290,10 +290,11 @@ pub fn find(name: &str) -> Option<&'static Metric> {
     called.next().filter(|_| called.next().is_none())
 }
 
-type Get<F> = Arc<F>;
+/// Reads a metric's value from a result.
+type Read = dyn Fn(&RunResult) -> Option<Value> + Send + Sync;
 
 /// Finds a value in a result.
-pub(crate) type Getter<T> = Get<dyn Fn(&RunResult) -> Option<&T> + Send + Sync>;
+pub(crate) type Getter<T> = Arc<dyn Fn(&RunResult) -> Option<&T> + Send + Sync>;
 
 pub(crate) fn getter<T: 'static>(
     get: impl Fn(&RunResult) -> Option<&T> + Send + Sync + 'static,
@@ -334,11 +335,7 @@ impl Place {
     }
 
     /// The metric here.
-    fn metric(
-        &self,
-        kind: Kind,
-        get: Get<dyn Fn(&RunResult) -> Option<Value> + Send + Sync>,
-    ) -> Metric {
+    fn metric(&self, kind: Kind, get: Arc<Read>) -> Metric {
         let with_part = |own: &str, between: &str| match self.above.header {
             "" => own.to_owned(),
             _ if own.is_empty() => String::new(),

@@ -1,4 +1,4 @@
-//! Means of several seeds, and how sure they are.
+//! Means of several seeds and how sure they are, and how erase counts are spread.
 
 use serde::Serialize;
 
@@ -40,6 +40,26 @@ impl Interval {
     }
 }
 
+/// The mean of erase counts.
+pub(crate) fn mean(erases: &[u32]) -> f64 {
+    erases.iter().map(|&e| f64::from(e)).sum::<f64>() / erases.len() as f64
+}
+
+/// Their sample standard deviation.
+pub(crate) fn deviation(erases: &[u32]) -> f64 {
+    let mean = mean(erases);
+    let squares: f64 = erases.iter().map(|&e| (f64::from(e) - mean).powi(2)).sum();
+    if erases.len() > 1 { (squares / (erases.len() as f64 - 1.0)).sqrt() } else { 0.0 }
+}
+
+/// The least value that so large a share of all does not exceed.
+pub(crate) fn percentile(erases: &[u32], share: f64) -> u32 {
+    let mut sorted = erases.to_vec();
+    sorted.sort_unstable();
+    let rank = (sorted.len() as f64 * share).ceil() as usize;
+    sorted.get(rank.saturating_sub(1)).copied().unwrap_or(0)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -53,5 +73,16 @@ mod tests {
             (five.mean - 3.0).abs() < 1e-12 && (five.half - 2.776 * 0.5_f64.sqrt()).abs() < 1e-9
         );
         assert_eq!(Interval::of(&[]), None);
+    }
+
+    #[test]
+    fn wear_is_the_sample_deviation() {
+        let erases = [2, 4, 4, 4, 5, 5, 7, 9];
+        assert!((deviation(&erases) - 2.138_089_935).abs() < 1e-9);
+        assert_eq!(
+            (mean(&erases), percentile(&erases, 0.99), percentile(&erases, 0.5)),
+            (5.0, 9, 4)
+        );
+        assert_eq!((deviation(&[3]), percentile(&[], 0.99)), (0.0, 0));
     }
 }

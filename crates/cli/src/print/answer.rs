@@ -4,7 +4,7 @@ use thermocline_sim::{answer::Answer, metric::Format, units};
 
 use super::{
     figure::show_number,
-    number::{self, percent},
+    number::{self, share},
 };
 
 /// Which policy, by how much, and at what cost.
@@ -37,7 +37,7 @@ pub fn brief(answer: &Answer) -> String {
         return answer.undecided.unwrap_or("nothing tells the policies apart").to_owned();
     };
     let margin = match (&answer.next, answer.margin) {
-        (Some(next), Some(margin)) => format!(", {} ahead of {next}", percent(margin)),
+        (Some(next), Some(margin)) => format!(", {} ahead of {next}", share(margin)),
         _ => String::new(),
     };
     let ties = match answer.ties.len() {
@@ -79,19 +79,19 @@ fn margins(answer: &Answer) -> String {
         "memory.total_bytes" => ("It needs", "less RAM than", "less than"),
         _ => ("Lifetime, write p99 and RAM together are", "better than with", "better than with"),
     };
-    let share = |margin: f64| match answer.metric {
-        "lifetime.tbw_bytes" => percent(margin),
+    let by = |margin: f64| match answer.metric {
+        "lifetime.tbw_bytes" => share(margin),
         // So much more of the other is so much less of this.
-        _ => percent(margin / (1.0 + margin)),
+        _ => share(margin / (1.0 + margin)),
     };
     let mut parts = Vec::new();
     if let (Some(next), Some(margin)) = (&answer.next, answer.margin) {
-        parts.push(format!("{} {first} {next}, the next", share(margin)));
+        parts.push(format!("{} {first} {next}, the next", by(margin)));
     }
     let known = answer.next.iter().chain(&answer.ties).any(|name| name == "greedy");
     if let Some(margin) = answer.over_greedy.filter(|_| !known) {
         let between = if parts.is_empty() { first } else { second };
-        parts.push(format!("{} {between} greedy", share(margin)));
+        parts.push(format!("{} {between} greedy", by(margin)));
     }
     if parts.is_empty() { String::new() } else { format!(" {subject} {}.", parts.join(", and ")) }
 }
@@ -100,7 +100,7 @@ fn costs(answer: &Answer) -> String {
     let mut text = String::new();
     if let Some(excess) = answer.over_oracle {
         text += &match excess > 0.0005 {
-            true => format!(" It writes {} more than the oracle.", percent(excess)),
+            true => format!(" It writes {} more than the oracle.", share(excess)),
             false => " It writes no more than the oracle.".to_owned(),
         };
     }

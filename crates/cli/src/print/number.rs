@@ -47,6 +47,12 @@ pub fn excess(share: f64) -> String {
     format!("{sign}{text} %")
 }
 
+/// `37 %`, `4.2 %`: how much more or less, with a decimal where it says something.
+pub fn share(share: f64) -> String {
+    let text = excess(share);
+    text.strip_prefix('+').map_or_else(|| text.clone(), str::to_owned)
+}
+
 /// `1 block`, `2 blocks`.
 pub fn counted(count: u64, what: &str) -> String {
     format!("{} {what}{}", grouped(count), if count == 1 { "" } else { "s" })
@@ -124,6 +130,7 @@ mod tests {
         assert_eq!((short(0.1234), short(1234.5)), ("0.123".into(), "1,234".into()));
         assert_eq!((excess(0.3712), excess(0.042)), ("+37 %".into(), "+4.2 %".into()));
         assert_eq!((excess(-0.01), excess(12.5)), ("-1.0 %".into(), "+1,250 %".into()));
+        assert_eq!((share(0.3712), share(0.042)), ("37 %".into(), "4.2 %".into()));
         assert_eq!((percent(0.15), percent(0.4321)), ("15 %".into(), "43.2 %".into()));
         assert_eq!(
             (counted(1, "block"), counted(2, "block")),

@@ -7,7 +7,7 @@ mod cleaning;
 mod config;
 mod times;
 mod traffic;
-pub(crate) mod wear;
+mod wear;
 
 use thermocline_flash::BlockId;
 

@@ -1,0 +1,184 @@
+//! How long flash lasts, extrapolated from the erases of a run.
+//!
+//! A lifetime follows from the mean erase count: an integer median is the same for policies that differ
+//! by half, and zero where most blocks rest. Time is the arrivals' own, or the user's rate: on a device
+//! that cannot keep up, the time it takes would make the worst policy live longest.
+
+/// How many times as long as the trace a device may be busy before it is overloaded.
+const OVERLOADED: f64 = 1.05;
+
+/// The warranty over which drive writes per day are counted.
+const WARRANTY_DAYS: f64 = 5.0 * 365.25;
+
+/// Nanoseconds of a day.
+pub(crate) const DAY_NS: f64 = 86400e9;
+
+/// Days of a year.
+pub(crate) const YEAR_DAYS: f64 = 365.25;
+
+/// What a lifetime is extrapolated from.
+pub(crate) struct Life<'a> {
+    /// Erases of each data block in the run.
+    pub erases: &'a [u32],
+    /// Rated endurance.
+    pub endurance: u32,
+    /// Bytes the host wrote.
+    pub host_bytes: u64,
+    /// Bytes the device exports.
+    pub logical_bytes: u64,
+    /// What the run took.
+    pub elapsed_ns: u64,
+    /// The last arrival, where requests arrive.
+    pub arrivals_ns: Option<u64>,
+    /// Bytes a day that the user reckons with.
+    pub daily_writes: Option<u64>,
+}
+
+impl Life<'_> {
+    /// How many times the run fits into the life of a block erased so often in it.
+    fn runs(&self, erases: f64) -> Option<f64> {
+        (erases > 0.0).then(|| f64::from(self.endurance) / erases)
+    }
+
+    /// How many times the run fits into the life of the most erased block.
+    pub(crate) fn first_block(&self) -> Option<f64> {
+        self.runs(f64::from(self.erases.iter().copied().max().unwrap_or(0)))
+    }
+
+    /// The same for the block in the middle.
+    pub(crate) fn median_block(&self) -> Option<f64> {
+        let mut sorted = self.erases.to_vec();
+        sorted.sort_unstable();
+        self.runs(f64::from(sorted.get(sorted.len() / 2).copied().unwrap_or(0)))
+    }
+
+    /// All erases of the run.
+    pub(crate) fn total_erases(&self) -> u64 {
+        self.erases.iter().map(|&erases| u64::from(erases)).sum()
+    }
+
+    /// Whether there are fewer than blocks.
+    pub(crate) fn few_erases(&self) -> bool {
+        self.total_erases() < self.erases.len() as u64
+    }
+
+    /// What the host can write until the mean erase count reaches the endurance.
+    pub(crate) fn tbw_bytes(&self) -> Option<f64> {
+        let runs = self.runs(self.total_erases() as f64 / self.erases.len() as f64);
+        runs.map(|runs| runs * self.host_bytes as f64)
+    }
+
+    /// The same as writes of the whole device a day, over the warranty.
+    pub(crate) fn dwpd(&self) -> Option<f64> {
+        self.tbw_bytes().map(|bytes| bytes / self.logical_bytes as f64 / WARRANTY_DAYS)
+    }
+
+    /// What the host writes in a day: as the user reckons, or as it arrives.
+    pub(crate) fn bytes_per_day(&self) -> Option<f64> {
+        let own = || {
+            let ns = self.arrivals_ns.filter(|&ns| ns > 0)?;
+            Some(self.host_bytes as f64 / (ns as f64 / DAY_NS))
+        };
+        self.daily_writes.map(|bytes| bytes as f64).or_else(own).filter(|&bytes| bytes > 0.0)
+    }
+
+    fn at_this_rate(&self, bytes: Option<f64>) -> Option<f64> {
+        bytes.zip(self.bytes_per_day()).map(|(bytes, a_day)| bytes / a_day / YEAR_DAYS)
+    }
+
+    /// How long that takes at this rate.
+    pub(crate) fn years(&self) -> Option<f64> {
+        self.at_this_rate(self.tbw_bytes())
+    }
+
+    /// How long the most erased block lasts at this rate.
+    pub(crate) fn most_worn_years(&self) -> Option<f64> {
+        self.at_this_rate(self.first_block().map(|runs| runs * self.host_bytes as f64))
+    }
+
+    /// The time the device needs over the time the arrivals take.
+    pub(crate) fn time_factor(&self) -> Option<f64> {
+        let arrivals = self.arrivals_ns.filter(|&ns| ns > 0)?;
+        Some(self.elapsed_ns as f64 / arrivals as f64)
+    }
+
+    /// Whether the device cannot keep up with them.
+    pub(crate) fn overloaded(&self) -> bool {
+        self.time_factor().is_some_and(|factor| factor > OVERLOADED)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DAY: u64 = 86_400_000_000_000;
+
+    /// Ten blocks of 100,000 cycles on a device of 4 GB, which the host wrote once in a day.
+    fn life(erases: &[u32]) -> Life<'_> {
+        Life {
+            erases,
+            endurance: 100_000,
+            host_bytes: 4_000_000_000,
+            logical_bytes: 4_000_000_000,
+            elapsed_ns: DAY,
+            arrivals_ns: Some(DAY),
+            daily_writes: None,
+        }
+    }
+
+    #[test]
+    fn years_follow_from_the_mean_and_not_from_the_median() {
+        // The same median, and half as many erases again.
+        let (few, many) = ([1, 1, 1, 1], [1, 1, 1, 3]);
+        let (few, many) = (life(&few), life(&many));
+        assert_eq!(few.median_block(), many.median_block());
+        let years = |life: &Life<'_>| life.years().expect("erased");
+        assert!((years(&few) - 100_000.0 / YEAR_DAYS).abs() < 1e-9);
+        assert!((years(&few) / years(&many) - 1.5).abs() < 1e-12);
+        // Total endurance over the mean erase rate.
+        let rate_a_year = many.total_erases() as f64 * YEAR_DAYS;
+        assert!((years(&many) / (4.0 * 100_000.0 / rate_a_year) - 1.0).abs() < 1e-12);
+        assert!(
+            (many.most_worn_years().expect("erased") - 100_000.0 / 3.0 / YEAR_DAYS).abs() < 1e-9
+        );
+        // Where the median block was not erased at all there is a life all the same.
+        let sparse = [0, 0, 0, 9];
+        assert_eq!(life(&sparse).median_block(), None);
+        assert!(life(&sparse).years().is_some());
+    }
+
+    #[test]
+    fn endurance_is_told_in_the_units_in_which_storage_is_bought() {
+        let erases = [2, 2];
+        let life = Life { daily_writes: Some(50_000_000_000), ..life(&erases) };
+        assert_eq!(life.tbw_bytes(), Some(4e9 * 50_000.0));
+        assert!((life.dwpd().expect("erased") - 50_000.0 / (5.0 * 365.25)).abs() < 1e-9);
+        assert_eq!(life.bytes_per_day(), Some(50e9));
+        assert!((life.years().expect("erased") - 2e14 / 50e9 / 365.25).abs() < 1e-9);
+    }
+
+    #[test]
+    fn on_the_devices_own_clock_there_are_no_years_unless_a_rate_is_given() {
+        let erases = [1, 1];
+        let own = Life { arrivals_ns: None, ..life(&erases) };
+        assert_eq!((own.years(), own.bytes_per_day(), own.time_factor()), (None, None, None));
+        assert!(own.tbw_bytes().is_some() && !own.overloaded());
+        assert!(Life { daily_writes: Some(1), ..own }.years().is_some());
+    }
+
+    #[test]
+    fn a_device_that_is_busy_after_the_trace_is_overloaded_and_lives_no_longer_for_it() {
+        let erases = [1, 1];
+        let late = Life { elapsed_ns: 3 * DAY, ..life(&erases) };
+        assert!(late.overloaded() && late.time_factor() == Some(3.0));
+        assert_eq!(late.years(), life(&erases).years());
+        assert!(!life(&erases).overloaded());
+    }
+
+    #[test]
+    fn erases_are_few_until_each_block_had_one() {
+        assert!(life(&[0, 1]).few_erases() && !life(&[1, 1]).few_erases());
+        assert_eq!((life(&[0]).tbw_bytes(), life(&[0]).total_erases()), (None, 0));
+    }
+}

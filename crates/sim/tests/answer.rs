@@ -1,0 +1,114 @@
+//! Which policy is the answer: rules, on results made for them.
+
+use thermocline_assembly::device::Overrides;
+use thermocline_sim::{
+    Device, Input, Job, PolicySpec, Progress, RunResult, Workload,
+    answer::{Aim, Answer, Candidate, answer, are_tied},
+    result::Memory,
+    run,
+};
+
+/// A run to be made into others.
+fn sample() -> RunResult {
+    let workload = Workload {
+        spec: "uniform".parse().expect("a workload"),
+        bytes: Some(16 << 20),
+        request_bytes: None,
+        interarrival_ns: None,
+        read_share: 0.0,
+    };
+    let mut device = Device::load("slc-generic").expect("built in");
+    let shape = Overrides { capacity: Some(16 << 20), ..Default::default() };
+    device = device.with(&shape).expect("a shape");
+    let policy = PolicySpec::parse("greedy", None, None).expect("a policy");
+    let mut result =
+        run(&Job::new(device, policy, Input::Workload(&workload)), &Progress::default())
+            .expect("it runs");
+    result.lifetime.few_erases = false;
+    result.memory = Some(Memory { bytes_per_page: 8.0, total_bytes: 8000 });
+    result
+}
+
+/// Runs with these lifetimes and this much RAM, one a seed.
+fn runs(tbw: &[f64], bytes: u64) -> Vec<RunResult> {
+    let sample = sample();
+    let one = |tbw: &f64| {
+        let mut run = sample.clone();
+        run.lifetime.tbw_bytes = Some(*tbw);
+        run.memory = Some(Memory { bytes_per_page: 1.0, total_bytes: bytes });
+        run
+    };
+    tbw.iter().map(one).collect()
+}
+
+fn ask(aim: Aim, policies: &[(&str, Vec<RunResult>)]) -> Answer {
+    let candidates: Vec<_> =
+        policies.iter().map(|(name, runs)| Candidate { name, runs: vec![&runs[..]] }).collect();
+    answer(aim, &candidates)
+}
+
+#[test]
+fn the_longest_life_wins_by_how_much_it_is_longer() {
+    let policies =
+        [("greedy", runs(&[1.0], 10)), ("next", runs(&[2.0], 9)), ("best", runs(&[3.0], 99))];
+    let answer = ask(Aim::Endurance, &policies);
+    assert_eq!((answer.best.as_deref(), answer.next.as_deref()), (Some("best"), Some("next")));
+    assert!((answer.margin.expect("a next") - 0.5).abs() < 1e-12);
+    assert!((answer.over_greedy.expect("greedy ran") - 2.0).abs() < 1e-12);
+    assert!(answer.ties.is_empty() && answer.metric == "lifetime.tbw_bytes");
+    let costs = answer.costs.expect("it costs");
+    assert!((costs.total_bytes.expect("counted") - 99.0).abs() < 1e-9);
+    assert_eq!(ask(Aim::Memory, &policies).best.as_deref(), Some("next"));
+}
+
+#[test]
+fn what_lies_within_a_percent_is_chosen_by_memory() {
+    let policies =
+        [("large", runs(&[1.009], 200)), ("greedy", runs(&[1.0], 100)), ("poor", runs(&[0.5], 1))];
+    let answer = ask(Aim::Endurance, &policies);
+    assert_eq!((answer.best.as_deref(), &answer.ties[..]), (Some("greedy"), &["large".into()][..]));
+    assert_eq!((answer.next.as_deref(), answer.over_greedy), (Some("poor"), None));
+    let all = ask(Aim::Endurance, &policies[..2]);
+    assert_eq!((all.best.as_deref(), all.margin), (Some("greedy"), None));
+}
+
+#[test]
+fn differences_within_the_noise_of_seeds_are_ties() {
+    let noisy = [("a", runs(&[1.0, 1.3, 0.9], 10)), ("b", runs(&[1.1, 1.0, 1.05], 5))];
+    let answer = ask(Aim::Endurance, &noisy);
+    assert_eq!((answer.best.as_deref(), &answer.ties[..]), (Some("b"), &["a".into()][..]));
+    // The same mean difference, in each seed alike.
+    let steady = [("a", runs(&[1.0, 1.3, 0.9], 10)), ("b", runs(&[0.95, 1.235, 0.855], 5))];
+    let answer = ask(Aim::Endurance, &steady);
+    assert_eq!((answer.best.as_deref(), answer.ties.len()), (Some("a"), 0));
+    assert!(are_tied(&[1.0], &[1.005]) && !are_tied(&[1.0], &[1.02]));
+    assert!(are_tied(&[0.0], &[0.0]) && !are_tied(&[0.0], &[5.0]));
+}
+
+#[test]
+fn too_few_erases_and_overload_are_said() {
+    let mut few = runs(&[1.0], 10);
+    few[0].lifetime.few_erases = true;
+    few[0].write_amplification = Some(1.0);
+    few[0].lifetime.overloaded = true;
+    few[0].lifetime.time_factor = Some(3.1);
+    let mut other = runs(&[9.0], 10);
+    other[0].write_amplification = Some(2.0);
+    let answer = ask(Aim::Endurance, &[("few", few), ("other", other)]);
+    assert!(answer.few_erases && answer.metric == "write_amplification");
+    assert_eq!((answer.best.as_deref(), answer.overloaded), (Some("few"), Some(3.1)));
+}
+
+#[test]
+fn what_knows_the_future_or_ended_early_is_no_choice() {
+    let mut oracle = runs(&[9.0], 1);
+    oracle[0].config.placement = Some("oracle".into());
+    let mut early = runs(&[9.0], 1);
+    early[0].host.requests -= 1;
+    let policies = [("oracle", oracle), ("early", early), ("greedy", runs(&[1.0], 1))];
+    assert_eq!(ask(Aim::Endurance, &policies).best.as_deref(), Some("greedy"));
+    let mut idle = runs(&[1.0], 1);
+    idle[0].cleaning.victims = 0;
+    let answer = ask(Aim::Endurance, &[("a", idle)]);
+    assert_eq!((answer.best, answer.undecided), (None, Some("nothing was cleaned")));
+}
