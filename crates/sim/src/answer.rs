@@ -192,8 +192,14 @@ impl Candidate<'_> {
     /// The geometric mean of a figure over all runs.
     fn mean(&self, figure: impl Fn(&RunResult) -> Option<f64>) -> Option<f64> {
         let runs = self.runs.iter().copied().flatten();
-        let logs: Option<Vec<f64>> = runs.map(|run| figure(run).map(f64::ln)).collect();
-        let logs = logs.filter(|logs| !logs.is_empty())?;
+        let values = runs.map(figure).collect::<Option<Vec<f64>>>()?;
+        if let [only] = values[..] {
+            return Some(only);
+        }
+        let logs: Vec<f64> = values.iter().map(|value| value.ln()).collect();
+        if logs.is_empty() {
+            return None;
+        }
         Some((logs.iter().sum::<f64>() / logs.len() as f64).exp())
     }
 }
