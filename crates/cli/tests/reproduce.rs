@@ -183,7 +183,11 @@ fn papers_are_named_or_their_files_are() {
     );
     let built_in = thermocline(&["reproduce", "cat", "--accept"]);
     assert_eq!(built_in.code, 2, "{}", built_in.err);
-    assert!(built_in.err.contains("built in; name its folder, or --papers"), "{}", built_in.err);
+    assert!(
+        built_in.err.contains("built in; name its folder, or use --papers"),
+        "{}",
+        built_in.err
+    );
     let papers = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../papers");
     let of = |what: &str, more: &[&str]| {
         let ran = thermocline(&[&["reproduce", what, "--commands"], more].concat());

@@ -107,7 +107,11 @@ fn a_trace_is_not_replaced_by_its_own_conversion() {
     let other = folder.path().join(".").join("t.csv");
     let other = other.to_str().expect("UTF-8");
     for out in [&trace, other] {
-        fails(2, &["trace", "convert", &trace, out, "--limit", "1"], &["t.csv", "another file"]);
+        fails(
+            2,
+            &["trace", "convert", &trace, out, "--limit", "1"],
+            &["t.csv", "another output file"],
+        );
     }
     assert_eq!(std::fs::read_to_string(&trace).expect("there"), csv_trace(10, 10));
 }

@@ -1,7 +1,7 @@
 //! A metric is one declaration: key, type, meaning, how it is worked out and how people read it.
 //!
 //! A part of a result is a struct declared by `part!`. Each field has its documentation, its type,
-//! the expression that works it out from the [`Facts`](crate::facts::Facts) of a run, and its
+//! the expression that works it out from the facts of a run, and its
 //! [`Look`]. Everything else follows from the declaration: the JSON (by serde, in the order of the
 //! fields), the columns of CSV and Parquet, the tables, and the reference of all keys.
 //!

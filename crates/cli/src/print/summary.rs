@@ -70,10 +70,11 @@ fn mean_of(runs: &[RunResult], figure: impl Fn(&RunResult) -> Option<f64>) -> Op
 }
 
 /// The geometric mean, in which half as much here and twice as much there is as good; none if any
-/// value is missing.
+/// value is missing, or all are.
 fn mean(values: &[Option<f64>]) -> Option<f64> {
     let logs: Option<Vec<f64>> = values.iter().map(|value| value.map(f64::ln)).collect();
-    logs.map(|logs| (logs.iter().sum::<f64>() / logs.len() as f64).exp())
+    logs.filter(|logs| !logs.is_empty())
+        .map(|logs| (logs.iter().sum::<f64>() / logs.len() as f64).exp())
 }
 
 /// The table as text: of the inputs, those that the screen has room for.

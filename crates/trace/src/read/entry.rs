@@ -31,12 +31,15 @@ pub(crate) struct Entry {
     pub(crate) open: fn(Setup) -> Result<Readers, TraceError>,
 }
 
+/// Checks the argument of a format.
+type CheckArgument = fn(&str) -> Result<(), TraceError>;
+
 /// Properties that few formats have.
 pub(crate) struct Special {
     /// The operation is a 0/1 column, which people write both ways round.
     pub(crate) zero_one: bool,
     /// Checks the argument after the name, `columns:…`; without it the format takes none.
-    pub(crate) argument: Option<fn(&str) -> Result<(), TraceError>>,
+    pub(crate) argument: Option<CheckArgument>,
     /// Such a trace is several files, which a directory or a common prefix stands for.
     pub(crate) parts: Option<Parts>,
 }
