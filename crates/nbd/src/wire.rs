@@ -159,5 +159,5 @@ pub const STATE_ZERO: u32 = 1 << 1;
 pub const MAX_STRING: usize = 4096;
 /// A payload up to this, in bytes, is no attack whatever the advertised maximum.
 pub const DEFAULT_MAX_PAYLOAD: u32 = 1 << 25;
-/// No more extents in one chunk of block status.
-pub const MAX_EXTENTS: u32 = 1 << 20;
+/// No more extents in one chunk of block status: 32 KiB of them. The client asks again for the rest.
+pub const MAX_EXTENTS: u32 = 1 << 12;

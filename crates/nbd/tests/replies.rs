@@ -337,7 +337,7 @@ fn block_status_can_fail() {
 }
 
 #[test]
-fn a_chunk_of_block_status_has_at_most_2_to_the_20_extents() {
+fn a_chunk_of_block_status_has_at_most_4096_extents() {
     let mut negotiated = agreed(&[structured(), contexts()]);
     negotiated.size = u64::from(u32::MAX);
     let request = ask(&negotiated, 7, 0, 0, u32::MAX);
@@ -350,8 +350,84 @@ fn a_chunk_of_block_status_has_at_most_2_to_the_20_extents() {
         reply.extent(u64::MAX, 0);
         reply.finish();
     });
-    assert_eq!(all[16..20], (4 + 8 * (1_u32 << 20)).to_be_bytes());
-    assert_eq!(all.len(), 20 + 4 + (8 << 20) + 20 + 12);
+    assert_eq!(all[16..20], (4 + 8 * (1_u32 << 12)).to_be_bytes());
+    assert_eq!(all.len(), 20 + 4 + (8 << 12) + 20 + 12);
+}
+
+/// The parts of a read of 1536 bytes at 512, one byte a kind: data, a hole, and both.
+fn in_parts(negotiated: &Negotiated, request: &Request) -> Vec<Vec<u8>> {
+    let part = |at: u64, put: &dyn Fn(&mut thermocline_nbd::ReadReply<'_>)| {
+        sent(|output| {
+            let mut reply = negotiated.reply_read_part(request, at, 512, output);
+            put(&mut reply);
+            assert_eq!(reply.left(), 0);
+            reply.finish();
+        })
+    };
+    vec![
+        part(512, &|reply| reply.data(512).fill(1)),
+        part(1024, &|reply| reply.hole(512)),
+        part(1536, &|reply| {
+            reply.hole(256);
+            reply.data(256).fill(3);
+        }),
+    ]
+}
+
+#[test]
+fn the_parts_of_a_structured_read_are_chunks_of_which_the_last_is_done() {
+    let negotiated = agreed(&[structured()]);
+    let request = ask(&negotiated, 0, 0, 512, 1536);
+    assert!(negotiated.can_fail_late(&request));
+    let parts = in_parts(&negotiated, &request);
+    let mut first = hex("668e33ef 0000 0001 1122334455667788 00000208 0000000000000200");
+    first.extend([1; 512]);
+    assert_eq!(parts[0], first);
+    let hole = hex("668e33ef 0000 0002 1122334455667788 0000000c 0000000000000400 00000200");
+    assert_eq!(parts[1], hole);
+    let mut last = hex("668e33ef 0000 0002 1122334455667788 0000000c 0000000000000600 00000100");
+    last.extend(hex("668e33ef 0001 0001 1122334455667788 00000108 0000000000000700"));
+    last.extend([3; 256]);
+    assert_eq!(parts[2], last);
+}
+
+#[test]
+fn a_later_part_of_a_structured_read_may_fail() {
+    let negotiated = agreed(&[structured()]);
+    let request = ask(&negotiated, 0, 0, 512, 1536);
+    let failed = sent(|output| {
+        let mut reply = negotiated.reply_read_part(&request, 1024, 512, output);
+        reply.data(512).fill(9);
+        assert!(reply.fail(Errno::Io, Some(1030), &"gone"));
+    });
+    let expected =
+        hex("668e33ef 0001 8002 1122334455667788 00000012 00000005 0004 'gone' 0000000000000406");
+    assert_eq!(failed, expected);
+}
+
+#[test]
+fn the_parts_of_a_read_that_is_promised_as_a_whole_are_its_bytes_behind_one_header() {
+    let plain = agreed(&[]);
+    let chunks = agreed(&[structured()]);
+    let simple = hex("67446698 00000000 1122334455667788");
+    let whole = hex("668e33ef 0001 0001 1122334455667788 00000608 0000000000000200");
+    for (negotiated, flags, head) in [(&plain, 0, simple), (&chunks, DF, whole)] {
+        let request = ask(negotiated, 0, flags, 512, 1536);
+        assert!(!negotiated.can_fail_late(&request));
+        let bytes = [[1; 512].as_slice(), &[0; 768], &[3; 256]].concat();
+        assert_eq!(in_parts(negotiated, &request).concat(), [head, bytes].concat());
+        // An error can be told before the first part is sent, and not behind it.
+        let told = |at: u64| {
+            let mut told = false;
+            let sent = sent(|output| {
+                let mut reply = negotiated.reply_read_part(&request, at, 512, output);
+                reply.data(512).fill(9);
+                told = reply.fail(Errno::Io, None, &"gone");
+            });
+            (told, sent.is_empty())
+        };
+        assert_eq!((told(512), told(1024)), ((true, false), (false, true)));
+    }
 }
 
 #[test]

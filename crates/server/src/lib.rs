@@ -9,12 +9,14 @@
 //! one system call, served with the device in hand once, and answered with one system call.
 
 mod background;
+mod budget;
 mod connection;
 mod counters;
 mod device;
 mod error;
 mod http;
 mod listener;
+mod memory;
 mod metrics;
 mod pace;
 mod record;

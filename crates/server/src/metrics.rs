@@ -49,6 +49,9 @@ pub(crate) fn ailment(shared: &Shared) -> Option<String> {
 struct Snapshot {
     exports: Vec<Export>,
     refused: u64,
+    displaced: u64,
+    stalled: u64,
+    buffer_bytes: usize,
 }
 
 /// An export at one time.
@@ -152,7 +155,13 @@ impl Snapshot {
         for (one, export) in exports.iter_mut().zip(&shared.exports) {
             one.wear = Wear::of(&export.device);
         }
-        Self { exports, refused: shared.refused.load(Relaxed) }
+        Self {
+            exports,
+            refused: shared.refused.load(Relaxed),
+            displaced: shared.displaced.load(Relaxed),
+            stalled: shared.stalled.load(Relaxed),
+            buffer_bytes: shared.budget.leased(),
+        }
     }
 }
 
@@ -258,13 +267,23 @@ impl Snapshot {
             "Connections that chose an export",
             self.each(|e| e.opened),
         )?;
-        let refused = out.0.encode_descriptor(
-            "connections_refused",
-            "Connections turned away, as there were too many",
-            None,
-            MetricType::Counter,
-        )?;
-        ConstCounter::new(self.refused).encode(refused)?;
+        for (name, help, count) in [
+            (
+                "connections_refused",
+                "Connections turned away, as there were too many",
+                self.refused,
+            ),
+            ("handshakes_displaced", "Handshakes cut off to let others in", self.displaced),
+            ("connections_stalled", "Connections cut off for want of progress", self.stalled),
+        ] {
+            let descriptor = out.0.encode_descriptor(name, help, None, MetricType::Counter)?;
+            ConstCounter::new(count).encode(descriptor)?;
+        }
+        let help = "Memory that connections use for large buffers";
+        let unit = Some(&Unit::Bytes);
+        let descriptor =
+            out.0.encode_descriptor("connection_buffers", help, unit, MetricType::Gauge)?;
+        ConstGauge::new(self.buffer_bytes as f64).encode(descriptor)?;
         out.counters(
             "receive_calls",
             "System calls that received",

@@ -1,9 +1,9 @@
 //! Puts devices, listeners and connections together, and takes them apart again in good order.
 
 use std::{
-    collections::HashMap,
+    collections::BTreeMap,
     io,
-    net::Shutdown,
+    net::{IpAddr, Shutdown},
     os::fd::AsFd,
     path::PathBuf,
     sync::{
@@ -20,10 +20,12 @@ use thermocline_nbd::{self as nbd, BlockSizes, Exports, Settings};
 use crate::{
     Device, Opening, ServerError,
     background::Background,
+    budget::Budget,
     connection,
     counters::Registry,
     http::{self, Http},
     listener::Listener,
+    memory,
     record::{Recorder, Writing},
     stop::{Bell, Stopper},
     stream::Socket,
@@ -32,10 +34,19 @@ use crate::{
 /// How much a server lets clients take.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// Connections at the same time; more are turned away.
+    /// Connections at the same time. One more takes the place of the oldest that has not chosen an
+    /// export, and is turned away where there is none.
     pub connections: usize,
+    /// The same from one address, of those that come over TCP.
+    pub connections_per_address: usize,
+    /// Memory for buffers of all connections together, in bytes; some 160 KiB a connection come on top.
+    pub memory: usize,
     /// Time in which a client must have chosen an export.
     pub handshake: Duration,
+    /// Time that a client may take to go on with a request it began, or to take more of its answers.
+    pub stall: Duration,
+    /// Time that a client may ask for nothing; any if `None`.
+    pub idle: Option<Duration>,
     /// Time that requests which were begun have to end when the server is to stop.
     pub grace: Duration,
 }
@@ -44,7 +55,11 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             connections: 1024,
+            connections_per_address: 768,
+            memory: 256 << 20,
             handshake: Duration::from_secs(10),
+            stall: Duration::from_secs(30),
+            idle: None,
             grace: Duration::from_secs(5),
         }
     }
@@ -95,15 +110,66 @@ pub(crate) struct Shared {
     pub looking: AtomicBool,
     #[cfg(feature = "tls")]
     pub tls: Option<crate::Tls>,
+    /// Memory for buffers.
+    pub budget: Budget,
     /// Connections turned away because there were too many.
     pub refused: AtomicU64,
-    sockets: Mutex<HashMap<u64, Socket>>,
+    /// Handshakes that were cut off to let others in.
+    pub displaced: AtomicU64,
+    /// Connections that were cut off because the client made no progress.
+    pub stalled: AtomicU64,
+    /// By number, so the oldest come first.
+    guests: Mutex<BTreeMap<u64, Guest>>,
+}
+
+/// A connection as the server knows it.
+#[derive(Debug)]
+struct Guest {
+    socket: Socket,
+    address: Option<IpAddr>,
+    has_shaken_hands: bool,
 }
 
 impl Shared {
-    fn sockets(&self) -> MutexGuard<'_, HashMap<u64, Socket>> {
+    fn guests(&self) -> MutexGuard<'_, BTreeMap<u64, Guest>> {
         // A map is not left half changed.
-        self.sockets.lock().unwrap_or_else(PoisonError::into_inner)
+        self.guests.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A connection has chosen an export: it gives way to no other any more.
+    pub fn has_shaken_hands(&self, number: u64) {
+        if let Some(guest) = self.guests().get_mut(&number) {
+            guest.has_shaken_hands = true;
+        }
+    }
+
+    /// Takes a connection in, if there is room for it or one still shakes hands that can be cut off.
+    fn admit(&self, number: u64, socket: &Socket) -> Result<(), Full> {
+        let address = socket.address();
+        let mut guests = self.guests();
+        let limits = &self.limits;
+        let is_neighbour = |guest: &Guest| address.is_some() && guest.address == address;
+        let full = if guests.len() >= limits.connections {
+            Some(Full::Server)
+        } else if guests.values().filter(|guest| is_neighbour(guest)).count()
+            >= limits.connections_per_address
+        {
+            Some(Full::Address)
+        } else {
+            None
+        };
+        if let Some(full) = full {
+            let gives_way = |guest: &Guest| {
+                !guest.has_shaken_hands && (full == Full::Server || is_neighbour(guest))
+            };
+            let oldest =
+                guests.iter().find(|(_, guest)| gives_way(guest)).map(|(number, _)| *number);
+            let oldest = oldest.and_then(|number| guests.remove(&number)).ok_or(full)?;
+            oldest.socket.shut(Shutdown::Both);
+            self.displaced.fetch_add(1, Relaxed);
+        }
+        guests.insert(number, Guest { socket: socket.clone(), address, has_shaken_hands: false });
+        Ok(())
     }
 
     /// Requests that were begun and not answered.
@@ -117,6 +183,15 @@ impl Shared {
         };
         self.exports.iter().map(of).sum()
     }
+}
+
+/// Why a connection is turned away.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Full {
+    /// There are too many.
+    Server,
+    /// There are too many from its address.
+    Address,
 }
 
 /// A server that can be run.
@@ -161,8 +236,11 @@ impl Server {
             looking: AtomicBool::new(false),
             #[cfg(feature = "tls")]
             tls,
+            budget: Budget::new(options.limits.memory),
             refused: AtomicU64::new(0),
-            sockets: Mutex::default(),
+            displaced: AtomicU64::new(0),
+            stalled: AtomicU64::new(0),
+            guests: Mutex::default(),
         });
         Ok(Self { shared, listeners: Vec::new(), recorder, http, stopper, bell })
     }
@@ -251,16 +329,21 @@ impl Server {
                 return;
             }
         };
-        let most = self.shared.limits.connections;
-        if self.shared.sockets().len() >= most {
+        *number += 1;
+        let number = *number;
+        if let Err(full) = self.shared.admit(number, &socket) {
             if self.shared.refused.fetch_add(1, Relaxed).is_power_of_two() {
-                tracing::warn!("connections are turned away: there are {most} already");
+                let limits = &self.shared.limits;
+                let (most, from) = match full {
+                    Full::Server => (limits.connections, String::new()),
+                    Full::Address => {
+                        (limits.connections_per_address, format!(" from {}", socket.peer()))
+                    }
+                };
+                tracing::warn!("connections are turned away: there are {most} already{from}");
             }
             return;
         }
-        *number += 1;
-        let number = *number;
-        self.shared.sockets().insert(number, socket.clone());
         let leaving = Leaving { shared: self.shared.clone(), number };
         let spawned = std::thread::Builder::new()
             .name(format!("client {number}"))
@@ -306,10 +389,10 @@ impl Server {
 
     /// Ends the connections: first those that wait for requests, then the rest.
     fn hang_up(&self) {
-        let end = |how| self.shared.sockets().values().for_each(|socket| socket.shut(how));
+        let end = |how| self.shared.guests().values().for_each(|guest| guest.socket.shut(how));
         let wait = |most: Duration| {
             let begun = Instant::now();
-            while !self.shared.sockets().is_empty() && begun.elapsed() < most {
+            while !self.shared.guests().is_empty() && begun.elapsed() < most {
                 std::thread::sleep(Duration::from_millis(2));
             }
         };
@@ -328,8 +411,16 @@ struct Leaving {
 
 impl Drop for Leaving {
     fn drop(&mut self) {
-        if let Some(socket) = self.shared.sockets().remove(&self.number) {
-            socket.shut(Shutdown::Both);
+        let (guest, left) = {
+            let mut guests = self.shared.guests();
+            (guests.remove(&self.number), guests.len())
+        };
+        if let Some(guest) = guest {
+            guest.socket.shut(Shutdown::Both);
+        }
+        // Often enough to follow a crowd that leaves, and never for a few that come and go.
+        if left >= 16 && left.is_power_of_two() {
+            memory::trim();
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::{
     io::{self, Read, Write},
-    net::{Shutdown, TcpStream},
+    net::{IpAddr, Shutdown, TcpStream},
     os::unix::net::UnixStream,
     sync::Arc,
     time::Duration,
@@ -32,13 +32,23 @@ impl Socket {
 
     /// Waits no longer than this for bytes to come or go; for ever if `None`.
     pub(crate) fn set_timeout(&self, timeout: Option<Duration>) -> io::Result<()> {
-        // Zero is not a timeout that sockets know.
-        let timeout = timeout.map(|time| time.max(Duration::from_millis(1)));
+        self.set_read_timeout(timeout)?;
+        self.set_write_timeout(timeout)
+    }
+
+    /// Waits no longer than this for bytes to come; for ever if `None`.
+    pub(crate) fn set_read_timeout(&self, timeout: Option<Duration>) -> io::Result<()> {
         match &*self.0 {
-            Kind::Unix(s) => {
-                s.set_read_timeout(timeout).and_then(|()| s.set_write_timeout(timeout))
-            }
-            Kind::Tcp(s) => s.set_read_timeout(timeout).and_then(|()| s.set_write_timeout(timeout)),
+            Kind::Unix(stream) => stream.set_read_timeout(at_least(timeout)),
+            Kind::Tcp(stream) => stream.set_read_timeout(at_least(timeout)),
+        }
+    }
+
+    /// Waits no longer than this for bytes to go; for ever if `None`.
+    pub(crate) fn set_write_timeout(&self, timeout: Option<Duration>) -> io::Result<()> {
+        match &*self.0 {
+            Kind::Unix(stream) => stream.set_write_timeout(at_least(timeout)),
+            Kind::Tcp(stream) => stream.set_write_timeout(at_least(timeout)),
         }
     }
 
@@ -49,6 +59,14 @@ impl Socket {
             Kind::Unix(stream) => stream.shutdown(how),
             Kind::Tcp(stream) => stream.shutdown(how),
         };
+    }
+
+    /// The address at the other end, where connections have one.
+    pub(crate) fn address(&self) -> Option<IpAddr> {
+        match &*self.0 {
+            Kind::Unix(_) => None,
+            Kind::Tcp(stream) => stream.peer_addr().ok().map(|address| address.ip()),
+        }
     }
 
     /// Who is at the other end.
@@ -101,6 +119,11 @@ impl Write for Socket {
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }
+}
+
+/// Zero is not a timeout that sockets know.
+fn at_least(timeout: Option<Duration>) -> Option<Duration> {
+    timeout.map(|time| time.max(Duration::from_millis(1)))
 }
 
 /// A connection, encrypted or not.

@@ -54,8 +54,14 @@ impl Envelope {
     /// Writes the header of the chunk that begins at `mark` and ends where the output ends.
     #[inline]
     fn seal(&self, mark: usize, flags: u16, kind: u16, output: &mut Output) {
-        let extended = self.headers == Headers::Extended;
         let length = (output.mark() - mark - self.header_len()) as u64;
+        self.head(mark, length, flags, kind, output);
+    }
+
+    /// Writes the header of the chunk that begins at `mark` and has `length` bytes behind it.
+    #[inline]
+    fn head(&self, mark: usize, length: u64, flags: u16, kind: u16, output: &mut Output) {
+        let extended = self.headers == Headers::Extended;
         let magic =
             if extended { wire::EXTENDED_REPLY_MAGIC } else { wire::STRUCTURED_REPLY_MAGIC };
         let mut bytes = [0; 32];
@@ -163,6 +169,24 @@ impl Negotiated {
     #[inline]
     pub fn reply_read<'a>(&self, request: &Request, output: &'a mut Output) -> ReadReply<'a> {
         ReadReply::new(self, request, output)
+    }
+
+    /// Begins a part of the reply to a read that [`check`](Self::check) let through: `length` bytes from
+    /// byte `at` of the export on. Parts follow each other; the last one ends where the read does.
+    pub fn reply_read_part<'a>(
+        &self,
+        request: &Request,
+        at: u64,
+        length: u64,
+        output: &'a mut Output,
+    ) -> ReadReply<'a> {
+        ReadReply::part(self, request, at, length, output)
+    }
+
+    /// Whether an error can be sent after the first part of this read's reply.
+    #[must_use]
+    pub fn can_fail_late(&self, request: &Request) -> bool {
+        self.headers != Headers::Simple && request.flags & wire::CMD_FLAG_DF == 0
     }
 
     /// Begins the reply to a block status that [`check`](Self::check) let through.

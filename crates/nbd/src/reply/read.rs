@@ -14,8 +14,14 @@ use crate::{
 /// A reply to a read in the making: pieces of data and holes from the first byte to the last, then
 /// [`finish`](Self::finish) or [`fail`](Self::fail).
 ///
-/// Nothing of it is sent before it is whole, so a failure takes back what was put together and
-/// sends an error alone. So does a reply that is dropped or finished too early.
+/// A failure takes back what was put together and sends an error in its place. So does a reply that
+/// is dropped or finished too early.
+///
+/// The reply to a long read can be made of [parts](Negotiated::reply_read_part), each of which is sent
+/// before the next is made, so that it takes no more memory than a part. An error in a later part ends
+/// the reply where the protocol has chunks. Where the client was promised the whole read at once (simple
+/// replies, "don't fragment"), it cannot be told: [`fail`](Self::fail) says so, and the connection
+/// has to end.
 #[must_use]
 #[derive(Debug)]
 pub struct ReadReply<'a> {
@@ -29,6 +35,12 @@ pub struct ReadReply<'a> {
     end: u64,
     /// One chunk of data only.
     whole: bool,
+    /// The header is out for the whole read: what follows are its bytes alone.
+    raw: bool,
+    /// The first part, or the whole reply.
+    first: bool,
+    /// The last part, or the whole reply.
+    last: bool,
     /// The chunk that a next piece may go on with.
     open: Open,
     answered: bool,
@@ -49,24 +61,72 @@ impl<'a> ReadReply<'a> {
         request: &Request,
         output: &'a mut Output,
     ) -> ReadReply<'a> {
-        let envelope = Envelope::of(negotiated, request);
-        let start = output.mark();
-        if envelope.headers == Headers::Simple {
-            envelope.simple(0, output);
+        let mut reply = Self::of(negotiated, request, output);
+        reply.raw = reply.envelope.headers == Headers::Simple;
+        if reply.raw {
+            reply.envelope.simple(0, reply.output);
         }
+        reply
+    }
+
+    /// The part from byte `at` of the export on, of `length` bytes.
+    pub(super) fn part(
+        negotiated: &Negotiated,
+        request: &Request,
+        at: u64,
+        length: u64,
+        output: &'a mut Output,
+    ) -> ReadReply<'a> {
+        let mut reply = Self::of(negotiated, request, output);
+        let simple = reply.envelope.headers == Headers::Simple;
+        reply.raw = simple || reply.whole;
+        (reply.first, reply.position) = (at == request.offset, at);
+        reply.last = at + length >= reply.end;
+        reply.end = reply.end.min(at + length);
+        if reply.first && simple {
+            reply.envelope.simple(0, reply.output);
+        } else if reply.first && reply.raw {
+            let mark = reply.output.mark();
+            reply.envelope.reserve(reply.output);
+            reply.output.put(&at.to_be_bytes());
+            let (done, kind) = (wire::REPLY_FLAG_DONE, wire::REPLY_OFFSET_DATA);
+            reply.envelope.head(mark, 8 + request.length, done, kind, reply.output);
+        }
+        reply
+    }
+
+    #[inline]
+    fn of(negotiated: &Negotiated, request: &Request, output: &'a mut Output) -> ReadReply<'a> {
+        let start = output.mark();
         ReadReply {
             output,
-            envelope,
+            envelope: Envelope::of(negotiated, request),
             start,
             position: request.offset,
             end: request.offset.saturating_add(request.length),
             whole: request.flags & wire::CMD_FLAG_DF != 0,
+            raw: false,
+            first: true,
+            last: true,
             open: Open::None,
             answered: false,
         }
     }
 
-    /// Bytes of the read that no piece holds yet.
+    /// First byte of the export that the request asked for.
+    #[must_use]
+    pub fn offset(&self) -> u64 {
+        self.envelope.offset
+    }
+
+    /// First byte of the export that no piece holds yet.
+    #[must_use]
+    #[inline]
+    pub fn position(&self) -> u64 {
+        self.position
+    }
+
+    /// Bytes of the read, or of this part of it, that no piece holds yet.
     #[must_use]
     #[inline]
     pub fn left(&self) -> u64 {
@@ -81,7 +141,7 @@ impl<'a> ReadReply<'a> {
         if length == 0 {
             return &mut [];
         }
-        if self.envelope.headers != Headers::Simple && !matches!(self.open, Open::Data { .. }) {
+        if !self.raw && !matches!(self.open, Open::Data { .. }) {
             self.close(0);
             let mark = self.output.mark();
             self.envelope.reserve(self.output);
@@ -97,7 +157,7 @@ impl<'a> ReadReply<'a> {
     pub fn hole(&mut self, length: u64) {
         let length = length.min(self.left());
         let all = length == self.end - self.envelope.offset;
-        if self.envelope.headers == Headers::Simple || self.whole && !all {
+        if self.raw || self.whole && !all {
             // A read is no longer than the maximum payload, which is 32 bits.
             self.data(length as usize).fill(0);
             return;
@@ -126,25 +186,28 @@ impl<'a> ReadReply<'a> {
             return;
         }
         match self.open {
-            Open::None if self.envelope.headers != Headers::Simple => {
-                self.envelope.done(true, self.output);
-            }
-            _ => self.close(wire::REPLY_FLAG_DONE),
+            Open::None if !self.raw => self.envelope.done(true, self.output),
+            _ => self.close(if self.last { wire::REPLY_FLAG_DONE } else { 0 }),
         }
         self.answered = true;
     }
 
-    /// Takes the reply back and sends an error in its place, with the first byte that could not be
-    /// read if that is known.
-    pub fn fail(mut self, errno: Errno, at: Option<u64>, text: &dyn fmt::Display) {
-        self.answer(errno, at, text);
+    /// Takes the reply, or this part of it, back and sends an error in its place, with the first byte
+    /// that could not be read if that is known. False if an earlier part promised all of the data: the
+    /// connection has to end then.
+    pub fn fail(mut self, errno: Errno, at: Option<u64>, text: &dyn fmt::Display) -> bool {
+        self.answer(errno, at, text)
     }
 
-    fn answer(&mut self, errno: Errno, at: Option<u64>, text: &dyn fmt::Display) {
+    fn answer(&mut self, errno: Errno, at: Option<u64>, text: &dyn fmt::Display) -> bool {
         self.output.cut(self.start);
+        self.answered = true;
+        if self.raw && !self.first {
+            return false;
+        }
         let at = at.filter(|at| (self.envelope.offset..self.end).contains(at));
         self.envelope.error(errno, at, text, self.output);
-        self.answered = true;
+        true
     }
 
     /// Writes the header of the open chunk.

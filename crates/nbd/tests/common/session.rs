@@ -198,7 +198,8 @@ impl Session {
             let at = request.offset + request.length - reply.left();
             let (length, stored) = self.disk.block(at);
             if self.disk.broken.is_some_and(|broken| (at..at + length).contains(&broken)) {
-                return reply.fail(Errno::Io, Some(at), &format_args!("byte {at} is broken"));
+                reply.fail(Errno::Io, Some(at), &format_args!("byte {at} is broken"));
+                return;
             }
             if stored.is_none() {
                 reply.hole(length);

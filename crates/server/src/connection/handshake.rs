@@ -4,7 +4,7 @@ use std::{io, sync::atomic::Ordering::Relaxed, time::Instant};
 
 use thermocline_nbd::{Handshake, Negotiated, Step};
 
-use super::{End, Wire};
+use super::{End, Wire, wait::is_timeout};
 use crate::server::Shared;
 
 impl Wire {
@@ -12,16 +12,10 @@ impl Wire {
     pub(super) fn shake_hands(&mut self, shared: &Shared) -> Result<Negotiated, End> {
         let deadline = Instant::now() + shared.limits.handshake;
         let late = |end: End| match end {
-            End::Socket(e)
-                if matches!(e.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) =>
-            {
-                End::Late(shared.limits.handshake)
-            }
+            End::Socket(e) if is_timeout(&e) => End::Late(shared.limits.handshake),
             end => end,
         };
-        let agreed = self.negotiate(shared, deadline).map_err(late)?;
-        self.socket.set_timeout(None)?;
-        Ok(agreed)
+        self.negotiate(shared, deadline).map_err(late)
     }
 
     fn negotiate(&mut self, shared: &Shared, deadline: Instant) -> Result<Negotiated, End> {

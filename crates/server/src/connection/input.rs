@@ -4,13 +4,8 @@ use std::io::{self, Read};
 
 use crate::stream::Stream;
 
-/// Bytes of the buffer: what one system call brings at most. A request that does not fit is taken in
-/// pieces.
-pub(super) const CAPACITY: usize = 256 << 10;
-/// Least room worth a system call.
-const LEAST: usize = 64 << 10;
-
-/// A buffer of bytes received.
+/// A buffer of bytes received. Its capacity is what one system call brings at most; a request that does
+/// not fit is taken in pieces.
 pub(super) struct Input {
     bytes: Vec<u8>,
     start: usize,
@@ -18,9 +13,29 @@ pub(super) struct Input {
 }
 
 impl Input {
-    /// Empty. Its memory is taken only as it is used.
-    pub(super) fn new() -> Self {
-        Self { bytes: vec![0; CAPACITY], start: 0, end: 0 }
+    /// An empty buffer.
+    pub(super) fn new(capacity: usize) -> Self {
+        Self { bytes: vec![0; capacity], start: 0, end: 0 }
+    }
+
+    /// Bytes it can hold.
+    #[inline]
+    pub(super) fn capacity(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// Whether no more can be received before something is consumed.
+    #[inline]
+    pub(super) fn is_full(&self) -> bool {
+        self.end - self.start == self.bytes.len()
+    }
+
+    /// Changes the capacity; what is pending stays, and must fit.
+    pub(super) fn resize(&mut self, capacity: usize) {
+        let mut bytes = vec![0; capacity];
+        let pending = self.pending();
+        bytes[..pending.len()].copy_from_slice(pending);
+        *self = Self { bytes, start: 0, end: pending.len() };
     }
 
     /// What is there.
@@ -41,7 +56,7 @@ impl Input {
     }
 
     /// Takes what has come, or waits until something comes; makes room for `need` bytes in all, at
-    /// most [`CAPACITY`]. 0 if the client closed.
+    /// most its capacity. 0 if the client closed.
     #[inline]
     pub(super) fn fill(&mut self, from: &mut impl Read, need: usize) -> io::Result<usize> {
         let room = self.room(need);
@@ -72,7 +87,9 @@ impl Input {
     fn room(&mut self, need: usize) -> &mut [u8] {
         if self.start == self.end {
             self.clear();
-        } else if CAPACITY - self.end < LEAST || CAPACITY - self.start < need {
+        } else if self.bytes.len() - self.end < self.bytes.len() / 4
+            || self.bytes.len() - self.start < need
+        {
             self.bytes.copy_within(self.start..self.end, 0);
             (self.start, self.end) = (0, self.end - self.start);
         }

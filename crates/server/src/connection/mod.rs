@@ -3,15 +3,22 @@
 //! What came with one system call is served with the device in hand once, as far as requests are
 //! whole, and answered with one system call: when no whole request is left, or the output has grown
 //! large. Writes go to the device from the receive buffer, reads from the device to the send
-//! buffer. A write that does not fit the buffer is taken in pieces as it comes.
+//! buffer. A write that does not fit the buffer is taken in pieces as it comes, and a long read is
+//! answered in pieces (see `long`).
+//!
+//! What always holds: a connection uses small buffers of its own, and larger ones only while it has a
+//! lease; it waits for a client that does not go on with a request, or does not take its
+//! answers, no longer than [`Limits::stall`](crate::Limits).
 //!
 //! Requests that must last (a flush, a write with FUA) are done with the others, and their answers
 //! wait for one sync at the end of the batch.
 
 mod handshake;
 mod input;
+mod long;
 mod patience;
 mod serve;
+mod wait;
 
 use std::{
     io::{self, Write},
@@ -22,22 +29,19 @@ use std::{
 use thermocline_nbd::{Close, Command, Negotiated, Output, Parsed, Request};
 
 use crate::{
+    budget::{LARGE, LEASE, Lease, SMALL},
     counters::{Counters, KINDS, Kind},
-    device::{Device, Fault, Held, Piece},
+    device::{Device, Fault, Held},
     pace::Pace,
     server::Shared,
     stream::{Socket, Stream},
 };
-use input::{CAPACITY, Input};
+use input::Input;
 use patience::Patience;
 use serve::Desk;
 
-/// Output that is sent before more is served.
-const FULL: usize = 256 << 10;
 /// Answers that wait for a sync; a sync comes when there are so many.
 const UNSYNCED: usize = 1024;
-/// Memory that the output keeps between batches.
-const KEEP: usize = 4 << 20;
 
 /// Why a connection ended.
 #[derive(Debug, thiserror::Error)]
@@ -51,9 +55,18 @@ enum End {
     /// The client broke the protocol, or gave up in the handshake.
     #[error("{0}")]
     Protocol(#[from] Close),
-    /// The handshake took too long.
+    /// The handshake took too long, or had to give way to others.
     #[error("the handshake took more than {0:?}")]
     Late(Duration),
+    /// The client took no answers, or did not go on with a request it had begun.
+    #[error("the client made no progress for {0:?}")]
+    Stalled(Duration),
+    /// The client asked for nothing.
+    #[error("the client asked for nothing in {0:?}")]
+    Idle(Duration),
+    /// An error came too late to be told: the client was promised the data.
+    #[error("a read failed after its reply had begun: {0}")]
+    Broken(Fault),
     /// The socket failed.
     #[error("{0}")]
     Socket(#[from] io::Error),
@@ -64,7 +77,7 @@ pub(crate) fn run(shared: &Arc<Shared>, socket: &Socket, number: u64) {
     let mut wire = Wire {
         stream: Stream::Plain(socket.clone()),
         socket: socket.clone(),
-        input: Input::new(),
+        input: Input::new(SMALL),
         output: Output::new(),
     };
     let peer = socket.peer();
@@ -75,6 +88,7 @@ pub(crate) fn run(shared: &Arc<Shared>, socket: &Socket, number: u64) {
             return;
         }
     };
+    shared.has_shaken_hands(number);
     let export = &shared.exports[agreed.export];
     let counted = export.registry.open();
     let counters = counted.counters();
@@ -91,12 +105,17 @@ pub(crate) fn run(shared: &Arc<Shared>, socket: &Socket, number: u64) {
         counters,
         agreed,
         wire,
+        lease: None,
         patience: Patience::new(&shared.looking),
         unsynced: Vec::new(),
         dues: Vec::new(),
         begun: [0; KINDS],
     };
-    let Err(end) = connection.transmit();
+    let Err(end) =
+        connection.set_timeouts().map_err(End::from).and_then(|()| connection.transmit());
+    if matches!(end, End::Stalled(_)) {
+        shared.stalled.fetch_add(1, Relaxed);
+    }
     let count = |kind| counters.of(kind).answered.get();
     let bytes = |kind| counters.of(kind).bytes.get();
     let failed: u64 = counters.kinds.iter().map(|kind| kind.failed.get()).sum();
@@ -137,7 +156,6 @@ impl Wire {
         }
         if calls > 0 {
             self.stream.flush()?;
-            self.output.release(KEEP);
         }
         Ok(calls)
     }
@@ -157,6 +175,8 @@ struct Connection<'a> {
     counters: &'a Counters,
     agreed: Negotiated,
     wire: Wire,
+    /// For buffers that are larger than every connection's own.
+    lease: Option<Lease<'a>>,
     patience: Patience<'a>,
     unsynced: Vec<Request>,
     /// Where the device keeps a pace: until when to wait with how much of the output, and of which
@@ -173,7 +193,9 @@ enum Batch {
     /// There may be more whole requests.
     More,
     /// A write that does not fit the buffer comes next.
-    Long(Request, usize),
+    LongWrite(Request, usize),
+    /// A read whose reply does not fit the output comes next.
+    LongRead(Request, usize),
     /// The connection ends after what was answered.
     End(End),
 }
@@ -192,10 +214,15 @@ impl Connection<'_> {
                     self.receive(bytes)?;
                     began = Instant::now();
                 }
-                Batch::Long(request, head) => {
+                Batch::LongWrite(request, head) => {
                     self.wire.input.consume(head);
                     self.write_as_it_comes(&request, began)?;
                     self.commit(began)?;
+                }
+                Batch::LongRead(request, head) => {
+                    self.wire.input.consume(head);
+                    self.answer(began)?;
+                    self.read_as_it_goes(&request, began)?;
                 }
                 Batch::End(end) => {
                     self.answer(began)?;
@@ -205,22 +232,11 @@ impl Connection<'_> {
         }
     }
 
-    /// Waits for more, awake for a little while where that pays.
-    fn receive(&mut self, need: usize) -> Result<(), End> {
-        let Wire { stream, input, .. } = &mut self.wire;
-        match self.patience.wait(|| input.fill_now(stream, need).transpose()) {
-            Some(Ok(0)) => return Err(End::Closed),
-            Some(Ok(_)) => {}
-            Some(Err(e)) => return Err(e.into()),
-            None => self.wire.receive(need)?,
-        }
-        self.counters.receives.add(1);
-        Ok(())
-    }
-
     /// Serves the whole requests at hand, with the device in hand.
     fn batch(&mut self) -> Batch {
         let mut held: Option<Result<Held<'_>, Fault>> = None;
+        let budget = &self.shared.budget;
+        let lease = &mut self.lease;
         let Wire { input, output, .. } = &mut self.wire;
         let mut desk = Desk {
             agreed: &self.agreed,
@@ -239,12 +255,27 @@ impl Connection<'_> {
                 return Batch::End(End::Disconnected);
             }
             let whole = head + request.payload as usize;
+            let reply = if request.command == Command::Read { request.length } else { 0 };
+            let is_large = whole > SMALL || desk.output.len() as u64 + reply > SMALL as u64;
+            if is_large && lease.is_none() {
+                *lease = budget.lease(LEASE);
+            }
+            let full = if lease.is_some() { LARGE } else { SMALL };
             let Some(payload) = input.pending().get(head..whole) else {
-                if whole <= CAPACITY {
+                if whole <= full {
+                    if input.capacity() < whole {
+                        input.resize(full);
+                    }
                     return Batch::Need(whole);
                 }
-                return Batch::Long(request, head);
+                return Batch::LongWrite(request, head);
             };
+            if reply > full as u64 && self.agreed.check(&request).is_ok() {
+                return Batch::LongRead(request, head);
+            }
+            if desk.output.len() as u64 + reply > 2 * full as u64 {
+                return Batch::More;
+            }
             let kind = Kind::from(request.command);
             self.counters.of(kind).begun.add(1);
             self.begun[kind as usize] += 1;
@@ -256,71 +287,10 @@ impl Connection<'_> {
             if let Some(pace) = self.device.pace() {
                 note_due(pace.answered(), &mut self.dues, desk.output.len(), kind);
             }
-            if desk.output.len() >= FULL || desk.unsynced.len() >= UNSYNCED {
+            if desk.output.len() >= full || desk.unsynced.len() >= UNSYNCED {
                 return Batch::More;
             }
         }
-    }
-
-    /// Takes a write that does not fit the buffer to the device as it comes, cut between pages.
-    fn write_as_it_comes(&mut self, request: &Request, began: Instant) -> Result<(), End> {
-        let page = u64::from(self.device.page_size());
-        let (mut at, mut left) = (request.offset, u64::from(request.payload));
-        let kind = Kind::from(request.command);
-        self.counters.of(kind).begun.add(1);
-        self.begun[kind as usize] += 1;
-        let refused = self.agreed.check(request).err();
-        let stopping = self.shared.stopping.load(Relaxed);
-        let (mut done, mut due) = (if stopping { Err(Fault::ShuttingDown) } else { Ok(()) }, 0);
-        while left > 0 {
-            let here = (self.wire.input.pending().len() as u64).min(left);
-            // Whole pages, unless it is the end; what is refused is only taken from the stream.
-            let is_written = refused.is_none() && done.is_ok();
-            let end =
-                if here == left || !is_written { at + here } else { (at + here) / page * page };
-            let take = end.saturating_sub(at);
-            if take > 0 {
-                if is_written {
-                    let bytes = &self.wire.input.pending()[..take as usize];
-                    let piece = if at == request.offset { Piece::First } else { Piece::More };
-                    done = self.device.lock().and_then(|mut held| {
-                        held.write_piece(at, bytes, piece)?;
-                        due = self.device.pace().map_or(0, Pace::answered).max(due);
-                        Ok(())
-                    });
-                }
-                self.wire.input.consume(take as usize);
-                (at, left) = (end, left - take);
-                continue;
-            }
-            if !self.wire.output.is_empty() {
-                // It may be what the client waits for.
-                self.begun[kind as usize] -= 1;
-                self.answer(began)?;
-                self.begun[kind as usize] += 1;
-            }
-            self.wire.receive((page.min(left) as usize).max(here as usize + 1))?;
-            self.counters.receives.add(1);
-        }
-        let mut desk = Desk {
-            agreed: &self.agreed,
-            page_size: page,
-            counters: self.counters,
-            output: &mut self.wire.output,
-            unsynced: &mut self.unsynced,
-        };
-        match (refused, done) {
-            (Some(refusal), _) => self.agreed.reply_refusal(request, &refusal, desk.output),
-            (None, Ok(())) => {
-                desk.count_bytes(request.command, request.length);
-                desk.done(request);
-            }
-            (None, Err(fault)) => desk.refuse(request, &fault),
-        }
-        if self.device.pace().is_some() {
-            note_due(due, &mut self.dues, self.wire.output.len(), kind);
-        }
-        Ok(())
     }
 
     /// Makes what waits for a sync last, and answers it.
@@ -338,16 +308,10 @@ impl Connection<'_> {
         let done =
             changes.and_then(|changes| self.device.settle(changes, self.unsynced.len() as u64));
         let mut unsynced = std::mem::take(&mut self.unsynced);
-        let mut desk = Desk {
-            agreed: &self.agreed,
-            page_size: self.device.page_size().into(),
-            counters: self.counters,
-            output: &mut self.wire.output,
-            unsynced: &mut self.unsynced,
-        };
+        let mut desk = self.desk();
         for request in &unsynced {
             match &done {
-                Ok(()) => self.agreed.reply_done(request, desk.output),
+                Ok(()) => desk.agreed.reply_done(request, desk.output),
                 Err(fault) => desk.refuse(request, fault),
             }
         }
@@ -356,6 +320,24 @@ impl Connection<'_> {
         }
         unsynced.clear();
         self.unsynced = unsynced;
+        Ok(())
+    }
+
+    /// Where requests outside of a batch are answered.
+    fn desk(&mut self) -> Desk<'_> {
+        Desk {
+            agreed: &self.agreed,
+            page_size: self.device.page_size().into(),
+            counters: self.counters,
+            output: &mut self.wire.output,
+            unsynced: &mut self.unsynced,
+        }
+    }
+
+    /// Sends what was answered.
+    fn send(&mut self) -> Result<(), End> {
+        let calls = self.wire.send().map_err(|e| self.ended(e))?;
+        self.counters.sends.add(calls);
         Ok(())
     }
 
@@ -370,8 +352,7 @@ impl Connection<'_> {
         if let Some(pace) = self.device.pace() {
             self.keep_pace(pace, began)?;
         }
-        let calls = self.wire.send()?;
-        self.counters.sends.add(calls);
+        self.send()?;
         let took = began.elapsed();
         for (kind, count) in Kind::ALL.into_iter().zip(&mut self.begun) {
             if *count > 0 {
@@ -392,7 +373,7 @@ impl Connection<'_> {
             }
             while sent < end {
                 let part = &self.wire.output.pending()[..end - sent];
-                let count = self.wire.stream.write(part)?;
+                let count = self.wire.stream.write(part).map_err(|e| self.ended(e))?;
                 self.wire.output.sent(count);
                 self.counters.sends.add(1);
                 sent += count;

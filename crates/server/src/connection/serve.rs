@@ -1,6 +1,6 @@
 //! One request: from the parsed form to its reply.
 
-use thermocline_nbd::{Command, Context, Errno, Negotiated, Output, Request, wire};
+use thermocline_nbd::{Command, Context, Errno, Negotiated, Output, ReadReply, Request, wire};
 
 use crate::{
     counters::{Counters, Kind},
@@ -106,40 +106,58 @@ impl Desk<'_> {
         self.counters.of(request.command.into()).failed.add(1);
     }
 
-    /// Straight into the output; pages without data as holes, where the client takes them.
+    /// A read whose reply is put together as a whole.
     #[inline]
-    fn read(&mut self, request: &Request, held: &mut Held<'_>) {
-        let Request { offset, length, .. } = *request;
-        let end = offset + length;
-        let mut reply = self.agreed.reply_read(request, self.output);
-        let mut done = held.begin_read(offset, length);
-        while done.is_ok() && reply.left() > 0 {
-            let at = end - reply.left();
+    pub(super) fn read(&mut self, request: &Request, held: &mut Held<'_>) {
+        let reply = self.agreed.reply_read(request, self.output);
+        let done = match held.begin_read(request.offset, request.length) {
+            Ok(()) => Self::fill(reply, held).map_err(|(fault, _)| fault),
+            Err(fault) => Err(Self::fail(reply, fault).0),
+        };
+        match done {
+            Ok(()) => self.counters.of(Kind::Read).bytes.add(request.length),
+            Err(fault) => self.note_failed_read(request, &fault),
+        }
+    }
+
+    /// Straight into the output; pages without data as holes, where the client takes them. A failure
+    /// takes the reply back, and says whether the client could be told.
+    #[inline]
+    pub(super) fn fill(mut reply: ReadReply<'_>, held: &mut Held<'_>) -> Result<(), (Fault, bool)> {
+        while reply.left() > 0 {
+            let at = reply.position();
             let (has_data, bytes) = held.run(at, reply.left(), PIECE as u32);
             if has_data {
-                done = held.read_more(at, reply.data(bytes as usize));
+                if let Err(fault) = held.read_more(at, reply.data(bytes as usize)) {
+                    return Err(Self::fail(reply, fault));
+                }
             } else {
                 reply.hole(bytes);
             }
-            if done.is_ok() && reply.left() > 0 {
-                done = held.pause();
+            if reply.left() > 0
+                && let Err(fault) = held.pause()
+            {
+                return Err(Self::fail(reply, fault));
             }
         }
-        match done {
-            Ok(()) => {
-                reply.finish();
-                self.counters.of(Kind::Read).bytes.add(length);
-            }
-            Err(fault) => {
-                self.counters.of(Kind::Read).failed.add(1);
-                tracing::debug!(offset, length, "read: {fault}");
-                let at = match fault {
-                    Fault::Chip { offset: page, .. } => Some(page.max(offset)),
-                    _ => None,
-                };
-                reply.fail(errno(&fault), at, &fault);
-            }
-        }
+        reply.finish();
+        Ok(())
+    }
+
+    #[cold]
+    fn fail(reply: ReadReply<'_>, fault: Fault) -> (Fault, bool) {
+        let at = match fault {
+            Fault::Chip { offset, .. } => Some(offset.max(reply.offset())),
+            _ => None,
+        };
+        let is_told = reply.fail(errno(&fault), at, &fault);
+        (fault, is_told)
+    }
+
+    #[cold]
+    pub(super) fn note_failed_read(&self, request: &Request, fault: &Fault) {
+        self.count_failure(request);
+        tracing::debug!(request.offset, request.length, "read: {fault}");
     }
 
     /// What is allocated and what is not.

@@ -2,6 +2,7 @@
 
 mod client;
 mod connections;
+mod crowd;
 mod flushes;
 mod idle;
 mod layer;
