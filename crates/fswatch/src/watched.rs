@@ -17,7 +17,7 @@ use crate::{
 /// A layer that watches what the host writes and tells the layer below which pages are dead.
 ///
 /// Its own reads pass through the layer below and are part of that layer's
-/// [`host_reads`](crate::Counters::host_reads); [`DeadDataCounters::extra_reads`] says how many they are.
+/// [`host_reads`](thermocline_ftl::Counters::host_reads); [`DeadDataCounters::extra_reads`] says how many they are.
 pub struct Watched<L: ?Sized> {
     pub(crate) inner: Box<L>,
     config: Config,

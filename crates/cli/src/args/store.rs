@@ -93,6 +93,22 @@ pub struct ServeArgs {
     #[arg(long, value_name = "N", default_value_t = 1024, help_heading = LISTENING)]
     #[arg(value_parser = clap::value_parser!(u32).range(1..))]
     pub max_connections: u32,
+    /// Maximum number of TCP connections from one address.
+    #[arg(long, value_name = "N", default_value_t = 768, help_heading = LISTENING)]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..))]
+    pub max_connections_per_address: u32,
+    /// Memory for the large buffers of all connections together. Connections that get none of it are
+    /// served with small ones.
+    #[arg(long, value_name = "SIZE", value_parser = values::size, help_heading = LISTENING)]
+    #[arg(default_value = "256MiB")]
+    pub buffers: u64,
+    /// Close a connection that takes none of its answers, or does not go on with a request, for so long.
+    #[arg(long, value_name = "TIME", value_parser = values::time, help_heading = LISTENING)]
+    #[arg(default_value = "30s")]
+    pub stall_timeout: u64,
+    /// Close a connection that asks for nothing for so long [default: never].
+    #[arg(long, value_name = "TIME", value_parser = values::time, help_heading = LISTENING)]
+    pub idle_timeout: Option<u64>,
     /// The server's certificate chain (PEM); clients may then encrypt.
     #[cfg(feature = "tls")]
     #[arg(long, value_name = "FILE", requires = "tls_key", value_hint = ValueHint::FilePath)]

@@ -15,7 +15,7 @@
 //! * **Blocks wear out**: each refuses to be erased after a number of erases of its own.
 //! * **Bits** are read wrong, for once or until the block is erased. So many in each KiB are corrected: the
 //!   data are right, and only [`Health`] tells. From more than half as many on the block is
-//!   [ailing](Flash::ailing). With more the page is [`Unreadable`](FlashError::Unreadable).
+//!   [ailing](thermocline_flash::Condition::ailing). With more the page is [`Unreadable`](FlashError::Unreadable).
 //!
 //! What is not modelled: data of one page lost by the programming of another (paired pages of
 //! multi-level cells), and wrong bits in out-of-band areas. What is torn is known to this wrapper only.

@@ -42,7 +42,7 @@ pub fn run(args: &ServeArgs, quiet: bool) -> Result<(), Failure> {
     exports::check(&args.chips)?;
     args.pidfile.as_deref().map_or(Ok(()), PidFile::check)?;
     let options = Options {
-        limits: Limits { connections: args.max_connections as usize, ..Limits::default() },
+        limits: limits(args),
         record: args.record.clone(),
         metrics: args.metrics.clone(),
         #[cfg(feature = "tls")]
@@ -86,6 +86,18 @@ pub fn run(args: &ServeArgs, quiet: bool) -> Result<(), Failure> {
     drop((pidfile, own_socket));
     let ended = command.map_or(Ok(()), Running::ended);
     served.and(ended)
+}
+
+/// What clients may take.
+fn limits(args: &ServeArgs) -> Limits {
+    Limits {
+        connections: args.max_connections as usize,
+        connections_per_address: args.max_connections_per_address as usize,
+        memory: usize::try_from(args.buffers).unwrap_or(usize::MAX),
+        stall: Duration::from_nanos(args.stall_timeout),
+        idle: args.idle_timeout.map(Duration::from_nanos),
+        ..Limits::default()
+    }
 }
 
 /// The policies that were asked for, and the rest of how a chip is to be served.
