@@ -9,16 +9,21 @@ use crate::server::Shared;
 
 impl Wire {
     /// Shakes hands; who takes too long, at whatever he does, is dropped.
-    pub(super) fn shake_hands(&mut self, shared: &Shared) -> Result<Negotiated, End> {
+    pub(super) fn shake_hands(&mut self, shared: &Shared, number: u64) -> Result<Negotiated, End> {
         let deadline = Instant::now() + shared.limits.handshake;
         let late = |end: End| match end {
             End::Socket(e) if is_timeout(&e) => End::Late(shared.limits.handshake),
             end => end,
         };
-        self.negotiate(shared, deadline).map_err(late)
+        self.negotiate(shared, number, deadline).map_err(late)
     }
 
-    fn negotiate(&mut self, shared: &Shared, deadline: Instant) -> Result<Negotiated, End> {
+    fn negotiate(
+        &mut self,
+        shared: &Shared,
+        number: u64,
+        deadline: Instant,
+    ) -> Result<Negotiated, End> {
         let mut handshake = Handshake::start(shared.settings, &mut self.output);
         loop {
             if shared.stopping.load(Relaxed) {
@@ -44,6 +49,8 @@ impl Wire {
                     handshake.secured();
                 }
                 Step::Transmission(agreed) => {
+                    // Before the client hears of it, or another could still take its place.
+                    shared.has_shaken_hands(number);
                     self.send()?;
                     return Ok(agreed);
                 }

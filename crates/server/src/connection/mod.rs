@@ -81,14 +81,13 @@ pub(crate) fn run(shared: &Arc<Shared>, socket: &Socket, number: u64) {
         output: Output::new(),
     };
     let peer = socket.peer();
-    let agreed = match wire.shake_hands(shared) {
+    let agreed = match wire.shake_hands(shared, number) {
         Ok(agreed) => agreed,
         Err(end) => {
             tracing::info!(connection = number, peer, "handshake ended: {end}");
             return;
         }
     };
-    shared.has_shaken_hands(number);
     let export = &shared.exports[agreed.export];
     let counted = export.registry.open();
     let counters = counted.counters();
