@@ -17,7 +17,7 @@ help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
 demo: build ## build, then compare ten policies on a recorded trace and a generated one
-	@echo "A SQLite database on ext4, on a device with 7 % over-provisioning that is told of no trims:"
+	@echo "A SQLite database on ext4, on a device with 7 % over-provisioning, TRIM ignored:"
 	$(THERMOCLINE) compare --trace corpus/sqlite-ext4.tct --ops=-trim \
 	  --over-provisioning 7% --clock device --policies $(POLICIES)
 	@echo "The CAT paper's card, 90 % full, 90 % of the writes to 10 % of the data:"

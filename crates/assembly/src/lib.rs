@@ -13,7 +13,7 @@
 //!
 //! ```
 //! # use thermocline_assembly::{Device, PolicySpec, Store, device::Overrides};
-//! # use thermocline_flash::{Flash, Lpn};
+//! # use thermocline_flash::Lpn;
 //! # use thermocline_ftl::{Format, Mount};
 //! # use thermocline_media::Ram;
 //! let small = Overrides { capacity: Some(16 << 20), ..Overrides::default() };
@@ -22,12 +22,9 @@
 //! let profile = &store.device.profile;
 //! let mut layer = store.format(Ram::new(profile.geometry, profile.rules), Format::default())?;
 //! layer.write(Lpn(7), &[0x5a; 4096], 1)?;
-//! layer.upkeep().settle(2)?;
-//! layer.chip_mut().sync()?; // from here on a loss of power does no harm
-//! let mut page = [0; 4096];
-//! assert!(layer.read(Lpn(7), &mut page)? && page == [0x5a; 4096]);
-//! layer.upkeep().unmount(3)?;
+//! layer.upkeep().unmount(2)?;
 //! let (mut layer, recovery) = store.mount(layer.chip().clone(), Mount::Quick)?;
+//! let mut page = [0; 4096];
 //! assert!(recovery.clean && layer.read(Lpn(7), &mut page)? && page == [0x5a; 4096]);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```

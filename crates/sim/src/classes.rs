@@ -10,7 +10,7 @@ pub(crate) const CLASSES: [u32; 7] = [16, 14, 12, 10, 8, 6, 4];
 /// The job with as many classes of the oracle as its device has room for, if that needs a change.
 pub(crate) fn with_fewer_classes<'a>(job: &Job<'a>) -> Option<Job<'a>> {
     let has_room = |job: &Job<'a>, classes| {
-        Setup::of(job).is_ok_and(|setup| setup.spare_blocks >= 2 * classes)
+        Setup::of(job).is_ok_and(|setup| setup.plan.spare_blocks >= 2 * classes)
     };
     if !job.policy.takes_what_there_is() || has_room(job, CLASSES[0]) {
         return None;

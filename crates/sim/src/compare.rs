@@ -177,7 +177,7 @@ impl<'a> Oracles<'a> {
                     format!(
                         "it needs {} open blocks, more than {} can spare",
                         CLASSES[CLASSES.len() - 1],
-                        setup.device.profile.name
+                        setup.plan.device.profile.name
                     )
                 }),
             };
@@ -196,7 +196,7 @@ impl<'a> Oracles<'a> {
 /// The oracle on the device of a job, with as many classes as that has room for.
 fn oracle_for<'a>(job: &Job<'a>, setup: &Setup) -> Result<Option<Job<'a>>, SimError> {
     // Cut to size already.
-    let device = Device { fixed_capacity: true, ..setup.device.clone() };
+    let device = Device { fixed_capacity: true, ..setup.plan.device.clone() };
     let mut policy = PolicySpec::parse(ORACLE, None, None)?;
     // It knows what is never written, too.
     policy.read_only_separation = job.read_only != ReadOnly::None;

@@ -143,7 +143,7 @@ impl Queue {
 
 impl<'a, L: Layer<Chip = CountingChip>> Engine<'a, L> {
     pub(crate) fn new(layer: &'a mut L, job: &Job<'a>, setup: &Setup) -> Result<Self, SimError> {
-        let timing = setup.device.profile.timing;
+        let timing = setup.plan.device.profile.timing;
         let arrivals = setup.clock == Clock::Arrivals;
         let started = layer.chip().counts().time_ns(&timing);
         if let Some(clock) = layer.chip_mut().clock_mut() {
@@ -151,7 +151,7 @@ impl<'a, L: Layer<Chip = CountingChip>> Engine<'a, L> {
         }
         let depth = job.queue_depth.or((!arrivals).then_some(1)).map(|depth| depth as usize);
         let clock = layer.chip().clock().is_some();
-        let page_size = setup.device.profile.geometry.page_size as usize;
+        let page_size = setup.plan.device.profile.geometry.page_size as usize;
         Ok(Self {
             idle_step: layer.upkeep().idle_step_ns(&timing),
             layer,

@@ -61,7 +61,7 @@ impl Snapshot {
         memory_bytes: Option<u64>,
     ) -> Facts<'a> {
         let did = layer.inspect().counters().since(&self.counters);
-        let blocks = setup.device.profile.geometry.blocks();
+        let blocks = setup.plan.device.profile.geometry.blocks();
         let erases = layer.chip().erase_counts().iter().zip(&self.erases);
         Facts {
             job,
@@ -126,18 +126,18 @@ impl Facts<'_> {
 
     /// Data pages of a block.
     pub(crate) fn pages(&self) -> u32 {
-        self.setup.device.profile.geometry.data_pages_per_block()
+        self.setup.plan.device.profile.geometry.data_pages_per_block()
     }
 
     /// Data pages of the chip.
     pub(crate) fn data_pages(&self) -> u64 {
-        u64::from(self.setup.device.profile.geometry.data_blocks()) * u64::from(self.pages())
+        u64::from(self.setup.plan.device.profile.geometry.data_blocks()) * u64::from(self.pages())
     }
 
     /// Bytes the device exports.
     pub(crate) fn logical_bytes(&self) -> u64 {
-        let page = self.setup.device.profile.geometry.page_size;
-        u64::from(self.setup.logical_pages) * u64::from(page)
+        let page = self.setup.plan.device.profile.geometry.page_size;
+        u64::from(self.setup.plan.logical_pages) * u64::from(page)
     }
 
     /// Valid pages of a block.
@@ -152,7 +152,7 @@ impl Facts<'_> {
 
     /// What the lifetime is extrapolated from.
     pub(crate) fn life(&self) -> Life<'_> {
-        let profile = &self.setup.device.profile;
+        let profile = &self.setup.plan.device.profile;
         Life {
             erases: &self.erases[..profile.geometry.data_blocks() as usize],
             endurance: profile.rules.endurance,

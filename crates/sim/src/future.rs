@@ -28,8 +28,8 @@ impl Span {
     pub(crate) fn of(setup: &Setup) -> Self {
         Self {
             first: setup.read_only_pages,
-            logical: setup.logical_pages,
-            page_size: setup.device.profile.geometry.page_size,
+            logical: setup.plan.logical_pages,
+            page_size: setup.plan.device.profile.geometry.page_size,
         }
     }
 }

@@ -64,10 +64,10 @@ impl LayerVisitor<CountingChip> for Runner<'_> {
         self.fill(&mut layer)?;
         let memory = self.memory.bytes();
         self.write_found(&mut layer)?;
-        let page_size = setup.device.profile.geometry.page_size;
+        let page_size = setup.plan.device.profile.geometry.page_size;
         let mut extents = job.input.open(
             setup.read_only_pages,
-            setup.logical_pages - setup.read_only_pages,
+            setup.plan.logical_pages - setup.read_only_pages,
             page_size,
             job.seed,
         )?;
@@ -117,7 +117,7 @@ impl Runner<'_> {
     fn write_found<L: Layer>(&self, layer: &mut L) -> Result<(), SimError> {
         let (job, setup) = (self.job, self.setup);
         for (lpn, page) in job.input.found() {
-            if setup.keeps_contents && *lpn < setup.logical_pages {
+            if setup.keeps_contents && *lpn < setup.plan.logical_pages {
                 layer.write(Lpn(*lpn), page, 0).map_err(|e| AssemblyError::of_layer(e, 0))?;
             }
         }

@@ -1,7 +1,5 @@
 //! What a simulation leaves to be worked out: the size of the device, the clock, and what is filled.
 
-use std::ops::Deref;
-
 use thermocline_assembly::{Device, LayerPlan, PolicySpec, Room, show_pages};
 use thermocline_flash::{CountingChip, Geometry};
 use thermocline_policy::{preset::LayerKind, trigger::Trigger};
@@ -28,14 +26,6 @@ pub(crate) struct Setup {
     pub levels_wear: bool,
     /// Whether the chip keeps what little is known of what is written.
     pub keeps_contents: bool,
-}
-
-impl Deref for Setup {
-    type Target = LayerPlan;
-
-    fn deref(&self) -> &LayerPlan {
-        &self.plan
-    }
 }
 
 impl Setup {

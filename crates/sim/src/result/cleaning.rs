@@ -103,7 +103,7 @@ fn cost(facts: &Facts<'_>, omega: f64) -> f64 {
 
 /// Moving a whole block over erasing it, on this device.
 fn device_omega(facts: &Facts<'_>) -> f64 {
-    let timing = &facts.setup.device.profile.timing;
+    let timing = &facts.setup.plan.device.profile.timing;
     let (copy, erase) = (timing.copy_ns, timing.erase());
     if erase > 0 { copy as f64 * f64::from(facts.pages()) / erase as f64 } else { 0.0 }
 }

@@ -39,14 +39,14 @@ part! {
         /// Whom the layer believes that data are dead.
         pub dead_data: String = facts.job.policy.dead_data.show() => Look::HIDDEN,
         /// The device.
-        pub device: Device = (&facts.setup.device.profile).into() => Look::HIDDEN,
+        pub device: Device = (&facts.setup.plan.device.profile).into() => Look::HIDDEN,
         /// Logical pages the device exports in this run.
-        pub logical_pages: u32 = facts.setup.logical_pages => Look::HIDDEN,
+        pub logical_pages: u32 = facts.setup.plan.logical_pages => Look::HIDDEN,
         /// Pages written in sequence before the statistics began.
         pub filled_pages: u32 = facts.setup.filled_pages => Look::HIDDEN,
         /// Physical over logical data pages, less 1.
         pub over_provisioning: f64 =
-            facts.data_pages() as f64 / f64::from(facts.setup.logical_pages) - 1.0 => Look::HIDDEN,
+            facts.data_pages() as f64 / f64::from(facts.setup.plan.logical_pages) - 1.0 => Look::HIDDEN,
         /// Filled share of the capacity the papers speak of: data pages less the reserve.
         pub utilization: f64 = f64::from(facts.setup.filled_pages) / facts.setup.capacity as f64
             => Look::HIDDEN,
@@ -55,7 +55,7 @@ part! {
             if facts.setup.clock == Clock::Arrivals { "arrivals" } else { "device" }
             => Look::HIDDEN,
         /// Time scale of age transformations where none was named.
-        pub time_scale_us: f64 = facts.setup.time_scale_ns / 1000.0 => Look::HIDDEN,
+        pub time_scale_us: f64 = facts.setup.plan.time_scale_ns / 1000.0 => Look::HIDDEN,
         /// The seed.
         pub seed: u64 = facts.job.seed => Look::HIDDEN,
     }
@@ -80,11 +80,11 @@ part! {
         /// `lazy`, `eager` or `falling`.
         pub kind: String = facts.job.policy.trigger.show() => Look::HIDDEN,
         /// Blocks kept for the cleaner.
-        pub reserve_blocks: u32 = facts.setup.watermarks.reserve => Look::HIDDEN,
+        pub reserve_blocks: u32 = facts.setup.plan.watermarks.reserve => Look::HIDDEN,
         /// Cleaning starts below.
-        pub low_blocks: u32 = facts.setup.watermarks.low => Look::HIDDEN,
+        pub low_blocks: u32 = facts.setup.plan.watermarks.low => Look::HIDDEN,
         /// Cleaning stops at.
-        pub high_blocks: u32 = facts.setup.watermarks.high => Look::HIDDEN,
+        pub high_blocks: u32 = facts.setup.plan.watermarks.high => Look::HIDDEN,
         /// Blocks cleaned at once, where the placement sorts survivors.
         pub batch_blocks: u32 = facts.job.policy.batch => Look::HIDDEN,
     }
@@ -162,6 +162,6 @@ fn idle(facts: &Facts<'_>) -> Option<Idle> {
     let is_idle = facts.measured.last_arrival_ns.is_some() && cleans;
     facts.job.policy.idle.as_ref().filter(|_| is_idle).map(|idle| Idle {
         policy: idle.show(),
-        free_blocks: facts.is_page_mapped().then_some(facts.setup.idle_free),
+        free_blocks: facts.is_page_mapped().then_some(facts.setup.plan.idle_free),
     })
 }

@@ -79,7 +79,7 @@ part! {
                 .more(),
         /// Energy of the chip's operations; `null` where no source gives the device's.
         pub energy_mj: Option<f64> =
-            facts.setup.device.profile.energy.as_ref().map(|energy| facts.chip.energy_mj(energy))
+            facts.setup.plan.device.profile.energy.as_ref().map(|energy| facts.chip.energy_mj(energy))
             => Look::line("of the chip, mJ", Format::Short)
                 .among("energy")
                 .column("energy,\nmJ", 17)
@@ -157,7 +157,7 @@ fn throughput(facts: &Facts<'_>) -> Option<f64> {
 }
 
 fn banks(facts: &Facts<'_>) -> Vec<Bank> {
-    let geometry = &facts.setup.device.profile.geometry;
+    let geometry = &facts.setup.plan.device.profile.geometry;
     let bank = |bank: u32| {
         let blocks = bank * geometry.blocks_per_bank..(bank + 1) * geometry.blocks_per_bank;
         let data = blocks.clone().filter(|b| *b < geometry.data_blocks()).count() as f64;

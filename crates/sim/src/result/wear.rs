@@ -95,7 +95,7 @@ part! {
     pub struct Memory ("RAM of the layer") of facts {
         /// For each logical page.
         pub bytes_per_page: f64 =
-            facts.memory_bytes.unwrap_or(0) as f64 / f64::from(facts.setup.logical_pages)
+            facts.memory_bytes.unwrap_or(0) as f64 / f64::from(facts.setup.plan.logical_pages)
             => Look::line("bytes a page", Format::Fixed(1)).column("RAM,\nB/page", 6).less(),
         /// In all.
         pub total_bytes: u64 = facts.memory_bytes.unwrap_or(0)
