@@ -7,9 +7,14 @@ use std::{
     path::{Path, PathBuf},
 };
 
+/// The folder, from this package's own. Cargo watches all that is in it.
+const PAPERS: &str = "../../papers";
+
 fn main() -> io::Result<()> {
     let variable = |name: &str| env::var_os(name).map(PathBuf::from).unwrap_or_default();
-    let papers = variable("CARGO_MANIFEST_DIR").join("../../papers").canonicalize()?;
+    // Relative, so that a copy of the project and of what was built watches its own folder.
+    println!("cargo::rerun-if-changed={PAPERS}");
+    let papers = variable("CARGO_MANIFEST_DIR").join(PAPERS).canonicalize()?;
     let mut files = Vec::new();
     collect(&papers, &mut files)?;
     files.sort();
@@ -25,7 +30,6 @@ fn main() -> io::Result<()> {
 
 /// All files below a folder.
 fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {
-    println!("cargo::rerun-if-changed={}", folder.display());
     for entry in fs::read_dir(folder)? {
         let path = entry?.path();
         if path.is_dir() {
