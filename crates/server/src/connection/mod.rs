@@ -254,7 +254,7 @@ impl Connection<'_> {
                 return Batch::End(End::Disconnected);
             }
             let whole = head + request.payload as usize;
-            let reply = if request.command == Command::Read { request.length } else { 0 };
+            let reply = reply_bytes(&self.agreed, &request);
             let is_large = whole > SMALL || desk.output.len() as u64 + reply > SMALL as u64;
             if is_large && lease.is_none() {
                 *lease = budget.lease(LEASE);
@@ -269,7 +269,7 @@ impl Connection<'_> {
                 }
                 return Batch::LongWrite(request, head);
             };
-            if reply > full as u64 && self.agreed.check(&request).is_ok() {
+            if reply > full as u64 {
                 return Batch::LongRead(request, head);
             }
             if desk.output.len() as u64 + reply > 2 * full as u64 {
@@ -387,6 +387,12 @@ impl Connection<'_> {
         self.dues = dues;
         Ok(())
     }
+}
+
+/// Bytes of data that the reply to a request holds; none if the request is refused.
+fn reply_bytes(agreed: &Negotiated, request: &Request) -> u64 {
+    let reads = request.command == Command::Read && agreed.check(request).is_ok();
+    if reads { request.length } else { 0 }
 }
 
 /// The device, unless the server stops.

@@ -83,6 +83,16 @@ fn a_page_lost_in_the_midst_of_a_long_read_is_an_error_and_the_connection_goes_o
 }
 
 #[test]
+fn a_read_of_more_than_the_maximum_is_refused_and_the_connection_goes_on() {
+    let opening = opening(64);
+    let running = Running::start(vec![opening], with_metrics());
+    let mut client = running.connect();
+    let refused = client.ask(wire::CMD_READ, 0, 0, 48 << 20, &[]).expect("an answer");
+    assert!(matches!(refused, 22 | 75), "EINVAL or EOVERFLOW, not {refused}");
+    assert_eq!(client.read(0, &mut [0; 512]).expect("an answer"), 0);
+}
+
+#[test]
 fn a_client_that_takes_no_answers_is_cut_off_and_gives_its_memory_back() {
     let stall = Duration::from_millis(300);
     let running = limited(Limits { stall, memory: 8 << 20, ..Limits::default() });
