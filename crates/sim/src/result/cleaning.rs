@@ -66,8 +66,8 @@ part! {
 }
 
 part! {
-    /// What was known to be dead before it was overwritten, and what knowing it cost; absent where
-    /// nothing was and nobody looked.
+    /// Data found dead before they were overwritten, and the cost of finding them. Absent where no
+    /// policy looked for dead data and none were found.
     #[derive(Copy, Eq)]
     pub struct DeadData ("dead data") {
         /// Sectors found dead.

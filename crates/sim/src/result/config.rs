@@ -1,4 +1,4 @@
-//! What was run, resolved: every default filled in.
+//! The settings of the run, with every default filled in.
 
 use thermocline_flash::{Energy, Geometry, Kind, Profile, Rules};
 use thermocline_policy::{params::ParamValue, preset::LayerKind};
@@ -10,7 +10,7 @@ use crate::{
 };
 
 part! {
-    /// What was run, resolved: every default filled in.
+    /// The settings of the run, with every default filled in.
     pub struct Config ("config") of facts {
         /// What the user called the policy.
         pub policy: String = facts.job.policy.name.clone() => Look::HIDDEN,

@@ -34,7 +34,7 @@ part! {
     pub struct RunResult ("result") of facts {
         /// Version of this shape.
         pub schema_version: u32 = SCHEMA_VERSION => Look::HIDDEN,
-        /// What was run, resolved: every default filled in.
+        /// The settings of the run, with every default filled in.
         pub config: Config = Config::of(facts) => Look::HIDDEN,
         /// What it was driven by.
         pub trace: TraceInfo = TraceInfo::of(facts) => Look::HIDDEN,
@@ -57,7 +57,7 @@ part! {
         /// What the block-mapped layer did; absent for others.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub nftl: Option<Nftl> = facts.is_nftl().then(|| Nftl::of(facts)) => Look::HIDDEN,
-        /// What was known to be dead before it was overwritten; absent where nothing was.
+        /// Data found dead before they were overwritten. Absent where none were.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub dead_data: Option<DeadData> = facts.dead_data => Look::HIDDEN,
         /// Erase counts of all blocks since the fill.
