@@ -5,6 +5,7 @@
 
 use std::{
     fs::{self, File},
+    os::unix::fs::{MetadataExt, chown},
     path::{Path, PathBuf},
 };
 
@@ -111,6 +112,12 @@ impl NewImage {
         Ok(Self { layer, unfinished, path: path.to_owned(), replace, now: 0 })
     }
 
+    /// The file that is to be removed if the program ends before it is complete.
+    #[must_use]
+    pub fn unfinished(&self) -> &Path {
+        &self.unfinished
+    }
+
     /// Writes a page. One of zeros is left out: it reads as such without.
     ///
     /// # Errors
@@ -132,8 +139,11 @@ impl NewImage {
         let failed = |e: &dyn std::fmt::Display| AssemblyError::failed(&self.path.display(), e);
         self.layer.upkeep().unmount(self.now + 1).map_err(|e| failed(&e))?;
         self.layer.chip_mut().sync().map_err(|e| failed(&e))?;
-        let rights = fs::metadata(&self.path).ok().map(|old| old.permissions());
-        rights.map_or(Ok(()), |it| fs::set_permissions(&self.unfinished, it)).map_err(|e| failed(&e))?;
+        if let Ok(old) = fs::metadata(&self.path) {
+            chown(&self.unfinished, Some(old.uid()), Some(old.gid()))
+                .and_then(|()| fs::set_permissions(&self.unfinished, old.permissions()))
+                .map_err(|e| failed(&e))?;
+        }
         // Locked until it has its name: nobody serves it before.
         let persisted = if self.replace {
             self.unfinished.persist(&self.path).map_err(|e| e.error)

@@ -434,7 +434,7 @@ impl Server {
     fn dismiss_operators(&mut self) {
         self.waiting = self.shared.operators.hang_up();
         let begun = Instant::now();
-        while !self.shared.operators.are_served(&self.waiting) && begun.elapsed() < OPERATORS {
+        while !self.shared.operators.have_left(&self.waiting) && begun.elapsed() < OPERATORS {
             std::thread::sleep(Duration::from_millis(2));
         }
     }

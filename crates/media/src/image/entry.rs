@@ -13,6 +13,7 @@ pub(crate) const ENTRY: MediumEntry = MediumEntry {
     takes_path: true,
     create: Some(create),
     open: Some(open),
+    room: None,
 };
 
 fn create(path: &Path, new: &NewChip) -> Result<Box<dyn Medium>, MediumError> {
@@ -30,7 +31,7 @@ fn create(path: &Path, new: &NewChip) -> Result<Box<dyn Medium>, MediumError> {
 }
 
 /// Why there is no new image, by whose fault it is.
-fn refused(error: ImageError) -> MediumError {
+pub(super) fn refused(error: ImageError) -> MediumError {
     match error.what {
         Damage::Exists if error.path.is_dir() => {
             MediumError::Usage(format!("{}: is a folder; name a file in it", error.path.display()))
@@ -46,8 +47,13 @@ fn refused(error: ImageError) -> MediumError {
 fn open(path: &Path, how: &OpenChip) -> Result<OpenedChip, MediumError> {
     let open = Open { read_only: how.read_only, direct: how.direct, ..Open::default() };
     let image = Image::open(path, open).map_err(|e| MediumError::Unusable(e.to_string()))?;
+    Ok(opened(image))
+}
+
+/// An image, with what it keeps of its device.
+pub(super) fn opened(image: Image) -> OpenedChip {
     let header = image.header();
     let description =
         Description { kind: header.kind, rules: header.rules, profile: header.profile.clone() };
-    Ok(OpenedChip { chip: Box::new(image), description: Some(description) })
+    OpenedChip { chip: Box::new(image), description: Some(description) }
 }

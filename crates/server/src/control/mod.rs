@@ -82,7 +82,7 @@ impl Operators {
     }
 
     /// Whether none of these is being served any more.
-    pub(crate) fn are_served(&self, all: &[Arc<UnixStream>]) -> bool {
+    pub(crate) fn have_left(&self, all: &[Arc<UnixStream>]) -> bool {
         self.lock().clear();
         all.iter().all(|stream| Arc::strong_count(stream) == 1)
     }

@@ -11,6 +11,7 @@ use serde_json::json;
 use thermocline_assembly::{
     AssemblyError, Device, Progress, Store,
     copy::{self, Holds, NewImage, Original},
+    device::Overrides,
 };
 use thermocline_media::Place;
 use thermocline_server::control::{
@@ -155,6 +156,7 @@ pub fn backup(args: &BackupArgs, console: Console) -> Result<(), Failure> {
     let source = Source::open(&args.from)?;
     let device = source.device().clone();
     let mut image = NewImage::begin(&args.to, device, source.logical_pages(), false)?;
+    interrupt::unfinished(image.unfinished());
     let _bar = Bar::of_pages(console, "copying".into(), 1);
     let bytes = u64::from(source.logical_pages()) * u64::from(source.page_size());
     let copied = source.each(&args.from, args.skip_unreadable, |lpn, page| Ok(image.put(lpn, page)?))?;
@@ -195,6 +197,7 @@ pub fn export(args: &ExportArgs, console: Console) -> Result<(), Failure> {
         .prefix(".thermocline.")
         .tempfile_in(folder.unwrap_or(Path::new(".")))
         .map_err(|e| failed(&e))?;
+    interrupt::unfinished(file.path());
     file.as_file().set_len(bytes).map_err(|e| failed(&e))?;
     let copied = source.each(&args.from, args.skip_unreadable, |lpn, page| {
         if copy::is_zero(page) {
@@ -233,6 +236,7 @@ pub fn import(args: &ImportArgs, console: Console) -> Result<(), Failure> {
         .map_err(|_| failed(&"has more pages than a store can; take a larger --page-size"))?;
     let store = copy::store_of_pages(device, args.over_provisioning, pages)?;
     let mut image = NewImage::begin(&args.to, store.device, pages, false)?;
+    interrupt::unfinished(image.unfinished());
     let progress = interrupt::progress();
     progress.expect(pages.into());
     let _bar = Bar::of_pages(console, "copying".into(), 1);
@@ -297,10 +301,8 @@ pub fn grow(args: &GrowArgs, console: Console) -> Result<(), Failure> {
     let data = u64::from(geometry.data_blocks()) * u64::from(geometry.data_pages_per_block());
     let before = data as f64 / f64::from(old_pages) - 1.0;
     let over = args.over_provisioning.unwrap_or(before);
-    let block_bytes = u64::from(geometry.pages_per_block) * u64::from(geometry.page_size);
-    let row = block_bytes * u64::from(geometry.banks);
-    let mut larger = device.clone();
-    larger.profile.geometry.blocks_per_bank = u32::try_from(args.capacity / row).unwrap_or(u32::MAX);
+    let size = Overrides { capacity: Some(args.capacity), ..Overrides::default() };
+    let larger = device.clone().with(&size)?;
     let policy = thermocline_assembly::PolicySpec::parse("dac", None, None)?;
     let store = Store::fit(larger, over, policy)?;
     if store.logical_pages <= old_pages {
@@ -313,6 +315,7 @@ pub fn grow(args: &GrowArgs, console: Console) -> Result<(), Failure> {
     }
     let bytes = u64::from(store.logical_pages) * u64::from(original.page_size);
     let mut image = NewImage::begin(path, store.device, store.logical_pages, true)?;
+    interrupt::unfinished(image.unfinished());
     let progress = interrupt::progress();
     progress.expect(old_pages.into());
     let _bar = Bar::of_pages(console, "copying".into(), 1);
