@@ -150,9 +150,9 @@ impl NewImage {
         } else {
             self.unfinished.persist_noclobber(&self.path).map_err(|e| e.error)
         };
-        persisted.and_then(|()| sync_folder(&self.path)).map_err(|e| {
-            AssemblyError::failed(&self.path.display(), e)
-        })
+        persisted
+            .and_then(|()| sync_folder(&self.path))
+            .map_err(|e| AssemblyError::failed(&self.path.display(), e))
     }
 }
 

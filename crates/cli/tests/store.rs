@@ -246,7 +246,8 @@ fn a_page_that_cannot_be_read_is_in_no_copy_unless_that_is_wanted() {
     assert!(!folder.path().join("copy.img").exists());
     let copied = json(&["backup", &path, &at("copy.img"), "--skip-unreadable", "--json"]);
     assert_eq!(copied["lost_pages"][0], 9, "{copied}");
-    let script = "! $T backup disk.img live.img 2> refused; $T backup disk.img live.img --skip-unreadable";
+    let script =
+        "! $T backup disk.img live.img 2> refused; $T backup disk.img live.img --skip-unreadable";
     serving(&path, &[], script);
     done(&["check", &at("live.img")]);
 }
@@ -281,7 +282,8 @@ struct Loop(String);
 
 impl Loop {
     fn over(file: &std::path::Path) -> Option<Self> {
-        let made = std::process::Command::new("losetup").args(["--find", "--show"]).arg(file).output();
+        let made =
+            std::process::Command::new("losetup").args(["--find", "--show"]).arg(file).output();
         let made = made.ok().filter(|made| made.status.success())?;
         Some(Self(String::from_utf8(made.stdout).expect("UTF-8").trim().to_owned()))
     }
@@ -381,7 +383,9 @@ fn the_operators_first_and_worst_day_are_as_the_guide_says() {
 fn systemd_finds_nothing_wrong_with_the_unit_and_starts_the_server_with_its_first_client() {
     let has = |name: &str| std::process::Command::new(name).arg("--version").output().is_ok();
     if !has("systemd-analyze") || !has("systemd-socket-activate") || !has("nbdinfo") {
-        return thermocline_testing::skip("no test of the systemd unit: systemd or nbdinfo is missing");
+        return thermocline_testing::skip(
+            "no test of the systemd unit: systemd or nbdinfo is missing",
+        );
     }
     let (folder, path) = formatted();
     let program = env!("CARGO_BIN_EXE_thermocline");
@@ -418,6 +422,9 @@ fn systemd_finds_nothing_wrong_with_the_unit_and_starts_the_server_with_its_firs
     let stopped = thermocline(&["ctl", &path, "stop"]);
     let ended = activated.wait().expect("it ends");
     let stat = json(&["stat", &path, "--json"]);
-    assert_eq!(String::from_utf8_lossy(&answered.stdout).trim(), stat["exported_bytes"].to_string());
+    assert_eq!(
+        String::from_utf8_lossy(&answered.stdout).trim(),
+        stat["exported_bytes"].to_string()
+    );
     assert!(stopped.code == 0 && ended.success(), "{}", stopped.err);
 }

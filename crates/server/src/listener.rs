@@ -36,12 +36,8 @@ impl Rights {
     /// A socket that nobody is listening on cannot be connected to: its file gets its rights first.
     fn bind(&self, path: &Path) -> io::Result<UnixListener> {
         use rustix::net::{self, AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
-        let socket = net::socket_with(
-            AddressFamily::UNIX,
-            SocketType::STREAM,
-            SocketFlags::CLOEXEC,
-            None,
-        )?;
+        let socket =
+            net::socket_with(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
         net::bind(&socket, &SocketAddrUnix::new(path)?)?;
         if self.user.is_some() || self.group.is_some() {
             std::os::unix::fs::lchown(path, self.user, self.group)?;

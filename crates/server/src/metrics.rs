@@ -377,7 +377,11 @@ impl Snapshot {
             };
             export.choices.iter().map(row)
         });
-        out.counters("victim_choices", "Blocks that each rule of the victim policy chose", choices)?;
+        out.counters(
+            "victim_choices",
+            "Blocks that each rule of the victim policy chose",
+            choices,
+        )?;
         let help = "Survivors that went to another stream than their own for want of a free block";
         out.counters("pages_spilled", help, l(|c| c.spills))?;
         let help = "Blocks erased to swap the most and the least erased";

@@ -92,7 +92,8 @@ impl Session {
 /// Whether the certificate of a client is one of that name. The handshake has verified it.
 pub(crate) fn has_name(connection: &ServerConnection, name: &str) -> bool {
     let Some(shown) = connection.peer_certificates().and_then(<[_]>::first) else { return false };
-    let (Ok(certificate), Ok(name)) = (ParsedCertificate::try_from(shown), ServerName::try_from(name))
+    let (Ok(certificate), Ok(name)) =
+        (ParsedCertificate::try_from(shown), ServerName::try_from(name))
     else {
         return false;
     };

@@ -6,8 +6,8 @@ use thermocline_flash::{BlockId, Chip, Lpn, Ppn, Timing};
 use thermocline_policy::placement::Placement;
 
 use super::{
-    bank::Bank, check, cleaner::longest_cleaning_ns, layer::PageMapped, opening::open_next, room::clean_ahead,
-    scrub::scrub_once,
+    bank::Bank, check, cleaner::longest_cleaning_ns, layer::PageMapped, opening::open_next,
+    room::clean_ahead, scrub::scrub_once,
 };
 use crate::{BankState, Counters, DeadPages, EndOfLife, FtlError, Inspect, Layer, PageIo, Upkeep};
 

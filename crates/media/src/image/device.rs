@@ -98,7 +98,9 @@ fn claim(path: &Path) -> Result<File, Damage> {
     let exclusive = rustix::fs::OFlags::EXCL.bits() as i32;
     File::options().read(true).custom_flags(exclusive).open(path).map_err(|error| {
         if error.kind() == io::ErrorKind::ResourceBusy {
-            return Damage::InUse(Some("the system, as a mounted file system or a part of one".into()));
+            return Damage::InUse(Some(
+                "the system, as a mounted file system or a part of one".into(),
+            ));
         }
         Damage::System { doing: "open the device", error }
     })
@@ -141,7 +143,9 @@ fn room(path: &Path, kind: Kind, geometry: &Geometry) -> Result<u32, MediumError
     }
     if small == 0 {
         let path = path.display();
-        return Err(MediumError::Unusable(format!("{path}: has {bytes} bytes, too few for any chip")));
+        return Err(MediumError::Unusable(format!(
+            "{path}: has {bytes} bytes, too few for any chip"
+        )));
     }
     Ok(small)
 }
@@ -167,7 +171,9 @@ fn create(path: &Path, new: &NewChip) -> Result<Box<dyn Medium>, MediumError> {
             layout.length
         )));
     }
-    if !new.replace && !is_blank(&device).map_err(|e| at(path)(Damage::when("read the device")(e)))? {
+    if !new.replace
+        && !is_blank(&device).map_err(|e| at(path)(Damage::when("read the device")(e)))?
+    {
         return Err(MediumError::Usage(format!(
             "{}: is not blank; --force formats it, and what it holds is lost",
             path.display()

@@ -30,8 +30,7 @@ impl Wire {
             if shared.stopping.load(Relaxed) {
                 handshake.stop();
             }
-            let (consumed, step) =
-                handshake.advance(self.input.pending(), &mut self.output, &own);
+            let (consumed, step) = handshake.advance(self.input.pending(), &mut self.output, &own);
             self.input.consume(consumed);
             self.hurry(deadline)?;
             match step {

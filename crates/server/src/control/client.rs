@@ -66,8 +66,8 @@ impl Client {
     pub fn part(&mut self, page_size: usize, into: &mut Vec<u8>) -> Result<Part, String> {
         let mut head = [0; 8];
         self.stream.read_exact(&mut head).map_err(|e| gone(&e))?;
-        let [first, count] =
-            [0, 4].map(|at| u32::from_le_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]));
+        let [first, count] = [0, 4]
+            .map(|at| u32::from_le_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]));
         into.clear();
         if first == END {
             return self.answer().map(|_| Part::End);

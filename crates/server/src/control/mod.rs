@@ -25,8 +25,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::{
-    Change,
-    background,
+    Change, background,
     device::Device,
     server::{Export, Shared},
 };

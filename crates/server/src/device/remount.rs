@@ -79,7 +79,8 @@ impl Device {
             return Err("the export is read-only: its layer cannot be unmounted".into());
         }
         let mut remount = self.remount.lock();
-        let remount = remount.as_mut().ok_or("this export keeps its policy until it is restarted")?;
+        let remount =
+            remount.as_mut().ok_or("this export keeps its policy until it is restarted")?;
         remount.prepare(change)?;
         let mut waited = Duration::ZERO;
         let mut why = String::new();

@@ -9,14 +9,7 @@
 //!
 //! What always holds: a page that was not passed holds on the device what it held at that moment.
 
-use std::{
-    collections::BTreeSet,
-    fs::File,
-    io,
-    os::unix::fs::FileExt,
-    path::Path,
-    sync::Arc,
-};
+use std::{collections::BTreeSet, fs::File, io, os::unix::fs::FileExt, path::Path, sync::Arc};
 
 use thermocline_flash::{FlashError, Lpn, Ppn};
 use thermocline_ftl::FtlError;
@@ -173,8 +166,9 @@ impl Device {
             return Err("a copy of this export is being made already; wait for it".into());
         }
         let pages = held.state.layer.logical_pages();
-        let snapshot = Snapshot::new(pages, folder)
-            .map_err(|e| format!("no file in {} for what hosts overwrite: {e}", folder.display()))?;
+        let snapshot = Snapshot::new(pages, folder).map_err(|e| {
+            format!("no file in {} for what hosts overwrite: {e}", folder.display())
+        })?;
         held.state.snapshot = Some(Box::new(snapshot));
         Ok(Copying { device: self, next: 0 })
     }

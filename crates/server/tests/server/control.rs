@@ -71,10 +71,15 @@ fn formatted(mib: u64) -> Opening {
         seed: 1,
         rebuild: false,
     };
-    let found = Candidate::find(&place, &Access::default(), device).expect("there is such a device");
+    let found =
+        Candidate::find(&place, &Access::default(), device).expect("there is such a device");
     let served = found.start(&Access::default(), &options, |chip, _| chip).expect("it has room");
     let remount = ByName(served.remounter.clone(), served.remounter);
-    Opening { settings: remount.settings(), remount: Some(Box::new(remount)), ..Opening::new(served.layer) }
+    Opening {
+        settings: remount.settings(),
+        remount: Some(Box::new(remount)),
+        ..Opening::new(served.layer)
+    }
 }
 
 /// A server with a control socket.
@@ -148,7 +153,8 @@ fn an_operator_sees_the_chip_and_what_was_done_to_it() {
     assert_eq!(operator.ask(Command::Scrub).expect("an answer")["blocks_scrubbed"], 0);
     let check = operator.ask(Command::Check).expect("an answer");
     assert_eq!((&check["sound"], &check["pages_verified"]), (&true.into(), &50.into()), "{check}");
-    let mut other = Operator::connect(&controlled.path("ctl"), Some("other".into())).expect("it listens");
+    let mut other =
+        Operator::connect(&controlled.path("ctl"), Some("other".into())).expect("it listens");
     let refused = other.ask(Command::Stat).expect_err("there is no such export");
     assert!(refused.contains("no export \"other\""), "{refused}");
 }
@@ -199,7 +205,10 @@ fn policy_and_watermarks_change_between_requests_and_nothing_is_lost() {
             };
             let done = operator.ask(Command::Set(change)).expect("it can be done");
             assert_eq!(done["settings"]["policy"], policy, "{done}");
-            assert_eq!((&done["settings"]["low"], &done["settings"]["high"]), (&low.into(), &high.into()));
+            assert_eq!(
+                (&done["settings"]["low"], &done["settings"]["high"]),
+                (&low.into(), &high.into())
+            );
         }
         let too_many = Change { high: Some(1000), ..Change::default() };
         let refused = operator.ask(Command::Set(too_many)).expect_err("there is no room");

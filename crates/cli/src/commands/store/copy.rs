@@ -159,7 +159,8 @@ pub fn backup(args: &BackupArgs, console: Console) -> Result<(), Failure> {
     interrupt::unfinished(image.unfinished());
     let _bar = Bar::of_pages(console, "copying".into(), 1);
     let bytes = u64::from(source.logical_pages()) * u64::from(source.page_size());
-    let copied = source.each(&args.from, args.skip_unreadable, |lpn, page| Ok(image.put(lpn, page)?))?;
+    let copied =
+        source.each(&args.from, args.skip_unreadable, |lpn, page| Ok(image.put(lpn, page)?))?;
     image.finish()?;
     let to = args.to.display().to_string();
     tell(&to, bytes, &copied, args.json, output)
@@ -175,9 +176,7 @@ pub fn export(args: &ExportArgs, console: Console) -> Result<(), Failure> {
     let size = u64::from(source.page_size());
     let bytes = u64::from(source.logical_pages()) * size;
     let _bar = Bar::of_pages(console, "copying".into(), 1);
-    let failed = |e: &dyn std::fmt::Display| {
-        Failure::failed(format!("{}: {e}", args.to.display()))
-    };
+    let failed = |e: &dyn std::fmt::Display| Failure::failed(format!("{}: {e}", args.to.display()));
     if to_stdout {
         let mut stdout = io::BufWriter::with_capacity(1 << 20, io::stdout().lock());
         let mut at = 0;
@@ -225,7 +224,9 @@ pub fn import(args: &ImportArgs, console: Console) -> Result<(), Failure> {
     let mut raw = File::open(&args.from).map_err(|e| failed(&e))?;
     let bytes = length(&mut raw).map_err(|e| failed(&e))?;
     if bytes == 0 {
-        return Err(failed(&"is empty, or a pipe; name a raw image in a file or on a block device"));
+        return Err(failed(
+            &"is empty, or a pipe; name a raw image in a file or on a block device",
+        ));
     }
     if args.shape.capacity.is_some() {
         return Err(Failure::usage("--capacity: the image is made as large as the raw one needs"));

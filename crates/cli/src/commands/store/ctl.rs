@@ -21,7 +21,9 @@ pub fn run(args: &CtlArgs) -> Result<(), Failure> {
     let failed = |why: String| Failure::failed(format!("{place}: {why}"));
     let client = live::find(place, args.export.as_deref())?;
     let mut client = client.ok_or_else(|| {
-        failed("no server has it; name an image that is served, or a server's control socket".into())
+        failed(
+            "no server has it; name an image that is served, or a server's control socket".into(),
+        )
     })?;
     let answer = client.ask(command(&args.command)).map_err(failed)?;
     if args.json && !matches!(args.command, CtlCommand::Check) {

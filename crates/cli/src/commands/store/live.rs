@@ -22,7 +22,9 @@ pub fn find(place: &Place, export: Option<&str>) -> Result<Option<Client>, Failu
     match Client::connect(&socket, export.map(Into::into)) {
         Ok(client) => Ok(Some(client)),
         // A server that was killed has left it.
-        Err(e) if !named && matches!(e.kind(), ErrorKind::ConnectionRefused | ErrorKind::NotFound) => {
+        Err(e)
+            if !named && matches!(e.kind(), ErrorKind::ConnectionRefused | ErrorKind::NotFound) =>
+        {
             Ok(None)
         }
         Err(e) => Err(Failure::failed(format!("{}: {e}", socket.display()))),

@@ -147,7 +147,9 @@ fn control(args: &ServeArgs) -> Result<Vec<(Listener, usize)>, Failure> {
         match Listener::unix_of(&client::beside(path), &Rights::OWNER) {
             Ok(listener) => all.push((listener, export)),
             // It can be served all the same.
-            Err(e) => tracing::warn!("no control socket for `ctl` and `backup`: {e}; see --control"),
+            Err(e) => {
+                tracing::warn!("no control socket for `ctl` and `backup`: {e}; see --control")
+            }
         }
     }
     Ok(all)

@@ -98,7 +98,10 @@ pub fn show_live(live: &Value, output: Output) -> Result<(), Failure> {
     pairs.add("policy", text(&settings["policy"]));
     pairs.add(
         "watermarks",
-        format!("reserve {}, low {}, high {}", settings["reserve"], settings["low"], settings["high"]),
+        format!(
+            "reserve {}, low {}, high {}",
+            settings["reserve"], settings["low"], settings["high"]
+        ),
     );
     pairs.add("clients", count(&live["clients"]["connections"]));
     pairs.group("space");
