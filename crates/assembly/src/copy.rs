@@ -5,13 +5,14 @@
 
 use std::{
     fs::{self, File},
+    io,
     os::unix::fs::{MetadataExt, chown},
-    path::{Path, PathBuf},
+    path::Path,
 };
 
 use thermocline_flash::{Flash, FlashError, Lpn, Profile};
 use thermocline_ftl::{FtlError, Mount};
-use thermocline_media::Place;
+use thermocline_media::{Medium, Place};
 
 use crate::{
     Access, AnyLayer, AssemblyError, Device, PolicySpec, Store,
@@ -65,19 +66,18 @@ impl Original {
         match self.layer.read(Lpn(lpn), into) {
             Ok(true) => Ok(Holds::Data),
             Ok(false) => Ok(Holds::Nothing),
-            Err(FtlError::Flash(FlashError::Unreadable(_))) => Ok(Holds::Unreadable),
-            Err(e) => Err(AssemblyError::failed(&self.place, e)),
+            Err(e @ (FtlError::OutOfRange(_) | FtlError::Flash(FlashError::Medium(_)))) => {
+                Err(AssemblyError::failed(&self.place, e))
+            }
+            Err(_) => Ok(Holds::Unreadable),
         }
     }
 }
 
-/// A new image that is being filled.
+/// A new image that is being filled. It has no name before it is complete.
 pub struct NewImage {
     layer: AnyLayer<Chip>,
-    /// The file beside the one to be, until it is complete.
-    unfinished: tempfile::TempPath,
-    path: PathBuf,
-    replace: bool,
+    place: Place,
     now: u64,
 }
 
@@ -85,37 +85,17 @@ impl NewImage {
     /// Begins an image at a path, of a device and with so many logical pages.
     ///
     /// # Errors
-    /// [`AssemblyError::Usage`] where something is there that is not to be replaced, and those of
-    /// [`Store::format`].
-    pub fn begin(
-        path: &Path,
-        device: Device,
-        logical_pages: u32,
-        replace: bool,
-    ) -> Result<Self, AssemblyError> {
-        check_target(path, replace)?;
-        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-        let unfinished = tempfile::Builder::new()
-            .prefix(".thermocline.")
-            .tempfile_in(folder.unwrap_or(Path::new(".")))
-            .map_err(|e| AssemblyError::failed(&path.display(), e))?
-            .into_temp_path();
-        let name = unfinished.to_str().map(str::to_owned);
-        let name = name.ok_or_else(|| {
+    /// [`AssemblyError::Usage`] where something is there already, and those of [`Store::format`].
+    pub fn begin(path: &Path, device: Device, logical_pages: u32) -> Result<Self, AssemblyError> {
+        let name = path.to_str().ok_or_else(|| {
             AssemblyError::Usage(format!("{}: name a path that is UTF-8", path.display()))
         })?;
         let Ok(place) = format!("file:{name}").parse::<Place>();
         let policy = PolicySpec::parse(chips::PLAINEST, None, None)?;
         let store = Store::new(device, policy, logical_pages);
-        let chip = create(&place, &store, false, true)?;
+        let chip = create(&place, &store, false, false)?;
         let layer = store.format(chip, new_format()?)?;
-        Ok(Self { layer, unfinished, path: path.to_owned(), replace, now: 0 })
-    }
-
-    /// The file that is to be removed if the program ends before it is complete.
-    #[must_use]
-    pub fn unfinished(&self) -> &Path {
-        &self.unfinished
+        Ok(Self { layer, place, now: 0 })
     }
 
     /// Writes a page. One of zeros is left out: it reads as such without.
@@ -128,7 +108,7 @@ impl NewImage {
         }
         self.now += 1;
         let written = self.layer.write(Lpn(lpn), page, self.now);
-        written.map_err(|e| AssemblyError::failed(&self.path.display(), e))
+        written.map_err(|e| AssemblyError::failed(&self.place, e))
     }
 
     /// Makes it last, and gives it its name.
@@ -136,23 +116,11 @@ impl NewImage {
     /// # Errors
     /// [`AssemblyError::Failed`]; nothing is left of it then.
     pub fn finish(mut self) -> Result<(), AssemblyError> {
-        let failed = |e: &dyn std::fmt::Display| AssemblyError::failed(&self.path.display(), e);
-        self.layer.upkeep().unmount(self.now + 1).map_err(|e| failed(&e))?;
-        self.layer.chip_mut().sync().map_err(|e| failed(&e))?;
-        if let Ok(old) = fs::metadata(&self.path) {
-            chown(&self.unfinished, Some(old.uid()), Some(old.gid()))
-                .and_then(|()| fs::set_permissions(&self.unfinished, old.permissions()))
-                .map_err(|e| failed(&e))?;
-        }
-        // Locked until it has its name: nobody serves it before.
-        let persisted = if self.replace {
-            self.unfinished.persist(&self.path).map_err(|e| e.error)
-        } else {
-            self.unfinished.persist_noclobber(&self.path).map_err(|e| e.error)
-        };
-        persisted
-            .and_then(|()| sync_folder(&self.path))
-            .map_err(|e| AssemblyError::failed(&self.path.display(), e))
+        let unmounted = self.layer.upkeep().unmount(self.now + 1);
+        unmounted.map_err(|e| AssemblyError::failed(&self.place, e))?;
+        let chip = self.layer.chip_mut();
+        chip.sync().map_err(|e| AssemblyError::failed(&self.place, e))?;
+        Ok(chip.publish()?)
     }
 }
 
@@ -162,30 +130,16 @@ pub fn is_zero(page: &[u8]) -> bool {
     page.iter().all(|byte| *byte == 0)
 }
 
-/// Refuses what is there and is not to be replaced, or cannot be.
+/// Gives a complete image the name of another one, whose owner and permissions it takes.
 ///
 /// # Errors
-/// [`AssemblyError::Usage`].
-pub fn check_target(path: &Path, replace: bool) -> Result<(), AssemblyError> {
-    match fs::symlink_metadata(path) {
-        Ok(_) if !replace => Err(AssemblyError::Usage(format!(
-            "{}: exists already; remove it, or name another file",
-            path.display()
-        ))),
-        Ok(is) if !is.is_file() => Err(AssemblyError::Usage(format!(
-            "{}: is no regular file, and nothing else is replaced",
-            path.display()
-        ))),
-        _ => Ok(()),
-    }
-}
-
-/// Makes a file's name last.
-///
-/// # Errors
-/// Those of the system.
-pub fn sync_folder(path: &Path) -> std::io::Result<()> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+/// Those of the system: the other one is as it was.
+pub fn replace(old: &Path, new: &Path) -> io::Result<()> {
+    let is = fs::metadata(old)?;
+    chown(new, Some(is.uid()), Some(is.gid()))?;
+    fs::set_permissions(new, is.permissions())?;
+    fs::rename(new, old)?;
+    let folder = old.parent().filter(|folder| !folder.as_os_str().is_empty());
     File::open(folder.unwrap_or(Path::new(".")))?.sync_all()
 }
 

@@ -157,8 +157,9 @@ the first change of a page that was not copied yet waits until its old content
 is kept in a file without a name beside the image.";
 
 pub const CHECK: &str = "\
-Exit: 0 sound, 1 could not check, 2 corrupt, 3 leaks only (unused space that
-garbage collection will find).";
+Exit: 0 sound, 1 the system failed, 2 corrupt, 3 leaks only (unused space that
+garbage collection will find) or, with a message in place of a report, not an
+image.";
 
 pub const DUMP: &str = "\
 Examples:

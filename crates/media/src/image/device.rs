@@ -52,14 +52,8 @@ struct BlockDevice {
 impl BlockDevice {
     fn open(path: &Path, open: Open) -> Result<Self, Damage> {
         let claim = if open.read_only { None } else { Some(claim(path)?) };
-        let how = How {
-            write: !open.read_only,
-            create: false,
-            replace: false,
-            lock: open.lock,
-            direct: open.direct,
-        };
-        Ok(Self { disk: Disk::open(path, how)?, length: size(path)?, _claim: claim })
+        let how = How { write: !open.read_only, lock: open.lock, direct: open.direct };
+        Ok(Self { disk: Disk::open_any(path, how)?, length: size(path)?, _claim: claim })
     }
 }
 

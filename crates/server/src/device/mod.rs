@@ -22,7 +22,7 @@ use std::{
 };
 
 use parking_lot::Mutex;
-use thermocline_flash::{FlashError, Lpn, Timing};
+use thermocline_flash::{Lpn, Timing};
 use thermocline_ftl::{FtlError, Layer};
 use thermocline_media::Medium;
 use thermocline_policy::idle::{Idle, Leisure};
@@ -486,8 +486,10 @@ impl Device {
             seen.next += 1;
             match state.layer.read(lpn, &mut state.page) {
                 Ok(holds_data) => seen.sound += u64::from(holds_data),
-                Err(FtlError::Flash(FlashError::Unreadable(_))) => seen.lost.push(lpn.0),
-                Err(error) => return Err(Fault::of_layer(error, lpn.0, self.page_size)),
+                Err(error) => match Fault::of_layer(error, lpn.0, self.page_size) {
+                    fault if fault.is_unreadable() => seen.lost.push(lpn.0),
+                    fault => return Err(fault),
+                },
             }
         }
         Ok(seen)

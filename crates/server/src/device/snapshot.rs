@@ -11,14 +11,14 @@
 
 use std::{collections::BTreeSet, fs::File, io, os::unix::fs::FileExt, path::Path, sync::Arc};
 
-use thermocline_flash::{FlashError, Lpn, Ppn};
+use thermocline_flash::Lpn;
 use thermocline_ftl::FtlError;
 
 use super::{AnyLayer, Device, Fault, Held};
 
-/// Pages that are looked at with the device in hand once, and those that are read.
-const LOOKED_AT: u32 = 16 << 10;
-const READ: usize = 64;
+/// Pages that are looked at with the device in hand once, and those with data that are taken.
+const LOOKED_AT: u32 = 2048;
+const TAKEN: usize = 64;
 
 /// A bit for each page.
 struct Bits(Vec<u64>);
@@ -76,7 +76,7 @@ impl Snapshot {
                 Ok(true) => self.file.write_all_at(page, u64::from(lpn) * page.len() as u64),
                 // Reads as zeros, as the file does there.
                 Ok(false) => Ok(()),
-                Err(FtlError::Flash(FlashError::Unreadable(_))) => {
+                Err(e) if is_unreadable(e) => {
                     self.lost.insert(lpn);
                     Ok(())
                 }
@@ -90,22 +90,22 @@ impl Snapshot {
         }
     }
 
-    /// The page as it was; false if it could not be read then.
-    fn read(&mut self, layer: &mut AnyLayer, lpn: u32, into: &mut [u8]) -> Result<bool, FtlError> {
+    /// The page as it was.
+    fn read(&mut self, layer: &mut AnyLayer, lpn: u32, into: &mut [u8]) -> Result<Page, FtlError> {
         self.passed.set(lpn);
         if self.lost.contains(&lpn) {
-            return Ok(false);
+            return Ok(Page::Lost);
         }
         if self.kept.has(lpn) {
-            return Ok(self.read_kept(lpn, into));
+            return Ok(if self.read_kept(lpn, into) { Page::Data } else { Page::Lost });
         }
         match layer.read(Lpn(lpn), into) {
-            Ok(_) => Ok(true),
-            Err(FtlError::Flash(FlashError::Unreadable(_))) => {
+            Ok(true) => Ok(Page::Data),
+            Ok(false) => Ok(Page::Nothing),
+            Err(e) if is_unreadable(e) => {
                 // Asked once more, it is still lost, whatever a host has written since.
                 self.lost.insert(lpn);
-                self.kept.set(lpn);
-                Ok(false)
+                Ok(Page::Lost)
             }
             Err(e) => Err(e),
         }
@@ -129,6 +129,19 @@ impl Snapshot {
         }
         true
     }
+}
+
+/// What a page held.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Page {
+    Data,
+    Nothing,
+    Lost,
+}
+
+/// Whether it is the page, and not the system, that fails.
+fn is_unreadable(error: FtlError) -> bool {
+    Fault::of_layer(error, 0, 1).is_unreadable()
 }
 
 /// Pages of a snapshot that was taken.
@@ -186,51 +199,43 @@ impl Copying<'_> {
             let mut held = self.device.lock().map_err(|e| e.to_string())?;
             let pages = held.state.layer.logical_pages();
             let stop = pages.min(self.next.saturating_add(LOOKED_AT));
-            let first = (self.next..stop).find(|&lpn| holds(&held, lpn));
-            let Some(first) = first else {
-                // What was never written may be written now.
-                held.pass(self.next..stop);
-                self.next = stop;
-                if stop == pages {
-                    return Ok(Taken::End);
-                }
-                continue;
-            };
-            held.pass(self.next..first);
-            self.next = first;
-            while self.next < pages && into.len() < READ * size && holds(&held, self.next) {
+            let mut first = self.next;
+            while self.next < stop && into.len() < TAKEN * size {
                 let end = into.len();
                 into.resize(end + size, 0);
-                let is_read = held.take_from_snapshot(self.next, &mut into[end..])?;
-                if !is_read {
+                let page = held.take_from_snapshot(self.next, &mut into[end..])?;
+                if page != Page::Data {
                     into.truncate(end);
-                    if end > 0 {
+                }
+                match page {
+                    Page::Data => {}
+                    Page::Nothing if end > 0 => {
+                        // Not to be read again: it may be written from now on.
+                        self.next += 1;
                         break;
                     }
-                    self.next += 1;
-                    return Ok(Taken::Lost(first));
+                    Page::Nothing => first += 1,
+                    // What was taken before it comes first.
+                    Page::Lost if end > 0 => break,
+                    Page::Lost => {
+                        self.next += 1;
+                        return Ok(Taken::Lost(first));
+                    }
                 }
                 self.next += 1;
             }
-            return Ok(Taken::Pages(first, self.next - first));
+            if !into.is_empty() {
+                return Ok(Taken::Pages(first, (into.len() / size) as u32));
+            }
+            if stop == pages {
+                return Ok(Taken::End);
+            }
         }
     }
-}
-
-fn holds(held: &Held<'_>, lpn: u32) -> bool {
-    let kept = held.state.snapshot.as_ref().is_some_and(|snapshot| snapshot.kept.has(lpn));
-    kept || held.state.layer.inspect().locate(Lpn(lpn)) != Ppn::NONE
 }
 
 impl Held<'_> {
-    /// These pages are no concern of the snapshot any more.
-    fn pass(&mut self, pages: std::ops::Range<u32>) {
-        if let Some(snapshot) = &mut self.state.snapshot {
-            pages.for_each(|lpn| snapshot.passed.set(lpn));
-        }
-    }
-
-    fn take_from_snapshot(&mut self, lpn: u32, into: &mut [u8]) -> Result<bool, String> {
+    fn take_from_snapshot(&mut self, lpn: u32, into: &mut [u8]) -> Result<Page, String> {
         let state = &mut *self.state;
         let Some(snapshot) = &mut state.snapshot else { return Err("the copy was ended".into()) };
         let read = snapshot.read(&mut state.layer, lpn, into);

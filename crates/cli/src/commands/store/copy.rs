@@ -4,7 +4,7 @@ use std::{
     fs::File,
     io::{self, Read, Write},
     os::unix::fs::FileExt,
-    path::Path,
+    path::{Path, PathBuf},
 };
 
 use serde_json::json;
@@ -13,6 +13,7 @@ use thermocline_assembly::{
     copy::{self, Holds, NewImage, Original},
     device::Overrides,
 };
+use thermocline_files::Successor;
 use thermocline_media::Place;
 use thermocline_server::control::{
     Command,
@@ -144,6 +145,15 @@ impl Source {
     }
 }
 
+/// A word before the work: what is there already is not replaced unasked.
+fn check_target(path: &Path, replaces: bool) -> Result<(), Failure> {
+    if replaces || path.symlink_metadata().is_err() {
+        return Ok(());
+    }
+    let path = path.display();
+    Err(Failure::usage(format!("{path}: exists already; remove it, or name another file")))
+}
+
 fn step(progress: &Progress, pages: u64) -> Result<(), Failure> {
     progress.advance(pages);
     if progress.is_cancelled() { Err(AssemblyError::Interrupted.into()) } else { Ok(()) }
@@ -152,11 +162,10 @@ fn step(progress: &Progress, pages: u64) -> Result<(), Failure> {
 /// `thermocline backup`: an image of its own with what the store holds.
 pub fn backup(args: &BackupArgs, console: Console) -> Result<(), Failure> {
     let output = Output::open(None)?;
-    copy::check_target(&args.to, false)?;
+    check_target(&args.to, false)?;
     let source = Source::open(&args.from)?;
     let device = source.device().clone();
-    let mut image = NewImage::begin(&args.to, device, source.logical_pages(), false)?;
-    interrupt::unfinished(image.unfinished());
+    let mut image = NewImage::begin(&args.to, device, source.logical_pages())?;
     let _bar = Bar::of_pages(console, "copying".into(), 1);
     let bytes = u64::from(source.logical_pages()) * u64::from(source.page_size());
     let copied =
@@ -170,7 +179,7 @@ pub fn backup(args: &BackupArgs, console: Console) -> Result<(), Failure> {
 pub fn export(args: &ExportArgs, console: Console) -> Result<(), Failure> {
     let to_stdout = args.to.as_os_str() == "-";
     if !to_stdout {
-        copy::check_target(&args.to, args.force)?;
+        check_target(&args.to, args.force)?;
     }
     let source = Source::open(&args.from)?;
     let size = u64::from(source.page_size());
@@ -191,26 +200,17 @@ pub fn export(args: &ExportArgs, console: Console) -> Result<(), Failure> {
         return stdout.flush().map_err(written);
     }
     let output = Output::open(None)?;
-    let folder = args.to.parent().filter(|folder| !folder.as_os_str().is_empty());
-    let file = tempfile::Builder::new()
-        .prefix(".thermocline.")
-        .tempfile_in(folder.unwrap_or(Path::new(".")))
-        .map_err(|e| failed(&e))?;
-    interrupt::unfinished(file.path());
-    file.as_file().set_len(bytes).map_err(|e| failed(&e))?;
+    let successor = Successor::beside(&args.to).map_err(|e| failed(&e))?;
+    let file = File::options().write(true).open(successor.path()).map_err(|e| failed(&e))?;
+    file.set_len(bytes).map_err(|e| failed(&e))?;
     let copied = source.each(&args.from, args.skip_unreadable, |lpn, page| {
         if copy::is_zero(page) {
             return Ok(());
         }
-        file.as_file().write_all_at(page, u64::from(lpn) * size).map_err(|e| failed(&e))
+        file.write_all_at(page, u64::from(lpn) * size).map_err(|e| failed(&e))
     })?;
-    file.as_file().sync_all().map_err(|e| failed(&e))?;
-    let persisted = if args.force {
-        file.persist(&args.to).map_err(|e| e.error)
-    } else {
-        file.persist_noclobber(&args.to).map_err(|e| e.error)
-    };
-    persisted.and_then(|_| copy::sync_folder(&args.to)).map_err(|e| failed(&e))?;
+    let named = if args.force { successor.finish() } else { successor.finish_first() };
+    named.map_err(|e| failed(&e))?;
     tell(&args.to.display().to_string(), bytes, &copied, args.json, output)
 }
 
@@ -220,7 +220,7 @@ pub fn import(args: &ImportArgs, console: Console) -> Result<(), Failure> {
     let failed = |e: &dyn std::fmt::Display| {
         Failure::from(AssemblyError::Input(format!("{}: {e}", args.from.display())))
     };
-    copy::check_target(&args.to, false)?;
+    check_target(&args.to, false)?;
     let mut raw = File::open(&args.from).map_err(|e| failed(&e))?;
     let bytes = length(&mut raw).map_err(|e| failed(&e))?;
     if bytes == 0 {
@@ -236,8 +236,7 @@ pub fn import(args: &ImportArgs, console: Console) -> Result<(), Failure> {
     let pages = u32::try_from(bytes.div_ceil(size as u64))
         .map_err(|_| failed(&"has more pages than a store can; take a larger --page-size"))?;
     let store = copy::store_of_pages(device, args.over_provisioning, pages)?;
-    let mut image = NewImage::begin(&args.to, store.device, pages, false)?;
-    interrupt::unfinished(image.unfinished());
+    let mut image = NewImage::begin(&args.to, store.device, pages)?;
     let progress = interrupt::progress();
     progress.expect(pages.into());
     let _bar = Bar::of_pages(console, "copying".into(), 1);
@@ -315,8 +314,10 @@ pub fn grow(args: &GrowArgs, console: Console) -> Result<(), Failure> {
         )));
     }
     let bytes = u64::from(store.logical_pages) * u64::from(original.page_size);
-    let mut image = NewImage::begin(path, store.device, store.logical_pages, true)?;
-    interrupt::unfinished(image.unfinished());
+    let mut grown = path.as_os_str().to_owned();
+    grown.push(".grown");
+    let grown = PathBuf::from(grown);
+    let mut image = NewImage::begin(&grown, store.device, store.logical_pages)?;
     let progress = interrupt::progress();
     progress.expect(old_pages.into());
     let _bar = Bar::of_pages(console, "copying".into(), 1);
@@ -338,6 +339,12 @@ pub fn grow(args: &GrowArgs, console: Console) -> Result<(), Failure> {
         }
     }
     image.finish()?;
+    copy::replace(path, &grown).map_err(|e| {
+        Failure::failed(format!(
+            "{place}: {e}; it is as it was, and {} is the larger one",
+            grown.display()
+        ))
+    })?;
     tell(&place.to_string(), bytes, &copied, args.json, output)
 }
 
