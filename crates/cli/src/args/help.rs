@@ -189,10 +189,10 @@ pub const DEVICES: &str = "\
 Examples:
   thermocline devices
   thermocline devices slc-generic --json
+  thermocline devices slc-generic --toml > my-chip.toml
   thermocline run --device my-chip.toml --workload uniform
 
-A TOML file for --device has the tables of a built-in profile: geometry, rules,
-timing, energy.";
+docs/devices.md lists the keys of the TOML file.";
 
 pub const WORKLOADS: &str = "\
 Examples:
