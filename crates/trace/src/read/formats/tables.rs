@@ -33,7 +33,7 @@ use crate::{
         entry::{Entry, Special},
         fault::Parsed,
         input::Input,
-        layout::{Columns, Layout},
+        layout::Columns,
         lines::LineFormat,
         sample::Hit,
         sniff,
