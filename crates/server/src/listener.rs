@@ -48,9 +48,7 @@ impl Listener {
         }
         let listener = match UnixListener::bind(path) {
             Err(e) if e.kind() == io::ErrorKind::AddrInUse => {
-                let is_socket =
-                    std::fs::symlink_metadata(path).is_ok_and(|it| it.file_type().is_socket());
-                if !is_socket {
+                if !is_socket(path) {
                     return Err(failed("it exists and is no socket; name another path".into()));
                 }
                 if UnixStream::connect(path).is_ok() {
@@ -167,10 +165,16 @@ impl AsFd for Listener {
 impl Drop for Listener {
     fn drop(&mut self) {
         if let Kind::Unix { path: Some(path), .. } = &self.0 {
-            // Whoever removed it before us meant it.
-            let _ = std::fs::remove_file(path);
+            // Whoever removed or replaced it before us meant it.
+            if is_socket(path) {
+                let _ = std::fs::remove_file(path);
+            }
         }
     }
+}
+
+fn is_socket(path: &Path) -> bool {
+    std::fs::symlink_metadata(path).is_ok_and(|it| it.file_type().is_socket())
 }
 
 fn failed(address: &str, reason: String) -> ServerError {

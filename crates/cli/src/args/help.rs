@@ -128,8 +128,9 @@ with 0; a second one ends at once. Neither that nor a crash loses flushed data.
 The server also listens on sockets that systemd passes.";
 
 pub const CHECK: &str = "\
-Exit: 0 sound, 1 could not check, 2 corrupt, 3 leaks only (unused space that
-garbage collection will find).";
+Exit: 0 sound, 1 the system failed, 2 corrupt, 3 leaks only (unused space that
+garbage collection will find) or, with a message in place of a report, not an
+image.";
 
 pub const DUMP: &str = "\
 Examples:
@@ -188,10 +189,10 @@ pub const DEVICES: &str = "\
 Examples:
   thermocline devices
   thermocline devices slc-generic --json
+  thermocline devices slc-generic --toml > my-chip.toml
   thermocline run --device my-chip.toml --workload uniform
 
-A TOML file for --device has the tables of a built-in profile: geometry, rules,
-timing, energy.";
+docs/devices.md lists the keys of the TOML file.";
 
 pub const WORKLOADS: &str = "\
 Examples:

@@ -82,6 +82,9 @@ pub enum Command {
     /// Print a shell's completion script.
     #[command(after_help = help::COMPLETIONS)]
     Completions(catalogue::CompletionsArgs),
+    /// Write the man pages, for `make install`.
+    #[command(hide = true)]
+    Man(catalogue::ManArgs),
 }
 
 /// The command line as clap knows it.

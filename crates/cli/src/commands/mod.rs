@@ -3,6 +3,7 @@
 mod compare;
 mod completions;
 mod devices;
+mod man;
 mod policies;
 mod reproduce;
 mod run;
@@ -34,5 +35,6 @@ pub fn run(cli: Cli) -> Result<(), Failure> {
         Command::Devices(args) => devices::run(&args),
         Command::Workloads(args) => workloads::run(&args),
         Command::Completions(args) => completions::run(&args),
+        Command::Man(args) => man::run(&args),
     }
 }

@@ -3,7 +3,7 @@
 use thermocline_flash::{BlockId, Condition, Flash, FlashError, Geometry, Oob, Ppn, SimulatedTime};
 
 use super::{Cut, Faulty, Scar, bits::Correction, cache::Shown};
-use crate::{Health, Medium, Syncing};
+use crate::{Health, Medium, MediumError, Syncing};
 
 impl<F: Condition> Faulty<F> {
     /// The payload of a page of the chip below is read: turns bits, corrects them.
@@ -240,6 +240,10 @@ impl<M: Medium> Medium for Faulty<M> {
             return self.inner.sync();
         }
         self.inner.finish_sync(done)
+    }
+
+    fn publish(&mut self) -> Result<(), MediumError> {
+        self.inner.publish()
     }
 
     fn health(&self) -> Health {

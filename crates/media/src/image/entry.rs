@@ -25,16 +25,14 @@ fn create(path: &Path, new: &NewChip) -> Result<Box<dyn Medium>, MediumError> {
         preallocate: new.preallocate,
         replace: new.replace,
     };
-    let image = Image::create(path, &options).map_err(refused)?;
+    let image = Image::create_unnamed(path, &options).map_err(refused)?;
     Ok(Box::new(image))
 }
 
 /// Why there is no new image, by whose fault it is.
-fn refused(error: ImageError) -> MediumError {
+pub(super) fn refused(error: ImageError) -> MediumError {
     match error.what {
-        Damage::Exists if error.path.is_dir() => {
-            MediumError::Usage(format!("{}: is a folder; name a file in it", error.path.display()))
-        }
+        Damage::NotAFile { .. } => MediumError::Usage(error.to_string()),
         Damage::Exists => MediumError::Exists(error.path),
         Damage::System { .. } | Damage::Preallocate(_) | Damage::InUse(_) => {
             MediumError::Failed(error.to_string())
@@ -45,9 +43,26 @@ fn refused(error: ImageError) -> MediumError {
 
 fn open(path: &Path, how: &OpenChip) -> Result<OpenedChip, MediumError> {
     let open = Open { read_only: how.read_only, direct: how.direct, ..Open::default() };
-    let image = Image::open(path, open).map_err(|e| MediumError::Unusable(e.to_string()))?;
+    let image = Image::open(path, open).map_err(|error| {
+        let hint =
+            if matches!(error.what, Damage::NotAnImage) { bring_in(path) } else { String::new() };
+        MediumError::Unusable(format!("{error}{hint}"))
+    })?;
     let header = image.header();
     let description =
         Description { kind: header.kind, rules: header.rules, profile: header.profile.clone() };
     Ok(OpenedChip { chip: Box::new(image), description: Some(description) })
+}
+
+/// How a raw disk becomes the contents of an image.
+fn bring_in(raw: &Path) -> String {
+    const MIB: u64 = 1 << 20;
+    let bytes = raw.metadata().map_or(0, |of| of.len());
+    // What the default over-provisioning and the index log take, with some room.
+    let capacity = (bytes + bytes / 4).div_ceil(MIB) + 32;
+    let raw = raw.display();
+    format!(
+        "; to copy a raw disk into one: `thermocline format NEW.img --capacity {capacity}MiB`, then \
+         `thermocline serve NEW.img --run 'nbdcopy {raw} \"$uri\"'`"
+    )
 }

@@ -5,7 +5,7 @@ use thermocline_assembly::{CheckReport, Verdict, check};
 use super::page::line;
 use crate::{
     args::store::CheckArgs,
-    console::{Console, complain},
+    console::Console,
     exit::Failure,
     interrupt,
     output::Output,
@@ -13,8 +13,8 @@ use crate::{
     progress::Bar,
 };
 
-/// Exit codes, in the manner of `qemu-img check`.
-const COULD_NOT_CHECK: u8 = 1;
+/// Exit codes of a chip that was checked, in the manner of `qemu-img check`. One that could not be checked gives
+/// the codes of other commands: 3 for what is no image, with a message and no report.
 const CORRUPT: u8 = 2;
 const LEAKS: u8 = 3;
 
@@ -24,14 +24,7 @@ pub fn run(args: &CheckArgs, console: Console) -> Result<(), Failure> {
     let bar = Bar::of_pages(console, "reading".into(), 1);
     let checked = check(&args.chip.chip, args.tables_only, interrupt::progress());
     drop(bar);
-    let report = match checked {
-        Ok(report) => report,
-        // Codes are of their own here: whatever kept us from checking is told, and is a 1.
-        Err(error) => {
-            complain(&error.to_string());
-            return Err(Failure::Told(COULD_NOT_CHECK));
-        }
-    };
+    let report = checked?;
     if args.chip.json { json::print(&report, output) } else { show(&report, output) }?;
     match report.verdict() {
         Verdict::Sound => Ok(()),
