@@ -1,6 +1,10 @@
 //! `thermocline compare`.
 
 mod common;
+#[path = "compare/fleet.rs"]
+mod fleet;
+#[path = "compare/sweep.rs"]
+mod sweep;
 
 use std::time::Instant;
 

@@ -3,7 +3,10 @@
 //! A search knows the values it may choose from, in order, and assumes that the condition changes at
 //! most once between the first and the last of them.
 
+use serde_json::Value;
 use thermocline_sim::metric::{self, Metric};
+
+use crate::table::at;
 
 /// A figure of a result and its bound: `write_amplification<=1.5`.
 #[derive(Clone, Debug)]
@@ -37,6 +40,12 @@ impl Condition {
             .ok_or_else(|| wrong(format!("`{key}` is no key of a result (docs/results.md)")))?;
         let bound = bound.parse().map_err(|_| wrong(format!("`{bound}` is no number")))?;
         Ok(Self { metric, relation, bound })
+    }
+
+    /// The figure in a result.
+    #[must_use]
+    pub fn of(&self, result: &Value) -> Option<f64> {
+        at(result, &self.metric.key)?.as_f64()
     }
 
     /// Whether a figure is within the bound.

@@ -3,10 +3,12 @@
 mod compare;
 mod completions;
 mod devices;
+mod fleet;
 mod policies;
 mod reproduce;
-mod run;
+pub mod run;
 mod store;
+mod sweep;
 mod trace;
 mod workloads;
 
@@ -22,6 +24,7 @@ pub fn run(cli: Cli) -> Result<(), Failure> {
     match cli.command {
         Command::Run(args) => run::run(&args, console),
         Command::Compare(args) => compare::run(&args, console),
+        Command::Sweep(args) => sweep::run(&args, console),
         Command::Reproduce(args) => reproduce::run(&args, console),
         Command::Trace(args) => trace::run(&args, console),
         Command::Format(args) => store::format::run(&args),
