@@ -196,7 +196,7 @@ pub fn run_all(
         1 => "running".to_owned(),
         n => format!("{n} runs"),
     };
-    let known: u64 = jobs.iter().map(|job| known_pages(&job.input, device)).sum();
+    let known: u64 = jobs.iter().map(known_pages).sum();
     let bar = Bar::of_pages(console, message, known);
     let outcomes = compare_each(&jobs, wanted.oracle, args.threads, interrupt::progress());
     drop(bar);
@@ -290,11 +290,16 @@ pub fn watermarks(args: &CleaningArgs) -> Watermarks {
 }
 
 /// Pages a run will write, as far as known before it begins; a bar corrects itself.
-pub fn known_pages(input: &Input<'_>, device: &Device) -> u64 {
-    match input {
-        Input::Trace(trace, times) => trace.page_writes * u64::from(*times),
+pub fn known_pages(job: &Job<'_>) -> u64 {
+    match job.input {
+        Input::Trace(trace, times) => trace.page_writes * u64::from(times),
         Input::Workload(workload) => {
-            workload.bytes.unwrap_or(0) / u64::from(device.profile.geometry.page_size)
+            let pages = match job.fill {
+                Fill::Share(share) => f64::from(job.device.exported_pages(0.0)) * share,
+                _ => f64::from(job.device.exported_pages(job.over_provisioning)),
+            };
+            let page = u64::from(job.device.profile.geometry.page_size);
+            workload.on(pages as u64 * page).bytes.unwrap_or(0) / page
         }
     }
 }

@@ -109,7 +109,7 @@ impl Job for Simulation<'_> {
     fn pages(&self, input: Option<&Arc<Ready>>) -> Option<u64> {
         let job = jobs::job(input?, &self.policy, &self.device, &self.args.simulation);
         let runs = if self.args.oracle { 2 } else { 1 };
-        Some(runs * jobs::known_pages(&job.input, &self.device))
+        Some(runs * jobs::known_pages(&job))
     }
 
     fn run(&self, ready: &Arc<Ready>) -> Result<Ran, Failure> {

@@ -5,6 +5,7 @@
 //! numbers of their jobs, and do not depend on the number of workers.
 
 use std::{
+    fmt::Display,
     panic,
     sync::{
         Arc, Condvar, Mutex, MutexGuard, PoisonError,
@@ -22,7 +23,7 @@ pub trait Job: Sync {
     /// What comes of it.
     type Output: Send;
     /// Why nothing does.
-    type Error: From<SimError> + Send;
+    type Error: From<SimError> + Display + Send;
 
     /// The number of its input: jobs with equal numbers share one. Numbers are small.
     fn input(&self) -> usize;
@@ -264,8 +265,9 @@ impl<J: Job> Team<'_, J> {
             }
             Err(error) => {
                 shared.waiting.pop();
+                let why = error.to_string();
                 failed = Some(error);
-                State::Broken("its input could not be read, as another run's could not".into())
+                State::Broken(why)
             }
         };
         drop(board);

@@ -37,7 +37,7 @@ pub struct CompareArgs {
     #[arg(value_parser = Suggest(values::placements), hide_possible_values = true)]
     pub placement: Vec<String>,
     /// Each volume of a trace is a device of its own: a table of the volumes, and percentiles over all.
-    #[arg(long, help_heading = FLEET, conflicts_with_all = ["metrics", "sort", "workload"])]
+    #[arg(long, help_heading = FLEET, conflicts_with_all = ["aim", "metrics", "sort", "workload"])]
     pub per_volume: bool,
     /// Only this part of the volumes, about equal in requests, as in 3/16; the rows of the parts one
     /// behind another are the whole.

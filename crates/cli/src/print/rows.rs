@@ -19,7 +19,10 @@ pub struct Rows {
 }
 
 enum Form {
-    Csv,
+    /// Whether the header is written: only with a row, so that what fails before leaves nothing.
+    Csv {
+        begun: bool,
+    },
     JsonLines,
     #[cfg(feature = "parquet")]
     Parquet(Box<super::parquet::Rows>),
@@ -29,25 +32,18 @@ impl Rows {
     /// Opens the output, if it can take the form.
     pub fn open(form: TableFormat, path: Option<&Path>, table: Table) -> Result<Self, Failure> {
         let output = results::open_as(form == TableFormat::Parquet, path)?;
-        let mut rows = Self { out: BufWriter::new(output), form: Form::JsonLines, table };
-        match form {
-            TableFormat::JsonLines => {}
-            TableFormat::Csv => {
-                rows.form = Form::Csv;
-                let names =
-                    rows.table.columns().into_iter().map(|column| Value::String(column.name));
-                let names: Vec<_> = names.collect();
-                rows.line(&names)?;
-            }
+        let form = match form {
+            TableFormat::JsonLines => Form::JsonLines,
+            TableFormat::Csv => Form::Csv { begun: false },
             #[cfg(feature = "parquet")]
             TableFormat::Parquet => {
-                let writer = super::parquet::Rows::new(rows.table.columns());
-                rows.form = Form::Parquet(Box::new(rows.check(writer.map_err(io::Error::other))?));
+                let rows = super::parquet::Rows::new(table.columns()).map_err(io::Error::other);
+                Form::Parquet(Box::new(output.check(rows)?))
             }
             #[cfg(not(feature = "parquet"))]
             TableFormat::Parquet => unreachable!("the output was not opened"),
-        }
-        Ok(rows)
+        };
+        Ok(Self { out: BufWriter::new(output), form, table })
     }
 
     /// Adds a row.
@@ -60,8 +56,9 @@ impl Rows {
             self.table.row(settings, result.as_ref().map_err(String::as_str))
         };
         match &mut self.form {
-            Form::Csv => {
+            Form::Csv { .. } => {
                 let row = row(&result);
+                self.header()?;
                 self.line(&row)
             }
             Form::JsonLines => {
@@ -81,8 +78,9 @@ impl Rows {
 
     /// Makes the table appear.
     pub fn finish(mut self) -> Result<(), Failure> {
+        self.header()?;
         #[cfg(feature = "parquet")]
-        if let Form::Parquet(rows) = std::mem::replace(&mut self.form, Form::Csv) {
+        if let Form::Parquet(rows) = std::mem::replace(&mut self.form, Form::JsonLines) {
             let bytes = rows.finish().map_err(io::Error::other);
             let written = bytes.and_then(|bytes| self.out.write_all(&bytes));
             self.check(written)?;
@@ -91,6 +89,17 @@ impl Rows {
         self.check(flushed)?;
         let (output, _) = self.out.into_parts();
         output.finish()
+    }
+
+    fn header(&mut self) -> Result<(), Failure> {
+        if let Form::Csv { begun } = &mut self.form
+            && !std::mem::replace(begun, true)
+        {
+            let columns = self.table.columns().into_iter();
+            let names: Vec<_> = columns.map(|column| Value::String(column.name)).collect();
+            self.line(&names)?;
+        }
+        Ok(())
     }
 
     fn line(&mut self, cells: &[Value]) -> Result<(), Failure> {
