@@ -1,8 +1,6 @@
 //! Requests against bytes written by hand from doc/proto.md, and the error each wrong one gets.
 
-mod common;
-
-use common::{
+use crate::common::{
     agreed, command::*, contexts, exports, extended, extended_headers, flag::*, go, hex, option,
     request, shake, structured,
 };

@@ -1,8 +1,6 @@
 //! Placements that clean in an order of their own: each rule by hand, and the model of MiDAS against
 //! closed forms.
 
-mod common;
-
 use thermocline_flash::{BlockId, Lpn};
 use thermocline_policy::{
     Args, BlockTable, BlockView, Context, ParamError, State,
@@ -407,7 +405,7 @@ impl Victim for Worn {
 
 #[test]
 fn factors_are_set_anew_both_ways_and_only_where_they_are_taken() {
-    let mut draws = common::Draws(3);
+    let mut draws = crate::common::Draws(3);
     let mut victim = CostHotness::new(Since::Created);
     let mut blocks = BlockTable::new(100, PAGES, &victim);
     let mut valid = [3; 100];

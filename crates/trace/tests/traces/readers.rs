@@ -1,8 +1,6 @@
 //! Every format, on a sample of its own: what it holds, and that it is recognised.
 
-mod readers_common;
-
-use readers_common::{blktrace_record, drain, open, samples};
+use crate::common::{blktrace_record, drain, open, samples};
 use thermocline_trace::{
     Op, Source,
     read::{self, Action, Format, ReadOptions, TimeUnit},
@@ -186,7 +184,7 @@ fn files_of_several_cpus_are_merged_by_time() {
 fn a_log_that_nbdkit_wrote_is_read_whole() {
     // mkfs.ext4 and the first files on it over four connections, as nbdkit 1.32.5 logged them; the
     // figures are those of a script that shares nothing with the reader.
-    let log = include_bytes!("data/nbdkit-ext4.log.zst");
+    let log = include_bytes!("../data/nbdkit-ext4.log.zst");
     let mut reader = open(log, &ReadOptions::default()).expect("opens");
     assert_eq!(reader.guess().format.name(), "nbdkit");
     let (requests, error) = drain(&mut reader, 100);

@@ -1,10 +1,8 @@
 //! USB captures beyond the common samples: what requests wrote and read.
 
-mod readers_common;
-
 use std::io::Write as _;
 
-use readers_common::{
+use crate::common::{
     drain,
     known::{Known, known, pcap, read_session, with_contents},
     open,

@@ -1,10 +1,8 @@
 //! What readers say of traces that are broken: place, field, and remedy, after what was good.
 
-mod readers_common;
-
 use std::io::{self, Cursor, Read, Write};
 
-use readers_common::{drain, open, samples};
+use crate::common::{drain, open, samples};
 use thermocline_trace::{
     TraceError,
     read::{self, Format, ReadOptions},

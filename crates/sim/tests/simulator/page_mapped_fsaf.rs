@@ -1,8 +1,6 @@
 //! FSAF on the page-mapped layer, with pages of eight sectors: a host that uses files and never trims.
 
-mod common;
-
-use common::{Given, done, job, policy};
+use crate::common::{Given, done, job, policy};
 use thermocline_assembly::device::Overrides;
 use thermocline_filehost::{FileOptions, FileWorkload, Scenario};
 use thermocline_sim::{

@@ -2,9 +2,7 @@
 //! equals that of a second engine, written here from the rules, and figures that can be worked out by
 //! hand come out.
 
-mod common;
-
-use common::{Ask, Draws, device, done, job, policy, trace, write};
+use crate::common::{Ask, Draws, device, done, job, policy, trace, write};
 use thermocline_flash::Timing;
 use thermocline_policy::trigger::Trigger;
 use thermocline_sim::{

@@ -7,9 +7,7 @@
 //! Nor is it where locality is weak and spare blocks are few: of 33 in a bank here, update-interval
 //! keeps two more open than the others, and at 80/20 cleans 1.5 % more blocks than page mapping.
 
-mod common;
-
-use common::{Ask, Draws, device, done, job, policy, trace};
+use crate::common::{Ask, Draws, device, done, job, policy, trace};
 use thermocline_sim::{
     Clock, Device, Fill, Input, Job, PreparedTrace, Progress, RunResult, Workload, compare,
 };

@@ -8,9 +8,7 @@
 //! 41 MiB, so one test has a card of that size, into which all pages written fit; the other has the
 //! 24 MB card, and takes the addresses, those read among them, modulo its size.
 
-mod common;
-
-use common::job;
+use crate::common::job;
 use thermocline_assembly::device::Overrides;
 use thermocline_sim::{
     Device, Fill, Input, Job, PolicySpec, PreparedTrace, Progress, RunResult, TraceMapping, compare,

@@ -1,8 +1,6 @@
 //! USB captures beyond the common samples: commands in company, and what goes wrong.
 
-mod readers_common;
-
-use readers_common::{
+use crate::common::{
     drain,
     known::{pcap, read_session, with_contents},
     open,

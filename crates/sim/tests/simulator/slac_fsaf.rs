@@ -1,9 +1,7 @@
 //! SLAC and FSAF on the thesis' chip: the directions of its tables on file systems' own traffic,
 //! and what it claims of response times (Mylavarapu 2008, chapter 6).
 
-mod common;
-
-use common::{Ask, done, job, policy, trace};
+use crate::common::{Ask, done, job, policy, trace};
 use thermocline_filehost::{FileOptions, FileWorkload, Scenario};
 use thermocline_sim::{
     Device, Fill, Input, Job, PolicySpec, PreparedTrace, Progress, RunResult, TraceMapping,

@@ -1,9 +1,7 @@
 //! Placements, as far as a layer can see them: streams within range, survivors never lost while
 //! sorted, and trimmed pages forgotten.
 
-mod common;
-
-use common::Draws;
+use crate::common::Draws;
 use thermocline_flash::{BlockId, Lpn};
 use thermocline_policy::{
     Args, Context,

@@ -7,9 +7,7 @@
 //! fall on the banks as they happen to. Directions are asserted, and published and reference figures
 //! printed beside ours: the workload decides about the rest.
 
-mod common;
-
-use common::{Ask, Draws, device, done, job, policy, trace, write};
+use crate::common::{Ask, Draws, device, done, job, policy, trace, write};
 use thermocline_flash::Timing;
 use thermocline_sim::{
     Clock, Device, Fill, Input, Job, PolicySpec, PreparedTrace, RunResult, Workload,

@@ -1,8 +1,6 @@
 //! Every option against bytes written by hand from doc/proto.md.
 
-mod common;
-
-use common::{
+use crate::common::{
     agreed, contexts, exports, extended_headers, go, go_on, hex, option, queries, reply, shake,
     structured,
 };

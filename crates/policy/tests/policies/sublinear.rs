@@ -1,11 +1,9 @@
 //! Victims are found without looking at all blocks: the ages a search asks for, counted in steady
 //! state, grow far more slowly than the device.
 
-mod common;
-
 use std::{cell::Cell, collections::VecDeque};
 
-use common::{Draws, Variant};
+use crate::common::{Draws, Variant};
 use thermocline_flash::BlockId;
 use thermocline_policy::{
     BlockTable, Context, Search,

@@ -3,18 +3,16 @@
 //! Deterministic. `THERMOCLINE_FUZZ_SECONDS` runs every format for its share of so many seconds
 //! instead of a fixed number of cases.
 
-mod readers_common;
-
 use std::{
     io::{Cursor, Write},
     time::{Duration, Instant},
 };
 
+use crate::common::samples;
 use rand_xoshiro::{
     Xoshiro256PlusPlus,
     rand_core::{Rng, SeedableRng},
 };
-use readers_common::samples;
 use thermocline_trace::{
     Source,
     read::{self, Format, ReadOptions},

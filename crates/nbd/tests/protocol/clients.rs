@@ -5,8 +5,6 @@
 
 #![cfg(unix)]
 
-mod common;
-
 use std::{
     io::{Read, Write},
     os::unix::net::{UnixListener, UnixStream},
@@ -15,7 +13,7 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-use common::{disk::Disk, session::Session};
+use crate::common::{disk::Disk, session::Session};
 use thermocline_nbd::{Contexts, Export, Exports, Settings};
 use thermocline_testing::program;
 

@@ -1,8 +1,6 @@
 //! Replies against bytes written by hand from doc/proto.md.
 
-mod common;
-
-use common::{agreed, contexts, extended, extended_headers, hex, request, structured};
+use crate::common::{agreed, contexts, extended, extended_headers, hex, request, structured};
 use thermocline_nbd::{Context, Errno, Negotiated, Output, Parsed, Request, wire::MAX_EXTENTS};
 
 const DF: u16 = 4;

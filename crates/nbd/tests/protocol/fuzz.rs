@@ -4,14 +4,12 @@
 //! Deterministic. `THERMOCLINE_FUZZ_SECONDS` runs each test for so many seconds in place of a fixed
 //! number of cases.
 
-mod common;
-
 use std::{
     collections::BTreeMap,
     time::{Duration, Instant},
 };
 
-use common::{
+use crate::common::{
     client::{Asked, Words, outcomes},
     contexts, exports, extended, extended_headers, go, hex, option, queries, request,
     session::{End, Session},

@@ -1,10 +1,8 @@
 //! Whole conversations with a disk in memory, in every form of headers.
 
-mod common;
-
 use std::collections::BTreeMap;
 
-use common::{
+use crate::common::{
     client::{Asked, Outcome, outcomes},
     command::*,
     contexts, exports, extended, extended_headers,

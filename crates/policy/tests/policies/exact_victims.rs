@@ -2,9 +2,7 @@
 //! at all of them finds. The look at all of them keeps its own record of times and counts and
 //! shares nothing with the index but the policy's own formula.
 
-mod common;
-
-use common::{BY_OTHER_RULES, Draws, Variant, variants};
+use crate::common::{BY_OTHER_RULES, Draws, Variant, variants};
 use proptest::prelude::*;
 use thermocline_flash::{BlockId, Lpn};
 use thermocline_policy::{

@@ -1,6 +1,6 @@
 //! The keys of results: each is declared once, and the reference in docs/results.md lists them all.
 //!
-//! `UPDATE_REFERENCE=1 cargo test -p thermocline-sim --test result_keys` writes the tables anew.
+//! `UPDATE_REFERENCE=1 cargo test -p thermocline-sim --test simulator result_keys` writes the tables anew.
 
 use std::{collections::BTreeSet, fmt::Write, fs, path::Path};
 
@@ -121,7 +121,7 @@ fn a_lifetime_is_total_endurance_over_the_mean_erase_rate() {
 
 #[test]
 fn the_reference_lists_every_key() {
-    const BEGIN: &str = "<!-- the keys, written by crates/sim/tests/result_keys.rs -->\n";
+    const BEGIN: &str = "<!-- the keys, written by crates/sim/tests/simulator/result_keys.rs -->\n";
     const END: &str = "<!-- end of the keys -->\n";
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/results.md");
     let text = fs::read_to_string(&path).expect("docs/results.md is part of the repository");
