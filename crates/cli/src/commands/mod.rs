@@ -3,11 +3,13 @@
 mod compare;
 mod completions;
 mod devices;
+mod fleet;
 mod man;
 mod policies;
 mod reproduce;
-mod run;
+pub mod run;
 mod store;
+mod sweep;
 mod trace;
 mod workloads;
 
@@ -23,6 +25,7 @@ pub fn run(cli: Cli) -> Result<(), Failure> {
     match cli.command {
         Command::Run(args) => run::run(&args, console),
         Command::Compare(args) => compare::run(&args, console),
+        Command::Sweep(args) => sweep::run(&args, console),
         Command::Reproduce(args) => reproduce::run(&args, console),
         Command::Trace(args) => trace::run(&args, console),
         Command::Format(args) => store::format::run(&args),
