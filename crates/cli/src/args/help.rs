@@ -156,7 +156,36 @@ Examples:
 
 SIGTERM or Ctrl-C finishes the requests in flight, writes a checkpoint and exits
 with 0; a second one ends at once. Neither that nor a crash loses flushed data.
-The server also listens on sockets that systemd passes.";
+The server also listens on sockets that systemd passes.
+
+Words of --inject: seed=N draws everything; flip=P, a bit is read wrong;
+disturb=P, reading a page turns one of its bits until the block is erased;
+ecc=N, wrong bits that are corrected in each KiB (8); program=P and erase=P,
+these operations fail; fail=N+M, these operations fail, counted from 0; wear=N,
+mean erases that a block lives for; spread=SHARE, the standard deviation of
+that (0.1); cache=N, operations held back until a sync; cut=N, power fails in
+this operation. P is a probability, such as 1e-6.";
+
+pub const CTL: &str = "\
+Examples:
+  thermocline ctl disk.img stat
+  thermocline ctl disk.img policy cat
+  thermocline ctl disk.img watermarks --low 16 --high 32
+  thermocline ctl disk.img stop && thermocline check disk.img
+
+The socket is IMAGE.ctl beside the image, of mode 0600: only the server's user
+and root may ask. `stat`, `check`, `backup` and `export` of an image that is
+served ask its server by themselves.";
+
+pub const BACKUP: &str = "\
+Examples:
+  thermocline backup disk.img monday.img        served or not
+  thermocline serve monday.img --unix s         the copy is an image like any other
+
+The copy holds what the block device held at one moment, when the backup
+began: everything written until then, and nothing written after. Clients go on;
+the first change of a page that was not copied yet waits until its old content
+is kept in a file without a name beside the image.";
 
 pub const CHECK: &str = "\
 Exit: 0 sound, 1 the system failed, 2 corrupt, 3 leaks only (unused space that

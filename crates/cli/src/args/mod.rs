@@ -71,6 +71,18 @@ pub enum Command {
     Repair(store::ChipArgs),
     /// Show the state of a chip: space, wear, bad blocks, errors.
     Stat(store::ChipArgs),
+    /// Ask a server that runs: stat, check, scrub, flush, policy, watermarks, drain, stop.
+    #[command(after_help = help::CTL)]
+    Ctl(store::CtlArgs),
+    /// Copy a chip, served or not, to an image of its own.
+    #[command(after_help = help::BACKUP)]
+    Backup(store::BackupArgs),
+    /// Copy what the block device holds to a raw file.
+    Export(store::ExportArgs),
+    /// Make an image with what a raw file or a block device holds.
+    Import(Box<store::ImportArgs>),
+    /// Make an image larger. It is replaced when the larger one is complete.
+    Grow(store::GrowArgs),
     /// Show the contents of a chip: blocks, pages, out-of-band areas, mapping table, index log.
     #[command(after_help = help::DUMP)]
     Dump(store::DumpArgs),

@@ -141,6 +141,7 @@ impl<F: Condition> Flash for Faulty<F> {
                 // What waits for this block is still done.
                 self.mark_bad(block)?;
                 self.worn.insert(block);
+                self.health.failed_erases += 1;
                 return Err(FlashError::WornOut(block));
             }
             if self.fails(self.faults.erase) {

@@ -22,6 +22,8 @@
 mod areas;
 mod buffer;
 mod chip;
+#[cfg(target_os = "linux")]
+pub(crate) mod device;
 mod disk;
 mod entry;
 mod error;
