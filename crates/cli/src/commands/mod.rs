@@ -3,10 +3,13 @@
 mod compare;
 mod completions;
 mod devices;
+mod fleet;
+mod man;
 mod policies;
 mod reproduce;
-mod run;
+pub mod run;
 mod store;
+mod sweep;
 mod trace;
 mod workloads;
 
@@ -22,6 +25,7 @@ pub fn run(cli: Cli) -> Result<(), Failure> {
     match cli.command {
         Command::Run(args) => run::run(&args, console),
         Command::Compare(args) => compare::run(&args, console),
+        Command::Sweep(args) => sweep::run(&args, console),
         Command::Reproduce(args) => reproduce::run(&args, console),
         Command::Trace(args) => trace::run(&args, console),
         Command::Format(args) => store::format::run(&args),
@@ -39,5 +43,6 @@ pub fn run(cli: Cli) -> Result<(), Failure> {
         Command::Devices(args) => devices::run(&args),
         Command::Workloads(args) => workloads::run(&args),
         Command::Completions(args) => completions::run(&args),
+        Command::Man(args) => man::run(&args),
     }
 }

@@ -134,19 +134,26 @@ impl Held<'_> {
             }
             return Ok(());
         }
-        self.device.clock.start();
-        let state = &mut *self.state;
-        state.now = state.now.max(self.arrival);
-        if let Some(idle) = &mut state.idle {
+        let now = self.advance();
+        if let Some(idle) = &mut self.state.idle {
             idle.arrived(self.arrival);
         }
         if let Some(pace) = &self.device.pace {
             pace.begin();
         }
         if let (Some(rows), Some(tap)) = (&mut self.rows, &self.device.tap) {
-            rows.push(row(state.now, op, offset, length, tap.volume()));
+            rows.push(row(now, op, offset, length, tap.volume()));
         }
         Ok(())
+    }
+
+    /// Sets the layer's clock to the arrival. Who let others have the device came before those: then the
+    /// clock stands, so that it never falls, in the recording either.
+    #[inline]
+    fn advance(&mut self) -> u64 {
+        self.device.clock.start();
+        self.state.now = self.state.now.max(self.arrival);
+        self.state.now
     }
 
     #[inline]
@@ -364,12 +371,11 @@ impl Held<'_> {
         }
     }
 
-    /// The host flushes: only the recording wants to know.
+    /// The host flushes: only the recording wants to know, and the clock, which goes on there as well.
     pub(crate) fn note_flush(&mut self) {
-        self.device.clock.start();
+        let now = self.advance();
         self.state.last = None;
         if let (Some(rows), Some(tap)) = (&mut self.rows, &self.device.tap) {
-            let now = self.state.now.max(self.arrival);
             rows.push(row(now, Op::Flush, 0, 0, tap.volume()));
         }
     }

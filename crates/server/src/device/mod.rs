@@ -387,13 +387,18 @@ impl Device {
         if state.check().is_err() {
             return Step::Nothing;
         }
-        state.now = state.now.max(self.clock.read());
+        let now = state.now.max(self.clock.read());
         if let Some(pace) = &self.pace {
             pace.begin();
         }
-        let now = state.now;
         for _ in 0..steps {
-            match one(&mut state, now) {
+            let done = one(&mut state, now);
+            if !matches!(done, Ok(false)) {
+                state.now = now;
+                // The rest of a request under way is recorded as one of its own, for it comes later.
+                state.last = None;
+            }
+            match done {
                 Ok(true) => {}
                 Ok(false) => return Step::Nothing,
                 Err(error) => return Step::Failed(error),
