@@ -143,12 +143,17 @@ fn serving(image: &str, more: &[&str], script: &str) {
     assert!(ran.status.success(), "{script}: {told}");
 }
 
+/// What a page is filled with.
+fn filling(lpn: u32) -> u8 {
+    (lpn % 250) as u8 + 1
+}
+
 /// Pages of an image with something in them, and two that are not in a row.
 fn filled() -> (TempDir, String) {
     let (folder, path) = formatted();
     let mut layer = mounted(&path);
     for lpn in (0..400).chain([9000, 12_000]) {
-        layer.write(Lpn(lpn), &[lpn as u8 + 1; PAGE], 1).expect("written");
+        layer.write(Lpn(lpn), &[filling(lpn); PAGE], 1).expect("written");
     }
     layer.upkeep().unmount(2).expect("unmounted");
     layer.chip_mut().sync().expect("synced");
@@ -195,7 +200,10 @@ fn a_chip_that_is_served_is_seen_checked_changed_and_copied() {
     done(&["export", &at("copy.img"), &at("raw2")]);
     let raw = fs::read(at("raw")).expect("readable");
     assert!(raw == fs::read(at("raw2")).expect("readable"), "the copy differs");
-    assert!(raw[399 * PAGE..400 * PAGE] == [144; PAGE] && raw[500 * PAGE..501 * PAGE] == [0; PAGE]);
+    assert!(
+        raw[399 * PAGE..400 * PAGE] == [filling(399); PAGE]
+            && raw[500 * PAGE..501 * PAGE] == [0; PAGE]
+    );
     let piped = common::command(&["export", &path, "-"]).output().expect("it runs").stdout;
     assert!(piped == raw, "standard output differs");
     assert_ne!(json(&["stat", &at("copy.img"), "--json"])["id"], at_rest["id"]);
@@ -311,7 +319,7 @@ fn a_block_device_is_a_chip_of_its_own_size_and_is_never_cut_or_removed() {
     common::fails(2, &["format", &place], &["is not blank", "--force"]);
     let mut layer = mounted(&place);
     for lpn in 0..300 {
-        layer.write(Lpn(lpn), &[lpn as u8 + 1; PAGE], 1).expect("written");
+        layer.write(Lpn(lpn), &[filling(lpn); PAGE], 1).expect("written");
     }
     layer.upkeep().unmount(2).expect("unmounted");
     layer.chip_mut().sync().expect("synced");
@@ -332,7 +340,7 @@ fn a_block_device_is_a_chip_of_its_own_size_and_is_never_cut_or_removed() {
     let mut layer = mounted(&place);
     let mut page = [0; PAGE];
     layer.read(Lpn(299), &mut page).expect("read");
-    assert_eq!(page, [44; PAGE]);
+    assert_eq!(page, [filling(299); PAGE]);
     drop(layer);
     common::fails(3, &["format", &place, "--force", "--capacity", "128MiB"], &["less --capacity"]);
     done(&["check", &place]);
