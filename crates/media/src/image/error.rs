@@ -23,6 +23,12 @@ pub enum Damage {
     /// The file does not begin as an image does.
     #[error("not an image: it does not begin as one; make one with `thermocline format`")]
     NotAnImage,
+    /// The name leads to a folder, a device or a pipe.
+    #[error("is {is}, and an image is a regular file; name a file{}", if *is == "a folder" { " in it" } else { " on a file system" })]
+    NotAFile {
+        /// What it is, with its article.
+        is: &'static str,
+    },
     /// The file ends before its header page does.
     #[error(
         "{0} bytes long, and the header page of an image alone has {PAGE}: cut off, or not an image; restore it from a complete copy, or make one with `thermocline format`"

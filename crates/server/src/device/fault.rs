@@ -67,6 +67,12 @@ impl Fault {
             }
         }
     }
+
+    /// Whether it is a page whose bits cannot be corrected any more.
+    #[must_use]
+    pub const fn is_unreadable(&self) -> bool {
+        matches!(self, Self::Chip { error: FtlError::Flash(FlashError::Unreadable(_)), .. })
+    }
 }
 
 /// Whether an error says that the file system below the chip, or a quota of it, is full.

@@ -39,7 +39,7 @@ fn every_format_has_a_sample_and_a_name_that_finds_it() {
     for format in Format::all() {
         let name = format.name();
         assert!(!format.about().is_empty() && !format.source().is_empty(), "{name}");
-        if !["columns", "native"].contains(&name) {
+        if !["columns", "native", "parquet", "arrow"].contains(&name) {
             assert!(sampled.contains(&name), "no sample of {name}");
             assert_eq!(name.parse::<Format>().expect("a known name"), format);
             assert_eq!(format.to_string(), name);
@@ -144,7 +144,22 @@ fn columns_can_be_described() {
     assert_eq!(rows, [(7_000, Op::Write, 4096, 8192, 0)]);
     let (rows, _) = read("columns:sep=blank,offset=1:512,size=2:512,all=write", "8 1 0 0\n");
     assert_eq!(rows, [(0, Op::Write, 4096, 512, 0)]);
+    let (rows, _) = read(
+        "columns:time=when,op=DIR,offset=Addr:hex,size=n:sectors:hex",
+        "when,dir,addr,n\n2026-03-01T00:00:00.5Z,W,1f00,10\n2026-03-01 00:00:01,r,0x200,0x8\n",
+    );
+    let day = 1_772_323_200_000_000_000;
+    assert_eq!(
+        rows,
+        [
+            (day + 500_000_000, Op::Write, 0x1f00, 8192, 0),
+            (day + 1_000_000_000, Op::Read, 512, 4096, 0)
+        ]
+    );
+    let (rows, _) = read("columns:time=1,op=2,offset=3,size=4", "1,W,0x1000,4096\n");
+    assert_eq!(rows, [(1_000_000_000, Op::Write, 4096, 4096, 0)]);
     for wrong in [
+        "columns:op=1,offset=2:sectors:hax,size=3",
         "columns",
         "columns:op=1,size=2",
         "columns:op=1,offset=0,size=2",
@@ -155,6 +170,175 @@ fn columns_can_be_described() {
         "columns:nonsense",
     ] {
         assert!(wrong.parse::<Format>().is_err(), "{wrong}");
+    }
+}
+
+#[test]
+fn a_header_line_tells_the_columns_and_the_guess_can_be_kept() {
+    let text = b"ts_us;dir;lba;len;disk\n100;Write;8;4096;a\n250;Read;16;512;b\n";
+    let mut reader = open(text, &ReadOptions::default()).expect("opens");
+    let kept = "sep=semicolon,time=ts_us:us,op=dir,offset=lba:sectors,size=len:bytes,volume=disk";
+    assert_eq!(reader.guess().columns(), format!("--columns '{kept}'"));
+    assert!(reader.guess().to_string().contains(kept), "{}", reader.guess());
+    let (guessed, error) = drain(&mut reader, 10);
+    assert!(error.is_none(), "{error:?}");
+    let row = |time_ns, op, offset, len, volume| thermocline_trace::Request {
+        time_ns,
+        op,
+        offset,
+        len,
+        volume,
+    };
+    assert_eq!(
+        guessed,
+        [row(100_000, Op::Write, 4096, 4096, 0), row(250_000, Op::Read, 8192, 512, 1)]
+    );
+    let format = Some(format!("columns:{kept}").parse().expect("a description"));
+    let mut named = open(text, &ReadOptions { format, ..ReadOptions::default() }).expect("opens");
+    assert_eq!(drain(&mut named, 10).0, guessed);
+    for (trace, columns) in [
+        (
+            "timestamp_us,rw,lba,size_bytes\n1000,W,8,4096\n2000,R,16,4096\n",
+            "time=timestamp_us:us,op=rw,offset=lba:sectors,size=size_bytes:bytes",
+        ),
+        (
+            "Time;IOType;Offset;Size;Disk\n2026-03-01 12:00:00.5;Write;8192;512;sda\n",
+            "sep=semicolon,time=Time,op=IOType,offset=Offset:bytes,size=Size:bytes,volume=Disk",
+        ),
+        (
+            "id\tstart sector\tsectors\tis_write\n1\t10\t8\t1\n2\t18\t8\t0\n",
+            "sep=tab,op=is_write:1/0,offset=start sector:sectors,size=sectors:sectors",
+        ),
+        (
+            "ts,op,addr,len\n1672531200123456,read,ff00,8\n1672531200123999,write,0a,16\n",
+            "time=ts:us,op=op,offset=addr:sectors:hex,size=len:sectors",
+        ),
+        (
+            "ts,op,addr,len\n0.1,read,0x1000,512\n0.25,write,0x2000,1024\n",
+            "time=ts:s,op=op,offset=addr:bytes,size=len:bytes",
+        ),
+    ] {
+        let mut reader = open(trace.as_bytes(), &ReadOptions::default()).expect("opens");
+        assert_eq!(reader.guess().columns(), format!("--columns '{columns}'"));
+        assert!(drain(&mut reader, 10).1.is_none(), "{trace}");
+    }
+    for trace in
+        ["a,b,c\n1,2,3\n", "time,op,offset,size\n1,maybe,0,512\n", "time,offset,size\n1,0,512\n"]
+    {
+        assert!(open(trace.as_bytes(), &ReadOptions::default()).is_err(), "{trace}");
+    }
+    // What looks like SPC by chance is read by its header.
+    let text = b"time,offset,size,op,cpu\n0.5,0,8192,W,3\n";
+    let mut reader = open(text, &ReadOptions::default()).expect("opens");
+    assert_eq!(drain(&mut reader, 10).0, [row(500_000_000, Op::Write, 0, 8192, 0)]);
+}
+
+#[cfg(feature = "tables")]
+mod tables {
+    use std::sync::Arc;
+
+    use arrow_array::{
+        ArrayRef, BooleanArray, DictionaryArray, RecordBatch, StringArray,
+        TimestampMicrosecondArray, UInt64Array, types::Int8Type,
+    };
+    use thermocline_trace::Request;
+
+    use super::*;
+
+    /// Two batches of a request a row, with a column that nobody needs.
+    fn batches() -> [RecordBatch; 2] {
+        [0_u64, 2].map(|first| {
+            let rows = first..first + 2;
+            let columns: [(&str, ArrayRef); 6] = [
+                ("note", Arc::new(StringArray::from(vec![Some("x"), None]))),
+                (
+                    "Time",
+                    Arc::new(
+                        rows.clone()
+                            .map(|n| Some(1_000 + n as i64))
+                            .collect::<TimestampMicrosecondArray>(),
+                    ),
+                ),
+                ("is_write", Arc::new(BooleanArray::from(vec![true, false]))),
+                ("sector", Arc::new(rows.map(|n| n * 8).collect::<UInt64Array>())),
+                ("size", Arc::new(UInt64Array::from(vec![4096, 512]))),
+                ("disk", Arc::new(["b", "a"].into_iter().collect::<DictionaryArray<Int8Type>>())),
+            ];
+            RecordBatch::try_from_iter(columns).expect("a batch")
+        })
+    }
+
+    fn parquet() -> Vec<u8> {
+        let [one, two] = batches();
+        let mut bytes = Vec::new();
+        let mut writer =
+            parquet::arrow::ArrowWriter::try_new(&mut bytes, one.schema(), None).expect("a writer");
+        writer.write(&one).and_then(|()| writer.write(&two)).expect("written");
+        writer.close().expect("closed");
+        bytes
+    }
+
+    fn arrow(as_stream: bool) -> Vec<u8> {
+        let [one, two] = batches();
+        let mut bytes = Vec::new();
+        if as_stream {
+            let mut writer = arrow_ipc::writer::StreamWriter::try_new(&mut bytes, &one.schema())
+                .expect("a writer");
+            writer.write(&one).and_then(|()| writer.write(&two)).expect("written");
+            writer.finish().expect("closed");
+        } else {
+            let mut writer = arrow_ipc::writer::FileWriter::try_new(&mut bytes, &one.schema())
+                .expect("a writer");
+            writer.write(&one).and_then(|()| writer.write(&two)).expect("written");
+            writer.finish().expect("closed");
+        }
+        bytes
+    }
+
+    #[test]
+    fn tables_are_read_by_the_names_of_their_columns() {
+        let row = |n: u64| Request {
+            time_ns: (1_000 + n) * 1_000,
+            op: if n % 2 == 0 { Op::Write } else { Op::Read },
+            offset: n * 4096,
+            len: if n % 2 == 0 { 4096 } else { 512 },
+            volume: (n % 2) as u32,
+        };
+        let folder = tempfile::tempdir().expect("a folder");
+        for (name, bytes) in
+            [("parquet", parquet()), ("arrow", arrow(false)), ("arrow", arrow(true))]
+        {
+            let file = folder.path().join("trace");
+            std::fs::write(&file, &bytes).expect("written");
+            let of_file = read::open(&file, &ReadOptions::default()).expect("opens");
+            let of_pipe = open(&bytes, &ReadOptions::default()).expect("opens");
+            for mut reader in [of_file, of_pipe] {
+                assert_eq!(reader.guess().format.name(), name);
+                let (requests, error) = drain(&mut reader, 3);
+                assert!(error.is_none(), "{name}: {error:?}");
+                assert_eq!(requests, [row(0), row(1), row(2), row(3)], "{name}");
+                assert_eq!(reader.volumes(), ["b", "a"]);
+                let found = "time=Time:us,op=is_write:1/0,offset=sector:sectors,size=size:bytes,volume=disk";
+                let said = reader.warnings().join("\n");
+                assert!(said.contains(&format!("--columns '{found}'")), "{said}");
+            }
+            let format =
+                Some("columns:op=is_write:1/0,offset=SECTOR:4k,size=size".parse().expect("good"));
+            let mut reader =
+                open(&bytes, &ReadOptions { format, ..ReadOptions::default() }).expect("opens");
+            assert_eq!(
+                drain(&mut reader, 10).0[1],
+                Request { time_ns: 0, offset: 8 * 4096, volume: 0, ..row(1) }
+            );
+            let format = Some("columns:op=is_write,offset=lba,size=size".parse().expect("good"));
+            let error = open(&bytes, &ReadOptions { format, ..ReadOptions::default() })
+                .err()
+                .expect("refused");
+            assert!(error.to_string().contains("no column \"lba\", but note, Time"), "{error}");
+            let cut = open(&bytes[..bytes.len() / 2], &ReadOptions::default());
+            let failed = cut.map(|mut reader| drain(&mut reader, 10).1.is_some());
+            assert!(failed.unwrap_or(true), "{name}: half a table is an error");
+        }
     }
 }
 

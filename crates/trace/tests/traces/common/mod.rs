@@ -351,6 +351,9 @@ fn binary() -> Vec<Sample> {
     vec![
         sample("vscsi", first, vscsi, &["0"]),
         sample("vscsi", second, vscsi, &["0"]),
+        sample("lcs", lcs(2, 8192), LCS, &["0", "7"]),
+        sample("lcs", lcs(3, 1024), LCS, &["0", "7"]),
+        sample("lcs", lcs(6, 8192), LCS, &["0", "7"]),
         sample("blktrace", blktrace_sample(false), blktrace, devices),
         sample("blktrace", blktrace_sample(true), blktrace, devices),
         sample(
@@ -395,6 +398,41 @@ fn usb() -> Vec<Sample> {
     let disk = usb::attached_disk();
     all.push(sample("usb-pcap", disk.capture(usb::files()[0]), attached, &["1.5"]));
     all
+}
+
+const LCS: &[Row] = &[
+    (1_000_000_000, Write, 8 * S, 4096, 0),
+    (2_000_000_000, Read, 16 * S, 512, 1),
+    (2_000_000_000, Trim, 8 * S, 4096, 0),
+];
+
+/// The same requests in a version of LCS, and one that no device knows.
+pub fn lcs(version: u64, header: usize) -> Vec<u8> {
+    let magic = 0x1234_5678_9abc_def0_u64.to_le_bytes();
+    let mut file = vec![0; header];
+    file[..8].copy_from_slice(&magic);
+    file[8..16].copy_from_slice(&version.to_le_bytes());
+    file[header - 8..].copy_from_slice(&magic);
+    for (seconds, object, size, op, tenant) in [
+        (1_u32, 8_u64, 4096_u32, 13_u32, 0_u32),
+        (2, 16, 512, 12, 7),
+        (2, 1, 1, 0, 0),
+        (2, 8, 4096, 9, 0),
+    ] {
+        file.extend(seconds.to_le_bytes());
+        file.extend(object.to_le_bytes());
+        file.extend(size.to_le_bytes());
+        if version > 1 {
+            file.extend(&[0; 4][..if version > 2 { 4 } else { 0 }]);
+            file.extend((op | tenant << 8).to_le_bytes());
+            file.extend(&[0; 4][..if version > 2 { 4 } else { 0 }]);
+        }
+        file.extend((-1_i64).to_le_bytes());
+        if version > 3 {
+            file.extend(vec![0; 4 << (version - 4)]);
+        }
+    }
+    file
 }
 
 fn vscsi1(command: u16, len: u32, block: u64, time_us: u64) -> Vec<u8> {
