@@ -369,8 +369,9 @@ fn the_operators_first_and_worst_day_are_as_the_guide_says() {
     let path = format!("{}:{}", own.display(), std::env::var("PATH").unwrap_or_default());
     let script = blocks("docs/operations.md");
     assert!(script.contains("thermocline repair"), "{script}");
-    let ran = std::process::Command::new("bash")
-        .args(["-x", "-c", &script])
+    // A server that does not start is waited for.
+    let ran = std::process::Command::new("timeout")
+        .args(["300", "bash", "-x", "-c", &script])
         .current_dir(folder.path())
         .env("PATH", path)
         .output()

@@ -128,7 +128,9 @@ Examples:
   A gigabyte of the default device (4 KiB pages, 256 KiB blocks), sparse
     thermocline format disk.img --capacity 1GiB
   The papers' NOR card
-    thermocline format card.img --device intel-series2plus-24m";
+    thermocline format card.img --device intel-series2plus-24m
+  A partition, all of it
+    thermocline format device:/dev/sdb1";
     const SIZE: &str = "\
 The exported size is the capacity less over-provisioning and the blocks of the
 index log.";

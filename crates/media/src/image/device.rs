@@ -92,9 +92,7 @@ fn claim(path: &Path) -> Result<File, Damage> {
     let exclusive = rustix::fs::OFlags::EXCL.bits() as i32;
     File::options().read(true).custom_flags(exclusive).open(path).map_err(|error| {
         if error.kind() == io::ErrorKind::ResourceBusy {
-            return Damage::InUse(Some(
-                "the system, as a mounted file system or a part of one".into(),
-            ));
+            return Damage::InUse(Some("a mounted file system or another program".into()));
         }
         Damage::System { doing: "open the device", error }
     })

@@ -9,7 +9,7 @@ use std::{
     os::unix::net::UnixStream,
     path::Path,
     sync::atomic::Ordering::Relaxed,
-    time::Instant,
+    time::{Duration, Instant},
 };
 
 use serde_json::{Value, json};
@@ -21,6 +21,8 @@ use crate::{
 };
 
 pub(super) const END: u32 = u32::MAX;
+/// How long another copy is waited for.
+const PATIENCE: Duration = Duration::from_secs(2);
 
 pub(super) fn send(shared: &Shared, device: &Device, stream: &UnixStream) -> io::Result<()> {
     let about = device.about();
@@ -50,6 +52,11 @@ pub(super) fn send(shared: &Shared, device: &Device, stream: &UnixStream) -> io:
 
 /// What is flushed now, and what was written since, is in the copy.
 fn begin<'a>(device: &'a Device, folder: &Path) -> Result<Copying<'a>, String> {
+    // One that its operator gave up ends a moment later.
+    let begun = Instant::now();
+    while device.settings().1 && begun.elapsed() < PATIENCE {
+        std::thread::sleep(Duration::from_millis(10));
+    }
     if !device.is_read_only() {
         device.flush().map_err(|e| e.to_string())?;
     }

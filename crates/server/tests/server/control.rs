@@ -141,6 +141,8 @@ fn an_operator_sees_the_chip_and_what_was_done_to_it() {
     for i in 0..50 {
         assert_eq!(client.write(i * 4096, &[1; PAGE]).expect("an answer"), 0);
     }
+    // What was answered is counted by the time that the next answer comes.
+    assert_eq!(client.flush().expect("an answer"), 0);
     let mut operator = controlled.operator();
     let stat = operator.ask(Command::Stat).expect("an answer");
     assert_eq!(stat["pages_with_data"], 50, "{stat}");
