@@ -55,6 +55,7 @@ impl AssemblyError {
                 "the device is worn out: {retired} blocks failed, and those left cannot hold what \
                  it promised; give it more over-provisioning"
             )),
+            FtlError::Lost(_) => Self::Failed(error.to_string()),
             FtlError::Flash(_) => Self::Broken(error.to_string()),
         }
     }

@@ -2,7 +2,7 @@
 
 use alloc::{string::String, vec::Vec};
 
-use thermocline_flash::{BlockId, Chip, Lpn, Ppn, Timing};
+use thermocline_flash::{BlockId, Chip, FlashError, Lpn, Ppn, Timing};
 use thermocline_policy::placement::Placement;
 
 use super::{
@@ -30,10 +30,17 @@ impl<C: Chip, P: Placement> PageIo for PageMapped<C, P> {
         let at = self.parts.tables.data(lpn);
         if at == Ppn::NONE {
             into.fill(0);
-            return Ok(false);
+            return if self.parts.tables.is_lost(lpn) { Err(FtlError::Lost(lpn)) } else { Ok(false) };
         }
         debug_assert!(self.parts.tables.is_owner(lpn, at), "{lpn:?} is read from {at:?}");
-        self.parts.chip.read_programmed(at, into)?;
+        if let Some(oob) = self.parts.chip.read_with_oob(at, into)?
+            && let Some(journal) = &self.journal
+            && !journal.may_hold(self.parts.tables.shape().block_of(at), lpn, &oob)
+        {
+            into.fill(0);
+            self.parts.counters.misplaced += 1;
+            return Err(FlashError::Unreadable(at).into());
+        }
         self.parts.counters.host_reads += 1;
         Ok(true)
     }

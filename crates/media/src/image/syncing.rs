@@ -7,7 +7,7 @@ use std::{collections::VecDeque, sync::Arc};
 
 use thermocline_flash::{BlockId, FlashError};
 
-use super::{Image, record, store};
+use super::{Copy, Image, record, store};
 use crate::{Durable, Health, Medium, Syncing};
 
 /// What waits for a sync.
@@ -140,6 +140,24 @@ impl Medium for Image {
             self.waiting.done(block);
         }
         self.write_table()
+    }
+
+    fn ailments(&self) -> Vec<String> {
+        let header = self.damaged_header.map(|copy| format!("{} is damaged", copy.name()));
+        let table = (self.lost_groups > 0).then(|| {
+            format!("{} groups of the block table are damaged, in both copies", self.lost_groups)
+        });
+        header.into_iter().chain(table).collect()
+    }
+
+    fn mend(&mut self) -> Result<Vec<String>, FlashError> {
+        let Some(copy) = self.damaged_header else { return Ok(Vec::new()) };
+        let at = if copy == Copy::First { 0 } else { self.layout.second_header() };
+        self.waiting.wrote();
+        self.store.write_at(&self.header.encode(), at).map_err(medium)?;
+        self.sync_once()?;
+        self.damaged_header = None;
+        Ok(vec![format!("{} was damaged and is written anew from the other", copy.name())])
     }
 
     fn health(&self) -> Health {

@@ -127,7 +127,7 @@ impl Mtd {
         let mut beside = [0; crate::record::BYTES];
         let seen = self.reading.read(&self.device, at, data, &mut beside);
         let seen = seen.map_err(|error| failed(&error))?;
-        let beside = record::decode(&beside);
+        let beside = record::decode(from, &beside);
         let is_mended = matches!(beside, Beside::Holds(.., true));
         self.health.corrected_reads += u64::from(seen.corrected > 0 || is_mended);
         if seen.failed > 0 || seen.worst > self.correctable / 2 || is_mended {
@@ -213,7 +213,7 @@ impl Mtd {
         }
         // Done or not, the page is not blank any more.
         self.blocks[block.index()].next = Some(page + 1);
-        let record = crate::record::encode(thermocline_flash::Kind::Nand, oob, checksum(data));
+        let record = crate::record::encode(thermocline_flash::Kind::Nand, to, oob, checksum(data));
         abi::write(&self.device, at, data, &record).map_err(|error| {
             if error.raw_os_error() != Some(libc::EIO) {
                 return failed(&error);
