@@ -67,7 +67,8 @@ impl Surveys {
     pub(super) fn found(&mut self, block: BlockId, entry: BlockEntry, is_full: bool) {
         self.least[block.index()] = entry.first_sequence;
         self.unseen[block.index()] = true;
-        self.young[block.index()] = !entry.settled;
+        // One that was closed early may be written on.
+        self.young[block.index()] = !(entry.settled && is_full);
         if is_full {
             self.entries[block.index()] = Some(entry);
         }
