@@ -84,9 +84,13 @@ pub fn check(
     progress: &Progress,
 ) -> Result<CheckReport, AssemblyError> {
     let mut report = CheckReport { image: place.to_string(), ..CheckReport::default() };
-    let by_checkpoint = check_as_served(place, tables_only, progress, &mut report)?;
-    // The chip is locked by one at a time.
-    check_from_pages(place, &by_checkpoint, &mut report)?;
+    let checked = check_as_served(place, tables_only, progress, &mut report)
+        // The chip is locked by one at a time.
+        .and_then(|by_checkpoint| check_from_pages(place, &by_checkpoint, &mut report));
+    match checked {
+        Err(AssemblyError::Damaged(text)) => report.contradictions.push(text),
+        checked => checked?,
+    }
     report.sound = report.verdict() == Verdict::Sound;
     Ok(report)
 }

@@ -267,11 +267,12 @@ impl<'a> Harm<'a> {
     }
 
     fn header(&mut self, draws: &mut Draws) {
-        let (header, table) = (0..PAGE, self.table());
+        let first = if draws.one_in(2) { 0 } else { self.bytes.len() - PAGE };
+        let (header, table) = (first..first + PAGE, self.table());
         match draws.below(4) {
             0 => {
                 self.say("the header page");
-                let at = draws.below(header.len() as u32) as usize;
+                let at = header.start + draws.below(header.len() as u32) as usize;
                 self.bytes[at] ^= 1 << draws.below(8);
             }
             1 => {

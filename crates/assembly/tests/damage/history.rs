@@ -35,6 +35,7 @@ pub struct History {
     images: Vec<Vec<u8>>,
     /// What each page held when it was last flushed for certain, and all since.
     contents: Vec<Vec<Content>>,
+    pub written: Content,
 }
 
 fn place(file: &Path) -> Place {
@@ -92,8 +93,15 @@ impl History {
         let end = if seed % 2 == 0 { End::Killed } else { End::Stopped };
         let images = Vec::new();
         let mut history =
-            Self { end, geometry, file, images, contents: vec![vec![0]; pages as usize] };
-        let mut user = User { layer, now: 1, written: 0, flushed: None };
+            Self { end, geometry, file, images, contents: vec![vec![0]; pages as usize], written: 0 };
+        let mut user = User {
+            layer,
+            now: 1,
+            written: 0,
+            flushes: Vec::new(),
+            since: 0,
+            forgotten: vec![0; pages as usize],
+        };
         let most = if draws.one_in(3) { 300 } else { 3000 };
         let length = 200 + draws.below(most);
         let every = length / 10;
@@ -111,6 +119,7 @@ impl History {
             user.stop(&mut history.contents);
         }
         history.images.push(fs::read(&history.file).expect("the image is read"));
+        history.written = user.written;
         drop(user);
         history
     }
@@ -153,10 +162,26 @@ struct User {
     now: u64,
     /// Writes so far.
     written: Content,
-    /// How many contents of each page there were at the last flush, until a page that is programmed says
-    /// that there was one.
-    flushed: Option<Vec<usize>>,
+    /// Flushes that not enough pages tell of yet.
+    flushes: Vec<Flushed>,
+    /// Writes since the last of them.
+    since: u32,
+    /// How many contents of each page are forgotten.
+    forgotten: Vec<usize>,
 }
+
+/// How many contents each page had had at a flush, and the blocks that tell of it: on the file, or in memory
+/// until the next sync.
+struct Flushed {
+    contents: Vec<usize>,
+    blocks: Vec<u32>,
+    waiting: Vec<u32>,
+}
+
+/// Pages after a flush that tell of it, beside the first page of each block.
+const TELL: u32 = 8;
+/// Blocks that have to tell of a flush: what damages one, or two, leaves another.
+const BLOCKS: usize = 3;
 
 impl User {
     fn operate(&mut self, draws: &mut Draws, contents: &mut [Vec<Content>]) {
@@ -190,32 +215,55 @@ impl User {
         let page = self.written.to_le_bytes().repeat(size / 8);
         self.layer.write(Lpn(lpn), &page, self.now).expect("written");
         contents[lpn as usize].push(self.written);
-        // The page says that the flush was.
-        self.proved(contents);
-    }
-
-    fn proved(&mut self, contents: &mut [Vec<Content>]) {
-        if let Some(flushed) = self.flushed.take() {
-            for (page, count) in contents.iter_mut().zip(flushed) {
-                page.drain(..count - 1);
-            }
+        let at = self.layer.inspect().locate(Lpn(lpn));
+        let geometry = self.layer.chip().geometry();
+        let (block, page) = (geometry.block_of(at).0, geometry.page_of(at));
+        self.since += 1;
+        if self.since > TELL && page > 0 {
+            return;
+        }
+        for flush in &mut self.flushes {
+            flush.waiting.push(block);
         }
     }
 
+    /// What was there before a flush is not there any more.
+    fn certain(&mut self, flushed: &[usize], contents: &mut [Vec<Content>]) {
+        for ((page, count), forgotten) in contents.iter_mut().zip(flushed).zip(&mut self.forgotten) {
+            page.drain(..count - 1 - *forgotten);
+            *forgotten = count - 1;
+        }
+    }
+
+    fn counts(&self, contents: &[Vec<Content>]) -> Vec<usize> {
+        contents.iter().zip(&self.forgotten).map(|(page, forgotten)| page.len() + forgotten).collect()
+    }
+
     /// As a server does.
-    fn flush(&mut self, contents: &[Vec<Content>]) {
+    fn flush(&mut self, contents: &mut [Vec<Content>]) {
         self.layer.upkeep().settle(self.now).expect("settled");
         let covered = self.layer.upkeep().last_program();
         self.layer.chip_mut().sync().expect("synced");
         self.layer.upkeep().synced(covered);
-        self.flushed = Some(contents.iter().map(Vec::len).collect());
+        for flush in &mut self.flushes {
+            flush.blocks.append(&mut flush.waiting);
+            flush.blocks.sort_unstable();
+            flush.blocks.dedup();
+        }
+        while self.flushes.first().is_some_and(|flush| flush.blocks.len() >= BLOCKS) {
+            let flush = self.flushes.remove(0);
+            self.certain(&flush.contents, contents);
+        }
+        let (contents, [blocks, waiting]) = (self.counts(contents), [const { Vec::new() }; 2]);
+        self.flushes.push(Flushed { contents, blocks, waiting });
+        self.since = 0;
     }
 
     fn stop(&mut self, contents: &mut [Vec<Content>]) {
         self.layer.upkeep().unmount(self.now).expect("unmounted");
         self.layer.chip_mut().sync().expect("synced");
-        self.flushed = Some(contents.iter().map(Vec::len).collect());
-        self.proved(contents);
+        self.flushes.clear();
+        self.certain(&self.counts(contents), contents);
         // The chip is locked by one at a time.
         let nobody = serve_nothing();
         self.layer = nobody;

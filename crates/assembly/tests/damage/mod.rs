@@ -116,8 +116,8 @@ fn no_damage_of_an_image_makes_a_read_wrong_without_an_error() {
             let (found, text) = outcome(&history, rebuild);
             table.entry((history.end, class.name)).or_default()[found as usize] += 1;
             let case = || {
-                let end = history.end;
-                format!("seed {seed}, {end:?}, rebuild {rebuild}, {}: {text}", image.what)
+                let (end, n) = (history.end, history.written);
+                format!("seed {seed}, {end:?} after {n} writes, rebuild {rebuild}, {}: {text}", image.what)
             };
             if found == Outcome::Silent {
                 silent.push(case());

@@ -9,6 +9,7 @@ mod commit;
 mod fault;
 mod held;
 mod news;
+mod rounds;
 
 use std::{
     sync::{
@@ -41,6 +42,7 @@ use clock::Clock;
 use commit::Commit;
 use held::{Careful, State};
 use news::News;
+use rounds::Rounds;
 
 /// A layer of any kind over a chip of any kind.
 pub type AnyLayer = Box<dyn Layer<Chip = Box<dyn Medium>> + Send>;
@@ -67,6 +69,8 @@ pub struct Opening {
     pub pace: Option<Pace>,
     /// Whether trims are passed over, as the policy wants it.
     pub ignores_trims: bool,
+    /// Reads and verifies all data once in that time, in the background.
+    pub scrub: Option<Duration>,
 }
 
 impl Opening {
@@ -84,6 +88,7 @@ impl Opening {
             timing: Timing::default(),
             pace: None,
             ignores_trims: false,
+            scrub: None,
         }
     }
 }
@@ -114,6 +119,7 @@ pub struct Device {
     /// When it was last let go by one, in nanoseconds of the device's clock.
     last_served: AtomicU64,
     has_idle: bool,
+    rounds: Option<Rounds>,
     background: OnceLock<Thread>,
     /// Whether that thread sleeps until something happens.
     background_sleeps: AtomicBool,
@@ -151,6 +157,7 @@ impl Device {
             waiting: AtomicU32::new(0),
             last_served: AtomicU64::new(opening.time_ns),
             has_idle: opening.idle.is_some(),
+            rounds: opening.scrub.map(Rounds::new),
             background: OnceLock::new(),
             background_sleeps: AtomicBool::new(false),
             state: Mutex::new(State {

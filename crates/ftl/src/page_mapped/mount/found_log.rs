@@ -83,7 +83,7 @@ impl FoundLog {
         };
         let mut newest_head = 0;
         for block in (geometry.data_blocks()..geometry.blocks()).map(BlockId) {
-            let head = found.read(chip, geometry.ppn(block, geometry.header_pages))?;
+            let head = found.read(chip, geometry.ppn(block, geometry.header_pages), None)?;
             let turn = match &head {
                 Some((_, Record::Head(head))) if head.summary.id != summary.id => None,
                 // A bad block may hold what was written before the chip was formatted.
@@ -110,16 +110,16 @@ impl FoundLog {
         found.kept.push(newest_head);
         if let Some(newest) = found.blocks.last().copied() {
             found.kept.push(newest.turn);
-            found.look_at_end(chip, newest.block)?;
+            found.look_at_end(chip, newest)?;
         }
         Ok(found)
     }
 
     /// Where the newest block ends, and whether its last page is a clean record.
-    fn look_at_end<C: Flash>(&mut self, chip: &mut C, block: BlockId) -> Result<(), FlashError> {
+    fn look_at_end<C: Flash>(&mut self, chip: &mut C, newest: Used) -> Result<(), FlashError> {
         self.next = self.geometry.header_pages;
         let mut last = None;
-        for at in log_pages(self.geometry, block) {
+        for at in log_pages(self.geometry, newest.block) {
             match chip.read_oob(at) {
                 Ok(None) => continue,
                 Ok(Some(oob)) => last = Some((at, oob.note == Kind::Clean as u16)),
@@ -129,7 +129,8 @@ impl FoundLog {
             self.next = self.geometry.page_of(at) + 1;
         }
         if let Some((at, true)) = last
-            && let Some((header, Record::Clean(complete, known))) = self.read(chip, at)?
+            && let Some((header, Record::Clean(complete, known))) =
+                self.read(chip, at, Some(newest.turn))?
         {
             self.clean = Some(complete);
             self.since = known.last().map(|(from, _)| *from);
@@ -190,14 +191,16 @@ impl FoundLog {
         self.known.iter().any(|&(from, to)| (from..=to).contains(&sequence))
     }
 
-    /// Reads a page of the log; nothing if it cannot be read, or is none.
-    pub(super) fn read<C: Flash>(
+    /// Reads a page of the log; nothing if it cannot be read, is none, or is of another turn.
+    fn read<C: Flash>(
         &mut self,
         chip: &mut C,
         at: Ppn,
+        turn: Option<u64>,
     ) -> Result<Option<(Header, Record)>, FlashError> {
         match chip.read_oob(at) {
-            Ok(Some(oob)) if oob.lpn == Lpn::NONE => {}
+            Ok(Some(oob))
+                if oob.lpn == Lpn::NONE && turn.is_none_or(|turn| turn == oob.sequence) => {}
             Ok(_) | Err(FlashError::Unreadable(_)) => return Ok(None),
             Err(e) => return Err(e),
         }
@@ -222,7 +225,7 @@ impl FoundLog {
             }
             let mut row = Row::default();
             for at in log_pages(self.geometry, used.block) {
-                let Some((header, record)) = self.read(chip, at)? else {
+                let Some((header, record)) = self.read(chip, at, Some(used.turn))? else {
                     row.maps += u32::from(is_map(chip, at)?);
                     continue;
                 };

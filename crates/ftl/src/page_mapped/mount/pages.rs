@@ -86,7 +86,7 @@ impl Pages {
             // Nobody can tell whose they were.
             recovery.missing += recovery.unreadable_pages + pages.stale_blocks();
         }
-        pages.hold_promises(recovery);
+        pages.hold_promises(found, recovery);
         recovery.log_pages_read = found.pages_read;
         Ok(pages)
     }
@@ -243,8 +243,9 @@ impl Pages {
         self.table.iter().zip(&self.blocks).filter(is_stale).count() as u64
     }
 
-    /// A page of which neither what the checkpoint promised nor anything newer was found is lost.
-    fn hold_promises(&mut self, recovery: &mut Recovery) {
+    /// A page of which neither what the checkpoint promised nor anything newer was found is lost. An older
+    /// page may lie where the promised one should.
+    fn hold_promises(&mut self, found: &FoundLog, recovery: &mut Recovery) {
         let mut parts = self.promised_at.iter().copied().peekable();
         let mut sequence = 0;
         for (lpn, &promised) in (0..).map(Lpn).zip(&self.promised) {
@@ -252,7 +253,9 @@ impl Pages {
                 sequence = said;
             }
             let (at, newest) = (self.map[lpn.index()], self.newest[lpn.index()]);
-            let is_held = promised == at
+            let block = found.geometry.block_of(promised).index();
+            let least = self.table.get(block).map_or(0, |entry| entry.first_sequence);
+            let is_held = promised == at && newest >= least
                 || newest > sequence
                 || at == Ppn::NONE && newest == sequence && promised != LOST;
             if promised != Ppn::NONE && (!is_held || at == LOST) {
