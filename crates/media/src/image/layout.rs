@@ -194,7 +194,7 @@ impl Layout {
             areas_bytes,
             areas: table_end,
             payload,
-            length: payload + geometry.capacity() + PAGE as u64,
+            length: (payload + geometry.capacity()).next_multiple_of(PAGE as u64) + PAGE as u64,
         }
     }
 

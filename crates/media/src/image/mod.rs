@@ -247,14 +247,13 @@ fn read_header(store: &dyn Store, is: u64) -> Result<(Header, u64, Option<Copy>)
     let first = Header::decode(&page);
     // The last whole page of a file of any length is where the copy is, or nothing that passes for one.
     let at = is.saturating_sub(PAGE as u64);
-    store.read_at(&mut page, at).map_err(Damage::when("read the header page's copy"))?;
-    let second = Header::decode(&page);
+    let second = store.read_at(&mut page, at).ok().and_then(|()| Header::decode(&page).ok());
     match (first, second) {
-        (Ok((header, should)), Ok((copy, _))) if copy == header => Ok((header, should, None)),
+        (Ok((header, should)), Some((copy, _))) if copy == header => Ok((header, should, None)),
         // Of another length it is no image, whatever its end holds.
         (Ok((header, should)), _) if should != is => Ok((header, should, None)),
         (Ok((header, should)), _) => Ok((header, should, Some(Copy::Second))),
-        (Err(_), Ok((header, should))) if should == is => {
+        (Err(_), Some((header, should))) if should == is => {
             Ok((header, should, Some(Copy::First)))
         }
         (Err(damage), _) => Err(damage),

@@ -231,12 +231,12 @@ impl Pages {
         next < found.summary.logical_pages
     }
 
-    /// Blocks that begin with other pages than those of the checkpoint's table, and not with newer ones.
+    /// Blocks that begin with other pages than those of the checkpoint's table, and not with newer ones. Blank
+    /// ones may have been erased, but who can tell?
     fn stale_blocks(&self) -> u64 {
         let base = self.base.unwrap_or(0);
         let is_stale = |(before, now): &(&BlockEntry, &BlockEntry)| {
             before.settled
-                && now.programmed > 0
                 && now.first_sequence != before.first_sequence
                 && now.first_sequence <= base
         };
