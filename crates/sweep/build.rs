@@ -2,36 +2,38 @@
 //! another program are never taken for this one's.
 
 use std::{
-    env,
-    fs::{self},
-    io,
+    env, fs, io,
     path::{Path, PathBuf},
 };
 
-/// The crates below the simulator, from this package's own folder.
-const CRATES: [&str; 10] = [
-    "assembly",
-    "filehost",
-    "flash",
-    "fswatch",
-    "ftl",
-    "policy",
-    "sim",
-    "trace",
-    "units",
-    "workloads",
+/// What a result depends on, from this package's own folder: the simulator and all below it, what makes
+/// simulations of settings, and the versions of dependencies.
+const SOURCES: [&str; 15] = [
+    "../../Cargo.lock",
+    "../assembly/src",
+    "../cli/src/args",
+    "../cli/src/jobs.rs",
+    "../cli/src/opening.rs",
+    "../filehost/src",
+    "../flash/profiles",
+    "../flash/src",
+    "../fswatch/src",
+    "../ftl/src",
+    "../policy/src",
+    "../sim/src",
+    "../trace/src",
+    "../units/src",
+    "../workloads/src",
 ];
 
 fn main() -> io::Result<()> {
     let here = env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from).unwrap_or_default();
     let mut files = Vec::new();
-    for name in CRATES {
+    for source in SOURCES {
         // Relative, so that a copy of the project watches its own folder.
-        println!("cargo::rerun-if-changed=../{name}/src");
-        collect(&here.join("..").join(name).join("src"), &mut files)?;
+        println!("cargo::rerun-if-changed={source}");
+        collect(&here.join(source), &mut files)?;
     }
-    println!("cargo::rerun-if-changed=../flash/profiles");
-    collect(&here.join("../flash/profiles"), &mut files)?;
     files.sort();
     let mut digest = Fnv::default();
     for file in &files {
@@ -43,17 +45,13 @@ fn main() -> io::Result<()> {
     Ok(())
 }
 
-/// All files below a folder; none where a package was taken out of the project.
-fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {
-    if !folder.is_dir() {
-        return Ok(());
-    }
-    for entry in fs::read_dir(folder)? {
-        let path = entry?.path();
-        if path.is_dir() {
-            collect(&path, files)?;
-        } else {
-            files.push(path);
+/// A file, or all below a folder; none where a package was taken out of the project.
+fn collect(path: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {
+    if path.is_file() {
+        files.push(path.to_owned());
+    } else if path.is_dir() {
+        for entry in fs::read_dir(path)? {
+            collect(&entry?.path(), files)?;
         }
     }
     Ok(())

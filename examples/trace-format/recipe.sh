@@ -2,6 +2,7 @@
 # A logger's format: a file, its two lines, a sample. The fuzzer takes it from there.
 formats=crates/trace/src/read/formats
 tests=("traces readers")
+unoptimised+=(trace filehost)
 
 add() {
     place card_logger.rs $formats

@@ -8,10 +8,8 @@ use thermocline_sim::{
     Clock, DelayLog, Fill, Input, Job, Outcome, PreparedTrace, ReadOnly, SimError, TraceMapping,
     Workload, compare_each,
 };
-use thermocline_trace::{
-    generate::{GeneratorOptions, format_size},
-    read::ReadOptions,
-};
+use thermocline_trace::{generate::GeneratorOptions, read::ReadOptions};
+use thermocline_units::format_size;
 use thermocline_workloads::{WorkloadSpec, open};
 
 use crate::{

@@ -1,7 +1,8 @@
 //! What a person should know before believing a result.
 
 use thermocline_policy::preset::LayerKind;
-use thermocline_sim::{PolicySpec, RunResult, units};
+use thermocline_sim::{PolicySpec, RunResult};
+use thermocline_units as units;
 
 use crate::{args::simulation::SimulationArgs, jobs::Ready, print::number};
 

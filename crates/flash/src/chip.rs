@@ -129,10 +129,10 @@ pub trait Flash {
     /// programmed; [`FlashError::ProgramFailed`], and the page is used up; [`FlashError::WrongLength`].
     fn program(&mut self, to: Ppn, oob: Oob, data: &[u8]) -> Result<(), FlashError>;
 
-    /// Moves a valid page during cleaning: what [`read`](Flash::read) and
+    /// Moves a valid page during cleaning, which stays the same logical page: what [`read`](Flash::read) and
     /// [`program`](Flash::program) do, without the payload passing through the caller. Where `from` is
-    /// known not to be readable, nothing is programmed; a chip that does not verify payloads copies an
-    /// unreadable one as it is.
+    /// known not to be readable, or to be another logical page, nothing is programmed; a chip that does not
+    /// verify payloads copies an unreadable one as it is.
     ///
     /// # Errors
     /// Those of the two.

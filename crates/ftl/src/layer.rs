@@ -96,6 +96,15 @@ pub trait Upkeep {
         Ok(false)
     }
 
+    /// Reads a page as the host does, to see whether it can be read; counts nothing. False if it holds no data.
+    ///
+    /// # Errors
+    /// Those of [`PageIo::read`].
+    fn verify(&mut self, lpn: Lpn, into: &mut [u8]) -> Result<bool, FtlError> {
+        let _ = (lpn, into);
+        Ok(false)
+    }
+
     /// Writes to the chip what only memory knows of the answers to the host (trims), so that a
     /// [sync](thermocline_flash::Flash::sync) of the chip makes all of them last. Needed only before a
     /// sync.

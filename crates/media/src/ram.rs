@@ -287,6 +287,12 @@ impl Condition for Ram {
         }
         self.read(from, into)
     }
+
+    fn read_with_oob(&mut self, from: Ppn, into: &mut [u8]) -> Result<Option<Oob>, FlashError> {
+        self.read_programmed(from, into)?;
+        let (_, _, at) = self.at(from)?;
+        Ok(unpack(&self.areas[at]))
+    }
 }
 
 impl SimulatedTime for Ram {}

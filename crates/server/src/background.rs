@@ -1,5 +1,5 @@
 //! What a device does while nobody asks for anything: cleaning ahead, as its idle policy says, and
-//! moving data that have become hard to read.
+//! moving data that have become hard to read, and verifying all data in rounds.
 
 use std::{
     sync::{
@@ -56,12 +56,24 @@ fn work(device: &Device, stop: &AtomicBool) {
         if looked.elapsed() >= LOOK {
             looked = Instant::now();
             scrubs = scrubs && scrub_while_idle(device, stop);
+            verify(device, stop);
             device.tell_news();
         }
         if idles {
             idles = clean_ahead(device, stop);
         } else {
             std::thread::park_timeout(LOOK);
+        }
+    }
+}
+
+/// Verifies what is due.
+fn verify(device: &Device, stop: &AtomicBool) {
+    while !stop.load(Relaxed) {
+        match device.verify_step() {
+            Step::Done => {}
+            Step::Busy => std::thread::park_timeout(BUSY),
+            Step::Nothing | Step::Failed(_) => break,
         }
     }
 }

@@ -73,6 +73,8 @@ struct Export {
     syncs: u64,
     served: [u64; SERVED],
     bytes: u64,
+    /// Pages verified in rounds, those that failed, and rounds.
+    verified: [u64; 3],
 }
 
 impl Snapshot {
@@ -103,6 +105,11 @@ impl Snapshot {
                 syncs: commits.syncs.load(Relaxed),
                 served: std::array::from_fn(|class| commits.served[class].load(Relaxed)),
                 bytes: device.size(),
+                verified: device.rounds().map_or([0; 3], |rounds| {
+                    let [verified, failed] =
+                        [&rounds.verified, &rounds.failed].map(|count| count.load(Relaxed));
+                    [verified, failed, rounds.over(device.pages())]
+                }),
             })
         };
         let mut exports: Vec<_> = shared.exports.iter().map(export).collect();
@@ -345,6 +352,18 @@ impl Snapshot {
             "Pages found that cannot be read any more",
             l(|c| c.pages_lost),
         )?;
+        out.counters(
+            "pages_misplaced",
+            "Reads and moves that found another page's data or older ones, and were refused",
+            l(|c| c.misplaced),
+        )?;
+        for (at, name, help) in [
+            (0, "scrub_pages_verified", "Pages with data that were read and verified by --scrub"),
+            (1, "scrub_pages_failed", "Pages that --scrub could not read"),
+            (2, "scrub_rounds", "Times that --scrub went through all pages"),
+        ] {
+            out.counters(name, help, self.each(|e| e.verified[at]))?;
+        }
         let found = self.each(|e| e.dead_data.map_or(0, |dead| dead.sectors_marked));
         out.counters("dead_sectors_found", "Sectors found dead without a trim", found)?;
         let free = self.each_that(|e| e.free_blocks.map(f64::from));

@@ -6,6 +6,7 @@ pub const TOP: &str = "\
 Examples:
   thermocline run --workload hot-cold:90/10     one policy (cat)
   thermocline compare --trace disk.blkparse.gz  all policies on a recorded trace
+  thermocline sweep grid.toml                   many settings, one table
   thermocline trace info disk.blkparse.gz       what is in that trace
   thermocline policies cat                      what a policy does
   thermocline format disk.img --capacity 1GiB   a flash chip in a file ...

@@ -154,6 +154,9 @@ pub struct ServeArgs {
     /// Rebuild the tables from the chip's out-of-band areas; ignore the checkpoint.
     #[arg(long, help_heading = RUNNING)]
     pub rebuild: bool,
+    /// Read and verify all data in the background, once in that time [default: never].
+    #[arg(long, value_name = "TIME", value_parser = values::time, help_heading = RUNNING)]
+    pub scrub: Option<u64>,
     /// Make chips fail, to test what holds, such as 'seed=1,flip=1e-6,program=1e-5,wear=3000'. The words are
     /// explained below.
     #[arg(long, value_name = "FAULTS", value_parser = values::faults, help_heading = RUNNING)]
@@ -262,8 +265,11 @@ pub struct ChipArgs {
 pub struct CheckArgs {
     #[command(flatten)]
     pub chip: ChipArgs,
-    /// Check only the tables; do not read the data.
+    /// Read and verify all data (the default).
     #[arg(long)]
+    pub data: bool,
+    /// Check only the tables; do not read the data.
+    #[arg(long, conflicts_with = "data")]
     pub tables_only: bool,
 }
 

@@ -172,7 +172,7 @@ impl Fleet {
                 [_, _, ..] if tie(ran[0].2) => "(all tie)".to_owned(),
                 [(_, policy, _), ..] => (*policy).clone(),
             };
-            let written = thermocline_sim::units::show_size(self.bytes_written[at]);
+            let written = thermocline_units::show_size(self.bytes_written[at]);
             let figure = |ran: Option<&(f64, &String, &Sample)>| {
                 ran.map_or_else(|| NONE.to_owned(), |(mean, ..)| number::fixed(*mean, 3)) + " "
             };

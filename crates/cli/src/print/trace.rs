@@ -3,8 +3,8 @@
 use std::fmt::Write;
 
 use serde::Serialize;
-use thermocline_sim::units::show_size;
 use thermocline_trace::stats::{SizeStats, TraceReport};
+use thermocline_units::show_size;
 
 use super::{
     number::{self, NONE, grouped, time_us},

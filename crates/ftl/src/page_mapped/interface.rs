@@ -26,16 +26,9 @@ impl<C: Chip, P: Placement> PageIo for PageMapped<C, P> {
     }
 
     fn read(&mut self, lpn: Lpn, into: &mut [u8]) -> Result<bool, FtlError> {
-        self.check_range(lpn)?;
-        let at = self.parts.tables.data(lpn);
-        if at == Ppn::NONE {
-            into.fill(0);
-            return Ok(false);
-        }
-        debug_assert!(self.parts.tables.is_owner(lpn, at), "{lpn:?} is read from {at:?}");
-        self.parts.chip.read_programmed(at, into)?;
-        self.parts.counters.host_reads += 1;
-        Ok(true)
+        let holds_data = self.read_page(lpn, into)?;
+        self.parts.counters.host_reads += u64::from(holds_data);
+        Ok(holds_data)
     }
 
     fn trim(&mut self, lpn: Lpn, now: u64) -> Result<bool, FtlError> {
@@ -109,6 +102,10 @@ impl<C: Chip, P: Placement> Upkeep for PageMapped<C, P> {
         }
         self.set_follow_up();
         done
+    }
+
+    fn verify(&mut self, lpn: Lpn, into: &mut [u8]) -> Result<bool, FtlError> {
+        self.read_page(lpn, into)
     }
 
     fn settle(&mut self, now: u64) -> Result<(), FtlError> {

@@ -25,9 +25,7 @@ use thermocline_policy::{
     victim::{self, VICTIMS, Victim},
 };
 
-mod draws;
-
-pub use draws::Draws;
+pub use thermocline_testing::Draws;
 
 /// A chip of any kind. The layer is compiled once for all of them, and not once for each: it takes long
 /// enough to compile it for every placement.
@@ -246,6 +244,70 @@ impl Setup {
         placement::dispatch(self.placement.0, &args, &self.context(), Streams)
             .expect("registered")
             .expect("arguments")
+    }
+}
+
+/// What a chip is about to do, for whoever keeps a record of it.
+pub trait Listener {
+    /// A page is programmed, or copied `from` another.
+    fn put(&mut self, geometry: &Geometry, from: Option<Ppn>, to: Ppn, oob: Oob);
+
+    fn erase(&mut self, block: BlockId) {
+        let _ = block;
+    }
+}
+
+/// A chip with a listener.
+pub struct Heard<L>(pub CountingChip, pub L);
+
+impl<L: Listener> Flash for Heard<L> {
+    fn geometry(&self) -> &Geometry {
+        self.0.geometry()
+    }
+    fn in_order(&self) -> bool {
+        self.0.in_order()
+    }
+    fn is_bad(&self, block: BlockId) -> bool {
+        self.0.is_bad(block)
+    }
+    fn read(&mut self, from: Ppn, into: &mut [u8]) -> Result<(), FlashError> {
+        self.0.read(from, into)
+    }
+    fn read_oob(&mut self, from: Ppn) -> Result<Option<Oob>, FlashError> {
+        self.0.read_oob(from)
+    }
+    fn program(&mut self, to: Ppn, oob: Oob, data: &[u8]) -> Result<(), FlashError> {
+        self.1.put(self.0.geometry(), None, to, oob);
+        self.0.program(to, oob, data)
+    }
+    fn copy(&mut self, from: Ppn, to: Ppn, oob: Oob) -> Result<(), FlashError> {
+        self.1.put(self.0.geometry(), Some(from), to, oob);
+        self.0.copy(from, to, oob)
+    }
+    fn erase(&mut self, block: BlockId) -> Result<(), FlashError> {
+        self.1.erase(block);
+        self.0.erase(block)
+    }
+    fn mark_bad(&mut self, block: BlockId) -> Result<(), FlashError> {
+        self.0.mark_bad(block)
+    }
+    fn sync(&mut self) -> Result<(), FlashError> {
+        self.0.sync()
+    }
+}
+
+impl<L: Listener> Condition for Heard<L> {
+    fn erase_count(&self, block: BlockId) -> u32 {
+        self.0.erase_count(block)
+    }
+}
+
+impl<L> SimulatedTime for Heard<L> {
+    fn is_idle(&self, bank: u32) -> bool {
+        self.0.is_idle(bank)
+    }
+    fn wait_for_a_bank(&mut self) {
+        self.0.wait_for_a_bank();
     }
 }
 

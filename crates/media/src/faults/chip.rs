@@ -247,6 +247,14 @@ impl<M: Medium> Medium for Faulty<M> {
         self.inner.publish()
     }
 
+    fn ailments(&self) -> Vec<String> {
+        self.inner.ailments()
+    }
+
+    fn mend(&mut self) -> Result<Vec<String>, FlashError> {
+        self.inner.mend()
+    }
+
     fn health(&self) -> Health {
         let (own, below) = (self.health, self.inner.health());
         let worn = self.worn.iter().filter(|block| !self.inner.is_bad(**block)).count();

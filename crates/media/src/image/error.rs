@@ -36,7 +36,7 @@ pub enum Damage {
     Stub(u64),
     /// A format of another version.
     #[error(
-        "an image of format version {0}, and this program knows version {FORMAT_VERSION}; use a thermocline that knows it"
+        "an image of format version {0}, and this program knows version {FORMAT_VERSION}; serve it with the thermocline that made it, and copy what it holds to an image that this one formats"
     )]
     Version(u32),
     /// The checksum of the header page does not fit.

@@ -52,7 +52,7 @@ struct Shape {
     /// Longest jump of the clock.
     jump: u64,
     /// The clock stands still for about so many events.
-    calm: usize,
+    calm: u32,
     time_scale: f64,
     /// Blocks begin with up to this number of erases.
     erases: u32,
@@ -76,7 +76,7 @@ impl Life {
         let mut seen = Vec::new();
         let mut free = Vec::new();
         for b in 0..shape.blocks {
-            let erases = draws.below(shape.erases as usize + 1) as u32;
+            let erases = draws.index(shape.erases as usize + 1) as u32;
             blocks.set_erases(BlockId(b), erases);
             let bad = shape.blocks > 4 && draws.one_in(50);
             if bad {
@@ -116,7 +116,7 @@ impl Life {
     fn tick(&mut self) {
         let Shape { jump, calm, .. } = self.shape;
         if self.draws.one_in(calm) {
-            self.now += self.draws.below(jump as usize + 1) as u64;
+            self.now += self.draws.index(jump as usize + 1) as u64;
         }
         if self.draws.one_in(500 * calm) {
             self.now += 1000 * jump;
@@ -130,12 +130,12 @@ impl Life {
         let b = if self.draws.one_in(2) {
             self.free.remove(0)
         } else {
-            let at = self.draws.below(self.free.len());
+            let at = self.draws.index(self.free.len());
             self.free.swap_remove(at)
         };
         // Wear levelling opens blocks for data that are older than now.
         let stamp = if self.draws.one_in(16) { self.now / 2 } else { self.now };
-        let stream = self.draws.below(3) as u8;
+        let stream = self.draws.index(3) as u8;
         self.blocks.open(BlockId(b), stream, stamp);
         let s = &mut self.seen[b as usize];
         s.order = self.openings;
@@ -148,7 +148,7 @@ impl Life {
     fn program(&mut self, at: usize) {
         let b = self.open[at];
         if self.draws.one_in(3) && !self.closed.is_empty() {
-            let from = self.closed[self.draws.below(self.closed.len())];
+            let from = self.closed[self.draws.index(self.closed.len())];
             self.blocks.copied(BlockId(b), 1, BlockId(from), self.now);
             let age = self.seen[from as usize].youngest;
             let s = &mut self.seen[b as usize];
@@ -220,58 +220,58 @@ impl Life {
     fn step(&mut self) {
         self.tick();
         let full = self.free.len() + self.open.len() <= 2;
-        match self.draws.below(19) {
+        match self.draws.index(19) {
             0..=6 if !self.open.is_empty() => {
-                let at = self.draws.below(self.open.len());
+                let at = self.draws.index(self.open.len());
                 self.program(at);
             }
             0..=7 if self.open.len() < 3 => self.open(),
             8..=10 if !self.closed.is_empty() => {
                 // Hot: few blocks lose most pages.
                 let hot = self.closed.len().div_ceil(8);
-                let b = self.closed[self.draws.below(hot)];
+                let b = self.closed[self.draws.index(hot)];
                 self.invalidate(b);
             }
             11..=13 if !self.closed.is_empty() => {
-                let b = self.closed[self.draws.below(self.closed.len())];
+                let b = self.closed[self.draws.index(self.closed.len())];
                 self.invalidate(b);
             }
             14 if !self.open.is_empty() => {
-                let b = self.open[self.draws.below(self.open.len())];
+                let b = self.open[self.draws.index(self.open.len())];
                 self.invalidate(b);
             }
             15 if !self.closed.is_empty() && self.draws.one_in(20) => {
                 // A trimmed file: a block becomes garbage all at once.
-                let b = self.closed[self.draws.below(self.closed.len())];
+                let b = self.closed[self.draws.index(self.closed.len())];
                 while self.seen[b as usize].valid > 0 {
                     self.invalidate(b);
                 }
             }
             15 if !self.closed.is_empty() && self.draws.one_in(20) => {
                 // Wear levelling empties a block nobody would choose.
-                let b = self.closed[self.draws.below(self.closed.len())];
+                let b = self.closed[self.draws.index(self.closed.len())];
                 self.clean(b);
             }
             16 if !self.closed.is_empty() && self.draws.one_in(10) => {
                 // Of a file inferred to be deleted all is alive.
-                let b = self.closed[self.draws.below(self.closed.len())];
+                let b = self.closed[self.draws.index(self.closed.len())];
                 while self.seen[b as usize].valid < self.seen[b as usize].programmed {
                     self.revalidate(b);
                 }
             }
             16..=17 if !self.closed.is_empty() => {
-                let b = self.closed[self.draws.below(self.closed.len())];
+                let b = self.closed[self.draws.index(self.closed.len())];
                 self.revalidate(b);
             }
             18 if !self.open.is_empty() && self.draws.one_in(2) => {
-                let b = self.open[self.draws.below(self.open.len())];
+                let b = self.open[self.draws.index(self.open.len())];
                 self.revalidate(b);
             }
             18 if !self.closed.is_empty() && self.draws.one_in(8) => {
                 // One in a few is aside at a time.
                 let aside =
                     self.closed.iter().find(|&&b| self.seen[b as usize].state == State::Aside);
-                let any = self.closed[self.draws.below(self.closed.len())];
+                let any = self.closed[self.draws.index(self.closed.len())];
                 let b = aside.copied().filter(|_| self.draws.one_in(2)).unwrap_or(any);
                 self.set_aside_or_readmit(b);
             }
@@ -393,7 +393,7 @@ fn live(variant: &Variant, shape: Shape, steps: usize, every: usize) {
 
 fn shape(blocks: std::ops::Range<u32>, pages: u32) -> impl Strategy<Value = Shape> {
     let jump = prop_oneof![Just(0_u64), Just(1), Just(10), Just(100_000)];
-    let calm = prop_oneof![Just(1_usize), Just(3), Just(300)];
+    let calm = prop_oneof![Just(1_u32), Just(3), Just(300)];
     let erases = prop_oneof![Just(0_u32), Just(3), Just(5000)];
     (blocks, jump, calm, 0.5..5000.0, erases, any::<u64>()).prop_map(
         move |(blocks, jump, calm, time_scale, erases, seed)| Shape {
@@ -666,7 +666,7 @@ fn equal_weights_in_other_terms_are_compared_by_the_same_formula() {
             };
             let mut life = Life::new(variant, shape);
             for b in std::mem::take(&mut life.free) {
-                let (valid, erases) = EQUAL[life.draws.below(EQUAL.len())];
+                let (valid, erases) = EQUAL[life.draws.index(EQUAL.len())];
                 life.blocks.set_erases(BlockId(b), erases);
                 life.blocks.open(BlockId(b), 0, 0);
                 for _ in 0..shape.pages {
@@ -687,7 +687,7 @@ fn equal_weights_in_other_terms_are_compared_by_the_same_formula() {
     }
 }
 
-const LIVES: [(u64, usize, u32, u64); 4] =
+const LIVES: [(u64, u32, u32, u64); 4] =
     [(1, 1, 3, 1), (30, 2, 0, 2), (30, 300, 4, 3), (0, 1, 9, 4)];
 
 #[test]

@@ -417,12 +417,12 @@ fn factors_are_set_anew_both_ways_and_only_where_they_are_taken() {
         blocks.invalidate(b, 0);
     }
     for _ in 0..2000 {
-        let b = draws.below(100);
+        let b = draws.index(100);
         if valid[b] > 1 && draws.one_in(10) {
             valid[b] -= 1;
             blocks.invalidate(BlockId(b as u32), 1);
         }
-        factors[b] = 1.0 + draws.below(50) as f64;
+        factors[b] = 1.0 + draws.index(50) as f64;
         blocks.set_factor(BlockId(b as u32), factors[b]);
         let cost = |b: usize| f64::from(valid[b]) * factors[b] / f64::from(PAGES - valid[b]);
         let best = (0..100).min_by(|&a, &b| cost(a).total_cmp(&cost(b))).map(|b| BlockId(b as u32));

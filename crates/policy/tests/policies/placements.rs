@@ -48,8 +48,8 @@ impl placement::Visitor for StreamsAndOrder {
             placement.filled(Lpn(lpn), 0);
         }
         for now in 1..5000 {
-            let lpn = Lpn(draws.below(400) as u32);
-            match draws.below(10) {
+            let lpn = Lpn(draws.index(400) as u32);
+            match draws.index(10) {
                 0 => placement.trimmed(lpn),
                 1 => {
                     placement.cleaning(&cleaning(now));

@@ -10,6 +10,7 @@ mod fault;
 mod held;
 mod news;
 mod remount;
+mod rounds;
 mod snapshot;
 
 use std::{
@@ -45,6 +46,7 @@ use commit::Commit;
 use held::{Careful, State};
 use news::News;
 pub use remount::{Change, Remount, Remounted, Settings};
+use rounds::Rounds;
 pub(crate) use snapshot::{Copying, Taken};
 
 /// A layer of any kind over a chip of any kind.
@@ -80,6 +82,8 @@ pub struct Opening {
     pub remount: Option<Box<dyn Remount>>,
     /// Who may use it.
     pub access: Access,
+    /// Reads and verifies all data once in that time, in the background.
+    pub scrub: Option<Duration>,
 }
 
 /// What a server knows of a chip only from whoever opened it.
@@ -120,6 +124,7 @@ impl Opening {
             settings: Settings::default(),
             remount: None,
             access: Access::default(),
+            scrub: None,
         }
     }
 }
@@ -154,6 +159,7 @@ pub struct Device {
     /// When it was last let go by one, in nanoseconds of the device's clock.
     last_served: AtomicU64,
     has_idle: bool,
+    rounds: Option<Rounds>,
     background: OnceLock<Thread>,
     /// Whether that thread sleeps until something happens.
     background_sleeps: AtomicBool,
@@ -195,6 +201,7 @@ impl Device {
             waiting: AtomicU32::new(0),
             last_served: AtomicU64::new(opening.time_ns),
             has_idle: opening.idle.is_some(),
+            rounds: opening.scrub.map(Rounds::new),
             background: OnceLock::new(),
             background_sleeps: AtomicBool::new(false),
             state: Mutex::new(State {

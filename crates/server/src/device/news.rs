@@ -100,6 +100,14 @@ impl News {
         if lost > 0 {
             tracing::error!(export, lost, "pages that were to be moved cannot be read");
         }
+        let misplaced = now.misplaced - before.misplaced;
+        if misplaced > 0 {
+            tracing::error!(
+                export,
+                misplaced,
+                "pages hold another page's data, or older ones: writes were lost or misdirected"
+            );
+        }
         let reads = failed_reads - told.failed_reads;
         if reads > 0 {
             tracing::error!(export, reads, "reads of the chip failed");

@@ -202,7 +202,7 @@ fn what_cannot_be_used_is_refused_with_its_reason() {
     says(b"42 8 0 1\n50 8 0 2\n", "ARC .lis");
     says(b"\xff\xfe1\0,\x002\0", "UTF-16");
     says(&0x1234_5678_9abc_def0_u64.to_le_bytes(), "LCS");
-    says(&readers_common::lcs(1, 8192), "no operation");
+    says(&crate::common::lcs(1, 8192), "no operation");
     says(b"when,what,where\n1,W,8\n", "no known trace format has the columns when, what, where");
     let mut oracle = Vec::new();
     for n in 0_u64..100 {

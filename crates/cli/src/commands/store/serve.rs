@@ -282,6 +282,7 @@ fn opening(
         timing: served.device.profile.timing,
         pace,
         ignores_trims: policy.build_dead_data()? == DeadData::None,
+        scrub: args.scrub.map(Duration::from_nanos),
         ..Opening::new(served.layer)
     })
 }
@@ -303,6 +304,13 @@ fn log_mount(chip: &Place, policy: &str, recovery: &Recovery, took: Duration) {
         milliseconds = took.as_millis() as u64,
         "mounted"
     );
+    if !recovery.lost.is_empty() {
+        tracing::error!(
+            image = %chip,
+            pages = recovery.lost.len(),
+            "the data of some pages are nowhere to be found: they read as errors until they are written or trimmed"
+        );
+    }
     if !recovery.rolled_back.is_empty() {
         tracing::warn!(
             image = %chip,

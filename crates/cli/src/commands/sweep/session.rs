@@ -108,8 +108,8 @@ impl<'a> Session<'a> {
         }
         let work = Arc::new(Work::default());
         let bar = Bar::of_work(self.console, Arc::clone(&work));
-        let tell = |at: usize, ran: Result<Ran, Failure>| self.take(&tasks[at], ran);
-        let ended = run_all(&jobs, self.threads, interrupt::progress(), &work, tell);
+        let take = |at: usize, ran: Result<Ran, Failure>| self.take(&tasks[at], ran);
+        let ended = run_all(&jobs, self.threads, interrupt::progress(), &work, take);
         drop(bar);
         ended
     }

@@ -10,28 +10,7 @@ use thermocline_policy::{
     victim::{VICTIMS, Victim, VictimEntry},
 };
 
-/// SplitMix64: one seed, one sequence, no dependency.
-pub struct Draws(pub u64);
-
-impl Draws {
-    pub fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    /// A number below `n`.
-    pub fn below(&mut self, n: usize) -> usize {
-        ((u128::from(self.next()) * n as u128) >> 64) as usize
-    }
-
-    /// True once in `n` draws.
-    pub fn one_in(&mut self, n: usize) -> bool {
-        self.below(n) == 0
-    }
-}
+pub use thermocline_testing::Draws;
 
 /// A victim policy with its arguments.
 #[derive(Clone)]

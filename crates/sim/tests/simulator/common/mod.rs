@@ -8,28 +8,7 @@ use thermocline_sim::{
 };
 use thermocline_trace::{Op, Request, Source, TraceError};
 
-/// SplitMix64: one seed, one sequence, no dependency.
-pub struct Draws(pub u64);
-
-impl Draws {
-    pub fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    /// A number below `n`.
-    pub fn below(&mut self, n: u32) -> u32 {
-        ((u128::from(self.next()) * u128::from(n)) >> 64) as u32
-    }
-
-    /// True `percent` times in a hundred.
-    pub fn happens(&mut self, percent: u32) -> bool {
-        self.below(100) < percent
-    }
-}
+pub use thermocline_testing::Draws;
 
 /// Requests given one by one.
 pub struct Given(pub std::vec::IntoIter<Request>);
