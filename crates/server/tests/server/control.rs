@@ -190,7 +190,7 @@ fn policy_and_watermarks_change_between_requests_and_nothing_is_lost() {
                 for i in 0..pages {
                     let fill = [(round + i) as u8; PAGE];
                     assert_eq!(client.write(i * 4096, &fill).expect("an answer"), 0);
-                    if i % 64 == 0 {
+                    if i.is_multiple_of(64) {
                         assert_eq!(client.flush().expect("an answer"), 0);
                     }
                 }
@@ -233,8 +233,8 @@ fn a_copy_is_of_one_moment_whatever_clients_write_and_trim_meanwhile() {
     let controlled = Controlled::start(formatted(16));
     let mut client = controlled.client();
     let pages = (client.size / 4096) as u32;
-    let old = |lpn: u32| if lpn % 3 == 0 { 0 } else { (lpn % 251) as u8 + 1 };
-    for lpn in (0..pages).filter(|lpn| lpn % 3 != 0) {
+    let old = |lpn: u32| if lpn.is_multiple_of(3) { 0 } else { (lpn % 251) as u8 + 1 };
+    for lpn in (0..pages).filter(|lpn| !lpn.is_multiple_of(3)) {
         let at = u64::from(lpn) * 4096;
         assert_eq!(client.write(at, &[old(lpn); PAGE]).expect("an answer"), 0);
     }
@@ -305,7 +305,7 @@ fn erases_that_fail_and_what_the_policy_decided_are_counted() {
         if client.write(i * 7 % 2048 * 4096, &[1; PAGE]).expect("an answer") != 0 {
             break;
         }
-        if i % 1000 == 0 && running.metric(failed) >= 2.0 {
+        if i.is_multiple_of(1000) && running.metric(failed) >= 2.0 {
             break;
         }
     }
