@@ -6,7 +6,7 @@
 //! the pages, and a second line ([`client`]).
 //!
 //! What always holds: an operator who does not read holds up nobody but himself, and his connection ends
-//! after [`STALL`]; there are at most [`MOST`] of them.
+//! after a minute without progress; there are at most 16 of them.
 
 pub mod client;
 mod copy;
