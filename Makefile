@@ -84,9 +84,9 @@ systems: build ## the server among real file systems, crashes and clients (as ro
 
 lint: ## formatting and clippy, warnings are errors
 	cargo fmt --all --check
-	cargo clippy --locked --workspace --all-targets -- --deny warnings
+	cargo clippy --locked --workspace --all-targets --features $(FEATURES) -- --deny warnings
 	cargo clippy --locked --package thermocline-trace --no-default-features -- --deny warnings
-	RUSTDOCFLAGS='--deny warnings' cargo doc --locked --workspace --no-deps --document-private-items
+	RUSTDOCFLAGS='--deny warnings' cargo doc --locked --workspace --features $(FEATURES) --no-deps --document-private-items
 
 guest: build ## tests in a machine of QEMU's: raw NAND, file systems, the kernel's NBD client
 	THERMOCLINE=$(THERMOCLINE) guest/run.sh

@@ -4,7 +4,7 @@
 use serde::Serialize;
 use thermocline_flash::Ppn;
 use thermocline_ftl::Mount;
-use thermocline_media::Place;
+use thermocline_media::{Medium, Place};
 
 use crate::{
     Access, AnyLayer, AssemblyError, PageAt, Progress,
@@ -84,9 +84,13 @@ pub fn check(
     progress: &Progress,
 ) -> Result<CheckReport, AssemblyError> {
     let mut report = CheckReport { image: place.to_string(), ..CheckReport::default() };
-    let by_checkpoint = check_as_served(place, tables_only, progress, &mut report)?;
-    // The chip is locked by one at a time.
-    check_from_pages(place, &by_checkpoint, &mut report)?;
+    let checked = check_as_served(place, tables_only, progress, &mut report)
+        // The chip is locked by one at a time.
+        .and_then(|by_checkpoint| check_from_pages(place, &by_checkpoint, &mut report));
+    match checked {
+        Err(AssemblyError::Damaged(text)) => report.contradictions.push(text),
+        checked => checked?,
+    }
     report.sound = report.verdict() == Verdict::Sound;
     Ok(report)
 }
@@ -102,9 +106,15 @@ fn check_as_served(
     report.clean = recovery.clean;
     report.logical_pages = layer.logical_pages();
     report.pages_with_data = recovery.pages_found;
+    report.contradictions.extend(layer.chip().ailments());
     report.contradictions.extend(contradiction("checkpoint", &layer));
+    report.lost = recovery.lost.len() as u64;
     let by_checkpoint = places(&layer);
+    let lost = recovery.lost.iter().take(MOST_NAMED);
+    report.lost_pages = lost.map(|lpn| PageAt::of(&layer, lpn.0, Ppn::NONE)).collect();
     if !tables_only {
+        // They are found again among the others.
+        (report.lost, report.lost_pages) = (0, Vec::new());
         report.pages_verified = read_all(&mut layer, place, progress, |page| {
             report.lost += 1;
             if report.lost_pages.len() < MOST_NAMED {

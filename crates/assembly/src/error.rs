@@ -12,6 +12,9 @@ pub enum AssemblyError {
     /// A file, a chip, or figures that make no device.
     #[error("{0}")]
     Input(String),
+    /// What a chip holds is damaged in a way that nobody can tell where.
+    #[error("{0}")]
+    Damaged(String),
     /// The chip or the system failed.
     #[error("{0}")]
     Failed(String),
@@ -55,6 +58,7 @@ impl AssemblyError {
                 "the device is worn out: {retired} blocks failed, and those left cannot hold what \
                  it promised; give it more over-provisioning"
             )),
+            FtlError::Lost(_) => Self::Failed(error.to_string()),
             FtlError::Flash(_) => Self::Broken(error.to_string()),
         }
     }
@@ -62,7 +66,10 @@ impl AssemblyError {
 
 impl From<MountError> for AssemblyError {
     fn from(error: MountError) -> Self {
-        Self::Input(error.to_string())
+        match error {
+            MountError::Missing { .. } => Self::Damaged(error.to_string()),
+            error => Self::Input(error.to_string()),
+        }
     }
 }
 

@@ -61,7 +61,14 @@ pub fn format(place: &Place, options: &FormatOptions) -> Result<Formatted, Assem
         )));
     }
     let formatted = if medium.create.is_some() {
-        let store = plainest(options.device.clone(), options.over_provisioning)?;
+        let mut device = options.device.clone();
+        let profile = &mut device.profile;
+        if !device.fixed_capacity
+            && let Some(blocks) = place.room(profile.kind, &profile.geometry)?
+        {
+            profile.geometry.blocks_per_bank = blocks;
+        }
+        let store = plainest(device, options.over_provisioning)?;
         let chip = create(place, &store, options.preallocate, options.force)?;
         write(&store, chip, place)?
     } else {

@@ -61,6 +61,7 @@ pub(crate) fn read_all(
             Err(FtlError::Flash(FlashError::Unreadable(at))) => {
                 unreadable(PageAt::of(layer, lpn, at));
             }
+            Err(FtlError::Lost(_)) => unreadable(PageAt::of(layer, lpn, Ppn::NONE)),
             Err(e) => return Err(AssemblyError::failed(place, e)),
         }
     }

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use thermocline_flash::{Flash, Lpn, Ppn};
 use thermocline_ftl::{Mount, Recovery};
-use thermocline_media::Place;
+use thermocline_media::{Medium, Place};
 
 use crate::{
     Access, AnyLayer, AssemblyError, PageAt, PolicySpec, Progress, Store,
@@ -32,6 +32,13 @@ pub struct Repaired {
     pub rolled_back: Vec<PageAt>,
     /// Logical pages whose newest copy cannot be read: they stay errors.
     pub lost: Vec<PageAt>,
+    /// Pages that were flushed and not found, of which nobody knows whose they were: some logical pages hold
+    /// something older now.
+    pub missing_pages: u64,
+    /// Pages of the index log of which the same holds: trimmed pages may hold their data again.
+    pub missing_log_pages: u64,
+    /// What of the medium itself was mended.
+    pub mended: Vec<String>,
 }
 
 /// Repairs a chip.
@@ -42,6 +49,7 @@ pub fn repair(place: &Place, progress: &Progress) -> Result<Repaired, AssemblyEr
     let before = by_checkpoint(place);
     let (mut layer, recovery, headless) = rebuild(place)?;
     layer.inspect().check().map_err(|e| AssemblyError::failed(place, e))?;
+    let mended = layer.chip_mut().mend().map_err(|e| AssemblyError::failed(place, e))?;
     let rolled_back = rolled_back(&layer, &recovery, before.as_deref());
     let mut lost = Vec::new();
     read_all(&mut layer, place, progress, |page| lost.push(page))?;
@@ -59,6 +67,9 @@ pub fn repair(place: &Place, progress: &Progress) -> Result<Repaired, AssemblyEr
         unreadable_pages: recovery.unreadable_pages,
         rolled_back,
         lost,
+        missing_pages: recovery.missing,
+        missing_log_pages: recovery.missing_log,
+        mended,
     })
 }
 
@@ -73,7 +84,7 @@ fn by_checkpoint(place: &Place) -> Option<Vec<Ppn>> {
 fn rebuild(place: &Place) -> Result<(AnyLayer<Chip>, Recovery, bool), AssemblyError> {
     let Headless { chip, device, traces } = match chips::find(place, &Access::default())? {
         Found::Whole(opened) => {
-            let (layer, recovery) = opened.mount(Mount::FromPages)?;
+            let (layer, recovery) = opened.mount(Mount::Repair)?;
             return Ok((layer, recovery, false));
         }
         Found::Headless(headless) => headless,

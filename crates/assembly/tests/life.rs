@@ -1,5 +1,7 @@
 //! The life of a chip through the library alone: formatted, served, checked, repaired.
 
+mod damage;
+
 use tempfile::TempDir;
 use thermocline_assembly::{
     Access, AssemblyError, Candidate, Device, FormatOptions, PolicySpec, Progress, ServeOptions,

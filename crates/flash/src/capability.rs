@@ -1,6 +1,6 @@
 //! What some chips can do beside the contract of [`Flash`], and a translation layer makes use of.
 
-use crate::{BlockId, Flash, FlashError, Ppn};
+use crate::{BlockId, Flash, FlashError, Oob, Ppn};
 
 /// A chip that knows its condition: the wear of its blocks, data in danger, data lost.
 pub trait Condition: Flash {
@@ -21,6 +21,17 @@ pub trait Condition: Flash {
     #[inline(always)]
     fn read_programmed(&mut self, from: Ppn, into: &mut [u8]) -> Result<(), FlashError> {
         self.read(from, into)
+    }
+
+    /// The same, and tells what stands beside the page, so that the caller can see whose it is; nothing
+    /// where the chip keeps none.
+    ///
+    /// # Errors
+    /// Those of [`read_programmed`](Self::read_programmed).
+    #[inline(always)]
+    fn read_with_oob(&mut self, from: Ppn, into: &mut [u8]) -> Result<Option<Oob>, FlashError> {
+        self.read_programmed(from, into)?;
+        self.read_oob(from)
     }
 }
 

@@ -48,6 +48,9 @@ impl<P: DerefMut<Target: Condition>> Condition for P {
     fn read_programmed(&mut self, from: Ppn, into: &mut [u8]) -> Result<(), FlashError> {
         (**self).read_programmed(from, into)
     }
+    fn read_with_oob(&mut self, from: Ppn, into: &mut [u8]) -> Result<Option<Oob>, FlashError> {
+        (**self).read_with_oob(from, into)
+    }
 }
 
 impl<P: DerefMut<Target: SimulatedTime>> SimulatedTime for P {

@@ -38,6 +38,8 @@ pub struct Counters {
     /// Times a page was found that was to be moved and could not be read. It stays where it is, and
     /// reading it is an error, until the host writes or trims it.
     pub pages_lost: u64,
+    /// Reads and moves that found another page's data, or older ones, where a page's data should be.
+    pub misplaced: u64,
     /// Blocks whose data were moved because reading them needed much correction.
     pub scrubbed: u64,
     /// Primary and replacement blocks folded into one, for whatever reason (NFTL).
@@ -74,6 +76,7 @@ impl Counters {
             programs_failed: self.programs_failed - earlier.programs_failed,
             erases_failed: self.erases_failed - earlier.erases_failed,
             pages_lost: self.pages_lost - earlier.pages_lost,
+            misplaced: self.misplaced - earlier.misplaced,
             scrubbed: self.scrubbed - earlier.scrubbed,
             folds: self.folds - earlier.folds,
             forced_folds: self.forced_folds - earlier.forced_folds,

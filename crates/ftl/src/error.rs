@@ -31,6 +31,8 @@ pub enum FtlError {
     OutOfRange(Lpn),
     /// The chip refused: the medium failed, or one of its rules was broken, which is a bug of the layer.
     Flash(FlashError),
+    /// The data of the logical page are nowhere to be found, and nothing else may be taken for them.
+    Lost(Lpn),
     /// Too many blocks are bad for another write.
     ReadOnly,
 }
@@ -48,6 +50,9 @@ impl fmt::Display for FtlError {
                 | FlashError::EraseFailed(_)),
             ) => write!(f, "{e}"),
             Self::Flash(e) => write!(f, "the layer broke a rule of the chip: {e}"),
+            Self::Lost(lpn) => {
+                write!(f, "the data of logical page {lpn} are lost; write or trim it")
+            }
             Self::ReadOnly => f.write_str("the chip is worn out: it takes no more writes"),
         }
     }

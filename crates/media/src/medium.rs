@@ -86,6 +86,19 @@ pub trait Medium: Chip + Send {
     fn health(&self) -> Health {
         Health::default()
     }
+
+    /// What is damaged of what the medium keeps beside the chip's pages, in words.
+    fn ailments(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// Mends what it can of that, for good, and says what it did.
+    ///
+    /// # Errors
+    /// [`FlashError::Medium`].
+    fn mend(&mut self) -> Result<Vec<String>, FlashError> {
+        Ok(Vec::new())
+    }
 }
 
 impl<M: Medium + ?Sized> Medium for Box<M> {
@@ -100,5 +113,11 @@ impl<M: Medium + ?Sized> Medium for Box<M> {
     }
     fn health(&self) -> Health {
         (**self).health()
+    }
+    fn ailments(&self) -> Vec<String> {
+        (**self).ailments()
+    }
+    fn mend(&mut self) -> Result<Vec<String>, FlashError> {
+        (**self).mend()
     }
 }

@@ -23,6 +23,7 @@ pub(crate) const ENTRY: MediumEntry = MediumEntry {
     takes_path: false,
     create: Some(create),
     open: None,
+    room: None,
 };
 
 fn create(_: &Path, new: &NewChip) -> Result<Box<dyn Medium>, MediumError> {
@@ -285,6 +286,12 @@ impl Condition for Ram {
             return Err(FlashError::Unreadable(from));
         }
         self.read(from, into)
+    }
+
+    fn read_with_oob(&mut self, from: Ppn, into: &mut [u8]) -> Result<Option<Oob>, FlashError> {
+        self.read_programmed(from, into)?;
+        let (_, _, at) = self.at(from)?;
+        Ok(unpack(&self.areas[at]))
     }
 }
 

@@ -9,13 +9,13 @@
 //! | 8..16 | 8..16 | sequence |
 //! | 16..24 | 16..24 | time |
 //! | 24..28 | 24..28 | CRC-32C of the payload |
-//! | 28..32 | 28..32 | CRC-32C of the first 28 bytes |
+//! | 28..32 | 28..32 | CRC-32C of the first 28 bytes and the number of the page |
 //! | | 5 | flags, which are only ever cleared: bit 0 programmed, bit 1 obsolete |
 //!
 //! NOR's is the order of the papers' per-block information. Its checksum takes the obsolete bit as
 //! set, so that clearing it does not hurt.
 
-use thermocline_flash::{Kind, Lpn, Oob};
+use thermocline_flash::{Kind, Lpn, Oob, Ppn};
 
 /// The checksum of a payload or a record: CRC-32C.
 pub(crate) fn checksum(bytes: &[u8]) -> u32 {
@@ -44,7 +44,14 @@ pub(crate) enum Beside {
     Holds(Oob, u32),
 }
 
-pub(crate) fn encode(kind: Kind, oob: &Oob, payload: u32) -> Record {
+/// The checksum of a record covers its place, so that one that was written elsewhere is none.
+fn sum_at(record: &Record, place: Ppn) -> u32 {
+    let mut bytes = *record;
+    bytes[28..].copy_from_slice(&place.0.to_le_bytes());
+    checksum(&bytes)
+}
+
+pub(crate) fn encode(kind: Kind, place: Ppn, oob: &Oob, payload: u32) -> Record {
     let mut record = [0; BYTES];
     match kind {
         Kind::Nand => {
@@ -63,7 +70,7 @@ pub(crate) fn encode(kind: Kind, oob: &Oob, payload: u32) -> Record {
     record[8..16].copy_from_slice(&oob.sequence.to_le_bytes());
     record[16..24].copy_from_slice(&oob.time.to_le_bytes());
     record[24..28].copy_from_slice(&payload.to_le_bytes());
-    let sum = checksum(&record[..28]);
+    let sum = sum_at(&record, place);
     record[28..].copy_from_slice(&sum.to_le_bytes());
     record
 }
@@ -78,7 +85,7 @@ pub(crate) fn is_blank(kind: Kind, record: &Record) -> bool {
     }
 }
 
-pub(crate) fn decode(kind: Kind, record: &Record) -> Beside {
+pub(crate) fn decode(kind: Kind, place: Ppn, record: &Record) -> Beside {
     if is_blank(kind, record) {
         return Beside::Blank;
     }
@@ -90,7 +97,7 @@ pub(crate) fn decode(kind: Kind, record: &Record) -> Beside {
             whole[FLAGS_AT] & PROGRAMMED == 0
         }
     };
-    if !is_one || checksum(&whole[..28]) != u32::from_le_bytes(field(record, 28)) {
+    if !is_one || sum_at(&whole, place) != u32::from_le_bytes(field(record, 28)) {
         return Beside::Torn;
     }
     let (lpn, stream, note) = match kind {

@@ -1,5 +1,5 @@
 //! What a device does while nobody asks for anything: cleaning ahead, as its idle policy says, and
-//! moving data that have become hard to read.
+//! moving data that have become hard to read, and verifying all data in rounds.
 
 use std::{
     sync::{
@@ -9,6 +9,8 @@ use std::{
     thread::JoinHandle,
     time::{Duration, Instant},
 };
+
+use thermocline_ftl::FtlError;
 
 use crate::device::{Device, Step, is_full};
 
@@ -53,7 +55,8 @@ fn work(device: &Device, stop: &AtomicBool) {
     while !stop.load(Relaxed) {
         if looked.elapsed() >= LOOK {
             looked = Instant::now();
-            scrubs = scrubs && scrub(device, stop);
+            scrubs = scrubs && scrub_while_idle(device, stop);
+            verify(device, stop);
             device.tell_news();
         }
         if idles {
@@ -64,22 +67,41 @@ fn work(device: &Device, stop: &AtomicBool) {
     }
 }
 
-/// Goes on until there is nothing to move; false if it failed, and then it is of no use any more.
-fn scrub(device: &Device, stop: &AtomicBool) -> bool {
+/// Verifies what is due.
+fn verify(device: &Device, stop: &AtomicBool) {
+    while !stop.load(Relaxed) {
+        match device.verify_step() {
+            Step::Done => {}
+            Step::Busy => std::thread::park_timeout(BUSY),
+            Step::Nothing | Step::Failed(_) => break,
+        }
+    }
+}
+
+/// Goes on until there is nothing to move.
+pub(crate) fn scrub(device: &Device, stop: &AtomicBool) -> Result<(), FtlError> {
     while !stop.load(Relaxed) {
         match device.scrub_step() {
             Step::Done => {}
             Step::Nothing => break,
             Step::Busy => std::thread::park_timeout(BUSY),
-            // It passes, and hosts that write are told.
-            Step::Failed(error) if is_full(&error) => break,
-            Step::Failed(error) => {
-                tracing::error!(export = device.name(), "scrubbing ended: {error}");
-                return false;
-            }
+            Step::Failed(error) => return Err(error),
         }
     }
-    true
+    Ok(())
+}
+
+/// The same in the background; false if it failed, and then it is of no use any more.
+fn scrub_while_idle(device: &Device, stop: &AtomicBool) -> bool {
+    match scrub(device, stop) {
+        Ok(()) => true,
+        // It passes, and hosts that write are told.
+        Err(error) if is_full(&error) => true,
+        Err(error) => {
+            tracing::error!(export = device.name(), "scrubbing ended: {error}");
+            false
+        }
+    }
 }
 
 /// Does what the idle policy allows now, and waits for the next chance; false if it failed.

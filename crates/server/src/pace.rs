@@ -139,9 +139,13 @@ impl Condition for Paced {
     }
 
     fn read_programmed(&mut self, from: Ppn, into: &mut [u8]) -> Result<(), FlashError> {
-        self.chip.read_programmed(from, into)?;
+        self.read_with_oob(from, into).map(drop)
+    }
+
+    fn read_with_oob(&mut self, from: Ppn, into: &mut [u8]) -> Result<Option<Oob>, FlashError> {
+        let oob = self.chip.read_with_oob(from, into)?;
         self.pace.clock().read(self.bank(from));
-        Ok(())
+        Ok(oob)
     }
 }
 

@@ -41,7 +41,7 @@ impl From<AssemblyError> for SimError {
     fn from(error: AssemblyError) -> Self {
         match error {
             AssemblyError::Usage(text) => Self::Usage(text),
-            AssemblyError::Input(text) => Self::Input(text),
+            AssemblyError::Input(text) | AssemblyError::Damaged(text) => Self::Input(text),
             AssemblyError::Failed(text) => Self::Failed(text),
             AssemblyError::Broken(text) => Self::Broken(text),
             AssemblyError::Interrupted => Self::Interrupted,

@@ -18,7 +18,7 @@ use super::{
     journal::Journal,
     parts::Parts,
     retire::{keep, mark_retired, recount},
-    survivors::{Source, move_survivors},
+    survivors::{Source, Streams, move_survivors},
     swap::swap_with_least_erased,
 };
 use crate::FtlError;
@@ -112,21 +112,22 @@ impl Cleaner {
         }
         let lost = parts.counters.pages_lost;
         self.survivors.clear();
-        self.begin(parts, bank, victim, now);
+        self.begin(parts, journal, bank, victim, now);
         let from = Source { bank, victim, now };
         let stream = parts.banks.read_only_stream();
-        let moved = if parts.banks[bank].block(victim).stream == stream {
-            move_survivors(parts, journal, &self.survivors, from, |_, _| stream)
+        let survivor = |placement: &mut P, lpn| placement.survivor(lpn, now);
+        let streams = if parts.banks[bank].block(victim).stream == stream {
+            Streams::One(stream)
         } else {
             if P::SORTS {
                 if let Some(least) = least {
-                    self.add_to_batch(parts, bank, victim, least, now);
+                    self.add_to_batch(parts, journal, bank, victim, least, now);
                 }
                 parts.placement.order(&mut self.survivors, now);
             }
-            let stream_of = |placement: &mut P, lpn| placement.survivor(lpn, now);
-            move_survivors(parts, journal, &self.survivors, from, stream_of)
+            parts.placement.common_stream().map_or(Streams::Each(survivor), Streams::One)
         };
+        let moved = move_survivors(parts, journal, &self.survivors, from, &streams);
         if moved.is_err() || parts.counters.pages_lost != lost {
             return self.not_emptied(parts, journal, from, moved);
         }
@@ -142,6 +143,7 @@ impl Cleaner {
     fn begin<C: Chip, P: Placement>(
         &mut self,
         parts: &mut Parts<C, P>,
+        journal: &mut Option<Box<Journal>>,
         bank: usize,
         victim: BlockId,
         now: u64,
@@ -166,12 +168,14 @@ impl Cleaner {
         let before = self.survivors.len();
         parts.tables.gather_survivors(victim, &mut self.survivors);
         debug_assert_eq!(self.survivors.len() - before, block.valid as usize, "{victim:?}");
+        withhold(parts, journal, victim, &mut self.survivors, before);
     }
 
     /// Chooses more victims, so that the survivors of several blocks are sorted together (LFS).
     fn add_to_batch<C: Chip, P: Placement>(
         &mut self,
         parts: &mut Parts<C, P>,
+        journal: &mut Option<Box<Journal>>,
         bank: usize,
         first: BlockId,
         least: u32,
@@ -189,7 +193,7 @@ impl Cleaner {
                 break;
             }
             self.batch.push(next);
-            self.begin(parts, bank, next, now);
+            self.begin(parts, journal, bank, next, now);
         }
     }
 
@@ -245,8 +249,10 @@ impl Cleaner {
         self.survivors.clear();
         parts.tables.gather_survivors(block, &mut self.survivors);
         parts.counters.copies += self.survivors.len() as u64;
+        withhold(parts, journal, block, &mut self.survivors, 0);
         let from = Source { bank, victim: block, now };
-        let moved = move_survivors(parts, journal, &self.survivors, from, |_, _| stream);
+        let streams = Streams::<fn(&mut P, Lpn) -> u8>::One(stream);
+        let moved = move_survivors(parts, journal, &self.survivors, from, &streams);
         recount(parts, bank, block, now);
         moved
     }
@@ -276,6 +282,40 @@ impl Cleaner {
             }
         }
         mark_retired(parts, journal)
+    }
+}
+
+/// Takes out of the list, from `before` on, what a block that was there at the mount does not hold: what
+/// would be moved is somebody else's, or older. It stays where it is, and reading it is an error.
+#[inline(always)]
+fn withhold<C: Chip, P>(
+    parts: &mut Parts<C, P>,
+    journal: &mut Option<Box<Journal>>,
+    block: BlockId,
+    survivors: &mut Vec<Lpn>,
+    before: usize,
+) {
+    if let Some(journal) = journal
+        && journal.look_once(block)
+    {
+        let Parts { chip, tables, counters, .. } = parts;
+        let mut kept = before;
+        for i in before..survivors.len() {
+            let lpn = survivors[i];
+            let is_foreign = match chip.read_oob(tables.entry(lpn)) {
+                Ok(Some(oob)) => !journal.may_hold(block, lpn, &oob),
+                Ok(None) => true,
+                // The copy will fail by itself.
+                Err(_) => false,
+            };
+            survivors[kept] = lpn;
+            kept += usize::from(!is_foreign);
+        }
+        let foreign = (survivors.len() - kept) as u64;
+        counters.misplaced += foreign;
+        counters.pages_lost += foreign;
+        counters.copies -= foreign;
+        survivors.truncate(kept);
     }
 }
 

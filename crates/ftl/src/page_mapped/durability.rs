@@ -3,7 +3,7 @@
 //! What always holds, where a layer has a journal:
 //! * every page programmed with a number in `known`, or from `since` up to the watermark, survives as it
 //!   was written, and the numbers of failed programs are in none of them;
-//! * the first page after a sync and the first page of each block carry the watermark, so that cleaning
+//! * the first pages after a sync and the first page of each block carry the watermark, so that cleaning
 //!   never erases the last one;
 //! * none does after a program that failed, until the log's next head has recorded which number does
 //!   not count, and is durable itself.
@@ -21,13 +21,16 @@ use super::{
 /// The least time between two records of the watermark in the log, in nanoseconds of the layer's clock.
 const QUIET_NS: u64 = 60_000_000_000;
 
+/// Pages after a sync that carry the watermark: one may be damaged, or lost.
+const REPEATS: u8 = 8;
+
 /// The count of programs and the watermark on it.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Durability {
     /// Pages programmed so far, for whatever reason: the number of the last.
     programs: u64,
-    /// The next page of the host carries the watermark.
-    carries: bool,
+    /// So many of the next pages of the host carry the watermark.
+    carries: u8,
     /// Whether a journal records any of this.
     is_journaled: bool,
     /// Durable numbers of before this mount; the last interval may be this mount's own.
@@ -80,12 +83,12 @@ impl Durability {
     #[inline(always)]
     pub(super) fn next(&mut self) -> u64 {
         self.programs += 1;
-        if self.carries { self.next_with_watermark() } else { self.programs }
+        if self.carries > 0 { self.next_with_watermark() } else { self.programs }
     }
 
     #[cold]
     fn next_with_watermark(&mut self) -> u64 {
-        self.carries = false;
+        self.carries -= 1;
         let sequence = with_watermark(self.programs, self.watermark);
         // Rounded down below what this mount, or the time since a failure, can speak of.
         if watermark(sequence).is_some_and(|durable| durable >= self.since) {
@@ -105,18 +108,20 @@ impl Durability {
             (self.suppressed, self.failure_recorded) = (false, None);
         }
         self.watermark = programs;
-        self.carries = !self.suppressed;
+        self.carries = if self.suppressed { 0 } else { REPEATS };
     }
 
     /// A block was opened: its first page repeats the watermark.
     pub(super) fn block_opened(&mut self) {
-        self.carries = self.watermark > 0 && !self.suppressed;
+        if self.watermark > 0 && !self.suppressed {
+            self.carries = self.carries.max(1);
+        }
     }
 
     /// The last program failed: what is on the chip of it, if anything, is never known to be whole.
     #[cold]
     pub(super) fn last_failed(&mut self) {
-        self.carries = false;
+        self.carries = 0;
         if self.is_journaled {
             self.known.retain(|&(from, _)| from != self.since);
             if self.since < self.programs {

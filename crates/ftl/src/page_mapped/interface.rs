@@ -6,10 +6,10 @@ use thermocline_flash::{BlockId, Chip, Lpn, Ppn, Timing};
 use thermocline_policy::placement::Placement;
 
 use super::{
-    check, cleaner::longest_cleaning_ns, layer::PageMapped, opening::open_next, room::clean_ahead,
-    scrub::scrub_once,
+    bank::Bank, check, cleaner::longest_cleaning_ns, layer::PageMapped, opening::open_next,
+    room::clean_ahead, scrub::scrub_once,
 };
-use crate::{Counters, DeadPages, EndOfLife, FtlError, Inspect, Layer, PageIo, Upkeep};
+use crate::{BankState, Counters, DeadPages, EndOfLife, FtlError, Inspect, Layer, PageIo, Upkeep};
 
 impl<C: Chip, P: Placement> PageIo for PageMapped<C, P> {
     fn logical_pages(&self) -> u32 {
@@ -26,16 +26,9 @@ impl<C: Chip, P: Placement> PageIo for PageMapped<C, P> {
     }
 
     fn read(&mut self, lpn: Lpn, into: &mut [u8]) -> Result<bool, FtlError> {
-        self.check_range(lpn)?;
-        let at = self.parts.tables.data(lpn);
-        if at == Ppn::NONE {
-            into.fill(0);
-            return Ok(false);
-        }
-        debug_assert!(self.parts.tables.is_owner(lpn, at), "{lpn:?} is read from {at:?}");
-        self.parts.chip.read_programmed(at, into)?;
-        self.parts.counters.host_reads += 1;
-        Ok(true)
+        let holds_data = self.read_page(lpn, into)?;
+        self.parts.counters.host_reads += u64::from(holds_data);
+        Ok(holds_data)
     }
 
     fn trim(&mut self, lpn: Lpn, now: u64) -> Result<bool, FtlError> {
@@ -111,6 +104,10 @@ impl<C: Chip, P: Placement> Upkeep for PageMapped<C, P> {
         done
     }
 
+    fn verify(&mut self, lpn: Lpn, into: &mut [u8]) -> Result<bool, FtlError> {
+        self.read_page(lpn, into)
+    }
+
     fn settle(&mut self, now: u64) -> Result<(), FtlError> {
         match &mut self.journal {
             Some(journal) => journal.settle(&mut self.parts, now),
@@ -154,6 +151,19 @@ impl<C: Chip, P: Placement> Inspect for PageMapped<C, P> {
 
     fn free_blocks(&self) -> Option<u32> {
         Some(self.parts.banks.iter().map(|bank| bank.free_blocks() as u32).sum())
+    }
+
+    fn mapped_pages(&self) -> Option<u32> {
+        Some(self.parts.tables.mapped())
+    }
+
+    fn banks(&self) -> Vec<BankState> {
+        let state = |bank: &Bank| BankState {
+            free_blocks: bank.free_blocks() as u32,
+            current_pages: bank.live(),
+            erases: bank.erases(),
+        };
+        self.parts.banks.iter().map(state).collect()
     }
 
     fn spare_blocks(&self) -> Option<u32> {

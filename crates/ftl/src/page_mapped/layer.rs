@@ -2,7 +2,7 @@
 
 use alloc::boxed::Box;
 
-use thermocline_flash::{Chip, Lpn};
+use thermocline_flash::{Chip, FlashError, Lpn, Ppn};
 use thermocline_policy::{BlockView, placement::Placement, trigger::Trigger, victim::Victim};
 
 use super::{
@@ -115,6 +115,27 @@ impl<C: Chip, P: Placement> PageMapped<C, P> {
             self.follow_up(lpn, bank, now)?;
         }
         Ok(())
+    }
+
+    /// Reads a page, and sees whether what was read is that page. False if it holds no data.
+    pub(super) fn read_page(&mut self, lpn: Lpn, into: &mut [u8]) -> Result<bool, FtlError> {
+        self.check_range(lpn)?;
+        let Parts { chip, tables, counters, .. } = &mut self.parts;
+        let at = tables.data(lpn);
+        if at == Ppn::NONE {
+            into.fill(0);
+            return if tables.is_lost(lpn) { Err(FtlError::Lost(lpn)) } else { Ok(false) };
+        }
+        debug_assert!(tables.is_owner(lpn, at), "{lpn:?} is read from {at:?}");
+        if let Some(oob) = chip.read_with_oob(at, into)?
+            && let Some(journal) = &self.journal
+            && !journal.may_hold(tables.shape().block_of(at), lpn, &oob)
+        {
+            into.fill(0);
+            counters.misplaced += 1;
+            return Err(FlashError::Unreadable(at).into());
+        }
+        Ok(true)
     }
 
     /// A page is written before the run.

@@ -102,10 +102,13 @@ fn move_data<C: Chip, P: Placement>(
         }
         let to = open.take();
         let oob = parts.oob(lpn, stream, now);
+        let oob_number = parts.durability.programs();
         match parts.chip.copy(from, to.at, oob) {
             Ok(()) => {}
             Err(FlashError::Unreadable(_)) => {
                 parts.counters.pages_lost += 1;
+                // Nothing was programmed by that number, and a mount would miss it.
+                parts.durability.set_programs(oob_number - 1);
                 open.untake();
                 left = true;
                 continue;

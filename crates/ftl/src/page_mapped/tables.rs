@@ -19,6 +19,10 @@ use thermocline_flash::{BlockId, Geometry, Lpn, Ppn, prefetch};
 
 use super::{open_block::Target, shape::Shape};
 
+/// The entry of a page that held data which are nowhere to be found: reading it is an error until it is
+/// written or trimmed.
+pub(super) const LOST: Ppn = Ppn(Ppn::NONE.0 - 1);
+
 /// The bit of a table entry that marks the page.
 const MARK: u32 = 1 << 31;
 
@@ -26,11 +30,11 @@ const MARK: u32 = 1 << 31;
 pub(super) const AHEAD: usize = 24;
 
 /// Table entries from this on lead to no current data. On a chip whose page numbers need all
-/// bits, those are the absent ones only, and no page can be marked.
+/// bits, those are the absent and the lost ones only, and no page can be marked.
 fn first_marked(geometry: &Geometry) -> u32 {
-    // The last number stays for "none" with its bit set, too.
+    // The last two numbers stay for "none" and "lost" with their bit set, too.
     let numbers = u64::from(geometry.blocks()) << geometry.page_bits();
-    if numbers < u64::from(MARK) { MARK } else { Ppn::NONE.0 }
+    if numbers < u64::from(MARK) - 1 { MARK } else { LOST.0 }
 }
 
 /// Map, reverse map and marks.
@@ -67,7 +71,7 @@ impl Tables {
         debug_assert!(self.mapped == 0 && map.len() == self.map.len());
         let mut valid = vec![0_u32; blocks];
         for (lpn, &at) in (0..).map(Lpn).zip(&map) {
-            if at != Ppn::NONE {
+            if at.0 < LOST.0 {
                 valid[self.shape.block_of(at).index()] += 1;
                 self.owner[self.shape.slot_of(at)] = lpn;
                 self.mapped += 1;
@@ -124,7 +128,18 @@ impl Tables {
     /// Where the data are that a table entry leads to, marked or not.
     #[inline(always)]
     const fn data_at(&self, entry: Ppn) -> Ppn {
-        if self.is_current(entry) || entry.0 == Ppn::NONE.0 { entry } else { Ppn(entry.0 & !MARK) }
+        if self.is_current(entry) {
+            entry
+        } else if entry.0 >= LOST.0 {
+            Ppn::NONE
+        } else {
+            Ppn(entry.0 & !MARK)
+        }
+    }
+
+    /// Whether a page held data that are nowhere to be found.
+    pub(super) fn is_lost(&self, lpn: Lpn) -> bool {
+        self.entry(lpn) == LOST
     }
 
     /// Where the data of a page are, marked or not; [`Ppn::NONE`] without data.
@@ -160,22 +175,33 @@ impl Tables {
     ///
     /// No branch predictor wins on whether a page survived, so the list is made without a branch on it.
     pub(super) fn gather_survivors(&self, victim: BlockId, survivors: &mut Vec<Lpn>) {
-        let pages = self.shape.pages() as usize;
         let owners = self.owners(victim);
         let first = self.shape.data_page(victim, 0).0;
-        for &lpn in &owners[..AHEAD.min(pages)] {
+        for &lpn in &owners[..AHEAD.min(owners.len())] {
             prefetch(&self.map, lpn.index());
         }
-        let mut found = survivors.len();
-        survivors.resize(found + pages, Lpn(0));
-        for (page, &lpn) in (0..).zip(owners) {
-            if let Some(&next) = owners.get(page + AHEAD) {
-                prefetch(&self.map, next.index());
-            }
-            survivors[found] = lpn;
-            found += usize::from(self.map[lpn.index()] == Ppn(first + page as u32));
+        let start = survivors.len();
+        survivors.resize(start + owners.len(), Lpn(0));
+        let gathered = &mut survivors[start..];
+        let mut found = 0;
+        let mut look = |at: u32, lpn: Lpn| {
+            gathered[found] = lpn;
+            found += usize::from(self.map[lpn.index()].0 == at);
+        };
+        // All pages but the last ones ask for the entry of another.
+        let coming = owners.get(AHEAD..).unwrap_or(&[]);
+        let (body, end) = owners.split_at(coming.len());
+        let mut at = first;
+        for (&lpn, next) in body.iter().zip(coming) {
+            prefetch(&self.map, next.index());
+            look(at, lpn);
+            at += 1;
         }
-        survivors.truncate(found);
+        for &lpn in end {
+            look(at, lpn);
+            at += 1;
+        }
+        survivors.truncate(start + found);
     }
 
     /// The host is about to have new data of a page mapped. Returns where the current ones are, for
@@ -187,7 +213,7 @@ impl Tables {
             return Some(old);
         }
         self.mapped += 1;
-        self.marked -= u32::from(old != Ppn::NONE);
+        self.marked -= u32::from(old.0 < LOST.0);
         None
     }
 
@@ -199,13 +225,23 @@ impl Tables {
         self.map[lpn.index()] = to.at;
     }
 
+    /// The same of pages that stand side by side from `to` on.
+    #[inline(always)]
+    pub(super) fn point_run(&mut self, lpns: &[Lpn], to: Target) {
+        debug_assert_eq!(self.shape.slot_of(to.at), to.slot, "a run goes to {:?}", to.at);
+        self.owner[to.slot..][..lpns.len()].copy_from_slice(lpns);
+        for (&lpn, at) in lpns.iter().zip(to.at.0..) {
+            self.map[lpn.index()] = Ppn(at);
+        }
+    }
+
     /// A page holds no data any more. Returns its entry, which is [`Ppn::NONE`] where it held none.
     pub(super) fn remove(&mut self, lpn: Lpn) -> Ppn {
         let entry = core::mem::replace(&mut self.map[lpn.index()], Ppn::NONE);
         if self.is_current(entry) {
             self.mapped -= 1;
         } else {
-            self.marked -= u32::from(entry != Ppn::NONE);
+            self.marked -= u32::from(entry.0 < LOST.0);
         }
         entry
     }
@@ -228,7 +264,7 @@ impl Tables {
     pub(super) fn unmark(&mut self, lpn: Lpn) -> Option<Ppn> {
         let entry = self.entry(lpn);
         let at = self.data_at(entry);
-        if at == entry {
+        if at == entry || entry.0 >= LOST.0 {
             return None;
         }
         self.map[lpn.index()] = at;
@@ -241,7 +277,7 @@ impl Tables {
     /// not marked.
     pub(super) fn take_marked(&mut self, lpn: Lpn) -> Option<(Ppn, Ppn)> {
         let entry = self.entry(lpn);
-        if entry == Ppn::NONE || self.is_current(entry) {
+        if entry.0 >= LOST.0 || self.is_current(entry) {
             return None;
         }
         self.remove(lpn);
@@ -318,7 +354,7 @@ mod tests {
         let most = geometry((1 << 25) - 1);
         assert_eq!(first_marked(&most), MARK);
         let last = most.ppn(BlockId(most.blocks() - 1), most.pages_per_block - 1);
-        assert!(last.0 < MARK && last.0 | MARK != Ppn::NONE.0);
-        assert_eq!(first_marked(&geometry(1 << 25)), Ppn::NONE.0);
+        assert!(last.0 < MARK && last.0 | MARK < LOST.0);
+        assert_eq!(first_marked(&geometry(1 << 25)), LOST.0);
     }
 }

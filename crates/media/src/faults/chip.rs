@@ -141,6 +141,7 @@ impl<F: Condition> Flash for Faulty<F> {
                 // What waits for this block is still done.
                 self.mark_bad(block)?;
                 self.worn.insert(block);
+                self.health.failed_erases += 1;
                 return Err(FlashError::WornOut(block));
             }
             if self.fails(self.faults.erase) {
@@ -244,6 +245,14 @@ impl<M: Medium> Medium for Faulty<M> {
 
     fn publish(&mut self) -> Result<(), MediumError> {
         self.inner.publish()
+    }
+
+    fn ailments(&self) -> Vec<String> {
+        self.inner.ailments()
+    }
+
+    fn mend(&mut self) -> Result<Vec<String>, FlashError> {
+        self.inner.mend()
     }
 
     fn health(&self) -> Health {

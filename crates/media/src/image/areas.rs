@@ -91,15 +91,20 @@ impl Areas {
         let bytes = &mut self.bytes[slot * length..][..count * length];
         store.read_at(bytes, self.layout.areas_of(block))?;
         if self.layout.kind == Kind::Nor {
-            self.look_for_debris(block, slot, store)?;
+            // What is beside a page is read as of its block.
+            self.blocks[slot] = block.0;
+            if let Err(error) = self.look_for_debris(block, slot, store) {
+                self.blocks[slot] = NONE;
+                return Err(error);
+            }
         }
         let pages = self.layout.geometry.pages_per_block;
         for (slot, block) in (slot..slot + count).zip(block.0..) {
+            self.blocks[slot] = block;
             let used = (0..pages).rev().find(|&page| self.beside(slot, page) != Beside::Blank);
             let bytes = &mut self.bytes[slot * length..][..length];
             let waits = runs.cover(BlockId(block), bytes).unwrap_or(0);
             self.nexts[slot] = used.map_or(0, |page| page + 1).max(waits);
-            self.blocks[slot] = block;
         }
         self.last = slot;
         Ok(slot)
@@ -166,7 +171,8 @@ impl Areas {
     #[inline]
     pub(super) fn beside(&self, slot: usize, page: u32) -> Beside {
         let Some(at) = self.layout.record_of(page) else { return Beside::Blank };
-        let found = record::decode(self.layout.kind, self.record(slot, at));
+        let place = self.layout.geometry.ppn(BlockId(self.blocks[slot]), page);
+        let found = record::decode(self.layout.kind, place, self.record(slot, at));
         let flag = slot * self.layout.geometry.pages_per_block as usize + page as usize;
         if found == Beside::Blank && self.debris.get(flag).is_some_and(|&debris| debris) {
             return Beside::Torn;
@@ -182,8 +188,9 @@ impl Areas {
         runs: &Runs,
         store: &dyn Store,
     ) -> io::Result<Beside> {
+        let place = self.layout.geometry.ppn(block, page);
         if let Some(record) = runs.record(block, page) {
-            return Ok(record::decode(self.layout.kind, record));
+            return Ok(record::decode(self.layout.kind, place, record));
         }
         if self.layout.kind == Kind::Nor || store.unit() > record::BYTES {
             let slot = self.load(block, runs, store)?;
@@ -195,7 +202,7 @@ impl Areas {
         let Some(at) = self.layout.record_of(page) else { return Ok(Beside::Blank) };
         let mut record = [0; record::BYTES];
         store.read_at(&mut record, self.layout.areas_of(block) + at as u64)?;
-        Ok(record::decode(self.layout.kind, &record))
+        Ok(record::decode(self.layout.kind, place, &record))
     }
 
     /// Notes the record of a page, which is blank and has one. It is not written yet.

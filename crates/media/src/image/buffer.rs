@@ -41,7 +41,8 @@ impl Image {
                 sum
             }
         };
-        let record = record::encode(self.header.kind, oob, sum);
+        let place = self.header.geometry.ppn(block, page);
+        let record = record::encode(self.header.kind, place, oob, sum);
         // The slot may have been given away to write a run.
         let slot = self.load(block)?;
         self.areas.note(slot, page, &record);
@@ -142,7 +143,8 @@ impl Image {
             let open = |header: &mut record::Record| segment::open(header, oob, is_system);
             self.areas.clear_bits(slot, None, store, open).map_err(medium)?;
         }
-        let record = record::encode(Kind::Nor, oob, sum);
+        let place = self.header.geometry.ppn(block, page);
+        let record = record::encode(Kind::Nor, place, oob, sum);
         self.areas.note(slot, page, &record);
         self.areas.write_records(slot, page..page + 1, store).map_err(medium)
     }

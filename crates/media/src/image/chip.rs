@@ -76,25 +76,32 @@ impl Image {
         Ok(())
     }
 
-    /// Reads a page and verifies it; false if it is blank.
-    fn read_what_is_there(&mut self, from: Ppn, into: &mut [u8]) -> Result<bool, FlashError> {
+    /// Reads a page and verifies it, and tells what stands beside it; nothing if it is blank.
+    fn read_what_is_there(
+        &mut self,
+        from: Ppn,
+        into: &mut [u8],
+    ) -> Result<Option<Oob>, FlashError> {
         let (block, page) = self.at(from)?;
         if !into.is_empty() && into.len() != self.header.geometry.page_size as usize {
             return Err(FlashError::WrongLength(into.len()));
         }
+        let (oob, sum) = match self.beside(block, page)? {
+            Beside::Blank => return Ok(None),
+            Beside::Torn => {
+                self.failed_reads += 1;
+                return Err(FlashError::Unreadable(from));
+            }
+            Beside::Holds(oob, sum) => (oob, sum),
+        };
         if let Some(payload) = self.runs.payload(block, page) {
             into.copy_from_slice(payload.get(..into.len()).unwrap_or_default());
-            return Ok(true);
+        } else if into.is_empty() {
+            self.with_page(|chip, into| chip.read_payload(from, (block, page), sum, into))?;
+        } else {
+            self.read_payload(from, (block, page), sum, into)?;
         }
-        match self.beside(block, page)? {
-            Beside::Blank => return Ok(false),
-            Beside::Torn => return Err(FlashError::Unreadable(from)),
-            Beside::Holds(_, sum) if into.is_empty() => {
-                self.with_page(|chip, into| chip.read_payload(from, (block, page), sum, into))?;
-            }
-            Beside::Holds(_, sum) => self.read_payload(from, (block, page), sum, into)?,
-        }
-        Ok(true)
+        Ok(Some(oob))
     }
 
     /// Whether a page may be programmed now.
@@ -177,7 +184,7 @@ impl Flash for Image {
 
     /// A blank page reads as ones. The payload is read and verified also where nobody wants it.
     fn read(&mut self, from: Ppn, into: &mut [u8]) -> Result<(), FlashError> {
-        if !self.read_what_is_there(from, into)? {
+        if self.read_what_is_there(from, into)?.is_none() {
             into.fill(BLANK);
         }
         Ok(())
@@ -225,8 +232,10 @@ impl Flash for Image {
         }
         // Survivors of a block are moved one after the other, so all of its areas are read at once.
         let slot = self.load(source)?;
-        let Beside::Holds(_, sum) = self.areas.beside(slot, source_page) else {
-            return Err(FlashError::Unreadable(from));
+        let sum = match self.areas.beside(slot, source_page) {
+            // What is somebody else's must not be passed on under this name.
+            Beside::Holds(was, sum) if was.lpn == oob.lpn => sum,
+            _ => return Err(FlashError::Unreadable(from)),
         };
         let (block, page) = self.at(to)?;
         self.check_blank(to, block, page)?;
@@ -283,11 +292,16 @@ impl Condition for Image {
     }
 
     fn read_programmed(&mut self, from: Ppn, into: &mut [u8]) -> Result<(), FlashError> {
-        if self.read_what_is_there(from, into)? {
-            return Ok(());
+        self.read_with_oob(from, into).map(drop)
+    }
+
+    fn read_with_oob(&mut self, from: Ppn, into: &mut [u8]) -> Result<Option<Oob>, FlashError> {
+        let found = self.read_what_is_there(from, into)?;
+        if found.is_none() {
+            self.failed_reads += 1;
+            return Err(FlashError::Unreadable(from));
         }
-        self.failed_reads += 1;
-        Err(FlashError::Unreadable(from))
+        Ok(found)
     }
 }
 

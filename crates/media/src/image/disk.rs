@@ -43,6 +43,11 @@ impl Disk {
         if let Kind::Special(_) = kind {
             return Err(Damage::NotAFile { is: kind.name() });
         }
+        Self::open_any(path, how)
+    }
+
+    /// The same of a block device, too.
+    pub(super) fn open_any(path: &Path, how: How) -> Result<Self, Damage> {
         let mut options = OpenOptions::new();
         options.read(true).write(how.write);
         if how.direct {

@@ -13,6 +13,7 @@ pub(crate) const ENTRY: MediumEntry = MediumEntry {
     takes_path: true,
     create: Some(create),
     open: Some(open),
+    room: None,
 };
 
 fn create(path: &Path, new: &NewChip) -> Result<Box<dyn Medium>, MediumError> {
@@ -44,25 +45,21 @@ pub(super) fn refused(error: ImageError) -> MediumError {
 fn open(path: &Path, how: &OpenChip) -> Result<OpenedChip, MediumError> {
     let open = Open { read_only: how.read_only, direct: how.direct, ..Open::default() };
     let image = Image::open(path, open).map_err(|error| {
-        let hint =
-            if matches!(error.what, Damage::NotAnImage) { bring_in(path) } else { String::new() };
-        MediumError::Unusable(format!("{error}{hint}"))
+        let raw = path.display();
+        MediumError::Unusable(match error.what {
+            Damage::NotAnImage => {
+                format!("{error}; `thermocline import {raw} NEW.img` makes one of a raw disk")
+            }
+            _ => error.to_string(),
+        })
     })?;
+    Ok(opened(image))
+}
+
+/// An image, with what it keeps of its device.
+pub(super) fn opened(image: Image) -> OpenedChip {
     let header = image.header();
     let description =
         Description { kind: header.kind, rules: header.rules, profile: header.profile.clone() };
-    Ok(OpenedChip { chip: Box::new(image), description: Some(description) })
-}
-
-/// How a raw disk becomes the contents of an image.
-fn bring_in(raw: &Path) -> String {
-    const MIB: u64 = 1 << 20;
-    let bytes = raw.metadata().map_or(0, |of| of.len());
-    // What the default over-provisioning and the index log take, with some room.
-    let capacity = (bytes + bytes / 4).div_ceil(MIB) + 32;
-    let raw = raw.display();
-    format!(
-        "; to copy a raw disk into one: `thermocline format NEW.img --capacity {capacity}MiB`, then \
-         `thermocline serve NEW.img --run 'nbdcopy {raw} \"$uri\"'`"
-    )
+    OpenedChip { chip: Box::new(image), description: Some(description) }
 }

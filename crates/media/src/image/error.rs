@@ -24,7 +24,7 @@ pub enum Damage {
     #[error("not an image: it does not begin as one; make one with `thermocline format`")]
     NotAnImage,
     /// The name leads to a folder, a device or a pipe.
-    #[error("is {is}, and an image is a regular file; name a file{}", if *is == "a folder" { " in it" } else { " on a file system" })]
+    #[error("is {is}, and an image is a regular file; {}", instead(is))]
     NotAFile {
         /// What it is, with its article.
         is: &'static str,
@@ -36,7 +36,7 @@ pub enum Damage {
     Stub(u64),
     /// A format of another version.
     #[error(
-        "an image of format version {0}, and this program knows version {FORMAT_VERSION}; use a thermocline that knows it"
+        "an image of format version {0}, and this program knows version {FORMAT_VERSION}; serve it with the thermocline that made it, and copy what it holds to an image that this one formats"
     )]
     Version(u32),
     /// The checksum of the header page does not fit.
@@ -90,6 +90,15 @@ pub enum Damage {
         /// How it failed.
         error: io::Error,
     },
+}
+
+/// What to do with what is no regular file.
+fn instead(is: &str) -> &'static str {
+    match is {
+        "a folder" => "name a file in it",
+        "a block device" => "write `device:` before it",
+        _ => "name a file on a file system",
+    }
 }
 
 impl Damage {

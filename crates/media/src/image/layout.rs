@@ -5,7 +5,7 @@ use thermocline_flash::{BlockId, Geometry, Kind, Rules};
 use super::{checksum, error::Damage, record};
 
 /// The version of the format this program writes, and the only one it reads.
-pub const FORMAT_VERSION: u32 = 1;
+pub const FORMAT_VERSION: u32 = 2;
 
 /// Bytes of the header page, and of a group of the block table.
 pub(super) const PAGE: usize = 4096;
@@ -194,8 +194,13 @@ impl Layout {
             areas_bytes,
             areas: table_end,
             payload,
-            length: payload + geometry.capacity(),
+            length: (payload + geometry.capacity()).next_multiple_of(PAGE as u64) + PAGE as u64,
         }
+    }
+
+    /// The second copy of the header page: the file's last page.
+    pub(super) const fn second_header(&self) -> u64 {
+        self.length - PAGE as u64
     }
 
     /// A slot of a group of the block table.

@@ -22,6 +22,8 @@
 mod areas;
 mod buffer;
 mod chip;
+#[cfg(target_os = "linux")]
+pub(crate) mod device;
 mod disk;
 mod entry;
 mod error;
@@ -110,6 +112,8 @@ pub struct Image {
     open: Open,
     failed_reads: u64,
     lost_groups: u32,
+    /// The copy of the header page that is damaged.
+    damaged_header: Option<Copy>,
     /// A page, for who wants none of it.
     page: Vec<u8>,
     /// The name that it has yet to take.
@@ -187,9 +191,7 @@ impl Image {
         if is < PAGE as u64 {
             return Err(Damage::Stub(is));
         }
-        let mut page = vec![0; PAGE];
-        store.read_at(&mut page, 0).map_err(Damage::when("read the header page"))?;
-        let (header, should) = Header::decode(&page)?;
+        let (header, should, damaged_header) = read_header(&*store, is)?;
         if is != should {
             return Err(Damage::Length { is, should });
         }
@@ -213,6 +215,7 @@ impl Image {
             open,
             failed_reads: 0,
             lost_groups,
+            damaged_header,
             page: vec![0; size],
             unnamed: None,
             header,
@@ -242,6 +245,41 @@ impl Image {
     #[must_use]
     pub const fn lost_groups(&self) -> u32 {
         self.lost_groups
+    }
+}
+
+/// The two copies of the header page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Copy {
+    First,
+    Second,
+}
+
+impl Copy {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::First => "the first copy of the header page (at the start of the file)",
+            Self::Second => "the second copy of the header page (at the end of the file)",
+        }
+    }
+}
+
+/// Reads the header page, and its second copy from the end of the file if the first is damaged. Tells
+/// which of them is.
+fn read_header(store: &dyn Store, is: u64) -> Result<(Header, u64, Option<Copy>), Damage> {
+    let mut page = vec![0; PAGE];
+    store.read_at(&mut page, 0).map_err(Damage::when("read the header page"))?;
+    let first = Header::decode(&page);
+    // The last whole page of a file of any length is where the copy is, or nothing that passes for one.
+    let at = is.saturating_sub(PAGE as u64);
+    let second = store.read_at(&mut page, at).ok().and_then(|()| Header::decode(&page).ok());
+    match (first, second) {
+        (Ok((header, should)), Some((copy, _))) if copy == header => Ok((header, should, None)),
+        // Of another length it is no image, whatever its end holds.
+        (Ok((header, should)), _) if should != is => Ok((header, should, None)),
+        (Ok((header, should)), _) => Ok((header, should, Some(Copy::Second))),
+        (Err(_), Some((header, should))) if should == is => Ok((header, should, Some(Copy::First))),
+        (Err(damage), _) => Err(damage),
     }
 }
 
@@ -279,7 +317,7 @@ fn fill(
     Ok(Box::new(disk))
 }
 
-/// Writes what stands in the image of an erased chip, the header page last: what was cut off is no image.
+/// Writes what stands in the image of an erased chip, the header pages last: what was cut off is no image.
 fn write_blank(
     store: &dyn Store,
     header: &Header,
@@ -294,6 +332,7 @@ fn write_blank(
         }
     }
     store.sync()?;
+    store.write_at(&header.encode(), layout.second_header())?;
     store.write_at(&header.encode(), 0)?;
     store.sync()
 }

@@ -7,7 +7,7 @@ use std::{collections::VecDeque, sync::Arc};
 
 use thermocline_flash::{BlockId, FlashError};
 
-use super::{Image, ImageError, entry, record, store};
+use super::{Copy, Image, ImageError, entry, record, store};
 use crate::{Durable, Health, Medium, MediumError, Syncing};
 
 /// What waits for a sync.
@@ -145,6 +145,24 @@ impl Medium for Image {
     fn publish(&mut self) -> Result<(), MediumError> {
         self.take_name()
             .map_err(|what| entry::refused(ImageError { path: self.path.clone(), what }))
+    }
+
+    fn ailments(&self) -> Vec<String> {
+        let header = self.damaged_header.map(|copy| format!("{} is damaged", copy.name()));
+        let table = (self.lost_groups > 0).then(|| {
+            format!("{} groups of the block table are damaged, in both copies", self.lost_groups)
+        });
+        header.into_iter().chain(table).collect()
+    }
+
+    fn mend(&mut self) -> Result<Vec<String>, FlashError> {
+        let Some(copy) = self.damaged_header else { return Ok(Vec::new()) };
+        let at = if copy == Copy::First { 0 } else { self.layout.second_header() };
+        self.waiting.wrote();
+        self.store.write_at(&self.header.encode(), at).map_err(medium)?;
+        self.sync_once()?;
+        self.damaged_header = None;
+        Ok(vec![format!("{} was damaged and is written anew from the other", copy.name())])
     }
 
     fn health(&self) -> Health {

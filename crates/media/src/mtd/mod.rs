@@ -127,7 +127,7 @@ impl Mtd {
         let mut beside = [0; crate::record::BYTES];
         let seen = self.reading.read(&self.device, at, data, &mut beside);
         let seen = seen.map_err(|error| failed(&error))?;
-        let beside = record::decode(&beside);
+        let beside = record::decode(from, &beside);
         let is_mended = matches!(beside, Beside::Holds(.., true));
         self.health.corrected_reads += u64::from(seen.corrected > 0 || is_mended);
         if seen.failed > 0 || seen.worst > self.correctable / 2 || is_mended {
@@ -144,23 +144,23 @@ impl Mtd {
         }
     }
 
-    /// Reads a page and verifies it; false if it is blank.
-    fn verified(&mut self, from: Ppn, data: &mut [u8]) -> Result<bool, FlashError> {
+    /// Reads a page and verifies it, and tells what stands beside it; nothing if it is blank.
+    fn verified(&mut self, from: Ppn, data: &mut [u8]) -> Result<Option<Oob>, FlashError> {
         let beside = self.fetch(from, data)?;
-        let is_right = match beside {
-            Beside::Blank => data.iter().all(|byte| *byte == BLANK),
-            Beside::Torn => false,
-            Beside::Holds(_, sum, _) => checksum(data) == sum,
+        let (is_right, oob) = match beside {
+            Beside::Blank => (data.iter().all(|byte| *byte == BLANK), None),
+            Beside::Torn => (false, None),
+            Beside::Holds(oob, sum, _) => (checksum(data) == sum, Some(oob)),
         };
         if !is_right {
             self.health.failed_reads += 1;
             return Err(FlashError::Unreadable(from));
         }
-        Ok(beside != Beside::Blank)
+        Ok(oob)
     }
 
     /// As [`verified`](Self::verified), where nobody wants the payload.
-    fn look(&mut self, from: Ppn) -> Result<bool, FlashError> {
+    fn look(&mut self, from: Ppn) -> Result<Option<Oob>, FlashError> {
         let mut data = std::mem::take(&mut self.scratch);
         let seen = self.verified(from, &mut data);
         self.scratch = data;
@@ -176,8 +176,8 @@ impl Mtd {
         let mut next = first;
         for page in (first..self.geometry.pages_per_block).rev() {
             match self.look(self.geometry.ppn(block, page)) {
-                Ok(false) => {}
-                Ok(true) | Err(FlashError::Unreadable(_)) => {
+                Ok(None) => {}
+                Ok(Some(_)) | Err(FlashError::Unreadable(_)) => {
                     next = page + 1;
                     break;
                 }
@@ -213,7 +213,7 @@ impl Mtd {
         }
         // Done or not, the page is not blank any more.
         self.blocks[block.index()].next = Some(page + 1);
-        let record = crate::record::encode(thermocline_flash::Kind::Nand, oob, checksum(data));
+        let record = crate::record::encode(thermocline_flash::Kind::Nand, to, oob, checksum(data));
         abi::write(&self.device, at, data, &record).map_err(|error| {
             if error.raw_os_error() != Some(libc::EIO) {
                 return failed(&error);
@@ -280,8 +280,9 @@ impl Flash for Mtd {
         let mut data = std::mem::take(&mut self.payload);
         let seen = self.verified(from, &mut data);
         let done = match seen {
-            Ok(true) => self.put(to, &oob, &data),
-            Ok(false) => Err(FlashError::Unreadable(from)),
+            // What is somebody else's must not be passed on under this name.
+            Ok(Some(was)) if was.lpn == oob.lpn => self.put(to, &oob, &data),
+            Ok(_) => Err(FlashError::Unreadable(from)),
             Err(error) => Err(error),
         };
         self.payload = data;
@@ -344,18 +345,22 @@ impl Condition for Mtd {
     }
 
     fn read_programmed(&mut self, from: Ppn, into: &mut [u8]) -> Result<(), FlashError> {
-        let is_there = if into.is_empty() {
+        self.read_with_oob(from, into).map(drop)
+    }
+
+    fn read_with_oob(&mut self, from: Ppn, into: &mut [u8]) -> Result<Option<Oob>, FlashError> {
+        let found = if into.is_empty() {
             self.look(from)?
         } else if into.len() == self.geometry.page_size as usize {
             self.verified(from, into)?
         } else {
             return Err(FlashError::WrongLength(into.len()));
         };
-        if !is_there {
+        if found.is_none() {
             self.health.failed_reads += 1;
             return Err(FlashError::Unreadable(from));
         }
-        Ok(())
+        Ok(found)
     }
 }
 

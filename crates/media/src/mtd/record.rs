@@ -5,7 +5,7 @@
 //! turned: of the 256 records that differ by one bit from what was read, at most one has a right checksum, for
 //! any two records with right checksums differ in at least six bits.
 
-use thermocline_flash::{Kind, Oob};
+use thermocline_flash::{Kind, Oob, Ppn};
 
 use crate::record::{self, BYTES, Record};
 
@@ -22,17 +22,17 @@ pub(super) enum Beside {
     Holds(Oob, u32, bool),
 }
 
-pub(super) fn decode(record: &Record) -> Beside {
+pub(super) fn decode(place: Ppn, record: &Record) -> Beside {
     if record.iter().map(|byte| byte.count_zeros()).sum::<u32>() <= MOST_TURNED {
         return Beside::Blank;
     }
-    if let record::Beside::Holds(oob, payload) = record::decode(Kind::Nand, record) {
+    if let record::Beside::Holds(oob, payload) = record::decode(Kind::Nand, place, record) {
         return Beside::Holds(oob, payload, false);
     }
     for bit in 0..BYTES * 8 {
         let mut mended = *record;
         mended[bit / 8] ^= 1 << (bit % 8);
-        if let record::Beside::Holds(oob, payload) = record::decode(Kind::Nand, &mended) {
+        if let record::Beside::Holds(oob, payload) = record::decode(Kind::Nand, place, &mended) {
             return Beside::Holds(oob, payload, true);
         }
     }
@@ -45,6 +45,8 @@ mod tests {
 
     use super::*;
 
+    const AT: Ppn = Ppn(77);
+
     const OOB: Oob = Oob {
         lpn: Lpn(0x0403_0201),
         stream: 5,
@@ -55,17 +57,17 @@ mod tests {
 
     #[test]
     fn a_record_is_read_as_it_was_written_and_mended_if_one_bit_turned() {
-        let record = record::encode(Kind::Nand, &OOB, 0x1234_5678);
-        assert_eq!(decode(&record), Beside::Holds(OOB, 0x1234_5678, false));
+        let record = record::encode(Kind::Nand, AT, &OOB, 0x1234_5678);
+        assert_eq!(decode(AT, &record), Beside::Holds(OOB, 0x1234_5678, false));
         assert_eq!(record[1..8], [5, 6, 7, 1, 2, 3, 4]);
         for bit in 0..256 {
             let mut turned = record;
             turned[bit / 8] ^= 1 << (bit % 8);
-            assert_eq!(decode(&turned), Beside::Holds(OOB, 0x1234_5678, true), "bit {bit}");
+            assert_eq!(decode(AT, &turned), Beside::Holds(OOB, 0x1234_5678, true), "bit {bit}");
             for second in bit + 1..256 {
                 let mut turned = turned;
                 turned[second / 8] ^= 1 << (second % 8);
-                assert_eq!(decode(&turned), Beside::Torn, "bits {bit} and {second}");
+                assert_eq!(decode(AT, &turned), Beside::Torn, "bits {bit} and {second}");
             }
         }
     }
@@ -73,12 +75,12 @@ mod tests {
     #[test]
     fn an_erased_area_is_blank_even_if_a_few_of_its_bits_turned() {
         let mut area = [0xff; BYTES];
-        assert_eq!(decode(&area), Beside::Blank);
+        assert_eq!(decode(AT, &area), Beside::Blank);
         area[3] = 0b1111_0101;
         area[31] = 0x7f;
-        assert_eq!(decode(&area), Beside::Blank);
+        assert_eq!(decode(AT, &area), Beside::Blank);
         area[9] = 0;
-        assert_eq!(decode(&area), Beside::Torn);
-        assert_eq!(decode(&[0; BYTES]), Beside::Torn);
+        assert_eq!(decode(AT, &area), Beside::Torn);
+        assert_eq!(decode(AT, &[0; BYTES]), Beside::Torn);
     }
 }

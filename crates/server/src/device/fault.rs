@@ -62,7 +62,7 @@ impl Fault {
             FtlError::NoSpace => Self::NoSpace,
             FtlError::ReadOnly => Self::WornOut,
             error if is_full(&error) => Self::FileSystemFull,
-            error @ (FtlError::OutOfRange(_) | FtlError::Flash(_)) => {
+            error @ (FtlError::OutOfRange(_) | FtlError::Lost(_) | FtlError::Flash(_)) => {
                 Self::Chip { offset: u64::from(page) * u64::from(page_size), page, error }
             }
         }
@@ -71,7 +71,13 @@ impl Fault {
     /// Whether it is a page whose bits cannot be corrected any more.
     #[must_use]
     pub const fn is_unreadable(&self) -> bool {
-        matches!(self, Self::Chip { error: FtlError::Flash(FlashError::Unreadable(_)), .. })
+        matches!(
+            self,
+            Self::Chip {
+                error: FtlError::Flash(FlashError::Unreadable(_)) | FtlError::Lost(_),
+                ..
+            }
+        )
     }
 }
 

@@ -48,6 +48,12 @@ impl News {
         Self { told, began: Instant::now(), next: AtomicU64::new(0), unsaid: AtomicU64::new(0) }
     }
 
+    /// The layer was mounted anew: it counts from the beginning.
+    pub(super) fn begin_again(&self, layer: &AnyLayer) {
+        let fresh = Self::of(layer).told.into_inner().unwrap_or_else(PoisonError::into_inner);
+        *self.told.lock().unwrap_or_else(PoisonError::into_inner) = fresh;
+    }
+
     /// A request failed, or a flush did.
     #[cold]
     pub(super) fn tell_of(&self, export: &str, fault: &Fault) {
@@ -93,6 +99,14 @@ impl News {
         let lost = now.pages_lost - before.pages_lost;
         if lost > 0 {
             tracing::error!(export, lost, "pages that were to be moved cannot be read");
+        }
+        let misplaced = now.misplaced - before.misplaced;
+        if misplaced > 0 {
+            tracing::error!(
+                export,
+                misplaced,
+                "pages hold another page's data, or older ones: writes were lost or misdirected"
+            );
         }
         let reads = failed_reads - told.failed_reads;
         if reads > 0 {

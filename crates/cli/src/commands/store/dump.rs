@@ -120,9 +120,10 @@ fn log_page(geometry: &Geometry, entry: &Entry) -> LogPage {
         ),
         Record::Trims(trims) => runs(trims),
         Record::Absent(absent) => runs(absent),
-        Record::Blocks(blocks) => format!("{} blocks", blocks.len()),
+        Record::Blocks(_, blocks) => format!("{} blocks", blocks.len()),
         Record::Map(map) => format!("{} pages", map.len()),
         Record::Clean(complete, _) => format!("checkpoint {} says it all", complete.checkpoint),
+        Record::Erased(numbers) => format!("{} pages were erased", numbers.len()),
         Record::InUse(known) => {
             format!("from here on not all is written; {} intervals are known", known.len())
         }

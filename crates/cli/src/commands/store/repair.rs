@@ -34,6 +34,8 @@ fn show(repaired: &Repaired, output: Output) -> Result<(), Failure> {
     pairs.add("pages that cannot be read", number::grouped(repaired.unreadable_pages));
     pairs.add("logical pages rolled back", number::grouped(repaired.rolled_back.len() as u64));
     pairs.add("logical pages lost", number::grouped(repaired.lost.len() as u64));
+    pairs.add("flushed pages not found", number::grouped(repaired.missing_pages));
+    pairs.add("log pages not found", number::grouped(repaired.missing_log_pages));
     let mut text = pairs.finish();
     for (what, pages) in [("rolled back", &repaired.rolled_back), ("lost", &repaired.lost)] {
         for page in pages.iter().take(MOST_NAMED) {
@@ -46,6 +48,13 @@ fn show(repaired: &Repaired, output: Output) -> Result<(), Failure> {
     if repaired.headless {
         text +=
             "No head of the index log could be read: pages trimmed long ago may hold data again.\n";
+    }
+    if repaired.missing_pages + repaired.missing_log_pages > 0 {
+        text += "Nobody knows whose the pages are that were not found: any logical page may hold older \
+                 data, and trimmed ones theirs again. Compare with a backup.\n";
+    }
+    for mended in &repaired.mended {
+        text += &format!("{mended}\n");
     }
     text += "The tables were rebuilt from the pages; a checkpoint was written.\n";
     output.put_styled(&text)

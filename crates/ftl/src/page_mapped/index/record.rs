@@ -22,6 +22,11 @@ pub(crate) const MOST_KNOWN: usize = 8;
 
 const MAGIC: u32 = u32::from_le_bytes(*b"TCIX");
 const NOTED: u16 = 1;
+/// Where in the flags the place of a page among those of its block stands, and how many bits it has.
+const PLACE_AT: u32 = 4;
+/// Places are counted modulo that.
+pub(crate) const PLACES: u32 = 1 << (16 - PLACE_AT);
+const HOLES: u32 = 1 << 31;
 
 /// What a page of the log holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,6 +48,8 @@ pub enum Kind {
     Clean = 7,
     /// The layer is in use again, or goes on; with the sequence numbers known to be durable.
     InUse = 8,
+    /// Numbers of pages whose block was erased.
+    Erased = 9,
 }
 
 impl Kind {
@@ -56,6 +63,7 @@ impl Kind {
             Self::Map,
             Self::Clean,
             Self::InUse,
+            Self::Erased,
         ]
         .into_iter()
         .find(|kind| *kind as u8 == number)
@@ -77,12 +85,14 @@ pub struct Header {
     pub checkpoint: u32,
     /// Its number among the pages of that checkpoint.
     pub number: u32,
+    /// Its place among the pages written to its block of the log, modulo 4096; that of the head is 1.
+    pub place: u32,
 }
 
 impl Header {
     /// Of a page that is about nothing in particular.
     pub(crate) const fn plain(kind: Kind, sequence: u64) -> Self {
-        Self { kind, sequence, first: 0, count: 0, checkpoint: 0, number: 0 }
+        Self { kind, sequence, first: 0, count: 0, checkpoint: 0, number: 0, place: 0 }
     }
 }
 
@@ -116,6 +126,10 @@ pub struct Head {
     pub complete: Complete,
     /// Every page programmed with these numbers was on the chip before this block was erased.
     pub known: Vec<Interval>,
+    /// Pages written to the block of the turn before.
+    pub before: u32,
+    /// Turns since the checkpoint are left out: their blocks held nothing that is needed.
+    pub has_holes: bool,
 }
 
 /// What is kept of a block.
@@ -129,6 +143,8 @@ pub struct BlockEntry {
     pub programmed: u32,
     /// The stream it was opened for, as its first readable page says.
     pub stream: u8,
+    /// It was full already when the first page of the table was written.
+    pub settled: bool,
 }
 
 /// A page of the log, read.
@@ -140,14 +156,16 @@ pub enum Record {
     Trims(Vec<(u32, u32)>),
     /// See [`Kind::AbsentRuns`] and [`Kind::AbsentBits`]: first pages and lengths of runs.
     Absent(Vec<(u32, u32)>),
-    /// See [`Kind::Blocks`].
-    Blocks(Vec<BlockEntry>),
+    /// See [`Kind::Blocks`]: programs when the first page of the table was written, and the blocks.
+    Blocks(u64, Vec<BlockEntry>),
     /// See [`Kind::Map`]: where each logical page lies, and its note.
     Map(Vec<(Ppn, u16)>),
     /// See [`Kind::Clean`], with the sequence numbers that are known.
     Clean(Complete, Vec<Interval>),
     /// See [`Kind::InUse`], with the sequence numbers that are known.
     InUse(Vec<Interval>),
+    /// See [`Kind::Erased`].
+    Erased(Vec<u64>),
 }
 
 /// A page of the log, being written.
@@ -173,6 +191,13 @@ impl Page {
         for figure in [header.first, header.count, header.checkpoint, header.number] {
             self.bytes.extend(figure.to_le_bytes());
         }
+    }
+
+    /// It is about to be written as that one of its block of the log.
+    pub(crate) fn set_place(&mut self, place: u32) {
+        let flags = u16::from_le_bytes([self.bytes[6], self.bytes[7]]) & NOTED;
+        let place = (place % PLACES) << PLACE_AT;
+        self.bytes[6..8].copy_from_slice(&(flags | place as u16).to_le_bytes());
     }
 
     fn end(&mut self) {
@@ -204,6 +229,7 @@ impl Page {
         self.begin(header, 0);
         head.summary.write(&mut self.bytes);
         self.complete(&head.complete);
+        self.u32(head.before | if head.has_holes { HOLES } else { 0 });
         self.known(&head.known);
         self.end();
     }
@@ -218,6 +244,16 @@ impl Page {
     pub(crate) fn in_use(&mut self, header: &Header, known: &[Interval]) {
         self.begin(header, 0);
         self.known(known);
+        self.end();
+    }
+
+    /// Numbers of pages that are gone.
+    pub(crate) fn erased(&mut self, header: &Header, numbers: &[u64]) {
+        self.begin(header, 0);
+        self.u32(numbers.len() as u32);
+        for number in numbers {
+            self.bytes.extend(number.to_le_bytes());
+        }
         self.end();
     }
 
@@ -242,13 +278,19 @@ impl Page {
         self.end();
     }
 
-    pub(crate) fn blocks(&mut self, header: &Header, entries: impl Iterator<Item = BlockEntry>) {
+    pub(crate) fn blocks(
+        &mut self,
+        header: &Header,
+        base: u64,
+        entries: impl Iterator<Item = BlockEntry>,
+    ) {
         self.begin(header, 0);
+        self.bytes.extend(base.to_le_bytes());
         for entry in entries {
             self.bytes.extend(entry.first_sequence.to_le_bytes());
             self.bytes.extend(entry.newest_time.to_le_bytes());
             self.u32(entry.programmed);
-            self.u32(u32::from(entry.stream));
+            self.u32(u32::from(entry.stream) | u32::from(entry.settled) << 8);
         }
         self.end();
     }
@@ -268,6 +310,11 @@ impl Page {
         }
         self.end();
     }
+}
+
+/// Numbers of erased pages that a page has room for.
+pub(crate) const fn most_erased(page_size: u32) -> usize {
+    (page_size as usize - HEADER - 4) / 8
 }
 
 /// Runs that a page has room for.
@@ -298,6 +345,24 @@ fn read_known(bytes: &mut Bytes<'_>) -> Option<Vec<Interval>> {
     bytes.many(count, |bytes| Some((bytes.u64()?, bytes.u64()?)))
 }
 
+fn read_head(bytes: &mut Bytes<'_>, known_version: bool) -> Option<Head> {
+    let summary = Summary::read(bytes)?;
+    if !known_version {
+        let (complete, known) = (Complete::NONE, Vec::new());
+        return Some(Head { summary, complete, known, before: 0, has_holes: false });
+    }
+    let (complete, before) = (read_complete(bytes)?, bytes.u32()?);
+    let (known, has_holes) = (read_known(bytes)?, before & HOLES != 0);
+    Some(Head { summary, complete, known, before: before & !HOLES, has_holes })
+}
+
+fn read_block_entry(bytes: &mut Bytes<'_>) -> Option<BlockEntry> {
+    let (first_sequence, newest_time) = (bytes.u64()?, bytes.u64()?);
+    let (programmed, beside) = (bytes.u32()?, bytes.u32()?);
+    let (stream, settled) = (beside as u8, beside >> 8 & 1 != 0);
+    Some(BlockEntry { first_sequence, newest_time, programmed, stream, settled })
+}
+
 impl Record {
     /// Reads a page of the log; nothing if it is none.
     #[must_use]
@@ -320,25 +385,15 @@ impl Record {
             count: bytes.u32()?,
             checkpoint: bytes.u32()?,
             number: bytes.u32()?,
+            place: u32::from(flags >> PLACE_AT),
         };
         header.first.checked_add(header.count)?;
         let record = match kind {
-            Kind::Head => Self::Head(Head {
-                summary: Summary::read(&mut bytes)?,
-                complete: if known_version { read_complete(&mut bytes)? } else { Complete::NONE },
-                known: if known_version { read_known(&mut bytes)? } else { Vec::new() },
-            }),
+            Kind::Head => Self::Head(read_head(&mut bytes, known_version)?),
             Kind::Trims => Self::Trims(read_runs(&mut bytes)?),
             Kind::AbsentRuns => Self::Absent(read_runs(&mut bytes)?),
             Kind::AbsentBits => Self::Absent(set_bits(&header, bytes.rest())?),
-            Kind::Blocks => Self::Blocks(bytes.many(header.count, |bytes| {
-                Some(BlockEntry {
-                    first_sequence: bytes.u64()?,
-                    newest_time: bytes.u64()?,
-                    programmed: bytes.u32()?,
-                    stream: bytes.u32()? as u8,
-                })
-            })?),
+            Kind::Blocks => Self::Blocks(bytes.u64()?, bytes.many(header.count, read_block_entry)?),
             Kind::Map => Self::Map(bytes.many(header.count, |bytes| {
                 let at = Ppn(bytes.u32()?);
                 let note = if flags & NOTED == 0 { 0 } else { bytes.u16()? };
@@ -346,6 +401,10 @@ impl Record {
             })?),
             Kind::Clean => Self::Clean(read_complete(&mut bytes)?, read_known(&mut bytes)?),
             Kind::InUse => Self::InUse(read_known(&mut bytes)?),
+            Kind::Erased => {
+                let count = bytes.u32()?;
+                Self::Erased(bytes.many(count, Bytes::u64)?)
+            }
         };
         Some((header, record))
     }

@@ -8,7 +8,7 @@ use super::record::{BLOCK_ENTRY, HEADER, MAP_ENTRY};
 pub(crate) fn checkpoint_pages(geometry: &Geometry, logical_pages: u32) -> u32 {
     let body = (geometry.page_size.saturating_sub(HEADER as u32)).max(8);
     let absent = logical_pages.div_ceil(8 * body);
-    let table = geometry.blocks().div_ceil((body / BLOCK_ENTRY as u32).max(1));
+    let table = geometry.blocks().div_ceil((body.saturating_sub(8) / BLOCK_ENTRY as u32).max(1));
     let map = logical_pages.div_ceil((body / MAP_ENTRY as u32).max(1));
     absent + table + map
 }

@@ -7,7 +7,7 @@ use thermocline_flash::Geometry;
 use super::bytes::Bytes;
 
 /// The version of the format that is written, and the only one that is read.
-pub const VERSION: u16 = 1;
+pub const VERSION: u16 = 2;
 
 /// The page-mapped layer, in [`Summary::layer`].
 pub const PAGE_MAPPED: u8 = 1;

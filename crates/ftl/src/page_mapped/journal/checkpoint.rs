@@ -25,7 +25,7 @@ use crate::{
             size::checkpoint_pages,
         },
         parts::Parts,
-        tables::Tables,
+        tables::{LOST, Tables},
     },
 };
 
@@ -110,6 +110,10 @@ fn write_page<C: Chip, P: Placement>(
     let Some(content) = Content::of(&writing, parts) else { return Ok(()) };
     let blocks = || (content.first..content.first + content.count).map(BlockId);
     if content.kind == Kind::Blocks {
+        if content.first == 0 {
+            surveys.completed(writer.complete());
+            surveys.begin_table(checkpoint, parts.durability.programs(), &parts.banks);
+        }
         surveys.look_at(&mut parts.chip, &parts.banks, blocks())?;
     }
     writer.append(parts, content.kind, |parts, page| {
@@ -120,6 +124,7 @@ fn write_page<C: Chip, P: Placement>(
             count: content.count,
             checkpoint,
             number: writing.pages(),
+            place: 0,
         };
         content.fill(&header, surveys, parts, page);
     })?;
@@ -145,7 +150,7 @@ impl Content {
             }
             Next::Blocks(first) => {
                 let blocks = geometry.data_blocks();
-                let count = (blocks - first).min(body / BLOCK_ENTRY as u32);
+                let count = (blocks - first).min((body - 8) / BLOCK_ENTRY as u32);
                 let end = first + count;
                 let after = if end < blocks { Next::Blocks(end) } else { Next::Map(0) };
                 Self { kind: Kind::Blocks, first, count, after, noted: false }
@@ -182,13 +187,19 @@ impl Content {
                 }
                 page.runs(header, &runs);
             }
-            Kind::Blocks => page.blocks(header, range.map(|block| surveys.entry(BlockId(block)))),
+            Kind::Blocks => {
+                let entries = range.map(|block| surveys.entry(BlockId(block)));
+                page.blocks(header, surveys.base_of_table(), entries);
+            }
             _ => page.map(header, self.noted, range.map(|lpn| map_entry(parts, Lpn(lpn)))),
         }
     }
 }
 
 fn map_entry<C, P: Placement>(parts: &Parts<C, P>, lpn: Lpn) -> (Ppn, u16) {
+    if parts.tables.is_lost(lpn) {
+        return (LOST, 0);
+    }
     let at = parts.tables.data(lpn);
     (at, if at == Ppn::NONE { 0 } else { parts.placement.note(lpn) })
 }

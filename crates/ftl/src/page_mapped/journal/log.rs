@@ -35,6 +35,10 @@ pub(in crate::page_mapped) struct Log {
     next: u32,
     /// The turn of the block written last.
     turn: u64,
+    /// Pages that were written to it.
+    written: u32,
+    /// The first turn in use from which on none is left out.
+    unbroken: u64,
     /// Pages of the log that were programmed.
     programs: u64,
 }
@@ -42,21 +46,23 @@ pub(in crate::page_mapped) struct Log {
 impl Log {
     /// A log of which nothing is written yet.
     pub(in crate::page_mapped) const fn new(free: VecDeque<BlockId>) -> Self {
-        Self::found(VecDeque::new(), free, None, 0)
+        Self::found(VecDeque::new(), free, None, (0, 0), 0)
     }
 
-    /// A log that goes on in the last block in use, from that page, if it can; `turn` was the last.
+    /// A log that goes on in the last block in use, from that page, if it can; `turn` was the last, and
+    /// has so many pages that can be read. From `unbroken` on no turn is left out.
     pub(in crate::page_mapped) const fn found(
         used: VecDeque<Used>,
         free: VecDeque<BlockId>,
         next: Option<u32>,
-        turn: u64,
+        (turn, written): (u64, u32),
+        unbroken: u64,
     ) -> Self {
         let next = match next {
             Some(next) => next,
             None => u32::MAX,
         };
-        Self { used, free, next, turn, programs: 0 }
+        Self { used, free, next, turn, written, unbroken, programs: 0 }
     }
 
     /// Whether no block is left to be written after this one.
@@ -67,6 +73,16 @@ impl Log {
     /// The turn of the block being written.
     pub(in crate::page_mapped) fn turn(&self) -> Option<u64> {
         self.used.back().map(|used| used.turn)
+    }
+
+    /// Pages that were written to that block.
+    pub(in crate::page_mapped) const fn written(&self) -> u32 {
+        self.written
+    }
+
+    /// Whether turns from that one on are left out.
+    pub(in crate::page_mapped) const fn has_holes(&self, from: u64) -> bool {
+        from < self.unbroken
     }
 
     /// Pages of the log that were programmed.
@@ -107,7 +123,7 @@ impl Log {
                 .and_then(|()| chip.program(at, Self::oob(turn, Kind::Head, time), head.bytes()));
             if done.is_ok() {
                 self.programs += 1;
-                self.turn = turn;
+                (self.turn, self.written) = (turn, 1);
                 self.next = geometry.header_pages + 1;
                 self.used.push_back(Used { turn, block });
                 return Ok(());
@@ -135,6 +151,7 @@ impl Log {
         let done = chip.program(at, Self::oob(last.turn, kind, time), page.bytes());
         if done.is_ok() {
             self.programs += 1;
+            self.written += 1;
             self.next += 1;
             return Ok(true);
         }

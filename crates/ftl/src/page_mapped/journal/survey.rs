@@ -1,45 +1,152 @@
-//! What the areas beside a block's pages say, for the table of blocks in a checkpoint.
+//! What the areas beside a block's pages say, for the table of blocks in a checkpoint; and what tells
+//! a block as it is from one as it was.
 //!
-//! What always holds: an entry is of a block that was not erased since, and that was full, or
-//! unused, when it was looked at.
+//! What always holds:
+//! * an entry is of a block that was not erased since, and that was full, or unused, when it was
+//!   looked at;
+//! * all pages of a block have numbers from `least` on;
+//! * a block that is not `young` was full when the first page of the newest complete checkpoint's table of
+//!   blocks was written, at number `base`, and was not erased since. Of an erased young block the log has
+//!   the numbers above `base`, so a mount knows of every number whether its page is gone by right.
 
 use alloc::{vec, vec::Vec};
 
-use thermocline_flash::{BlockId, Flash, FlashError};
+use thermocline_flash::{BlockId, Flash, FlashError, Lpn, Oob};
 use thermocline_policy::State;
 
 use crate::page_mapped::{
-    banks::Banks, index::record::BlockEntry, shape::Shape, watermark::program_number,
+    banks::Banks,
+    index::record::{BlockEntry, Complete},
+    shape::Shape,
+    watermark::program_number,
 };
 
-/// Blocks that were looked at since they were erased.
-pub(super) struct Surveys(Vec<Option<BlockEntry>>);
+/// What is known of the blocks.
+pub(super) struct Surveys {
+    /// Of blocks that were looked at since they were erased.
+    entries: Vec<Option<BlockEntry>>,
+    least: Vec<u64>,
+    /// Blocks that were there at the mount and were not looked at page by page since.
+    unseen: Vec<bool>,
+    young: Vec<bool>,
+    base: u64,
+    /// Blocks that will not be young any more when the checkpoint of that number is complete, and the base
+    /// then.
+    settled: Vec<bool>,
+    coming: (u32, u64),
+}
 
 impl Surveys {
     /// None of so many was looked at.
     pub(super) fn new(blocks: u32) -> Self {
-        Self(vec![None; blocks as usize])
+        let blocks = blocks as usize;
+        Self {
+            entries: vec![None; blocks],
+            least: vec![0; blocks],
+            unseen: vec![false; blocks],
+            young: vec![true; blocks],
+            base: 0,
+            settled: vec![false; blocks],
+            coming: (0, 0),
+        }
     }
 
     /// Bytes of it.
     pub(super) const fn memory(&self) -> usize {
-        self.0.capacity() * size_of::<Option<BlockEntry>>()
+        let of_block = size_of::<Option<BlockEntry>>() + size_of::<u64>() + 3;
+        self.entries.capacity() * of_block
     }
 
     /// What is known of a block; nothing in particular if it was not looked at.
     pub(super) fn entry(&self, block: BlockId) -> BlockEntry {
-        self.0[block.index()].unwrap_or_default()
+        let settled = self.settled[block.index()];
+        BlockEntry { settled, ..self.entries[block.index()].unwrap_or_default() }
     }
 
-    /// A mount has looked at a full block.
-    pub(super) fn set(&mut self, block: BlockId, entry: BlockEntry) {
-        self.0[block.index()] = Some(entry);
+    /// A mount has looked at a block.
+    pub(super) fn found(&mut self, block: BlockId, entry: BlockEntry, is_full: bool) {
+        self.least[block.index()] = entry.first_sequence;
+        self.unseen[block.index()] = true;
+        // One that was closed early may be written on.
+        self.young[block.index()] = !(entry.settled && is_full);
+        if is_full {
+            self.entries[block.index()] = Some(entry);
+        }
     }
 
-    /// A block was erased, or may be written on: nothing is known of it. Blocks of the log have no entry.
-    pub(super) fn forget(&mut self, block: BlockId) {
-        if let Some(entry) = self.0.get_mut(block.index()) {
-            *entry = None;
+    /// A mount has found the base.
+    pub(super) const fn set_base(&mut self, base: u64) {
+        self.base = base;
+    }
+
+    /// Whether what stands beside a page of a block says that it is that logical page's, and from the
+    /// time since the block was erased last.
+    #[inline]
+    pub(super) fn may_hold(&self, block: BlockId, lpn: Lpn, oob: &Oob) -> bool {
+        oob.lpn == lpn && program_number(oob.sequence) >= self.least[block.index()]
+    }
+
+    /// Whether a block was there at the mount and this is the first question.
+    pub(super) fn look_once(&mut self, block: BlockId) -> bool {
+        core::mem::take(&mut self.unseen[block.index()])
+    }
+
+    /// The table of blocks of a checkpoint is about to be written, after so many programs.
+    pub(super) fn begin_table(&mut self, checkpoint: u32, programs: u64, banks: &Banks) {
+        self.coming = (checkpoint, programs);
+        for (block, settled) in (0..).map(BlockId).zip(&mut self.settled) {
+            let state = banks.block(block).state;
+            *settled = matches!(state, State::Closed | State::Aside | State::Condemned);
+        }
+    }
+
+    pub(super) const fn base_of_table(&self) -> u64 {
+        self.coming.1
+    }
+
+    /// That is the newest complete checkpoint.
+    pub(super) fn completed(&mut self, complete: &Complete) {
+        if complete.checkpoint == 0 || complete.checkpoint != self.coming.0 {
+            return;
+        }
+        self.base = self.coming.1;
+        for (young, settled) in self.young.iter_mut().zip(&self.settled) {
+            *young &= !settled;
+        }
+        self.coming.0 = 0;
+    }
+
+    /// The numbers of a block's pages that the log has to have before the block is erased.
+    pub(super) fn numbers_to_tell<C: Flash>(
+        &self,
+        chip: &mut C,
+        block: BlockId,
+    ) -> Result<Vec<u64>, FlashError> {
+        let mut numbers = Vec::new();
+        if self.young.get(block.index()) != Some(&true) {
+            return Ok(numbers);
+        }
+        let shape = Shape::of(chip.geometry());
+        for page in 0..shape.pages() {
+            match chip.read_oob(shape.data_page(block, page)) {
+                Ok(Some(oob)) => numbers.push(program_number(oob.sequence)),
+                Ok(None) | Err(FlashError::Unreadable(_)) => {}
+                Err(e) => return Err(e),
+            }
+        }
+        numbers.retain(|&number| number > self.base);
+        Ok(numbers)
+    }
+
+    /// A block is about to be erased after so many programs: nothing is known of it. Blocks of the log have
+    /// no entry.
+    pub(super) fn erased(&mut self, block: BlockId, programs: u64) {
+        if block.index() < self.entries.len() {
+            self.entries[block.index()] = None;
+            self.least[block.index()] = programs + 1;
+            self.unseen[block.index()] = false;
+            self.young[block.index()] = true;
+            self.settled[block.index()] = false;
         }
     }
 
@@ -51,14 +158,14 @@ impl Surveys {
         blocks: impl Iterator<Item = BlockId>,
     ) -> Result<(), FlashError> {
         for block in blocks {
-            if self.0[block.index()].is_none() {
+            if self.entries[block.index()].is_none() {
                 let entry = match banks.block(block).state {
                     State::Free | State::Unusable => BlockEntry::default(),
                     State::Open | State::Closed | State::Aside | State::Condemned => {
                         survey(chip, banks, block)?
                     }
                 };
-                self.0[block.index()] = Some(entry);
+                self.entries[block.index()] = Some(entry);
             }
         }
         Ok(())
@@ -69,7 +176,7 @@ impl Surveys {
         for block in blocks {
             let state = banks.block(block).state;
             if !matches!(state, State::Closed | State::Aside | State::Condemned) {
-                self.forget(block);
+                self.entries[block.index()] = None;
             }
         }
     }

@@ -10,7 +10,7 @@
 
 use alloc::{boxed::Box, vec::Vec};
 
-use thermocline_flash::{BlockId, Chip, Geometry, Lpn};
+use thermocline_flash::{BlockId, Chip, Geometry, Lpn, Oob};
 use thermocline_policy::placement::Placement;
 
 use super::{checkpoint, log::Log, survey::Surveys, trims::PendingTrims, writer::Writer};
@@ -19,7 +19,7 @@ use crate::{
     page_mapped::{
         banks::Banks,
         index::{
-            record::{BlockEntry, Complete, Header, Kind},
+            record::{BlockEntry, Complete, Header, Kind, most_erased},
             size::checkpoint_pages,
             summary::Summary,
         },
@@ -68,10 +68,12 @@ impl Journal {
         geometry: &Geometry,
         (complete, numbered): (Complete, u32),
         (is_clean, is_rebuilt): (bool, bool),
+        base: u64,
     ) -> Box<Self> {
         let writer = Writer::new(summary, log, complete, numbered);
         let mut journal = Self::new(writer, geometry);
         (journal.is_clean, journal.is_rebuilt) = (is_clean, is_rebuilt);
+        journal.surveys.set_base(base);
         journal
     }
 
@@ -98,9 +100,26 @@ impl Journal {
         self.is_clean
     }
 
-    /// A mount has read the areas of a full block.
-    pub(in crate::page_mapped) fn surveyed(&mut self, block: BlockId, entry: BlockEntry) {
-        self.surveys.set(block, entry);
+    /// A mount knows what the areas of a block say.
+    pub(in crate::page_mapped) fn found(
+        &mut self,
+        block: BlockId,
+        entry: BlockEntry,
+        is_full: bool,
+    ) {
+        self.surveys.found(block, entry, is_full);
+    }
+
+    /// Whether what stands beside a page of a block says that it is that logical page's, and not one of
+    /// before the block was erased last.
+    #[inline]
+    pub(in crate::page_mapped) fn may_hold(&self, block: BlockId, lpn: Lpn, oob: &Oob) -> bool {
+        self.surveys.may_hold(block, lpn, oob)
+    }
+
+    /// Whether a block was there at the mount and this is the first question.
+    pub(in crate::page_mapped) fn look_once(&mut self, block: BlockId) -> bool {
+        self.surveys.look_once(block)
     }
 
     /// A mount has found the free blocks: every erase is durable.
@@ -263,7 +282,27 @@ impl Journal {
             self.record_watermark(parts)?;
         }
         self.write_trims(parts)?;
-        self.surveys.forget(block);
+        self.tell_erased(parts, block)?;
+        self.surveys.erased(block, parts.durability.programs());
+        Ok(())
+    }
+
+    /// Records the numbers of a block's pages before they are erased: a mount that does not find them knows
+    /// then that nothing is missing. The checkpoint has those of blocks that were full when it was begun.
+    fn tell_erased<C: Chip, P: Placement>(
+        &mut self,
+        parts: &mut Parts<C, P>,
+        block: BlockId,
+    ) -> Result<(), FtlError> {
+        self.surveys.completed(self.writer.complete());
+        let numbers = self.surveys.numbers_to_tell(&mut parts.chip, block)?;
+        for numbers in numbers.chunks(most_erased(parts.chip.geometry().page_size)) {
+            self.writer.append(parts, Kind::Erased, |parts, page| {
+                page.erased(&Header::plain(Kind::Erased, parts.durability.programs()), numbers);
+            })?;
+            self.keep_room(parts)?;
+            self.checkpoint_step(parts)?;
+        }
         Ok(())
     }
 

@@ -108,6 +108,7 @@ impl Writer {
                 Record::decode(self.page.bytes()).is_some_and(|(header, _)| header.kind == kind),
                 "a page of the log reads as what it was written as"
             );
+            self.page.set_place(self.log.written() + 1);
             if self.log.append(&mut parts.chip, &self.page, kind, self.time)? {
                 parts.counters.index_programs += 1;
                 return Ok(());
@@ -124,8 +125,10 @@ impl Writer {
         let finished = self.finished();
         let complete = finished.unwrap_or(self.complete);
         let (known, programs) = (parts.durability.known_now(), parts.durability.programs());
-        let head = Head { summary: self.summary, complete, known };
+        let (before, has_holes) = (self.log.written(), self.log.has_holes(complete.turn));
+        let head = Head { summary: self.summary, complete, known, before, has_holes };
         self.page.head(&Header::plain(Kind::Head, programs), &head);
+        self.page.set_place(1);
         let begun = self.log.begin_block(&mut parts.chip, &self.page, self.time);
         if begun == Err(FtlError::ReadOnly) {
             parts.failures.log_exhausted();
@@ -139,6 +142,11 @@ impl Writer {
             self.log.release(&parts.chip, complete.turn);
         }
         Ok(())
+    }
+
+    /// The newest complete checkpoint.
+    pub(super) const fn complete(&self) -> &Complete {
+        &self.complete
     }
 
     /// The checkpoint that is written to its end, if it only needs to be proved.

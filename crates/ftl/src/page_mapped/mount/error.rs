@@ -48,6 +48,13 @@ pub enum MountError {
         /// Data pages of the chip.
         data_pages: u64,
     },
+    /// Pages that were flushed are not there, or cannot be read, and nobody knows whose they were.
+    Missing {
+        /// Pages of data.
+        pages: u64,
+        /// Pages of the index log.
+        log_pages: u64,
+    },
     /// The layer failed.
     Layered(FtlError),
 }
@@ -115,6 +122,12 @@ impl fmt::Display for MountError {
                 f,
                 "{logical_pages} logical pages, the reserve and an open block for each stream do not \
                  fit on {data_pages} data pages; take fewer logical pages or a policy with fewer streams"
+            ),
+            Self::Missing { pages, log_pages } => write!(
+                f,
+                "{pages} pages of data and {log_pages} of the index log that were flushed are not there or \
+                 cannot be read, so older data might pass for newer; copy the chip, then repair it, \
+                 which takes the newest data that are left"
             ),
             Self::Layered(e) => write!(f, "{e}"),
         }

@@ -8,7 +8,7 @@ use crate::page_mapped::{
     durability,
     index::{
         find::log_pages,
-        record::{Complete, Header, Interval, Kind, Record},
+        record::{Complete, Header, Interval, Kind, PLACES, Record},
         summary::Summary,
     },
     journal::{Log, Used},
@@ -29,6 +29,9 @@ pub(super) struct FoundLog {
     pub(super) known: Vec<Interval>,
     /// Numbers of programs that failed.
     failed: Vec<Interval>,
+    /// What is missing before pages that can be read, and how each block ends.
+    gaps: Vec<Gap>,
+    rows: Vec<(u64, Row)>,
     /// The checkpoint that is the table as it is, if the log ends with a clean record.
     pub(super) clean: Option<Complete>,
     /// The first sequence number since the last crash, if all is written.
@@ -40,6 +43,13 @@ pub(super) struct FoundLog {
     pub(super) pages_read: u64,
     /// The turn from which on pages are needed.
     from: u64,
+    /// Pages of the log that were lost, though what was written after them is proved to last: those of the
+    /// map apart, for which the areas of data can stand in.
+    pub(super) missing: u64,
+    /// Pages that each turn has at least, as the next head says.
+    before: Vec<(u64, u32)>,
+    /// Whether turns are left out.
+    has_holes: bool,
     /// Turns whose blocks are worth keeping: they hold trims, or identify the log.
     kept: Vec<u64>,
     payload: Vec<u8>,
@@ -57,18 +67,23 @@ impl FoundLog {
             complete: Complete::NONE,
             known: Vec::new(),
             failed: Vec::new(),
+            gaps: Vec::new(),
+            rows: Vec::new(),
             clean: None,
             since: None,
             sequence: 0,
             numbered: 0,
             pages_read: 0,
             from: 0,
+            missing: 0,
+            before: Vec::new(),
+            has_holes: false,
             kept: Vec::new(),
             payload: vec![0; geometry.page_size as usize],
         };
         let mut newest_head = 0;
         for block in (geometry.data_blocks()..geometry.blocks()).map(BlockId) {
-            let head = found.read(chip, geometry.ppn(block, geometry.header_pages))?;
+            let head = found.read(chip, geometry.ppn(block, geometry.header_pages), None)?;
             let turn = match &head {
                 Some((_, Record::Head(head))) if head.summary.id != summary.id => None,
                 // A bad block may hold what was written before the chip was formatted.
@@ -80,10 +95,11 @@ impl FoundLog {
                 continue;
             };
             found.blocks.push(Used { turn, block });
-            if let Some((_, Record::Head(head))) = head
-                && turn > newest_head
-            {
+            let Some((_, Record::Head(head))) = head else { continue };
+            found.before.push((turn.saturating_sub(1), head.before));
+            if turn > newest_head {
                 newest_head = turn;
+                found.has_holes = head.has_holes;
                 found.complete = head.complete;
                 found.learn_failed(&head.known);
                 found.known = head.known;
@@ -94,16 +110,16 @@ impl FoundLog {
         found.kept.push(newest_head);
         if let Some(newest) = found.blocks.last().copied() {
             found.kept.push(newest.turn);
-            found.look_at_end(chip, newest.block)?;
+            found.look_at_end(chip, newest)?;
         }
         Ok(found)
     }
 
     /// Where the newest block ends, and whether its last page is a clean record.
-    fn look_at_end<C: Flash>(&mut self, chip: &mut C, block: BlockId) -> Result<(), FlashError> {
+    fn look_at_end<C: Flash>(&mut self, chip: &mut C, newest: Used) -> Result<(), FlashError> {
         self.next = self.geometry.header_pages;
         let mut last = None;
-        for at in log_pages(self.geometry, block) {
+        for at in log_pages(self.geometry, newest.block) {
             match chip.read_oob(at) {
                 Ok(None) => continue,
                 Ok(Some(oob)) => last = Some((at, oob.note == Kind::Clean as u16)),
@@ -113,7 +129,8 @@ impl FoundLog {
             self.next = self.geometry.page_of(at) + 1;
         }
         if let Some((at, true)) = last
-            && let Some((header, Record::Clean(complete, known))) = self.read(chip, at)?
+            && let Some((header, Record::Clean(complete, known))) =
+                self.read(chip, at, Some(newest.turn))?
         {
             self.clean = Some(complete);
             self.since = known.last().map(|(from, _)| *from);
@@ -174,14 +191,16 @@ impl FoundLog {
         self.known.iter().any(|&(from, to)| (from..=to).contains(&sequence))
     }
 
-    /// Reads a page of the log; nothing if it cannot be read, or is none.
-    pub(super) fn read<C: Flash>(
+    /// Reads a page of the log; nothing if it cannot be read, is none, or is of another turn.
+    fn read<C: Flash>(
         &mut self,
         chip: &mut C,
         at: Ppn,
+        turn: Option<u64>,
     ) -> Result<Option<(Header, Record)>, FlashError> {
         match chip.read_oob(at) {
-            Ok(Some(oob)) if oob.lpn == Lpn::NONE => {}
+            Ok(Some(oob))
+                if oob.lpn == Lpn::NONE && turn.is_none_or(|turn| turn == oob.sequence) => {}
             Ok(_) | Err(FlashError::Unreadable(_)) => return Ok(None),
             Err(e) => return Err(e),
         }
@@ -199,17 +218,23 @@ impl FoundLog {
         chip: &mut C,
         mut visit: impl FnMut(&mut Self, &mut C, Header, Record) -> Result<(), FlashError>,
     ) -> Result<(), FlashError> {
+        (self.gaps, self.rows) = (Vec::new(), Vec::new());
         for used in self.blocks.clone() {
             if used.turn < self.from {
                 continue;
             }
+            let mut row = Row::default();
             for at in log_pages(self.geometry, used.block) {
-                let Some((header, record)) = self.read(chip, at)? else { continue };
+                let Some((header, record)) = self.read(chip, at, Some(used.turn))? else {
+                    row.maps += u32::from(is_map(chip, at)?);
+                    continue;
+                };
+                self.gaps.extend(row.take(used.turn, &header));
                 self.sequence = self.sequence.max(header.sequence);
                 self.numbered = self.numbered.max(header.checkpoint);
                 let of_complete =
                     header.checkpoint != 0 && header.checkpoint == self.complete.checkpoint;
-                if of_complete || header.kind == Kind::Trims {
+                if of_complete || matches!(header.kind, Kind::Trims | Kind::Erased) {
                     self.kept.push(used.turn);
                 }
                 if let Record::Clean(_, known) | Record::InUse(known) = &record {
@@ -217,6 +242,7 @@ impl FoundLog {
                 }
                 visit(self, chip, header, record)?;
             }
+            self.rows.push((used.turn, row));
         }
         for (_, to) in &self.known {
             self.sequence = self.sequence.max(*to);
@@ -224,17 +250,103 @@ impl FoundLog {
         Ok(())
     }
 
+    /// Counts the pages of the log that are missing though they lasted: before the last block all did,
+    /// and in it what was written before a program that is known to have lasted.
+    pub(super) fn count_missing(&mut self) {
+        let Some(newest) = self.blocks.last().map(|used| used.turn) else { return };
+        let lasted = |gap: &&Gap| {
+            let known =
+                |&(_, to): &Interval| to / EPOCH == gap.sequence / EPOCH && gap.sequence < to;
+            gap.turn == newest && (self.clean.is_some() || self.known.iter().any(known))
+        };
+        let within: u64 = self.gaps.iter().filter(lasted).map(|gap| u64::from(gap.pages)).sum();
+        let mut ends = 0;
+        for &(turn, pages) in self.before.iter().filter(|(turn, _)| *turn >= self.from) {
+            let rows = self.rows.iter().filter(|row| row.0 == turn).map(|(_, row)| row);
+            // One that failed may have a head of the same turn.
+            let there = rows.map(|row| row.there + row.maps).max().unwrap_or(0);
+            ends += u64::from(pages.saturating_sub(there));
+        }
+        let mut turns: Vec<u64> = self.rows.iter().map(|row| row.0).collect();
+        turns.dedup();
+        let absent = (newest + 1 - self.from.max(1)).saturating_sub(turns.len() as u64);
+        self.missing = within + ends + if self.has_holes { 0 } else { absent };
+    }
+
+    /// Whether something is missing in the last block that need not have lasted.
+    fn ends_torn(&self) -> bool {
+        let newest = self.blocks.last().map(|used| used.turn);
+        self.gaps.iter().any(|gap| Some(gap.turn) == newest)
+    }
+
     /// The log, to be written on.
     pub(super) fn log<C: Flash>(&self, chip: &C) -> Log {
         let is_needed = |used: &Used| used.turn >= self.from && self.kept.contains(&used.turn);
+        let left_out = self.blocks.iter().filter(|used| used.turn >= self.from && !is_needed(used));
+        let unbroken = left_out.map(|used| used.turn + 1).max().unwrap_or(0);
         let (used, stale): (Vec<Used>, Vec<Used>) =
             self.blocks.iter().copied().partition(is_needed);
+        // Turns since the checkpoint are left out last, when a head has told that some are.
         let stale = stale.into_iter().map(|used| used.block);
         let free = self.others.iter().copied().chain(stale).filter(|&block| !chip.is_bad(block));
         let turn = self.blocks.last().map_or(0, |used| used.turn);
+        let unbroken = if self.has_holes { turn } else { unbroken };
         // What is bad is not written any more.
-        let goes_on = used.last().is_some_and(|last| !chip.is_bad(last.block));
-        Log::found(VecDeque::from(used), free.collect(), goes_on.then_some(self.next), turn)
+        let goes_on = used.last().is_some_and(|last| !chip.is_bad(last.block)) && !self.ends_torn();
+        let written = self.rows.iter().rfind(|row| row.0 == turn).map_or(0, |(_, row)| {
+            // What was torn is not missed when the next block begins.
+            if self.ends_torn() { row.there } else { row.place }
+        });
+        let next = goes_on.then_some(self.next);
+        Log::found(VecDeque::from(used), free.collect(), next, (turn, written), unbroken)
+    }
+}
+
+/// Pages of a block of the log, as they are read one after another.
+#[derive(Clone, Copy, Debug, Default)]
+struct Row {
+    /// Pages that could be read.
+    there: u32,
+    /// Pages of a map that could not.
+    maps: u32,
+    /// Those among them since the last page that could.
+    skipped: u32,
+    /// The place of the last page that could be read.
+    place: u32,
+}
+
+/// Pages of the log that are missing.
+#[derive(Clone, Copy, Debug)]
+struct Gap {
+    turn: u64,
+    pages: u32,
+    /// Programs when the page behind them was written.
+    sequence: u64,
+}
+
+impl Row {
+    /// The next page that can be read, and what is missing before it. A head says nothing that is not said
+    /// elsewhere.
+    fn take(&mut self, turn: u64, header: &Header) -> Option<Gap> {
+        let before = if self.there == 0 && header.place > 1 { 1 } else { self.place };
+        // A page that was programmed though that failed is there twice: then the step is 0.
+        let step = (header.place + PLACES - before % PLACES) % PLACES;
+        let pages = step.saturating_sub(1);
+        let maps = self.maps - core::mem::replace(&mut self.skipped, self.maps);
+        // A head that cannot be read is one of them all the same.
+        self.there += 1 + u32::from(self.there == 0 && header.place > 1);
+        self.place = before + step;
+        let pages = pages.saturating_sub(maps);
+        (pages > 0).then_some(Gap { turn, pages, sequence: header.sequence })
+    }
+}
+
+/// Whether a page of the log that cannot be read is one of a map, as what stands beside it says.
+fn is_map<C: Flash>(chip: &mut C, at: Ppn) -> Result<bool, FlashError> {
+    match chip.read_oob(at) {
+        Ok(oob) => Ok(oob.is_some_and(|o| o.lpn == Lpn::NONE && o.note == Kind::Map as u16)),
+        Err(FlashError::Unreadable(_)) => Ok(false),
+        Err(e) => Err(e),
     }
 }
 

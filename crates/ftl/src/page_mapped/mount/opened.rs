@@ -62,7 +62,7 @@ impl<C: Chip, P: Placement> PageMapped<C, P> {
     ) -> Result<(Self, Recovery), MountError> {
         let Format { id, created } = format;
         let summary = Summary::of(chip.geometry(), config.logical_pages, created, id);
-        Self::mount_as(chip, placement, victim, config, summary, Mount::FromPages)
+        Self::mount_as(chip, placement, victim, config, summary, Mount::Repair)
     }
 
     fn mount_as(
@@ -78,6 +78,10 @@ impl<C: Chip, P: Placement> PageMapped<C, P> {
         let mut found = FoundLog::find(&mut chip, &summary)?;
         let mut recovery = Recovery::default();
         let mut pages = Pages::find(&mut chip, &mut found, how, &mut recovery)?;
+        if how != Mount::Repair && recovery.missing + recovery.missing_log > 0 {
+            let (pages, log_pages) = (recovery.missing, recovery.missing_log);
+            return Err(MountError::Missing { pages, log_pages });
+        }
         let banks = Banks::new(&chip, placement.streams(), victim, &config, false)
             .map_err(|_| MountError::no_space(&geometry, &config))?;
         let mut parts = Parts::new(chip, placement, config, banks);
@@ -89,8 +93,9 @@ impl<C: Chip, P: Placement> PageMapped<C, P> {
         let is_exhausted = log.has_no_free_block();
         parts.durability = Durability::mounted(programs, since, found.known, pages.unrecorded);
         let checkpoint = (found.complete, found.numbered);
-        let state = (recovery.clean, how == Mount::FromPages);
-        let mut journal = Journal::mounted(summary, log, &geometry, checkpoint, state);
+        let state = (recovery.clean, how != Mount::Quick);
+        let base = pages.base.unwrap_or(0);
+        let mut journal = Journal::mounted(summary, log, &geometry, checkpoint, state, base);
         let closed_early = take_tables(&mut parts, &mut journal, &mut pages, &mut recovery);
         if is_exhausted {
             parts.failures.log_exhausted();

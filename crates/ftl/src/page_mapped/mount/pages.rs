@@ -11,6 +11,7 @@ use super::{
 use crate::page_mapped::{
     index::record::{BlockEntry, Header, Record},
     shape::Shape,
+    tables::LOST,
     watermark::{EPOCH, program_number, watermark},
 };
 
@@ -30,6 +31,16 @@ pub(super) struct Pages {
     doubtful: Vec<Doubtful>,
     /// The greatest watermark that pages carry, of each epoch.
     watermarks: Vec<u64>,
+    /// Where the complete checkpoint says that each page was, and after how many programs each of its pages
+    /// said so.
+    promised: Vec<Ppn>,
+    promised_at: Vec<(u32, u32, u64)>,
+    /// The complete checkpoint's table of blocks.
+    table: Vec<BlockEntry>,
+    /// Programs when the checkpoint's table of blocks was begun: numbers above are accounted for.
+    pub(super) base: Option<u64>,
+    /// Numbers above that were found, or of which the log says that they were erased.
+    numbers: Vec<u64>,
     /// Whether the log has no record of some of them.
     pub(super) unrecorded: bool,
 }
@@ -43,8 +54,7 @@ struct Doubtful {
 /// How far the newest checkpoint was read.
 struct Reading {
     next: u32,
-    /// The table of blocks, and the sequence number up to which each entry holds.
-    table: Vec<(BlockEntry, u64)>,
+    table: Vec<BlockEntry>,
     is_broken: bool,
 }
 
@@ -64,9 +74,19 @@ impl Pages {
             Some(pages) => pages,
             None => Self::by_facts(chip, found)?,
         };
+        let is_whole = found.clean.is_none() || !recovery.used_checkpoint;
         pages.scan(chip, found, recovery)?;
         pages.unrecorded = found.learn_watermarks(&pages.watermarks);
         pages.settle_doubts(chip, found, recovery)?;
+        found.count_missing();
+        pages.promised_at.sort_unstable();
+        recovery.missing_log = found.missing;
+        recovery.missing = if is_whole { pages.missing(found) } else { 0 };
+        if found.complete.has_map && pages.promises_less(found) {
+            // Nobody can tell whose they were.
+            recovery.missing += recovery.unreadable_pages + pages.stale_blocks();
+        }
+        pages.hold_promises(found, recovery);
         recovery.log_pages_read = found.pages_read;
         Ok(pages)
     }
@@ -83,6 +103,11 @@ impl Pages {
             scanned: vec![true; blocks],
             doubtful: Vec::new(),
             watermarks: Vec::new(),
+            promised: vec![Ppn::NONE; logical],
+            promised_at: Vec::new(),
+            table: Vec::new(),
+            base: None,
+            numbers: Vec::new(),
             unrecorded: false,
         }
     }
@@ -92,6 +117,7 @@ impl Pages {
         let mut pages = Self::new(found);
         found.for_each(chip, |found, _, header, record| {
             pages.take_fact(found, &header, &record);
+            pages.take_promise(found, &header, &record);
             Ok(())
         })?;
         Ok(pages)
@@ -107,13 +133,14 @@ impl Pages {
         let mut reading = Reading { next: 0, table: Vec::new(), is_broken: false };
         found.for_each(chip, |found, chip, header, record| {
             pages.take_fact(found, &header, &record);
+            pages.take_promise(found, &header, &record);
             pages.take_page(chip, found, &header, record, &mut reading, recovery)
         })?;
         if reading.is_broken || reading.next != found.complete.pages {
             found.is_not_clean();
             return Ok(None);
         }
-        if found.clean.is_some() && !pages.ends_blank(chip, recovery)? {
+        if found.clean.is_some() && !pages.end_as_written(chip, recovery)? {
             // Somebody wrote a page and had no time to say so.
             found.is_not_clean();
             return Self::by_checkpoint(chip, found, recovery);
@@ -136,6 +163,108 @@ impl Pages {
         }
     }
 
+    /// What the complete checkpoint says that there must be, and what the log says that need not.
+    fn take_promise(&mut self, found: &FoundLog, header: &Header, record: &Record) {
+        let of_it = header.checkpoint == found.complete.checkpoint;
+        match record {
+            Record::Erased(numbers) => self.numbers.extend(numbers),
+            Record::Blocks(base, entries) if of_it => {
+                let first = header.first as usize;
+                if first <= self.table.len() {
+                    // A page may be there twice.
+                    self.table.truncate(first);
+                    self.table.extend(entries);
+                }
+                self.base = Some(*base);
+            }
+            Record::Map(entries) if of_it => {
+                let first = header.first as usize;
+                let promised = self.promised.iter_mut().skip(first);
+                for (promised, (at, _)) in promised.zip(entries) {
+                    *promised = *at;
+                }
+                self.promised_at.push((header.first, header.count, header.sequence));
+            }
+            _ => {}
+        }
+    }
+
+    /// Pages that were programmed with numbers above the base, are known to have lasted, and are neither
+    /// there nor erased since.
+    fn missing(&mut self, found: &FoundLog) -> u64 {
+        let has_table = found.complete.has_map || found.complete.checkpoint == 0;
+        let base = match self.base {
+            Some(base) => base,
+            None if !has_table => return 0,
+            None if found.complete.checkpoint == 0 => 0,
+            // A page of the table is missing itself.
+            None => return 1,
+        };
+        let mut known: Vec<(u64, u64)> =
+            found.known.iter().map(|&(from, to)| (from.max(base + 1), to)).collect();
+        known.sort_unstable();
+        let (mut expected, mut end) = (0, 0);
+        for (from, to) in known {
+            let from = from.max(end);
+            if from <= to {
+                // The first number of an epoch is given to no page.
+                let unused = to / EPOCH - from.saturating_sub(1) / EPOCH;
+                expected += to - from + 1 - unused;
+                end = to + 1;
+            }
+        }
+        self.numbers.retain(|&number| number > base && found.is_known(number));
+        self.numbers.sort_unstable();
+        self.numbers.dedup();
+        expected.saturating_sub(self.numbers.len() as u64)
+    }
+
+    /// Whether pages of the checkpoint's map are missing.
+    fn promises_less(&self, found: &FoundLog) -> bool {
+        let mut next = 0;
+        for &(first, count, _) in &self.promised_at {
+            if first > next {
+                return true;
+            }
+            next = next.max(first + count);
+        }
+        next < found.summary.logical_pages
+    }
+
+    /// Blocks that begin with other pages than those of the checkpoint's table, and not with newer ones. Blank
+    /// ones may have been erased, but who can tell?
+    fn stale_blocks(&self) -> u64 {
+        let base = self.base.unwrap_or(0);
+        let is_stale = |(before, now): &(&BlockEntry, &BlockEntry)| {
+            before.settled
+                && now.first_sequence != before.first_sequence
+                && now.first_sequence <= base
+        };
+        self.table.iter().zip(&self.blocks).filter(is_stale).count() as u64
+    }
+
+    /// A page of which neither what the checkpoint promised nor anything newer was found is lost. An older
+    /// page may lie where the promised one should.
+    fn hold_promises(&mut self, found: &FoundLog, recovery: &mut Recovery) {
+        let mut parts = self.promised_at.iter().copied().peekable();
+        let mut sequence = 0;
+        for (lpn, &promised) in (0..).map(Lpn).zip(&self.promised) {
+            while let Some((.., said)) = parts.next_if(|&(first, ..)| first <= lpn.0) {
+                sequence = said;
+            }
+            let (at, newest) = (self.map[lpn.index()], self.newest[lpn.index()]);
+            let block = found.geometry.block_of(promised).index();
+            let least = self.table.get(block).map_or(0, |entry| entry.first_sequence);
+            let is_held = promised == at && newest >= least
+                || newest > sequence
+                || at == Ppn::NONE && newest == sequence && promised != LOST;
+            if promised != Ppn::NONE && (!is_held || at == LOST) {
+                self.map[lpn.index()] = LOST;
+                recovery.lost.push(lpn);
+            }
+        }
+    }
+
     fn is_absent(&mut self, lpn: Lpn, sequence: u64) {
         if sequence >= self.newest[lpn.index()] {
             self.newest[lpn.index()] = sequence;
@@ -154,7 +283,7 @@ impl Pages {
         recovery: &mut Recovery,
     ) -> Result<(), FlashError> {
         let of_it = header.checkpoint == found.complete.checkpoint
-            && matches!(record, Record::Absent(_) | Record::Blocks(_) | Record::Map(_));
+            && matches!(record, Record::Absent(_) | Record::Blocks(..) | Record::Map(_));
         // A page that failed to be programmed may be there twice.
         if !of_it || reading.is_broken || header.number < reading.next {
             return Ok(());
@@ -165,8 +294,8 @@ impl Pages {
         }
         reading.next += 1;
         match record {
-            Record::Blocks(entries) => {
-                reading.table.extend(entries.into_iter().map(|entry| (entry, header.sequence)));
+            Record::Blocks(_, entries) => {
+                reading.table.extend(entries);
             }
             Record::Map(entries) => {
                 if header.first == 0 && !self.choose_scanned(chip, found, reading, recovery)? {
@@ -190,6 +319,9 @@ impl Pages {
         if at == Ppn::NONE {
             return self.is_absent(lpn, sequence);
         }
+        if at == LOST {
+            return;
+        }
         let block = found.geometry.block_of(at).index();
         // A block that is read has the page's own area, which is newer.
         if self.scanned.get(block) == Some(&false) && sequence > self.newest[lpn.index()] {
@@ -212,15 +344,15 @@ impl Pages {
         if reading.table.len() != self.blocks.len() {
             return Ok(false);
         }
-        for (block, (entry, until)) in (0..).map(BlockId).zip(&reading.table) {
+        for (block, entry) in (0..).map(BlockId).zip(&reading.table) {
             let same = !chip.is_bad(block)
                 && (found.clean.is_some()
-                    || entry.programmed == geometry.data_pages_per_block() && {
+                    || entry.settled && entry.programmed == geometry.data_pages_per_block() && {
                         recovery.areas_read += 1;
                         match chip.read_oob(geometry.ppn(block, geometry.header_pages)) {
-                            Ok(oob) => {
-                                oob.is_some_and(|oob| program_number(oob.sequence) <= *until)
-                            }
+                            Ok(oob) => oob.is_some_and(|oob| {
+                                program_number(oob.sequence) == entry.first_sequence
+                            }),
                             Err(FlashError::Unreadable(_)) => false,
                             Err(e) => return Err(e),
                         }
@@ -233,20 +365,25 @@ impl Pages {
         Ok(true)
     }
 
-    /// Whether no page was programmed behind the last of any block, as after a clean end.
-    fn ends_blank<C: Flash>(
-        &self,
+    /// Whether no page was programmed behind the last of any block, as after a clean end. What cannot be read
+    /// there was cut off, or never written: it is passed over.
+    fn end_as_written<C: Flash>(
+        &mut self,
         chip: &mut C,
         recovery: &mut Recovery,
     ) -> Result<bool, FlashError> {
         let geometry = *chip.geometry();
-        for (block, entry) in (0..).map(BlockId).zip(&self.blocks) {
-            if (1..geometry.data_pages_per_block()).contains(&entry.programmed) {
+        for (block, entry) in (0..).map(BlockId).zip(&mut self.blocks) {
+            let pages = geometry.data_pages_per_block();
+            if !(1..pages).contains(&entry.programmed) {
+                continue;
+            }
+            for page in entry.programmed..pages {
                 recovery.areas_read += 1;
-                let next = geometry.ppn(block, geometry.header_pages + entry.programmed);
-                match chip.read_oob(next) {
+                match chip.read_oob(geometry.ppn(block, geometry.header_pages + page)) {
                     Ok(None) => {}
-                    Ok(Some(_)) | Err(FlashError::Unreadable(_)) => return Ok(false),
+                    Ok(Some(_)) => return Ok(false),
+                    Err(FlashError::Unreadable(_)) => entry.programmed = page + 1,
                     Err(e) => return Err(e),
                 }
             }
@@ -278,6 +415,9 @@ impl Pages {
                     Ok(Some(oob)) => {
                         self.note_watermark(oob.sequence);
                         let oob = Oob { sequence: program_number(oob.sequence), ..oob };
+                        if self.base.is_none_or(|base| oob.sequence > base) {
+                            self.numbers.push(oob.sequence);
+                        }
                         if oob.sequence > found.sequence {
                             // Beyond what the clean record knows.
                             found.sequence = oob.sequence;

@@ -10,8 +10,10 @@ pub enum Mount {
     /// By the newest checkpoint and what came after it.
     #[default]
     Quick,
-    /// By all pages: the map in a checkpoint is not used.
+    /// By all pages: the map in a checkpoint only says which of them there must be.
     FromPages,
+    /// By all pages, and by what can be read of the log. What is missing is no reason to refuse.
+    Repair,
 }
 
 /// What a mount found.
@@ -35,6 +37,14 @@ pub struct Recovery {
     /// read, and nothing says that it was ever whole. It was being written when power failed, or has
     /// been damaged since.
     pub rolled_back: Vec<Lpn>,
+    /// Logical pages that held data according to the checkpoint, and of which neither those nor newer ones
+    /// were found, in ascending order. Reading them is an error.
+    pub lost: Vec<Lpn>,
+    /// Pages that were flushed and not found, of which nobody knows whose they were. Only
+    /// [`Mount::Repair`] goes on then.
+    pub missing: u64,
+    /// Pages of the log that were flushed and cannot be read; the same holds for them.
+    pub missing_log: u64,
     /// Blocks of which every page was looked at.
     pub blocks_scanned: u32,
     /// The newest time that was found: the clock of the layer must not go on before it.

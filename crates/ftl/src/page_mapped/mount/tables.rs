@@ -36,9 +36,7 @@ pub(super) fn take_tables<C: Chip, P: Placement>(
         recovery.newest_time = recovery.newest_time.max(entry.newest_time);
         take_block(parts, pages, block, valid[block.index()]);
         let full = entry.programmed == parts.tables.shape().pages();
-        if full {
-            journal.surveyed(block, entry);
-        }
+        journal.found(block, entry, full);
         let bank = parts.banks.bank_of(block);
         if goes_on.contains(&block) {
             parts.banks[bank].resume(block, entry.programmed);

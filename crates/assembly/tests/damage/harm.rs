@@ -1,0 +1,316 @@
+//! Ways to damage an image.
+
+use std::ops::Range;
+
+use super::{Draws, history::History};
+
+/// Bytes of the header page and of a slot of the block table.
+const PAGE: usize = 4096;
+const RECORD: usize = 32;
+
+/// A kind of damage.
+#[derive(Clone, Copy)]
+pub struct Class {
+    pub name: &'static str,
+    harm: fn(&mut Harm<'_>, &mut Draws),
+}
+
+pub const CLASSES: &[Class] = &[
+    Class { name: "bits", harm: |harm, draws| harm.spoil(draws, Spoil::Bits) },
+    Class { name: "zeros", harm: |harm, draws| harm.spoil(draws, Spoil::Zeros) },
+    Class { name: "ones", harm: |harm, draws| harm.spoil(draws, Spoil::Ones) },
+    Class { name: "junk", harm: |harm, draws| harm.spoil(draws, Spoil::Junk) },
+    Class { name: "torn ends", harm: |harm, draws| harm.tear(draws) },
+    Class { name: "junk behind an end", harm: |harm, draws| harm.junk_behind(draws) },
+    Class { name: "pages swapped", harm: |harm, draws| harm.swap(draws) },
+    Class { name: "pages duplicated", harm: |harm, draws| harm.duplicate(draws) },
+    Class { name: "older pages", harm: |harm, draws| harm.older_page(draws) },
+    Class { name: "older blocks", harm: |harm, draws| harm.older_block(draws) },
+    Class { name: "older blocks", harm: |harm, draws| harm.older_block(draws) },
+    Class { name: "older log pages", harm: |harm, draws| harm.older_log_page(draws) },
+    Class { name: "older log blocks", harm: |harm, draws| harm.older_log_block(draws) },
+    Class { name: "older areas", harm: |harm, draws| harm.older_areas(draws) },
+    Class { name: "header and table", harm: |harm, draws| harm.header(draws) },
+    Class { name: "cut off", harm: |harm, draws| harm.cut(draws) },
+    Class { name: "several", harm: |harm, draws| harm.several(draws) },
+    Class { name: "several", harm: |harm, draws| harm.several(draws) },
+];
+
+#[derive(Clone, Copy, Debug)]
+enum Spoil {
+    Bits,
+    Zeros,
+    Ones,
+    Junk,
+}
+
+/// An image being damaged.
+pub struct Harm<'a> {
+    history: &'a History,
+    pub bytes: Vec<u8>,
+    pub what: String,
+}
+
+impl<'a> Harm<'a> {
+    /// The image in the end with damage of a class; nothing where the damage would change nothing.
+    pub fn of(history: &'a History, class: Class, draws: &mut Draws) -> Option<Self> {
+        for _ in 0..20 {
+            let (bytes, what) = (history.image().to_vec(), String::new());
+            let mut harm = Self { history, bytes, what };
+            (class.harm)(&mut harm, draws);
+            if harm.bytes != history.image() {
+                return Some(harm);
+            }
+        }
+        None
+    }
+
+    fn blocks(&self) -> u32 {
+        self.history.geometry.blocks()
+    }
+
+    fn pages(&self) -> u32 {
+        self.history.geometry.pages_per_block
+    }
+
+    fn table(&self) -> Range<usize> {
+        PAGE..PAGE * (1 + 2 * (self.blocks() as usize).div_ceil(1016))
+    }
+
+    fn areas_bytes(&self) -> usize {
+        (self.pages() as usize * RECORD).next_multiple_of(512)
+    }
+
+    fn areas(&self, block: u32) -> Range<usize> {
+        let first = self.table().end + block as usize * self.areas_bytes();
+        first..first + self.pages() as usize * RECORD
+    }
+
+    fn area(&self, block: u32, page: u32) -> Range<usize> {
+        let first = self.areas(block).start + page as usize * RECORD;
+        first..first + RECORD
+    }
+
+    fn payload(&self, block: u32, page: u32) -> Range<usize> {
+        let start = self.table().end + self.blocks() as usize * self.areas_bytes();
+        let number = block as usize * self.pages() as usize + page as usize;
+        let size = self.history.geometry.page_size as usize;
+        let first = start.next_multiple_of(PAGE) + number * size;
+        first..first + size
+    }
+
+    fn say(&mut self, what: &str) {
+        self.what = format!("{} {what}", self.what);
+    }
+
+    fn is_blank(&self, block: u32, page: u32) -> bool {
+        let area = &self.bytes[self.area(block, page)];
+        area.iter().all(|&byte| byte == 0xff) || area.iter().all(|&byte| byte == 0)
+    }
+
+    /// A page that is not blank, of a block of those.
+    fn written(&self, draws: &mut Draws, blocks: Range<u32>) -> (u32, u32) {
+        loop {
+            let block = blocks.start + draws.below(blocks.end - blocks.start);
+            let page = draws.below(self.pages());
+            if !self.is_blank(block, page) {
+                return (block, page);
+            }
+        }
+    }
+
+    fn data(&self) -> Range<u32> {
+        0..self.history.geometry.data_blocks()
+    }
+
+    fn log(&self) -> Range<u32> {
+        self.history.geometry.data_blocks()..self.blocks()
+    }
+
+    /// Blocks of data mostly, else of the log.
+    fn some(&self, draws: &mut Draws) -> Range<u32> {
+        if draws.one_in(4) { self.log() } else { self.data() }
+    }
+
+    fn spoil(&mut self, draws: &mut Draws, how: Spoil) {
+        let blocks = self.some(draws);
+        let (block, page) = self.written(draws, blocks);
+        let range = match draws.below(5) {
+            0 => self.payload(block, page),
+            1 => self.area(block, page),
+            2 => self.areas(block),
+            3 => self.payload(block, 0).start..self.payload(block, self.pages() - 1).end,
+            _ => {
+                let range = self.payload(block, page);
+                let at = range.start + draws.below(range.len() as u32) as usize;
+                at..(at + 1 + draws.below(64) as usize).min(range.end)
+            }
+        };
+        self.say(&format!("{how:?} in {range:?}, block {block} page {page}"));
+        for byte in &mut self.bytes[range.clone()] {
+            match how {
+                Spoil::Bits => {}
+                Spoil::Zeros => *byte = 0,
+                Spoil::Ones => *byte = 0xff,
+                Spoil::Junk => *byte = draws.below(256) as u8,
+            }
+        }
+        if matches!(how, Spoil::Bits) {
+            for _ in 0..1 + draws.below(8) {
+                let at = range.start + draws.below(range.len() as u32) as usize;
+                self.bytes[at] ^= 1 << draws.below(8);
+            }
+        }
+    }
+
+    /// The end of a page is what was there before, or zeros.
+    fn tear(&mut self, draws: &mut Draws) {
+        let blocks = self.some(draws);
+        let (block, page) = self.written(draws, blocks);
+        let range = self.payload(block, page);
+        let from = range.start + draws.below(range.len() as u32) as usize;
+        let range = from..range.end;
+        self.say(&format!("torn from {from}, block {block} page {page}"));
+        match self.older(draws) {
+            Some(older) => self.bytes[range.clone()].copy_from_slice(&older[range]),
+            None => self.bytes[range].fill(0),
+        }
+    }
+
+    fn junk_behind(&mut self, draws: &mut Draws) {
+        let ends: Vec<(u32, u32)> = self
+            .data()
+            .filter(|&block| !self.is_blank(block, 0))
+            .filter_map(|block| {
+                (1..self.pages()).find(|&p| self.is_blank(block, p)).map(|p| (block, p))
+            })
+            .collect();
+        if ends.is_empty() {
+            return;
+        }
+        let (block, page) = ends[draws.below(ends.len() as u32) as usize];
+        let page = if draws.one_in(3) { page + draws.below(self.pages() - page) } else { page };
+        self.say(&format!("junk behind the end, block {block} page {page}"));
+        for at in self.area(block, page) {
+            self.bytes[at] = draws.below(256) as u8;
+        }
+    }
+
+    fn swap(&mut self, draws: &mut Draws) {
+        let blocks = self.some(draws);
+        let (a, b) = (self.written(draws, blocks.clone()), self.written(draws, blocks));
+        self.say(&format!("{a:?} swapped with {b:?}"));
+        for (a, b) in [
+            (self.payload(a.0, a.1), self.payload(b.0, b.1)),
+            (self.area(a.0, a.1), self.area(b.0, b.1)),
+        ] {
+            let (was, other) = (self.bytes[a.clone()].to_vec(), self.bytes[b.clone()].to_vec());
+            self.bytes[a].copy_from_slice(&other);
+            self.bytes[b].copy_from_slice(&was);
+        }
+    }
+
+    fn duplicate(&mut self, draws: &mut Draws) {
+        let blocks = self.some(draws);
+        let (a, b) = (self.written(draws, blocks.clone()), self.written(draws, blocks));
+        self.say(&format!("{a:?} written to {b:?}"));
+        let (payload, area) = (self.payload(a.0, a.1), self.area(a.0, a.1));
+        let (to, beside) = (self.payload(b.0, b.1).start, self.area(b.0, b.1).start);
+        self.bytes.copy_within(payload, to);
+        self.bytes.copy_within(area, beside);
+    }
+
+    fn older(&self, draws: &mut Draws) -> Option<&'a [u8]> {
+        let older = self.history.older();
+        (!older.is_empty()).then(|| &older[draws.below(older.len() as u32) as usize][..])
+    }
+
+    fn put_back(&mut self, older: &[u8], range: Range<usize>) {
+        self.bytes[range.clone()].copy_from_slice(&older[range]);
+    }
+
+    fn put_page_back(&mut self, draws: &mut Draws, blocks: Range<u32>) {
+        let (block, page) = self.written(draws, blocks);
+        let Some(older) = self.older(draws) else { return };
+        self.say(&format!("an older page in block {block} page {page}"));
+        self.put_back(older, self.payload(block, page));
+        self.put_back(older, self.area(block, page));
+    }
+
+    fn put_block_back(&mut self, draws: &mut Draws, blocks: Range<u32>) {
+        let (block, _) = self.written(draws, blocks);
+        let Some(older) = self.older(draws) else { return };
+        self.say(&format!("an older block {block}"));
+        self.put_back(
+            older,
+            self.payload(block, 0).start..self.payload(block, self.pages() - 1).end,
+        );
+        self.put_back(older, self.areas(block));
+    }
+
+    fn older_page(&mut self, draws: &mut Draws) {
+        self.put_page_back(draws, self.data());
+    }
+
+    fn older_block(&mut self, draws: &mut Draws) {
+        self.put_block_back(draws, self.data());
+    }
+
+    fn older_log_page(&mut self, draws: &mut Draws) {
+        self.put_page_back(draws, self.log());
+    }
+
+    fn older_log_block(&mut self, draws: &mut Draws) {
+        self.put_block_back(draws, self.log());
+    }
+
+    fn older_areas(&mut self, draws: &mut Draws) {
+        let blocks = self.some(draws);
+        let (block, _) = self.written(draws, blocks);
+        let Some(older) = self.older(draws) else { return };
+        self.say(&format!("older areas of block {block}"));
+        self.put_back(older, self.areas(block));
+    }
+
+    fn header(&mut self, draws: &mut Draws) {
+        let first = if draws.one_in(2) { 0 } else { self.bytes.len() - PAGE };
+        let (header, table) = (first..first + PAGE, self.table());
+        match draws.below(4) {
+            0 => {
+                self.say("the header page");
+                let at = header.start + draws.below(header.len() as u32) as usize;
+                self.bytes[at] ^= 1 << draws.below(8);
+            }
+            1 => {
+                self.say("zeros over the header page");
+                self.bytes[header].fill(0);
+            }
+            2 => {
+                self.say("the block table");
+                for _ in 0..1 + draws.below(4) {
+                    let at = table.start + draws.below(table.len() as u32) as usize;
+                    self.bytes[at] ^= 1 << draws.below(8);
+                }
+            }
+            _ => {
+                let Some(older) = self.older(draws) else { return };
+                self.say("an older block table");
+                self.put_back(older, table);
+            }
+        }
+    }
+
+    fn cut(&mut self, draws: &mut Draws) {
+        let length = draws.below(self.bytes.len() as u32) as usize;
+        self.say(&format!("cut to {length} bytes"));
+        self.bytes.truncate(length);
+    }
+
+    fn several(&mut self, draws: &mut Draws) {
+        for _ in 0..2 + draws.below(2) {
+            let others = CLASSES.iter().filter(|c| !["several", "cut off"].contains(&c.name));
+            let others: Vec<_> = others.collect();
+            (others[draws.below(others.len() as u32) as usize].harm)(self, draws);
+        }
+    }
+}

@@ -1,0 +1,300 @@
+//! A small device in use, with what its image was at some moments, and what its pages may hold in the end.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use thermocline_assembly::{
+    Access, AnyLayer, AssemblyError, Candidate, Device, FormatOptions, PolicySpec, ServeOptions,
+    device::Overrides, format,
+};
+use thermocline_flash::{Flash, Geometry, Lpn};
+use thermocline_media::{Medium, Place};
+use thermocline_policy::trigger::Watermarks;
+
+use super::Draws;
+
+type Chip = Box<dyn Medium>;
+
+/// How the use of a device ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum End {
+    Stopped,
+    Killed,
+}
+
+/// What a page holds: 0 for zeros, else the number of the write.
+pub type Content = u64;
+
+pub struct History {
+    pub end: End,
+    pub geometry: Geometry,
+    file: PathBuf,
+    /// The image at moments in the past, oldest first, and in the end.
+    images: Vec<Vec<u8>>,
+    /// What each page held when it was last flushed for certain, and all since.
+    contents: Vec<Vec<Content>>,
+    pub written: Content,
+}
+
+fn place(file: &Path) -> Place {
+    let Ok(place) = file.to_str().expect("UTF-8").parse();
+    place
+}
+
+fn serve(file: &Path, policy: &str, rebuild: bool) -> Result<AnyLayer<Chip>, AssemblyError> {
+    let options = ServeOptions {
+        policy: PolicySpec::parse(policy, None, None).expect("a preset"),
+        over_provisioning: 0.3,
+        watermarks: Watermarks::default(),
+        time_scale_ns: None,
+        seed: 1,
+        rebuild,
+    };
+    let access = Access::default();
+    let found = Candidate::find(&place(file), &access, || Err(AssemblyError::Interrupted))?;
+    Ok(found.start(&access, &options, |chip, _| chip)?.layer)
+}
+
+pub fn read(layer: &mut AnyLayer<Chip>, lpn: u32) -> Result<Content, ()> {
+    let mut page = vec![1; layer.chip().geometry().page_size as usize];
+    layer.read(Lpn(lpn), &mut page).map_err(drop)?;
+    let (words, _) = page.as_chunks::<8>();
+    let content = u64::from_le_bytes(words[0]);
+    // What is not whole is nothing that was ever written.
+    Ok(if words.iter().all(|word| *word == words[0]) { content } else { Content::MAX })
+}
+
+impl History {
+    /// Uses a new device, by numbers drawn from a seed.
+    pub fn write(seed: u64, folder: &Path) -> Self {
+        let mut draws = Draws(seed);
+        let file = folder.join("chip");
+        let _ = fs::remove_file(&file);
+        let overrides = Overrides {
+            capacity: Some((56 + u64::from(draws.below(40))) * 8 * 512),
+            block_size: Some(8 * 512),
+            page_size: Some(512),
+            ..Overrides::default()
+        };
+        let device = Device::load("slc-generic").and_then(|device| device.with(&overrides));
+        let options = FormatOptions {
+            device: device.expect("a small device"),
+            over_provisioning: 0.3,
+            preallocate: false,
+            force: false,
+        };
+        format(&place(&file), &options).expect("formatted");
+        let policy = if draws.one_in(2) { "greedy" } else { "dac" };
+        let layer = serve(&file, policy, false).expect("served");
+        let pages = layer.logical_pages();
+        let geometry = *layer.chip().geometry();
+        let end = if seed % 2 == 0 { End::Killed } else { End::Stopped };
+        let images = Vec::new();
+        let mut history = Self {
+            end,
+            geometry,
+            file,
+            images,
+            contents: vec![vec![0]; pages as usize],
+            written: 0,
+        };
+        let mut user = User {
+            layer,
+            now: 1,
+            written: 0,
+            flushes: Vec::new(),
+            since: 0,
+            forgotten: vec![0; pages as usize],
+        };
+        let most = if draws.one_in(3) { 300 } else { 3000 };
+        let length = 200 + draws.below(most);
+        let every = length / 10;
+        for step in 0..length {
+            user.operate(&mut draws, &mut history.contents);
+            if step % every == every - 1 {
+                history.images.push(fs::read(&history.file).expect("the image is read"));
+            }
+            if draws.one_in(900) {
+                user.stop(&mut history.contents);
+                user.layer = serve(&history.file, policy, false).expect("served again");
+            }
+        }
+        if end == End::Stopped {
+            user.stop(&mut history.contents);
+        }
+        history.images.push(fs::read(&history.file).expect("the image is read"));
+        history.written = user.written;
+        drop(user);
+        history
+    }
+
+    pub fn serve(&self, rebuild: bool) -> Result<AnyLayer<Chip>, AssemblyError> {
+        serve(&self.file, "greedy", rebuild)
+    }
+
+    pub fn place(&self) -> Place {
+        place(&self.file)
+    }
+
+    pub fn pages(&self) -> u32 {
+        self.contents.len() as u32
+    }
+
+    pub fn may_hold(&self, lpn: u32) -> &[Content] {
+        &self.contents[lpn as usize]
+    }
+
+    /// The image in the end.
+    pub fn image(&self) -> &[u8] {
+        self.images.last().expect("there is one")
+    }
+
+    /// The images of before.
+    pub fn older(&self) -> &[Vec<u8>] {
+        &self.images[..self.images.len() - 1]
+    }
+
+    /// Makes the file this image.
+    pub fn put(&self, image: &[u8]) {
+        fs::write(&self.file, image).expect("the image is written");
+    }
+}
+
+/// Whoever uses a device.
+struct User {
+    layer: AnyLayer<Chip>,
+    now: u64,
+    /// Writes so far.
+    written: Content,
+    /// Flushes that not enough pages tell of yet.
+    flushes: Vec<Flushed>,
+    /// Writes since the last of them.
+    since: u32,
+    /// How many contents of each page are forgotten.
+    forgotten: Vec<usize>,
+}
+
+/// How many contents each page had had at a flush, and the blocks that tell of it: on the file, or in memory
+/// until the next sync.
+struct Flushed {
+    contents: Vec<usize>,
+    blocks: Vec<u32>,
+    waiting: Vec<u32>,
+}
+
+/// Pages after a flush that tell of it, beside the first page of each block.
+const TELL: u32 = 8;
+/// Blocks that have to tell of a flush: what damages one, or two, leaves another.
+const BLOCKS: usize = 3;
+
+impl User {
+    fn operate(&mut self, draws: &mut Draws, contents: &mut [Vec<Content>]) {
+        self.now += u64::from(draws.below(1000));
+        // Most writes go to few pages.
+        let pages = contents.len() as u32;
+        let most = if draws.one_in(3) { pages } else { pages / 4 };
+        match draws.below(40) {
+            0 => {
+                let first = draws.below(pages);
+                for lpn in first..(first + 1 + draws.below(6)).min(pages) {
+                    self.layer.trim(Lpn(lpn), self.now).expect("trimmed");
+                    contents[lpn as usize].push(0);
+                }
+            }
+            1..=3 => self.flush(contents),
+            4..=8 => {
+                let first = draws.below(pages);
+                for lpn in first..(first + 1 + draws.below(16)).min(pages) {
+                    self.write(lpn, contents);
+                }
+            }
+            9 => drop(self.layer.upkeep().scrub(self.now).expect("scrubbed")),
+            _ => self.write(draws.below(most), contents),
+        }
+    }
+
+    fn write(&mut self, lpn: u32, contents: &mut [Vec<Content>]) {
+        self.written += 1;
+        let size = self.layer.chip().geometry().page_size as usize;
+        let page = self.written.to_le_bytes().repeat(size / 8);
+        self.layer.write(Lpn(lpn), &page, self.now).expect("written");
+        contents[lpn as usize].push(self.written);
+        let at = self.layer.inspect().locate(Lpn(lpn));
+        let geometry = self.layer.chip().geometry();
+        let (block, page) = (geometry.block_of(at).0, geometry.page_of(at));
+        self.since += 1;
+        if self.since > TELL && page > 0 {
+            return;
+        }
+        for flush in &mut self.flushes {
+            flush.waiting.push(block);
+        }
+    }
+
+    /// What was there before a flush is not there any more.
+    fn certain(&mut self, flushed: &[usize], contents: &mut [Vec<Content>]) {
+        for ((page, count), forgotten) in contents.iter_mut().zip(flushed).zip(&mut self.forgotten)
+        {
+            page.drain(..count - 1 - *forgotten);
+            *forgotten = count - 1;
+        }
+    }
+
+    fn counts(&self, contents: &[Vec<Content>]) -> Vec<usize> {
+        contents
+            .iter()
+            .zip(&self.forgotten)
+            .map(|(page, forgotten)| page.len() + forgotten)
+            .collect()
+    }
+
+    /// As a server does.
+    fn flush(&mut self, contents: &mut [Vec<Content>]) {
+        self.layer.upkeep().settle(self.now).expect("settled");
+        let covered = self.layer.upkeep().last_program();
+        self.layer.chip_mut().sync().expect("synced");
+        self.layer.upkeep().synced(covered);
+        for flush in &mut self.flushes {
+            flush.blocks.append(&mut flush.waiting);
+            flush.blocks.sort_unstable();
+            flush.blocks.dedup();
+        }
+        while self.flushes.first().is_some_and(|flush| flush.blocks.len() >= BLOCKS) {
+            let flush = self.flushes.remove(0);
+            self.certain(&flush.contents, contents);
+        }
+        let (contents, [blocks, waiting]) = (self.counts(contents), [const { Vec::new() }; 2]);
+        self.flushes.push(Flushed { contents, blocks, waiting });
+        self.since = 0;
+    }
+
+    fn stop(&mut self, contents: &mut [Vec<Content>]) {
+        self.layer.upkeep().unmount(self.now).expect("unmounted");
+        self.layer.chip_mut().sync().expect("synced");
+        self.flushes.clear();
+        self.certain(&self.counts(contents), contents);
+        // The chip is locked by one at a time.
+        let nobody = serve_nothing();
+        self.layer = nobody;
+    }
+}
+
+/// A device that nobody uses.
+fn serve_nothing() -> AnyLayer<Chip> {
+    let Ok(place) = "ram:".parse::<Place>();
+    let overrides = Overrides { capacity: Some(16 << 20), ..Overrides::default() };
+    let access = Access::default();
+    let device = || Device::load("slc-generic").and_then(|device| device.with(&overrides));
+    let options = ServeOptions {
+        policy: PolicySpec::parse("greedy", None, None).expect("a preset"),
+        over_provisioning: 0.3,
+        watermarks: Watermarks::default(),
+        time_scale_ns: None,
+        seed: 1,
+        rebuild: false,
+    };
+    let found = Candidate::find(&place, &access, device).expect("memory");
+    found.start(&access, &options, |chip, _| chip).expect("served").layer
+}

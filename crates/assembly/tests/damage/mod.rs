@@ -1,0 +1,140 @@
+//! Images damaged in thousands of ways, on purpose: no read may return wrong data without an error.
+//!
+//! A device is used in the manner of a server, stopped in order or killed. Then parts of its image are
+//! changed, swapped, or put back as they were at an earlier moment, and it is mounted as a server would.
+//! Each variant is *exact* (all reads are right), *refused* (it is not mounted), *EIO* (some reads fail, the
+//! others are right), or *silent* (a read is wrong, and says nothing). `docs/format.md` names what no image
+//! can know of itself.
+//!
+//! `THERMOCLINE_DAMAGE_SECONDS` says how long to look for a fault, `THERMOCLINE_DAMAGE_SEED` runs the one
+//! history in which one was found.
+
+mod harm;
+mod history;
+
+use std::{
+    collections::BTreeMap,
+    time::{Duration, Instant},
+};
+
+use harm::{CLASSES, Harm};
+use history::{End, History};
+use tempfile::TempDir;
+use thermocline_assembly::{Progress, Verdict, check};
+
+/// Variants of each history.
+const VARIANTS: u32 = 150;
+/// Histories that are looked at, where no time is given.
+const HISTORIES: u64 = 16;
+
+/// Numbers to draw by, from a seed.
+#[derive(Clone, Debug)]
+pub struct Draws(pub u64);
+
+impl Draws {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    pub fn below(&mut self, limit: u32) -> u32 {
+        ((self.next() >> 32) * u64::from(limit.max(1)) >> 32) as u32
+    }
+
+    pub fn one_in(&mut self, n: u32) -> bool {
+        self.below(n) == 0
+    }
+}
+
+/// What became of a variant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Outcome {
+    Exact,
+    Refused,
+    Eio,
+    Silent,
+}
+
+type Table = BTreeMap<(End, &'static str), [u32; 4]>;
+
+fn print(table: &Table) {
+    eprintln!("{:10} {:22} {:>6} {:>8} {:>6} {:>7}", "", "", "exact", "refused", "EIO", "silent");
+    for ((end, class), [exact, refused, eio, silent]) in table {
+        let end = format!("{end:?}").to_lowercase();
+        eprintln!("{end:10} {class:22} {exact:6} {refused:8} {eio:6} {silent:7}");
+    }
+}
+
+/// Mounts an image as a server would, and reads all of it.
+fn outcome(history: &History, rebuild: bool) -> (Outcome, String) {
+    let Ok(mut layer) = history.serve(rebuild) else { return (Outcome::Refused, String::new()) };
+    let mut worst = (Outcome::Exact, String::new());
+    for lpn in 0..history.pages() {
+        let found = match history::read(&mut layer, lpn) {
+            Ok(found) if history.may_hold(lpn).contains(&found) => continue,
+            Ok(found) => {
+                let text = format!("page {lpn}: {found:?}, not {:?}", history.may_hold(lpn));
+                (Outcome::Silent, text)
+            }
+            Err(()) => (Outcome::Eio, String::new()),
+        };
+        worst = worst.max(found);
+    }
+    worst
+}
+
+#[test]
+fn no_damage_of_an_image_makes_a_read_wrong_without_an_error() {
+    let number = |name: &str| std::env::var(name).ok().and_then(|value| value.parse::<u64>().ok());
+    let seed = number("THERMOCLINE_DAMAGE_SEED");
+    let seconds = number("THERMOCLINE_DAMAGE_SECONDS").map(Duration::from_secs);
+    let histories = if seconds.is_some() { u64::MAX } else { HISTORIES };
+    let begun = Instant::now();
+    let folder = ["/dev/shm", "."].iter().find_map(|place| TempDir::new_in(place).ok());
+    let folder = folder.expect("a folder");
+    let (mut table, mut silent, mut unseen) = (Table::new(), Vec::new(), Vec::new());
+    for seed in seed.map_or(1..histories.saturating_add(1), |seed| seed..seed + 1) {
+        let history = History::write(seed, folder.path());
+        let mut draws = Draws(!seed);
+        let whole = (0..2).map(|rebuild| {
+            history.put(history.image());
+            outcome(&history, rebuild == 1)
+        });
+        for (undamaged, text) in whole {
+            assert_eq!(undamaged, Outcome::Exact, "seed {seed}, without damage: {text}");
+        }
+        for variant in 0..VARIANTS {
+            let class = CLASSES[(variant as usize) % CLASSES.len()];
+            let Some(image) = Harm::of(&history, class, &mut draws) else { continue };
+            let rebuild = draws.one_in(4);
+            history.put(&image.bytes);
+            let sound = check(&history.place(), false, &Progress::default())
+                .is_ok_and(|report| report.verdict() == Verdict::Sound);
+            let (found, text) = outcome(&history, rebuild);
+            table.entry((history.end, class.name)).or_default()[found as usize] += 1;
+            let case = || {
+                let (end, n) = (history.end, history.written);
+                format!(
+                    "seed {seed}, {end:?} after {n} writes, rebuild {rebuild}, {}: {text}",
+                    image.what
+                )
+            };
+            if found == Outcome::Silent {
+                silent.push(case());
+            }
+            if sound && found != Outcome::Exact {
+                unseen.push(case());
+            }
+        }
+        if seconds.is_some_and(|seconds| begun.elapsed() > seconds) {
+            break;
+        }
+    }
+    print(&table);
+    let first = |cases: &[String]| cases.iter().take(12).cloned().collect::<Vec<_>>().join("\n");
+    assert!(silent.is_empty(), "{} silent:\n{}", silent.len(), first(&silent));
+    assert!(unseen.is_empty(), "{} called sound:\n{}", unseen.len(), first(&unseen));
+}
