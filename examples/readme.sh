@@ -5,7 +5,8 @@
 #   THERMOCLINE=target/debug/thermocline examples/readme.sh
 #
 # The binary of THERMOCLINE stands where `make demo` would build one; Cargo is not asked. `make test` is not
-# typed: it runs this script.
+# typed: it runs this script. Neither is `thermocline reproduce cat`, which takes minutes: `make test` runs the
+# quick form of it.
 set -euo pipefail
 
 root=$(dirname "$(dirname "$(realpath "${BASH_SOURCE[0]}")")")
@@ -36,7 +37,8 @@ chmod +x "$work/bin/cargo"
 awk '/^```/ { fenced = !fenced; next } fenced { print; next } /^       / { print substr($0, 8) }' README.md |
     sed -e ':a' -e '/\\$/N; s/\\\n */ /; ta' -e 's/ *#.*//' -e '/^ *$/d' -e '/^make test$/d' >"$work/lines"
 # Commands with arguments that stand in the text.
-grep -oE '`thermocline [a-z]+ [^`]*`' README.md | tr -d '`' >>"$work/lines"
+grep -oE '`thermocline [a-z]+ [^`]*`' README.md | tr -d '`' |
+    { grep -v ' reproduce ' || true; } >>"$work/lines"
 path=$(grep -oE '`export PATH=[^`]*`' README.md | tr -d '`')
 [[ -n $path ]] || fail "README.md tells no export PATH"
 (($(wc -l <"$work/lines") >= 6)) || fail "README.md has too few lines to type: $(cat "$work/lines")"

@@ -225,7 +225,8 @@ fn a_header_line_tells_the_columns_and_the_guess_can_be_kept() {
     for trace in
         ["a,b,c\n1,2,3\n", "time,op,offset,size\n1,maybe,0,512\n", "time,offset,size\n1,0,512\n"]
     {
-        assert!(open(trace.as_bytes(), &ReadOptions::default()).is_err(), "{trace}");
+        let guessed = open(trace.as_bytes(), &ReadOptions::default());
+        assert!(guessed.map_or(true, |it| it.guess().columns().is_empty()), "{trace}");
     }
     // What looks like SPC by chance is read by its header.
     let text = b"time,offset,size,op,cpu\n0.5,0,8192,W,3\n";

@@ -45,7 +45,7 @@ use crate::{
 const BETWEEN: u8 = 0x1f;
 
 const PARQUET_MAGIC: &[u8] = b"PAR1";
-/// An Arrow file begins so, and its stream eight bytes from its beginning.
+/// An Arrow file begins so; the stream that it holds follows.
 const ARROW_MAGIC: &[u8] = b"ARROW1\0\0";
 /// A stream's first message begins so; its length follows.
 const STREAM: [u8; 4] = [0xff; 4];
@@ -280,6 +280,10 @@ fn plain_file(input: &Input) -> Option<File> {
 fn arrow(mut input: Input) -> Result<(Arc<Schema>, Batches, Option<Project>), ArrowError> {
     if input.window().starts_with(ARROW_MAGIC) {
         input.consume(ARROW_MAGIC.len());
+        // Writers may pad the magic number to a longer alignment.
+        while input.window().starts_with(&[0; 8]) {
+            input.consume(8);
+        }
     }
     let reader = StreamReader::try_new(input, None)?;
     Ok((reader.schema(), Box::new(reader), None))
