@@ -6,28 +6,51 @@ THERMOCLINE := $(TARGET)/release/thermocline
 # The one that `cargo test` builds, with all features but figures as PDF, which are heavy to build.
 TESTED := $(TARGET)/debug/thermocline
 export FEATURES := thermocline-cli/parquet,thermocline-cli/tls
+# A first look needs a binary soon, not the fastest one.
+QUICK := $(TARGET)/quick/thermocline
+# Where `make install` puts things; DESTDIR comes before all of it, for packages.
+PREFIX ?= /usr/local
+BINDIR ?= $(PREFIX)/bin
+DATADIR ?= $(PREFIX)/share
+UNITDIR ?= $(PREFIX)/lib/systemd/system
+# What `make install` installs; another one than its own is not built.
+BINARY ?= $(THERMOCLINE)
 # Tests and scripts append a line here for what they skip.
 SKIPPED := $(TARGET)/skipped
 # The policies of the demonstration.
 POLICIES := in-place,greedy,cost-benefit,lfs,cat,dac,update-interval,sep-bit,midas,fifo
 
-.PHONY: help demo build full pages test test-long test-tools systems guest lint bench bench-server clean
+.PHONY: help demo build install full pages test test-long test-tools systems guest lint bench bench-server clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
-demo: build ## build, then compare ten policies on a recorded trace and a generated one
+demo: ## build quickly, then compare ten policies on a recorded trace and a generated one
+	@echo "Building Thermocline (once, for some minutes; Cargo is quiet unless it fails) ..."
+	@cargo build --quiet --locked --profile quick --package thermocline-cli --no-default-features
 	@echo "A SQLite database on ext4, on a device with 7 % over-provisioning, TRIM ignored:"
-	$(THERMOCLINE) compare --trace corpus/sqlite-ext4.tct --ops=-trim \
+	$(QUICK) compare --trace corpus/sqlite-ext4.tct --ops=-trim \
 	  --over-provisioning 7% --clock device --policies $(POLICIES)
 	@echo "The CAT paper's card, 90 % full, 90 % of the writes to 10 % of the data:"
-	$(THERMOCLINE) compare --device intel-series2plus-24m --fill 90% --workload hot-cold:90/10 \
+	$(QUICK) compare --device intel-series2plus-24m --fill 90% --workload hot-cold:90/10 \
 	  --bytes 192MiB --policies $(POLICIES)
 
 build: ## the command line: target/release/thermocline
 	cargo build --release --locked --package thermocline-cli
 
-full: ## the same with everything that is heavy to build (Parquet output, TLS, figures as PDF)
+install: $(if $(filter $(THERMOCLINE),$(BINARY)),build) ## the binary, man pages, completions and systemd units (PREFIX, DESTDIR)
+	rm -rf $(TARGET)/man && $(BINARY) man $(TARGET)/man
+	install -d $(addprefix $(DESTDIR),$(BINDIR) $(DATADIR)/man/man1 $(UNITDIR) \
+	  $(DATADIR)/bash-completion/completions $(DATADIR)/zsh/site-functions $(DATADIR)/fish/vendor_completions.d)
+	install -m 755 $(BINARY) $(DESTDIR)$(BINDIR)/thermocline
+	install -m 644 $(TARGET)/man/*.1 $(DESTDIR)$(DATADIR)/man/man1
+	$(BINARY) completions bash > $(DESTDIR)$(DATADIR)/bash-completion/completions/thermocline
+	$(BINARY) completions zsh > $(DESTDIR)$(DATADIR)/zsh/site-functions/_thermocline
+	$(BINARY) completions fish > $(DESTDIR)$(DATADIR)/fish/vendor_completions.d/thermocline.fish
+	sed 's|/usr/local/bin/|$(BINDIR)/|' contrib/systemd/thermocline@.service > $(DESTDIR)$(UNITDIR)/thermocline@.service
+	install -m 644 contrib/systemd/thermocline@.socket $(DESTDIR)$(UNITDIR)
+
+full: ## the same with everything that is heavy to build (Parquet and Arrow, TLS, figures as PDF)
 	cargo build --release --locked --package thermocline-cli --features parquet,pdf,tls
 
 pages: build ## every paper's page again, docs/papers (four minutes; THERMOCLINE_TRACES names the folders of traces)
@@ -42,6 +65,7 @@ test: test-tools lint ## every check and every test; the last lines say what was
 	$(TESTED) reproduce all --quick --no-progress --output $(TARGET)/reproduce.txt
 	@grep -o 'skipped: .*' $(TARGET)/reproduce.txt | sed 's/^skipped/reproduce/' >> $(SKIPPED) || true
 	examples/try.sh
+	THERMOCLINE=$(TESTED) examples/readme.sh
 	THERMOCLINE=$(TESTED) systems/run.sh || [ $$? -eq 77 ]
 	THERMOCLINE=$(TESTED) guest/run.sh || [ $$? -eq 77 ]
 	@if [ -s $(SKIPPED) ]; then echo "passed, but for what was skipped:"; sort -u $(SKIPPED); \
@@ -60,9 +84,9 @@ systems: build ## the server among real file systems, crashes and clients (as ro
 
 lint: ## formatting and clippy, warnings are errors
 	cargo fmt --all --check
-	cargo clippy --locked --workspace --all-targets -- --deny warnings
+	cargo clippy --locked --workspace --all-targets --features $(FEATURES) -- --deny warnings
 	cargo clippy --locked --package thermocline-trace --no-default-features -- --deny warnings
-	RUSTDOCFLAGS='--deny warnings' cargo doc --locked --workspace --no-deps --document-private-items
+	RUSTDOCFLAGS='--deny warnings' cargo doc --locked --workspace --features $(FEATURES) --no-deps --document-private-items
 
 guest: build ## tests in a machine of QEMU's: raw NAND, file systems, the kernel's NBD client
 	THERMOCLINE=$(THERMOCLINE) guest/run.sh

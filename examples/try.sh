@@ -7,7 +7,8 @@
 #
 # An example is a folder with the files to add and a recipe.sh of two functions: `add` puts the files and their
 # registry lines into the copy, `prove` runs what must work then. `tests` names test binaries to be run, each perhaps
-# with words of which the names of its tests must have one.
+# with words of which the names of its tests must have one. A recipe that changes a crate which has little to do here
+# adds it to `unoptimised`, so that building it anew is quick.
 #
 # What the checkout's own target directory holds is not built again: only what an example changes, and what
 # depends on it. FEATURES must be those with which the checkout was built (`make test` sets them).
@@ -96,6 +97,8 @@ done
 
 copy_project
 tests_of_all=()
+# The simulator compiles the layer for every placement.
+unoptimised=(sim)
 for example in "${examples[@]}"; do
     # shellcheck source=/dev/null
     source "$here/$example/recipe.sh"
@@ -107,8 +110,8 @@ copy_built
 cd "$copy"
 export CARGO_TARGET_DIR=$work/target
 thermocline=$work/target/debug/thermocline
-# The simulator compiles the layer for every placement, and has little to do here.
-quickly=(--config profile.dev.package.thermocline-sim.opt-level=0)
+quickly=()
+for crate in "${unoptimised[@]}"; do quickly+=(--config "profile.dev.package.thermocline-$crate.opt-level=0"); done
 cargo_test() { # the words of a test, for Cargo
     cargo test --locked --workspace ${FEATURES:+--features "$FEATURES"} "${quickly[@]}" "$@" >"$output" 2>&1 ||
         { cat "$output" >&2; fail "cargo test $* fails with ${examples[*]}"; }

@@ -1,6 +1,7 @@
 # shellcheck shell=bash disable=SC2034,SC2154 # sourced by try.sh
 # A device: a file and a line.
 tests=()
+unoptimised+=(media fswatch)
 
 add() {
     place card-4m.toml crates/flash/profiles

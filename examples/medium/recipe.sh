@@ -2,6 +2,7 @@
 # A medium: a file, its line (which Rust spells as two), its row.
 media=crates/media/src
 tests=()
+unoptimised+=(media)
 
 add() {
     place worn.rs $media

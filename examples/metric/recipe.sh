@@ -1,6 +1,6 @@
 # shellcheck shell=bash disable=SC2034,SC2154 # sourced by try.sh
 # A metric: one field, whose declaration is all there is; the reference is the test's to write.
-tests=(result_keys)
+tests=("simulator result_keys")
 
 add() {
     line crates/sim/src/result/cleaning.rs "            => Look::line(\"cost by this device's times\"" \

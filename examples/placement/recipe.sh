@@ -1,7 +1,7 @@
 # shellcheck shell=bash disable=SC2034,SC2154 # sourced by try.sh
 # Generations: a file, its line (which Rust spells as three), its row.
 placements=crates/policy/src/placement
-tests=("page_mapped conformance" "documented")
+tests=("policies documented" "page_mapped conformance")
 
 add() {
     place generations.rs $placements

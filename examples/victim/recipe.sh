@@ -1,7 +1,7 @@
 # shellcheck shell=bash disable=SC2034,SC2154 # sourced by try.sh
 # Greedy that wears evenly: a file, its line (which Rust spells as two), its row.
 victims=crates/policy/src/victim
-tests=("exact_victims" "page_mapped conformance" "documented")
+tests=("policies exact_victims documented" "page_mapped conformance")
 
 add() {
     place greedy_even.rs $victims

@@ -42,6 +42,18 @@ pub fn built_in() -> Vec<Profile> {
         .collect()
 }
 
+/// A device as TOML with its comments, as in the profile or file: what `--device` takes.
+///
+/// # Errors
+/// Those of [`Device::load`].
+pub fn toml(name: &str) -> Result<String, AssemblyError> {
+    Device::load(name)?;
+    if let Some((_, text)) = BUILT_IN_PROFILES.iter().find(|(known, _)| *known == name) {
+        return Ok((*text).to_owned());
+    }
+    std::fs::read_to_string(name).map_err(|e| AssemblyError::Input(format!("{name}: {e}")))
+}
+
 impl Device {
     /// A device whose blocks are those of a chip.
     #[must_use]

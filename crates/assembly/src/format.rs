@@ -51,7 +51,8 @@ pub struct Formatted {
 /// Makes an empty store on a chip, which is made too where its medium makes chips.
 ///
 /// # Errors
-/// [`AssemblyError`]. Of a chip that was made for it nothing is left then, unless it replaced another.
+/// [`AssemblyError`]. Of a chip that was made for it nothing is left then; one that it was to replace is as it
+/// was.
 pub fn format(place: &Place, options: &FormatOptions) -> Result<Formatted, AssemblyError> {
     let medium = place.medium();
     if medium.open.is_none() {
@@ -60,17 +61,16 @@ pub fn format(place: &Place, options: &FormatOptions) -> Result<Formatted, Assem
         )));
     }
     let formatted = if medium.create.is_some() {
-        let store = plainest(options.device.clone(), options.over_provisioning)?;
-        let chip = create(place, &store, options.preallocate, options.force)?;
-        let made = write(&store, chip, place);
-        if made.is_err()
-            && !options.force
-            && let Some(path) = place.path()
+        let mut device = options.device.clone();
+        let profile = &mut device.profile;
+        if !device.fixed_capacity
+            && let Some(blocks) = place.room(profile.kind, &profile.geometry)?
         {
-            // Half a store is no use to anybody; why it is half is told.
-            let _ = std::fs::remove_file(path);
+            profile.geometry.blocks_per_bank = blocks;
         }
-        made?
+        let store = plainest(device, options.over_provisioning)?;
+        let chip = create(place, &store, options.preallocate, options.force)?;
+        write(&store, chip, place)?
     } else {
         let (store, chip) = take_over(place, options)?;
         write(&store, chip, place)?
@@ -129,6 +129,7 @@ fn write(store: &Store, chip: Chip, place: &Place) -> Result<Formatted, Assembly
     layer.upkeep().unmount(0).map_err(|e| AssemblyError::failed(place, e))?;
     let chip = layer.chip_mut();
     chip.sync().map_err(|e| AssemblyError::failed(place, e))?;
+    chip.publish()?;
     let geometry = *chip.geometry();
     Ok(Formatted {
         image: place.to_string(),

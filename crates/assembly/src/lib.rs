@@ -7,7 +7,8 @@
 //! * [`Store`] formats, mounts and salvages chips that hold data.
 //! * [`chips`] finds and opens them by their names; [`format`](format()), [`check`](check()),
 //!   [`repair`](repair()) and [`status`](status()) do the rest of a chip's life, and a [`Candidate`]
-//!   becomes a layer that can be served.
+//!   becomes a layer that can be served, and mounted again by a [`Remounter`].
+//! * [`copy`] takes a store's pages to another one.
 //!
 //! A store on a chip in memory:
 //!
@@ -31,6 +32,7 @@
 
 mod check;
 pub mod chips;
+pub mod copy;
 pub mod device;
 mod error;
 mod format;
@@ -39,6 +41,7 @@ mod plan;
 pub mod policy;
 mod progress;
 mod reading;
+mod remount;
 mod repair;
 mod room;
 mod serve;
@@ -54,8 +57,9 @@ pub use plan::{LayerPlan, LayerVisitor};
 pub use policy::PolicySpec;
 pub use progress::Progress;
 pub use reading::PageAt;
+pub use remount::Remounter;
 pub use repair::{Repaired, repair};
 pub use room::{Room, show_pages};
 pub use serve::{Candidate, ServeOptions, Served};
-pub use status::{Status, Wear, status};
+pub use status::{BankStatus, Status, Wear, status};
 pub use store::{AnyLayer, Store};

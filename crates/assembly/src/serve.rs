@@ -1,12 +1,15 @@
 //! Chips made ready to be served: found first, all of them, and mounted or formatted then.
 
 use thermocline_flash::Profile;
-use thermocline_ftl::{EndOfLife, Mount, Recovery};
+use thermocline_ftl::{
+    EndOfLife, Mount, Recovery,
+    index::{self, Summary},
+};
 use thermocline_media::Place;
 use thermocline_policy::trigger::Watermarks;
 
 use crate::{
-    Access, AnyLayer, AssemblyError, Device, PolicySpec, Store,
+    Access, AnyLayer, AssemblyError, Device, PolicySpec, Remounter, Store,
     chips::{self, Chip, Opened},
     format::create,
     store::{begin, new_format},
@@ -49,6 +52,10 @@ pub struct Served {
     pub time_ns: u64,
     /// Why it takes no more writes, if that is so.
     pub end_of_life: Option<EndOfLife>,
+    /// What it was formatted as.
+    pub summary: Summary,
+    /// Mounts it by other policies.
+    pub remounter: Remounter,
 }
 
 impl Candidate {
@@ -85,19 +92,23 @@ impl Candidate {
             seed: options.seed,
             ..store
         };
-        let (mut layer, device, recovery) = match self {
+        let (mut layer, device, recovery, summary) = match self {
             Self::New(place, device) => {
                 let store = adjust(Store::fit(device, options.over_provisioning, policy.clone())?);
                 let chip = access.with_faults(create(&place, &store, false, false)?);
                 let chip = wrap(chip, &store.device.profile);
-                (store.format(chip, new_format()?).map_err(of_policy)?, store.device, None)
+                let mut layer = store.format(chip, new_format()?).map_err(of_policy)?;
+                let summary = index::find_summary(&mut **layer.chip_mut())
+                    .map_err(|e| AssemblyError::failed(&place, e))?;
+                let lost = || AssemblyError::Failed(format!("{place}: was not formatted"));
+                (layer, store.device, None, summary.ok_or_else(lost)?)
             }
             Self::Formatted(Opened { chip, device, summary }) => {
                 let chip = wrap(chip, &device.profile);
                 let store = adjust(Store::new(device, policy.clone(), summary.logical_pages));
                 let how = if options.rebuild { Mount::FromPages } else { Mount::Quick };
                 let (layer, recovery) = store.mount(chip, how).map_err(of_policy)?;
-                (layer, store.device, Some(recovery))
+                (layer, store.device, Some(recovery), summary)
             }
         };
         let time_ns = recovery.as_ref().map_or(0, |found| found.newest_time.saturating_add(1));
@@ -106,6 +117,7 @@ impl Candidate {
             begin(&mut layer, time_ns)?;
         }
         let end_of_life = layer.inspect().end_of_life();
-        Ok(Served { layer, device, recovery, time_ns, end_of_life })
+        let remounter = Remounter::new(device.clone(), summary.logical_pages, options.clone());
+        Ok(Served { layer, device, recovery, time_ns, end_of_life, summary, remounter })
     }
 }

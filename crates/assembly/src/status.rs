@@ -1,8 +1,10 @@
 //! How a chip is, in the manner of `zpool status`.
 
+use std::ops::Range;
+
 use serde::Serialize;
 use thermocline_flash::{BlockId, Condition, Flash};
-use thermocline_ftl::{EndOfLife, Mount, Recovery};
+use thermocline_ftl::{BankState, EndOfLife, Mount, Recovery};
 use thermocline_media::{Medium, Place};
 
 use crate::{
@@ -48,6 +50,19 @@ pub struct Status {
     pub spare_blocks: Option<u32>,
     /// How worn it is.
     pub wear: Wear,
+    /// Its banks.
+    pub banks: Vec<BankStatus>,
+}
+
+/// How a bank is.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct BankStatus {
+    /// Blocks of it that are free.
+    pub free_blocks: u32,
+    /// Pages of it with current data.
+    pub current_pages: u32,
+    /// How worn it is.
+    pub wear: Wear,
 }
 
 /// Erase counts of blocks that can be used.
@@ -91,8 +106,19 @@ pub fn status(place: &Place) -> Result<Status, AssemblyError> {
         bad_blocks: layer.chip().health().bad_blocks,
         unreadable_pages: recovery.unreadable_pages,
         spare_blocks: served.map(|served| served.spare_blocks),
-        wear: Wear::of(layer.chip(), profile.rules.endurance),
+        wear: Wear::of(layer.chip(), 0..geometry.blocks(), profile.rules.endurance),
+        banks: banks(&layer, profile.rules.endurance),
     })
+}
+
+fn banks(layer: &AnyLayer<Chip>, endurance: u32) -> Vec<BankStatus> {
+    let each = layer.chip().geometry().blocks_per_bank;
+    let of = |(number, bank): (u32, BankState)| BankStatus {
+        free_blocks: bank.free_blocks,
+        current_pages: bank.current_pages,
+        wear: Wear::of(layer.chip(), number * each..(number + 1) * each, endurance),
+    };
+    (0..).zip(layer.inspect().banks()).map(of).collect()
 }
 
 /// What is the matter, and what to do.
@@ -116,8 +142,8 @@ fn state(
 }
 
 impl Wear {
-    fn of(chip: &Chip, endurance: u32) -> Self {
-        let used = (0..chip.geometry().blocks()).map(BlockId).filter(|&block| !chip.is_bad(block));
+    fn of(chip: &Chip, blocks: Range<u32>, endurance: u32) -> Self {
+        let used = blocks.map(BlockId).filter(|&block| !chip.is_bad(block));
         let erases: Vec<u32> = used.map(|block| chip.erase_count(block)).collect();
         Self {
             mean: erases.iter().copied().map(f64::from).sum::<f64>() / erases.len().max(1) as f64,

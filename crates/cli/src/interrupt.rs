@@ -1,12 +1,6 @@
 //! Ctrl-C: the work is asked to stop; if it does not, or at the second time, the program ends.
 
-use std::{
-    path::{Path, PathBuf},
-    process,
-    sync::{LazyLock, Mutex, PoisonError},
-    thread,
-    time::Duration,
-};
+use std::{process, sync::LazyLock, thread, time::Duration};
 
 use thermocline_assembly::Progress;
 
@@ -17,7 +11,6 @@ const GRACE: Duration = Duration::from_secs(2);
 
 /// A signal reaches a program through what is global, and nothing else here is.
 static PROGRESS: LazyLock<Progress> = LazyLock::new(Progress::default);
-static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
 /// How far the work is, and whether it should stop.
 pub fn progress() -> &'static Progress {
@@ -39,24 +32,8 @@ pub fn install() {
     });
 }
 
-/// A file to remove if the program ends before it is finished.
-pub fn unfinished(path: &Path) {
-    files().push(path.to_owned());
-}
-
-/// The file is complete, or gone.
-pub fn finished(path: &Path) {
-    files().retain(|other| other != path);
-}
-
-fn files() -> std::sync::MutexGuard<'static, Vec<PathBuf>> {
-    UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 fn give_up() -> ! {
-    for path in files().iter() {
-        let _ = std::fs::remove_file(path);
-    }
+    thermocline_files::abandon();
     console::complain("interrupted");
     process::exit(exit::INTERRUPTED.into())
 }

@@ -8,10 +8,8 @@ use thermocline_sim::{
     Clock, DelayLog, Fill, Input, Job, Outcome, PreparedTrace, ReadOnly, SimError, TraceMapping,
     Workload, compare_each,
 };
-use thermocline_trace::{
-    generate::{GeneratorOptions, format_size},
-    read::ReadOptions,
-};
+use thermocline_trace::{generate::GeneratorOptions, read::ReadOptions};
+use thermocline_units::format_size;
 use thermocline_workloads::{WorkloadSpec, open};
 
 use crate::{
@@ -44,6 +42,14 @@ impl Ready {
         match self {
             Self::Trace(trace) | Self::Files(trace) => trace.path.clone(),
             Self::Workload(workload) => workload.name(),
+        }
+    }
+
+    /// Volumes whose requests become those of one device.
+    pub fn volumes(&self) -> usize {
+        match self {
+            Self::Trace(trace) => trace.volumes,
+            Self::Files(_) | Self::Workload(_) => 1,
         }
     }
 
@@ -131,13 +137,7 @@ fn prepare(
     console: Console,
 ) -> Result<PreparedTrace, Failure> {
     let name = path.display().to_string();
-    let mapping = TraceMapping {
-        page_size: device.profile.geometry.page_size,
-        absolute: args.mapping.absolute,
-        written_only: args.mapping.footprint == Some(FootprintArg::Written),
-        read_modify_write: args.mapping.partial_pages != Some(PartialPages::Round),
-        device_pages: 0,
-    };
+    let mapping = mapping(device, args);
     let read = |source: &mut dyn thermocline_trace::Source| {
         let mut counted = Counted::new(console, format!("reading {name}"), source);
         Ok(PreparedTrace::prepare(&mut counted, &name, mapping, interrupt::progress())?)
@@ -147,6 +147,17 @@ fn prepare(
     let reading = ReadOptions { contents, ..args.reading.options() };
     let (trace, _) = opening::with_trace(path, &reading, &args.transforms, console, read)?;
     Ok(trace)
+}
+
+/// How a trace's addresses become pages of the device.
+pub fn mapping(device: &Device, args: &SimulationArgs) -> TraceMapping {
+    TraceMapping {
+        page_size: device.profile.geometry.page_size,
+        absolute: args.mapping.absolute,
+        written_only: args.mapping.footprint == Some(FootprintArg::Written),
+        read_modify_write: args.mapping.partial_pages != Some(PartialPages::Round),
+        device_pages: 0,
+    }
 }
 
 /// What is wanted of runs beside their results.
@@ -183,7 +194,7 @@ pub fn run_all(
         1 => "running".to_owned(),
         n => format!("{n} runs"),
     };
-    let known: u64 = jobs.iter().map(|job| known_pages(&job.input, device)).sum();
+    let known: u64 = jobs.iter().map(known_pages).sum();
     let bar = Bar::of_pages(console, message, known);
     let outcomes = compare_each(&jobs, wanted.oracle, args.threads, interrupt::progress());
     drop(bar);
@@ -202,6 +213,16 @@ pub fn job<'a>(
         Ready::Files(trace) => Input::Trace(trace, 1),
         Ready::Workload(workload) => Input::Workload(workload),
     };
+    job_on(input, policy, device, args)
+}
+
+/// The same on an input that the simulator knows.
+pub fn job_on<'a>(
+    input: Input<'a>,
+    policy: &PolicySpec,
+    device: &Device,
+    args: &SimulationArgs,
+) -> Job<'a> {
     Job {
         fill: match args.device.fill {
             // Whoever makes a file system first needs no other data.
@@ -267,11 +288,16 @@ pub fn watermarks(args: &CleaningArgs) -> Watermarks {
 }
 
 /// Pages a run will write, as far as known before it begins; a bar corrects itself.
-fn known_pages(input: &Input<'_>, device: &Device) -> u64 {
-    match input {
-        Input::Trace(trace, times) => trace.page_writes * u64::from(*times),
+pub fn known_pages(job: &Job<'_>) -> u64 {
+    match job.input {
+        Input::Trace(trace, times) => trace.page_writes * u64::from(times),
         Input::Workload(workload) => {
-            workload.bytes.unwrap_or(0) / u64::from(device.profile.geometry.page_size)
+            let pages = match job.fill {
+                Fill::Share(share) => f64::from(job.device.exported_pages(0.0)) * share,
+                _ => f64::from(job.device.exported_pages(job.over_provisioning)),
+            };
+            let page = u64::from(job.device.profile.geometry.page_size);
+            workload.on(pages as u64 * page).bytes.unwrap_or(0) / page
         }
     }
 }

@@ -12,6 +12,7 @@ mod output;
 mod papers;
 mod print;
 mod progress;
+mod simulation;
 
 use std::process::ExitCode;
 

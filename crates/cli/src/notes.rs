@@ -1,9 +1,10 @@
 //! What a person should know before believing a result.
 
 use thermocline_policy::preset::LayerKind;
-use thermocline_sim::{PolicySpec, RunResult, units};
+use thermocline_sim::{PolicySpec, RunResult};
+use thermocline_units as units;
 
-use crate::{args::simulation::SimulationArgs, print::number};
+use crate::{args::simulation::SimulationArgs, jobs::Ready, print::number};
 
 /// How far over-provisioning may be from what was asked before it is worth a word.
 const WORTH_SAYING: f64 = 0.02;
@@ -42,6 +43,21 @@ pub fn on(
     notes.extend(saw_no_files(results, from_trace));
     notes.extend(worn_out(results));
     notes
+}
+
+/// Warnings of traces whose volumes become one device, one line each.
+pub fn of_volumes(inputs: &[Ready]) -> Vec<String> {
+    let several = inputs.iter().filter(|input| input.volumes() > 1);
+    several
+        .map(|input| {
+            format!(
+                "{}: its {} are simulated as one device; `compare --per-volume` takes each as a device \
+                 of its own, --volume NAME takes one (`thermocline trace info` lists them)",
+                input.name(),
+                number::counted(input.volumes() as u64, "volume")
+            )
+        })
+        .collect()
 }
 
 /// Why results have no distance to the oracle.

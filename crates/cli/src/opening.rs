@@ -43,7 +43,16 @@ pub fn with_trace<T>(
 ) -> Result<(T, Seen), Failure> {
     let mut reader = read::open(path, reading).map_err(|e| in_our_words(path, e))?;
     let mut seen = Seen { guess: reader.guess().clone(), warnings: Vec::new() };
-    console.remark(&format!("{}: {}", path.display(), seen.describe()));
+    match &seen.guess {
+        guess if guess.from.is_some() && guess.format.argument().is_some() => {
+            console.note(&format!(
+                "{}: columns were guessed from the header line; keep or correct them: {}",
+                path.display(),
+                guess.columns()
+            ))
+        }
+        _ => console.remark(&format!("{}: {}", path.display(), seen.describe())),
+    }
     let mut remarks = Vec::new();
     let result = transformed(&mut reader, transforms, &mut remarks, work).map_err(|e| match e {
         Failure::Sim(SimError::Trace(e)) => in_our_words(path, e),

@@ -3,13 +3,14 @@
 use std::{
     sync::{
         Arc,
-        atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed},
+        atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
     },
     thread::{self, JoinHandle},
     time::Duration,
 };
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use thermocline_sweep::Work;
 use thermocline_trace::{Contents, Request, Source, TraceError};
 
 use crate::{console::Console, interrupt};
@@ -35,12 +36,16 @@ impl Bar {
         })
     }
 
-    /// Shows how many of the runs are done.
-    pub fn of_runs(console: Console, runs: usize, done: Arc<AtomicUsize>) -> Self {
-        let style = "{msg} {wide_bar} {pos} of {len}";
-        Self::start(console, "runs".into(), style, move |bar| {
-            bar.set_length(runs as u64);
-            bar.set_position(done.load(Relaxed) as u64);
+    /// Shows how far many runs are, in the pages that hosts write.
+    pub fn of_work(console: Console, work: Arc<Work>) -> Self {
+        let style = "{msg} {wide_bar} {percent:>3} %  {eta_precise} to go";
+        let (before, _) = interrupt::progress().so_far();
+        Self::start(console, String::new(), style, move |bar| {
+            let (done, _) = interrupt::progress().so_far();
+            let (ended, all) = work.jobs();
+            bar.set_message(format!("{ended} of {all} done"));
+            bar.set_length(work.pages());
+            bar.set_position((done - before).min(work.pages()));
         })
     }
 

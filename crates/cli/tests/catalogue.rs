@@ -36,6 +36,46 @@ fn devices_are_listed_with_their_figures() {
 }
 
 #[test]
+fn a_device_as_toml_is_the_same_device() {
+    let folder = common::folder();
+    for name in ["slc-generic", "jasmine-64g"] {
+        let toml = common::file(&folder, "own.toml", done(&["devices", name, "--toml"]));
+        assert_eq!(json(&["devices", &toml, "--json"]), json(&["devices", name, "--json"]));
+        assert_eq!(done(&["devices", &toml, "--toml"]), done(&["devices", name, "--toml"]));
+    }
+    fails(2, &["devices", "--toml"], &["NAME"]);
+}
+
+#[test]
+fn everything_is_installed_where_it_belongs() {
+    let folder = common::folder();
+    let root = folder.path().join("root");
+    let mut make = std::process::Command::new("make");
+    make.args(["--no-print-directory", "install", "PREFIX=/opt/tc"])
+        .arg(format!("BINARY={}", env!("CARGO_BIN_EXE_thermocline")))
+        .arg(format!("DESTDIR={}", root.display()))
+        .env("CARGO_TARGET_DIR", folder.path().join("target"))
+        .env_remove("MAKEFLAGS")
+        .current_dir(common::repository());
+    let ran = make.output().expect("make runs");
+    assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
+    for (file, says) in [
+        ("share/man/man1/thermocline.1", "policies for flash memory"),
+        ("share/man/man1/thermocline-trace-info.1", "thermocline"),
+        ("share/bash-completion/completions/thermocline", "compare"),
+        ("share/zsh/site-functions/_thermocline", "compare"),
+        ("share/fish/vendor_completions.d/thermocline.fish", "compare"),
+        ("lib/systemd/system/thermocline@.service", "ExecStart=/opt/tc/bin/thermocline serve"),
+        ("lib/systemd/system/thermocline@.socket", "ListenStream"),
+    ] {
+        let text = std::fs::read_to_string(root.join("opt/tc").join(file));
+        let text = text.unwrap_or_else(|e| panic!("{file}: {e}"));
+        assert!(text.contains(says), "{file}: no {says}");
+    }
+    assert!(root.join("opt/tc/bin/thermocline").is_file());
+}
+
+#[test]
 fn workloads_are_listed() {
     let table = done(&["workloads"]);
     let list = json(&["workloads", "--json"]);

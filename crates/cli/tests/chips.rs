@@ -222,3 +222,147 @@ fn a_recording_of_nothing_is_said_to_be_empty_once() {
     fails(3, &["run", "--trace", &trace], &["empty.tct: the trace has no requests"]);
     fails(3, &["compare", "--trace", &trace], &["empty.tct: the trace has no requests"]);
 }
+
+/// What stands in a folder: names, kinds and lengths.
+fn listing(folder: &TempDir) -> Vec<String> {
+    let entries = std::fs::read_dir(folder.path()).expect("readable");
+    let mut all: Vec<_> = entries
+        .map(|entry| {
+            let entry = entry.expect("readable");
+            let is = entry.path().symlink_metadata().expect("there");
+            format!("{:?} {:?} {}", entry.file_name(), is.file_type(), is.len())
+        })
+        .collect();
+    all.sort();
+    all
+}
+
+/// Makes a pipe, or a device node where this process may. Whether it could.
+fn node(path: &str, words: &[&str]) -> bool {
+    let mut mknod = Command::new("mknod");
+    let made = mknod.arg(path).args(words).stderr(std::process::Stdio::null()).status();
+    let made = made.expect("mknod runs").success();
+    if !made {
+        thermocline_testing::skip("device nodes are left alone: mknod is not allowed");
+    }
+    made
+}
+
+#[test]
+fn format_replaces_nothing_but_a_file() {
+    let folder = folder();
+    std::fs::create_dir(folder.path().join("folder")).expect("made");
+    std::os::unix::fs::symlink("pipe", folder.path().join("link")).expect("a link");
+    assert!(node(&path(&folder, "pipe"), &["p"]), "anybody may make a pipe");
+    let mut targets = vec![("folder", "a folder"), ("pipe", "a pipe"), ("link", "a pipe")];
+    if node(&path(&folder, "disk"), &["b", "7", "200"]) {
+        targets.push(("disk", "a block device"));
+    }
+    let before = listing(&folder);
+    for (name, kind) in targets {
+        let target = path(&folder, name);
+        for force in [&["--force"][..], &[]] {
+            let args = [&["format", &target, "--capacity", "32MiB"], force].concat();
+            fails(2, &args, &[&format!("/{name}: is {kind}"), "a regular file"]);
+        }
+        for command in ["stat", "check"] {
+            fails(3, &[command, &target], &[kind]);
+        }
+        assert_eq!(listing(&folder), before);
+    }
+}
+
+#[test]
+fn format_keeps_an_image_until_its_successor_is_complete() {
+    let folder = folder();
+    let (chip, link) = (image(&folder, "a.img"), path(&folder, "link.img"));
+    std::os::unix::fs::symlink("a.img", &link).expect("a link");
+    let before = (listing(&folder), std::fs::read(&chip).expect("readable"));
+    let unchanged = |why: &str| {
+        assert!((listing(&folder), std::fs::read(&chip).expect("readable")) == before, "{why}");
+    };
+    // As on a full disk: the successor cannot be written.
+    let binary = env!("CARGO_BIN_EXE_thermocline");
+    let limited = format!("trap '' XFSZ; ulimit -f 1024; {binary} format {chip} --force");
+    let ran = Command::new("sh").args(["-c", &limited]).output().expect("it runs");
+    assert_eq!(ran.status.code(), Some(1), "{}", String::from_utf8_lossy(&ran.stderr));
+    unchanged("no room for another");
+    fails(3, &["format", &chip, "--capacity", "1MiB", "--force"], &["--capacity"]);
+    unchanged("no store fits");
+    let format = format!("{binary} format {chip} --force");
+    let (code, told) = served(&chip, &[], &format!("{format} 2>&1"));
+    assert!(code == 1 && told.contains("in use"), "{code}: {told}");
+    done(&["format", &link, "--capacity", "48MiB", "--force"]);
+    assert!(std::path::Path::new(&link).is_symlink());
+    assert!(std::fs::metadata(&chip).expect("there").len() > 48 << 20, "it is the new one");
+}
+
+#[test]
+fn a_raw_disk_is_no_image_and_the_line_that_brings_it_in_is_given() {
+    let folder = folder();
+    let raw = path(&folder, "raw.img");
+    std::fs::write(&raw, [7; 8192]).expect("written");
+    let line = format!("`thermocline import {raw} NEW.img`");
+    for command in [&["serve", &raw, "--run", "true"][..], &["check", &raw], &["stat", &raw]] {
+        fails(3, command, &["not an image", &line]);
+    }
+    done(&["import", &raw, &path(&folder, "new.img")]);
+}
+
+#[test]
+fn outputs_replace_a_file_at_the_end_and_nothing_else_ever() {
+    let folder = folder();
+    let trace = common::file(&folder, "t.csv", common::csv_trace(2000, 50));
+    let (out, link) = (common::file(&folder, "out.csv", "precious"), path(&folder, "link.csv"));
+    std::os::unix::fs::symlink("out.csv", &link).expect("a link");
+    std::fs::create_dir(folder.path().join("folder.csv")).expect("made");
+    let run = |target: &str, option: &str| -> Vec<String> {
+        let run = ["run", "--trace", &trace, "-q", option, target];
+        let convert = ["trace", "convert", "-q", &trace, target];
+        let words = if option.is_empty() { &convert[..] } else { &run[..] };
+        words.iter().map(|&word| word.to_owned()).collect()
+    };
+    let before = listing(&folder);
+    for option in ["--output", "--delays", ""] {
+        let args = run(&path(&folder, "folder.csv"), option);
+        let args: Vec<_> = args.iter().map(String::as_str).collect();
+        let ran = thermocline(&args);
+        assert_eq!(ran.code, 1, "{option}: {}", ran.err);
+        assert!(ran.err.contains("folder.csv"), "{}", ran.err);
+        // As on a full disk.
+        let line = run(&link, option).join(" ");
+        let binary = env!("CARGO_BIN_EXE_thermocline");
+        let json = if option == "--output" { "--json" } else { "" };
+        let line = format!("trap '' XFSZ; ulimit -f 1; {binary} {line} {json}");
+        let ran = Command::new("sh").args(["-c", &line]).output().expect("it runs");
+        assert_eq!(ran.status.code(), Some(1), "{line}: {}", String::from_utf8_lossy(&ran.stderr));
+        assert_eq!(listing(&folder), before, "{line}");
+        assert_eq!(std::fs::read_to_string(&out).expect("readable"), "precious", "{line}");
+    }
+    let (null, pipe) = (path(&folder, "null.csv"), path(&folder, "pipe.csv"));
+    let mut targets = vec![];
+    if node(&null, &["c", "1", "3"]) {
+        targets.push(null);
+    }
+    assert!(node(&pipe, &["p"]), "anybody may make a pipe");
+    targets.push(pipe.clone());
+    let before = listing(&folder);
+    for option in ["--output", "--delays", ""] {
+        for target in &targets {
+            let reads = (*target == pipe).then(|| {
+                Command::new("cat").arg(&pipe).stdout(std::process::Stdio::null()).spawn()
+            });
+            let args = run(target, option);
+            done(&args.iter().map(String::as_str).collect::<Vec<_>>());
+            if let Some(reader) = reads {
+                reader.expect("cat runs").wait().expect("it ends");
+            }
+            assert_eq!(listing(&folder), before, "{target}");
+        }
+        let args = run(&link, option);
+        done(&args.iter().map(String::as_str).collect::<Vec<_>>());
+        assert_ne!(std::fs::read_to_string(&out).expect("readable"), "precious");
+        assert!(std::path::Path::new(&link).is_symlink());
+        std::fs::write(&out, "precious").expect("written");
+    }
+}

@@ -1,6 +1,10 @@
 //! `thermocline compare`.
 
 mod common;
+#[path = "compare/fleet.rs"]
+mod fleet;
+#[path = "compare/sweep.rs"]
+mod sweep;
 
 use std::time::Instant;
 
@@ -284,6 +288,13 @@ fn parquet_is_written_or_the_remedy_named() {
         done(&args);
         let bytes = std::fs::read(&path).expect("written");
         assert!(bytes.starts_with(b"PAR1") && bytes.ends_with(b"PAR1"));
+        let table = folder.path().join("sweep.parquet");
+        let args =
+            ["sweep", "--workload", "uniform", "--bytes", "1MiB,2MiB", "--format", "parquet"];
+        done(&[&args[..], &["--output", table.to_str().expect("UTF-8")]].concat());
+        let bytes = std::fs::read(&table).expect("written");
+        let has = |text: &[u8]| bytes.windows(text.len()).any(|window| window == text);
+        assert!(bytes.ends_with(b"PAR1") && has(b"asked.bytes") && has(b"write_amplification"));
     } else {
         fails(2, &args, &["--features parquet", "make full"]);
         assert!(!path.exists());

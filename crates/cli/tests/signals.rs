@@ -4,6 +4,7 @@
 mod common;
 
 use std::{
+    fs,
     io::{BufRead, BufReader, Read},
     process::{Child, ExitStatus, Stdio},
     thread::sleep,
@@ -150,4 +151,63 @@ fn interrupted_work_ends_soon_and_leaves_nothing() {
     assert_eq!((code, err.as_str()), (Some(130), "thermocline: interrupted\n"));
     let left: Vec<_> = std::fs::read_dir(folder.path()).expect("there").collect();
     assert!(left.is_empty(), "{left:?}");
+}
+
+#[test]
+fn a_sweep_goes_on_where_it_was_stopped() {
+    let folder = folder();
+    let path = |name: &str| folder.path().join(name).to_str().expect("UTF-8").to_owned();
+    let traces = [("a.tct", "zipf:0.99", "1"), ("b.tct", "hot-cold:90/10", "2")].map(
+        |(name, spec, seed)| {
+            let size = ["--span", "8MiB", "--bytes", "48MiB", "--seed", seed];
+            done(&[&["trace", "generate", spec, &path(name)], &size[..]].concat());
+            path(name)
+        },
+    );
+    let grid = [
+        &["sweep", "--trace", &traces[0], "--trace", &traces[1]][..],
+        &["--over-provisioning", "7%,15%,28%", "--block-size", "64KiB,256KiB"],
+        &["--policy", "greedy,fifo,cost-benefit,sep-gc,sep-bit,lfs"],
+    ]
+    .concat();
+    let (whole, stopped) = (path("whole.csv"), path("stopped.csv"));
+    done(&[&grid[..], &["--output", &whole]].concat());
+    let (grid, store) = ([&grid[..], &["--output", &stopped]].concat(), format!("{stopped}.store"));
+    let kept = || -> Vec<_> {
+        let files = fs::read_dir(&store).into_iter().flatten().flatten();
+        let results = files.filter(|file| file.file_name().to_string_lossy().ends_with(".json"));
+        let mut all: Vec<_> = results
+            .map(|file| {
+                (file.file_name(), file.metadata().and_then(|m| m.modified()).expect("a time"))
+            })
+            .collect();
+        all.sort();
+        all
+    };
+    let started_until = |results: usize| {
+        let child = Running::start(&grid);
+        let deadline = Instant::now() + Duration::from_secs(20);
+        while kept().len() < results && Instant::now() < deadline {
+            sleep(Duration::from_millis(1));
+        }
+        child
+    };
+    let mut child = started_until(5);
+    child.interrupt();
+    let (code, _, err) = child.end();
+    assert_eq!(code, Some(130), "{err}");
+    assert!(err.contains("the same command goes on from there"), "{err}");
+    let first = kept();
+    let mut child = started_until(first.len() + 5);
+    child.0.kill().expect("it runs");
+    child.0.wait().expect("it ended");
+    let second = kept();
+    assert!(first.len() < second.len() && second.len() < 72, "{} {}", first.len(), second.len());
+    assert!(!fs::exists(&stopped).expect("a name"), "no table before its time");
+    done(&grid);
+    assert_eq!(kept().len(), 72);
+    assert!(first.iter().chain(&second).all(|result| kept().contains(result)), "nothing twice");
+    let table = |path: &str| fs::read_to_string(path).expect("a table");
+    assert!(table(&whole) == table(&stopped), "the tables differ");
+    assert_eq!(table(&whole).lines().count(), 73);
 }

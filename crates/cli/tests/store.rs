@@ -131,3 +131,301 @@ fn a_chip_whose_log_has_lost_its_heads_is_not_called_unformatted_and_repair_brin
         assert_eq!(page, [lpn as u8 + 1; PAGE]);
     }
 }
+
+/// Serves an image while a shell script runs in the image's folder, with `$T` for the program.
+fn serving(image: &str, more: &[&str], script: &str) {
+    let folder = std::path::Path::new(image).parent().expect("a folder");
+    let script = format!("set -e; cd {}; {script}", folder.display());
+    let args = [&["serve", image, "--run", &script], more].concat();
+    let mut command = common::command(&args);
+    let ran = command.env("T", env!("CARGO_BIN_EXE_thermocline")).output().expect("it runs");
+    let told = String::from_utf8_lossy(&ran.stderr).into_owned();
+    assert!(ran.status.success(), "{script}: {told}");
+}
+
+/// Pages of an image with something in them, and two that are not in a row.
+fn filled() -> (TempDir, String) {
+    let (folder, path) = formatted();
+    let mut layer = mounted(&path);
+    for lpn in (0..400).chain([9000, 12_000]) {
+        layer.write(Lpn(lpn), &[lpn as u8 + 1; PAGE], 1).expect("written");
+    }
+    layer.upkeep().unmount(2).expect("unmounted");
+    layer.chip_mut().sync().expect("synced");
+    (folder, path)
+}
+
+#[test]
+fn a_chip_that_is_served_is_seen_checked_changed_and_copied() {
+    let (folder, path) = filled();
+    let at = |name: &str| folder.path().join(name).to_str().expect("UTF-8").to_owned();
+    let script = r#"
+        $T stat disk.img --json > stat.json
+        $T stat disk.img > stat.txt
+        $T check disk.img --json > check.json
+        $T ctl disk.img flush
+        $T ctl disk.img scrub
+        $T ctl disk.img policy cat
+        $T ctl disk.img watermarks --low 4 --high 6 --json > set.json
+        $T ctl disk.img.ctl stat --json > after.json
+        $T backup disk.img copy.img
+        $T export disk.img raw
+        ! $T ctl disk.img watermarks --high 100000 2> refused.txt
+        ! $T grow disk.img --capacity 128MiB 2>> refused.txt
+    "#;
+    serving(&path, &["--log-file", &at("log")], script);
+    let read = |name: &str| fs::read_to_string(at(name)).expect(name);
+    let parsed = |name: &str| serde_json::from_str::<Value>(&read(name)).expect("JSON");
+    let stat = parsed("stat.json");
+    assert_eq!((&stat["served"], &stat["pages_with_data"]), (&true.into(), &402.into()), "{stat}");
+    let at_rest = json(&["stat", &path, "--json"]);
+    for key in ["image", "id", "device", "exported_bytes", "blocks", "index_blocks", "page_size"] {
+        assert_eq!(stat[key], at_rest[key], "{key}");
+    }
+    assert!(read("stat.txt").contains("policy"), "{}", read("stat.txt"));
+    assert_eq!(parsed("check.json")["pages_verified"], 402);
+    assert_eq!(parsed("after.json")["settings"]["policy"], "cat");
+    assert_eq!(parsed("set.json")["settings"]["high"], 6);
+    let refused = read("refused.txt");
+    assert!(refused.contains("--high 100000") && refused.contains("is served"), "{refused}");
+    assert!(read("log").contains("a copy is begun"), "{}", read("log"));
+    assert!(!folder.path().join("disk.img.ctl").exists(), "it is gone with its server");
+
+    done(&["check", &at("copy.img")]);
+    done(&["export", &at("copy.img"), &at("raw2")]);
+    let raw = fs::read(at("raw")).expect("readable");
+    assert!(raw == fs::read(at("raw2")).expect("readable"), "the copy differs");
+    assert!(raw[399 * PAGE..400 * PAGE] == [144; PAGE] && raw[500 * PAGE..501 * PAGE] == [0; PAGE]);
+    let piped = common::command(&["export", &path, "-"]).output().expect("it runs").stdout;
+    assert!(piped == raw, "standard output differs");
+    assert_ne!(json(&["stat", &at("copy.img"), "--json"])["id"], at_rest["id"]);
+}
+
+#[test]
+fn a_raw_image_goes_in_and_comes_out_and_an_image_grows_around_what_it_holds() {
+    let folder = common::folder();
+    let at = |name: &str| folder.path().join(name).to_str().expect("UTF-8").to_owned();
+    // Data, a hole, data, and an end in the middle of a page.
+    let mut raw = vec![0; (9 << 20) + 1000];
+    raw[..PAGE * 3].fill(7);
+    raw[(8 << 20) + 5..].fill(9);
+    fs::write(at("raw"), &raw).expect("written");
+    done(&["import", &at("raw"), &at("disk.img")]);
+    done(&["check", &at("disk.img")]);
+    let stat = json(&["stat", &at("disk.img"), "--json"]);
+    assert_eq!(stat["logical_pages"], (9 << 20 >> 12) + 1);
+    done(&["export", &at("disk.img"), &at("out")]);
+    raw.resize(raw.len().next_multiple_of(PAGE), 0);
+    assert!(raw == fs::read(at("out")).expect("readable"));
+
+    let grown = json(&["grow", &at("disk.img"), "--capacity", "32MiB", "--json"]);
+    assert!(grown["exported_bytes"].as_u64().expect("a number") > 15 << 20, "{grown}");
+    done(&["check", &at("disk.img")]);
+    done(&["export", &at("disk.img"), &at("out"), "--force"]);
+    let out = fs::read(at("out")).expect("readable");
+    assert!(out.len() as u64 == grown["exported_bytes"] && out[..raw.len()] == raw);
+    assert!(out[raw.len()..].iter().all(|byte| *byte == 0));
+    serving(&at("disk.img"), &[], "$T stat disk.img > /dev/null");
+
+    let refused = common::fails;
+    refused(2, &["grow", &at("disk.img"), "--capacity", "16MiB"], &["exports", "already"]);
+    refused(2, &["export", &at("disk.img"), &at("out")], &["out: exists already"]);
+    refused(2, &["backup", &at("disk.img"), &at("out")], &["out: exists already"]);
+    refused(2, &["import", &at("raw"), &at("disk.img")], &["disk.img: exists already"]);
+    refused(1, &["ctl", &at("disk.img"), "stat"], &["no server has it"]);
+    let names: Vec<_> = fs::read_dir(folder.path()).expect("a folder").collect();
+    assert_eq!(names.len(), 3, "nothing is left over: {names:?}");
+}
+
+#[test]
+fn a_page_that_cannot_be_read_is_in_no_copy_unless_that_is_wanted() {
+    let (folder, path) = filled();
+    let at = |name: &str| folder.path().join(name).to_str().expect("UTF-8").to_owned();
+    assert!(damage(&path, &[10; PAGE - 1]) > 0);
+    common::fails(1, &["backup", &path, &at("copy.img")], &["page 9 cannot", "--skip-unreadable"]);
+    assert!(!folder.path().join("copy.img").exists());
+    let copied = json(&["backup", &path, &at("copy.img"), "--skip-unreadable", "--json"]);
+    assert_eq!(copied["lost_pages"][0], 9, "{copied}");
+    let script =
+        "! $T backup disk.img live.img 2> refused; $T backup disk.img live.img --skip-unreadable";
+    serving(&path, &[], script);
+    done(&["check", &at("live.img")]);
+}
+
+#[test]
+fn who_may_connect_is_said_in_words_that_are_checked() {
+    let (folder, path) = formatted();
+    let refused = |args: &[&str], says: &[&str]| {
+        common::fails(2, &[&["serve", &path], args, &["--run", "true"]].concat(), says);
+    };
+    refused(&["--allow", "here"], &["`here` is no range", "192.168.7.0/24"]);
+    refused(&["--allow", "mail=10.0.0.0/8"], &["no export \"mail\"", "disk.img"]);
+    refused(&["--unix", "s", "--unix-mode", "999"], &["`999` are no permissions", "660"]);
+    refused(&["--unix", "s", "--unix-owner", "no such user"], &["there is no user no such user"]);
+    let socket = folder.path().join("s");
+    let name = socket.to_str().expect("UTF-8");
+    let rights = ["--unix", name, "--unix-mode", "620", "--unix-owner", ":0"];
+    let script = "test $(stat -c %a s) = 620; test $(stat -c %a disk.img.ctl) = 600";
+    if rustix::process::geteuid().is_root() {
+        serving(&path, &rights, script);
+    } else {
+        serving(&path, &rights[..4], script);
+    }
+    let warned = thermocline(&["serve", &path, "--tcp", "0.0.0.0:0", "--run", "true"]);
+    assert!(warned.err.contains("need not encrypt"), "{}", warned.err);
+    let quiet = thermocline(&["serve", &path, "--tcp", "127.0.0.1:0", "--run", "true"]);
+    assert!(!quiet.err.contains("need not encrypt"), "{}", quiet.err);
+}
+
+/// A loop device over a file, where this machine lets us have one.
+struct Loop(String);
+
+impl Loop {
+    fn over(file: &std::path::Path) -> Option<Self> {
+        let made =
+            std::process::Command::new("losetup").args(["--find", "--show"]).arg(file).output();
+        let made = made.ok().filter(|made| made.status.success())?;
+        Some(Self(String::from_utf8(made.stdout).expect("UTF-8").trim().to_owned()))
+    }
+}
+
+impl Drop for Loop {
+    fn drop(&mut self) {
+        let _ = std::process::Command::new("losetup").args(["-d", &self.0]).status();
+    }
+}
+
+#[test]
+fn a_block_device_is_a_chip_of_its_own_size_and_is_never_cut_or_removed() {
+    let folder = common::folder();
+    let file = folder.path().join("disk");
+    let bytes = (64 << 20) + 4096 * 5;
+    fs::File::create(&file).and_then(|file| file.set_len(bytes)).expect("a file");
+    let Some(disk) = Loop::over(&file) else {
+        return thermocline_testing::skip("no chip on a block device: losetup gives none here");
+    };
+    let place = format!("device:{}", disk.0);
+    let made = json(&["format", &place, "--json"]);
+    let chip = made["chip_bytes"].as_u64().expect("a number");
+    assert!(chip < bytes && chip > 60 << 20, "{made}");
+    common::fails(2, &["format", &place], &["is not blank", "--force"]);
+    let mut layer = mounted(&place);
+    for lpn in 0..300 {
+        layer.write(Lpn(lpn), &[lpn as u8 + 1; PAGE], 1).expect("written");
+    }
+    layer.upkeep().unmount(2).expect("unmounted");
+    layer.chip_mut().sync().expect("synced");
+    drop(layer);
+    done(&["check", &place]);
+    let control = folder.path().join("ctl");
+    let control = control.to_str().expect("UTF-8");
+    let copy = folder.path().join("copy.img");
+    let script = format!(
+        "$T ctl {control} stat > /dev/null; $T backup {control} {}; ! $T format {place} --force",
+        copy.display()
+    );
+    let args = ["serve", &place, "--log", "error", "--control", control, "--run", &script];
+    let ran = common::command(&args).env("T", env!("CARGO_BIN_EXE_thermocline")).output();
+    let ran = ran.expect("it runs");
+    assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
+    done(&["check", copy.to_str().expect("UTF-8")]);
+    let mut layer = mounted(&place);
+    let mut page = [0; PAGE];
+    layer.read(Lpn(299), &mut page).expect("read");
+    assert_eq!(page, [44; PAGE]);
+    drop(layer);
+    common::fails(3, &["format", &place, "--force", "--capacity", "128MiB"], &["less --capacity"]);
+    done(&["check", &place]);
+    done(&["format", &place, "--force"]);
+    assert_eq!(json(&["stat", &place, "--json"])["pages_with_data"], 0);
+    assert_eq!(fs::metadata(&file).expect("there").len(), bytes, "it was cut");
+    common::fails(2, &["format", "device:/dev/null"], &["is no block device"]);
+}
+
+/// The shaded blocks of a page, as one script.
+fn blocks(page: &str) -> String {
+    let text = fs::read_to_string(common::repository().join(page)).expect(page);
+    let mut inside = false;
+    let mut script = String::from("set -e\n");
+    for line in text.lines() {
+        match line {
+            "```sh" => inside = true,
+            "```" => inside = false,
+            line if inside => script += &format!("{line}\n"),
+            _ => {}
+        }
+    }
+    script
+}
+
+#[test]
+fn the_operators_first_and_worst_day_are_as_the_guide_says() {
+    let tools = ["nbdinfo", "nbdcopy"].map(thermocline_testing::program);
+    if tools.iter().any(Option::is_none) {
+        return;
+    }
+    let folder = common::folder();
+    let own = std::path::Path::new(env!("CARGO_BIN_EXE_thermocline")).parent().expect("a folder");
+    let path = format!("{}:{}", own.display(), std::env::var("PATH").unwrap_or_default());
+    let script = blocks("docs/operations.md");
+    assert!(script.contains("thermocline repair"), "{script}");
+    // A server that does not start is waited for.
+    let ran = std::process::Command::new("timeout")
+        .args(["300", "bash", "-x", "-c", &script])
+        .current_dir(folder.path())
+        .env("PATH", path)
+        .output()
+        .expect("there is bash");
+    let told = String::from_utf8_lossy(&ran.stderr).into_owned();
+    assert!(ran.status.success(), "{told}\n{}", String::from_utf8_lossy(&ran.stdout));
+}
+
+#[test]
+fn systemd_finds_nothing_wrong_with_the_unit_and_starts_the_server_with_its_first_client() {
+    let has = |name: &str| std::process::Command::new(name).arg("--version").output().is_ok();
+    if !has("systemd-analyze") || !has("systemd-socket-activate") || !has("nbdinfo") {
+        return thermocline_testing::skip(
+            "no test of the systemd unit: systemd or nbdinfo is missing",
+        );
+    }
+    let (folder, path) = formatted();
+    let program = env!("CARGO_BIN_EXE_thermocline");
+    for (from, to) in [("@.service", "@disk.service"), ("@.socket", "@disk.socket")] {
+        let from = common::repository().join(format!("contrib/systemd/thermocline{from}"));
+        let unit = fs::read_to_string(from).expect("it is there");
+        let unit = unit.replace("/usr/local/bin/thermocline", program);
+        fs::write(folder.path().join(format!("thermocline{to}")), unit).expect("written");
+    }
+    let verified = std::process::Command::new("systemd-analyze")
+        .args(["verify", "--man=no", "./thermocline@disk.service", "./thermocline@disk.socket"])
+        .current_dir(folder.path())
+        .output()
+        .expect("it runs");
+    let told = String::from_utf8_lossy(&verified.stderr).into_owned();
+    let ours: Vec<_> = told.lines().filter(|line| line.contains("thermocline@")).collect();
+    assert!(verified.status.success() && ours.is_empty(), "{told}");
+
+    // What systemd does with the socket: the first client starts the server.
+    let socket = folder.path().join("s");
+    let mut activated = std::process::Command::new("systemd-socket-activate")
+        .arg(format!("--listen={}", socket.display()))
+        .args([program, "serve", &path])
+        .stderr(std::process::Stdio::null())
+        .spawn()
+        .expect("it runs");
+    let uri = format!("nbd+unix:///?socket={}", socket.display());
+    let size = || std::process::Command::new("nbdinfo").args(["--size", &uri]).output();
+    let begun = std::time::Instant::now();
+    while !socket.exists() && begun.elapsed().as_secs() < 20 {
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    let answered = size().expect("it runs");
+    let stopped = thermocline(&["ctl", &path, "stop"]);
+    let ended = activated.wait().expect("it ends");
+    let stat = json(&["stat", &path, "--json"]);
+    assert_eq!(
+        String::from_utf8_lossy(&answered.stdout).trim(),
+        stat["exported_bytes"].to_string()
+    );
+    assert!(stopped.code == 0 && ended.success(), "{}", stopped.err);
+}

@@ -183,3 +183,23 @@ fn the_native_format_may_go_through_a_pipe() {
     assert_eq!(counts(&info("-")), counts(&info(&source)));
     fails(2, &["trace", "convert", "x", "-"], &["--to"]);
 }
+
+#[test]
+fn a_header_is_understood_and_the_guess_is_printed_to_be_kept() {
+    let folder = common::folder();
+    let rows: String = (0..200).map(|n| format!("{},W,{},8\n", n * 1000, n % 50 * 8)).collect();
+    let trace = common::file(&folder, "own.csv", format!("time_us,dir,lba,sectors\n{rows}"));
+    let guessed = common::thermocline(&["trace", "info", &trace, "--json"]);
+    let kept = "time=time_us:us,op=dir,offset=lba:sectors,size=sectors:sectors";
+    assert_eq!(guessed.code, 0, "{}", guessed.err);
+    assert!(guessed.err.contains(&format!("--columns '{kept}'")), "{}", guessed.err);
+    let named = common::thermocline(&["trace", "info", &trace, "--json", "--columns", kept]);
+    assert_eq!(named.err, "");
+    let writes =
+        |out: &str| out.lines().find(|line| line.contains("\"writes\"")).map(str::to_owned);
+    assert_eq!(writes(&named.out), writes(&guessed.out));
+    assert!(named.out.contains("\"writes\": 200"), "{}", named.out);
+    let unknown = common::file(&folder, "odd.csv", "when,what,where\n1,W,8\n");
+    let says = ["the columns when, what, where", "--columns", "offset=lba:sectors"];
+    common::fails(3, &["trace", "info", &unknown], &says);
+}

@@ -1,6 +1,7 @@
 //! Where the volume stands on the device, and how large its clusters are.
 
-use thermocline_trace::{TraceError, generate::format_size};
+use thermocline_trace::TraceError;
+use thermocline_units::format_size;
 
 /// Bytes of a sector, the unit of everything here.
 pub(crate) const SECTOR: u64 = 512;

@@ -138,6 +138,29 @@ pub trait Flash {
     /// Those of the two.
     fn copy(&mut self, from: Ppn, to: Ppn, oob: Oob) -> Result<(), FlashError>;
 
+    /// [Copies](Flash::copy) pages to consecutive pages of one block, from `to` on, as one operation where
+    /// the chip can: its rules are checked once, and what lies side by side is moved together. `page`
+    /// says of each, counted from 0, where it is and what is programmed beside it.
+    ///
+    /// # Errors
+    /// How many were copied before one failed, and why that did. After a broken rule it may be none.
+    #[inline(always)]
+    fn copy_run(
+        &mut self,
+        to: Ppn,
+        count: u32,
+        mut page: impl FnMut(u32) -> (Ppn, Oob),
+    ) -> Result<(), (u32, FlashError)>
+    where
+        Self: Sized,
+    {
+        for i in 0..count {
+            let (from, oob) = page(i);
+            self.copy(from, Ppn(to.0 + i), oob).map_err(|e| (i, e))?;
+        }
+        Ok(())
+    }
+
     /// Erases a block: all its pages are blank.
     ///
     /// # Errors

@@ -63,22 +63,26 @@ impl Counts {
 
 /// A chip without payload.
 ///
-/// What always holds: `next_page[b]` pages of block `b` are programmed where the medium demands
-/// order; where it does not, exactly the pages whose bit is set.
+/// What always holds, where the medium demands order: the data pages of block `b` before `next[b]` are
+/// programmed, and no other; all are, or the block is bad, where `next[b]` is [`Ppn::NONE`]. Where it
+/// does not, `next` is [`Ppn::NONE`] everywhere, and exactly the pages whose bit is set are programmed.
 #[derive(Clone, Debug)]
 pub struct CountingChip {
     geometry: Geometry,
     /// [`Geometry::page_bits`], kept, for every program asks for it.
     page_bits: u32,
     rules: Rules,
-    /// Pages programmed since the last erase; order makes this the next page.
-    next_page: Vec<u32>,
+    /// The page that order allows to be programmed next: one comparison is the check of a program.
+    next: Vec<Ppn>,
     /// One bit a page, where pages may be programmed in any order.
     programmed: Vec<u64>,
     erases: Vec<u32>,
     bad: Vec<bool>,
     wears_out: bool,
     counts: Counts,
+    timing: Timing,
+    /// What all operations took, one after another.
+    busy_ns: u64,
     /// What few runs keep, behind one look at a pointer for all others.
     extras: Option<Box<Extras>>,
 }
@@ -97,18 +101,31 @@ impl CountingChip {
     pub fn new(geometry: Geometry, rules: Rules) -> Self {
         let blocks = geometry.blocks() as usize;
         let bits = if rules.in_order { 0 } else { blocks << geometry.page_bits() };
-        Self {
+        let mut chip = Self {
             geometry,
             page_bits: geometry.page_bits(),
             rules,
-            next_page: vec![0; blocks],
+            next: vec![Ppn::NONE; blocks],
             programmed: vec![0; bits.div_ceil(64)],
             erases: vec![0; blocks],
             bad: vec![false; blocks],
             wears_out: false,
             counts: Counts::default(),
+            timing: Timing::default(),
+            busy_ns: 0,
             extras: None,
+        };
+        for block in (0..geometry.blocks()).map(BlockId) {
+            chip.next[block.index()] = chip.first_page(block);
         }
+        chip
+    }
+
+    /// Adds up the times of all operations.
+    #[must_use]
+    pub const fn with_timing(mut self, timing: Timing) -> Self {
+        self.timing = timing;
+        self
     }
 
     /// Keeps the payload of those pages that are programmed with one: in a run that is about the
@@ -150,7 +167,7 @@ impl CountingChip {
     #[must_use]
     pub fn with_bad_blocks(mut self, bad: &[BlockId]) -> Self {
         for block in bad {
-            self.bad[block.index()] = true;
+            (self.bad[block.index()], self.next[block.index()]) = (true, Ppn::NONE);
         }
         self
     }
@@ -169,6 +186,13 @@ impl CountingChip {
         &self.counts
     }
 
+    /// What all operations took, one after another, in nanoseconds; 0 [without](Self::with_timing) times.
+    #[inline(always)]
+    #[must_use]
+    pub const fn busy_ns(&self) -> u64 {
+        self.busy_ns
+    }
+
     /// Erase counts of all blocks, in block order.
     #[must_use]
     pub fn erase_counts(&self) -> &[u32] {
@@ -185,38 +209,77 @@ impl CountingChip {
         self.extras.as_ref()?.payload.as_ref()
     }
 
+    /// The page that may be programmed first in an erased block.
+    const fn first_page(&self, block: BlockId) -> Ppn {
+        if self.rules.in_order {
+            self.geometry.ppn(block, self.geometry.header_pages)
+        } else {
+            Ppn::NONE
+        }
+    }
+
+    /// Checks that `count` pages from `to` on, at least one, may be programmed, and notes that they are.
     #[inline(always)]
+    fn take_pages(&mut self, to: Ppn, count: u32) -> Result<(), FlashError> {
+        let mask = (1 << self.page_bits) - 1;
+        let end = (to.0 & mask) + count;
+        if let Some(next) = self.next.get_mut((to.0 >> self.page_bits) as usize)
+            && *next == to
+            && end <= self.geometry.pages_per_block
+        {
+            let is_full = end == self.geometry.pages_per_block;
+            *next = if is_full { Ppn::NONE } else { Ppn(to.0 + count) };
+            return Ok(());
+        }
+        (to.0..to.0 + count).try_for_each(|page| self.take_page(Ppn(page)))
+    }
+
+    /// The same of a page that is not the next one of its block, or needs not to be.
+    #[inline(never)]
     fn take_page(&mut self, to: Ppn) -> Result<(), FlashError> {
-        let block = BlockId(to.0 >> self.page_bits);
-        let page = to.0 & ((1 << self.page_bits) - 1);
-        let Some(next) = self.next_page.get_mut(block.index()) else {
+        let (block, page) = (self.geometry.block_of(to), self.geometry.page_of(to));
+        let Some(&next) = self.next.get(block.index()) else {
             return Err(FlashError::OutOfRange);
         };
         if page >= self.geometry.pages_per_block {
             return Err(FlashError::OutOfRange);
         }
-        if self.rules.in_order {
-            // Header pages may be skipped: the layer's own header is not simulated.
-            if page < *next {
-                return Err(FlashError::NotErased(to));
-            }
-            if page != (*next).max(self.geometry.header_pages) {
-                return Err(FlashError::OutOfOrder(to));
-            }
-            *next = page + 1;
-        } else {
-            let (word, bit) = (to.index() / 64, 1 << (to.index() % 64));
-            if self.programmed[word] & bit != 0 {
-                return Err(FlashError::NotErased(to));
-            }
-            self.programmed[word] |= bit;
-            *next += 1;
-        }
-        // A bad block cannot be erased, so only its first page needs the look.
-        if *next <= self.geometry.header_pages + 1 && self.bad[block.index()] {
+        if self.bad[block.index()] {
             return Err(FlashError::BadBlock(block));
         }
+        if self.rules.in_order {
+            let is_free = next != Ppn::NONE && next <= to;
+            return Err(if is_free {
+                FlashError::OutOfOrder(to)
+            } else {
+                FlashError::NotErased(to)
+            });
+        }
+        let (word, bit) = (to.index() / 64, 1 << (to.index() % 64));
+        if self.programmed[word] & bit != 0 {
+            return Err(FlashError::NotErased(to));
+        }
+        self.programmed[word] |= bit;
         Ok(())
+    }
+
+    /// What few runs keep of copies to consecutive pages.
+    #[inline(always)]
+    fn keep_copies(&mut self, to: Ppn, count: u32, mut from: impl FnMut(u32) -> Ppn) {
+        let Some(extras) = &mut self.extras else { return };
+        if let Some(clock) = &mut extras.clock {
+            let bank = self.geometry.bank_of(self.geometry.block_of(to));
+            for _ in 0..count {
+                clock.copy(bank);
+            }
+        }
+        if let Some(pages) = &mut extras.payload {
+            for i in 0..count {
+                if let Some(page) = pages.get(&from(i)).cloned() {
+                    pages.insert(Ppn(to.0 + i), page);
+                }
+            }
+        }
     }
 }
 
@@ -237,6 +300,7 @@ impl Flash for CountingChip {
 
     fn mark_bad(&mut self, block: BlockId) -> Result<(), FlashError> {
         *self.bad.get_mut(block.index()).ok_or(FlashError::OutOfRange)? = true;
+        self.next[block.index()] = Ppn::NONE;
         Ok(())
     }
 
@@ -252,6 +316,7 @@ impl Flash for CountingChip {
             }
         }
         self.counts.reads += 1;
+        self.busy_ns += self.timing.read();
         let bank = self.geometry.bank_of(self.geometry.block_of(from));
         if let Some(clock) = self.clock_mut() {
             clock.read(bank);
@@ -267,6 +332,7 @@ impl Flash for CountingChip {
             return Err(FlashError::OutOfRange);
         }
         self.counts.oob_reads += 1;
+        self.busy_ns += self.timing.oob_read_ns;
         let bank = self.geometry.bank_of(block);
         if let Some(clock) = self.clock_mut() {
             clock.read_oob(bank);
@@ -276,8 +342,9 @@ impl Flash for CountingChip {
 
     #[inline(always)]
     fn program(&mut self, to: Ppn, _oob: Oob, data: &[u8]) -> Result<(), FlashError> {
-        self.take_page(to)?;
+        self.take_pages(to, 1)?;
         self.counts.programs += 1;
+        self.busy_ns += self.timing.program();
         if let Some(extras) = &mut self.extras {
             if let Some(clock) = &mut extras.clock {
                 clock.program(self.geometry.bank_of(self.geometry.block_of(to)));
@@ -293,18 +360,27 @@ impl Flash for CountingChip {
 
     #[inline(always)]
     fn copy(&mut self, from: Ppn, to: Ppn, _oob: Oob) -> Result<(), FlashError> {
-        self.take_page(to)?;
+        self.take_pages(to, 1)?;
         self.counts.copies += 1;
-        if let Some(extras) = &mut self.extras {
-            if let Some(clock) = &mut extras.clock {
-                clock.copy(self.geometry.bank_of(self.geometry.block_of(to)));
-            }
-            if let Some(pages) = &mut extras.payload
-                && let Some(page) = pages.get(&from).cloned()
-            {
-                pages.insert(to, page);
-            }
+        self.busy_ns += self.timing.copy_ns;
+        self.keep_copies(to, 1, |_| from);
+        Ok(())
+    }
+
+    /// Checks its rules once a run.
+    #[inline(always)]
+    fn copy_run(
+        &mut self,
+        to: Ppn,
+        count: u32,
+        mut page: impl FnMut(u32) -> (Ppn, Oob),
+    ) -> Result<(), (u32, FlashError)> {
+        if let Err(e) = self.take_pages(to, count) {
+            return Err((0, e));
         }
+        self.counts.copies += u64::from(count);
+        self.busy_ns += u64::from(count) * self.timing.copy_ns;
+        self.keep_copies(to, count, |i| page(i).0);
         Ok(())
     }
 
@@ -316,11 +392,11 @@ impl Flash for CountingChip {
             return Err(FlashError::BadBlock(block));
         }
         if self.wears_out && self.erases[block.index()] >= self.rules.endurance {
-            self.bad[block.index()] = true;
+            (self.bad[block.index()], self.next[block.index()]) = (true, Ppn::NONE);
             return Err(FlashError::WornOut(block));
         }
         self.erases[block.index()] += 1;
-        self.next_page[block.index()] = 0;
+        self.next[block.index()] = self.first_page(block);
         if let Some(Extras { payload: Some(pages), .. }) = self.extras.as_deref_mut() {
             let first = self.geometry.ppn(block, 0);
             let end = Ppn(first.0 + self.geometry.pages_per_block);
@@ -335,6 +411,7 @@ impl Flash for CountingChip {
             }
         }
         self.counts.erases += 1;
+        self.busy_ns += self.timing.erase();
         let bank = self.geometry.bank_of(block);
         if let Some(clock) = self.clock_mut() {
             clock.erase(bank);
@@ -373,6 +450,7 @@ impl SimulatedTime for CountingChip {
 
     fn hotness_scan(&mut self) {
         self.counts.hotness_scans += 1;
+        self.busy_ns += self.timing.hotness_scan_ns;
         if let Some(clock) = self.clock_mut() {
             clock.compute();
         }

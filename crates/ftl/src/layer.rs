@@ -138,6 +138,17 @@ pub trait Upkeep {
     }
 }
 
+/// A bank as it is now.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct BankState {
+    /// Erased blocks that nothing was written to.
+    pub free_blocks: u32,
+    /// Pages with current data.
+    pub current_pages: u32,
+    /// Blocks erased since the layer was built or mounted.
+    pub erases: u64,
+}
+
 /// The state of a layer, for statistics, reports and tests. Nothing here changes anything.
 pub trait Inspect {
     /// What the layer did so far.
@@ -151,6 +162,16 @@ pub trait Inspect {
     /// Erased blocks that nothing was written to, where the layer keeps such.
     fn free_blocks(&self) -> Option<u32> {
         None
+    }
+
+    /// Logical pages that hold data, where the layer counts them.
+    fn mapped_pages(&self) -> Option<u32> {
+        None
+    }
+
+    /// The banks, in order, where each cleans by itself.
+    fn banks(&self) -> Vec<BankState> {
+        Vec::new()
     }
 
     /// Blocks that may fail, in the worst places, before the layer takes no more writes; where that is

@@ -4,6 +4,8 @@ use std::{fmt, io, sync::Arc};
 
 use thermocline_flash::{Chip, FlashError};
 
+use crate::MediumError;
+
 /// What a medium has seen, in its life or since it was opened, as it can tell.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Health {
@@ -72,6 +74,14 @@ pub trait Medium: Chip + Send {
         Ok(())
     }
 
+    /// Takes its name, where it was made for one: what has the name is as it was until then.
+    ///
+    /// # Errors
+    /// [`MediumError`].
+    fn publish(&mut self) -> Result<(), MediumError> {
+        Ok(())
+    }
+
     /// What it has seen.
     fn health(&self) -> Health {
         Health::default()
@@ -97,6 +107,9 @@ impl<M: Medium + ?Sized> Medium for Box<M> {
     }
     fn finish_sync(&mut self, done: &Syncing) -> Result<(), FlashError> {
         (**self).finish_sync(done)
+    }
+    fn publish(&mut self) -> Result<(), MediumError> {
+        (**self).publish()
     }
     fn health(&self) -> Health {
         (**self).health()

@@ -23,6 +23,7 @@ pub(crate) const ENTRY: MediumEntry = MediumEntry {
     takes_path: false,
     create: Some(create),
     open: None,
+    room: None,
 };
 
 fn create(_: &Path, new: &NewChip) -> Result<Box<dyn Medium>, MediumError> {

@@ -20,6 +20,8 @@ pub const MEDIA: &[MediumEntry] = &[
     crate::image::ENTRY,
     crate::ram::ENTRY,
     #[cfg(target_os = "linux")]
+    crate::image::device::ENTRY,
+    #[cfg(target_os = "linux")]
     crate::mtd::ENTRY,
 ];
 
@@ -40,7 +42,12 @@ pub struct MediumEntry {
     pub create: Option<Create>,
     /// Opens a chip that was made before; none where chips do not outlive the program.
     pub open: Option<Open>,
+    /// How large a chip may be made, where the place has a size of its own.
+    pub room: Option<Room>,
 }
+
+/// The most blocks of a bank that a chip of that shape can have at a place.
+pub type Room = fn(&Path, Kind, &Geometry) -> Result<u32, MediumError>;
 
 /// Makes a blank chip.
 pub type Create = fn(&Path, &NewChip) -> Result<Box<dyn Medium>, MediumError>;
@@ -152,6 +159,14 @@ impl Place {
             )));
         };
         create(&self.path, new)
+    }
+
+    /// The most blocks of a bank that a chip of that shape can have there, where the place bounds it.
+    ///
+    /// # Errors
+    /// [`MediumError`].
+    pub fn room(&self, kind: Kind, geometry: &Geometry) -> Result<Option<u32>, MediumError> {
+        self.medium.room.map(|room| room(&self.path, kind, geometry)).transpose()
     }
 
     /// Opens a chip that was made before.

@@ -47,6 +47,8 @@ pub struct Export {
     pub rotational: bool,
     /// Not without TLS.
     pub tls_only: bool,
+    /// Not for the client at hand, to whom it looks as if it were not there.
+    pub hidden: bool,
     /// Sizes of requests.
     pub blocks: BlockSizes,
     /// Metadata contexts that clients can ask for.
@@ -66,6 +68,7 @@ impl Export {
             multi_conn: true,
             rotational: false,
             tls_only: false,
+            hidden: false,
             blocks: BlockSizes::DEFAULT,
             contexts: Contexts::ALLOCATION,
         }
@@ -177,12 +180,23 @@ impl Exports {
         &self.list
     }
 
+    /// The same exports, but for those that are not for the client at hand.
+    #[must_use]
+    pub fn only(&self, admits: impl Fn(usize) -> bool) -> Exports {
+        let hide = |(index, export): (usize, &Export)| Export {
+            hidden: export.hidden || !admits(index),
+            ..export.clone()
+        };
+        Exports { list: self.list.iter().enumerate().map(hide).collect() }
+    }
+
     /// The export of that name and its place in the list. The empty name is the first export's,
     /// unless one is really called so.
     #[must_use]
     pub fn find(&self, name: &str) -> Option<(usize, &Export)> {
         let named = self.list.iter().position(|export| export.name == name);
         let index = named.or(name.is_empty().then_some(0))?;
-        Some((index, self.list.get(index)?))
+        let export = self.list.get(index).filter(|export| !export.hidden)?;
+        Some((index, export))
     }
 }

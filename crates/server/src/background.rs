@@ -10,6 +10,8 @@ use std::{
     time::{Duration, Instant},
 };
 
+use thermocline_ftl::FtlError;
+
 use crate::device::{Device, Step, is_full};
 
 /// How often it looks for data that are hard to read, whether it is to stop, and whether it missed
@@ -53,7 +55,7 @@ fn work(device: &Device, stop: &AtomicBool) {
     while !stop.load(Relaxed) {
         if looked.elapsed() >= LOOK {
             looked = Instant::now();
-            scrubs = scrubs && scrub(device, stop);
+            scrubs = scrubs && scrub_while_idle(device, stop);
             verify(device, stop);
             device.tell_news();
         }
@@ -76,22 +78,30 @@ fn verify(device: &Device, stop: &AtomicBool) {
     }
 }
 
-/// Goes on until there is nothing to move; false if it failed, and then it is of no use any more.
-fn scrub(device: &Device, stop: &AtomicBool) -> bool {
+/// Goes on until there is nothing to move.
+pub(crate) fn scrub(device: &Device, stop: &AtomicBool) -> Result<(), FtlError> {
     while !stop.load(Relaxed) {
         match device.scrub_step() {
             Step::Done => {}
             Step::Nothing => break,
             Step::Busy => std::thread::park_timeout(BUSY),
-            // It passes, and hosts that write are told.
-            Step::Failed(error) if is_full(&error) => break,
-            Step::Failed(error) => {
-                tracing::error!(export = device.name(), "scrubbing ended: {error}");
-                return false;
-            }
+            Step::Failed(error) => return Err(error),
         }
     }
-    true
+    Ok(())
+}
+
+/// The same in the background; false if it failed, and then it is of no use any more.
+fn scrub_while_idle(device: &Device, stop: &AtomicBool) -> bool {
+    match scrub(device, stop) {
+        Ok(()) => true,
+        // It passes, and hosts that write are told.
+        Err(error) if is_full(&error) => true,
+        Err(error) => {
+            tracing::error!(export = device.name(), "scrubbing ended: {error}");
+            false
+        }
+    }
 }
 
 /// Does what the idle policy allows now, and waits for the next chance; false if it failed.

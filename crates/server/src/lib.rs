@@ -8,9 +8,11 @@
 //! work to another thread costs more than the work. Many requests are taken from the socket with
 //! one system call, served with the device in hand once, and answered with one system call.
 
+mod access;
 mod background;
 mod budget;
 mod connection;
+pub mod control;
 mod counters;
 mod device;
 mod error;
@@ -25,10 +27,14 @@ mod stop;
 mod stream;
 #[cfg(feature = "tls")]
 mod tls;
+mod wear;
 
-pub use device::{AnyLayer, Device, Fault, Held, Opening};
+pub use access::{Access, Network, NetworkError};
+pub use device::{
+    About, AnyLayer, Change, Device, Fault, Held, Opening, Remount, Remounted, Settings,
+};
 pub use error::ServerError;
-pub use listener::Listener;
+pub use listener::{Listener, Rights};
 pub use pace::Pace;
 pub use server::{Limits, Options, Server};
 pub use stop::Stopper;

@@ -6,7 +6,7 @@ use std::{
     os::{
         fd::{AsFd, BorrowedFd},
         unix::{
-            fs::FileTypeExt,
+            fs::{FileTypeExt, PermissionsExt},
             net::{UnixListener, UnixStream},
         },
     },
@@ -17,6 +17,41 @@ use crate::{ServerError, stream::Socket};
 
 /// Bytes that the path of a Unix socket can have, by the system's `sockaddr_un` less its NUL.
 const LONGEST_PATH: usize = if cfg!(target_os = "linux") { 107 } else { 103 };
+
+/// Who may connect to a Unix socket.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Rights {
+    /// The mode of its file; that of the umask if `None`.
+    pub mode: Option<u32>,
+    /// The user its file belongs to; the server's own if `None`.
+    pub user: Option<u32>,
+    /// The same of the group.
+    pub group: Option<u32>,
+}
+
+impl Rights {
+    /// Nobody but the server's own user.
+    pub const OWNER: Self = Self { mode: Some(0o600), user: None, group: None };
+
+    /// A socket that nobody is listening on cannot be connected to: its file gets its rights first.
+    fn bind(&self, path: &Path) -> io::Result<UnixListener> {
+        use rustix::net::{self, AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
+        let socket =
+            net::socket_with(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
+        net::bind(&socket, &SocketAddrUnix::new(path)?)?;
+        if self.user.is_some() || self.group.is_some() {
+            std::os::unix::fs::lchown(path, self.user, self.group)?;
+        }
+        if let Some(mode) = self.mode {
+            std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode))?;
+        }
+        net::listen(&socket, WAITING)?;
+        Ok(socket.into())
+    }
+}
+
+/// Connections that may wait to be accepted, at most; the system has a limit of its own.
+const WAITING: i32 = 4096;
 
 /// A socket that connections come from.
 #[derive(Debug)]
@@ -38,6 +73,14 @@ impl Listener {
     /// # Errors
     /// [`ServerError::Listening`], naming the path.
     pub fn unix(path: &Path) -> Result<Self, ServerError> {
+        Self::unix_of(path, &Rights::default())
+    }
+
+    /// The same, for those alone whom the rights let in: nobody can connect before they are set.
+    ///
+    /// # Errors
+    /// Those of [`unix`](Self::unix).
+    pub fn unix_of(path: &Path, rights: &Rights) -> Result<Self, ServerError> {
         let failed = |reason: String| failed(&path.display().to_string(), reason);
         let length = path.as_os_str().len();
         if length > LONGEST_PATH {
@@ -46,18 +89,16 @@ impl Listener {
                  shorter one, or one that begins in the current folder"
             )));
         }
-        let listener = match UnixListener::bind(path) {
+        let listener = match rights.bind(path) {
             Err(e) if e.kind() == io::ErrorKind::AddrInUse => {
-                let is_socket =
-                    std::fs::symlink_metadata(path).is_ok_and(|it| it.file_type().is_socket());
-                if !is_socket {
+                if !is_socket(path) {
                     return Err(failed("it exists and is no socket; name another path".into()));
                 }
                 if UnixStream::connect(path).is_ok() {
                     return Err(failed("another server listens there; stop it".into()));
                 }
                 std::fs::remove_file(path)
-                    .and_then(|()| UnixListener::bind(path))
+                    .and_then(|()| rights.bind(path))
                     .map_err(|e| failed(e.to_string()))?
             }
             bound => bound.map_err(|e| failed(e.to_string()))?,
@@ -122,6 +163,15 @@ impl Listener {
         Ok(Self(kind))
     }
 
+    /// Whether what it takes comes over a network, and not only from this machine.
+    #[must_use]
+    pub fn is_beyond_loopback(&self) -> bool {
+        match &self.0 {
+            Kind::Unix { .. } => false,
+            Kind::Tcp(listener) => listener.local_addr().is_ok_and(|at| !at.ip().is_loopback()),
+        }
+    }
+
     /// As people write it.
     #[must_use]
     pub fn address(&self) -> String {
@@ -135,6 +185,14 @@ impl Listener {
             Kind::Tcp(listener) => {
                 listener.local_addr().map_or_else(|_| "tcp".into(), |a| a.to_string())
             }
+        }
+    }
+
+    /// The next connection to a Unix socket, if one waits.
+    pub(crate) fn accept_unix(&self) -> io::Result<Option<UnixStream>> {
+        match &self.0 {
+            Kind::Unix { listener, .. } => Ok(Some(listener.accept()?.0)),
+            Kind::Tcp(_) => Ok(None),
         }
     }
 
@@ -167,10 +225,16 @@ impl AsFd for Listener {
 impl Drop for Listener {
     fn drop(&mut self) {
         if let Kind::Unix { path: Some(path), .. } = &self.0 {
-            // Whoever removed it before us meant it.
-            let _ = std::fs::remove_file(path);
+            // Whoever removed or replaced it before us meant it.
+            if is_socket(path) {
+                let _ = std::fs::remove_file(path);
+            }
         }
     }
+}
+
+fn is_socket(path: &Path) -> bool {
+    std::fs::symlink_metadata(path).is_ok_and(|it| it.file_type().is_socket())
 }
 
 fn failed(address: &str, reason: String) -> ServerError {

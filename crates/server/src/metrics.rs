@@ -10,20 +10,15 @@ use prometheus_client::{
     metrics::{MetricType, counter::ConstCounter, gauge::ConstGauge},
     registry::{Registry, Unit},
 };
-use thermocline_flash::BlockId;
-use thermocline_ftl::{Counters as LayerCounters, DeadDataCounters};
+use thermocline_ftl::{BankState, Counters as LayerCounters, DeadDataCounters};
 use thermocline_media::Health;
 
 use crate::{
     counters::{Counters, Kind, LATENCIES, latency_limit},
-    device::{Device, SERVED},
+    device::SERVED,
     server::Shared,
+    wear::{CLASSES, Wear},
 };
-
-/// Blocks whose wear is looked at with the device in hand once.
-const BLOCKS: u32 = 4096;
-/// Erase counts up to 0, 1, 2, 4, 8 and so on, and beyond.
-const WEAR: usize = 22;
 
 /// Everything, in the format of OpenMetrics (Prometheus).
 pub(crate) fn text(shared: &Shared) -> Result<String, fmt::Error> {
@@ -65,6 +60,8 @@ struct Export {
     dead_data: Option<DeadDataCounters>,
     health: Health,
     free_blocks: Option<u32>,
+    choices: Vec<(&'static str, u64)>,
+    banks: Vec<(String, BankState)>,
     blocks: u32,
     read_only: bool,
     worn_out: bool,
@@ -78,51 +75,6 @@ struct Export {
     bytes: u64,
     /// Pages verified in rounds, those that failed, and rounds.
     verified: [u64; 3],
-}
-
-#[derive(Clone, Copy, Debug, Default)]
-struct Wear {
-    blocks: u64,
-    sum: u64,
-    min: u32,
-    max: u32,
-    classes: [u64; WEAR],
-}
-
-impl Wear {
-    /// The device is in hand for a few thousand blocks at a time only.
-    fn of(device: &Device) -> Self {
-        let mut wear = Self { min: u32::MAX, ..Self::default() };
-        let mut first = 0;
-        while first < device.blocks() {
-            let end = device.blocks().min(first + BLOCKS);
-            device.look(|layer| {
-                for block in (first..end).map(BlockId) {
-                    wear.add(layer.inspect().erases(block));
-                }
-            });
-            first = end;
-        }
-        wear.min = wear.min.min(wear.max);
-        wear
-    }
-
-    fn add(&mut self, erases: u32) {
-        self.blocks += 1;
-        self.sum += u64::from(erases);
-        self.min = self.min.min(erases);
-        self.max = self.max.max(erases);
-        // 0, 1, 2, 3..4, 5..8 and so on.
-        let class = match erases {
-            0 => 0,
-            n => (u32::BITS - (n - 1).leading_zeros()) as usize + 1,
-        };
-        self.classes[class.min(WEAR - 1)] += 1;
-    }
-
-    fn mean(&self) -> f64 {
-        if self.blocks == 0 { 0.0 } else { self.sum as f64 / self.blocks as f64 }
-    }
 }
 
 impl Snapshot {
@@ -140,6 +92,8 @@ impl Snapshot {
                 dead_data: layer.dead_data(),
                 health: layer.chip().health(),
                 free_blocks: layer.inspect().free_blocks(),
+                choices: layer.inspect().choices(),
+                banks: (0..).map(|n: u32| n.to_string()).zip(layer.inspect().banks()).collect(),
                 blocks: device.blocks(),
                 read_only: device.is_read_only() || layer.inspect().is_read_only(),
                 worn_out: layer.inspect().end_of_life().is_some(),
@@ -215,6 +169,7 @@ impl Collector for Snapshot {
         self.requests(&mut out)?;
         self.flushes(&mut out)?;
         self.flash(&mut out)?;
+        self.policy(&mut out)?;
         self.health(&mut out)?;
         self.wear(&mut out)
     }
@@ -432,6 +387,45 @@ impl Snapshot {
         out.gauges("recovery", "What the last mount took", Some(&Unit::Seconds), recovery)
     }
 
+    /// What the policies decided, and what came of it in each bank.
+    fn policy(&self, out: &mut Writer<'_>) -> fmt::Result {
+        let l = |of: fn(&LayerCounters) -> u64| self.each(move |export| of(&export.layer));
+        let choices = self.exports.iter().flat_map(|export| {
+            let row = |(rule, count): &(&'static str, u64)| {
+                (vec![("export", &*export.name), ("rule", *rule)], *count)
+            };
+            export.choices.iter().map(row)
+        });
+        out.counters(
+            "victim_choices",
+            "Blocks that each rule of the victim policy chose",
+            choices,
+        )?;
+        let help = "Survivors that went to another stream than their own for want of a free block";
+        out.counters("pages_spilled", help, l(|c| c.spills))?;
+        let help = "Blocks erased to swap the most and the least erased";
+        out.counters("swap_erases", help, l(|c| c.swap_erases))?;
+        out.counters("swap_copies", "Pages moved by those swaps", l(|c| c.swap_copies))?;
+        let help = "Erased blocks to write to, by bank";
+        out.gauges("bank_free_blocks", help, None, self.by_bank(|bank| bank.free_blocks.into()))?;
+        let help = "Pages with current data, by bank";
+        out.gauges("bank_current_pages", help, None, self.by_bank(|b| b.current_pages.into()))?;
+        let help = "Blocks erased, by bank";
+        out.counters("bank_blocks_erased", help, self.by_bank(|bank| bank.erases))
+    }
+
+    fn by_bank<'a, T: 'a>(
+        &'a self,
+        of: fn(&BankState) -> T,
+    ) -> impl Iterator<Item = (Vec<(&'static str, &'a str)>, T)> {
+        self.exports.iter().flat_map(move |export| {
+            let row = move |(number, bank): &'a (String, BankState)| {
+                (vec![("export", &*export.name), ("bank", &**number)], of(bank))
+            };
+            export.banks.iter().map(row)
+        })
+    }
+
     fn health(&self, out: &mut Writer<'_>) -> fmt::Result {
         let h = |of: fn(&Health) -> u64| self.each(move |export| of(&export.health));
         out.counters(
@@ -443,9 +437,11 @@ impl Snapshot {
         out.counters(
             "failed_programs",
             "Pages that could not be programmed",
-            h(|h| h.failed_programs),
+            // A medium may not count, and the layer does not count what its index log meets.
+            self.each(|e| e.health.failed_programs.max(e.layer.programs_failed)),
         )?;
-        out.counters("failed_erases", "Blocks that could not be erased", h(|h| h.failed_erases))?;
+        let erases = self.each(|e| e.health.failed_erases.max(e.layer.erases_failed));
+        out.counters("failed_erases", "Blocks that could not be erased", erases)?;
         out.counters("medium_syncs", "Syncs of the system below", h(|h| h.syncs))?;
         let bad = self.each(|e| f64::from(e.health.bad_blocks));
         out.gauges("bad_blocks", "Blocks that must not be used", None, bad)
@@ -463,10 +459,10 @@ impl Snapshot {
             let labels: &Labels<'_> = &[("export", &*export.name)];
             let limit = |class: usize| match class {
                 0 => 0.0,
-                class if class == WEAR - 1 => f64::INFINITY,
+                class if class == CLASSES - 1 => f64::INFINITY,
                 class => (1_u64 << (class - 1)) as f64,
             };
-            let buckets: [(f64, u64); WEAR] =
+            let buckets: [(f64, u64); CLASSES] =
                 std::array::from_fn(|class| (limit(class), export.wear.classes[class]));
             let (sum, count) = (export.wear.sum as f64, export.wear.blocks);
             family
@@ -474,22 +470,5 @@ impl Snapshot {
                 .encode_histogram::<[(&str, &str); 0]>(sum, count, &buckets, None)?;
         }
         Ok(())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn erase_counts_fall_into_classes_that_double() {
-        let mut wear = Wear { min: u32::MAX, ..Wear::default() };
-        for erases in [0, 1, 2, 3, 4, 5, 8, 9] {
-            wear.add(erases);
-        }
-        assert_eq!(wear.classes[..6], [1, 1, 1, 2, 2, 1]);
-        assert_eq!((wear.min, wear.max, wear.mean()), (0, 9, 4.0));
-        wear.add(u32::MAX);
-        assert_eq!(wear.classes[WEAR - 1], 1);
     }
 }

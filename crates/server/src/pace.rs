@@ -11,7 +11,7 @@ use std::{
 use thermocline_flash::{
     BlockId, Clock, Condition, Flash, FlashError, Geometry, Oob, Ppn, SimulatedTime, Timing,
 };
-use thermocline_media::{Health, Medium, Syncing};
+use thermocline_media::{Health, Medium, MediumError, Syncing};
 
 use crate::device::nanoseconds;
 
@@ -170,6 +170,10 @@ impl Medium for Paced {
 
     fn finish_sync(&mut self, done: &Syncing) -> Result<(), FlashError> {
         self.chip.finish_sync(done)
+    }
+
+    fn publish(&mut self) -> Result<(), MediumError> {
+        self.chip.publish()
     }
 
     fn health(&self) -> Health {

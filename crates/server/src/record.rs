@@ -87,7 +87,10 @@ impl Recorder {
     pub fn create(path: &Path) -> Result<Self, ServerError> {
         Self::check(path)?;
         let failed = |e: &dyn std::fmt::Display| failed(path, e);
-        let file = File::create(path).map_err(|e| failed(&e))?;
+        // A pipe or a device may stand there; a file that has come since the check stays.
+        let is_new = !path.exists();
+        let mut options = File::options();
+        let file = options.write(true).create_new(is_new).open(path).map_err(|e| failed(&e))?;
         let out = NativeWriter::new(BufWriter::new(file), path).map_err(|e| failed(&e))?;
         Ok(Self { path: path.into(), out: NativeOut(out), taps: Vec::new(), names: Vec::new() })
     }

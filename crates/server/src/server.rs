@@ -4,7 +4,7 @@ use std::{
     collections::BTreeMap,
     io,
     net::{IpAddr, Shutdown},
-    os::fd::AsFd,
+    os::{fd::AsFd, unix::net::UnixStream},
     path::PathBuf,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
@@ -22,6 +22,7 @@ use crate::{
     background::Background,
     budget::Budget,
     connection,
+    control::{self, Operators},
     counters::Registry,
     http::{self, Http},
     listener::Listener,
@@ -30,6 +31,9 @@ use crate::{
     stop::{Bell, Stopper},
     stream::Socket,
 };
+
+/// Time that operators' threads have to end.
+const OPERATORS: Duration = Duration::from_secs(2);
 
 /// How much a server lets clients take.
 #[derive(Clone, Copy, Debug)]
@@ -106,6 +110,10 @@ pub(crate) struct Shared {
     pub settings: Settings,
     pub limits: Limits,
     pub stopping: AtomicBool,
+    /// No new connections are taken, and the last one that leaves ends the server.
+    pub draining: AtomicBool,
+    pub stopper: Stopper,
+    pub operators: Operators,
     /// A connection waits awake for its next request: one at a time.
     pub looking: AtomicBool,
     #[cfg(feature = "tls")]
@@ -172,6 +180,11 @@ impl Shared {
         Ok(())
     }
 
+    /// Clients that are connected.
+    pub fn connections(&self) -> usize {
+        self.guests().len()
+    }
+
     /// Requests that were begun and not answered.
     fn in_flight(&self) -> u64 {
         let of = |export: &Export| {
@@ -203,6 +216,10 @@ pub struct Server {
     http: Option<Http>,
     stopper: Stopper,
     bell: Bell,
+    /// Where operators come from, and which export they mean.
+    control: Vec<(Listener, usize)>,
+    /// Operators who wait for the end: dropped last, when the chips have been let go of.
+    waiting: Vec<Arc<UnixStream>>,
 }
 
 impl Server {
@@ -233,6 +250,9 @@ impl Server {
             settings: Settings { tls: mode, ..Settings::default() },
             limits: options.limits,
             stopping: AtomicBool::new(false),
+            draining: AtomicBool::new(false),
+            stopper: stopper.clone(),
+            operators: Operators::default(),
             looking: AtomicBool::new(false),
             #[cfg(feature = "tls")]
             tls,
@@ -242,12 +262,18 @@ impl Server {
             stalled: AtomicU64::new(0),
             guests: Mutex::default(),
         });
-        Ok(Self { shared, listeners: Vec::new(), recorder, http, stopper, bell })
+        let (listeners, control, waiting) = Default::default();
+        Ok(Self { shared, listeners, recorder, http, stopper, bell, control, waiting })
     }
 
     /// Takes connections from there, too.
     pub fn listen(&mut self, listener: Listener) {
         self.listeners.push(listener);
+    }
+
+    /// Answers operators there, who mean the export of that number unless they name another.
+    pub fn control(&mut self, listener: Listener, export: usize) {
+        self.control.push((listener, export));
     }
 
     /// Stops it, from any thread.
@@ -292,17 +318,26 @@ impl Server {
         self.listeners.clear();
         self.shared.stopping.store(true, Relaxed);
         let closed = self.close(background, writing);
+        self.dismiss_operators();
         if let Some(answering) = answering {
             answering.stop();
         }
         closed
     }
 
-    fn accept_until_stopped(&self) -> Result<(), ServerError> {
+    fn accept_until_stopped(&mut self) -> Result<(), ServerError> {
         let mut number = 0;
         while self.stopper.asked() == 0 {
+            if self.shared.draining.load(Relaxed) {
+                self.listeners.clear();
+                if self.shared.connections() == 0 {
+                    tracing::info!("drained");
+                    return Ok(());
+                }
+            }
             let mut fds: Vec<_> = std::iter::once(self.bell.as_fd())
                 .chain(self.listeners.iter().map(AsFd::as_fd))
+                .chain(self.control.iter().map(|(listener, _)| listener.as_fd()))
                 .map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN))
                 .collect();
             match poll(&mut fds, None) {
@@ -311,8 +346,16 @@ impl Server {
             }
             let ready: Vec<_> = fds[1..].iter().map(|fd| !fd.revents().is_empty()).collect();
             self.bell.hush();
-            for (listener, _) in self.listeners.iter().zip(ready).filter(|(_, ready)| *ready) {
+            let (clients, operators) = ready.split_at(self.listeners.len());
+            for (listener, _) in self.listeners.iter().zip(clients).filter(|(_, ready)| **ready) {
                 self.accept(listener, &mut number);
+            }
+            for ((listener, export), _) in
+                self.control.iter().zip(operators).filter(|(_, ready)| **ready)
+            {
+                if let Ok(Some(stream)) = listener.accept_unix() {
+                    control::accept(&self.shared, stream, *export);
+                }
             }
         }
         Ok(())
@@ -387,6 +430,15 @@ impl Server {
         closed
     }
 
+    /// Ends what operators have begun, and keeps those who wait for the end.
+    fn dismiss_operators(&mut self) {
+        self.waiting = self.shared.operators.hang_up();
+        let begun = Instant::now();
+        while !self.shared.operators.have_left(&self.waiting) && begun.elapsed() < OPERATORS {
+            std::thread::sleep(Duration::from_millis(2));
+        }
+    }
+
     /// Ends the connections: first those that wait for requests, then the rest.
     fn hang_up(&self) {
         let end = |how| self.shared.guests().values().for_each(|guest| guest.socket.shut(how));
@@ -417,6 +469,9 @@ impl Drop for Leaving {
         };
         if let Some(guest) = guest {
             guest.socket.shut(Shutdown::Both);
+        }
+        if left == 0 && self.shared.draining.load(Relaxed) {
+            self.shared.stopper.wake();
         }
         // Often enough to follow a crowd that leaves, and never for a few that come and go.
         if left >= 16 && left.is_power_of_two() {

@@ -134,6 +134,19 @@ pub(crate) enum Stream {
 }
 
 impl Stream {
+    /// Whether the certificate that the client showed is one of that name (a DNS name of its
+    /// alternative names).
+    pub(crate) fn has_name(&self, name: &str) -> bool {
+        match self {
+            Self::Plain(_) => {
+                let _ = name;
+                false
+            }
+            #[cfg(feature = "tls")]
+            Self::Tls(stream) => crate::tls::has_name(&stream.conn, name),
+        }
+    }
+
     /// Reads what has come, if anything has; of an encrypted stream nobody can tell.
     #[inline]
     pub(crate) fn read_now(&mut self, into: &mut [u8]) -> io::Result<Option<usize>> {

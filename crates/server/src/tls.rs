@@ -8,8 +8,9 @@ use std::{
 
 use rustls::{
     RootCertStore, ServerConfig, ServerConnection, StreamOwned,
-    pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject},
-    server::WebPkiClientVerifier,
+    client::verify_server_name,
+    pki_types::{CertificateDer, PrivateKeyDer, ServerName, pem::PemObject},
+    server::{ParsedCertificate, WebPkiClientVerifier},
 };
 
 use crate::{ServerError, stream::Socket};
@@ -86,6 +87,17 @@ impl Session {
     pub(crate) fn over(self, socket: Socket) -> StreamOwned<ServerConnection, Socket> {
         StreamOwned::new(self.0, socket)
     }
+}
+
+/// Whether the certificate of a client is one of that name. The handshake has verified it.
+pub(crate) fn has_name(connection: &ServerConnection, name: &str) -> bool {
+    let Some(shown) = connection.peer_certificates().and_then(<[_]>::first) else { return false };
+    let (Ok(certificate), Ok(name)) =
+        (ParsedCertificate::try_from(shown), ServerName::try_from(name))
+    else {
+        return false;
+    };
+    verify_server_name(&certificate, &name).is_ok()
 }
 
 fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, ServerError> {

@@ -2,12 +2,12 @@
 //! Figure 2).
 
 use std::{
-    fs::File,
     io::{BufWriter, Write},
     path::{Path, PathBuf},
     sync::Mutex,
 };
 
+use thermocline_files::Out;
 use thermocline_trace::Op;
 
 use crate::SimError;
@@ -25,7 +25,8 @@ pub(crate) struct RequestDelay {
     pub delay_ns: u64,
 }
 
-/// A CSV file that takes the delay of every read and write of a run, in the order of their ends.
+/// A CSV file that takes the delay of every read and write of a run, in the order of their ends. It
+/// appears when it is complete.
 #[derive(Debug)]
 pub struct DelayLog {
     path: PathBuf,
@@ -34,18 +35,18 @@ pub struct DelayLog {
 
 #[derive(Debug)]
 struct Sink {
-    out: BufWriter<File>,
+    out: BufWriter<Out>,
     /// The first thing that went wrong.
     failed: Option<std::io::Error>,
 }
 
 impl DelayLog {
-    /// Creates the file.
+    /// Opens the file.
     ///
     /// # Errors
     /// [`SimError::Failed`], naming it.
     pub fn create(path: &Path) -> Result<Self, SimError> {
-        let mut out = File::create(path).map(BufWriter::new).map_err(|e| failed(path, &e))?;
+        let mut out = Out::open(path).map(BufWriter::new).map_err(|e| failed(path, &e))?;
         writeln!(out, "arrival_us,op,response_us,delay_us").map_err(|e| failed(path, &e))?;
         Ok(Self { path: path.into(), out: Mutex::new(Sink { out, failed: None }) })
     }
@@ -67,11 +68,12 @@ impl DelayLog {
     /// [`SimError::Failed`], naming the file.
     pub fn finish(self) -> Result<(), SimError> {
         let sink = self.out.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
-        let Sink { mut out, failed: before } = sink;
-        match before.or(out.flush().err()) {
-            Some(e) => Err(failed(&self.path, &e)),
-            None => Ok(()),
-        }
+        let Sink { out, failed: before } = sink;
+        let written = match before {
+            Some(e) => Err(e),
+            None => out.into_inner().map_err(|e| e.into_error()).and_then(Out::finish),
+        };
+        written.map_err(|e| failed(&self.path, &e))
     }
 }
 

@@ -10,7 +10,7 @@
 use std::{cmp::Reverse, collections::BinaryHeap};
 
 use thermocline_assembly::AssemblyError;
-use thermocline_flash::{CountingChip, Lpn, Timing};
+use thermocline_flash::{CountingChip, Lpn};
 use thermocline_ftl::Layer;
 use thermocline_policy::{dead::DeadData, idle::Idle};
 use thermocline_trace::Op;
@@ -57,7 +57,6 @@ pub(crate) struct Application {
 
 pub(crate) struct Engine<'a, L> {
     layer: &'a mut L,
-    timing: Timing,
     arrivals: bool,
     /// Whether requests are served one by one without a pause: no arrivals, no queue, no overlap.
     in_line: bool,
@@ -145,7 +144,7 @@ impl<'a, L: Layer<Chip = CountingChip>> Engine<'a, L> {
     pub(crate) fn new(layer: &'a mut L, job: &Job<'a>, setup: &Setup) -> Result<Self, SimError> {
         let timing = setup.plan.device.profile.timing;
         let arrivals = setup.clock == Clock::Arrivals;
-        let started = layer.chip().counts().time_ns(&timing);
+        let started = layer.chip().busy_ns();
         if let Some(clock) = layer.chip_mut().clock_mut() {
             clock.restart();
         }
@@ -155,7 +154,6 @@ impl<'a, L: Layer<Chip = CountingChip>> Engine<'a, L> {
         Ok(Self {
             idle_step: layer.upkeep().idle_step_ns(&timing),
             layer,
-            timing,
             arrivals,
             in_line: !arrivals && !clock && depth == Some(1),
             idle: job.policy.build_idle()?.filter(|_| arrivals),
@@ -256,10 +254,11 @@ impl<'a, L: Layer<Chip = CountingChip>> Engine<'a, L> {
             }
             let before = self.pages_written;
             let count = most.min((batch.extents.len() - self.at) as u64) as usize;
-            let done = if self.page.is_empty() {
-                self.batch(&batch.extents[self.at..self.at + count])
-            } else {
-                self.known_batch(&batch, count)
+            let done = match (self.page.is_empty(), self.in_line) {
+                (true, true) => self.batch::<true>(&batch.extents[self.at..self.at + count]),
+                (true, false) => self.batch::<false>(&batch.extents[self.at..self.at + count]),
+                (false, true) => self.known_batch::<true>(&batch, count),
+                (false, false) => self.known_batch::<false>(&batch, count),
             };
             match done {
                 // A worn-out device has an end of its own, which is a result.
@@ -283,19 +282,23 @@ impl<'a, L: Layer<Chip = CountingChip>> Engine<'a, L> {
     }
 
     /// A batch of which it is known in part what is written.
-    fn known_batch(&mut self, batch: &Batch, count: usize) -> Result<(), SimError> {
+    fn known_batch<const IN_LINE: bool>(
+        &mut self,
+        batch: &Batch,
+        count: usize,
+    ) -> Result<(), SimError> {
         let extents = &batch.extents[self.at..self.at + count];
         for (i, extent) in extents.iter().enumerate() {
             let known = batch.known.of(self.at + i);
-            let done = self.open(extent).and_then(|()| match (extent.op, known) {
-                (Op::Write, known) => self.write_known(extent, known),
+            let done = self.open::<IN_LINE>(extent).and_then(|()| match (extent.op, known) {
+                (Op::Write, known) => self.write_known::<IN_LINE>(extent, known),
                 _ => self.ask(extent),
             });
             if let Err(e) = done {
                 self.count(&extents[..=i]);
                 return Err(e);
             }
-            self.close();
+            self.close::<IN_LINE>();
         }
         self.count(extents);
         Ok(())
@@ -303,7 +306,7 @@ impl<'a, L: Layer<Chip = CountingChip>> Engine<'a, L> {
 
     /// Writes pages with the bytes that are known: a page covered in part keeps the rest of its old
     /// content. Of pages that nobody knows anything of, no content is given.
-    fn write_known(
+    fn write_known<const IN_LINE: bool>(
         &mut self,
         extent: &Extent,
         known: Option<(usize, &[u8])>,
@@ -329,7 +332,7 @@ impl<'a, L: Layer<Chip = CountingChip>> Engine<'a, L> {
             }
             let nothing_known = to == from && page.iter().all(|byte| *byte == 0);
             let data = if nothing_known { &[][..] } else { &page[..] };
-            self.now = self.time_of(extent, i);
+            self.now = self.time_of::<IN_LINE>(extent, i);
             self.layer.write(lpn, data, self.now).map_err(|e| self.error(e))?;
         }
         self.page = page;
@@ -338,9 +341,10 @@ impl<'a, L: Layer<Chip = CountingChip>> Engine<'a, L> {
         Ok(())
     }
 
-    // Not inlined: the loop wants all the registers.
+    // Not inlined: the loop wants all the registers. Compiled for either kind of time: served in line, a
+    // request needs little of what the others do.
     #[inline(never)]
-    fn batch(&mut self, batch: &[Extent]) -> Result<(), SimError> {
+    fn batch<const IN_LINE: bool>(&mut self, batch: &[Extent]) -> Result<(), SimError> {
         for extent in &batch[..AHEAD.min(batch.len())] {
             self.layer.prefetch(Lpn(extent.first));
         }
@@ -351,7 +355,7 @@ impl<'a, L: Layer<Chip = CountingChip>> Engine<'a, L> {
             if let Some(next) = batch.get(i + AHEAD_MORE) {
                 self.layer.prefetch_more(Lpn(next.first));
             }
-            if let Err(e) = self.serve(extent) {
+            if let Err(e) = self.serve::<IN_LINE>(extent) {
                 self.count(&batch[..=i]);
                 return Err(e);
             }
@@ -361,21 +365,21 @@ impl<'a, L: Layer<Chip = CountingChip>> Engine<'a, L> {
     }
 
     #[inline(always)]
-    fn serve(&mut self, extent: &Extent) -> Result<(), SimError> {
-        self.open(extent)?;
+    fn serve<const IN_LINE: bool>(&mut self, extent: &Extent) -> Result<(), SimError> {
+        self.open::<IN_LINE>(extent)?;
         if extent.op == Op::Write {
-            self.write(extent)?;
+            self.write::<IN_LINE>(extent)?;
         } else {
             self.ask(extent)?;
         }
-        self.close();
+        self.close::<IN_LINE>();
         Ok(())
     }
 
     /// A request is taken up, unless this is the rest of one.
     #[inline(always)]
-    fn open(&mut self, extent: &Extent) -> Result<(), SimError> {
-        if self.in_line {
+    fn open<const IN_LINE: bool>(&mut self, extent: &Extent) -> Result<(), SimError> {
+        if IN_LINE {
             self.next_in_line(extent);
         } else if !extent.continued {
             self.open_answer(extent)?;
@@ -406,8 +410,8 @@ impl<'a, L: Layer<Chip = CountingChip>> Engine<'a, L> {
 
     /// An extent was done.
     #[inline(always)]
-    fn close(&mut self) {
-        if self.in_line {
+    fn close<const IN_LINE: bool>(&mut self) {
+        if IN_LINE {
             self.busy = self.busy_ns();
             self.answer.end = self.busy;
         } else {
@@ -423,19 +427,23 @@ impl<'a, L: Layer<Chip = CountingChip>> Engine<'a, L> {
     }
 
     #[inline(always)]
-    fn write(&mut self, extent: &Extent) -> Result<(), SimError> {
+    fn write<const IN_LINE: bool>(&mut self, extent: &Extent) -> Result<(), SimError> {
+        let cut = extent.partial_head | extent.partial_tail;
         for i in 0..extent.pages {
             let lpn = Lpn(extent.first + i);
-            if i + (AHEAD as u32) < extent.pages {
-                self.layer.prefetch(Lpn(lpn.0 + AHEAD as u32));
-            }
+            // What follows the first pages of a long request was not asked for with its first page.
             if i + (AHEAD_MORE as u32) < extent.pages {
                 self.layer.prefetch_more(Lpn(lpn.0 + AHEAD_MORE as u32));
+                if i + (AHEAD as u32) < extent.pages {
+                    self.layer.prefetch(Lpn(lpn.0 + AHEAD as u32));
+                }
             }
-            if extent.partial_head && i == 0 || extent.partial_tail && i + 1 == extent.pages {
+            if cut
+                && (extent.partial_head && i == 0 || extent.partial_tail && i + 1 == extent.pages)
+            {
                 self.layer.read(lpn, &mut []).map_err(|e| self.error(e))?;
             }
-            self.now = self.time_of(extent, i);
+            self.now = self.time_of::<IN_LINE>(extent, i);
             self.layer.write(lpn, &[], self.now).map_err(|e| self.error(e))?;
         }
         self.pages_written += u64::from(extent.pages);
@@ -446,10 +454,12 @@ impl<'a, L: Layer<Chip = CountingChip>> Engine<'a, L> {
     /// When a page of an extent is written: each has a time of its own, so that ages order pages of
     /// one request.
     #[inline(always)]
-    fn time_of(&self, extent: &Extent, page: u32) -> u64 {
+    fn time_of<const IN_LINE: bool>(&self, extent: &Extent, page: u32) -> u64 {
         match (self.arrivals, page) {
+            (_, 0) if IN_LINE => self.now,
+            (_, _) if IN_LINE => self.busy_ns(),
             (true, _) => self.now + 1,
-            (false, 0) if self.in_line || !extent.continued => self.now,
+            (false, 0) if !extent.continued => self.now,
             (false, _) => self.device_time(),
         }
     }
@@ -457,7 +467,7 @@ impl<'a, L: Layer<Chip = CountingChip>> Engine<'a, L> {
     /// Time the chip worked since the start of the run, in nanoseconds.
     #[inline(always)]
     fn busy_ns(&self) -> u64 {
-        self.layer.chip().counts().time_ns(&self.timing) - self.started
+        self.layer.chip().busy_ns() - self.started
     }
 
     /// The device's own time, between the pages of a request.
@@ -474,7 +484,7 @@ impl<'a, L: Layer<Chip = CountingChip>> Engine<'a, L> {
     fn next_in_line(&mut self, extent: &Extent) {
         self.now = self.busy;
         if !extent.continued {
-            self.record();
+            self.record::<true>();
             let now = self.busy;
             self.answer = Answer { op: extent.op, arrival: now, begin: now, end: now };
         }
@@ -527,12 +537,12 @@ impl<'a, L: Layer<Chip = CountingChip>> Engine<'a, L> {
 
     #[inline(always)]
     fn close_answer(&mut self) {
-        self.record();
+        self.record::<false>();
         self.queue.until(self.answer.end);
     }
 
     #[inline(always)]
-    fn record(&mut self) {
+    fn record<const IN_LINE: bool>(&mut self) {
         let Answer { op, arrival, end, .. } = self.answer;
         let response = end - arrival;
         match op {
@@ -540,7 +550,7 @@ impl<'a, L: Layer<Chip = CountingChip>> Engine<'a, L> {
             Op::Read => self.reads.record(response),
             Op::Trim | Op::Flush => {}
         }
-        if !self.in_line || self.log.is_some() {
+        if !IN_LINE || self.log.is_some() {
             self.record_delay();
         }
     }

@@ -34,4 +34,3 @@ pub use job::{Clock, Fill, Job, ReadOnly};
 pub use result::RunResult;
 pub use run::run;
 pub use thermocline_assembly::{Device, PolicySpec, Progress};
-pub use thermocline_units as units;

@@ -64,7 +64,8 @@ impl Setup {
     /// own; where operations simply follow one another their counts tell the time.
     pub(crate) fn chip(&self, wears_out: bool) -> CountingChip {
         let profile = &self.plan.device.profile;
-        let mut chip = CountingChip::new(profile.geometry, profile.rules);
+        let chip = CountingChip::new(profile.geometry, profile.rules);
+        let mut chip = chip.with_timing(profile.timing);
         if self.overlaps {
             chip = chip.with_clock(profile.timing);
         }

@@ -1,4 +1,4 @@
-//! What the tests of several crates share: the programs and traces that a machine may lack.
+//! What the tests of several crates share: random numbers, and the programs and traces that a machine may lack.
 //!
 //! A test that cannot run says so by [`skip`]. `make test` prints these reasons at its end.
 
@@ -7,6 +7,10 @@ use std::{
     io::Write,
     path::{Path, PathBuf},
 };
+
+mod draws;
+
+pub use draws::Draws;
 
 /// Names the file that [`skip`] appends to.
 const SKIPPED: &str = "THERMOCLINE_SKIPPED";

@@ -1,5 +1,7 @@
 //! Block traces: readers, writers, generators and transformations.
 
+use std::ops::DerefMut;
+
 mod contents;
 mod error;
 pub mod generate;
@@ -53,29 +55,8 @@ pub trait Source {
     }
 }
 
-impl<S: Source + ?Sized> Source for Box<S> {
-    fn next_batch(&mut self, batch: &mut Vec<Request>, limit: usize) -> Result<(), TraceError> {
-        (**self).next_batch(batch, limit)
-    }
-
-    fn volumes(&self) -> &[String] {
-        (**self).volumes()
-    }
-
-    fn contents(&self) -> &Contents {
-        (**self).contents()
-    }
-
-    fn prelude(&self) -> u64 {
-        (**self).prelude()
-    }
-
-    fn volume_bytes(&self, volume: u32) -> Option<u64> {
-        (**self).volume_bytes(volume)
-    }
-}
-
-impl<S: Source + ?Sized> Source for &mut S {
+/// What a box or a reference leads to.
+impl<P: DerefMut<Target: Source>> Source for P {
     fn next_batch(&mut self, batch: &mut Vec<Request>, limit: usize) -> Result<(), TraceError> {
         (**self).next_batch(batch, limit)
     }

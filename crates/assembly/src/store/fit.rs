@@ -7,7 +7,7 @@ use super::Store;
 use crate::{AssemblyError, Device, PolicySpec};
 
 /// Blocks of a bank beyond which no room is looked for.
-const MOST_BLOCKS: u32 = 1 << 20;
+const MOST_BLOCKS: u32 = 1 << 26;
 
 impl Store {
     /// A store of a policy on a device, whose last blocks become the index log's.
@@ -38,6 +38,48 @@ impl Store {
     }
 }
 
+impl Store {
+    /// A store on the smallest device of a kind that exports so many pages at least.
+    ///
+    /// # Errors
+    /// [`AssemblyError::Input`], if none does.
+    pub fn fit_pages(
+        device: Device,
+        over_provisioning: f64,
+        policy: PolicySpec,
+        pages: u32,
+    ) -> Result<Self, AssemblyError> {
+        let of = |blocks_per_bank: u32| {
+            let mut device = device.clone();
+            device.profile.geometry.blocks_per_bank = blocks_per_bank;
+            let store = try_fit(device, over_provisioning, policy.clone()).ok();
+            store.filter(|store| store.logical_pages >= pages)
+        };
+        let least = smallest(0, |blocks| of(blocks).is_some());
+        least.and_then(of).ok_or_else(|| {
+            AssemblyError::Input(format!(
+                "no device like {} exports {pages} pages with {}% over-provisioning",
+                device.profile.name,
+                over_provisioning * 100.0
+            ))
+        })
+    }
+}
+
+/// The smallest number of blocks above one that does not do, where more than enough do, too.
+fn smallest(small: u32, fits: impl Fn(u32) -> bool) -> Option<u32> {
+    let mut small = small;
+    let first = small.checked_mul(2).filter(|blocks| *blocks > 0).unwrap_or(1);
+    let doubled = std::iter::successors(Some(first), |blocks| blocks.checked_mul(2));
+    let mut large =
+        doubled.take_while(|blocks| *blocks <= MOST_BLOCKS).find(|blocks| fits(*blocks))?;
+    while large - small > 1 {
+        let middle = small.midpoint(large);
+        *(if fits(middle) { &mut large } else { &mut small }) = middle;
+    }
+    Some(large)
+}
+
 /// Bytes of the smallest chip of a device's kind, larger than it, that a store fits.
 fn least_capacity(device: &Device, over: f64, policy: &PolicySpec) -> Option<u64> {
     let of = |blocks_per_bank: u32| {
@@ -46,14 +88,7 @@ fn least_capacity(device: &Device, over: f64, policy: &PolicySpec) -> Option<u64
         device
     };
     let fits = |blocks: u32| try_fit(of(blocks), over, policy.clone()).is_ok();
-    let mut small = device.profile.geometry.blocks_per_bank;
-    let doubled = std::iter::successors(small.checked_mul(2), |blocks| blocks.checked_mul(2));
-    let mut large =
-        doubled.take_while(|blocks| *blocks <= MOST_BLOCKS).find(|blocks| fits(*blocks))?;
-    while large - small > 1 {
-        let middle = small.midpoint(large);
-        *(if fits(middle) { &mut large } else { &mut small }) = middle;
-    }
+    let large = smallest(device.profile.geometry.blocks_per_bank, fits)?;
     Some(of(large).profile.geometry.capacity())
 }
 

@@ -181,7 +181,9 @@ impl<'a> Harm<'a> {
         let ends: Vec<(u32, u32)> = self
             .data()
             .filter(|&block| !self.is_blank(block, 0))
-            .filter_map(|block| (1..self.pages()).find(|&p| self.is_blank(block, p)).map(|p| (block, p)))
+            .filter_map(|block| {
+                (1..self.pages()).find(|&p| self.is_blank(block, p)).map(|p| (block, p))
+            })
             .collect();
         if ends.is_empty() {
             return;
@@ -198,9 +200,10 @@ impl<'a> Harm<'a> {
         let blocks = self.some(draws);
         let (a, b) = (self.written(draws, blocks.clone()), self.written(draws, blocks));
         self.say(&format!("{a:?} swapped with {b:?}"));
-        for (a, b) in
-            [(self.payload(a.0, a.1), self.payload(b.0, b.1)), (self.area(a.0, a.1), self.area(b.0, b.1))]
-        {
+        for (a, b) in [
+            (self.payload(a.0, a.1), self.payload(b.0, b.1)),
+            (self.area(a.0, a.1), self.area(b.0, b.1)),
+        ] {
             let (was, other) = (self.bytes[a.clone()].to_vec(), self.bytes[b.clone()].to_vec());
             self.bytes[a].copy_from_slice(&other);
             self.bytes[b].copy_from_slice(&was);
@@ -238,7 +241,10 @@ impl<'a> Harm<'a> {
         let (block, _) = self.written(draws, blocks);
         let Some(older) = self.older(draws) else { return };
         self.say(&format!("an older block {block}"));
-        self.put_back(older, self.payload(block, 0).start..self.payload(block, self.pages() - 1).end);
+        self.put_back(
+            older,
+            self.payload(block, 0).start..self.payload(block, self.pages() - 1).end,
+        );
         self.put_back(older, self.areas(block));
     }
 

@@ -92,8 +92,14 @@ impl History {
         let geometry = *layer.chip().geometry();
         let end = if seed % 2 == 0 { End::Killed } else { End::Stopped };
         let images = Vec::new();
-        let mut history =
-            Self { end, geometry, file, images, contents: vec![vec![0]; pages as usize], written: 0 };
+        let mut history = Self {
+            end,
+            geometry,
+            file,
+            images,
+            contents: vec![vec![0]; pages as usize],
+            written: 0,
+        };
         let mut user = User {
             layer,
             now: 1,
@@ -229,14 +235,19 @@ impl User {
 
     /// What was there before a flush is not there any more.
     fn certain(&mut self, flushed: &[usize], contents: &mut [Vec<Content>]) {
-        for ((page, count), forgotten) in contents.iter_mut().zip(flushed).zip(&mut self.forgotten) {
+        for ((page, count), forgotten) in contents.iter_mut().zip(flushed).zip(&mut self.forgotten)
+        {
             page.drain(..count - 1 - *forgotten);
             *forgotten = count - 1;
         }
     }
 
     fn counts(&self, contents: &[Vec<Content>]) -> Vec<usize> {
-        contents.iter().zip(&self.forgotten).map(|(page, forgotten)| page.len() + forgotten).collect()
+        contents
+            .iter()
+            .zip(&self.forgotten)
+            .map(|(page, forgotten)| page.len() + forgotten)
+            .collect()
     }
 
     /// As a server does.

@@ -117,7 +117,10 @@ fn no_damage_of_an_image_makes_a_read_wrong_without_an_error() {
             table.entry((history.end, class.name)).or_default()[found as usize] += 1;
             let case = || {
                 let (end, n) = (history.end, history.written);
-                format!("seed {seed}, {end:?} after {n} writes, rebuild {rebuild}, {}: {text}", image.what)
+                format!(
+                    "seed {seed}, {end:?} after {n} writes, rebuild {rebuild}, {}: {text}",
+                    image.what
+                )
             };
             if found == Outcome::Silent {
                 silent.push(case());

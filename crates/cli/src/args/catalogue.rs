@@ -1,6 +1,8 @@
 //! The arguments of the commands that list what there is.
 
-use clap::Args;
+use std::path::PathBuf;
+
+use clap::{Args, ValueHint};
 use clap_complete::Shell;
 
 use super::values::{self, Suggest};
@@ -24,6 +26,9 @@ pub struct DevicesArgs {
     #[arg(value_name = "NAME|FILE", hide_possible_values = true)]
     #[arg(value_parser = Suggest(values::devices))]
     pub name: Option<String>,
+    /// Print the device as TOML, to start a device of your own from.
+    #[arg(long, requires = "name", conflicts_with = "json", help_heading = "Output")]
+    pub toml: bool,
     /// Print JSON.
     #[arg(long, help_heading = "Output")]
     pub json: bool,
@@ -42,4 +47,12 @@ pub struct WorkloadsArgs {
 pub struct CompletionsArgs {
     /// Shell to complete for.
     pub shell: Shell,
+}
+
+/// The arguments of `man`.
+#[derive(Args, Debug)]
+pub struct ManArgs {
+    /// Folder to write the pages to, one for each command.
+    #[arg(value_name = "FOLDER", value_hint = ValueHint::DirPath)]
+    pub folder: PathBuf,
 }

@@ -8,7 +8,7 @@ use super::values::{self, Suggest};
 const HEADING: &str = "Cleaning";
 
 /// What policies leave open.
-#[derive(Args, Debug)]
+#[derive(Args, Clone, Debug)]
 pub struct CleaningArgs {
     /// Free blocks of each bank kept for garbage collection [default: 2].
     #[arg(long, value_name = "BLOCKS", help_heading = HEADING)]

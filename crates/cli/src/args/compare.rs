@@ -1,7 +1,10 @@
 //! The arguments of `compare`.
 
-use clap::Args;
+use std::path::PathBuf;
+
+use clap::{Args, ValueHint};
 use thermocline_sim::{answer::Aim, metric::Metric};
+use thermocline_sweep::Shard;
 
 use super::{
     input::ManyInputs,
@@ -10,6 +13,7 @@ use super::{
 };
 
 const HEADING: &str = "Policies";
+const FLEET: &str = "Many volumes";
 const RUNNING: &str = "Running";
 const OUTPUT: &str = "Output";
 
@@ -32,6 +36,17 @@ pub struct CompareArgs {
     #[arg(long, value_name = "NAMES", help_heading = HEADING)]
     #[arg(value_parser = Suggest(values::placements), hide_possible_values = true)]
     pub placement: Vec<String>,
+    /// Each volume of a trace is a device of its own: a table of the volumes, and percentiles over all.
+    #[arg(long, help_heading = FLEET, conflicts_with_all = ["aim", "metrics", "sort", "workload"])]
+    pub per_volume: bool,
+    /// Only this part of the volumes, about equal in requests, as in 3/16; the rows of the parts one
+    /// behind another are the whole.
+    #[arg(long, value_name = "N/OF", requires = "per_volume", help_heading = FLEET)]
+    pub shard: Option<Shard>,
+    /// Folder that keeps the results of each volume: what is in it is not computed again.
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, help_heading = FLEET)]
+    #[arg(requires = "per_volume")]
+    pub store: Option<PathBuf>,
     /// Do not measure the policies against the oracle, which knows the future: saves its run.
     #[arg(long, help_heading = HEADING)]
     pub no_oracle: bool,

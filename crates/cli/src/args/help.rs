@@ -6,6 +6,7 @@ pub const TOP: &str = "\
 Examples:
   thermocline run --workload hot-cold:90/10     one policy (cat)
   thermocline compare --trace disk.blkparse.gz  all policies on a recorded trace
+  thermocline sweep grid.toml                   many settings, one table
   thermocline trace info disk.blkparse.gz       what is in that trace
   thermocline policies cat                      what a policy does
   thermocline format disk.img --capacity 1GiB   a flash chip in a file ...
@@ -50,6 +51,10 @@ Examples:
   For five seeds, with intervals; chosen for short responses, the best first
     thermocline compare --workload zipf:0.99 --seeds 5 --aim latency \\
       --sort response_us.write.p99
+  A trace of many volumes: each is a device; two parts of the work share a store
+    thermocline compare --trace fleet.csv.gz --per-volume --policies greedy,sep-bit
+    thermocline compare --trace fleet.csv.gz --per-volume --shard 1/2 \\
+      --store results --format csv --output 1.csv
   For a notebook, and for a page
     thermocline compare --trace web.csv.gz --format csv --output runs.csv
     thermocline compare --trace web.csv.gz --markdown
@@ -69,6 +74,33 @@ A policy that cannot run on a device does not stop the others: its row is
 empty, standard error and `failures` in JSON say why, and the exit code is 0.
 It is 1 if no policy could run on one of the inputs, and that of the first
 error if none could run on any.";
+
+pub const SWEEP: &str = "\
+Examples:
+  Three sizes of over-provisioning, two of blocks, two policies, two traces: 24 rows
+    thermocline sweep --trace web.tct --trace mail.tct --output sweep.csv \\
+      --over-provisioning 7%,15%,28% --block-size 256KiB,1MiB \\
+      --policy greedy,sep-bit
+  Ranges: 5%, 10% ... 30%; 64KiB, 128KiB ... 1MiB
+    thermocline sweep --workload zipf:0.99 --over-provisioning 5%..30%/5% \\
+      --block-size '64KiB..1MiB*2' --format jsonl
+  How much over-provisioning does a write amplification of 1.5 take?
+    thermocline sweep --trace web.tct --policy greedy,sep-bit \\
+      --over-provisioning 2%..60% --until 'write_amplification<=1.5'
+  From a file, the third of sixteen parts; all share a store
+    thermocline sweep grid.toml --shard 3/16 --store /net/sweep --output 3.csv
+
+Every option of `run` takes a list. --trace, --workload, --ops, --columns and
+--trace-format are repeated, because their values have commas. Rows stand in
+the order of the grid: inputs, then axes in the order given, the last one
+turning fastest, seeds last.
+
+Ctrl-C, and the same command again goes on: a result is kept under the digest of
+its settings, the contents of its trace and this program's version.
+
+A simulation that fails has a row that says why, and does not stop the others.
+Exit: 0 done, 1 some failed or a search found nothing, 2 usage, 3 bad input,
+130 interrupted.";
 
 pub const REPRODUCE: &str = "\
 Examples:
@@ -97,7 +129,9 @@ Examples:
   A gigabyte of the default device (4 KiB pages, 256 KiB blocks), sparse
     thermocline format disk.img --capacity 1GiB
   The papers' NOR card
-    thermocline format card.img --device intel-series2plus-24m";
+    thermocline format card.img --device intel-series2plus-24m
+  A partition, all of it
+    thermocline format device:/dev/sdb1";
     const SIZE: &str = "\
 The exported size is the capacity less over-provisioning and the blocks of the
 index log.";
@@ -125,11 +159,41 @@ Examples:
 
 SIGTERM or Ctrl-C finishes the requests in flight, writes a checkpoint and exits
 with 0; a second one ends at once. Neither that nor a crash loses flushed data.
-The server also listens on sockets that systemd passes.";
+The server also listens on sockets that systemd passes.
+
+Words of --inject: seed=N draws everything; flip=P, a bit is read wrong;
+disturb=P, reading a page turns one of its bits until the block is erased;
+ecc=N, wrong bits that are corrected in each KiB (8); program=P and erase=P,
+these operations fail; fail=N+M, these operations fail, counted from 0; wear=N,
+mean erases that a block lives for; spread=SHARE, the standard deviation of
+that (0.1); cache=N, operations held back until a sync; cut=N, power fails in
+this operation. P is a probability, such as 1e-6.";
+
+pub const CTL: &str = "\
+Examples:
+  thermocline ctl disk.img stat
+  thermocline ctl disk.img policy cat
+  thermocline ctl disk.img watermarks --low 16 --high 32
+  thermocline ctl disk.img stop && thermocline check disk.img
+
+The socket is IMAGE.ctl beside the image, of mode 0600: only the server's user
+and root may ask. `stat`, `check`, `backup` and `export` of an image that is
+served ask its server by themselves.";
+
+pub const BACKUP: &str = "\
+Examples:
+  thermocline backup disk.img monday.img        served or not
+  thermocline serve monday.img --unix s         the copy is an image like any other
+
+The copy holds what the block device held at one moment, when the backup
+began: everything written until then, and nothing written after. Clients go on;
+the first change of a page that was not copied yet waits until its old content
+is kept in a file without a name beside the image.";
 
 pub const CHECK: &str = "\
-Exit: 0 sound, 1 could not check, 2 corrupt, 3 leaks only (unused space that
-garbage collection will find).";
+Exit: 0 sound, 1 the system failed, 2 corrupt, 3 leaks only (unused space that
+garbage collection will find) or, with a message in place of a report, not an
+image.";
 
 pub const DUMP: &str = "\
 Examples:
@@ -163,6 +227,13 @@ Examples:
 
 OUT appears only once it is complete.";
 
+pub const TRACE_SPLIT: &str = "\
+Examples:
+  thermocline trace split fleet.csv.gz volumes/
+  thermocline trace info volumes/*.tct
+
+The trace is read once, into a temporary file (25 bytes a request, in TMPDIR).";
+
 pub const TRACE_GENERATE: &str = "\
 Examples:
   thermocline trace generate hot-cold:90/10 hot.tct --span 1GiB --bytes 8GiB
@@ -188,10 +259,10 @@ pub const DEVICES: &str = "\
 Examples:
   thermocline devices
   thermocline devices slc-generic --json
+  thermocline devices slc-generic --toml > my-chip.toml
   thermocline run --device my-chip.toml --workload uniform
 
-A TOML file for --device has the tables of a built-in profile: geometry, rules,
-timing, energy.";
+docs/devices.md lists the keys of the TOML file.";
 
 pub const WORKLOADS: &str = "\
 Examples:

@@ -1,6 +1,6 @@
 //! Options that speak of one kind of input or chip, and the inputs and chips there are.
 
-use clap::{ArgMatches, Args, Command, Id, error::ErrorKind, parser::ValueSource};
+use clap::{Arg, ArgMatches, Args, Command, Id, error::ErrorKind, parser::ValueSource};
 use thermocline_media::Place;
 
 use super::{
@@ -22,6 +22,20 @@ pub fn check(command: &mut Command, matches: &ArgMatches) -> Result<(), clap::Er
         "serve" | "format" => check_chips(command, matches),
         _ => Ok(()),
     }
+}
+
+/// Options of `run` that are not for this kind of input.
+pub fn foreign(input: &str) -> Vec<String> {
+    let command = super::run::RunArgs::augment_args(Command::new("run"));
+    let groups = match input {
+        "trace" => vec![WorkloadArgs::group_id()],
+        _ => vec![MappingArgs::group_id(), TransformArgs::group_id(), ReadingArgs::group_id()],
+    };
+    let groups =
+        command.get_groups().filter(|group| groups.contains(&Some(group.get_id().clone())));
+    let ids: Vec<&Id> = groups.flat_map(|group| group.get_args()).collect();
+    let options = command.get_arguments().filter(|arg| ids.contains(&arg.get_id()));
+    options.filter_map(Arg::get_long).map(str::to_owned).collect()
 }
 
 fn check_inputs(command: &mut Command, matches: &ArgMatches) -> Result<(), clap::Error> {

@@ -6,7 +6,7 @@ pub mod compare;
 pub mod device;
 mod help;
 pub mod input;
-mod kinds;
+pub mod kinds;
 mod media;
 pub mod output;
 pub mod reading;
@@ -14,6 +14,7 @@ pub mod reproduce;
 pub mod run;
 pub mod simulation;
 pub mod store;
+pub mod sweep;
 pub mod trace;
 pub mod transform;
 pub mod values;
@@ -48,6 +49,9 @@ pub enum Command {
     /// Simulate several policies on one or several inputs, side by side.
     #[command(after_help = help::COMPARE)]
     Compare(Box<compare::CompareArgs>),
+    /// Simulate every combination of lists of settings, as one long table that can be resumed.
+    #[command(after_help = help::SWEEP)]
+    Sweep(Box<sweep::SweepArgs>),
     /// Run the experiments of papers, and show their published numbers beside ours.
     #[command(after_help = help::REPRODUCE)]
     Reproduce(Box<reproduce::ReproduceArgs>),
@@ -67,6 +71,18 @@ pub enum Command {
     Repair(store::ChipArgs),
     /// Show the state of a chip: space, wear, bad blocks, errors.
     Stat(store::ChipArgs),
+    /// Ask a server that runs: stat, check, scrub, flush, policy, watermarks, drain, stop.
+    #[command(after_help = help::CTL)]
+    Ctl(store::CtlArgs),
+    /// Copy a chip, served or not, to an image of its own.
+    #[command(after_help = help::BACKUP)]
+    Backup(store::BackupArgs),
+    /// Copy what the block device holds to a raw file.
+    Export(store::ExportArgs),
+    /// Make an image with what a raw file or a block device holds.
+    Import(Box<store::ImportArgs>),
+    /// Make an image larger. It is replaced when the larger one is complete.
+    Grow(store::GrowArgs),
     /// Show the contents of a chip: blocks, pages, out-of-band areas, mapping table, index log.
     #[command(after_help = help::DUMP)]
     Dump(store::DumpArgs),
@@ -82,6 +98,9 @@ pub enum Command {
     /// Print a shell's completion script.
     #[command(after_help = help::COMPLETIONS)]
     Completions(catalogue::CompletionsArgs),
+    /// Write the man pages, for `make install`.
+    #[command(hide = true)]
+    Man(catalogue::ManArgs),
 }
 
 /// The command line as clap knows it.
@@ -90,7 +109,10 @@ pub fn command() -> Clap {
     let alias = |arg: Arg| arg.visible_alias("format");
     let reads = |command: Clap| command.mut_arg("trace_format", alias);
     Cli::command().mut_subcommand("trace", |trace| {
-        trace.mut_subcommand("info", reads).mut_subcommand("convert", reads)
+        trace
+            .mut_subcommand("info", reads)
+            .mut_subcommand("convert", reads)
+            .mut_subcommand("split", reads)
     })
 }
 

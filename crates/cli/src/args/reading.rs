@@ -17,7 +17,9 @@ pub struct ReadingArgs {
     #[arg(long, value_name = "NAME", value_parser = FormatParser, help_heading = HEADING)]
     #[arg(hide_possible_values = true)]
     pub trace_format: Option<Format>,
-    /// Columns of a trace in an unknown format, such as `time=1:us,op=2,offset=3:512,size=4:512`.
+    /// Columns of a trace in an unknown format, by number or by the names of its header, such as
+    /// `time=1:us,op=2:W/R,offset=3:sectors,size=4` or `time=when,op=rw,offset=addr:hex,size=len`; dates
+    /// need no unit [default: guessed from a header].
     #[arg(long, value_name = "SPEC", conflicts_with = "trace_format", help_heading = HEADING)]
     #[arg(value_parser = |spec: &str| values::trace_format(&format!("columns:{spec}")))]
     pub columns: Option<Format>,

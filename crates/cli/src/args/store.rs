@@ -1,9 +1,10 @@
 //! The arguments of the commands that work on a chip that holds data.
 
-use std::{convert::Infallible, path::PathBuf};
+use std::{convert::Infallible, fmt::Display, path::PathBuf, str::FromStr};
 
 use clap::{Args, Subcommand, ValueHint};
 use thermocline_media::{Faults, Place};
+use thermocline_server::Network;
 
 use super::{
     cleaning::CleaningArgs,
@@ -109,23 +110,36 @@ pub struct ServeArgs {
     /// Close a connection that asks for nothing for so long [default: never].
     #[arg(long, value_name = "TIME", value_parser = values::time, help_heading = LISTENING)]
     pub idle_timeout: Option<u64>,
-    /// The server's certificate chain (PEM); clients may then encrypt.
-    #[cfg(feature = "tls")]
+    /// Permissions of the Unix sockets, in octal, such as 660 [default: by the umask].
+    #[arg(long, value_name = "MODE", value_parser = values::mode, requires = "unix")]
+    #[arg(help_heading = LISTENING)]
+    pub unix_mode: Option<u32>,
+    /// Owner of the Unix sockets: names or numbers.
+    #[arg(long, value_name = "USER[:GROUP]", value_parser = values::owner, requires = "unix")]
+    #[arg(help_heading = LISTENING)]
+    pub unix_owner: Option<values::Owner>,
+    /// Let TCP clients use an export, or all of them, only from these addresses. Repeat for several.
+    #[arg(long, value_name = "[EXPORT=]ADDRESS/PREFIX", help_heading = LISTENING)]
+    #[arg(value_parser = Rule::<Network>::parse)]
+    pub allow: Vec<Rule<Network>>,
+    /// The server's certificate chain (PEM); clients may then encrypt. TLS is in the build of `make full`.
     #[arg(long, value_name = "FILE", requires = "tls_key", value_hint = ValueHint::FilePath)]
     #[arg(help_heading = LISTENING)]
     pub tls_cert: Option<PathBuf>,
     /// The server's private key (PEM).
-    #[cfg(feature = "tls")]
     #[arg(long, value_name = "FILE", requires = "tls_cert", value_hint = ValueHint::FilePath)]
     #[arg(help_heading = LISTENING)]
     pub tls_key: Option<PathBuf>,
     /// Certificates that may sign clients' certificates (PEM); other clients are refused.
-    #[cfg(feature = "tls")]
     #[arg(long, value_name = "FILE", requires = "tls_cert", value_hint = ValueHint::FilePath)]
     #[arg(help_heading = LISTENING)]
     pub tls_clients: Option<PathBuf>,
+    /// Let only clients whose certificate has this name (a DNS name) use an export, or all of them.
+    /// Repeat for several.
+    #[arg(long, value_name = "[EXPORT=]NAME", requires = "tls_clients", help_heading = LISTENING)]
+    #[arg(value_parser = Rule::<String>::parse)]
+    pub tls_allow: Vec<Rule<String>>,
     /// Refuse clients that do not encrypt.
-    #[cfg(feature = "tls")]
     #[arg(long, requires = "tls_cert", help_heading = LISTENING)]
     pub tls_required: bool,
     /// Refuse writes.
@@ -143,7 +157,8 @@ pub struct ServeArgs {
     /// Read and verify all data in the background, once in that time [default: never].
     #[arg(long, value_name = "TIME", value_parser = values::time, help_heading = RUNNING)]
     pub scrub: Option<u64>,
-    /// Inject faults, such as 'seed=1,flip=1e-6,program=1e-5,wear=3000'.
+    /// Make chips fail, to test what holds, such as 'seed=1,flip=1e-6,program=1e-5,wear=3000'. The words are
+    /// explained below.
     #[arg(long, value_name = "FAULTS", value_parser = values::faults, help_heading = RUNNING)]
     pub inject: Option<Faults>,
     /// Record every request as a native trace, for `run` and `compare`.
@@ -156,6 +171,13 @@ pub struct ServeArgs {
     #[arg(long, value_name = "LEVEL", default_value = "info", help_heading = WATCHING)]
     #[arg(value_parser = values::log_filter)]
     pub log: String,
+    /// Append the log to a file, in place of standard error.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = WATCHING)]
+    pub log_file: Option<PathBuf>,
+    /// Socket for `ctl`, `stat` and `backup` while serving, for the server's own user only; `none` for no
+    /// such socket [default: IMAGE.ctl beside each image file].
+    #[arg(long, value_name = "SOCK|none", value_hint = ValueHint::FilePath, help_heading = WATCHING)]
+    pub control: Option<PathBuf>,
     /// Log JSON, one line per event.
     #[arg(long, help_heading = WATCHING)]
     pub log_json: bool,
@@ -169,6 +191,28 @@ pub struct ServeArgs {
     /// exit code (128 + the number of a signal that ended it).
     #[arg(long, value_name = "COMMAND", help_heading = RUNNING)]
     pub run: Option<String>,
+}
+
+/// A rule for an export, or for all.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rule<T> {
+    /// The export, where one was named.
+    pub export: Option<String>,
+    /// Whom it lets in.
+    pub admits: T,
+}
+
+impl<T: FromStr<Err: Display>> Rule<T> {
+    fn parse(text: &str) -> Result<Self, String> {
+        let (export, admits) = match text.split_once('=') {
+            Some((export, admits)) => (Some(export.to_owned()), admits),
+            None => (None, text),
+        };
+        if admits.is_empty() {
+            return Err("admits nobody; leave the option out to admit everybody".into());
+        }
+        Ok(Self { export, admits: admits.parse().map_err(|e: T::Err| e.to_string())? })
+    }
 }
 
 fn served_help() -> String {
@@ -227,6 +271,138 @@ pub struct CheckArgs {
     /// Check only the tables; do not read the data.
     #[arg(long, conflicts_with = "data")]
     pub tables_only: bool,
+}
+
+/// The arguments of `ctl`.
+#[derive(Args, Debug)]
+pub struct CtlArgs {
+    /// An image that is served, or the control socket of its server.
+    #[arg(value_name = "IMAGE|SOCKET", value_hint = ValueHint::FilePath)]
+    pub target: Place,
+    /// Export to speak of [default: that of the image; of a socket named by --control, the first].
+    #[arg(long, value_name = "NAME")]
+    pub export: Option<String>,
+    /// Print JSON.
+    #[arg(long, global = true, help_heading = "Output")]
+    pub json: bool,
+    /// What the server is to do.
+    #[command(subcommand)]
+    pub command: CtlCommand,
+}
+
+/// What a server can be asked to do.
+#[derive(Subcommand, Debug)]
+pub enum CtlCommand {
+    /// Show the state of the chip, and what was done since it was mounted.
+    Stat,
+    /// Recount the tables and read all data, while clients go on.
+    Check,
+    /// Move data that have become hard to read, now.
+    Scrub,
+    /// Make all that was written last.
+    Flush,
+    /// Go on with another policy. Clients wait while the chip is unmounted and mounted again.
+    Policy {
+        /// Policy, as for `serve --policy` [default: the one of the start].
+        #[arg(value_name = "NAME")]
+        policy: Option<String>,
+        /// Victim policy, in place of the policy's own.
+        #[arg(long, value_name = "NAME", required_unless_present_any = ["policy", "placement"])]
+        victim: Option<String>,
+        /// Placement, in place of the policy's own.
+        #[arg(long, value_name = "NAME")]
+        placement: Option<String>,
+    },
+    /// Go on with other watermarks; what is not named stays. Clients wait as for `policy`.
+    Watermarks {
+        /// Free blocks of each bank kept for garbage collection.
+        #[arg(long, value_name = "BLOCKS", required_unless_present_any = ["low", "high"])]
+        reserve: Option<u32>,
+        /// Garbage collection starts below this number of free blocks.
+        #[arg(long, value_name = "BLOCKS")]
+        low: Option<u32>,
+        /// Garbage collection stops at this number of free blocks.
+        #[arg(long, value_name = "BLOCKS")]
+        high: Option<u32>,
+    },
+    /// Take no new connections, and stop when the last client has left.
+    Drain,
+    /// Stop in good order. Returns when the server has let go of its chips.
+    Stop,
+}
+
+/// The arguments of `backup`.
+#[derive(Args, Debug)]
+pub struct BackupArgs {
+    /// The chip, served or not; or the control socket of its server.
+    #[arg(value_name = "IMAGE|SOCKET", value_hint = ValueHint::FilePath)]
+    pub from: Place,
+    /// The new image.
+    #[arg(value_name = "DEST", value_hint = ValueHint::FilePath)]
+    pub to: PathBuf,
+    /// Leave out pages that cannot be read: they are zeros in the copy.
+    #[arg(long)]
+    pub skip_unreadable: bool,
+    /// Print JSON.
+    #[arg(long, help_heading = "Output")]
+    pub json: bool,
+}
+
+/// The arguments of `export`.
+#[derive(Args, Debug)]
+pub struct ExportArgs {
+    /// The chip, served or not; or the control socket of its server.
+    #[arg(value_name = "IMAGE|SOCKET", value_hint = ValueHint::FilePath)]
+    pub from: Place,
+    /// The raw file, sparse; `-` for standard output.
+    #[arg(value_name = "RAW", value_hint = ValueHint::FilePath)]
+    pub to: PathBuf,
+    /// Replace a file that is there, once the new one is complete.
+    #[arg(long)]
+    pub force: bool,
+    /// Leave out pages that cannot be read: they are zeros in the copy.
+    #[arg(long)]
+    pub skip_unreadable: bool,
+    /// Print JSON.
+    #[arg(long, help_heading = "Output")]
+    pub json: bool,
+}
+
+/// The arguments of `import`.
+#[derive(Args, Debug)]
+pub struct ImportArgs {
+    /// The raw file or block device.
+    #[arg(value_name = "RAW", value_hint = ValueHint::FilePath)]
+    pub from: PathBuf,
+    /// The new image. It exports as many bytes, rounded up to whole pages.
+    #[arg(value_name = "IMAGE", value_hint = ValueHint::FilePath)]
+    pub to: PathBuf,
+    #[command(flatten)]
+    pub shape: ShapeArgs,
+    /// Over-provisioning: physical / logical pages - 1, besides the blocks of the index log.
+    #[arg(long, value_name = "SHARE", value_parser = values::share, help_heading = CHIP)]
+    #[arg(default_value = "15%")]
+    pub over_provisioning: f64,
+    /// Print JSON.
+    #[arg(long, help_heading = "Output")]
+    pub json: bool,
+}
+
+/// The arguments of `grow`.
+#[derive(Args, Debug)]
+pub struct GrowArgs {
+    /// The image, which nobody serves.
+    #[arg(value_name = "IMAGE", value_hint = ValueHint::FilePath)]
+    pub chip: Place,
+    /// Bytes of the whole chip, as for `format`.
+    #[arg(long, visible_alias = "size", value_name = "SIZE", value_parser = values::size)]
+    pub capacity: u64,
+    /// Over-provisioning: physical / logical pages - 1 [default: as it is].
+    #[arg(long, value_name = "SHARE", value_parser = values::share)]
+    pub over_provisioning: Option<f64>,
+    /// Print JSON.
+    #[arg(long, help_heading = "Output")]
+    pub json: bool,
 }
 
 /// The arguments of `dump`.

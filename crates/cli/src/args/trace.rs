@@ -17,6 +17,9 @@ pub enum TraceCommand {
     /// Write a trace in another format, optionally transformed.
     #[command(after_help = help::TRACE_CONVERT)]
     Convert(ConvertArgs),
+    /// Write each volume of a trace into a native file of its own.
+    #[command(after_help = help::TRACE_SPLIT)]
+    Split(SplitArgs),
     /// Write a generated workload as a trace.
     #[command(after_help = help::TRACE_GENERATE)]
     Generate(GenerateArgs),
@@ -65,6 +68,21 @@ pub struct ConvertArgs {
     /// Start time at 0 with the first request.
     #[arg(long)]
     pub rebase: bool,
+    #[command(flatten)]
+    pub reading: ReadingArgs,
+    #[command(flatten)]
+    pub transforms: TransformArgs,
+}
+
+/// The arguments of `trace split`.
+#[derive(Args, Debug)]
+pub struct SplitArgs {
+    /// Trace to read; `-` is standard input.
+    #[arg(value_name = "IN", value_hint = ValueHint::FilePath)]
+    pub file: PathBuf,
+    /// Folder for the files, VOLUME.tct each.
+    #[arg(value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub folder: PathBuf,
     #[command(flatten)]
     pub reading: ReadingArgs,
     #[command(flatten)]

@@ -64,6 +64,42 @@ pub fn address(text: &str) -> Result<String, String> {
     }
 }
 
+/// Permissions in octal: `660`.
+pub fn mode(text: &str) -> Result<u32, String> {
+    let mode = u32::from_str_radix(text, 8).ok().filter(|mode| *mode <= 0o777);
+    mode.ok_or_else(|| format!("`{text}` are no permissions; write them in octal, such as 660"))
+}
+
+/// A user and a group, by number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Owner {
+    /// The user.
+    pub user: Option<u32>,
+    /// The group.
+    pub group: Option<u32>,
+}
+
+/// An owner by names or numbers: `nbd`, `nbd:disk`, `:disk`, `1000:6`.
+pub fn owner(text: &str) -> Result<Owner, String> {
+    use nix::unistd::{Group, User};
+    let (user, group) = text.split_once(':').unwrap_or((text, ""));
+    if user.is_empty() && group.is_empty() {
+        return Err("names nobody; write USER, USER:GROUP or :GROUP".into());
+    }
+    let number = |text: &str, what: &str, found: Option<u32>| match text {
+        "" => Ok(None),
+        text => found
+            .or_else(|| text.parse().ok())
+            .map(Some)
+            .ok_or_else(|| format!("there is no {what} {text}; name one, or write its number")),
+    };
+    let found = |user| User::from_name(user).ok().flatten().map(|user| user.uid.as_raw());
+    let user = number(user, "user", found(user))?;
+    let found = |group| Group::from_name(group).ok().flatten().map(|group| group.gid.as_raw());
+    let group = number(group, "group", found(group))?;
+    Ok(Owner { user, group })
+}
+
 /// What is logged: a level, or a filter of them.
 pub fn log_filter(text: &str) -> Result<String, String> {
     const LEVELS: [&str; 6] = ["off", "error", "warn", "info", "debug", "trace"];

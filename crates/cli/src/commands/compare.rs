@@ -7,6 +7,7 @@ use thermocline_policy::{
 };
 use thermocline_sim::{Outcome, SimError};
 
+use super::fleet;
 use crate::{
     args::{compare::CompareArgs, output::ResultFormat, values},
     console::{Console, complain},
@@ -32,10 +33,14 @@ pub fn run(args: &CompareArgs, console: Console) -> Result<(), Failure> {
         return Err(Failure::usage("standard input can be read once; name --trace - once"));
     }
     let device = jobs::device(&simulation.device.shape)?;
+    if args.per_volume {
+        return fleet::run(args, &policies, &device, console);
+    }
     let output = results::open(&simulation.output)?;
     let traces = args.inputs.trace.iter().map(AsRef::as_ref);
     let inputs =
         jobs::ready(traces, &args.inputs.workload, &policies, &device, simulation, console)?;
+    notes::of_volumes(&inputs).iter().for_each(|warning| console.warn(warning));
     let what = Wanted { oracle: !args.no_oracle, delays: None, seeds: args.seeds };
     let done = jobs::run_all(&inputs, &policies, what, &device, simulation, console)?;
     let mut compared = sorted(&inputs, &policies, done, console)?;

@@ -21,6 +21,9 @@ pub fn run(args: &DevicesArgs) -> Result<(), Failure> {
     let output = Output::open(None)?;
     match &args.name {
         Some(name) => {
+            if args.toml {
+                return output.put(device::toml(name)?.as_bytes());
+            }
             let profile = Device::load(name)?.profile;
             if args.json { json::print(&profile, output) } else { show(&profile, output) }
         }

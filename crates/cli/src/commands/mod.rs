@@ -3,10 +3,13 @@
 mod compare;
 mod completions;
 mod devices;
+mod fleet;
+mod man;
 mod policies;
 mod reproduce;
-mod run;
+pub mod run;
 mod store;
+mod sweep;
 mod trace;
 mod workloads;
 
@@ -22,6 +25,7 @@ pub fn run(cli: Cli) -> Result<(), Failure> {
     match cli.command {
         Command::Run(args) => run::run(&args, console),
         Command::Compare(args) => compare::run(&args, console),
+        Command::Sweep(args) => sweep::run(&args, console),
         Command::Reproduce(args) => reproduce::run(&args, console),
         Command::Trace(args) => trace::run(&args, console),
         Command::Format(args) => store::format::run(&args),
@@ -29,10 +33,16 @@ pub fn run(cli: Cli) -> Result<(), Failure> {
         Command::Check(args) => store::check::run(&args, console),
         Command::Repair(args) => store::repair::run(&args, console),
         Command::Stat(args) => store::stat::run(&args),
+        Command::Ctl(args) => store::ctl::run(&args),
+        Command::Backup(args) => store::copy::backup(&args, console),
+        Command::Export(args) => store::copy::export(&args, console),
+        Command::Import(args) => store::copy::import(&args, console),
+        Command::Grow(args) => store::copy::grow(&args, console),
         Command::Dump(args) => store::dump::run(&args),
         Command::Policies(args) => policies::run(&args),
         Command::Devices(args) => devices::run(&args),
         Command::Workloads(args) => workloads::run(&args),
         Command::Completions(args) => completions::run(&args),
+        Command::Man(args) => man::run(&args),
     }
 }

@@ -1,6 +1,7 @@
 //! The answer in words.
 
-use thermocline_sim::{answer::Answer, metric::Format, units};
+use thermocline_sim::{answer::Answer, metric::Format};
+use thermocline_units as units;
 
 use super::{
     figure::show_number,

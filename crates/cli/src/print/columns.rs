@@ -5,6 +5,7 @@ use thermocline_sim::{
     RunResult,
     metric::{Kind, Metric, metrics},
 };
+use thermocline_sweep::csv_line;
 
 /// A metric's value as one cell of one type: lists and objects as JSON.
 pub fn cell(metric: &Metric, run: &RunResult) -> Value {
@@ -18,31 +19,11 @@ pub fn cell(metric: &Metric, run: &RunResult) -> Value {
 /// All runs as comma-separated values under a header.
 pub fn csv(runs: &[&RunResult]) -> String {
     let mut text = String::new();
-    line(&mut text, metrics().iter().map(|metric| metric.key.clone()));
+    let header: Vec<_> = metrics().iter().map(|metric| Value::String(metric.key.clone())).collect();
+    csv_line(&mut text, &header);
     for run in runs {
-        line(&mut text, metrics().iter().map(|metric| show(cell(metric, run))));
+        let cells: Vec<_> = metrics().iter().map(|metric| cell(metric, run)).collect();
+        csv_line(&mut text, &cells);
     }
     text
-}
-
-fn show(value: Value) -> String {
-    match value {
-        Value::Null => String::new(),
-        Value::String(text) => text,
-        other => other.to_string(),
-    }
-}
-
-fn line(text: &mut String, cells: impl Iterator<Item = String>) {
-    for (i, cell) in cells.enumerate() {
-        if i > 0 {
-            text.push(',');
-        }
-        if cell.contains([',', '"', '\n', '\r']) {
-            *text += &format!("\"{}\"", cell.replace('"', "\"\""));
-        } else {
-            *text += &cell;
-        }
-    }
-    text.push('\n');
 }

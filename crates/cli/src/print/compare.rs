@@ -7,8 +7,8 @@ use thermocline_sim::{
     answer::{Aim, are_tied},
     metric::{Better, Metric, Trust, metrics},
     statistics::Interval,
-    units,
 };
+use thermocline_units as units;
 
 use super::{
     answer,

@@ -1,7 +1,8 @@
 //! Values of metrics as people read them, alone and under each other.
 
 use serde_json::Value;
-use thermocline_sim::{metric::Format, units};
+use thermocline_sim::metric::Format;
+use thermocline_units as units;
 
 use super::number::{self, NONE, Unit};
 

@@ -1,5 +1,7 @@
 //! The results of `run` and `compare`, in the form the user wants.
 
+use std::path::Path;
+
 use serde::Serialize;
 use thermocline_sim::{
     RunResult,
@@ -94,22 +96,24 @@ impl<'a> Means<'a> {
 
 /// Opens the output, if it can take the form asked for.
 pub fn open(args: &OutputArgs) -> Result<Output, Failure> {
-    if args.form() == ResultFormat::Parquet {
-        if cfg!(not(feature = "parquet")) {
-            return Err(Failure::usage(
-                "this thermocline was built without Parquet; build it with `make full` or `cargo \
-                 install --path crates/cli --features parquet`, or take --format csv",
-            ));
-        }
-        let output = Output::open(args.output.as_deref())?;
-        if output.is_terminal() {
-            return Err(Failure::usage(
-                "Parquet is binary and standard output is a terminal; name a file with --output",
-            ));
-        }
-        return Ok(output);
+    open_as(args.form() == ResultFormat::Parquet, args.output.as_deref())
+}
+
+/// Opens the output, for Parquet or for text.
+pub fn open_as(parquet: bool, path: Option<&Path>) -> Result<Output, Failure> {
+    if parquet && cfg!(not(feature = "parquet")) {
+        return Err(Failure::usage(
+            "this thermocline was built without Parquet; build it with `make full` or `cargo install \
+             --path crates/cli --features parquet`, or take --format csv",
+        ));
     }
-    Output::open(args.output.as_deref())
+    let output = Output::open(path)?;
+    if parquet && output.is_terminal() {
+        return Err(Failure::usage(
+            "Parquet is binary and standard output is a terminal; name a file with --output",
+        ));
+    }
+    Ok(output)
 }
 
 /// Prints one run.

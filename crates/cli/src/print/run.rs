@@ -3,8 +3,8 @@
 use thermocline_sim::{
     RunResult,
     metric::{self, Format},
-    units,
 };
+use thermocline_units as units;
 
 use super::{
     figure,

@@ -3,8 +3,8 @@
 use std::fmt::Write;
 
 use serde::Serialize;
-use thermocline_sim::units::show_size;
 use thermocline_trace::stats::{SizeStats, TraceReport};
+use thermocline_units::show_size;
 
 use super::{
     number::{self, NONE, grouped, time_us},
@@ -30,8 +30,41 @@ pub struct Info {
     /// The figures.
     #[serde(flatten)]
     pub report: TraceReport,
+    /// How unequal its volumes are, if it has several with traffic.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub volume_skew: Option<VolumeSkew>,
     /// What is odd about it.
     pub warnings: Vec<String>,
+}
+
+/// How unequal volumes are in the bytes they read and write.
+#[derive(Debug, PartialEq, Serialize)]
+pub struct VolumeSkew {
+    /// Share of the busiest volume.
+    pub busiest_share: f64,
+    /// Share of the busiest tenth of the volumes, at least one.
+    pub top10_share: f64,
+    /// How many of the busiest volumes have nine tenths of the bytes.
+    pub volumes_of_90_percent: usize,
+}
+
+impl VolumeSkew {
+    /// Of volumes with these bytes, the most first.
+    pub fn of(traffic: &[u64]) -> Option<Self> {
+        let all: f64 = traffic.iter().map(|bytes| *bytes as f64).sum();
+        if traffic.len() < 2 || all == 0.0 {
+            return None;
+        }
+        let share =
+            |volumes: usize| traffic[..volumes].iter().map(|b| *b as f64).sum::<f64>() / all;
+        Some(Self {
+            busiest_share: share(1),
+            top10_share: share(traffic.len().div_ceil(10)),
+            volumes_of_90_percent: (1..traffic.len())
+                .find(|n| share(*n) >= 0.9)
+                .unwrap_or(traffic.len()),
+        })
+    }
 }
 
 /// Guesses, a row a trace, and details of a single one.
@@ -47,7 +80,7 @@ pub fn show(traces: &[Info], output: &Output) -> String {
         }
     }
     if let [only] = traces {
-        text += &details(&only.report, output);
+        text += &details(only, output);
     }
     text
 }
@@ -94,7 +127,8 @@ fn overview(traces: &[Info], output: &Output) -> String {
     figures.finish(output.width())
 }
 
-fn details(r: &TraceReport, output: &Output) -> String {
+fn details(info: &Info, output: &Output) -> String {
+    let r = &info.report;
     let mut pairs = Pairs::new(output);
     pairs.group("times");
     if let Some(gap) = r.mean_gap_ns {
@@ -114,6 +148,16 @@ fn details(r: &TraceReport, output: &Output) -> String {
     let mut text = pairs.finish();
     if r.volumes.len() > 1 {
         text += &volumes(r, output);
+    }
+    if let Some(skew) = &info.volume_skew {
+        let _ = writeln!(
+            text,
+            "The busiest volume has {} of the bytes, the busiest tenth {}; {} of {} have 90 %.",
+            number::percent(skew.busiest_share),
+            number::percent(skew.top10_share),
+            grouped(skew.volumes_of_90_percent as u64),
+            number::counted(r.volumes.len() as u64, "volume")
+        );
     }
     text
 }
@@ -146,7 +190,7 @@ fn volumes(r: &TraceReport, output: &Output) -> String {
             show_size(v.end_bytes),
         ]);
     }
-    let mut text = format!("{}\n{}", heading("volumes"), sheet.finish());
+    let mut text = format!("{}\n{}", heading("volumes, busiest first"), sheet.finish());
     if let Some(more) = r.volumes.len().checked_sub(VOLUMES_SHOWN).filter(|more| *more > 0) {
         let _ = writeln!(text, "and {more} more; --json lists them all");
     }
@@ -160,4 +204,16 @@ fn mebibytes(bytes: u64) -> String {
 
 fn share(share: Option<f64>) -> String {
     share.map_or_else(|| NONE.into(), |x| format!("{} %", number::fixed(x * 100.0, 0)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn skew_is_that_of_the_busiest() {
+        let skew = VolumeSkew { busiest_share: 0.6, top10_share: 0.6, volumes_of_90_percent: 2 };
+        assert_eq!(VolumeSkew::of(&[60, 30, 10, 0]), Some(skew));
+        assert_eq!((VolumeSkew::of(&[60]), VolumeSkew::of(&[0, 0])), (None, None));
+    }
 }

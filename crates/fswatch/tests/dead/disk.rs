@@ -8,7 +8,7 @@ use thermocline_ftl::{
     Counters, DeadDataCounters, DeadPages, FtlError, Inspect, Layer, PageIo, Upkeep,
 };
 
-use crate::draws::Draws;
+use thermocline_testing::Draws;
 
 pub const SECTOR: usize = 512;
 

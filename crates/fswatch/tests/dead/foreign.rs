@@ -2,9 +2,10 @@
 
 use thermocline_fswatch::Guards;
 
+use thermocline_testing::Draws;
+
 use crate::{
     disk::{Disk, Drops, SECTOR, Sector, stamp},
-    draws::Draws,
     fat_image::{END, Fat},
     tables_image::mbr,
 };

@@ -1,8 +1,9 @@
 //! Hostile disks: no image and no write makes the watcher panic, hang or grow.
 
+use thermocline_testing::Draws;
+
 use crate::{
     disk::{Disk, Drops, SECTOR, Sector, stamp},
-    draws::Draws,
     exfat_image::ExFatImage,
     fat_image::Fat,
     tables_image::{BASIC_DATA, gpt, mbr},

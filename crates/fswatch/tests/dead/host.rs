@@ -9,9 +9,10 @@ use std::{
 use fatfs::{FatType, FileSystem, FormatVolumeOptions, FsOptions};
 use thermocline_fswatch::Guards;
 
+use thermocline_testing::Draws;
+
 use crate::{
     disk::{Disk, Drops, SECTOR},
-    draws::Draws,
     host_cache::Cache,
     tables_image::{BASIC_DATA, gpt, mbr},
 };

@@ -5,10 +5,9 @@ use std::{
     io::{Read, Result, Seek, SeekFrom, Write},
 };
 
-use crate::{
-    disk::{Disk, SECTOR, Sector},
-    draws::Draws,
-};
+use thermocline_testing::Draws;
+
+use crate::disk::{Disk, SECTOR, Sector};
 
 /// A partition through the host's cache.
 pub struct Cache {

@@ -2,9 +2,6 @@
 //! alive is ever taken for dead. The layer below is a plain array that drops a marked page at once,
 //! which is the strictest of layers: whatever is wrong is lost.
 
-#[path = "../../../ftl/tests/common/draws.rs"]
-mod draws;
-
 mod disk;
 mod exfat_image;
 mod fat_image;

@@ -3,9 +3,10 @@
 
 use thermocline_fswatch::Guards;
 
+use thermocline_testing::Draws;
+
 use crate::{
     disk::{Disk, Drops, Sector, stamp},
-    draws::Draws,
     exfat_image::ExFatImage,
     fat_image::{END, Fat},
     tables_image::mbr,

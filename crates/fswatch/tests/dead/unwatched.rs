@@ -3,10 +3,10 @@
 use thermocline_flash::Lpn;
 use thermocline_fswatch::{Config, Watched};
 use thermocline_ftl::{Inspect, Layer, PageIo};
+use thermocline_testing::Draws;
 
 use crate::{
     disk::{Drops, Model, SECTOR, stamp},
-    draws::Draws,
     tables_image::{LINUX, gpt, mbr},
 };
 

@@ -56,10 +56,13 @@ pub(super) fn append<C: Chip, P: Placement>(
 ) -> Result<(), FtlError> {
     let PageWrite { lpn, stream, data, now } = write;
     let s = usize::from(stream);
-    if parts.banks[bank].open(s).is_full() {
-        make_room_for(parts, journal, cleaner, lpn, bank, stream, now)?;
-    }
-    let to = parts.banks[bank].take(s);
+    let to = match parts.banks[bank].take_if_room(s) {
+        Some(to) => to,
+        None => {
+            make_room_for(parts, journal, cleaner, lpn, bank, stream, now)?;
+            parts.banks[bank].take(s)
+        }
+    };
     let oob = parts.oob(lpn, stream, now);
     let to = match parts.chip.program(to.at, oob, data) {
         Ok(()) => to,

@@ -175,6 +175,19 @@ impl Bank {
         if open.is_full() { None } else { Some(open.take()) }
     }
 
+    /// Up to `most` next pages of a stream's open block: the first, and how many there is room for.
+    #[inline(always)]
+    pub(super) fn take_run(&mut self, stream: usize, most: usize) -> (Target, u32) {
+        self.open[stream].take_run(most)
+    }
+
+    /// The pages taken last from a stream's open block were not programmed.
+    pub(super) fn untake_all(&mut self, stream: usize, pages: u32) {
+        for _ in 0..pages {
+            self.open[stream].untake();
+        }
+    }
+
     /// The page taken last from a stream's open block was programmed with new data. Returns the block.
     #[inline(always)]
     pub(super) fn wrote(&mut self, stream: usize, now: u64) -> BlockId {

@@ -18,7 +18,7 @@ use super::{
     journal::Journal,
     parts::Parts,
     retire::{keep, mark_retired, recount},
-    survivors::{Source, move_survivors},
+    survivors::{Source, Streams, move_survivors},
     swap::swap_with_least_erased,
 };
 use crate::FtlError;
@@ -115,8 +115,9 @@ impl Cleaner {
         self.begin(parts, journal, bank, victim, now);
         let from = Source { bank, victim, now };
         let stream = parts.banks.read_only_stream();
-        let moved = if parts.banks[bank].block(victim).stream == stream {
-            move_survivors(parts, journal, &self.survivors, from, |_, _| stream)
+        let survivor = |placement: &mut P, lpn| placement.survivor(lpn, now);
+        let streams = if parts.banks[bank].block(victim).stream == stream {
+            Streams::One(stream)
         } else {
             if P::SORTS {
                 if let Some(least) = least {
@@ -124,9 +125,9 @@ impl Cleaner {
                 }
                 parts.placement.order(&mut self.survivors, now);
             }
-            let stream_of = |placement: &mut P, lpn| placement.survivor(lpn, now);
-            move_survivors(parts, journal, &self.survivors, from, stream_of)
+            parts.placement.common_stream().map_or(Streams::Each(survivor), Streams::One)
         };
+        let moved = move_survivors(parts, journal, &self.survivors, from, &streams);
         if moved.is_err() || parts.counters.pages_lost != lost {
             return self.not_emptied(parts, journal, from, moved);
         }
@@ -250,7 +251,8 @@ impl Cleaner {
         parts.counters.copies += self.survivors.len() as u64;
         withhold(parts, journal, block, &mut self.survivors, 0);
         let from = Source { bank, victim: block, now };
-        let moved = move_survivors(parts, journal, &self.survivors, from, |_, _| stream);
+        let streams = Streams::<fn(&mut P, Lpn) -> u8>::One(stream);
+        let moved = move_survivors(parts, journal, &self.survivors, from, &streams);
         recount(parts, bank, block, now);
         moved
     }

@@ -6,10 +6,10 @@ use thermocline_flash::{BlockId, Chip, Lpn, Ppn, Timing};
 use thermocline_policy::placement::Placement;
 
 use super::{
-    check, cleaner::longest_cleaning_ns, layer::PageMapped, opening::open_next, room::clean_ahead,
-    scrub::scrub_once,
+    bank::Bank, check, cleaner::longest_cleaning_ns, layer::PageMapped, opening::open_next,
+    room::clean_ahead, scrub::scrub_once,
 };
-use crate::{Counters, DeadPages, EndOfLife, FtlError, Inspect, Layer, PageIo, Upkeep};
+use crate::{BankState, Counters, DeadPages, EndOfLife, FtlError, Inspect, Layer, PageIo, Upkeep};
 
 impl<C: Chip, P: Placement> PageIo for PageMapped<C, P> {
     fn logical_pages(&self) -> u32 {
@@ -151,6 +151,19 @@ impl<C: Chip, P: Placement> Inspect for PageMapped<C, P> {
 
     fn free_blocks(&self) -> Option<u32> {
         Some(self.parts.banks.iter().map(|bank| bank.free_blocks() as u32).sum())
+    }
+
+    fn mapped_pages(&self) -> Option<u32> {
+        Some(self.parts.tables.mapped())
+    }
+
+    fn banks(&self) -> Vec<BankState> {
+        let state = |bank: &Bank| BankState {
+            free_blocks: bank.free_blocks() as u32,
+            current_pages: bank.live(),
+            erases: bank.erases(),
+        };
+        self.parts.banks.iter().map(state).collect()
     }
 
     fn spare_blocks(&self) -> Option<u32> {

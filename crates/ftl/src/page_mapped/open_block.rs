@@ -86,6 +86,18 @@ impl OpenBlock {
         target
     }
 
+    /// Up to `most` next pages: the first, and how many there is room for.
+    #[inline(always)]
+    pub(super) fn take_run(&mut self, most: usize) -> (Target, u32) {
+        let target = Target {
+            at: Ppn(self.first.0.wrapping_add(self.next)),
+            slot: self.first_slot + self.next as usize,
+        };
+        let count = self.room().min(u32::try_from(most).unwrap_or(u32::MAX));
+        self.next += count;
+        (target, count)
+    }
+
     /// The page taken last was not programmed after all. Returns it.
     pub(super) const fn untake(&mut self) -> Ppn {
         self.next -= 1;

@@ -1,7 +1,8 @@
 //! Moving the survivors of victims into open blocks.
 //!
 //! The map follows a copy when it has succeeded; the table of blocks learns of copies in lots, at the
-//! latest at the end.
+//! latest at the end. Survivors that all go to one stream are moved in runs, as long as the room in an
+//! open block: the chip is asked once for each.
 
 use alloc::boxed::Box;
 
@@ -29,7 +30,15 @@ struct Stopped {
     failed: Option<FlashError>,
 }
 
-/// Moves survivors, of a victim and those cleaned with it, each to the stream it is given.
+/// Where survivors go.
+pub(super) enum Streams<F> {
+    /// All to one stream.
+    One(u8),
+    /// Each to the stream that the placement assigns it.
+    Each(F),
+}
+
+/// Moves survivors, of a victim and those cleaned with it, each to its stream.
 ///
 /// Pages that cannot be read stay where they are. After an error the rest do, and the caller sees to
 /// the counts of the victims.
@@ -39,18 +48,19 @@ pub(super) fn move_survivors<C: Chip, P: Placement>(
     journal: &mut Option<Box<Journal>>,
     survivors: &[Lpn],
     from: Source,
-    stream_of: impl Fn(&mut P, Lpn) -> u8,
+    streams: &Streams<impl Fn(&mut P, Lpn) -> u8>,
 ) -> Result<(), FtlError> {
-    for &lpn in &survivors[..AHEAD.min(survivors.len())] {
-        parts.placement.prefetch(lpn);
-    }
     parts.banks[from.bank].begin_copying();
     let mut done = 0;
     let mut result = Ok(());
     while done < survivors.len() {
-        let Some(stopped) = copy_while_room(parts, survivors, &mut done, from, &stream_of) else {
-            break;
+        let stopped = match streams {
+            Streams::One(stream) => copy_run(parts, survivors, &mut done, from, *stream),
+            Streams::Each(stream_of) => {
+                copy_while_room(parts, survivors, &mut done, from, stream_of)
+            }
         };
+        let Some(stopped) = stopped else { break };
         if let Err(e) = move_alone(parts, journal, from, stopped) {
             parts.counters.copies -= (survivors.len() - done) as u64;
             result = Err(e);
@@ -60,6 +70,50 @@ pub(super) fn move_survivors<C: Chip, P: Placement>(
     }
     parts.banks[from.bank].count_all_copied(from.victim, from.now);
     result
+}
+
+/// Copies survivors from number `done` on to one stream, as long as its open block has room and nothing
+/// fails.
+#[inline(always)]
+fn copy_run<C: Chip, P: Placement>(
+    parts: &mut Parts<C, P>,
+    survivors: &[Lpn],
+    done: &mut usize,
+    Source { bank, now, .. }: Source,
+    stream: u8,
+) -> Option<Stopped> {
+    let Parts { chip, placement, tables, banks, durability, .. } = parts;
+    let home = &mut banks[bank];
+    let s = usize::from(stream);
+    let left = &survivors[*done..];
+    let (to, count) = home.take_run(s, left.len());
+    let run = &left[..count as usize];
+    let mut copied = run.len();
+    let mut failed = None;
+    if count > 0 {
+        let before = durability.programs();
+        let page = |i: u32| {
+            let lpn = run[i as usize];
+            let at = tables.entry(lpn);
+            debug_assert!(tables.is_owner(lpn, at), "{lpn:?} is copied from {at:?}");
+            let sequence = before + u64::from(i) + 1;
+            (at, Oob { lpn, stream, sequence, time: now, note: placement.note(lpn) })
+        };
+        if let Err((done, error)) = chip.copy_run(to.at, count, page) {
+            copied = done as usize;
+            failed = Some(error);
+            // The page whose copy failed stays taken.
+            home.untake_all(s, count - done - 1);
+        }
+        durability.set_programs(before + copied as u64);
+        tables.point_run(&run[..copied], to);
+        if P::KNOWS_HOT {
+            let hot = run[..copied].iter().filter(|lpn| placement.is_hot(**lpn)).count();
+            home.warm(home.open(s).block(), hot as i32);
+        }
+    }
+    *done += copied;
+    survivors.get(*done).map(|&lpn| Stopped { lpn, stream: s, failed })
 }
 
 /// Copies survivors from number `done` on, as long as their open blocks have room and nothing fails.
@@ -72,10 +126,13 @@ fn copy_while_room<C: Chip, P: Placement>(
     survivors: &[Lpn],
     done: &mut usize,
     Source { bank, now, .. }: Source,
-    stream_of: &impl Fn(&mut P, Lpn) -> u8,
+    stream_of: impl Fn(&mut P, Lpn) -> u8,
 ) -> Option<Stopped> {
     let Parts { chip, placement, tables, banks, durability, .. } = parts;
     let home = &mut banks[bank];
+    for &lpn in survivors.iter().skip(*done).take(AHEAD) {
+        placement.prefetch(lpn);
+    }
     // Numbered by their place, so that a chip that keeps no numbers costs none.
     let before = durability.programs() - *done as u64;
     let mut stopped = None;

@@ -175,22 +175,33 @@ impl Tables {
     ///
     /// No branch predictor wins on whether a page survived, so the list is made without a branch on it.
     pub(super) fn gather_survivors(&self, victim: BlockId, survivors: &mut Vec<Lpn>) {
-        let pages = self.shape.pages() as usize;
         let owners = self.owners(victim);
         let first = self.shape.data_page(victim, 0).0;
-        for &lpn in &owners[..AHEAD.min(pages)] {
+        for &lpn in &owners[..AHEAD.min(owners.len())] {
             prefetch(&self.map, lpn.index());
         }
-        let mut found = survivors.len();
-        survivors.resize(found + pages, Lpn(0));
-        for (page, &lpn) in (0..).zip(owners) {
-            if let Some(&next) = owners.get(page + AHEAD) {
-                prefetch(&self.map, next.index());
-            }
-            survivors[found] = lpn;
-            found += usize::from(self.map[lpn.index()] == Ppn(first + page as u32));
+        let start = survivors.len();
+        survivors.resize(start + owners.len(), Lpn(0));
+        let gathered = &mut survivors[start..];
+        let mut found = 0;
+        let mut look = |at: u32, lpn: Lpn| {
+            gathered[found] = lpn;
+            found += usize::from(self.map[lpn.index()].0 == at);
+        };
+        // All pages but the last ones ask for the entry of another.
+        let coming = owners.get(AHEAD..).unwrap_or(&[]);
+        let (body, end) = owners.split_at(coming.len());
+        let mut at = first;
+        for (&lpn, next) in body.iter().zip(coming) {
+            prefetch(&self.map, next.index());
+            look(at, lpn);
+            at += 1;
         }
-        survivors.truncate(found);
+        for &lpn in end {
+            look(at, lpn);
+            at += 1;
+        }
+        survivors.truncate(start + found);
     }
 
     /// The host is about to have new data of a page mapped. Returns where the current ones are, for
@@ -212,6 +223,16 @@ impl Tables {
         debug_assert_eq!(self.shape.slot_of(to.at), to.slot, "{lpn:?} goes to {:?}", to.at);
         self.owner[to.slot] = lpn;
         self.map[lpn.index()] = to.at;
+    }
+
+    /// The same of pages that stand side by side from `to` on.
+    #[inline(always)]
+    pub(super) fn point_run(&mut self, lpns: &[Lpn], to: Target) {
+        debug_assert_eq!(self.shape.slot_of(to.at), to.slot, "a run goes to {:?}", to.at);
+        self.owner[to.slot..][..lpns.len()].copy_from_slice(lpns);
+        for (&lpn, at) in lpns.iter().zip(to.at.0..) {
+            self.map[lpn.index()] = Ppn(at);
+        }
     }
 
     /// A page holds no data any more. Returns its entry, which is [`Ppn::NONE`] where it held none.

@@ -9,7 +9,7 @@ use thermocline_flash::{
 use thermocline_ftl::FtlError;
 use thermocline_media::Ram;
 
-use super::{Draws, Ftl, Setup};
+use super::{Draws, On, Setup};
 
 /// What one operation does instead of succeeding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -222,7 +222,7 @@ pub enum Content {
 
 /// A layer on a faulty chip, and its host.
 pub struct Host {
-    pub layer: Box<dyn Ftl<Faulty>>,
+    pub layer: On<Faulty>,
     pub content: Vec<Content>,
     version: u64,
     page: Vec<u8>,

@@ -5,7 +5,13 @@
 
 pub mod faulty;
 
-use std::{cell::RefCell, rc::Rc};
+use std::{
+    any::Any,
+    cell::RefCell,
+    marker::PhantomData,
+    ops::{Deref, DerefMut},
+    rc::Rc,
+};
 
 use thermocline_flash::{
     BlockId, Chip, Condition, CountingChip, Flash, FlashError, Geometry, Lpn, Oob, Ppn, Rules,
@@ -19,19 +25,23 @@ use thermocline_policy::{
     victim::{self, VICTIMS, Victim},
 };
 
-mod draws;
+pub use thermocline_testing::Draws;
 
-pub use draws::Draws;
+/// A chip of any kind. The layer is compiled once for all of them, and not once for each: it takes long
+/// enough to compile it for every placement.
+pub trait AnyChip: Chip + Any {}
 
-/// A page-mapped layer, whatever its placement.
-pub trait Ftl<C>: Layer<Chip = C> + DeadPages + Inspect + Upkeep {
+impl<C: Chip + Any> AnyChip for C {}
+
+/// A page-mapped layer, whatever its placement and chip.
+pub trait Ftl: Layer<Chip = Box<dyn AnyChip>> + DeadPages + Inspect + Upkeep {
     fn write_read_only(&mut self, lpn: Lpn, now: u64) -> Result<(), FtlError>;
     fn free_pages(&self) -> u64;
     fn least_free_blocks(&self) -> u32;
     fn blocks(&self) -> &BlockView;
 }
 
-impl<C: Chip, P: Placement> Ftl<C> for PageMapped<C, P> {
+impl<P: Placement> Ftl for PageMapped<Box<dyn AnyChip>, P> {
     fn write_read_only(&mut self, lpn: Lpn, now: u64) -> Result<(), FtlError> {
         PageMapped::write_read_only(self, lpn, &[], now)
     }
@@ -43,6 +53,37 @@ impl<C: Chip, P: Placement> Ftl<C> for PageMapped<C, P> {
     }
     fn blocks(&self) -> &BlockView {
         PageMapped::blocks(self, 0)
+    }
+}
+
+/// A layer that was built on a `C`.
+pub struct On<C> {
+    layer: Box<dyn Ftl>,
+    chip: PhantomData<C>,
+}
+
+impl<C: AnyChip> On<C> {
+    pub fn chip(&self) -> &C {
+        let chip: &dyn Any = &**self.layer.chip();
+        chip.downcast_ref().expect("it was built on one")
+    }
+
+    pub fn chip_mut(&mut self) -> &mut C {
+        let chip: &mut dyn Any = &mut **self.layer.chip_mut();
+        chip.downcast_mut().expect("it was built on one")
+    }
+}
+
+impl<C> Deref for On<C> {
+    type Target = dyn Ftl;
+    fn deref(&self) -> &Self::Target {
+        &*self.layer
+    }
+}
+
+impl<C> DerefMut for On<C> {
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        &mut *self.layer
     }
 }
 
@@ -164,25 +205,29 @@ impl Setup {
         (entry.build)(&Args(self.victim.1.clone()), &self.context()).expect("arguments")
     }
 
-    /// Hands the layer on `chip` to nobody in particular: for where speed does not matter.
-    pub fn build_on<C: Chip + 'static>(&self, chip: C) -> Result<Box<dyn Ftl<C>>, FtlError> {
-        struct Build<'a, C>(C, &'a Setup);
-        impl<C: Chip + 'static> placement::Visitor for Build<'_, C> {
-            type Output = Result<Box<dyn Ftl<C>>, FtlError>;
+    /// The layer on `chip`, for where speed does not matter.
+    pub fn build_on<C: AnyChip>(&self, chip: C) -> Result<On<C>, FtlError> {
+        let layer = self.build_boxed(Box::new(chip))?;
+        Ok(On { layer, chip: PhantomData })
+    }
+
+    fn build_boxed(&self, chip: Box<dyn AnyChip>) -> Result<Box<dyn Ftl>, FtlError> {
+        struct Build<'a>(Box<dyn AnyChip>, &'a Setup);
+        impl placement::Visitor for Build<'_> {
+            type Output = Result<Box<dyn Ftl>, FtlError>;
             fn visit<P: Placement + 'static>(self, placement: P) -> Self::Output {
                 let victim = |_| self.1.build_victim();
                 let layer = PageMapped::new(self.0, placement, victim, self.1.config)?;
                 Ok(Box::new(layer))
             }
         }
-        let build = Build(chip, self);
         let args = Args(self.placement.1.clone());
-        placement::dispatch(self.placement.0, &args, &self.context(), build)
+        placement::dispatch(self.placement.0, &args, &self.context(), Build(chip, self))
             .expect("registered")
             .expect("arguments")
     }
 
-    pub fn build(&self) -> Box<dyn Ftl<CountingChip>> {
+    pub fn build(&self) -> On<CountingChip> {
         self.build_on(self.chip()).expect("it fits")
     }
 
@@ -199,6 +244,70 @@ impl Setup {
         placement::dispatch(self.placement.0, &args, &self.context(), Streams)
             .expect("registered")
             .expect("arguments")
+    }
+}
+
+/// What a chip is about to do, for whoever keeps a record of it.
+pub trait Listener {
+    /// A page is programmed, or copied `from` another.
+    fn put(&mut self, geometry: &Geometry, from: Option<Ppn>, to: Ppn, oob: Oob);
+
+    fn erase(&mut self, block: BlockId) {
+        let _ = block;
+    }
+}
+
+/// A chip with a listener.
+pub struct Heard<L>(pub CountingChip, pub L);
+
+impl<L: Listener> Flash for Heard<L> {
+    fn geometry(&self) -> &Geometry {
+        self.0.geometry()
+    }
+    fn in_order(&self) -> bool {
+        self.0.in_order()
+    }
+    fn is_bad(&self, block: BlockId) -> bool {
+        self.0.is_bad(block)
+    }
+    fn read(&mut self, from: Ppn, into: &mut [u8]) -> Result<(), FlashError> {
+        self.0.read(from, into)
+    }
+    fn read_oob(&mut self, from: Ppn) -> Result<Option<Oob>, FlashError> {
+        self.0.read_oob(from)
+    }
+    fn program(&mut self, to: Ppn, oob: Oob, data: &[u8]) -> Result<(), FlashError> {
+        self.1.put(self.0.geometry(), None, to, oob);
+        self.0.program(to, oob, data)
+    }
+    fn copy(&mut self, from: Ppn, to: Ppn, oob: Oob) -> Result<(), FlashError> {
+        self.1.put(self.0.geometry(), Some(from), to, oob);
+        self.0.copy(from, to, oob)
+    }
+    fn erase(&mut self, block: BlockId) -> Result<(), FlashError> {
+        self.1.erase(block);
+        self.0.erase(block)
+    }
+    fn mark_bad(&mut self, block: BlockId) -> Result<(), FlashError> {
+        self.0.mark_bad(block)
+    }
+    fn sync(&mut self) -> Result<(), FlashError> {
+        self.0.sync()
+    }
+}
+
+impl<L: Listener> Condition for Heard<L> {
+    fn erase_count(&self, block: BlockId) -> u32 {
+        self.0.erase_count(block)
+    }
+}
+
+impl<L> SimulatedTime for Heard<L> {
+    fn is_idle(&self, bank: u32) -> bool {
+        self.0.is_idle(bank)
+    }
+    fn wait_for_a_bank(&mut self) {
+        self.0.wait_for_a_bank();
     }
 }
 
@@ -335,7 +444,7 @@ impl SimulatedTime for ModelChip {}
 
 /// A layer on a [`ModelChip`], with the versions the host wrote.
 pub struct Modelled {
-    pub layer: Box<dyn Ftl<ModelChip>>,
+    pub layer: On<ModelChip>,
     pub truth: Rc<RefCell<Truth>>,
     /// The last version of each page; `None` if it was never written, or trimmed.
     pub last: Vec<Option<u32>>,
@@ -361,7 +470,7 @@ impl Modelled {
     fn put(
         &mut self,
         lpn: u32,
-        put: impl FnOnce(&mut dyn Ftl<ModelChip>) -> Result<(), FtlError>,
+        put: impl FnOnce(&mut dyn Ftl) -> Result<(), FtlError>,
     ) -> Result<(), FtlError> {
         self.version += 1;
         self.truth.borrow_mut().pending = Some((Lpn(lpn), self.version));

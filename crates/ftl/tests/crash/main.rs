@@ -9,9 +9,6 @@
 //! `THERMOCLINE_CRASH_SECONDS` says how long to look for a fault (in each of the two tests),
 //! `THERMOCLINE_CRASH_SEED` runs the one history in which one was found.
 
-#[path = "../common/draws.rs"]
-mod common;
-
 mod chip;
 mod damage;
 mod device;
@@ -25,6 +22,7 @@ use common::Draws;
 use device::{World, a_system_block, content, ops, sync};
 use host::{Event, Host, Use, ZEROS};
 use thermocline_ftl::{FtlError, Mount};
+use thermocline_testing as common;
 
 /// Cuts after a cut that are tried.
 const DEPTH: u32 = 3;

@@ -5,7 +5,7 @@ use crate::common;
 
 use std::sync::{Arc, Mutex};
 
-use common::{CARD, Draws, Ftl, Modelled, Named, Setup, placements};
+use common::{CARD, Draws, Ftl, Modelled, Named, On, Setup, placements};
 use thermocline_flash::{BlockId, CountingChip, Geometry, Lpn};
 use thermocline_ftl::{Counters, DeadPages, Inspect, PageIo, PageMapped, Upkeep};
 use thermocline_policy::{
@@ -49,7 +49,7 @@ struct End {
     free: u64,
 }
 
-fn end<C>(layer: &dyn Ftl<C>) -> End {
+fn end(layer: &dyn Ftl) -> End {
     let blocks = (0..layer.blocks().len()).map(BlockId);
     End {
         counters: *layer.counters(),
@@ -59,7 +59,7 @@ fn end<C>(layer: &dyn Ftl<C>) -> End {
     }
 }
 
-fn filled(setup: &Setup) -> Box<dyn Ftl<CountingChip>> {
+fn filled(setup: &Setup) -> On<CountingChip> {
     let mut layer = setup.build();
     for lpn in 0..setup.config.logical_pages {
         layer.fill(Lpn(lpn), false, 0).expect("filled");

@@ -1,20 +1,10 @@
 //! The golden vectors: runs whose erases, copies, wear and free pages are known exactly, from an
 //! independent simulation of the papers' mechanisms. One tick a write, cleaning takes no time.
 
-use thermocline_flash::{CountingChip, Geometry, Kind, Lpn};
-use thermocline_ftl::{Config, Inspect, Layer, PageIo, PageMapped, Upkeep};
-use thermocline_policy::{Args, Context, placement, victim};
+use thermocline_flash::{CountingChip, Kind, Lpn};
 
-const GEOMETRY: Geometry = Geometry {
-    banks: 1,
-    channels: 1,
-    blocks_per_bank: 192,
-    pages_per_block: 32,
-    page_size: 4096,
-    oob_size: 0,
-    header_pages: 1,
-    system_blocks: 1,
-};
+use crate::common::{CARD, Named, Setup};
+
 const U: u32 = 5273;
 const WRITES: u64 = 49152;
 
@@ -136,86 +126,65 @@ fn page(workload: &str, i: u64, draws: &mut Draws) -> Lpn {
     Lpn(((2749 * p + 17) % u) as u32)
 }
 
-struct Run<'a> {
-    vector: &'a Vector,
-    victim: Box<dyn victim::Victim>,
+/// A policy with its arguments, as a vector names it.
+fn named(words: &'static str, keys: &[&str]) -> Named {
+    let mut words = words.split(' ');
+    let name = words.next().expect("a name");
+    Named::with(name, &keys.iter().copied().zip(words).collect::<Vec<_>>())
 }
 
-impl placement::Visitor for Run<'_> {
-    type Output = ();
+fn setup(vector: &Vector) -> Setup {
+    let mut victim = named(vector.victim, &["age"]);
+    for (_, age) in &mut victim.1 {
+        "last-invalidation".clone_into(age);
+    }
+    if victim.0 != "greedy" {
+        victim.1.insert(0, ("transform".to_owned(), "identity".to_owned()));
+    }
+    let mut placement = named(vector.placement, &["regions", "threshold"]);
+    if let Some((_, threshold)) = placement.1.get_mut(1) {
+        threshold.push_str("ns"); // a tick
+    }
+    let mut setup = Setup::new(CARD, U, victim, placement);
+    setup.rules = CountingChip::default_rules(Kind::Nor);
+    setup
+}
 
-    fn visit<P: placement::Placement + 'static>(self, placement: P) {
-        let chip = CountingChip::new(GEOMETRY, CountingChip::default_rules(Kind::Nor));
-        let config = Config::new(U);
-        let mut victim = Some(self.victim);
-        let mut layer =
-            PageMapped::new(chip, placement, |_| victim.take().expect("one bank"), config)
-                .expect("the paper's card fits");
-        for lpn in (0..U).map(Lpn) {
-            layer.fill(lpn, false, 0).expect("filled to 90 %");
-        }
-        layer.filled(0).expect("filled");
-        let mut draws = Draws(12345);
-        for i in 0..WRITES {
-            layer.write(page(self.vector.workload, i, &mut draws), &[], i + 1).expect("written");
-        }
-        layer.check().expect("invariants hold");
+fn run(vector: &Vector) {
+    let mut layer = setup(vector).build();
+    for lpn in (0..U).map(Lpn) {
+        layer.fill(lpn, false, 0).expect("filled to 90 %");
+    }
+    layer.filled(0).expect("filled");
+    let mut draws = Draws(12345);
+    for i in 0..WRITES {
+        layer.write(page(vector.workload, i, &mut draws), &[], i + 1).expect("written");
+    }
+    layer.check().expect("invariants hold");
 
-        let counters = layer.counters();
-        let counts: Vec<f64> = layer.chip().erase_counts().iter().map(|&e| f64::from(e)).collect();
-        let mean = counts.iter().sum::<f64>() / counts.len() as f64;
-        let squares: f64 = counts.iter().map(|c| (c - mean) * (c - mean)).sum();
-        let wear = format!("{:.4}", (squares / (counts.len() - 1) as f64).sqrt());
-        let v = self.vector;
-        let name = format!("{} {} {}", v.workload, v.victim, v.placement);
-        assert_eq!(
-            (counters.erases, counters.copies, wear.as_str(), layer.free_pages(), counters.spills),
-            (v.erases, v.copies, v.wear, v.free_at_end, v.spills),
-            "{name}"
-        );
-        let choices = layer.choices();
-        let by_greedy = choices.iter().find(|(rule, _)| *rule == "greedy");
-        let share = by_greedy.map(|(_, count)| 100.0 * *count as f64 / counters.victims as f64);
-        assert_eq!(share.map_or(String::new(), |s| format!("{s:.1}")), v.greedy, "{name}");
-        if !choices.is_empty() {
-            let sum: u64 = choices.iter().map(|(_, count)| count).sum();
-            assert_eq!(sum, counters.victims, "{name}: each victim was chosen by one rule");
-        }
+    let counters = layer.counters();
+    let counts: Vec<f64> = layer.chip().erase_counts().iter().map(|&e| f64::from(e)).collect();
+    let mean = counts.iter().sum::<f64>() / counts.len() as f64;
+    let squares: f64 = counts.iter().map(|c| (c - mean) * (c - mean)).sum();
+    let wear = format!("{:.4}", (squares / (counts.len() - 1) as f64).sqrt());
+    let v = vector;
+    let name = format!("{} {} {}", v.workload, v.victim, v.placement);
+    assert_eq!(
+        (counters.erases, counters.copies, wear.as_str(), layer.free_pages(), counters.spills),
+        (v.erases, v.copies, v.wear, v.free_at_end, v.spills),
+        "{name}"
+    );
+    let choices = layer.choices();
+    let by_greedy = choices.iter().find(|(rule, _)| *rule == "greedy");
+    let share = by_greedy.map(|(_, count)| 100.0 * *count as f64 / counters.victims as f64);
+    assert_eq!(share.map_or(String::new(), |s| format!("{s:.1}")), v.greedy, "{name}");
+    if !choices.is_empty() {
+        let sum: u64 = choices.iter().map(|(_, count)| count).sum();
+        assert_eq!(sum, counters.victims, "{name}: each victim was chosen by one rule");
     }
 }
 
 #[test]
 fn every_golden_vector_is_met_exactly() {
-    let context = Context {
-        logical_pages: U,
-        blocks: GEOMETRY.blocks(),
-        pages_per_block: GEOMETRY.data_pages_per_block(),
-        banks: 1,
-        time_scale: 1700.0,
-        seed: 1,
-        future: None,
-    };
-    for vector in VECTORS {
-        let mut args = Vec::new();
-        let mut words = vector.victim.split(' ');
-        let name = words.next().expect("a victim policy");
-        if name != "greedy" {
-            args.push(("transform".to_owned(), "identity".to_owned()));
-        }
-        if words.next() == Some("inval") {
-            args.push(("age".to_owned(), "last-invalidation".to_owned()));
-        }
-        let entry = victim::find(name).expect("registered");
-        let victim = (entry.build)(&Args(args), &context).expect("arguments");
-        let mut words = vector.placement.split(' ');
-        let name = words.next().expect("a placement");
-        let keys = ["regions", "threshold"].into_iter().map(str::to_owned);
-        let mut args: Vec<_> = keys.zip(words.map(str::to_owned)).collect();
-        if let Some((_, threshold)) = args.get_mut(1) {
-            threshold.push_str("ns"); // a tick
-        }
-        placement::dispatch(name, &Args(args), &context, Run { vector, victim })
-            .expect("registered")
-            .expect("arguments");
-    }
+    VECTORS.iter().for_each(run);
 }

@@ -5,10 +5,8 @@ use crate::common;
 
 use std::{cell::RefCell, rc::Rc};
 
-use common::{CARD, Draws, Named, Setup};
-use thermocline_flash::{
-    BlockId, Condition, CountingChip, Flash, FlashError, Geometry, Lpn, Oob, Ppn, SimulatedTime,
-};
+use common::{CARD, Draws, Heard, Listener, Named, Setup};
+use thermocline_flash::{Geometry, Lpn, Oob, Ppn};
 
 const UNCLASSIFIED: u8 = 0;
 const HOT: u8 = 1;
@@ -41,50 +39,11 @@ impl Streams {
     }
 }
 
-struct StreamChip(CountingChip, Rc<RefCell<Streams>>);
-
-impl Flash for StreamChip {
-    fn geometry(&self) -> &Geometry {
-        self.0.geometry()
-    }
-    fn in_order(&self) -> bool {
-        self.0.in_order()
-    }
-    fn is_bad(&self, block: BlockId) -> bool {
-        self.0.is_bad(block)
-    }
-    fn read(&mut self, from: Ppn, into: &mut [u8]) -> Result<(), FlashError> {
-        self.0.read(from, into)
-    }
-    fn read_oob(&mut self, from: Ppn) -> Result<Option<Oob>, FlashError> {
-        self.0.read_oob(from)
-    }
-    fn program(&mut self, to: Ppn, oob: Oob, data: &[u8]) -> Result<(), FlashError> {
-        self.1.borrow_mut().put(oob);
-        self.0.program(to, oob, data)
-    }
-    fn copy(&mut self, from: Ppn, to: Ppn, oob: Oob) -> Result<(), FlashError> {
-        self.1.borrow_mut().put(oob);
-        self.0.copy(from, to, oob)
-    }
-    fn erase(&mut self, block: BlockId) -> Result<(), FlashError> {
-        self.0.erase(block)
-    }
-    fn mark_bad(&mut self, block: BlockId) -> Result<(), FlashError> {
-        self.0.mark_bad(block)
-    }
-    fn sync(&mut self) -> Result<(), FlashError> {
-        self.0.sync()
+impl Listener for Rc<RefCell<Streams>> {
+    fn put(&mut self, _: &Geometry, _: Option<Ppn>, _: Ppn, oob: Oob) {
+        self.borrow_mut().put(oob);
     }
 }
-
-impl Condition for StreamChip {
-    fn erase_count(&self, block: BlockId) -> u32 {
-        self.0.erase_count(block)
-    }
-}
-
-impl SimulatedTime for StreamChip {}
 
 #[test]
 fn writes_go_where_the_pages_written_since_send_them() {
@@ -99,8 +58,7 @@ fn writes_go_where_the_pages_written_since_send_them() {
             programmed: [0; 5],
             copies: vec![None; logical as usize],
         }));
-        let mut layer =
-            setup.build_on(StreamChip(setup.chip(), Rc::clone(&streams))).expect("it fits");
+        let mut layer = setup.build_on(Heard(setup.chip(), Rc::clone(&streams))).expect("it fits");
         for lpn in 0..logical {
             layer.fill(Lpn(lpn), lpn % 9 == 0, 0).expect("filled");
         }
@@ -151,7 +109,7 @@ fn without_a_fill_the_first_write_of_a_page_is_unclassified_in_every_bank() {
     let logical = setup.config.logical_pages;
     let streams =
         Rc::new(RefCell::new(Streams { programmed: [0; 5], copies: vec![None; logical as usize] }));
-    let mut layer = setup.build_on(StreamChip(setup.chip(), Rc::clone(&streams))).expect("it fits");
+    let mut layer = setup.build_on(Heard(setup.chip(), Rc::clone(&streams))).expect("it fits");
     let stream = |lpn: u32| streams.borrow().copies[lpn as usize].map(|(stream, _)| stream);
     for lpn in 0..logical {
         layer.write(Lpn(lpn), &[], u64::from(lpn)).expect("written");

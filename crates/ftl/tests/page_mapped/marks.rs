@@ -4,7 +4,7 @@
 use crate::common;
 
 use common::{CARD, Draws, Modelled, Named, Setup};
-use thermocline_flash::{BlockId, CountingChip, Geometry, Lpn, Ppn, Timing};
+use thermocline_flash::{BlockId, Geometry, Lpn, Ppn, Timing};
 use thermocline_ftl::FtlError;
 use thermocline_policy::{
     bank::BankAssignment,
@@ -21,7 +21,7 @@ fn setup(victim: &'static str, placement: &'static str) -> Setup {
 /// Random writes among which files of eight pages are deleted; what is left of it.
 fn deletions(
     setup: &Setup,
-    delete: impl Fn(&mut dyn common::Ftl<CountingChip>, Lpn, u64),
+    delete: impl Fn(&mut dyn common::Ftl, Lpn, u64),
 ) -> (u64, u64, Vec<u32>, Vec<Ppn>) {
     let mut layer = setup.build();
     for lpn in 0..LOGICAL {

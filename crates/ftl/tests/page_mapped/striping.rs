@@ -9,10 +9,9 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-use common::Draws;
+use common::{Draws, Heard, Listener};
 use thermocline_flash::{
-    BlockId, Condition, CountingChip, Flash, FlashError, Geometry, Lpn, Oob, Ppn, Rules,
-    SimulatedTime, Timing,
+    BlockId, Condition, CountingChip, Flash, Geometry, Lpn, Oob, Ppn, Rules, Timing,
 };
 use thermocline_ftl::{Config, Inspect, Layer, PageIo, PageMapped};
 use thermocline_policy::{
@@ -105,70 +104,20 @@ impl Record {
 
 type Shared = Arc<Mutex<Record>>;
 
-/// A chip that records which page lies where.
-struct RecordingChip(CountingChip, Shared);
+impl Listener for Shared {
+    fn put(&mut self, geometry: &Geometry, from: Option<Ppn>, to: Ppn, oob: Oob) {
+        let bank_of = |page| geometry.bank_of(geometry.block_of(page));
+        assert!(
+            from.is_none_or(|from| bank_of(from) == bank_of(to)),
+            "survivors stay in their bank"
+        );
+        let block = geometry.block_of(to).0;
+        self.lock().expect("one thread").at[oob.lpn.index()] = Some(block);
+    }
 
-impl RecordingChip {
-    fn put(&self, to: Ppn, lpn: Lpn) {
-        let block = self.0.geometry().block_of(to).0;
-        self.1.lock().expect("one thread").at[lpn.index()] = Some(block);
-    }
-}
-
-impl Flash for RecordingChip {
-    fn geometry(&self) -> &Geometry {
-        self.0.geometry()
-    }
-    fn in_order(&self) -> bool {
-        self.0.in_order()
-    }
-    fn is_bad(&self, block: BlockId) -> bool {
-        self.0.is_bad(block)
-    }
-    fn read(&mut self, from: Ppn, into: &mut [u8]) -> Result<(), FlashError> {
-        self.0.read(from, into)
-    }
-    fn read_oob(&mut self, from: Ppn) -> Result<Option<Oob>, FlashError> {
-        self.0.read_oob(from)
-    }
-    fn program(&mut self, to: Ppn, oob: Oob, data: &[u8]) -> Result<(), FlashError> {
-        self.put(to, oob.lpn);
-        self.0.program(to, oob, data)
-    }
-    fn copy(&mut self, from: Ppn, to: Ppn, oob: Oob) -> Result<(), FlashError> {
-        let (from_bank, to_bank) = {
-            let g = self.0.geometry();
-            (g.bank_of(g.block_of(from)), g.bank_of(g.block_of(to)))
-        };
-        assert_eq!(from_bank, to_bank, "survivors stay in their bank");
-        self.put(to, oob.lpn);
-        self.0.copy(from, to, oob)
-    }
-    fn erase(&mut self, block: BlockId) -> Result<(), FlashError> {
-        let holds = self.1.lock().expect("one thread").at.contains(&Some(block.0));
+    fn erase(&mut self, block: BlockId) {
+        let holds = self.lock().expect("one thread").at.contains(&Some(block.0));
         assert!(!holds, "{block:?} is erased with data");
-        self.0.erase(block)
-    }
-    fn mark_bad(&mut self, block: BlockId) -> Result<(), FlashError> {
-        self.0.mark_bad(block)
-    }
-    fn sync(&mut self) -> Result<(), FlashError> {
-        self.0.sync()
-    }
-}
-
-impl Condition for RecordingChip {
-    fn erase_count(&self, block: BlockId) -> u32 {
-        self.0.erase_count(block)
-    }
-}
-
-impl SimulatedTime for RecordingChip {
-    fn is_idle(&self, bank: u32) -> bool {
-        self.0.is_idle(bank)
-    }
-    fn wait_for_a_bank(&mut self) {
-        self.0.wait_for_a_bank();
     }
 }
 
@@ -221,7 +170,7 @@ fn config(logical: u32, assignment: BankAssignment, trigger: Trigger) -> Config 
 }
 
 struct Device {
-    layer: PageMapped<RecordingChip, TwoLevelLru>,
+    layer: PageMapped<Heard<Shared>, TwoLevelLru>,
     record: Shared,
     config: Config,
     /// When each bank was assigned last, by the count of writes.
@@ -245,7 +194,7 @@ impl Device {
         if let Some(timing) = timing {
             chip = chip.with_clock(timing);
         }
-        let chip = RecordingChip(chip, Arc::clone(&record));
+        let chip = Heard(chip, Arc::clone(&record));
         let placement = TwoLevelLru::new(config.logical_pages, lists.0, lists.1);
         let victim = |bank: u32| {
             let first = bank * geometry.blocks_per_bank;

@@ -3,7 +3,7 @@
 use thermocline_flash::{BlockId, Condition, Flash, FlashError, Geometry, Oob, Ppn, SimulatedTime};
 
 use super::{Cut, Faulty, Scar, bits::Correction, cache::Shown};
-use crate::{Health, Medium, Syncing};
+use crate::{Health, Medium, MediumError, Syncing};
 
 impl<F: Condition> Faulty<F> {
     /// The payload of a page of the chip below is read: turns bits, corrects them.
@@ -141,6 +141,7 @@ impl<F: Condition> Flash for Faulty<F> {
                 // What waits for this block is still done.
                 self.mark_bad(block)?;
                 self.worn.insert(block);
+                self.health.failed_erases += 1;
                 return Err(FlashError::WornOut(block));
             }
             if self.fails(self.faults.erase) {
@@ -240,6 +241,10 @@ impl<M: Medium> Medium for Faulty<M> {
             return self.inner.sync();
         }
         self.inner.finish_sync(done)
+    }
+
+    fn publish(&mut self) -> Result<(), MediumError> {
+        self.inner.publish()
     }
 
     fn ailments(&self) -> Vec<String> {

@@ -8,14 +8,14 @@ use std::{
     sync::Mutex,
 };
 
+use thermocline_files::Kind;
+
 use super::{error::Damage, layout::PAGE, store::Store};
 
 /// How a file is opened.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct How {
     pub write: bool,
-    pub create: bool,
-    pub replace: bool,
     pub lock: bool,
     pub direct: bool,
 }
@@ -38,12 +38,18 @@ struct Direct {
 
 impl Disk {
     pub(super) fn open(path: &Path, how: How) -> Result<Self, Damage> {
+        // Opening a pipe would wait for its other end.
+        let kind = Kind::of(path).map_err(Damage::when("open the file"))?;
+        if let Kind::Special(_) = kind {
+            return Err(Damage::NotAFile { is: kind.name() });
+        }
+        Self::open_any(path, how)
+    }
+
+    /// The same of a block device, too.
+    pub(super) fn open_any(path: &Path, how: How) -> Result<Self, Damage> {
         let mut options = OpenOptions::new();
         options.read(true).write(how.write);
-        if how.create {
-            // A file that is replaced is emptied only once it is locked.
-            options.create(true).create_new(!how.replace);
-        }
         if how.direct {
             options.custom_flags(direct_flag()?);
         }
@@ -74,11 +80,9 @@ impl Disk {
 
 fn refused(error: io::Error, how: How) -> Damage {
     match error.kind() {
-        io::ErrorKind::AlreadyExists => Damage::Exists,
         io::ErrorKind::InvalidInput if how.direct => {
             Damage::Direct("the file system does not know it".into())
         }
-        _ if how.create => Damage::System { doing: "create the file", error },
         _ => Damage::System { doing: "open the file", error },
     }
 }

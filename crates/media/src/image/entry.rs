@@ -13,6 +13,7 @@ pub(crate) const ENTRY: MediumEntry = MediumEntry {
     takes_path: true,
     create: Some(create),
     open: Some(open),
+    room: None,
 };
 
 fn create(path: &Path, new: &NewChip) -> Result<Box<dyn Medium>, MediumError> {
@@ -25,16 +26,14 @@ fn create(path: &Path, new: &NewChip) -> Result<Box<dyn Medium>, MediumError> {
         preallocate: new.preallocate,
         replace: new.replace,
     };
-    let image = Image::create(path, &options).map_err(refused)?;
+    let image = Image::create_unnamed(path, &options).map_err(refused)?;
     Ok(Box::new(image))
 }
 
 /// Why there is no new image, by whose fault it is.
-fn refused(error: ImageError) -> MediumError {
+pub(super) fn refused(error: ImageError) -> MediumError {
     match error.what {
-        Damage::Exists if error.path.is_dir() => {
-            MediumError::Usage(format!("{}: is a folder; name a file in it", error.path.display()))
-        }
+        Damage::NotAFile { .. } => MediumError::Usage(error.to_string()),
         Damage::Exists => MediumError::Exists(error.path),
         Damage::System { .. } | Damage::Preallocate(_) | Damage::InUse(_) => {
             MediumError::Failed(error.to_string())
@@ -45,9 +44,22 @@ fn refused(error: ImageError) -> MediumError {
 
 fn open(path: &Path, how: &OpenChip) -> Result<OpenedChip, MediumError> {
     let open = Open { read_only: how.read_only, direct: how.direct, ..Open::default() };
-    let image = Image::open(path, open).map_err(|e| MediumError::Unusable(e.to_string()))?;
+    let image = Image::open(path, open).map_err(|error| {
+        let raw = path.display();
+        MediumError::Unusable(match error.what {
+            Damage::NotAnImage => {
+                format!("{error}; `thermocline import {raw} NEW.img` makes one of a raw disk")
+            }
+            _ => error.to_string(),
+        })
+    })?;
+    Ok(opened(image))
+}
+
+/// An image, with what it keeps of its device.
+pub(super) fn opened(image: Image) -> OpenedChip {
     let header = image.header();
     let description =
         Description { kind: header.kind, rules: header.rules, profile: header.profile.clone() };
-    Ok(OpenedChip { chip: Box::new(image), description: Some(description) })
+    OpenedChip { chip: Box::new(image), description: Some(description) }
 }

@@ -23,6 +23,12 @@ pub enum Damage {
     /// The file does not begin as an image does.
     #[error("not an image: it does not begin as one; make one with `thermocline format`")]
     NotAnImage,
+    /// The name leads to a folder, a device or a pipe.
+    #[error("is {is}, and an image is a regular file; {}", instead(is))]
+    NotAFile {
+        /// What it is, with its article.
+        is: &'static str,
+    },
     /// The file ends before its header page does.
     #[error(
         "{0} bytes long, and the header page of an image alone has {PAGE}: cut off, or not an image; restore it from a complete copy, or make one with `thermocline format`"
@@ -84,6 +90,15 @@ pub enum Damage {
         /// How it failed.
         error: io::Error,
     },
+}
+
+/// What to do with what is no regular file.
+fn instead(is: &str) -> &'static str {
+    match is {
+        "a folder" => "name a file in it",
+        "a block device" => "write `device:` before it",
+        _ => "name a file on a file system",
+    }
 }
 
 impl Damage {

@@ -22,6 +22,8 @@
 mod areas;
 mod buffer;
 mod chip;
+#[cfg(target_os = "linux")]
+pub(crate) mod device;
 mod disk;
 mod entry;
 mod error;
@@ -39,6 +41,7 @@ use std::{
     sync::Arc,
 };
 
+use thermocline_files::{Kind as FileKind, Successor};
 use thermocline_flash::{BlockId, Geometry, Kind, Rules};
 
 pub(crate) use entry::ENTRY;
@@ -113,35 +116,62 @@ pub struct Image {
     damaged_header: Option<Copy>,
     /// A page, for who wants none of it.
     page: Vec<u8>,
+    /// The name that it has yet to take.
+    unnamed: Option<Unnamed>,
+}
+
+/// What a new image needs to take its name.
+#[derive(Debug)]
+struct Unnamed {
+    successor: Successor,
+    /// The file that it replaces. It is locked until then: nobody uses it.
+    replaces: Option<Disk>,
 }
 
 impl Image {
-    /// Makes an image, and opens it for writing. The header page is written last: a file that was
-    /// not finished is no image.
+    /// Makes an image, and opens it for writing.
     ///
     /// # Errors
-    /// [`ImageError`]; the file is removed again, unless it was somebody else's.
+    /// [`ImageError`]; a file of that name is then as it was.
     pub fn create(path: &Path, options: &Options) -> Result<Self, ImageError> {
+        let mut image = Self::create_unnamed(path, options)?;
+        image.take_name().map_err(|what| ImageError { path: path.into(), what })?;
+        Ok(image)
+    }
+
+    /// Makes an image that takes its name, and the place of a file that has it, when it is told to
+    /// ([`Medium::publish`](crate::Medium::publish)). Dropped before, it leaves nothing behind.
+    ///
+    /// # Errors
+    /// [`ImageError`].
+    pub fn create_unnamed(path: &Path, options: &Options) -> Result<Self, ImageError> {
         let create = || {
             let (header, layout) = plan(options)?;
-            let how = How {
-                write: true,
-                create: true,
-                replace: options.replace,
-                lock: true,
-                direct: false,
+            let how = How { write: true, lock: true, direct: false };
+            let replaces = match FileKind::of(path).map_err(Damage::when("create the file"))? {
+                FileKind::Nothing => None,
+                FileKind::File if options.replace => Some(Disk::open(path, how)?),
+                FileKind::File => return Err(Damage::Exists),
+                kind => return Err(Damage::NotAFile { is: kind.name() }),
             };
-            let disk = Disk::open(path, how)?;
-            let made = fill(disk, &header, &layout, options);
-            if made.is_err() {
-                // What is wrong is told; that the half of a file stays is the lesser evil.
-                let _ = std::fs::remove_file(path);
-            }
-            let store = made?;
-            sync_folder(path)?;
-            Self::over(path, store, Open::default())
+            let successor = Successor::beside(path).map_err(Damage::when("create the file"))?;
+            let disk = Disk::open(successor.path(), how)?;
+            let store = fill(disk, &header, &layout, options)?;
+            let mut image = Self::over(path, store, Open::default())?;
+            image.unnamed = Some(Unnamed { successor, replaces });
+            Ok(image)
         };
         create().map_err(|what| ImageError { path: path.into(), what })
+    }
+
+    fn take_name(&mut self) -> Result<(), Damage> {
+        let Some(Unnamed { successor, replaces }) = self.unnamed.take() else { return Ok(()) };
+        let named = if replaces.is_some() { successor.finish() } else { successor.finish_first() };
+        named.map_err(|error| match error.kind() {
+            std::io::ErrorKind::AlreadyExists => Damage::Exists,
+            _ => Damage::System { doing: "name the file", error },
+        })?;
+        sync_folder(&self.path)
     }
 
     /// Opens an image. Takes no longer for a large one, but for the block table (4 bytes a block).
@@ -149,13 +179,7 @@ impl Image {
     /// # Errors
     /// [`ImageError`].
     pub fn open(path: &Path, open: Open) -> Result<Self, ImageError> {
-        let how = How {
-            write: !open.read_only,
-            create: false,
-            replace: false,
-            lock: open.lock,
-            direct: open.direct,
-        };
+        let how = How { write: !open.read_only, lock: open.lock, direct: open.direct };
         let disk = Disk::open(path, how);
         disk.and_then(|disk| Self::over(path, Box::new(disk), open))
             .map_err(|what| ImageError { path: path.into(), what })
@@ -193,6 +217,7 @@ impl Image {
             lost_groups,
             damaged_header,
             page: vec![0; size],
+            unnamed: None,
             header,
         })
     }
@@ -253,9 +278,7 @@ fn read_header(store: &dyn Store, is: u64) -> Result<(Header, u64, Option<Copy>)
         // Of another length it is no image, whatever its end holds.
         (Ok((header, should)), _) if should != is => Ok((header, should, None)),
         (Ok((header, should)), _) => Ok((header, should, Some(Copy::Second))),
-        (Err(_), Some((header, should))) if should == is => {
-            Ok((header, should, Some(Copy::First)))
-        }
+        (Err(_), Some((header, should))) if should == is => Ok((header, should, Some(Copy::First))),
         (Err(damage), _) => Err(damage),
     }
 }
@@ -284,7 +307,7 @@ fn fill(
     options: &Options,
 ) -> Result<Box<dyn Store>, Damage> {
     let resize = Damage::when("make the file as long as the chip");
-    disk.set_len(0).and_then(|()| disk.set_len(layout.length)).map_err(resize)?;
+    disk.set_len(layout.length).map_err(resize)?;
     if options.preallocate {
         disk.allocate(layout.length)?;
     }
@@ -294,7 +317,7 @@ fn fill(
     Ok(Box::new(disk))
 }
 
-/// Writes what stands in the image of an erased chip, the header pages last.
+/// Writes what stands in the image of an erased chip, the header pages last: what was cut off is no image.
 fn write_blank(
     store: &dyn Store,
     header: &Header,

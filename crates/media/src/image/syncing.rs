@@ -7,8 +7,8 @@ use std::{collections::VecDeque, sync::Arc};
 
 use thermocline_flash::{BlockId, FlashError};
 
-use super::{Copy, Image, record, store};
-use crate::{Durable, Health, Medium, Syncing};
+use super::{Copy, Image, ImageError, entry, record, store};
+use crate::{Durable, Health, Medium, MediumError, Syncing};
 
 /// What waits for a sync.
 #[derive(Debug)]
@@ -140,6 +140,11 @@ impl Medium for Image {
             self.waiting.done(block);
         }
         self.write_table()
+    }
+
+    fn publish(&mut self) -> Result<(), MediumError> {
+        self.take_name()
+            .map_err(|what| entry::refused(ImageError { path: self.path.clone(), what }))
     }
 
     fn ailments(&self) -> Vec<String> {

@@ -13,6 +13,7 @@ pub(crate) const ENTRY: MediumEntry = MediumEntry {
     takes_path: true,
     create: None,
     open: Some(open),
+    room: None,
 };
 
 fn open(path: &Path, how: &OpenChip) -> Result<OpenedChip, MediumError> {

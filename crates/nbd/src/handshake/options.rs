@@ -88,7 +88,8 @@ impl Handshake {
         let answer = match option {
             wire::OPT_EXPORT_NAME => return self.export_name(data, output, exports),
             wire::OPT_LIST => {
-                let visible = |export: &&Export| !export.tls_only || self.secured;
+                let visible =
+                    |export: &&Export| !export.hidden && (!export.tls_only || self.secured);
                 for export in exports.list().iter().filter(visible) {
                     answer::server(export, output);
                 }

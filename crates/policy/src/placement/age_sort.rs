@@ -20,6 +20,11 @@ pub struct AgeSort {
 impl Placement for AgeSort {
     const SORTS: bool = true;
 
+    #[inline(always)]
+    fn common_stream(&self) -> Option<u8> {
+        Some(0)
+    }
+
     fn filled(&mut self, lpn: Lpn, now: u64) {
         self.last_write[lpn.index()] = now;
     }

@@ -158,8 +158,8 @@ impl Placement for AutoStreamMq {
     }
 
     #[inline(always)]
-    fn survivor(&mut self, _lpn: Lpn, _now: u64) -> u8 {
-        self.queues.len() as u8
+    fn common_stream(&self) -> Option<u8> {
+        Some(self.queues.len() as u8)
     }
 
     #[inline(always)]

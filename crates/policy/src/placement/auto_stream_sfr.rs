@@ -90,8 +90,8 @@ impl Placement for AutoStreamSfr {
     }
 
     #[inline(always)]
-    fn survivor(&mut self, _lpn: Lpn, _now: u64) -> u8 {
-        self.top + 1
+    fn common_stream(&self) -> Option<u8> {
+        Some(self.top + 1)
     }
 
     #[inline(always)]

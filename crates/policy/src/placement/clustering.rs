@@ -38,8 +38,8 @@ impl Placement for DoubleHotCold {
     }
 
     #[inline(always)]
-    fn survivor(&mut self, _lpn: Lpn, _now: u64) -> u8 {
-        Self::COLD
+    fn common_stream(&self) -> Option<u8> {
+        Some(Self::COLD)
     }
 }
 
@@ -129,8 +129,8 @@ impl Placement for UpdateInterval {
     }
 
     #[inline(always)]
-    fn survivor(&mut self, _lpn: Lpn, _now: u64) -> u8 {
-        Self::COLD
+    fn common_stream(&self) -> Option<u8> {
+        Some(Self::COLD)
     }
 }
 

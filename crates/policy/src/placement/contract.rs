@@ -202,11 +202,18 @@ pub trait Placement: Send {
         let _ = (survivors, now);
     }
 
+    /// The stream of all survivors of the victim, where they go to one whatever page they are: then
+    /// [`survivor`](Placement::survivor) is not asked, and they are moved in runs.
+    #[inline(always)]
+    fn common_stream(&self) -> Option<u8> {
+        None
+    }
+
     /// The stream of a survivor of the victim.
     #[inline(always)]
     fn survivor(&mut self, lpn: Lpn, now: u64) -> u8 {
         let _ = (lpn, now);
-        0
+        self.common_stream().unwrap_or(0)
     }
 
     /// The stream that a survivor belongs to had no room and no free block: the survivor just

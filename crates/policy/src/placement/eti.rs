@@ -130,8 +130,8 @@ impl Placement for Eti {
     }
 
     #[inline(always)]
-    fn survivor(&mut self, _lpn: Lpn, _now: u64) -> u8 {
-        COPIED
+    fn common_stream(&self) -> Option<u8> {
+        Some(COPIED)
     }
 }
 

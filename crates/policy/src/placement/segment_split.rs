@@ -1,8 +1,6 @@
 //! M4, separate segment cleaning, segment based: a victim less utilised than the average is cold,
 //! and all its survivors with it (CAT paper, §6.1.1; Kawaguchi et al. 1995).
 
-use thermocline_flash::Lpn;
-
 use super::{Cleaning, Placement, Registered};
 use crate::{Args, Context, ParamError, PolicyInfo, params::NoParams};
 
@@ -27,8 +25,8 @@ impl Placement for SegmentSplit {
     }
 
     #[inline(always)]
-    fn survivor(&mut self, _lpn: Lpn, _now: u64) -> u8 {
-        self.victim
+    fn common_stream(&self) -> Option<u8> {
+        Some(self.victim)
     }
 }
 

@@ -126,10 +126,15 @@ impl Placement for SepBit {
         }
     }
 
+    #[inline(always)]
+    fn common_stream(&self) -> Option<u8> {
+        (self.victim == SHORT_LIVED).then_some(SURVIVED)
+    }
+
     #[inline]
     fn survivor(&mut self, lpn: Lpn, _now: u64) -> u8 {
-        if self.victim == SHORT_LIVED {
-            return SURVIVED;
+        if let Some(stream) = self.common_stream() {
+            return stream;
         }
         let age = self.writes.saturating_sub(self.last[lpn.index()]) as f64;
         let mut class = AGED;

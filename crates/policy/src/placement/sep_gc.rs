@@ -25,8 +25,8 @@ impl Placement for SepGc {
     }
 
     #[inline(always)]
-    fn survivor(&mut self, _lpn: Lpn, _now: u64) -> u8 {
-        COPIED
+    fn common_stream(&self) -> Option<u8> {
+        Some(COPIED)
     }
 }
 

@@ -8,7 +8,12 @@ use crate::{Args, Context, ParamError, PolicyInfo, params::NoParams};
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Sequential;
 
-impl Placement for Sequential {}
+impl Placement for Sequential {
+    #[inline(always)]
+    fn common_stream(&self) -> Option<u8> {
+        Some(0)
+    }
+}
 
 impl Registered for Sequential {
     const INFO: PolicyInfo = PolicyInfo {

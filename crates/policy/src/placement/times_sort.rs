@@ -31,6 +31,11 @@ pub struct TimesSort {
 impl Placement for TimesSort {
     const SORTS: bool = true;
 
+    #[inline(always)]
+    fn common_stream(&self) -> Option<u8> {
+        Some(0)
+    }
+
     fn filled(&mut self, lpn: Lpn, now: u64) {
         self.hotness.filled(lpn, now);
     }

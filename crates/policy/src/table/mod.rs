@@ -47,6 +47,8 @@ pub struct BlockTable {
     /// Whether the factor of wear is the placement's to set.
     takes_factor: bool,
     age_source: Option<AgeSource>,
+    /// Whether a page of the host sets the time its block's age counts from.
+    stamps_writes: bool,
 }
 
 impl Deref for BlockTable {
@@ -100,6 +102,7 @@ impl BlockTable {
             by_number: age_source.is_none(),
             takes_factor: victim.takes_factor(),
             age_source,
+            stamps_writes: matches!(age_source, Some(AgeSource::Youngest | AgeSource::Closed)),
         }
     }
 
@@ -167,7 +170,7 @@ impl BlockTable {
     pub fn wrote(&mut self, block: BlockId, now: u64) {
         let at = self.at(block);
         self.view.columns.blocks[at].valid += 1;
-        if matches!(self.age_source, Some(AgeSource::Youngest | AgeSource::Closed)) {
+        if self.stamps_writes {
             self.view.columns.stamps[at] = now;
         }
     }

@@ -1,8 +1,8 @@
 //! From a fresh connection to an export, within a time.
 
-use std::{io, sync::atomic::Ordering::Relaxed, time::Instant};
+use std::{borrow::Cow, io, sync::atomic::Ordering::Relaxed, time::Instant};
 
-use thermocline_nbd::{Handshake, Negotiated, Step};
+use thermocline_nbd::{Exports, Handshake, Negotiated, Step};
 
 use super::{End, Wire, wait::is_timeout};
 use crate::server::Shared;
@@ -25,12 +25,12 @@ impl Wire {
         deadline: Instant,
     ) -> Result<Negotiated, End> {
         let mut handshake = Handshake::start(shared.settings, &mut self.output);
+        let mut own = self.exports(shared);
         loop {
             if shared.stopping.load(Relaxed) {
                 handshake.stop();
             }
-            let (consumed, step) =
-                handshake.advance(self.input.pending(), &mut self.output, &shared.offered);
+            let (consumed, step) = handshake.advance(self.input.pending(), &mut self.output, &own);
             self.input.consume(consumed);
             self.hurry(deadline)?;
             match step {
@@ -47,6 +47,8 @@ impl Wire {
                     self.input.clear();
                     self.secure(shared, deadline)?;
                     handshake.secured();
+                    // Now that its certificate is known.
+                    own = self.exports(shared);
                 }
                 Step::Transmission(agreed) => {
                     // Before the client hears of it, or another could still take its place.
@@ -60,6 +62,19 @@ impl Wire {
                 }
             }
         }
+    }
+
+    /// The exports that are for this client.
+    fn exports<'a>(&self, shared: &'a Shared) -> Cow<'a, Exports> {
+        if shared.exports.iter().all(|export| export.device.access().is_open()) {
+            return Cow::Borrowed(&shared.offered);
+        }
+        let address = self.socket.address();
+        let admits = |index: usize| {
+            let access = shared.exports[index].device.access();
+            access.admits(address, |name| self.stream.has_name(name))
+        };
+        Cow::Owned(shared.offered.only(admits))
     }
 
     /// Nothing may wait beyond the deadline.

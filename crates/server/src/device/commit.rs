@@ -87,6 +87,26 @@ impl Commit {
         result.map(|_| ())
     }
 
+    /// Does something while no sync runs, and none begins before it is over. It leaves all changes so far
+    /// lasting, and tells how many that are.
+    pub(crate) fn alone(&self, work: impl FnOnce() -> Result<u64, Fault>) -> Result<(), Fault> {
+        let rounds = self.rounds();
+        let quiet = self.ended.wait_while(rounds, |rounds| rounds.running);
+        let mut rounds = quiet.unwrap_or_else(PoisonError::into_inner);
+        if let Some(text) = &rounds.failed {
+            return Err(Fault::Sync(text.clone()));
+        }
+        let mine = (0, 0);
+        rounds.wanted.push(mine);
+        rounds.running = true;
+        drop(rounds);
+        let mut leader = Leader { commit: self, mine, result: Err(Fault::Broken) };
+        leader.result = work();
+        let result = leader.result.clone();
+        drop(leader);
+        result.map(|_| ())
+    }
+
     /// Why nothing that is written lasts any more, if that is so.
     pub(crate) fn failed(&self) -> Option<Arc<str>> {
         self.rounds().failed.clone()

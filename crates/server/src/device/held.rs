@@ -12,7 +12,7 @@ use thermocline_ftl::FtlError;
 use thermocline_policy::idle::Idle;
 use thermocline_trace::Op;
 
-use super::{AnyLayer, Device, Fault, fault::is_full};
+use super::{AnyLayer, Device, Fault, Settings, fault::is_full, snapshot::Snapshot};
 use crate::record::{Rows, row};
 
 /// What the lock protects.
@@ -32,6 +32,10 @@ pub(super) struct State {
     /// The longest step of that, in nanoseconds.
     pub idle_step: u64,
     pub ignores_trims: bool,
+    /// What it held when a copy of it was begun, while that is made.
+    pub snapshot: Option<Box<Snapshot>>,
+    /// By which policies.
+    pub settings: Settings,
     /// No more requests are served.
     pub closed: bool,
     /// A thread died while it changed the layer.
@@ -130,19 +134,26 @@ impl Held<'_> {
             }
             return Ok(());
         }
-        self.device.clock.start();
-        let state = &mut *self.state;
-        state.now = state.now.max(self.arrival);
-        if let Some(idle) = &mut state.idle {
+        let now = self.advance();
+        if let Some(idle) = &mut self.state.idle {
             idle.arrived(self.arrival);
         }
         if let Some(pace) = &self.device.pace {
             pace.begin();
         }
         if let (Some(rows), Some(tap)) = (&mut self.rows, &self.device.tap) {
-            rows.push(row(state.now, op, offset, length, tap.volume()));
+            rows.push(row(now, op, offset, length, tap.volume()));
         }
         Ok(())
+    }
+
+    /// Sets the layer's clock to the arrival. Who let others have the device came before those: then the
+    /// clock stands, so that it never falls, in the recording either.
+    #[inline]
+    fn advance(&mut self) -> u64 {
+        self.device.clock.start();
+        self.state.now = self.state.now.max(self.arrival);
+        self.state.now
     }
 
     #[inline]
@@ -236,6 +247,7 @@ impl Held<'_> {
         let Span { first, mut skip } = self.span(offset);
         let size = self.device.page_size as usize;
         let (mut page, mut rest) = (first, data);
+        self.keep_old(first, skip + data.len());
         self.state.changes += 1;
         while !rest.is_empty() {
             let here = rest.len().min(size - skip);
@@ -279,6 +291,7 @@ impl Held<'_> {
         if self.state.ignores_trims || from >= to {
             return Ok(());
         }
+        self.keep_old(from as u32, ((to - from) * size) as usize);
         self.state.changes += 1;
         for page in from as u32..to as u32 {
             let state = &mut *self.state;
@@ -347,12 +360,22 @@ impl Held<'_> {
         done
     }
 
-    /// The host flushes: only the recording wants to know.
+    /// So many bytes from the beginning of a page on are about to be changed: a copy that is being made
+    /// needs them.
+    #[inline]
+    fn keep_old(&mut self, first: u32, bytes: usize) {
+        let state = &mut *self.state;
+        if let Some(snapshot) = &mut state.snapshot {
+            let pages = bytes.div_ceil(self.device.page_size as usize) as u32;
+            snapshot.keep(&mut state.layer, &mut state.page, first..first + pages);
+        }
+    }
+
+    /// The host flushes: only the recording wants to know, and the clock, which goes on there as well.
     pub(crate) fn note_flush(&mut self) {
-        self.device.clock.start();
+        let now = self.advance();
         self.state.last = None;
         if let (Some(rows), Some(tap)) = (&mut self.rows, &self.device.tap) {
-            let now = self.state.now.max(self.arrival);
             rows.push(row(now, Op::Flush, 0, 0, tap.volume()));
         }
     }

@@ -9,7 +9,9 @@ mod commit;
 mod fault;
 mod held;
 mod news;
+mod remount;
 mod rounds;
+mod snapshot;
 
 use std::{
     sync::{
@@ -21,7 +23,7 @@ use std::{
 };
 
 use parking_lot::Mutex;
-use thermocline_flash::Timing;
+use thermocline_flash::{Lpn, Timing};
 use thermocline_ftl::{FtlError, Layer};
 use thermocline_media::Medium;
 use thermocline_policy::idle::{Idle, Leisure};
@@ -35,6 +37,7 @@ pub(crate) use held::Piece;
 
 use crate::{
     ServerError,
+    access::Access,
     pace::Pace,
     record::{Recorder, Tap},
 };
@@ -42,7 +45,9 @@ use clock::Clock;
 use commit::Commit;
 use held::{Careful, State};
 use news::News;
+pub use remount::{Change, Remount, Remounted, Settings};
 use rounds::Rounds;
+pub(crate) use snapshot::{Copying, Taken};
 
 /// A layer of any kind over a chip of any kind.
 pub type AnyLayer = Box<dyn Layer<Chip = Box<dyn Medium>> + Send>;
@@ -69,8 +74,35 @@ pub struct Opening {
     pub pace: Option<Pace>,
     /// Whether trims are passed over, as the policy wants it.
     pub ignores_trims: bool,
+    /// What an operator is told of it.
+    pub about: About,
+    /// The policies it runs by.
+    pub settings: Settings,
+    /// Mounts it by others.
+    pub remount: Option<Box<dyn Remount>>,
+    /// Who may use it.
+    pub access: Access,
     /// Reads and verifies all data once in that time, in the background.
     pub scrub: Option<Duration>,
+}
+
+/// What a server knows of a chip only from whoever opened it.
+#[derive(Clone, Debug, Default)]
+pub struct About {
+    /// The chip, as it was named.
+    pub image: String,
+    /// The name of its device.
+    pub device: String,
+    /// The identifier it was formatted with.
+    pub id: String,
+    /// The version of the format.
+    pub format_version: u16,
+    /// Erases that a block is rated for.
+    pub endurance: u32,
+    /// The device profile as text, from which a chip like it can be made.
+    pub profile: String,
+    /// The folder for what hosts overwrite while a copy is made.
+    pub folder: Option<std::path::PathBuf>,
 }
 
 impl Opening {
@@ -88,6 +120,10 @@ impl Opening {
             timing: Timing::default(),
             pace: None,
             ignores_trims: false,
+            about: About::default(),
+            settings: Settings::default(),
+            remount: None,
+            access: Access::default(),
             scrub: None,
         }
     }
@@ -108,6 +144,10 @@ pub struct Device {
     page_size: u32,
     blocks: u32,
     recovery: Option<Duration>,
+    about: About,
+    timing: Timing,
+    access: Access,
+    remount: Mutex<Option<Box<dyn Remount>>>,
     state: Mutex<State>,
     clock: Clock,
     pace: Option<Pace>,
@@ -149,6 +189,10 @@ impl Device {
             blocks: geometry.blocks(),
             read_only: opening.read_only,
             recovery: opening.recovery,
+            about: opening.about,
+            timing: opening.timing,
+            access: opening.access,
+            remount: Mutex::new(opening.remount),
             clock: Clock::new(opening.time_ns),
             pace: opening.pace,
             tap: recorder.map(|recorder| recorder.tap(&opening.name)),
@@ -167,6 +211,8 @@ impl Device {
                 now: opening.time_ns,
                 idle: opening.idle,
                 ignores_trims: opening.ignores_trims,
+                snapshot: None,
+                settings: opening.settings,
                 changes: 0,
                 last: None,
                 closed: false,
@@ -206,6 +252,26 @@ impl Device {
     #[must_use]
     pub const fn is_read_only(&self) -> bool {
         self.read_only
+    }
+
+    pub(crate) const fn about(&self) -> &About {
+        &self.about
+    }
+
+    pub(crate) const fn access(&self) -> &Access {
+        &self.access
+    }
+
+    /// The policies it runs by, and whether a copy of it is being made.
+    pub(crate) fn settings(&self) -> (Settings, bool) {
+        let state = self.state.lock();
+        (state.settings.clone(), state.snapshot.is_some())
+    }
+
+    /// Makes all that was written so far last.
+    pub(crate) fn flush(&self) -> Result<(), Fault> {
+        let changes = self.lock()?.changes();
+        self.settle(changes, 0)
     }
 
     pub(crate) const fn blocks(&self) -> u32 {
@@ -328,13 +394,18 @@ impl Device {
         if state.check().is_err() {
             return Step::Nothing;
         }
-        state.now = state.now.max(self.clock.read());
+        let now = state.now.max(self.clock.read());
         if let Some(pace) = &self.pace {
             pace.begin();
         }
-        let now = state.now;
         for _ in 0..steps {
-            match one(&mut state, now) {
+            let done = one(&mut state, now);
+            if !matches!(done, Ok(false)) {
+                state.now = now;
+                // The rest of a request under way is recorded as one of its own, for it comes later.
+                state.last = None;
+            }
+            match done {
                 Ok(true) => {}
                 Ok(false) => return Step::Nothing,
                 Err(error) => return Step::Failed(error),
@@ -414,10 +485,43 @@ impl Device {
         self.step(1, |state, now| state.layer.upkeep().scrub(now))
     }
 
+    /// Reads pages from one on, as many as hosts are made to wait for.
+    pub(crate) fn verify(&self, first: u32) -> Result<Verified, Fault> {
+        const READ: u64 = 64;
+        const LOOKED_AT: u32 = 16 << 10;
+        let mut held = self.lock()?;
+        let state = &mut *held.state;
+        let stop = state.layer.logical_pages().min(first.saturating_add(LOOKED_AT));
+        let mut seen = Verified { sound: 0, lost: Vec::new(), next: first };
+        while seen.next < stop && seen.sound < READ {
+            let lpn = Lpn(seen.next);
+            seen.next += 1;
+            match state.layer.read(lpn, &mut state.page) {
+                Ok(holds_data) => seen.sound += u64::from(holds_data),
+                Err(error) => match Fault::of_layer(error, lpn.0, self.page_size) {
+                    fault if fault.is_unreadable() => seen.lost.push(lpn.0),
+                    fault => return Err(fault),
+                },
+            }
+        }
+        Ok(seen)
+    }
+
     /// Looks at the layer, to tell about it.
     pub(crate) fn look<T>(&self, at: impl FnOnce(&AnyLayer) -> T) -> T {
         at(&self.state.lock().layer)
     }
+}
+
+/// What came of reading some pages.
+#[derive(Debug)]
+pub(crate) struct Verified {
+    /// Pages with data that were read.
+    pub sound: u64,
+    /// Pages that cannot be read.
+    pub lost: Vec<u32>,
+    /// The page behind the last one.
+    pub next: u32,
 }
 
 /// What came of a step in the background.

@@ -48,6 +48,12 @@ impl News {
         Self { told, began: Instant::now(), next: AtomicU64::new(0), unsaid: AtomicU64::new(0) }
     }
 
+    /// The layer was mounted anew: it counts from the beginning.
+    pub(super) fn begin_again(&self, layer: &AnyLayer) {
+        let fresh = Self::of(layer).told.into_inner().unwrap_or_else(PoisonError::into_inner);
+        *self.told.lock().unwrap_or_else(PoisonError::into_inner) = fresh;
+    }
+
     /// A request failed, or a flush did.
     #[cold]
     pub(super) fn tell_of(&self, export: &str, fault: &Fault) {

@@ -2,6 +2,7 @@
 
 mod client;
 mod connections;
+mod control;
 mod crowd;
 mod flushes;
 mod idle;

@@ -13,7 +13,7 @@ use rustls::{
 };
 use tempfile::TempDir;
 use thermocline_nbd::wire;
-use thermocline_server::{Options, Tls};
+use thermocline_server::{Access, Opening, Options, Tls};
 
 use crate::{
     client::{Client, greet, option, option_reply, unix},
@@ -51,11 +51,15 @@ impl Papers {
     }
 
     fn running(&self, required: bool, clients: bool) -> Running {
+        self.serving(required, clients, opening(4))
+    }
+
+    fn serving(&self, required: bool, clients: bool, opening: Opening) -> Running {
         let clients = clients.then(|| self.path("ca.pem"));
         let tls = Tls::load(&self.path("server.pem"), &self.path("server.key"), clients.as_deref())
             .expect("the papers are in order");
         let options = Options { tls: Some((tls, required)), ..Options::default() };
-        Running::start(vec![opening(4)], options)
+        Running::start(vec![opening], options)
     }
 
     fn session(&self, with_own: bool) -> ClientConnection {
@@ -129,6 +133,20 @@ fn only_clients_with_a_certificate_are_let_in_where_that_is_wanted() {
     assert!(papers.connect(&running, false, &[]).is_err());
     let mut client = papers.connect(&running, true, &[]).expect("it is let in");
     assert_eq!(client.write(0, &[1]).expect("an answer"), 0);
+}
+
+#[test]
+fn an_export_lets_in_only_certificates_of_names_that_it_admits() {
+    let papers = Papers::new();
+    let of = |name: &str| {
+        let access = Access { names: vec![name.into()], networks: Vec::new() };
+        papers.serving(false, true, Opening { access, ..opening(4) })
+    };
+    let running = of("localhost");
+    let mut client = papers.connect(&running, true, &[]).expect("it is let in");
+    assert_eq!(client.write(0, &[1]).expect("an answer"), 0);
+    assert!(Client::connect(&running.socket, true).is_err(), "nobody without a certificate");
+    assert!(papers.connect(&of("mail.example"), true, &[]).is_err(), "that is another's name");
 }
 
 #[test]

@@ -66,6 +66,8 @@ pub struct PreparedTrace {
     pub pages: u32,
     /// Pages of all writes together.
     pub page_writes: u64,
+    /// Volumes that its requests name; their pages are numbered apart.
+    pub volumes: usize,
     /// From the first request to the last.
     pub duration_ns: u64,
     /// Requests from the start on that only prepare the device: statistics begin after them.
@@ -173,7 +175,7 @@ impl PreparedTrace {
         let mut hasher = Sha256::new();
         let mut batch = Vec::with_capacity(BATCH);
         let (mut requests, mut first_time, mut last_time, mut top) = (0_u64, u64::MAX, 0, 0);
-        let mut volume = None;
+        let (mut volume, mut named) = (None, Vec::new());
         let mut contents = Contents::new(page)?;
         loop {
             source.next_batch(&mut batch, BATCH)?;
@@ -194,6 +196,11 @@ impl PreparedTrace {
                     )));
                 }
                 footprint.add(request)?;
+                let number = request.volume as usize;
+                if number >= named.len() {
+                    named.resize(number + 1, false);
+                }
+                named[number] = true;
                 first_time = first_time.min(request.time_ns);
                 last_time = last_time.max(request.time_ns);
                 if request.op != Op::Flush {
@@ -249,6 +256,7 @@ impl PreparedTrace {
             requests,
             pages,
             page_writes: 0,
+            volumes: named.iter().filter(|named| **named).count(),
             duration_ns: last_time - first_time.min(last_time),
             prelude: source.prelude(),
             known_requests: contents.requests,

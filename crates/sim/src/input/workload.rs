@@ -3,8 +3,9 @@
 use thermocline_policy::{Ticks, params::ParamValue};
 use thermocline_trace::{
     Op, Request, Source,
-    generate::{Generator, GeneratorOptions, PatternSpec, format_size},
+    generate::{Generator, GeneratorOptions, PatternSpec},
 };
+use thermocline_units::format_size;
 
 use super::{
     BATCH,

@@ -14,7 +14,6 @@ mod zipf;
 pub use catalogue::{WorkloadInfo, patterns};
 pub use permutation::Permutation;
 pub use spec::{Pattern, PatternSpec, Phase};
-pub use thermocline_units::{format_size, parse_size};
 
 use crate::{Op, Request, Source, TraceError};
 use arrivals::Arrivals;

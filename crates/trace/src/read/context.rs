@@ -1,5 +1,7 @@
 //! What every reader shares while it reads: units, volumes, and what to tell the user at the end.
 
+use std::borrow::Cow;
+
 use super::{fault::Fault, units::TimeUnit, volumes::Volumes};
 
 /// Bytes in a sector where neither the trace nor the user says otherwise.
@@ -17,7 +19,7 @@ pub(crate) struct Context {
     first_bad: String,
     dropped: Vec<(&'static str, u64)>,
     /// How often each was met; 0 for what is so or is not.
-    remarks: Vec<(&'static str, u64)>,
+    remarks: Vec<(Cow<'static, str>, u64)>,
 }
 
 impl Context {
@@ -63,7 +65,8 @@ impl Context {
     }
 
     /// Tells the user something of the trace as a whole.
-    pub(crate) fn remark(&mut self, what: &'static str) {
+    pub(crate) fn remark(&mut self, what: impl Into<Cow<'static, str>>) {
+        let what = what.into();
         if !self.remarks.iter().any(|(known, _)| *known == what) {
             self.remarks.push((what, 0));
         }
@@ -73,7 +76,7 @@ impl Context {
     pub(crate) fn count(&mut self, what: &'static str) {
         match self.remarks.iter_mut().find(|(known, _)| *known == what) {
             Some((_, count)) => *count += 1,
-            None => self.remarks.push((what, 1)),
+            None => self.remarks.push((what.into(), 1)),
         }
     }
 
@@ -100,8 +103,8 @@ impl Context {
             let (n, rows) = counted(count, "row", "rows");
             all.push(format!("{n} {rows} left out: {why}"));
         }
-        for &(what, count) in &self.remarks {
-            all.push(if count == 0 { what.to_owned() } else { format!("{what}: {count}") });
+        for (what, count) in &self.remarks {
+            all.push(if *count == 0 { what.to_string() } else { format!("{what}: {count}") });
         }
         all
     }

@@ -5,16 +5,19 @@ use std::path::Path;
 use super::{
     entry::Entry,
     fault::shown,
+    format::Format,
     formats::{REFUSED, REGISTRY},
+    reader::Guess,
     sample::{Hit, Sample},
+    sniff,
 };
 use crate::TraceError;
 
+/// A score at which a format is believed more than a header line that tells what its columns are.
+const SURE: u8 = 90;
+
 /// The format that fits best, or why there is none.
-pub(crate) fn detect(
-    sample: &Sample<'_>,
-    path: &Path,
-) -> Result<(&'static Entry, Hit), TraceError> {
+pub(crate) fn detect(sample: &Sample<'_>, path: &Path) -> Result<Guess, TraceError> {
     if sample.bytes.is_empty() {
         return Err(TraceError::Format {
             path: path.to_owned(),
@@ -30,7 +33,14 @@ pub(crate) fn detect(
             best = Some((entry, hit));
         }
     }
-    best.ok_or_else(|| refusal(sample, path))
+    if best.as_ref().is_none_or(|(_, hit)| hit.score < SURE)
+        && let Some(columns) = sniff::text(sample)
+    {
+        let format = format!("columns:{columns}").parse()?;
+        return Ok(Guess { format, from: Some("its header line") });
+    }
+    let (entry, hit) = best.ok_or_else(|| refusal(sample, path))?;
+    Ok(Guess { format: Format::of(entry), from: Some(hit.from) })
 }
 
 /// Why no format fits.
@@ -42,6 +52,16 @@ fn refusal(sample: &Sample<'_>, path: &Path) -> TraceError {
     }
     let start = &sample.bytes[..sample.bytes.len().min(64)];
     let line = start.split(|&b| b == b'\n').next().unwrap_or_default();
+    if let Some(names) = sniff::names(sample) {
+        return TraceError::Format {
+            path,
+            what: format!("no known trace format has the columns {}", names.join(", ")),
+            remedy: "say by --columns which is what, by name or number, such as \
+                     'time=timestamp:us,op=type:W/R,offset=lba:sectors,size=bytes', or name the format \
+                     with --format"
+                .into(),
+        };
+    }
     TraceError::Format {
         path,
         what: format!("no known trace format begins with {}", shown(line)),

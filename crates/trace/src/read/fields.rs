@@ -1,6 +1,7 @@
 //! One field of a text line, read as a number, a time or an operation, or refused by name.
 
 use super::{
+    dates,
     fault::{Fault, MEND, Parsed, shown},
     units::TimeUnit,
 };
@@ -43,9 +44,12 @@ impl<'a> Field<'a> {
         }
     }
 
-    /// The same for what the fast parser refuses: many leading zeros, and everything wrong.
+    /// The same for what the fast parser refuses: `0x` numbers, many leading zeros, and everything wrong.
     #[cold]
     fn number_slowly(&self) -> Parsed<u64> {
+        if let [b'0', b'x' | b'X', _, ..] = self.bytes {
+            return self.hex();
+        }
         if let [b'-', digits @ ..] = self.bytes
             && all_digits(digits)
         {
@@ -82,6 +86,11 @@ impl<'a> Field<'a> {
         value.checked_mul(unit).ok_or_else(|| self.too_far(unit))
     }
 
+    /// The same of a hexadecimal number, with or without `0x`.
+    pub(crate) fn bytes_of_hex(&self, unit: u64) -> Parsed<u64> {
+        self.hex()?.checked_mul(unit).ok_or_else(|| self.too_far(unit))
+    }
+
     #[cold]
     fn too_far(&self, unit: u64) -> Box<Fault> {
         self.fault(&format!("past the end of any device in units of {unit} bytes"))
@@ -101,9 +110,12 @@ impl<'a> Field<'a> {
         .map_or_else(|| self.time_slowly(unit), Ok)
     }
 
-    /// The same for what is rare: `.5`, `1.2e3`, and everything wrong.
+    /// The same for what is rare: dates, `.5`, `1.2e3`, and everything wrong.
     #[cold]
     fn time_slowly(&self, unit: TimeUnit) -> Parsed<u64> {
+        if let Some(ns) = dates::unix_ns(self.bytes) {
+            return Ok(ns);
+        }
         let value: f64 = fast_float2::parse(self.bytes).map_err(|_| self.fault("not a time"))?;
         if value < 0.0 {
             return Err(self.fault("a negative time"));

@@ -36,6 +36,11 @@ impl Format {
         self.entry.source
     }
 
+    /// What was said of it behind its name: the description of columns.
+    pub fn argument(&self) -> Option<&str> {
+        self.argument.as_deref()
+    }
+
     pub(crate) fn of(entry: &'static Entry) -> Format {
         Format { entry, argument: None }
     }

@@ -30,6 +30,8 @@ pub(crate) enum Unit {
     Sector,
     /// Units of this many bytes.
     Bytes(u64),
+    /// The same in hexadecimal digits, with or without `0x`; 0 stands for sectors.
+    Hex(u64),
 }
 
 /// How a row tells its operation.
@@ -66,6 +68,23 @@ pub(crate) struct Layout {
 }
 
 impl Layout {
+    /// Whether a column is one of those that requests are made of.
+    #[cfg(feature = "tables")]
+    pub(crate) fn uses(&self, at: usize) -> bool {
+        let op = match self.op {
+            OpRule::Word(op)
+            | OpRule::WordOrUnknown(op)
+            | OpRule::OneWrites(op)
+            | OpRule::OneReads(op)
+            | OpRule::ReadFlag(op)
+            | OpRule::Chosen(op, _) => Some(op),
+            OpRule::Always(_) => None,
+        };
+        let volume = self.volume.is_some_and(|(first, last)| (first..=last).contains(&at));
+        let time = self.time.map(|(time, _)| time);
+        volume || [op, time, Some(self.offset.0), Some(self.size.0)].contains(&Some(at))
+    }
+
     /// How many columns a row must have.
     pub(crate) fn columns(&self) -> usize {
         let op = match self.op {
@@ -193,14 +212,16 @@ impl LineFormat for Columns {
             Some((at, unit)) => self.field(line, at, "time").time(cx.time_unit(unit))?,
             None => 0,
         };
-        let bytes_in = |unit| match unit {
-            Unit::Sector => cx.sector(),
-            Unit::Bytes(bytes) => bytes,
+        let bytes = |field: Field<'_>, unit| match unit {
+            Unit::Sector => field.bytes_of(cx.sector()),
+            Unit::Bytes(bytes) => field.bytes_of(bytes),
+            Unit::Hex(0) => field.bytes_of_hex(cx.sector()),
+            Unit::Hex(bytes) => field.bytes_of_hex(bytes),
         };
         let ((offset_at, offset_unit), (size_at, size_unit)) =
             (self.layout.offset, self.layout.size);
-        let offset = self.field(line, offset_at, "offset").bytes_of(bytes_in(offset_unit))?;
-        let len = self.field(line, size_at, "size").bytes_of(bytes_in(size_unit))?;
+        let offset = bytes(self.field(line, offset_at, "offset"), offset_unit)?;
+        let len = bytes(self.field(line, size_at, "size"), size_unit)?;
         let volume = self.volume(line, cx);
         request(time, op, offset, len, volume).map(Some)
     }

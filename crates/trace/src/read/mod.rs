@@ -25,6 +25,7 @@
 mod action;
 mod compress;
 mod context;
+mod dates;
 mod decode;
 mod detect;
 mod entry;
@@ -40,6 +41,7 @@ mod merge;
 mod options;
 mod reader;
 mod sample;
+mod sniff;
 mod tar;
 mod units;
 mod volumes;
@@ -132,11 +134,9 @@ fn guess(inputs: &mut [Input], options: &ReadOptions) -> Result<Guess, TraceErro
     if let Some(format) = &options.format {
         return Ok(Guess { format: format.clone(), from: None });
     }
-    match detect::detect(&Sample::new(first.window()), first.path()) {
-        Ok((entry, hit)) => Ok(Guess { format: Format::of(entry), from: Some(hit.from) }),
-        // Of a truncated archive too little may be left to tell the format.
-        Err(unknown) => Err(first.take_error().unwrap_or(unknown)),
-    }
+    // Of a truncated archive too little may be left to tell the format.
+    detect::detect(&Sample::new(first.window()), first.path())
+        .map_err(|unknown| first.take_error().unwrap_or(unknown))
 }
 
 /// Refuses to merge files of different formats when the format is a guess.
@@ -145,13 +145,13 @@ fn check_alike(inputs: &[Input], guess: &Guess) -> Result<(), TraceError> {
         return Ok(());
     }
     for input in inputs.iter().filter(|input| !input.window().is_empty()) {
-        let (entry, _) = detect::detect(&Sample::new(input.window()), input.path())?;
-        if entry.name != guess.format.name() {
+        let other = detect::detect(&Sample::new(input.window()), input.path())?.format;
+        if other.name() != guess.format.name() {
             return Err(TraceError::Format {
                 path: input.path().to_owned(),
                 what: format!(
                     "this looks like {}, the first file like {}",
-                    entry.name,
+                    other.name(),
                     guess.format.name()
                 ),
                 remedy: "merge files of one format, or name it with --format".into(),

@@ -17,11 +17,21 @@ pub struct Guess {
     pub from: Option<&'static str>,
 }
 
+impl Guess {
+    /// The option that describes the columns so, for a shell; empty for a format without a description.
+    pub fn columns(&self) -> String {
+        self.format.argument().map_or_else(String::new, |spec| format!("--columns '{spec}'"))
+    }
+}
+
 impl fmt::Display for Guess {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let about = self.format.about();
         let title = about.split(':').next().unwrap_or(about);
         match self.from {
+            Some(from) if self.format.argument().is_some() => {
+                write!(f, "{title} (guessed from {from}; change it with {})", self.columns())
+            }
             Some(from) => {
                 write!(f, "{title} (guessed from {from}; name another with --format)")
             }

@@ -1,7 +1,10 @@
 //! Moves addresses up or down, such as back by the 63 sectors of an old partition table.
 
-use crate::{Contents, Op, Request, Source, TraceError, generate::parse_size};
 use std::{fmt, str::FromStr};
+
+use thermocline_units::parse_size;
+
+use crate::{Contents, Op, Request, Source, TraceError};
 
 const SECTOR: u64 = 512;
 

@@ -1,30 +1,17 @@
 //! All runs of a plan on all threads. What several runs are driven by is read once.
 
-use std::{
-    collections::HashMap,
-    slice,
-    sync::{
-        Arc, Mutex, PoisonError,
-        atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed},
-    },
-    thread,
-};
+use std::sync::{Arc, Mutex, PoisonError};
 
-use thermocline_assembly::{Device, PolicySpec};
 use thermocline_papers::{Outcome, Run};
-use thermocline_sim::compare_each;
-use thermocline_workloads::WorkloadSpec;
+use thermocline_sweep::{Work, run_all as run_jobs};
 
 use super::options::{Options, Runnable, failed};
 use crate::{
-    args::run::RunArgs,
-    commands::run::policy_of,
     console::Console,
     exit::Failure,
     interrupt,
-    jobs::{self, Ready},
-    notes,
     progress::Bar,
+    simulation::{self, Inputs, Simulation},
 };
 
 /// What came of a run, and what a person should know of it.
@@ -35,25 +22,6 @@ pub struct Ran {
     pub notes: Vec<String>,
 }
 
-/// A run that is understood.
-struct Task<'a> {
-    run: &'a Run,
-    command: String,
-    args: Box<RunArgs>,
-    policy: PolicySpec,
-    device: Device,
-    /// Which of the shared inputs drives it.
-    input: usize,
-}
-
-/// An input of one run or several.
-#[derive(Default)]
-struct Shared {
-    ready: Mutex<Option<Arc<Ready>>>,
-    /// Runs that still need it.
-    users: AtomicUsize,
-}
-
 /// Runs everything; what comes of the runs stands in their order.
 pub fn run_all(
     runs: &[Run],
@@ -61,9 +29,9 @@ pub fn run_all(
     threads: usize,
     console: Console,
 ) -> Result<Vec<Ran>, Failure> {
+    let inputs = Inputs::default();
     let mut results: Vec<Option<Ran>> = Vec::new();
-    let mut tasks = Vec::new();
-    let mut inputs = Inputs::default();
+    let (mut places, mut commands, mut jobs) = (Vec::new(), Vec::new(), Vec::new());
     for (at, run) in runs.iter().enumerate() {
         results.push(None);
         match options.arguments(run)? {
@@ -71,146 +39,43 @@ pub fn run_all(
                 results[at] = Some(Ran { outcome: Outcome::Missing(why), notes: Vec::new() });
             }
             Runnable::As(args, command) => {
-                tasks.push((at, Task::of(run, command, args, &mut inputs)?));
+                let job = Simulation::of(args, &inputs, console);
+                jobs.push(job.map_err(|e| told(e, run, &command))?);
+                places.push(at);
+                commands.push(command);
             }
         }
     }
-    // Runs with the same input stand together, so that not all inputs are kept until the end.
-    tasks.sort_by_key(|(at, task)| (task.input, *at));
-    for ((at, _), ran) in tasks.iter().zip(run_tasks(&tasks, &inputs.shared, threads, console)?) {
-        results[*at] = Some(ran);
-    }
-    Ok(results.into_iter().flatten().collect())
-}
-
-/// The inputs of all runs, each once.
-#[derive(Default)]
-struct Inputs {
-    shared: Vec<Shared>,
-    known: HashMap<String, usize>,
-}
-
-impl<'a> Task<'a> {
-    fn of(
-        run: &'a Run,
-        command: String,
-        args: Box<RunArgs>,
-        inputs: &mut Inputs,
-    ) -> Result<Self, Failure> {
-        let understood = || -> Result<_, Failure> {
-            Ok((policy_of(&args)?, jobs::device(&args.simulation.device.shape)?))
-        };
-        let (policy, device) = understood().map_err(|e| told(e, run, &command))?;
-        let key = input_key(&args, &policy, &device);
-        let input = *inputs.known.entry(key).or_insert_with(|| {
-            inputs.shared.push(Shared::default());
-            inputs.shared.len() - 1
-        });
-        inputs.shared[input].users.fetch_add(1, Relaxed);
-        Ok(Self { run, command, args, policy, device, input })
-    }
-
-    fn run(&self, shared: &Shared, console: Console) -> Result<Ran, Failure> {
-        let simulation = &self.args.simulation;
-        let ready = {
-            let mut ready = shared.ready.lock().unwrap_or_else(PoisonError::into_inner);
-            match &*ready {
-                Some(ready) => Arc::clone(ready),
-                None => Arc::clone(ready.insert(Arc::new(self.prepare(console)?))),
+    let results = Mutex::new(results);
+    let failures = Mutex::new(Vec::new());
+    let tell = |at: usize, ran: Result<simulation::Ran, Failure>| {
+        let place = places[at];
+        match ran {
+            Ok(simulation::Ran { result, notes }) => {
+                let mut results = results.lock().unwrap_or_else(PoisonError::into_inner);
+                results[place] = Some(Ran { outcome: Outcome::Done(result), notes });
+                Ok(())
             }
-        };
-        let job = jobs::job(&ready, &self.policy, &self.device, simulation);
-        let progress = interrupt::progress();
-        let mut outcomes = compare_each(slice::from_ref(&job), self.args.oracle, 1, progress)?;
-        let Some(outcome) = outcomes.pop() else { unreachable!("one job has one outcome") };
-        let result = outcome.result.map_err(|e| e.of_policy(&self.policy.name))?;
-        let policies = slice::from_ref(&self.policy);
-        let mut notes = notes::on(&[&result], policies, ready.is_recorded(), simulation);
-        notes.extend(outcome.no_oracle.map(|why| notes::no_oracle(&result.trace.path, &why)));
-        if shared.users.fetch_sub(1, Relaxed) == 1 {
-            *shared.ready.lock().unwrap_or_else(PoisonError::into_inner) = None;
+            Err(failure) => {
+                let failure = told(failure, &runs[place], &commands[at]);
+                failures.lock().unwrap_or_else(PoisonError::into_inner).push((place, failure));
+                // Without the others nothing can be judged.
+                Err(Failure::Told(1))
+            }
         }
-        Ok(Ran { outcome: Outcome::Done(result.stable_json()), notes })
-    }
-
-    fn prepare(&self, console: Console) -> Result<Ready, Failure> {
-        let args = &self.args;
-        let inputs = jobs::ready(
-            args.input.trace.as_deref(),
-            &args.input.workload,
-            slice::from_ref(&self.policy),
-            &self.device,
-            &args.simulation,
-            console,
-        )?;
-        match inputs.into_iter().next() {
-            Some(ready) => Ok(ready),
-            None => unreachable!("a run has one input"),
-        }
-    }
-}
-
-/// All that an input depends on. Patterns are generated while they run and cost nothing to share.
-fn input_key(args: &RunArgs, policy: &PolicySpec, device: &Device) -> String {
-    let simulation = &args.simulation;
-    let (page, mapping) = (device.profile.geometry.page_size, &simulation.mapping);
-    let how = (mapping.absolute, mapping.footprint, mapping.partial_pages);
-    let workload = (&args.input.workload, &simulation.workload);
-    match &args.input.workload {
-        Some(WorkloadSpec::Pattern(_)) => format!("{workload:?}"),
-        Some(WorkloadSpec::Files(_)) => {
-            let pages = device.exported_pages(simulation.device.over_provisioning);
-            format!("{workload:?} {how:?} {page} {pages} {}", simulation.seed)
-        }
-        None => {
-            let (reading, transforms) = (&simulation.reading, &simulation.transforms);
-            let contents = policy.wants_contents();
-            format!("{:?} {how:?} {page} {reading:?} {transforms:?} {contents}", args.input.trace)
-        }
-    }
-}
-
-fn run_tasks(
-    tasks: &[(usize, Task<'_>)],
-    inputs: &[Shared],
-    threads: usize,
-    console: Console,
-) -> Result<Vec<Ran>, Failure> {
-    let cores = thread::available_parallelism().map_or(1, usize::from);
-    let threads = if threads == 0 { cores } else { threads }.min(tasks.len());
-    let (next, done) = (AtomicUsize::new(0), Arc::new(AtomicUsize::new(0)));
-    let stopped = AtomicBool::new(false);
-    let bar = Bar::of_runs(console, tasks.len(), Arc::clone(&done));
-    // Bars of inputs would be drawn into this one.
-    let quiet = console.without_progress();
-    let work = || {
-        let mut mine = Vec::new();
-        while !stopped.load(Relaxed) {
-            let at = next.fetch_add(1, Relaxed);
-            let Some((_, task)) = tasks.get(at) else { break };
-            let ran = task.run(&inputs[task.input], quiet);
-            stopped.fetch_or(ran.is_err(), Relaxed);
-            done.fetch_add(1, Relaxed);
-            mine.push((at, ran.map_err(|e| told(e, task.run, &task.command))));
-        }
-        mine
     };
-    let mut all = thread::scope(|scope| {
-        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
-        let mut all = Vec::new();
-        for worker in workers {
-            match worker.join() {
-                Ok(mine) => all.extend(mine),
-                // A bug; it was told by the thread, and ends the program as any other does.
-                Err(panic) => std::panic::resume_unwind(panic),
-            }
-        }
-        all
-    });
+    let work = Arc::new(Work::default());
+    let bar = Bar::of_work(console, Arc::clone(&work));
+    let ended = run_jobs(&jobs, threads, interrupt::progress(), &work, tell);
     drop(bar);
-    // They were begun in order, so the first that failed is the same on any number of threads.
-    all.sort_by_key(|(at, _)| *at);
-    all.into_iter().map(|(_, ran)| ran).collect()
+    // Several may have failed at once; the first of them is told.
+    let failures = failures.into_inner().unwrap_or_else(PoisonError::into_inner);
+    if let Some((_, failure)) = failures.into_iter().min_by_key(|(place, _)| *place) {
+        return Err(failure);
+    }
+    ended?;
+    let results = results.into_inner().unwrap_or_else(PoisonError::into_inner);
+    Ok(results.into_iter().flatten().collect())
 }
 
 /// What is wrong with a run, with its command.

@@ -1,11 +1,13 @@
 //! `thermocline check`: everything a chip says, held against everything else it says. Writes nothing.
 
+use serde_json::Value;
 use thermocline_assembly::{CheckReport, Verdict, check};
+use thermocline_server::control::Command;
 
-use super::page::line;
+use super::{live, page::line};
 use crate::{
     args::store::CheckArgs,
-    console::{Console, complain},
+    console::Console,
     exit::Failure,
     interrupt,
     output::Output,
@@ -13,25 +15,21 @@ use crate::{
     progress::Bar,
 };
 
-/// Exit codes, in the manner of `qemu-img check`.
-const COULD_NOT_CHECK: u8 = 1;
+/// Exit codes of a chip that was checked, in the manner of `qemu-img check`. One that could not be checked gives
+/// the codes of other commands: 3 for what is no image, with a message and no report.
 const CORRUPT: u8 = 2;
 const LEAKS: u8 = 3;
 
 /// Checks, and says what was found.
 pub fn run(args: &CheckArgs, console: Console) -> Result<(), Failure> {
     let output = Output::open(None)?;
+    if let Some(answer) = live::ask(&args.chip.chip, Command::Check)? {
+        return show_live(&answer, args.chip.json, output);
+    }
     let bar = Bar::of_pages(console, "reading".into(), 1);
     let checked = check(&args.chip.chip, args.tables_only, interrupt::progress());
     drop(bar);
-    let report = match checked {
-        Ok(report) => report,
-        // Codes are of their own here: whatever kept us from checking is told, and is a 1.
-        Err(error) => {
-            complain(&error.to_string());
-            return Err(Failure::Told(COULD_NOT_CHECK));
-        }
-    };
+    let report = checked?;
     if args.chip.json { json::print(&report, output) } else { show(&report, output) }?;
     match report.verdict() {
         Verdict::Sound => Ok(()),
@@ -79,4 +77,35 @@ fn show(found: &CheckReport, output: Output) -> Result<(), Failure> {
         text += "What is lost reads as an error until it is overwritten or trimmed.\n";
     }
     output.put_styled(&text)
+}
+
+/// What a server found of a chip in use.
+pub fn show_live(found: &Value, as_json: bool, output: Output) -> Result<(), Failure> {
+    let count = |key: &str| number::grouped(found[key].as_u64().unwrap_or(0));
+    let is_sound = found["sound"].as_bool().unwrap_or(false);
+    if as_json {
+        json::print(found, output)?;
+    } else {
+        let mut pairs = Pairs::new(&output);
+        pairs.group(found["image"].as_str().unwrap_or_default());
+        pairs.add("result", if is_sound { "sound" } else { "corrupt" });
+        pairs.add("left", "in use: by its server, which checked it");
+        pairs.group("verified");
+        pairs.add("logical pages", count("logical_pages"));
+        pairs.add("of these, with data", count("pages_with_data"));
+        pairs.add("data read and sound", count("pages_verified"));
+        pairs.group("found");
+        let contradictions = found["contradictions"].as_array().map_or(&[][..], Vec::as_slice);
+        pairs.add("contradictions", number::grouped(contradictions.len() as u64));
+        pairs.add("pages lost", count("lost"));
+        let mut text = pairs.finish();
+        for contradiction in contradictions {
+            text += &format!("{}\n", contradiction.as_str().unwrap_or_default());
+        }
+        for page in found["lost_pages"].as_array().into_iter().flatten() {
+            text += &format!("lost: logical page {}\n", page["lpn"]);
+        }
+        output.put_styled(&text)?;
+    }
+    if is_sound { Ok(()) } else { Err(Failure::Told(CORRUPT)) }
 }

@@ -1,6 +1,9 @@
 //! `thermocline serve`: chips become block devices.
 
 use std::{
+    fs::File,
+    path::{Path, PathBuf},
+    sync::Arc,
     thread,
     time::{Duration, Instant},
 };
@@ -10,27 +13,36 @@ use signal_hook::{
     consts::{SIGHUP, SIGINT, SIGTERM},
     iterator::Signals,
 };
-use thermocline_assembly::{Access, Candidate, ServeOptions, chips::SERVED};
+use thermocline_assembly::{
+    Access, Candidate, ServeOptions,
+    chips::{SERVED, profile_text},
+};
 use thermocline_ftl::Recovery;
 use thermocline_media::Place;
 use thermocline_policy::dead::DeadData;
-use thermocline_server::{Limits, Listener, Opening, Options, Pace, Server, Stopper};
-use tracing_subscriber::{filter::Targets, layer::SubscriberExt, util::SubscriberInitExt};
+use thermocline_server::{
+    About, Access as ExportAccess, Limits, Listener, Opening, Options, Pace, Rights, Server,
+    Stopper, control::client,
+};
+use tracing_subscriber::{
+    filter::Targets, fmt::writer::BoxMakeWriter, layer::SubscriberExt, util::SubscriberInitExt,
+};
 
 use super::{
     command::{OwnSocket, Running},
     exports,
     pidfile::PidFile,
+    tuning::Tuning,
 };
 use crate::{
-    args::store::{Exported, ServeArgs},
+    args::store::{Exported, Rule, ServeArgs},
     exit::Failure,
     jobs,
 };
 
 /// Serves until it is told to stop.
 pub fn run(args: &ServeArgs, quiet: bool) -> Result<(), Failure> {
-    log_to_stderr(args, quiet)?;
+    start_log(args, quiet)?;
     if args.exit_with_parent {
         rustix::process::set_parent_process_death_signal(Some(Signal::TERM))
             .map_err(|e| Failure::failed(format!("--exit-with-parent: {e}")))?;
@@ -40,6 +52,9 @@ pub fn run(args: &ServeArgs, quiet: bool) -> Result<(), Failure> {
         Access { read_only: args.read_only, direct: args.direct, faults: args.inject.clone() };
     // All that can be refused is refused before a chip is mounted.
     exports::check(&args.chips)?;
+    check_rules(args)?;
+    #[cfg(not(feature = "tls"))]
+    refuse_tls(args)?;
     args.pidfile.as_deref().map_or(Ok(()), PidFile::check)?;
     let options = Options {
         limits: limits(args),
@@ -58,12 +73,8 @@ pub fn run(args: &ServeArgs, quiet: bool) -> Result<(), Failure> {
         .map(|exported| Candidate::find(&exported.chip, &access, device))
         .collect::<Result<_, _>>()?;
     // Who connects before the chips are mounted waits.
-    for path in args.unix.iter().chain(own_socket.as_ref().map(|own| &own.path)) {
-        listeners.push(Listener::unix(path).map_err(Failure::failed)?);
-    }
-    for address in &args.tcp {
-        listeners.extend(Listener::tcp(address).map_err(Failure::failed)?);
-    }
+    listen(args, own_socket.as_ref(), &mut listeners)?;
+    let control = control(args)?;
     let openings = args
         .chips
         .iter()
@@ -72,6 +83,7 @@ pub fn run(args: &ServeArgs, quiet: bool) -> Result<(), Failure> {
         .collect::<Result<_, _>>()?;
     let mut server = Server::new(openings, options).map_err(Failure::failed)?;
     listeners.into_iter().for_each(|listener| server.listen(listener));
+    control.into_iter().for_each(|(listener, export)| server.control(listener, export));
     if let Some(address) = server.metrics_address() {
         tracing::info!(%address, "metrics");
     }
@@ -86,6 +98,86 @@ pub fn run(args: &ServeArgs, quiet: bool) -> Result<(), Failure> {
     drop((pidfile, own_socket));
     let ended = command.map_or(Ok(()), Running::ended);
     served.and(ended)
+}
+
+/// Listens where clients were told to connect.
+fn listen(
+    args: &ServeArgs,
+    own: Option<&OwnSocket>,
+    listeners: &mut Vec<Listener>,
+) -> Result<(), Failure> {
+    let owner = args.unix_owner;
+    let rights = Rights {
+        mode: args.unix_mode,
+        user: owner.and_then(|owner| owner.user),
+        group: owner.and_then(|owner| owner.group),
+    };
+    for path in &args.unix {
+        listeners.push(Listener::unix_of(path, &rights).map_err(Failure::failed)?);
+    }
+    if let Some(own) = own {
+        listeners.push(Listener::unix_of(&own.path, &Rights::OWNER).map_err(Failure::failed)?);
+    }
+    for address in &args.tcp {
+        listeners.extend(Listener::tcp(address).map_err(Failure::failed)?);
+    }
+    for listener in listeners.iter().filter(|it| it.is_beyond_loopback() && !args.tls_required) {
+        tracing::warn!(
+            address = listener.address(),
+            "clients of this address need not encrypt, and others on the network can read and change \
+             what they send; --tls-required refuses them, an address such as 127.0.0.1 keeps it here"
+        );
+    }
+    Ok(())
+}
+
+/// Where operators ask: beside each image file, or where they were told to; and of which export.
+fn control(args: &ServeArgs) -> Result<Vec<(Listener, usize)>, Failure> {
+    match &args.control {
+        Some(path) if path.as_os_str() == "none" => return Ok(Vec::new()),
+        Some(path) => {
+            let listener = Listener::unix_of(path, &Rights::OWNER).map_err(Failure::failed)?;
+            return Ok(vec![(listener, 0)]);
+        }
+        None => {}
+    }
+    let mut all = Vec::new();
+    for (export, chip) in args.chips.iter().enumerate() {
+        let Some(path) = chip.chip.path().filter(|path| path.is_file()) else { continue };
+        match Listener::unix_of(&client::beside(path), &Rights::OWNER) {
+            Ok(listener) => all.push((listener, export)),
+            // It can be served all the same.
+            Err(e) => {
+                tracing::warn!("no control socket for `ctl` and `backup`: {e}; see --control")
+            }
+        }
+    }
+    Ok(all)
+}
+
+/// Who may use an export.
+fn admitted(args: &ServeArgs, name: &str) -> ExportAccess {
+    fn of<T: Clone>(rules: &[Rule<T>], name: &str) -> Vec<T> {
+        let is_meant = |rule: &&Rule<T>| rule.export.as_deref().is_none_or(|export| export == name);
+        rules.iter().filter(is_meant).map(|rule| rule.admits.clone()).collect()
+    }
+    ExportAccess { networks: of(&args.allow, name), names: of(&args.tls_allow, name) }
+}
+
+/// A rule for an export that there is not would protect nothing.
+fn check_rules(args: &ServeArgs) -> Result<(), Failure> {
+    let names: Vec<_> = args.chips.iter().map(exports::name).collect();
+    let of_networks = args.allow.iter().map(|rule| ("--allow", &rule.export));
+    let of_names = args.tls_allow.iter().map(|rule| ("--tls-allow", &rule.export));
+    for (option, export) in of_networks.chain(of_names) {
+        if let Some(export) = export.as_ref().filter(|export| !names.contains(export)) {
+            return Err(Failure::usage(format!(
+                "{option} {export}=: there is no export {export:?}; there are {}",
+                names.join(", ")
+            )));
+        }
+    }
+    Ok(())
 }
 
 /// What clients may take.
@@ -125,6 +217,18 @@ fn tls(args: &ServeArgs) -> Result<Option<(thermocline_server::Tls, bool)>, Fail
     Ok(Some((tls.map_err(|e| AssemblyError::Input(e.to_string()))?, args.tls_required)))
 }
 
+/// Nobody may believe that what is sent is encrypted.
+#[cfg(not(feature = "tls"))]
+fn refuse_tls(args: &ServeArgs) -> Result<(), Failure> {
+    if args.tls_cert.is_none() {
+        return Ok(());
+    }
+    Err(Failure::usage(
+        "--tls-cert: this thermocline was built without TLS; build it with `make full`, or with \
+         `cargo build --release --package thermocline-cli --features tls`",
+    ))
+}
+
 /// Mounts a chip, and describes the export that it becomes.
 fn opening(
     exported: &Exported,
@@ -151,8 +255,25 @@ fn opening(
     if let Some(why) = served.end_of_life {
         tracing::error!(image = %exported.chip, "{why}: the chip is exported read-only");
     }
+    let name = exports::name(exported);
+    let profile = &served.device.profile;
+    let about = About {
+        image: exported.chip.to_string(),
+        device: profile.name.clone(),
+        id: served.summary.id.iter().map(|byte| format!("{byte:02x}")).collect(),
+        format_version: served.summary.version,
+        endurance: profile.rules.endurance,
+        profile: profile_text(profile)?,
+        folder: folder_of(&exported.chip),
+    };
+    let asked = args.policy.policy.as_deref().unwrap_or(SERVED);
+    let tuning = Tuning::new(served.remounter, asked, &args.policy.cleaning);
     Ok(Opening {
-        name: exports::name(exported),
+        access: admitted(args, &name),
+        settings: tuning.settings()?,
+        remount: Some(Box::new(tuning)),
+        about,
+        name,
         description: format!("{} on {}", policy.name, served.device.profile.name),
         read_only: args.read_only || served.end_of_life.is_some(),
         time_ns: served.time_ns,
@@ -164,6 +285,12 @@ fn opening(
         scrub: args.scrub.map(Duration::from_nanos),
         ..Opening::new(served.layer)
     })
+}
+
+/// The folder of an image file: there is a disk below it.
+fn folder_of(chip: &Place) -> Option<PathBuf> {
+    let path = chip.path().filter(|path| path.is_file())?;
+    Some(std::path::absolute(path).ok()?.parent()?.to_owned())
 }
 
 fn log_mount(chip: &Place, policy: &str, recovery: &Recovery, took: Duration) {
@@ -229,18 +356,26 @@ fn stop_by_signal(stopper: &Stopper) -> Result<(), Failure> {
     Ok(())
 }
 
-fn log_to_stderr(args: &ServeArgs, quiet: bool) -> Result<(), Failure> {
+fn start_log(args: &ServeArgs, quiet: bool) -> Result<(), Failure> {
     let filter = if quiet { "error" } else { args.log.as_str() };
     let targets: Targets = filter.parse().map_err(|e| {
         Failure::usage(format!("--log {filter}: {e}; expected error, warn, info or debug"))
     })?;
     let events = tracing_subscriber::registry().with(targets);
-    let lines = tracing_subscriber::fmt::layer().with_writer(std::io::stderr);
+    let to_file = args.log_file.as_deref().map(open_log).transpose()?;
+    let has_colour = to_file.is_none() && crate::console::stderr_has_colour();
+    let writer = to_file.map_or_else(|| BoxMakeWriter::new(std::io::stderr), BoxMakeWriter::new);
+    let lines = tracing_subscriber::fmt::layer().with_writer(writer);
     if args.log_json {
         events.with(lines.json()).init();
     } else {
-        let has_colour = crate::console::stderr_has_colour();
         events.with(lines.with_target(false).with_ansi(has_colour)).init();
     }
     Ok(())
+}
+
+/// Each line is one write to the end of the file, so whoever rotates it may cut it off.
+fn open_log(path: &Path) -> Result<Arc<File>, Failure> {
+    let file = File::options().append(true).create(true).open(path);
+    file.map(Arc::new).map_err(|e| Failure::failed(format!("--log-file {}: {e}", path.display())))
 }

@@ -6,7 +6,7 @@ use serde::Serialize;
 use thermocline_sim::SimError;
 use thermocline_trace::{
     Source,
-    stats::{TraceReport, TraceStats},
+    stats::{TraceReport, TraceStats, VolumeStats},
 };
 
 use crate::{
@@ -17,7 +17,7 @@ use crate::{
     output::Output,
     print::{
         json,
-        trace::{self, Info},
+        trace::{self, Info, VolumeSkew},
     },
     progress::Counted,
 };
@@ -52,9 +52,13 @@ fn info(file: &Path, args: &InfoArgs, console: Console) -> Result<Info, Failure>
         report(&mut counted, args.page_size)
     };
     let quiet = console.without_remarks();
-    let (report, seen) =
+    let (mut report, seen) =
         opening::with_trace(file, &args.reading.options(), &args.transforms, quiet, count)?;
+    let traffic = |volume: &VolumeStats| volume.bytes_read.saturating_add(volume.bytes_written);
+    report.volumes.sort_by_key(|volume| std::cmp::Reverse(traffic(volume)));
+    let traffic: Vec<_> = report.volumes.iter().map(traffic).collect();
     Ok(Info {
+        volume_skew: VolumeSkew::of(&traffic),
         format: seen.guess.format.name(),
         recognised_by: seen.guess.from,
         described: seen.describe(),

@@ -393,9 +393,7 @@ impl Record {
             Kind::Trims => Self::Trims(read_runs(&mut bytes)?),
             Kind::AbsentRuns => Self::Absent(read_runs(&mut bytes)?),
             Kind::AbsentBits => Self::Absent(set_bits(&header, bytes.rest())?),
-            Kind::Blocks => {
-                Self::Blocks(bytes.u64()?, bytes.many(header.count, read_block_entry)?)
-            }
+            Kind::Blocks => Self::Blocks(bytes.u64()?, bytes.many(header.count, read_block_entry)?),
             Kind::Map => Self::Map(bytes.many(header.count, |bytes| {
                 let at = Ppn(bytes.u32()?);
                 let note = if flags & NOTED == 0 { 0 } else { bytes.u16()? };

@@ -255,9 +255,8 @@ impl FoundLog {
     pub(super) fn count_missing(&mut self) {
         let Some(newest) = self.blocks.last().map(|used| used.turn) else { return };
         let lasted = |gap: &&Gap| {
-            let known = |&(_, to): &Interval| {
-                to / EPOCH == gap.sequence / EPOCH && gap.sequence < to
-            };
+            let known =
+                |&(_, to): &Interval| to / EPOCH == gap.sequence / EPOCH && gap.sequence < to;
             gap.turn == newest && (self.clean.is_some() || self.known.iter().any(known))
         };
         let within: u64 = self.gaps.iter().filter(lasted).map(|gap| u64::from(gap.pages)).sum();

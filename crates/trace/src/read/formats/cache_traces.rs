@@ -2,18 +2,16 @@
 //!
 //! They name keys but no operation, so they cannot drive a device.
 
+use super::lcs;
 use crate::read::{entry::Refused, sample::Sample};
 
 /// Bytes of a libCacheSim oracleGeneral record: u32 time, u64 key, u32 size, i64 next access.
 const ORACLE_RECORD: usize = 24;
 
-/// First eight bytes of a libCacheSim LCS trace, as a little-endian number.
-const LCS_MAGIC: [u8; 8] = 0x1234_5678_9abc_def0_u64.to_le_bytes();
-
 pub(super) const LCS: Refused = Refused {
-    detect: |sample| sample.bytes.starts_with(&LCS_MAGIC),
-    what: "this is a libCacheSim LCS cache trace: it names keys but no operation, so writes \
-           cannot be told from reads",
+    detect: |sample| sample.bytes.starts_with(&lcs::MAGIC),
+    what: "this is a libCacheSim LCS cache trace of version 1: it names keys but no operation, so \
+           writes cannot be told from reads",
     remedy: "bring the block trace it was made from (for CloudPhysics the vscsi file, for MSR \
              the CSV)",
 };

@@ -6,14 +6,14 @@
 //! |---|---|---|
 //! | `sep` | `comma`, `semicolon`, `tab`, `pipe`, `colon`, or `blank` alias `space` (any run of blanks and tabs) | `comma` |
 //! | `skip` | how many lines come before the rows (blank lines and `#` comments do not count) | a first line without numbers is a header |
-//! | `time` | COLUMN`[:ps\|ns\|100ns\|us\|ms\|s]` | unit `s`; without `time` all times are 0 |
+//! | `time` | COLUMN`[:ps\|ns\|100ns\|us\|ms\|s]`; dates (`2026-03-01T12:30:05.25Z`) need no unit | unit `s`; without `time` all times are 0 |
 //! | `op` | COLUMN`[:WRITE/READ[/TRIM[/FLUSH]]]`, the words the trace uses | `R`, `Write`, `discard`, … in any case |
 //! | `all` | `write` or `read`: every row is one, in place of `op` | |
-//! | `offset` | COLUMN`[:bytes\|sectors\|N\|Nk\|Nm]`, what it counts | `bytes` |
+//! | `offset` | COLUMN`[:bytes\|sectors\|N\|Nk\|Nm][:hex]`, what it counts; `0x1f` is understood without `hex` | `bytes` |
 //! | `size` | the same | `bytes` |
 //! | `volume` | COLUMN, or FIRST`-`LAST for a name in several | one volume |
 //!
-//! A COLUMN is a number from 1, or a name in the header line (the last line skipped). A sector
+//! A COLUMN is a number from 1, or a name in the header line (the last line skipped), in any case. A sector
 //! has 512 bytes unless the reader's options say otherwise.
 
 use crate::{
@@ -39,15 +39,27 @@ pub(super) const ENTRY: Entry = Entry {
     open: |setup| match &setup.argument {
         Some(text) => {
             let spec = Spec::parse(text)?;
+            #[cfg(feature = "tables")]
+            if setup.inputs.iter().all(|input| super::tables::is_table(input.window())) {
+                return setup.each(|input| super::tables::Table::open(input, Some(spec.clone())));
+            }
             setup.lines(|_| Described { spec: spec.clone(), rows: None, seen: 0 })
         }
         None => Err(usage("the format columns needs a description of them")),
     },
 };
 
+/// Tables that other builds of this program read.
+#[cfg(not(feature = "tables"))]
+pub(super) const TABLE_REFUSED: crate::read::entry::Refused = crate::read::entry::Refused {
+    detect: |sample| sample.bytes.starts_with(b"PAR1") || sample.bytes.starts_with(b"ARROW1"),
+    what: "this is a Parquet or Arrow file, and this program was built without them",
+    remedy: "build it by `cargo build --release --features parquet`, or convert the table to CSV",
+};
+
 /// What the user said about the columns.
 #[derive(Clone, Debug)]
-struct Spec {
+pub(super) struct Spec {
     separator: Separator,
     skip: Option<u64>,
     time: Option<(At, TimeUnit)>,
@@ -73,7 +85,7 @@ enum OpColumn {
 
 impl Spec {
     /// Reads a description, without its `columns:`.
-    fn parse(text: &str) -> Result<Spec, TraceError> {
+    pub(super) fn parse(text: &str) -> Result<Spec, TraceError> {
         let (mut separator, mut skip) = (Separator::Byte(b','), None);
         let (mut time, mut op, mut offset, mut size, mut volume) = (None, None, None, None, None);
         for part in text.split(',').filter(|part| !part.is_empty()) {
@@ -117,6 +129,25 @@ impl Spec {
         })
     }
 
+    /// The layout of rows of a table with columns of these names, whose cells stand between `separator`.
+    #[cfg(feature = "tables")]
+    pub(super) fn layout_of_table(self, names: &[String], separator: u8) -> Parsed<Layout> {
+        let header = names.join(&char::from(separator).to_string());
+        Self { separator: Separator::Byte(separator), ..self }.layout(Some(header.as_bytes()))
+    }
+
+    /// Whether a column is given by its name.
+    fn is_by_name(&self) -> bool {
+        let op = match &self.op {
+            OpColumn::Always(_) => None,
+            OpColumn::Word(at) | OpColumn::Chosen(at, _) => Some(at),
+        };
+        let time = self.time.as_ref().map(|(at, _)| at);
+        let volume = self.volume.as_ref().map(|(first, _)| first);
+        let places = [Some(&self.offset.0), Some(&self.size.0)];
+        places.into_iter().chain([op, time, volume]).flatten().any(|at| matches!(at, At::Name(_)))
+    }
+
     /// The layout of the rows, with names looked up in `header`.
     fn layout(&self, header: Option<&[u8]>) -> Parsed<Layout> {
         let find = |at: &At| self.find(at, header);
@@ -148,22 +179,35 @@ impl Spec {
             At::Number(number) => return Ok(*number),
             At::Name(name) => name,
         };
-        let header = header.unwrap_or_default();
-        let found = match self.separator {
-            Separator::Byte(byte) => {
-                header.split(|&b| b == byte).position(|cell| trimmed(cell) == name.as_bytes())
-            }
-            Separator::Blank => header
-                .split(|b| matches!(b, b' ' | b'\t'))
-                .filter(|word| !word.is_empty())
-                .position(|word| trimmed(word) == name.as_bytes()),
+        let Some(header) = header else {
+            return Err(Fault::with_remedy(
+                format!("there is no header line in which to find column {name:?}"),
+                "give the column's number, or say with skip=1 that the first line is the header",
+            ));
         };
+        let cells = cells(header, self.separator);
+        let exact = cells.iter().position(|cell| cell == name);
+        let found = exact.or_else(|| cells.iter().position(|cell| cell.eq_ignore_ascii_case(name)));
         found.filter(|&at| at < MOST_COLUMNS).ok_or_else(|| {
             Fault::with_remedy(
-                format!("the header has no column {name:?}"),
+                format!("the header has no column {name:?}, but {}", cells.join(", ")),
                 "name a column of the header, or give its number",
             )
         })
+    }
+}
+
+/// The cells of a header line.
+pub(in crate::read) fn cells(header: &[u8], separator: Separator) -> Vec<String> {
+    let header = header.strip_prefix(b"\xef\xbb\xbf").unwrap_or(header);
+    let text = |cell: &[u8]| String::from_utf8_lossy(trimmed(cell)).into_owned();
+    match separator {
+        Separator::Byte(byte) => header.split(|&b| b == byte).map(text).collect(),
+        Separator::Blank => header
+            .split(|b| matches!(b, b' ' | b'\t'))
+            .filter(|word| !word.is_empty())
+            .map(text)
+            .collect(),
     }
 }
 
@@ -183,7 +227,8 @@ fn usage(what: impl Into<String>) -> TraceError {
         what: what.into(),
         // Where the description is a value of its own, no name comes before it.
         remedy: "describe them like sep=comma,skip=1,time=1:s,op=2:W/R/D,offset=3:sectors,\
-                 size=4:bytes,volume=5 (after `columns:` in the name of a format)"
+                 size=4:bytes,volume=5, or by the names of a header like time=timestamp:us,op=type,\
+                 offset=lba:sectors,size=bytes (after `columns:` in the name of a format)"
             .into(),
     }
 }
@@ -227,6 +272,14 @@ fn parse_op(value: &str) -> Result<OpColumn, TraceError> {
 /// `COLUMN[:unit]` of an offset or a size.
 fn parse_place(value: &str) -> Result<(At, Unit), TraceError> {
     let (column, unit) = split_unit(value);
+    let column = At::parse(column)?;
+    let (unit, is_hex) = match unit {
+        Some("hex") => (None, true),
+        Some(unit) => {
+            unit.strip_suffix(":hex").map_or((Some(unit), false), |unit| (Some(unit), true))
+        }
+        None => (None, false),
+    };
     let unit = match unit {
         None | Some("bytes") => Unit::Bytes(1),
         Some("sectors") => Unit::Sector,
@@ -238,12 +291,19 @@ fn parse_place(value: &str) -> Result<(At, Unit), TraceError> {
             };
             let bytes = digits.parse::<u64>().ok().and_then(|n| n.checked_mul(scale));
             let bytes = bytes.filter(|&bytes| bytes > 0).ok_or_else(|| {
-                usage(format!("{text:?} is no unit: say bytes, sectors, 512, 4k or 1m"))
+                usage(format!(
+                    "{text:?} is no unit: say bytes, sectors, 512, 4k or 1m, and hex behind it"
+                ))
             })?;
             Unit::Bytes(bytes)
         }
     };
-    Ok((At::parse(column)?, unit))
+    let unit = match unit {
+        Unit::Sector if is_hex => Unit::Hex(0),
+        Unit::Bytes(bytes) if is_hex => Unit::Hex(bytes),
+        unit => unit,
+    };
+    Ok((column, unit))
 }
 
 /// `COLUMN` or `FIRST-LAST`.
@@ -284,7 +344,8 @@ impl LineFormat for Described {
 impl Described {
     /// A line before the first row, or the first row itself.
     fn begin(&mut self, line: &[u8], cx: &mut Context) -> Parsed<Option<Request>> {
-        let skip = self.spec.skip.unwrap_or_else(|| u64::from(is_header(line)));
+        let skip =
+            self.spec.skip.unwrap_or_else(|| u64::from(self.spec.is_by_name() || is_header(line)));
         self.seen += 1;
         if self.seen < skip {
             return Ok(None);

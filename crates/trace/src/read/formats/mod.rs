@@ -17,6 +17,7 @@ mod fio;
 mod fiu;
 mod ftrace;
 mod k5cloud;
+mod lcs;
 mod locale;
 mod msr;
 mod native;
@@ -27,6 +28,8 @@ mod rwbs;
 mod spc;
 mod srt;
 mod systor;
+#[cfg(feature = "tables")]
+mod tables;
 mod tencent;
 mod usb;
 mod utf16;
@@ -35,6 +38,8 @@ mod wpaexporter;
 mod xperf;
 
 use super::entry::{Entry, Refused};
+
+pub(super) use columns::cells;
 
 /// All formats. Of two that fit a trace equally well, the first is guessed.
 pub(super) static REGISTRY: &[Entry] = &[
@@ -60,6 +65,7 @@ pub(super) static REGISTRY: &[Entry] = &[
     #[cfg(feature = "usb-captures")]
     usb::CAPTURE,
     vscsi::ENTRY,
+    lcs::ENTRY,
     srt::ENTRY,
     blkreplay::ENTRY,
     biotracer::ENTRY,
@@ -70,6 +76,10 @@ pub(super) static REGISTRY: &[Entry] = &[
     nbdkit::ENTRY,
     nexus5::ENTRY,
     rocksdb::ENTRY,
+    #[cfg(feature = "tables")]
+    tables::PARQUET,
+    #[cfg(feature = "tables")]
+    tables::ARROW,
     columns::ENTRY,
 ];
 
@@ -79,6 +89,8 @@ pub(super) static REFUSED: &[Refused] = &[
     cache_traces::ORACLE_GENERAL,
     cache_traces::LIS,
     utf16::UTF16,
+    #[cfg(not(feature = "tables"))]
+    columns::TABLE_REFUSED,
     #[cfg(not(feature = "usb-captures"))]
     usb::CAPTURE_REFUSED,
 ];

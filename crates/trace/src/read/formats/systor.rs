@@ -6,6 +6,7 @@
 use crate::read::{
     entry::{Entry, Special},
     layout::{Layout, OpRule, Separator, Unit},
+    sample::Hit,
     units::TimeUnit,
 };
 
@@ -25,6 +26,9 @@ pub(super) const ENTRY: Entry = Entry {
     source: "SNIA IOTTA 4928, 4964",
     special: Special::NONE,
     detect: |sample| {
+        if sample.first_line() == b"Timestamp,Response,IOType,LUN,Offset,Size" {
+            return Some(Hit { score: 100, from: "its header line" });
+        }
         sample.columns(&LAYOUT, 6..=6, 85, "6 comma-separated fields, the 3rd R, W or empty")
     },
     open: |setup| setup.columns(LAYOUT),

@@ -1,0 +1,169 @@
+//! Copies of what a store holds: out of a chip at rest, and into a new image.
+//!
+//! What always holds: an image appears under its name only when it is complete and lasts, and one that it
+//! replaces is there until then.
+
+use std::{
+    fs::{self, File},
+    io,
+    os::unix::fs::{MetadataExt, chown},
+    path::Path,
+};
+
+use thermocline_flash::{Flash, FlashError, Lpn, Profile};
+use thermocline_ftl::{FtlError, Mount};
+use thermocline_media::{Medium, Place};
+
+use crate::{
+    Access, AnyLayer, AssemblyError, Device, PolicySpec, Store,
+    chips::{self, Chip},
+    format::create,
+    store::new_format,
+};
+
+/// The pages of a chip at rest.
+pub struct Original {
+    /// The device it stands for.
+    pub device: Device,
+    /// Logical pages.
+    pub logical_pages: u32,
+    /// Bytes of a page.
+    pub page_size: u32,
+    layer: AnyLayer<Chip>,
+    place: Place,
+}
+
+/// What a logical page holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Holds {
+    /// Data.
+    Data,
+    /// Nothing: it reads as zeros.
+    Nothing,
+    /// Something that cannot be read.
+    Unreadable,
+}
+
+impl Original {
+    /// Opens a chip to copy it; nothing on it changes. With `alone` nobody else can open it meanwhile.
+    ///
+    /// # Errors
+    /// [`AssemblyError`], where it cannot be opened.
+    pub fn open(place: &Place, alone: bool) -> Result<Self, AssemblyError> {
+        let access = if alone { Access::default() } else { Access::read_only() };
+        let opened = chips::open(place, &access)?;
+        let device = opened.device.clone();
+        let (layer, _) = opened.mount(Mount::Quick)?;
+        let (logical_pages, page_size) = (layer.logical_pages(), layer.chip().geometry().page_size);
+        Ok(Self { device, logical_pages, page_size, layer, place: place.clone() })
+    }
+
+    /// Reads a page into a buffer of its size.
+    ///
+    /// # Errors
+    /// [`AssemblyError::Failed`] if the system fails.
+    pub fn read(&mut self, lpn: u32, into: &mut [u8]) -> Result<Holds, AssemblyError> {
+        match self.layer.read(Lpn(lpn), into) {
+            Ok(true) => Ok(Holds::Data),
+            Ok(false) => Ok(Holds::Nothing),
+            Err(e @ (FtlError::OutOfRange(_) | FtlError::Flash(FlashError::Medium(_)))) => {
+                Err(AssemblyError::failed(&self.place, e))
+            }
+            Err(_) => Ok(Holds::Unreadable),
+        }
+    }
+}
+
+/// A new image that is being filled. It has no name before it is complete.
+pub struct NewImage {
+    layer: AnyLayer<Chip>,
+    place: Place,
+    now: u64,
+}
+
+impl NewImage {
+    /// Begins an image at a path, of a device and with so many logical pages.
+    ///
+    /// # Errors
+    /// [`AssemblyError::Usage`] where something is there already, and those of [`Store::format`].
+    pub fn begin(path: &Path, device: Device, logical_pages: u32) -> Result<Self, AssemblyError> {
+        let name = path.to_str().ok_or_else(|| {
+            AssemblyError::Usage(format!("{}: name a path that is UTF-8", path.display()))
+        })?;
+        let Ok(place) = format!("file:{name}").parse::<Place>();
+        let policy = PolicySpec::parse(chips::PLAINEST, None, None)?;
+        let store = Store::new(device, policy, logical_pages);
+        let chip = create(&place, &store, false, false)?;
+        let layer = store.format(chip, new_format()?)?;
+        Ok(Self { layer, place, now: 0 })
+    }
+
+    /// Writes a page. One of zeros is left out: it reads as such without.
+    ///
+    /// # Errors
+    /// [`AssemblyError::Failed`].
+    pub fn put(&mut self, lpn: u32, page: &[u8]) -> Result<(), AssemblyError> {
+        if is_zero(page) {
+            return Ok(());
+        }
+        self.now += 1;
+        let written = self.layer.write(Lpn(lpn), page, self.now);
+        written.map_err(|e| AssemblyError::failed(&self.place, e))
+    }
+
+    /// Makes it last, and gives it its name.
+    ///
+    /// # Errors
+    /// [`AssemblyError::Failed`]; nothing is left of it then.
+    pub fn finish(mut self) -> Result<(), AssemblyError> {
+        let unmounted = self.layer.upkeep().unmount(self.now + 1);
+        unmounted.map_err(|e| AssemblyError::failed(&self.place, e))?;
+        let chip = self.layer.chip_mut();
+        chip.sync().map_err(|e| AssemblyError::failed(&self.place, e))?;
+        Ok(chip.publish()?)
+    }
+}
+
+/// Whether a page holds nothing but zeros.
+#[must_use]
+pub fn is_zero(page: &[u8]) -> bool {
+    page.iter().all(|byte| *byte == 0)
+}
+
+/// Gives a complete image the name of another one, whose owner and permissions it takes.
+///
+/// # Errors
+/// Those of the system: the other one is as it was.
+pub fn replace(old: &Path, new: &Path) -> io::Result<()> {
+    let is = fs::metadata(old)?;
+    chown(new, Some(is.uid()), Some(is.gid()))?;
+    fs::set_permissions(new, is.permissions())?;
+    fs::rename(new, old)?;
+    let folder = old.parent().filter(|folder| !folder.as_os_str().is_empty());
+    File::open(folder.unwrap_or(Path::new(".")))?.sync_all()
+}
+
+/// A device as a server describes it, for an image of the same shape.
+///
+/// # Errors
+/// [`AssemblyError::Input`], if it is none.
+pub fn device_from(profile: &str) -> Result<Device, AssemblyError> {
+    let profile: Profile = toml::from_str(profile)
+        .map_err(|e| AssemblyError::Input(format!("the server describes no device: {e}")))?;
+    Ok(Device::of_chip(profile))
+}
+
+/// The smallest store of a device's kind that holds so many pages with so much over-provisioning; it
+/// exports them and no more.
+///
+/// # Errors
+/// [`AssemblyError`], if no size does.
+pub fn store_of_pages(
+    device: Device,
+    over_provisioning: f64,
+    logical_pages: u32,
+) -> Result<Store, AssemblyError> {
+    let policy = PolicySpec::parse(chips::SERVED, None, None)?;
+    let store = Store::fit_pages(device, over_provisioning, policy, logical_pages)?;
+    Ok(Store { logical_pages, ..store })
+}

@@ -1,0 +1,70 @@
+//! A chip that is in use, mounted by other policies than it was served with.
+
+use thermocline_ftl::{Mount, Recovery};
+use thermocline_policy::trigger::Watermarks;
+
+use crate::{AnyLayer, AssemblyError, Device, PolicySpec, ServeOptions, Store, chips::Chip};
+
+/// What it takes to mount a chip again.
+#[derive(Clone, Debug)]
+pub struct Remounter {
+    device: Device,
+    logical_pages: u32,
+    options: ServeOptions,
+}
+
+impl Remounter {
+    pub(crate) const fn new(device: Device, logical_pages: u32, options: ServeOptions) -> Self {
+        Self { device, logical_pages, options }
+    }
+
+    /// The policy it would be mounted by.
+    #[must_use]
+    pub const fn policy(&self) -> &PolicySpec {
+        &self.options.policy
+    }
+
+    /// The watermarks that were asked for.
+    #[must_use]
+    pub const fn asked(&self) -> Watermarks {
+        self.options.watermarks
+    }
+
+    /// The watermarks it would be mounted with, in each bank.
+    ///
+    /// # Errors
+    /// Those of [`Store::plan`].
+    pub fn watermarks(&self) -> Result<Watermarks, AssemblyError> {
+        Ok(self.store().plan()?.watermarks)
+    }
+
+    /// The same with another policy and other watermarks. Idle work and dead data stay as they are.
+    ///
+    /// # Errors
+    /// Those of [`Store::plan`]: the device has no room for it.
+    pub fn with(&self, policy: PolicySpec, watermarks: Watermarks) -> Result<Self, AssemblyError> {
+        let PolicySpec { idle, dead_data, .. } = self.options.policy.clone();
+        let policy = PolicySpec { idle, dead_data, ..policy };
+        let options = ServeOptions { policy, watermarks, ..self.options.clone() };
+        let changed = Self { options, ..self.clone() };
+        changed.store().plan().map_err(|e| e.of_policy(&changed.options.policy.name))?;
+        Ok(changed)
+    }
+
+    /// Mounts a chip that was unmounted in order.
+    ///
+    /// # Errors
+    /// Those of [`Store::mount`].
+    pub fn mount(&self, chip: Chip) -> Result<(AnyLayer<Chip>, Recovery), AssemblyError> {
+        self.store().mount(chip, Mount::Quick)
+    }
+
+    fn store(&self) -> Store {
+        Store {
+            watermarks: self.options.watermarks,
+            time_scale_ns: self.options.time_scale_ns,
+            seed: self.options.seed,
+            ..Store::new(self.device.clone(), self.options.policy.clone(), self.logical_pages)
+        }
+    }
+}

@@ -1,0 +1,307 @@
+//! `thermocline compare --per-volume`: each volume of a trace as a device of its own.
+//!
+//! A trace is decoded once, into a temporary file; then as many volumes as there are threads are in
+//! memory at a time. What came of a volume is kept on disk until it is printed.
+
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use thermocline_assembly::{Device, PolicySpec};
+use thermocline_sim::{Input, PreparedTrace, SimError, compare_each};
+use thermocline_sweep::{
+    Job, Setting, Settings, Store, Volume, Volumes, Work,
+    digest::of_parts,
+    fleet::{Sample, summarize},
+    run_all,
+};
+
+use crate::{
+    args::{compare::CompareArgs, simulation::SimulationArgs},
+    console::{Console, complain},
+    exit::Failure,
+    interrupt, jobs, opening,
+    print::fleet::{Fleet, Sink},
+    progress::{Bar, Counted},
+};
+
+/// The exit code where a volume has no result.
+const INCOMPLETE: u8 = 1;
+
+/// A trace that was taken apart.
+struct Trace {
+    path: PathBuf,
+    volumes: Volumes,
+}
+
+/// A volume of the fleet.
+#[derive(Clone, Copy)]
+struct Place<'a> {
+    trace: &'a Trace,
+    /// Its place among the volumes of the trace.
+    at: usize,
+}
+
+/// Every policy on one volume.
+struct Task<'a> {
+    place: Place<'a>,
+    /// Its place in the fleet.
+    number: usize,
+    /// Its place among those that are run.
+    input: usize,
+    digest: String,
+    fleet: &'a Settled<'a>,
+}
+
+/// What is the same for all volumes.
+struct Settled<'a> {
+    args: &'a CompareArgs,
+    policies: &'a [PolicySpec],
+    device: &'a Device,
+}
+
+/// Runs every policy on every volume, and prints.
+pub fn run(
+    args: &CompareArgs,
+    policies: &[PolicySpec],
+    device: &Device,
+    console: Console,
+) -> Result<(), Failure> {
+    if let Some(policy) = policies.iter().find(|policy| policy.wants_contents()) {
+        return Err(Failure::usage(format!(
+            "{} needs the contents of requests, which --per-volume does not keep; leave it out, or \
+             take one volume with --volume",
+            policy.name
+        )));
+    }
+    let sink = Sink::open(&args.simulation.output, args.wide)?;
+    let traces = args.inputs.trace.iter().map(|path| take_apart(path, args, console));
+    let traces = traces.collect::<Result<Vec<_>, Failure>>()?;
+    let fleet = Settled { args, policies, device };
+    let mut places: Vec<Place<'_>> = traces
+        .iter()
+        .flat_map(|trace| (0..trace.volumes.all().len()).map(move |at| Place { trace, at }))
+        .collect();
+    if let Some(shard) = args.shard {
+        let weights: Vec<_> = places.iter().map(|place| place.volume().requests).collect();
+        places = places.drain(shard.range_by_weight(&weights)).collect();
+    }
+    let digests: Vec<_> = places.iter().map(|place| fleet.digest(place.volume())).collect();
+    // Results of thousands of volumes do not fit into memory.
+    let (_temporary, store) = match &args.store {
+        Some(folder) => (None, Store::open(folder)?),
+        None => {
+            let folder = TempDir::new().map_err(Failure::failed)?;
+            let store = Store::open(folder.path())?;
+            (Some(folder), store)
+        }
+    };
+    let failures = fleet.compute(&places, &digests, &store, console)?;
+    fleet.print(&places, &digests, &store, &failures, sink)?;
+    match failures.is_empty() {
+        true => Ok(()),
+        false => Err(Failure::Told(INCOMPLETE)),
+    }
+}
+
+fn take_apart(path: &Path, args: &CompareArgs, console: Console) -> Result<Trace, Failure> {
+    let SimulationArgs { reading, transforms, .. } = &args.simulation;
+    let read = |source: &mut dyn thermocline_trace::Source| {
+        let message = format!("reading {}", path.display());
+        let mut counted = Counted::new(console, message, source);
+        Ok(Volumes::of(&mut counted, interrupt::progress())?)
+    };
+    let (volumes, _) = opening::with_trace(path, &reading.options(), transforms, console, read)?;
+    Ok(Trace { path: path.to_owned(), volumes })
+}
+
+impl Place<'_> {
+    fn volume(&self) -> &Volume {
+        &self.trace.volumes.all()[self.at]
+    }
+
+    /// As one would ask for it alone.
+    fn name(&self) -> String {
+        format!("{} --volume {}", self.trace.path.display(), self.volume().name)
+    }
+}
+
+impl Settled<'_> {
+    /// What the results of a volume depend on.
+    fn digest(&self, volume: &Volume) -> String {
+        let SimulationArgs { workload: _, mapping, device, cleaning, seed, check, .. } =
+            &self.args.simulation;
+        let settings =
+            (mapping, device, cleaning, seed, check, self.args.seeds, self.args.no_oracle);
+        of_parts(&[
+            format!("{:?} {:?}", self.device, self.policies),
+            format!("{settings:?}"),
+            volume.digest.clone(),
+        ])
+    }
+
+    /// Runs the volumes that the store does not have, those with the most requests first. Why others have
+    /// no result, by their numbers.
+    fn compute(
+        &self,
+        places: &[Place<'_>],
+        digests: &[String],
+        store: &Store,
+        console: Console,
+    ) -> Result<BTreeMap<usize, String>, Failure> {
+        let absent = (0..places.len()).filter(|number| !store.has(&digests[*number]));
+        let mut absent: Vec<_> = absent.collect();
+        absent.sort_by_key(|number| std::cmp::Reverse(places[*number].volume().requests));
+        let task = |(input, number): (usize, &usize)| Task {
+            place: places[*number],
+            number: *number,
+            input,
+            digest: digests[*number].clone(),
+            fleet: self,
+        };
+        let tasks: Vec<_> = absent.iter().enumerate().map(task).collect();
+        let failures = Mutex::new(BTreeMap::new());
+        let tell = |at: usize, outcome: Result<Value, Failure>| {
+            let task: &Task<'_> = &tasks[at];
+            let failure = match outcome {
+                Ok(outcome) => {
+                    let made_by = format!("thermocline compare --trace {}", task.place.name());
+                    return Ok(store.put(&task.digest, &made_by, &outcome)?);
+                }
+                Err(failure @ Failure::Sim(SimError::Interrupted | SimError::Broken(_))) => {
+                    return Err(failure);
+                }
+                Err(failure) => failure.to_string(),
+            };
+            complain(&format!("{}: {failure}", task.place.name()));
+            failures.lock().unwrap_or_else(PoisonError::into_inner).insert(task.number, failure);
+            Ok(())
+        };
+        let work = Arc::new(Work::default());
+        let bar = Bar::of_work(console, Arc::clone(&work));
+        let threads = self.args.simulation.threads;
+        let ended = run_all(&tasks, threads, interrupt::progress(), &work, tell);
+        drop(bar);
+        ended?;
+        Ok(failures.into_inner().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Prints the rows of every volume, in the order of the traces, and what they come to.
+    fn print(
+        &self,
+        places: &[Place<'_>],
+        digests: &[String],
+        store: &Store,
+        failures: &BTreeMap<usize, String>,
+        mut sink: Sink,
+    ) -> Result<(), Failure> {
+        let seeds = self.args.seeds as usize;
+        let mut possible = vec![true; self.policies.len()];
+        let mut samples = Vec::new();
+        let mut bytes_written = Vec::new();
+        for (number, place) in places.iter().enumerate() {
+            let volume = place.volume();
+            let mut of_volume = Vec::new();
+            let outcomes = failures.get(&number).is_none().then(|| store.get(&digests[number]));
+            let mut outcomes = match outcomes.flatten() {
+                Some(Value::Array(outcomes)) => outcomes.into_iter(),
+                _ => Vec::new().into_iter(),
+            };
+            for (at, policy) in self.policies.iter().enumerate() {
+                let mut sample = Sample { write_amplification: Vec::new(), pages: 0 };
+                for more in 0..seeds {
+                    let outcome = match outcomes.next().unwrap_or_default() {
+                        Value::Object(mut outcome) => match outcome.remove("result") {
+                            Some(result) => Ok(result),
+                            None => Err(text(outcome.get("error"))),
+                        },
+                        _ => Err(failures.get(&number).cloned().unwrap_or_default()),
+                    };
+                    if let Ok(result) = &outcome {
+                        sample.write_amplification.extend(result["write_amplification"].as_f64());
+                        sample.pages = result["host"]["pages_written"].as_u64().unwrap_or(0);
+                        possible[at] &= !policy.sees_future();
+                    }
+                    let settings = self.settings(place, policy, more as u64);
+                    sink.row(&settings, outcome)?;
+                }
+                of_volume.push(sample);
+            }
+            bytes_written.push(volume.bytes_written);
+            samples.push((volume.name.clone(), of_volume));
+        }
+        let policies = self.policies.iter().map(|policy| policy.name.clone()).zip(possible);
+        let policies: Vec<_> = policies.collect();
+        let summaries = summarize(&policies, &samples);
+        sink.finish(&Fleet { policies, bytes_written, samples, summaries })
+    }
+
+    /// What a row was asked with.
+    fn settings(&self, place: &Place<'_>, policy: &PolicySpec, more: u64) -> Settings {
+        let seed = self.args.simulation.seed.wrapping_add(more);
+        Settings(vec![
+            Setting::new("trace", place.trace.path.to_string_lossy()),
+            Setting::new("volume", &place.volume().name),
+            Setting::new("policy", &policy.name),
+            Setting::new("seed", seed.to_string()),
+        ])
+    }
+}
+
+fn text(value: Option<&Value>) -> String {
+    value.and_then(Value::as_str).unwrap_or_default().to_owned()
+}
+
+impl Job for Task<'_> {
+    type Input = PreparedTrace;
+    type Output = Value;
+    type Error = Failure;
+
+    fn input(&self) -> usize {
+        self.input
+    }
+
+    fn prepare(&self) -> Result<PreparedTrace, Failure> {
+        let mut source = self.place.trace.volumes.source(self.place.at);
+        let mapping = jobs::mapping(self.fleet.device, &self.fleet.args.simulation);
+        let name = self.place.name();
+        Ok(PreparedTrace::prepare(&mut source, &name, mapping, interrupt::progress())?)
+    }
+
+    fn pages(&self, _: Option<&PreparedTrace>) -> Option<u64> {
+        let Settled { args, policies, device } = self.fleet;
+        let runs = policies.len() as u64 * args.seeds + u64::from(!args.no_oracle);
+        let times = args.simulation.mapping.times.unwrap_or(1);
+        let page = u64::from(device.profile.geometry.page_size);
+        Some(self.place.volume().bytes_written.div_ceil(page) * runs * u64::from(times))
+    }
+
+    fn run(&self, trace: &PreparedTrace) -> Result<Value, Failure> {
+        let Settled { args, policies, device } = self.fleet;
+        let simulation = &args.simulation;
+        let input = Input::Trace(trace, simulation.mapping.times.unwrap_or(1));
+        let mut all = Vec::new();
+        for policy in *policies {
+            let job = jobs::job_on(input, policy, device, simulation);
+            for more in 0..args.seeds {
+                let mut job = job.clone();
+                job.seed = simulation.seed.wrapping_add(more);
+                all.push(job);
+            }
+        }
+        let outcomes = compare_each(&all, !args.no_oracle, 1, interrupt::progress())?;
+        if outcomes.iter().all(|outcome| outcome.result.is_err()) {
+            let first = outcomes.into_iter().find_map(|outcome| outcome.result.err());
+            return Err(first.unwrap_or(SimError::Failed("no policy ran".into())).into());
+        }
+        let outcome = |result: Result<thermocline_sim::RunResult, SimError>| match result {
+            Ok(result) => json!({ "result": result.stable_json() }),
+            Err(error) => json!({ "error": error.to_string() }),
+        };
+        Ok(outcomes.into_iter().map(|one| outcome(one.result)).collect())
+    }
+}

@@ -1,0 +1,62 @@
+//! Other policies for a chip that is served, by their names.
+
+use thermocline_assembly::{AssemblyError, PolicySpec, Remounter, chips::Chip};
+use thermocline_policy::trigger::Watermarks;
+use thermocline_server::{Change, Remount, Remounted, Settings};
+
+use crate::args::cleaning::CleaningArgs;
+
+/// Mounts a chip by the policies that an operator names.
+pub struct Tuning {
+    /// As it is mounted now.
+    now: Remounter,
+    next: Remounter,
+    /// The policy by the words of the start.
+    asked: String,
+    cleaning: CleaningArgs,
+}
+
+impl Tuning {
+    /// Of a chip that was mounted so, by the policy of that name.
+    pub fn new(now: Remounter, asked: &str, cleaning: &CleaningArgs) -> Self {
+        Self { next: now.clone(), now, asked: asked.into(), cleaning: cleaning.clone() }
+    }
+
+    /// What an operator is told of it.
+    pub fn settings(&self) -> Result<Settings, AssemblyError> {
+        let Watermarks { reserve, low, high } = self.now.watermarks()?;
+        Ok(Settings { policy: self.now.policy().name.clone(), reserve, low, high })
+    }
+
+    fn changed(&self, change: &Change) -> Result<Remounter, AssemblyError> {
+        let (victim, placement) = (change.victim.as_deref(), change.placement.as_deref());
+        let policy = if change.policy.is_none() && victim.is_none() && placement.is_none() {
+            self.now.policy().clone()
+        } else {
+            let name = change.policy.as_deref().unwrap_or(&self.asked);
+            let policy = PolicySpec::of(Some(name), victim, placement)?;
+            crate::jobs::adjusted(&policy, &self.cleaning)
+        };
+        let before = self.now.asked();
+        let watermarks = Watermarks {
+            reserve: change.reserve.unwrap_or(before.reserve),
+            low: change.low.unwrap_or(before.low),
+            high: change.high.unwrap_or(before.high),
+        };
+        self.now.with(policy, watermarks)
+    }
+}
+
+impl Remount for Tuning {
+    fn prepare(&mut self, change: &Change) -> Result<(), String> {
+        self.next = self.changed(change).map_err(|e| e.to_string())?;
+        Ok(())
+    }
+
+    fn mount(&mut self, chip: Chip) -> Result<Remounted, String> {
+        let (layer, recovery) = self.next.mount(chip).map_err(|e| e.to_string())?;
+        self.now = self.next.clone();
+        let settings = self.settings().map_err(|e| e.to_string())?;
+        Ok(Remounted { layer, settings, time_ns: recovery.newest_time.saturating_add(1) })
+    }
+}

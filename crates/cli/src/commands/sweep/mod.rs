@@ -1,0 +1,110 @@
+//! `thermocline sweep`: a grid of settings as one long table.
+
+mod asked;
+mod search;
+mod session;
+
+use std::path::{Path, PathBuf};
+
+use thermocline_sim::SimError;
+use thermocline_sweep::{Cell, Store, Table};
+
+use crate::{
+    args::sweep::SweepArgs,
+    console::Console,
+    exit::Failure,
+    print::{number, rows::Rows},
+    simulation::Inputs,
+};
+use asked::Asked;
+use session::Session;
+
+/// The exit code where a simulation failed, or a search found nothing.
+const INCOMPLETE: u8 = 1;
+/// Where results are kept beside the output, and without one.
+const STORE: &str = "store";
+const STORE_HERE: &str = "thermocline.store";
+/// Remarks on single simulations that are printed.
+const NOTES_SHOWN: usize = 5;
+
+/// Runs what the store does not have, and prints a row for each cell of the grid.
+pub fn run(args: &SweepArgs, console: Console) -> Result<(), Failure> {
+    let asked = Asked::of(args)?;
+    let inputs = if args.until.is_some() { Inputs::that_stay() } else { Inputs::default() };
+    let store = Store::open(&store_folder(args))?;
+    let mut session = Session::new(&store, &inputs, args.jobs, console);
+    if let Some(condition) = &args.until {
+        return search::run(args, condition, &asked, &mut session, console);
+    }
+    let rows = Rows::open(args.format, args.output.as_deref(), table(&asked))?;
+    let mut cells = asked.cells();
+    if let Some(shard) = args.shard {
+        cells = cells.drain(shard.range(cells.len())).collect();
+    }
+    let whole = ended(session.ensure(&cells), &cells, &session, console)?;
+    print(&cells, &session, rows)?;
+    match whole {
+        true => Ok(()),
+        false => Err(Failure::Told(INCOMPLETE)),
+    }
+}
+
+/// The shape of the table.
+fn table(asked: &Asked) -> Table {
+    Table::new(asked.options())
+}
+
+/// Writes a row for each cell.
+fn print(cells: &[Cell], session: &Session<'_>, mut rows: Rows) -> Result<(), Failure> {
+    for cell in cells {
+        rows.write(&cell.settings, session.result(cell))?;
+    }
+    rows.finish()
+}
+
+/// Says what a person should know of the work. Whether every cell has a result.
+fn ended(
+    ended: Result<(), Failure>,
+    cells: &[Cell],
+    session: &Session<'_>,
+    console: Console,
+) -> Result<bool, Failure> {
+    let folder = session.store().folder().display();
+    if let Err(failure) = ended {
+        if matches!(failure, Failure::Sim(SimError::Interrupted)) {
+            console.note(&format!(
+                "{} of {} are in {folder}; the same command goes on from there",
+                session.kept(cells),
+                number::counted(cells.len() as u64, "result")
+            ));
+        }
+        return Err(failure);
+    }
+    let notes = session.notes();
+    notes.iter().take(NOTES_SHOWN).for_each(|note| console.note(note));
+    if let Some(more @ 1..) = notes.len().checked_sub(NOTES_SHOWN) {
+        console.note(&format!("{} more like these", number::grouped(more as u64)));
+    }
+    let computed = session.computed();
+    console.remark(&format!(
+        "{}, {} computed now; {folder} keeps them",
+        number::counted(cells.len() as u64, "result"),
+        number::grouped(computed as u64)
+    ));
+    Ok(cells.iter().all(|cell| session.failure(cell).is_none()))
+}
+
+/// Where results are kept.
+fn store_folder(args: &SweepArgs) -> PathBuf {
+    let output = args.output.as_deref().filter(|path| *path != Path::new("-"));
+    match (&args.store, output) {
+        (Some(folder), _) => folder.clone(),
+        (None, Some(output)) => {
+            let mut name = output.as_os_str().to_owned();
+            name.push(".");
+            name.push(STORE);
+            name.into()
+        }
+        (None, None) => STORE_HERE.into(),
+    }
+}

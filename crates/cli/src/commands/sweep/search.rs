@@ -1,0 +1,159 @@
+//! `sweep --until`: the value at which a condition begins to hold, for every other setting.
+
+use std::collections::BTreeMap;
+
+use thermocline_sweep::{Bisection, Cell, Condition, Found};
+
+use super::{
+    INCOMPLETE,
+    asked::{Asked, Open},
+    ended, print,
+    session::Session,
+    table,
+};
+use crate::{
+    args::sweep::SweepArgs,
+    console::Console,
+    exit::Failure,
+    output::Output,
+    print::{figure, rows::Rows},
+};
+
+/// A search with one combination of the other settings.
+struct Search {
+    group: Cell,
+    bisection: Bisection,
+    /// The mean figure of each value that was tried.
+    figures: BTreeMap<usize, f64>,
+    /// Why the search ended early.
+    failure: Option<String>,
+}
+
+/// Searches, says what was found in a sentence each, and writes what was run where an output is named.
+pub fn run(
+    args: &SweepArgs,
+    condition: &Condition,
+    asked: &Asked,
+    session: &mut Session<'_>,
+    console: Console,
+) -> Result<(), Failure> {
+    let Some(open) = &asked.open else { unreachable!("it was asked for") };
+    let rows = args.output.as_deref().map(|path| Rows::open(args.format, Some(path), table(asked)));
+    let rows = rows.transpose()?;
+    let search = |group| Search {
+        group,
+        bisection: Bisection::new(open.values.len()),
+        figures: BTreeMap::new(),
+        failure: None,
+    };
+    let mut searches: Vec<_> = asked.groups().into_iter().map(search).collect();
+    loop {
+        let asks = |search: &Search| match search.failure {
+            None => search.bisection.asks(),
+            Some(_) => Vec::new(),
+        };
+        let round: Vec<_> = searches.iter().map(asks).collect();
+        let cells_of = |at: usize, value: usize| asked.cells_at(&searches[at].group, open, value);
+        let all =
+            round.iter().enumerate().flat_map(|(at, values)| values.iter().map(move |v| (at, *v)));
+        let all: Vec<(usize, usize, Vec<Cell>)> =
+            all.map(|(at, value)| (at, value, cells_of(at, value))).collect();
+        if all.is_empty() {
+            break;
+        }
+        let cells: Vec<Cell> = all.iter().flat_map(|(.., cells)| cells.iter().cloned()).collect();
+        if let Err(failure) = session.ensure(&cells) {
+            ended(Err(failure), &cells, session, console)?;
+        }
+        for (at, value, cells) in all {
+            searches[at].learn(value, &cells, condition, session);
+        }
+    }
+    let sentences: String =
+        searches.iter().map(|search| search.sentence(condition, open) + "\n").collect();
+    if let Some(rows) = rows {
+        let tried = searches.iter().flat_map(|search| {
+            search.figures.keys().flat_map(|value| asked.cells_at(&search.group, open, *value))
+        });
+        print(&tried.collect::<Vec<_>>(), session, rows)?;
+    }
+    Output::open(None)?.put(sentences.as_bytes())?;
+    let found =
+        |search: &Search| search.failure.is_none() && search.bisection.found() != Found::Nowhere;
+    match searches.iter().all(found) {
+        true => Ok(()),
+        false => Err(Failure::Told(INCOMPLETE)),
+    }
+}
+
+impl Search {
+    /// Takes note of a value that was tried, with each seed.
+    fn learn(
+        &mut self,
+        value: usize,
+        cells: &[Cell],
+        condition: &Condition,
+        session: &Session<'_>,
+    ) {
+        let figure = |cell: &Cell| {
+            let result = session.result(cell)?;
+            condition.of(&result).ok_or(format!("it has no {}", condition.metric.key))
+        };
+        match cells.iter().map(figure).collect::<Result<Vec<f64>, String>>() {
+            Err(why) => self.failure = Some(format!("{}: {why}", cells[0].name)),
+            Ok(figures) => {
+                let mean = figures.iter().sum::<f64>() / figures.len() as f64;
+                self.figures.insert(value, mean);
+                self.bisection.tell(value, condition.holds(mean));
+            }
+        }
+    }
+
+    fn sentence(&self, condition: &Condition, open: &Open) -> String {
+        let Open { option, values, step } = open;
+        let name = if self.group.name.is_empty() {
+            String::new()
+        } else {
+            format!("{}: ", self.group.name)
+        };
+        if let Some(why) = &self.failure {
+            return format!("{name}no answer, because a simulation failed ({why}).");
+        }
+        let (key, last) = (&condition.metric.key, values.len() - 1);
+        let wanted = format!("{key} {} {}", condition.relation, condition.bound);
+        let shown = |value: usize| {
+            let figure = self.figures.get(&value).copied().unwrap_or(f64::NAN);
+            figure::show_number(condition.metric.look.format, figure)
+        };
+        let at = |value: usize| format!("{} at {}", shown(value), values[value]);
+        match self.bisection.found() {
+            Found::From(value) => format!(
+                "{name}{wanted} takes {option} of at least {}: it is {}, and {} (tolerance {step}).",
+                values[value],
+                at(value),
+                at(value - 1)
+            ),
+            Found::UpTo(value) => format!(
+                "{name}{wanted} takes {option} of at most {}: it is {}, and {} (tolerance {step}).",
+                values[value],
+                at(value),
+                at(value + 1)
+            ),
+            Found::Everywhere => format!(
+                "{name}{wanted} holds with {option} from {} to {}: it is {}, and {}.",
+                values[0],
+                values[last],
+                at(0),
+                at(last)
+            ),
+            Found::Nowhere => format!(
+                "{name}{wanted} holds with no {option} from {} to {}: it is {}, and {}; take a wider \
+                 range.",
+                values[0],
+                values[last],
+                at(0),
+                at(last)
+            ),
+        }
+    }
+}

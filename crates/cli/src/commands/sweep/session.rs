@@ -1,0 +1,225 @@
+//! Cells of a grid and what came of them: from the store, or computed now.
+
+use std::{
+    collections::{BTreeSet, HashMap},
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use serde_json::Value;
+use thermocline_sim::SimError;
+use thermocline_sweep::{Cell, Store, Work, digest::Contents, run_all};
+
+use crate::{
+    args::{self, Command, run::RunArgs},
+    console::{Console, complain},
+    exit::{self, Failure},
+    interrupt,
+    progress::Bar,
+    simulation::{Inputs, Ran, Simulation},
+};
+
+/// Results that this command asked for.
+pub struct Session<'a> {
+    store: &'a Store,
+    inputs: &'a Inputs,
+    threads: usize,
+    console: Console,
+    parser: clap::Command,
+    contents: Contents,
+    /// What is known of each cell, by the arguments that make it.
+    known: HashMap<Vec<String>, Known>,
+    news: Mutex<News>,
+}
+
+/// What is known of a cell before it is run.
+enum Known {
+    /// The digest of what it depends on.
+    As(String),
+    /// It cannot be run.
+    Not(String),
+}
+
+/// What came of cells that were run.
+#[derive(Default)]
+struct News {
+    computed: usize,
+    /// By digests.
+    failures: HashMap<String, String>,
+    notes: BTreeSet<String>,
+}
+
+/// A cell that must be run.
+struct Task<'a> {
+    cell: &'a Cell,
+    digest: String,
+}
+
+impl<'a> Session<'a> {
+    /// Nothing is known yet but what the store has.
+    pub fn new(store: &'a Store, inputs: &'a Inputs, threads: usize, console: Console) -> Self {
+        Self {
+            store,
+            inputs,
+            threads,
+            console,
+            parser: args::command(),
+            contents: Contents::default(),
+            known: HashMap::new(),
+            news: Mutex::default(),
+        }
+    }
+
+    /// Runs what the store does not have. A cell that fails does not stop the others; what is wrong with
+    /// all of them does.
+    pub fn ensure(&mut self, cells: &[Cell]) -> Result<(), Failure> {
+        let (mut tasks, mut jobs) = (Vec::<Task<'_>>::new(), Vec::new());
+        let (mut planned, mut first_wrong) = (BTreeSet::new(), None);
+        let mut wrong = 0;
+        for cell in cells {
+            let args = self.arguments(cell)?;
+            let known = match self.understand(cell, args) {
+                Ok((digest, job)) => {
+                    let failed = self.news().failures.contains_key(&digest);
+                    if !failed && !self.store.has(&digest) && planned.insert(digest.clone()) {
+                        tasks.push(Task { cell, digest: digest.clone() });
+                        jobs.push(job);
+                    }
+                    Known::As(digest)
+                }
+                Err(Failure::Sim(SimError::Interrupted)) => {
+                    return Err(SimError::Interrupted.into());
+                }
+                Err(failure) => {
+                    wrong += 1;
+                    let why = failure.to_string();
+                    first_wrong.get_or_insert(failure);
+                    Known::Not(why)
+                }
+            };
+            self.known.insert(cell.settings.arguments(), known);
+        }
+        if let Some(failure) = first_wrong.filter(|_| wrong == cells.len()) {
+            return Err(failure);
+        }
+        for cell in cells {
+            if let Some(Known::Not(why)) = self.known.get(&cell.settings.arguments()) {
+                tell(cell, why);
+            }
+        }
+        let work = Arc::new(Work::default());
+        let bar = Bar::of_work(self.console, Arc::clone(&work));
+        let take = |at: usize, ran: Result<Ran, Failure>| self.take(&tasks[at], ran);
+        let ended = run_all(&jobs, self.threads, interrupt::progress(), &work, take);
+        drop(bar);
+        ended
+    }
+
+    /// The arguments as `thermocline run` understands them; what it refuses is wrong with the sweep.
+    fn arguments(&mut self, cell: &Cell) -> Result<Box<RunArgs>, Failure> {
+        let line = ["thermocline", "run"].map(str::to_owned).into_iter();
+        let line = line.chain(cell.settings.arguments());
+        let cli = args::parse_from(&mut self.parser, line).map_err(|error| {
+            let why = exit::one_line(&error.render().to_string())
+                .replace("thermocline run", "thermocline sweep");
+            let of = if cell.name.is_empty() { String::new() } else { format!("{}: ", cell.name) };
+            Failure::usage(format!("{of}{why}"))
+        })?;
+        match cli.command {
+            Command::Run(args) => Ok(args),
+            _ => unreachable!("the line begins with `run`"),
+        }
+    }
+
+    fn understand(
+        &mut self,
+        cell: &Cell,
+        args: Box<RunArgs>,
+    ) -> Result<(String, Simulation<'a>), Failure> {
+        let job = Simulation::of(args, self.inputs, self.console)?;
+        Ok((self.contents.of_job(&cell.settings, interrupt::progress())?, job))
+    }
+
+    /// Keeps what came of a cell.
+    fn take(&self, task: &Task<'_>, ran: Result<Ran, Failure>) -> Result<(), Failure> {
+        let failure = match ran {
+            Ok(Ran { result, notes }) => {
+                let made_by = format!("thermocline run {}", task.cell.settings.shown());
+                self.store.put(&task.digest, &made_by, &result)?;
+                let mut news = self.news();
+                news.computed += 1;
+                news.notes.extend(notes);
+                return Ok(());
+            }
+            Err(failure) => failure,
+        };
+        if matches!(failure, Failure::Sim(SimError::Interrupted | SimError::Broken(_))) {
+            return Err(failure);
+        }
+        let why = failure.to_string();
+        tell(task.cell, &why);
+        self.news().failures.insert(task.digest.clone(), why);
+        Ok(())
+    }
+
+    /// What came of a cell, or why nothing did. The trace has the name by which it was asked for.
+    pub fn result(&self, cell: &Cell) -> Result<Value, String> {
+        if let Some(why) = self.failure(cell) {
+            return Err(why);
+        }
+        let result = self.digest(cell).and_then(|digest| self.store.get(digest));
+        let mut result = result.ok_or("its result is not in the store any more")?;
+        let trace = cell.settings.value("trace");
+        if let (Some(name), Some(path)) = (trace, result.pointer_mut("/trace/path")) {
+            *path = name.into();
+        }
+        Ok(result)
+    }
+
+    /// Why a cell has no result.
+    pub fn failure(&self, cell: &Cell) -> Option<String> {
+        match self.known.get(&cell.settings.arguments())? {
+            Known::Not(why) => Some(why.clone()),
+            Known::As(digest) => self.news().failures.get(digest).cloned(),
+        }
+    }
+
+    fn digest(&self, cell: &Cell) -> Option<&str> {
+        match self.known.get(&cell.settings.arguments())? {
+            Known::As(digest) => Some(digest),
+            Known::Not(_) => None,
+        }
+    }
+
+    /// How many of these cells have a result.
+    pub fn kept(&self, cells: &[Cell]) -> usize {
+        let kept = |cell: &&Cell| self.digest(cell).is_some_and(|digest| self.store.has(digest));
+        cells.iter().filter(kept).count()
+    }
+
+    /// The store.
+    pub fn store(&self) -> &Store {
+        self.store
+    }
+
+    /// How many cells were computed by this command.
+    pub fn computed(&self) -> usize {
+        self.news().computed
+    }
+
+    /// What a person should know of the cells that were computed, each remark once.
+    pub fn notes(&self) -> Vec<String> {
+        self.news().notes.iter().cloned().collect()
+    }
+
+    fn news(&self) -> std::sync::MutexGuard<'_, News> {
+        self.news.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Says at once that a cell failed.
+fn tell(cell: &Cell, why: &str) {
+    match cell.name.as_str() {
+        "" => complain(why),
+        name => complain(&format!("{name}: {why}")),
+    }
+}

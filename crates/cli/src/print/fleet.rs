@@ -1,0 +1,253 @@
+//! What policies came to on the volumes of a fleet.
+
+use std::io::{BufWriter, Write};
+
+use serde_json::{Value, json};
+use thermocline_sim::answer::are_tied;
+use thermocline_sweep::{
+    Settings, Table,
+    fleet::{Sample, Summary},
+};
+
+use super::{
+    number::{self, NONE},
+    results,
+    rows::Rows,
+    table::{Figures, USUAL_WIDTH, heading, wrap},
+};
+use crate::{
+    args::{
+        output::{OutputArgs, ResultFormat},
+        sweep::TableFormat,
+    },
+    exit::Failure,
+    output::Output,
+};
+
+/// Volumes in the table, those with the most writes first.
+const VOLUMES_SHOWN: usize = 20;
+
+/// What a fleet came to.
+pub struct Fleet {
+    /// The policies, and whether they can be chosen.
+    pub policies: Vec<(String, bool)>,
+    /// Bytes written to each volume, in the order of the traces.
+    pub bytes_written: Vec<u64>,
+    /// The volumes, and what each policy came to on them.
+    pub samples: Vec<(String, Vec<Sample>)>,
+    /// The same over all volumes.
+    pub summaries: Vec<Summary>,
+}
+
+/// Where rows of volumes go, and what they come to.
+pub enum Sink {
+    /// For people: what they come to.
+    Table { output: Output, markdown: bool, wide: bool },
+    /// A row a run.
+    Rows(Rows),
+    /// Runs, failures and what they come to.
+    Json { out: BufWriter<Output>, failures: Vec<Value>, runs: usize },
+}
+
+impl Sink {
+    /// Opens the output.
+    pub fn open(args: &OutputArgs, wide: bool) -> Result<Self, Failure> {
+        let rows = |form| {
+            let asked = ["trace", "volume", "policy", "seed"].map(str::to_owned);
+            let table = Table::new(asked.into());
+            Rows::open(form, args.output.as_deref(), table).map(Self::Rows)
+        };
+        match args.form() {
+            ResultFormat::Csv => rows(TableFormat::Csv),
+            ResultFormat::JsonLines => rows(TableFormat::JsonLines),
+            ResultFormat::Parquet => rows(TableFormat::Parquet),
+            ResultFormat::Json => {
+                let out = BufWriter::new(results::open(args)?);
+                Ok(Self::Json { out, failures: Vec::new(), runs: 0 })
+            }
+            form => {
+                let (output, markdown) = (results::open(args)?, form == ResultFormat::Markdown);
+                Ok(Self::Table { output, markdown, wide })
+            }
+        }
+    }
+
+    /// Takes what came of a policy on a volume.
+    pub fn row(
+        &mut self,
+        settings: &Settings,
+        result: Result<Value, String>,
+    ) -> Result<(), Failure> {
+        match (self, result) {
+            (Self::Table { .. }, _) => Ok(()),
+            (Self::Rows(rows), result) => rows.write(settings, result),
+            (Self::Json { out, runs, .. }, Ok(run)) => {
+                let begin = if *runs == 0 { "{\"runs\": [" } else { "," };
+                *runs += 1;
+                let written = write!(out, "{begin}\n{run}");
+                out.get_ref().check(written)
+            }
+            (Self::Json { failures, .. }, Err(error)) => {
+                let of = |option: &str| settings.value(option);
+                let (trace, volume, policy) = (of("trace"), of("volume"), of("policy"));
+                failures.push(
+                    json!({ "trace": trace, "volume": volume, "policy": policy, "error": error }),
+                );
+                Ok(())
+            }
+        }
+    }
+
+    /// Ends the output with what all came to.
+    pub fn finish(self, fleet: &Fleet) -> Result<(), Failure> {
+        match self {
+            Self::Table { output, markdown, wide } => {
+                let width = output.width().unwrap_or(USUAL_WIDTH);
+                let text = fleet.show(width, markdown, wide);
+                output.put_styled(&text)
+            }
+            Self::Rows(rows) => rows.finish(),
+            Self::Json { mut out, failures, runs } => {
+                let begin = if runs == 0 { "{\"runs\": [" } else { "" };
+                let failures = Value::Array(failures);
+                let summaries = serde_json::to_string(&fleet.summaries).map_err(Into::into);
+                let summaries = out.get_ref().check(summaries)?;
+                let written = writeln!(
+                    out,
+                    "{begin}\n],\n\"failures\": {failures},\n\"fleet\": {summaries}}}"
+                );
+                let written = written.and_then(|()| out.flush());
+                out.get_ref().check(written)?;
+                out.into_parts().0.finish()
+            }
+        }
+    }
+}
+
+impl Fleet {
+    fn show(&self, width: usize, markdown: bool, wide: bool) -> String {
+        let table = |title: &str, figures: Figures| match markdown {
+            true => format!("{title}\n\n{}", figures.markdown()),
+            false => format!("{}\n{}\n", heading(title), figures.finish(None)),
+        };
+        let mut text = table("volumes, most written first", self.volumes(wide));
+        let hidden = if wide { 0 } else { self.samples.len().saturating_sub(VOLUMES_SHOWN) };
+        if hidden > 0 {
+            text.truncate(text.trim_end().len());
+            let hidden = number::counted(hidden as u64, "more volume");
+            text += &format!("\n{hidden}; --wide shows all, --format csv all figures\n\n");
+        }
+        let count = number::counted(self.samples.len() as u64, "volume");
+        text += &table(&format!("write amplification of {count}"), self.policies());
+        text.truncate(text.trim_end().len());
+        text + "\n" + &wrap(&self.answer(), width) + "\n"
+    }
+
+    /// A row for each of the volumes with the most writes.
+    fn volumes(&self, wide: bool) -> Figures {
+        let header = ["volume", "written", "best policy", "write\namplif.", "worst"];
+        let mut figures = Figures::new(header.map(str::to_owned));
+        let mut order: Vec<usize> = (0..self.samples.len()).collect();
+        order.sort_by_key(|at| std::cmp::Reverse(self.bytes_written[*at]));
+        let shown = if wide { order.len() } else { VOLUMES_SHOWN };
+        for at in order.into_iter().take(shown) {
+            let (name, samples) = &self.samples[at];
+            let mean = |sample: &Sample| {
+                let values = &sample.write_amplification;
+                (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+            };
+            let possible =
+                samples.iter().zip(&self.policies).filter(|(_, (_, possible))| *possible);
+            let mut ran: Vec<_> = possible
+                .filter_map(|(sample, (policy, _))| Some((mean(sample)?, policy, sample)))
+                .collect();
+            ran.sort_by(|a, b| a.0.total_cmp(&b.0));
+            let tie = |best: &Sample| {
+                ran.iter().all(|(.., other)| {
+                    are_tied(&best.write_amplification, &other.write_amplification)
+                })
+            };
+            let best = match &ran[..] {
+                [] => NONE.to_owned(),
+                [_, _, ..] if tie(ran[0].2) => "(all tie)".to_owned(),
+                [(_, policy, _), ..] => (*policy).clone(),
+            };
+            let written = thermocline_units::show_size(self.bytes_written[at]);
+            let figure = |ran: Option<&(f64, &String, &Sample)>| {
+                ran.map_or_else(|| NONE.to_owned(), |(mean, ..)| number::fixed(*mean, 3)) + " "
+            };
+            figures.row([
+                name.clone(),
+                written + " ",
+                best,
+                figure(ran.first()),
+                figure(ran.last()),
+            ]);
+        }
+        figures
+    }
+
+    /// A row a policy.
+    fn policies(&self) -> Figures {
+        let header =
+            ["policy", "fleet", "median", "90 %", "worst", "volume of\nthe worst", "best on"];
+        let mut figures = Figures::new(header.map(str::to_owned));
+        let figure = |value: Option<f64>| {
+            value.map_or_else(|| NONE.to_owned(), |value| number::fixed(value, 3)) + " "
+        };
+        for s in &self.summaries {
+            let share = s.best_share.map_or_else(|| NONE.to_owned(), number::percent);
+            figures.row([
+                s.policy.clone(),
+                figure(s.write_amplification),
+                figure(s.median),
+                figure(s.p90),
+                figure(s.worst),
+                s.worst_volume.clone().unwrap_or_else(|| NONE.into()),
+                share + " ",
+            ]);
+        }
+        figures
+    }
+
+    /// The policy to choose for all volumes.
+    fn answer(&self) -> String {
+        const KEY: &str = "fleet: flash writes over host writes of all volumes together; 90 %: the most \
+                           that nine in ten volumes have; best on: volumes where no other is better by \
+                           more than 1 %, so that shares may add up to more.";
+        let possible = self.summaries.iter().zip(&self.policies).filter(|(_, (_, can))| *can);
+        let mut ranked: Vec<_> =
+            possible.filter_map(|(s, _)| Some((s.write_amplification?, s))).collect();
+        // What did not run everywhere is no choice for all.
+        let most = ranked.iter().map(|(_, s)| s.volumes).max().unwrap_or(0);
+        ranked.retain(|(_, s)| s.volumes == most);
+        ranked.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let answer = match &ranked[..] {
+            [] => "Answer: none, because nothing was written.".to_owned(),
+            [(_, only)] => format!("Answer: {} is the only policy.", only.policy),
+            [(best, first), (next, second), ..] => {
+                let worst = ranked.last().map_or((*next, *second), |(wa, s)| (*wa, *s));
+                let shares = first.best_share.map_or_else(String::new, |share| {
+                    format!("; it is best on {} of the volumes", number::percent(share))
+                });
+                let over = |wa: f64| number::share(wa / best - 1.0);
+                if are_tied(&[*best], &[worst.0]) {
+                    "Answer: over the whole fleet all policies are within 1 %: choose by memory."
+                        .into()
+                } else {
+                    format!(
+                        "Answer: {} writes least over the whole fleet ({}){shares}; {} writes {} more, \
+                         {} {} more.",
+                        first.policy,
+                        number::fixed(*best, 3),
+                        second.policy,
+                        over(*next),
+                        worst.1.policy,
+                        over(worst.0)
+                    )
+                }
+            }
+        };
+        format!("{KEY}\n{answer}")
+    }
+}

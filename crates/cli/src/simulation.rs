@@ -1,0 +1,148 @@
+//! The arguments of `thermocline run` as a job of the engine that runs many.
+
+use std::{
+    collections::HashMap,
+    slice,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use serde_json::Value;
+use thermocline_assembly::{Device, PolicySpec};
+use thermocline_sim::compare_each;
+use thermocline_sweep::Job;
+use thermocline_workloads::WorkloadSpec;
+
+use crate::{
+    args::run::RunArgs,
+    commands::run::policy_of,
+    console::Console,
+    exit::Failure,
+    interrupt,
+    jobs::{self, Ready},
+    notes,
+};
+
+/// A simulation that is understood.
+pub struct Simulation<'a> {
+    args: Box<RunArgs>,
+    policy: PolicySpec,
+    device: Device,
+    /// The number of its input among all.
+    input: usize,
+    inputs: &'a Inputs,
+    console: Console,
+}
+
+/// What came of a simulation, and what a person should know of it.
+pub struct Ran {
+    /// Its result.
+    pub result: Value,
+    /// Remarks, one line each.
+    pub notes: Vec<String>,
+}
+
+/// The inputs of many simulations, each with a number.
+#[derive(Default)]
+pub struct Inputs {
+    numbers: Mutex<HashMap<String, usize>>,
+    /// Those that are needed again and again, if any are.
+    kept: Option<Mutex<HashMap<usize, Arc<Ready>>>>,
+}
+
+impl Inputs {
+    /// Every input stays until the last simulation is done.
+    pub fn that_stay() -> Self {
+        Self { kept: Some(Mutex::default()), ..Self::default() }
+    }
+
+    fn number(&self, key: String) -> usize {
+        let mut numbers = self.numbers.lock().unwrap_or_else(PoisonError::into_inner);
+        let next = numbers.len();
+        *numbers.entry(key).or_insert(next)
+    }
+}
+
+impl<'a> Simulation<'a> {
+    /// Understands the arguments. Its own bars would be drawn into another, so it draws none.
+    pub fn of(args: Box<RunArgs>, inputs: &'a Inputs, console: Console) -> Result<Self, Failure> {
+        let policy = policy_of(&args)?;
+        let device = jobs::device(&args.simulation.device.shape)?;
+        let input = inputs.number(input_key(&args, &policy, &device));
+        Ok(Self { args, policy, device, input, inputs, console: console.without_progress() })
+    }
+}
+
+impl Job for Simulation<'_> {
+    type Input = Arc<Ready>;
+    type Output = Ran;
+    type Error = Failure;
+
+    fn input(&self) -> usize {
+        self.input
+    }
+
+    fn prepare(&self) -> Result<Arc<Ready>, Failure> {
+        let kept = self.inputs.kept.as_ref();
+        let kept = kept.map(|kept| kept.lock().unwrap_or_else(PoisonError::into_inner));
+        if let Some(ready) = kept.as_ref().and_then(|kept| kept.get(&self.input)) {
+            return Ok(Arc::clone(ready));
+        }
+        drop(kept);
+        let args = &self.args;
+        let inputs = jobs::ready(
+            args.input.trace.as_deref(),
+            &args.input.workload,
+            slice::from_ref(&self.policy),
+            &self.device,
+            &args.simulation,
+            self.console,
+        )?;
+        let Some(ready) = inputs.into_iter().next() else { unreachable!("a run has one input") };
+        let ready = Arc::new(ready);
+        if let Some(kept) = &self.inputs.kept {
+            let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
+            kept.insert(self.input, Arc::clone(&ready));
+        }
+        Ok(ready)
+    }
+
+    fn pages(&self, input: Option<&Arc<Ready>>) -> Option<u64> {
+        let job = jobs::job(input?, &self.policy, &self.device, &self.args.simulation);
+        let runs = if self.args.oracle { 2 } else { 1 };
+        Some(runs * jobs::known_pages(&job))
+    }
+
+    fn run(&self, ready: &Arc<Ready>) -> Result<Ran, Failure> {
+        let simulation = &self.args.simulation;
+        let job = jobs::job(ready, &self.policy, &self.device, simulation);
+        let progress = interrupt::progress();
+        let mut outcomes = compare_each(slice::from_ref(&job), self.args.oracle, 1, progress)?;
+        let Some(outcome) = outcomes.pop() else { unreachable!("one job has one outcome") };
+        let result = outcome.result.map_err(|e| e.of_policy(&self.policy.name))?;
+        let policies = slice::from_ref(&self.policy);
+        let mut notes = notes::on(&[&result], policies, ready.is_recorded(), simulation);
+        notes.extend(notes::of_volumes(slice::from_ref(ready)));
+        notes.extend(outcome.no_oracle.map(|why| notes::no_oracle(&result.trace.path, &why)));
+        Ok(Ran { result: result.stable_json(), notes })
+    }
+}
+
+/// All that an input depends on. Patterns are generated while they run and cost nothing to share.
+fn input_key(args: &RunArgs, policy: &PolicySpec, device: &Device) -> String {
+    let simulation = &args.simulation;
+    let (page, mapping) = (device.profile.geometry.page_size, &simulation.mapping);
+    let how = (mapping.absolute, mapping.footprint, mapping.partial_pages);
+    let workload = (&args.input.workload, &simulation.workload);
+    match &args.input.workload {
+        Some(WorkloadSpec::Pattern(_)) => format!("{workload:?}"),
+        Some(WorkloadSpec::Files(_)) => {
+            let pages = device.exported_pages(simulation.device.over_provisioning);
+            format!("{workload:?} {how:?} {page} {pages} {}", simulation.seed)
+        }
+        None => {
+            let (reading, transforms) = (&simulation.reading, &simulation.transforms);
+            let contents = policy.wants_contents();
+            format!("{:?} {how:?} {page} {reading:?} {transforms:?} {contents}", args.input.trace)
+        }
+    }
+}

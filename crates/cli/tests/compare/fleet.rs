@@ -1,0 +1,121 @@
+//! `thermocline compare --per-volume`, and what goes with traces of many volumes.
+
+use std::fs;
+
+use serde_json::Value;
+
+use super::common::{done, file, folder, json, stable, thermocline};
+
+/// Writes of five volumes, the first the busiest; the last is only read.
+fn fleet() -> String {
+    let mut text = String::from("time_ns,op,volume,offset,len\n");
+    for i in 0..12_000_u64 {
+        let volume = [0, 0, 0, 1, 0, 2, 3, 0][(i % 8) as usize];
+        let page = i * 7919 % (400 * (volume + 1));
+        text += &format!("{},write,vol-{volume},{},4096\n", i * 100_000, page * 4096);
+    }
+    text + "5,read,vol-4,0,4096\n"
+}
+
+const COMMON: [&str; 5] = ["--policies", "greedy,fifo", "--block-size", "32KiB", "--no-progress"];
+
+fn rows(text: &str) -> Vec<Value> {
+    text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
+}
+
+#[test]
+fn each_volume_is_a_device_of_its_own() {
+    let folder = folder();
+    let trace = file(&folder, "fleet.csv", fleet());
+    let args = [&["compare", "--trace", &trace, "--per-volume"], &COMMON[..]].concat();
+    let all = rows(&done(&[&args[..], &["--format", "jsonl"]].concat()));
+    assert_eq!(all.len(), 10);
+    for volume in ["vol-0", "vol-3"] {
+        let alone = ["compare", "--trace", &trace, "--volume", volume, "--json"];
+        let alone = stable(json(&[&alone[..], &COMMON].concat()));
+        let ours = all.iter().filter(|row| row["asked"]["volume"] == volume);
+        for (ours, alone) in ours.zip(alone["runs"].as_array().expect("runs")) {
+            let mut ours = ours.clone();
+            ours.as_object_mut().expect("an object").remove("asked");
+            assert_eq!(ours["trace"]["path"], format!("{trace} --volume {volume}"));
+            ours["trace"]["path"] = alone["trace"]["path"].clone();
+            assert_eq!(ours, *alone, "{volume}");
+        }
+    }
+    // Weighted by writes, and as the rows say.
+    let whole = json(&[&args[..], &["--json"]].concat());
+    let figure = |row: &Value, key: &str| row.pointer(key).and_then(Value::as_f64);
+    for (policy, summary) in
+        ["greedy", "fifo"].iter().zip(whole["fleet"].as_array().expect("a list"))
+    {
+        let of_policy = all.iter().filter(|row| row["asked"]["policy"] == *policy);
+        let (mut programs, mut written) = (0.0, 0.0);
+        for row in of_policy {
+            let pages = figure(row, "/host/pages_written").expect("pages");
+            written += pages;
+            programs += pages * figure(row, "/write_amplification").unwrap_or(0.0);
+        }
+        let expected = programs / written;
+        let found = figure(summary, "/write_amplification").expect("a figure");
+        assert!((found / expected - 1.0).abs() < 1e-12, "{summary}");
+        assert_eq!(summary["volumes"], 4);
+    }
+    let table = done(&args);
+    assert!(
+        table.contains("write amplification of 5 volumes") && table.contains("Answer: "),
+        "{table}"
+    );
+    assert!(table.lines().all(|line| line.chars().count() <= 80), "{table}");
+}
+
+#[test]
+fn shards_of_a_fleet_joined_are_the_whole() {
+    let folder = folder();
+    let trace = file(&folder, "fleet.csv", fleet());
+    let store = folder.path().join("store");
+    let store = store.to_str().expect("UTF-8");
+    let args =
+        [&["compare", "--trace", &trace, "--per-volume", "--format", "csv"], &COMMON[..]].concat();
+    let whole = done(&args);
+    let (header, rows) = whole.split_once('\n').expect("a header");
+    let mut joined = String::new();
+    for part in ["1/3", "2/3", "3/3"] {
+        let part = done(&[&args[..], &["--shard", part, "--store", store]].concat());
+        joined += part.strip_prefix(header).expect("the same header").trim_start();
+    }
+    assert_eq!(joined, rows);
+    // The parts' store has all there is: the whole takes it from there.
+    let files = || fs::read_dir(store).expect("a store").count();
+    assert_eq!(files(), 5);
+    assert_eq!(done(&[&args[..], &["--store", store]].concat()), whole);
+    assert_eq!(files(), 5);
+}
+
+#[test]
+fn volumes_taken_for_one_device_are_warned_of_and_split() {
+    let folder = folder();
+    let trace = file(&folder, "fleet.csv", fleet());
+    for args in [&["run", "--policy", "greedy"][..], &["compare", "--policies", "greedy"]] {
+        let ran = thermocline(&[args, &["--trace", &trace]].concat());
+        assert!(
+            ran.code == 0 && ran.err.contains("its 5 volumes are simulated as one device"),
+            "{ran:?}"
+        );
+        let one = thermocline(&[args, &["--trace", &trace, "--volume", "vol-1"]].concat());
+        assert!(one.code == 0 && !one.err.contains("as one device"), "{one:?}");
+    }
+    let info = &json(&["trace", "info", &trace, "--json"])["traces"][0];
+    let names: Vec<_> =
+        info["volumes"].as_array().expect("a list").iter().map(|v| &v["name"]).collect();
+    assert_eq!(names, ["vol-0", "vol-1", "vol-2", "vol-3", "vol-4"]);
+    assert_eq!(info["volume_skew"]["volumes_of_90_percent"], 4);
+    let parts = folder.path().join("parts");
+    done(&["trace", "split", &trace, parts.to_str().expect("UTF-8")]);
+    assert_eq!(fs::read_dir(&parts).expect("there").count(), 5);
+    let part = parts.join("vol-2.tct");
+    let args = ["run", "--policy", "greedy", "--json", "--trace"];
+    let split = stable(json(&[&args[..], &[part.to_str().expect("UTF-8")]].concat()));
+    let chosen = stable(json(&[&args[..], &[&trace, "--volume", "vol-2"]].concat()));
+    assert_eq!(split["host"], chosen["host"]);
+    assert_eq!(split["write_amplification"], chosen["write_amplification"]);
+}

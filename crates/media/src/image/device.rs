@@ -1,0 +1,226 @@
+//! An image on a block device: a partition, a disk, a loop device.
+//!
+//! The bytes are those of an image file, from the beginning of the device on; what lies behind them is
+//! left alone. What always holds: a device is never cut, removed or made; whoever writes to it has it
+//! for himself (`O_EXCL`), so one that is mounted is refused; and one that is not blank is formatted only
+//! by force.
+
+use std::{
+    fs::File,
+    io::{self, Seek, SeekFrom},
+    os::unix::fs::{FileTypeExt, OpenOptionsExt},
+    path::Path,
+};
+
+use thermocline_flash::{BlockId, Geometry, Kind};
+
+use super::{
+    Image, Open, Options,
+    disk::{Disk, How},
+    entry,
+    error::{Damage, ImageError},
+    layout::{Header, Layout, PAGE},
+    plan,
+    store::Store,
+    write_blank,
+};
+use crate::{Medium, MediumEntry, MediumError, NewChip, OpenChip, OpenedChip};
+
+pub(crate) const ENTRY: MediumEntry = MediumEntry {
+    scheme: "device",
+    pattern: "device:/dev/NODE",
+    example: "device:/dev/sdb1",
+    summary: "a partition or another block device",
+    takes_path: true,
+    create: Some(create),
+    open: Some(open),
+    room: Some(room),
+};
+
+/// Bytes at either end that are looked at before a device counts as blank, and that are blanked at once.
+const STEP: usize = 1 << 20;
+
+/// The device as an image sees it: as long as the image.
+#[derive(Debug)]
+struct BlockDevice {
+    disk: Disk,
+    length: u64,
+    /// Keeps others from it: those who would mount it, too.
+    _claim: Option<File>,
+}
+
+impl BlockDevice {
+    fn open(path: &Path, open: Open) -> Result<Self, Damage> {
+        let claim = if open.read_only { None } else { Some(claim(path)?) };
+        let how = How { write: !open.read_only, lock: open.lock, direct: open.direct };
+        Ok(Self { disk: Disk::open_any(path, how)?, length: size(path)?, _claim: claim })
+    }
+}
+
+impl Store for BlockDevice {
+    fn read_at(&self, into: &mut [u8], at: u64) -> io::Result<()> {
+        self.disk.read_at(into, at)
+    }
+
+    fn write_at(&self, from: &[u8], at: u64) -> io::Result<()> {
+        self.disk.write_at(from, at)
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        self.disk.sync()
+    }
+
+    fn len(&self) -> io::Result<u64> {
+        Ok(self.length)
+    }
+
+    fn set_len(&self, _: u64) -> io::Result<()> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    fn punch(&self, at: u64, bytes: u64) -> io::Result<()> {
+        self.disk.punch(at, bytes)
+    }
+
+    fn unit(&self) -> usize {
+        self.disk.unit()
+    }
+}
+
+/// Opens a device so that nobody else can who asks for the same; the system does for a mount.
+fn claim(path: &Path) -> Result<File, Damage> {
+    let exclusive = rustix::fs::OFlags::EXCL.bits() as i32;
+    File::options().read(true).custom_flags(exclusive).open(path).map_err(|error| {
+        if error.kind() == io::ErrorKind::ResourceBusy {
+            return Damage::InUse(Some("a mounted file system or another program".into()));
+        }
+        Damage::System { doing: "open the device", error }
+    })
+}
+
+fn size(path: &Path) -> Result<u64, Damage> {
+    let size = File::open(path).and_then(|mut file| file.seek(SeekFrom::End(0)));
+    size.map_err(Damage::when("read the device's size"))
+}
+
+/// Refuses what is no block device.
+fn check(path: &Path) -> Result<(), MediumError> {
+    match std::fs::metadata(path) {
+        Ok(is) if is.file_type().is_block_device() => Ok(()),
+        Ok(_) => Err(MediumError::Usage(format!(
+            "{}: is no block device; name an image file without `device:`",
+            path.display()
+        ))),
+        Err(e) => Err(MediumError::Unusable(format!("{}: {e}", path.display()))),
+    }
+}
+
+fn at(path: &Path) -> impl Fn(Damage) -> MediumError {
+    move |what| entry::refused(ImageError { path: path.into(), what })
+}
+
+/// The most blocks a bank that a chip of that shape can have on a device.
+fn room(path: &Path, kind: Kind, geometry: &Geometry) -> Result<u32, MediumError> {
+    check(path)?;
+    let bytes = size(path).map_err(at(path))?;
+    let fits = |blocks_per_bank: u32| {
+        let geometry = Geometry { blocks_per_bank, ..*geometry };
+        let layout = geometry.check().ok().and_then(|()| Layout::checked(kind, &geometry).ok());
+        layout.is_some_and(|layout| layout.length <= bytes)
+    };
+    let (mut small, mut large) = (0, u32::MAX / geometry.banks.max(1));
+    while large - small > 1 {
+        let middle = small.midpoint(large);
+        *(if fits(middle) { &mut small } else { &mut large }) = middle;
+    }
+    if small == 0 {
+        let path = path.display();
+        return Err(MediumError::Unusable(format!(
+            "{path}: has {bytes} bytes, too few for any chip"
+        )));
+    }
+    Ok(small)
+}
+
+fn create(path: &Path, new: &NewChip) -> Result<Box<dyn Medium>, MediumError> {
+    check(path)?;
+    let options = Options {
+        kind: new.kind,
+        geometry: new.geometry,
+        rules: new.rules,
+        profile: new.profile.clone(),
+        bad_blocks: Vec::new(),
+        preallocate: false,
+        replace: new.replace,
+    };
+    let (header, layout) = plan(&options).map_err(at(path))?;
+    let device = BlockDevice::open(path, Open::default()).map_err(at(path))?;
+    if layout.length > device.length {
+        return Err(MediumError::Unusable(format!(
+            "{}: has {} bytes, and the chip takes {}; give it less --capacity, or none, for all there is",
+            path.display(),
+            device.length,
+            layout.length
+        )));
+    }
+    if !new.replace
+        && !is_blank(&device).map_err(|e| at(path)(Damage::when("read the device")(e)))?
+    {
+        return Err(MediumError::Usage(format!(
+            "{}: is not blank; --force formats it, and what it holds is lost",
+            path.display()
+        )));
+    }
+    let image = blank(&device, &layout)
+        .and_then(|()| write_blank(&device, &header, &layout, &[]))
+        .map_err(Damage::when("write the device"))
+        .and_then(|()| Image::over(path, Box::new(sized(device)?), Open::default()));
+    Ok(Box::new(image.map_err(at(path))?))
+}
+
+/// Whether a device holds nothing that another program would miss: they all leave a mark at either end.
+fn is_blank(device: &BlockDevice) -> io::Result<bool> {
+    let step = device.length.min(STEP as u64);
+    let mut bytes = vec![0; step as usize];
+    for at in [0, device.length - step] {
+        device.read_at(&mut bytes, at)?;
+        if bytes.iter().any(|byte| *byte != 0) {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// Makes of what is before the payload what it is in a new file, the old header first.
+fn blank(device: &BlockDevice, layout: &Layout) -> io::Result<()> {
+    let zeros = vec![0; STEP];
+    device.write_at(&zeros[..PAGE], 0)?;
+    device.sync()?;
+    let (mut at, end) = (PAGE as u64, layout.payload_of(BlockId(0), 0));
+    while at < end {
+        let here = (end - at).min(STEP as u64);
+        device.write_at(&zeros[..here as usize], at)?;
+        at += here;
+    }
+    Ok(())
+}
+
+/// The device, as long as its header says, if it is no shorter.
+fn sized(device: BlockDevice) -> Result<BlockDevice, Damage> {
+    let mut page = vec![0; PAGE];
+    if device.length < PAGE as u64 {
+        return Ok(device);
+    }
+    device.read_at(&mut page, 0).map_err(Damage::when("read the header page"))?;
+    let said = Header::decode(&page).map_or(device.length, |(_, said)| said);
+    Ok(BlockDevice { length: device.length.min(said), ..device })
+}
+
+fn open(path: &Path, how: &OpenChip) -> Result<OpenedChip, MediumError> {
+    check(path)?;
+    let open = Open { read_only: how.read_only, direct: how.direct, ..Open::default() };
+    let image = BlockDevice::open(path, open)
+        .and_then(sized)
+        .and_then(|device| Image::over(path, Box::new(device), open));
+    Ok(entry::opened(image.map_err(at(path))?))
+}

@@ -1,0 +1,334 @@
+//! Placements, as far as a layer can see them: streams within range, survivors never lost while
+//! sorted, and trimmed pages forgotten.
+
+use crate::common::Draws;
+use thermocline_flash::{BlockId, Lpn};
+use thermocline_policy::{
+    Args, Context,
+    placement::{self, Cleaning, PLACEMENTS, Place, Placement},
+};
+
+const CONTEXT: Context = Context {
+    logical_pages: 400,
+    blocks: 32,
+    pages_per_block: 16,
+    time_scale: 50.0,
+    banks: 1,
+    seed: 1,
+    future: None,
+};
+
+fn with<V: placement::Visitor>(name: &str, visitor: V) -> V::Output {
+    placement::dispatch(name, &Args::default(), &CONTEXT, visitor)
+        .expect("registered")
+        .expect("no arguments")
+}
+
+fn cleaning(now: u64) -> Cleaning {
+    Cleaning {
+        bank: 0,
+        block: BlockId(0),
+        valid: 8,
+        pages: 16,
+        stream: 0,
+        mapped: 400,
+        capacity: 480,
+        now,
+    }
+}
+
+struct StreamsAndOrder;
+
+impl placement::Visitor for StreamsAndOrder {
+    type Output = ();
+
+    fn visit<P: Placement + 'static>(self, mut placement: P) {
+        let mut draws = Draws(1);
+        for lpn in 0..400 {
+            placement.filled(Lpn(lpn), 0);
+        }
+        for now in 1..5000 {
+            let lpn = Lpn(draws.index(400) as u32);
+            match draws.index(10) {
+                0 => placement.trimmed(lpn),
+                1 => {
+                    placement.cleaning(&cleaning(now));
+                    let mut survivors: Vec<_> =
+                        (0..8).map(|i| Lpn((lpn.0 + 7 * i) % 400)).collect();
+                    let mut before = survivors.clone();
+                    if P::SORTS {
+                        placement.order(&mut survivors, now);
+                    }
+                    for &lpn in &survivors {
+                        assert!(placement.survivor(lpn, now) < placement.streams());
+                    }
+                    before.sort_unstable();
+                    survivors.sort_unstable();
+                    assert_eq!(before, survivors, "sorting loses no page");
+                }
+                _ => {
+                    assert!(placement.host(lpn, now) < placement.streams());
+                    placement.written(lpn, now);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn streams_are_in_range_and_sorting_loses_nothing() {
+    for info in PLACEMENTS {
+        with(info.name, StreamsAndOrder);
+    }
+}
+
+/// Page 0 is written often and lately, page 1 once; page 0 is trimmed or not.
+struct Hot {
+    trimmed: bool,
+}
+
+impl placement::Visitor for Hot {
+    /// Stream of page 0 as a survivor, and the order of pages 1 and 0.
+    type Output = (u8, [u32; 2]);
+
+    fn visit<P: Placement + 'static>(self, mut placement: P) -> Self::Output {
+        for lpn in 0..400 {
+            placement.filled(Lpn(lpn), 0);
+        }
+        placement.written(Lpn(1), 1);
+        for now in 2..30 {
+            placement.written(Lpn(0), now);
+        }
+        if self.trimmed {
+            placement.trimmed(Lpn(0));
+        }
+        placement.cleaning(&cleaning(30));
+        let mut survivors = [Lpn(1), Lpn(0)];
+        placement.order(&mut survivors, 30);
+        (placement.survivor(Lpn(0), 30), survivors.map(|lpn| lpn.0))
+    }
+}
+
+#[test]
+fn a_trimmed_page_is_no_longer_hot() {
+    let (kept, gone) = (Hot { trimmed: false }, Hot { trimmed: true });
+    assert_eq!((with("times-sort", kept).1, with("times-sort", gone).1), ([0, 1], [1, 0]));
+    for name in ["block-split", "fine-grained"] {
+        let (kept, gone) = (Hot { trimmed: false }, Hot { trimmed: true });
+        assert_eq!((with(name, kept).0, with(name, gone).0), (0, 1), "{name}: hot, then cold");
+    }
+    assert_eq!(with("age-sort", Hot { trimmed: false }).1, [0, 1], "youngest first");
+}
+
+/// What happens to page 7, and what a placement is to make of it.
+#[derive(Clone, Copy, Debug)]
+enum Event {
+    Filled,
+    /// Written at a time; the stream.
+    Host(u64, u8),
+    /// The same, and its old copy is cleaned away before the new one is written.
+    HostCleaned(u64, u8),
+    /// Cleaned at a time; the stream.
+    Survivor(u64, u8),
+    /// The same, but it finds room only in another stream.
+    Spilt(u64, u8, u8),
+    ReadOnly(u64),
+    Trimmed,
+}
+
+struct Script<'a>(&'a str, &'a [Event]);
+
+impl placement::Visitor for Script<'_> {
+    type Output = ();
+
+    fn visit<P: Placement + 'static>(self, mut placement: P) {
+        use Event::{Filled, Host, HostCleaned, ReadOnly, Spilt, Survivor, Trimmed};
+        let page = Lpn(7);
+        for (i, &event) in self.1.iter().enumerate() {
+            let told = match event {
+                Filled => {
+                    placement.filled(page, 0);
+                    None
+                }
+                Host(now, stream) | HostCleaned(now, stream) => {
+                    let host = placement.host(page, now);
+                    if let HostCleaned(..) = event {
+                        placement.cleaning(&cleaning(now));
+                        placement.survivor(page, now);
+                    }
+                    placement.written(page, now);
+                    Some((host, stream))
+                }
+                Survivor(now, stream) | Spilt(now, stream, _) => {
+                    placement.cleaning(&cleaning(now));
+                    let survivor = placement.survivor(page, now);
+                    if let Spilt(_, _, to) = event {
+                        placement.spilt(page, to, now);
+                    }
+                    Some((survivor, stream))
+                }
+                ReadOnly(now) => {
+                    placement.written(page, now);
+                    None
+                }
+                Trimmed => {
+                    placement.trimmed(page);
+                    None
+                }
+            };
+            if let Some((told, expected)) = told {
+                assert_eq!(told, expected, "{}: {event:?}, event {i}", self.0);
+            }
+        }
+    }
+}
+
+#[test]
+fn regions_change_as_the_state_machine_says() {
+    use Event::{Filled, Host, HostCleaned, ReadOnly, Spilt, Survivor, Trimmed};
+    let script = |args: &[(&str, &str)], events: &[Event]| {
+        let args: Vec<_> = args.iter().map(|(k, v)| ((*k).into(), (*v).into())).collect();
+        let name = format!("dac{args:?}");
+        placement::dispatch("dac", &Args(args), &CONTEXT, Script(&name, events))
+            .expect("registered")
+            .expect("arguments");
+    };
+    // Without a threshold: up with each update, down with each cleaning, new data at the bottom.
+    let three = &[("regions", "3")];
+    script(three, &[Host(1, 0), Host(2, 1), Host(3, 2), Host(4, 2), Survivor(5, 1)]);
+    script(
+        three,
+        &[Filled, Survivor(1, 0), Host(2, 1), Survivor(3, 0), Survivor(4, 0), Host(5, 1)],
+    );
+    script(three, &[Filled, Host(1, 1), Host(2, 2), Trimmed, Host(3, 0), Host(4, 1)]);
+    // The region is decided before the cleaning that moves the old copy down.
+    script(three, &[Filled, Host(1, 1), HostCleaned(2, 2), Survivor(3, 1), HostCleaned(4, 2)]);
+    // What was written as read-only is new when it is updated after all.
+    script(three, &[Filled, Host(1, 1), ReadOnly(2), Host(3, 0), Host(4, 1)]);
+    // A survivor that lands elsewhere belongs there.
+    script(
+        three,
+        &[Filled, Host(1, 1), Spilt(2, 0, 2), Survivor(3, 1), Spilt(4, 0, 1), Host(5, 2)],
+    );
+    script(
+        &[("regions", "1")],
+        &[Filled, Host(1, 0), Survivor(2, 0), Host(3, 0), Trimmed, Host(4, 0)],
+    );
+
+    // With one of 10 ticks: an update within 9 ticks rises, a cleaning after more than 10 sinks.
+    let ten = &[("regions", "3"), ("threshold", "10ns")];
+    script(ten, &[Filled, Host(9, 1), Host(19, 1), Host(28, 2), Host(29, 2)]);
+    script(ten, &[Filled, Host(5, 1), Host(10, 2), Survivor(20, 2), Survivor(21, 1)]);
+    // An update begins a new time in the region, whether it rises or not.
+    script(ten, &[Filled, Host(50, 0), Host(59, 1), Host(69, 1), Survivor(79, 1), Survivor(80, 0)]);
+    // So does sinking; staying does not.
+    script(
+        ten,
+        &[Filled, Host(1, 1), Host(2, 2), Survivor(13, 1), Survivor(23, 1), Survivor(24, 0)],
+    );
+    script(ten, &[Filled, Host(1, 1), Host(2, 2), Survivor(13, 1), Host(22, 2)]);
+    script(ten, &[Filled, Survivor(100, 0), Host(101, 0)]);
+    script(ten, &[Filled, Host(1, 1), Survivor(5, 1), Survivor(12, 0)]);
+    script(ten, &[Filled, Host(1, 1), Trimmed, Host(2, 0), Host(3, 1)]);
+    // Landing elsewhere is a move; landing where it was is none.
+    script(ten, &[Filled, Host(1, 1), Spilt(8, 1, 0), Survivor(18, 0), Host(17, 1)]);
+    script(ten, &[Filled, Host(1, 1), Host(2, 2), Spilt(13, 1, 2), Host(14, 2), Survivor(24, 2)]);
+    script(ten, &[Filled, Host(1, 1), Host(2, 2), Spilt(13, 1, 2), Survivor(14, 1)]);
+    // A threshold of nothing: nobody is young, and who is cleaned a tick later is old.
+    let none = &[("regions", "3"), ("threshold", "0")];
+    script(none, &[Host(1, 0), Host(1, 0), Host(2, 0), Survivor(3, 0)]);
+    // One beyond any age: everybody is young, nobody old.
+    let ever = &[("regions", "3"), ("threshold", "100000d")];
+    script(ever, &[Host(1, 0), Host(1 << 50, 1), Host(1 << 51, 2), Survivor(1 << 55, 2)]);
+}
+
+/// Writes in blocks of four pages, as the streams of a layer would hold them.
+struct Intervals;
+
+impl placement::Visitor for Intervals {
+    type Output = ();
+
+    fn visit<P: Placement + 'static>(self, mut placement: P) {
+        const UNCLASSIFIED: u8 = 0;
+        const HOT: u8 = 1;
+        const WARM: u8 = 2;
+        const COLD: u8 = 3;
+        assert!(P::LOCATES);
+        assert_eq!(placement.streams(), 4);
+        let place = |bank, block, stream, page, next| {
+            Some(Place { bank, block: BlockId(block), stream, page, next })
+        };
+        let page = Lpn(0);
+        assert_eq!(placement.host_over(page, None, 0), UNCLASSIFIED);
+        // Figure 2: index 0 of the block before, the next page is index 1 of the open one: five.
+        for stream in [UNCLASSIFIED, HOT, WARM] {
+            let first = u32::from(stream) * 10;
+            for block in first..first + 3 {
+                placement.opened(0, BlockId(block), stream, 0);
+            }
+            let mut host = |block, page_no, next| {
+                placement.host_over(page, place(0, first + block, stream, page_no, next), 0)
+            };
+            assert_eq!(host(1, 0, 1), WARM, "five pages");
+            assert_eq!(host(1, 1, 1), WARM, "four pages: equality is long");
+            assert_eq!(host(1, 2, 1), HOT, "three pages");
+            assert_eq!(host(1, 3, 0), HOT, "the page before the next");
+            assert_eq!(host(1, 1, 0), HOT, "three pages");
+            assert_eq!(host(1, 0, 0), WARM, "four pages");
+            assert_eq!(host(2, 0, 3), HOT, "three pages in one block");
+            assert_eq!(host(2, 0, 4), WARM, "a whole block");
+            assert_eq!(host(2, 1, 4), HOT, "three pages of a full block");
+            assert_eq!(host(0, 3, 0), WARM, "two blocks ago");
+        }
+        // Cold data never become hot; nor what was written as read-only, in a stream of its own.
+        for stream in [COLD, 4] {
+            placement.opened(0, BlockId(60), stream, 0);
+            assert_eq!(placement.host_over(page, place(0, 60, stream, 0, 1), 0), WARM);
+        }
+        for stream in 0..4 {
+            placement.cleaning(&Cleaning { stream, ..cleaning(0) });
+            assert_eq!(placement.survivor(page, 0), COLD, "whatever it was");
+        }
+        // Every bank has streams of its own.
+        placement.opened(1, BlockId(90), HOT, 0);
+        assert_eq!(placement.host_over(page, place(1, 90, HOT, 0, 1), 0), HOT);
+        assert_eq!(placement.host_over(page, place(0, 12, HOT, 0, 1), 0), HOT);
+        assert_eq!(placement.host_over(page, place(1, 12, HOT, 0, 1), 0), WARM);
+        // A block cleaned and opened for another stream is that stream's.
+        placement.opened(0, BlockId(12), WARM, 0);
+        assert_eq!(placement.host_over(page, place(0, 12, WARM, 0, 1), 0), HOT);
+    }
+}
+
+#[test]
+fn update_intervals_are_distances_in_the_stream_of_the_old_copy() {
+    let context = Context { pages_per_block: 4, banks: 2, ..CONTEXT };
+    placement::dispatch("update-interval", &Args::default(), &context, Intervals)
+        .expect("registered")
+        .expect("no arguments");
+}
+
+/// Streams of a first write, an update and a survivor.
+struct Three;
+
+impl placement::Visitor for Three {
+    type Output = [u8; 3];
+
+    fn visit<P: Placement + 'static>(self, mut placement: P) -> [u8; 3] {
+        let old = Place { bank: 0, block: BlockId(3), stream: 0, page: 5, next: 9 };
+        placement.opened(0, BlockId(3), 0, 0);
+        [
+            placement.host_over(Lpn(1), None, 1),
+            placement.host_over(Lpn(2), Some(old), 2),
+            placement.survivor(Lpn(3), 3),
+        ]
+    }
+}
+
+#[test]
+fn clustering_schemes_differ_in_what_shares_a_stream() {
+    assert_eq!(with("one-stream", Three), [0, 0, 0]);
+    assert_eq!(with("hot-cold", Three), [0, 0, 1]);
+    assert_eq!(with("double-hot-cold", Three), [0, 1, 0]);
+    assert_eq!(with("update-interval", Three), [0, 1, 3]);
+}

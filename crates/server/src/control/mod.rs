@@ -1,0 +1,219 @@
+//! The control socket: what an operator asks of a server that runs.
+//!
+//! A Unix socket of the server's owner (mode 0600). Each request is a line of JSON, and so is each
+//! answer: `{"command":"stat"}` is answered by `{"ok":{…}}` or `{"error":"…"}`. A request concerns the
+//! export of the socket's chip, or the one that it names. Only [`Command::Copy`] has more to its answer:
+//! the pages, and a second line ([`client`]).
+//!
+//! What always holds: an operator who does not read holds up nobody but himself, and his connection ends
+//! after [`STALL`]; there are at most [`MOST`] of them.
+
+pub mod client;
+mod copy;
+mod stat;
+mod verify;
+
+use std::{
+    io::{self, BufRead, BufReader, Read, Write},
+    net::Shutdown,
+    os::unix::net::UnixStream,
+    sync::{Arc, Mutex, MutexGuard, PoisonError, atomic::Ordering::Relaxed},
+    time::Duration,
+};
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::{
+    Change, background,
+    device::Device,
+    server::{Export, Shared},
+};
+
+/// Operators at the same time.
+const MOST: usize = 16;
+/// The longest line of a request.
+const LONGEST: u64 = 64 << 10;
+/// How long an operator may take no answer.
+const STALL: Duration = Duration::from_secs(60);
+
+/// What is asked for.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+pub struct Request {
+    /// The export; that of the socket, if it is not named.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub export: Option<String>,
+    /// What is to be done.
+    #[serde(flatten)]
+    pub command: Command,
+}
+
+/// What can be asked for.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(tag = "command", rename_all = "lowercase")]
+pub enum Command {
+    /// How the chip is, and what it did since it was mounted.
+    Stat,
+    /// Recounts the tables, and reads all data.
+    Check,
+    /// Moves data that have become hard to read, until there are no more.
+    Scrub,
+    /// Makes all that was written last.
+    Flush,
+    /// Other policies, or other watermarks.
+    Set(Change),
+    /// All pages with data, as of now.
+    Copy,
+    /// Takes no new connections, and stops when the last one has left.
+    Drain,
+    /// Stops in good order.
+    Stop,
+}
+
+/// The operators that are connected.
+#[derive(Debug, Default)]
+pub(crate) struct Operators(Mutex<Vec<Arc<UnixStream>>>);
+
+impl Operators {
+    fn lock(&self) -> MutexGuard<'_, Vec<Arc<UnixStream>>> {
+        // A list is not left half changed.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether none of these is being served any more.
+    pub(crate) fn have_left(&self, all: &[Arc<UnixStream>]) -> bool {
+        self.lock().clear();
+        all.iter().all(|stream| Arc::strong_count(stream) == 1)
+    }
+
+    /// Nobody asks for anything any more. Whoever still waits sees the end when these are dropped.
+    pub(crate) fn hang_up(&self) -> Vec<Arc<UnixStream>> {
+        let all = self.lock().clone();
+        for stream in &all {
+            // One that is gone already is fine.
+            let _ = stream.shutdown(Shutdown::Read);
+        }
+        all
+    }
+}
+
+/// Serves an operator, on a thread of its own.
+pub(crate) fn accept(shared: &Arc<Shared>, stream: UnixStream, export: usize) {
+    let stream = Arc::new(stream);
+    {
+        let mut all = shared.operators.lock();
+        all.retain(|stream| Arc::strong_count(stream) > 1);
+        if all.len() >= MOST {
+            tracing::warn!("an operator is turned away: there are {MOST} already");
+            return;
+        }
+        all.push(stream.clone());
+    }
+    let shared = shared.clone();
+    let spawned = std::thread::Builder::new().name("control".into()).spawn(move || {
+        if let Err(e) = serve(&shared, &stream, export) {
+            tracing::debug!("control: {e}");
+        }
+        if !shared.stopping.load(Relaxed) {
+            let _ = stream.shutdown(Shutdown::Both);
+        }
+        // Before the last word on the devices is spoken.
+        drop(shared);
+    });
+    if let Err(e) = spawned {
+        tracing::warn!("an operator was not served: {e}");
+    }
+}
+
+fn serve(shared: &Shared, stream: &UnixStream, export: usize) -> io::Result<()> {
+    stream.set_nonblocking(false)?;
+    stream.set_write_timeout(Some(STALL))?;
+    let mut requests = BufReader::new(stream);
+    loop {
+        let mut line = String::new();
+        if requests.by_ref().take(LONGEST).read_line(&mut line)? == 0 {
+            return Ok(());
+        }
+        if !line.ends_with('\n') {
+            return answer(stream, Err("a request is one line of JSON, and not a long one".into()));
+        }
+        let asked = serde_json::from_str::<Request>(&line)
+            .map_err(|e| format!("{e}; a request is a line such as {{\"command\":\"stat\"}}"))
+            .and_then(|request| Ok((find(shared, &request, export)?, request.command)));
+        match asked {
+            Err(why) => answer(stream, Err(why))?,
+            Ok((of, Command::Copy)) => copy::send(shared, &of.device, stream)?,
+            Ok((of, command)) => {
+                tracing::info!(export = of.device.name(), ?command, "an operator asks");
+                answer(stream, done(shared, of, &command))?;
+            }
+        }
+    }
+}
+
+fn find<'a>(shared: &'a Shared, request: &Request, own: usize) -> Result<&'a Export, String> {
+    let Some(name) = &request.export else { return Ok(&shared.exports[own]) };
+    let named = |export: &&Export| export.device.name() == name;
+    shared.exports.iter().find(named).ok_or_else(|| {
+        let all: Vec<_> = shared.exports.iter().map(|export| export.device.name()).collect();
+        format!("there is no export {name:?}; there are {}", all.join(", "))
+    })
+}
+
+/// Sends an answer.
+fn answer(mut stream: &UnixStream, result: Result<Value, String>) -> io::Result<()> {
+    let answer = match result {
+        Ok(value) => json!({ "ok": value }),
+        Err(why) => json!({ "error": why }),
+    };
+    stream.write_all(format!("{answer}\n").as_bytes())
+}
+
+fn done(shared: &Shared, export: &Export, command: &Command) -> Result<Value, String> {
+    let device = &*export.device;
+    match command {
+        Command::Stat => stat::of(shared, export),
+        Command::Check => verify::all(shared, device),
+        Command::Scrub => scrub(shared, device),
+        Command::Flush => {
+            device.flush().map_err(|e| e.to_string())?;
+            Ok(json!({ "flushed": true }))
+        }
+        Command::Set(change) => {
+            let waited = device.change(change)?;
+            let (settings, _) = device.settings();
+            tracing::info!(
+                export = device.name(),
+                policy = settings.policy,
+                reserve = settings.reserve,
+                low = settings.low,
+                high = settings.high,
+                milliseconds = waited.as_millis() as u64,
+                "mounted by other policies"
+            );
+            Ok(json!({ "settings": settings, "held_ms": waited.as_secs_f64() * 1e3 }))
+        }
+        // Answered elsewhere.
+        Command::Copy => Err("a copy has an answer of its own".into()),
+        Command::Drain => {
+            shared.draining.store(true, Relaxed);
+            shared.stopper.wake();
+            Ok(json!({ "connections": shared.connections() }))
+        }
+        Command::Stop => {
+            shared.stopper.stop();
+            Ok(json!({ "connections": shared.connections() }))
+        }
+    }
+}
+
+/// Moves what is hard to read, in the order and by the steps of the background.
+fn scrub(shared: &Shared, device: &Device) -> Result<Value, String> {
+    if device.is_read_only() {
+        return Err("the export is read-only: nothing on it can be moved".into());
+    }
+    let before = device.look(|layer| layer.inspect().counters().scrubbed);
+    background::scrub(device, &shared.stopping).map_err(|e| e.to_string())?;
+    let after = device.look(|layer| layer.inspect().counters().scrubbed);
+    Ok(json!({ "blocks_scrubbed": after - before }))
+}

@@ -1,0 +1,127 @@
+//! Other policies and watermarks while a device is in use: the layer is unmounted and mounted again.
+//!
+//! Nothing on a chip depends on policies, so what `serve` can choose at its start can be chosen anew
+//! between two requests: with a checkpoint, and the quick mount that reads it. Hosts wait for these two
+//! and lose nothing; what policies remember of pages only in memory begins anew, as after a restart, and
+//! so do the layer's counters.
+
+use std::time::{Duration, Instant};
+
+use serde::{Deserialize, Serialize};
+use thermocline_flash::{Geometry, Rules};
+use thermocline_media::{Medium, Ram};
+
+use super::{AnyLayer, Device, Fault, held::Careful};
+
+/// What is to be changed; what is not named stays.
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+#[serde(default)]
+pub struct Change {
+    /// The policy.
+    pub policy: Option<String>,
+    /// The victim policy, in place of the policy's own.
+    pub victim: Option<String>,
+    /// The placement, in place of the policy's own.
+    pub placement: Option<String>,
+    /// Free blocks of each bank kept for garbage collection.
+    pub reserve: Option<u32>,
+    /// Free blocks below which it starts.
+    pub low: Option<u32>,
+    /// Free blocks at which it stops.
+    pub high: Option<u32>,
+}
+
+/// The policies that a device runs by.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Settings {
+    /// The policy.
+    pub policy: String,
+    /// Free blocks of each bank kept for garbage collection.
+    pub reserve: u32,
+    /// Free blocks below which it starts.
+    pub low: u32,
+    /// Free blocks at which it stops.
+    pub high: u32,
+}
+
+/// Mounts a chip by other policies.
+pub trait Remount: Send {
+    /// Checks whether that can be done, and keeps in mind what is to be done. Changes nothing.
+    ///
+    /// # Errors
+    /// Why it cannot, in words.
+    fn prepare(&mut self, change: &Change) -> Result<(), String>;
+
+    /// Mounts the chip as was prepared.
+    ///
+    /// # Errors
+    /// Why it could not be mounted, in words.
+    fn mount(&mut self, chip: Box<dyn Medium>) -> Result<Remounted, String>;
+}
+
+/// What was mounted.
+pub struct Remounted {
+    /// The layer.
+    pub layer: AnyLayer,
+    /// Its policies.
+    pub settings: Settings,
+    /// The time from which its clock may go on.
+    pub time_ns: u64,
+}
+
+impl Device {
+    /// Goes on by other policies. Returns how long hosts waited.
+    ///
+    /// # Errors
+    /// Why not, in words. Where the chip fails in it, the device is left alone.
+    pub(crate) fn change(&self, change: &Change) -> Result<Duration, String> {
+        if self.read_only {
+            return Err("the export is read-only: its layer cannot be unmounted".into());
+        }
+        let mut remount = self.remount.lock();
+        let remount =
+            remount.as_mut().ok_or("this export keeps its policy until it is restarted")?;
+        remount.prepare(change)?;
+        let mut waited = Duration::ZERO;
+        let mut why = String::new();
+        let done = self.commit.alone(|| {
+            let mut state = Careful(self.state.lock());
+            state.check()?;
+            if state.snapshot.is_some() {
+                why = "a copy of this export is being made; change it when that is done".into();
+                return Err(Fault::ShuttingDown);
+            }
+            let began = Instant::now();
+            state.now = state.now.max(self.clock.read());
+            let now = state.now;
+            let unmounted = state.layer.upkeep().unmount(now);
+            unmounted.map_err(|e| Fault::of_layer(e, 0, self.page_size))?;
+            state.layer.chip_mut().sync().map_err(|e| {
+                Fault::Sync(format!("what was written could not be made to last: {e}").into())
+            })?;
+            // Until the new layer is there, nothing is known to hold.
+            state.broken = true;
+            let geometry = Geometry { blocks_per_bank: 0, ..*state.layer.chip().geometry() };
+            let rules = Rules { in_order: true, endurance: 1, initial_bad_blocks: 0 };
+            let nothing = Box::new(Ram::new(geometry, rules));
+            let chip = std::mem::replace(state.layer.chip_mut(), nothing);
+            let mounted = remount.mount(chip).map_err(|e| {
+                why = format!("{e}; restart the server");
+                Fault::Broken
+            })?;
+            state.layer = mounted.layer;
+            state.settings = mounted.settings;
+            state.now = state.now.max(mounted.time_ns);
+            state.idle_step = state.layer.upkeep().idle_step_ns(&self.timing);
+            state.broken = false;
+            self.news.begin_again(&state.layer);
+            waited = began.elapsed();
+            Ok(state.changes)
+        });
+        match done {
+            Ok(()) => Ok(waited),
+            Err(_) if !why.is_empty() => Err(why),
+            Err(fault) => Err(fault.to_string()),
+        }
+    }
+}

@@ -1,0 +1,15 @@
+//! Runs of the simulator. One binary: a link costs more than what it links here.
+
+mod answer;
+mod banks;
+mod cat_tables;
+mod common;
+mod dac_figure12;
+mod hplajw;
+mod oracle;
+mod page_mapped_fsaf;
+mod result_keys;
+mod runs;
+mod slac_fsaf;
+mod striping;
+mod update_interval;

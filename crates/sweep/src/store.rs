@@ -1,0 +1,111 @@
+//! Results on disk, by the digests of what they depend on.
+//!
+//! A result is written to a temporary file and renamed: after Ctrl-C, `kill -9` or a full disk it is
+//! there, or it is not. After a loss of power a file may be cut off; it is then taken for absent and
+//! computed again. Several processes may share a store, over a network file system too: each writes its
+//! own files, and equal names have equal contents.
+
+use std::{
+    fs,
+    io::Write,
+    path::{Path, PathBuf},
+};
+
+use serde::Serialize;
+use serde_json::Value;
+use thermocline_sim::SimError;
+
+/// A folder of results.
+#[derive(Clone, Debug)]
+pub struct Store(PathBuf);
+
+/// A file of the store: the result, and for people how to have it again.
+#[derive(Serialize)]
+struct Entry<'a> {
+    made_by: &'a str,
+    result: &'a Value,
+}
+
+impl Store {
+    /// Opens a store, and makes it where there is none.
+    ///
+    /// # Errors
+    /// [`SimError::Failed`] if the folder cannot be made.
+    pub fn open(folder: &Path) -> Result<Self, SimError> {
+        let store = Self(folder.to_owned());
+        fs::create_dir_all(folder).map_err(|error| store.failed(&error))?;
+        Ok(store)
+    }
+
+    /// Where it is.
+    #[must_use]
+    pub fn folder(&self) -> &Path {
+        &self.0
+    }
+
+    /// Whether it has a result.
+    #[must_use]
+    pub fn has(&self, digest: &str) -> bool {
+        self.get(digest).is_some()
+    }
+
+    /// A result, if it is there and whole.
+    #[must_use]
+    pub fn get(&self, digest: &str) -> Option<Value> {
+        let text = fs::read(self.path(digest)).ok()?;
+        let mut entry: Value = serde_json::from_slice(&text).ok()?;
+        entry.get_mut("result").map(Value::take)
+    }
+
+    /// Keeps a result.
+    ///
+    /// # Errors
+    /// [`SimError::Failed`] if it cannot be written.
+    pub fn put(&self, digest: &str, made_by: &str, result: &Value) -> Result<(), SimError> {
+        let write = || {
+            let mut file =
+                tempfile::Builder::new().prefix(".").suffix(".part").tempfile_in(&self.0)?;
+            let mut text = serde_json::to_vec(&Entry { made_by, result })?;
+            text.push(b'\n');
+            file.write_all(&text)?;
+            file.persist(self.path(digest)).map_err(|error| error.error)?;
+            Ok(())
+        };
+        write().map_err(|error: std::io::Error| self.failed(&error))
+    }
+
+    fn path(&self, digest: &str) -> PathBuf {
+        self.0.join(format!("{digest}.json"))
+    }
+
+    fn failed(&self, error: &std::io::Error) -> SimError {
+        SimError::Failed(format!(
+            "the store {}: {error}; name another folder with --store",
+            self.0.display()
+        ))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_result_is_whole_or_not_there() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let store = Store::open(&folder.path().join("a/b")).expect("a store");
+        assert_eq!(store.get("x"), None);
+        // As long as a number is written by its shortest digits, it must be read as the same.
+        let result = json!({ "third": 1.0 / 3.0, "tiny": 5e-324, "odd": 0.1 + 0.2 });
+        store.put("x", "thermocline run", &result).expect("kept");
+        assert_eq!(store.get("x"), Some(result));
+        let path = store.path("x");
+        let text = fs::read(&path).expect("there");
+        fs::write(&path, &text[..text.len() / 2]).expect("cut off");
+        assert_eq!(store.get("x"), None);
+        let left = fs::read_dir(store.folder()).expect("there").count();
+        assert_eq!(left, 1, "no temporary file is left");
+    }
+}
