@@ -134,7 +134,7 @@ fn state(
         ("read-only: worn out", COPY)
     } else if !recovery.clean {
         ("in use or crashed", "none: the next mount recovers all that was flushed")
-    } else if recovery.unreadable_pages > 0 {
+    } else if recovery.unreadable_pages > 0 || !recovery.lost.is_empty() {
         ("has pages that cannot be read", "run `thermocline check` to see whether data are lost")
     } else {
         ("unmounted in order", "none; `thermocline check` reads and verifies all data")

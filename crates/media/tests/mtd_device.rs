@@ -172,7 +172,12 @@ fn what_a_chip_in_memory_would_say_this_one_says() {
                 let block = BlockId(block as u32);
                 (chip.erase(block), model.erase(block))
             }
-            3..=20 => (chip.copy(any, to, oob), model.copy(any, to, oob)),
+            3..=20 => {
+                // A page keeps its name when it is moved.
+                let was = model.read_oob(any).ok().flatten();
+                let oob = Oob { lpn: was.map_or(oob.lpn, |was| was.lpn), ..oob };
+                (chip.copy(any, to, oob), model.copy(any, to, oob))
+            }
             _ => {
                 let data = payload(&geometry, number);
                 (chip.program(to, oob, &data), model.program(to, oob, &data))

@@ -38,6 +38,11 @@ impl Client {
         Self::shake(Box::new(unix(path)?), "", structured)
     }
 
+    /// The same, for the export of that name.
+    pub fn connect_to(path: &Path, name: &str) -> io::Result<Self> {
+        Self::shake(Box::new(unix(path)?), name, true)
+    }
+
     #[allow(dead_code, reason = "only some features need it")]
     pub fn tcp(address: &str) -> io::Result<Self> {
         let stream = TcpStream::connect(address)?;

@@ -7,6 +7,7 @@ use std::{
 };
 
 use thermocline_flash::Timing;
+use thermocline_media::{Faults, Faulty, Medium};
 use thermocline_nbd::wire;
 use thermocline_server::{Listener, Opening, Options, Pace, Server};
 
@@ -173,4 +174,34 @@ fn a_port_that_is_taken_is_told_before_anything_is_opened() {
     let record = Some("/nowhere/trace".into());
     let refused = Options { record, ..Options::default() }.check().expect_err("no folder");
     assert!(refused.to_string().starts_with("/nowhere/trace: "), "{refused}");
+}
+
+#[test]
+fn rounds_through_all_data_are_made_counted_and_find_what_cannot_be_read() {
+    let spoilt: Faults = "seed=1,flip=1e-2".parse().expect("faults");
+    let scrubbed = |name: &str, chip: Box<dyn Medium>| Opening {
+        name: name.into(),
+        scrub: Some(Duration::from_millis(300)),
+        ..Opening::new(page_mapped(chip, "greedy", 256, 0))
+    };
+    let whole = scrubbed("whole", ram(8));
+    let faulty = scrubbed("faulty", Box::new(Faulty::with_faults(ram(8), spoilt)));
+    let running = Running::start(vec![whole, faulty], with_metrics());
+    for name in ["whole", "faulty"] {
+        let mut client = running.connect_to(name);
+        for page in 0..100 {
+            client.write(page * 4096, &[1; 4096]).expect("an answer");
+        }
+    }
+    let of = |name: &str, export: &str| {
+        running.metric(&format!("thermocline_{name}_total{{export=\"{export}\"}}"))
+    };
+    let begun = Instant::now();
+    while of("scrub_rounds", "whole") < 3.0 || of("scrub_pages_failed", "faulty") < 100.0 {
+        assert!(begun.elapsed() < Duration::from_secs(20), "rounds are made");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    assert!(of("scrub_pages_verified", "whole") >= 100.0);
+    assert_eq!(of("scrub_pages_failed", "whole"), 0.0);
+    assert_eq!(of("host_pages_read", "whole"), 0.0, "it is no host");
 }

@@ -42,6 +42,10 @@ impl Running {
         Client::connect(&self.socket, true).expect("the server listens")
     }
 
+    pub fn connect_to(&self, name: &str) -> Client {
+        Client::connect_to(&self.socket, name).expect("the server listens")
+    }
+
     /// Waits until the server has ended.
     pub fn ended(&mut self) -> Result<(), ServerError> {
         let thread = self.thread.take().expect("asked once");
