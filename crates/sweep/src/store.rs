@@ -12,7 +12,7 @@ use std::{
 };
 
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Number, Value, json};
 use thermocline_sim::SimError;
 
 /// A folder of results.
@@ -23,8 +23,11 @@ pub struct Store(PathBuf);
 #[derive(Serialize)]
 struct Entry<'a> {
     made_by: &'a str,
-    result: &'a Value,
+    result: Value,
 }
+
+/// The key of a number as text.
+const NUMBER: &str = "f64";
 
 impl Store {
     /// Opens a store, and makes it where there is none.
@@ -54,7 +57,7 @@ impl Store {
     pub fn get(&self, digest: &str) -> Option<Value> {
         let text = fs::read(self.path(digest)).ok()?;
         let mut entry: Value = serde_json::from_slice(&text).ok()?;
-        entry.get_mut("result").map(Value::take)
+        entry.get_mut("result").map(|result| with_numbers(result.take()))
     }
 
     /// Keeps a result.
@@ -65,7 +68,7 @@ impl Store {
         let write = || {
             let mut file =
                 tempfile::Builder::new().prefix(".").suffix(".part").tempfile_in(&self.0)?;
-            let mut text = serde_json::to_vec(&Entry { made_by, result })?;
+            let mut text = serde_json::to_vec(&Entry { made_by, result: with_texts(result) })?;
             text.push(b'\n');
             file.write_all(&text)?;
             file.persist(self.path(digest)).map_err(|error| error.error)?;
@@ -86,10 +89,36 @@ impl Store {
     }
 }
 
+/// Floating-point numbers become texts, because `serde_json` reads some numbers off by a bit.
+fn with_texts(value: &Value) -> Value {
+    match value {
+        Value::Number(number) if number.is_f64() => json!({ NUMBER: number.to_string() }),
+        Value::Array(values) => values.iter().map(with_texts).collect(),
+        Value::Object(values) => {
+            values.iter().map(|(key, value)| (key.clone(), with_texts(value))).collect()
+        }
+        other => other.clone(),
+    }
+}
+
+/// The same back.
+fn with_numbers(value: Value) -> Value {
+    match value {
+        Value::Array(values) => values.into_iter().map(with_numbers).collect(),
+        Value::Object(values) => {
+            let text = values.get(NUMBER).and_then(Value::as_str);
+            let number = text.and_then(|text| text.parse().ok()).and_then(Number::from_f64);
+            match number {
+                Some(number) => Value::Number(number),
+                None => values.into_iter().map(|(key, value)| (key, with_numbers(value))).collect(),
+            }
+        }
+        other => other,
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
     #[test]
@@ -97,8 +126,9 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let store = Store::open(&folder.path().join("a/b")).expect("a store");
         assert_eq!(store.get("x"), None);
-        // As long as a number is written by its shortest digits, it must be read as the same.
-        let result = json!({ "third": 1.0 / 3.0, "tiny": 5e-324, "odd": 0.1 + 0.2 });
+        // Numbers come back as they were, to the last bit.
+        let result =
+            json!({ "third": 1.0 / 3.0, "tiny": 5e-324, "all": [0.1 + 0.2, 7, null, "1.5"] });
         store.put("x", "thermocline run", &result).expect("kept");
         assert_eq!(store.get("x"), Some(result));
         let path = store.path("x");
