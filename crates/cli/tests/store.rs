@@ -106,7 +106,7 @@ fn a_chip_whose_log_has_lost_its_heads_is_not_called_unformatted_and_repair_brin
     layer.chip_mut().sync().expect("synced");
     drop(layer);
     let pages = json(&["stat", &path, "--json"])["logical_pages"].clone();
-    assert!(damage(&path, b"TCIX\x01\x01") > 0, "there are heads");
+    assert!(damage(&path, b"TCIX\x02\x01") > 0, "there are heads");
     for command in ["stat", "serve", "dump"] {
         let more: &[&str] = match command {
             "serve" => &["--unix", "s"],

@@ -90,7 +90,7 @@ impl History {
         let layer = serve(&file, policy, false).expect("served");
         let pages = layer.logical_pages();
         let geometry = *layer.chip().geometry();
-        let end = if seed % 2 == 0 { End::Killed } else { End::Stopped };
+        let end = if seed.is_multiple_of(2) { End::Killed } else { End::Stopped };
         let images = Vec::new();
         let mut history = Self {
             end,

@@ -41,7 +41,7 @@ impl Draws {
     }
 
     pub fn below(&mut self, limit: u32) -> u32 {
-        ((self.next() >> 32) * u64::from(limit.max(1)) >> 32) as u32
+        (((self.next() >> 32) * u64::from(limit.max(1))) >> 32) as u32
     }
 
     pub fn one_in(&mut self, n: u32) -> bool {

@@ -141,7 +141,8 @@ fn with_lists(arg: Arg) -> Arg {
     let names: Vec<_> = possible.map(|value| value.get_name().to_owned()).collect();
     let mut help = arg.get_help().map(ToString::to_string).unwrap_or_default();
     for (what, values) in [("default", default), ("possible values", names.join(", "))] {
-        if !values.is_empty() && !(what == "default" && help.contains("[default")) {
+        let is_told = what == "default" && help.contains("[default");
+        if !values.is_empty() && !is_told {
             help += &format!(" [{what}: {values}]");
         }
     }

@@ -62,7 +62,7 @@ impl Rows {
                 self.line(&row)
             }
             Form::JsonLines => {
-                let result = result.as_ref().map(Value::clone).map_err(String::as_str);
+                let result = result.as_ref().cloned().map_err(String::as_str);
                 let text = self.table.object(settings, result).to_string();
                 let written = writeln!(self.out, "{text}");
                 self.check(written)
