@@ -123,6 +123,14 @@ impl Table {
         };
         let damaged = |e: ArrowError| failed(e.to_string(), "the file is damaged; fetch it again");
         let is_parquet = input.window().starts_with(PARQUET_MAGIC);
+        // The libraries take the first bytes of anything for a length, and ask for as much memory.
+        if !is_table(input.window()) {
+            let what = "is neither a Parquet nor an Arrow file".into();
+            return Err(failed(
+                what,
+                "name its format by --format, or leave the choice to the reader",
+            ));
+        }
         let (schema, mut batches, projection) =
             if is_parquet { parquet(input) } else { arrow(input) }.map_err(damaged)?;
         let names: Vec<String> = schema.fields().iter().map(|field| field.name().clone()).collect();
@@ -284,6 +292,9 @@ fn arrow(mut input: Input) -> Result<(Arc<Schema>, Batches, Option<Project>), Ar
         while input.window().starts_with(&[0; 8]) {
             input.consume(8);
         }
+    }
+    if !is_arrow(input.window()) {
+        return Err(ArrowError::ParseError("no stream follows the magic number".into()));
     }
     let reader = StreamReader::try_new(input, None)?;
     Ok((reader.schema(), Box::new(reader), None))
