@@ -52,7 +52,7 @@ finished() { verdict=ok; }
 
 # --------------------------------------------------------------------------------- what the machine can
 
-packages=(nbdkit libnbd-bin python3-libnbd qemu-utils fio fuse3 dosfstools e2fsprogs xfsprogs btrfs-progs mtools)
+packages=(nbdkit libnbd-bin python3-libnbd qemu-utils fio fuse3 dosfstools e2fsprogs xfsprogs btrfs-progs mtools systemd)
 
 # skip_unless PROGRAM...|root|fuse|loop|python-nbd|TYPE.fs: skips where the machine lacks one of them.
 skip_unless() {
