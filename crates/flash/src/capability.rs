@@ -23,8 +23,8 @@ pub trait Condition: Flash {
         self.read(from, into)
     }
 
-    /// The same, and tells what stands beside the page, so that the caller can see whose it is; nothing
-    /// where the chip keeps none.
+    /// The same, with the out-of-band area, so that the caller can compare the logical page; nothing
+    /// where the chip keeps no area.
     ///
     /// # Errors
     /// Those of [`read_programmed`](Self::read_programmed).

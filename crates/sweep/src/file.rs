@@ -1,7 +1,7 @@
 //! A sweep as a TOML file: each key is an option of `thermocline run`.
 //!
 //! A string is read as on the command line, lists and ranges included. An array is a list of values as
-//! they stand. `true` is a flag. Axes stand in the order of the file.
+//! they stand. `true` is a flag. The order of axes is that of the file.
 
 use thermocline_sim::SimError;
 use toml::de::{DeTable, DeValue};

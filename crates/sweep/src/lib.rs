@@ -7,7 +7,7 @@
 //! [`Volumes`] takes a trace apart, and [`fleet`] sums up what came of its volumes.
 //!
 //! Invariants:
-//! - Rows stand in the order of the grid, whatever ran first.
+//! - The order of rows is that of the grid, whatever ran first.
 //! - A result in the store is whole, or it is not there.
 //! - An input is in memory only while jobs that need it run.
 

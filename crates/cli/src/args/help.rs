@@ -91,7 +91,7 @@ Examples:
     thermocline sweep grid.toml --shard 3/16 --store /net/sweep --output 3.csv
 
 Every option of `run` takes a list. --trace, --workload, --ops, --columns and
---trace-format are repeated, because their values have commas. Rows stand in
+--trace-format are repeated, because their values have commas. Rows come in
 the order of the grid: inputs, then axes in the order given, the last one
 turning fastest, seeds last.
 

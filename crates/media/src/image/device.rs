@@ -15,7 +15,7 @@ use std::{
 use thermocline_flash::{BlockId, Geometry, Kind};
 
 use super::{
-    Image, Open, Options,
+    Image, Open,
     disk::{Disk, How},
     entry,
     error::{Damage, ImageError},
@@ -144,16 +144,7 @@ fn room(path: &Path, kind: Kind, geometry: &Geometry) -> Result<u32, MediumError
 
 fn create(path: &Path, new: &NewChip) -> Result<Box<dyn Medium>, MediumError> {
     check(path)?;
-    let options = Options {
-        kind: new.kind,
-        geometry: new.geometry,
-        rules: new.rules,
-        profile: new.profile.clone(),
-        bad_blocks: Vec::new(),
-        preallocate: false,
-        replace: new.replace,
-    };
-    let (header, layout) = plan(&options).map_err(at(path))?;
+    let (header, layout) = plan(&entry::options(new)).map_err(at(path))?;
     let device = BlockDevice::open(path, Open::default()).map_err(at(path))?;
     if layout.length > device.length {
         return Err(MediumError::Unusable(format!(

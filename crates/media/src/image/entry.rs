@@ -17,7 +17,13 @@ pub(crate) const ENTRY: MediumEntry = MediumEntry {
 };
 
 fn create(path: &Path, new: &NewChip) -> Result<Box<dyn Medium>, MediumError> {
-    let options = Options {
+    let image = Image::create_unnamed(path, &options(new)).map_err(refused)?;
+    Ok(Box::new(image))
+}
+
+/// A new image for a chip without bad blocks.
+pub(super) fn options(new: &NewChip) -> Options {
+    Options {
         kind: new.kind,
         geometry: new.geometry,
         rules: new.rules,
@@ -25,9 +31,7 @@ fn create(path: &Path, new: &NewChip) -> Result<Box<dyn Medium>, MediumError> {
         bad_blocks: Vec::new(),
         preallocate: new.preallocate,
         replace: new.replace,
-    };
-    let image = Image::create_unnamed(path, &options).map_err(refused)?;
-    Ok(Box::new(image))
+    }
 }
 
 /// Why there is no new image, by whose fault it is.

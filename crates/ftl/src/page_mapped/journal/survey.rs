@@ -79,8 +79,8 @@ impl Surveys {
         self.base = base;
     }
 
-    /// Whether what stands beside a page of a block says that it is that logical page's, and from the
-    /// time since the block was erased last.
+    /// Whether the out-of-band area of a page names that logical page, and was programmed after the last
+    /// erase of its block.
     #[inline]
     pub(super) fn may_hold(&self, block: BlockId, lpn: Lpn, oob: &Oob) -> bool {
         oob.lpn == lpn && program_number(oob.sequence) >= self.least[block.index()]

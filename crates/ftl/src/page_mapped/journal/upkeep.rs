@@ -110,8 +110,8 @@ impl Journal {
         self.surveys.found(block, entry, is_full);
     }
 
-    /// Whether what stands beside a page of a block says that it is that logical page's, and not one of
-    /// before the block was erased last.
+    /// Whether the out-of-band area of a page names that logical page, and was programmed after the last
+    /// erase of its block.
     #[inline]
     pub(in crate::page_mapped) fn may_hold(&self, block: BlockId, lpn: Lpn, oob: &Oob) -> bool {
         self.surveys.may_hold(block, lpn, oob)
