@@ -160,9 +160,10 @@ fn silent_connections_give_way_to_others() {
         assert_eq!(client.write(0, &[1; 4096]).expect("an answer"), 0);
     }
     assert!(running.metric("thermocline_handshakes_displaced_total") >= 20.0);
-    // Those that came first went first.
-    let mut rest = Vec::new();
-    assert_eq!(silent[0].read_to_end(&mut rest).unwrap_or(0), 18);
+    // Those that came first went first, perhaps before they were greeted.
+    let mut greeting = Vec::new();
+    silent[0].read_to_end(&mut greeting).expect("it is cut off");
+    assert!(matches!(greeting.len(), 0 | 18), "{} bytes", greeting.len());
     greet(silent.last_mut().expect("there are some")).expect("the last one is still served");
 }
 
