@@ -172,9 +172,9 @@ impl<'a, L: Layer<Chip = CountingChip>> Engine<'a, L> {
             ignores_trims: job.policy.build_dead_data()? == DeadData::None,
             page: vec![0; if setup.keeps_contents { page_size } else { 0 }],
             log: job.delays,
-            recorder: job.history.then(|| {
-                Recorder::new(setup.plan.device.profile.geometry.data_pages_per_block())
-            }),
+            recorder: job
+                .history
+                .then(|| Recorder::new(setup.plan.device.profile.geometry.data_pages_per_block())),
             queue: Queue { depth, last: 0, ends: BinaryHeap::new() },
             started,
             busy: 0,

@@ -88,7 +88,8 @@ impl Recorder {
         let did = counters.since(&self.start);
         let Counters { host_writes, copies, victims, victims_valid, .. } = did;
         let now = Sample { host_writes, copies, victims, victims_valid };
-        let (chosen, valid) = (victims - self.last.victims, victims_valid - self.last.victims_valid);
+        let (chosen, valid) =
+            (victims - self.last.victims, victims_valid - self.last.victims_valid);
         if chosen > 0 {
             let share = valid as f64 / (chosen as f64 * f64::from(self.pages_per_block));
             let step = (share * (STEPS - 1) as f64) as usize;
@@ -108,7 +109,8 @@ impl Recorder {
         self.distance *= 2;
         let mut kept: Vec<Sample> = Vec::with_capacity(MOST + 1);
         for sample in &self.samples {
-            if kept.last().is_none_or(|last| sample.host_writes >= last.host_writes + self.distance) {
+            if kept.last().is_none_or(|last| sample.host_writes >= last.host_writes + self.distance)
+            {
                 kept.push(*sample);
             }
         }

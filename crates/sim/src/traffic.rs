@@ -246,7 +246,10 @@ mod tests {
         let of = |uses: &mut Uses, pages: &[u32]| -> Vec<Option<u64>> {
             pages.iter().map(|page| uses.use_of(*page)).collect()
         };
-        assert_eq!(of(&mut uses, &[1, 2, 3, 2, 1, 1]), [None, None, None, Some(1), Some(2), Some(0)]);
+        assert_eq!(
+            of(&mut uses, &[1, 2, 3, 2, 1, 1]),
+            [None, None, None, Some(1), Some(2), Some(0)]
+        );
         // Beyond what the tree has room for.
         for _ in 0..5000 {
             assert_eq!(of(&mut uses, &[7, 8, 9])[0].unwrap_or(2), 2);
