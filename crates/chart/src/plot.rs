@@ -27,6 +27,8 @@ pub struct Plot {
     pub kind: Kind,
     /// The names of 0, 1, 2 … on the x-axis (of [`Kind::Ranks`] on the y-axis); nothing where it has numbers.
     pub categories: Option<Vec<String>>,
+    /// The names of 0, 1, 2 … on the y-axis of [`Kind::Heat`]; nothing where it has numbers.
+    pub levels: Option<Vec<String>>,
     /// Under the x-axis.
     pub x_title: String,
     /// Beside the y-axis; of [`Kind::Ranks`] what the categories are.
@@ -116,6 +118,7 @@ impl Plot {
             panels: vec![Panel { title: String::new(), series }],
             kind,
             categories: None,
+            levels: None,
             x_title: x_title.into(),
             y_title: y_title.into(),
             z_title: String::new(),
@@ -181,7 +184,12 @@ impl Plot {
     pub(crate) fn y_range(&self) -> (f64, f64) {
         if self.kind == Kind::Ranks {
             let names = self.categories.as_ref().map_or(1, Vec::len);
-            return (-0.5, names as f64 - 0.5);
+            // The names of guides stand above the bars.
+            let above = if self.guides.is_empty() { 0.5 } else { -0.5 };
+            return (-0.5, names as f64 - above);
+        }
+        if let Some(levels) = &self.levels {
+            return (-0.5, levels.len() as f64 - 0.5);
         }
         if self.kind == Kind::Heat {
             let (least, greatest) = ends(self.points().map(|p| axis::place(p.y, self.y_log)));

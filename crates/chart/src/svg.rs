@@ -32,6 +32,8 @@ const LEGEND: u32 = 22;
 const NARROWEST: usize = 330;
 /// What is not a paper's is drawn wider, for its lines are long.
 const WIDE: usize = 460;
+/// On a page a drawing grows and shrinks: so wide its letters can be read on a telephone.
+const ON_PAGE: usize = 400;
 /// The height of the y-axis' title, and the tick marks.
 const TITLE_ON_EDGE: u32 = 32;
 /// Letters of a category's name beside the axis; the table has all of them.
@@ -96,11 +98,13 @@ pub enum Legend {
 pub fn draw(plot: &Plot, legend_is: Legend) -> Result<Drawing, String> {
     let mut svg = String::new();
     let narrowest = match plot.kind {
+        _ if legend_is == Legend::Elsewhere && plot.panels.len() == 1 => ON_PAGE,
         Kind::Bars => NARROWEST,
         Kind::Lines if plot.categories.is_some() || !plot.dense() => NARROWEST,
         _ => WIDE,
     };
-    let panel_width = plot.categories.as_ref().filter(|_| plot.kind != Kind::Ranks);
+    let panel_width =
+        plot.categories.as_ref().filter(|_| matches!(plot.kind, Kind::Lines | Kind::Bars));
     let panel_width = panel_width.map_or(0, |names| {
         names.iter().map(|name| (name.chars().count() + 2) * LETTER).max().unwrap_or(0)
             * names.len()
@@ -109,7 +113,10 @@ pub fn draw(plot: &Plot, legend_is: Legend) -> Result<Drawing, String> {
     let width = panel_width.max(narrowest) * plot.panels.len();
     let rows = if legend_is == Legend::Drawn { legend(plot, width) } else { Vec::new() };
     let height = match (plot.kind, &plot.categories) {
-        (Kind::Ranks, Some(names)) => (names.len() * RANK) as u32 + 74,
+        (Kind::Ranks, Some(names)) => {
+            let guide = usize::from(!plot.guides.is_empty());
+            ((names.len() + guide) * RANK) as u32 + 74
+        }
         _ => HEIGHT,
     };
     let (width, legend_height) = (width as u32, LEGEND * rows.len() as u32);
@@ -158,7 +165,10 @@ fn axes(plot: &Plot) -> (Axis, Axis) {
     let (x, y) = (plot.x_range(), plot.y_range());
     let levels = match names {
         Some(names) => Some((0..names.len()).map(|at| at as f64).collect()),
-        None => named(y, plot.y_log),
+        None => match &plot.levels {
+            Some(levels) => Some((0..levels.len()).map(|at| at as f64).collect()),
+            None => named(y, plot.y_log),
+        },
     };
     (Axis::new(x, named(x, plot.x_log)), Axis::new(y, levels))
 }
@@ -233,9 +243,12 @@ fn mesh(plot: &Plot, chart: &mut Chart<'_, '_>) -> Result<(), String> {
         false => named(*x).unwrap_or_else(|| number(*x, plot.x_log)),
     };
     let last = plot.categories.as_ref().map_or(0.0, |names| names.len() as f64 - 1.0);
-    let y_name = |y: &f64| match ranks {
-        true => show::short(&named(last - *y).unwrap_or_default(), NAME),
-        false => number(*y, plot.y_log),
+    let y_name = |y: &f64| match (ranks, &plot.levels) {
+        (true, _) => show::short(&named(last - *y).unwrap_or_default(), NAME),
+        (false, Some(levels)) => {
+            levels.get(y.round() as usize).map_or_else(String::new, |name| show::short(name, NAME))
+        }
+        (false, None) => number(*y, plot.y_log),
     };
     let categories = plot.categories.as_ref().filter(|_| !ranks);
     let labels = categories.map_or(8, |names| names.len().max(2));
@@ -269,6 +282,10 @@ fn y_label_width(plot: &Plot) -> u32 {
         let names = plot.categories.iter().flatten();
         let longest = names.map(|name| show::short(name, NAME).chars().count()).max();
         return (longest.unwrap_or(0) * LETTER) as u32 + 12;
+    }
+    if let Some(levels) = &plot.levels {
+        let longest = levels.iter().map(|name| show::short(name, NAME).chars().count()).max();
+        return (longest.unwrap_or(0) * LETTER) as u32 + TITLE_ON_EDGE + 8;
     }
     let (low, high) = plot.y_range();
     // A tick is rounder than an end, so its fraction is no longer than a digit or two.
@@ -430,8 +447,12 @@ fn cells(
     scale: &[(f64, Colour)],
 ) -> Result<(), String> {
     let half = |(low, high): (f64, f64), count: usize| (high - low) / count.max(1) as f64 / 2.0;
-    let (wide, tall) =
-        (half(plot.x_range(), plot.columns().len()), half(plot.y_range(), plot.rows().len()));
+    let count =
+        |names: &Option<Vec<String>>, all: Vec<f64>| names.as_ref().map_or(all.len(), Vec::len);
+    let (wide, tall) = (
+        half(plot.x_range(), count(&plot.categories, plot.columns())),
+        half(plot.y_range(), count(&plot.levels, plot.rows())),
+    );
     let points = panel.series.iter().flat_map(|series| &series.ours).filter(|point| point.z > 0.0);
     let cells = points.map(|point| {
         let shade = scale.iter().rev().find(|(begin, _)| point.z >= *begin * (1.0 - 1e-9));

@@ -127,7 +127,7 @@ impl Table {
         let (columns, values) = (plot.columns(), plot.rows());
         let several = plot.panels.len() > 1;
         let mut header = vec![format!("{} \\ {}", plot.y_title, plot.x_title)];
-        header.extend(columns.iter().map(|x| exactly(*x)));
+        header.extend(columns.iter().map(|x| plot.x_name(*x)));
         if several {
             header.insert(0, String::new());
         }
@@ -135,7 +135,8 @@ impl Table {
         for panel in &plot.panels {
             let points = || panel.series.iter().flat_map(|series| &series.ours);
             for y in &values {
-                let mut row = vec![exactly(*y)];
+                let name = plot.levels.as_ref().and_then(|names| names.get(*y as usize));
+                let mut row = vec![name.cloned().unwrap_or_else(|| exactly(*y))];
                 if several {
                     row.insert(0, panel.title.clone());
                 }

@@ -297,5 +297,6 @@ pub fn of_markdown(text: &str) -> String {
         other => other,
     });
     html::push_html(&mut out, events);
-    out
+    // Quotes in texts are escaped, so that this is an attribute; pages allow no styles of their own.
+    out.replace(" style=\"text-align: right\"", " class=\"right\"")
 }

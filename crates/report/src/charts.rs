@@ -211,7 +211,7 @@ fn lifetime(ran: &[Ran<'_>]) -> Chart {
         }
         false => {
             "More is better. Host bytes until the mean block reaches its rated endurance; the table of results \
-             has DWPD and years."
+             has DWPD, and years where the trace has a clock."
         }
     };
     chart("lifetime", "Lifetime", about, plot)

@@ -144,7 +144,13 @@ fn results(compared: &Compared) -> Rows {
         .filter(|metric| compared.runs().any(|run| metric.number(run).is_some()))
         .collect();
     columns.sort_by_key(|metric| metric.look.rank);
-    columns.truncate(COLUMNS);
+    // How long it lasts is shown however wide the table is.
+    let always = ["lifetime.dwpd", "lifetime.years"];
+    let mut at = 0;
+    columns.retain(|metric| {
+        at += 1;
+        at <= COLUMNS || always.contains(&metric.key.as_str())
+    });
     let mut header = vec!["policy".to_owned()];
     header.extend(columns.iter().map(|metric| metric.header.replace('\n', " ")));
     let ran = || compared.rows.iter().filter(|row| !row.runs().is_empty());
@@ -228,7 +234,7 @@ pub(crate) fn repeats(repeat: &Repeat, digests: Vec<String>) -> Section {
     ];
     if !digests.is_empty() {
         blocks.push(Block::Text(
-            "SHA-256 of the requests of each trace, and of each result (its JSON on one line, without `perf`):".into(),
+            "SHA-256 of the requests of each trace, and of each result (its JSON on one line, without the key perf):".into(),
         ));
         blocks.push(Block::Lines(digests));
     }

@@ -138,7 +138,7 @@ impl Block {
             Self::Lines(lines) => html! {
                 pre tabindex="0" { @for line in lines { code { (show::plain(line)) } "\n" } }
             },
-            Self::Html(html) => PreEscaped(html.clone()),
+            Self::Html(text) => html! { div.prose { (PreEscaped(text)) } },
             Self::Table(rows) => rows.markup(id),
             Self::Charts(charts) => {
                 let figures = charts.iter().enumerate();

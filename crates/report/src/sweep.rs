@@ -116,6 +116,18 @@ fn of(result: &Value, metric: &Metric) -> Option<f64> {
     result.pointer(&format!("/{}", metric.key.replace('.', "/")))?.as_f64()
 }
 
+/// What a figure is called on an axis, with its unit, and how much of the result's unit that is.
+fn on_axis(metric: &Metric) -> (String, f64) {
+    let name = metric.header.replace('\n', " ");
+    match metric.key.as_str() {
+        "write_amplification" => ("write amplification".into(), 1.0),
+        "response_us.write.p99" => ("write p99, ms".into(), 1e3),
+        "lifetime.tbw_bytes" => ("TBW, TB".into(), 1e12),
+        key if name.is_empty() => (key.into(), 1.0),
+        key => (format!("{name} ({key})"), 1.0),
+    }
+}
+
 /// A value of an option as a number: `7%`, `128KiB`, `2.5`.
 fn as_number(value: &str) -> Option<f64> {
     let plain = value.strip_suffix('%').unwrap_or(value);
@@ -125,6 +137,22 @@ fn as_number(value: &str) -> Option<f64> {
         let power = ["B", "KiB", "MiB", "GiB", "TiB"].iter().position(|known| *known == unit)?;
         Some(number.trim().parse::<f64>().ok()? * 1024_f64.powi(power as i32))
     })
+}
+
+impl Axis {
+    /// Its values in the order of their numbers.
+    fn sorted(&self) -> Vec<String> {
+        let mut order: Vec<_> = (0..self.values.len()).collect();
+        let number = |at: usize| self.numbers.as_ref().map_or(at as f64, |all| all[at]);
+        order.sort_by(|a, b| number(*a).total_cmp(&number(*b)));
+        order.into_iter().map(|at| self.values[at].clone()).collect()
+    }
+
+    /// The place of a value in that order.
+    fn rank(&self, at: usize) -> Option<f64> {
+        let value = self.values.get(at)?;
+        self.sorted().iter().position(|other| other == value).map(|place| place as f64)
+    }
 }
 
 impl<'a> Study<'a> {
@@ -173,6 +201,16 @@ impl<'a> Study<'a> {
         names.collect::<Vec<_>>().join(", ")
     }
 
+    /// Its settings, each with the option.
+    fn settings(&self, group: &Group<'_>) -> String {
+        let named = self
+            .axes
+            .iter()
+            .zip(&group.at)
+            .filter_map(|(axis, at)| Some(format!("{} {}", axis.name, axis.values.get(*at)?)));
+        named.collect::<Vec<_>>().join(", ")
+    }
+
     /// The axis of numbers with the most values, and where there is another, that.
     fn numeric(&self) -> Vec<usize> {
         let numeric = self.axes.iter().enumerate().filter(|(_, axis)| axis.numbers.is_some());
@@ -184,7 +222,7 @@ impl<'a> Study<'a> {
     fn charts(&self, metric: &'static Metric, searched: Option<&Searched>) -> Vec<Chart> {
         let numeric = self.numeric();
         let searched = searched.filter(|searched| searched.metric.key == metric.key);
-        let title = short_title(metric);
+        let (title, _) = on_axis(metric);
         match numeric[..] {
             [] => vec![self.ranks(metric, &title)],
             [x, y, ..]
@@ -204,11 +242,18 @@ impl<'a> Study<'a> {
         Interval::of(&values?)
     }
 
+    /// The same in the unit of the axis.
+    fn scaled(group: &Group<'_>, metric: &Metric) -> Option<Interval> {
+        let (_, unit) = on_axis(metric);
+        let Interval { mean, half } = Self::interval(group, metric)?;
+        Some(Interval { mean: mean / unit, half: half / unit })
+    }
+
     fn ranks(&self, metric: &Metric, title: &str) -> Chart {
         let mut names = Vec::new();
         let mut series = Vec::new();
         for group in &self.groups {
-            let Some(interval) = Self::interval(group, metric) else { continue };
+            let Some(interval) = Self::scaled(group, metric) else { continue };
             let point =
                 Point { half: interval.half, ..Point::at(names.len() as f64, interval.mean) };
             let name = self.name(group, &[]);
@@ -235,7 +280,7 @@ impl<'a> Study<'a> {
         let mut within: Option<[f64; 2]> = None;
         for group in &self.groups {
             let place = self.axes[x].numbers.as_ref().and_then(|all| all.get(group.at[x]));
-            let (Some(place), Some(interval)) = (place, Self::interval(group, metric)) else {
+            let (Some(place), Some(interval)) = (place, Self::scaled(group, metric)) else {
                 continue;
             };
             let [low, high] = within.unwrap_or([interval.mean; 2]);
@@ -285,15 +330,9 @@ impl<'a> Study<'a> {
         let mut within: Option<[f64; 2]> = None;
         for group in &self.groups {
             // Steps between values need not be even; the cells are.
-            let rank = |axis: usize| -> Option<f64> {
-                let all = self.axes[axis].numbers.as_ref()?;
-                all.get(group.at[axis]).copied()
-            };
-            let (Some(left), Some(up), Some(interval)) =
-                (rank(x), rank(y), Self::interval(group, metric))
-            else {
-                continue;
-            };
+            let rank = |axis: usize| self.axes[axis].rank(group.at[axis]);
+            let (Some(left), Some(up)) = (rank(x), rank(y)) else { continue };
+            let Some(interval) = Self::scaled(group, metric) else { continue };
             let [low, high] = within.unwrap_or([interval.mean; 2]);
             within = Some([low.min(interval.mean), high.max(interval.mean)]);
             let mut key = group.at.clone();
@@ -302,14 +341,12 @@ impl<'a> Study<'a> {
                 panels.entry(key).or_insert_with(|| (self.name(group, &[x, y]), Vec::new()));
             points.push(Point { z: interval.mean, ..Point::at(left, up) });
         }
-        let named = |axis: usize| {
-            let axis = &self.axes[axis];
-            let percent = axis.values.iter().all(|value| value.ends_with('%'));
-            format!("{}{}", axis.name, if percent { ", %" } else { "" })
-        };
         let map = |(at, (about, points)): (usize, (String, Vec<Point>))| {
-            let plot = Plot::new(Kind::Heat, &named(x), &named(y), vec![Series::new("", points)]);
-            let plot = Plot { z_title: title.to_owned(), within, ..plot };
+            let (across, up) = (&self.axes[x], &self.axes[y]);
+            let series = vec![Series::new("", points)];
+            let plot = Plot::new(Kind::Heat, &across.name, &up.name, series);
+            let (categories, levels) = (Some(across.sorted()), Some(up.sorted()));
+            let plot = Plot { categories, levels, z_title: title.to_owned(), within, ..plot };
             numbered(chart(metric, title, &about, plot), at)
         };
         panels.into_values().enumerate().map(map).collect()
@@ -333,9 +370,9 @@ impl<'a> Study<'a> {
             "Of {}, the least write amplification is {}, with {}; the greatest is {}, with {}.",
             number::counted(known.len() as u64, "combination"),
             show(*least),
-            self.name(low, &[]),
+            self.settings(low),
             show(*most),
-            self.name(high, &[])
+            self.settings(high)
         )]
     }
 
@@ -360,7 +397,7 @@ impl<'a> Study<'a> {
         if header.is_empty() {
             header.push("settings".into());
         }
-        header.extend(metrics.iter().map(|metric| short_title(metric)));
+        header.extend(metrics.iter().map(|metric| self::header(metric)));
         let row = |group: &Group<'_>| {
             let setting = |(axis, at): (&Axis, &usize)| Cell {
                 text: axis.values.get(*at).cloned().unwrap_or_default(),
@@ -392,14 +429,10 @@ impl<'a> Study<'a> {
     }
 }
 
-/// What a figure is called on an axis, with its unit.
-fn short_title(metric: &Metric) -> String {
-    match metric.key.as_str() {
-        "write_amplification" => "write amplification".into(),
-        "response_us.write.p99" => "write p99, µs".into(),
-        "lifetime.tbw_bytes" => "TBW, bytes".into(),
-        key => key.into(),
-    }
+/// The header of a table's column, whose cells have units.
+fn header(metric: &Metric) -> String {
+    let name = metric.header.replace('\n', " ");
+    if name.is_empty() { metric.key.clone() } else { name }
 }
 
 fn chart(metric: &Metric, title: &str, about: &str, plot: Plot) -> Chart {
@@ -413,7 +446,8 @@ fn numbered(chart: Chart, at: usize) -> Chart {
 
 /// The bound, and the values at which it begins to hold.
 fn knees(searched: &Searched) -> Vec<Guide> {
-    let mut guides = vec![Guide::Level(searched.bound, searched.condition.clone())];
+    let (_, unit) = on_axis(searched.metric);
+    let mut guides = vec![Guide::Level(searched.bound / unit, searched.condition.clone())];
     let found = searched.knees.iter().filter_map(|(name, value)| Some((name, value.as_ref()?)));
     for (_, value) in found.take(MARKED) {
         guides.extend(as_number(value).map(|x| Guide::Upright(x, value.clone())));
