@@ -185,6 +185,9 @@ fn draw_panel(
     if plot.kind == Kind::Ranks {
         // The last number of the axis, and those beside the bars.
         builder.margin_right(52);
+    } else if plot.x_log || matches!(plot.kind, Kind::Dots | Kind::Heat) {
+        // A number may stand at the very end.
+        builder.margin_right(24);
     }
     if !panel.title.is_empty() {
         builder.caption(show::short(&panel.title, 2 * NAME), (FONT, SIZE + 2));

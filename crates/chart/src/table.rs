@@ -56,7 +56,7 @@ impl Table {
         let several = plot.panels.len() > 1;
         let mut header = vec![plot.x_title.clone()];
         if several {
-            header.insert(0, String::new());
+            header.insert(0, "panel".into());
         }
         for series in plot.panels.first().map_or(&[][..], |panel| &panel.series) {
             header.push(named(&series.name, &plot.y_title));
@@ -98,7 +98,7 @@ impl Table {
         let spread = plot.panels.iter().flat_map(|panel| &panel.series).any(is_spread);
         let mut header = match ranks {
             true => vec![plot.y_title.clone(), plot.x_title.clone()],
-            false => vec![String::new(), plot.x_title.clone(), plot.y_title.clone()],
+            false => vec!["series".into(), plot.x_title.clone(), plot.y_title.clone()],
         };
         if spread {
             header.push("± 95 %".into());
@@ -129,7 +129,7 @@ impl Table {
         let mut header = vec![format!("{} \\ {}", plot.y_title, plot.x_title)];
         header.extend(columns.iter().map(|x| plot.x_name(*x)));
         if several {
-            header.insert(0, String::new());
+            header.insert(0, "panel".into());
         }
         let mut rows = Vec::new();
         for panel in &plot.panels {

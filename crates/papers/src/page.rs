@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use pulldown_cmark::{Event, Options, Parser, html};
+use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd, html};
 use thermocline_chart::Chart;
 
 use crate::{
@@ -292,11 +292,20 @@ impl ClaimReport {
 #[must_use]
 pub fn of_markdown(text: &str) -> String {
     let mut out = String::new();
-    let events = Parser::new_ext(text, Options::ENABLE_TABLES).map(|event| match event {
-        Event::Html(text) | Event::InlineHtml(text) => Event::Text(text),
-        other => other,
+    let mut in_link = false;
+    let events = Parser::new_ext(text, Options::ENABLE_TABLES).filter_map(|event| match event {
+        Event::Html(text) | Event::InlineHtml(text) => Some(Event::Text(text)),
+        // Markdown beside the page is not beside a page that went elsewhere.
+        Event::Start(Tag::Link { ref dest_url, .. }) if dest_url.ends_with(".md") => {
+            in_link = true;
+            None
+        }
+        Event::End(TagEnd::Link) if std::mem::take(&mut in_link) => None,
+        other => Some(other),
     });
     html::push_html(&mut out, events);
     // Quotes in texts are escaped, so that this is an attribute; pages allow no styles of their own.
-    out.replace(" style=\"text-align: right\"", " class=\"right\"")
+    let out = out.replace(" style=\"text-align: right\"", " class=\"right\"");
+    // What heads nothing is no heading.
+    out.replace("<th></th>", "<td></td>")
 }

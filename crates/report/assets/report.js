@@ -135,7 +135,7 @@
     const describe = ([, row, column]) => {
       const values = cells(rows[row]);
       if (column === 0) return values.map((value, i) => (titles[i] ? `${titles[i]}: ${value}` : value)).join("\n");
-      const first = values.slice(0, titles[0] === "" ? 2 : 1);
+      const first = values.slice(0, titles[0] === "panel" ? 2 : 1);
       const of = first.map((value, i) => (titles[i] ? `${titles[i]}: ${value}` : value));
       return [...of, `${titles[column]}: ${values[column]}`].join("\n");
     };

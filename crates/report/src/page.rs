@@ -154,7 +154,7 @@ impl Rows {
     fn markup(&self, id: &str) -> Markup {
         html! {
             div.results #{ "t" (id) } {
-                div.scroll tabindex="0" role="region" aria-label=(show::plain(&self.title)) {
+                div.scroll tabindex="0" role="group" aria-label=(show::plain(&self.title)) {
                     table.sortable {
                         thead { tr { @for name in &self.header { th scope="col" { (show::plain(name)) } } } }
                         tbody {
@@ -196,7 +196,7 @@ fn figure(chart: &Chart, id: &str) -> Result<Markup, String> {
             (legend(chart, &drawing))
             details {
                 summary { "Table" }
-                div.scroll tabindex="0" role="region" aria-label={ (title) ", table" } { (numbers(&table)) }
+                div.scroll tabindex="0" role="group" aria-label={ (title) ", table" } { (numbers(&table)) }
             }
         }
     })

@@ -58,8 +58,12 @@ fn pieces(results: &PaperResults<'_>) -> Result<(Vec<Piece>, String), Failure> {
 
 /// A section with a paper.
 fn section(results: &PaperResults<'_>, pieces: Vec<Piece>) -> Section {
+    let heading = format!("# {}\n", results.paper.title());
     let blocks = pieces.into_iter().map(|piece| match piece {
-        Piece::Text(text) => Block::Html(page::of_markdown(&text)),
+        // The section has the heading already.
+        Piece::Text(text) => {
+            Block::Html(page::of_markdown(text.strip_prefix(&heading).unwrap_or(&text)))
+        }
         Piece::Figure(_, chart) => Block::Charts(vec![chart]),
     });
     Section { title: results.paper.title().to_owned(), blocks: blocks.collect() }
