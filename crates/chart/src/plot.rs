@@ -41,6 +41,9 @@ pub struct Plot {
     pub y_log: bool,
     /// Lines across.
     pub guides: Vec<Guide>,
+    /// Whether lines may lie on one another, as those of published numbers do: the first is the widest then, so that
+    /// all show.
+    pub overlaid: bool,
     /// Values that the axis or the colours have room for beside the points: those of neighbouring plots.
     pub within: Option<[f64; 2]>,
 }
@@ -126,6 +129,7 @@ impl Plot {
             y_log: false,
             guides: Vec::new(),
             within: None,
+            overlaid: false,
         }
     }
 

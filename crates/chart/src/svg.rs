@@ -309,7 +309,7 @@ fn lines(plot: &Plot, panel: &Panel, chart: &mut Chart<'_, '_>) -> Result<(), St
         let colour = RGBColor::from(series.colour(at));
         // The first is drawn below and widest, so that lines which coincide all show.
         behind -= 1;
-        let wider = if dense || panel.series.len() > 6 { 0 } else { behind };
+        let wider = if plot.overlaid { behind } else { 0 };
         let visible = series.ours.iter().filter(|point| !plot.y_log || point.y > 0.0);
         let points: Vec<_> = visible.map(|point| plot.place(point)).collect();
         let style = colour.stroke_width(2 + wider);

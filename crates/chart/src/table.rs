@@ -30,7 +30,7 @@ impl Table {
                 let row = columns(&plot.panels[panel].series).iter().position(|x| *x == point.x);
                 let first = 1 + usize::from(plot.panels.len() > 1);
                 let here = &plot.panels[panel].series[..series];
-                let wide: usize = here.iter().map(|series| width(series)).sum();
+                let wide: usize = here.iter().map(width).sum();
                 (skipped + row.unwrap_or(0), first + wide)
             }
             Kind::Ranks | Kind::Dots => {

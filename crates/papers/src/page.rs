@@ -30,7 +30,7 @@ pub enum Piece {
     /// Text, in Markdown.
     Text(String),
     /// A figure, and its file without what says of which kind it is.
-    Figure(String, Chart),
+    Figure(String, Box<Chart>),
 }
 
 /// The file of a figure, without what says of which kind it is.
@@ -101,7 +101,7 @@ pub fn pieces(paper: &Paper, parts: &[Part<'_>]) -> Vec<Piece> {
             let hollow = if drawing.has_published { " (published numbers hollow)" } else { "" };
             let title = format!("{}{hollow}", drawing.chart.title);
             let chart = Chart { title, ..drawing.chart.clone() };
-            pieces.push(Piece::Figure(figure_file(paper, drawing), chart));
+            pieces.push(Piece::Figure(figure_file(paper, drawing), Box::new(chart)));
         }
         if let Some((header, rows)) = report.survey() {
             pieces.push(Piece::Text(survey(&header, &rows)));

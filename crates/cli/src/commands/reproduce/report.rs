@@ -64,7 +64,7 @@ fn section(results: &PaperResults<'_>, pieces: Vec<Piece>) -> Section {
         Piece::Text(text) => {
             Block::Html(page::of_markdown(text.strip_prefix(&heading).unwrap_or(&text)))
         }
-        Piece::Figure(_, chart) => Block::Charts(vec![chart]),
+        Piece::Figure(_, chart) => Block::Charts(vec![*chart]),
     });
     Section { title: results.paper.title().to_owned(), blocks: blocks.collect() }
 }

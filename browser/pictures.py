@@ -1,0 +1,30 @@
+"""Takes the pictures of the documentation: what a reader sees of real reports."""
+
+import os
+import subprocess
+import sys
+import tempfile
+
+from chromium import Chromium
+
+THERMOCLINE = os.environ["THERMOCLINE"]
+SQLITE = ["--trace", "corpus/sqlite-ext4.tct", "--ops=-trim", "--clock", "device"]
+POLICIES = "greedy,cost-benefit,lfs,cat,dac,update-interval,sep-bit,midas,fifo"
+
+
+def main():
+    folder = sys.argv[1]
+    with tempfile.TemporaryDirectory(prefix="thermocline-pictures.") as work, Chromium() as browser:
+        def picture(name, arguments, height, dark=False, width=1120):
+            file = os.path.join(work, f"{name}.html")
+            subprocess.run([THERMOCLINE, *arguments, "--report", file], check=True, stdout=subprocess.DEVNULL)
+            browser.look(width, height, dark=dark)
+            browser.open(f"file://{file}")
+            browser.screenshot(os.path.join(folder, f"{name}.png"), whole=False)
+
+        picture("comparison", ["compare", *SQLITE, "--over-provisioning", "7%", "--policies", POLICIES], 1150)
+        sweep = ["sweep", *SQLITE, "--policy", "greedy,cat,sep-bit", "--store", os.path.join(work, "store")]
+        picture("search", [*sweep, "--over-provisioning", "5%..60%", "--until", "write_amplification<=1.5"], 760, dark=True)
+
+
+main()
