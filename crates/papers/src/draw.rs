@@ -110,6 +110,7 @@ fn plot(figure: &Figure, experiment: &Experiment, report: &Report) -> Plot {
         panels: panels.collect(),
         categories,
         y_log: figure.y_log,
+        overlaid: true,
         ..Plot::new(kind, &figure.x_title, &figure.y_title, Vec::new())
     }
 }

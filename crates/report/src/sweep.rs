@@ -318,7 +318,7 @@ impl<'a> Study<'a> {
                 .map_or("", |value| if value.ends_with('%') { ", %" } else { "" });
             let plot =
                 Plot::new(Kind::Lines, &format!("{}{unit}", axis.name), title, lines.collect());
-            let guides = searched.map_or_else(Vec::new, |searched| knees(searched));
+            let guides = searched.map_or_else(Vec::new, knees);
             chart(metric, title, &about, Plot { guides, within, x_log, ..plot })
         };
         panels.into_values().map(panel).enumerate().map(|(at, c)| numbered(c, at)).collect()
