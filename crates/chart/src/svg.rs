@@ -291,11 +291,13 @@ fn y_label_width(plot: &Plot) -> u32 {
         return (longest.unwrap_or(0) * LETTER) as u32 + TITLE_ON_EDGE + 8;
     }
     let (low, high) = plot.y_range();
+    if plot.y_log {
+        let ticks = axis::log_ticks(low, high).into_iter().map(|place| tick(10_f64.powf(place)));
+        let longest = ticks.map(|text| text.chars().count()).max().unwrap_or(0).max(4);
+        return (longest * (LETTER + 1)) as u32 + TITLE_ON_EDGE;
+    }
     // A tick is rounder than an end, so its fraction is no longer than a digit or two.
-    let longest = [low, high].map(|end| {
-        let end = if plot.y_log { 10_f64.powf(end) } else { end };
-        tick(end.round()).chars().count().max(4)
-    });
+    let longest = [low, high].map(|end| tick(end.round()).chars().count().max(4));
     let [low, high] = longest;
     (low.max(high) * (LETTER + 1)) as u32 + TITLE_ON_EDGE
 }

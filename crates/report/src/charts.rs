@@ -11,6 +11,8 @@ mod traffic;
 const GREY: usize = 6;
 /// Values that differ by more are shown by their logarithms.
 const FAR_APART: f64 = 12.0;
+/// Response times that are not told in milliseconds any more.
+const LONG_US: f64 = 1e8;
 /// Points of a line over time.
 const POINTS: usize = 60;
 /// The steps of a response time, from the median to the worst.
@@ -222,16 +224,18 @@ fn responses(
     what: &str,
     of: impl Fn(&History) -> &Vec<thermocline_sim::history::Quantile>,
 ) -> Chart {
-    let series = ran.iter().filter_map(|ran| {
-        let known = of(ran.row.history.as_ref()?);
+    let known = || ran.iter().filter_map(|ran| Some((*ran, of(ran.row.history.as_ref()?))));
+    let longest = known().flat_map(|(_, all)| all).map(|quantile| quantile.us).fold(0.0, f64::max);
+    let (name, unit) = if longest >= LONG_US { ("s", 1e6) } else { ("ms", 1e3) };
+    let series = known().map(|(ran, all)| {
         let points = SHARES.iter().enumerate().filter_map(|(at, (share, _))| {
-            let quantile = known.iter().find(|quantile| quantile.share == *share)?;
-            Some(Point::at(at as f64, quantile.us / 1000.0))
+            let quantile = all.iter().find(|quantile| quantile.share == *share)?;
+            Some(Point::at(at as f64, quantile.us / unit))
         });
-        Some(ran.series(points.collect()))
+        ran.series(points.collect())
     });
     let names = SHARES.map(|(_, name)| name.to_owned()).to_vec();
-    let (x, y) = ("requests that take no longer", format!("{what} response, ms"));
+    let (x, y) = ("requests that take no longer", format!("{what} response, {name}"));
     let plot = Plot::new(Kind::Lines, x, &y, series.collect());
     let plot = Plot { categories: Some(names), y_log: true, ..plot };
     let about =

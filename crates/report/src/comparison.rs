@@ -19,6 +19,8 @@ use crate::{
 
 /// Columns of a table of results.
 const COLUMNS: usize = 14;
+/// The part of a mean that it may be off without a word.
+pub(crate) const CERTAIN: f64 = 5e-5;
 
 /// What somebody needs to repeat what a page shows.
 #[derive(Clone, Debug)]
@@ -169,7 +171,7 @@ fn figure_of(row: &Row, metric: &Metric, best: Option<f64>) -> Cell {
     else {
         return Cell { text: number::NONE.into(), value: None, best: false };
     };
-    let text = match half > 0.0 {
+    let text = match half > mean.abs() * CERTAIN {
         true => format!("{} ± {}", show(mean), show(half)),
         false => show(mean),
     };

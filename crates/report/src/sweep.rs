@@ -10,7 +10,7 @@ use thermocline_sim::{
 };
 
 use crate::{
-    comparison::{Repeat, repeats},
+    comparison::{CERTAIN, Repeat, repeats},
     figure, number,
     page::{Block, Cell, Page, Rows, Section},
 };
@@ -98,7 +98,8 @@ pub fn page(cells: &[Tried], searched: Option<&Searched>, repeat: &Repeat) -> Pa
 #[must_use]
 pub fn charts(cells: &[Tried], searched: Option<&Searched>) -> Vec<Chart> {
     let study = Study::of(cells);
-    wanted(searched).into_iter().flat_map(|metric| study.charts(metric, searched)).collect()
+    let all = wanted(searched).into_iter().flat_map(|metric| study.charts(metric, searched));
+    all.filter(|chart| !chart.plot.is_empty()).collect()
 }
 
 /// The figures that are shown.
@@ -414,7 +415,7 @@ impl<'a> Study<'a> {
                 let text = interval.map_or_else(
                     || number::NONE.into(),
                     |Interval { mean, half }| {
-                        if half > 0.0 {
+                        if half > mean.abs() * CERTAIN {
                             format!("{} ± {}", show(mean), show(half))
                         } else {
                             show(mean)
@@ -485,7 +486,7 @@ mod tests {
             }
         }
         let found = charts(&cells, None);
-        assert_eq!(found.len(), 3, "one chart a figure");
+        assert_eq!(found.len(), 1, "a chart for each figure that the results have");
         let plot = &found[0].plot;
         assert_eq!((plot.kind, plot.panels[0].series.len()), (Kind::Lines, 2));
         let first = plot.panels[0].series[0].ours[0];
