@@ -19,14 +19,14 @@ use crate::{
 
 /// A block of the log in use.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::page_mapped) struct Used {
-    pub(in crate::page_mapped) turn: u64,
-    pub(in crate::page_mapped) block: BlockId,
+pub(crate) struct Used {
+    pub(crate) turn: u64,
+    pub(crate) block: BlockId,
 }
 
 /// Where the log stands.
 #[derive(Debug)]
-pub(in crate::page_mapped) struct Log {
+pub(crate) struct Log {
     /// Blocks that the log still needs, oldest first; the last is being written.
     used: VecDeque<Used>,
     /// Blocks that may be erased and written.
@@ -45,13 +45,13 @@ pub(in crate::page_mapped) struct Log {
 
 impl Log {
     /// A log of which nothing is written yet.
-    pub(in crate::page_mapped) const fn new(free: VecDeque<BlockId>) -> Self {
+    pub(crate) const fn new(free: VecDeque<BlockId>) -> Self {
         Self::found(VecDeque::new(), free, None, (0, 0), 0)
     }
 
     /// A log that goes on in the last block in use, from that page, if it can; `turn` was the last, and
     /// has so many pages that can be read. From `unbroken` on no turn is left out.
-    pub(in crate::page_mapped) const fn found(
+    pub(crate) const fn found(
         used: VecDeque<Used>,
         free: VecDeque<BlockId>,
         next: Option<u32>,
@@ -66,38 +66,38 @@ impl Log {
     }
 
     /// Whether no block is left to be written after this one.
-    pub(in crate::page_mapped) fn has_no_free_block(&self) -> bool {
+    pub(crate) fn has_no_free_block(&self) -> bool {
         self.free.is_empty()
     }
 
     /// The turn of the block being written.
-    pub(in crate::page_mapped) fn turn(&self) -> Option<u64> {
+    pub(crate) fn turn(&self) -> Option<u64> {
         self.used.back().map(|used| used.turn)
     }
 
     /// Pages that were written to that block.
-    pub(in crate::page_mapped) const fn written(&self) -> u32 {
+    pub(crate) const fn written(&self) -> u32 {
         self.written
     }
 
     /// Whether turns from that one on are left out.
-    pub(in crate::page_mapped) const fn has_holes(&self, from: u64) -> bool {
+    pub(crate) const fn has_holes(&self, from: u64) -> bool {
         from < self.unbroken
     }
 
     /// Pages of the log that were programmed.
-    pub(in crate::page_mapped) const fn programs(&self) -> u64 {
+    pub(crate) const fn programs(&self) -> u64 {
         self.programs
     }
 
     /// Pages that can be written before a block has to be freed, the first of each block not counted.
-    pub(in crate::page_mapped) fn room(&self, pages_per_block: u32, header_pages: u32) -> u32 {
+    pub(crate) fn room(&self, pages_per_block: u32, header_pages: u32) -> u32 {
         let per_block = pages_per_block - header_pages - 1;
         self.free.len() as u32 * per_block + pages_per_block.saturating_sub(self.next)
     }
 
     /// Whether the next page begins a block.
-    pub(in crate::page_mapped) const fn is_full(&self, pages_per_block: u32) -> bool {
+    pub(crate) const fn is_full(&self, pages_per_block: u32) -> bool {
         self.next >= pages_per_block
     }
 
@@ -108,7 +108,7 @@ impl Log {
 
     /// Erases the next block and writes its first page, a head. Where either fails the block is marked as
     /// bad and another one taken.
-    pub(in crate::page_mapped) fn begin_block<C: Flash>(
+    pub(crate) fn begin_block<C: Flash>(
         &mut self,
         chip: &mut C,
         head: &Page,
@@ -138,7 +138,7 @@ impl Log {
 
     /// Programs a page at the end of the block being written, which has room. False if the page could not
     /// be programmed: the block is then full, and bad.
-    pub(in crate::page_mapped) fn append<C: Flash>(
+    pub(crate) fn append<C: Flash>(
         &mut self,
         chip: &mut C,
         page: &Page,
@@ -165,7 +165,7 @@ impl Log {
     }
 
     /// Lets go of the blocks before a turn.
-    pub(in crate::page_mapped) fn release<C: Flash>(&mut self, chip: &C, before: u64) {
+    pub(crate) fn release<C: Flash>(&mut self, chip: &C, before: u64) {
         while let Some(oldest) = self.used.front().copied()
             && oldest.turn < before
             && self.used.len() > 1
