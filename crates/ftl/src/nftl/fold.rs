@@ -49,7 +49,8 @@ impl<C: Condition> Nftl<C> {
     }
 
     /// Copies live pages of a virtual block, of one of its blocks or of both, to an erased block, which is
-    /// returned; the map leads there then. Nothing is changed before all are there.
+    /// returned; the map leads there then. Nothing is changed before all are there. What is left out the
+    /// log has before: a target that lasted proves that no page is missing in it.
     ///
     /// A target that fails is abandoned: it is marked as bad before anything else is programmed. So is the
     /// data of a page that cannot be read: it is lost, and a checkpoint says so before its block goes.
@@ -64,6 +65,11 @@ impl<C: Condition> Nftl<C> {
         for attempt in 0.. {
             self.list_survivors_and(v, from, merged.map(|(offset, _)| offset));
             let offsets = core::mem::take(&mut self.survivors);
+            let now = self.now;
+            if let Err(e) = self.with_journal(|journal, layer| journal.settle(layer, now)) {
+                self.survivors = offsets;
+                return Err(e);
+            }
             if offsets.is_empty() {
                 // All that was live is lost.
                 return Ok(BlockId::NONE);
@@ -166,8 +172,7 @@ impl<C: Condition> Nftl<C> {
     }
 
     /// Copies pages into an erased block. Where a page stands: at its own offset in a primary, unless the
-    /// chip demands order; else one behind the other. What stands beside each says how many follow, and of
-    /// the first and the last that they are.
+    /// chip demands order; else one behind the other. What stands beside each says how many follow.
     fn copy_to(
         &mut self,
         target: BlockId,
@@ -176,16 +181,12 @@ impl<C: Condition> Nftl<C> {
         role: u8,
         merged: Merged<'_>,
     ) -> Result<(), FlashError> {
-        let mut role = role | roles::FIRST;
         for (n, &offset) in (0..).zip(offsets) {
             let lpn = Lpn(v * self.pages + offset);
             let to = self.place_in(target, role, n, offset);
             let left = offsets.len() as u32 - 1 - n;
-            if left == 0 {
-                role |= roles::LAST;
-            }
-            let oob = Oob { note: left as u16, ..self.oob(lpn, role) };
-            role &= !roles::FIRST;
+            let last = if left == 0 { roles::LAST } else { 0 };
+            let oob = Oob { note: left as u16, ..self.oob(lpn, role | last) };
             match merged {
                 Some((new, data)) if new == offset => self.chip.program(to, oob, data)?,
                 _ => {

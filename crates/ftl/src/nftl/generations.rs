@@ -1,23 +1,23 @@
 //! Which of the blocks of a virtual block hold its data after a mount, as the areas beside their pages say.
 //!
-//! A fold copies into a new block all that is live, and erases its sources only after the last page. So a
-//! target that is not *whole* stands beside its sources, which hold all that counts, and a whole one makes
-//! everything older garbage; a move does the same for one of the two blocks. Whether a target is whole its
-//! pages say themselves: each has the number of pages that follow it, and the first is marked. A loss of
-//! power may have taken any part of what was not synced, so the payload of each page that is not known to
-//! have lasted is read.
+//! A fold copies into a new block all that is live. Before its sources are erased the chip is synced, and
+//! the log records that all of it, and every trim before it, lasts. So of a target there are two kinds:
 //!
-//! * A target whose last number is known to have lasted is never given up: pages of it that are missing
-//!   are damage.
-//! * With a target that is given up goes all that was programmed into its virtual block later, of which
-//!   nothing was flushed. It is erased newest first: what a mount has shown stays as it is, wherever power
-//!   fails again.
-//! * Blocks are compared by their newest pages: an erase that was half undone may have brought older ones
-//!   back.
+//! * the number of its last page is known to have lasted: everything older is garbage, and pages of it
+//!   that are missing are damage;
+//! * it is not: the sources are there and hold all that was flushed. The target is *given up*, and with it
+//!   all that was programmed into its virtual block later, of which nothing was flushed either.
+//!
+//! A move does the same for one of the two blocks. Each page of a target has the number of pages that
+//! follow it, so any of them tells where the target ends.
+//!
+//! What was given up is erased newest first, and that is synced before anything is programmed: what a mount
+//! has shown stays as it is, wherever power fails again. Blocks are compared by their newest pages, for an
+//! erase that was half undone may have brought older ones back.
 
 use alloc::vec::Vec;
 
-use thermocline_flash::{BlockId, Condition, FlashError, Ppn};
+use thermocline_flash::{BlockId, Condition, FlashError};
 
 use super::{
     Nftl,
@@ -30,13 +30,10 @@ use crate::page_mapped::{mount::FoundLog, watermark::program_number};
 #[derive(Clone, Copy, Debug)]
 struct Copied {
     is_move: bool,
-    /// The least number among them, and whether that is the first of all.
+    /// The least number among those that can be read.
     begin: u64,
-    has_first: bool,
     /// The number of the last of all.
     end: u64,
-    /// How many can be read.
-    there: u64,
 }
 
 /// What the areas of a block say of it.
@@ -62,19 +59,6 @@ pub(super) struct Sorted {
     pub(super) kept: Vec<Seen>,
     /// Those that hold nothing that counts, in the order in which they are to be erased.
     pub(super) litter: Vec<BlockId>,
-    /// Blocks all of whose live pages stand in a newer one: a page that is not there was dropped.
-    pub(super) superseded: Vec<BlockId>,
-}
-
-/// What is known of a target.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Target {
-    /// All its pages are there.
-    Whole,
-    /// All its pages were there: those that are missing are damaged.
-    Damaged,
-    /// It was cut off.
-    CutOff,
 }
 
 impl<C: Condition> Nftl<C> {
@@ -127,18 +111,13 @@ impl<C: Condition> Nftl<C> {
             let this = Copied {
                 is_move: oob.stream & roles::MOVED != 0,
                 begin: number,
-                has_first: oob.stream & roles::FIRST != 0,
                 end: number + u64::from(oob.note),
-                there: 1,
             };
             copied = Some(match copied {
                 Some(other) if other.end > this.end => other,
-                Some(other) if other.end == this.end => Copied {
-                    begin: this.begin.min(other.begin),
-                    has_first: this.has_first || other.has_first,
-                    there: other.there + 1,
-                    ..other
-                },
+                Some(other) if other.end == this.end => {
+                    Copied { begin: this.begin.min(other.begin), ..other }
+                }
                 _ => this,
             });
         }
@@ -154,97 +133,47 @@ impl<C: Condition> Nftl<C> {
             copied,
         }))
     }
+}
 
-    /// Decides what counts of the blocks of a virtual block.
-    pub(super) fn sort_blocks(
-        &mut self,
-        found: &FoundLog,
-        mut blocks: Vec<Seen>,
-        sorted: &mut Sorted,
-    ) -> Result<(), FlashError> {
-        blocks.sort_by_key(|seen| seen.last);
-        self.sort_targets(found, &mut blocks, sorted, false)?;
-        self.sort_targets(found, &mut blocks, sorted, true)?;
-        // Only damage leaves two in one role: the newest counts.
-        for role in [false, true] {
-            while let [older, _, ..] =
-                blocks.iter().filter(|b| b.is_replacement == role).collect::<Vec<_>>()[..]
-            {
-                let older = older.block;
-                sorted.litter.push(older);
-                blocks.retain(|seen| seen.block != older);
-            }
-        }
-        sorted.kept.extend(blocks);
-        Ok(())
+/// Decides what counts of the blocks of a virtual block.
+pub(super) fn sort_blocks(found: &FoundLog, mut blocks: Vec<Seen>, sorted: &mut Sorted) {
+    blocks.sort_by_key(|seen| seen.last);
+    sort_targets(found, &mut blocks, sorted, false);
+    sort_targets(found, &mut blocks, sorted, true);
+    // Only damage leaves two in one role: the newest counts.
+    for role in [false, true] {
+        let ours = blocks.iter().filter(|seen| seen.is_replacement == role);
+        let newest = ours.last().map(|seen| seen.block);
+        let is_older = |seen: &Seen| seen.is_replacement == role && Some(seen.block) != newest;
+        sorted.litter.extend(blocks.iter().filter(|s| is_older(s)).map(|seen| seen.block));
+        blocks.retain(|seen| !is_older(seen));
     }
+    sorted.kept.extend(blocks);
+}
 
-    /// Goes through the targets of folds, or of moves, from the newest on.
-    fn sort_targets(
-        &mut self,
-        found: &FoundLog,
-        blocks: &mut Vec<Seen>,
-        sorted: &mut Sorted,
-        moves: bool,
-    ) -> Result<(), FlashError> {
-        let is_target = |seen: &Seen| seen.copied.filter(|copied| copied.is_move == moves);
-        let mut targets: Vec<(Copied, Seen)> =
-            blocks.iter().filter_map(|seen| is_target(seen).map(|c| (c, *seen))).collect();
-        targets.sort_by_key(|(copied, _)| u64::MAX - copied.begin);
-        let mut given_up = Vec::new();
-        for (copied, target) in targets {
-            let same = |seen: &Seen| !moves || seen.is_replacement == target.is_replacement;
-            let is_older = |seen: &Seen| same(seen) && seen.last < copied.begin;
-            if !blocks.iter().any(is_older) || !blocks.iter().any(|s| s.block == target.block) {
-                continue;
-            }
-            let is = self.state_of(found, &target, &copied)?;
-            if is == Target::CutOff {
-                // Newest first.
-                let newer = blocks.iter().rev().filter(|s| same(s) && s.last >= copied.begin);
-                given_up.extend(newer.map(|seen| seen.block));
-                blocks.retain(|s| !same(s) || s.last < copied.begin);
-                continue;
-            }
-            let older = blocks.iter().filter(|seen| is_older(seen)).map(|seen| seen.block);
-            let older: Vec<BlockId> = older.collect();
-            blocks.retain(|seen| !is_older(seen));
-            if is == Target::Whole {
-                sorted.superseded.extend(&older);
-            }
-            sorted.litter.extend(older);
+/// Goes through the targets of folds, or of moves, from the newest on.
+fn sort_targets(found: &FoundLog, blocks: &mut Vec<Seen>, sorted: &mut Sorted, moves: bool) {
+    let copied = |seen: &Seen| seen.copied.filter(|copied| copied.is_move == moves);
+    let mut targets: Vec<(Copied, Seen)> =
+        blocks.iter().filter_map(|seen| copied(seen).map(|copied| (copied, *seen))).collect();
+    targets.sort_by_key(|(copied, _)| u64::MAX - copied.begin);
+    let mut given_up = Vec::new();
+    for (copied, target) in targets {
+        let same = |seen: &Seen| !moves || seen.is_replacement == target.is_replacement;
+        let is_older = |seen: &Seen| same(seen) && seen.last < copied.begin;
+        let is_there = blocks.iter().any(|seen| seen.block == target.block);
+        if !is_there || !blocks.iter().any(is_older) {
+            continue;
         }
-        // What stands beside those may be newer than they are.
-        sorted.litter.splice(0..0, given_up);
-        Ok(())
+        let (out, list) = if found.is_known(copied.end) {
+            (true, &mut sorted.litter)
+        } else {
+            (false, &mut given_up)
+        };
+        let goes = |seen: &Seen| same(seen) && (seen.last < copied.begin) == out;
+        // Newest first.
+        list.extend(blocks.iter().rev().filter(|seen| goes(seen)).map(|seen| seen.block));
+        blocks.retain(|seen| !goes(seen));
     }
-
-    fn state_of(
-        &mut self,
-        found: &FoundLog,
-        target: &Seen,
-        copied: &Copied,
-    ) -> Result<Target, FlashError> {
-        let all = copied.end - copied.begin + 1;
-        let is_complete = copied.has_first && copied.there == all;
-        if found.is_known(copied.end) {
-            return Ok(if is_complete { Target::Whole } else { Target::Damaged });
-        }
-        if !is_complete {
-            return Ok(Target::CutOff);
-        }
-        for page in 0..self.pages {
-            let at: Ppn = self.ppn(target.block, page);
-            if let Page::Holds(oob) = look(&mut self.chip, at)?
-                && (copied.begin..=copied.end).contains(&program_number(oob.sequence))
-            {
-                match self.chip.read(at, &mut []) {
-                    Ok(()) => {}
-                    Err(FlashError::Unreadable(_)) => return Ok(Target::CutOff),
-                    Err(e) => return Err(e),
-                }
-            }
-        }
-        Ok(Target::Whole)
-    }
+    sorted.litter.splice(0..0, given_up);
 }

@@ -8,13 +8,12 @@
 
 use alloc::{vec, vec::Vec};
 
-use thermocline_flash::{BlockId, Condition, FlashError, Geometry, Lpn, Ppn};
+use thermocline_flash::{BlockId, Condition, FlashError, Geometry, Lpn};
 
 use super::{
     Config, Nftl, RESERVE,
-    generations::{Seen, Sorted},
+    generations::{Seen, Sorted, sort_blocks},
     heaps::NOBODY,
-    look::{Page, look},
     pairs::Pair,
 };
 use crate::{
@@ -26,7 +25,7 @@ use crate::{
         journal::Journal,
         mount::{FoundLog, Pages, check_summary, summary_of},
         tables::LOST,
-        watermark::{EPOCH, program_number},
+        watermark::EPOCH,
     },
 };
 
@@ -152,7 +151,7 @@ impl<C: Condition> Nftl<C> {
         let learned = found.learn_watermarks(&watermarks);
         all.sort_by_key(|seen| seen.virtual_block);
         for blocks in all.chunk_by(|a, b| a.virtual_block == b.virtual_block) {
-            self.sort_blocks(found, blocks.to_vec(), &mut sorted)?;
+            sort_blocks(found, blocks.to_vec(), &mut sorted);
         }
         sorted.litter.extend(unreadable);
         Ok((sorted, learned))
@@ -191,7 +190,7 @@ impl<C: Condition> Nftl<C> {
         }
         self.take_blocks(&sorted);
         self.map.clone_from(&pages.map);
-        self.check_map(&pages, &sorted, &mut journal, &mut recovery)?;
+        self.check_map(&sorted, &mut recovery);
         recovery.pages_found = self.map.iter().filter(|&&at| Self::is_there(at)).count() as u32;
         self.litter = sorted.litter;
         self.least_free = self.least_free.min(self.free.len() + self.litter.len() as u32);
@@ -233,31 +232,10 @@ impl<C: Condition> Nftl<C> {
         });
     }
 
-    /// Entries of the map lead to blocks of their virtual block, or the page is lost. One whose copy is in
-    /// a block all of whose live pages stand elsewhere was dropped, if no promise is newer.
-    fn check_map(
-        &mut self,
-        pages: &Pages,
-        sorted: &Sorted,
-        journal: &mut Journal,
-        recovery: &mut Recovery,
-    ) -> Result<(), FlashError> {
+    /// Entries of the map lead to blocks of their virtual block, or the page is lost.
+    fn check_map(&mut self, sorted: &Sorted, recovery: &mut Recovery) {
         let geometry = *self.chip.geometry();
-        let copies = if recovery.lost.is_empty() { Vec::new() } else { self.superseded(sorted)? };
         let (map, pairs) = (&mut self.map, &self.pairs);
-        recovery.lost.retain(|lpn| {
-            let (promised, said) = (pages.promised[lpn.index()], pages.promised_at(*lpn));
-            let was_dropped = promised != LOST
-                && copies
-                    .iter()
-                    .any(|&(at, page, number)| page == *lpn && (at == promised || number > said));
-            if was_dropped {
-                map[lpn.index()] = Ppn::NONE;
-                // The log has to have it before that block is erased.
-                journal.dropped(*lpn);
-            }
-            !was_dropped
-        });
         for (lpn, at) in (0..).map(Lpn).zip(&mut *map) {
             let pair = &pairs[(lpn.0 / self.pages) as usize];
             let block = geometry.block_of(*at);
@@ -277,21 +255,6 @@ impl<C: Condition> Nftl<C> {
             let live = entries.iter().filter(|&&at| Self::is_there(at)).count() as u32;
             self.change(v, |pair| pair.live = live);
         }
-        Ok(())
-    }
-
-    /// The pages of superseded blocks, and their numbers.
-    fn superseded(&mut self, sorted: &Sorted) -> Result<Vec<(Ppn, Lpn, u64)>, FlashError> {
-        let mut copies = Vec::new();
-        for &block in &sorted.superseded {
-            for page in 0..self.pages {
-                let at = self.ppn(block, page);
-                if let Page::Holds(oob) = look(&mut self.chip, at)? {
-                    copies.push((at, oob.lpn, program_number(oob.sequence)));
-                }
-            }
-        }
-        Ok(copies)
     }
 
     /// How far a block is programmed, and where.

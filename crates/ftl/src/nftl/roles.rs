@@ -11,7 +11,5 @@ pub(super) const FOLDED: u8 = 2;
 pub(super) const MOVED: u8 = 4;
 /// The page is the last one of its fold or move: the block is complete.
 pub(super) const LAST: u8 = 8;
-/// The page is the first one of its fold or move.
-pub(super) const FIRST: u8 = 16;
 /// All of it: nothing greater is ever noted.
-pub(super) const ALL: u8 = REPLACEMENT | FOLDED | MOVED | LAST | FIRST;
+pub(super) const ALL: u8 = REPLACEMENT | FOLDED | MOVED | LAST;

@@ -202,6 +202,11 @@ impl Search {
             self.totals.by_checkpoint += u64::from(recovery.used_checkpoint);
             self.totals.verified += recovery.pages_verified;
             self.totals.unreadable += recovery.unreadable_pages;
+            for lpn in 0..host.pages() {
+                if device.read(thermocline_flash::Lpn(lpn), &mut []).is_err() {
+                    device::explain(&mut world.chip(left.clone()), lpn);
+                }
+            }
             let contents: Vec<u64> = (0..host.pages()).map(|l| content(&mut *device, l)).collect();
             for (lpn, &content) in (0..).zip(&contents) {
                 let may = host.may_hold(lpn);

@@ -33,7 +33,7 @@ pub(crate) struct Pages {
     watermarks: Vec<u64>,
     /// Where the complete checkpoint says that each page was, and after how many programs each of its pages
     /// said so.
-    pub(crate) promised: Vec<Ppn>,
+    promised: Vec<Ppn>,
     promised_at: Vec<(u32, u32, u64)>,
     /// The complete checkpoint's table of blocks.
     table: Vec<BlockEntry>,
@@ -243,12 +243,6 @@ impl Pages {
                 && now.first_sequence <= base
         };
         self.table.iter().zip(&self.blocks).filter(is_stale).count() as u64
-    }
-
-    /// How much had been programmed when the checkpoint said where a page is.
-    pub(crate) fn promised_at(&self, lpn: Lpn) -> u64 {
-        let parts = self.promised_at.iter().rev();
-        parts.clone().find(|&&(first, ..)| first <= lpn.0).map_or(0, |&(.., said)| said)
     }
 
     /// A page of which neither what the checkpoint promised nor anything newer was found is lost. An older
