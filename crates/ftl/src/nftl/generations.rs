@@ -44,9 +44,8 @@ pub(super) struct Seen {
     pub(super) is_replacement: bool,
     /// The number of its newest page.
     last: u64,
-    /// Pages up to the last that is not blank, and how many are not.
+    /// Pages up to the last that is not blank.
     pub(super) end: u32,
-    pub(super) programmed: u32,
     /// Whether it holds pages that cannot be read, or that are not its own: it is not written on.
     pub(super) is_torn: bool,
     copied: Option<Copied>,
@@ -72,7 +71,7 @@ impl<C: Condition> Nftl<C> {
         mut each: impl FnMut(u64),
     ) -> Result<Option<Seen>, FlashError> {
         let mut pages = Vec::new();
-        let (mut end, mut count, mut is_torn) = (0, 0, false);
+        let (mut end, mut is_torn) = (0, false);
         for page in 0..self.pages {
             let at = self.ppn(block, page);
             match look(&mut self.chip, at)? {
@@ -89,9 +88,9 @@ impl<C: Condition> Nftl<C> {
                     }
                 }
             }
-            (end, count) = (page + 1, count + 1);
+            end = page + 1;
         }
-        *programmed = count > 0;
+        *programmed = end > 0;
         let Some(&(last, newest)) = pages.iter().max_by_key(|(number, _)| *number) else {
             return Ok(None);
         };
@@ -121,17 +120,7 @@ impl<C: Condition> Nftl<C> {
                 _ => this,
             });
         }
-        let programmed = count;
-        Ok(Some(Seen {
-            block,
-            virtual_block,
-            is_replacement,
-            last,
-            end,
-            programmed,
-            is_torn,
-            copied,
-        }))
+        Ok(Some(Seen { block, virtual_block, is_replacement, last, end, is_torn, copied }))
     }
 }
 

@@ -274,7 +274,22 @@ impl<C: Condition> Nftl<C> {
                 self.programmed.set(first + page as usize);
             }
         }
-        let used = if has_places { seen.programmed } else { seen.end };
+        // A page that the checkpoint has may have an area that looks blank now: that is damage.
+        let mut used = if has_places { 0 } else { seen.end };
+        for lpn in v * self.pages..v * self.pages + self.pages_of(v) {
+            let at = self.map[lpn as usize];
+            if Self::is_there(at) && self.chip.geometry().block_of(at) == block {
+                used = used.max(self.chip.geometry().page_of(at) - self.header + 1);
+                if has_places {
+                    self.programmed.set(lpn as usize);
+                }
+            }
+        }
+        if has_places {
+            let first = v * self.pages;
+            let places = first..first + self.pages;
+            used = places.filter(|&at| self.programmed.is_set(at as usize)).count() as u32;
+        }
         self.change(v, |pair: &mut Pair| {
             *(if is_replacement { &mut pair.replacement_used } else { &mut pair.primary_used }) =
                 used;

@@ -101,12 +101,18 @@ impl<C: Condition> Nftl<C> {
             self.owner[block.index()] = NOBODY;
             self.litter.push(block);
             self.needs_attention = true;
-        } else if has_failed || !matches!(self.chip.read_oob(at), Ok(None)) {
+        } else if has_failed
+            || matches!(failed, FlashError::OutOfOrder(_))
+            || !matches!(self.chip.read_oob(at), Ok(None))
+        {
             // It may have been programmed for all that.
             self.close_block(v, is_primary);
         }
         match failed {
-            FlashError::ProgramFailed(_) | FlashError::BadBlock(_) => self.clear_litter(),
+            FlashError::ProgramFailed(_)
+            | FlashError::BadBlock(_)
+            | FlashError::OutOfOrder(_)
+            | FlashError::NotErased(_) => self.clear_litter(),
             other => Err(other.into()),
         }
     }

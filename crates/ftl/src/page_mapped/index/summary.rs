@@ -14,6 +14,12 @@ pub const PAGE_MAPPED: u8 = 1;
 /// Block mapping with replacement blocks, there.
 pub const NFTL: u8 = 2;
 
+/// What stands in the stream byte beside a page of the log of that kind of layer; so its kind is known
+/// where no summary can be read.
+pub(crate) const fn stream_of(layer: u8) -> u8 {
+    u8::MAX - (layer - PAGE_MAPPED)
+}
+
 /// What people call a kind of layer.
 pub(crate) fn layer_name(kind: u8) -> &'static str {
     match kind {

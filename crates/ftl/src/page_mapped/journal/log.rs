@@ -14,7 +14,10 @@ use thermocline_flash::{BlockId, Flash, FlashError, Lpn, Oob};
 
 use crate::{
     FtlError,
-    page_mapped::index::record::{Kind, Page},
+    page_mapped::index::{
+        record::{Kind, Page},
+        summary::{PAGE_MAPPED, stream_of},
+    },
 };
 
 /// A block of the log in use.
@@ -41,6 +44,8 @@ pub(crate) struct Log {
     unbroken: u64,
     /// Pages of the log that were programmed.
     programs: u64,
+    /// What stands beside each page as the stream: the kind of layer, counted down.
+    stream: u8,
 }
 
 impl Log {
@@ -62,7 +67,21 @@ impl Log {
             Some(next) => next,
             None => u32::MAX,
         };
-        Self { used, free, next, turn, written, unbroken, programs: 0 }
+        Self {
+            used,
+            free,
+            next,
+            turn,
+            written,
+            unbroken,
+            programs: 0,
+            stream: stream_of(PAGE_MAPPED),
+        }
+    }
+
+    /// The log is of that kind of layer.
+    pub(crate) const fn set_layer(&mut self, layer: u8) {
+        self.stream = stream_of(layer);
     }
 
     /// Whether no block is left to be written after this one.
@@ -102,8 +121,8 @@ impl Log {
     }
 
     /// What stands beside a page of the log.
-    fn oob(turn: u64, kind: Kind, time: u64) -> Oob {
-        Oob { lpn: Lpn::NONE, stream: u8::MAX, sequence: turn, time, note: kind as u16 }
+    const fn oob(&self, turn: u64, kind: Kind, time: u64) -> Oob {
+        Oob { lpn: Lpn::NONE, stream: self.stream, sequence: turn, time, note: kind as u16 }
     }
 
     /// Erases the next block and writes its first page, a head. Where either fails the block is marked as
@@ -120,7 +139,7 @@ impl Log {
             let at = geometry.ppn(block, geometry.header_pages);
             let done = chip
                 .erase(block)
-                .and_then(|()| chip.program(at, Self::oob(turn, Kind::Head, time), head.bytes()));
+                .and_then(|()| chip.program(at, self.oob(turn, Kind::Head, time), head.bytes()));
             if done.is_ok() {
                 self.programs += 1;
                 (self.turn, self.written) = (turn, 1);
@@ -148,7 +167,7 @@ impl Log {
         let geometry = *chip.geometry();
         let Some(last) = self.used.back() else { return Ok(false) };
         let (at, block) = (geometry.ppn(last.block, self.next), last.block);
-        let done = chip.program(at, Self::oob(last.turn, kind, time), page.bytes());
+        let done = chip.program(at, self.oob(last.turn, kind, time), page.bytes());
         if done.is_ok() {
             self.programs += 1;
             self.written += 1;

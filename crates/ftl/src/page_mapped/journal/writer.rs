@@ -68,7 +68,8 @@ pub(super) struct Writer {
 }
 
 impl Writer {
-    pub(super) fn new(summary: Summary, log: Log, complete: Complete, numbered: u32) -> Self {
+    pub(super) fn new(summary: Summary, mut log: Log, complete: Complete, numbered: u32) -> Self {
+        log.set_layer(summary.layer);
         let page = Page::new(summary.page_size);
         Self { summary, log, complete, writing: None, numbered, page, time: 0 }
     }
