@@ -226,7 +226,7 @@ impl FoundLog {
             let mut row = Row::default();
             for at in log_pages(self.geometry, used.block) {
                 let Some((header, record)) = self.read(chip, at, Some(used.turn))? else {
-                    row.maps += u32::from(is_map(chip, at)?);
+                    row.maps += u32::from(is_map(chip, at, used.turn)?);
                     continue;
                 };
                 self.gaps.extend(row.take(used.turn, &header));
@@ -341,10 +341,13 @@ impl Row {
     }
 }
 
-/// Whether a page of the log that cannot be read is one of a map, as what stands beside it says.
-fn is_map<C: Flash>(chip: &mut C, at: Ppn) -> Result<bool, FlashError> {
+/// Whether a page of the log that cannot be read is one of a map, as what stands beside it says. One of
+/// another turn lies in the place of nobody knows what.
+fn is_map<C: Flash>(chip: &mut C, at: Ppn, turn: u64) -> Result<bool, FlashError> {
     match chip.read_oob(at) {
-        Ok(oob) => Ok(oob.is_some_and(|o| o.lpn == Lpn::NONE && o.note == Kind::Map as u16)),
+        Ok(oob) => Ok(oob.is_some_and(|o| {
+            o.lpn == Lpn::NONE && o.sequence == turn && o.note == Kind::Map as u16
+        })),
         Err(FlashError::Unreadable(_)) => Ok(false),
         Err(e) => Err(e),
     }
