@@ -41,7 +41,7 @@ impl<C: Chip, P: Placement> PageMapped<C, P> {
         let mut parts = Parts::new(chip, placement, config, banks);
         parts.durability = Durability::formatted();
         let mut journal = Journal::formatted(summary, log, &geometry);
-        journal.begin(&mut parts)?;
+        journal.begin(parts.any())?;
         Ok(Self::of(parts, Some(journal)))
     }
 }

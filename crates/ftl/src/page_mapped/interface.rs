@@ -44,7 +44,7 @@ impl<C: Chip, P: Placement> PageIo for PageMapped<C, P> {
         parts.placement.trimmed(lpn);
         parts.counters.trims += 1;
         if let Some(journal) = &mut self.journal {
-            journal.trimmed(parts, lpn, now)?;
+            journal.trimmed(parts.any(), lpn, now)?;
         }
         Ok(true)
     }
@@ -79,7 +79,7 @@ impl<C: Chip, P: Placement> Upkeep for PageMapped<C, P> {
     }
 
     fn idle_step_ns(&self, timing: &Timing) -> u64 {
-        longest_cleaning_ns::<P>(&self.parts.config, self.parts.tables.shape().pages(), timing)
+        longest_cleaning_ns(&self.parts, timing)
     }
 
     fn clean_in_idle_time(&mut self, now: u64) -> Result<bool, FtlError> {
@@ -98,7 +98,7 @@ impl<C: Chip, P: Placement> Upkeep for PageMapped<C, P> {
         if done == Ok(false)
             && let Some(journal) = journal
         {
-            done = journal.record_watermark_if_due(parts, now);
+            done = journal.record_watermark_if_due(parts.any(), now);
         }
         self.set_follow_up();
         done
@@ -110,7 +110,7 @@ impl<C: Chip, P: Placement> Upkeep for PageMapped<C, P> {
 
     fn settle(&mut self, now: u64) -> Result<(), FtlError> {
         match &mut self.journal {
-            Some(journal) => journal.settle(&mut self.parts, now),
+            Some(journal) => journal.settle(self.parts.any(), now),
             None => Ok(()),
         }
     }
@@ -125,7 +125,7 @@ impl<C: Chip, P: Placement> Upkeep for PageMapped<C, P> {
 
     fn unmount(&mut self, now: u64) -> Result<(), FtlError> {
         if let Some(journal) = &mut self.journal {
-            journal.close(&mut self.parts, now)?;
+            journal.close(self.parts.any(), now)?;
             self.set_follow_up();
         }
         Ok(())
@@ -218,7 +218,7 @@ impl<C: Chip, P: Placement> DeadPages for PageMapped<C, P> {
         let bank = parts.banks.bank_of(block);
         let home = &mut parts.banks[bank];
         home.revalidate(block, now);
-        if P::KNOWS_HOT && parts.placement.is_hot(lpn) {
+        if parts.placement.knows_hot() && parts.placement.is_hot(lpn) {
             home.warm(block, 1);
         }
         Ok(true)

@@ -283,12 +283,12 @@ fn search(kind: Kind, seconds: u64) {
 
 #[test]
 fn whatever_was_flushed_is_there_after_any_cut() {
-    search(Kind::Smooth, 40);
+    search(Kind::Smooth, 15);
 }
 
 #[test]
 fn so_it_is_where_the_device_was_unmounted_policies_change_and_blocks_of_the_log_fail() {
-    search(Kind::Rough, 40);
+    search(Kind::Rough, 15);
 }
 
 #[test]

@@ -32,7 +32,10 @@ pub struct FineGrained {
 }
 
 impl Placement for FineGrained {
-    const SCANS: bool = true;
+    #[inline(always)]
+    fn scans(&self) -> bool {
+        true
+    }
 
     fn streams(&self) -> u8 {
         2

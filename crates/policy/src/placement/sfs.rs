@@ -203,7 +203,10 @@ impl Sfs {
 }
 
 impl Placement for Sfs {
-    const LOCATES: bool = true;
+    #[inline(always)]
+    fn locates(&self) -> bool {
+        true
+    }
 
     fn streams(&self) -> u8 {
         self.groups as u8

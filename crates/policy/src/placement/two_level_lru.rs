@@ -73,7 +73,10 @@ impl TwoLevelLru {
 }
 
 impl Placement for TwoLevelLru {
-    const KNOWS_HOT: bool = true;
+    #[inline(always)]
+    fn knows_hot(&self) -> bool {
+        true
+    }
 
     fn streams(&self) -> u8 {
         2

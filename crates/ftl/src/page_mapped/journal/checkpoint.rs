@@ -26,7 +26,7 @@ use crate::{
 
 /// Writes one page of the checkpoint, or proves one that is written; begins the next where there is
 /// none.
-pub(super) fn step<L: Journaled>(
+pub(super) fn step<L: Journaled + ?Sized>(
     writer: &mut Writer,
     trims: &mut PendingTrims,
     surveys: &mut Surveys,
@@ -40,7 +40,7 @@ pub(super) fn step<L: Journaled>(
 }
 
 /// Writes a whole checkpoint at once, and proves it.
-pub(super) fn write_whole<L: Journaled>(
+pub(super) fn write_whole<L: Journaled + ?Sized>(
     writer: &mut Writer,
     trims: &mut PendingTrims,
     surveys: &mut Surveys,
@@ -61,7 +61,7 @@ pub(super) fn write_whole<L: Journaled>(
 ///
 /// Steps keep pace with what else is written, so this is for a row of crashes, each of which
 /// leaves an unfinished checkpoint behind. Where not even a checkpoint fits, what is absent does.
-pub(super) fn keep_room<L: Journaled>(
+pub(super) fn keep_room<L: Journaled + ?Sized>(
     writer: &mut Writer,
     trims: &mut PendingTrims,
     surveys: &mut Surveys,
@@ -93,7 +93,7 @@ struct Content {
     noted: bool,
 }
 
-fn write_page<L: Journaled>(
+fn write_page<L: Journaled + ?Sized>(
     writer: &mut Writer,
     trims: &mut PendingTrims,
     surveys: &mut Surveys,
@@ -132,7 +132,7 @@ fn write_page<L: Journaled>(
 
 impl Content {
     /// Of the next page; nothing if the checkpoint is written to its end.
-    fn of<L: Journaled>(writing: &Progress, layer: &L) -> Option<Self> {
+    fn of<L: Journaled + ?Sized>(writing: &Progress, layer: &L) -> Option<Self> {
         let geometry = layer.chip().geometry();
         let (logical, body) = (layer.logical_pages(), geometry.page_size - HEADER as u32);
         Some(match writing.next() {
@@ -164,7 +164,13 @@ impl Content {
         })
     }
 
-    fn fill<L: Journaled>(&self, header: &Header, surveys: &Surveys, layer: &L, page: &mut Page) {
+    fn fill<L: Journaled + ?Sized>(
+        &self,
+        header: &Header,
+        surveys: &Surveys,
+        layer: &L,
+        page: &mut Page,
+    ) {
         let range = self.first..self.first + self.count;
         let is_absent = |lpn: u32| layer.is_absent(Lpn(lpn));
         match self.kind {
@@ -186,7 +192,7 @@ impl Content {
 }
 
 /// The form in which a page of the log covers most logical pages from `first` on, and how many.
-fn absent_range<L: Journaled>(layer: &L, first: u32, page_size: u32) -> (Kind, u32) {
+fn absent_range<L: Journaled + ?Sized>(layer: &L, first: u32, page_size: u32) -> (Kind, u32) {
     let (logical, most) = (layer.logical_pages(), most_runs(page_size));
     let bits = (logical - first).min(8 * (page_size - HEADER as u32));
     let (mut runs, mut inside) = (0, false);

@@ -1,7 +1,7 @@
 //! What the journal asks of a layer: where its pages are, how full its blocks are, and the chip.
 
 use thermocline_flash::{BlockId, Chip, Flash, Lpn, Ppn};
-use thermocline_policy::{State, placement::Placement};
+use thermocline_policy::State;
 
 use crate::{
     Counters,
@@ -61,7 +61,8 @@ pub(crate) trait Journaled {
     fn log_exhausted(&mut self);
 }
 
-impl<C: Chip, P: Placement> Journaled for Parts<C, P> {
+/// Once for all placements: it is called with one as a trait object.
+impl<C: Chip> Journaled for Parts<C> {
     type Chip = C;
 
     fn chip(&self) -> &C {

@@ -90,7 +90,7 @@ impl Surveys {
     }
 
     /// The table of blocks of a checkpoint is about to be written, after so many programs.
-    pub(super) fn begin_table<L: Journaled>(&mut self, checkpoint: u32, layer: &L) {
+    pub(super) fn begin_table<L: Journaled + ?Sized>(&mut self, checkpoint: u32, layer: &L) {
         self.coming = (checkpoint, layer.durability().programs());
         for (block, settled) in (0..).map(BlockId).zip(&mut self.settled) {
             *settled = layer.filled(block) == Filled::Full;
@@ -148,7 +148,7 @@ impl Surveys {
     }
 
     /// Looks at blocks that were not looked at since they were erased.
-    pub(super) fn look_at<L: Journaled>(
+    pub(super) fn look_at<L: Journaled + ?Sized>(
         &mut self,
         layer: &mut L,
         blocks: impl Iterator<Item = BlockId>,
@@ -168,7 +168,7 @@ impl Surveys {
     }
 
     /// Forgets blocks that are not full: they change without being erased.
-    pub(super) fn keep_full<L: Journaled>(
+    pub(super) fn keep_full<L: Journaled + ?Sized>(
         &mut self,
         layer: &L,
         blocks: impl Iterator<Item = BlockId>,
@@ -183,7 +183,11 @@ impl Surveys {
 
 /// What the areas of a block say, as far as it is programmed. The first page has the least number, where
 /// pages are programmed in order.
-fn survey<L: Journaled>(layer: &mut L, block: BlockId, end: u32) -> Result<BlockEntry, FlashError> {
+fn survey<L: Journaled + ?Sized>(
+    layer: &mut L,
+    block: BlockId,
+    end: u32,
+) -> Result<BlockEntry, FlashError> {
     let (in_order, chip) = (layer.in_order(), layer.chip_mut());
     let shape = Shape::of(chip.geometry());
     let mut entry = BlockEntry::default();

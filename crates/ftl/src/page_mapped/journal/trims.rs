@@ -47,7 +47,7 @@ impl PendingTrims {
     }
 
     /// Writes them to the log.
-    pub(super) fn write<L: Journaled>(
+    pub(super) fn write<L: Journaled + ?Sized>(
         &mut self,
         writer: &mut Writer,
         layer: &mut L,

@@ -11,7 +11,6 @@
 use alloc::{boxed::Box, vec::Vec};
 
 use thermocline_flash::{BlockId, Chip, Flash, Geometry, Lpn, Oob};
-use thermocline_policy::placement::Placement;
 
 use super::{
     checkpoint, journaled::Journaled, log::Log, survey::Surveys, trims::PendingTrims,
@@ -127,13 +126,13 @@ impl Journal {
     }
 
     /// Begins the first block of the log.
-    pub(crate) fn begin<L: Journaled>(&mut self, layer: &mut L) -> Result<(), FtlError> {
+    pub(crate) fn begin<L: Journaled + ?Sized>(&mut self, layer: &mut L) -> Result<(), FtlError> {
         self.writer.begin_block(layer)
     }
 
     /// A page holds no data any more: the log has to record that before a sync, or an erase.
     #[cold]
-    pub(crate) fn trimmed<L: Journaled>(
+    pub(crate) fn trimmed<L: Journaled + ?Sized>(
         &mut self,
         layer: &mut L,
         lpn: Lpn,
@@ -158,7 +157,7 @@ impl Journal {
     }
 
     /// Writes the trims that the log has no record of, and as much of a checkpoint as is due for that.
-    fn write_trims<L: Journaled>(&mut self, layer: &mut L) -> Result<(), FtlError> {
+    fn write_trims<L: Journaled + ?Sized>(&mut self, layer: &mut L) -> Result<(), FtlError> {
         let before = self.writer.log().programs();
         self.trims.write(&mut self.writer, layer)?;
         for _ in before..self.writer.log().programs() {
@@ -170,20 +169,20 @@ impl Journal {
         Ok(())
     }
 
-    fn checkpoint_step<L: Journaled>(&mut self, layer: &mut L) -> Result<(), FtlError> {
+    fn checkpoint_step<L: Journaled + ?Sized>(&mut self, layer: &mut L) -> Result<(), FtlError> {
         if self.is_paused {
             return Ok(());
         }
         checkpoint::step(&mut self.writer, &mut self.trims, &mut self.surveys, layer)
     }
 
-    fn keep_room<L: Journaled>(&mut self, layer: &mut L) -> Result<(), FtlError> {
+    fn keep_room<L: Journaled + ?Sized>(&mut self, layer: &mut L) -> Result<(), FtlError> {
         checkpoint::keep_room(&mut self.writer, &mut self.trims, &mut self.surveys, layer)
     }
 
     /// Before anything is changed after a clean mount, the log records that the layer is in use. That is
     /// durable before the second change is, and the first shows itself beside its page.
-    fn record_use<L: Journaled>(&mut self, layer: &mut L) -> Result<(), FtlError> {
+    fn record_use<L: Journaled + ?Sized>(&mut self, layer: &mut L) -> Result<(), FtlError> {
         if !self.is_clean {
             return Ok(());
         }
@@ -198,7 +197,7 @@ impl Journal {
 
     /// Something is about to be changed, or one page was.
     #[cold]
-    pub(crate) fn before_change<L: Journaled>(
+    pub(crate) fn before_change<L: Journaled + ?Sized>(
         &mut self,
         layer: &mut L,
         now: u64,
@@ -210,7 +209,7 @@ impl Journal {
     /// A block of data is about to be opened for the host: as much of the checkpoint is written as is
     /// due for each.
     #[cold]
-    pub(crate) fn keep_pace<L: Journaled>(
+    pub(crate) fn keep_pace<L: Journaled + ?Sized>(
         &mut self,
         layer: &mut L,
         now: u64,
@@ -230,9 +229,9 @@ impl Journal {
     /// A free block is about to be opened. Erases that are not durable yet could all be undone by a loss of
     /// power while the blocks opened since are full: nothing could be cleaned then.
     #[cold]
-    pub(in crate::page_mapped) fn before_open<C: Chip, P: Placement>(
+    pub(in crate::page_mapped) fn before_open<C: Chip>(
         &mut self,
-        parts: &mut Parts<C, P>,
+        parts: &mut Parts<C>,
         bank: usize,
     ) -> Result<(), FtlError> {
         let durable = self.durable_free.get(bank).copied().unwrap_or(0);
@@ -251,7 +250,7 @@ impl Journal {
     /// A block of data is about to be erased: older copies of trimmed pages must not come back by that,
     /// and what a mount learned from pages must not be lost.
     #[cold]
-    pub(crate) fn before_erase<L: Journaled>(
+    pub(crate) fn before_erase<L: Journaled + ?Sized>(
         &mut self,
         layer: &mut L,
         block: BlockId,
@@ -268,7 +267,11 @@ impl Journal {
 
     /// Records the numbers of a block's pages before they are erased: a mount that does not find them knows
     /// then that nothing is missing. The checkpoint has those of blocks that were full when it was begun.
-    fn tell_erased<L: Journaled>(&mut self, layer: &mut L, block: BlockId) -> Result<(), FtlError> {
+    fn tell_erased<L: Journaled + ?Sized>(
+        &mut self,
+        layer: &mut L,
+        block: BlockId,
+    ) -> Result<(), FtlError> {
         self.surveys.completed(self.writer.complete());
         let numbers = self.surveys.numbers_to_tell(layer.chip_mut(), block)?;
         for numbers in numbers.chunks(most_erased(layer.chip().geometry().page_size)) {
@@ -283,7 +286,7 @@ impl Journal {
 
     /// Records the watermark in the log, where nothing was programmed since the last sync that could
     /// carry it. False if there is nothing to record, or something was recorded a moment ago.
-    pub(crate) fn record_watermark_if_due<L: Journaled>(
+    pub(crate) fn record_watermark_if_due<L: Journaled + ?Sized>(
         &mut self,
         layer: &mut L,
         now: u64,
@@ -299,7 +302,7 @@ impl Journal {
         Ok(true)
     }
 
-    fn record_watermark<L: Journaled>(&mut self, layer: &mut L) -> Result<(), FtlError> {
+    fn record_watermark<L: Journaled + ?Sized>(&mut self, layer: &mut L) -> Result<(), FtlError> {
         if layer.durability().is_suppressed() {
             // What was programmed before a failure is among what is known, and may not be durable yet.
             layer.chip_mut().sync()?;
@@ -314,7 +317,10 @@ impl Journal {
 
     /// Makes all that was programmed last, and records that.
     #[cold]
-    pub(crate) fn record_sync<L: Journaled>(&mut self, layer: &mut L) -> Result<(), FtlError> {
+    pub(crate) fn record_sync<L: Journaled + ?Sized>(
+        &mut self,
+        layer: &mut L,
+    ) -> Result<(), FtlError> {
         layer.chip_mut().sync()?;
         let programs = layer.durability().programs();
         layer.durability_mut().synced(programs);
@@ -325,7 +331,10 @@ impl Journal {
     /// The block of data that cannot be read is about to be erased: a checkpoint has the pages as lost
     /// before, so that no older copy passes for them.
     #[cold]
-    pub(crate) fn record_losses<L: Journaled>(&mut self, layer: &mut L) -> Result<(), FtlError> {
+    pub(crate) fn record_losses<L: Journaled + ?Sized>(
+        &mut self,
+        layer: &mut L,
+    ) -> Result<(), FtlError> {
         self.record_use(layer)?;
         self.writer.drop_checkpoint();
         let (writer, trims, surveys) = (&mut self.writer, &mut self.trims, &mut self.surveys);
@@ -334,7 +343,11 @@ impl Journal {
     }
 
     /// What [`settle`](crate::Upkeep::settle) does.
-    pub(crate) fn settle<L: Journaled>(&mut self, layer: &mut L, now: u64) -> Result<(), FtlError> {
+    pub(crate) fn settle<L: Journaled + ?Sized>(
+        &mut self,
+        layer: &mut L,
+        now: u64,
+    ) -> Result<(), FtlError> {
         self.writer.set_time(now);
         if !self.trims.is_empty() {
             self.record_use(layer)?;
@@ -344,7 +357,11 @@ impl Journal {
 
     /// What [`unmount`](crate::Upkeep::unmount) does: a checkpoint of how things are now, all of it synced,
     /// and then the record that nothing was changed after it.
-    pub(crate) fn close<L: Journaled>(&mut self, layer: &mut L, now: u64) -> Result<(), FtlError> {
+    pub(crate) fn close<L: Journaled + ?Sized>(
+        &mut self,
+        layer: &mut L,
+        now: u64,
+    ) -> Result<(), FtlError> {
         if self.is_rebuilt {
             self.before_change(layer, now)?;
         }

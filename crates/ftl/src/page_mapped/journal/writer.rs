@@ -90,7 +90,7 @@ impl Writer {
 
     /// Writes a page to the log; a new block first, if the last one is full. `fill` writes the page,
     /// once for each attempt.
-    pub(super) fn append<L: Journaled>(
+    pub(super) fn append<L: Journaled + ?Sized>(
         &mut self,
         layer: &mut L,
         kind: Kind,
@@ -115,7 +115,10 @@ impl Writer {
 
     /// Begins a block of the log, which proves that all before is on the chip: a checkpoint that was
     /// written to its end is complete, and what the log had before it is needed no more.
-    pub(super) fn begin_block<L: Journaled>(&mut self, layer: &mut L) -> Result<(), FtlError> {
+    pub(super) fn begin_block<L: Journaled + ?Sized>(
+        &mut self,
+        layer: &mut L,
+    ) -> Result<(), FtlError> {
         let finished = self.finished();
         let complete = finished.unwrap_or(self.complete);
         let (known, programs) = (layer.durability().known_now(), layer.durability().programs());

@@ -488,7 +488,10 @@ impl Midas {
 }
 
 impl Placement for Midas {
-    const LOCATES: bool = true;
+    #[inline(always)]
+    fn locates(&self) -> bool {
+        true
+    }
 
     fn streams(&self) -> u8 {
         self.groups
