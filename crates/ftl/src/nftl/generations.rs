@@ -131,8 +131,8 @@ pub(super) fn sort_blocks(found: &FoundLog, mut blocks: Vec<Seen>, sorted: &mut 
     sort_targets(found, &mut blocks, sorted, true);
     // Only damage leaves two in one role: the newest counts.
     for role in [false, true] {
-        let ours = blocks.iter().filter(|seen| seen.is_replacement == role);
-        let newest = ours.last().map(|seen| seen.block);
+        let mut ours = blocks.iter().filter(|seen| seen.is_replacement == role);
+        let newest = ours.next_back().map(|seen| seen.block);
         let is_older = |seen: &Seen| seen.is_replacement == role && Some(seen.block) != newest;
         sorted.litter.extend(blocks.iter().filter(|s| is_older(s)).map(|seen| seen.block));
         blocks.retain(|seen| !is_older(seen));
