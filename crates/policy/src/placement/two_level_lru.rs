@@ -82,7 +82,7 @@ impl Placement for TwoLevelLru {
         2
     }
 
-    #[inline]
+    #[inline(always)]
     fn host(&mut self, lpn: Lpn, _now: u64) -> u8 {
         self.cooled = None;
         let standing = self.places[lpn.index()];

@@ -497,7 +497,7 @@ impl Placement for Midas {
         self.groups
     }
 
-    #[inline]
+    #[inline(always)]
     fn host_over(&mut self, lpn: Lpn, old: Option<Place>, _now: u64) -> u8 {
         let heat = &mut self.heat[lpn.index()];
         let hot = *heat == HOTTEST;
@@ -516,7 +516,7 @@ impl Placement for Midas {
         swapped(if hot { HOT } else { FIRST })
     }
 
-    #[inline]
+    #[inline(always)]
     fn written(&mut self, lpn: Lpn, _now: u64) {
         self.writes += 1;
         self.epoch.writes += 1;
@@ -618,7 +618,7 @@ impl Placement for Midas {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn survivor(&mut self, lpn: Lpn, _now: u64) -> u8 {
         let heat = &mut self.heat[lpn.index()];
         match self.from {
