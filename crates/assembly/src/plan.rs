@@ -179,7 +179,7 @@ impl LayerPlan {
     }
 
     /// The settings of the block-mapped layer.
-    fn nftl(&self) -> Result<nftl::Config, AssemblyError> {
+    pub(crate) fn nftl(&self) -> Result<nftl::Config, AssemblyError> {
         let policy = &self.policy;
         let (params, idle) = (policy.build_nftl()?, policy.build_idle()?);
         let pages = self.device.profile.geometry.data_pages_per_block();

@@ -74,6 +74,15 @@ impl Candidate {
         Ok(Self::New(place.clone(), device()?))
     }
 
+    /// The policy that it is served with where nothing is said of it.
+    #[must_use]
+    pub const fn default_policy(&self) -> &'static str {
+        match self {
+            Self::New(..) => chips::SERVED,
+            Self::Formatted(opened) => chips::served(opened.summary.layer),
+        }
+    }
+
     /// Formats or mounts the chip, within whatever `wrap` puts around it.
     ///
     /// # Errors

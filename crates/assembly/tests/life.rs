@@ -9,7 +9,7 @@ use thermocline_assembly::{
 };
 use thermocline_flash::{Flash, Lpn};
 use thermocline_media::Place;
-use thermocline_policy::trigger::Watermarks;
+use thermocline_policy::{preset::LayerKind, trigger::Watermarks};
 
 fn device() -> Device {
     let overrides = Overrides { capacity: Some(16 << 20), ..Overrides::default() };
@@ -22,7 +22,13 @@ fn place(name: &str) -> Place {
 }
 
 fn options() -> FormatOptions {
-    FormatOptions { device: device(), over_provisioning: 0.15, preallocate: false, force: false }
+    FormatOptions {
+        device: device(),
+        over_provisioning: 0.15,
+        layer: LayerKind::PageMapped,
+        preallocate: false,
+        force: false,
+    }
 }
 
 fn served() -> ServeOptions {

@@ -44,7 +44,7 @@ impl<C: Chip, P: Placement> PageIo for PageMapped<C, P> {
         parts.placement.trimmed(lpn);
         parts.counters.trims += 1;
         if let Some(journal) = &mut self.journal {
-            journal.trimmed(parts, lpn, now)?;
+            journal.trimmed(parts.any(), lpn, now)?;
         }
         Ok(true)
     }
@@ -98,7 +98,7 @@ impl<C: Chip, P: Placement> Upkeep for PageMapped<C, P> {
         if done == Ok(false)
             && let Some(journal) = journal
         {
-            done = journal.record_watermark_if_due(parts, now);
+            done = journal.record_watermark_if_due(parts.any(), now);
         }
         self.set_follow_up();
         done
@@ -110,7 +110,7 @@ impl<C: Chip, P: Placement> Upkeep for PageMapped<C, P> {
 
     fn settle(&mut self, now: u64) -> Result<(), FtlError> {
         match &mut self.journal {
-            Some(journal) => journal.settle(&mut self.parts, now),
+            Some(journal) => journal.settle(self.parts.any(), now),
             None => Ok(()),
         }
     }
@@ -125,7 +125,7 @@ impl<C: Chip, P: Placement> Upkeep for PageMapped<C, P> {
 
     fn unmount(&mut self, now: u64) -> Result<(), FtlError> {
         if let Some(journal) = &mut self.journal {
-            journal.close(&mut self.parts, now)?;
+            journal.close(self.parts.any(), now)?;
             self.set_follow_up();
         }
         Ok(())

@@ -191,7 +191,7 @@ impl<C: Chip, P: Placement> PageMapped<C, P> {
     /// Something is about to be changed, or one page was: the log records it.
     fn before_change(&mut self, now: u64) -> Result<(), FtlError> {
         if let Some(journal) = &mut self.journal {
-            journal.before_change(&mut self.parts, now)?;
+            journal.before_change(self.parts.any(), now)?;
             self.set_follow_up();
         }
         Ok(())
