@@ -52,7 +52,7 @@ pub(super) fn take_tables<C: Chip, P: Placement>(
             }
         }
     }
-    journal.free_is_durable(&parts.banks);
+    journal.all_synced(&parts.banks);
     closed_early
 }
 
