@@ -42,7 +42,12 @@ pub trait PageIo {
     ///
     /// # Errors
     /// The first page that cannot be read, and why.
-    fn read_run(&mut self, first: Lpn, into: &mut [u8], page: usize) -> Result<(), (Lpn, FtlError)> {
+    fn read_run(
+        &mut self,
+        first: Lpn,
+        into: &mut [u8],
+        page: usize,
+    ) -> Result<(), (Lpn, FtlError)> {
         for (lpn, into) in (first.0..).map(Lpn).zip(into.chunks_exact_mut(page)) {
             self.read(lpn, into).map_err(|e| (lpn, e))?;
         }

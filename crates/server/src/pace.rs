@@ -180,6 +180,10 @@ impl Medium for Paced {
         self.chip.finish_sync(done)
     }
 
+    fn waits_for_disk(&self) -> bool {
+        self.chip.waits_for_disk()
+    }
+
     fn publish(&mut self) -> Result<(), MediumError> {
         self.chip.publish()
     }

@@ -31,7 +31,12 @@ impl<C: Chip, P: Placement> PageIo for PageMapped<C, P> {
         Ok(holds_data)
     }
 
-    fn read_run(&mut self, first: Lpn, into: &mut [u8], page: usize) -> Result<(), (Lpn, FtlError)> {
+    fn read_run(
+        &mut self,
+        first: Lpn,
+        into: &mut [u8],
+        page: usize,
+    ) -> Result<(), (Lpn, FtlError)> {
         let (mut at, mut rest) = (first, into);
         while !rest.is_empty() {
             let most = (rest.len() / page).max(1) as u32;

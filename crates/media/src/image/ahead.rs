@@ -9,10 +9,8 @@ use thermocline_flash::BlockId;
 
 use super::{layout::Layout, store::Store};
 
-/// Bytes that are read ahead, if a page is not longer.
-const WINDOW: usize = 1 << 20;
-/// Bytes between two wanted pages that are read along with them: a call of the system takes longer.
-const BRIDGE: usize = 16 << 10;
+/// Bytes that are read ahead, if a page is not longer: they stay in the processor's cache.
+const WINDOW: usize = 64 << 10;
 const NONE: BlockId = BlockId(u32::MAX);
 
 #[derive(Debug)]
@@ -73,7 +71,6 @@ impl Ahead {
     fn fill(&mut self, first: u32, layout: &Layout, store: &dyn Store) -> std::io::Result<()> {
         let size = layout.geometry.page_size as usize;
         let most = (WINDOW / size).max(1) as u32;
-        let bridge = (BRIDGE / size) as u32;
         let end = self.end.min(first.saturating_add(most));
         let bytes = (end - first) as usize * size;
         if self.window.len() < bytes {
@@ -82,23 +79,15 @@ impl Ahead {
         let mut page = first;
         while page < end {
             let start = page;
-            let mut stop = page + 1;
-            while page < end && page <= stop + bridge {
-                if self.wants(page) {
-                    stop = page + 1;
-                }
-                page += 1;
-            }
-            let place = (start - first) as usize * size..(stop - first) as usize * size;
-            if let Err(error) = store.read_at(&mut self.window[place], layout.payload_of(self.block, start)) {
+            page += (start..end).take_while(|&page| self.wants(page)).count() as u32;
+            let place = (start - first) as usize * size..(page - first) as usize * size;
+            let into = &mut self.window[place];
+            if let Err(error) = store.read_at(into, layout.payload_of(self.block, start)) {
                 // One page, perhaps: each is tried by itself.
                 self.forget(self.block);
                 return Err(error);
             }
-            page = stop;
-            while page < end && !self.wants(page) {
-                page += 1;
-            }
+            page += (page..end).take_while(|&page| !self.wants(page)).count() as u32;
         }
         self.has = first..end;
         Ok(())
