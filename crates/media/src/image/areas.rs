@@ -42,7 +42,11 @@ pub(super) struct Areas {
 
 impl Areas {
     pub(super) fn new(layout: Layout) -> Self {
-        let fits = (MEMORY / layout.areas_bytes).max(LEAST_SLOTS);
+        Self::sized(layout, (MEMORY / layout.areas_bytes).max(LEAST_SLOTS))
+    }
+
+    /// Of so many blocks at most.
+    pub(super) fn sized(layout: Layout, fits: usize) -> Self {
         let slots = fits.min(layout.geometry.blocks() as usize);
         let is_nor = layout.kind == Kind::Nor;
         let pages = layout.geometry.pages_per_block as usize;
