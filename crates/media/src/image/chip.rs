@@ -347,6 +347,10 @@ impl Condition for Image {
     ) -> Result<(), (Ppn, FlashError)> {
         let size = self.header.geometry.page_size as usize;
         let (block, first) = self.at(from).map_err(|e| (from, e))?;
+        let behind = u64::from(first) + (into.len() / size) as u64;
+        if behind > self.header.geometry.pages_per_block.into() {
+            return Err((from, FlashError::OutOfRange));
+        }
         let is_plain = !self.waiting.has(block) && self.runs.find(block).is_none();
         let is_read = is_plain
             && self.load(block).is_ok()
