@@ -101,7 +101,7 @@ impl<C: Chip, P: Placement> Upkeep for PageMapped<C, P> {
     }
 
     fn idle_step_ns(&self, timing: &Timing) -> u64 {
-        longest_cleaning_ns::<P>(&self.parts.config, self.parts.tables.shape().pages(), timing)
+        longest_cleaning_ns(&self.parts, timing)
     }
 
     fn clean_in_idle_time(&mut self, now: u64) -> Result<bool, FtlError> {
@@ -247,7 +247,7 @@ impl<C: Chip, P: Placement> DeadPages for PageMapped<C, P> {
         let bank = parts.banks.bank_of(block);
         let home = &mut parts.banks[bank];
         home.revalidate(block, now);
-        if P::KNOWS_HOT && parts.placement.is_hot(lpn) {
+        if parts.placement.knows_hot() && parts.placement.is_hot(lpn) {
             home.warm(block, 1);
         }
         Ok(true)
