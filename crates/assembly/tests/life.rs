@@ -36,6 +36,7 @@ fn served() -> ServeOptions {
         policy: PolicySpec::parse("dac", None, None).expect("a preset"),
         over_provisioning: 0.15,
         watermarks: Watermarks::default(),
+        grouped: false,
         time_scale_ns: None,
         seed: 1,
         rebuild: false,

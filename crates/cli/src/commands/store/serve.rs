@@ -202,6 +202,7 @@ fn serve_options(args: &ServeArgs, default: &str) -> Result<ServeOptions, Failur
         policy: jobs::adjusted(&policy, &asked.cleaning),
         over_provisioning: args.over_provisioning,
         watermarks: jobs::watermarks(&asked.cleaning),
+        grouped: asked.cleaning.low.is_none() && asked.cleaning.high.is_none(),
         time_scale_ns: asked.time_scale.map(|ns| ns as f64),
         seed: asked.seed,
         rebuild: args.rebuild,

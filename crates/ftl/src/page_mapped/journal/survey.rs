@@ -84,6 +84,11 @@ impl Surveys {
         oob.lpn == lpn && program_number(oob.sequence) >= self.least[block.index()]
     }
 
+    /// The least number that a page of a block can have: its erase came before that.
+    pub(super) fn least(&self, block: BlockId) -> u64 {
+        self.least[block.index()]
+    }
+
     /// Whether a block was there at the mount and this is the first question.
     pub(super) fn look_once(&mut self, block: BlockId) -> bool {
         core::mem::take(&mut self.unseen[block.index()])

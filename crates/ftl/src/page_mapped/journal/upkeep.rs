@@ -5,8 +5,9 @@
 //!   trimmed page never comes back by the erase;
 //! * while the log ends with the record that all is written (`is_clean`), nothing is changed but one page,
 //!   which shows itself beside its predecessor;
-//! * a free block is opened only while as many free blocks as the reserve has are ones whose erase is
-//!   durable.
+//! * a free block is opened only while as many free blocks as the reserve has are ones whose erase a sync
+//!   has followed. Should a loss of power undo such an erase, all that the block held is elsewhere, and
+//!   lasts: it can be erased again without room for survivors.
 
 use alloc::{boxed::Box, vec::Vec};
 
@@ -19,6 +20,7 @@ use super::{
 use crate::{
     FtlError,
     page_mapped::{
+        bank::Bank,
         banks::Banks,
         index::{
             record::{BlockEntry, Complete, Header, Kind, most_erased},
@@ -31,6 +33,8 @@ use crate::{
 
 /// A device writes its checkpoint this many times while it opens all its blocks once.
 const CHECKPOINTS: u64 = 8;
+/// Erased blocks below which nobody waits for a sync ahead of time.
+const WORTH_A_SYNC: usize = 4;
 /// Pages of a checkpoint written with each page of trims, so that trims alone never fill the log.
 const WITH_TRIMS: u32 = 2;
 
@@ -46,9 +50,9 @@ pub(crate) struct Journal {
     /// Whether checkpoints wait: a page of the host is between two attempts to program it, and a
     /// checkpoint would miss the first.
     is_paused: bool,
-    /// Blocks of each bank's free list, its first ones, whose erase is durable.
-    durable_free: Vec<usize>,
-    /// Pages of checkpoints owed, in layer of a data block.
+    /// Blocks of each bank's free list, its first ones, whose erase a sync has followed.
+    synced_free: Vec<usize>,
+    /// Pages of checkpoints owed, in parts of a data block.
     owed: u64,
 }
 
@@ -83,7 +87,7 @@ impl Journal {
             is_clean: false,
             is_rebuilt: false,
             is_paused: false,
-            durable_free: Vec::new(),
+            synced_free: Vec::new(),
             owed: 0,
         })
     }
@@ -115,9 +119,30 @@ impl Journal {
         self.surveys.look_once(block)
     }
 
-    /// A mount has found the free blocks: every erase is durable.
-    pub(in crate::page_mapped) fn free_is_durable(&mut self, banks: &Banks) {
-        self.durable_free = banks.iter().map(|bank| bank.free_blocks()).collect();
+    /// A mount has found the free blocks, or a sync has followed every erase.
+    pub(in crate::page_mapped) fn all_synced(&mut self, banks: &Banks) {
+        self.synced_free.clear();
+        self.synced_free.extend(banks.iter().map(|bank| bank.free_blocks()));
+    }
+
+    /// A sync is over that was begun after so many programs.
+    pub(in crate::page_mapped) fn synced(&mut self, banks: &Banks, programs: u64) {
+        // Blocks become free in the order of their erases.
+        let surveys = &self.surveys;
+        let is_covered = |block: &BlockId| surveys.least(*block) <= programs;
+        let covered = |bank: &Bank| bank.free_list().take_while(is_covered).count();
+        let counts = banks.iter().map(covered).collect();
+        self.synced_free = counts;
+    }
+
+    /// Whether a sync that is begun now would be over before the host needs it: some blocks were erased
+    /// since the last one, and they are a good part of the free ones.
+    pub(in crate::page_mapped) fn wants_sync(&self, banks: &Banks) -> bool {
+        let mut banks = banks.iter().zip(&self.synced_free);
+        banks.any(|(bank, &synced)| {
+            let free = bank.free_blocks();
+            free.saturating_sub(synced) >= (free / 4).max(WORTH_A_SYNC)
+        })
     }
 
     /// Whether checkpoints have to wait.
@@ -226,23 +251,24 @@ impl Journal {
         Ok(())
     }
 
-    /// A free block is about to be opened. Erases that are not durable yet could all be undone by a loss of
-    /// power while the blocks opened since are full: nothing could be cleaned then.
+    /// A free block is about to be opened. Erases that no sync has followed could all be undone by a loss of
+    /// power, with the copies of what they erased, while the blocks opened since are full: nothing could be
+    /// cleaned then.
     #[cold]
     pub(in crate::page_mapped) fn before_open<C: Chip>(
         &mut self,
         parts: &mut Parts<C>,
         bank: usize,
     ) -> Result<(), FtlError> {
-        let durable = self.durable_free.get(bank).copied().unwrap_or(0);
-        let needs_more = durable <= parts.banks.reserve();
-        if needs_more && parts.banks[bank].free_blocks() > durable {
-            parts.chip.sync()?;
+        let synced = self.synced_free.get(bank).copied().unwrap_or(0);
+        let needs_more = synced <= parts.banks.reserve();
+        if needs_more && parts.banks[bank].free_blocks() > synced {
+            parts.chip.sync_programs()?;
             parts.durability.synced(parts.durability.programs());
-            self.free_is_durable(&parts.banks);
+            self.all_synced(&parts.banks);
         }
-        if let Some(durable) = self.durable_free.get_mut(bank) {
-            *durable = durable.saturating_sub(1);
+        if let Some(synced) = self.synced_free.get_mut(bank) {
+            *synced = synced.saturating_sub(1);
         }
         Ok(())
     }
