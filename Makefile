@@ -3,7 +3,7 @@
 
 TARGET := $(abspath $(or $(CARGO_TARGET_DIR),target))
 THERMOCLINE := $(TARGET)/release/thermocline
-# The one that `cargo test` builds, with all features but figures as PDF, which are heavy to build.
+# The one that `cargo test` builds, with all features but figures as PDF and PNG, which are heavy to build.
 TESTED := $(TARGET)/debug/thermocline
 export FEATURES := thermocline-cli/parquet,thermocline-cli/tls
 # A first look needs a binary soon, not the fastest one.
@@ -20,7 +20,7 @@ SKIPPED := $(TARGET)/skipped
 # The policies of the demonstration.
 POLICIES := in-place,greedy,cost-benefit,lfs,cat,dac,update-interval,sep-bit,midas,fifo
 
-.PHONY: help demo build install full pages test test-examples test-systems test-long test-tools systems guest lint bench bench-server clean
+.PHONY: help demo build install full pages test test-examples test-systems test-long test-tools systems browser pictures guest lint bench bench-server clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -30,10 +30,11 @@ demo: ## build quickly, then compare ten policies on a recorded trace and a gene
 	@cargo build --quiet --locked --profile quick --package thermocline-cli --no-default-features
 	@echo "A SQLite database on ext4, on a device with 7 % over-provisioning, TRIM ignored:"
 	$(QUICK) compare --trace corpus/sqlite-ext4.tct --ops=-trim \
-	  --over-provisioning 7% --clock device --policies $(POLICIES)
+	  --over-provisioning 7% --clock device --policies $(POLICIES) --report $(TARGET)/demo.html
 	@echo "The CAT paper's card, 90 % full, 90 % of the writes to 10 % of the data:"
 	$(QUICK) compare --device intel-series2plus-24m --fill 90% --workload hot-cold:90/10 \
 	  --bytes 192MiB --policies $(POLICIES)
+	@echo "The first comparison in pictures, for any browser: $(TARGET)/demo.html"
 
 build: ## the command line: target/release/thermocline
 	cargo build --release --locked --package thermocline-cli
@@ -50,7 +51,7 @@ install: $(if $(filter $(THERMOCLINE),$(BINARY)),build) ## the binary, man pages
 	sed 's|/usr/local/bin/|$(BINDIR)/|' contrib/systemd/thermocline@.service > $(DESTDIR)$(UNITDIR)/thermocline@.service
 	install -m 644 contrib/systemd/thermocline@.socket $(DESTDIR)$(UNITDIR)
 
-full: ## the same with everything that is heavy to build (Parquet and Arrow, TLS, figures as PDF)
+full: ## the same with everything that is heavy to build (Parquet and Arrow, TLS, figures as PDF and PNG)
 	cargo build --release --locked --package thermocline-cli --features parquet,pdf,tls
 
 pages: build ## every paper's page again, docs/papers (four minutes; THERMOCLINE_TRACES names the folders of traces)
@@ -73,6 +74,7 @@ test-examples:
 	THERMOCLINE=$(TESTED) examples/readme.sh
 
 test-systems:
+	THERMOCLINE=$(TESTED) browser/run.sh || [ $$? -eq 77 ]
 	THERMOCLINE=$(TESTED) systems/run.sh || [ $$? -eq 77 ]
 	THERMOCLINE=$(TESTED) guest/run.sh || [ $$? -eq 77 ]
 
@@ -81,7 +83,7 @@ test-long: test-tools ## the same tests with more cases: crashes, fuzzing and mo
 	  cargo test --locked --workspace --features $(FEATURES)
 
 test-tools: ## the Debian packages and the kernel that tests need, where missing (as root or with sudo)
-	systems/install.sh $$(systems/run.sh --packages) $$(guest/run.sh --packages)
+	systems/install.sh $$(systems/run.sh --packages) $$(guest/run.sh --packages) $$(browser/run.sh --packages)
 	guest/run.sh --kernel || [ $$? -eq 77 ]
 
 systems: build ## the server among real file systems, crashes and clients (as root; two minutes)
@@ -92,6 +94,13 @@ lint: ## formatting and clippy, warnings are errors
 	cargo clippy --locked --workspace --all-targets --features $(FEATURES) -- --deny warnings
 	cargo clippy --locked --package thermocline-trace --no-default-features -- --deny warnings
 	RUSTDOCFLAGS='--deny warnings' cargo doc --locked --workspace --features $(FEATURES) --no-deps --document-private-items
+	browser/lint.sh
+
+browser: build ## reports in a real browser (half a minute)
+	THERMOCLINE=$(THERMOCLINE) browser/run.sh
+
+pictures: build ## the pictures of the documentation, docs/pictures (needs Chromium and Python)
+	THERMOCLINE=$(THERMOCLINE) browser/run.sh --pictures
 
 guest: build ## tests in a machine of QEMU's: raw NAND, file systems, the kernel's NBD client
 	THERMOCLINE=$(THERMOCLINE) guest/run.sh

@@ -2,6 +2,8 @@
 
 use std::io::{self, IsTerminal, Write};
 
+use thermocline_chart::show::plain;
+
 /// How talkative the program is.
 #[derive(Clone, Copy, Debug)]
 pub struct Console {
@@ -62,5 +64,6 @@ pub fn complain(text: &str) {
 
 fn say(text: &str) {
     // There is nobody to tell that standard error is closed.
-    let _ = writeln!(io::stderr().lock(), "thermocline: {text}");
+    let lines: Vec<_> = text.split('\n').map(plain).collect();
+    let _ = writeln!(io::stderr().lock(), "thermocline: {}", lines.join("\n"));
 }

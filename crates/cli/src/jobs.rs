@@ -6,7 +6,7 @@ use thermocline_assembly::{Device, PolicySpec, device::Overrides, policy::split_
 use thermocline_policy::trigger::Watermarks;
 use thermocline_sim::{
     Clock, DelayLog, Fill, Input, Job, Outcome, PreparedTrace, ReadOnly, SimError, TraceMapping,
-    Workload, compare_each,
+    Workload, compare_each, traffic::Traffic,
 };
 use thermocline_trace::{generate::GeneratorOptions, read::ReadOptions};
 use thermocline_units::format_size;
@@ -169,6 +169,8 @@ pub struct Wanted<'a> {
     pub delays: Option<&'a DelayLog>,
     /// How many seeds, from the one given on.
     pub seeds: u64,
+    /// How the runs with the first of them went.
+    pub history: bool,
 }
 
 /// Runs every policy on every input with every seed, input by input, and gives what came of them in that
@@ -183,7 +185,11 @@ pub fn run_all(
 ) -> Result<Vec<Outcome>, Failure> {
     let seeded = |input, policy| {
         let job = Job { delays: wanted.delays, ..job(input, policy, device, args) };
-        (0..wanted.seeds).map(move |more| Job { seed: args.seed.wrapping_add(more), ..job.clone() })
+        (0..wanted.seeds).map(move |more| Job {
+            seed: args.seed.wrapping_add(more),
+            history: wanted.history && more == 0,
+            ..job.clone()
+        })
     };
     let jobs: Vec<Job<'_>> = inputs
         .iter()
@@ -199,6 +205,17 @@ pub fn run_all(
     let outcomes = compare_each(&jobs, wanted.oracle, args.threads, interrupt::progress());
     drop(bar);
     Ok(outcomes?)
+}
+
+/// What the host asks of the device, whatever the policy; none where no policy can run.
+pub fn traffic(
+    input: &Ready,
+    policies: &[PolicySpec],
+    device: &Device,
+    args: &SimulationArgs,
+) -> Option<Traffic> {
+    let of = |policy| Traffic::of(&job(input, policy, device, args), interrupt::progress()).ok();
+    policies.iter().find_map(of)
 }
 
 /// One policy on one input.

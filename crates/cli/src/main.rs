@@ -10,6 +10,7 @@ mod notes;
 mod opening;
 mod output;
 mod papers;
+mod pictures;
 mod print;
 mod progress;
 mod simulation;

@@ -19,6 +19,31 @@ fn the_papers_command_gives_the_papers_erasures() {
 }
 
 #[test]
+fn pictures_change_no_result_and_load_nothing() {
+    let folder = folder();
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    let (page, plots) = (path("page.html"), path("plots"));
+    let plain = card(&["--policy", "dac", "--json", "--oracle"]);
+    let mut with: Vec<&str> = plain.clone();
+    with.extend(["--report", &page, "--plots", &plots]);
+    let result = json(&plain);
+    assert_eq!(stable(json(&with)), stable(result.clone()));
+    let page = std::fs::read_to_string(page).expect("a page");
+    assert!(page.len() < 2_000_000 && page.contains("default-src 'none'"), "{}", page.len());
+    assert!(
+        !page.contains("://")
+            || page.matches("://").count() == page.matches("http://www.w3.org/2000/svg").count()
+    );
+    assert!(page.contains("--oracle --report"), "the command is there");
+    let csv = std::fs::read_to_string(path("plots/write-amplification.csv")).expect("a chart");
+    let figure: f64 = csv.trim().rsplit(',').next().and_then(|n| n.parse().ok()).expect("a number");
+    let exact = result["write_amplification"].as_f64().expect("a number");
+    assert!((figure / exact - 1.0).abs() < 1e-5, "{csv}");
+    let svg = std::fs::read_to_string(path("plots/victims.svg")).expect("a chart");
+    assert!(svg.starts_with("<svg") && svg.contains("dac"));
+}
+
+#[test]
 fn every_key_of_the_contract_is_there_with_its_type() {
     let result = json(&card(&["--json", "--reads", "20%"]));
     let whole = "schema_version config.seed trace.requests host.requests host.pages_written \

@@ -22,10 +22,11 @@ mod raw;
 mod record;
 mod report;
 mod settings;
-pub mod show;
 mod statistics;
 mod tolerance;
 mod verdict;
+
+pub use thermocline_chart::show;
 
 pub use axes::{Axes, Axis, AxisValue, Cell};
 pub use claim::{Claim, Statement, Trend};

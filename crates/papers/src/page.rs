@@ -2,7 +2,8 @@
 
 use std::fmt::Write as _;
 
-use pulldown_cmark::{Options, Parser, html};
+use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd, html};
+use thermocline_chart::Chart;
 
 use crate::{
     draw::Drawing,
@@ -23,16 +24,19 @@ pub struct Part<'a> {
     pub drawings: &'a [Drawing],
 }
 
-/// A part of a page, which is text or a figure.
-enum Piece {
+/// A part of a page.
+#[derive(Debug)]
+pub enum Piece {
+    /// Text, in Markdown.
     Text(String),
-    Figure { file: String, title: String, svg: String },
+    /// A figure, and its file without what says of which kind it is.
+    Figure(String, Box<Chart>),
 }
 
 /// The file of a figure, without what says of which kind it is.
 #[must_use]
 pub fn figure_file(paper: &Paper, drawing: &Drawing) -> String {
-    format!("{}-{}", paper.name, drawing.name)
+    format!("{}-{}", paper.name, drawing.chart.name)
 }
 
 /// The page of a paper as Markdown, with its figures beside it.
@@ -42,8 +46,8 @@ pub fn markdown(paper: &Paper, parts: &[Part<'_>]) -> String {
     for piece in pieces(paper, parts) {
         match piece {
             Piece::Text(piece) => text += &piece,
-            Piece::Figure { file, title, .. } => {
-                let title = title.replace(['[', ']'], "");
+            Piece::Figure(file, chart) => {
+                let title = chart.title.replace(['[', ']'], "");
                 // Writing to a string cannot fail.
                 let _ = write!(text, "![{title}]({file}.svg)\n\n");
             }
@@ -52,52 +56,33 @@ pub fn markdown(paper: &Paper, parts: &[Part<'_>]) -> String {
     text.trim_end().to_owned() + "\n"
 }
 
-/// The same as one HTML file with everything in it.
+/// The title of the page of all papers.
+pub const INDEX: &str = "Papers, reproduced";
+
+/// A table with a line a paper, in Markdown, with links to pages of this kind.
 #[must_use]
-pub fn html(paper: &Paper, parts: &[Part<'_>]) -> String {
-    let mut body = String::new();
-    for piece in pieces(paper, parts) {
-        match piece {
-            Piece::Text(piece) => body += &of_markdown(&piece),
-            Piece::Figure { title, svg, .. } => {
-                let drawing = svg.find("<svg").map_or("", |start| &svg[start..]);
-                let _ = writeln!(
-                    body,
-                    "<figure>{drawing}<figcaption>{}</figcaption></figure>",
-                    escaped(&title)
-                );
-            }
-        }
+pub fn index(papers: &[(&Paper, Counts)], extension: &str) -> String {
+    let mut text = String::from("| paper |");
+    for verdict in Verdict::ALL {
+        let _ = write!(text, " {} |", verdict.name());
     }
-    whole(paper.title(), &body)
-}
-
-/// A page with a line a paper, as Markdown and as HTML.
-#[must_use]
-pub fn index(papers: &[(&Paper, Counts)]) -> (String, String) {
-    const TITLE: &str = "Papers, reproduced";
-    let table = |extension: &str| {
-        let mut text = format!("# {TITLE}\n\n| paper |");
-        for verdict in Verdict::ALL {
-            let _ = write!(text, " {} |", verdict.name());
-        }
-        text += "\n|---|--:|--:|--:|--:|--:|\n";
-        for (paper, counts) in papers {
-            let Counts { reproduced, direction, not, skipped, unreachable, .. } = counts;
-            let title = cell(paper.title());
-            let name = &paper.name;
-            let _ = writeln!(
-                text,
-                "| [{title}]({name}.{extension}) | {reproduced} | {direction} | {not} | \
+    text += "\n|---|--:|--:|--:|--:|--:|\n";
+    for (paper, counts) in papers {
+        let Counts { reproduced, direction, not, skipped, unreachable, .. } = counts;
+        let title = cell(paper.title());
+        let name = &paper.name;
+        let _ = writeln!(
+            text,
+            "| [{title}]({name}.{extension}) | {reproduced} | {direction} | {not} | \
                  {skipped} | {unreachable} |"
-            );
-        }
-        text
-    };
-    (table("md"), whole(TITLE, &of_markdown(&table("html"))))
+        );
+    }
+    text
 }
 
-fn pieces(paper: &Paper, parts: &[Part<'_>]) -> Vec<Piece> {
+/// What stands on a page, in order.
+#[must_use]
+pub fn pieces(paper: &Paper, parts: &[Part<'_>]) -> Vec<Piece> {
     let mut pieces = vec![Piece::Text(head(paper, parts))];
     for part in parts {
         let (experiment, report) = (part.experiment, part.report);
@@ -114,11 +99,9 @@ fn pieces(paper: &Paper, parts: &[Part<'_>]) -> Vec<Piece> {
         pieces.push(Piece::Text(text));
         for drawing in part.drawings {
             let hollow = if drawing.has_published { " (published numbers hollow)" } else { "" };
-            pieces.push(Piece::Figure {
-                file: figure_file(paper, drawing),
-                title: format!("{}{hollow}", drawing.title),
-                svg: drawing.svg.clone(),
-            });
+            let title = format!("{}{hollow}", drawing.chart.title);
+            let chart = Chart { title, ..drawing.chart.clone() };
+            pieces.push(Piece::Figure(figure_file(paper, drawing), Box::new(chart)));
         }
         if let Some((header, rows)) = report.survey() {
             pieces.push(Piece::Text(survey(&header, &rows)));
@@ -305,26 +288,24 @@ impl ClaimReport {
     }
 }
 
-fn of_markdown(text: &str) -> String {
+/// Markdown as HTML. HTML in it stays text.
+#[must_use]
+pub fn of_markdown(text: &str) -> String {
     let mut out = String::new();
-    html::push_html(&mut out, Parser::new_ext(text, Options::ENABLE_TABLES));
-    out
-}
-
-fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;")
-}
-
-const STYLE: &str = "\
-body{font:15px/1.5 system-ui,sans-serif;max-width:1100px;margin:2em auto;padding:0 1em;color:#222}\
-table{border-collapse:collapse;font-size:13px;display:block;overflow-x:auto}\
-th,td{padding:.15em .6em;border-bottom:1px solid #ddd;text-align:left;vertical-align:top}\
-figure{margin:1em 0;overflow-x:auto}figcaption{font-size:13px;color:#555}svg{max-width:100%}";
-
-fn whole(title: &str, body: &str) -> String {
-    format!(
-        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<title>{}</title>\n\
-         <style>{STYLE}</style>\n</head>\n<body>\n{body}</body>\n</html>\n",
-        escaped(title)
-    )
+    let mut in_link = false;
+    let events = Parser::new_ext(text, Options::ENABLE_TABLES).filter_map(|event| match event {
+        Event::Html(text) | Event::InlineHtml(text) => Some(Event::Text(text)),
+        // Markdown beside the page is not beside a page that went elsewhere.
+        Event::Start(Tag::Link { ref dest_url, .. }) if dest_url.ends_with(".md") => {
+            in_link = true;
+            None
+        }
+        Event::End(TagEnd::Link) if std::mem::take(&mut in_link) => None,
+        other => Some(other),
+    });
+    html::push_html(&mut out, events);
+    // Quotes in texts are escaped, so that this is an attribute; pages allow no styles of their own.
+    let out = out.replace(" style=\"text-align: right\"", " class=\"right\"");
+    // What heads nothing is no heading.
+    out.replace("<th></th>", "<td></td>")
 }

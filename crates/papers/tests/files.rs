@@ -5,7 +5,7 @@ mod common;
 use common::{HEAD, counted, experiment, report};
 use thermocline_papers::{
     Change, Drawing, File, Paper, Plan, Record, Setting, Text,
-    page::{self, Part},
+    page::{self, Part, Piece},
 };
 
 const CLAIM: &str = "[[claim]]\nmeasure='cost'\npublished=1\ntolerance='exact'\n";
@@ -289,9 +289,16 @@ fn a_page_has_the_words_the_figures_and_the_claims() {
     ] {
         assert!(text.contains(part), "{part}\n{text}");
     }
-    let html = page::html(&paper, &parts);
-    assert!(html.contains("It <em>works</em>.") && html.contains("Cost &lt;by> load"), "{html}");
-    assert_eq!(html.matches("<svg").count(), 2);
+    let (mut html, mut figures) = (String::new(), Vec::new());
+    for piece in page::pieces(&paper, &parts) {
+        match piece {
+            Piece::Text(text) => html += &page::of_markdown(&text),
+            Piece::Figure(_, chart) => figures.push(chart.title),
+        }
+    }
+    assert!(html.contains("It <em>works</em>."), "{html}");
+    assert!(figures.len() == 2 && figures[0].contains("Cost <by> load"), "{figures:?}");
+    assert_eq!(page::of_markdown("a <b onclick=x>"), "<p>a &lt;b onclick=x&gt;</p>\n");
     // Two lines of three points, and two numbers of the paper, hollow.
     let hollow = |svg: &str| svg.matches("r=\"6\" opacity=\"1\" fill=\"none\"").count();
     assert_eq!(hollow(&drawings[0].svg), 2, "{}", drawings[0].svg);

@@ -1,17 +1,20 @@
 //! Many jobs in parallel, and how far each is from knowing the future.
 
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering::Relaxed},
+};
 
 use rayon::prelude::*;
 use thermocline_assembly::policy::ORACLE;
 use thermocline_policy::preset::LayerKind;
 
 use crate::{
-    Device, Job, PolicySpec, Progress, ReadOnly, RunResult, SimError,
+    Device, History, Job, PolicySpec, Progress, ReadOnly, RunResult, SimError,
     classes::{CLASSES, with_fewer_classes},
     future::{Shared, Span, same_input},
     result::OracleDistance,
-    run::run_sharing,
+    run::{Ran, run_sharing},
     setup::Setup,
 };
 
@@ -20,6 +23,10 @@ use crate::{
 pub struct Outcome {
     /// The run, or why this policy cannot run here.
     pub result: Result<RunResult, SimError>,
+    /// How it went, where [`Job::history`] asked for that.
+    pub history: Option<History>,
+    /// The same of the oracle that it was measured against.
+    pub oracle: Option<Arc<History>>,
     /// Why the run was not measured against the oracle, where it should have been.
     pub no_oracle: Option<String>,
 }
@@ -88,25 +95,30 @@ pub fn compare_each(
         return Err(errors.into_iter().nth(first).unwrap_or(SimError::Interrupted));
     }
     let done = results.split_off(oracles.jobs.len());
-    Ok(done
-        .into_iter()
-        .enumerate()
-        .map(|(at, result)| match (result, oracles.of_job.get(at)) {
-            (Ok(mut run), Some(Ok(oracle))) => {
-                let distance = distance(&run, &oracles.jobs[*oracle], &results[*oracle]);
-                let no_oracle = match distance {
-                    Ok(distance) => {
-                        run.oracle = distance;
-                        None
-                    }
-                    Err(why) => Some(why),
-                };
-                Outcome { result: Ok(run), no_oracle }
+    let of_oracle = |ran: &mut Result<Ran, SimError>| {
+        ran.as_mut().ok().and_then(|ran| ran.history.take()).map(Arc::new)
+    };
+    let histories: Vec<_> = results.iter_mut().map(of_oracle).collect();
+    let outcome = |(at, ran): (usize, Result<Ran, SimError>)| {
+        let (mut result, history) = match ran {
+            Ok(Ran { result, history }) => (Ok(result), history),
+            Err(error) => (Err(error), None),
+        };
+        let (mut no_oracle, mut oracle) = (None, None);
+        match (&mut result, oracles.of_job.get(at)) {
+            (Ok(run), Some(Ok(theirs))) => {
+                match distance(run, &oracles.jobs[*theirs], &results[*theirs]) {
+                    Ok(distance) => run.oracle = distance,
+                    Err(why) => no_oracle = Some(why),
+                }
+                oracle = histories[*theirs].clone();
             }
-            (Ok(run), Some(Err(why))) => Outcome { result: Ok(run), no_oracle: Some(why.clone()) },
-            (result, _) => Outcome { result, no_oracle: None },
-        })
-        .collect())
+            (Ok(_), Some(Err(why))) => no_oracle = Some(why.clone()),
+            _ => {}
+        }
+        Outcome { result, history, oracle, no_oracle }
+    };
+    Ok(done.into_iter().enumerate().map(outcome).collect())
 }
 
 /// A trace cuts the device to its size, and on a small one policies with many streams need more
@@ -143,9 +155,9 @@ const fn stops_all(error: &SimError) -> bool {
 fn distance(
     run: &RunResult,
     job: &Job<'_>,
-    oracle: &Result<RunResult, SimError>,
+    oracle: &Result<Ran, SimError>,
 ) -> Result<Option<OracleDistance>, String> {
-    let oracle = oracle.as_ref().map_err(ToString::to_string)?;
+    let oracle = &oracle.as_ref().map_err(ToString::to_string)?.result;
     if run.host.pages_written != oracle.host.pages_written {
         return Err("the device wore out before the end, and not both wrote as much".into());
     }
@@ -233,6 +245,8 @@ fn same_run(a: &Job<'_>, b: &Job<'_>) -> bool {
         check,
         // The oracle's lifetime is nobody's business.
         daily_writes: _,
+        // Recorded of whichever is run.
+        history: _,
         // Written once, by whoever is asked to.
         delays: _,
         seed,

@@ -18,6 +18,7 @@ use thermocline_trace::Op;
 use crate::{
     DelayLog, Progress, SimError,
     delays::RequestDelay,
+    history::{Quantile, Recorder, Sample},
     input::{Batch, Extent, Extents},
     job::{Clock, Job},
     responses::Responses,
@@ -41,6 +42,16 @@ pub(crate) struct Measured {
     pub elapsed_ns: u64,
     /// The last arrival, where requests arrive.
     pub last_arrival_ns: Option<u64>,
+    /// What was recorded for pictures, where that was asked for.
+    pub recorded: Option<Recorded>,
+}
+
+/// What was recorded for pictures.
+pub(crate) struct Recorded {
+    pub samples: Vec<Sample>,
+    pub victims: Vec<u64>,
+    pub writes: Vec<Quantile>,
+    pub reads: Vec<Quantile>,
 }
 
 /// Sums over all reads and writes, in nanoseconds.
@@ -67,6 +78,7 @@ pub(crate) struct Engine<'a, L> {
     /// Room for a page, where something is known of what is written.
     page: Vec<u8>,
     log: Option<&'a DelayLog>,
+    recorder: Option<Recorder>,
     queue: Queue,
     /// Chip time at the start of the run.
     started: u64,
@@ -160,6 +172,9 @@ impl<'a, L: Layer<Chip = CountingChip>> Engine<'a, L> {
             ignores_trims: job.policy.build_dead_data()? == DeadData::None,
             page: vec![0; if setup.keeps_contents { page_size } else { 0 }],
             log: job.delays,
+            recorder: job
+                .history
+                .then(|| Recorder::new(setup.plan.device.profile.geometry.data_pages_per_block())),
             queue: Queue { depth, last: 0, ends: BinaryHeap::new() },
             started,
             busy: 0,
@@ -209,6 +224,9 @@ impl<'a, L: Layer<Chip = CountingChip>> Engine<'a, L> {
             self.start_ns = self.last_arrival.saturating_add(self.shift);
         }
         self.log = log;
+        if let Some(recorder) = &mut self.recorder {
+            recorder.begin(self.layer.inspect().counters());
+        }
         Ok(())
     }
 
@@ -219,8 +237,14 @@ impl<'a, L: Layer<Chip = CountingChip>> Engine<'a, L> {
     ) -> Result<Measured, SimError> {
         self.serve_all(&mut extents, u64::MAX, progress)?;
         self.end();
+        let recorded = self.recorder.take().map(|recorder| {
+            let (samples, victims) = recorder.finish();
+            let (writes, reads) = (self.writes.quantiles(), self.reads.quantiles());
+            Recorded { samples, victims, writes, reads }
+        });
         let since = |time: u64| time.saturating_sub(self.start_ns);
         Ok(Measured {
+            recorded,
             requests: self.requests,
             flushes: self.flushes,
             bytes_written: self.bytes_written,
@@ -239,6 +263,8 @@ impl<'a, L: Layer<Chip = CountingChip>> Engine<'a, L> {
         mut most: u64,
         progress: &Progress,
     ) -> Result<(), SimError> {
+        // A recorder looks after every request; without one the batch is served whole.
+        let stride = if self.recorder.is_some() { 1 } else { u64::MAX };
         // Moved out while it is served.
         let mut batch = std::mem::take(&mut self.batch);
         while most > 0 {
@@ -253,7 +279,8 @@ impl<'a, L: Layer<Chip = CountingChip>> Engine<'a, L> {
                 return Err(SimError::Interrupted);
             }
             let before = self.pages_written;
-            let count = most.min((batch.extents.len() - self.at) as u64) as usize;
+            let left = (batch.extents.len() - self.at) as u64;
+            let count = most.min(left).min(stride) as usize;
             let done = match (self.page.is_empty(), self.in_line) {
                 (true, true) => self.batch::<true>(&batch.extents[self.at..self.at + count]),
                 (true, false) => self.batch::<false>(&batch.extents[self.at..self.at + count]),
@@ -266,6 +293,9 @@ impl<'a, L: Layer<Chip = CountingChip>> Engine<'a, L> {
                 done => done?,
             }
             progress.advance(self.pages_written - before);
+            if let Some(recorder) = &mut self.recorder {
+                recorder.note(self.layer.inspect().counters());
+            }
             self.at += count;
             most -= count as u64;
         }

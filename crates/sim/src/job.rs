@@ -72,6 +72,8 @@ pub struct Job<'a> {
     /// Bytes the host writes in a day, by which lifetimes are told in years; by default as many as the
     /// input's arrivals come to.
     pub daily_writes: Option<u64>,
+    /// Record a [`History`](crate::History) for pictures. It changes no result.
+    pub history: bool,
     /// Where the delay of each request is written down.
     pub delays: Option<&'a DelayLog>,
     /// The seed.
@@ -98,6 +100,7 @@ impl<'a> Job<'a> {
             wears_out: false,
             check: false,
             daily_writes: None,
+            history: false,
             delays: None,
             seed: 1,
         }

@@ -2,7 +2,10 @@
 
 use hdrhistogram::Histogram;
 
-use crate::result::ResponseTimes;
+use crate::{
+    history::{Quantile, quantiles},
+    result::ResponseTimes,
+};
 
 /// Collects response times in nanoseconds. Most are equal to the one before, so equal ones are
 /// counted first and recorded together.
@@ -41,6 +44,16 @@ impl Responses {
     /// All of them together.
     pub(crate) fn sum(&self) -> u128 {
         self.sum + u128::from(self.last) * u128::from(self.pending)
+    }
+
+    /// Points of their distribution; none of no times.
+    pub(crate) fn quantiles(&mut self) -> Vec<Quantile> {
+        self.flush();
+        if self.histogram.is_empty() {
+            return Vec::new();
+        }
+        let least = self.histogram.min();
+        quantiles(|q| self.histogram.value_at_quantile(q).clamp(least, self.max) as f64 / 1000.0)
     }
 
     pub(crate) fn times(mut self) -> ResponseTimes {

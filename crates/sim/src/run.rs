@@ -12,6 +12,7 @@ use crate::{
     engine::Engine,
     facts::Snapshot,
     future::{Shared, Span},
+    history::{History, erase_curve},
     huge_pages::Meter,
     result::Perf,
     setup::Setup,
@@ -22,7 +23,13 @@ use crate::{
 /// # Errors
 /// [`SimError`].
 pub fn run(job: &Job<'_>, progress: &Progress) -> Result<RunResult, SimError> {
-    run_sharing(job, &Shared::new(1), progress)
+    Ok(run_sharing(job, &Shared::new(1), progress)?.result)
+}
+
+/// A run, and how it went where that was asked for.
+pub(crate) struct Ran {
+    pub result: RunResult,
+    pub history: Option<History>,
 }
 
 /// Runs one job, which shares its future with others.
@@ -30,7 +37,7 @@ pub(crate) fn run_sharing(
     job: &Job<'_>,
     future: &Shared,
     progress: &Progress,
-) -> Result<RunResult, SimError> {
+) -> Result<Ran, SimError> {
     let fewer = with_fewer_classes(job);
     let job = fewer.as_ref().unwrap_or(job);
     let setup = Setup::of(job)?;
@@ -53,12 +60,12 @@ struct Runner<'a> {
 }
 
 impl LayerVisitor<CountingChip> for Runner<'_> {
-    type Output = Result<RunResult, SimError>;
+    type Output = Result<Ran, SimError>;
 
     fn visit<L: Layer<Chip = CountingChip> + Send + 'static>(
         self,
         mut layer: L,
-    ) -> Result<RunResult, SimError> {
+    ) -> Result<Ran, SimError> {
         let (job, setup) = (self.job, self.setup);
         let started = Instant::now();
         self.fill(&mut layer)?;
@@ -76,12 +83,13 @@ impl LayerVisitor<CountingChip> for Runner<'_> {
         engine.prepare(&mut extents, job.input.prelude(), self.progress)?;
         let filled = Snapshot::of(engine.layer());
         let running = Instant::now();
-        let measured = engine.run(extents, self.progress)?;
+        let mut measured = engine.run(extents, self.progress)?;
         let seconds = running.elapsed().as_secs_f64();
 
         if job.check {
             layer.inspect().check().map_err(SimError::Broken)?;
         }
+        let recorded = measured.recorded.take();
         let facts = filled.facts(job, setup, &layer, &measured, memory);
         let mut result = RunResult::of(&facts);
         let per_second = |n: u64| if seconds > 0.0 { n as f64 / seconds } else { 0.0 };
@@ -91,7 +99,14 @@ impl LayerVisitor<CountingChip> for Runner<'_> {
             pages_programmed_per_s: per_second(result.flash.pages_programmed),
             peak_rss_bytes: peak_rss_bytes(),
         });
-        Ok(result)
+        let history = recorded.map(|recorded| History {
+            samples: recorded.samples,
+            victims: recorded.victims,
+            writes: recorded.writes,
+            reads: recorded.reads,
+            erases: erase_curve(&facts.erases),
+        });
+        Ok(Ran { result, history })
     }
 }
 

@@ -57,7 +57,8 @@ impl Settings {
 }
 
 /// As a shell takes it.
-fn quoted(text: &str) -> String {
+#[must_use]
+pub fn quoted(text: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_=+./:,%@".contains(c);
     if !text.is_empty() && text.chars().all(plain) {
         text.to_owned()

@@ -8,6 +8,7 @@ use thermocline_sweep::Shard;
 
 use super::{
     input::ManyInputs,
+    pictures::PictureArgs,
     simulation::SimulationArgs,
     values::{self, Suggest},
 };
@@ -38,6 +39,7 @@ pub struct CompareArgs {
     pub placement: Vec<String>,
     /// Each volume of a trace is a device of its own: a table of the volumes, and percentiles over all.
     #[arg(long, help_heading = FLEET, conflicts_with_all = ["aim", "metrics", "sort", "workload"])]
+    #[arg(conflicts_with_all = ["report", "plots"])]
     pub per_volume: bool,
     /// Only this part of the volumes, about equal in requests, as in 3/16; the rows of the parts one
     /// behind another are the whole.
@@ -70,6 +72,8 @@ pub struct CompareArgs {
     /// Sort by a key of the result, the best first [default: the order of the policies].
     #[arg(long, value_name = "KEY", value_parser = values::metric, help_heading = OUTPUT)]
     pub sort: Option<&'static Metric>,
+    #[command(flatten)]
+    pub pictures: PictureArgs,
     #[command(flatten)]
     pub simulation: SimulationArgs,
 }

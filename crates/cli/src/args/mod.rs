@@ -9,6 +9,7 @@ pub mod input;
 pub mod kinds;
 mod media;
 pub mod output;
+pub mod pictures;
 pub mod reading;
 pub mod reproduce;
 pub mod run;

@@ -33,7 +33,7 @@ pub struct ReproduceArgs {
     #[arg(long, short = 'j', value_name = "N", default_value_t = 0, help_heading = "Running")]
     pub threads: usize,
     /// Print the command of every run, and run nothing.
-    #[arg(long, help_heading = OUTPUT, conflicts_with_all = ["json", "accept", "report"])]
+    #[arg(long, help_heading = OUTPUT, conflicts_with_all = ["json", "accept", "report", "plots"])]
     pub commands: bool,
     /// Print JSON.
     #[arg(long, help_heading = OUTPUT)]
@@ -41,10 +41,14 @@ pub struct ReproduceArgs {
     /// File for the results [default: standard output].
     #[arg(long, short, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = OUTPUT)]
     pub output: Option<PathBuf>,
-    /// Folder for one page per paper (Markdown, HTML) and its figures (SVG; PDF if built in, see
+    /// One page with everything, if the name ends with .html; otherwise a folder for one page per paper
+    /// (Markdown, HTML) and its figures (SVG; PDF if built in, see `make full`).
+    #[arg(long, value_name = "FILE.html|DIR", value_hint = ValueHint::AnyPath, help_heading = OUTPUT)]
+    pub report: Option<PathBuf>,
+    /// Folder for the figures as files for a paper: SVG and CSV of each (PDF and PNG if built in, see
     /// `make full`).
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, help_heading = OUTPUT)]
-    pub report: Option<PathBuf>,
+    pub plots: Option<PathBuf>,
     /// Record the verdicts in the papers' folders; later runs are compared with them.
     #[arg(long, help_heading = OUTPUT)]
     pub accept: bool,

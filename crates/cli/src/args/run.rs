@@ -6,6 +6,7 @@ use clap::Args;
 
 use super::{
     input::OneInput,
+    pictures::PictureArgs,
     simulation::SimulationArgs,
     values::{self, Suggest},
 };
@@ -36,6 +37,8 @@ pub struct RunArgs {
     /// Write down the delay of every read and write, as CSV: arrival_us, op, response_us, delay_us.
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub delays: Option<PathBuf>,
+    #[command(flatten)]
+    pub pictures: PictureArgs,
     #[command(flatten)]
     pub simulation: SimulationArgs,
 }

@@ -9,14 +9,15 @@ use clap::{
 };
 use thermocline_sweep::{Condition, Shard};
 
-use super::run::RunArgs;
+use super::{pictures::PictureArgs, run::RunArgs};
 
 const RUNNING: &str = "Running";
 const OUTPUT: &str = "Output";
 const SEARCH: &str = "Search";
 
 /// Options of `run` that say where results go, or how the work is done.
-const NOT_SWEPT: [&str; 6] = ["delays", "format", "json", "markdown", "output", "threads"];
+const NOT_SWEPT: [&str; 8] =
+    ["delays", "format", "json", "markdown", "output", "plots", "report", "threads"];
 /// Options whose values have commas: each time the option is given is a value.
 const REPEATED: [&str; 5] = ["trace", "workload", "columns", "trace-format", "ops"];
 /// Options that together are one value.
@@ -58,6 +59,8 @@ pub struct SweepArgs {
     #[arg(long, short, value_name = "FILE", value_hint = ValueHint::FilePath)]
     #[arg(help_heading = OUTPUT)]
     pub output: Option<PathBuf>,
+    #[command(flatten)]
+    pub pictures: PictureArgs,
     #[command(flatten)]
     pub swept: Swept,
 }

@@ -5,6 +5,7 @@ use thermocline_policy::{
     placement,
     preset::{self, LayerKind, PRESETS, Preset},
 };
+use thermocline_report::comparison;
 use thermocline_sim::{Outcome, SimError};
 
 use super::fleet;
@@ -14,6 +15,7 @@ use crate::{
     exit::Failure,
     jobs::{self, Ready, Wanted},
     notes,
+    pictures::{self, Pictures},
     print::{
         compare::View,
         compared::{Compared, Refused, Row},
@@ -37,11 +39,13 @@ pub fn run(args: &CompareArgs, console: Console) -> Result<(), Failure> {
         return fleet::run(args, &policies, &device, console);
     }
     let output = results::open(&simulation.output)?;
+    let pictures = Pictures::open(&args.pictures)?;
     let traces = args.inputs.trace.iter().map(AsRef::as_ref);
     let inputs =
         jobs::ready(traces, &args.inputs.workload, &policies, &device, simulation, console)?;
     notes::of_volumes(&inputs).iter().for_each(|warning| console.warn(warning));
-    let what = Wanted { oracle: !args.no_oracle, delays: None, seeds: args.seeds };
+    let history = args.pictures.any();
+    let what = Wanted { oracle: !args.no_oracle, delays: None, seeds: args.seeds, history };
     let done = jobs::run_all(&inputs, &policies, what, &device, simulation, console)?;
     let mut compared = sorted(&inputs, &policies, done, console)?;
     for (input, compared) in inputs.iter().zip(&compared) {
@@ -66,6 +70,13 @@ pub fn run(args: &CompareArgs, console: Console) -> Result<(), Failure> {
         aim: args.aim,
     };
     results::print_comparison(&compared, form, &view, output)?;
+    if history {
+        for (compared, input) in compared.iter_mut().zip(&inputs) {
+            compared.traffic = jobs::traffic(input, &policies, &device, simulation);
+        }
+        let page = || comparison::page(&compared, args.aim, &pictures::repeat());
+        pictures.write(page, || comparison::all_charts(&compared))?;
+    }
     match compared.iter().find(|compared| compared.runs().next().is_none()) {
         Some(Compared { input, .. }) => {
             Err(SimError::Failed(format!("no policy could run on {input}")).into())
@@ -92,10 +103,16 @@ fn sorted(
         let stop = nothing_ran || outcomes.iter().all(senseless);
         let input = input.name();
         let unmeasured = outcomes.iter().find_map(|outcome| outcome.no_oracle.clone());
+        let oracle = outcomes.iter().find_map(|outcome| outcome.oracle.clone());
         let mut outcomes = outcomes.into_iter();
-        let mut compared = Compared { input: input.clone(), rows: Vec::new() };
+        let mut compared =
+            Compared { input: input.clone(), rows: Vec::new(), traffic: None, oracle };
         for policy in policies {
-            let runs = outcomes.by_ref().take(seeds).map(|outcome| outcome.result);
+            let mut history = None;
+            let runs = outcomes.by_ref().take(seeds).map(|outcome| {
+                history = history.take().or(outcome.history);
+                outcome.result
+            });
             let runs = match runs.collect::<Result<Vec<_>, _>>() {
                 Err(error) if stop => return Err(error.of_policy(&policy.name).into()),
                 Err(error) => Err(Refused {
@@ -105,7 +122,7 @@ fn sorted(
                 }),
                 Ok(runs) => Ok(runs),
             };
-            compared.rows.push(Row { policy: policy.name.clone(), runs });
+            compared.rows.push(Row { policy: policy.name.clone(), runs, history });
         }
         if let Some(why) = unmeasured {
             console.note(&notes::no_oracle(&input, &why));

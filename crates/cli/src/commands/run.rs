@@ -3,7 +3,8 @@
 use std::{path::Path, slice};
 
 use thermocline_assembly::PolicySpec;
-use thermocline_sim::{DelayLog, Outcome};
+use thermocline_report::comparison;
+use thermocline_sim::{DelayLog, Outcome, answer::Aim};
 
 use crate::{
     args::run::RunArgs,
@@ -11,7 +12,11 @@ use crate::{
     exit::Failure,
     jobs::{self, Wanted},
     notes,
-    print::results,
+    pictures::{self, Pictures},
+    print::{
+        compared::{Compared, Row},
+        results,
+    },
 };
 
 /// The policy where nothing is said of it.
@@ -24,17 +29,19 @@ pub fn run(args: &RunArgs, console: Console) -> Result<(), Failure> {
     let device = jobs::device(&simulation.device.shape)?;
     // An output that cannot be opened shows now, not after the work.
     let output = results::open(&simulation.output)?;
+    let pictures = Pictures::open(&args.pictures)?;
     let delays = args.delays.as_deref().map(|path| delay_log(path, args)).transpose()?;
     let policies = slice::from_ref(&policy);
     let traces = args.input.trace.as_deref();
     let inputs = jobs::ready(traces, &args.input.workload, policies, &device, simulation, console)?;
     notes::of_volumes(&inputs).iter().for_each(|warning| console.warn(warning));
-    let what = Wanted { oracle: args.oracle, delays: delays.as_ref(), seeds: 1 };
+    let history = args.pictures.any();
+    let what = Wanted { oracle: args.oracle, delays: delays.as_ref(), seeds: 1, history };
     let done = jobs::run_all(&inputs, policies, what, &device, simulation, console)?;
     if let Some(delays) = delays {
         delays.finish()?;
     }
-    let Some(Outcome { result, no_oracle }) = done.into_iter().next() else {
+    let Some(Outcome { result, no_oracle, history, oracle }) = done.into_iter().next() else {
         unreachable!("one policy on one input is one run");
     };
     let result = result.map_err(|e| e.of_policy(&policy.name))?;
@@ -44,7 +51,15 @@ pub fn run(args: &RunArgs, console: Console) -> Result<(), Failure> {
     if let Some(why) = no_oracle {
         console.note(&notes::no_oracle(&result.trace.path, &why));
     }
-    results::print_run(&result, simulation.output.form(), output)
+    results::print_run(&result, simulation.output.form(), output)?;
+    if !args.pictures.any() {
+        return Ok(());
+    }
+    let traffic = jobs::traffic(&inputs[0], policies, &device, simulation);
+    let row = Row { policy: policy.name.clone(), runs: Ok(vec![result]), history };
+    let compared = [Compared { input: inputs[0].name(), rows: vec![row], traffic, oracle }];
+    let page = || comparison::page(&compared, Aim::default(), &pictures::repeat());
+    pictures.write(page, || comparison::all_charts(&compared))
 }
 
 /// The policy that was asked for.

@@ -2,6 +2,7 @@
 //! answer at the end.
 
 use comfy_table::{Attribute, Cell};
+use thermocline_chart::show::plain;
 use thermocline_sim::{
     RunResult,
     answer::{Aim, are_tied},
@@ -49,7 +50,7 @@ pub fn show(inputs: &[Compared], view: &View) -> String {
         if inputs.len() > 1 {
             for compared in inputs {
                 let found = answer_for(view.aim, &[compared]);
-                let sentence = format!("{}: {}", compared.input, answer::brief(&found));
+                let sentence = format!("{}: {}", plain(&compared.input), answer::brief(&found));
                 text += &wrap(&format!("{sentence}\n"), view.width);
             }
         }
@@ -68,7 +69,7 @@ fn table(compared: &Compared, view: &View) -> String {
     let most = compared.most_requests();
     let title = match compared.runs().find(|run| run.host.requests == most) {
         Some(run) => title(run),
-        None => format!("{}: no policy could run", compared.input),
+        None => format!("{}: no policy could run", plain(&compared.input)),
     };
     let title = wrap(&title, view.width);
     let mut text = if view.markdown { format!("{title}\n\n") } else { heading(&title) + "\n" };
@@ -158,7 +159,7 @@ fn title(run: &RunResult) -> String {
     let geometry = &config.device.geometry;
     format!(
         "{}: {}, {} written; {} of {}, {} over-provisioning, clock: {}",
-        run.trace.path,
+        plain(&run.trace.path),
         number::counted(run.trace.requests, "request"),
         units::show_size(run.host.bytes_written),
         config.device.name,

@@ -1,13 +1,9 @@
 //! How results look.
 
-pub mod answer;
 pub mod columns;
 pub mod compare;
-pub mod compared;
-pub mod figure;
 pub mod fleet;
 pub mod json;
-pub mod number;
 #[cfg(feature = "parquet")]
 pub mod parquet;
 pub mod reproduce;
@@ -17,3 +13,5 @@ pub mod run;
 mod summary;
 pub mod table;
 pub mod trace;
+
+pub use thermocline_report::{answer, compared, figure, number};

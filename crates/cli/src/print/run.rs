@@ -1,5 +1,6 @@
 //! One run for people: names and values, grouped as in the JSON result.
 
+use thermocline_chart::show::plain;
 use thermocline_sim::{
     RunResult,
     metric::{self, Format},
@@ -85,7 +86,10 @@ fn config(run: &RunResult, pairs: &mut Pairs) {
         pairs.add("cleaning starts", how.join(", "));
     }
     pairs.add("clock, seed", format!("{}, {}", config.clock, config.seed));
-    pairs.add("input", format!("{} ({} requests)", run.trace.path, grouped(run.trace.requests)));
+    pairs.add(
+        "input",
+        format!("{} ({} requests)", plain(&run.trace.path), grouped(run.trace.requests)),
+    );
 }
 
 /// A group of metrics, each with its value as text.
@@ -123,7 +127,7 @@ fn metrics(run: &RunResult, pairs: &mut Pairs) {
 
 /// The metrics as a Markdown table.
 pub fn markdown(run: &RunResult) -> String {
-    let mut text = format!("{} on {}\n\n", run.config.policy, run.trace.path);
+    let mut text = format!("{} on {}\n\n", run.config.policy, plain(&run.trace.path));
     text += "| metric | value |\n|---|---:|\n";
     for (name, members) in groups(run) {
         for (title, value) in members {

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use comfy_table::{Attribute, Cell};
+use thermocline_chart::show;
 use thermocline_sim::{RunResult, answer::are_tied};
 
 use super::{
@@ -82,7 +83,8 @@ pub fn show(inputs: &[Compared], view: &View) -> String {
     let mut rows: Vec<_> = inputs[0].rows.iter().map(|row| Row::of(inputs, row)).collect();
     rows.sort_by(|a, b| b.possible.cmp(&a.possible).then(a.rank().total_cmp(&b.rank())));
     rows.extend(Row::of_oracle(inputs));
-    let names = names(inputs.iter().map(|input| input.input.as_str()));
+    let plain: Vec<_> = inputs.iter().map(|input| show::plain(&input.input)).collect();
+    let names = names(plain.iter().map(String::as_str));
     let mut each: Vec<_> =
         (0..inputs.len()).map(|at| Column::of_input(&rows, at, &names[at])).collect();
     let mut last = vec![Column::of_means(&rows)];

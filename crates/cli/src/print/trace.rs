@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use serde::Serialize;
+use thermocline_chart::show::plain;
 use thermocline_trace::stats::{SizeStats, TraceReport};
 use thermocline_units::show_size;
 
@@ -71,12 +72,12 @@ impl VolumeSkew {
 pub fn show(traces: &[Info], output: &Output) -> String {
     let mut text = String::new();
     for trace in traces {
-        let _ = writeln!(text, "{}: {}", trace.path, trace.described);
+        let _ = writeln!(text, "{}: {}", plain(&trace.path), trace.described);
     }
     text += &overview(traces, output);
     for trace in traces {
         if let Some(hint) = &trace.report.alignment.hint {
-            let _ = writeln!(text, "{}: {hint}", trace.path);
+            let _ = writeln!(text, "{}: {hint}", plain(&trace.path));
         }
     }
     if let [only] = traces {
@@ -106,7 +107,7 @@ fn overview(traces: &[Info], output: &Output) -> String {
         let r = &trace.report;
         let name = trace.path.rsplit('/').next().unwrap_or(&trace.path);
         let cells = [
-            name.to_owned(),
+            plain(name),
             grouped(r.reads),
             grouped(r.writes),
             grouped(r.trims),

@@ -65,8 +65,11 @@ pub fn run(args: &ReproduceArgs, console: Console) -> Result<(), Failure> {
     } else {
         print::table(&papers, output)?;
     }
-    if let Some(folder) = &args.report {
-        report::write(folder, &papers)?;
+    if let Some(place) = &args.report {
+        report::write(place, &papers)?;
+    }
+    if let Some(folder) = &args.plots {
+        report::plots(folder, &papers)?;
     }
     if args.accept {
         papers.iter().zip(&chosen).try_for_each(|(results, chosen)| accept(results, chosen))?;

@@ -4,6 +4,7 @@ use std::{ffi::OsString, path::PathBuf};
 
 use thermocline_papers::{Run, Setting, Text};
 use thermocline_sim::SimError;
+use thermocline_sweep::quoted;
 
 use super::choice::{Beside, Chosen};
 use crate::{
@@ -12,7 +13,7 @@ use crate::{
 };
 
 /// Options that say where results go, or how the work is done; that is ours to decide.
-const NOT_OF_EXPERIMENTS: [&str; 10] = [
+const NOT_OF_EXPERIMENTS: [&str; 12] = [
     "delays",
     "format",
     "help",
@@ -20,7 +21,9 @@ const NOT_OF_EXPERIMENTS: [&str; 10] = [
     "markdown",
     "no-progress",
     "output",
+    "plots",
     "quiet",
+    "report",
     "threads",
     "version",
 ];
@@ -185,14 +188,4 @@ pub fn failed(wanted_by: &str, command: &str, error: SimError) -> Failure {
             SimError::Input(text(&error))
         }
     })
-}
-
-/// As a shell takes it.
-fn quoted(text: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_=+./:,%@".contains(c);
-    if !text.is_empty() && text.chars().all(plain) {
-        text.to_owned()
-    } else {
-        format!("'{}'", text.replace('\'', r"'\''"))
-    }
 }

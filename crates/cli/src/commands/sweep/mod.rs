@@ -6,6 +6,7 @@ mod session;
 
 use std::path::{Path, PathBuf};
 
+use thermocline_report::sweep::{self, Searched, Tried};
 use thermocline_sim::SimError;
 use thermocline_sweep::{Cell, Store, Table};
 
@@ -13,6 +14,7 @@ use crate::{
     args::sweep::SweepArgs,
     console::Console,
     exit::Failure,
+    pictures::{self, Pictures},
     print::{number, rows::Rows},
     simulation::Inputs,
 };
@@ -32,9 +34,10 @@ pub fn run(args: &SweepArgs, console: Console) -> Result<(), Failure> {
     let asked = Asked::of(args)?;
     let inputs = if args.until.is_some() { Inputs::that_stay() } else { Inputs::default() };
     let store = Store::open(&store_folder(args))?;
+    let pictures = Pictures::open(&args.pictures)?;
     let mut session = Session::new(&store, &inputs, args.jobs, console);
     if let Some(condition) = &args.until {
-        return search::run(args, condition, &asked, &mut session, console);
+        return search::run(args, condition, &asked, &mut session, console, pictures);
     }
     let rows = Rows::open(args.format, args.output.as_deref(), table(&asked))?;
     let mut cells = asked.cells();
@@ -43,6 +46,7 @@ pub fn run(args: &SweepArgs, console: Console) -> Result<(), Failure> {
     }
     let whole = ended(session.ensure(&cells), &cells, &session, console)?;
     print(&cells, &session, rows)?;
+    show(&cells, &session, None, pictures)?;
     match whole {
         true => Ok(()),
         false => Err(Failure::Told(INCOMPLETE)),
@@ -60,6 +64,28 @@ fn print(cells: &[Cell], session: &Session<'_>, mut rows: Rows) -> Result<(), Fa
         rows.write(&cell.settings, session.result(cell))?;
     }
     rows.finish()
+}
+
+/// Draws what came of the cells.
+fn show(
+    cells: &[Cell],
+    session: &Session<'_>,
+    searched: Option<&Searched>,
+    pictures: Pictures,
+) -> Result<(), Failure> {
+    let tried = || -> Vec<Tried> {
+        let result = |cell: &Cell| {
+            let settings = cell.settings.0.iter();
+            let value = |value: Option<&String>| value.cloned().unwrap_or_else(|| "yes".into());
+            let settings = settings.map(|s| (s.option.clone(), value(s.value.as_ref()))).collect();
+            Some(Tried { settings, result: session.result(cell).ok()? })
+        };
+        cells.iter().filter_map(result).collect()
+    };
+    pictures.write(
+        || sweep::page(&tried(), searched, &pictures::repeat()),
+        || sweep::charts(&tried(), searched),
+    )
 }
 
 /// Says what a person should know of the work. Whether every cell has a result.

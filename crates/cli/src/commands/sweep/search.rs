@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use thermocline_report::sweep::Searched;
 use thermocline_sweep::{Bisection, Cell, Condition, Found};
 
 use super::{
@@ -9,13 +10,14 @@ use super::{
     asked::{Asked, Open},
     ended, print,
     session::Session,
-    table,
+    show, table,
 };
 use crate::{
     args::sweep::SweepArgs,
     console::Console,
     exit::Failure,
     output::Output,
+    pictures::Pictures,
     print::{figure, rows::Rows},
 };
 
@@ -36,6 +38,7 @@ pub fn run(
     asked: &Asked,
     session: &mut Session<'_>,
     console: Console,
+    pictures: Pictures,
 ) -> Result<(), Failure> {
     let Some(open) = &asked.open else { unreachable!("it was asked for") };
     let rows = args.output.as_deref().map(|path| Rows::open(args.format, Some(path), table(asked)));
@@ -69,15 +72,31 @@ pub fn run(
             searches[at].learn(value, &cells, condition, session);
         }
     }
-    let sentences: String =
-        searches.iter().map(|search| search.sentence(condition, open) + "\n").collect();
+    let sentences: Vec<String> =
+        searches.iter().map(|search| search.sentence(condition, open)).collect();
+    let tried = searches.iter().flat_map(|search| {
+        search.figures.keys().flat_map(|value| asked.cells_at(&search.group, open, *value))
+    });
+    let tried: Vec<_> = tried.collect();
     if let Some(rows) = rows {
-        let tried = searches.iter().flat_map(|search| {
-            search.figures.keys().flat_map(|value| asked.cells_at(&search.group, open, *value))
-        });
-        print(&tried.collect::<Vec<_>>(), session, rows)?;
+        print(&tried, session, rows)?;
     }
-    Output::open(None)?.put(sentences.as_bytes())?;
+    Output::open(None)?.put((sentences.join("\n") + "\n").as_bytes())?;
+    let knee = |search: &Search| {
+        let found = match search.bisection.found() {
+            Found::From(value) | Found::UpTo(value) => Some(open.values[value].clone()),
+            Found::Everywhere | Found::Nowhere => None,
+        };
+        (search.group.name.clone(), found)
+    };
+    let searched = Searched {
+        metric: condition.metric,
+        condition: format!("{} {}", condition.relation, condition.bound),
+        bound: condition.bound,
+        knees: searches.iter().map(knee).collect(),
+        sentences,
+    };
+    show(&tried, session, Some(&searched), pictures)?;
     let found =
         |search: &Search| search.failure.is_none() && search.bisection.found() != Found::Nowhere;
     match searches.iter().all(found) {

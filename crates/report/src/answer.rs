@@ -3,7 +3,7 @@
 use thermocline_sim::{answer::Answer, metric::Format};
 use thermocline_units as units;
 
-use super::{
+use crate::{
     figure::show_number,
     number::{self, share},
 };

@@ -1,27 +1,38 @@
 //! What came of all policies on one input.
 
+use std::sync::Arc;
+
 use serde::Serialize;
 use thermocline_sim::{
-    RunResult,
+    History, RunResult,
     answer::{Aim, Answer, Candidate, answer},
     metric::{Better, Metric},
     statistics::Interval,
+    traffic::Traffic,
 };
 
 /// What came of all policies on one input.
+#[derive(Debug)]
 pub struct Compared {
     /// What results call the input.
     pub input: String,
     /// The policies, in the order given.
     pub rows: Vec<Row>,
+    /// What the host asks, where pictures are wanted.
+    pub traffic: Option<Traffic>,
+    /// How the oracle's run went, likewise.
+    pub oracle: Option<Arc<History>>,
 }
 
 /// What came of a policy: a run with each seed, or why there is none.
+#[derive(Debug)]
 pub struct Row {
     /// What the user calls the policy.
     pub policy: String,
     /// Its runs.
     pub runs: Result<Vec<RunResult>, Refused>,
+    /// How the first of them went, where pictures are wanted.
+    pub history: Option<History>,
 }
 
 /// A policy that could not run on an input.

@@ -40,6 +40,30 @@ pub fn numbers(values: &[f64], with: &str, show: impl Fn(f64) -> String) -> Stri
     values.iter().map(|value| show(*value)).collect::<Vec<_>>().join(with)
 }
 
+/// Text that nobody could mistake for anything else: what controls a terminal, a page or the direction of
+/// writing is spelt out.
+#[must_use]
+pub fn plain(text: &str) -> String {
+    let steers = |c: char| {
+        c.is_control()
+            || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}')
+    };
+    text.chars()
+        .map(|c| if steers(c) { c.escape_unicode().to_string() } else { c.to_string() })
+        .collect()
+}
+
+/// The same, shortened to so many letters.
+#[must_use]
+pub fn short(text: &str, most: usize) -> String {
+    let text = plain(text);
+    if text.chars().count() <= most {
+        return text;
+    }
+    let kept: String = text.chars().take(most.saturating_sub(1)).collect();
+    kept + "…"
+}
+
 fn grouped(text: &str) -> String {
     let (sign, digits) = text.strip_prefix('-').map_or(("", text), |rest| ("-", rest));
     let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
@@ -66,5 +90,11 @@ mod tests {
         let shown = [7098.25, 171_468.0, 0.123_45, -12.345, 3.0, 0.0].map(number);
         assert_eq!(shown, ["7098", "171,468", "0.123", "-12.35", "3", "0"]);
         assert_eq!([69.16, 1567.0].map(exactly), ["69.16", "1567"]);
+    }
+
+    #[test]
+    fn what_steers_is_spelt_out() {
+        assert_eq!(plain("a\u{1b}[31m\u{202e}ß<b>"), "a\\u{1b}[31m\\u{202e}ß<b>");
+        assert_eq!((short("abcdef", 4), short("abcd", 4)), ("abc…".into(), "abcd".into()));
     }
 }

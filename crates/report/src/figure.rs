@@ -4,7 +4,7 @@ use serde_json::Value;
 use thermocline_sim::metric::Format;
 use thermocline_units as units;
 
-use super::number::{self, NONE, Unit};
+use crate::number::{self, NONE, Unit};
 
 const DAYS: f64 = 365.25;
 
@@ -59,6 +59,7 @@ fn unit_of<'a>(value: f64, units: &[(&'a str, f64)]) -> (&'a str, f64) {
 }
 
 /// How the values of a column are written, all in one unit with as many digits.
+#[derive(Debug)]
 pub struct Scale {
     format: Format,
     /// The unit that its header names.

@@ -1,0 +1,88 @@
+//! An axis: where a value stands, and where the numbers beside it are.
+
+use std::ops::Range;
+
+use plotters::coord::{
+    ranged1d::{KeyPointHint, NoDefaultFormatting, Ranged, ValueFormatter},
+    types::RangedCoordf64,
+};
+
+use crate::show;
+
+/// Ticks of a logarithmic axis of few decades.
+const WITHIN_A_DECADE: [f64; 3] = [1.0, 2.0, 5.0];
+
+/// An axis as the plotting crate wants it.
+pub(crate) struct Axis {
+    inner: RangedCoordf64,
+    /// The places that have a name; what suits the range where there are none.
+    named: Option<Vec<f64>>,
+}
+
+impl Axis {
+    pub(crate) fn new((low, high): (f64, f64), named: Option<Vec<f64>>) -> Self {
+        Self { inner: RangedCoordf64::from(low..high), named }
+    }
+}
+
+impl Ranged for Axis {
+    type FormatOption = NoDefaultFormatting;
+    type ValueType = f64;
+
+    fn map(&self, value: &f64, limit: (i32, i32)) -> i32 {
+        self.inner.map(value, limit)
+    }
+
+    fn key_points<Hint: KeyPointHint>(&self, hint: Hint) -> Vec<f64> {
+        self.named.clone().unwrap_or_else(|| self.inner.key_points(hint))
+    }
+
+    fn range(&self) -> Range<f64> {
+        self.inner.range()
+    }
+}
+
+impl ValueFormatter<f64> for Axis {}
+
+/// Where a value stands on an axis: a logarithm where that is wanted.
+pub(crate) fn place(value: f64, log: bool) -> f64 {
+    if log { value.max(f64::MIN_POSITIVE).log10() } else { value }
+}
+
+/// Places of the ticks of a logarithmic axis between two places.
+pub(crate) fn log_ticks(low: f64, high: f64) -> Vec<f64> {
+    let decades = high.floor() - low.ceil();
+    let step = ((decades / 7.0).ceil() as i32).max(1);
+    let powers = (low.floor() as i32..=high.ceil() as i32).filter(|power| power % step == 0);
+    let within: &[f64] = if decades < 2.0 { &WITHIN_A_DECADE } else { &WITHIN_A_DECADE[..1] };
+    let all = powers.flat_map(|power| within.iter().map(move |x| f64::from(power) + x.log10()));
+    all.filter(|place| (low..=high).contains(place)).collect()
+}
+
+/// A number beside an axis: `0.8`, where a table has `0.800`.
+pub(crate) fn tick(value: f64) -> String {
+    if value.abs() >= 1e7 || (value != 0.0 && value.abs() < 1e-3) {
+        return format!("{value:.0e}").replace('e', "·10^");
+    }
+    let text = show::number(value);
+    if !text.contains('.') {
+        return text;
+    }
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ticks_of_a_logarithmic_axis_are_round() {
+        let ticks = |low: f64, high: f64| -> Vec<f64> {
+            let places = log_ticks(low.log10(), high.log10());
+            places.into_iter().map(|place| 10_f64.powf(place).round()).collect()
+        };
+        assert_eq!(ticks(1.0, 60.0), [1.0, 2.0, 5.0, 10.0, 20.0, 50.0]);
+        assert_eq!(ticks(9.0, 20_000.0), [10.0, 100.0, 1000.0, 10_000.0]);
+        assert!(ticks(1.0, 1e30).len() < 10);
+    }
+}

@@ -1,0 +1,571 @@
+//! Draws a plot.
+
+use std::fmt::Display;
+
+use plotters::{
+    chart::{ChartBuilder, ChartContext},
+    coord::{Shift, cartesian::Cartesian2d},
+    drawing::{DrawingArea, IntoDrawingArea},
+    element::{Circle, PathElement, Rectangle, Text},
+    prelude::SVGBackend,
+    series::{DashedLineSeries, LineSeries},
+    style::{BLACK, Color, FontTransform, IntoFont, RGBColor, ShapeStyle, TextStyle, WHITE},
+};
+
+use crate::{
+    Colour,
+    axis::{self, Axis, tick},
+    plot::{Guide, Kind, Panel, Plot, Point, Series},
+    show,
+    table::Table,
+};
+
+const FONT: &str = "sans-serif";
+/// Of which the crate makes 12 pixels.
+const SIZE: i32 = 15;
+/// About as wide as a letter is.
+const LETTER: usize = 7;
+const HEIGHT: u32 = 300;
+/// Of a lying bar, with the space around it.
+const RANK: usize = 22;
+const LEGEND: u32 = 22;
+const NARROWEST: usize = 330;
+/// What is not a paper's is drawn wider, for its lines are long.
+const WIDE: usize = 460;
+/// On a page a drawing grows and shrinks: so wide its letters can be read on a telephone.
+const ON_PAGE: usize = 400;
+/// The height of the y-axis' title, and the tick marks.
+const TITLE_ON_EDGE: u32 = 32;
+/// Letters of a category's name beside the axis; the table has all of them.
+const NAME: usize = 24;
+/// Lines of the mesh.
+pub(crate) const MESH: RGBColor = RGBColor(225, 225, 225);
+/// Guides.
+const GUIDE: RGBColor = RGBColor(110, 110, 110);
+/// Cells, from few to many: one hue, ever darker.
+const HEAT: [RGBColor; 6] = [
+    RGBColor(222, 235, 247),
+    RGBColor(183, 212, 234),
+    RGBColor(130, 186, 219),
+    RGBColor(74, 151, 201),
+    RGBColor(33, 113, 181),
+    RGBColor(8, 64, 129),
+];
+
+type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
+
+/// A plot, drawn.
+#[derive(Clone, Debug)]
+pub struct Drawing {
+    /// The drawing.
+    pub svg: String,
+    /// Where its points are.
+    pub hits: Vec<Hit>,
+    /// Each series of the first panel: its name and its colour, as SVG has it.
+    pub series: Vec<(String, Colour)>,
+    /// The numbers at which the shades of cells begin, and the shades.
+    pub scale: Vec<(f64, Colour)>,
+}
+
+/// A point of a drawing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Hit {
+    /// Its series.
+    pub series: usize,
+    /// Its row of the table.
+    pub row: usize,
+    /// Its column; 0 where the whole row is about it.
+    pub column: usize,
+    /// Where it is, in the units of the drawing.
+    pub x: i32,
+    /// And how far below the top.
+    pub y: i32,
+}
+
+/// Whether a drawing explains its colours itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Legend {
+    /// It does.
+    Drawn,
+    /// A page does.
+    Elsewhere,
+}
+
+/// The plot as SVG.
+///
+/// # Errors
+/// What the plotting crate says.
+pub fn draw(plot: &Plot, legend_is: Legend) -> Result<Drawing, String> {
+    let mut svg = String::new();
+    let narrowest = match plot.kind {
+        _ if legend_is == Legend::Elsewhere && plot.panels.len() == 1 => ON_PAGE,
+        Kind::Bars => NARROWEST,
+        Kind::Lines if plot.categories.is_some() || !plot.dense() => NARROWEST,
+        _ => WIDE,
+    };
+    let panel_width =
+        plot.categories.as_ref().filter(|_| matches!(plot.kind, Kind::Lines | Kind::Bars));
+    let panel_width = panel_width.map_or(0, |names| {
+        names.iter().map(|name| (name.chars().count() + 2) * LETTER).max().unwrap_or(0)
+            * names.len()
+            + 80
+    });
+    let width = panel_width.max(narrowest) * plot.panels.len();
+    let rows = if legend_is == Legend::Drawn { legend(plot, width) } else { Vec::new() };
+    let height = match (plot.kind, &plot.categories) {
+        (Kind::Ranks, Some(names)) => {
+            let guide = usize::from(!plot.guides.is_empty());
+            ((names.len() + guide) * RANK) as u32 + 74
+        }
+        _ => HEIGHT,
+    };
+    let (width, legend_height) = (width as u32, LEGEND * rows.len() as u32);
+    let mut drawing = Drawing {
+        svg: String::new(),
+        hits: Vec::new(),
+        series: plot.panels.first().map_or_else(Vec::new, |panel| {
+            let named = panel.series.iter().enumerate();
+            named.map(|(at, series)| (series.name.clone(), series.colour(at))).collect()
+        }),
+        scale: if plot.kind == Kind::Heat { scale(plot) } else { Vec::new() },
+    };
+    {
+        let root = SVGBackend::with_string(&mut svg, (width, height + legend_height));
+        let root = root.into_drawing_area();
+        root.fill(&WHITE).map_err(text)?;
+        let (above, below) = root.split_vertically(height);
+        for (number, area) in above.split_evenly((1, plot.panels.len())).iter().enumerate() {
+            draw_panel(plot, number, area, &mut drawing)?;
+        }
+        for (at, row) in rows.iter().enumerate() {
+            draw_legend(&below, row, at as u32 * LEGEND, plot)?;
+        }
+        root.present().map_err(text)?;
+    }
+    drawing.svg = svg;
+    Ok(drawing)
+}
+
+impl Series {
+    /// Its colour, by its place among the series.
+    fn colour(&self, at: usize) -> Colour {
+        Colour::of(self.colour.unwrap_or(at))
+    }
+
+    /// Whether its line is dashed: the second half of the colours is harder to tell from the first.
+    fn is_dashed(&self, at: usize) -> bool {
+        self.colour.unwrap_or(at) >= 6
+    }
+}
+
+/// The axes of every panel.
+fn axes(plot: &Plot) -> (Axis, Axis) {
+    let named = |(low, high): (f64, f64), log: bool| log.then(|| axis::log_ticks(low, high));
+    let names = plot.categories.as_ref().filter(|_| plot.kind == Kind::Ranks);
+    let (x, y) = (plot.x_range(), plot.y_range());
+    let levels = match names {
+        Some(names) => Some((0..names.len()).map(|at| at as f64).collect()),
+        None => match &plot.levels {
+            Some(levels) => Some((0..levels.len()).map(|at| at as f64).collect()),
+            None => named(y, plot.y_log),
+        },
+    };
+    (Axis::new(x, named(x, plot.x_log)), Axis::new(y, levels))
+}
+
+fn draw_panel(
+    plot: &Plot,
+    number: usize,
+    area: &Area<'_>,
+    drawing: &mut Drawing,
+) -> Result<(), String> {
+    let panel = &plot.panels[number];
+    let mut builder = ChartBuilder::on(area);
+    builder.margin(8).x_label_area_size(42).y_label_area_size(y_label_width(plot));
+    if plot.kind == Kind::Ranks {
+        // The last number of the axis, and those beside the bars.
+        builder.margin_right(52);
+    } else if plot.x_log || matches!(plot.kind, Kind::Dots | Kind::Heat) {
+        // A number may stand at the very end.
+        builder.margin_right(24);
+    }
+    if !panel.title.is_empty() {
+        builder.caption(show::short(&panel.title, 2 * NAME), (FONT, SIZE + 2));
+    }
+    let (x, y) = axes(plot);
+    let mut chart = builder.build_cartesian_2d(x, y).map_err(text)?;
+    mesh(plot, &mut chart)?;
+    match plot.kind {
+        Kind::Bars => bars(plot, panel, &mut chart)?,
+        Kind::Lines => lines(plot, panel, &mut chart)?,
+        Kind::Ranks => ranks(plot, panel, &mut chart)?,
+        Kind::Dots => dots(plot, panel, &mut chart)?,
+        Kind::Heat => cells(plot, panel, &mut chart, &drawing.scale)?,
+    }
+    guides(plot, &mut chart)?;
+    for (at, series) in panel.series.iter().enumerate() {
+        for point in &series.ours {
+            let (row, column) = Table::place(plot, number, at, point);
+            let (mut x, y) = chart.backend_coord(&plot.place(point));
+            if plot.kind == Kind::Bars {
+                let left =
+                    point.x - TAKEN / 2.0 + TAKEN / panel.series.len() as f64 * (at as f64 + 0.5);
+                x = chart.backend_coord(&(left, 0.0)).0;
+            }
+            drawing.hits.push(Hit { series: at, row, column, x, y });
+        }
+    }
+    Ok(())
+}
+
+impl Plot {
+    /// Where a point is, as places on the axes.
+    fn place(&self, point: &Point) -> (f64, f64) {
+        if self.kind == Kind::Ranks {
+            // The first is on top.
+            let names = self.categories.as_ref().map_or(1, Vec::len);
+            return (axis::place(point.y, self.x_log), names as f64 - 1.0 - point.x);
+        }
+        (axis::place(point.x, self.x_log), axis::place(point.y, self.y_log))
+    }
+}
+
+fn mesh(plot: &Plot, chart: &mut Chart<'_, '_>) -> Result<(), String> {
+    let number = |place: f64, log: bool| tick(if log { 10_f64.powf(place) } else { place });
+    let named = |place: f64| -> Option<String> {
+        // Between categories there is nothing to name.
+        let names = plot.categories.as_ref()?;
+        if place.fract().abs() > 1e-6 || place < -0.1 {
+            return Some(String::new());
+        }
+        Some(names.get(place.round() as usize).map_or_else(String::new, |name| show::plain(name)))
+    };
+    let ranks = plot.kind == Kind::Ranks;
+    let x_name = |x: &f64| match ranks {
+        true => number(*x, plot.x_log),
+        false => named(*x).unwrap_or_else(|| number(*x, plot.x_log)),
+    };
+    let last = plot.categories.as_ref().map_or(0.0, |names| names.len() as f64 - 1.0);
+    let y_name = |y: &f64| match (ranks, &plot.levels) {
+        (true, _) => show::short(&named(last - *y).unwrap_or_default(), NAME),
+        (false, Some(levels)) => {
+            levels.get(y.round() as usize).map_or_else(String::new, |name| show::short(name, NAME))
+        }
+        (false, None) => number(*y, plot.y_log),
+    };
+    let categories = plot.categories.as_ref().filter(|_| !ranks);
+    let labels = categories.map_or(8, |names| names.len().max(2));
+    let mut mesh = chart.configure_mesh();
+    mesh.x_labels(if ranks { 5 } else { labels })
+        .y_labels(6)
+        .x_label_formatter(&x_name)
+        .y_label_formatter(&y_name)
+        .x_desc(&plot.x_title)
+        .label_style((FONT, SIZE))
+        .axis_desc_style((FONT, SIZE))
+        .max_light_lines(0)
+        .bold_line_style(MESH);
+    if ranks {
+        mesh.disable_y_mesh();
+    } else {
+        mesh.y_desc(&plot.y_title);
+    }
+    if categories.is_some() || plot.kind == Kind::Heat {
+        mesh.disable_x_mesh();
+    }
+    if plot.kind == Kind::Heat {
+        mesh.disable_y_mesh();
+    }
+    mesh.draw().map_err(text)
+}
+
+/// Room for the longest number beside the y-axis, and the axis' title on edge.
+fn y_label_width(plot: &Plot) -> u32 {
+    if plot.kind == Kind::Ranks {
+        let names = plot.categories.iter().flatten();
+        let longest = names.map(|name| show::short(name, NAME).chars().count()).max();
+        return (longest.unwrap_or(0) * LETTER) as u32 + 12;
+    }
+    if let Some(levels) = &plot.levels {
+        let longest = levels.iter().map(|name| show::short(name, NAME).chars().count()).max();
+        return (longest.unwrap_or(0) * LETTER) as u32 + TITLE_ON_EDGE + 8;
+    }
+    let (low, high) = plot.y_range();
+    if plot.y_log {
+        let ticks = axis::log_ticks(low, high).into_iter().map(|place| tick(10_f64.powf(place)));
+        let longest = ticks.map(|text| text.chars().count()).max().unwrap_or(0).max(4);
+        return (longest * (LETTER + 1)) as u32 + TITLE_ON_EDGE;
+    }
+    // A tick is rounder than an end, so its fraction is no longer than a digit or two.
+    let longest = [low, high].map(|end| tick(end.round()).chars().count().max(4));
+    let [low, high] = longest;
+    (low.max(high) * (LETTER + 1)) as u32 + TITLE_ON_EDGE
+}
+
+type Chart<'a, 'b> = ChartContext<'a, SVGBackend<'b>, Cartesian2d<Axis, Axis>>;
+
+fn lines(plot: &Plot, panel: &Panel, chart: &mut Chart<'_, '_>) -> Result<(), String> {
+    let mut behind = panel.series.len() as u32;
+    let dense = plot.dense();
+    for (at, series) in panel.series.iter().enumerate() {
+        let colour = RGBColor::from(series.colour(at));
+        // The first is drawn below and widest, so that lines which coincide all show.
+        behind -= 1;
+        let wider = if plot.overlaid { behind } else { 0 };
+        let visible = series.ours.iter().filter(|point| !plot.y_log || point.y > 0.0);
+        let points: Vec<_> = visible.map(|point| plot.place(point)).collect();
+        let style = colour.stroke_width(2 + wider);
+        match series.is_dashed(at) {
+            true => {
+                let line = DashedLineSeries::new(points.clone(), 5, 3, style);
+                chart.draw_series(line).map_err(text)?
+            }
+            false => chart.draw_series(LineSeries::new(points.clone(), style)).map_err(text)?,
+        };
+        if !dense {
+            let dots = points.into_iter().map(|at| Circle::new(at, 3 + wider, colour.filled()));
+            chart.draw_series(dots).map_err(text)?;
+        }
+        whiskers(plot, series, colour, chart)?;
+        let hollow = series.theirs.iter().map(|p| Circle::new(plot.place(p), 6, outline(colour)));
+        chart.draw_series(hollow).map_err(text)?;
+    }
+    Ok(())
+}
+
+/// How far each point may be off.
+fn whiskers(
+    plot: &Plot,
+    series: &Series,
+    colour: RGBColor,
+    chart: &mut Chart<'_, '_>,
+) -> Result<(), String> {
+    let uncertain = series.ours.iter().filter(|point| point.half > 0.0);
+    let ends = uncertain.map(|point| {
+        let end = |by: f64| plot.place(&Point { y: point.y + by, ..*point });
+        PathElement::new(vec![end(-point.half), end(point.half)], colour.stroke_width(1))
+    });
+    chart.draw_series(ends).map_err(text)?;
+    Ok(())
+}
+
+/// The part of a category's width that its bars take.
+const TAKEN: f64 = 0.8;
+
+fn bars(plot: &Plot, panel: &Panel, chart: &mut Chart<'_, '_>) -> Result<(), String> {
+    let width = TAKEN / panel.series.len().max(1) as f64;
+    let foot = if plot.y_log { plot.y_range().0 } else { 0.0 };
+    for (at, series) in panel.series.iter().enumerate() {
+        let colour = RGBColor::from(series.colour(at));
+        let left = |point: &Point| point.x - TAKEN / 2.0 + width * at as f64;
+        let height = |point: &Point| axis::place(point.y, plot.y_log);
+        let bar = |point: &Point, style: ShapeStyle| {
+            Rectangle::new(
+                [(left(point), foot), (left(point) + width * 0.92, height(point))],
+                style,
+            )
+        };
+        let ours = series.ours.iter().map(|point| bar(point, colour.filled()));
+        chart.draw_series(ours).map_err(text)?;
+        let theirs = series.theirs.iter().map(|point| {
+            Circle::new((left(point) + width * 0.46, height(point)), 5, BLACK.stroke_width(2))
+        });
+        chart.draw_series(theirs).map_err(text)?;
+    }
+    Ok(())
+}
+
+fn ranks(plot: &Plot, panel: &Panel, chart: &mut Chart<'_, '_>) -> Result<(), String> {
+    let foot = plot.x_range().0;
+    for (at, series) in panel.series.iter().enumerate() {
+        let colour = RGBColor::from(series.colour(at));
+        let places: Vec<_> = series.ours.iter().map(|point| plot.place(point)).collect();
+        if plot.x_log {
+            // Where a dot is tells the value; the thin line only leads to it.
+            let leads = places.iter().map(|(x, y)| {
+                PathElement::new(vec![(foot, *y), (*x, *y)], colour.mix(0.5).stroke_width(1))
+            });
+            chart.draw_series(leads).map_err(text)?;
+            let dots = places.iter().map(|place| Circle::new(*place, 5, colour.filled()));
+            chart.draw_series(dots).map_err(text)?;
+        } else {
+            let bars = places.iter().map(|(x, y)| {
+                Rectangle::new([(0.0, y - TAKEN / 2.0), (*x, y + TAKEN / 2.0)], colour.filled())
+            });
+            chart.draw_series(bars).map_err(text)?;
+        }
+        whiskers(plot, series, BLACK, chart)?;
+        let style: TextStyle<'_> = (FONT, SIZE).into_font().into();
+        let numbers = series.ours.iter().zip(&places).map(|(point, (_, y))| {
+            let end = axis::place(point.y + point.half, plot.x_log);
+            let (x, y) = chart.backend_coord(&(end, *y));
+            (show::number(point.y), (x + 8, y - 6))
+        });
+        let numbers: Vec<_> = numbers.collect();
+        let root = chart.plotting_area().strip_coord_spec();
+        let (left, top) = root.get_base_pixel();
+        for (number, (x, y)) in numbers {
+            let place = (x - left, y - top);
+            root.draw(&Text::new(number, place, style.clone())).map_err(text)?;
+        }
+    }
+    Ok(())
+}
+
+fn dots(plot: &Plot, panel: &Panel, chart: &mut Chart<'_, '_>) -> Result<(), String> {
+    for (at, series) in panel.series.iter().enumerate() {
+        let colour = RGBColor::from(series.colour(at));
+        let places: Vec<_> = series.ours.iter().map(|point| plot.place(point)).collect();
+        if places.len() > 1 {
+            let front = LineSeries::new(places, colour.stroke_width(1));
+            chart.draw_series(front).map_err(text)?;
+        } else {
+            let dots = places.into_iter().map(|place| Circle::new(place, 6, colour.filled()));
+            chart.draw_series(dots).map_err(text)?;
+        }
+        whiskers(plot, series, colour, chart)?;
+    }
+    Ok(())
+}
+
+/// The numbers at which shades begin: even steps, or of the logarithm where cells differ much.
+fn scale(plot: &Plot) -> Vec<(f64, Colour)> {
+    let near = || plot.within.into_iter().flatten();
+    let all = || plot.points().map(|point| point.z).chain(near()).filter(|z| *z > 0.0);
+    let (least, most) = all().fold((f64::MAX, 0.0_f64), |(l, m), z| (l.min(z), m.max(z)));
+    if most == 0.0 {
+        return Vec::new();
+    }
+    let steps = HEAT.len() as f64;
+    let begin = |step: usize| match most > 20.0 * least {
+        true => least * (most / least).powf(step as f64 / steps),
+        false => least + (most - least) * step as f64 / steps,
+    };
+    let shade = |(step, RGBColor(r, g, b)): (usize, &RGBColor)| (begin(step), Colour(*r, *g, *b));
+    HEAT.iter().enumerate().map(shade).collect()
+}
+
+fn cells(
+    plot: &Plot,
+    panel: &Panel,
+    chart: &mut Chart<'_, '_>,
+    scale: &[(f64, Colour)],
+) -> Result<(), String> {
+    let half = |(low, high): (f64, f64), count: usize| (high - low) / count.max(1) as f64 / 2.0;
+    let count =
+        |names: &Option<Vec<String>>, all: Vec<f64>| names.as_ref().map_or(all.len(), Vec::len);
+    let (wide, tall) = (
+        half(plot.x_range(), count(&plot.categories, plot.columns())),
+        half(plot.y_range(), count(&plot.levels, plot.rows())),
+    );
+    let points = panel.series.iter().flat_map(|series| &series.ours).filter(|point| point.z > 0.0);
+    let cells = points.map(|point| {
+        let shade = scale.iter().rev().find(|(begin, _)| point.z >= *begin * (1.0 - 1e-9));
+        let colour = shade.map_or(HEAT[0], |(_, colour)| (*colour).into());
+        let (x, y) = plot.place(point);
+        Rectangle::new([(x - wide, y - tall), (x + wide, y + tall)], colour.filled())
+    });
+    chart.draw_series(cells).map_err(text)?;
+    Ok(())
+}
+
+fn guides(plot: &Plot, chart: &mut Chart<'_, '_>) -> Result<(), String> {
+    let ((left, right), (low, high)) = (plot.x_range(), plot.y_range());
+    for guide in &plot.guides {
+        let (from, to, name) = match guide {
+            Guide::Upright(x, name) => {
+                let x = axis::place(*x, plot.x_log);
+                ((x, low), (x, high), name)
+            }
+            Guide::Level(y, name) => {
+                let y = axis::place(*y, plot.y_log);
+                ((left, y), (right, y), name)
+            }
+        };
+        let line = DashedLineSeries::new([from, to], 4, 4, GUIDE.stroke_width(2));
+        chart.draw_series(line).map_err(text)?;
+        let (x, y) = chart.backend_coord(&to);
+        let root = chart.plotting_area().strip_coord_spec();
+        let (at, top) = root.get_base_pixel();
+        let wide = (name.chars().count() * LETTER) as i32;
+        // Beside an upright line, on whichever side has room; above the end of a level one.
+        let beyond = x - at + 6 + wide > root.dim_in_pixel().0 as i32;
+        let place = match guide {
+            Guide::Upright(..) if beyond => (x - at - 6 - wide, y - top + 2),
+            Guide::Upright(..) => (x - at + 6, y - top + 2),
+            Guide::Level(..) => (x - at - wide - 4, y - top - 15),
+        };
+        let style: TextStyle<'_> = (FONT, SIZE - 1).into_font().into();
+        root.draw(&Text::new(show::plain(name), place, style)).map_err(text)?;
+    }
+    Ok(())
+}
+
+fn outline(colour: RGBColor) -> ShapeStyle {
+    colour.stroke_width(2)
+}
+
+/// An entry of the legend: its colour, or the sign of what was published.
+type Entry = (String, Option<RGBColor>);
+
+/// The legend's rows, as many entries in each as fit.
+fn legend(plot: &Plot, width: usize) -> Vec<Vec<Entry>> {
+    let Some(panel) = plot.panels.first() else { return Vec::new() };
+    if plot.kind == Kind::Heat {
+        let shades = scale(plot).into_iter();
+        let entries = shades.map(|(begin, colour)| (show::number(begin), Some(colour.into())));
+        let title = (plot.z_title.clone() + ", from:", Some(WHITE));
+        return vec![std::iter::once(title).chain(entries).collect()];
+    }
+    if plot.kind == Kind::Ranks {
+        // Its categories name everything.
+        return Vec::new();
+    }
+    let named = panel.series.iter().enumerate().filter(|(_, series)| !series.name.is_empty());
+    let mut entries: Vec<Entry> = named
+        .map(|(at, series)| (show::short(&series.name, 2 * NAME), Some(series.colour(at).into())))
+        .collect();
+    let all = plot.panels.iter().flat_map(|panel| &panel.series);
+    if all.clone().any(|series| !series.theirs.is_empty()) {
+        entries.push(("published".into(), None));
+    }
+    let mut rows: Vec<Vec<Entry>> = Vec::new();
+    let mut left = 0;
+    for entry in entries {
+        let wide = entry_width(&entry);
+        if wide > left || rows.is_empty() {
+            rows.push(Vec::new());
+            left = width;
+        }
+        left = left.saturating_sub(wide);
+        rows.last_mut().expect("one was pushed").push(entry);
+    }
+    rows
+}
+
+fn entry_width((name, _): &Entry) -> usize {
+    name.chars().count() * LETTER + 34
+}
+
+fn draw_legend(area: &Area<'_>, row: &[Entry], top: u32, plot: &Plot) -> Result<(), String> {
+    let (mut x, y) = (16, top as i32 + 9);
+    let squares = matches!(plot.kind, Kind::Bars | Kind::Heat);
+    for entry in row {
+        match entry.1 {
+            Some(colour) if squares => {
+                let place = [(x - 5, y - 5), (x + 6, y + 6)];
+                area.draw(&Rectangle::new(place, colour.filled())).map_err(text)?;
+            }
+            Some(colour) => area.draw(&Circle::new((x, y), 4, colour.filled())).map_err(text)?,
+            None => area.draw(&Circle::new((x, y), 5, outline(BLACK))).map_err(text)?,
+        }
+        let style: TextStyle<'_> = (FONT, SIZE).into_font().transform(FontTransform::None).into();
+        area.draw(&Text::new(entry.0.clone(), (x + 12, y - 6), style)).map_err(text)?;
+        x += entry_width(entry) as i32;
+    }
+    Ok(())
+}
+
+fn text(error: impl Display) -> String {
+    error.to_string()
+}

@@ -1,0 +1,177 @@
+//! What pictures of a run need beside its result: how it went over time, and distributions.
+//!
+//! Memory is bounded: samples stand at even distances in pages written, and where there are too many every
+//! second one goes and the distance doubles. The same run gives the same samples, and recording changes no
+//! result. Only runs that are asked for a history pay for it.
+
+use thermocline_ftl::Counters;
+
+/// The most samples kept; at least half as many are, of a run with so many requests.
+const MOST: usize = 128;
+/// Steps of a victim's utilization: a twentieth of a block each, and one for blocks without garbage.
+const STEPS: usize = 21;
+/// The shares of requests that a [curve](History::writes) has a point for.
+const QUANTILES: [f64; 7] = [0.0, 0.5, 0.9, 0.99, 0.999, 0.9999, 1.0];
+/// Points of the erase counts, from the least worn block to the most.
+const BLOCKS: usize = 101;
+
+/// How a run went.
+#[derive(Clone, Debug, PartialEq)]
+pub struct History {
+    /// Counts since the statistics began, at even distances in pages written and at the end.
+    pub samples: Vec<Sample>,
+    /// Victims by the share of their pages that was valid, in steps of 5 %. Of victims that one request
+    /// needed together, each counts with their mean.
+    pub victims: Vec<u64>,
+    /// Response times of writes.
+    pub writes: Vec<Quantile>,
+    /// Response times of reads.
+    pub reads: Vec<Quantile>,
+    /// Erase counts of the blocks since the fill, sorted: each hundredth of them.
+    pub erases: Vec<u32>,
+}
+
+/// Counts at a time, since the statistics began.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sample {
+    /// Pages the host wrote.
+    pub host_writes: u64,
+    /// Pages the layer moved.
+    pub copies: u64,
+    /// Blocks cleaned.
+    pub victims: u64,
+    /// Valid pages in them.
+    pub victims_valid: u64,
+}
+
+/// A response time that so large a share of the requests did not exceed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Quantile {
+    /// The share.
+    pub share: f64,
+    /// Microseconds.
+    pub us: f64,
+}
+
+/// Takes samples while a run goes on.
+#[derive(Debug)]
+pub(crate) struct Recorder {
+    /// Counters when the statistics began.
+    start: Counters,
+    pages_per_block: u32,
+    /// Pages written between two samples.
+    distance: u64,
+    samples: Vec<Sample>,
+    last: Sample,
+    victims: Vec<u64>,
+}
+
+impl Recorder {
+    pub(crate) fn new(pages_per_block: u32) -> Self {
+        Self {
+            start: Counters::default(),
+            pages_per_block,
+            distance: 1,
+            samples: vec![Sample::default()],
+            last: Sample::default(),
+            victims: vec![0; STEPS],
+        }
+    }
+
+    /// Statistics begin here.
+    pub(crate) fn begin(&mut self, counters: &Counters) {
+        *self = Self { start: *counters, ..Self::new(self.pages_per_block) };
+    }
+
+    /// A request was served.
+    pub(crate) fn note(&mut self, counters: &Counters) {
+        let did = counters.since(&self.start);
+        let Counters { host_writes, copies, victims, victims_valid, .. } = did;
+        let now = Sample { host_writes, copies, victims, victims_valid };
+        let (chosen, valid) =
+            (victims - self.last.victims, victims_valid - self.last.victims_valid);
+        if chosen > 0 {
+            let share = valid as f64 / (chosen as f64 * f64::from(self.pages_per_block));
+            let step = (share * (STEPS - 1) as f64) as usize;
+            self.victims[step.min(STEPS - 1)] += chosen;
+        }
+        self.last = now;
+        let due = self.samples.last().map_or(0, |sample| sample.host_writes + self.distance);
+        if host_writes >= due {
+            self.samples.push(now);
+            if self.samples.len() > MOST {
+                self.thin_out();
+            }
+        }
+    }
+
+    fn thin_out(&mut self) {
+        self.distance *= 2;
+        let mut kept: Vec<Sample> = Vec::with_capacity(MOST + 1);
+        for sample in &self.samples {
+            if kept.last().is_none_or(|last| sample.host_writes >= last.host_writes + self.distance)
+            {
+                kept.push(*sample);
+            }
+        }
+        self.samples = kept;
+    }
+
+    /// The run is over.
+    pub(crate) fn finish(mut self) -> (Vec<Sample>, Vec<u64>) {
+        if self.samples.last() != Some(&self.last) {
+            self.samples.push(self.last);
+        }
+        (self.samples, self.victims)
+    }
+}
+
+/// Points of a distribution of response times.
+pub(crate) fn quantiles(at: impl Fn(f64) -> f64) -> Vec<Quantile> {
+    QUANTILES.map(|share| Quantile { share, us: at(share) }).to_vec()
+}
+
+/// Each hundredth of the erase counts, sorted.
+pub(crate) fn erase_curve(erases: &[u32]) -> Vec<u32> {
+    let mut sorted = erases.to_vec();
+    sorted.sort_unstable();
+    let Some(last) = sorted.len().checked_sub(1) else { return Vec::new() };
+    (0..BLOCKS).map(|at| sorted[at * last / (BLOCKS - 1)]).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn samples_are_bounded_and_at_even_distances() {
+        let mut recorder = Recorder::new(10);
+        let counters = |n: u64| Counters {
+            host_writes: n,
+            copies: 2 * n,
+            victims: n / 10,
+            victims_valid: n / 10 * 5,
+            ..Counters::default()
+        };
+        recorder.begin(&counters(0));
+        for n in 1..=100_000 {
+            recorder.note(&counters(n));
+        }
+        let (samples, victims) = recorder.finish();
+        assert!(samples.len() > MOST / 2 && samples.len() <= MOST + 1, "{}", samples.len());
+        let gaps: Vec<_> =
+            samples.windows(2).map(|pair| pair[1].host_writes - pair[0].host_writes).collect();
+        let (last, even) = gaps.split_last().expect("several");
+        assert!(even.iter().all(|gap| *gap == even[0]) && *last <= even[0], "{gaps:?}");
+        assert_eq!(samples.last().map(|sample| sample.copies), Some(200_000));
+        assert_eq!((victims[10], victims.iter().sum::<u64>()), (10_000, 10_000));
+    }
+
+    #[test]
+    fn the_curve_of_erases_goes_from_the_least_to_the_most() {
+        let erases: Vec<u32> = (0..500).rev().collect();
+        let curve = erase_curve(&erases);
+        assert_eq!((curve[0], curve[BLOCKS - 1], curve.len()), (0, 499, BLOCKS));
+        assert!(curve.is_sorted() && erase_curve(&[]).is_empty());
+    }
+}

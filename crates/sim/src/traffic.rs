@@ -1,0 +1,259 @@
+//! What the host asks, as pictures show it: where and when it writes, how soon it comes back to a page.
+//!
+//! One pass over the extents that a run sees. Memory is bounded: the map has so many cells, and how soon pages
+//! are used again is measured on a sample of the pages (by a hash of their numbers, as SHARDS does), with
+//! distances scaled up.
+
+use std::collections::HashMap;
+
+use thermocline_trace::Op;
+
+use crate::{
+    Input, Job, Progress, SimError,
+    classes::with_fewer_classes,
+    future::Span,
+    input::{Batch, Extent},
+    setup::Setup,
+};
+
+/// Columns of the map, and points in time.
+pub const COLUMNS: usize = 48;
+/// Rows of the map.
+pub const ROWS: usize = 32;
+/// Powers of two that an interval or a distance may have.
+const POWERS: usize = 40;
+/// The most pages whose use is followed.
+const FOLLOWED: u32 = 1 << 16;
+
+/// The traffic of an input on a device.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Traffic {
+    /// What the columns stand for.
+    pub span: Extension,
+    /// Bytes of a page.
+    pub page_size: u32,
+    /// Logical pages of the device.
+    pub logical_pages: u32,
+    /// Pages read, in each column.
+    pub reads: Vec<u64>,
+    /// Pages written.
+    pub writes: Vec<u64>,
+    /// Pages trimmed.
+    pub trims: Vec<u64>,
+    /// Pages written in each row of addresses, the lowest first, and column.
+    pub map: Vec<Vec<u64>>,
+    /// Pages written between two writes of one page: how often from 2^i on, below 2^(i + 1).
+    pub update_intervals: Vec<u64>,
+    /// Different pages used between two uses of one page: how often, likewise.
+    pub reuse_distances: Vec<u64>,
+    /// One page of so many was followed for these two.
+    pub one_of: u32,
+}
+
+/// What the columns of a [`Traffic`] stand for: equal parts of this.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Extension {
+    /// Time by the trace's clock, in microseconds.
+    Time(f64),
+    /// Pages written, where there is no clock.
+    Pages(u64),
+}
+
+impl Traffic {
+    /// What a run of `job` will see.
+    ///
+    /// # Errors
+    /// [`SimError`], as the run itself would give.
+    pub fn of(job: &Job<'_>, progress: &Progress) -> Result<Self, SimError> {
+        let fewer = with_fewer_classes(job);
+        let job = fewer.as_ref().unwrap_or(job);
+        let Span { first, logical, page_size } = Span::of(&Setup::of(job)?);
+        let mut extents = job.input.open(first, logical - first, page_size, job.seed)?;
+        let expected = job.input.expected_pages(&extents);
+        let mut watcher = Watcher::new(&job.input, expected, page_size, logical);
+        let mut batch = Batch::default();
+        loop {
+            extents.next_batch(&mut batch)?;
+            if batch.extents.is_empty() {
+                return Ok(watcher.traffic);
+            }
+            if progress.is_cancelled() {
+                return Err(SimError::Interrupted);
+            }
+            batch.extents.iter().for_each(|extent| watcher.see(extent));
+        }
+    }
+}
+
+struct Watcher {
+    traffic: Traffic,
+    /// Pages written so far.
+    written: u64,
+    /// When each page that is followed was written last, in pages written.
+    updated: HashMap<u32, u64>,
+    uses: Uses,
+}
+
+impl Watcher {
+    fn new(input: &Input<'_>, expected: u64, page_size: u32, logical_pages: u32) -> Self {
+        let span = match input {
+            Input::Trace(trace, times) if trace.duration_ns > 0 => {
+                let ns = (trace.duration_ns as f64) * f64::from(*times);
+                Extension::Time(ns / 1000.0)
+            }
+            _ => Extension::Pages(expected.max(1)),
+        };
+        Self {
+            traffic: Traffic {
+                span,
+                page_size,
+                logical_pages,
+                reads: vec![0; COLUMNS],
+                writes: vec![0; COLUMNS],
+                trims: vec![0; COLUMNS],
+                map: vec![vec![0; COLUMNS]; ROWS],
+                update_intervals: vec![0; POWERS],
+                reuse_distances: vec![0; POWERS],
+                one_of: logical_pages.div_ceil(FOLLOWED).max(1),
+            },
+            written: 0,
+            updated: HashMap::new(),
+            uses: Uses::default(),
+        }
+    }
+
+    fn see(&mut self, extent: &Extent) {
+        let column = self.column(extent);
+        let pages = u64::from(extent.pages);
+        match extent.op {
+            Op::Read => self.traffic.reads[column] += pages,
+            Op::Trim => self.traffic.trims[column] += pages,
+            Op::Write => self.traffic.writes[column] += pages,
+            Op::Flush => {}
+        }
+        if !matches!(extent.op, Op::Read | Op::Write) {
+            return;
+        }
+        for page in extent.first..extent.first.saturating_add(extent.pages) {
+            let is_write = extent.op == Op::Write;
+            if is_write {
+                let row = u64::from(page) * ROWS as u64 / u64::from(self.traffic.logical_pages);
+                self.traffic.map[(row as usize).min(ROWS - 1)][column] += 1;
+                self.written += 1;
+            }
+            if self.is_followed(page) {
+                self.follow(page, is_write);
+            }
+        }
+    }
+
+    fn column(&self, extent: &Extent) -> usize {
+        let share = match self.traffic.span {
+            Extension::Time(us) => extent.time_ns as f64 / 1000.0 / us,
+            Extension::Pages(pages) => self.written as f64 / pages as f64,
+        };
+        ((share * COLUMNS as f64) as usize).min(COLUMNS - 1)
+    }
+
+    fn is_followed(&self, page: u32) -> bool {
+        // Knuth's multiplicative hash: neighbours fall apart.
+        let hash = page.wrapping_mul(2_654_435_769) >> 8;
+        hash.is_multiple_of(self.traffic.one_of)
+    }
+
+    fn follow(&mut self, page: u32, is_write: bool) {
+        if is_write && let Some(before) = self.updated.insert(page, self.written) {
+            self.traffic.update_intervals[power(self.written - before)] += 1;
+        }
+        if let Some(distance) = self.uses.use_of(page) {
+            let distance = distance * u64::from(self.traffic.one_of);
+            self.traffic.reuse_distances[power(distance)] += 1;
+        }
+    }
+}
+
+fn power(value: u64) -> usize {
+    (value.max(1).ilog2() as usize).min(POWERS - 1)
+}
+
+/// The order in which pages were used last: how many others were used since.
+#[derive(Default)]
+struct Uses {
+    /// The place of each page in the order.
+    places: HashMap<u32, usize>,
+    /// Places taken, as a Fenwick tree.
+    tree: Vec<u32>,
+    next: usize,
+}
+
+impl Uses {
+    /// Takes note of a use; the number of other pages used since the last one of this page.
+    fn use_of(&mut self, page: u32) -> Option<u64> {
+        if self.next == self.tree.len() {
+            self.move_up();
+        }
+        let place = self.next;
+        self.next += 1;
+        let before = self.places.insert(page, place);
+        let distance = before.map(|before| {
+            let since = self.places.len() as u64 - u64::from(self.count(before));
+            self.change(before, u32::MAX);
+            since
+        });
+        self.change(place, 1);
+        distance
+    }
+
+    /// Gives the pages the lowest places, in the same order.
+    fn move_up(&mut self) {
+        let mut order: Vec<_> = self.places.iter().map(|(page, place)| (*place, *page)).collect();
+        order.sort_unstable();
+        self.tree = vec![0; (order.len() * 2).max(1024)];
+        self.next = order.len();
+        for (place, (_, page)) in order.into_iter().enumerate() {
+            self.places.insert(page, place);
+            self.change(place, 1);
+        }
+    }
+
+    /// Places taken up to this one.
+    fn count(&self, place: usize) -> u32 {
+        let mut at = place + 1;
+        let mut sum = 0_u32;
+        while at > 0 {
+            sum = sum.wrapping_add(self.tree[at - 1]);
+            at &= at - 1;
+        }
+        sum
+    }
+
+    fn change(&mut self, place: usize, by: u32) {
+        let mut at = place + 1;
+        while at <= self.tree.len() {
+            self.tree[at - 1] = self.tree[at - 1].wrapping_add(by);
+            at += at & at.wrapping_neg();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn distances_count_different_pages() {
+        let mut uses = Uses::default();
+        let of = |uses: &mut Uses, pages: &[u32]| -> Vec<Option<u64>> {
+            pages.iter().map(|page| uses.use_of(*page)).collect()
+        };
+        assert_eq!(
+            of(&mut uses, &[1, 2, 3, 2, 1, 1]),
+            [None, None, None, Some(1), Some(2), Some(0)]
+        );
+        // Beyond what the tree has room for.
+        for _ in 0..5000 {
+            assert_eq!(of(&mut uses, &[7, 8, 9])[0].unwrap_or(2), 2);
+        }
+        assert_eq!(uses.use_of(1), Some(3));
+    }
+}
