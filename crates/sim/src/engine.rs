@@ -10,13 +10,13 @@
 use std::{cmp::Reverse, collections::BinaryHeap};
 
 use thermocline_assembly::AssemblyError;
-use thermocline_flash::{CountingChip, Lpn};
-use thermocline_ftl::Layer;
+use thermocline_flash::{CountingChip, Flash, Lpn};
+use thermocline_ftl::{Counters, Layer};
 use thermocline_policy::{dead::DeadData, idle::Idle};
 use thermocline_trace::Op;
 
 use crate::{
-    DelayLog, Progress, SimError,
+    DelayLog, Look, Progress, SimError, Watch,
     delays::RequestDelay,
     input::{Batch, Extent, Extents},
     job::{Clock, Job},
@@ -67,6 +67,9 @@ pub(crate) struct Engine<'a, L> {
     /// Room for a page, where something is known of what is written.
     page: Vec<u8>,
     log: Option<&'a DelayLog>,
+    watch: Option<&'a dyn Watch>,
+    /// What the layer had done when the statistics began.
+    before: Counters,
     queue: Queue,
     /// Chip time at the start of the run.
     started: u64,
@@ -160,6 +163,8 @@ impl<'a, L: Layer<Chip = CountingChip>> Engine<'a, L> {
             ignores_trims: job.policy.build_dead_data()? == DeadData::None,
             page: vec![0; if setup.keeps_contents { page_size } else { 0 }],
             log: job.delays,
+            watch: None,
+            before: Counters::default(),
             queue: Queue { depth, last: 0, ends: BinaryHeap::new() },
             started,
             busy: 0,
@@ -215,8 +220,12 @@ impl<'a, L: Layer<Chip = CountingChip>> Engine<'a, L> {
     pub(crate) fn run(
         mut self,
         mut extents: Extents,
+        watch: Option<&'a dyn Watch>,
         progress: &Progress,
     ) -> Result<Measured, SimError> {
+        self.before = *self.layer.inspect().counters();
+        self.watch = watch;
+        self.look();
         self.serve_all(&mut extents, u64::MAX, progress)?;
         self.end();
         let since = |time: u64| time.saturating_sub(self.start_ns);
@@ -253,7 +262,9 @@ impl<'a, L: Layer<Chip = CountingChip>> Engine<'a, L> {
                 return Err(SimError::Interrupted);
             }
             let before = self.pages_written;
+            let stride = self.watch.map_or(usize::MAX, |watch| watch.stride(before).max(1));
             let count = most.min((batch.extents.len() - self.at) as u64) as usize;
+            let count = count.min(stride);
             let done = match (self.page.is_empty(), self.in_line) {
                 (true, true) => self.batch::<true>(&batch.extents[self.at..self.at + count]),
                 (true, false) => self.batch::<false>(&batch.extents[self.at..self.at + count]),
@@ -268,9 +279,24 @@ impl<'a, L: Layer<Chip = CountingChip>> Engine<'a, L> {
             progress.advance(self.pages_written - before);
             self.at += count;
             most -= count as u64;
+            self.look();
         }
         self.batch = batch;
         Ok(())
+    }
+
+    /// Shows itself to who looks on.
+    fn look(&self) {
+        let Some(watch) = self.watch else { return };
+        let elapsed = if self.in_line { self.busy } else { self.done_ns };
+        watch.look(&Look {
+            inspect: self.layer.inspect(),
+            geometry: self.layer.chip().geometry(),
+            counters: self.layer.inspect().counters().since(&self.before),
+            requests: self.requests,
+            elapsed_ns: elapsed.saturating_sub(self.start_ns),
+            writes: &self.writes,
+        });
     }
 
     /// The last request is answered.

@@ -2,7 +2,7 @@
 
 use thermocline_policy::trigger::Watermarks;
 
-use crate::{DelayLog, Device, Input, PolicySpec};
+use crate::{DelayLog, Device, Input, PolicySpec, Watch};
 
 /// How much of the device holds data before the statistics begin.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -74,6 +74,8 @@ pub struct Job<'a> {
     pub daily_writes: Option<u64>,
     /// Where the delay of each request is written down.
     pub delays: Option<&'a DelayLog>,
+    /// Who looks on.
+    pub watch: Option<&'a dyn Watch>,
     /// The seed.
     pub seed: u64,
 }
@@ -99,6 +101,7 @@ impl<'a> Job<'a> {
             check: false,
             daily_writes: None,
             delays: None,
+            watch: None,
             seed: 1,
         }
     }

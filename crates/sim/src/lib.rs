@@ -23,6 +23,7 @@ pub mod result;
 mod run;
 mod setup;
 pub mod statistics;
+mod watch;
 
 pub use compare::{Outcome, compare, compare_each};
 pub use delays::DelayLog;
@@ -33,4 +34,5 @@ pub use input::{Input, PreparedTrace, TraceMapping, Workload};
 pub use job::{Clock, Fill, Job, ReadOnly};
 pub use result::RunResult;
 pub use run::run;
+pub use watch::{Look, Watch};
 pub use thermocline_assembly::{Device, PolicySpec, Progress};
