@@ -34,7 +34,7 @@ pub const KEPT: usize = 8;
 pub const MOST: usize = 64;
 
 /// What is looked at.
-pub trait Source: Send + Sync + 'static {
+pub trait Source: Send + Sync {
     /// How many blocks there are.
     fn blocks(&self) -> usize;
 
@@ -108,7 +108,7 @@ impl Producing {
 ///
 /// # Errors
 /// Those of the system.
-pub fn start(source: impl Source) -> io::Result<Producing> {
+pub fn start(source: impl Source + 'static) -> io::Result<Producing> {
     let state = State {
         blocks: vec![BlockState::default(); source.blocks()],
         about: source.about(),
@@ -116,9 +116,8 @@ pub fn start(source: impl Source) -> io::Result<Producing> {
     };
     let feed = Arc::new(Feed { state: Mutex::new(state), changed: Condvar::new() });
     let made = feed.clone();
-    let thread = std::thread::Builder::new()
-        .name("frames".into())
-        .spawn(move || produce(&source, &made))?;
+    let thread =
+        std::thread::Builder::new().name("frames".into()).spawn(move || produce(&source, &made))?;
     Ok(Producing { feed, thread })
 }
 
@@ -144,10 +143,8 @@ fn produce(source: &dyn Source, feed: &Feed) {
         while !state.closed
             && let Some(left) = until.checked_duration_since(Instant::now())
         {
-            (state, _) = feed
-                .changed
-                .wait_timeout(state, left)
-                .unwrap_or_else(PoisonError::into_inner);
+            (state, _) =
+                feed.changed.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner);
         }
     }
 }
@@ -181,7 +178,12 @@ impl State {
     fn after(&mut self, seen: u64) -> Vec<Arc<[u8]>> {
         let missing = self.number - seen;
         if seen > 0 && missing as usize <= self.recent.len() {
-            return self.recent.iter().skip(self.recent.len() - missing as usize).cloned().collect();
+            return self
+                .recent
+                .iter()
+                .skip(self.recent.len() - missing as usize)
+                .cloned()
+                .collect();
         }
         let whole = match &self.whole {
             Some((number, whole)) if *number == self.number => whole.clone(),

@@ -173,12 +173,13 @@ fn answer_all(listener: &TcpListener, site: &Arc<dyn Site>, most: usize, stop: &
         busy.fetch_add(1, Relaxed);
         let (site, busy) = (site.clone(), Busy(busy.clone()));
         // If there is no thread for it, the client hears nothing and asks again.
-        let _ = std::thread::Builder::new().name("http".into()).stack_size(STACK).spawn(move || {
-            let _busy = busy;
-            if let Err(e) = serve(stream, &*site) {
-                tracing::debug!("http: {e}");
-            }
-        });
+        let _ =
+            std::thread::Builder::new().name("http".into()).stack_size(STACK).spawn(move || {
+                let _busy = busy;
+                if let Err(e) = serve(stream, &*site) {
+                    tracing::debug!("http: {e}");
+                }
+            });
     }
 }
 
@@ -257,8 +258,11 @@ mod tests {
 
     #[test]
     fn only_names_of_this_machine_are_answered() {
-        let means = |host| Request { path: "/", query: "a=1&block=7", host }.means("chip.example:9810");
-        for host in ["127.0.0.1:9810", "[::1]:9810", "localhost", "LOCALHOST:1", "chip.example:9810"] {
+        let means =
+            |host| Request { path: "/", query: "a=1&block=7", host }.means("chip.example:9810");
+        for host in
+            ["127.0.0.1:9810", "[::1]:9810", "localhost", "LOCALHOST:1", "chip.example:9810"]
+        {
             assert!(means(host), "{host}");
         }
         for host in ["", "evil.example", "evil.example:9810", "127.0.0.1.evil.example"] {

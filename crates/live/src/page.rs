@@ -91,8 +91,11 @@ mod tests {
     #[test]
     fn a_page_names_no_other_place() {
         for page in [live(), replay("", &Value::Null)] {
-            let text = page.html.replace("http://www.w3.org/2000/svg", "").replace("http-equiv", "");
-            assert!(!text.contains("http:") && !text.contains("https:") && !text.contains("import("));
+            let text =
+                page.html.replace("http://www.w3.org/2000/svg", "").replace("http-equiv", "");
+            assert!(
+                !text.contains("http:") && !text.contains("https:") && !text.contains("import(")
+            );
         }
     }
 }

@@ -34,5 +34,5 @@ pub use input::{Input, PreparedTrace, TraceMapping, Workload};
 pub use job::{Clock, Fill, Job, ReadOnly};
 pub use result::RunResult;
 pub use run::run;
-pub use watch::{Look, Watch};
 pub use thermocline_assembly::{Device, PolicySpec, Progress};
+pub use watch::{Look, Watch};

@@ -18,6 +18,7 @@ pub mod sweep;
 pub mod trace;
 pub mod transform;
 pub mod values;
+pub mod watch;
 
 use std::ffi::OsString;
 
@@ -52,6 +53,9 @@ pub enum Command {
     /// Simulate every combination of lists of settings, as one long table that can be resumed.
     #[command(after_help = help::SWEEP)]
     Sweep(Box<sweep::SweepArgs>),
+    /// Show policies side by side on the same writes: a chip's blocks, cleaning by cleaning, in a browser.
+    #[command(after_help = help::WATCH)]
+    Watch(Box<watch::WatchArgs>),
     /// Run the experiments of papers, and show their published numbers beside ours.
     #[command(after_help = help::REPRODUCE)]
     Reproduce(Box<reproduce::ReproduceArgs>),
@@ -108,7 +112,13 @@ pub fn command() -> Clap {
     // Where results have no format of their own, `--format` is the trace's.
     let alias = |arg: Arg| arg.visible_alias("format");
     let reads = |command: Clap| command.mut_arg("trace_format", alias);
-    Cli::command().mut_subcommand("trace", |trace| {
+    // `watch` makes one form of results only.
+    let forms = |watch: Clap| {
+        ["format", "json", "markdown"]
+            .into_iter()
+            .fold(watch, |watch, name| watch.mut_arg(name, |arg| arg.hide(true)))
+    };
+    Cli::command().mut_subcommand("watch", forms).mut_subcommand("trace", |trace| {
         trace
             .mut_subcommand("info", reads)
             .mut_subcommand("convert", reads)

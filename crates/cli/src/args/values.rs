@@ -64,6 +64,15 @@ pub fn address(text: &str) -> Result<String, String> {
     }
 }
 
+/// An address of this machine unless another is named: `9810`, `:9810`, `127.0.0.1:9810`.
+pub fn own_address(text: &str) -> Result<String, String> {
+    let port = text.strip_prefix(':').unwrap_or(text);
+    if port.parse::<u16>().is_ok() {
+        return Ok(format!("127.0.0.1:{port}"));
+    }
+    address(text).map_err(|_| "expected [host:]port, as in 9810 or 127.0.0.1:9810".into())
+}
+
 /// Permissions in octal: `660`.
 pub fn mode(text: &str) -> Result<u32, String> {
     let mode = u32::from_str_radix(text, 8).ok().filter(|mode| *mode <= 0o777);

@@ -11,6 +11,7 @@ pub mod run;
 mod store;
 mod sweep;
 mod trace;
+mod watch;
 mod workloads;
 
 use crate::{
@@ -26,6 +27,7 @@ pub fn run(cli: Cli) -> Result<(), Failure> {
         Command::Run(args) => run::run(&args, console),
         Command::Compare(args) => compare::run(&args, console),
         Command::Sweep(args) => sweep::run(&args, console),
+        Command::Watch(args) => watch::run(&args, console),
         Command::Reproduce(args) => reproduce::run(&args, console),
         Command::Trace(args) => trace::run(&args, console),
         Command::Format(args) => store::format::run(&args),

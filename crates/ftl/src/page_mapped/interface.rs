@@ -10,8 +10,8 @@ use super::{
     room::clean_ahead, scrub::scrub_once,
 };
 use crate::{
-    BankState, BlockState, BlockUse, Counters, DeadPages, EndOfLife, FtlError, Inspect, Layer, PageIo,
-    PageState, Upkeep,
+    BankState, BlockState, BlockUse, Counters, DeadPages, EndOfLife, FtlError, Inspect, Layer,
+    PageIo, PageState, Upkeep,
 };
 
 impl<C: Chip, P: Placement> PageIo for PageMapped<C, P> {
