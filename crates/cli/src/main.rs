@@ -13,6 +13,7 @@ mod papers;
 mod print;
 mod progress;
 mod simulation;
+mod watching;
 
 use std::process::ExitCode;
 

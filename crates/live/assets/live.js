@@ -72,13 +72,16 @@
     ["Blocks erased", "since_mount.flash_blocks_erased", grouped],
     ["Free blocks", "free_blocks", (n) => (n == null ? "–" : grouped(n))],
     ["Erases of a block, mean", "", () => (chip ? `${fixed(chip.wear().mean, 2)}` : "–")],
-    ["Write p50 / p99 since start", "", (_, f) => `≤ ${either(percentile(null, f, "write", 0.5))} / ${either(percentile(null, f, "write", 0.99))}`],
-    ["Read p50 / p99 since start", "", (_, f) => `≤ ${either(percentile(null, f, "read", 0.5))} / ${either(percentile(null, f, "read", 0.99))}`],
+    ["Write p50 / p99 since start", "", (_, f) => both(f, "write")],
+    ["Read p50 / p99 since start", "", (_, f) => both(f, "read")],
     ["Connections", "clients.connections", grouped],
     ["Requests in flight", "clients.in_flight", grouped],
     ["Failed reads, programs, erases", "", (_, f) => ["failed_reads", "failed_programs", "failed_erases"].map((key) => grouped(f.health[key])).join(", ")],
   ];
-  const either = (/** @type {number} */ us) => (Number.isNaN(us) ? "–" : duration(us));
+  const both = (/** @type {Json} */ figures, /** @type {string} */ kind) => {
+    const [half, most] = [0.5, 0.99].map((share) => percentile(null, figures, kind, share));
+    return Number.isNaN(half) ? "–" : `≤ ${duration(half)} / ${duration(most)}`;
+  };
   const tiles = TILES.map(([name, key]) => {
     const value = make("dd", key ? { "data-key": key } : {});
     byId("tiles").append(make("div", {}, make("dt", {}, name), value));
@@ -150,7 +153,7 @@
     });
     const now = performance.now();
     /** @type {ChipMap} */ (map).refresh();
-    if (/** @type {ChipMap} */ (map).selected >= 0) byId("sentence").textContent = /** @type {Chip} */ (chip).sentence(/** @type {ChipMap} */ (map).selected);
+    tell(/** @type {ChipMap} */ (map).selected);
     if (now - painted < 480) return;
     painted = now;
     draw();
@@ -183,11 +186,19 @@
     charts.wear.columns(counts.map((n, i) => [width > 1 ? `${grouped(min + i * width)}–${grouped(min + (i + 1) * width - 1)}` : grouped(min + i), n]), "blocks");
   }
 
-  /** @param {number} block */
-  async function select(block) {
-    byId("sentence").textContent = /** @type {Chip} */ (chip).sentence(block);
+  /** How the chosen block is, and what was seen of it. @param {number} block */
+  function tell(block) {
+    if (block < 0) return;
+    const sentence = /** @type {Chip} */ (chip).sentence(block);
+    if (byId("sentence").textContent === sentence) return;
+    byId("sentence").textContent = sentence;
     const list = seen.get(block) ?? ["nothing since this page was opened"];
     byId("history").replaceChildren(...list.map((text) => make("li", {}, text)));
+  }
+
+  /** @param {number} block */
+  async function select(block) {
+    tell(block);
     const place = byId("pages");
     const answer = await fetch(`block?export=${byId("export").value || 0}&block=${block}`).then((it) => it.json(), () => ({ pages: [] }));
     if (/** @type {ChipMap} */ (map).selected !== block) return;

@@ -78,6 +78,8 @@ pub enum Command {
     /// Ask a server that runs: stat, check, scrub, flush, policy, watermarks, drain, stop.
     #[command(after_help = help::CTL)]
     Ctl(store::CtlArgs),
+    /// Show a served chip at work, on the terminal: write amplification, latency, a map of its blocks.
+    Top(store::TopArgs),
     /// Copy a chip, served or not, to an image of its own.
     #[command(after_help = help::BACKUP)]
     Backup(store::BackupArgs),

@@ -294,6 +294,23 @@ pub struct CtlArgs {
     pub command: CtlCommand,
 }
 
+/// The arguments of `top`.
+#[derive(Args, Debug)]
+pub struct TopArgs {
+    /// An image that is served, or the control socket of its server.
+    #[arg(value_name = "IMAGE|SOCKET", value_hint = ValueHint::FilePath)]
+    pub target: Place,
+    /// Export to look at [default: that of the image; of a socket named by --control, the first].
+    #[arg(long, value_name = "NAME")]
+    pub export: Option<String>,
+    /// Time between two looks.
+    #[arg(long, value_name = "TIME", value_parser = values::time, default_value = "1s")]
+    pub every: u64,
+    /// Print one picture and end; so does an output that is no terminal.
+    #[arg(long)]
+    pub once: bool,
+}
+
 /// What a server can be asked to do.
 #[derive(Subcommand, Debug)]
 pub enum CtlCommand {

@@ -36,6 +36,7 @@ pub fn run(cli: Cli) -> Result<(), Failure> {
         Command::Repair(args) => store::repair::run(&args, console),
         Command::Stat(args) => store::stat::run(&args),
         Command::Ctl(args) => store::ctl::run(&args),
+        Command::Top(args) => store::top::run(&args),
         Command::Backup(args) => store::copy::backup(&args, console),
         Command::Export(args) => store::copy::export(&args, console),
         Command::Import(args) => store::copy::import(&args, console),

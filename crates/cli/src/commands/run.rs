@@ -29,7 +29,7 @@ pub fn run(args: &RunArgs, console: Console) -> Result<(), Failure> {
     let traces = args.input.trace.as_deref();
     let inputs = jobs::ready(traces, &args.input.workload, policies, &device, simulation, console)?;
     notes::of_volumes(&inputs).iter().for_each(|warning| console.warn(warning));
-    let what = Wanted { oracle: args.oracle, delays: delays.as_ref(), seeds: 1 };
+    let what = Wanted { oracle: args.oracle, delays: delays.as_ref(), seeds: 1, live: args.live };
     let done = jobs::run_all(&inputs, policies, what, &device, simulation, console)?;
     if let Some(delays) = delays {
         delays.finish()?;
