@@ -113,7 +113,7 @@
       this.map.marks.set(choice.block, "mark");
       const row = (/** @type {Candidate} */ it, /** @type {string} */ what) => [what, grouped(it.block), `${it.valid} of ${this.chip.pages}`, grouped(it.erases), it.cost == null ? "–" : String(+it.cost.toPrecision(4))];
       const rows = [row(choice, "victim"), ...choice.beaten.map((it) => row(it, "beaten"))];
-      const shownTable = table("The victim and those it beat", ["", "block", "valid pages", "erases", "score (least is cleaned)"], rows);
+      const shownTable = table("The victim and those it beat", ["choice", "block", "valid pages", "erases", "score (least is cleaned)"], rows);
       shownTable.querySelector("tbody tr")?.classList.add("chosen");
       const more = chosen.length > 1 ? [make("p", { class: "note" }, `The last of ${chosen.length} in this request.`)] : [];
       this.victim.replaceChildren(heading, shownTable, ...more);
@@ -271,7 +271,7 @@
       ["write amplification", "write_amplification", (n) => fixed(n, 3)], ["response of writes, 99th percentile", "response_us.write.p99", (n) => (n == null ? "–" : duration(n))],
     ]);
     const value = (/** @type {Json} */ of, /** @type {string} */ path) => path.split(".").reduce((it, key) => (it == null ? it : it[key]), of);
-    const whole = table("The whole run", ["", ...runs.map((run) => shown(run.recorded.policy))], rows.map(([name, path, look]) => [name, ...runs.map((run) => look(value(run.recorded.result, path)))]));
+    const whole = table("The whole run", ["figure", ...runs.map((run) => shown(run.recorded.policy))], rows.map(([name, path, look]) => [name, ...runs.map((run) => look(value(run.recorded.result, path)))]));
     whole.querySelectorAll("tbody tr").forEach((row, r) => row.querySelectorAll("td").forEach((cell, c) => {
       if (c) cell.setAttribute("data-value", String(value(runs[c - 1].recorded.result, rows[r][1])));
       if (c) cell.setAttribute("data-key", rows[r][1]);
