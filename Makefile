@@ -20,7 +20,7 @@ SKIPPED := $(TARGET)/skipped
 # The policies of the demonstration.
 POLICIES := in-place,greedy,cost-benefit,lfs,cat,dac,update-interval,sep-bit,midas,fifo
 
-.PHONY: help demo build install full pages test test-long test-tools systems guest lint bench bench-server clean
+.PHONY: help demo build install full pages test test-long test-tools systems browser pictures guest lint bench bench-server clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -67,6 +67,7 @@ test: test-tools lint ## every check and every test; the last lines say what was
 	examples/try.sh
 	THERMOCLINE=$(TESTED) examples/readme.sh
 	THERMOCLINE=$(TESTED) systems/run.sh || [ $$? -eq 77 ]
+	THERMOCLINE=$(TESTED) browser/live.py || [ $$? -eq 77 ]
 	THERMOCLINE=$(TESTED) guest/run.sh || [ $$? -eq 77 ]
 	@if [ -s $(SKIPPED) ]; then echo "passed, but for what was skipped:"; sort -u $(SKIPPED); \
 	  else echo "passed; nothing was skipped"; fi
@@ -76,7 +77,7 @@ test-long: test-tools ## the same tests with more cases: crashes, fuzzing and mo
 	  cargo test --locked --workspace --features $(FEATURES)
 
 test-tools: ## the Debian packages and the kernel that tests need, where missing (as root or with sudo)
-	systems/install.sh $$(systems/run.sh --packages) $$(guest/run.sh --packages)
+	systems/install.sh $$(systems/run.sh --packages) $$(guest/run.sh --packages) chromium python3
 	guest/run.sh --kernel || [ $$? -eq 77 ]
 
 systems: build ## the server among real file systems, crashes and clients (as root; two minutes)
@@ -87,6 +88,12 @@ lint: ## formatting and clippy, warnings are errors
 	cargo clippy --locked --workspace --all-targets --features $(FEATURES) -- --deny warnings
 	cargo clippy --locked --package thermocline-trace --no-default-features -- --deny warnings
 	RUSTDOCFLAGS='--deny warnings' cargo doc --locked --workspace --features $(FEATURES) --no-deps --document-private-items
+
+browser: build ## dashboard and replay in a headless Chromium
+	THERMOCLINE=$(THERMOCLINE) browser/live.py || [ $$? -eq 77 ]
+
+pictures: build ## the pictures of the dashboard and the replay in docs/pictures, by a headless Chromium
+	THERMOCLINE=$(THERMOCLINE) browser/live.py --pictures
 
 guest: build ## tests in a machine of QEMU's: raw NAND, file systems, the kernel's NBD client
 	THERMOCLINE=$(THERMOCLINE) guest/run.sh

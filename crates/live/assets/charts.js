@@ -67,6 +67,7 @@ class Chart {
       }
       if (all.length) {
         parts.push(make("svg:text", { x: String(left), y: "142" }, this.how.x(first)), make("svg:text", { x: String(width - 4), y: "142", "text-anchor": "end" }, this.how.x(last)));
+        parts.push(make("svg:text", { x: String((left + width) / 2), y: "142", "text-anchor": "middle" }, this.how.axis));
       }
       if (cursor !== undefined && all.length) parts.push(make("svg:line", { class: "axis", x1: String(x(cursor)), x2: String(x(cursor)), y1: "8", y2: "126" }));
       this.svg.replaceChildren(...parts);

@@ -23,10 +23,10 @@
 
   const seconds = (/** @type {number} */ x) => `${Math.round(x)} s`;
   const charts = {
-    wa: new Chart(byId("wa"), "Write amplification", { x: seconds, y: (y) => fixed(y, 2), axis: "time" }),
-    writes: new Chart(byId("writes"), "Pages a second", { x: seconds, y: (y) => grouped(y), axis: "time" }),
-    latency: new Chart(byId("latency"), "Response time, 99th percentile", { x: seconds, y: duration, axis: "time" }),
-    victims: new Chart(byId("victims"), "Valid pages of victims, mean", { x: seconds, y: (y) => fixed(y, 1), axis: "time" }),
+    wa: new Chart(byId("wa"), "Write amplification", { x: seconds, y: (y) => fixed(y, 2), axis: "since this page was opened" }),
+    writes: new Chart(byId("writes"), "Pages a second", { x: seconds, y: (y) => grouped(y), axis: "since this page was opened" }),
+    latency: new Chart(byId("latency"), "Response time, 99th percentile", { x: seconds, y: duration, axis: "since this page was opened" }),
+    victims: new Chart(byId("victims"), "Valid pages of victims, mean", { x: seconds, y: (y) => fixed(y, 1), axis: "since this page was opened" }),
     wear: new Chart(byId("wear"), "Erases of blocks", { x: String, y: (y) => grouped(y), axis: "erases" }),
   };
 
@@ -183,7 +183,7 @@
     const { min, max } = chip.wear(), width = Math.max(1, Math.ceil((max - min + 1) / 16));
     const counts = new Array(Math.floor((max - min) / width) + 1).fill(0);
     for (let block = 0; block < chip.blocks; block++) if (chip.used[block] !== BAD) counts[Math.floor((chip.erases[block] - min) / width)]++;
-    charts.wear.columns(counts.map((n, i) => [width > 1 ? `${grouped(min + i * width)}–${grouped(min + (i + 1) * width - 1)}` : grouped(min + i), n]), "blocks");
+    charts.wear.columns(counts.map((n, i) => [width > 1 ? `${grouped(min + i * width)}–${grouped(min + (i + 1) * width - 1)}` : grouped(min + i), n]), "blocks, by erase count");
   }
 
   /** How the chosen block is, and what was seen of it. @param {number} block */
