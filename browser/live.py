@@ -25,7 +25,7 @@ from chromium import Chromium
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 TARGET = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
-THERMOCLINE = os.environ.get("THERMOCLINE", str(TARGET / "release/thermocline"))
+THERMOCLINE = os.path.abspath(os.environ.get("THERMOCLINE", TARGET / "release/thermocline"))
 AXE = "axe-core@4.10.3"
 TYPESCRIPT = "typescript@5.9.3"
 EVIL = "<u>\x1b[31mchip"
@@ -56,7 +56,7 @@ def axe():
 
 
 def tool(*arguments):
-    return subprocess.run([THERMOCLINE, *arguments], check=True, capture_output=True, text=True).stdout
+    return subprocess.run([THERMOCLINE, *arguments], check=True, capture_output=True, text=True, cwd=ROOT).stdout
 
 
 class Served:
@@ -281,7 +281,8 @@ def cost(folder):
 
         def iops(viewed):
             readers = [subprocess.Popen(["curl", "-sN", "-o", "/dev/null", f"{server.url}events"]) for _ in range(viewed)]
-            done = json.loads(server.fio(4).communicate()[0])
+            said = server.fio(4).communicate()[0]
+            done = json.loads(said[said.index("{"):])
             for reader in readers:
                 reader.terminate()
                 reader.wait()
@@ -306,13 +307,14 @@ def pictures(browser, folder):
         browser.screenshot(out / "dashboard.png", whole=False)
         load.wait()
     page = f"{folder}/replay.html"
-    tool("watch", "--trace", str(ROOT / "corpus/sqlite-ext4.tct"), "--ops=-trim", "--over-provisioning", "7%", "--policies",
+    tool("watch", "--trace", "corpus/sqlite-ext4.tct", "--ops=-trim", "--over-provisioning", "7%", "--policies",
          "greedy,dac", "--output", page)
-    browser.look(1100, 900)
+    browser.look(1100, 1150)
     browser.open(f"file://{page}")
     wait(browser, "document.body.dataset.ready")
     browser.evaluate("""(() => { const t = document.getElementById('time'); t.value = (+t.min + +t.max) / 2;
-        t.dispatchEvent(new Event('input')); document.getElementById('next').click(); })()""")
+        t.dispatchEvent(new Event('input')); document.getElementById('next').click();
+        const mode = document.getElementById('mode'); mode.value = 'stream'; mode.dispatchEvent(new Event('change')); })()""")
     time.sleep(0.5)
     browser.screenshot(out / "replay.png", whole=False)
 

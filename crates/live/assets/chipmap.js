@@ -16,6 +16,8 @@ function rgb(hex) {
 }
 /** As a word of an image. @param {number[]} c */
 const word = ([r, g, b]) => ((255 << 24) | (b << 16) | (g << 8) | r) >>> 0;
+/** As CSS has it. @param {number[]} c */
+const hex = (c) => `rgb(${c.join(" ")})`;
 /** @param {number[]} a @param {number[]} b @param {number} share of b */
 const mix = (a, b, share) => a.map((x, i) => Math.round(x + (b[i] - x) * share));
 /** @param {number} share from 0 to 1 */
@@ -190,18 +192,20 @@ class ChipMap {
     const frame = (/** @type {number} */ block, /** @type {string} */ colour, /** @type {number} */ thick) => {
       const { cell, columns } = this;
       const wide = Math.max(cell, 7);
-      context.strokeStyle = getComputedStyle(document.documentElement).getPropertyValue(`--${colour}`);
-      context.lineWidth = thick;
-      const [x, y] = [(block % columns) * cell, Math.floor(block / columns) * cell];
-      context.strokeRect(x + (cell - wide) / 2 + 0.5, y + (cell - wide) / 2 + 0.5, wide - 2, wide - 2);
+      const [x, y] = [(block % columns) * cell, Math.floor(block / columns) * cell].map((at) => at + (cell - wide) / 2 + 0.5);
+      // On a line of the ground, so that it is seen on every colour.
+      for (const [name, width] of /** @type {[string, number][]} */ ([["panel", thick + 2], [colour, thick]])) {
+        context.strokeStyle = hex(this.colours[name]);
+        context.lineWidth = width;
+        context.strokeRect(x, y, wide - 2, wide - 2);
+      }
     };
     for (const [block, colour] of this.marks) frame(block, colour, colour === "mark" ? 3 : 2);
-    if (this.selected >= 0) frame(this.selected, "ink", 2);
+    if (this.selected >= 0) frame(this.selected, "accent", 3);
   }
 
   /** Says what the colours mean. */
   explain() {
-    const hex = (/** @type {number[]} */ c) => `rgb(${c.join(" ")})`;
     const { low, high } = this.range;
     const c = this.colours;
     /** @type {[number[], string][]} */

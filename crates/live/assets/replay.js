@@ -109,7 +109,7 @@
         return;
       }
       const choice = chosen[chosen.length - 1];
-      for (const { block } of choice.beaten) this.map.marks.set(block, "accent");
+      for (const { block } of choice.beaten) this.map.marks.set(block, "ink");
       this.map.marks.set(choice.block, "mark");
       const row = (/** @type {Candidate} */ it, /** @type {string} */ what) => [what, grouped(it.block), `${it.valid} of ${this.chip.pages}`, grouped(it.erases), it.cost == null ? "–" : String(+it.cost.toPrecision(4))];
       const rows = [row(choice, "victim"), ...choice.beaten.map((it) => row(it, "beaten"))];

@@ -2,7 +2,7 @@
 //!
 //! What always holds:
 //! * the chip is asked only while somebody looks, by one thread, whatever the number of viewers, and for at
-//!   most a twentieth of that thread's time;
+//!   most a fortieth of that thread's time;
 //! * a frame is in memory once. A viewer who falls behind by more than [`KEPT`] frames gets the whole state in
 //!   their place; one who takes nothing for [`PATIENCE`] is cut off; there are at most [`MOST`].
 
@@ -23,7 +23,7 @@ use crate::frame;
 /// Time between two frames.
 const PERIOD: Duration = Duration::from_millis(250);
 /// The producer rests so many times as long as it worked.
-const REST: u32 = 20;
+const REST: u32 = 40;
 /// How long a viewer may take nothing.
 pub const PATIENCE: Duration = Duration::from_secs(10);
 /// After so long without a frame a viewer is shown that the connection lives.

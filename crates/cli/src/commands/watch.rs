@@ -116,7 +116,12 @@ fn page(
     let mut runs = Vec::new();
     for ((policy, Watched(recorder)), outcome) in policies.iter().zip(recorders).zip(outcomes) {
         let result = outcome.result.map_err(|e| e.of_policy(&policy.name))?;
-        let run = recorder.finish(&policy.name, &result.stable_json());
+        let mut result = result.stable_json();
+        if let Some(result) = result.as_object_mut() {
+            // The onlooker's is in it.
+            result.remove("memory");
+        }
+        let run = recorder.finish(&policy.name, &result);
         runs.push(run.ok_or_else(|| {
             Failure::failed(format!(
                 "{}: the run ended before the excerpt began; give a smaller --from",
