@@ -216,9 +216,8 @@ impl Screen {
     pub fn open() -> io::Result<Self> {
         enable_raw_mode()?;
         // From here on dropping it puts the terminal right.
-        let mut screen = Self(Terminal::new(CrosstermBackend::new(stderr()))?);
+        let screen = Self(Terminal::new(CrosstermBackend::new(stderr()))?);
         execute!(stderr(), EnterAlternateScreen)?;
-        screen.0.clear()?;
         Ok(screen)
     }
 
