@@ -20,7 +20,7 @@ SKIPPED := $(TARGET)/skipped
 # The policies of the demonstration.
 POLICIES := in-place,greedy,cost-benefit,lfs,cat,dac,update-interval,sep-bit,midas,fifo
 
-.PHONY: help demo build install full pages test test-long test-tools systems browser pictures guest lint bench bench-server clean
+.PHONY: help demo build install full pages test test-examples test-systems test-long test-tools systems browser pictures guest lint bench bench-server clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -57,20 +57,25 @@ pages: build ## every paper's page again, docs/papers (four minutes; THERMOCLINE
 	$(THERMOCLINE) reproduce all --report docs/papers
 
 test: export THERMOCLINE_SKIPPED := $(SKIPPED)
-# Notes for a second build cost a quarter of the first.
+# Notes for a second build cost a quarter of the first. Of the two at the end one builds and the other waits for QEMU.
 test: export CARGO_INCREMENTAL := 0
 test: test-tools lint ## every check and every test; the last lines say what was skipped, and why
 	rm -f $(SKIPPED)
 	cargo test --locked --workspace --features $(FEATURES)
 	$(TESTED) reproduce all --quick --no-progress --output $(TARGET)/reproduce.txt
 	@grep -o 'skipped: .*' $(TARGET)/reproduce.txt | sed 's/^skipped/reproduce/' >> $(SKIPPED) || true
+	$(MAKE) --jobs=2 --output-sync=target test-examples test-systems
+	@if [ -s $(SKIPPED) ]; then echo "passed, but for what was skipped:"; sort -u $(SKIPPED); \
+	  else echo "passed; nothing was skipped"; fi
+
+test-examples:
 	examples/try.sh
 	THERMOCLINE=$(TESTED) examples/readme.sh
+
+test-systems:
 	THERMOCLINE=$(TESTED) systems/run.sh || [ $$? -eq 77 ]
 	THERMOCLINE=$(TESTED) browser/live.py || [ $$? -eq 77 ]
 	THERMOCLINE=$(TESTED) guest/run.sh || [ $$? -eq 77 ]
-	@if [ -s $(SKIPPED) ]; then echo "passed, but for what was skipped:"; sort -u $(SKIPPED); \
-	  else echo "passed; nothing was skipped"; fi
 
 test-long: test-tools ## the same tests with more cases: crashes, fuzzing and models for an hour
 	THERMOCLINE_CRASH_SECONDS=1200 THERMOCLINE_FUZZ_SECONDS=300 PROPTEST_CASES=4096 \

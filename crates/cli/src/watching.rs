@@ -69,7 +69,7 @@ impl Watch for Seen {
         *last = Some((Instant::now(), host, copies));
         panel.blocks.resize(now.geometry.blocks() as usize, BlockState::default());
         panel.pages = now.geometry.data_pages_per_block();
-        now.inspect.blocks(BlockId(0), &mut panel.blocks);
+        now.inspect.block_states(BlockId(0), &mut panel.blocks);
         if host > before {
             let written = (host - before) as f64;
             let wa = (written + (copies - before_copies) as f64) / written;

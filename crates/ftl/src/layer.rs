@@ -243,7 +243,7 @@ pub trait Inspect {
     fn valid_pages(&self, block: BlockId) -> u32;
 
     /// The blocks from `first` on, as many as `into` has room for.
-    fn blocks(&self, first: BlockId, into: &mut [BlockState]) {
+    fn block_states(&self, first: BlockId, into: &mut [BlockState]) {
         for (block, state) in (first.0..).map(BlockId).zip(into) {
             let (valid, erases) = (self.valid_pages(block), self.erases(block));
             *state = BlockState { valid, erases, ..BlockState::default() };
@@ -251,7 +251,7 @@ pub trait Inspect {
     }
 
     /// The data pages of a block, in order; nothing where the layer does not keep them apart.
-    fn pages(&self, block: BlockId) -> Vec<PageState> {
+    fn page_states(&self, block: BlockId) -> Vec<PageState> {
         let _ = block;
         Vec::new()
     }

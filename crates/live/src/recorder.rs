@@ -203,7 +203,7 @@ impl Recorder {
             kept.geometry = Some(*geometry);
             kept.now = vec![BlockState::default(); geometry.blocks() as usize];
             kept.sampled = kept.now.clone();
-            inspect.blocks(BlockId(0), &mut kept.now);
+            inspect.block_states(BlockId(0), &mut kept.now);
             kept.start = frame::whole(&kept.now);
             kept.first = Some(step(0, Vec::new()));
             *lock(&self.choices.0) = (true, Vec::new());
@@ -215,7 +215,7 @@ impl Recorder {
         if counters.victims == victims && pages < before + half && pages < end {
             return;
         }
-        inspect.blocks(BlockId(0), &mut kept.sampled);
+        inspect.block_states(BlockId(0), &mut kept.sampled);
         frame::changed(&mut kept.now, &kept.sampled, &mut kept.changes);
         let chosen = std::mem::take(&mut lock(&self.choices.0).1);
         kept.steps.push(step(kept.changes.len() / frame::CHANGED, chosen));

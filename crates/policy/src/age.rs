@@ -103,6 +103,19 @@ impl Transform {
         }
     }
 
+    /// Two ages close together: up to the first T is below `factor` for certain, beyond the second it is
+    /// not; neither where T is never below it.
+    #[must_use]
+    pub fn ages_about(&self, factor: f64) -> (Option<u64>, Option<u64>) {
+        const MARGIN: f64 = 1e-9;
+        let Shape::Log = self.shape else { return (None, Some(u64::MAX)) };
+        let age =
+            |factor: f64| (factor >= 1.0).then(|| self.tau * (libm::exp2(factor - 1.0) - 1.0));
+        let below = age(factor * (1.0 - MARGIN)).map(|age| (age * (1.0 - MARGIN)) as u64);
+        let above = age(factor * (1.0 + MARGIN)).map(|age| libm::ceil(age * (1.0 + MARGIN)) as u64);
+        (below, above)
+    }
+
     /// T(age) within 0.9 %, without a logarithm.
     #[inline]
     #[must_use]

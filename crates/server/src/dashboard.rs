@@ -87,7 +87,7 @@ fn block(export: &Export, block: u32) -> Answer {
     if block >= export.device.blocks() {
         return Answer::text("404 Not Found", "there is no such block\n");
     }
-    let pages = export.device.look(|layer| layer.inspect().pages(BlockId(block)));
+    let pages = export.device.look(|layer| layer.inspect().page_states(BlockId(block)));
     let page = |page: &PageState| match page {
         PageState::Free => json!([0, null]),
         PageState::Garbage(lpn) => json!([1, lpn.0]),
@@ -116,7 +116,7 @@ impl<S: Deref<Target = Shared> + Send + Sync> Source for Looked<S> {
 
     fn sample(&self, into: &mut [BlockState]) {
         for (first, part) in (0..).step_by(BLOCKS as usize).zip(into.chunks_mut(BLOCKS as usize)) {
-            self.export().device.look(|layer| layer.inspect().blocks(BlockId(first), part));
+            self.export().device.look(|layer| layer.inspect().block_states(BlockId(first), part));
         }
     }
 

@@ -27,11 +27,11 @@ pub(super) struct PageWrite<'a> {
 /// The stream of a page the host writes.
 #[inline(always)]
 pub(super) fn stream_of<C: Chip, P: Placement>(parts: &mut Parts<C, P>, lpn: Lpn, now: u64) -> u8 {
-    if P::LOCATES {
+    if parts.placement.locates() {
         let old = parts.banks.place(&parts.tables, lpn);
         return parts.placement.host_over(lpn, old, now);
     }
-    if !P::KNOWS_HOT {
+    if !parts.placement.knows_hot() {
         return parts.placement.host(lpn, now);
     }
     let was_hot = parts.placement.is_hot(lpn);
@@ -74,7 +74,7 @@ pub(super) fn append<C: Chip, P: Placement>(
     }
     let home = &mut parts.banks[bank];
     let block = home.wrote(s, now);
-    if P::KNOWS_HOT && parts.placement.is_hot(lpn) {
+    if parts.placement.knows_hot() && parts.placement.is_hot(lpn) {
         home.warm(block, 1);
     }
     parts.tables.point(lpn, to);

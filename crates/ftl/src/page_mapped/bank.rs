@@ -242,9 +242,9 @@ impl Bank {
     // How blocks are opened and closed.
 
     /// Closes a stream's open block and opens the free block that waited longest.
-    pub(super) fn open_next<P: Placement>(
+    pub(super) fn open_next(
         &mut self,
-        placement: &mut P,
+        placement: &mut dyn Placement,
         stream: u8,
         now: u64,
     ) -> Result<(), FtlError> {
@@ -257,7 +257,7 @@ impl Bank {
     }
 
     /// Closes a stream's open block, if there is one, be it full or not.
-    pub(super) fn close_open<P: Placement>(&mut self, placement: &mut P, stream: usize) {
+    pub(super) fn close_open(&mut self, placement: &mut dyn Placement, stream: usize) {
         let none = OpenBlock::none(self.shape.pages());
         let open = core::mem::replace(&mut self.open[stream], none);
         if open.block() != BlockId::NONE {
@@ -266,7 +266,7 @@ impl Bank {
     }
 
     /// A block that is no stream's open block any more enters the index.
-    pub(super) fn close<P: Placement>(&mut self, placement: &mut P, block: BlockId) {
+    pub(super) fn close(&mut self, placement: &mut dyn Placement, block: BlockId) {
         let stream = self.blocks.block(block).stream;
         let entry = placement.closing(self.number, block, stream);
         self.blocks.close(block, &*self.victim, entry);
@@ -286,7 +286,7 @@ impl Bank {
     // How survivors are moved.
 
     /// The victim that the policies choose, be it worth cleaning or not.
-    pub(super) fn choose<P: Placement>(&mut self, placement: &mut P, now: u64) -> Option<BlockId> {
+    pub(super) fn choose(&mut self, placement: &mut dyn Placement, now: u64) -> Option<BlockId> {
         if self.watches {
             self.pass_on_watched();
         }
@@ -341,7 +341,7 @@ impl Bank {
     }
 
     /// A block whose cleaning failed is a candidate as before; the placement hears of it anew.
-    pub(super) fn reenter<P: Placement>(&mut self, placement: &mut P, block: BlockId) {
+    pub(super) fn reenter(&mut self, placement: &mut dyn Placement, block: BlockId) {
         let stream = self.blocks.block(block).stream;
         let entry = placement.closing(self.number, block, stream);
         self.blocks.reenter(block, entry);
@@ -393,12 +393,7 @@ impl Bank {
     }
 
     /// All of `fresh` that can be read is in `worn`, which takes its place in the index.
-    pub(super) fn replace<P: Placement>(
-        &mut self,
-        placement: &mut P,
-        fresh: BlockId,
-        worn: BlockId,
-    ) {
+    pub(super) fn replace(&mut self, placement: &mut dyn Placement, fresh: BlockId, worn: BlockId) {
         placement.replaced(self.number, fresh, worn);
         self.blocks.close(worn, &*self.victim, Entry::Indexed);
         self.by_erases.closed(worn, self.blocks.block(worn).erases);
@@ -412,9 +407,9 @@ impl Bank {
     }
 
     /// A block that is not on the free list holds data: so many valid pages, the newest of that time.
-    pub(super) fn recovered<P: Placement>(
+    pub(super) fn recovered(
         &mut self,
-        placement: &mut P,
+        placement: &mut dyn Placement,
         (block, stream): (BlockId, u8),
         valid: u32,
         newest: u64,

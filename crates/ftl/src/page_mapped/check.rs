@@ -3,7 +3,7 @@
 use alloc::{format, string::String, vec};
 
 use thermocline_flash::{BlockId, Chip};
-use thermocline_policy::{State, placement::Placement};
+use thermocline_policy::State;
 
 use super::{
     bank::Bank,
@@ -12,10 +12,7 @@ use super::{
 };
 
 /// What does not agree, if anything; `withdrawn` are blocks that the cleaner has to erase.
-pub(super) fn check<C: Chip, P: Placement>(
-    parts: &Parts<C, P>,
-    withdrawn: &[BlockId],
-) -> Result<(), String> {
+pub(super) fn check<C: Chip>(parts: &Parts<C>, withdrawn: &[BlockId]) -> Result<(), String> {
     let blocks = parts.chip.geometry().blocks() as usize;
     let (mut valid, mut hot) = (vec![0_u32; blocks], vec![0_u32; blocks]);
     let shape = parts.tables.shape();
@@ -25,7 +22,8 @@ pub(super) fn check<C: Chip, P: Placement>(
         let state = bank.block(block).state;
         if is_current {
             valid[block.index()] += 1;
-            hot[block.index()] += u32::from(P::KNOWS_HOT && parts.placement.is_hot(lpn));
+            hot[block.index()] +=
+                u32::from(parts.placement.knows_hot() && parts.placement.is_hot(lpn));
         } else if matches!(state, State::Free | State::Unusable) {
             return Err(format!("{lpn:?} is marked and lies in {block:?}, {state:?}"));
         }
@@ -42,8 +40,8 @@ pub(super) fn check<C: Chip, P: Placement>(
     })
 }
 
-fn check_bank<C: Chip, P: Placement>(
-    parts: &Parts<C, P>,
+fn check_bank<C: Chip>(
+    parts: &Parts<C>,
     bank: &Bank,
     valid: &[u32],
     hot: &[u32],
@@ -59,7 +57,8 @@ fn check_bank<C: Chip, P: Placement>(
         if matches!(info.state, State::Free | State::Unusable) && counted != 0 {
             return Err(format!("{block:?} is {:?} and holds data", info.state));
         }
-        if P::KNOWS_HOT && blocks.hot(block).is_some_and(|n| n != hot[block.index()]) {
+        if parts.placement.knows_hot() && blocks.hot(block).is_some_and(|n| n != hot[block.index()])
+        {
             return Err(format!("{block:?} has not {:?} hot pages", blocks.hot(block)));
         }
         if info.state != State::Unusable && info.erases != parts.chip.erase_count(block) {
@@ -84,8 +83,8 @@ fn check_bank<C: Chip, P: Placement>(
 }
 
 /// What is known of failures, against a look at all blocks of a bank.
-fn check_failures<C, P>(
-    parts: &Parts<C, P>,
+fn check_failures<C>(
+    parts: &Parts<C>,
     bank: &Bank,
     number: usize,
     withdrawn: &[BlockId],

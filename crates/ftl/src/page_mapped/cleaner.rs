@@ -13,7 +13,6 @@ use thermocline_policy::{
 };
 
 use super::{
-    config::Config,
     erasing::erase,
     journal::Journal,
     parts::Parts,
@@ -119,7 +118,7 @@ impl Cleaner {
         let streams = if parts.banks[bank].block(victim).stream == stream {
             Streams::One(stream)
         } else {
-            if P::SORTS {
+            if parts.placement.sorts() {
                 if let Some(least) = least {
                     self.add_to_batch(parts, journal, bank, victim, least, now);
                 }
@@ -162,7 +161,7 @@ impl Cleaner {
             capacity: parts.banks.capacity(),
             now,
         });
-        if P::SCANS && block.valid > 0 {
+        if parts.placement.scans() && block.valid > 0 {
             parts.chip.hotness_scan();
         }
         let before = self.survivors.len();
@@ -201,9 +200,9 @@ impl Cleaner {
     /// error ended it.
     #[cold]
     #[inline(never)]
-    fn not_emptied<C: Chip, P: Placement>(
+    fn not_emptied<C: Chip>(
         &mut self,
-        parts: &mut Parts<C, P>,
+        parts: &mut Parts<C>,
         journal: &mut Option<Box<Journal>>,
         Source { bank, victim, now }: Source,
         moved: Result<(), FtlError>,
@@ -266,9 +265,9 @@ impl Cleaner {
 
     /// Erases the withdrawn blocks and puts them on the free list. Where the system below the chip fails
     /// some stay for the next time.
-    pub(super) fn erase_withdrawn<C: Chip, P: Placement>(
+    pub(super) fn erase_withdrawn<C: Chip>(
         &mut self,
-        parts: &mut Parts<C, P>,
+        parts: &mut Parts<C>,
         journal: &mut Option<Box<Journal>>,
         now: u64,
     ) -> Result<(), FtlError> {
@@ -321,8 +320,8 @@ fn withhold<C: Chip, P>(
 
 /// The victim policy's choice, if it has that much garbage and its survivors would find room
 /// after `pages` others.
-fn choose<C, P: Placement>(
-    parts: &mut Parts<C, P>,
+fn choose<C>(
+    parts: &mut Parts<C>,
     bank: usize,
     garbage: u32,
     pages: usize,
@@ -342,15 +341,13 @@ fn choose<C, P: Placement>(
 
 /// The longest that cleaning once can take: the survivors of each victim and its erase, and after
 /// each erase perhaps a swap, which moves a block and erases it.
-pub(super) fn longest_cleaning_ns<P: Placement>(
-    config: &Config,
-    pages: u32,
-    timing: &Timing,
-) -> u64 {
+pub(super) fn longest_cleaning_ns<C: Chip>(parts: &Parts<C>, timing: &Timing) -> u64 {
+    let Parts { config, tables, placement, .. } = parts;
+    let pages = tables.shape().pages();
     let emptying = u64::from(pages) * timing.copy_ns + timing.erase();
-    let scan = if P::SCANS { timing.hotness_scan_ns } else { 0 };
+    let scan = if placement.scans() { timing.hotness_scan_ns } else { 0 };
     let swaps = matches!(config.wear_leveling, WearLeveling::Swap(_));
     let swap = if swaps { emptying } else { 0 };
-    let victims = if P::SORTS { config.batch.max(1) } else { 1 };
+    let victims = if placement.sorts() { config.batch.max(1) } else { 1 };
     u64::from(victims) * (scan + emptying + swap)
 }

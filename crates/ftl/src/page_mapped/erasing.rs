@@ -6,15 +6,14 @@
 use alloc::{boxed::Box, vec::Vec};
 
 use thermocline_flash::{BlockId, Chip};
-use thermocline_policy::placement::Placement;
 
 use super::{journal::Journal, parts::Parts, retire::not_erased};
 use crate::FtlError;
 
 /// Erases a withdrawn block. False if that fails for good; the block stays unusable then. Where the
 /// system below the chip fails, it is first among the `withdrawn` again.
-pub(super) fn erase<C: Chip, P: Placement>(
-    parts: &mut Parts<C, P>,
+pub(super) fn erase<C: Chip>(
+    parts: &mut Parts<C>,
     journal: &mut Option<Box<Journal>>,
     withdrawn: &mut Vec<BlockId>,
     block: BlockId,
@@ -31,8 +30,8 @@ pub(super) fn erase<C: Chip, P: Placement>(
     erased
 }
 
-fn try_to_erase<C: Chip, P: Placement>(
-    parts: &mut Parts<C, P>,
+fn try_to_erase<C: Chip>(
+    parts: &mut Parts<C>,
     journal: &mut Option<Box<Journal>>,
     block: BlockId,
 ) -> Result<bool, FtlError> {
@@ -53,8 +52,8 @@ fn try_to_erase<C: Chip, P: Placement>(
 }
 
 /// A block is about to be erased: its marked pages are gone.
-pub(super) fn drop_marked<C, P: Placement>(
-    parts: &mut Parts<C, P>,
+pub(super) fn drop_marked<C>(
+    parts: &mut Parts<C>,
     journal: &mut Option<Box<Journal>>,
     block: BlockId,
 ) {

@@ -82,7 +82,7 @@ impl<C: Chip, P: Placement> Upkeep for PageMapped<C, P> {
     }
 
     fn idle_step_ns(&self, timing: &Timing) -> u64 {
-        longest_cleaning_ns::<P>(&self.parts.config, self.parts.tables.shape().pages(), timing)
+        longest_cleaning_ns(&self.parts, timing)
     }
 
     fn clean_in_idle_time(&mut self, now: u64) -> Result<bool, FtlError> {
@@ -194,7 +194,7 @@ impl<C: Chip, P: Placement> Inspect for PageMapped<C, P> {
         self.parts.banks.block(block).valid
     }
 
-    fn blocks(&self, first: BlockId, into: &mut [BlockState]) {
+    fn block_states(&self, first: BlockId, into: &mut [BlockState]) {
         let (parts, data_blocks) = (&self.parts, self.parts.chip.geometry().data_blocks());
         for (block, state) in (first.0..).map(BlockId).zip(into) {
             let known = parts.banks.block(block);
@@ -216,7 +216,7 @@ impl<C: Chip, P: Placement> Inspect for PageMapped<C, P> {
         }
     }
 
-    fn pages(&self, block: BlockId) -> Vec<PageState> {
+    fn page_states(&self, block: BlockId) -> Vec<PageState> {
         let (parts, shape) = (&self.parts, self.parts.tables.shape());
         let known = parts.banks.block(block);
         let written = match known.state {
@@ -267,7 +267,7 @@ impl<C: Chip, P: Placement> DeadPages for PageMapped<C, P> {
         let bank = parts.banks.bank_of(block);
         let home = &mut parts.banks[bank];
         home.revalidate(block, now);
-        if P::KNOWS_HOT && parts.placement.is_hot(lpn) {
+        if parts.placement.knows_hot() && parts.placement.is_hot(lpn) {
             home.warm(block, 1);
         }
         Ok(true)

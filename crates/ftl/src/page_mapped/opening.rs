@@ -3,14 +3,13 @@
 use alloc::boxed::Box;
 
 use thermocline_flash::Chip;
-use thermocline_policy::placement::Placement;
 
 use super::{journal::Journal, parts::Parts};
 use crate::FtlError;
 
 /// Closes a stream's open block and opens the free block that waited longest.
-pub(super) fn open_next<C: Chip, P: Placement>(
-    parts: &mut Parts<C, P>,
+pub(super) fn open_next<C: Chip>(
+    parts: &mut Parts<C>,
     journal: &mut Option<Box<Journal>>,
     bank: usize,
     stream: u8,

@@ -12,15 +12,15 @@ use super::{
 use crate::Counters;
 
 /// The parts of a layer beside its journal and its cleaner.
-pub(super) struct Parts<C, P> {
+pub(super) struct Parts<C, P: ?Sized = dyn Placement> {
     pub(super) chip: C,
-    pub(super) placement: P,
     pub(super) config: Config,
     pub(super) tables: Tables,
     pub(super) banks: Banks,
     pub(super) durability: Durability,
     pub(super) failures: Failures,
     pub(super) counters: Counters,
+    pub(super) placement: P,
 }
 
 impl<C: Chip, P: Placement> Parts<C, P> {
@@ -37,7 +37,9 @@ impl<C: Chip, P: Placement> Parts<C, P> {
             config,
         }
     }
+}
 
+impl<C: Chip, P: Placement + ?Sized> Parts<C, P> {
     /// What is programmed beside the next page.
     #[inline(always)]
     pub(super) fn oob(&mut self, lpn: Lpn, stream: u8, now: u64) -> Oob {
@@ -51,7 +53,7 @@ impl<C: Chip, P: Placement> Parts<C, P> {
         let block = self.tables.shape().block_of(old);
         let bank = self.banks.bank_of(block);
         let home = &mut self.banks[bank];
-        if P::KNOWS_HOT && self.placement.is_hot(lpn) {
+        if self.placement.knows_hot() && self.placement.is_hot(lpn) {
             home.warm(block, -1);
         }
         home.invalidate(block, now);

@@ -18,7 +18,6 @@
 use alloc::boxed::Box;
 
 use thermocline_flash::{BlockId, Chip, FlashError};
-use thermocline_policy::placement::Placement;
 
 use super::{failures::Why, journal::Journal, parts::Parts};
 use crate::FtlError;
@@ -26,8 +25,8 @@ use crate::FtlError;
 /// The last page taken from a stream's open block was not programmed. Whether to try again, in
 /// another block: not where the page to be copied from `victim` cannot be read.
 #[cold]
-pub(super) fn may_try_again<C: Chip, P: Placement>(
-    parts: &mut Parts<C, P>,
+pub(super) fn may_try_again<C: Chip>(
+    parts: &mut Parts<C>,
     bank: usize,
     stream: usize,
     failed: FlashError,
@@ -71,8 +70,8 @@ pub(super) fn may_try_again<C: Chip, P: Placement>(
 
 /// A withdrawn block was not erased. False if it is retired for it.
 #[cold]
-pub(super) fn not_erased<C: Chip, P: Placement>(
-    parts: &mut Parts<C, P>,
+pub(super) fn not_erased<C: Chip>(
+    parts: &mut Parts<C>,
     bank: usize,
     block: BlockId,
     failed: FlashError,
@@ -92,22 +91,17 @@ pub(super) fn not_erased<C: Chip, P: Placement>(
 
 /// The table learns how many pages of a block are still current, after some were moved.
 #[cold]
-pub(super) fn recount<C, P: Placement>(
-    parts: &mut Parts<C, P>,
-    bank: usize,
-    block: BlockId,
-    now: u64,
-) {
+pub(super) fn recount<C>(parts: &mut Parts<C>, bank: usize, block: BlockId, now: u64) {
     let (mut valid, mut hot) = (0, 0);
     for lpn in parts.tables.current_pages(block) {
         valid += 1;
-        hot += u32::from(P::KNOWS_HOT && parts.placement.is_hot(lpn));
+        hot += u32::from(parts.placement.knows_hot() && parts.placement.is_hot(lpn));
     }
     parts.banks[bank].recount(block, valid, hot, now);
 }
 
 /// A full block is to be emptied and not to be written before.
-pub(super) fn condemn<C, P>(parts: &mut Parts<C, P>, bank: usize, block: BlockId, why: Why) {
+pub(super) fn condemn<C>(parts: &mut Parts<C>, bank: usize, block: BlockId, why: Why) {
     parts.banks[bank].condemn(block);
     parts.failures.condemn(block, why);
     if why == Why::ProgramFailed {
@@ -117,7 +111,7 @@ pub(super) fn condemn<C, P>(parts: &mut Parts<C, P>, bank: usize, block: BlockId
 }
 
 /// A full block is left with nothing but pages that cannot be read.
-pub(super) fn keep<C, P>(parts: &mut Parts<C, P>, bank: usize, block: BlockId) {
+pub(super) fn keep<C>(parts: &mut Parts<C>, bank: usize, block: BlockId) {
     condemn(parts, bank, block, Why::HoldsUnreadable);
     parts.failures.wait(parts.failures.condemned().len() - 1);
     resize(parts, bank, |usable| usable - 1);
@@ -126,7 +120,7 @@ pub(super) fn keep<C, P>(parts: &mut Parts<C, P>, bank: usize, block: BlockId) {
 /// A bank has more or fewer blocks than before: what it can hold follows, and whether the layer
 /// still takes writes.
 #[cold]
-pub(super) fn resize<C, P>(parts: &mut Parts<C, P>, bank: usize, change: impl FnOnce(u32) -> u32) {
+pub(super) fn resize<C>(parts: &mut Parts<C>, bank: usize, change: impl FnOnce(u32) -> u32) {
     parts.banks.resize(bank, change);
     parts.failures.judge(&parts.banks);
 }
@@ -134,8 +128,8 @@ pub(super) fn resize<C, P>(parts: &mut Parts<C, P>, bank: usize, change: impl Fn
 /// Marks retired blocks bad on the chip. What was moved out of them is durable before the mark is.
 ///
 /// For a mount the mark is as good as an erase, so the log has a record of trims before it.
-pub(super) fn mark_retired<C: Chip, P: Placement>(
-    parts: &mut Parts<C, P>,
+pub(super) fn mark_retired<C: Chip>(
+    parts: &mut Parts<C>,
     journal: &mut Option<Box<Journal>>,
 ) -> Result<(), FtlError> {
     while let Some(block) = parts.failures.unmarked() {

@@ -107,7 +107,7 @@ fn copy_run<C: Chip, P: Placement>(
         }
         durability.set_programs(before + copied as u64);
         tables.point_run(&run[..copied], to);
-        if P::KNOWS_HOT {
+        if placement.knows_hot() {
             let hot = run[..copied].iter().filter(|lpn| placement.is_hot(**lpn)).count();
             home.warm(home.open(s).block(), hot as i32);
         }
@@ -154,7 +154,7 @@ fn copy_while_room<C: Chip, P: Placement>(
             break;
         }
         tables.point(lpn, to);
-        if P::KNOWS_HOT && placement.is_hot(lpn) {
+        if placement.knows_hot() && placement.is_hot(lpn) {
             home.warm(home.open(usize::from(stream)).block(), 1);
         }
         *done = i + 1;
@@ -166,8 +166,8 @@ fn copy_while_room<C: Chip, P: Placement>(
 /// Moves a survivor whose stream has no room, or whose copy failed, to another block. It stays where it
 /// is if it cannot be read.
 #[inline(never)]
-fn move_alone<C: Chip, P: Placement>(
-    parts: &mut Parts<C, P>,
+fn move_alone<C: Chip>(
+    parts: &mut Parts<C>,
     journal: &mut Option<Box<Journal>>,
     Source { bank, victim, now }: Source,
     Stopped { lpn, stream, failed }: Stopped,
@@ -194,7 +194,7 @@ fn move_alone<C: Chip, P: Placement>(
             return Ok(());
         }
         parts.tables.point(lpn, to);
-        if P::KNOWS_HOT && parts.placement.is_hot(lpn) {
+        if parts.placement.knows_hot() && parts.placement.is_hot(lpn) {
             let home = &mut parts.banks[bank];
             home.warm(home.open(s).block(), 1);
         }
@@ -204,8 +204,8 @@ fn move_alone<C: Chip, P: Placement>(
 
 /// A stream with room for a survivor that belongs to `stream`: itself, or another one for want
 /// of a free block.
-fn with_room<C: Chip, P: Placement>(
-    parts: &mut Parts<C, P>,
+fn with_room<C: Chip>(
+    parts: &mut Parts<C>,
     journal: &mut Option<Box<Journal>>,
     bank: usize,
     stream: usize,

@@ -8,7 +8,7 @@
 use alloc::{boxed::Box, vec::Vec};
 
 use thermocline_flash::{BlockId, Chip, FlashError};
-use thermocline_policy::{placement::Placement, wear::WearLeveling};
+use thermocline_policy::wear::WearLeveling;
 
 use super::{
     erasing::erase,
@@ -40,8 +40,8 @@ struct Moved {
 
 /// Moves the data of the least erased block into `worn`, just erased, if that is due; the least
 /// erased block is then on the free list in its place.
-pub(super) fn swap_with_least_erased<C: Chip, P: Placement>(
-    parts: &mut Parts<C, P>,
+pub(super) fn swap_with_least_erased<C: Chip>(
+    parts: &mut Parts<C>,
     journal: &mut Option<Box<Journal>>,
     withdrawn: &mut Vec<BlockId>,
     worn: BlockId,
@@ -72,7 +72,7 @@ pub(super) fn swap_with_least_erased<C: Chip, P: Placement>(
 }
 
 /// The least erased block to swap a worn one with, where that is due.
-fn due<C, P>(parts: &mut Parts<C, P>, worn: BlockId) -> Option<Pair> {
+fn due<C>(parts: &mut Parts<C>, worn: BlockId) -> Option<Pair> {
     let WearLeveling::Swap(swap) = parts.config.wear_leveling else { return None };
     let bank = parts.banks.bank_of(worn);
     let home = &mut parts.banks[bank];
@@ -85,11 +85,7 @@ fn due<C, P>(parts: &mut Parts<C, P>, worn: BlockId) -> Option<Pair> {
 }
 
 /// Moves what can be read of the fresh block's data, in physical order, until a copy fails.
-fn move_data<C: Chip, P: Placement>(
-    parts: &mut Parts<C, P>,
-    Pair { bank, fresh, worn }: Pair,
-    now: u64,
-) -> Moved {
+fn move_data<C: Chip>(parts: &mut Parts<C>, Pair { bank, fresh, worn }: Pair, now: u64) -> Moved {
     let shape = *parts.tables.shape();
     let stream = parts.banks[bank].block(fresh).stream;
     let mut open = OpenBlock::of(&shape, worn, 0);
@@ -119,7 +115,7 @@ fn move_data<C: Chip, P: Placement>(
             }
         }
         parts.tables.point(lpn, to);
-        if P::KNOWS_HOT && parts.placement.is_hot(lpn) {
+        if parts.placement.knows_hot() && parts.placement.is_hot(lpn) {
             parts.banks[bank].warm(worn, 1);
         }
     }
@@ -129,8 +125,8 @@ fn move_data<C: Chip, P: Placement>(
 /// A swap failed after some pages. What was moved stays there, unless a program failed: then it is
 /// condemned with them. True if the swap is over with.
 #[cold]
-fn swap_failed<C: Chip, P: Placement>(
-    parts: &mut Parts<C, P>,
+fn swap_failed<C: Chip>(
+    parts: &mut Parts<C>,
     Pair { bank, fresh, worn }: Pair,
     failed: FlashError,
     now: u64,

@@ -246,7 +246,7 @@ impl Search {
 fn search(rough: bool) {
     let number = |name: &str| std::env::var(name).ok().and_then(|value| value.parse::<u64>().ok());
     let one = number("THERMOCLINE_CRASH_SEED");
-    let seconds = Duration::from_secs(number("THERMOCLINE_CRASH_SECONDS").unwrap_or(40));
+    let seconds = Duration::from_secs(number("THERMOCLINE_CRASH_SECONDS").unwrap_or(15));
     let begun = Instant::now();
     let mut search = Search { seed: 0, rough, totals: Totals::default(), now: 0, last: 0 };
     for seed in one.map_or(1..u64::MAX, |seed| seed..seed + 1) {

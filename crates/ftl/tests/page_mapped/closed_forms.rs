@@ -9,7 +9,7 @@ use thermocline_flash::{CountingChip, Geometry, Kind, Lpn};
 use thermocline_ftl::{Inspect, PageIo, PageMapped, Upkeep};
 use thermocline_policy::{placement::Sequential, trigger::Watermarks};
 
-const LOGICAL: u32 = 1 << 20;
+const LOGICAL: u32 = 1 << 18;
 
 /// The principal branch of w·e^w = x for −1/e < x < 0, by Newton's steps from above.
 fn lambert_w(x: f64) -> f64 {

@@ -321,7 +321,10 @@ struct Told {
 struct Recorder(Arc<Mutex<(Vec<Told>, Option<Cleaning>)>>);
 
 impl Placement for Recorder {
-    const SORTS: bool = true;
+    #[inline(always)]
+    fn sorts(&self) -> bool {
+        true
+    }
     fn streams(&self) -> u8 {
         3
     }

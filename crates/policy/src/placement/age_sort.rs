@@ -18,7 +18,10 @@ pub struct AgeSort {
 }
 
 impl Placement for AgeSort {
-    const SORTS: bool = true;
+    #[inline(always)]
+    fn sorts(&self) -> bool {
+        true
+    }
 
     #[inline(always)]
     fn common_stream(&self) -> Option<u8> {

@@ -139,7 +139,7 @@ impl Placement for AutoStreamMq {
         self.queues.len() as u8 + 1
     }
 
-    #[inline]
+    #[inline(always)]
     fn host(&mut self, lpn: Lpn, _now: u64) -> u8 {
         let at = lpn.0 / self.chunk;
         if at != self.current || !self.runs.goes_on_with(lpn) {

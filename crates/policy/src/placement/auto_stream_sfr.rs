@@ -69,7 +69,7 @@ impl Placement for AutoStreamSfr {
         self.top + 2
     }
 
-    #[inline]
+    #[inline(always)]
     fn host(&mut self, lpn: Lpn, _now: u64) -> u8 {
         let at = lpn.0 / self.params.chunk;
         let sequential = self.runs.goes_on_with(lpn);

@@ -22,7 +22,10 @@ impl DoubleHotCold {
 }
 
 impl Placement for DoubleHotCold {
-    const LOCATES: bool = true;
+    #[inline(always)]
+    fn locates(&self) -> bool {
+        true
+    }
 
     fn streams(&self) -> u8 {
         2
@@ -103,7 +106,10 @@ impl UpdateInterval {
 }
 
 impl Placement for UpdateInterval {
-    const LOCATES: bool = true;
+    #[inline(always)]
+    fn locates(&self) -> bool {
+        true
+    }
 
     fn streams(&self) -> u8 {
         4

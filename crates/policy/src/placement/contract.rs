@@ -69,19 +69,31 @@ pub enum Choice {
 }
 
 /// A placement policy.
-pub trait Placement: Send {
+pub trait Placement: Send + 'static {
     /// Whether [`order`](Placement::order) does anything; survivors are gathered first if so.
-    const SORTS: bool = false;
+    #[inline(always)]
+    fn sorts(&self) -> bool {
+        false
+    }
+
     /// Whether a cleaning recomputes something over all pages (processor time of the papers).
-    const SCANS: bool = false;
+    #[inline(always)]
+    fn scans(&self) -> bool {
+        false
+    }
 
     /// Whether [`host_over`](Placement::host_over) looks at where the page lies.
-    const LOCATES: bool = false;
+    #[inline(always)]
+    fn locates(&self) -> bool {
+        false
+    }
+
     /// Whether it knows of each page at any time whether it is hot, for victim policies that weigh
     /// hot pages and for banks that are chosen by them.
-    const KNOWS_HOT: bool = false;
-    /// Whether it needs [`Context::future`].
-    const SEES_FUTURE: bool = false;
+    #[inline(always)]
+    fn knows_hot(&self) -> bool {
+        false
+    }
 
     /// Number of streams for writable data; each has an open block in every bank. The fill goes to
     /// stream 0.
@@ -245,6 +257,9 @@ pub trait Placement: Send {
 
 /// A placement that users can name.
 pub trait Registered: Placement + Sized {
+    /// Whether it needs [`Context::future`].
+    const SEES_FUTURE: bool = false;
+
     /// What the catalogue says.
     const INFO: PolicyInfo;
 
@@ -260,5 +275,5 @@ pub trait Visitor {
     /// What comes of it.
     type Output;
     /// Called with the placement that was named.
-    fn visit<P: Placement + 'static>(self, placement: P) -> Self::Output;
+    fn visit<P: Placement>(self, placement: P) -> Self::Output;
 }

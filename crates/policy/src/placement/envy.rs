@@ -106,13 +106,13 @@ impl Placement for Envy {
         self.count
     }
 
-    #[inline]
+    #[inline(always)]
     fn host(&mut self, lpn: Lpn, _now: u64) -> u8 {
         self.wanted = self.home[lpn.index()] & !SURVIVED;
         self.wanted
     }
 
-    #[inline]
+    #[inline(always)]
     fn written(&mut self, lpn: Lpn, _now: u64) {
         self.home[lpn.index()] &= !SURVIVED;
     }
@@ -149,7 +149,7 @@ impl Placement for Envy {
         self.gives = self.gift(victim.stream, victim.valid);
     }
 
-    #[inline]
+    #[inline(always)]
     fn survivor(&mut self, lpn: Lpn, _now: u64) -> u8 {
         let home = &mut self.home[lpn.index()];
         let (to, hot, left) = &mut self.gives;

@@ -113,7 +113,7 @@ impl Placement for Eti {
         3
     }
 
-    #[inline]
+    #[inline(always)]
     fn host(&mut self, lpn: Lpn, _now: u64) -> u8 {
         if self.extents[self.of(lpn.0)].count >= self.params.hot { HOT } else { COLD }
     }
@@ -122,7 +122,7 @@ impl Placement for Eti {
         self.written(lpn, now);
     }
 
-    #[inline]
+    #[inline(always)]
     fn written(&mut self, lpn: Lpn, _now: u64) {
         if let Some(run) = self.runs.written(lpn) {
             self.request(run);

@@ -61,7 +61,7 @@ impl Placement for Fadac {
     }
 
     /// By the counter this write makes: the page's own and 1.
-    #[inline]
+    #[inline(always)]
     fn host(&mut self, lpn: Lpn, _now: u64) -> u8 {
         self.level(self.counts[lpn.index()].max(1))
     }
@@ -70,7 +70,7 @@ impl Placement for Fadac {
         self.written(lpn, now);
     }
 
-    #[inline]
+    #[inline(always)]
     fn written(&mut self, lpn: Lpn, _now: u64) {
         if let Some(run) = self.runs.written(lpn)
             && self.mapped > 0
@@ -87,7 +87,7 @@ impl Placement for Fadac {
         self.mapped -= u32::from(count > 0);
     }
 
-    #[inline]
+    #[inline(always)]
     fn survivor(&mut self, lpn: Lpn, _now: u64) -> u8 {
         let count = &mut self.counts[lpn.index()];
         *count = count.saturating_sub(1).max(1);

@@ -3,7 +3,10 @@
 
 use thermocline_flash::Lpn;
 
-use super::{Cleaning, Placement, Registered, hotness::Hotness};
+use super::{
+    Cleaning, Placement, Registered,
+    hotness::{Bar, Hotness},
+};
 use crate::{
     Args, Context, ParamError, PolicyInfo, Ticks,
     age::{Shape, Transform},
@@ -28,11 +31,15 @@ params! {
 #[derive(Clone, Debug)]
 pub struct FineGrained {
     hotness: Hotness,
-    mean: f64,
+    /// The mean hot degree at the last cleaning.
+    bar: Bar,
 }
 
 impl Placement for FineGrained {
-    const SCANS: bool = true;
+    #[inline(always)]
+    fn scans(&self) -> bool {
+        true
+    }
 
     fn streams(&self) -> u8 {
         2
@@ -53,13 +60,14 @@ impl Placement for FineGrained {
 
     fn cleaning(&mut self, victim: &Cleaning) {
         if victim.valid > 0 {
-            self.mean = self.hotness.mean(victim.mapped, victim.now);
+            let mean = self.hotness.mean(victim.mapped, victim.now);
+            self.bar.set(mean, victim.now);
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn survivor(&mut self, lpn: Lpn, now: u64) -> u8 {
-        u8::from(!self.hotness.exceeds(lpn, now, self.mean))
+        u8::from(!self.hotness.exceeds(lpn, self.bar.at(now)))
     }
 
     /// The update count.
@@ -91,6 +99,9 @@ impl Registered for FineGrained {
     fn build(args: &Args, context: &Context) -> Result<Self, ParamError> {
         let p = FineGrainedParams::read(args)?;
         let transform = Transform::new(Shape::Log, p.tau, context.time_scale, 0.0);
-        Ok(Self { hotness: Hotness::new(context.logical_pages, transform, p.exact), mean: 0.0 })
+        Ok(Self {
+            hotness: Hotness::new(context.logical_pages, transform, p.exact),
+            bar: Bar::new(),
+        })
     }
 }

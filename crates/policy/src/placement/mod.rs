@@ -88,7 +88,7 @@ macro_rules! placements {
         #[must_use]
         pub fn sees_future(name: &str) -> bool {
             $(<$policy as Registered>::INFO.is_called(name)
-                && <$policy as Placement>::SEES_FUTURE)||*
+                && <$policy as Registered>::SEES_FUTURE)||*
         }
     };
 }

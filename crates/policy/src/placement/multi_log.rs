@@ -146,7 +146,7 @@ impl Placement for MultiLog {
         self.moved(lpn, 0);
     }
 
-    #[inline]
+    #[inline(always)]
     fn host(&mut self, lpn: Lpn, _now: u64) -> u8 {
         let Page { written, level, counts } = self.pages[lpn.index()];
         let mut to = level;
@@ -162,7 +162,7 @@ impl Placement for MultiLog {
         to
     }
 
-    #[inline]
+    #[inline(always)]
     fn written(&mut self, lpn: Lpn, _now: u64) {
         self.writes += 1;
         match self.to.take() {
@@ -210,7 +210,7 @@ impl Placement for MultiLog {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn survivor(&mut self, lpn: Lpn, _now: u64) -> u8 {
         let mut to = (self.pages[lpn.index()].level + 1).min(self.count - 1);
         if to > self.coldest {

@@ -74,7 +74,7 @@ impl Placement for MultiStream {
         self.streams
     }
 
-    #[inline]
+    #[inline(always)]
     fn host(&mut self, lpn: Lpn, _now: u64) -> u8 {
         self.stream(self.updated(lpn))
     }
@@ -83,7 +83,7 @@ impl Placement for MultiStream {
         self.written(lpn, now);
     }
 
-    #[inline]
+    #[inline(always)]
     fn written(&mut self, lpn: Lpn, _now: u64) {
         self.pages[lpn.index()] = Page { count: self.updated(lpn), period: self.period };
         self.writes += 1;
@@ -97,7 +97,7 @@ impl Placement for MultiStream {
         self.pages[lpn.index()].count = UNWRITTEN;
     }
 
-    #[inline]
+    #[inline(always)]
     fn survivor(&mut self, lpn: Lpn, _now: u64) -> u8 {
         self.stream(self.count(lpn))
     }

@@ -94,8 +94,6 @@ impl Oracle {
 }
 
 impl Placement for Oracle {
-    const SEES_FUTURE: bool = true;
-
     fn streams(&self) -> u8 {
         self.begins.len() as u8 + 1
     }
@@ -130,6 +128,7 @@ impl Placement for Oracle {
 }
 
 impl Registered for Oracle {
+    const SEES_FUTURE: bool = true;
     const INFO: PolicyInfo = PolicyInfo {
         name: "oracle",
         aliases: &[],

@@ -131,7 +131,7 @@ impl Placement for SepBit {
         (self.victim == SHORT_LIVED).then_some(SURVIVED)
     }
 
-    #[inline]
+    #[inline(always)]
     fn survivor(&mut self, lpn: Lpn, _now: u64) -> u8 {
         if let Some(stream) = self.common_stream() {
             return stream;

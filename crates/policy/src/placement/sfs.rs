@@ -203,13 +203,16 @@ impl Sfs {
 }
 
 impl Placement for Sfs {
-    const LOCATES: bool = true;
+    #[inline(always)]
+    fn locates(&self) -> bool {
+        true
+    }
 
     fn streams(&self) -> u8 {
         self.groups as u8
     }
 
-    #[inline]
+    #[inline(always)]
     fn host_over(&mut self, lpn: Lpn, old: Option<Place>, now: u64) -> u8 {
         let page = self.pages[lpn.index()];
         let Page { written, count } = page;
@@ -231,7 +234,7 @@ impl Placement for Sfs {
         self.filling[0].add(page, 1.0);
     }
 
-    #[inline]
+    #[inline(always)]
     fn written(&mut self, lpn: Lpn, now: u64) {
         let page = &mut self.pages[lpn.index()];
         *page = Page { written: now, count: page.count.saturating_add(1) };
@@ -295,7 +298,7 @@ impl Placement for Sfs {
         *own = Sums { touched: own.touched, ..Sums::default() };
     }
 
-    #[inline]
+    #[inline(always)]
     fn survivor(&mut self, lpn: Lpn, now: u64) -> u8 {
         self.settle();
         let page = self.pages[lpn.index()];

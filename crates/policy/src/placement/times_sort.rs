@@ -29,7 +29,10 @@ pub struct TimesSort {
 }
 
 impl Placement for TimesSort {
-    const SORTS: bool = true;
+    #[inline(always)]
+    fn sorts(&self) -> bool {
+        true
+    }
 
     #[inline(always)]
     fn common_stream(&self) -> Option<u8> {

@@ -73,13 +73,16 @@ impl TwoLevelLru {
 }
 
 impl Placement for TwoLevelLru {
-    const KNOWS_HOT: bool = true;
+    #[inline(always)]
+    fn knows_hot(&self) -> bool {
+        true
+    }
 
     fn streams(&self) -> u8 {
         2
     }
 
-    #[inline]
+    #[inline(always)]
     fn host(&mut self, lpn: Lpn, _now: u64) -> u8 {
         self.cooled = None;
         let standing = self.places[lpn.index()];

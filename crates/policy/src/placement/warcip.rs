@@ -115,7 +115,7 @@ impl Placement for Warcip {
         self.clusters.len() as u8 + 1
     }
 
-    #[inline]
+    #[inline(always)]
     fn host(&mut self, lpn: Lpn, _now: u64) -> u8 {
         let page = &self.pages[lpn.index()];
         let interval =

@@ -111,7 +111,7 @@ impl BlockTable {
     pub fn choose(
         &mut self,
         bank: u32,
-        placement: &mut impl Placement,
+        placement: &mut dyn Placement,
         victim: &mut (impl Victim + ?Sized),
         now: u64,
     ) -> Option<BlockId> {

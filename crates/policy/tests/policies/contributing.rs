@@ -23,7 +23,7 @@ fn every_hook_is_listed() {
     let guide = read("CONTRIBUTING.md");
     for (file, header) in [
         ("victim/contract.rs", "pub trait Victim: Send {"),
-        ("placement/contract.rs", "pub trait Placement: Send {"),
+        ("placement/contract.rs", "pub trait Placement: Send + 'static {"),
     ] {
         let code = read(&format!("crates/policy/src/{file}"));
         let (_, from) = code.split_once(header).expect("the trait");

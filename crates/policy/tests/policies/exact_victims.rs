@@ -442,7 +442,7 @@ fn every_variant_of_every_policy_is_searched_exactly() {
             let seed = seed + 1000 * i as u64;
             let shape =
                 Shape { blocks: 300, pages: 12, jump, calm, time_scale: 50.0, erases, seed };
-            live(variant, shape, 20_000, 7);
+            live(variant, shape, 8_000, 7);
         }
     }
 }
@@ -555,7 +555,7 @@ fn blocks_all_of_one_age_or_of_no_age_are_compared_by_the_rest() {
     // Everything happens in one tick: the ages are 0, and T(0) may be 0. Later all have one age:
     // equal weights in other terms (6/12 and 3/6) then differ by a rounding, in whatever subtree.
     for variant in by_score() {
-        for seed in 0..20 {
+        for seed in 0..8 {
             let shape = Shape {
                 blocks: 90,
                 pages: [4, 12, 24, 31][seed as usize % 4],

@@ -336,7 +336,7 @@ struct Streams;
 
 impl placement::Visitor for Streams {
     type Output = u8;
-    fn visit<P: Placement + 'static>(self, mut placement: P) -> u8 {
+    fn visit<P: Placement>(self, mut placement: P) -> u8 {
         for lpn in [0, 1, 0, 999, 0] {
             assert!(write(&mut placement, lpn) < placement.streams());
         }

@@ -26,7 +26,7 @@ struct Streams {
 impl placement::Visitor for Streams {
     type Output = (Vec<u8>, [u8; 3]);
 
-    fn visit<P: Placement + 'static>(self, mut placement: P) -> Self::Output {
+    fn visit<P: Placement>(self, mut placement: P) -> Self::Output {
         (0..400).for_each(|lpn| placement.filled(Lpn(lpn), 0));
         let write = |_| {
             let stream = placement.host(Lpn(0), 0);

@@ -270,7 +270,7 @@ enum Step {
 
 impl Visitor for Script {
     type Output = ();
-    fn visit<P: Placement + 'static>(self, placement: P) {
+    fn visit<P: Placement>(self, placement: P) {
         let mut victim = Greedy;
         let mut bank = Bank::new(placement, 20, &victim);
         (self.0)(&mut |step| match step {
@@ -338,7 +338,7 @@ struct Counting;
 
 impl Visitor for Counting {
     type Output = ();
-    fn visit<P: Placement + 'static>(self, placement: P) {
+    fn visit<P: Placement>(self, placement: P) {
         let mut victim = CostHotness::new(Since::Youngest);
         let mut bank = Bank::new(placement, 20, &victim);
         // Block 0 holds pages 0 to 3, block 1 pages 4 to 7; page 0 was written 97 times before.
@@ -445,7 +445,7 @@ fn arguments_out_of_range_are_refused() {
     struct Nothing;
     impl Visitor for Nothing {
         type Output = ();
-        fn visit<P: Placement + 'static>(self, _: P) {}
+        fn visit<P: Placement>(self, _: P) {}
     }
     for (name, key, good, bad) in [
         ("midas", "groups", "3", "2"),

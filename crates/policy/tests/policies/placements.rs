@@ -42,7 +42,7 @@ struct StreamsAndOrder;
 impl placement::Visitor for StreamsAndOrder {
     type Output = ();
 
-    fn visit<P: Placement + 'static>(self, mut placement: P) {
+    fn visit<P: Placement>(self, mut placement: P) {
         let mut draws = Draws(1);
         for lpn in 0..400 {
             placement.filled(Lpn(lpn), 0);
@@ -56,7 +56,7 @@ impl placement::Visitor for StreamsAndOrder {
                     let mut survivors: Vec<_> =
                         (0..8).map(|i| Lpn((lpn.0 + 7 * i) % 400)).collect();
                     let mut before = survivors.clone();
-                    if P::SORTS {
+                    if placement.sorts() {
                         placement.order(&mut survivors, now);
                     }
                     for &lpn in &survivors {
@@ -91,7 +91,7 @@ impl placement::Visitor for Hot {
     /// Stream of page 0 as a survivor, and the order of pages 1 and 0.
     type Output = (u8, [u32; 2]);
 
-    fn visit<P: Placement + 'static>(self, mut placement: P) -> Self::Output {
+    fn visit<P: Placement>(self, mut placement: P) -> Self::Output {
         for lpn in 0..400 {
             placement.filled(Lpn(lpn), 0);
         }
@@ -141,7 +141,7 @@ struct Script<'a>(&'a str, &'a [Event]);
 impl placement::Visitor for Script<'_> {
     type Output = ();
 
-    fn visit<P: Placement + 'static>(self, mut placement: P) {
+    fn visit<P: Placement>(self, mut placement: P) {
         use Event::{Filled, Host, HostCleaned, ReadOnly, Spilt, Survivor, Trimmed};
         let page = Lpn(7);
         for (i, &event) in self.1.iter().enumerate() {
@@ -248,12 +248,12 @@ struct Intervals;
 impl placement::Visitor for Intervals {
     type Output = ();
 
-    fn visit<P: Placement + 'static>(self, mut placement: P) {
+    fn visit<P: Placement>(self, mut placement: P) {
         const UNCLASSIFIED: u8 = 0;
         const HOT: u8 = 1;
         const WARM: u8 = 2;
         const COLD: u8 = 3;
-        assert!(P::LOCATES);
+        assert!(placement.locates());
         assert_eq!(placement.streams(), 4);
         let place = |bank, block, stream, page, next| {
             Some(Place { bank, block: BlockId(block), stream, page, next })
@@ -314,7 +314,7 @@ struct Three;
 impl placement::Visitor for Three {
     type Output = [u8; 3];
 
-    fn visit<P: Placement + 'static>(self, mut placement: P) -> [u8; 3] {
+    fn visit<P: Placement>(self, mut placement: P) -> [u8; 3] {
         let old = Place { bank: 0, block: BlockId(3), stream: 0, page: 5, next: 9 };
         placement.opened(0, BlockId(3), 0, 0);
         [

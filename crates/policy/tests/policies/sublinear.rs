@@ -157,7 +157,7 @@ fn measure(name: &str, args: &[(&str, &str)], traffic: Traffic, sizes: &[u32]) -
 
 fn grows_slowly(name: &str, args: &[(&str, &str)]) {
     for traffic in [Traffic::Uniform, Traffic::HotCold] {
-        let sizes = [1 << 9, 1 << 12, 1 << 15];
+        let sizes = [1 << 8, 1 << 11, 1 << 14];
         let costs = measure(name, args, traffic, &sizes);
         for pair in costs.windows(2) {
             assert!(
@@ -200,7 +200,7 @@ fn fifo_grows_slowly() {
 fn cost_benefit_by_last_invalidation_does_not_grow() {
     for traffic in [Traffic::Uniform, Traffic::HotCold] {
         let args = [("age", "last-invalidation")];
-        let costs = measure("cost-benefit", &args, traffic, &[1 << 9, 1 << 12, 1 << 15]);
+        let costs = measure("cost-benefit", &args, traffic, &[1 << 8, 1 << 11, 1 << 14]);
         for cost in costs {
             assert!(cost < f64::from(PAGES), "{traffic:?}: {cost} for {PAGES} lists");
         }

@@ -55,10 +55,10 @@ impl Watch for Looker {
         }
         // Blocks and their pages tell the same.
         let mut blocks = vec![BlockState::default(); now.geometry.blocks() as usize];
-        now.inspect.blocks(BlockId(0), &mut blocks);
+        now.inspect.block_states(BlockId(0), &mut blocks);
         for (block, state) in (0..).map(BlockId).zip(&blocks) {
             assert_eq!(state.valid, now.inspect.valid_pages(block));
-            let pages = now.inspect.pages(block);
+            let pages = now.inspect.page_states(block);
             let valid = pages.iter().filter(|page| matches!(page, PageState::Valid(_))).count();
             assert!(pages.is_empty() || valid == state.valid as usize, "{block:?}: {state:?}");
             assert!(state.used != BlockUse::Free || pages.iter().all(|p| *p == PageState::Free));

@@ -7,7 +7,6 @@
 use alloc::vec::Vec;
 
 use thermocline_flash::{BlockId, Chip, Lpn, Ppn};
-use thermocline_policy::placement::Placement;
 
 use super::{
     survey::Surveys,
@@ -31,11 +30,11 @@ use crate::{
 
 /// Writes one page of the checkpoint, or proves one that is written; begins the next where there is
 /// none.
-pub(super) fn step<C: Chip, P: Placement>(
+pub(super) fn step<C: Chip>(
     writer: &mut Writer,
     trims: &mut PendingTrims,
     surveys: &mut Surveys,
-    parts: &mut Parts<C, P>,
+    parts: &mut Parts<C>,
 ) -> Result<(), FtlError> {
     if writer.finished().is_some() {
         return writer.begin_block(parts);
@@ -45,11 +44,11 @@ pub(super) fn step<C: Chip, P: Placement>(
 }
 
 /// Writes a whole checkpoint at once, and proves it.
-pub(super) fn write_whole<C: Chip, P: Placement>(
+pub(super) fn write_whole<C: Chip>(
     writer: &mut Writer,
     trims: &mut PendingTrims,
     surveys: &mut Surveys,
-    parts: &mut Parts<C, P>,
+    parts: &mut Parts<C>,
     has_map: bool,
 ) -> Result<Complete, FtlError> {
     writer.begin_checkpoint(has_map);
@@ -66,11 +65,11 @@ pub(super) fn write_whole<C: Chip, P: Placement>(
 ///
 /// Steps keep pace with what else is written, so this is for a row of crashes, each of which
 /// leaves an unfinished checkpoint behind. Where not even a checkpoint fits, what is absent does.
-pub(super) fn keep_room<C: Chip, P: Placement>(
+pub(super) fn keep_room<C: Chip>(
     writer: &mut Writer,
     trims: &mut PendingTrims,
     surveys: &mut Surveys,
-    parts: &mut Parts<C, P>,
+    parts: &mut Parts<C>,
 ) -> Result<(), FtlError> {
     let geometry = *parts.chip.geometry();
     let whole = checkpoint_pages(&geometry, parts.config.logical_pages);
@@ -98,11 +97,11 @@ struct Content {
     noted: bool,
 }
 
-fn write_page<C: Chip, P: Placement>(
+fn write_page<C: Chip>(
     writer: &mut Writer,
     trims: &mut PendingTrims,
     surveys: &mut Surveys,
-    parts: &mut Parts<C, P>,
+    parts: &mut Parts<C>,
 ) -> Result<(), FtlError> {
     // Should the checkpoint never be complete, trims record the absent pages too.
     trims.write(writer, parts)?;
@@ -137,7 +136,7 @@ fn write_page<C: Chip, P: Placement>(
 
 impl Content {
     /// Of the next page; nothing if the checkpoint is written to its end.
-    fn of<C: Chip, P: Placement>(writing: &Progress, parts: &Parts<C, P>) -> Option<Self> {
+    fn of<C: Chip>(writing: &Progress, parts: &Parts<C>) -> Option<Self> {
         let geometry = parts.chip.geometry();
         let (logical, body) = (parts.config.logical_pages, geometry.page_size - HEADER as u32);
         Some(match writing.next() {
@@ -169,13 +168,7 @@ impl Content {
         })
     }
 
-    fn fill<C: Chip, P: Placement>(
-        &self,
-        header: &Header,
-        surveys: &Surveys,
-        parts: &Parts<C, P>,
-        page: &mut Page,
-    ) {
+    fn fill<C: Chip>(&self, header: &Header, surveys: &Surveys, parts: &Parts<C>, page: &mut Page) {
         let range = self.first..self.first + self.count;
         let is_absent = |lpn: u32| parts.tables.is_absent(Lpn(lpn));
         match self.kind {
@@ -196,7 +189,7 @@ impl Content {
     }
 }
 
-fn map_entry<C, P: Placement>(parts: &Parts<C, P>, lpn: Lpn) -> (Ppn, u16) {
+fn map_entry<C>(parts: &Parts<C>, lpn: Lpn) -> (Ppn, u16) {
     if parts.tables.is_lost(lpn) {
         return (LOST, 0);
     }

@@ -6,7 +6,6 @@
 use alloc::vec::Vec;
 
 use thermocline_flash::{Chip, Lpn};
-use thermocline_policy::placement::Placement;
 
 use super::writer::Writer;
 use crate::{
@@ -51,10 +50,10 @@ impl PendingTrims {
     }
 
     /// Writes them to the log.
-    pub(super) fn write<C: Chip, P: Placement>(
+    pub(super) fn write<C: Chip>(
         &mut self,
         writer: &mut Writer,
-        parts: &mut Parts<C, P>,
+        parts: &mut Parts<C>,
     ) -> Result<(), FtlError> {
         while !self.runs.is_empty() {
             // What holds data again has a newer copy, which is durable as soon as anything is erased.

@@ -11,7 +11,6 @@
 use alloc::{boxed::Box, vec::Vec};
 
 use thermocline_flash::{BlockId, Chip, Geometry, Lpn, Oob};
-use thermocline_policy::placement::Placement;
 
 use super::{checkpoint, log::Log, survey::Surveys, trims::PendingTrims, writer::Writer};
 use crate::{
@@ -133,18 +132,18 @@ impl Journal {
     }
 
     /// Begins the first block of the log.
-    pub(in crate::page_mapped) fn begin<C: Chip, P: Placement>(
+    pub(in crate::page_mapped) fn begin<C: Chip>(
         &mut self,
-        parts: &mut Parts<C, P>,
+        parts: &mut Parts<C>,
     ) -> Result<(), FtlError> {
         self.writer.begin_block(parts)
     }
 
     /// A page holds no data any more: the log has to record that before a sync, or an erase.
     #[cold]
-    pub(in crate::page_mapped) fn trimmed<C: Chip, P: Placement>(
+    pub(in crate::page_mapped) fn trimmed<C: Chip>(
         &mut self,
-        parts: &mut Parts<C, P>,
+        parts: &mut Parts<C>,
         lpn: Lpn,
         now: u64,
     ) -> Result<(), FtlError> {
@@ -167,10 +166,7 @@ impl Journal {
     }
 
     /// Writes the trims that the log has no record of, and as much of a checkpoint as is due for that.
-    fn write_trims<C: Chip, P: Placement>(
-        &mut self,
-        parts: &mut Parts<C, P>,
-    ) -> Result<(), FtlError> {
+    fn write_trims<C: Chip>(&mut self, parts: &mut Parts<C>) -> Result<(), FtlError> {
         let before = self.writer.log().programs();
         self.trims.write(&mut self.writer, parts)?;
         for _ in before..self.writer.log().programs() {
@@ -182,29 +178,20 @@ impl Journal {
         Ok(())
     }
 
-    fn checkpoint_step<C: Chip, P: Placement>(
-        &mut self,
-        parts: &mut Parts<C, P>,
-    ) -> Result<(), FtlError> {
+    fn checkpoint_step<C: Chip>(&mut self, parts: &mut Parts<C>) -> Result<(), FtlError> {
         if self.is_paused {
             return Ok(());
         }
         checkpoint::step(&mut self.writer, &mut self.trims, &mut self.surveys, parts)
     }
 
-    fn keep_room<C: Chip, P: Placement>(
-        &mut self,
-        parts: &mut Parts<C, P>,
-    ) -> Result<(), FtlError> {
+    fn keep_room<C: Chip>(&mut self, parts: &mut Parts<C>) -> Result<(), FtlError> {
         checkpoint::keep_room(&mut self.writer, &mut self.trims, &mut self.surveys, parts)
     }
 
     /// Before anything is changed after a clean mount, the log records that the layer is in use. That is
     /// durable before the second change is, and the first shows itself beside its page.
-    fn record_use<C: Chip, P: Placement>(
-        &mut self,
-        parts: &mut Parts<C, P>,
-    ) -> Result<(), FtlError> {
+    fn record_use<C: Chip>(&mut self, parts: &mut Parts<C>) -> Result<(), FtlError> {
         if !self.is_clean {
             return Ok(());
         }
@@ -219,9 +206,9 @@ impl Journal {
 
     /// Something is about to be changed, or one page was.
     #[cold]
-    pub(in crate::page_mapped) fn before_change<C: Chip, P: Placement>(
+    pub(in crate::page_mapped) fn before_change<C: Chip>(
         &mut self,
-        parts: &mut Parts<C, P>,
+        parts: &mut Parts<C>,
         now: u64,
     ) -> Result<(), FtlError> {
         self.writer.set_time(now);
@@ -231,9 +218,9 @@ impl Journal {
     /// A block of data is about to be opened for the host: as much of the checkpoint is written as is
     /// due for each.
     #[cold]
-    pub(in crate::page_mapped) fn keep_pace<C: Chip, P: Placement>(
+    pub(in crate::page_mapped) fn keep_pace<C: Chip>(
         &mut self,
-        parts: &mut Parts<C, P>,
+        parts: &mut Parts<C>,
         now: u64,
     ) -> Result<(), FtlError> {
         self.before_change(parts, now)?;
@@ -251,9 +238,9 @@ impl Journal {
     /// A free block is about to be opened. Erases that are not durable yet could all be undone by a loss of
     /// power while the blocks opened since are full: nothing could be cleaned then.
     #[cold]
-    pub(in crate::page_mapped) fn before_open<C: Chip, P: Placement>(
+    pub(in crate::page_mapped) fn before_open<C: Chip>(
         &mut self,
-        parts: &mut Parts<C, P>,
+        parts: &mut Parts<C>,
         bank: usize,
     ) -> Result<(), FtlError> {
         let durable = self.durable_free.get(bank).copied().unwrap_or(0);
@@ -272,9 +259,9 @@ impl Journal {
     /// A block of data is about to be erased: older copies of trimmed pages must not come back by that,
     /// and what a mount learned from pages must not be lost.
     #[cold]
-    pub(in crate::page_mapped) fn before_erase<C: Chip, P: Placement>(
+    pub(in crate::page_mapped) fn before_erase<C: Chip>(
         &mut self,
-        parts: &mut Parts<C, P>,
+        parts: &mut Parts<C>,
         block: BlockId,
     ) -> Result<(), FtlError> {
         self.record_use(parts)?;
@@ -289,9 +276,9 @@ impl Journal {
 
     /// Records the numbers of a block's pages before they are erased: a mount that does not find them knows
     /// then that nothing is missing. The checkpoint has those of blocks that were full when it was begun.
-    fn tell_erased<C: Chip, P: Placement>(
+    fn tell_erased<C: Chip>(
         &mut self,
-        parts: &mut Parts<C, P>,
+        parts: &mut Parts<C>,
         block: BlockId,
     ) -> Result<(), FtlError> {
         self.surveys.completed(self.writer.complete());
@@ -308,9 +295,9 @@ impl Journal {
 
     /// Records the watermark in the log, where nothing was programmed since the last sync that could
     /// carry it. False if there is nothing to record, or something was recorded a moment ago.
-    pub(in crate::page_mapped) fn record_watermark_if_due<C: Chip, P: Placement>(
+    pub(in crate::page_mapped) fn record_watermark_if_due<C: Chip>(
         &mut self,
-        parts: &mut Parts<C, P>,
+        parts: &mut Parts<C>,
         now: u64,
     ) -> Result<bool, FtlError> {
         let is_due = parts.durability.is_record_due(now);
@@ -324,10 +311,7 @@ impl Journal {
         Ok(true)
     }
 
-    fn record_watermark<C: Chip, P: Placement>(
-        &mut self,
-        parts: &mut Parts<C, P>,
-    ) -> Result<(), FtlError> {
+    fn record_watermark<C: Chip>(&mut self, parts: &mut Parts<C>) -> Result<(), FtlError> {
         if parts.durability.is_suppressed() {
             // What was programmed before a failure is among what is known, and may not be durable yet.
             parts.chip.sync()?;
@@ -341,9 +325,9 @@ impl Journal {
     }
 
     /// What [`settle`](crate::Upkeep::settle) does.
-    pub(in crate::page_mapped) fn settle<C: Chip, P: Placement>(
+    pub(in crate::page_mapped) fn settle<C: Chip>(
         &mut self,
-        parts: &mut Parts<C, P>,
+        parts: &mut Parts<C>,
         now: u64,
     ) -> Result<(), FtlError> {
         self.writer.set_time(now);
@@ -355,9 +339,9 @@ impl Journal {
 
     /// What [`unmount`](crate::Upkeep::unmount) does: a checkpoint of how things are now, all of it synced,
     /// and then the record that nothing was changed after it.
-    pub(in crate::page_mapped) fn close<C: Chip, P: Placement>(
+    pub(in crate::page_mapped) fn close<C: Chip>(
         &mut self,
-        parts: &mut Parts<C, P>,
+        parts: &mut Parts<C>,
         now: u64,
     ) -> Result<(), FtlError> {
         if self.is_rebuilt {

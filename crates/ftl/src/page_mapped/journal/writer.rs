@@ -6,7 +6,6 @@
 //! the chip.
 
 use thermocline_flash::Chip;
-use thermocline_policy::placement::Placement;
 
 use super::log::Log;
 use crate::{
@@ -93,11 +92,11 @@ impl Writer {
 
     /// Writes a page to the log; a new block first, if the last one is full. `fill` writes the page,
     /// once for each attempt.
-    pub(super) fn append<C: Chip, P: Placement>(
+    pub(super) fn append<C: Chip>(
         &mut self,
-        parts: &mut Parts<C, P>,
+        parts: &mut Parts<C>,
         kind: Kind,
-        fill: impl Fn(&Parts<C, P>, &mut Page),
+        fill: impl Fn(&Parts<C>, &mut Page),
     ) -> Result<(), FtlError> {
         loop {
             if self.log.is_full(parts.chip.geometry().pages_per_block) {
@@ -118,10 +117,7 @@ impl Writer {
 
     /// Begins a block of the log, which proves that all before is on the chip: a checkpoint that was
     /// written to its end is complete, and what the log had before it is needed no more.
-    pub(super) fn begin_block<C: Chip, P: Placement>(
-        &mut self,
-        parts: &mut Parts<C, P>,
-    ) -> Result<(), FtlError> {
+    pub(super) fn begin_block<C: Chip>(&mut self, parts: &mut Parts<C>) -> Result<(), FtlError> {
         let finished = self.finished();
         let complete = finished.unwrap_or(self.complete);
         let (known, programs) = (parts.durability.known_now(), parts.durability.programs());

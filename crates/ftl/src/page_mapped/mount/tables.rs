@@ -3,15 +3,14 @@
 use alloc::{vec, vec::Vec};
 
 use thermocline_flash::{BlockId, Chip, Lpn};
-use thermocline_policy::placement::Placement;
 
 use super::{pages::Pages, recovery::Recovery};
 use crate::page_mapped::{journal::Journal, parts::Parts};
 
 /// Fills the tables of parts whose blocks all count as free. Whether a block was closed that is not
 /// full.
-pub(super) fn take_tables<C: Chip, P: Placement>(
-    parts: &mut Parts<C, P>,
+pub(super) fn take_tables<C: Chip>(
+    parts: &mut Parts<C>,
     journal: &mut Journal,
     pages: &mut Pages,
     recovery: &mut Recovery,
@@ -45,7 +44,7 @@ pub(super) fn take_tables<C: Chip, P: Placement>(
             closed_early |= !full;
         }
     }
-    if P::KNOWS_HOT {
+    if parts.placement.knows_hot() {
         for lpn in (0..parts.tables.len() as u32).map(Lpn) {
             if parts.placement.is_hot(lpn) {
                 parts.warm(lpn, 1);
@@ -57,12 +56,7 @@ pub(super) fn take_tables<C: Chip, P: Placement>(
 }
 
 /// A block holds data: enters it into its bank, and its current pages into the placement.
-fn take_block<C: Chip, P: Placement>(
-    parts: &mut Parts<C, P>,
-    pages: &Pages,
-    block: BlockId,
-    valid: u32,
-) {
+fn take_block<C: Chip>(parts: &mut Parts<C>, pages: &Pages, block: BlockId, valid: u32) {
     let entry = &pages.blocks[block.index()];
     let stream = clamped(parts, entry.stream);
     let bank = parts.banks.bank_of(block);
@@ -78,7 +72,7 @@ fn take_block<C: Chip, P: Placement>(
 }
 
 /// The stream of this layer that a block of some stream belongs to.
-fn clamped<C, P: Placement>(parts: &Parts<C, P>, stream: u8) -> u8 {
+fn clamped<C>(parts: &Parts<C>, stream: u8) -> u8 {
     if stream == parts.banks.read_only_stream() && parts.config.read_only_separation {
         return stream;
     }
@@ -87,8 +81,8 @@ fn clamped<C, P: Placement>(parts: &Parts<C, P>, stream: u8) -> u8 {
 
 /// The blocks that are written on: of each stream in each bank the newest that is not full. After a
 /// crash a block without data is closed instead, so that it can be cleaned.
-fn choose_open<C, P: Placement>(
-    parts: &Parts<C, P>,
+fn choose_open<C>(
+    parts: &Parts<C>,
     pages: &Pages,
     order: &[BlockId],
     valid: &[u32],

@@ -488,13 +488,16 @@ impl Midas {
 }
 
 impl Placement for Midas {
-    const LOCATES: bool = true;
+    #[inline(always)]
+    fn locates(&self) -> bool {
+        true
+    }
 
     fn streams(&self) -> u8 {
         self.groups
     }
 
-    #[inline]
+    #[inline(always)]
     fn host_over(&mut self, lpn: Lpn, old: Option<Place>, _now: u64) -> u8 {
         let heat = &mut self.heat[lpn.index()];
         let hot = *heat == HOTTEST;
@@ -513,7 +516,7 @@ impl Placement for Midas {
         swapped(if hot { HOT } else { FIRST })
     }
 
-    #[inline]
+    #[inline(always)]
     fn written(&mut self, lpn: Lpn, _now: u64) {
         self.writes += 1;
         self.epoch.writes += 1;
@@ -615,7 +618,7 @@ impl Placement for Midas {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn survivor(&mut self, lpn: Lpn, _now: u64) -> u8 {
         let heat = &mut self.heat[lpn.index()];
         match self.from {
