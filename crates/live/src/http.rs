@@ -198,13 +198,13 @@ fn serve(mut stream: TcpStream, site: &dyn Site) -> io::Result<()> {
         Answer::Whole(status, kind, headers, content) => (status, kind, headers, content),
         Answer::Stream(goes_on) => return goes_on(stream),
     };
-    write!(
-        stream,
+    // One write, and one packet.
+    let head = format!(
         "HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {}\r\nCache-Control: no-store\r\n\
          X-Content-Type-Options: nosniff\r\n{headers}Connection: close\r\n\r\n",
         content.len()
-    )?;
-    stream.write_all(&content)
+    );
+    stream.write_all(&[head.as_bytes(), &content].concat())
 }
 
 /// Reads a request and has it answered; nothing if the client went away.
