@@ -50,7 +50,7 @@ impl Watch for Looker {
 
     fn look(&self, now: &Look<'_>) {
         self.cleaned.store(now.counters.victims, Relaxed);
-        if self.looks.fetch_add(1, Relaxed) % 64 != 0 {
+        if !self.looks.fetch_add(1, Relaxed).is_multiple_of(64) {
             return;
         }
         // Blocks and their pages tell the same.
