@@ -167,9 +167,9 @@ pub struct ServeArgs {
     /// Address for /metrics (Prometheus) and /healthz, such as 127.0.0.1:9808.
     #[arg(long, value_name = "ADDR", value_parser = values::address, help_heading = WATCHING)]
     pub metrics: Option<String>,
-    /// Address for the dashboard, a page that shows the chip at work: [HOST:]PORT, on this machine only
+    /// Address for the dashboard, a page that shows the chip at work: on this machine only
     /// unless a host is named. It changes nothing and asks for no password.
-    #[arg(long, value_name = "ADDR", value_parser = values::own_address, help_heading = WATCHING)]
+    #[arg(long, value_name = "[HOST:]PORT", value_parser = values::own_address, help_heading = WATCHING)]
     pub dashboard: Option<String>,
     /// Log level (error, warn, info, debug), or a filter such as thermocline_server=debug.
     #[arg(long, value_name = "LEVEL", default_value = "info", help_heading = WATCHING)]

@@ -28,8 +28,8 @@ pub struct WatchArgs {
     #[arg(long, value_name = "N", default_value_t = 400, help_heading = HEADING)]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub blocks: u32,
-    /// Address to show the page at, where it goes to no --output: [HOST:]PORT.
-    #[arg(long, value_name = "ADDR", value_parser = values::own_address, help_heading = "Output")]
+    /// Address to show the page at, where it goes to no --output; without a host this machine only.
+    #[arg(long, value_name = "[HOST:]PORT", value_parser = values::own_address, help_heading = "Output")]
     #[arg(default_value = "127.0.0.1:0")]
     pub listen: String,
     #[command(flatten)]
