@@ -20,8 +20,8 @@ MEMORY = "/dev/shm"
 class Cell:
     """One kind of work."""
 
-    def __init__(self, name, rw, size, depth, jobs):
-        self.name, self.rw, self.size, self.depth, self.jobs = name, rw, size, depth, jobs
+    def __init__(self, name, rw, size, depth, jobs, extra=()):
+        self.name, self.rw, self.size, self.depth, self.jobs, self.extra = name, rw, size, depth, jobs, extra
 
     def side(self):
         return "write" if "write" in self.rw else "read"
@@ -30,6 +30,15 @@ class Cell:
 SHAPES = ((1, 1, "depth 1"), (16, 1, "depth 16"), (64, 1, "depth 64"), (16, 4, "depth 16 × 4 connections"))
 CELLS = [Cell(f"4 KiB {rw}, {name}", rw, "4k", depth, jobs) for rw in ("randwrite", "randread") for depth, jobs, name in SHAPES]
 CELLS += [Cell(f"1 MiB {rw}, depth 16", rw, "1m", 16, 1) for rw in ("write", "read")]
+SYNCED = [
+    Cell(f"4 KiB randwrite, flush after {after}, depth {depth}", "randwrite", "4k", depth, 1, (f"--fsync={after}",))
+    for after in (1, 64)
+    for depth in (1, 16, 64)
+]
+# What is measured where: a file system in memory makes everything last at once.
+RUNS = {"memory": CELLS, "memory-fresh": CELLS, "disk": CELLS + SYNCED, "disk-fresh": CELLS + SYNCED}
+GOALS = {"memory": 1.0, "memory-fresh": 1.5, "disk": 0.8, "disk-fresh": 0.8}
+SYNCED_GOAL = 1.5
 
 
 class Server:
@@ -93,10 +102,12 @@ def fio(server, rw, size, depth, jobs, extra):
     return job
 
 
-def measure(server, cell, seconds):
+def measure(server, cell, seconds, most=None):
+    """For some time, or until so many bytes are written."""
     server.resume()
     before = server.cpu_seconds()
-    job = fio(server, cell.rw, cell.size, cell.depth, cell.jobs, ["--time_based", f"--runtime={int(seconds * 1000)}ms"])
+    limit = [f"--io_size={most // cell.jobs}"] if most else ["--time_based"]
+    job = fio(server, cell.rw, cell.size, cell.depth, cell.jobs, [*cell.extra, *limit, f"--runtime={int(seconds * 1000)}ms"])
     cpu = server.cpu_seconds() - before
     server.pause()
     side = job[cell.side()]
@@ -177,45 +188,81 @@ def tables(servers, results):
     return "\n\n".join(parts), mid
 
 
-def verdicts(mid):
-    """The goal: above nbdkit's memory plugin, which translates nothing, with less CPU for each operation."""
-    peer = mid.get("nbdkit memory")
-    for server in (name for name in mid if name.startswith("thermocline") and peer):
-        behind = []
-        for cell in CELLS:
-            own, other = mid[server][cell.name], peer[cell.name]
-            if own["iops"] <= other["iops"]:
-                behind.append(f"{cell.name}: {own['iops'] / other['iops']:.2f} × its speed")
-            if own["cpu_s_per_million"] >= other["cpu_s_per_million"]:
-                behind.append(f"{cell.name}: {own['cpu_s_per_million'] / max(other['cpu_s_per_million'], 1e-9):.2f} × its CPU")
-        yield server, behind
-
-
-def run(options, folder):
-    how = starters(options, folder)
-    names = [name for name in how if not options.servers or name in options.servers]
+def start(names, how, folder, options):
+    """Ours first: the size that it exports is what the others get."""
     servers = []
     try:
-        # Ours first: the size that it exports is what the others get.
         for name in names:
             size = servers[0].size if servers else bytes_of(options.capacity)
             servers.append(Server(name, folder, lambda socket, make=how[name], size=size: make(socket, size)))
             servers[-1].pause()
+    except BaseException:
+        for server in servers:
+            server.stop()
+        raise
+    return servers
+
+
+def run_full(options, folder, names, cells):
+    """All servers are up at once, and were filled and overwritten at random."""
+    results = {name: {cell.name: [] for cell in cells} for name in names}
+    servers = start(names, starters(options, folder), folder, options)
+    try:
         for server in servers:
             print(f"bench: filling {server.name} ({server.size // MIB} MiB)", file=sys.stderr)
             prepare(server)
-        results = {name: {cell.name: [] for cell in CELLS} for name in names}
         for number in range(options.rounds):
-            for cell in CELLS:
+            for cell in cells:
                 print(f"bench: round {number + 1} of {options.rounds}: {cell.name}", file=sys.stderr)
                 # Nobody is always first or always last.
                 turn = number % len(servers)
                 for server in servers[turn:] + servers[:turn]:
                     results[server.name][cell.name].append(measure(server, cell, options.seconds))
-        return names, results, {server.name: server.size for server in servers}
     finally:
         for server in servers:
             server.stop()
+    return results
+
+
+def run_fresh(options, folder, names, cells):
+    """Each measurement finds empty chips and files: writes go over half of them at most, reads to what was written in sequence."""
+    results = {name: {cell.name: [] for cell in cells} for name in names}
+    for number in range(options.rounds):
+        for cell in cells:
+            print(f"bench: fresh, round {number + 1} of {options.rounds}: {cell.name}", file=sys.stderr)
+            with tempfile.TemporaryDirectory(prefix="fresh.", dir=folder) as empty:
+                servers = start(names, starters(options, empty), empty, options)
+                try:
+                    turn = number % len(servers)
+                    for server in servers[turn:] + servers[:turn]:
+                        is_read = cell.side() == "read"
+                        if is_read:
+                            server.resume()
+                            fio(server, "write", "1m", 4, 1, [])
+                        most = None if is_read else server.size // 2
+                        results[server.name][cell.name].append(measure(server, cell, options.seconds, most))
+                finally:
+                    for server in servers:
+                        server.stop()
+    return results
+
+
+def compare(name, cells, results):
+    """Ours beside the one that keeps the same: an image beside a file, a chip in memory beside memory."""
+    lines = [f"| {name}: of the other's speed (goal) | image, of nbdkit file | chip in memory, of nbdkit memory |", "|---|---|---|"]
+    behind = 0
+    for cell in cells:
+        goal = SYNCED_GOAL if cell.extra else GOALS[name]
+        row = []
+        for ours, other, least in (("thermocline image", "nbdkit file", goal), ("thermocline ram", "nbdkit memory", 1.0)):
+            if ours in results and other in results and results[ours][cell.name]:
+                ratio = medians(results[ours][cell.name])["iops"] / medians(results[other][cell.name])["iops"]
+                behind += ratio < least
+                row.append(f"{ratio:.2f}" + ("" if ratio >= least else f" (below {least})"))
+            else:
+                row.append("")
+        lines.append(f"| {cell.name} ({goal}) | " + " | ".join(row) + " |")
+    return "\n".join(lines), behind
 
 
 def version(*command):
@@ -230,14 +277,16 @@ def main():
         fio's nbd engine over Unix sockets. All servers are up at once, all but the measured one stopped (SIGSTOP);
         each kind of work goes round all of them before the next. Every disk is full and was overwritten once at random
         before. Figures are medians of the rounds; in brackets: the server's CPU seconds for a million operations.""")
-    parser.add_argument("--quick", action="store_true", help="one round: a minute instead of three")
+    parser.add_argument("--quick", action="store_true", help="one round of each: some minutes instead of ten")
+    parser.add_argument("--runs", nargs="+", choices=RUNS, default=list(RUNS), help="what to measure [all]")
+    parser.add_argument("--disk", default=".", metavar="FOLDER", help="where files of a disk go [%(default)s]")
     parser.add_argument("--rounds", type=int, help="rounds [3; quick: 1]")
     parser.add_argument("--seconds", type=float, help="of each measurement [0.7; quick: 0.6]")
     parser.add_argument("--capacity", default="256MiB", help="of our chip; the others get what it exports [%(default)s]")
     parser.add_argument("--device", default=os.environ.get("DEVICE", "slc-generic"), help="profile of our chip [%(default)s]")
     parser.add_argument("--servers", nargs="+", metavar="NAME", help="only these, such as 'nbdkit memory' qemu-nbd")
     parser.add_argument("--json", default="bench-server.json", metavar="FILE", help="where all figures go [%(default)s]")
-    parser.add_argument("--goal", action="store_true", help="fail unless ours is above nbdkit's memory plugin in every column")
+    parser.add_argument("--goal", action="store_true", help="fail unless ours reaches its goal in every row")
     options = parser.parse_args()
     try:
         bytes_of(options.capacity)
@@ -259,15 +308,25 @@ def main():
     load = os.getloadavg()
     if load[0] > 0.5:
         print(f"bench: the machine has other work (load {load[0]:.1f}): speeds say little, CPU times somewhat more", file=sys.stderr)
-    with tempfile.TemporaryDirectory(prefix="thermocline-bench.", dir=MEMORY) as folder:
-        servers, results, sizes = run(options, folder)
-    table, mid = tables(servers, results)
-    print(table)
-    missed = False
-    for server, behind in verdicts(mid):
-        missed |= bool(behind)
-        print(f"\n{server}: " + (f"behind nbdkit memory in {len(behind)} figures:" if behind else "ahead of nbdkit memory in every figure"))
-        print("".join(f"  {line}\n" for line in behind), end="")
+    how = starters(options, "")
+    all_results, missed = {}, 0
+    for name in options.runs:
+        cells, is_disk = RUNS[name], name.startswith("disk")
+        # On a disk only those that keep files, and in a fresh state only those that are compared.
+        few = ("thermocline image", "nbdkit file") if is_disk else ("thermocline ram", "thermocline image", "nbdkit memory", "nbdkit file")
+        wanted = few if is_disk or name.endswith("fresh") else how
+        names = [server for server in wanted if not options.servers or server in options.servers]
+        if not names:
+            continue
+        work = run_fresh if name.endswith("fresh") else run_full
+        with tempfile.TemporaryDirectory(prefix="thermocline-bench.", dir=options.disk if is_disk else MEMORY) as folder:
+            results = work(options, folder, names, cells)
+        if name == "memory":
+            print(tables(names, results)[0], end="\n\n")
+        text, behind = compare(name, cells, results)
+        print(text, end="\n\n", flush=True)
+        missed += behind
+        all_results[name] = {server: {cell: {"median": medians(rounds), "all": rounds} for cell, rounds in of.items()} for server, of in results.items()}
     with open(options.json, "w", encoding="utf-8") as out:
         json.dump({
             "machine": {"cpus": os.cpu_count(), "kernel": platform.release(), "load_before": load},
@@ -275,9 +334,8 @@ def main():
                 "thermocline": version(options.thermocline, "--version"), "nbdkit": version("nbdkit", "--version"),
                 "qemu-nbd": version("qemu-nbd", "--version"), "fio": version("fio", "--version"),
             },
-            "seconds": options.seconds, "rounds": options.rounds, "bytes": sizes,
-            "cells": [vars(cell) for cell in CELLS],
-            "medians": mid, "all": results,
+            "seconds": options.seconds, "rounds": options.rounds,
+            "cells": [vars(cell) for cell in CELLS + SYNCED], "results": all_results,
         }, out, indent=1)  # fmt: skip
     print(f"bench: {time.monotonic() - began:.0f} s; all figures in {options.json}", file=sys.stderr)
     sys.exit(1 if options.goal and missed else 0)

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The server's speed beside nbdkit's and qemu-nbd's, in one run; `--help` says how.
 #
-#   systems/bench.sh [--quick] [--rounds N] [--seconds S] [--servers NAME...] [--json FILE] [--goal]
+#   systems/bench.sh [--quick] [--rounds N] [--seconds S] [--runs NAME...] [--servers NAME...] [--json FILE] [--goal]
 #
 # THERMOCLINE is the binary; otherwise that of `make build`. Prints Markdown, writes JSON.
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
@@ -12,4 +12,4 @@ skip_unless fio nbdkit nbdinfo qemu-nbd
 target=$(dirname "$(dirname "$THERMOCLINE")")
 [[ -d $target ]] || target=.
 export THERMOCLINE
-exec "$python" "$here/bench.py" --json "$target/bench-server.json" "$@"
+exec "$python" "$here/bench.py" --disk "$target" --json "$target/bench-server.json" "$@"

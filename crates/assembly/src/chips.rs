@@ -18,6 +18,18 @@ pub const SERVED: &str = "dac";
 /// The policy of whoever only looks, or formats, as any other can follow: it asks for least room.
 pub const PLAINEST: &str = "greedy";
 
+/// The policy that a chip of that kind of layer is served with where nothing is said of it.
+#[must_use]
+pub const fn served(layer: u8) -> &'static str {
+    if layer == index::NFTL { "nftl" } else { SERVED }
+}
+
+/// The policy of whoever only looks at a chip of that kind of layer.
+#[must_use]
+pub const fn plainest(layer: u8) -> &'static str {
+    if layer == index::NFTL { "nftl" } else { PLAINEST }
+}
+
 /// The profile whose times stand for those of a device that has none of its own.
 const GENERIC: &str = "slc-generic";
 
@@ -64,7 +76,8 @@ impl Opened {
     /// # Errors
     /// Those of [`Store::mount`].
     pub fn mount(self, how: Mount) -> Result<(AnyLayer<Chip>, Recovery), AssemblyError> {
-        self.mount_by(PLAINEST, how)
+        let policy = plainest(self.summary.layer);
+        self.mount_by(policy, how)
     }
 
     /// The same, by the policy of that name.

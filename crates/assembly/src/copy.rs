@@ -13,6 +13,7 @@ use std::{
 use thermocline_flash::{Flash, FlashError, Lpn, Profile};
 use thermocline_ftl::{FtlError, Mount};
 use thermocline_media::{Medium, Place};
+use thermocline_policy::preset::LayerKind;
 
 use crate::{
     Access, AnyLayer, AssemblyError, Device, PolicySpec, Store,
@@ -29,6 +30,8 @@ pub struct Original {
     pub logical_pages: u32,
     /// Bytes of a page.
     pub page_size: u32,
+    /// The policy that it is served with by default.
+    pub policy: &'static str,
     layer: AnyLayer<Chip>,
     place: Place,
 }
@@ -52,10 +55,10 @@ impl Original {
     pub fn open(place: &Place, alone: bool) -> Result<Self, AssemblyError> {
         let access = if alone { Access::default() } else { Access::read_only() };
         let opened = chips::open(place, &access)?;
-        let device = opened.device.clone();
+        let (device, policy) = (opened.device.clone(), chips::served(opened.summary.layer));
         let (layer, _) = opened.mount(Mount::Quick)?;
         let (logical_pages, page_size) = (layer.logical_pages(), layer.chip().geometry().page_size);
-        Ok(Self { device, logical_pages, page_size, layer, place: place.clone() })
+        Ok(Self { device, logical_pages, page_size, policy, layer, place: place.clone() })
     }
 
     /// Reads a page into a buffer of its size.
@@ -86,12 +89,18 @@ impl NewImage {
     ///
     /// # Errors
     /// [`AssemblyError::Usage`] where something is there already, and those of [`Store::format`].
-    pub fn begin(path: &Path, device: Device, logical_pages: u32) -> Result<Self, AssemblyError> {
+    pub fn begin(
+        path: &Path,
+        device: Device,
+        logical_pages: u32,
+        layer: LayerKind,
+    ) -> Result<Self, AssemblyError> {
         let name = path.to_str().ok_or_else(|| {
             AssemblyError::Usage(format!("{}: name a path that is UTF-8", path.display()))
         })?;
         let Ok(place) = format!("file:{name}").parse::<Place>();
-        let policy = PolicySpec::parse(chips::PLAINEST, None, None)?;
+        let policy = if layer == LayerKind::Nftl { "nftl" } else { chips::PLAINEST };
+        let policy = PolicySpec::parse(policy, None, None)?;
         let store = Store::new(device, policy, logical_pages);
         let chip = create(&place, &store, false, false)?;
         let layer = store.format(chip, new_format()?)?;

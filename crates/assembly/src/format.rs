@@ -4,6 +4,7 @@ use serde::Serialize;
 use thermocline_flash::Flash;
 use thermocline_ftl::index;
 use thermocline_media::{Medium, NewChip, OpenChip, Place};
+use thermocline_policy::preset::LayerKind;
 
 use crate::{
     Access, AssemblyError, Device, PolicySpec, Store, chips, chips::Chip, store::new_format,
@@ -16,6 +17,8 @@ pub struct FormatOptions {
     pub device: Device,
     /// Physical over logical pages, less 1.
     pub over_provisioning: f64,
+    /// The kind of layer.
+    pub layer: LayerKind,
     /// Takes all the space of the chip now.
     pub preallocate: bool,
     /// Formats what is a chip, or anything else, already. What it holds is lost.
@@ -68,7 +71,7 @@ pub fn format(place: &Place, options: &FormatOptions) -> Result<Formatted, Assem
         {
             profile.geometry.blocks_per_bank = blocks;
         }
-        let store = plainest(device, options.over_provisioning)?;
+        let store = plainest(device, options)?;
         let chip = create(place, &store, options.preallocate, options.force)?;
         write(&store, chip, place)?
     } else {
@@ -108,14 +111,19 @@ fn take_over(place: &Place, options: &FormatOptions) -> Result<(Store, Chip), As
     }
     let device = chips::device_of(place, &opened)?;
     drop(opened);
-    let store = plainest(device, options.over_provisioning)?;
+    let store = plainest(device, options)?;
     let system_blocks = store.device.profile.geometry.system_blocks;
     let (chip, _) = chips::open_with(place, &Access::default(), system_blocks)?;
     Ok((store, chip))
 }
 
-fn plainest(device: Device, over_provisioning: f64) -> Result<Store, AssemblyError> {
-    Store::fit(device, over_provisioning, PolicySpec::parse(chips::PLAINEST, None, None)?)
+fn plainest(device: Device, options: &FormatOptions) -> Result<Store, AssemblyError> {
+    let policy = match options.layer {
+        LayerKind::Nftl => "nftl",
+        LayerKind::InPlace => "in-place",
+        LayerKind::PageMapped => chips::PLAINEST,
+    };
+    Store::fit(device, options.over_provisioning, PolicySpec::parse(policy, None, None)?)
 }
 
 /// Whether a chip is formatted, or was and has lost the heads of its log.

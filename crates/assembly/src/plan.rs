@@ -20,6 +20,10 @@ use thermocline_policy::{
 
 use crate::{AssemblyError, Device, PolicySpec, Room};
 
+/// Of the spare blocks of a bank one in so many stays free where erases are grouped, and so many at most.
+const GROUP_SHARE: u32 = 8;
+const GROUP_MOST: u32 = 64;
+
 /// A layer that is ready to be built on a chip of its device.
 #[derive(Clone, Debug)]
 pub struct LayerPlan {
@@ -91,6 +95,16 @@ impl LayerPlan {
             seed,
             onlooker: Onlooking::default(),
         })
+    }
+
+    /// Its watermarks with so many more free blocks that one sync does for the erases of many: an eighth of
+    /// the spare blocks, which cleaning then does without.
+    #[must_use]
+    pub fn grouped(&self) -> Watermarks {
+        let Watermarks { reserve, low, high } = self.watermarks;
+        let free = (self.spare_blocks / GROUP_SHARE).min(GROUP_MOST);
+        let low = low.max(free);
+        Watermarks { reserve, low, high: high.max(low) }
     }
 
     /// Builds the layer on an erased chip. A placement that knows the future is told it.
@@ -197,7 +211,7 @@ impl LayerPlan {
     }
 
     /// The settings of the block-mapped layer.
-    fn nftl(&self) -> Result<nftl::Config, AssemblyError> {
+    pub(crate) fn nftl(&self) -> Result<nftl::Config, AssemblyError> {
         let policy = &self.policy;
         let (params, idle) = (policy.build_nftl()?, policy.build_idle()?);
         let pages = self.device.profile.geometry.data_pages_per_block();

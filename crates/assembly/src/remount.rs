@@ -44,6 +44,16 @@ impl Remounter {
     /// Those of [`Store::plan`]: the device has no room for it.
     pub fn with(&self, policy: PolicySpec, watermarks: Watermarks) -> Result<Self, AssemblyError> {
         let PolicySpec { idle, dead_data, .. } = self.options.policy.clone();
+        let before = self.options.policy.layer;
+        if policy.layer != before {
+            return Err(AssemblyError::Usage(format!(
+                "policy {} is of another kind of layer than {}, which the chip was formatted for; take one \
+                 of {}",
+                policy.name,
+                self.options.policy.name,
+                before.name()
+            )));
+        }
         let policy = PolicySpec { idle, dead_data, ..policy };
         let options = ServeOptions { policy, watermarks, ..self.options.clone() };
         let changed = Self { options, ..self.clone() };

@@ -32,6 +32,9 @@ pub struct ServeOptions {
     pub over_provisioning: f64,
     /// When cleaning starts and stops, in each bank.
     pub watermarks: Watermarks,
+    /// Whether more blocks than these say are kept free where a sync waits for a disk, so that one does
+    /// for the erases of many.
+    pub grouped: bool,
     /// The time scale of age transformations, in nanoseconds; by default 363 erase times.
     pub time_scale_ns: Option<f64>,
     /// The seed.
@@ -74,6 +77,15 @@ impl Candidate {
         Ok(Self::New(place.clone(), device()?))
     }
 
+    /// The policy that it is served with where nothing is said of it.
+    #[must_use]
+    pub const fn default_policy(&self) -> &'static str {
+        match self {
+            Self::New(..) => chips::SERVED,
+            Self::Formatted(opened) => chips::served(opened.summary.layer),
+        }
+    }
+
     /// Formats or mounts the chip, within whatever `wrap` puts around it.
     ///
     /// # Errors
@@ -84,13 +96,18 @@ impl Candidate {
         options: &ServeOptions,
         wrap: impl FnOnce(Chip, &Profile) -> Chip,
     ) -> Result<Served, AssemblyError> {
-        let policy = &options.policy;
+        let mut options = options.clone();
+        let policy = options.policy.clone();
         let of_policy = |e: AssemblyError| e.of_policy(&policy.name);
         let adjust = |store: Store| Store {
             watermarks: options.watermarks,
             time_scale_ns: options.time_scale_ns,
             seed: options.seed,
             ..store
+        };
+        let grouped = |store: Store, chip: &Chip| match options.grouped && chip.waits_for_disk() {
+            true => store.plan().map(|plan| Store { watermarks: plan.grouped(), ..store }),
+            false => Ok(store),
         };
         let (mut layer, device, recovery, summary) = match self {
             Self::New(place, device) => {
@@ -106,8 +123,10 @@ impl Candidate {
             Self::Formatted(Opened { chip, device, summary }) => {
                 let chip = wrap(chip, &device.profile);
                 let store = adjust(Store::new(device, policy.clone(), summary.logical_pages));
+                let store = grouped(store, &chip).map_err(of_policy)?;
                 let how = if options.rebuild { Mount::FromPages } else { Mount::Quick };
                 let (layer, recovery) = store.mount(chip, how).map_err(of_policy)?;
+                options.watermarks = store.watermarks;
                 (layer, store.device, Some(recovery), summary)
             }
         };
@@ -117,7 +136,7 @@ impl Candidate {
             begin(&mut layer, time_ns)?;
         }
         let end_of_life = layer.inspect().end_of_life();
-        let remounter = Remounter::new(device.clone(), summary.logical_pages, options.clone());
+        let remounter = Remounter::new(device.clone(), summary.logical_pages, options);
         Ok(Served { layer, device, recovery, time_ns, end_of_life, summary, remounter })
     }
 }

@@ -166,7 +166,8 @@ pub(crate) struct AsServed {
 /// How a chip would do, served as by default; none where that policy does not fit on it.
 pub(crate) fn as_served(place: &Place) -> Result<Option<AsServed>, AssemblyError> {
     let opened = chips::open(place, &Access::read_only())?;
-    let mounted = opened.mount_by(chips::SERVED, Mount::Quick);
+    let policy = chips::served(opened.summary.layer);
+    let mounted = opened.mount_by(policy, Mount::Quick);
     Ok(mounted.ok().map(|(layer, _)| AsServed {
         is_over: layer.inspect().is_read_only(),
         spare_blocks: layer.inspect().spare_blocks().unwrap_or(0),

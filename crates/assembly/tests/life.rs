@@ -9,7 +9,7 @@ use thermocline_assembly::{
 };
 use thermocline_flash::{Flash, Lpn};
 use thermocline_media::Place;
-use thermocline_policy::trigger::Watermarks;
+use thermocline_policy::{preset::LayerKind, trigger::Watermarks};
 
 fn device() -> Device {
     let overrides = Overrides { capacity: Some(16 << 20), ..Overrides::default() };
@@ -22,7 +22,13 @@ fn place(name: &str) -> Place {
 }
 
 fn options() -> FormatOptions {
-    FormatOptions { device: device(), over_provisioning: 0.15, preallocate: false, force: false }
+    FormatOptions {
+        device: device(),
+        over_provisioning: 0.15,
+        layer: LayerKind::PageMapped,
+        preallocate: false,
+        force: false,
+    }
 }
 
 fn served() -> ServeOptions {
@@ -30,6 +36,7 @@ fn served() -> ServeOptions {
         policy: PolicySpec::parse("dac", None, None).expect("a preset"),
         over_provisioning: 0.15,
         watermarks: Watermarks::default(),
+        grouped: false,
         time_scale_ns: None,
         seed: 1,
         rebuild: false,

@@ -33,6 +33,27 @@ pub trait Condition: Flash {
         self.read_programmed(from, into)?;
         self.read_oob(from)
     }
+
+    /// The same of pages that lie side by side in one block, as many as fill `into`, as one operation
+    /// where the chip can. `seen` gets each page with its area, and says whether that is the right one.
+    ///
+    /// # Errors
+    /// The first page that cannot be read, or is not the right one, and why.
+    fn read_run(
+        &mut self,
+        from: Ppn,
+        into: &mut [u8],
+        seen: &mut dyn FnMut(Ppn, Option<Oob>) -> bool,
+    ) -> Result<(), (Ppn, FlashError)> {
+        let size = self.geometry().page_size as usize;
+        for (page, into) in (from.0..).map(Ppn).zip(into.chunks_exact_mut(size)) {
+            let oob = self.read_with_oob(page, into).map_err(|e| (page, e))?;
+            if !seen(page, oob) {
+                return Err((page, FlashError::Unreadable(page)));
+            }
+        }
+        Ok(())
+    }
 }
 
 /// A chip whose time is simulated, by a [`Clock`](crate::Clock). Every provided method is right for a chip

@@ -161,6 +161,14 @@ pub trait Flash {
         Ok(())
     }
 
+    /// These pages, in any order, are about to be [copied](Flash::copy): a chip that reads them from
+    /// elsewhere reads those of the first one's block together. A hint; nothing is known to be readable
+    /// after it.
+    #[inline(always)]
+    fn expect_copies(&mut self, pages: &mut dyn Iterator<Item = Ppn>) {
+        let _ = pages;
+    }
+
     /// Erases a block: all its pages are blank.
     ///
     /// # Errors
@@ -173,4 +181,12 @@ pub trait Flash {
     /// # Errors
     /// Only those of any operation.
     fn sync(&mut self) -> Result<(), FlashError>;
+
+    /// The same of everything but erases, which may need another sync.
+    ///
+    /// # Errors
+    /// Only those of any operation.
+    fn sync_programs(&mut self) -> Result<(), FlashError> {
+        self.sync()
+    }
 }

@@ -30,11 +30,17 @@ impl<P: DerefMut<Target: Flash>> Flash for P {
     fn copy(&mut self, from: Ppn, to: Ppn, oob: Oob) -> Result<(), FlashError> {
         (**self).copy(from, to, oob)
     }
+    fn expect_copies(&mut self, pages: &mut dyn Iterator<Item = Ppn>) {
+        (**self).expect_copies(pages);
+    }
     fn erase(&mut self, block: BlockId) -> Result<(), FlashError> {
         (**self).erase(block)
     }
     fn sync(&mut self) -> Result<(), FlashError> {
         (**self).sync()
+    }
+    fn sync_programs(&mut self) -> Result<(), FlashError> {
+        (**self).sync_programs()
     }
 }
 
@@ -50,6 +56,14 @@ impl<P: DerefMut<Target: Condition>> Condition for P {
     }
     fn read_with_oob(&mut self, from: Ppn, into: &mut [u8]) -> Result<Option<Oob>, FlashError> {
         (**self).read_with_oob(from, into)
+    }
+    fn read_run(
+        &mut self,
+        from: Ppn,
+        into: &mut [u8],
+        seen: &mut dyn FnMut(Ppn, Option<Oob>) -> bool,
+    ) -> Result<(), (Ppn, FlashError)> {
+        (**self).read_run(from, into, seen)
     }
 }
 

@@ -37,6 +37,23 @@ pub trait PageIo {
     /// [`FtlError::OutOfRange`]; [`FtlError::Flash`] if the data cannot be read.
     fn read(&mut self, lpn: Lpn, into: &mut [u8]) -> Result<bool, FtlError>;
 
+    /// Reads pages that follow each other, as many as fill `into`; each as [`read`](Self::read) does, and
+    /// those that lie side by side on the chip together. A chip that stores payloads is needed.
+    ///
+    /// # Errors
+    /// The first page that cannot be read, and why.
+    fn read_run(
+        &mut self,
+        first: Lpn,
+        into: &mut [u8],
+        page: usize,
+    ) -> Result<(), (Lpn, FtlError)> {
+        for (lpn, into) in (first.0..).map(Lpn).zip(into.chunks_exact_mut(page)) {
+            self.read(lpn, into).map_err(|e| (lpn, e))?;
+        }
+        Ok(())
+    }
+
     /// The host no longer needs a page; false if it held no data. The trim lasts after the next
     /// [`settle`](Upkeep::settle) and sync of the chip.
     ///
@@ -119,6 +136,12 @@ pub trait Upkeep {
     /// The number of the page programmed last: what a sync of the chip that is begun now covers.
     fn last_program(&self) -> u64 {
         0
+    }
+
+    /// Whether a sync of the chip, begun now and waited for while the host goes on, would spare the host
+    /// from waiting for one soon.
+    fn wants_sync(&self) -> bool {
+        false
     }
 
     /// A sync of the chip is over that was begun when [`last_program`](Self::last_program) had that value:

@@ -74,6 +74,11 @@ pub trait Medium: Chip + Send {
         Ok(())
     }
 
+    /// Whether a sync waits for a disk: then it pays to do much between two.
+    fn waits_for_disk(&self) -> bool {
+        false
+    }
+
     /// Takes its name, where it was made for one: what has the name is as it was until then.
     ///
     /// # Errors
@@ -107,6 +112,9 @@ impl<M: Medium + ?Sized> Medium for Box<M> {
     }
     fn finish_sync(&mut self, done: &Syncing) -> Result<(), FlashError> {
         (**self).finish_sync(done)
+    }
+    fn waits_for_disk(&self) -> bool {
+        (**self).waits_for_disk()
     }
     fn publish(&mut self) -> Result<(), MediumError> {
         (**self).publish()

@@ -1,5 +1,6 @@
-//! What a device does while nobody asks for anything: cleaning ahead, as its idle policy says, and
-//! moving data that have become hard to read, and verifying all data in rounds.
+//! What a device does beside requests: while nobody asks for anything, cleaning ahead, as its idle policy
+//! says, moving data that have become hard to read, and verifying all data in rounds; and, while hosts
+//! write, syncs that erased blocks wait for.
 
 use std::{
     sync::{
@@ -12,7 +13,7 @@ use std::{
 
 use thermocline_ftl::FtlError;
 
-use crate::device::{Device, Step, is_full};
+use crate::device::{Device, Fault, Step, is_full};
 
 /// How often it looks for data that are hard to read, whether it is to stop, and whether it missed
 /// something.
@@ -23,7 +24,7 @@ const BUSY: Duration = Duration::from_millis(1);
 /// A thread that works on a device when nobody else does.
 #[derive(Debug)]
 pub(crate) struct Background {
-    thread: JoinHandle<()>,
+    threads: [JoinHandle<()>; 2],
     stop: Arc<AtomicBool>,
 }
 
@@ -31,20 +32,24 @@ impl Background {
     /// Begins.
     pub(crate) fn start(device: &Arc<Device>) -> std::io::Result<Self> {
         let stop = Arc::new(AtomicBool::new(false));
-        let (mine, told) = (device.clone(), stop.clone());
-        let thread = std::thread::Builder::new()
-            .name("background".into())
-            .spawn(move || work(&mine, &told))?;
-        device.set_background(thread.thread().clone());
-        Ok(Self { thread, stop })
+        let spawn = |name: &str, work: fn(&Device, &AtomicBool)| {
+            let (device, stop) = (device.clone(), stop.clone());
+            std::thread::Builder::new().name(name.into()).spawn(move || work(&device, &stop))
+        };
+        let (background, syncer) = (spawn("background", work)?, spawn("syncer", sync_ahead)?);
+        device.set_background(background.thread().clone());
+        device.set_syncer(syncer.thread().clone());
+        Ok(Self { threads: [background, syncer], stop })
     }
 
     /// Ends after the step at hand.
     pub(crate) fn stop(self) {
         self.stop.store(true, Relaxed);
-        self.thread.thread().unpark();
-        if self.thread.join().is_err() {
-            tracing::error!("the thread that works in the background died");
+        for thread in self.threads {
+            thread.thread().unpark();
+            if thread.join().is_err() {
+                tracing::error!("a thread that works in the background died");
+            }
         }
     }
 }
@@ -63,6 +68,17 @@ fn work(device: &Device, stop: &AtomicBool) {
             idles = clean_ahead(device, stop);
         } else {
             std::thread::park_timeout(LOOK);
+        }
+    }
+}
+
+/// Syncs whenever the layer wants it, until that fails.
+fn sync_ahead(device: &Device, stop: &AtomicBool) {
+    while !stop.load(Relaxed) {
+        match device.sync_ahead() {
+            // It passes, and hosts that write are told.
+            Ok(()) | Err(Fault::FileSystemFull | Fault::NoSpace) => std::thread::park(),
+            Err(_) => break,
         }
     }
 }

@@ -114,6 +114,10 @@ impl Flash for Paced {
         Ok(())
     }
 
+    fn expect_copies(&mut self, pages: &mut dyn Iterator<Item = Ppn>) {
+        self.chip.expect_copies(pages);
+    }
+
     fn erase(&mut self, block: BlockId) -> Result<(), FlashError> {
         self.chip.erase(block)?;
         self.pace.clock().erase(self.chip.geometry().bank_of(block));
@@ -122,6 +126,10 @@ impl Flash for Paced {
 
     fn sync(&mut self) -> Result<(), FlashError> {
         self.chip.sync()
+    }
+
+    fn sync_programs(&mut self) -> Result<(), FlashError> {
+        self.chip.sync_programs()
     }
 
     fn mark_bad(&mut self, block: BlockId) -> Result<(), FlashError> {
@@ -170,6 +178,10 @@ impl Medium for Paced {
 
     fn finish_sync(&mut self, done: &Syncing) -> Result<(), FlashError> {
         self.chip.finish_sync(done)
+    }
+
+    fn waits_for_disk(&self) -> bool {
+        self.chip.waits_for_disk()
     }
 
     fn publish(&mut self) -> Result<(), MediumError> {

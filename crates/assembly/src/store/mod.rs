@@ -1,11 +1,11 @@
-//! A store: a page-mapped layer over a chip that holds data, formatted, mounted or rebuilt.
+//! A store: a layer over a chip that holds data, formatted, mounted or rebuilt.
 
 mod fit;
 
 use std::time::SystemTime;
 
 use thermocline_flash::Chip;
-use thermocline_ftl::{Format, Layer, Mount, PageMapped, Recovery};
+use thermocline_ftl::{Format, Layer, Mount, Nftl, PageMapped, Recovery};
 use thermocline_policy::{
     placement::{self, Placement},
     preset::LayerKind,
@@ -116,20 +116,23 @@ impl Store {
         begin: Begin,
     ) -> Result<(AnyLayer<C>, Option<Recovery>), AssemblyError> {
         let plan = self.plan()?;
+        if self.policy.layer == LayerKind::Nftl {
+            return nftl_on_chip(&plan, chip, begin);
+        }
         plan.with_placement(None, OnChip { plan: &plan, chip, begin })?
     }
 }
 
-/// Only a page-mapped layer writes a log from which the tables can be rebuilt.
+/// Only layers that write an index log can be mounted again.
 fn check_policy(policy: &PolicySpec) -> Result<(), AssemblyError> {
     let why = match policy.layer {
         LayerKind::PageMapped if !policy.sees_future() => return Ok(()),
+        LayerKind::Nftl => return Ok(()),
         LayerKind::PageMapped => "it has to know the future",
-        LayerKind::Nftl => "its layer loses trims when power fails",
         LayerKind::InPlace => "a page that is overwritten in place is lost with the power",
     };
     Err(AssemblyError::Usage(format!(
-        "policy {} cannot keep data on a chip: {why}; take a page-mapped one, such as dac",
+        "policy {} cannot keep data on a chip: {why}; take another one, such as dac",
         policy.name
     )))
 }
@@ -161,6 +164,27 @@ enum Begin {
     Format(Format),
     Mount(Mount),
     Salvage(Format),
+}
+
+/// Puts NFTL on a chip that holds data.
+fn nftl_on_chip<C: Chip + Send + 'static>(
+    plan: &LayerPlan,
+    chip: C,
+    begin: Begin,
+) -> Result<(AnyLayer<C>, Option<Recovery>), AssemblyError> {
+    let config = plan.nftl()?;
+    let (layer, recovery) = match begin {
+        Begin::Format(format) => (Nftl::format(chip, config, format)?, None),
+        Begin::Salvage(format) => {
+            let (layer, recovery) = Nftl::salvage(chip, config, format)?;
+            (layer, Some(recovery))
+        }
+        Begin::Mount(how) => {
+            let (layer, recovery) = Nftl::mount(chip, config, how)?;
+            (layer, Some(recovery))
+        }
+    };
+    Ok((plan.watched(layer, Boxing)?, recovery))
 }
 
 /// Puts the page-mapped layer on a chip that holds data.

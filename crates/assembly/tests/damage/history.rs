@@ -11,7 +11,7 @@ use thermocline_assembly::{
 };
 use thermocline_flash::{Flash, Geometry, Lpn};
 use thermocline_media::{Medium, Place};
-use thermocline_policy::trigger::Watermarks;
+use thermocline_policy::{preset::LayerKind, trigger::Watermarks};
 
 use super::Draws;
 
@@ -29,6 +29,7 @@ pub type Content = u64;
 
 pub struct History {
     pub end: End,
+    layer: LayerKind,
     pub geometry: Geometry,
     file: PathBuf,
     /// The image at moments in the past, oldest first, and in the end.
@@ -48,6 +49,7 @@ fn serve(file: &Path, policy: &str, rebuild: bool) -> Result<AnyLayer<Chip>, Ass
         policy: PolicySpec::parse(policy, None, None).expect("a preset"),
         over_provisioning: 0.3,
         watermarks: Watermarks::default(),
+        grouped: false,
         time_scale_ns: None,
         seed: 1,
         rebuild,
@@ -68,7 +70,7 @@ pub fn read(layer: &mut AnyLayer<Chip>, lpn: u32) -> Result<Content, ()> {
 
 impl History {
     /// Uses a new device, by numbers drawn from a seed.
-    pub fn write(seed: u64, folder: &Path) -> Self {
+    pub fn write(seed: u64, layer: LayerKind, folder: &Path) -> Self {
         let mut draws = Draws(seed);
         let file = folder.join("chip");
         let _ = fs::remove_file(&file);
@@ -82,18 +84,24 @@ impl History {
         let options = FormatOptions {
             device: device.expect("a small device"),
             over_provisioning: 0.3,
+            layer,
             preallocate: false,
             force: false,
         };
         format(&place(&file), &options).expect("formatted");
-        let policy = if draws.one_in(2) { "greedy" } else { "dac" };
-        let layer = serve(&file, policy, false).expect("served");
-        let pages = layer.logical_pages();
-        let geometry = *layer.chip().geometry();
+        let policy = match layer {
+            LayerKind::Nftl => "nftl",
+            _ if draws.one_in(2) => "greedy",
+            _ => "dac",
+        };
+        let device = serve(&file, policy, false).expect("served");
+        let pages = device.logical_pages();
+        let geometry = *device.chip().geometry();
         let end = if seed.is_multiple_of(2) { End::Killed } else { End::Stopped };
         let images = Vec::new();
         let mut history = Self {
             end,
+            layer,
             geometry,
             file,
             images,
@@ -101,7 +109,7 @@ impl History {
             written: 0,
         };
         let mut user = User {
-            layer,
+            layer: device,
             now: 1,
             written: 0,
             flushes: Vec::new(),
@@ -131,7 +139,8 @@ impl History {
     }
 
     pub fn serve(&self, rebuild: bool) -> Result<AnyLayer<Chip>, AssemblyError> {
-        serve(&self.file, "greedy", rebuild)
+        let policy = if self.layer == LayerKind::Nftl { "nftl" } else { "greedy" };
+        serve(&self.file, policy, rebuild)
     }
 
     pub fn place(&self) -> Place {
@@ -291,6 +300,7 @@ fn serve_nothing() -> AnyLayer<Chip> {
         policy: PolicySpec::parse("greedy", None, None).expect("a preset"),
         over_provisioning: 0.3,
         watermarks: Watermarks::default(),
+        grouped: false,
         time_scale_ns: None,
         seed: 1,
         rebuild: false,

@@ -21,6 +21,7 @@ use harm::{CLASSES, Harm};
 use history::{End, History};
 use tempfile::TempDir;
 use thermocline_assembly::{Progress, Verdict, check};
+use thermocline_policy::preset::LayerKind;
 
 /// Variants of each history.
 const VARIANTS: u32 = 150;
@@ -88,16 +89,25 @@ fn outcome(history: &History, rebuild: bool) -> (Outcome, String) {
 
 #[test]
 fn no_damage_of_an_image_makes_a_read_wrong_without_an_error() {
+    damage(LayerKind::PageMapped, HISTORIES);
+}
+
+#[test]
+fn nor_does_damage_of_one_that_nftl_wrote() {
+    damage(LayerKind::Nftl, HISTORIES / 2);
+}
+
+fn damage(layer: LayerKind, histories: u64) {
     let number = |name: &str| std::env::var(name).ok().and_then(|value| value.parse::<u64>().ok());
     let seed = number("THERMOCLINE_DAMAGE_SEED");
     let seconds = number("THERMOCLINE_DAMAGE_SECONDS").map(Duration::from_secs);
-    let histories = if seconds.is_some() { u64::MAX } else { HISTORIES };
+    let histories = if seconds.is_some() { u64::MAX } else { histories };
     let begun = Instant::now();
     let folder = ["/dev/shm", "."].iter().find_map(|place| TempDir::new_in(place).ok());
     let folder = folder.expect("a folder");
     let (mut table, mut silent, mut unseen) = (Table::new(), Vec::new(), Vec::new());
     for seed in seed.map_or(1..histories.saturating_add(1), |seed| seed..seed + 1) {
-        let history = History::write(seed, folder.path());
+        let history = History::write(seed, layer, folder.path());
         let mut draws = Draws(!seed);
         let whole = (0..2).map(|rebuild| {
             history.put(history.image());

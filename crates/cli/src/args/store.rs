@@ -4,6 +4,7 @@ use std::{convert::Infallible, fmt::Display, path::PathBuf, str::FromStr};
 
 use clap::{Args, Subcommand, ValueHint};
 use thermocline_media::{Faults, Place};
+use thermocline_policy::preset::LayerKind;
 use thermocline_server::Network;
 
 use super::{
@@ -32,6 +33,10 @@ pub struct FormatArgs {
     #[arg(long, value_name = "SHARE", value_parser = values::share, help_heading = CHIP)]
     #[arg(default_value = "15%")]
     pub over_provisioning: f64,
+    /// Translation layer: page-mapped, or nftl, which is served with the policies nftl, slac, fsaf and combo.
+    #[arg(long, value_name = "LAYER", value_parser = values::served_layer, help_heading = CHIP)]
+    #[arg(default_value = "page-mapped")]
+    pub layer: LayerKind,
     /// Allocate the disk space of the whole image now.
     #[arg(long, help_heading = CHIP)]
     pub preallocate: bool,

@@ -7,7 +7,7 @@ use clap::{
 use std::{ffi::OsStr, path::Path, str::FromStr};
 use thermocline_assembly::policy::split_list;
 use thermocline_media::{Faults, FaultsError};
-use thermocline_policy::{Ticks, params::ParamValue};
+use thermocline_policy::{Ticks, params::ParamValue, preset::LayerKind};
 use thermocline_sim::{
     answer::Aim,
     metric::{self, Metric},
@@ -71,6 +71,15 @@ pub fn own_address(text: &str) -> Result<String, String> {
         return Ok(format!("127.0.0.1:{port}"));
     }
     address(text).map_err(|_| "expected [host:]port, as in 9810 or 127.0.0.1:9810".into())
+}
+
+/// A layer that keeps data on a chip.
+pub fn served_layer(text: &str) -> Result<LayerKind, String> {
+    let kinds = [LayerKind::PageMapped, LayerKind::Nftl];
+    let kind = kinds.into_iter().find(|kind| kind.name().eq_ignore_ascii_case(text));
+    kind.ok_or_else(|| {
+        format!("`{text}` is no layer that keeps data; there are page-mapped and nftl")
+    })
 }
 
 /// Permissions in octal: `660`.

@@ -20,7 +20,7 @@ impl<C: Condition> Nftl<C> {
         if let Some(wear) = &self.wear {
             let counted = |block: BlockId| (self.chip.erase_count(block), block);
             let all = (0..self.owner.len() as u32).map(BlockId);
-            let used = all.filter(|b| self.owner[b.index()] != NOBODY);
+            let used = all.filter(|b| self.owner[b.index()] != NOBODY || self.litter.contains(b));
             wear.check(used.map(counted), self.free.iter().map(counted), self.usable)?;
         }
         self.check_index()
@@ -34,7 +34,7 @@ impl<C: Condition> Nftl<C> {
         for lpn in (v * self.pages..).take(self.pages_of(v) as usize).map(Lpn) {
             let at = self.map[lpn.index()];
             let is_dead = self.dead.is_set(lpn.index());
-            if at == Ppn::NONE {
+            if !Self::is_there(at) {
                 if is_dead {
                     return Err(format!("{lpn:?} is marked dead and holds nothing"));
                 }
@@ -91,16 +91,21 @@ impl<C: Condition> Nftl<C> {
         }
         let owned = self.owner.iter().filter(|&&v| v != NOBODY).count() as u32;
         let in_pairs: u32 = self.pairs.iter().map(Pair::blocks).sum();
-        if (listed, owned) != (self.free.len(), in_pairs) || listed + owned != self.usable {
+        let waiting = self.litter.len() as u32;
+        if (listed, owned) != (self.free.len(), in_pairs) || listed + owned + waiting != self.usable
+        {
             return Err(format!(
-                "{listed} free blocks and {owned} in use, of {} that are usable",
+                "{listed} free blocks, {owned} in use and {waiting} to be erased, of {} that are usable",
                 self.usable
             ));
+        }
+        if self.litter.iter().any(|b| self.owner[b.index()] != NOBODY || free[b.index()]) {
+            return Err("a block that is to be erased is free or in use".into());
         }
         if self.owner.iter().zip(&free).any(|(&v, &free)| free && v != NOBODY) {
             return Err("a block is free and in use".into());
         }
-        if self.counters.retired == 0 && listed < self.least_free {
+        if self.counters.retired == 0 && listed + waiting < self.least_free {
             return Err("no block is free for the next fold".into());
         }
         Ok(())

@@ -3,7 +3,7 @@
 use thermocline_flash::{BlockId, Condition, FlashError, Lpn, Oob, Ppn};
 
 use super::{Nftl, heaps::NOBODY, look::look, pairs::Pair, roles};
-use crate::FtlError;
+use crate::{FtlError, page_mapped::tables::LOST};
 
 /// A page that is being written and goes into the new primary at once.
 pub(super) type Merged<'a> = Option<(u32, &'a [u8])>;
@@ -16,7 +16,7 @@ impl<C: Condition> Nftl<C> {
     /// Both blocks' out-of-band areas are read: a device that keeps no table of pages finds the
     /// newest copies by them, and the thesis charges it (§4.1.1, `2·P·t_ro`).
     pub(super) fn fold(&mut self, v: u32, merged: Merged<'_>) -> Result<(), FtlError> {
-        let target = self.free.first().ok_or(FtlError::NoSpace)?;
+        self.keep_pace()?;
         let old = self.pairs[v as usize];
         self.counters.victims += 1;
         self.counters.victims_valid += u64::from(old.live);
@@ -29,13 +29,12 @@ impl<C: Condition> Nftl<C> {
                 }
             }
         }
-        self.list_survivors_and(v, None, merged.map(|(offset, _)| offset));
-        let offsets = core::mem::take(&mut self.survivors);
-        self.take(target, v);
-        self.copy_to(target, v, &offsets, roles::FOLDED, merged)?;
-        self.note_primary(v, &offsets);
-        let used = offsets.len() as u32;
-        self.survivors = offsets;
+        let target =
+            self.move_to_new(v, None, roles::FOLDED, merged, |layer, _| layer.free.first())?;
+        if target == BlockId::NONE {
+            self.note_primary(v, &[]);
+        }
+        let used = self.survivors.len() as u32;
         self.change(v, |pair| {
             *pair = Pair {
                 last_write: pair.last_write,
@@ -45,12 +44,89 @@ impl<C: Condition> Nftl<C> {
                 ..Pair::EMPTY
             };
         });
-        for block in [old.primary, old.replacement] {
-            if block != BlockId::NONE {
-                self.erase(block)?;
+        self.unproved = true;
+        self.release([old.primary, old.replacement])
+    }
+
+    /// Copies live pages of a virtual block, of one of its blocks or of both, to an erased block, which is
+    /// returned; the map leads there then. Nothing is changed before all are there. What is left out the
+    /// log has before: a target that lasted proves that no page is missing in it.
+    ///
+    /// A target that fails is abandoned: it is marked as bad before anything else is programmed. So is the
+    /// data of a page that cannot be read: it is lost, and a checkpoint says so before its block goes.
+    pub(super) fn move_to_new(
+        &mut self,
+        v: u32,
+        from: Option<BlockId>,
+        role: u8,
+        merged: Merged<'_>,
+        choose: impl Fn(&Self, u32) -> Option<BlockId>,
+    ) -> Result<BlockId, FtlError> {
+        for attempt in 0.. {
+            self.list_survivors_and(v, from, merged.map(|(offset, _)| offset));
+            let offsets = core::mem::take(&mut self.survivors);
+            let now = self.now;
+            if let Err(e) = self.with_journal(|journal, layer| journal.settle(layer, now)) {
+                self.survivors = offsets;
+                return Err(e);
+            }
+            if offsets.is_empty() {
+                // All that was live is lost.
+                return Ok(BlockId::NONE);
+            }
+            let Some(target) = choose(self, attempt) else {
+                self.survivors = offsets;
+                return Err(FtlError::NoSpace);
+            };
+            self.take(target, v);
+            let copied = self.copy_to(target, v, &offsets, role, merged);
+            if copied.is_ok() {
+                self.point_to(target, v, &offsets, role);
+                self.survivors = offsets;
+                return Ok(target);
+            }
+            self.survivors = offsets;
+            if let Err(failed) = copied {
+                self.abandon(target, failed)?;
             }
         }
-        Ok(())
+        Err(FtlError::NoSpace)
+    }
+
+    /// Not all pages could be copied to a target, which is let go of. An error where there is no remedy.
+    #[cold]
+    fn abandon(&mut self, target: BlockId, failed: FlashError) -> Result<(), FtlError> {
+        if self.journal.is_none() {
+            return Err(failed.into());
+        }
+        self.durability.last_failed();
+        self.owner[target.index()] = NOBODY;
+        self.litter.push(target);
+        (self.gave_up, self.needs_attention) = (true, true);
+        match failed {
+            FlashError::ProgramFailed(_) | FlashError::BadBlock(_) => {
+                self.counters.programs_failed += 1;
+                self.failing.push(target);
+            }
+            FlashError::Unreadable(from) => self.lose(from)?,
+            other => return Err(other.into()),
+        }
+        self.clear_litter()?;
+        if self.is_read_only { Err(FtlError::ReadOnly) } else { Ok(()) }
+    }
+
+    /// The page at `from` was to be moved and cannot be read: it is an error from now on, also after the
+    /// next mount.
+    fn lose(&mut self, from: Ppn) -> Result<(), FtlError> {
+        let v = self.owner[self.chip.geometry().block_of(from).index()];
+        let first = v * self.pages;
+        let lpns = first..first + self.pages_of(v);
+        if let Some(lpn) = lpns.map(Lpn).find(|lpn| self.map[lpn.index()] == from) {
+            self.counters.pages_lost += 1;
+            self.map[lpn.index()] = LOST;
+            self.change(v, |pair| pair.live -= 1);
+        }
+        self.with_journal(|journal, layer| journal.record_losses(layer))
     }
 
     /// Erases the blocks of a virtual block of which nothing is live.
@@ -61,12 +137,9 @@ impl<C: Condition> Nftl<C> {
         let old = self.pairs[v as usize];
         self.note_primary(v, &[]);
         self.change(v, |pair| *pair = Pair { last_write: pair.last_write, ..Pair::EMPTY });
-        for block in [old.primary, old.replacement] {
-            if block != BlockId::NONE {
-                self.counters.reclaimed += 1;
-                self.erase(block)?;
-            }
-        }
+        self.counters.reclaimed += u64::from(old.blocks());
+        self.release([old.primary, old.replacement])?;
+        self.dropped_since_sync = true;
         Ok(())
     }
 
@@ -84,10 +157,13 @@ impl<C: Condition> Nftl<C> {
             let at = self.map[lpn.index()];
             if merged == Some(offset) {
                 self.survivors.push(offset);
-            } else if at != Ppn::NONE && from.is_none_or(|b| geometry.block_of(at) == b) {
+            } else if Self::is_there(at) && from.is_none_or(|b| geometry.block_of(at) == b) {
                 if self.dead.clear(lpn.index()) {
                     self.map[lpn.index()] = Ppn::NONE;
                     self.counters.dead_left += 1;
+                    if let Some(journal) = &mut self.journal {
+                        journal.dropped(lpn);
+                    }
                 } else {
                     self.survivors.push(offset);
                 }
@@ -95,40 +171,71 @@ impl<C: Condition> Nftl<C> {
         }
     }
 
-    /// Copies pages into an erased block, and marks the last of them. Where a page stands: at its
-    /// own offset in a primary, unless the chip demands order; else one behind the other.
-    pub(super) fn copy_to(
+    /// Copies pages into an erased block. Where a page stands: at its own offset in a primary, unless the
+    /// chip demands order; else one behind the other. What stands beside each says how many follow.
+    fn copy_to(
         &mut self,
         target: BlockId,
         v: u32,
         offsets: &[u32],
         role: u8,
         merged: Merged<'_>,
-    ) -> Result<(), FtlError> {
-        let in_log_order = self.in_order || role & roles::REPLACEMENT != 0;
-        let first = self.ppn(target, 0);
+    ) -> Result<(), FlashError> {
         for (n, &offset) in (0..).zip(offsets) {
             let lpn = Lpn(v * self.pages + offset);
-            let to = Ppn(first.0 + if in_log_order { n } else { offset });
-            let is_last = n as usize + 1 == offsets.len();
-            let oob = self.oob(lpn, if is_last { role | roles::LAST } else { role });
+            let to = self.place_in(target, role, n, offset);
+            let left = offsets.len() as u32 - 1 - n;
+            let last = if left == 0 { roles::LAST } else { 0 };
+            let oob = Oob { note: left as u16, ..self.oob(lpn, role | last) };
             match merged {
                 Some((new, data)) if new == offset => self.chip.program(to, oob, data)?,
                 _ => {
-                    self.chip.copy(self.map[lpn.index()], to, oob)?;
+                    let from = self.map[lpn.index()];
+                    if self.journal.is_some() {
+                        self.check_place(lpn, from)?;
+                    }
+                    self.chip.copy(from, to, oob)?;
                     self.counters.copies += 1;
                 }
             }
-            self.map[lpn.index()] = to;
         }
         Ok(())
     }
 
+    #[inline(always)]
+    fn place_in(&self, target: BlockId, role: u8, n: u32, offset: u32) -> Ppn {
+        let in_log_order = self.in_order || role & roles::REPLACEMENT != 0;
+        self.ppn(target, if in_log_order { n } else { offset })
+    }
+
+    /// The pages were copied: the map leads to them.
+    fn point_to(&mut self, target: BlockId, v: u32, offsets: &[u32], role: u8) {
+        for (n, &offset) in (0..).zip(offsets) {
+            self.map[(v * self.pages + offset) as usize] = self.place_in(target, role, n, offset);
+        }
+        if role & roles::REPLACEMENT == 0 {
+            self.note_primary(v, offsets);
+        }
+    }
+
+    /// Whether the page at `from` is that logical page, and was programmed since its block was erased.
+    fn check_place(&mut self, lpn: Lpn, from: Ppn) -> Result<(), FlashError> {
+        let block = self.chip.geometry().block_of(from);
+        let Some(oob) = self.chip.read_oob(from)? else {
+            return Err(FlashError::Unreadable(from));
+        };
+        let is_it = self.journal.as_ref().is_none_or(|journal| journal.may_hold(block, lpn, &oob));
+        if is_it {
+            return Ok(());
+        }
+        self.counters.misplaced += 1;
+        Err(FlashError::Unreadable(from))
+    }
+
     /// What stands beside the next page to be programmed.
     #[inline]
-    pub(super) const fn oob(&mut self, lpn: Lpn, role: u8) -> Oob {
-        self.programs += 1;
-        Oob { lpn, stream: role, sequence: self.programs, time: 0, note: 0 }
+    pub(super) fn oob(&mut self, lpn: Lpn, role: u8) -> Oob {
+        Oob { lpn, stream: role, sequence: self.durability.next(), time: 0, note: 0 }
     }
 
     /// The primary of a virtual block is a new one, programmed at these offsets.
@@ -146,40 +253,9 @@ impl<C: Condition> Nftl<C> {
     pub(super) fn take(&mut self, block: BlockId, v: u32) {
         self.free.remove(block);
         self.owner[block.index()] = v;
+        self.durability.block_opened();
         if let Some(wear) = &mut self.wear {
             wear.taken(block, self.chip.erase_count(block));
-        }
-    }
-
-    /// Erases a block, which is free from then on, or retired if that fails.
-    pub(super) fn erase(&mut self, block: BlockId) -> Result<(), FtlError> {
-        self.owner[block.index()] = NOBODY;
-        let before = self.chip.erase_count(block);
-        match self.chip.erase(block) {
-            Ok(()) => {
-                self.counters.erases += 1;
-                self.erased = true;
-                self.free.push_back(block);
-                if let Some(wear) = &mut self.wear {
-                    wear.erased(block, before, self.chip.erase_count(block));
-                }
-                Ok(())
-            }
-            Err(FlashError::WornOut(_) | FlashError::EraseFailed(_)) => {
-                self.counters.erases_failed += 1;
-                self.counters.retired += 1;
-                self.set_usable(self.usable - 1);
-                if let Some(wear) = &mut self.wear {
-                    wear.retired(block, before);
-                }
-                if !self.chip.is_bad(block) {
-                    // What was copied out of it must last before the mark does.
-                    self.chip.sync()?;
-                    self.chip.mark_bad(block)?;
-                }
-                Ok(())
-            }
-            Err(e) => Err(e.into()),
         }
     }
 }

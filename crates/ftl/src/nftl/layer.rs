@@ -4,13 +4,13 @@ use alloc::string::String;
 
 use thermocline_flash::{BlockId, Condition, FlashError, Lpn, Ppn, Timing, prefetch};
 
-use super::{Nftl, heaps::NOBODY};
+use super::{Nftl, RESERVE, heaps::NOBODY};
 use crate::{Counters, DeadPages, EndOfLife, FtlError, Inspect, Layer, PageIo, Upkeep};
 
 impl<C: Condition> Nftl<C> {
     #[inline(always)]
-    fn check_writable(&self) -> Result<(), FtlError> {
-        if self.is_read_only { Err(FtlError::ReadOnly) } else { Ok(()) }
+    fn check_writable(&mut self) -> Result<(), FtlError> {
+        if self.needs_attention { self.attend() } else { Ok(()) }
     }
 
     /// The first failure without a remedy is returned as it is; nothing is written after it.
@@ -19,8 +19,9 @@ impl<C: Condition> Nftl<C> {
         if let Err(FtlError::Flash(
             FlashError::ProgramFailed(_) | FlashError::BadBlock(_) | FlashError::Unreadable(_),
         )) = done
+            && self.journal.is_none()
         {
-            self.is_read_only = true;
+            self.stop();
         }
         done
     }
@@ -54,25 +55,23 @@ impl<C: Condition> PageIo for Nftl<C> {
     fn read(&mut self, lpn: Lpn, into: &mut [u8]) -> Result<bool, FtlError> {
         self.check_range(lpn)?;
         let at = self.map[lpn.index()];
-        if at == Ppn::NONE {
-            into.fill(0);
-            return Ok(false);
-        }
-        self.chip.read(at, into)?;
-        self.counters.host_reads += 1;
-        Ok(true)
+        let holds_data = self.read_from(lpn, at, into)?;
+        self.counters.host_reads += u64::from(holds_data);
+        Ok(holds_data)
     }
 
-    fn trim(&mut self, lpn: Lpn, _now: u64) -> Result<bool, FtlError> {
+    fn trim(&mut self, lpn: Lpn, now: u64) -> Result<bool, FtlError> {
         self.check_range(lpn)?;
         self.check_writable()?;
-        if core::mem::replace(&mut self.map[lpn.index()], Ppn::NONE) == Ppn::NONE {
+        let old = core::mem::replace(&mut self.map[lpn.index()], Ppn::NONE);
+        if old == Ppn::NONE {
             return Ok(false);
         }
-        if !self.dead.clear(lpn.index()) {
+        if !self.dead.clear(lpn.index()) && Self::is_there(old) {
             self.change(lpn.0 / self.pages, |pair| pair.live -= 1);
         }
         self.counters.trims += 1;
+        self.with_journal(|journal, layer| journal.trimmed(layer, lpn, now))?;
         Ok(true)
     }
 
@@ -92,11 +91,47 @@ impl<C: Condition> Upkeep for Nftl<C> {
     }
 
     fn clean_in_idle_time(&mut self, _now: u64) -> Result<bool, FtlError> {
-        if self.is_read_only {
+        if self.is_read_only || self.check_writable().is_err() {
             return Ok(false);
         }
         let done = self.clean_one_ahead();
         self.stop_at_failure(done)
+    }
+
+    fn scrub(&mut self, now: u64) -> Result<bool, FtlError> {
+        let mut done = false;
+        self.with_journal(|journal, layer| {
+            done = journal.record_watermark_if_due(layer, now)?;
+            Ok(())
+        })?;
+        Ok(done)
+    }
+
+    fn verify(&mut self, lpn: Lpn, into: &mut [u8]) -> Result<bool, FtlError> {
+        self.check_range(lpn)?;
+        self.read_from(lpn, self.map[lpn.index()], into)
+    }
+
+    fn settle(&mut self, now: u64) -> Result<(), FtlError> {
+        self.with_journal(|journal, layer| journal.settle(layer, now))
+    }
+
+    fn last_program(&self) -> u64 {
+        self.durability.programs()
+    }
+
+    fn synced(&mut self, last_program: u64) {
+        self.durability.synced(last_program);
+    }
+
+    /// What waits to be erased goes first, so that every block has one role.
+    fn unmount(&mut self, now: u64) -> Result<(), FtlError> {
+        if !self.litter.is_empty() && !self.is_read_only {
+            self.clear_litter()?;
+        }
+        self.with_journal(|journal, layer| journal.close(layer, now))?;
+        self.needs_attention = true;
+        Ok(())
     }
 }
 
@@ -107,11 +142,29 @@ impl<C: Condition> Inspect for Nftl<C> {
     }
 
     fn end_of_life(&self) -> Option<EndOfLife> {
+        if self.log_is_exhausted {
+            return Some(EndOfLife::IndexLog);
+        }
         self.is_read_only.then_some(EndOfLife::Blocks)
     }
 
+    fn free_blocks(&self) -> Option<u32> {
+        Some(self.free.len())
+    }
+
+    /// Counts them.
+    fn mapped_pages(&self) -> Option<u32> {
+        Some(self.map.iter().filter(|&&at| Self::is_there(at)).count() as u32)
+    }
+
+    fn spare_blocks(&self) -> Option<u32> {
+        let needed = self.pairs.len() as u32 + RESERVE;
+        Some(if self.is_read_only { 0 } else { self.usable.saturating_sub(needed) })
+    }
+
     fn locate(&self, lpn: Lpn) -> Ppn {
-        self.map.get(lpn.index()).copied().unwrap_or(Ppn::NONE)
+        let at = self.map.get(lpn.index()).copied();
+        at.filter(|&at| Self::is_there(at)).unwrap_or(Ppn::NONE)
     }
 
     fn erases(&self, block: BlockId) -> u32 {
@@ -128,7 +181,7 @@ impl<C: Condition> Inspect for Nftl<C> {
         let lpns = (first..first + self.pages_of(v)).map(Lpn);
         let is_here = |lpn: &Lpn| {
             let at = self.map[lpn.index()];
-            at != Ppn::NONE
+            Self::is_there(at)
                 && self.chip.geometry().block_of(at) == block
                 && !self.dead.is_set(lpn.index())
         };
@@ -143,7 +196,7 @@ impl<C: Condition> Inspect for Nftl<C> {
 impl<C: Condition> DeadPages for Nftl<C> {
     fn mark_dead(&mut self, lpn: Lpn, _now: u64) -> Result<bool, FtlError> {
         self.check_range(lpn)?;
-        if self.map[lpn.index()] == Ppn::NONE || self.dead.is_set(lpn.index()) {
+        if !Self::is_there(self.map[lpn.index()]) || self.dead.is_set(lpn.index()) {
             return Ok(false);
         }
         self.dead.set(lpn.index());

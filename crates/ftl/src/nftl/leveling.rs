@@ -26,21 +26,23 @@ impl<C: Condition> Nftl<C> {
     /// The live pages of `young` go to `worn`, which is free, and `young` is erased. Without live
     /// pages it is only erased.
     fn make_room_in(&mut self, young: BlockId, worn: BlockId) -> Result<(), FtlError> {
+        self.keep_pace()?;
         let v = self.owner[young.index()];
         let is_primary = self.pairs[v as usize].primary == young;
-        self.list_survivors(v, Some(young));
-        let offsets = core::mem::take(&mut self.survivors);
-        let moved = offsets.len() as u32;
-        let target = if moved > 0 { worn } else { BlockId::NONE };
-        if moved > 0 {
-            self.take(worn, v);
-            let role = roles::MOVED | if is_primary { roles::PRIMARY } else { roles::REPLACEMENT };
-            self.copy_to(worn, v, &offsets, role, None)?;
+        let role = roles::MOVED | if is_primary { roles::PRIMARY } else { roles::REPLACEMENT };
+        // Where that block fails nothing is moved now.
+        let first = |_: &Self, attempt| (attempt == 0).then_some(worn);
+        let target = match self.move_to_new(v, Some(young), role, None, first) {
+            Err(FtlError::NoSpace) => return Ok(()),
+            moved => moved?,
+        };
+        let moved = if target == BlockId::NONE { 0 } else { self.survivors.len() as u32 };
+        if moved == 0 {
+            if is_primary {
+                self.note_primary(v, &[]);
+            }
+            self.dropped_since_sync = true;
         }
-        if is_primary {
-            self.note_primary(v, &offsets);
-        }
-        self.survivors = offsets;
         self.change(v, |pair| {
             if is_primary {
                 (pair.primary, pair.primary_used) = (target, moved);
@@ -49,8 +51,9 @@ impl<C: Condition> Nftl<C> {
             }
         });
         self.counters.swap_copies += u64::from(moved);
+        self.unproved |= moved > 0;
         let before = self.counters.erases;
-        self.erase(young)?;
+        self.release([young, BlockId::NONE])?;
         self.counters.swap_erases += self.counters.erases - before;
         Ok(())
     }

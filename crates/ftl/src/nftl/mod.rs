@@ -12,7 +12,7 @@
 //!   blocks. A real device of this kind finds it by reading out-of-band areas; here it is kept, and
 //!   folds are charged the reading;
 //! * a virtual block's live count is the number of its pages that are mapped and not marked dead;
-//! * every block is free, a primary, a replacement, or unusable;
+//! * every block is free, a primary, a replacement, waiting to be erased, or unusable;
 //! * unless blocks wore out, one block is free, so that a pair can be folded; and while fewer than
 //!   two are, there is a pair. Hence a device takes two virtual blocks fewer than it has blocks.
 //!
@@ -21,11 +21,14 @@
 //! programmed, so a virtual block may have a replacement alone; and a fold leaves no gaps: what
 //! stands in a folded primary stands in the order of offsets, not at its own.
 
-use alloc::{vec, vec::Vec};
+use alloc::{boxed::Box, vec, vec::Vec};
 
 use thermocline_flash::{BlockId, Condition, Lpn, Ppn};
 
-use crate::{Counters, FtlError};
+use crate::{
+    Counters, FtlError,
+    page_mapped::{durability::Durability, journal::Journal, tables::LOST},
+};
 use bits::Bits;
 use free::FreeList;
 use heaps::NOBODY;
@@ -39,13 +42,17 @@ mod collect;
 mod config;
 mod fold;
 mod free;
+mod generations;
 mod heaps;
+mod journaled;
 mod layer;
 mod leveling;
 mod levels;
 mod look;
+mod mount;
 mod pairs;
 mod recover;
+mod release;
 mod roles;
 mod wear;
 mod write;
@@ -76,8 +83,26 @@ pub struct Nftl<C> {
     /// Whether the chip failed in a way that there is no remedy for here: a program, or the read of a
     /// page that was to be copied. What is half done is not looked at any more; every page can be read.
     is_read_only: bool,
-    /// Pages programmed so far, for whatever reason.
-    programs: u64,
+    /// The numbers of programs.
+    durability: Durability,
+    /// What is written to the index log, where the chip keeps data.
+    journal: Option<Box<Journal>>,
+    /// Blocks that hold nothing any more and are to be erased, in that order.
+    litter: Vec<BlockId>,
+    /// Blocks that a program failed in: they are marked as bad, not erased.
+    failing: Vec<BlockId>,
+    /// Whether something is to be looked at before the next write: see `attend`.
+    needs_attention: bool,
+    /// Whether pages were copied that nothing says to last, out of blocks that are to be erased.
+    unproved: bool,
+    /// Whether targets that were given up are among those that are to be erased.
+    gave_up: bool,
+    /// Whether blocks of nothing but garbage were erased since the last sync.
+    dropped_since_sync: bool,
+    /// No block is left for the index log.
+    log_is_exhausted: bool,
+    /// The clock at the last operation.
+    now: u64,
     /// Pages programmed and not live, on the whole device.
     dead_pages: u64,
     /// Blocks that hold data or can hold some.
@@ -134,7 +159,16 @@ impl<C: Condition> Nftl<C> {
             levels: Levels::new(&config, usable, pages),
             counters: Counters::default(),
             is_read_only: false,
-            programs: 0,
+            durability: Durability::default(),
+            journal: None,
+            litter: Vec::with_capacity(2),
+            failing: Vec::new(),
+            needs_attention: false,
+            unproved: false,
+            gave_up: false,
+            dropped_since_sync: false,
+            log_is_exhausted: false,
+            now: 0,
             dead_pages: 0,
             usable,
             least_free: RESERVE - 1,
@@ -211,6 +245,11 @@ impl<C: Condition> Nftl<C> {
         by(pair);
         self.dead_pages = self.dead_pages + u64::from(pair.dead()) - u64::from(before.dead());
         self.index.changed(v, &before, pair);
+    }
+
+    #[inline(always)]
+    const fn is_there(at: Ppn) -> bool {
+        at.0 < LOST.0
     }
 
     #[inline(always)]

@@ -131,7 +131,7 @@ impl<C: Condition> Nftl<C> {
         }
         for block in obsolete {
             layer.is_in_use(block);
-            layer.erase(block)?;
+            layer.release([block, BlockId::NONE])?;
         }
         layer.least_free = layer.least_free.min(layer.free.len());
         Ok(layer)
@@ -152,7 +152,8 @@ impl<C: Condition> Nftl<C> {
                 Page::Holds(oob) => oob,
             };
             is_blank = false;
-            self.programs = self.programs.max(oob.sequence);
+            let programs = self.durability.programs().max(oob.sequence);
+            self.durability.set_programs(programs);
             if oob.lpn.0 >= self.config.logical_pages || oob.stream > roles::ALL {
                 return Err(RecoverError::Foreign(block));
             }
@@ -219,7 +220,7 @@ impl<C: Condition> Nftl<C> {
     }
 
     /// Wear levelling learns of a block with data.
-    fn is_in_use(&mut self, block: BlockId) {
+    pub(super) fn is_in_use(&mut self, block: BlockId) {
         if let Some(wear) = &mut self.wear {
             let erases = self.chip.erase_count(block);
             wear.add(block, erases);

@@ -107,6 +107,11 @@ impl Bank {
         self.free.len()
     }
 
+    /// The free list, the block that waited longest first.
+    pub(super) fn free_list(&self) -> impl Iterator<Item = BlockId> {
+        self.free.iter().copied()
+    }
+
     /// The open block of a stream.
     #[inline(always)]
     pub(super) fn open(&self, stream: usize) -> &OpenBlock {

@@ -107,7 +107,7 @@ impl Cleaner {
         now: u64,
     ) -> Result<(), FtlError> {
         if let Some(journal) = journal {
-            journal.before_change(parts, now)?;
+            journal.before_change(parts.any(), now)?;
         }
         let lost = parts.counters.pages_lost;
         self.survivors.clear();
@@ -241,7 +241,7 @@ impl Cleaner {
         now: u64,
     ) -> Result<(), FtlError> {
         if let Some(journal) = journal {
-            journal.before_change(parts, now)?;
+            journal.before_change(parts.any(), now)?;
         }
         let bank = parts.banks.bank_of(block);
         let stream = parts.banks[bank].block(block).stream;

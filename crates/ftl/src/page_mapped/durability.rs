@@ -26,7 +26,7 @@ const REPEATS: u8 = 8;
 
 /// The count of programs and the watermark on it.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Durability {
+pub(crate) struct Durability {
     /// Pages programmed so far, for whatever reason: the number of the last.
     programs: u64,
     /// So many of the next pages of the host carry the watermark.
@@ -53,12 +53,12 @@ pub(super) struct Durability {
 
 impl Durability {
     /// Of an empty device with a journal.
-    pub(super) fn formatted() -> Self {
+    pub(crate) fn formatted() -> Self {
         Self { is_journaled: true, ..Self::default() }
     }
 
     /// After a mount: `unrecorded` if it learned watermarks from pages that the log does not have.
-    pub(super) fn mounted(
+    pub(crate) fn mounted(
         programs: u64,
         since: u64,
         known: Vec<Interval>,
@@ -69,19 +69,19 @@ impl Durability {
 
     /// Pages programmed so far.
     #[inline(always)]
-    pub(super) const fn programs(&self) -> u64 {
+    pub(crate) const fn programs(&self) -> u64 {
         self.programs
     }
 
     /// Pages were programmed that were numbered one after another without a watermark.
     #[inline(always)]
-    pub(super) const fn set_programs(&mut self, programs: u64) {
+    pub(crate) const fn set_programs(&mut self, programs: u64) {
         self.programs = programs;
     }
 
     /// The sequence number of the page that is programmed next.
     #[inline(always)]
-    pub(super) fn next(&mut self) -> u64 {
+    pub(crate) fn next(&mut self) -> u64 {
         self.programs += 1;
         if self.carries > 0 { self.next_with_watermark() } else { self.programs }
     }
@@ -99,7 +99,7 @@ impl Durability {
     }
 
     /// The chip was synced after so many programs.
-    pub(super) fn synced(&mut self, programs: u64) {
+    pub(crate) fn synced(&mut self, programs: u64) {
         if !self.is_journaled || programs <= self.watermark || programs < self.since {
             return;
         }
@@ -112,7 +112,7 @@ impl Durability {
     }
 
     /// A block was opened: its first page repeats the watermark.
-    pub(super) fn block_opened(&mut self) {
+    pub(crate) fn block_opened(&mut self) {
         if self.watermark > 0 && !self.suppressed {
             self.carries = self.carries.max(1);
         }
@@ -120,7 +120,7 @@ impl Durability {
 
     /// The last program failed: what is on the chip of it, if anything, is never known to be whole.
     #[cold]
-    pub(super) fn last_failed(&mut self) {
+    pub(crate) fn last_failed(&mut self) {
         self.carries = 0;
         if self.is_journaled {
             self.known.retain(|&(from, _)| from != self.since);
@@ -145,17 +145,17 @@ impl Durability {
     }
 
     /// The durable intervals if the chip were synced now.
-    pub(super) fn known_now(&self) -> Vec<Interval> {
+    pub(crate) fn known_now(&self) -> Vec<Interval> {
         self.known_up_to(self.programs)
     }
 
     /// The durable intervals without what was synced since the log recorded them last.
-    pub(super) fn known_before(&self) -> &[Interval] {
+    pub(crate) fn known_before(&self) -> &[Interval] {
         &self.known
     }
 
     /// The durable intervals with the watermark.
-    pub(super) fn known(&self) -> Vec<Interval> {
+    pub(crate) fn known(&self) -> Vec<Interval> {
         // Of this mount nothing may be known to be durable yet.
         if self.watermark < self.since {
             self.known.clone()
@@ -165,36 +165,36 @@ impl Durability {
     }
 
     /// A head of the log records [what is known now](Self::known_now): all before it is on the chip.
-    pub(super) fn head_recorded(&mut self, known: Vec<Interval>) {
+    pub(crate) fn head_recorded(&mut self, known: Vec<Interval>) {
         self.known = known;
         self.failure_recorded = self.suppressed.then_some(self.programs);
         self.watermark_recorded();
     }
 
     /// The log has recorded the watermark, and what a mount learned.
-    pub(super) const fn watermark_recorded(&mut self) {
+    pub(crate) const fn watermark_recorded(&mut self) {
         self.unrecorded = false;
         self.recorded = self.watermark;
     }
 
     /// The background has recorded it.
-    pub(super) const fn recorded_at(&mut self, now: u64) {
+    pub(crate) const fn recorded_at(&mut self, now: u64) {
         self.recorded_at = Some(now);
     }
 
     /// Whether no page carries the watermark, for a program failed.
-    pub(super) const fn is_suppressed(&self) -> bool {
+    pub(crate) const fn is_suppressed(&self) -> bool {
         self.suppressed
     }
 
     /// Whether the log has to record what a mount learned before anything is erased.
-    pub(super) const fn is_unrecorded(&self) -> bool {
+    pub(crate) const fn is_unrecorded(&self) -> bool {
         self.unrecorded
     }
 
     /// Whether the background should record the watermark: nothing was programmed since the last sync
     /// that could carry it, the log does not have it, and the last time was not a moment ago.
-    pub(super) fn is_record_due(&self, now: u64) -> bool {
+    pub(crate) fn is_record_due(&self, now: u64) -> bool {
         let is_due = self.recorded_at.is_none_or(|then| now.saturating_sub(then) >= QUIET_NS);
         let is_news = self.watermark == self.programs && self.recorded < self.watermark;
         is_due && is_news && !self.suppressed
@@ -203,7 +203,7 @@ impl Durability {
 
 /// Adds to the known intervals what pages carried: `watermarks` are the greatest of each epoch. Whether
 /// anything was new.
-pub(super) fn learn(known: &mut Vec<Interval>, watermarks: &[u64]) -> bool {
+pub(crate) fn learn(known: &mut Vec<Interval>, watermarks: &[u64]) -> bool {
     learn_in_epochs_of(EPOCH, known, watermarks)
 }
 

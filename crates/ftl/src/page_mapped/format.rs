@@ -2,7 +2,7 @@
 
 use alloc::{boxed::Box, collections::VecDeque};
 
-use thermocline_flash::{BlockId, Chip, FlashError, Geometry};
+use thermocline_flash::{BlockId, Chip, Flash, FlashError, Geometry};
 use thermocline_policy::{placement::Placement, victim::Victim};
 
 use super::{
@@ -11,7 +11,7 @@ use super::{
     durability::Durability,
     index::{
         size::system_blocks_for,
-        summary::{LEAST_PAGE, Summary},
+        summary::{LEAST_PAGE, PAGE_MAPPED, Summary},
     },
     journal::{Journal, Log},
     layer::PageMapped,
@@ -33,25 +33,33 @@ impl<C: Chip, P: Placement> PageMapped<C, P> {
         format: Format,
     ) -> Result<Self, MountError> {
         let geometry = *chip.geometry();
-        fits(&geometry, config.logical_pages)?;
-        // The log first: a chip whose formatting was cut off is not formatted.
-        let first = geometry.data_blocks();
-        for block in (first..geometry.blocks()).chain(0..first).map(BlockId) {
-            if !chip.is_bad(block) && !is_blank(&mut chip, block)? {
-                erase(&mut chip, block)?;
-            }
-        }
-        let free: VecDeque<BlockId> =
-            (first..geometry.blocks()).map(BlockId).filter(|&block| !chip.is_bad(block)).collect();
-        let summary = Summary::of(&geometry, config.logical_pages, format.created, format.id);
+        let log = erase_all(&mut chip, config.logical_pages)?;
+        let Format { created, id } = format;
+        let summary = Summary::of(&geometry, PAGE_MAPPED, config.logical_pages, created, id);
         let banks = Banks::new(&chip, placement.streams(), victim, &config, true)
-            .map_err(|_| MountError::no_space(&geometry, &config))?;
+            .map_err(|_| MountError::no_space(&geometry, config.logical_pages))?;
         let mut parts = Parts::new(chip, placement, config, banks);
         parts.durability = Durability::formatted();
-        let mut journal = Journal::formatted(summary, Log::new(free), &geometry);
-        journal.begin(&mut parts)?;
+        let mut journal = Journal::formatted(summary, log, &geometry);
+        journal.begin(parts.any())?;
         Ok(Self::of(parts, Some(journal)))
     }
+}
+
+/// Erases what is not blank of a chip that is to be formatted, bad blocks left alone. The empty log.
+pub(crate) fn erase_all<C: Flash>(chip: &mut C, logical_pages: u32) -> Result<Log, MountError> {
+    let geometry = *chip.geometry();
+    fits(&geometry, logical_pages)?;
+    // The log first: a chip whose formatting was cut off is not formatted.
+    let first = geometry.data_blocks();
+    for block in (first..geometry.blocks()).chain(0..first).map(BlockId) {
+        if !chip.is_bad(block) && !is_blank(chip, block)? {
+            erase(chip, block)?;
+        }
+    }
+    let free: VecDeque<BlockId> =
+        (first..geometry.blocks()).map(BlockId).filter(|&block| !chip.is_bad(block)).collect();
+    Ok(Log::new(free))
 }
 
 /// Whether a chip of that shape can be formatted.
@@ -66,7 +74,7 @@ fn fits(geometry: &Geometry, logical_pages: u32) -> Result<(), MountError> {
     Ok(())
 }
 
-fn is_blank<C: Chip>(chip: &mut C, block: BlockId) -> Result<bool, FlashError> {
+fn is_blank<C: Flash>(chip: &mut C, block: BlockId) -> Result<bool, FlashError> {
     let geometry = *chip.geometry();
     for page in geometry.header_pages..geometry.pages_per_block {
         match chip.read_oob(geometry.ppn(block, page)) {
@@ -79,7 +87,7 @@ fn is_blank<C: Chip>(chip: &mut C, block: BlockId) -> Result<bool, FlashError> {
 }
 
 /// Erases a block, or marks it as bad.
-fn erase<C: Chip>(chip: &mut C, block: BlockId) -> Result<(), FlashError> {
+fn erase<C: Flash>(chip: &mut C, block: BlockId) -> Result<(), FlashError> {
     match chip.erase(block) {
         Ok(()) | Err(FlashError::WornOut(_) | FlashError::BadBlock(_)) => Ok(()),
         Err(FlashError::EraseFailed(_)) => chip.mark_bad(block),

@@ -34,6 +34,28 @@ impl<C: Chip, P: Placement> PageIo for PageMapped<C, P> {
         Ok(holds_data)
     }
 
+    fn read_run(
+        &mut self,
+        first: Lpn,
+        into: &mut [u8],
+        page: usize,
+    ) -> Result<(), (Lpn, FtlError)> {
+        let (mut at, mut rest) = (first, into);
+        while !rest.is_empty() {
+            let most = (rest.len() / page).max(1) as u32;
+            let pages = self.side_by_side(at, most);
+            let (here, tail) = rest.split_at_mut((pages as usize * page).min(rest.len()));
+            if pages == 1 {
+                self.read(at, here).map_err(|e| (at, e))?;
+            } else {
+                self.read_side_by_side(at, here)?;
+                self.parts.counters.host_reads += u64::from(pages);
+            }
+            (at, rest) = (Lpn(at.0 + pages), tail);
+        }
+        Ok(())
+    }
+
     fn trim(&mut self, lpn: Lpn, now: u64) -> Result<bool, FtlError> {
         self.check_writable(lpn, now)?;
         let parts = &mut self.parts;
@@ -47,7 +69,7 @@ impl<C: Chip, P: Placement> PageIo for PageMapped<C, P> {
         parts.placement.trimmed(lpn);
         parts.counters.trims += 1;
         if let Some(journal) = &mut self.journal {
-            journal.trimmed(parts, lpn, now)?;
+            journal.trimmed(parts.any(), lpn, now)?;
         }
         Ok(true)
     }
@@ -101,7 +123,7 @@ impl<C: Chip, P: Placement> Upkeep for PageMapped<C, P> {
         if done == Ok(false)
             && let Some(journal) = journal
         {
-            done = journal.record_watermark_if_due(parts, now);
+            done = journal.record_watermark_if_due(parts.any(), now);
         }
         self.set_follow_up();
         done
@@ -113,7 +135,7 @@ impl<C: Chip, P: Placement> Upkeep for PageMapped<C, P> {
 
     fn settle(&mut self, now: u64) -> Result<(), FtlError> {
         match &mut self.journal {
-            Some(journal) => journal.settle(&mut self.parts, now),
+            Some(journal) => journal.settle(self.parts.any(), now),
             None => Ok(()),
         }
     }
@@ -122,13 +144,20 @@ impl<C: Chip, P: Placement> Upkeep for PageMapped<C, P> {
         self.parts.durability.programs()
     }
 
+    fn wants_sync(&self) -> bool {
+        self.journal.as_ref().is_some_and(|journal| journal.wants_sync(&self.parts.banks))
+    }
+
     fn synced(&mut self, last_program: u64) {
         self.parts.durability.synced(last_program);
+        if let Some(journal) = &mut self.journal {
+            journal.synced(&self.parts.banks, last_program);
+        }
     }
 
     fn unmount(&mut self, now: u64) -> Result<(), FtlError> {
         if let Some(journal) = &mut self.journal {
-            journal.close(&mut self.parts, now)?;
+            journal.close(self.parts.any(), now)?;
             self.set_follow_up();
         }
         Ok(())

@@ -2,7 +2,7 @@
 
 use alloc::boxed::Box;
 
-use thermocline_flash::{Chip, FlashError, Lpn, Ppn};
+use thermocline_flash::{Chip, FlashError, Lpn, Oob, Ppn};
 use thermocline_policy::{BlockView, placement::Placement, trigger::Trigger, victim::Victim};
 
 use super::{
@@ -138,6 +138,46 @@ impl<C: Chip, P: Placement> PageMapped<C, P> {
         Ok(true)
     }
 
+    /// How many pages from one on, at most `most`, lie side by side in one block; 1 for a page without data.
+    pub(super) fn side_by_side(&self, first: Lpn, most: u32) -> u32 {
+        let tables = &self.parts.tables;
+        let place = |lpn: u32| match self.check_range(Lpn(lpn)) {
+            Ok(()) => tables.data(Lpn(lpn)),
+            Err(_) => Ppn::NONE,
+        };
+        let start = place(first.0);
+        if start == Ppn::NONE {
+            return 1;
+        }
+        let block = tables.shape().block_of(start);
+        let follows = |pages: &u32| {
+            let at = Ppn(start.0 + pages);
+            place(first.0 + pages) == at && tables.shape().block_of(at) == block
+        };
+        (1..most).take_while(follows).last().map_or(1, |last| last + 1)
+    }
+
+    /// Reads pages that lie side by side, and sees whether what was read are those pages.
+    pub(super) fn read_side_by_side(
+        &mut self,
+        first: Lpn,
+        into: &mut [u8],
+    ) -> Result<(), (Lpn, FtlError)> {
+        let Parts { chip, tables, counters, .. } = &mut self.parts;
+        let (journal, start) = (self.journal.as_deref(), tables.data(first));
+        let block = tables.shape().block_of(start);
+        let lpn_of = |page: Ppn| Lpn(first.0 + (page.0 - start.0));
+        let mut seen = |page: Ppn, oob: Option<Oob>| {
+            let may_hold = |oob: Oob| {
+                journal.is_none_or(|journal| journal.may_hold(block, lpn_of(page), &oob))
+            };
+            let is_it = oob.is_none_or(may_hold);
+            counters.misplaced += u64::from(!is_it);
+            is_it
+        };
+        chip.read_run(start, into, &mut seen).map_err(|(page, e)| (lpn_of(page), e.into()))
+    }
+
     /// A page is written before the run.
     pub(super) fn fill_page(
         &mut self,
@@ -191,7 +231,7 @@ impl<C: Chip, P: Placement> PageMapped<C, P> {
     /// Something is about to be changed, or one page was: the log records it.
     fn before_change(&mut self, now: u64) -> Result<(), FtlError> {
         if let Some(journal) = &mut self.journal {
-            journal.before_change(&mut self.parts, now)?;
+            journal.before_change(self.parts.any(), now)?;
             self.set_follow_up();
         }
         Ok(())

@@ -37,6 +37,12 @@ impl<C: Chip, P: Placement> Parts<C, P> {
             config,
         }
     }
+
+    /// The same, whatever the placement: for what is compiled once for all.
+    #[inline(always)]
+    pub(super) fn any(&mut self) -> &mut Parts<C> {
+        self
+    }
 }
 
 impl<C: Chip, P: Placement + ?Sized> Parts<C, P> {

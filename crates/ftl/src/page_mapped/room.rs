@@ -58,7 +58,7 @@ fn make_room<C: Chip, P: Placement>(
     now: u64,
 ) -> Result<(), FtlError> {
     if let Some(journal) = journal {
-        journal.keep_pace(parts, now)?;
+        journal.keep_pace(parts.any(), now)?;
     }
     let marks = parts.config.watermarks;
     let falling = parts.config.trigger == Trigger::Falling;

@@ -51,6 +51,8 @@ pub(super) fn move_survivors<C: Chip, P: Placement>(
     streams: &Streams<impl Fn(&mut P, Lpn) -> u8>,
 ) -> Result<(), FtlError> {
     parts.banks[from.bank].begin_copying();
+    let Parts { chip, tables, .. } = parts;
+    chip.expect_copies(&mut survivors.iter().map(|&lpn| tables.entry(lpn)));
     let mut done = 0;
     let mut result = Ok(());
     while done < survivors.len() {

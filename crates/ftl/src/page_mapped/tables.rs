@@ -21,7 +21,7 @@ use super::{open_block::Target, shape::Shape};
 
 /// The entry of a page that held data which are nowhere to be found: reading it is an error until it is
 /// written or trimmed.
-pub(super) const LOST: Ppn = Ppn(Ppn::NONE.0 - 1);
+pub(crate) const LOST: Ppn = Ppn(Ppn::NONE.0 - 1);
 
 /// The bit of a table entry that marks the page.
 const MARK: u32 = 1 << 31;

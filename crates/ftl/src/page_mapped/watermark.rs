@@ -15,7 +15,7 @@ const STEPS_BITS: u32 = 7;
 
 /// After a crash sequence numbers go on from the next multiple of this, so that nothing that was not
 /// seen can be newer than what is written next. The numbers between two multiples are an *epoch*.
-pub(super) const EPOCH: u64 = 1 << 32;
+pub(crate) const EPOCH: u64 = 1 << 32;
 
 /// The number in the sequence number beside a page of data, without the watermark above it.
 #[must_use]
@@ -24,7 +24,7 @@ pub const fn program_number(sequence: u64) -> u64 {
 }
 
 /// A sequence number that carries the watermark `durable`, or one close below it.
-pub(super) fn with_watermark(number: u64, durable: u64) -> u64 {
+pub(crate) fn with_watermark(number: u64, durable: u64) -> u64 {
     let distance = number.saturating_sub(durable).max(1);
     let steps = 1_u64 << STEPS_BITS;
     let code = if distance < 2 * steps {
@@ -40,7 +40,7 @@ pub(super) fn with_watermark(number: u64, durable: u64) -> u64 {
 
 /// The watermark that a page's sequence number carries, if any. It never lies in an earlier epoch than
 /// the number: one that seems to was rounded too far.
-pub(super) fn watermark(sequence: u64) -> Option<u64> {
+pub(crate) fn watermark(sequence: u64) -> Option<u64> {
     let code = sequence >> NUMBER_BITS;
     let steps = 1_u64 << STEPS_BITS;
     let distance = match code {

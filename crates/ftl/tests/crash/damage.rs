@@ -13,7 +13,10 @@ const BOTH: [Mount; 2] = [Mount::Quick, Mount::FromPages];
 
 /// A device with every page written and flushed; page `n` holds `n + 1`.
 fn written(seed: u64, rough: bool) -> (World, Box<dyn Device>) {
-    let world = World::draw(&mut Draws(seed), rough);
+    written_on(World::draw(&mut Draws(seed), rough))
+}
+
+fn written_on(world: World) -> (World, Box<dyn Device>) {
     let chip = world.chip(State::blank(&world.geometry, &[]));
     let mut device = world.format(chip).expect("formatted");
     for lpn in 0..world.config.logical_pages {
@@ -105,6 +108,44 @@ fn what_was_flushed_and_has_faded_is_an_error_after_a_crash_and_never_an_older_c
         }
     }
     assert!(errors > 200, "{errors} of 240");
+}
+
+#[test]
+fn what_a_fold_cannot_read_is_an_error_after_any_mount_until_it_is_written() {
+    let mut lost = 0;
+    for seed in 1..=60 {
+        let world = World::draw_nftl(&mut Draws(seed));
+        if world.config.logical_pages < 10 {
+            // Too little is written after the flush to prove it.
+            continue;
+        }
+        let (world, mut device) = written_on(world);
+        put(&mut *device, 0, 1000).expect("written");
+        flush(&mut *device);
+        let at = device.locate(Lpn(0));
+        device.chip_mut().state = faded(&world, &*device, at);
+        for round in 1..6 {
+            for lpn in 1..world.config.logical_pages {
+                put(&mut *device, lpn, 5000 + round).expect("written");
+            }
+        }
+        device.check().unwrap_or_else(|e| panic!("seed {seed}: {e}"));
+        flush(&mut *device);
+        lost += device.counters().pages_lost;
+        assert!(read(&mut *device, 0).is_err(), "seed {seed}");
+        let killed = device.chip().state.clone();
+        let stopped = left(&mut *device);
+        for (state, how) in [(&killed, BOTH[0]), (&killed, BOTH[1]), (&stopped, BOTH[0])] {
+            let (mut again, _) = world.mount(world.chip(state.clone()), 1, how).expect("mounted");
+            assert!(read(&mut *again, 0).is_err(), "seed {seed}, {how:?}");
+            for lpn in 1..world.config.logical_pages {
+                assert_eq!(read(&mut *again, lpn), Ok(5005), "seed {seed}, {how:?}");
+            }
+            put(&mut *again, 0, 7).expect("written");
+            assert_eq!(read(&mut *again, 0), Ok(7), "written anew it is fine");
+        }
+    }
+    assert!(lost > 10, "{lost} were met by a fold");
 }
 
 #[test]

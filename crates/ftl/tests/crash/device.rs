@@ -2,8 +2,9 @@
 
 use thermocline_flash::{BlockId, Flash, Geometry, Lpn, Ppn};
 use thermocline_ftl::{
-    Config, DeadPages, Format, FtlError, Inspect, Layer, Mount, MountError, PageMapped, Recovery,
-    Upkeep, index,
+    Config, DeadPages, Format, FtlError, Inspect, Layer, Mount, MountError, Nftl, PageIo,
+    PageMapped, Recovery, Upkeep, index,
+    nftl::{Choice, Config as NftlConfig},
 };
 use thermocline_policy::{
     Args, BlockView, Context, State as BlockState,
@@ -23,15 +24,25 @@ pub const PAGE: usize = 256;
 /// A layer over a [`Slate`], whatever its placement.
 pub trait Device: Layer<Chip = Slate> + DeadPages + Inspect + Upkeep {
     fn write_read_only(&mut self, lpn: Lpn, data: &[u8], now: u64) -> Result<(), FtlError>;
-    fn table(&self, bank: u32) -> &BlockView;
+    /// The table of a bank's blocks, where there are banks.
+    fn table(&self, bank: u32) -> Option<&BlockView>;
+}
+
+impl Device for Nftl<Slate> {
+    fn write_read_only(&mut self, lpn: Lpn, data: &[u8], now: u64) -> Result<(), FtlError> {
+        self.write(lpn, data, now)
+    }
+    fn table(&self, _bank: u32) -> Option<&BlockView> {
+        None
+    }
 }
 
 impl<P: Placement> Device for PageMapped<Slate, P> {
     fn write_read_only(&mut self, lpn: Lpn, data: &[u8], now: u64) -> Result<(), FtlError> {
         PageMapped::write_read_only(self, lpn, data, now)
     }
-    fn table(&self, bank: u32) -> &BlockView {
-        self.blocks(bank)
+    fn table(&self, bank: u32) -> Option<&BlockView> {
+        Some(self.blocks(bank))
     }
 }
 
@@ -54,12 +65,14 @@ pub const POLICIES: [Policy; 6] = [
 ];
 
 /// A chip's shape and what it was formatted for.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct World {
     pub geometry: Geometry,
     pub in_order: bool,
     pub config: Config,
     pub policies: [Policy; 2],
+    /// It is an NFTL, set up one way or the other.
+    pub nftl: Option<[NftlConfig; 2]>,
 }
 
 impl World {
@@ -105,7 +118,34 @@ impl World {
             config.wear_leveling =
                 WearLeveling::Swap(thermocline_policy::wear::Swap { from_erases: 1, gap: 1 });
         }
-        Self { geometry, in_order: !draws.one_in(4), config, policies }
+        Self { geometry, in_order: !draws.one_in(4), config, policies, nftl: None }
+    }
+
+    /// A chip for an NFTL, on which two blocks may fail.
+    pub fn draw_nftl(draws: &mut Draws) -> Self {
+        let mut world = Self::draw(draws, true);
+        let pages = world.geometry.data_pages_per_block();
+        let virtual_blocks = 1 + draws.below(4);
+        let logical_pages = virtual_blocks * pages - draws.below(pages);
+        let data = virtual_blocks + 2 + 2 + draws.below(3);
+        world.geometry.banks = 1;
+        world.geometry.system_blocks = index::system_blocks_for(&world.geometry, logical_pages) + 1;
+        world.geometry.blocks_per_bank = data + world.geometry.system_blocks;
+        let system = index::system_blocks_for(&world.geometry, logical_pages) + 1;
+        world.geometry.system_blocks = system;
+        world.geometry.blocks_per_bank = data + system;
+        world.config.logical_pages = logical_pages;
+        world.in_order = draws.one_in(2);
+        world.nftl = Some([0, 1].map(|_| NftlConfig {
+            choice: if draws.one_in(2) { Choice::Greedy } else { Choice::CostBenefit },
+            start_percent: draws.below(40),
+            stop_percent: 40,
+            wear_gap: draws.one_in(2).then_some(1 + draws.below(3)),
+            idle_dead_pages: draws.below(3),
+            idle_short_percent: draws.below(50),
+            ..NftlConfig::new(logical_pages)
+        }));
+        world
     }
 
     pub fn chip(&self, state: super::chip::State) -> Slate {
@@ -126,6 +166,9 @@ impl World {
 
     pub fn format(&self, chip: Slate) -> Result<Box<dyn Device>, MountError> {
         let format = Format { id: [7; 16], created: 1 };
+        if let Some([config, _]) = &self.nftl {
+            return Nftl::format(chip, config.clone(), format).map(|layer| Box::new(layer) as _);
+        }
         self.visit(0, Make { world: self, chip, how: How::Format(format) }).map(|made| made.0)
     }
 
@@ -135,11 +178,19 @@ impl World {
         policy: usize,
         how: Mount,
     ) -> Result<(Box<dyn Device>, Recovery), MountError> {
+        if let Some(configs) = &self.nftl {
+            return Nftl::mount(chip, configs[policy].clone(), how)
+                .map(|(layer, recovery)| (Box::new(layer) as _, recovery));
+        }
         self.visit(policy, Make { world: self, chip, how: How::Mount(how, policy) })
     }
 
     /// Mounts a chip of which no head of the log is left.
     pub fn salvage(&self, chip: Slate) -> Result<(Box<dyn Device>, Recovery), MountError> {
+        if let Some([config, _]) = &self.nftl {
+            return Nftl::salvage(chip, config.clone(), Format::default())
+                .map(|(layer, recovery)| (Box::new(layer) as _, recovery));
+        }
         self.visit(0, Make { world: self, chip, how: How::Salvage })
     }
 
@@ -218,7 +269,7 @@ pub struct Tables {
 pub fn tables(world: &World, device: &dyn Device) -> Tables {
     let mut blocks = Vec::new();
     for bank in 0..world.geometry.banks {
-        let table = device.table(bank);
+        let Some(table) = device.table(bank) else { continue };
         for n in 0..table.len() {
             let (id, block) = (table.nth(n), table.block(table.nth(n)));
             blocks.push((block.valid, block.erases, block.stream, block.state, table.stamp(id)));
@@ -286,7 +337,7 @@ pub fn describe(world: &World, device: &dyn Device, left: &super::chip::State) {
     let mut chip = world.chip(left.clone());
     let mut now = device.chip().clone();
     for bank in 0..geometry.banks {
-        let table = device.table(bank);
+        let Some(table) = device.table(bank) else { continue };
         for block in (0..table.len()).map(|n| table.nth(n)) {
             if block.0 >= geometry.data_blocks() {
                 continue;

@@ -3,6 +3,7 @@
 use thermocline_ftl::Mount;
 
 use super::{
+    Kind,
     chip::{CUTS, Cut, Op, survivors},
     common::Draws,
     device::tables,
@@ -14,7 +15,7 @@ fn a_checkpoint_and_the_pages_make_the_same_tables() {
     let mut compared = [0; 2];
     for seed in 0..300 {
         let (mut now, mut last) = (0, 0);
-        let (world, history) = history(seed, true, &mut now, &mut last);
+        let (world, history) = history(seed, Kind::Rough, &mut now, &mut last);
         let mut draws = Draws(seed);
         for _ in 0..10 {
             let at = draws.below(history.ops.len() as u32 + 1) as usize;

@@ -115,7 +115,8 @@ impl Use<'_> {
             3 => {
                 self.device.revive(Lpn(lpn), now)?;
             }
-            4..=6 => self.flush()?,
+            4..=5 => self.flush()?,
+            6 => self.flush_late(lpn)?,
             7 => {
                 self.device.clean_in_idle_time(now)?;
             }
@@ -146,6 +147,20 @@ impl Use<'_> {
         sync(self.device);
         self.device.synced(covered);
         self.note(Event::Flushed);
+        Ok(())
+    }
+
+    /// The layer hears of a sync only after the host went on: blocks may have been erased since that it does
+    /// not cover.
+    fn flush_late(&mut self, lpn: u32) -> Result<(), FtlError> {
+        self.device.settle(*self.now)?;
+        let covered = self.device.last_program();
+        sync(self.device);
+        self.note(Event::Flushed);
+        for lpn in lpn..self.host.pages().min(lpn + 4) {
+            self.write(lpn, false)?;
+        }
+        self.device.synced(covered);
         Ok(())
     }
 

@@ -69,9 +69,13 @@ struct History {
 
 /// Writes a history with all sorts of operations; with clean unmounts and faults of the log in `rough`
 /// ones.
-fn history(seed: u64, rough: bool, now: &mut u64, last: &mut u64) -> (World, History) {
+fn history(seed: u64, kind: Kind, now: &mut u64, last: &mut u64) -> (World, History) {
     let mut draws = Draws(seed);
-    let world = World::draw(&mut draws, rough);
+    let (world, rough) = match kind {
+        Kind::Smooth => (World::draw(&mut draws, false), false),
+        Kind::Rough => (World::draw(&mut draws, true), true),
+        Kind::Nftl => (World::draw_nftl(&mut draws), draws.one_in(2)),
+    };
     let bad =
         if rough && draws.one_in(3) { vec![a_system_block(&world, &mut draws)] } else { vec![] };
     let mut chip = world.chip(State::blank(&world.geometry, &bad));
@@ -115,9 +119,20 @@ fn history(seed: u64, rough: bool, now: &mut u64, last: &mut u64) -> (World, His
     (world, History { start, ops, events, contents })
 }
 
+/// What is done to which layer.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Kind {
+    /// The page-mapped layer in use.
+    Smooth,
+    /// With unmounts, other policies, bad and failing blocks.
+    Rough,
+    /// NFTL, in use or like that.
+    Nftl,
+}
+
 struct Search {
     seed: u64,
-    rough: bool,
+    kind: Kind,
     totals: Totals,
     now: u64,
     last: u64,
@@ -127,7 +142,7 @@ impl Search {
     fn run(&mut self) {
         let (mut now, mut last) = (0, 0);
         let _case = Case { seed: self.seed, at: 0, cut: Cut::InOrder, depth: 0 };
-        let (world, history) = history(self.seed, self.rough, &mut now, &mut last);
+        let (world, history) = history(self.seed, self.kind, &mut now, &mut last);
         (self.now, self.last) = (now, last);
         self.totals.histories += 1;
         let mut draws = Draws(self.seed ^ 0x5eed);
@@ -187,6 +202,11 @@ impl Search {
             self.totals.by_checkpoint += u64::from(recovery.used_checkpoint);
             self.totals.verified += recovery.pages_verified;
             self.totals.unreadable += recovery.unreadable_pages;
+            for lpn in 0..host.pages() {
+                if device.read(thermocline_flash::Lpn(lpn), &mut []).is_err() {
+                    device::explain(&mut world.chip(left.clone()), lpn);
+                }
+            }
             let contents: Vec<u64> = (0..host.pages()).map(|l| content(&mut *device, l)).collect();
             for (lpn, &content) in (0..).zip(&contents) {
                 let may = host.may_hold(lpn);
@@ -243,12 +263,12 @@ impl Search {
 }
 
 /// Looks through histories for as long as is asked for.
-fn search(rough: bool) {
+fn search(kind: Kind, seconds: u64) {
     let number = |name: &str| std::env::var(name).ok().and_then(|value| value.parse::<u64>().ok());
     let one = number("THERMOCLINE_CRASH_SEED");
-    let seconds = Duration::from_secs(number("THERMOCLINE_CRASH_SECONDS").unwrap_or(15));
+    let seconds = Duration::from_secs(number("THERMOCLINE_CRASH_SECONDS").unwrap_or(seconds));
     let begun = Instant::now();
-    let mut search = Search { seed: 0, rough, totals: Totals::default(), now: 0, last: 0 };
+    let mut search = Search { seed: 0, kind, totals: Totals::default(), now: 0, last: 0 };
     for seed in one.map_or(1..u64::MAX, |seed| seed..seed + 1) {
         search.seed = seed;
         search.run();
@@ -258,15 +278,22 @@ fn search(rough: bool) {
     }
     let per_second = search.totals.cuts as f64 / begun.elapsed().as_secs_f64();
     eprintln!("{:?}, {per_second:.0} cuts a second", search.totals);
-    assert!(search.totals.cuts > 100 && search.totals.by_checkpoint > 0, "it was looked for");
+    // After a crash NFTL is mounted from the pages.
+    let by_checkpoint = kind == Kind::Nftl || search.totals.by_checkpoint > 0;
+    assert!(search.totals.cuts > 100 && by_checkpoint, "it was looked for");
 }
 
 #[test]
 fn whatever_was_flushed_is_there_after_any_cut() {
-    search(false);
+    search(Kind::Smooth, 15);
 }
 
 #[test]
 fn so_it_is_where_the_device_was_unmounted_policies_change_and_blocks_of_the_log_fail() {
-    search(true);
+    search(Kind::Rough, 15);
+}
+
+#[test]
+fn nftl_keeps_what_was_flushed_after_any_cut() {
+    search(Kind::Nftl, 6);
 }

@@ -243,6 +243,10 @@ impl<M: Medium> Medium for Faulty<M> {
         self.inner.finish_sync(done)
     }
 
+    fn waits_for_disk(&self) -> bool {
+        self.inner.waits_for_disk()
+    }
+
     fn publish(&mut self) -> Result<(), MediumError> {
         self.inner.publish()
     }

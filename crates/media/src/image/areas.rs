@@ -15,12 +15,11 @@ use super::{
     store::Store,
 };
 
-/// Memory for areas, in bytes, if that is more than [`LEAST_SLOTS`] take.
-const MEMORY: usize = 2 << 20;
+/// Memory for areas, in bytes, if that is more than [`LEAST_SLOTS`] take; the system gives it as it is used.
+const MEMORY: usize = 8 << 20;
 const LEAST_SLOTS: usize = 16;
 /// Bytes of areas that are read at once.
 const AHEAD: usize = 64 << 10;
-const MOST_SLOTS: usize = 256;
 const NONE: u32 = u32::MAX;
 
 #[derive(Debug)]
@@ -28,13 +27,14 @@ pub(super) struct Areas {
     layout: Layout,
     /// The block in each slot, or [`NONE`].
     blocks: Vec<u32>,
+    /// The slot that a block was in last. It is there still if the slot says so.
+    slots: Vec<u32>,
     /// The page behind the last one of the block that is not blank.
     nexts: Vec<u32>,
     bytes: Vec<u8>,
     /// Of each page of a slot, on NOR: its record is blank, but its payload is not.
     debris: Vec<bool>,
-    /// The slot used last, and the one to be given away next.
-    last: usize,
+    /// The slot to be given away next.
     hand: usize,
     /// Where payload is read to or written from that nobody keeps.
     scratch: Vec<u8>,
@@ -42,16 +42,20 @@ pub(super) struct Areas {
 
 impl Areas {
     pub(super) fn new(layout: Layout) -> Self {
-        let fits = (MEMORY / layout.areas_bytes).clamp(LEAST_SLOTS, MOST_SLOTS);
+        Self::sized(layout, (MEMORY / layout.areas_bytes).max(LEAST_SLOTS))
+    }
+
+    /// Of so many blocks at most.
+    pub(super) fn sized(layout: Layout, fits: usize) -> Self {
         let slots = fits.min(layout.geometry.blocks() as usize);
         let is_nor = layout.kind == Kind::Nor;
         let pages = layout.geometry.pages_per_block as usize;
         Self {
             blocks: vec![NONE; slots],
+            slots: vec![0; layout.geometry.blocks() as usize],
             nexts: vec![0; slots],
             bytes: vec![0; slots * layout.areas_bytes],
             debris: vec![false; if is_nor { slots * pages } else { 0 }],
-            last: 0,
             hand: 0,
             scratch: Vec::new(),
             layout,
@@ -60,11 +64,14 @@ impl Areas {
 
     /// The slot of a block that is at hand.
     #[inline]
-    pub(super) fn find(&mut self, block: BlockId) -> Option<usize> {
-        if self.blocks[self.last] != block.0 {
-            self.last = self.blocks.iter().position(|&in_slot| in_slot == block.0)?;
-        }
-        Some(self.last)
+    pub(super) fn find(&self, block: BlockId) -> Option<usize> {
+        let slot = *self.slots.get(block.index())? as usize;
+        (self.blocks[slot] == block.0).then_some(slot)
+    }
+
+    fn put(&mut self, slot: usize, block: u32) {
+        self.blocks[slot] = block;
+        self.slots[block as usize] = slot as u32;
     }
 
     /// The slot of a block, read if it is not at hand.
@@ -92,7 +99,7 @@ impl Areas {
         store.read_at(bytes, self.layout.areas_of(block))?;
         if self.layout.kind == Kind::Nor {
             // What is beside a page is read as of its block.
-            self.blocks[slot] = block.0;
+            self.put(slot, block.0);
             if let Err(error) = self.look_for_debris(block, slot, store) {
                 self.blocks[slot] = NONE;
                 return Err(error);
@@ -100,13 +107,12 @@ impl Areas {
         }
         let pages = self.layout.geometry.pages_per_block;
         for (slot, block) in (slot..slot + count).zip(block.0..) {
-            self.blocks[slot] = block;
+            self.put(slot, block);
             let used = (0..pages).rev().find(|&page| self.beside(slot, page) != Beside::Blank);
             let bytes = &mut self.bytes[slot * length..][..length];
             let waits = runs.cover(BlockId(block), bytes).unwrap_or(0);
             self.nexts[slot] = used.map_or(0, |page| page + 1).max(waits);
         }
-        self.last = slot;
         Ok(slot)
     }
 
@@ -123,8 +129,8 @@ impl Areas {
         let left = (self.layout.geometry.blocks() - block.0) as usize;
         let count = left.min(AHEAD / self.layout.areas_bytes).min(self.blocks.len() - self.hand);
         // No block may be in two slots.
-        let held = |in_slot: &u32| (block.0..block.0 + count as u32).contains(in_slot);
-        if self.blocks.iter().any(held) { 1 } else { count.max(1) }
+        let mut coming = (block.0..block.0 + count as u32).map(BlockId);
+        if coming.any(|block| self.find(block).is_some()) { 1 } else { count.max(1) }
     }
 
     /// Finds the pages of a NOR block that have no record and yet not only ones: they were being
@@ -192,7 +198,9 @@ impl Areas {
         if let Some(record) = runs.record(block, page) {
             return Ok(record::decode(self.layout.kind, place, record));
         }
-        if self.layout.kind == Kind::Nor || store.unit() > record::BYTES {
+        // Where all areas have a place none is read twice.
+        let all_fit = self.blocks.len() == self.slots.len();
+        if all_fit || self.layout.kind == Kind::Nor || store.unit() > record::BYTES {
             let slot = self.load(block, runs, store)?;
             return Ok(self.beside(slot, page));
         }

@@ -61,8 +61,14 @@ impl Image {
         if self.runs.fill_from(at, block, page) {
             return Ok(());
         }
+        let store = &**self.store;
         let room = self.runs.room(at);
-        let read = self.store.read_at(room, self.layout.payload_of(block, page));
+        let read = if let Some(payload) = self.ahead.payload((block, page), &self.layout, store) {
+            room.copy_from_slice(payload);
+            Ok(())
+        } else {
+            store.read_at(room, self.layout.payload_of(block, page))
+        };
         let read = read.map(|()| checksum(room) == sum);
         self.verify(from, read)
     }
@@ -120,6 +126,7 @@ impl Image {
         if let Some(at) = self.runs.find(block) {
             self.runs.empty(at);
         }
+        self.ahead.forget(block);
     }
 
     /// Writes a page of a NOR chip: the payload, and then what says that it is there.

@@ -57,6 +57,22 @@ impl Image {
         self.verify(from, read.map(|()| checksum(into) == sum))
     }
 
+    /// Compares a payload that was read with what stands beside the page.
+    fn verify_read(
+        &mut self,
+        from: Ppn,
+        (block, page): (BlockId, u32),
+        payload: &[u8],
+    ) -> Result<Oob, FlashError> {
+        let slot = self.load(block)?;
+        let Beside::Holds(oob, sum) = self.areas.beside(slot, page) else {
+            self.failed_reads += 1;
+            return Err(FlashError::Unreadable(from));
+        };
+        self.verify(from, Ok(checksum(payload) == sum))?;
+        Ok(oob)
+    }
+
     /// What became of reading a page: whether its payload is the right one, or an error.
     pub(super) fn verify(
         &mut self,
@@ -248,6 +264,19 @@ impl Flash for Image {
         })
     }
 
+    /// Only NAND has runs to copy to.
+    fn expect_copies(&mut self, pages: &mut dyn Iterator<Item = Ppn>) {
+        let geometry = self.header.geometry;
+        let mut pages = pages.peekable();
+        let Some(first) = pages.peek().copied() else { return };
+        let block = geometry.block_of(first);
+        if !Runs::serve(self.header.kind) || self.runs.find(block).is_some() {
+            return self.ahead.forget(block);
+        }
+        let here = pages.filter(|page| geometry.block_of(*page) == block);
+        self.ahead.expect(block, here.map(|page| geometry.page_of(page)));
+    }
+
     /// Is carried out after the next sync.
     fn erase(&mut self, block: BlockId) -> Result<(), FlashError> {
         if block.0 >= self.header.geometry.blocks() {
@@ -272,6 +301,11 @@ impl Flash for Image {
     /// Erases and bad marks as well: where some waited, the file is synced twice.
     fn sync(&mut self) -> Result<(), FlashError> {
         self.sync_all()
+    }
+
+    /// One sync of the file: erases are carried out at its end, and last after the next.
+    fn sync_programs(&mut self) -> Result<(), FlashError> {
+        if self.open.read_only { Ok(()) } else { self.sync_once() }
     }
 
     fn mark_bad(&mut self, block: BlockId) -> Result<(), FlashError> {
@@ -302,6 +336,37 @@ impl Condition for Image {
             return Err(FlashError::Unreadable(from));
         }
         Ok(found)
+    }
+
+    /// One read of the file, where none of the block's pages waits to be written.
+    fn read_run(
+        &mut self,
+        from: Ppn,
+        into: &mut [u8],
+        seen: &mut dyn FnMut(Ppn, Option<Oob>) -> bool,
+    ) -> Result<(), (Ppn, FlashError)> {
+        let size = self.header.geometry.page_size as usize;
+        let (block, first) = self.at(from).map_err(|e| (from, e))?;
+        let behind = u64::from(first) + (into.len() / size) as u64;
+        if behind > self.header.geometry.pages_per_block.into() {
+            return Err((from, FlashError::OutOfRange));
+        }
+        let is_plain = !self.waiting.has(block) && self.runs.find(block).is_none();
+        let is_read = is_plain
+            && self.load(block).is_ok()
+            && self.store.read_at(into, self.layout.payload_of(block, first)).is_ok();
+        for (at, into) in (0..).zip(into.chunks_exact_mut(size)) {
+            let page = Ppn(from.0 + at);
+            let read = if is_read {
+                self.verify_read(page, (block, first + at), into).map(Some)
+            } else {
+                self.read_with_oob(page, into)
+            };
+            if !seen(page, read.map_err(|e| (page, e))?) {
+                return Err((page, FlashError::Unreadable(page)));
+            }
+        }
+        Ok(())
     }
 }
 

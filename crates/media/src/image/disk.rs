@@ -147,6 +147,10 @@ impl Store for Disk {
         punch(&self.file, at, bytes)
     }
 
+    fn waits_for_disk(&self) -> bool {
+        !is_in_memory(&self.file)
+    }
+
     fn unit(&self) -> usize {
         self.direct.as_ref().map_or(1, |direct| direct.unit)
     }
@@ -191,6 +195,19 @@ impl Aligned {
 #[cfg(target_os = "linux")]
 fn direct_flag() -> Result<i32, Damage> {
     Ok(rustix::fs::OFlags::DIRECT.bits() as i32)
+}
+
+/// Whether a file is of a file system without a disk.
+#[cfg(target_os = "linux")]
+fn is_in_memory(file: &File) -> bool {
+    const TMPFS: u64 = 0x0102_1994;
+    const RAMFS: u64 = 0x8584_58f6;
+    rustix::fs::fstatfs(file).is_ok_and(|of| matches!(of.f_type as u64, TMPFS | RAMFS))
+}
+
+#[cfg(not(target_os = "linux"))]
+fn is_in_memory(_: &File) -> bool {
+    false
 }
 
 #[cfg(target_os = "linux")]

@@ -19,6 +19,7 @@
 //!   a disk writes whole or not at all. The block table does not rely even on that.
 //! * After a sync that failed none succeeds: nobody knows what was lost.
 
+mod ahead;
 mod areas;
 mod buffer;
 mod chip;
@@ -49,6 +50,7 @@ pub use error::{Damage, ImageError};
 pub use layout::{FORMAT_VERSION, Header, PROFILE_BYTES};
 
 use crate::record::{self, checksum};
+use ahead::Ahead;
 use areas::Areas;
 use disk::{Disk, How};
 use layout::{Layout, PAGE};
@@ -108,6 +110,7 @@ pub struct Image {
     table: Table,
     areas: Areas,
     runs: Runs,
+    ahead: Ahead,
     waiting: Waiting,
     open: Open,
     failed_reads: u64,
@@ -211,6 +214,7 @@ impl Image {
             table,
             areas: Areas::new(layout),
             runs: Runs::new(&layout),
+            ahead: Ahead::new(),
             waiting: Waiting::new(header.geometry.blocks()),
             open,
             failed_reads: 0,

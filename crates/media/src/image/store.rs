@@ -32,6 +32,11 @@ pub(super) trait Store: fmt::Debug + Send + Sync {
     /// Gives space back: the range reads as zeros then.
     fn punch(&self, at: u64, bytes: u64) -> io::Result<()>;
 
+    /// Whether a sync waits for a disk.
+    fn waits_for_disk(&self) -> bool {
+        true
+    }
+
     /// Reads and writes begin and end at multiples of this many bytes.
     fn unit(&self) -> usize {
         1

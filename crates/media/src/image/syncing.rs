@@ -142,6 +142,10 @@ impl Medium for Image {
         self.write_table()
     }
 
+    fn waits_for_disk(&self) -> bool {
+        self.store.waits_for_disk()
+    }
+
     fn publish(&mut self) -> Result<(), MediumError> {
         self.take_name()
             .map_err(|what| entry::refused(ImageError { path: self.path.clone(), what }))

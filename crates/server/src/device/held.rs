@@ -66,6 +66,9 @@ impl Drop for Held<'_> {
         if std::thread::panicking() {
             self.state.broken = true;
         }
+        if self.wants_sync() {
+            self.device.sync_soon();
+        }
         self.device.served(self.arrival);
     }
 }
@@ -107,6 +110,11 @@ impl Held<'_> {
     #[must_use]
     pub fn trims(&self) -> bool {
         !self.state.ignores_trims
+    }
+
+    /// Whether the layer wants a sync ahead of need.
+    pub(super) fn wants_sync(&mut self) -> bool {
+        self.state.layer.upkeep().wants_sync()
     }
 
     /// Number of changes so far: what [`Device::settle`] wants to know.
@@ -185,21 +193,22 @@ impl Held<'_> {
         let size = self.device.page_size as usize;
         let (mut page, mut rest) = (first, into);
         while !rest.is_empty() {
-            let here = rest.len().min(size - skip);
+            let whole = if skip == 0 { rest.len() / size } else { 0 };
+            let here = if whole > 0 { whole * size } else { rest.len().min(size - skip) };
             let (bytes, tail) = rest.split_at_mut(here);
             let state = &mut *self.state;
-            let done = if here == size {
-                state.layer.read(Lpn(page), bytes)
+            let done = if whole > 0 {
+                state.layer.read_run(Lpn(page), bytes, size)
             } else {
                 let done = state.layer.read(Lpn(page), &mut state.page);
                 bytes.copy_from_slice(&state.page[skip..skip + here]);
-                done
+                done.map(drop).map_err(|e| (Lpn(page), e))
             };
-            if let Err(error) = done {
-                return Err(self.fault(error, page));
+            if let Err((lpn, error)) = done {
+                return Err(self.fault(error, lpn.0));
             }
             (rest, skip) = (tail, 0);
-            page += 1;
+            page += whole.max(1) as u32;
         }
         Ok(())
     }

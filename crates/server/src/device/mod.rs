@@ -161,6 +161,8 @@ pub struct Device {
     has_idle: bool,
     rounds: Option<Rounds>,
     background: OnceLock<Thread>,
+    /// The thread that syncs ahead of need.
+    syncer: OnceLock<Thread>,
     /// Whether that thread sleeps until something happens.
     background_sleeps: AtomicBool,
 }
@@ -203,6 +205,7 @@ impl Device {
             has_idle: opening.idle.is_some(),
             rounds: opening.scrub.map(Rounds::new),
             background: OnceLock::new(),
+            syncer: OnceLock::new(),
             background_sleeps: AtomicBool::new(false),
             state: Mutex::new(State {
                 idle_step: layer.upkeep().idle_step_ns(&opening.timing),
@@ -435,6 +438,32 @@ impl Device {
     /// Says which thread works in the background.
     pub(crate) fn set_background(&self, thread: Thread) {
         let _ = self.background.set(thread);
+    }
+
+    /// Says which thread syncs ahead of need.
+    pub(crate) fn set_syncer(&self, thread: Thread) {
+        let _ = self.syncer.set(thread);
+    }
+
+    /// The layer wants a sync while the host goes on.
+    #[inline]
+    fn sync_soon(&self) {
+        if let Some(thread) = self.syncer.get() {
+            thread.unpark();
+        }
+    }
+
+    /// Makes what was done so far last if the layer wants that, so that a host need not wait for it later.
+    /// A sync that runs is waited for first: it may do.
+    ///
+    /// # Errors
+    /// [`Fault`]. Hosts hear of it at their next flush.
+    pub(crate) fn sync_ahead(&self) -> Result<(), Fault> {
+        self.commit.wait_until_quiet();
+        if !self.lock()?.wants_sync() {
+            return Ok(());
+        }
+        self.commit.alone(|| self.sync())
     }
 
     /// The background thread is about to sleep until something happens, or no longer.

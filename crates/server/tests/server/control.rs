@@ -67,6 +67,7 @@ fn formatted(mib: u64) -> Opening {
         policy: PolicySpec::parse("dac", None, None).expect("there is one"),
         over_provisioning: 0.3,
         watermarks: Watermarks::default(),
+        grouped: false,
         time_scale_ns: None,
         seed: 1,
         rebuild: false,

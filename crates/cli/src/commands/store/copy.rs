@@ -15,6 +15,7 @@ use thermocline_assembly::{
 };
 use thermocline_files::Successor;
 use thermocline_media::Place;
+use thermocline_policy::preset::LayerKind;
 use thermocline_server::control::{
     Command,
     client::{Client, Part},
@@ -165,7 +166,8 @@ pub fn backup(args: &BackupArgs, console: Console) -> Result<(), Failure> {
     check_target(&args.to, false)?;
     let source = Source::open(&args.from)?;
     let device = source.device().clone();
-    let mut image = NewImage::begin(&args.to, device, source.logical_pages())?;
+    let mut image =
+        NewImage::begin(&args.to, device, source.logical_pages(), LayerKind::PageMapped)?;
     let _bar = Bar::of_pages(console, "copying".into(), 1);
     let bytes = u64::from(source.logical_pages()) * u64::from(source.page_size());
     let copied =
@@ -236,7 +238,7 @@ pub fn import(args: &ImportArgs, console: Console) -> Result<(), Failure> {
     let pages = u32::try_from(bytes.div_ceil(size as u64))
         .map_err(|_| failed(&"has more pages than a store can; take a larger --page-size"))?;
     let store = copy::store_of_pages(device, args.over_provisioning, pages)?;
-    let mut image = NewImage::begin(&args.to, store.device, pages)?;
+    let mut image = NewImage::begin(&args.to, store.device, pages, LayerKind::PageMapped)?;
     let progress = interrupt::progress();
     progress.expect(pages.into());
     let _bar = Bar::of_pages(console, "copying".into(), 1);
@@ -303,7 +305,8 @@ pub fn grow(args: &GrowArgs, console: Console) -> Result<(), Failure> {
     let over = args.over_provisioning.unwrap_or(before);
     let size = Overrides { capacity: Some(args.capacity), ..Overrides::default() };
     let larger = device.clone().with(&size)?;
-    let policy = thermocline_assembly::PolicySpec::parse("dac", None, None)?;
+    let policy = thermocline_assembly::PolicySpec::parse(original.policy, None, None)?;
+    let layer = policy.layer;
     let store = Store::fit(larger, over, policy)?;
     if store.logical_pages <= old_pages {
         return Err(Failure::usage(format!(
@@ -317,7 +320,7 @@ pub fn grow(args: &GrowArgs, console: Console) -> Result<(), Failure> {
     let mut grown = path.as_os_str().to_owned();
     grown.push(".grown");
     let grown = PathBuf::from(grown);
-    let mut image = NewImage::begin(&grown, store.device, store.logical_pages)?;
+    let mut image = NewImage::begin(&grown, store.device, store.logical_pages, layer)?;
     let progress = interrupt::progress();
     progress.expect(old_pages.into());
     let _bar = Bar::of_pages(console, "copying".into(), 1);

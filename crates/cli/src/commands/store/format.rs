@@ -18,6 +18,7 @@ pub fn run(args: &FormatArgs) -> Result<(), Failure> {
     let options = FormatOptions {
         device: jobs::device(&args.shape)?,
         over_provisioning: args.over_provisioning,
+        layer: args.layer,
         preallocate: args.preallocate,
         force: args.force,
     };

@@ -47,7 +47,7 @@ pub fn run(args: &ServeArgs, quiet: bool) -> Result<(), Failure> {
         rustix::process::set_parent_process_death_signal(Some(Signal::TERM))
             .map_err(|e| Failure::failed(format!("--exit-with-parent: {e}")))?;
     }
-    let serve = serve_options(args)?;
+    serve_options(args, SERVED)?;
     let access =
         Access { read_only: args.read_only, direct: args.direct, faults: args.inject.clone() };
     // All that can be refused is refused before a chip is mounted.
@@ -80,7 +80,7 @@ pub fn run(args: &ServeArgs, quiet: bool) -> Result<(), Failure> {
         .chips
         .iter()
         .zip(found)
-        .map(|(exported, found)| opening(exported, found, &access, &serve, args))
+        .map(|(exported, found)| opening(exported, found, &access, args))
         .collect::<Result<_, _>>()?;
     let mut server = Server::new(openings, options).map_err(Failure::failed)?;
     listeners.into_iter().for_each(|listener| server.listen(listener));
@@ -204,14 +204,16 @@ fn limits(args: &ServeArgs) -> Limits {
 }
 
 /// The policies that were asked for, and the rest of how a chip is to be served.
-fn serve_options(args: &ServeArgs) -> Result<ServeOptions, Failure> {
+fn serve_options(args: &ServeArgs, default: &str) -> Result<ServeOptions, Failure> {
     let asked = &args.policy;
     let (victim, placement) = (asked.victim.as_deref(), asked.placement.as_deref());
-    let policy = jobs::policy(asked.policy.as_deref(), victim, placement, SERVED, &asked.cleaning)?;
+    let policy =
+        jobs::policy(asked.policy.as_deref(), victim, placement, default, &asked.cleaning)?;
     Ok(ServeOptions {
         policy: jobs::adjusted(&policy, &asked.cleaning),
         over_provisioning: args.over_provisioning,
         watermarks: jobs::watermarks(&asked.cleaning),
+        grouped: asked.cleaning.low.is_none() && asked.cleaning.high.is_none(),
         time_scale_ns: asked.time_scale.map(|ns| ns as f64),
         seed: asked.seed,
         rebuild: args.rebuild,
@@ -245,9 +247,10 @@ fn opening(
     exported: &Exported,
     found: Candidate,
     access: &Access,
-    options: &ServeOptions,
     args: &ServeArgs,
 ) -> Result<Opening, Failure> {
+    let default = found.default_policy();
+    let options = &serve_options(args, default)?;
     let policy = &options.policy;
     let begun = Instant::now();
     let mut pace = None;
@@ -277,7 +280,7 @@ fn opening(
         profile: profile_text(profile)?,
         folder: folder_of(&exported.chip),
     };
-    let asked = args.policy.policy.as_deref().unwrap_or(SERVED);
+    let asked = args.policy.policy.as_deref().unwrap_or(default);
     let tuning = Tuning::new(served.remounter, asked, &args.policy.cleaning);
     Ok(Opening {
         access: admitted(args, &name),

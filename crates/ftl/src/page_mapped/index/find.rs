@@ -7,7 +7,7 @@ use thermocline_flash::{BlockId, Flash, FlashError, Geometry, Lpn, Ppn};
 
 use super::{
     record::{Kind, Record},
-    summary::Summary,
+    summary::{NFTL, PAGE_MAPPED, Summary, stream_of},
 };
 use crate::page_mapped::watermark::program_number;
 
@@ -56,6 +56,8 @@ pub struct Traces {
     /// The first block with a page of the log, from which on all blocks are the log's; none if there is
     /// no such page.
     pub first_log_block: Option<BlockId>,
+    /// The kind of layer, as the pages of its log say; the page-mapped one if there is none.
+    pub layer: u8,
     /// Logical pages that a checkpoint covers; 0 if none of its pages is there.
     pub told_pages: u32,
     /// The least number of logical pages that all data pages belong to.
@@ -77,7 +79,7 @@ impl Traces {
 pub fn find_traces<C: Flash + ?Sized>(chip: &mut C) -> Result<Option<Traces>, FlashError> {
     let geometry = *chip.geometry();
     let mut payload = vec![0; geometry.page_size as usize];
-    let mut traces = Traces::default();
+    let mut traces = Traces { layer: PAGE_MAPPED, ..Traces::default() };
     for block in (0..geometry.blocks()).map(BlockId) {
         // All that counts in a bad block lasts elsewhere; what is left may be of an earlier format.
         if chip.is_bad(block) {
@@ -96,6 +98,9 @@ pub fn find_traces<C: Flash + ?Sized>(chip: &mut C) -> Result<Option<Traces>, Fl
                 continue;
             }
             traces.log_pages += 1;
+            if oob.stream == stream_of(NFTL) {
+                traces.layer = NFTL;
+            }
             traces.first_log_block.get_or_insert(block);
             let says_how_many =
                 [Kind::AbsentRuns, Kind::AbsentBits, Kind::Map].map(|kind| kind as u16);

@@ -14,15 +14,15 @@
 //! This folder is the format, for reading and writing; the journal writes it, and `mount` reads it.
 
 mod bytes;
-pub(super) mod find;
+pub(crate) mod find;
 mod inspect;
-pub(super) mod record;
-pub(super) mod size;
-pub(super) mod summary;
+pub(crate) mod record;
+pub(crate) mod size;
+pub(crate) mod summary;
 
 pub use super::watermark::program_number;
 pub use find::{Traces, find_summary, find_traces};
 pub use inspect::{Entry, entries};
 pub use record::{BlockEntry, Complete, Head, Header, Interval, Kind, Record};
 pub use size::system_blocks_for;
-pub use summary::{LEAST_PAGE, PAGE_MAPPED, Summary, VERSION};
+pub use summary::{LEAST_PAGE, NFTL, PAGE_MAPPED, Summary, VERSION};

@@ -11,6 +11,23 @@ pub const VERSION: u16 = 2;
 
 /// The page-mapped layer, in [`Summary::layer`].
 pub const PAGE_MAPPED: u8 = 1;
+/// Block mapping with replacement blocks, there.
+pub const NFTL: u8 = 2;
+
+/// What stands in the stream byte beside a page of the log of that kind of layer; so its kind is known
+/// where no summary can be read.
+pub(crate) const fn stream_of(layer: u8) -> u8 {
+    u8::MAX - (layer - PAGE_MAPPED)
+}
+
+/// What people call a kind of layer.
+pub(crate) fn layer_name(kind: u8) -> &'static str {
+    match kind {
+        PAGE_MAPPED => "the page-mapped layer",
+        NFTL => "NFTL",
+        _ => "a layer that this program does not know",
+    }
+}
 
 /// Bytes that a page of the index log needs at least.
 pub const LEAST_PAGE: u32 = 256;
@@ -20,7 +37,7 @@ pub const LEAST_PAGE: u32 = 256;
 pub struct Summary {
     /// Version of the format.
     pub version: u16,
-    /// Kind of layer: [`PAGE_MAPPED`].
+    /// Kind of layer: [`PAGE_MAPPED`] or [`NFTL`].
     pub layer: u8,
     /// Bytes in a page.
     pub page_size: u32,
@@ -45,10 +62,16 @@ pub struct Summary {
 impl Summary {
     /// The summary of a chip of that shape.
     #[must_use]
-    pub(crate) fn of(geometry: &Geometry, logical_pages: u32, created: u64, id: [u8; 16]) -> Self {
+    pub(crate) fn of(
+        geometry: &Geometry,
+        layer: u8,
+        logical_pages: u32,
+        created: u64,
+        id: [u8; 16],
+    ) -> Self {
         Self {
             version: VERSION,
-            layer: PAGE_MAPPED,
+            layer,
             page_size: geometry.page_size,
             pages_per_block: geometry.pages_per_block,
             header_pages: geometry.header_pages,

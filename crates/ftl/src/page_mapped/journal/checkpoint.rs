@@ -6,57 +6,53 @@
 
 use alloc::vec::Vec;
 
-use thermocline_flash::{BlockId, Chip, Lpn, Ppn};
+use thermocline_flash::{BlockId, Flash, Lpn};
 
 use super::{
+    journaled::Journaled,
     survey::Surveys,
     trims::PendingTrims,
     writer::{Next, Progress, Writer},
 };
 use crate::{
     FtlError,
-    page_mapped::{
-        index::{
-            record::{
-                BLOCK_ENTRY, Complete, HEADER, Header, Kind, MAP_ENTRY, Page, add_to_runs,
-                most_runs,
-            },
-            size::checkpoint_pages,
+    page_mapped::index::{
+        record::{
+            BLOCK_ENTRY, Complete, HEADER, Header, Kind, MAP_ENTRY, Page, add_to_runs, most_runs,
         },
-        parts::Parts,
-        tables::{LOST, Tables},
+        size::checkpoint_pages,
     },
 };
 
 /// Writes one page of the checkpoint, or proves one that is written; begins the next where there is
 /// none.
-pub(super) fn step<C: Chip>(
+pub(super) fn step<L: Journaled + ?Sized>(
     writer: &mut Writer,
     trims: &mut PendingTrims,
     surveys: &mut Surveys,
-    parts: &mut Parts<C>,
+    layer: &mut L,
 ) -> Result<(), FtlError> {
     if writer.finished().is_some() {
-        return writer.begin_block(parts);
+        return writer.begin_block(layer);
     }
     writer.begin_checkpoint(true);
-    write_page(writer, trims, surveys, parts)
+    write_page(writer, trims, surveys, layer)
 }
 
 /// Writes a whole checkpoint at once, and proves it.
-pub(super) fn write_whole<C: Chip>(
+pub(super) fn write_whole<L: Journaled + ?Sized>(
     writer: &mut Writer,
     trims: &mut PendingTrims,
     surveys: &mut Surveys,
-    parts: &mut Parts<C>,
+    layer: &mut L,
     has_map: bool,
 ) -> Result<Complete, FtlError> {
     writer.begin_checkpoint(has_map);
     while writer.finished().is_none() {
-        write_page(writer, trims, surveys, parts)?;
+        write_page(writer, trims, surveys, layer)?;
     }
     let written = writer.finished().unwrap_or(Complete::NONE);
-    writer.begin_block(parts)?;
+    writer.begin_block(layer)?;
     Ok(written)
 }
 
@@ -65,14 +61,14 @@ pub(super) fn write_whole<C: Chip>(
 ///
 /// Steps keep pace with what else is written, so this is for a row of crashes, each of which
 /// leaves an unfinished checkpoint behind. Where not even a checkpoint fits, what is absent does.
-pub(super) fn keep_room<C: Chip>(
+pub(super) fn keep_room<L: Journaled + ?Sized>(
     writer: &mut Writer,
     trims: &mut PendingTrims,
     surveys: &mut Surveys,
-    parts: &mut Parts<C>,
+    layer: &mut L,
 ) -> Result<(), FtlError> {
-    let geometry = *parts.chip.geometry();
-    let whole = checkpoint_pages(&geometry, parts.config.logical_pages);
+    let geometry = *layer.chip().geometry();
+    let whole = checkpoint_pages(&geometry, layer.logical_pages());
     let spare = 2 * geometry.data_pages_per_block();
     let room = writer.log().room(geometry.pages_per_block, geometry.header_pages);
     if room > whole + spare {
@@ -84,7 +80,7 @@ pub(super) fn keep_room<C: Chip>(
     if !has_map {
         writer.drop_checkpoint();
     }
-    write_whole(writer, trims, surveys, parts, has_map).map(|_| ())
+    write_whole(writer, trims, surveys, layer, has_map).map(|_| ())
 }
 
 /// What a page of a checkpoint is about, and what comes after it.
@@ -97,51 +93,51 @@ struct Content {
     noted: bool,
 }
 
-fn write_page<C: Chip>(
+fn write_page<L: Journaled + ?Sized>(
     writer: &mut Writer,
     trims: &mut PendingTrims,
     surveys: &mut Surveys,
-    parts: &mut Parts<C>,
+    layer: &mut L,
 ) -> Result<(), FtlError> {
     // Should the checkpoint never be complete, trims record the absent pages too.
-    trims.write(writer, parts)?;
+    trims.write(writer, layer)?;
     let Some((writing, checkpoint)) = writer.writing() else { return Ok(()) };
-    let Some(content) = Content::of(&writing, parts) else { return Ok(()) };
+    let Some(content) = Content::of(&writing, layer) else { return Ok(()) };
     let blocks = || (content.first..content.first + content.count).map(BlockId);
     if content.kind == Kind::Blocks {
         if content.first == 0 {
             surveys.completed(writer.complete());
-            surveys.begin_table(checkpoint, parts.durability.programs(), &parts.banks);
+            surveys.begin_table(checkpoint, layer);
         }
-        surveys.look_at(&mut parts.chip, &parts.banks, blocks())?;
+        surveys.look_at(layer, blocks())?;
     }
-    writer.append(parts, content.kind, |parts, page| {
+    writer.append(layer, content.kind, |layer, page| {
         let header = Header {
             kind: content.kind,
-            sequence: parts.durability.programs(),
+            sequence: layer.durability().programs(),
             first: content.first,
             count: content.count,
             checkpoint,
             number: writing.pages(),
             place: 0,
         };
-        content.fill(&header, surveys, parts, page);
+        content.fill(&header, surveys, layer, page);
     })?;
     writer.checkpoint_page_written(content.after);
     if content.kind == Kind::Blocks {
-        surveys.keep_full(&parts.banks, blocks());
+        surveys.keep_full(layer, blocks());
     }
     Ok(())
 }
 
 impl Content {
     /// Of the next page; nothing if the checkpoint is written to its end.
-    fn of<C: Chip>(writing: &Progress, parts: &Parts<C>) -> Option<Self> {
-        let geometry = parts.chip.geometry();
-        let (logical, body) = (parts.config.logical_pages, geometry.page_size - HEADER as u32);
+    fn of<L: Journaled + ?Sized>(writing: &Progress, layer: &L) -> Option<Self> {
+        let geometry = layer.chip().geometry();
+        let (logical, body) = (layer.logical_pages(), geometry.page_size - HEADER as u32);
         Some(match writing.next() {
             Next::Absent(first) => {
-                let (kind, count) = absent_range(&parts.tables, first, geometry.page_size);
+                let (kind, count) = absent_range(layer, first, geometry.page_size);
                 let behind = if writing.has_map() { Next::Blocks(0) } else { Next::Nothing };
                 let end = first + count;
                 let after = if end < logical { Next::Absent(end) } else { behind };
@@ -158,7 +154,7 @@ impl Content {
                 let short = (logical - first).min(body / 4);
                 let long = (logical - first).min(body / MAP_ENTRY as u32);
                 let has_notes =
-                    |count| (first..first + count).any(|lpn| map_entry(parts, Lpn(lpn)).1 != 0);
+                    |count| (first..first + count).any(|lpn| layer.map_entry(Lpn(lpn)).1 != 0);
                 let count = if has_notes(short) { long } else { short };
                 let end = first + count;
                 let after = if end < logical { Next::Map(end) } else { Next::Nothing };
@@ -168,9 +164,15 @@ impl Content {
         })
     }
 
-    fn fill<C: Chip>(&self, header: &Header, surveys: &Surveys, parts: &Parts<C>, page: &mut Page) {
+    fn fill<L: Journaled + ?Sized>(
+        &self,
+        header: &Header,
+        surveys: &Surveys,
+        layer: &L,
+        page: &mut Page,
+    ) {
         let range = self.first..self.first + self.count;
-        let is_absent = |lpn: u32| parts.tables.is_absent(Lpn(lpn));
+        let is_absent = |lpn: u32| layer.is_absent(Lpn(lpn));
         match self.kind {
             Kind::AbsentBits => page.bits(header, is_absent),
             Kind::AbsentRuns => {
@@ -184,28 +186,20 @@ impl Content {
                 let entries = range.map(|block| surveys.entry(BlockId(block)));
                 page.blocks(header, surveys.base_of_table(), entries);
             }
-            _ => page.map(header, self.noted, range.map(|lpn| map_entry(parts, Lpn(lpn)))),
+            _ => page.map(header, self.noted, range.map(|lpn| layer.map_entry(Lpn(lpn)))),
         }
     }
 }
 
-fn map_entry<C>(parts: &Parts<C>, lpn: Lpn) -> (Ppn, u16) {
-    if parts.tables.is_lost(lpn) {
-        return (LOST, 0);
-    }
-    let at = parts.tables.data(lpn);
-    (at, if at == Ppn::NONE { 0 } else { parts.placement.note(lpn) })
-}
-
 /// The form in which a page of the log covers most logical pages from `first` on, and how many.
-fn absent_range(tables: &Tables, first: u32, page_size: u32) -> (Kind, u32) {
-    let (logical, most) = (tables.len() as u32, most_runs(page_size));
+fn absent_range<L: Journaled + ?Sized>(layer: &L, first: u32, page_size: u32) -> (Kind, u32) {
+    let (logical, most) = (layer.logical_pages(), most_runs(page_size));
     let bits = (logical - first).min(8 * (page_size - HEADER as u32));
     let (mut runs, mut inside) = (0, false);
     // No step looks at more than some pages of bits.
     let end = logical.min(first.saturating_add(4 * bits));
     for lpn in first..end {
-        let absent = tables.is_absent(Lpn(lpn));
+        let absent = layer.is_absent(Lpn(lpn));
         if absent && !inside {
             if runs == most {
                 let count = lpn - first;

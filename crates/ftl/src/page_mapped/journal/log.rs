@@ -14,19 +14,22 @@ use thermocline_flash::{BlockId, Flash, FlashError, Lpn, Oob};
 
 use crate::{
     FtlError,
-    page_mapped::index::record::{Kind, Page},
+    page_mapped::index::{
+        record::{Kind, Page},
+        summary::{PAGE_MAPPED, stream_of},
+    },
 };
 
 /// A block of the log in use.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::page_mapped) struct Used {
-    pub(in crate::page_mapped) turn: u64,
-    pub(in crate::page_mapped) block: BlockId,
+pub(crate) struct Used {
+    pub(crate) turn: u64,
+    pub(crate) block: BlockId,
 }
 
 /// Where the log stands.
 #[derive(Debug)]
-pub(in crate::page_mapped) struct Log {
+pub(crate) struct Log {
     /// Blocks that the log still needs, oldest first; the last is being written.
     used: VecDeque<Used>,
     /// Blocks that may be erased and written.
@@ -41,17 +44,19 @@ pub(in crate::page_mapped) struct Log {
     unbroken: u64,
     /// Pages of the log that were programmed.
     programs: u64,
+    /// What stands beside each page as the stream: the kind of layer, counted down.
+    stream: u8,
 }
 
 impl Log {
     /// A log of which nothing is written yet.
-    pub(in crate::page_mapped) const fn new(free: VecDeque<BlockId>) -> Self {
+    pub(crate) const fn new(free: VecDeque<BlockId>) -> Self {
         Self::found(VecDeque::new(), free, None, (0, 0), 0)
     }
 
     /// A log that goes on in the last block in use, from that page, if it can; `turn` was the last, and
     /// has so many pages that can be read. From `unbroken` on no turn is left out.
-    pub(in crate::page_mapped) const fn found(
+    pub(crate) const fn found(
         used: VecDeque<Used>,
         free: VecDeque<BlockId>,
         next: Option<u32>,
@@ -62,53 +67,67 @@ impl Log {
             Some(next) => next,
             None => u32::MAX,
         };
-        Self { used, free, next, turn, written, unbroken, programs: 0 }
+        Self {
+            used,
+            free,
+            next,
+            turn,
+            written,
+            unbroken,
+            programs: 0,
+            stream: stream_of(PAGE_MAPPED),
+        }
+    }
+
+    /// The log is of that kind of layer.
+    pub(crate) const fn set_layer(&mut self, layer: u8) {
+        self.stream = stream_of(layer);
     }
 
     /// Whether no block is left to be written after this one.
-    pub(in crate::page_mapped) fn has_no_free_block(&self) -> bool {
+    pub(crate) fn has_no_free_block(&self) -> bool {
         self.free.is_empty()
     }
 
     /// The turn of the block being written.
-    pub(in crate::page_mapped) fn turn(&self) -> Option<u64> {
+    pub(crate) fn turn(&self) -> Option<u64> {
         self.used.back().map(|used| used.turn)
     }
 
     /// Pages that were written to that block.
-    pub(in crate::page_mapped) const fn written(&self) -> u32 {
+    pub(crate) const fn written(&self) -> u32 {
         self.written
     }
 
     /// Whether turns from that one on are left out.
-    pub(in crate::page_mapped) const fn has_holes(&self, from: u64) -> bool {
+    pub(crate) const fn has_holes(&self, from: u64) -> bool {
         from < self.unbroken
     }
 
     /// Pages of the log that were programmed.
-    pub(in crate::page_mapped) const fn programs(&self) -> u64 {
+    pub(crate) const fn programs(&self) -> u64 {
         self.programs
     }
 
     /// Pages that can be written before a block has to be freed, the first of each block not counted.
-    pub(in crate::page_mapped) fn room(&self, pages_per_block: u32, header_pages: u32) -> u32 {
+    pub(crate) fn room(&self, pages_per_block: u32, header_pages: u32) -> u32 {
         let per_block = pages_per_block - header_pages - 1;
         self.free.len() as u32 * per_block + pages_per_block.saturating_sub(self.next)
     }
 
     /// Whether the next page begins a block.
-    pub(in crate::page_mapped) const fn is_full(&self, pages_per_block: u32) -> bool {
+    pub(crate) const fn is_full(&self, pages_per_block: u32) -> bool {
         self.next >= pages_per_block
     }
 
     /// What stands beside a page of the log.
-    fn oob(turn: u64, kind: Kind, time: u64) -> Oob {
-        Oob { lpn: Lpn::NONE, stream: u8::MAX, sequence: turn, time, note: kind as u16 }
+    const fn oob(&self, turn: u64, kind: Kind, time: u64) -> Oob {
+        Oob { lpn: Lpn::NONE, stream: self.stream, sequence: turn, time, note: kind as u16 }
     }
 
     /// Erases the next block and writes its first page, a head. Where either fails the block is marked as
     /// bad and another one taken.
-    pub(in crate::page_mapped) fn begin_block<C: Flash>(
+    pub(crate) fn begin_block<C: Flash>(
         &mut self,
         chip: &mut C,
         head: &Page,
@@ -120,7 +139,7 @@ impl Log {
             let at = geometry.ppn(block, geometry.header_pages);
             let done = chip
                 .erase(block)
-                .and_then(|()| chip.program(at, Self::oob(turn, Kind::Head, time), head.bytes()));
+                .and_then(|()| chip.program(at, self.oob(turn, Kind::Head, time), head.bytes()));
             if done.is_ok() {
                 self.programs += 1;
                 (self.turn, self.written) = (turn, 1);
@@ -138,7 +157,7 @@ impl Log {
 
     /// Programs a page at the end of the block being written, which has room. False if the page could not
     /// be programmed: the block is then full, and bad.
-    pub(in crate::page_mapped) fn append<C: Flash>(
+    pub(crate) fn append<C: Flash>(
         &mut self,
         chip: &mut C,
         page: &Page,
@@ -148,7 +167,7 @@ impl Log {
         let geometry = *chip.geometry();
         let Some(last) = self.used.back() else { return Ok(false) };
         let (at, block) = (geometry.ppn(last.block, self.next), last.block);
-        let done = chip.program(at, Self::oob(last.turn, kind, time), page.bytes());
+        let done = chip.program(at, self.oob(last.turn, kind, time), page.bytes());
         if done.is_ok() {
             self.programs += 1;
             self.written += 1;
@@ -165,7 +184,7 @@ impl Log {
     }
 
     /// Lets go of the blocks before a turn.
-    pub(in crate::page_mapped) fn release<C: Flash>(&mut self, chip: &C, before: u64) {
+    pub(crate) fn release<C: Flash>(&mut self, chip: &C, before: u64) {
         while let Some(oldest) = self.used.front().copied()
             && oldest.turn < before
             && self.used.len() > 1

@@ -3,11 +3,13 @@
 //! A simulation has none, and takes the same decisions: the log never touches a data block.
 
 mod checkpoint;
+mod journaled;
 mod log;
 mod survey;
 mod trims;
 mod upkeep;
 mod writer;
 
-pub(super) use log::{Log, Used};
-pub(super) use upkeep::Journal;
+pub(crate) use journaled::{Filled, Journaled};
+pub(crate) use log::{Log, Used};
+pub(crate) use upkeep::Journal;

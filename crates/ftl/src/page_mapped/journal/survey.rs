@@ -11,15 +11,13 @@
 
 use alloc::{vec, vec::Vec};
 
-use thermocline_flash::{BlockId, Flash, FlashError, Lpn, Oob};
-use thermocline_policy::State;
-
+use super::journaled::{Filled, Journaled};
 use crate::page_mapped::{
-    banks::Banks,
     index::record::{BlockEntry, Complete},
     shape::Shape,
     watermark::program_number,
 };
+use thermocline_flash::{BlockId, Flash, FlashError, Lpn, Oob};
 
 /// What is known of the blocks.
 pub(super) struct Surveys {
@@ -86,17 +84,21 @@ impl Surveys {
         oob.lpn == lpn && program_number(oob.sequence) >= self.least[block.index()]
     }
 
+    /// The least number that a page of a block can have: its erase came before that.
+    pub(super) fn least(&self, block: BlockId) -> u64 {
+        self.least[block.index()]
+    }
+
     /// Whether a block was there at the mount and this is the first question.
     pub(super) fn look_once(&mut self, block: BlockId) -> bool {
         core::mem::take(&mut self.unseen[block.index()])
     }
 
     /// The table of blocks of a checkpoint is about to be written, after so many programs.
-    pub(super) fn begin_table(&mut self, checkpoint: u32, programs: u64, banks: &Banks) {
-        self.coming = (checkpoint, programs);
+    pub(super) fn begin_table<L: Journaled + ?Sized>(&mut self, checkpoint: u32, layer: &L) {
+        self.coming = (checkpoint, layer.durability().programs());
         for (block, settled) in (0..).map(BlockId).zip(&mut self.settled) {
-            let state = banks.block(block).state;
-            *settled = matches!(state, State::Closed | State::Aside | State::Condemned);
+            *settled = layer.filled(block) == Filled::Full;
         }
     }
 
@@ -151,19 +153,18 @@ impl Surveys {
     }
 
     /// Looks at blocks that were not looked at since they were erased.
-    pub(super) fn look_at<C: Flash>(
+    pub(super) fn look_at<L: Journaled + ?Sized>(
         &mut self,
-        chip: &mut C,
-        banks: &Banks,
+        layer: &mut L,
         blocks: impl Iterator<Item = BlockId>,
     ) -> Result<(), FlashError> {
         for block in blocks {
             if self.entries[block.index()].is_none() {
-                let entry = match banks.block(block).state {
-                    State::Free | State::Unusable => BlockEntry::default(),
-                    State::Open | State::Closed | State::Aside | State::Condemned => {
-                        survey(chip, banks, block)?
-                    }
+                let pages = layer.chip().geometry().data_pages_per_block();
+                let entry = match layer.filled(block) {
+                    Filled::Blank => BlockEntry::default(),
+                    Filled::UpTo(end) => survey(layer, block, end)?,
+                    Filled::Full => survey(layer, block, pages)?,
                 };
                 self.entries[block.index()] = Some(entry);
             }
@@ -172,21 +173,28 @@ impl Surveys {
     }
 
     /// Forgets blocks that are not full: they change without being erased.
-    pub(super) fn keep_full(&mut self, banks: &Banks, blocks: impl Iterator<Item = BlockId>) {
+    pub(super) fn keep_full<L: Journaled + ?Sized>(
+        &mut self,
+        layer: &L,
+        blocks: impl Iterator<Item = BlockId>,
+    ) {
         for block in blocks {
-            let state = banks.block(block).state;
-            if !matches!(state, State::Closed | State::Aside | State::Condemned) {
+            if layer.filled(block) != Filled::Full {
                 self.entries[block.index()] = None;
             }
         }
     }
 }
 
-/// What the areas of a block say, as far as it is programmed.
-fn survey<C: Flash>(chip: &mut C, banks: &Banks, block: BlockId) -> Result<BlockEntry, FlashError> {
+/// What the areas of a block say, as far as it is programmed. The first page has the least number, where
+/// pages are programmed in order.
+fn survey<L: Journaled + ?Sized>(
+    layer: &mut L,
+    block: BlockId,
+    end: u32,
+) -> Result<BlockEntry, FlashError> {
+    let (in_order, chip) = (layer.in_order(), layer.chip_mut());
     let shape = Shape::of(chip.geometry());
-    let bank = &banks[banks.bank_of(block)];
-    let end = bank.stream_of(block).map_or(shape.pages(), |stream| bank.open(stream).programmed());
     let mut entry = BlockEntry::default();
     let mut look = |page: u32| match chip.read_oob(shape.data_page(block, page)) {
         Ok(oob) => Ok((oob.is_some(), oob)),
@@ -195,8 +203,14 @@ fn survey<C: Flash>(chip: &mut C, banks: &Banks, block: BlockId) -> Result<Block
     };
     for page in 0..end {
         if let (_, Some(oob)) = look(page)? {
-            (entry.first_sequence, entry.stream) = (program_number(oob.sequence), oob.stream);
-            break;
+            let number = program_number(oob.sequence);
+            if entry.first_sequence == 0 {
+                (entry.first_sequence, entry.stream) = (number, oob.stream);
+            }
+            entry.first_sequence = entry.first_sequence.min(number);
+            if in_order {
+                break;
+            }
         }
     }
     for page in (0..end).rev() {

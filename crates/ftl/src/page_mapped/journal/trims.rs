@@ -5,15 +5,12 @@
 
 use alloc::vec::Vec;
 
-use thermocline_flash::{Chip, Lpn};
+use thermocline_flash::Lpn;
 
-use super::writer::Writer;
+use super::{journaled::Journaled, writer::Writer};
 use crate::{
     FtlError,
-    page_mapped::{
-        index::record::{Header, Kind, add_to_runs, most_runs},
-        parts::Parts,
-    },
+    page_mapped::index::record::{Header, Kind, add_to_runs, most_runs},
 };
 
 /// Pages trimmed, as runs; some may hold data again.
@@ -50,17 +47,17 @@ impl PendingTrims {
     }
 
     /// Writes them to the log.
-    pub(super) fn write<C: Chip>(
+    pub(super) fn write<L: Journaled + ?Sized>(
         &mut self,
         writer: &mut Writer,
-        parts: &mut Parts<C>,
+        layer: &mut L,
     ) -> Result<(), FtlError> {
         while !self.runs.is_empty() {
             // What holds data again has a newer copy, which is durable as soon as anything is erased.
             let mut runs = Vec::with_capacity(self.most);
             let mut rest = Vec::with_capacity(self.most);
             for (first, length) in self.runs.drain(..) {
-                for lpn in (first..first + length).map(Lpn).filter(|&l| parts.tables.is_absent(l)) {
+                for lpn in (first..first + length).map(Lpn).filter(|&l| layer.is_absent(l)) {
                     let full = runs.len() == self.most;
                     let joins = runs.last().is_some_and(|(f, n)| f + n == lpn.0);
                     add_to_runs(if full && !joins { &mut rest } else { &mut runs }, lpn);
@@ -70,8 +67,8 @@ impl PendingTrims {
             if runs.is_empty() {
                 return Ok(());
             }
-            let written = writer.append(parts, Kind::Trims, |parts, page| {
-                page.runs(&Header::plain(Kind::Trims, parts.durability.programs()), &runs);
+            let written = writer.append(layer, Kind::Trims, |layer, page| {
+                page.runs(&Header::plain(Kind::Trims, layer.durability().programs()), &runs);
             });
             if written.is_err() {
                 // The next flush writes them.

@@ -5,17 +5,14 @@
 //! next block of the log begins: that proves that all its pages, and all data pages up to then, are on
 //! the chip.
 
-use thermocline_flash::Chip;
+use thermocline_flash::Flash;
 
-use super::log::Log;
+use super::{journaled::Journaled, log::Log};
 use crate::{
     FtlError,
-    page_mapped::{
-        index::{
-            record::{Complete, Head, Header, Kind, Page, Record},
-            summary::Summary,
-        },
-        parts::Parts,
+    page_mapped::index::{
+        record::{Complete, Head, Header, Kind, Page, Record},
+        summary::Summary,
     },
 };
 
@@ -71,7 +68,8 @@ pub(super) struct Writer {
 }
 
 impl Writer {
-    pub(super) fn new(summary: Summary, log: Log, complete: Complete, numbered: u32) -> Self {
+    pub(super) fn new(summary: Summary, mut log: Log, complete: Complete, numbered: u32) -> Self {
+        log.set_layer(summary.layer);
         let page = Page::new(summary.page_size);
         Self { summary, log, complete, writing: None, numbered, page, time: 0 }
     }
@@ -92,24 +90,24 @@ impl Writer {
 
     /// Writes a page to the log; a new block first, if the last one is full. `fill` writes the page,
     /// once for each attempt.
-    pub(super) fn append<C: Chip>(
+    pub(super) fn append<L: Journaled + ?Sized>(
         &mut self,
-        parts: &mut Parts<C>,
+        layer: &mut L,
         kind: Kind,
-        fill: impl Fn(&Parts<C>, &mut Page),
+        fill: impl Fn(&L, &mut Page),
     ) -> Result<(), FtlError> {
         loop {
-            if self.log.is_full(parts.chip.geometry().pages_per_block) {
-                self.begin_block(parts)?;
+            if self.log.is_full(layer.chip().geometry().pages_per_block) {
+                self.begin_block(layer)?;
             }
-            fill(parts, &mut self.page);
+            fill(layer, &mut self.page);
             debug_assert!(
                 Record::decode(self.page.bytes()).is_some_and(|(header, _)| header.kind == kind),
                 "a page of the log reads as what it was written as"
             );
             self.page.set_place(self.log.written() + 1);
-            if self.log.append(&mut parts.chip, &self.page, kind, self.time)? {
-                parts.counters.index_programs += 1;
+            if self.log.append(layer.chip_mut(), &self.page, kind, self.time)? {
+                layer.counters_mut().index_programs += 1;
                 return Ok(());
             }
         }
@@ -117,25 +115,28 @@ impl Writer {
 
     /// Begins a block of the log, which proves that all before is on the chip: a checkpoint that was
     /// written to its end is complete, and what the log had before it is needed no more.
-    pub(super) fn begin_block<C: Chip>(&mut self, parts: &mut Parts<C>) -> Result<(), FtlError> {
+    pub(super) fn begin_block<L: Journaled + ?Sized>(
+        &mut self,
+        layer: &mut L,
+    ) -> Result<(), FtlError> {
         let finished = self.finished();
         let complete = finished.unwrap_or(self.complete);
-        let (known, programs) = (parts.durability.known_now(), parts.durability.programs());
+        let (known, programs) = (layer.durability().known_now(), layer.durability().programs());
         let (before, has_holes) = (self.log.written(), self.log.has_holes(complete.turn));
         let head = Head { summary: self.summary, complete, known, before, has_holes };
         self.page.head(&Header::plain(Kind::Head, programs), &head);
         self.page.set_place(1);
-        let begun = self.log.begin_block(&mut parts.chip, &self.page, self.time);
+        let begun = self.log.begin_block(layer.chip_mut(), &self.page, self.time);
         if begun == Err(FtlError::ReadOnly) {
-            parts.failures.log_exhausted();
+            layer.log_exhausted();
         }
         begun?;
-        parts.counters.index_programs += 1;
-        parts.durability.head_recorded(head.known);
+        layer.counters_mut().index_programs += 1;
+        layer.durability_mut().head_recorded(head.known);
         if finished.is_some() {
             self.complete = complete;
             self.drop_checkpoint();
-            self.log.release(&parts.chip, complete.turn);
+            self.log.release(layer.chip(), complete.turn);
         }
         Ok(())
     }

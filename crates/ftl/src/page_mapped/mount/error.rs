@@ -6,9 +6,9 @@ use thermocline_flash::{FlashError, Geometry};
 
 use crate::{
     FtlError,
-    page_mapped::{
-        config::Config,
-        index::{find::Traces, summary::VERSION},
+    page_mapped::index::{
+        find::Traces,
+        summary::{VERSION, layer_name},
     },
 };
 
@@ -60,12 +60,9 @@ pub enum MountError {
 }
 
 impl MountError {
-    pub(in crate::page_mapped) fn no_space(geometry: &Geometry, config: &Config) -> Self {
+    pub(crate) fn no_space(geometry: &Geometry, logical_pages: u32) -> Self {
         let pages = u64::from(geometry.data_pages_per_block());
-        Self::NoSpace {
-            logical_pages: config.logical_pages,
-            data_pages: u64::from(geometry.data_blocks()) * pages,
-        }
+        Self::NoSpace { logical_pages, data_pages: u64::from(geometry.data_blocks()) * pages }
     }
 }
 
@@ -98,7 +95,8 @@ impl fmt::Display for MountError {
             ),
             Self::Layer(kind) => write!(
                 f,
-                "the chip was formatted by another kind of layer ({kind}); format it anew"
+                "the chip was formatted for {}; take a policy of that layer, or format it anew",
+                layer_name(*kind)
             ),
             Self::Shape(what, formatted, chip) => write!(
                 f,

@@ -16,36 +16,36 @@ use crate::page_mapped::{
 };
 
 /// The log as it was found.
-pub(super) struct FoundLog {
-    pub(super) geometry: Geometry,
-    pub(super) summary: Summary,
+pub(crate) struct FoundLog {
+    pub(crate) geometry: Geometry,
+    pub(crate) summary: Summary,
     /// Blocks with a turn, oldest first.
     blocks: Vec<Used>,
     /// Blocks without one.
     others: Vec<BlockId>,
     /// The page behind the last of the newest block that is not blank.
     next: u32,
-    pub(super) complete: Complete,
-    pub(super) known: Vec<Interval>,
+    pub(crate) complete: Complete,
+    pub(crate) known: Vec<Interval>,
     /// Numbers of programs that failed.
     failed: Vec<Interval>,
     /// What is missing before pages that can be read, and how each block ends.
     gaps: Vec<Gap>,
     rows: Vec<(u64, Row)>,
     /// The checkpoint that is the table as it is, if the log ends with a clean record.
-    pub(super) clean: Option<Complete>,
+    pub(crate) clean: Option<Complete>,
     /// The first sequence number since the last crash, if all is written.
-    pub(super) since: Option<u64>,
+    pub(crate) since: Option<u64>,
     /// The greatest sequence number that is known of.
-    pub(super) sequence: u64,
+    pub(crate) sequence: u64,
     /// The greatest number of a checkpoint.
-    pub(super) numbered: u32,
-    pub(super) pages_read: u64,
+    pub(crate) numbered: u32,
+    pub(crate) pages_read: u64,
     /// The turn from which on pages are needed.
     from: u64,
     /// Pages of the log that were lost, though what was written after them is proved to last: those of the
     /// map apart, for which the areas of data can stand in.
-    pub(super) missing: u64,
+    pub(crate) missing: u64,
     /// Pages that each turn has at least, as the next head says.
     before: Vec<(u64, u32)>,
     /// Whether turns are left out.
@@ -56,7 +56,7 @@ pub(super) struct FoundLog {
 }
 
 impl FoundLog {
-    pub(super) fn find<C: Flash>(chip: &mut C, summary: &Summary) -> Result<Self, FlashError> {
+    pub(crate) fn find<C: Flash>(chip: &mut C, summary: &Summary) -> Result<Self, FlashError> {
         let geometry = *chip.geometry();
         let mut found = Self {
             geometry,
@@ -142,7 +142,7 @@ impl FoundLog {
     }
 
     /// Something was changed after the clean record.
-    pub(super) fn is_not_clean(&mut self) {
+    pub(crate) fn is_not_clean(&mut self) {
         self.clean = None;
     }
 
@@ -158,7 +158,7 @@ impl FoundLog {
     }
 
     /// Adds the watermarks that pages carried. Whether they were new.
-    pub(super) fn learn_watermarks(&mut self, watermarks: &[u64]) -> bool {
+    pub(crate) fn learn_watermarks(&mut self, watermarks: &[u64]) -> bool {
         durability::learn(&mut self.known, watermarks)
     }
 
@@ -182,12 +182,12 @@ impl FoundLog {
 
     /// Whether the program of that number failed: what is on the chip of it does not count, for its
     /// writer got the error, or wrote it again.
-    pub(super) fn has_failed(&self, sequence: u64) -> bool {
+    pub(crate) fn has_failed(&self, sequence: u64) -> bool {
         self.failed.iter().any(|&(from, to)| (from..=to).contains(&sequence))
     }
 
     /// Whether everything programmed with that number is known to have been synced.
-    pub(super) fn is_known(&self, sequence: u64) -> bool {
+    pub(crate) fn is_known(&self, sequence: u64) -> bool {
         self.known.iter().any(|&(from, to)| (from..=to).contains(&sequence))
     }
 
@@ -213,7 +213,7 @@ impl FoundLog {
     }
 
     /// All pages of the log that count, in the order in which they were written.
-    pub(super) fn for_each<C: Flash>(
+    pub(crate) fn for_each<C: Flash>(
         &mut self,
         chip: &mut C,
         mut visit: impl FnMut(&mut Self, &mut C, Header, Record) -> Result<(), FlashError>,
@@ -226,7 +226,7 @@ impl FoundLog {
             let mut row = Row::default();
             for at in log_pages(self.geometry, used.block) {
                 let Some((header, record)) = self.read(chip, at, Some(used.turn))? else {
-                    row.maps += u32::from(is_map(chip, at)?);
+                    row.maps += u32::from(is_map(chip, at, used.turn)?);
                     continue;
                 };
                 self.gaps.extend(row.take(used.turn, &header));
@@ -252,7 +252,7 @@ impl FoundLog {
 
     /// Counts the pages of the log that are missing though they lasted: before the last block all did,
     /// and in it what was written before a program that is known to have lasted.
-    pub(super) fn count_missing(&mut self) {
+    pub(crate) fn count_missing(&mut self) {
         let Some(newest) = self.blocks.last().map(|used| used.turn) else { return };
         let lasted = |gap: &&Gap| {
             let known =
@@ -280,7 +280,7 @@ impl FoundLog {
     }
 
     /// The log, to be written on.
-    pub(super) fn log<C: Flash>(&self, chip: &C) -> Log {
+    pub(crate) fn log<C: Flash>(&self, chip: &C) -> Log {
         let is_needed = |used: &Used| used.turn >= self.from && self.kept.contains(&used.turn);
         let left_out = self.blocks.iter().filter(|used| used.turn >= self.from && !is_needed(used));
         let unbroken = left_out.map(|used| used.turn + 1).max().unwrap_or(0);
@@ -341,10 +341,13 @@ impl Row {
     }
 }
 
-/// Whether a page of the log that cannot be read is one of a map, as what stands beside it says.
-fn is_map<C: Flash>(chip: &mut C, at: Ppn) -> Result<bool, FlashError> {
+/// Whether a page of the log that cannot be read is one of a map, as what stands beside it says. One of
+/// another turn lies in the place of nobody knows what.
+fn is_map<C: Flash>(chip: &mut C, at: Ppn, turn: u64) -> Result<bool, FlashError> {
     match chip.read_oob(at) {
-        Ok(oob) => Ok(oob.is_some_and(|o| o.lpn == Lpn::NONE && o.note == Kind::Map as u16)),
+        Ok(oob) => Ok(oob.is_some_and(|o| {
+            o.lpn == Lpn::NONE && o.sequence == turn && o.note == Kind::Map as u16
+        })),
         Err(FlashError::Unreadable(_)) => Ok(false),
         Err(e) => Err(e),
     }

@@ -21,4 +21,7 @@ mod recovery;
 mod tables;
 
 pub use error::MountError;
+pub(crate) use found_log::FoundLog;
+pub(crate) use opened::{check_summary, summary_of};
+pub(crate) use pages::Pages;
 pub use recovery::{Mount, Recovery};

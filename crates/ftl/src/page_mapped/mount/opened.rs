@@ -2,7 +2,7 @@
 
 use alloc::boxed::Box;
 
-use thermocline_flash::{Chip, Geometry};
+use thermocline_flash::{Chip, Flash, Geometry};
 use thermocline_policy::{placement::Placement, victim::Victim};
 
 use super::{
@@ -39,12 +39,7 @@ impl<C: Chip, P: Placement> PageMapped<C, P> {
         config: Config,
         how: Mount,
     ) -> Result<(Self, Recovery), MountError> {
-        let Some(summary) = find_summary(&mut chip)? else {
-            return Err(match find_traces(&mut chip)? {
-                Some(traces) => MountError::Headless(traces),
-                None => MountError::NotFormatted,
-            });
-        };
+        let summary = summary_of(&mut chip)?;
         Self::mount_as(chip, placement, victim, config, summary, how)
     }
 
@@ -61,7 +56,7 @@ impl<C: Chip, P: Placement> PageMapped<C, P> {
         format: Format,
     ) -> Result<(Self, Recovery), MountError> {
         let Format { id, created } = format;
-        let summary = Summary::of(chip.geometry(), config.logical_pages, created, id);
+        let summary = Summary::of(chip.geometry(), PAGE_MAPPED, config.logical_pages, created, id);
         Self::mount_as(chip, placement, victim, config, summary, Mount::Repair)
     }
 
@@ -74,16 +69,16 @@ impl<C: Chip, P: Placement> PageMapped<C, P> {
         how: Mount,
     ) -> Result<(Self, Recovery), MountError> {
         let geometry = *chip.geometry();
-        check_summary(&summary, &geometry, &config)?;
+        check_summary(&summary, &geometry, PAGE_MAPPED, config.logical_pages)?;
         let mut found = FoundLog::find(&mut chip, &summary)?;
         let mut recovery = Recovery::default();
-        let mut pages = Pages::find(&mut chip, &mut found, how, &mut recovery)?;
+        let mut pages = Pages::find(&mut chip, &mut found, how, &[], &mut recovery)?;
         if how != Mount::Repair && recovery.missing + recovery.missing_log > 0 {
             let (pages, log_pages) = (recovery.missing, recovery.missing_log);
             return Err(MountError::Missing { pages, log_pages });
         }
         let banks = Banks::new(&chip, placement.streams(), victim, &config, false)
-            .map_err(|_| MountError::no_space(&geometry, &config))?;
+            .map_err(|_| MountError::no_space(&geometry, config.logical_pages))?;
         let mut parts = Parts::new(chip, placement, config, banks);
         recovery.clean = found.clean.is_some();
         let programs =
@@ -108,23 +103,35 @@ impl<C: Chip, P: Placement> PageMapped<C, P> {
     }
 }
 
-/// Whether a chip of that shape was formatted as that, for that configuration.
-fn check_summary(
+/// What a chip was formatted as.
+pub(crate) fn summary_of<C: Flash>(chip: &mut C) -> Result<Summary, MountError> {
+    if let Some(summary) = find_summary(chip)? {
+        return Ok(summary);
+    }
+    Err(match find_traces(chip)? {
+        Some(traces) => MountError::Headless(traces),
+        None => MountError::NotFormatted,
+    })
+}
+
+/// Whether a chip of that shape was formatted as that, for so many logical pages of that layer.
+pub(crate) fn check_summary(
     summary: &Summary,
     geometry: &Geometry,
-    config: &Config,
+    layer: u8,
+    logical_pages: u32,
 ) -> Result<(), MountError> {
     if summary.version != VERSION {
         return Err(MountError::Version(summary.version));
     }
-    if summary.layer != PAGE_MAPPED {
+    if summary.layer != layer {
         return Err(MountError::Layer(summary.layer));
     }
     if let Some((what, formatted, chip)) = summary.difference(geometry) {
         return Err(MountError::Shape(what, formatted, chip));
     }
-    if summary.logical_pages != config.logical_pages {
-        let (formatted, asked) = (summary.logical_pages, config.logical_pages);
+    if summary.logical_pages != logical_pages {
+        let (formatted, asked) = (summary.logical_pages, logical_pages);
         return Err(MountError::LogicalPages { formatted, asked });
     }
     Ok(())

@@ -16,15 +16,15 @@ use crate::page_mapped::{
 };
 
 /// What is known of each page and each block.
-pub(super) struct Pages {
+pub(crate) struct Pages {
     /// Where its newest copy is.
-    pub(super) map: Vec<Ppn>,
-    pub(super) notes: Vec<u16>,
+    pub(crate) map: Vec<Ppn>,
+    pub(crate) notes: Vec<u16>,
     /// When that copy was programmed; 0 where only a checkpoint has it.
-    pub(super) times: Vec<u64>,
+    pub(crate) times: Vec<u64>,
     /// Copies up to that number are older, or dead.
     newest: Vec<u64>,
-    pub(super) blocks: Vec<BlockEntry>,
+    pub(crate) blocks: Vec<BlockEntry>,
     /// Blocks of which every page is looked at.
     scanned: Vec<bool>,
     /// Copies that may have been cut off.
@@ -38,11 +38,11 @@ pub(super) struct Pages {
     /// The complete checkpoint's table of blocks.
     table: Vec<BlockEntry>,
     /// Programs when the checkpoint's table of blocks was begun: numbers above are accounted for.
-    pub(super) base: Option<u64>,
+    pub(crate) base: Option<u64>,
     /// Numbers above that were found, or of which the log says that they were erased.
     numbers: Vec<u64>,
     /// Whether the log has no record of some of them.
-    pub(super) unrecorded: bool,
+    pub(crate) unrecorded: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -59,10 +59,12 @@ struct Reading {
 }
 
 impl Pages {
-    pub(super) fn find<C: Flash>(
+    /// Finds the newest copies; those in `ignored` blocks do not count, though their numbers do.
+    pub(crate) fn find<C: Flash>(
         chip: &mut C,
         found: &mut FoundLog,
         how: Mount,
+        ignored: &[bool],
         recovery: &mut Recovery,
     ) -> Result<Self, FlashError> {
         let mut pages = None;
@@ -75,7 +77,7 @@ impl Pages {
             None => Self::by_facts(chip, found)?,
         };
         let is_whole = found.clean.is_none() || !recovery.used_checkpoint;
-        pages.scan(chip, found, recovery)?;
+        pages.scan(chip, found, ignored, recovery)?;
         pages.unrecorded = found.learn_watermarks(&pages.watermarks);
         pages.settle_doubts(chip, found, recovery)?;
         found.count_missing();
@@ -396,6 +398,7 @@ impl Pages {
         &mut self,
         chip: &mut C,
         found: &mut FoundLog,
+        ignored: &[bool],
         recovery: &mut Recovery,
     ) -> Result<(), FlashError> {
         let shape = Shape::of(&found.geometry);
@@ -426,8 +429,11 @@ impl Pages {
                         if core::mem::take(&mut is_first) {
                             (entry.first_sequence, entry.stream) = (oob.sequence, oob.stream);
                         }
+                        entry.first_sequence = entry.first_sequence.min(oob.sequence);
                         entry.newest_time = oob.time;
-                        self.take_copy(found, at, oob);
+                        if ignored.get(block.index()) != Some(&true) {
+                            self.take_copy(found, at, oob);
+                        }
                     }
                     Err(FlashError::Unreadable(_)) => recovery.unreadable_pages += 1,
                     Err(e) => return Err(e),

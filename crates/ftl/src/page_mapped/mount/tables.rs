@@ -51,7 +51,7 @@ pub(super) fn take_tables<C: Chip>(
             }
         }
     }
-    journal.free_is_durable(&parts.banks);
+    journal.all_synced(&parts.banks);
     closed_early
 }
 

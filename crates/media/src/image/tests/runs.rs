@@ -1,9 +1,9 @@
 //! What is programmed waits in memory and goes to the file in runs.
 
-use thermocline_flash::{BlockId, Flash, FlashError, Kind, Lpn, Oob, Ppn};
+use thermocline_flash::{BlockId, Condition, Flash, FlashError, Kind, Lpn, Oob, Ppn};
 
 use super::{
-    super::{Image, Open, layout::Layout, runs::Runs, write_blank},
+    super::{Image, Open, areas::Areas, layout::Layout, runs::Runs, write_blank},
     Chip,
     log::open_image,
     volatile::Volatile,
@@ -174,6 +174,7 @@ fn areas_that_were_given_away_are_covered_by_what_waits_when_they_are_read_again
     let store = Volatile::new(layout.length);
     write_blank(&store, &header, &layout, &[]).expect("memory");
     let mut image = open_image(&store, Open::default());
+    image.areas = Areas::sized(layout, 64);
     let look_elsewhere = |image: &mut Image| {
         for block in (20..600).map(BlockId) {
             assert_eq!(image.read_oob(geometry.ppn(block, 0)), Ok(None));
@@ -189,4 +190,92 @@ fn areas_that_were_given_away_are_covered_by_what_waits_when_they_are_read_again
     look_elsewhere(&mut image);
     image.sync().expect("memory");
     assert!((0..4).all(|page| is_on_file(&store, 1, page)));
+}
+
+/// Tells the chip that pages of block 1 will be copied.
+fn expect(image: &mut Image, pages: &[u32]) {
+    image.expect_copies(&mut pages.iter().map(|&page| at(1, page)));
+}
+
+#[test]
+fn survivors_are_read_by_runs_and_each_is_verified() {
+    let (store, mut image) = image(true, 8, 2);
+    (0..16).for_each(|page| program(&mut image, 1, page));
+    store.turn_bit(image.layout.payload_of(BlockId(1), 3) + 9);
+    program(&mut image, 2, 0);
+    let survivors = [1, 2, 3, 4, 8, 9, 14];
+    expect(&mut image, &survivors);
+    let before = store.reads();
+    let mut to = 1;
+    for page in survivors {
+        let copied = image.copy(at(1, page), at(2, to), oob(100 + page));
+        let bad = FlashError::Unreadable(at(1, 3));
+        assert_eq!(copied, if page == 3 { Err(bad) } else { Ok(()) });
+        to += u32::from(copied.is_ok());
+    }
+    assert_eq!(store.reads() - before, 3, "1 to 4, 8 and 9, 14");
+    // Nobody said that these would be, and the last is read once more.
+    for page in [5, 14] {
+        assert_eq!(image.copy(at(1, page), at(2, to), oob(100 + page)), Ok(()));
+        to += 1;
+    }
+    for (to, page) in (1..).zip([1, 2, 4, 8, 9, 14, 5, 14]) {
+        assert!(holds(&mut image, at(2, to), 100 + page), "page {page}");
+    }
+}
+
+#[test]
+fn what_was_read_ahead_of_a_block_is_forgotten_when_that_is_erased() {
+    let (_, mut image) = image(true, 8, 2);
+    (0..8).for_each(|page| program(&mut image, 1, page));
+    expect(&mut image, &[0, 1]);
+    assert_eq!(image.copy(at(1, 0), at(2, 0), oob(100)), Ok(()));
+    assert_eq!(image.erase(BlockId(1)), Ok(()));
+    assert_eq!(image.sync(), Ok(()));
+    let newer = [77; 1024];
+    for page in 0..8 {
+        assert_eq!(image.program(at(1, page), oob(177), &newer), Ok(()));
+    }
+    assert_eq!(image.copy(at(1, 1), at(2, 1), oob(177)), Ok(()));
+    let mut data = [0; 1024];
+    assert_eq!(image.read(at(2, 1), &mut data), Ok(()));
+    assert_eq!(data, newer);
+}
+
+#[test]
+fn pages_that_wait_in_a_run_are_not_read_ahead() {
+    let (_, mut image) = image(true, 8, 2);
+    (0..10).for_each(|page| program(&mut image, 1, page));
+    expect(&mut image, &[7, 8, 9]);
+    assert_eq!(image.copy(at(1, 7), at(2, 0), oob(107)), Ok(()));
+    // Both runs are needed elsewhere: what waited is on the file now.
+    program(&mut image, 3, 0);
+    program(&mut image, 2, 1);
+    for (to, page) in [(2, 8), (3, 9)] {
+        assert_eq!(image.copy(at(1, page), at(2, to), oob(100 + page)), Ok(()));
+        assert!(holds(&mut image, at(2, to), 100 + page));
+    }
+}
+
+#[test]
+fn pages_side_by_side_are_read_at_once_and_each_is_verified() {
+    let (store, mut image) = image(true, 8, 2);
+    (0..16).for_each(|page| program(&mut image, 1, page));
+    let mut data = vec![0; 6 * 1024];
+    let read = |image: &mut Image, data: &mut [u8], wrong: Option<u32>| {
+        image.read_run(at(1, 4), data, &mut |page, found| {
+            found.is_some_and(|found| page.0 == at(1, 0).0 + found.lpn.0 - 100)
+                && wrong != Some(page.0 - at(1, 0).0)
+        })
+    };
+    let before = store.reads();
+    assert_eq!(read(&mut image, &mut data, None), Ok(()));
+    assert_eq!(store.reads() - before, 1);
+    assert!((0..6).all(|i| data[i * 1024..][..1024] == [104 + i as u8; 1024]));
+    // The caller knows better.
+    let bad = (at(1, 6), FlashError::Unreadable(at(1, 6)));
+    assert_eq!(read(&mut image, &mut data, Some(6)), Err(bad));
+    store.turn_bit(image.layout.payload_of(BlockId(1), 8) + 9);
+    let bad = (at(1, 8), FlashError::Unreadable(at(1, 8)));
+    assert_eq!(read(&mut image, &mut data, None), Err(bad));
 }

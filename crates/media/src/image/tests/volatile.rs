@@ -43,8 +43,9 @@ struct File {
     lasting: Vec<u8>,
     /// Of each sector written since the last sync, what it held after each write.
     written: BTreeMap<usize, Vec<[u8; SECTOR]>>,
-    /// Writes so far.
+    /// Writes and reads so far.
     writes: u64,
+    reads: u64,
     /// The system error with which syncs fail, and that with which writes do.
     sync_error: Option<i32>,
     write_error: Option<i32>,
@@ -62,6 +63,7 @@ impl Volatile {
             lasting,
             written: BTreeMap::new(),
             writes: 0,
+            reads: 0,
             sync_error: None,
             write_error: None,
             nor: None,
@@ -81,6 +83,10 @@ impl Volatile {
     }
 
     /// Writes that did not fail, so far.
+    pub(super) fn reads(&self) -> u64 {
+        self.file().reads
+    }
+
     pub(super) fn writes(&self) -> u64 {
         self.file().writes
     }
@@ -136,7 +142,9 @@ impl Volatile {
 
 impl Store for Volatile {
     fn read_at(&self, into: &mut [u8], at: u64) -> io::Result<()> {
-        into.copy_from_slice(&self.file().now[at as usize..][..into.len()]);
+        let mut file = self.file();
+        file.reads += 1;
+        into.copy_from_slice(&file.now[at as usize..][..into.len()]);
         Ok(())
     }
 

@@ -1,0 +1,168 @@
+//! Which of the blocks of a virtual block hold its data after a mount, as the areas beside their pages say.
+//!
+//! A fold copies into a new block all that is live. Before its sources are erased the chip is synced, and
+//! the log records that all of it, and every trim before it, lasts. So of a target there are two kinds:
+//!
+//! * the number of its last page is known to have lasted: everything older is garbage, and pages of it
+//!   that are missing are damage;
+//! * it is not: the sources are there and hold all that was flushed. The target is *given up*, and with it
+//!   all that was programmed into its virtual block later, of which nothing was flushed either.
+//!
+//! A move does the same for one of the two blocks. Each page of a target has the number of pages that
+//! follow it, so any of them tells where the target ends.
+//!
+//! What was given up is erased newest first, and that is synced before anything is programmed: what a mount
+//! has shown stays as it is, wherever power fails again. Blocks are compared by their newest pages, for an
+//! erase that was half undone may have brought older ones back.
+
+use alloc::vec::Vec;
+
+use thermocline_flash::{BlockId, Condition, FlashError};
+
+use super::{
+    Nftl,
+    look::{Page, look},
+    roles,
+};
+use crate::page_mapped::{mount::FoundLog, watermark::program_number};
+
+/// The pages of a fold or a move in its target.
+#[derive(Clone, Copy, Debug)]
+struct Copied {
+    is_move: bool,
+    /// The least number among those that can be read.
+    begin: u64,
+    /// The number of the last of all.
+    end: u64,
+}
+
+/// What the areas of a block say of it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Seen {
+    pub(super) block: BlockId,
+    pub(super) virtual_block: u32,
+    pub(super) is_replacement: bool,
+    /// The number of its newest page.
+    last: u64,
+    /// Pages up to the last that is not blank.
+    pub(super) end: u32,
+    /// Whether it holds pages that cannot be read, or that are not its own: it is not written on.
+    pub(super) is_torn: bool,
+    copied: Option<Copied>,
+}
+
+/// What becomes of the blocks of a chip.
+#[derive(Default)]
+pub(super) struct Sorted {
+    /// The blocks of virtual blocks.
+    pub(super) kept: Vec<Seen>,
+    /// Those that hold nothing that counts, in the order in which they are to be erased.
+    pub(super) litter: Vec<BlockId>,
+}
+
+impl<C: Condition> Nftl<C> {
+    /// Reads the areas of a block; nothing if it is blank or nothing of it can be read. `programmed` is set
+    /// if it is not blank.
+    pub(super) fn survey_block(
+        &mut self,
+        found: &FoundLog,
+        block: BlockId,
+        programmed: &mut bool,
+        mut each: impl FnMut(u64),
+    ) -> Result<Option<Seen>, FlashError> {
+        let mut pages = Vec::new();
+        let (mut end, mut is_torn) = (0, false);
+        for page in 0..self.pages {
+            let at = self.ppn(block, page);
+            match look(&mut self.chip, at)? {
+                Page::Blank => continue,
+                Page::Torn => is_torn = true,
+                Page::Holds(oob) => {
+                    each(oob.sequence);
+                    let number = program_number(oob.sequence);
+                    let is_ours = oob.lpn.0 < self.config.logical_pages && oob.stream <= roles::ALL;
+                    if is_ours && !found.has_failed(number) {
+                        pages.push((number, oob));
+                    } else {
+                        is_torn = true;
+                    }
+                }
+            }
+            end = page + 1;
+        }
+        *programmed = end > 0;
+        let Some(&(last, newest)) = pages.iter().max_by_key(|(number, _)| *number) else {
+            return Ok(None);
+        };
+        let virtual_block = newest.lpn.0 / self.pages;
+        let is_replacement = newest.stream & roles::REPLACEMENT != 0;
+        let before = pages.len();
+        pages.retain(|(_, oob)| {
+            oob.lpn.0 / self.pages == virtual_block
+                && (oob.stream & roles::REPLACEMENT != 0) == is_replacement
+        });
+        is_torn |= pages.len() < before;
+        let mut copied: Option<Copied> = None;
+        for (number, oob) in pages {
+            if oob.stream & (roles::FOLDED | roles::MOVED) == 0 {
+                continue;
+            }
+            let this = Copied {
+                is_move: oob.stream & roles::MOVED != 0,
+                begin: number,
+                end: number + u64::from(oob.note),
+            };
+            copied = Some(match copied {
+                Some(other) if other.end > this.end => other,
+                Some(other) if other.end == this.end => {
+                    Copied { begin: this.begin.min(other.begin), ..other }
+                }
+                _ => this,
+            });
+        }
+        Ok(Some(Seen { block, virtual_block, is_replacement, last, end, is_torn, copied }))
+    }
+}
+
+/// Decides what counts of the blocks of a virtual block.
+pub(super) fn sort_blocks(found: &FoundLog, mut blocks: Vec<Seen>, sorted: &mut Sorted) {
+    blocks.sort_by_key(|seen| seen.last);
+    sort_targets(found, &mut blocks, sorted, false);
+    sort_targets(found, &mut blocks, sorted, true);
+    // Only damage leaves two in one role: the newest counts.
+    for role in [false, true] {
+        let mut ours = blocks.iter().filter(|seen| seen.is_replacement == role);
+        let newest = ours.next_back().map(|seen| seen.block);
+        let is_older = |seen: &Seen| seen.is_replacement == role && Some(seen.block) != newest;
+        sorted.litter.extend(blocks.iter().filter(|s| is_older(s)).map(|seen| seen.block));
+        blocks.retain(|seen| !is_older(seen));
+    }
+    sorted.kept.extend(blocks);
+}
+
+/// Goes through the targets of folds, or of moves, from the newest on.
+fn sort_targets(found: &FoundLog, blocks: &mut Vec<Seen>, sorted: &mut Sorted, moves: bool) {
+    let copied = |seen: &Seen| seen.copied.filter(|copied| copied.is_move == moves);
+    let mut targets: Vec<(Copied, Seen)> =
+        blocks.iter().filter_map(|seen| copied(seen).map(|copied| (copied, *seen))).collect();
+    targets.sort_by_key(|(copied, _)| u64::MAX - copied.begin);
+    let mut given_up = Vec::new();
+    for (copied, target) in targets {
+        let same = |seen: &Seen| !moves || seen.is_replacement == target.is_replacement;
+        let is_older = |seen: &Seen| same(seen) && seen.last < copied.begin;
+        let is_there = blocks.iter().any(|seen| seen.block == target.block);
+        if !is_there || !blocks.iter().any(is_older) {
+            continue;
+        }
+        let (out, list) = if found.is_known(copied.end) {
+            (true, &mut sorted.litter)
+        } else {
+            (false, &mut given_up)
+        };
+        let goes = |seen: &Seen| same(seen) && (seen.last < copied.begin) == out;
+        // Newest first.
+        list.extend(blocks.iter().rev().filter(|seen| goes(seen)).map(|seen| seen.block));
+        blocks.retain(|seen| !goes(seen));
+    }
+    sorted.litter.splice(0..0, given_up);
+}

@@ -1,0 +1,138 @@
+//! NFTL on a chip that keeps data: what its journal asks, and what is done before a change.
+
+use thermocline_flash::{BlockId, Condition, FlashError, Lpn, Ppn};
+
+use super::{Nftl, heaps::NOBODY};
+use crate::{
+    Counters, FtlError,
+    page_mapped::{
+        durability::Durability,
+        journal::{Filled, Journal, Journaled},
+        tables::LOST,
+    },
+};
+
+impl<C: Condition> Nftl<C> {
+    /// Does something to the index log, if there is one.
+    pub(super) fn with_journal(
+        &mut self,
+        act: impl FnOnce(&mut Journal, &mut Self) -> Result<(), FtlError>,
+    ) -> Result<(), FtlError> {
+        let Some(mut journal) = self.journal.take() else { return Ok(()) };
+        let done = act(&mut journal, self);
+        self.journal = Some(journal);
+        done
+    }
+
+    /// Something is about to be changed. After a clean mount the log records that first, and what a crash or
+    /// a failure left behind is erased before anything is programmed.
+    #[cold]
+    pub(super) fn attend(&mut self) -> Result<(), FtlError> {
+        if self.is_read_only {
+            return Err(FtlError::ReadOnly);
+        }
+        let now = self.now;
+        self.with_journal(|journal, layer| journal.before_change(layer, now))?;
+        self.clear_litter()?;
+        self.needs_attention = self.is_read_only;
+        if self.is_read_only { Err(FtlError::ReadOnly) } else { Ok(()) }
+    }
+
+    /// A block is about to be taken: as much of the checkpoint is written as is due for each.
+    pub(super) fn keep_pace(&mut self) -> Result<(), FtlError> {
+        let now = self.now;
+        self.with_journal(|journal, layer| journal.keep_pace(layer, now))
+    }
+
+    /// Reads a page, and sees whether what was read is that page. False if it holds no data.
+    pub(super) fn read_from(
+        &mut self,
+        lpn: Lpn,
+        at: Ppn,
+        into: &mut [u8],
+    ) -> Result<bool, FtlError> {
+        if !Self::is_there(at) {
+            into.fill(0);
+            return if at == LOST { Err(FtlError::Lost(lpn)) } else { Ok(false) };
+        }
+        let Some(journal) = &self.journal else {
+            self.chip.read(at, into)?;
+            return Ok(true);
+        };
+        let block = self.chip.geometry().block_of(at);
+        if let Some(oob) = self.chip.read_with_oob(at, into)?
+            && !journal.may_hold(block, lpn, &oob)
+        {
+            into.fill(0);
+            self.counters.misplaced += 1;
+            return Err(FlashError::Unreadable(at).into());
+        }
+        Ok(true)
+    }
+}
+
+impl<C: Condition> Journaled for Nftl<C> {
+    type Chip = C;
+
+    fn chip(&self) -> &C {
+        &self.chip
+    }
+
+    fn chip_mut(&mut self) -> &mut C {
+        &mut self.chip
+    }
+
+    fn logical_pages(&self) -> u32 {
+        self.config.logical_pages
+    }
+
+    fn is_absent(&self, lpn: Lpn) -> bool {
+        self.map[lpn.index()] == Ppn::NONE
+    }
+
+    fn map_entry(&self, lpn: Lpn) -> (Ppn, u16) {
+        (self.map[lpn.index()], 0)
+    }
+
+    fn filled(&self, block: BlockId) -> Filled {
+        let v = self.owner[block.index()];
+        if v == NOBODY {
+            let waits = self.litter.contains(&block);
+            return if waits { Filled::UpTo(self.pages) } else { Filled::Blank };
+        }
+        let pair = &self.pairs[v as usize];
+        let used = if pair.primary == block {
+            pair.primary_used
+        } else if pair.replacement == block {
+            pair.replacement_used
+        } else {
+            0
+        };
+        if used == self.pages { Filled::Full } else { Filled::UpTo(self.pages) }
+    }
+
+    fn in_order(&self) -> bool {
+        self.in_order
+    }
+
+    fn durability(&self) -> &Durability {
+        &self.durability
+    }
+
+    fn durability_mut(&mut self) -> &mut Durability {
+        &mut self.durability
+    }
+
+    fn counters_mut(&mut self) -> &mut Counters {
+        &mut self.counters
+    }
+
+    fn is_over(&self) -> bool {
+        self.is_read_only
+    }
+
+    fn log_exhausted(&mut self) {
+        self.log_is_exhausted = true;
+        self.stop();
+    }
+}
