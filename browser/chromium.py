@@ -122,11 +122,14 @@ class Chromium:
         self.call("Input.dispatchKeyEvent", type="keyDown", **event, **({"text": text} if text else {}))
         self.call("Input.dispatchKeyEvent", type="keyUp", **event)
 
-    def screenshot(self, file, bottom=None):
-        """The page as PNG: all of it, or down to so many pixels."""
-        self.call("Emulation.setScrollbarsHidden", hidden=True)
-        width, height = self.evaluate("[innerWidth, document.documentElement.scrollHeight]")
-        clip = {"x": 0, "y": 0, "width": width, "height": bottom or height, "scale": 1}
-        shot = self.call("Page.captureScreenshot", format="png", captureBeyondViewport=True, clip=clip)
+    def screenshot(self, file, bottom=None, whole=True):
+        """The page as PNG: all of it, down to so many pixels, or what the window shows."""
+        if whole:
+            self.call("Emulation.setScrollbarsHidden", hidden=True)
+            width, height = self.evaluate("[innerWidth, document.documentElement.scrollHeight]")
+            clip = {"clip": {"x": 0, "y": 0, "width": width, "height": bottom or height, "scale": 1}}
+        else:
+            clip = {}
+        shot = self.call("Page.captureScreenshot", format="png", captureBeyondViewport=whole, **clip)
         with open(file, "wb") as out:
             out.write(base64.b64decode(shot["data"]))

@@ -53,7 +53,7 @@ pub use chips::Access;
 pub use device::Device;
 pub use error::AssemblyError;
 pub use format::{FormatOptions, Formatted, format};
-pub use plan::{LayerPlan, LayerVisitor};
+pub use plan::{LayerPlan, LayerVisitor, Onlooking};
 pub use policy::PolicySpec;
 pub use progress::Progress;
 pub use reading::PageAt;

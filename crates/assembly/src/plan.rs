@@ -3,7 +3,7 @@
 //! Simulations and stores on chips that hold data are built by this code alone: with the same
 //! watermarks, time scale and seeds, so that a server counts for a trace what the simulator counts.
 
-use std::sync::Arc;
+use std::{fmt, sync::Arc};
 
 use thermocline_flash::Chip;
 use thermocline_fswatch::{self as fswatch, Watched};
@@ -14,7 +14,7 @@ use thermocline_policy::{
     placement::{self, Placement},
     preset::LayerKind,
     trigger::Watermarks,
-    victim::{self, Victim},
+    victim::{self, Onlooker, Told, Victim},
     wear::{Swap, WearLeveling},
 };
 
@@ -43,6 +43,18 @@ pub struct LayerPlan {
     pub time_scale_ns: f64,
     /// The seed.
     pub seed: u64,
+    /// Who is told of the victims that are chosen.
+    pub onlooker: Onlooking,
+}
+
+/// Whoever looks over a victim policy's shoulder, if anybody does.
+#[derive(Clone, Default)]
+pub struct Onlooking(pub Option<Arc<dyn Onlooker>>);
+
+impl fmt::Debug for Onlooking {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Onlooking").field(&self.0.is_some()).finish()
+    }
 }
 
 /// Takes a layer whose type is known only when the program runs.
@@ -81,6 +93,7 @@ impl LayerPlan {
             spare_blocks,
             time_scale_ns,
             seed,
+            onlooker: Onlooking::default(),
         })
     }
 
@@ -169,7 +182,12 @@ impl LayerPlan {
         let entry = victim::find(&call.name).expect("names were checked when the policy was read");
         move |bank| {
             let context = self.context(self.seed.wrapping_add(bank.into()), None);
-            (entry.build)(&call.args, &context).expect("arguments were checked with the policy")
+            let victim = (entry.build)(&call.args, &context);
+            let victim = victim.expect("arguments were checked with the policy");
+            match &self.onlooker.0 {
+                Some(onlooker) => Box::new(Told::new(victim, Arc::clone(onlooker))),
+                None => victim,
+            }
         }
     }
 

@@ -1,6 +1,6 @@
 //! From the command line to the simulator's jobs.
 
-use std::path::Path;
+use std::{path::Path, sync::Arc};
 
 use thermocline_assembly::{Device, PolicySpec, device::Overrides, policy::split_list};
 use thermocline_policy::trigger::Watermarks;
@@ -24,6 +24,7 @@ use crate::{
     exit::Failure,
     interrupt, opening,
     progress::{Bar, Counted},
+    watching::{Drawn, Seen},
 };
 
 /// An input, ready for any number of runs.
@@ -171,6 +172,8 @@ pub struct Wanted<'a> {
     pub seeds: u64,
     /// How the runs with the first of them went.
     pub history: bool,
+    /// To be shown on the terminal while they last.
+    pub live: bool,
 }
 
 /// Runs every policy on every input with every seed, input by input, and gives what came of them in that
@@ -201,6 +204,16 @@ pub fn run_all(
         n => format!("{n} runs"),
     };
     let known: u64 = jobs.iter().map(known_pages).sum();
+    if wanted.live && !console.progress {
+        console
+            .note("--live needs a terminal on standard error, without --quiet and --no-progress");
+    } else if wanted.live {
+        let seen: Arc<Vec<_>> = Arc::new(jobs.iter().map(Seen::of).collect());
+        let watched = jobs.into_iter().zip(&*seen);
+        let jobs: Vec<_> = watched.map(|(job, seen)| Job { watch: Some(seen), ..job }).collect();
+        let _drawn = Drawn::start(seen.clone());
+        return Ok(compare_each(&jobs, wanted.oracle, args.threads, interrupt::progress())?);
+    }
     let bar = Bar::of_pages(console, message, known);
     let outcomes = compare_each(&jobs, wanted.oracle, args.threads, interrupt::progress());
     drop(bar);

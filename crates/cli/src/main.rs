@@ -14,6 +14,7 @@ mod pictures;
 mod print;
 mod progress;
 mod simulation;
+mod watching;
 
 use std::process::ExitCode;
 

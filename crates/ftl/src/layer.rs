@@ -172,6 +172,49 @@ pub struct BankState {
     pub erases: u64,
 }
 
+/// What a block is used for, as people are shown it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(u8)]
+pub enum BlockUse {
+    /// Erased; nothing was written to it.
+    Free = 0,
+    /// Being filled.
+    Open = 1,
+    /// Full, or in use by a layer that does not say more.
+    #[default]
+    Full = 2,
+    /// Not written any more, but holding data that are on their way out or cannot be read.
+    Condemned = 3,
+    /// Bad, or worn out.
+    Bad = 4,
+    /// Holding the layer's own records.
+    Records = 5,
+}
+
+/// A block as people are shown it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct BlockState {
+    /// What it is used for.
+    pub used: BlockUse,
+    /// The stream it was opened for.
+    pub stream: u8,
+    /// Pages whose data are current.
+    pub valid: u32,
+    /// Times erased.
+    pub erases: u32,
+}
+
+/// A page of a block as people are shown it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PageState {
+    /// Nothing was written to it since the erase.
+    Free,
+    /// It holds old data of this logical page.
+    Garbage(Lpn),
+    /// It holds the current data of this logical page.
+    Valid(Lpn),
+}
+
 /// The state of a layer, for statistics, reports and tests. Nothing here changes anything.
 pub trait Inspect {
     /// What the layer did so far.
@@ -221,6 +264,20 @@ pub trait Inspect {
 
     /// How many pages of a block hold current data.
     fn valid_pages(&self, block: BlockId) -> u32;
+
+    /// The blocks from `first` on, as many as `into` has room for.
+    fn block_states(&self, first: BlockId, into: &mut [BlockState]) {
+        for (block, state) in (first.0..).map(BlockId).zip(into) {
+            let (valid, erases) = (self.valid_pages(block), self.erases(block));
+            *state = BlockState { valid, erases, ..BlockState::default() };
+        }
+    }
+
+    /// The data pages of a block, in order; nothing where the layer does not keep them apart.
+    fn page_states(&self, block: BlockId) -> Vec<PageState> {
+        let _ = block;
+        Vec::new()
+    }
 
     /// Checks every invariant by counting again.
     ///

@@ -27,6 +27,8 @@ mod page_mapped;
 pub use counters::{Counters, DeadDataCounters};
 pub use error::{EndOfLife, FtlError};
 pub use in_place::InPlace;
-pub use layer::{BankState, DeadPages, Inspect, Layer, PageIo, Upkeep};
+pub use layer::{
+    BankState, BlockState, BlockUse, DeadPages, Inspect, Layer, PageIo, PageState, Upkeep,
+};
 pub use nftl::Nftl;
 pub use page_mapped::{Config, Format, Mount, MountError, PageMapped, Recovery, index};

@@ -14,6 +14,7 @@ mod budget;
 mod connection;
 pub mod control;
 mod counters;
+mod dashboard;
 mod device;
 mod error;
 mod http;

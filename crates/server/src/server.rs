@@ -15,6 +15,7 @@ use std::{
 
 use rustix::event::{PollFd, PollFlags, poll};
 use sd_notify::NotifyState;
+use thermocline_live::http::Answering;
 use thermocline_nbd::{self as nbd, BlockSizes, Exports, Settings};
 
 use crate::{
@@ -24,6 +25,7 @@ use crate::{
     connection,
     control::{self, Operators},
     counters::Registry,
+    dashboard,
     http::{self, Http},
     listener::Listener,
     memory,
@@ -78,6 +80,8 @@ pub struct Options {
     pub record: Option<PathBuf>,
     /// Address (`host:port`) of the metrics.
     pub metrics: Option<String>,
+    /// Address (`host:port`) of the dashboard.
+    pub dashboard: Option<String>,
     /// TLS, where there is a certificate, and whether clients must use it.
     #[cfg(feature = "tls")]
     pub tls: Option<(crate::Tls, bool)>,
@@ -91,7 +95,8 @@ impl Options {
     /// Those of [`Server::new`].
     pub fn check(&self) -> Result<(), ServerError> {
         self.record.as_deref().map_or(Ok(()), Recorder::check)?;
-        self.metrics.as_deref().map_or(Ok(()), |address| Http::bind(address).map(drop))
+        let free = |address: &String| Http::bind(address).map(drop);
+        self.metrics.iter().chain(&self.dashboard).try_for_each(free)
     }
 }
 
@@ -214,6 +219,8 @@ pub struct Server {
     listeners: Vec<Listener>,
     recorder: Option<Recorder>,
     http: Option<Http>,
+    /// The dashboard, and what it was told to listen on.
+    dashboard: Option<(Http, String)>,
     stopper: Stopper,
     bell: Bell,
     /// Where operators come from, and which export they mean.
@@ -242,6 +249,8 @@ impl Server {
         #[cfg(not(feature = "tls"))]
         let mode = nbd::Tls::Off;
         let http = options.metrics.as_deref().map(Http::bind).transpose()?;
+        let dashboard = options.dashboard.map(|name| Http::bind(&name).map(|http| (http, name)));
+        let dashboard = dashboard.transpose()?;
         let (stopper, bell) = Stopper::new().map_err(system("a pair of sockets"))?;
         let export = |device| Export { device: Arc::new(device), registry: Registry::default() };
         let shared = Arc::new(Shared {
@@ -263,7 +272,7 @@ impl Server {
             guests: Mutex::default(),
         });
         let (listeners, control, waiting) = Default::default();
-        Ok(Self { shared, listeners, recorder, http, stopper, bell, control, waiting })
+        Ok(Self { shared, listeners, recorder, http, dashboard, stopper, bell, control, waiting })
     }
 
     /// Takes connections from there, too.
@@ -288,6 +297,12 @@ impl Server {
         self.http.as_ref().and_then(Http::address)
     }
 
+    /// The address of the dashboard, where there is one.
+    #[must_use]
+    pub fn dashboard_address(&self) -> Option<std::net::SocketAddr> {
+        self.dashboard.as_ref().and_then(|(http, _)| http.address())
+    }
+
     /// Serves until it is told to stop. Then: accepts nobody any more, lets requests end that were
     /// begun, refuses new ones, leaves every device with a clean checkpoint, synced. Told twice, it
     /// returns at once, and the next mount has something to recover.
@@ -307,6 +322,10 @@ impl Server {
         let answering =
             self.http.take().map(|http| http::start(http, self.shared.clone())).transpose();
         let answering = answering.map_err(system("a thread for the metrics"))?;
+        let shown = self.dashboard.take();
+        let shown =
+            shown.map(|(http, name)| dashboard::start(http, name, &self.shared)).transpose();
+        let shown = shown.map_err(system("threads for the dashboard"))?;
         for listener in &self.listeners {
             tracing::info!(address = listener.address(), "listening");
         }
@@ -319,9 +338,7 @@ impl Server {
         self.shared.stopping.store(true, Relaxed);
         let closed = self.close(background, writing);
         self.dismiss_operators();
-        if let Some(answering) = answering {
-            answering.stop();
-        }
+        answering.into_iter().chain(shown).for_each(Answering::stop);
         closed
     }
 

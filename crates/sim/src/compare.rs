@@ -219,7 +219,7 @@ fn oracle_for<'a>(job: &Job<'a>, setup: &Setup) -> Result<Option<Job<'a>>, SimEr
     if job.policy.dead_data.name == "none" {
         policy.dead_data = job.policy.dead_data.clone();
     }
-    let mut oracle = Job { device, policy, delays: None, ..job.clone() };
+    let mut oracle = Job { device, policy, delays: None, watch: None, ..job.clone() };
     if let Some(fewer) = with_fewer_classes(&oracle) {
         oracle.policy = PolicySpec { name: fewer.policy.placement.show(), ..fewer.policy };
     }
@@ -249,6 +249,8 @@ fn same_run(a: &Job<'_>, b: &Job<'_>) -> bool {
         history: _,
         // Written once, by whoever is asked to.
         delays: _,
+        // It changes nothing.
+        watch: _,
         seed,
     } = a;
     same_input(input, &b.input)

@@ -10,13 +10,13 @@
 use std::{cmp::Reverse, collections::BinaryHeap};
 
 use thermocline_assembly::AssemblyError;
-use thermocline_flash::{CountingChip, Lpn};
-use thermocline_ftl::Layer;
+use thermocline_flash::{CountingChip, Flash, Lpn};
+use thermocline_ftl::{Counters, Layer};
 use thermocline_policy::{dead::DeadData, idle::Idle};
 use thermocline_trace::Op;
 
 use crate::{
-    DelayLog, Progress, SimError,
+    DelayLog, Look, Progress, SimError, Watch,
     delays::RequestDelay,
     history::{Quantile, Recorder, Sample},
     input::{Batch, Extent, Extents},
@@ -79,6 +79,9 @@ pub(crate) struct Engine<'a, L> {
     page: Vec<u8>,
     log: Option<&'a DelayLog>,
     recorder: Option<Recorder>,
+    watch: Option<&'a dyn Watch>,
+    /// What the layer had done when the statistics began.
+    before: Counters,
     queue: Queue,
     /// Chip time at the start of the run.
     started: u64,
@@ -175,6 +178,8 @@ impl<'a, L: Layer<Chip = CountingChip>> Engine<'a, L> {
             recorder: job
                 .history
                 .then(|| Recorder::new(setup.plan.device.profile.geometry.data_pages_per_block())),
+            watch: None,
+            before: Counters::default(),
             queue: Queue { depth, last: 0, ends: BinaryHeap::new() },
             started,
             busy: 0,
@@ -233,8 +238,12 @@ impl<'a, L: Layer<Chip = CountingChip>> Engine<'a, L> {
     pub(crate) fn run(
         mut self,
         mut extents: Extents,
+        watch: Option<&'a dyn Watch>,
         progress: &Progress,
     ) -> Result<Measured, SimError> {
+        self.before = *self.layer.inspect().counters();
+        self.watch = watch;
+        self.look();
         self.serve_all(&mut extents, u64::MAX, progress)?;
         self.end();
         let recorded = self.recorder.take().map(|recorder| {
@@ -280,7 +289,8 @@ impl<'a, L: Layer<Chip = CountingChip>> Engine<'a, L> {
             }
             let before = self.pages_written;
             let left = (batch.extents.len() - self.at) as u64;
-            let count = most.min(left).min(stride) as usize;
+            let watched = self.watch.map_or(u64::MAX, |watch| watch.stride(before).max(1) as u64);
+            let count = most.min(left).min(stride).min(watched) as usize;
             let done = match (self.page.is_empty(), self.in_line) {
                 (true, true) => self.batch::<true>(&batch.extents[self.at..self.at + count]),
                 (true, false) => self.batch::<false>(&batch.extents[self.at..self.at + count]),
@@ -298,9 +308,24 @@ impl<'a, L: Layer<Chip = CountingChip>> Engine<'a, L> {
             }
             self.at += count;
             most -= count as u64;
+            self.look();
         }
         self.batch = batch;
         Ok(())
+    }
+
+    /// Shows itself to who looks on.
+    fn look(&self) {
+        let Some(watch) = self.watch else { return };
+        let elapsed = if self.in_line { self.busy } else { self.done_ns };
+        watch.look(&Look {
+            inspect: self.layer.inspect(),
+            geometry: self.layer.chip().geometry(),
+            counters: self.layer.inspect().counters().since(&self.before),
+            requests: self.requests,
+            elapsed_ns: elapsed.saturating_sub(self.start_ns),
+            writes: &self.writes,
+        });
     }
 
     /// The last request is answered.

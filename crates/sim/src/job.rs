@@ -2,7 +2,7 @@
 
 use thermocline_policy::trigger::Watermarks;
 
-use crate::{DelayLog, Device, Input, PolicySpec};
+use crate::{DelayLog, Device, Input, PolicySpec, Watch};
 
 /// How much of the device holds data before the statistics begin.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -76,6 +76,8 @@ pub struct Job<'a> {
     pub history: bool,
     /// Where the delay of each request is written down.
     pub delays: Option<&'a DelayLog>,
+    /// Who looks on.
+    pub watch: Option<&'a dyn Watch>,
     /// The seed.
     pub seed: u64,
 }
@@ -102,6 +104,7 @@ impl<'a> Job<'a> {
             daily_writes: None,
             history: false,
             delays: None,
+            watch: None,
             seed: 1,
         }
     }

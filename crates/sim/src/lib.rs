@@ -25,6 +25,7 @@ mod run;
 mod setup;
 pub mod statistics;
 pub mod traffic;
+mod watch;
 
 pub use compare::{Outcome, compare, compare_each};
 pub use delays::DelayLog;
@@ -37,3 +38,4 @@ pub use job::{Clock, Fill, Job, ReadOnly};
 pub use result::RunResult;
 pub use run::run;
 pub use thermocline_assembly::{Device, PolicySpec, Progress};
+pub use watch::{Look, Watch};

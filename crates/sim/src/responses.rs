@@ -41,6 +41,11 @@ impl Responses {
         }
     }
 
+    /// What this share of those recorded so far did not exceed.
+    pub(crate) fn at(&self, share: f64) -> u64 {
+        if self.histogram.is_empty() { self.last } else { self.histogram.value_at_quantile(share) }
+    }
+
     /// All of them together.
     pub(crate) fn sum(&self) -> u128 {
         self.sum + u128::from(self.last) * u128::from(self.pending)

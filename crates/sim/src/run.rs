@@ -2,12 +2,12 @@
 
 use std::time::Instant;
 
-use thermocline_assembly::{AssemblyError, LayerVisitor};
+use thermocline_assembly::{AssemblyError, LayerVisitor, Onlooking};
 use thermocline_flash::{CountingChip, Lpn};
 use thermocline_ftl::Layer;
 
 use crate::{
-    Input, Job, Progress, ReadOnly, RunResult, SimError,
+    Input, Job, Progress, ReadOnly, RunResult, SimError, Watch,
     classes::with_fewer_classes,
     engine::Engine,
     facts::Snapshot,
@@ -40,7 +40,8 @@ pub(crate) fn run_sharing(
 ) -> Result<Ran, SimError> {
     let fewer = with_fewer_classes(job);
     let job = fewer.as_ref().unwrap_or(job);
-    let setup = Setup::of(job)?;
+    let mut setup = Setup::of(job)?;
+    setup.plan.onlooker = Onlooking(job.watch.and_then(Watch::onlooker));
     let future = if job.policy.sees_future() {
         Some(future.get(job, Span::of(&setup), progress)?)
     } else {
@@ -83,7 +84,7 @@ impl LayerVisitor<CountingChip> for Runner<'_> {
         engine.prepare(&mut extents, job.input.prelude(), self.progress)?;
         let filled = Snapshot::of(engine.layer());
         let running = Instant::now();
-        let mut measured = engine.run(extents, self.progress)?;
+        let mut measured = engine.run(extents, job.watch, self.progress)?;
         let seconds = running.elapsed().as_secs_f64();
 
         if job.check {

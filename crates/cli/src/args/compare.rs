@@ -61,6 +61,9 @@ pub struct CompareArgs {
     #[arg(long, value_name = "N", default_value_t = 1, help_heading = RUNNING)]
     #[arg(value_parser = clap::value_parser!(u64).range(1..=1000))]
     pub seeds: u64,
+    /// Show the runs on the terminal while they last: write amplification, latency, maps of blocks.
+    #[arg(long, help_heading = "Running")]
+    pub live: bool,
     /// Every column, however wide the table is then.
     #[arg(long, help_heading = OUTPUT)]
     pub wide: bool,

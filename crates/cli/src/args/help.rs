@@ -75,6 +75,18 @@ empty, standard error and `failures` in JSON say why, and the exit code is 0.
 It is 1 if no policy could run on one of the inputs, and that of the first
 error if none could run on any.";
 
+pub const WATCH: &str = "\
+Examples:
+  Why DAC copies less than greedy, in a browser on this machine
+    thermocline watch --trace web.csv.gz --policies greedy,dac
+  The same as one file for a lecture, from the start of the trace
+    thermocline watch --trace web.csv.gz --policies greedy,dac --from 0% --output gc.html
+
+All policies get the same writes on the same device, and the whole input is
+simulated: the figures under \"The whole run\" are those of `thermocline compare
+--json`. The page holds an excerpt of it, and loads nothing from elsewhere. It
+is shown at an address of this machine, unless --output names a file.";
+
 pub const SWEEP: &str = "\
 Examples:
   Three sizes of over-provisioning, two of blocks, two policies, two traces: 24 rows

@@ -19,6 +19,7 @@ pub mod sweep;
 pub mod trace;
 pub mod transform;
 pub mod values;
+pub mod watch;
 
 use std::ffi::OsString;
 
@@ -53,6 +54,9 @@ pub enum Command {
     /// Simulate every combination of lists of settings, as one long table that can be resumed.
     #[command(after_help = help::SWEEP)]
     Sweep(Box<sweep::SweepArgs>),
+    /// Show policies side by side on the same writes: a chip's blocks, cleaning by cleaning, in a browser.
+    #[command(after_help = help::WATCH)]
+    Watch(Box<watch::WatchArgs>),
     /// Run the experiments of papers, and show their published numbers beside ours.
     #[command(after_help = help::REPRODUCE)]
     Reproduce(Box<reproduce::ReproduceArgs>),
@@ -75,6 +79,8 @@ pub enum Command {
     /// Ask a server that runs: stat, check, scrub, flush, policy, watermarks, drain, stop.
     #[command(after_help = help::CTL)]
     Ctl(store::CtlArgs),
+    /// Show a served chip at work, on the terminal: write amplification, latency, a map of its blocks.
+    Top(store::TopArgs),
     /// Copy a chip, served or not, to an image of its own.
     #[command(after_help = help::BACKUP)]
     Backup(store::BackupArgs),
@@ -109,7 +115,13 @@ pub fn command() -> Clap {
     // Where results have no format of their own, `--format` is the trace's.
     let alias = |arg: Arg| arg.visible_alias("format");
     let reads = |command: Clap| command.mut_arg("trace_format", alias);
-    Cli::command().mut_subcommand("trace", |trace| {
+    // `watch` makes one form of results only.
+    let forms = |watch: Clap| {
+        ["format", "json", "markdown"]
+            .into_iter()
+            .fold(watch, |watch, name| watch.mut_arg(name, |arg| arg.hide(true)))
+    };
+    Cli::command().mut_subcommand("watch", forms).mut_subcommand("trace", |trace| {
         trace
             .mut_subcommand("info", reads)
             .mut_subcommand("convert", reads)

@@ -37,6 +37,9 @@ pub struct RunArgs {
     /// Write down the delay of every read and write, as CSV: arrival_us, op, response_us, delay_us.
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub delays: Option<PathBuf>,
+    /// Show the runs on the terminal while they last: write amplification, latency, maps of blocks.
+    #[arg(long, help_heading = "Running")]
+    pub live: bool,
     #[command(flatten)]
     pub pictures: PictureArgs,
     #[command(flatten)]

@@ -172,6 +172,10 @@ pub struct ServeArgs {
     /// Address for /metrics (Prometheus) and /healthz, such as 127.0.0.1:9808.
     #[arg(long, value_name = "ADDR", value_parser = values::address, help_heading = WATCHING)]
     pub metrics: Option<String>,
+    /// Address for the dashboard, a page that shows the chip at work: on this machine only
+    /// unless a host is named. It changes nothing and asks for no password.
+    #[arg(long, value_name = "[HOST:]PORT", value_parser = values::own_address, help_heading = WATCHING)]
+    pub dashboard: Option<String>,
     /// Log level (error, warn, info, debug), or a filter such as thermocline_server=debug.
     #[arg(long, value_name = "LEVEL", default_value = "info", help_heading = WATCHING)]
     #[arg(value_parser = values::log_filter)]
@@ -293,6 +297,23 @@ pub struct CtlArgs {
     /// What the server is to do.
     #[command(subcommand)]
     pub command: CtlCommand,
+}
+
+/// The arguments of `top`.
+#[derive(Args, Debug)]
+pub struct TopArgs {
+    /// An image that is served, or the control socket of its server.
+    #[arg(value_name = "IMAGE|SOCKET", value_hint = ValueHint::FilePath)]
+    pub target: Place,
+    /// Export to look at [default: that of the image; of a socket named by --control, the first].
+    #[arg(long, value_name = "NAME")]
+    pub export: Option<String>,
+    /// Time between two looks.
+    #[arg(long, value_name = "TIME", value_parser = values::time, default_value = "1s")]
+    pub every: u64,
+    /// Print one picture and end; so does an output that is no terminal.
+    #[arg(long)]
+    pub once: bool,
 }
 
 /// What a server can be asked to do.

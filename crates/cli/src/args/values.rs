@@ -64,6 +64,15 @@ pub fn address(text: &str) -> Result<String, String> {
     }
 }
 
+/// An address of this machine unless another is named: `9810`, `:9810`, `127.0.0.1:9810`.
+pub fn own_address(text: &str) -> Result<String, String> {
+    let port = text.strip_prefix(':').unwrap_or(text);
+    if port.parse::<u16>().is_ok() {
+        return Ok(format!("127.0.0.1:{port}"));
+    }
+    address(text).map_err(|_| "expected [host:]port, as in 9810 or 127.0.0.1:9810".into())
+}
+
 /// A layer that keeps data on a chip.
 pub fn served_layer(text: &str) -> Result<LayerKind, String> {
     let kinds = [LayerKind::PageMapped, LayerKind::Nftl];

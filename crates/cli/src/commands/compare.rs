@@ -45,7 +45,13 @@ pub fn run(args: &CompareArgs, console: Console) -> Result<(), Failure> {
         jobs::ready(traces, &args.inputs.workload, &policies, &device, simulation, console)?;
     notes::of_volumes(&inputs).iter().for_each(|warning| console.warn(warning));
     let history = args.pictures.any();
-    let what = Wanted { oracle: !args.no_oracle, delays: None, seeds: args.seeds, history };
+    let what = Wanted {
+        oracle: !args.no_oracle,
+        delays: None,
+        seeds: args.seeds,
+        history,
+        live: args.live,
+    };
     let done = jobs::run_all(&inputs, &policies, what, &device, simulation, console)?;
     let mut compared = sorted(&inputs, &policies, done, console)?;
     for (input, compared) in inputs.iter().zip(&compared) {

@@ -11,6 +11,7 @@ pub mod run;
 mod store;
 mod sweep;
 mod trace;
+mod watch;
 mod workloads;
 
 use crate::{
@@ -26,6 +27,7 @@ pub fn run(cli: Cli) -> Result<(), Failure> {
         Command::Run(args) => run::run(&args, console),
         Command::Compare(args) => compare::run(&args, console),
         Command::Sweep(args) => sweep::run(&args, console),
+        Command::Watch(args) => watch::run(&args, console),
         Command::Reproduce(args) => reproduce::run(&args, console),
         Command::Trace(args) => trace::run(&args, console),
         Command::Format(args) => store::format::run(&args),
@@ -34,6 +36,7 @@ pub fn run(cli: Cli) -> Result<(), Failure> {
         Command::Repair(args) => store::repair::run(&args, console),
         Command::Stat(args) => store::stat::run(&args),
         Command::Ctl(args) => store::ctl::run(&args),
+        Command::Top(args) => store::top::run(&args),
         Command::Backup(args) => store::copy::backup(&args, console),
         Command::Export(args) => store::copy::export(&args, console),
         Command::Import(args) => store::copy::import(&args, console),

@@ -36,7 +36,8 @@ pub fn run(args: &RunArgs, console: Console) -> Result<(), Failure> {
     let inputs = jobs::ready(traces, &args.input.workload, policies, &device, simulation, console)?;
     notes::of_volumes(&inputs).iter().for_each(|warning| console.warn(warning));
     let history = args.pictures.any();
-    let what = Wanted { oracle: args.oracle, delays: delays.as_ref(), seeds: 1, history };
+    let what =
+        Wanted { oracle: args.oracle, delays: delays.as_ref(), seeds: 1, history, live: args.live };
     let done = jobs::run_all(&inputs, policies, what, &device, simulation, console)?;
     if let Some(delays) = delays {
         delays.finish()?;

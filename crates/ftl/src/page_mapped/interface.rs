@@ -3,13 +3,16 @@
 use alloc::{string::String, vec::Vec};
 
 use thermocline_flash::{BlockId, Chip, Lpn, Ppn, Timing};
-use thermocline_policy::placement::Placement;
+use thermocline_policy::{State, placement::Placement};
 
 use super::{
     bank::Bank, check, cleaner::longest_cleaning_ns, layer::PageMapped, opening::open_next,
     room::clean_ahead, scrub::scrub_once,
 };
-use crate::{BankState, Counters, DeadPages, EndOfLife, FtlError, Inspect, Layer, PageIo, Upkeep};
+use crate::{
+    BankState, BlockState, BlockUse, Counters, DeadPages, EndOfLife, FtlError, Inspect, Layer,
+    PageIo, PageState, Upkeep,
+};
 
 impl<C: Chip, P: Placement> PageIo for PageMapped<C, P> {
     fn logical_pages(&self) -> u32 {
@@ -218,6 +221,52 @@ impl<C: Chip, P: Placement> Inspect for PageMapped<C, P> {
 
     fn valid_pages(&self, block: BlockId) -> u32 {
         self.parts.banks.block(block).valid
+    }
+
+    fn block_states(&self, first: BlockId, into: &mut [BlockState]) {
+        let (parts, data_blocks) = (&self.parts, self.parts.chip.geometry().data_blocks());
+        for (block, state) in (first.0..).map(BlockId).zip(into) {
+            let known = parts.banks.block(block);
+            *state = BlockState {
+                used: match known.state {
+                    State::Free => BlockUse::Free,
+                    State::Open => BlockUse::Open,
+                    State::Closed | State::Aside => BlockUse::Full,
+                    State::Condemned => BlockUse::Condemned,
+                    State::Unusable if parts.chip.is_bad(block) => BlockUse::Bad,
+                    State::Unusable if block.0 >= data_blocks => BlockUse::Records,
+                    // Withdrawn, and about to be erased.
+                    State::Unusable => BlockUse::Full,
+                },
+                stream: known.stream,
+                valid: known.valid,
+                erases: self.erases(block),
+            };
+        }
+    }
+
+    fn page_states(&self, block: BlockId) -> Vec<PageState> {
+        let (parts, shape) = (&self.parts, self.parts.tables.shape());
+        let known = parts.banks.block(block);
+        let written = match known.state {
+            State::Free | State::Unusable => 0,
+            State::Open => {
+                let open = parts.banks[parts.banks.bank_of(block)].open(usize::from(known.stream));
+                shape.pages() - open.room()
+            }
+            State::Closed | State::Aside | State::Condemned => shape.pages(),
+        };
+        let first = shape.data_page(block, 0).0;
+        let state = |(page, &lpn): (u32, &Lpn)| {
+            if page >= written {
+                PageState::Free
+            } else if parts.tables.entry(lpn) == Ppn(first + page) {
+                PageState::Valid(lpn)
+            } else {
+                PageState::Garbage(lpn)
+            }
+        };
+        (0..).zip(parts.tables.owners(block)).map(state).collect()
     }
 
     fn check(&self) -> Result<(), String> {

@@ -2,6 +2,8 @@
 
 use thermocline_flash::BlockId;
 
+use crate::age::Ages;
+
 use super::{
     columns::{Block, Columns, Side, State},
     lists::Lists,
@@ -157,6 +159,16 @@ impl BlockView {
     pub fn has_garbage(&self, block: BlockId) -> bool {
         let b = self.block(block);
         matches!(b.state, State::Closed | State::Aside) && b.valid < self.pages()
+    }
+
+    /// What a candidate costs, `ratio · wear / age(now − stamp)`, as [`Search`](crate::Search) reckons; `None`
+    /// for a block that is none.
+    #[must_use]
+    pub fn cost(&self, block: BlockId, now: u64, ages: &(impl Ages + ?Sized)) -> Option<f64> {
+        let (at, columns) = (self.at(block), &self.columns);
+        let age = ages.factor(now.saturating_sub(columns.stamps[at]));
+        self.is_candidate(block)
+            .then(|| columns.costs.cost(at as u32, columns.blocks[at].valid, age))
     }
 
     /// The candidate of least weight, the lowest number among equals. Takes no search, except where

@@ -127,6 +127,15 @@ impl Victim for Adaptive {
         chosen
     }
 
+    /// By the last verdict.
+    fn cost(&self, blocks: &BlockView, block: BlockId, now: u64) -> Option<f64> {
+        if self.uniform {
+            blocks.is_candidate(block).then(|| f64::from(blocks.block(block).valid))
+        } else {
+            self.cat.cost(blocks, block, now)
+        }
+    }
+
     fn ratio(&self, valid: u32, pages: u32) -> (f64, f64) {
         self.cat.ratio(valid, pages)
     }

@@ -71,6 +71,10 @@ impl Victim for Cat {
         self.search.cheapest(blocks, now, &self.transform)
     }
 
+    fn cost(&self, blocks: &BlockView, block: BlockId, now: u64) -> Option<f64> {
+        blocks.cost(block, now, &self.transform)
+    }
+
     fn ratio(&self, valid: u32, pages: u32) -> (f64, f64) {
         (f64::from(valid), f64::from(pages - valid))
     }

@@ -15,6 +15,15 @@ pub trait Victim: Send {
     /// wear and age. Must not fall as `valid` grows. Blocks without garbage are never asked about.
     fn ratio(&self, valid: u32, pages: u32) -> (f64, f64);
 
+    /// What a candidate costs now: the policy chooses the least. For people who look on; policies whose
+    /// choice has other grounds answer `None`.
+    fn cost(&self, blocks: &BlockView, block: BlockId, now: u64) -> Option<f64> {
+        match self.age_source() {
+            None => blocks.cost(block, now, &|_| 1.0),
+            Some(_) => None,
+        }
+    }
+
     /// The factor of wear by a block's erase count, where the policy has one.
     fn wear(&self, erases: u32) -> Option<f64> {
         let _ = erases;

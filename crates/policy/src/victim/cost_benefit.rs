@@ -69,6 +69,10 @@ impl Victim for CostBenefit {
         self.search.cheapest(blocks, now, &self.transform)
     }
 
+    fn cost(&self, blocks: &BlockView, block: BlockId, now: u64) -> Option<f64> {
+        blocks.cost(block, now, &self.transform)
+    }
+
     /// 2u / (1 − u), up to the constant: the reciprocal of benefit per cost.
     fn ratio(&self, valid: u32, pages: u32) -> (f64, f64) {
         (f64::from(valid), f64::from(pages - valid))

@@ -67,6 +67,10 @@ impl Victim for CostHotness {
         self.search.cheapest(blocks, now, &|age| age as f64)
     }
 
+    fn cost(&self, blocks: &BlockView, block: BlockId, now: u64) -> Option<f64> {
+        blocks.cost(block, now, &|age| age as f64)
+    }
+
     fn ratio(&self, valid: u32, pages: u32) -> (f64, f64) {
         (f64::from(valid), f64::from(pages - valid))
     }

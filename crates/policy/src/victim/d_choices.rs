@@ -66,6 +66,11 @@ impl Victim for DChoices {
         Some(best)
     }
 
+    /// Among those that were drawn.
+    fn cost(&self, blocks: &BlockView, block: BlockId, _now: u64) -> Option<f64> {
+        blocks.is_candidate(block).then(|| f64::from(blocks.block(block).valid))
+    }
+
     /// All candidates weigh the same: the index only has to know whether there are any.
     fn ratio(&self, _valid: u32, _pages: u32) -> (f64, f64) {
         (1.0, 1.0)

@@ -30,6 +30,10 @@ impl Victim for Fifo {
         self.search.cheapest(blocks, now, &|age| age as f64)
     }
 
+    fn cost(&self, blocks: &BlockView, block: BlockId, now: u64) -> Option<f64> {
+        blocks.cost(block, now, &|age| age as f64)
+    }
+
     fn ratio(&self, _valid: u32, _pages: u32) -> (f64, f64) {
         (1.0, 1.0)
     }

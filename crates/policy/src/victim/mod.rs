@@ -17,6 +17,7 @@ mod lfs;
 mod linux_ftl;
 mod monitor;
 mod random;
+mod told;
 mod weight;
 mod windowed_greedy;
 
@@ -32,6 +33,7 @@ pub use greedy::Greedy;
 pub use lfs::{Lfs, LfsParams};
 pub use linux_ftl::{LinuxFtl, LinuxFtlParams};
 pub use random::Random;
+pub use told::{Onlooker, Told};
 pub use weight::Weight;
 pub use windowed_greedy::{WindowedGreedy, WindowedGreedyParams};
 

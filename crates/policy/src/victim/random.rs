@@ -42,6 +42,10 @@ impl Victim for Random {
         draw(&mut self.rng, blocks)
     }
 
+    fn cost(&self, _blocks: &BlockView, _block: BlockId, _now: u64) -> Option<f64> {
+        None
+    }
+
     /// All candidates weigh the same.
     fn ratio(&self, _valid: u32, _pages: u32) -> (f64, f64) {
         (1.0, 1.0)

@@ -10,7 +10,7 @@
 
 pub mod client;
 mod copy;
-mod stat;
+pub(crate) mod stat;
 mod verify;
 
 use std::{
@@ -23,9 +23,11 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use thermocline_live::feed;
 
 use crate::{
     Change, background,
+    dashboard::Looked,
     device::Device,
     server::{Export, Shared},
 };
@@ -54,6 +56,8 @@ pub struct Request {
 pub enum Command {
     /// How the chip is, and what it did since it was mounted.
     Stat,
+    /// A frame as the dashboard shows it: figures, and the states of all blocks.
+    Frame,
     /// Recounts the tables, and reads all data.
     Check,
     /// Moves data that have become hard to read, until there are no more.
@@ -142,19 +146,23 @@ fn serve(shared: &Shared, stream: &UnixStream, export: usize) -> io::Result<()> 
             .and_then(|request| Ok((find(shared, &request, export)?, request.command)));
         match asked {
             Err(why) => answer(stream, Err(why))?,
-            Ok((of, Command::Copy)) => copy::send(shared, &of.device, stream)?,
+            Ok((of, Command::Copy)) => copy::send(shared, &shared.exports[of].device, stream)?,
+            Ok((export, Command::Frame)) => {
+                answer(stream, Ok(feed::now(&Looked { shared, export })))?;
+            }
             Ok((of, command)) => {
-                tracing::info!(export = of.device.name(), ?command, "an operator asks");
-                answer(stream, done(shared, of, &command))?;
+                let export = &shared.exports[of];
+                tracing::info!(export = export.device.name(), ?command, "an operator asks");
+                answer(stream, done(shared, export, &command))?;
             }
         }
     }
 }
 
-fn find<'a>(shared: &'a Shared, request: &Request, own: usize) -> Result<&'a Export, String> {
-    let Some(name) = &request.export else { return Ok(&shared.exports[own]) };
-    let named = |export: &&Export| export.device.name() == name;
-    shared.exports.iter().find(named).ok_or_else(|| {
+/// The number of the export that a request means.
+fn find(shared: &Shared, request: &Request, own: usize) -> Result<usize, String> {
+    let Some(name) = &request.export else { return Ok(own) };
+    shared.exports.iter().position(|export| export.device.name() == name).ok_or_else(|| {
         let all: Vec<_> = shared.exports.iter().map(|export| export.device.name()).collect();
         format!("there is no export {name:?}; there are {}", all.join(", "))
     })
@@ -194,7 +202,7 @@ fn done(shared: &Shared, export: &Export, command: &Command) -> Result<Value, St
             Ok(json!({ "settings": settings, "held_ms": waited.as_secs_f64() * 1e3 }))
         }
         // Answered elsewhere.
-        Command::Copy => Err("a copy has an answer of its own".into()),
+        Command::Copy | Command::Frame => Err("this has an answer of its own".into()),
         Command::Drain => {
             shared.draining.store(true, Relaxed);
             shared.stopper.wake();

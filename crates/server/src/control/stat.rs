@@ -6,6 +6,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use serde_json::{Map, Value, json};
 use thermocline_flash::{BlockId, Flash};
 use thermocline_ftl::Counters;
+use thermocline_media::Health;
 
 use crate::{
     counters::Kind,
@@ -57,13 +58,7 @@ pub(super) fn of(shared: &Shared, export: &Export) -> Result<Value, String> {
         "wear": { "mean": wear.mean(), "min": wear.min, "max": wear.max, "endurance": about.endurance },
         "banks": banks,
         "since_mount": done(&counters),
-        "health": {
-            "corrected_reads": health.corrected_reads,
-            "failed_reads": health.failed_reads,
-            "failed_programs": counters.programs_failed.max(health.failed_programs),
-            "failed_erases": counters.erases_failed.max(health.failed_erases),
-            "syncs": health.syncs,
-        },
+        "health": self::health(&health, &counters),
         "clients": { "connections": connections, "opened": opened, "requests": answered },
         "copying": is_copied,
         "draining": shared.draining.load(Relaxed),
@@ -75,7 +70,7 @@ pub(super) fn of(shared: &Shared, export: &Export) -> Result<Value, String> {
 }
 
 /// What is the matter, and what to do.
-fn state(shared: &Shared, device: &Device) -> (String, &'static str) {
+pub(crate) fn state(shared: &Shared, device: &Device) -> (String, &'static str) {
     match device.ailment() {
         Some(why) => (why, "see the log; `docs/operations.md` says what to do"),
         None if shared.draining.load(Relaxed) => {
@@ -85,8 +80,19 @@ fn state(shared: &Shared, device: &Device) -> (String, &'static str) {
     }
 }
 
+/// What went wrong with the chip since it was mounted.
+pub(crate) fn health(health: &Health, counters: &Counters) -> Value {
+    json!({
+        "corrected_reads": health.corrected_reads,
+        "failed_reads": health.failed_reads,
+        "failed_programs": counters.programs_failed.max(health.failed_programs),
+        "failed_erases": counters.erases_failed.max(health.failed_erases),
+        "syncs": health.syncs,
+    })
+}
+
 /// What the layer did since it was mounted.
-fn done(c: &Counters) -> Value {
+pub(crate) fn done(c: &Counters) -> Value {
     json!({
         "host_pages_written": c.host_writes,
         "host_pages_read": c.host_reads,
@@ -97,6 +103,7 @@ fn done(c: &Counters) -> Value {
         "flash_blocks_erased": c.erases,
         "cleaning_runs": c.cleaning_runs,
         "cleaning_victims": c.victims,
+        "victims_valid_pages": c.victims_valid,
         "cleaning_victims_idle": c.idle_victims,
         "pages_spilled": c.spills,
         "swap_erases": c.swap_erases,

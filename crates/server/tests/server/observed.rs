@@ -1,7 +1,7 @@
 //! What a server tells of itself, how fast it seems, and where it listens.
 
 use std::{
-    io::{Read, Write},
+    io::{BufRead, BufReader, Read, Write},
     net::TcpStream,
     time::{Duration, Instant},
 };
@@ -67,6 +67,50 @@ fn who_sends_rubbish_or_nothing_to_the_metrics_holds_up_nobody() {
     post.read_to_string(&mut answer).expect("an answer");
     assert!(answer.starts_with("HTTP/1.1 405"), "{answer}");
     assert!(running.get("/metrics").expect("an answer").0.contains("200"));
+}
+
+#[test]
+fn the_dashboard_sends_the_whole_then_changes_and_ends_with_the_server() {
+    let options = Options { dashboard: Some("127.0.0.1:0".into()), ..Options::default() };
+    let mut running = Running::start(vec![opening(8)], options);
+    let mut client = running.connect();
+    let ask = |host: &str, path: &str| {
+        let address = running.dashboard.expect("the dashboard is on");
+        let mut stream = TcpStream::connect(address).expect("it listens");
+        write!(stream, "GET {path} HTTP/1.1\r\nHost: {host}\r\n\r\n").expect("it takes it");
+        BufReader::new(stream)
+    };
+    let whole = |host: &str, path: &str| {
+        let mut text = String::new();
+        ask(host, path).read_to_string(&mut text).expect("an answer");
+        text
+    };
+    let page = whole("localhost", "/");
+    assert!(page.contains("script-src 'sha256-") && page.contains("</html>"));
+    for path in ["/", "/events", "/block?block=0"] {
+        assert!(whole("evil.example", path).starts_with("HTTP/1.1 421 "), "DNS rebinding: {path}");
+    }
+    assert!(whole("127.0.0.1:1", "/block?block=999999").starts_with("HTTP/1.1 404 "));
+    assert!(whole("[::1]", "/events?export=7").starts_with("HTTP/1.1 404 "));
+    let mut events = ask("localhost", "/events").lines();
+    let mut next = || {
+        let line =
+            events.by_ref().find_map(|line| Some(line.ok()?.strip_prefix("data: ")?.to_owned()));
+        line.map(|text| serde_json::from_str::<serde_json::Value>(&text).expect("JSON"))
+    };
+    let first = next().expect("a frame");
+    let blocks = first["blocks"].as_u64().expect("a number") as usize;
+    assert_eq!(first["whole"].as_str().map(str::len), Some((blocks * 8).div_ceil(3) * 4));
+    client.write(0, &[1; 4096]).expect("an answer");
+    let written = |frame: &serde_json::Value| frame["since_mount"]["host_pages_written"] == 1;
+    let then = std::iter::from_fn(&mut next).find(written).expect("a frame with the write");
+    assert_eq!(then["changed"].as_str().map(str::len), Some(16), "one block");
+    let pages = whole("localhost", "/block?export=0&block=0");
+    assert!(pages.contains("[2,0]"), "the page written first: {pages}");
+    // Who still looks on does not hold up the end.
+    drop(client);
+    running.stop().expect("it ends in good order");
+    while next().is_some() {}
 }
 
 #[test]

@@ -18,6 +18,7 @@ pub struct Running {
     _folder: TempDir,
     pub socket: PathBuf,
     pub metrics: Option<SocketAddr>,
+    pub dashboard: Option<SocketAddr>,
     pub stopper: Stopper,
     thread: Option<JoinHandle<Result<(), ServerError>>>,
 }
@@ -29,8 +30,9 @@ impl Running {
         let mut server = Server::new(openings, options).expect("the server can be made");
         server.listen(Listener::unix(&socket).expect("the folder is fresh"));
         let (stopper, metrics) = (server.stopper(), server.metrics_address());
+        let dashboard = server.dashboard_address();
         let thread = Some(std::thread::spawn(move || server.run()));
-        Self { _folder: folder, socket, metrics, stopper, thread }
+        Self { _folder: folder, socket, metrics, dashboard, stopper, thread }
     }
 
     /// A chip in memory of that many MiB, exported, with a fifth more beneath.

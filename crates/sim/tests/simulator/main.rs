@@ -13,3 +13,4 @@ mod runs;
 mod slac_fsaf;
 mod striping;
 mod update_interval;
+mod watched;

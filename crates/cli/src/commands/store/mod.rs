@@ -13,4 +13,5 @@ mod pidfile;
 pub mod repair;
 pub mod serve;
 pub mod stat;
+pub mod top;
 mod tuning;

@@ -60,6 +60,7 @@ pub fn run(args: &ServeArgs, quiet: bool) -> Result<(), Failure> {
         limits: limits(args),
         record: args.record.clone(),
         metrics: args.metrics.clone(),
+        dashboard: args.dashboard.clone(),
         #[cfg(feature = "tls")]
         tls: tls(args)?,
     };
@@ -86,6 +87,16 @@ pub fn run(args: &ServeArgs, quiet: bool) -> Result<(), Failure> {
     control.into_iter().for_each(|(listener, export)| server.control(listener, export));
     if let Some(address) = server.metrics_address() {
         tracing::info!(%address, "metrics");
+    }
+    if let Some(address) = server.dashboard_address() {
+        tracing::info!("dashboard at http://{address}/");
+        if !address.ip().is_loopback() {
+            tracing::warn!(
+                %address,
+                "whoever reaches the dashboard's address sees the chip at work, and what is sent is not \
+                 encrypted; a port without a host keeps it here"
+            );
+        }
     }
     stop_by_signal(&server.stopper())?;
     let pidfile = args.pidfile.as_deref().map(PidFile::create).transpose()?;

@@ -1,0 +1,346 @@
+#!/usr/bin/env python3
+"""The dashboard under load, a replay and `top` in a real browser and as text.
+
+    browser/live.py             the tests (half a minute); exit code 77 where Chromium or fio is missing
+    browser/live.py --cost      IOPS with viewers beside IOPS without, in one run
+    browser/live.py --pictures  the pictures of docs/pictures
+
+THERMOCLINE names the binary, otherwise that of `make build`. What is skipped goes to THERMOCLINE_SKIPPED.
+Names of exports and traces here are hostile: markup and control characters have to show as text.
+"""
+
+import json
+import os
+import pathlib
+import re
+import shutil
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+from chromium import Chromium
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+TARGET = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
+THERMOCLINE = os.path.abspath(os.environ.get("THERMOCLINE", TARGET / "release/thermocline"))
+AXE = "axe-core@4.10.3"
+TYPESCRIPT = "typescript@5.9.3"
+EVIL = "<u>\x1b[31mchip"
+WIDTHS = (360, 1000, 2560)
+
+
+def skip(why):
+    print(f"live.py: skipped: {why}")
+    if path := os.environ.get("THERMOCLINE_SKIPPED"):
+        with open(path, "a", encoding="utf-8") as skipped:
+            skipped.write(f"browser/live.py: {why}\n")
+
+
+def axe():
+    """The accessibility checker, fetched once; nothing where npm or the network is missing."""
+    kept = TARGET / "browser" / f"{AXE}.js"
+    if not kept.exists():
+        if not shutil.which("npm"):
+            return None
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory() as folder:
+            packed = subprocess.run(["npm", "pack", "--silent", AXE], cwd=folder, capture_output=True, text=True)
+            if packed.returncode:
+                return None
+            subprocess.run(["tar", "-xzf", packed.stdout.split()[-1], "package/axe.min.js"], cwd=folder, check=True)
+            shutil.copy(f"{folder}/package/axe.min.js", kept)
+    return kept.read_text(encoding="utf-8")
+
+
+def tool(*arguments):
+    return subprocess.run([THERMOCLINE, *arguments], check=True, capture_output=True, text=True, cwd=ROOT).stdout
+
+
+class Served:
+    """A chip in memory with a dashboard."""
+
+    def __init__(self, folder, name=EVIL, capacity="256MiB", dashboard=True, device="slc-generic"):
+        self.socket, self.control = f"{folder}/nbd.sock", f"{folder}/ctl.sock"
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.port = free.getsockname()[1]
+        self.url = f"http://127.0.0.1:{self.port}/"
+        shown = ["--dashboard", str(self.port)] if dashboard else []
+        self.process = subprocess.Popen(
+            [THERMOCLINE, "serve", f"{name}=ram:", "--device", device, "--capacity", capacity, "--unix", self.socket,
+             "--control", self.control, "--log", "error", *shown])
+        end = time.monotonic() + 20
+        while not os.path.exists(self.control) or not os.path.exists(self.socket):
+            assert time.monotonic() < end and self.process.poll() is None, "the server does not start"
+            time.sleep(0.02)
+        time.sleep(0.2)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.terminate()
+        self.process.wait(30)
+
+    def fio(self, seconds):
+        # One process: it ends when it is told to.
+        return subprocess.Popen(
+            ["fio", "--thread", "--name=load", "--ioengine=nbd", f"--uri=nbd+unix:///?socket={self.socket}", "--rw=randwrite",
+             "--bs=4k", "--iodepth=16", "--time_based", f"--runtime={seconds}", "--norandommap", "--randrepeat=0",
+             "--random_distribution=zipf:1.1", "--output-format=json"], stdout=subprocess.PIPE, text=True)
+
+    def stat(self):
+        return json.loads(tool("ctl", self.control, "--json", "stat"))
+
+    def memory(self):
+        with open(f"/proc/{self.process.pid}/status", encoding="ascii") as status:
+            return int(re.search(r"VmRSS:\s+(\d+)", status.read())[1]) * 1024
+
+
+def figure(of, path):
+    for key in path.split("."):
+        of = of[key]
+    return of
+
+
+def wait(browser, expression, seconds=10):
+    end = time.monotonic() + seconds
+    while not (value := browser.evaluate(expression)):
+        assert time.monotonic() < end, f"never true: {expression}"
+        time.sleep(0.05)
+    return value
+
+
+def check_page(browser, origin, checker):
+    """What every page must keep to: nothing from elsewhere, no complaint, no scrolling sideways, accessible."""
+    assert not browser.complaints, browser.complaints
+    foreign = [url for url in browser.requests if not url.startswith((origin, "data:"))]
+    assert not foreign, foreign
+    assert browser.evaluate("document.querySelectorAll('main u, main img, header u, header img').length") == 0
+    shown = browser.evaluate("document.body.innerText")
+    assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f]", shown), "control characters"
+    for width in WIDTHS:
+        browser.look(width)
+        time.sleep(0.3)
+        wide = browser.evaluate("document.documentElement.scrollWidth - innerWidth")
+        assert wide <= 0, f"{wide} pixels too wide at {width}"
+    browser.look(1000)
+    if checker:
+        # Its script is no part of the page: the page's own policy would refuse it.
+        browser.evaluate(f"{checker};0")
+        for dark in (False, True):
+            browser.look(1000, dark=dark)
+            time.sleep(0.2)
+            found = browser.evaluate("axe.run().then((it) => it.violations.map((v) => [v.id, v.nodes[0].html, v.nodes[0].failureSummary]))")
+            assert not found, found
+    browser.look(1000)
+
+
+def tab_to(browser, wanted):
+    for _ in range(60):
+        browser.press("Tab")
+        if browser.evaluate(f"document.activeElement.matches({json.dumps(wanted)})"):
+            return
+    raise AssertionError(f"the keyboard does not reach {wanted}")
+
+
+def dashboard(browser, folder, checker):
+    with Served(folder) as server:
+        load = server.fio(60)
+        time.sleep(1)
+        browser.look(1000)
+        browser.open(server.url)
+        wait(browser, "Number(document.querySelector('[data-key=\"since_mount.host_pages_written\"]')?.dataset.value) > 1000")
+        frames = browser.evaluate("""new Promise((done) => { let n = 0; const seen = new EventSource('events');
+            seen.onmessage = () => n++; setTimeout(() => { seen.close(); done(n); }, 2000); })""")
+        assert frames >= 6, f"{frames} frames in two seconds"
+        connections = browser.evaluate("document.querySelector('[data-key=\"clients.connections\"]').dataset.value")
+        assert connections == "1", connections
+        # By keyboard alone.
+        tab_to(browser, "#mode")
+        tab_to(browser, "#map")
+        for key in ("ArrowRight", "ArrowRight", "ArrowDown"):
+            browser.press(key)
+        assert wait(browser, "document.getElementById('sentence').textContent").startswith("Block ")
+        pages = wait(browser, "document.querySelectorAll('#pages i').length")
+        load.terminate()
+        load.wait()
+        time.sleep(1)
+        # The page at rest says what the server says.
+        stat = server.stat()
+        assert pages == stat["exported_bytes"] // stat["page_size"] // stat["logical_pages"] * pages
+        read = browser.evaluate("Object.fromEntries([...document.querySelectorAll('[data-key]')].map((it) => [it.dataset.key, it.dataset.value]))")
+        for key in [key for key in read if key.startswith("since_mount") or key == "free_blocks"]:
+            assert abs(float(read[key]) / (figure(stat, key) or 1) - bool(figure(stat, key))) < 1e-12, (key, read[key], figure(stat, key))
+        assert stat["since_mount"]["flash_blocks_erased"] > 0
+        assert "\ufffd[31mchip" in browser.evaluate("document.getElementById('what').textContent")
+        block = json.loads(browser.evaluate("fetch('block?block=1').then((it) => it.text())"))
+        assert len(block["pages"]) == pages
+        check_page(browser, server.url, checker)
+        top = tool("top", server.control, "--once")
+        assert "write amplification since mount" in top and not re.search(r"[\x00-\x09\x0b-\x1f]", top), top
+        with socket.create_connection(("127.0.0.1", server.port)) as rebound:
+            rebound.sendall(b"GET /events HTTP/1.1\r\nHost: evil.example\r\n\r\n")
+            answer = rebound.makefile("rb").readline()
+            assert answer.startswith(b"HTTP/1.1 421 "), answer
+        viewers(server)
+        # Before the server goes: the page would complain that it cannot be reached.
+        browser.open("about:blank")
+
+
+def viewers(server):
+    """Fifty look on, one of them never reads: the others get frames, and memory stays."""
+    before = server.memory()
+    load = server.fio(4)
+    crowd = [socket.create_connection(("127.0.0.1", server.port)) for _ in range(50)]
+    for one in crowd:
+        one.sendall(b"GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        one.setblocking(False)
+    taken = [0] * 50
+    end = time.monotonic() + 3
+    while time.monotonic() < end:
+        for i, one in enumerate(crowd[1:], 1):
+            try:
+                taken[i] += one.recv(1 << 20).count(b"data: ")
+            except BlockingIOError:
+                pass
+        time.sleep(0.02)
+    grown = server.memory() - before
+    load.wait()
+    for one in crowd:
+        one.close()
+    assert min(taken[1:]) >= 6, taken
+    assert grown < 64 << 20, f"{grown >> 20} MiB more with fifty viewers"
+    print(f"live.py: fifty viewers: {grown / 2**20:.1f} MiB more, {min(taken[1:])} frames or more each")
+
+
+def replay(browser, folder, checker):
+    trace = f"{folder}/<img src=x onerror=alert(1)>.tct"
+    shutil.copy(ROOT / "corpus/sqlite-ext4.tct", trace)
+    options = ["--trace", trace, "--ops=-trim", "--over-provisioning", "7%", "--clock", "device"]
+    page = f"{folder}/replay.html"
+    tool("watch", *options, "--policies", "greedy,dac", "--output", page)
+    results = json.loads(tool("compare", *options, "--policies", "greedy,dac", "--no-oracle", "--json"))["runs"]
+    browser.open(f"file://{page}")
+    wait(browser, "document.body.dataset.ready")
+    whole = browser.evaluate("[...document.querySelectorAll('#whole tbody tr')].map((row) => [...row.querySelectorAll('[data-key]')].map((it) => [it.dataset.key, it.dataset.value]))")
+    for row in whole:
+        for (key, value), result in zip(row, results):
+            assert float(value) == figure(result, key), (key, value, figure(result, key))
+    # By keyboard: to the buttons, a cleaning on, a cleaning back.
+    now = "document.getElementById('time').value"
+    start = browser.evaluate(now)
+    tab_to(browser, "#next")
+    browser.press("Enter")
+    first = browser.evaluate(now)
+    browser.press("Enter")
+    assert int(browser.evaluate(now)) > int(first) > int(start)
+    tab_to(browser, "#runs canvas")
+    browser.press("ArrowRight")
+    browser.press(",")
+    assert browser.evaluate(now) == first
+    assert "Block 0" in browser.evaluate("document.querySelector('#runs').innerText")
+    browser.press(" ")
+    wait(browser, f"Number({now}) > {first}")
+    browser.press(" ")
+    # At each cleaning the victim costs no more than those it beat, by the policy's own score.
+    browser.evaluate("(() => { const t = document.getElementById('time'); t.value = t.max; t.dispatchEvent(new Event('input')); })()")
+    tables = browser.evaluate("[...document.querySelectorAll('.victim table')].map((it) => [...it.querySelectorAll('tbody tr')].map((row) => Number(row.lastChild.textContent)))")
+    assert len(tables) == 2 and all(len(scores) > 1 and scores[0] <= min(scores[1:]) for scores in tables), tables
+    assert "copied" in browser.evaluate("document.getElementById('answer').textContent")
+    check_page(browser, f"file://{page}", checker)
+    # A whole run in a page ends where the simulator does.
+    small = ["--workload", "hot-cold:90/10", "--capacity", "16MiB", "--bytes", "32MiB"]
+    tool("watch", *small, "--policies", "greedy,dac", "--from", "0%", "--blocks", "100000", "--output", page)
+    results = json.loads(tool("compare", *small, "--policies", "greedy,dac", "--no-oracle", "--json"))["runs"]
+    browser.open(f"file://{page}")
+    wait(browser, "document.body.dataset.ready")
+    browser.evaluate("(() => { const t = document.getElementById('time'); t.value = t.max; t.dispatchEvent(new Event('input')); })()")
+    for key, path in (("write_amplification", "write_amplification"), ("erases", "flash.blocks_erased")):
+        read = browser.evaluate(f"[...document.querySelectorAll('#runs [data-key={key}]')].map((it) => Number(it.dataset.value))")
+        assert read == [figure(result, path) for result in results], (key, read)
+
+
+def types():
+    """The scripts keep to the types that their comments declare; skipped where Node is missing."""
+    assets = ROOT / "crates/live/assets"
+    options = "--checkJs --allowJs --noEmit --strict --target es2022 --lib es2022,dom,dom.iterable".split()
+    if not shutil.which("npx"):
+        return skip("types of the pages' scripts not checked: npx is missing")
+    for page in ("live", "replay"):
+        files = [str(assets / f"{name}.js") for name in ("common", "chipmap", "charts", page)]
+        subprocess.run(["npx", "--yes", "-p", TYPESCRIPT, "tsc", *options, *files], check=True)
+
+
+def cost(folder):
+    """IOPS with four viewers and without, by turns; the median of the ratios of neighbours."""
+    with Served(folder, name="chip", capacity="8GiB", device="slc-generic") as server:
+        server.fio(3).wait()
+
+        def iops(viewed):
+            readers = [subprocess.Popen(["curl", "-sN", "-o", "/dev/null", f"{server.url}events"]) for _ in range(viewed)]
+            said = server.fio(4).communicate()[0]
+            done = json.loads(said[said.index("{"):])
+            for reader in readers:
+                reader.terminate()
+                reader.wait()
+            return done["jobs"][0]["write"]["iops"]
+
+        ratios = []
+        for turn in range(8):
+            pair = [iops(1), iops(0)] if turn % 2 else [iops(0), iops(1)][::-1]
+            ratios.append(pair[0] / pair[1])
+            print(f"live.py: {pair[0]:,.0f} IOPS with the stream open, {pair[1]:,.0f} without: {ratios[-1]:.3f}")
+        print(f"live.py: {statistics.median(ratios):.3f} of the IOPS, median of {len(ratios)} pairs, {server.stat()['blocks']:,} blocks")
+
+
+def pictures(browser, folder):
+    out = ROOT / "docs/pictures"
+    with Served(folder, name="chip") as server:
+        load = server.fio(9)
+        time.sleep(1)
+        browser.look(1100, 700)
+        browser.open(server.url)
+        time.sleep(7)
+        browser.screenshot(out / "dashboard.png", whole=False)
+        load.wait()
+    page = f"{folder}/replay.html"
+    tool("watch", "--trace", "corpus/sqlite-ext4.tct", "--ops=-trim", "--over-provisioning", "7%", "--policies",
+         "greedy,dac", "--output", page)
+    browser.look(1100, 1150)
+    browser.open(f"file://{page}")
+    wait(browser, "document.body.dataset.ready")
+    browser.evaluate("""(() => { const t = document.getElementById('time'); t.value = (+t.min + +t.max) / 2;
+        t.dispatchEvent(new Event('input')); document.getElementById('next').click();
+        const mode = document.getElementById('mode'); mode.value = 'stream'; mode.dispatchEvent(new Event('change')); })()""")
+    time.sleep(0.5)
+    browser.screenshot(out / "replay.png", whole=False)
+
+
+def main():
+    with tempfile.TemporaryDirectory(prefix="thermocline-live.") as folder:
+        if "--cost" in sys.argv:
+            return cost(folder)
+        if "--pictures" not in sys.argv:
+            types()
+        missing = [name for name in ("chromium", "fio") if not shutil.which(name)]
+        if missing:
+            skip(f"{' and '.join(missing)} missing (Debian's packages of these names)")
+            return 77
+        with Chromium() as browser:
+            if "--pictures" in sys.argv:
+                return pictures(browser, folder)
+            checker = axe()
+            if checker is None:
+                skip("no accessibility checker: npm or the network is missing")
+            began = time.monotonic()
+            for part in (dashboard, replay):
+                part(browser, folder, checker)
+                print(f"live.py: {part.__name__} passed after {time.monotonic() - began:.0f} s")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,127 @@
+//! `--live`: runs on the terminal while they last.
+
+use std::{
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
+    thread::{self, JoinHandle},
+    time::{Duration, Instant},
+};
+
+use thermocline_flash::BlockId;
+use thermocline_ftl::BlockState;
+use thermocline_live::screen::{Course, Panel, Screen};
+use thermocline_sim::{Job, Look, Watch};
+
+use crate::{interrupt, jobs, print::number};
+
+/// Requests between two looks at the clock.
+const STRIDE: usize = 4096;
+/// Time between two looks at a chip.
+const PERIOD: Duration = Duration::from_millis(100);
+
+/// One run, as it is seen.
+#[derive(Debug)]
+pub struct Seen {
+    known: u64,
+    state: Mutex<State>,
+}
+
+#[derive(Debug)]
+struct State {
+    panel: Panel,
+    last: Option<(Instant, u64, u64)>,
+    pages: u64,
+}
+
+impl Seen {
+    /// A job that has not begun.
+    pub fn of(job: &Job<'_>) -> Self {
+        let courses = ["write amplification", "write p99, ms"].map(Course::new).into();
+        let panel = Panel { name: job.policy.name.clone(), courses, ..Panel::default() };
+        let state = State { panel, last: None, pages: 0 };
+        Self { known: jobs::known_pages(job), state: Mutex::new(state) }
+    }
+
+    /// Its panel once it has begun, those that run before those that are over.
+    fn panel(&self) -> Option<(bool, Panel)> {
+        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.last.is_some().then(|| (state.pages >= self.known, state.panel.clone()))
+    }
+}
+
+impl Watch for Seen {
+    fn stride(&self, _pages: u64) -> usize {
+        STRIDE
+    }
+
+    fn look(&self, now: &Look<'_>) {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let State { panel, last, pages } = &mut *state;
+        let (host, copies) = (now.counters.host_writes, now.counters.copies);
+        *pages = host;
+        let (before, before_copies) = match last {
+            Some((when, ..)) if when.elapsed() < PERIOD && host < self.known => return,
+            Some((_, host, copies)) => (*host, *copies),
+            None => (0, 0),
+        };
+        *last = Some((Instant::now(), host, copies));
+        panel.blocks.resize(now.geometry.blocks() as usize, BlockState::default());
+        panel.pages = now.geometry.data_pages_per_block();
+        now.inspect.block_states(BlockId(0), &mut panel.blocks);
+        if host > before {
+            let written = (host - before) as f64;
+            let wa = (written + (copies - before_copies) as f64) / written;
+            let p99 = now.write_response_ns(0.99) as f64 / 1e6;
+            panel.courses[0].add(wa, number::fixed(wa, 2));
+            panel.courses[1].add(p99, number::fixed(p99, 2));
+        }
+        let whole = if host > 0 { (host + copies) as f64 / host as f64 } else { 1.0 };
+        panel.figures = vec![
+            ("write amplification so far", number::fixed(whole, 3)),
+            ("host pages written", number::grouped(host)),
+            ("blocks erased", number::grouped(now.counters.erases)),
+        ];
+    }
+}
+
+/// Draws runs until it is dropped.
+pub struct Drawn {
+    stop: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Drawn {
+    /// Takes over the terminal. Whoever asks for the end there interrupts the runs.
+    pub fn start(seen: Arc<Vec<Seen>>) -> Self {
+        let stop = Arc::new(AtomicBool::new(false));
+        let told = stop.clone();
+        let thread = thread::spawn(move || {
+            let Ok(mut screen) = Screen::open() else { return };
+            while !told.load(Relaxed) {
+                let mut panels: Vec<_> = seen.iter().filter_map(Seen::panel).collect();
+                panels.sort_by_key(|(is_over, _)| *is_over);
+                let over = panels.iter().filter(|(is_over, _)| *is_over).count();
+                let panels: Vec<_> = panels.into_iter().map(|(_, panel)| panel).collect();
+                let title = format!("{over} of {} runs over   q stops them", seen.len());
+                let drawn = screen.draw(&title, &panels);
+                if !matches!(drawn.and_then(|()| screen.is_to_end(PERIOD)), Ok(false)) {
+                    interrupt::progress().cancel();
+                    return;
+                }
+            }
+        });
+        Self { stop, thread: Some(thread) }
+    }
+}
+
+impl Drop for Drawn {
+    fn drop(&mut self) {
+        self.stop.store(true, Relaxed);
+        if let Some(thread) = self.thread.take() {
+            // It leaves the terminal in order, whatever became of it.
+            let _ = thread.join();
+        }
+    }
+}

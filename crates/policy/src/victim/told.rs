@@ -1,0 +1,88 @@
+//! A victim policy that somebody looks over the shoulder of.
+
+use alloc::{boxed::Box, sync::Arc, vec::Vec};
+
+use thermocline_flash::{BlockId, Lpn};
+
+use super::Victim;
+use crate::{BlockView, Side, age::AgeSource};
+
+/// Is told what a victim policy chooses. It changes nothing, and a run without one has none of its cost.
+pub trait Onlooker: Send + Sync {
+    /// `victim` chose a block of a bank, and saw these blocks; it may still be refused.
+    fn chose(&self, victim: &dyn Victim, blocks: &BlockView, chosen: BlockId, now: u64);
+
+    /// The block chosen last is cleaned, or refused.
+    fn answered(&self, cleaned: bool);
+}
+
+/// A victim policy with an onlooker.
+pub struct Told {
+    victim: Box<dyn Victim>,
+    onlooker: Arc<dyn Onlooker>,
+}
+
+impl Told {
+    /// The policy; its choices are the same.
+    #[must_use]
+    pub fn new(victim: Box<dyn Victim>, onlooker: Arc<dyn Onlooker>) -> Self {
+        Self { victim, onlooker }
+    }
+}
+
+impl Victim for Told {
+    fn choose(&mut self, blocks: &BlockView, now: u64) -> Option<BlockId> {
+        let chosen = self.victim.choose(blocks, now)?;
+        self.onlooker.chose(&*self.victim, blocks, chosen, now);
+        Some(chosen)
+    }
+
+    fn ratio(&self, valid: u32, pages: u32) -> (f64, f64) {
+        self.victim.ratio(valid, pages)
+    }
+
+    fn cost(&self, blocks: &BlockView, block: BlockId, now: u64) -> Option<f64> {
+        self.victim.cost(blocks, block, now)
+    }
+
+    fn wear(&self, erases: u32) -> Option<f64> {
+        self.victim.wear(erases)
+    }
+
+    fn weighs_hot(&self) -> bool {
+        self.victim.weighs_hot()
+    }
+
+    fn takes_factor(&self) -> bool {
+        self.victim.takes_factor()
+    }
+
+    fn age_source(&self) -> Option<AgeSource> {
+        self.victim.age_source()
+    }
+
+    fn side(&self) -> Option<Side> {
+        self.victim.side()
+    }
+
+    fn ranks(&self) -> bool {
+        self.victim.ranks()
+    }
+
+    fn watches(&self) -> bool {
+        self.victim.watches()
+    }
+
+    fn watch(&mut self, written: &[Lpn]) {
+        self.victim.watch(written);
+    }
+
+    fn answered(&mut self, cleaned: bool) {
+        self.onlooker.answered(cleaned);
+        self.victim.answered(cleaned);
+    }
+
+    fn choices(&self) -> Vec<(&'static str, u64)> {
+        self.victim.choices()
+    }
+}
