@@ -76,7 +76,6 @@ test-examples:
 test-systems:
 	THERMOCLINE=$(TESTED) browser/run.sh || [ $$? -eq 77 ]
 	THERMOCLINE=$(TESTED) systems/run.sh || [ $$? -eq 77 ]
-	THERMOCLINE=$(TESTED) browser/live.py || [ $$? -eq 77 ]
 	THERMOCLINE=$(TESTED) guest/run.sh || [ $$? -eq 77 ]
 
 test-long: test-tools ## the same tests with more cases: crashes, fuzzing and models for an hour
@@ -99,11 +98,9 @@ lint: ## formatting and clippy, warnings are errors
 
 browser: build ## reports, dashboard and replay in a real browser (a minute)
 	THERMOCLINE=$(THERMOCLINE) browser/run.sh
-	THERMOCLINE=$(THERMOCLINE) browser/live.py
 
 pictures: build ## the pictures of the documentation, docs/pictures (needs Chromium and Python)
 	THERMOCLINE=$(THERMOCLINE) browser/run.sh --pictures
-	THERMOCLINE=$(THERMOCLINE) browser/live.py --pictures
 
 guest: build ## tests in a machine of QEMU's: raw NAND, file systems, the kernel's NBD client
 	THERMOCLINE=$(THERMOCLINE) guest/run.sh

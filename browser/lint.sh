@@ -1,14 +1,31 @@
 #!/usr/bin/env bash
-# Checks the types of the scripts in pages (JSDoc, by TypeScript) and lints them, where Node is present. Building needs
-# neither: scripts are written as they run.
+# Checks the types of the scripts in pages (JSDoc, by TypeScript) and lints them, where Node and the npm registry are there.
+# Building needs neither: scripts are written as they run.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-if ! command -v npx >/dev/null; then
-    echo "browser/lint.sh: scripts are not checked: needs Node's npx" >&2
-    [[ -z ${THERMOCLINE_SKIPPED:-} ]] || echo "browser/lint.sh: scripts are not checked: needs Node's npx" >>"$THERMOCLINE_SKIPPED"
-    exit
-fi
-scripts=(crates/*/assets/*.js)
-npx --yes --loglevel=error --package typescript@5.9.3 tsc --allowJs --checkJs --noEmit --strict --noUnusedLocals --noImplicitReturns \
-    --target es2022 --lib es2022,dom,dom.iterable "${scripts[@]}"
-npx --yes --loglevel=error oxlint@1.20.0 --deny-warnings -D correctness -D suspicious -D perf -A unicorn/consistent-function-scoping "${scripts[@]}"
+
+skip() {
+    echo "browser/lint.sh: scripts are not checked: $*" >&2
+    [[ -z ${THERMOCLINE_SKIPPED:-} ]] || echo "browser/lint.sh: scripts are not checked: $*" >>"$THERMOCLINE_SKIPPED"
+    exit 0
+}
+
+for program in node python3; do command -v "$program" >/dev/null || skip "needs $program; make test-tools installs it"; done
+fetched() { python3 browser/registry.py "$@" || skip "the npm registry cannot be reached"; }
+case $(uname -m) in
+    aarch64) machine=arm64 ;;
+    *) machine=x64 ;;
+esac
+tsc=$(fetched typescript@5.9.3 lib/tsc.js)
+oxlint=$(fetched "@oxlint/linux-$machine-gnu@1.20.0" oxlint)
+[[ -f $tsc && -f $oxlint ]] || exit 0
+
+live=crates/live/assets
+for page in "crates/report/assets/report.js" "$live/common.js $live/chipmap.js $live/charts.js $live/live.js" \
+    "$live/common.js $live/chipmap.js $live/charts.js $live/replay.js"; do
+    # shellcheck disable=SC2086 # the files of one page
+    node "$tsc" --allowJs --checkJs --noEmit --strict --noUnusedLocals --noImplicitReturns --target es2022 \
+        --lib es2022,dom,dom.iterable $page
+done
+chmod +x "$oxlint"
+"$oxlint" --deny-warnings -D correctness -D suspicious -D perf -A unicorn/consistent-function-scoping crates/*/assets/*.js

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The dashboard under load, a replay and `top` in a real browser and as text.
 
-    browser/live.py             the tests (half a minute); exit code 77 where Chromium or fio is missing
+    browser/live.py             the tests (half a minute)
     browser/live.py --cost      IOPS with viewers beside IOPS without, in one run
     browser/live.py --pictures  the pictures of docs/pictures
 
@@ -21,13 +21,12 @@ import sys
 import tempfile
 import time
 
+import registry
 from chromium import Chromium
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 TARGET = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
 THERMOCLINE = os.path.abspath(os.environ.get("THERMOCLINE", TARGET / "release/thermocline"))
-AXE = "axe-core@4.10.3"
-TYPESCRIPT = "typescript@5.9.3"
 EVIL = "<u>\x1b[31mchip"
 WIDTHS = (360, 1000, 2560)
 
@@ -37,22 +36,6 @@ def skip(why):
     if path := os.environ.get("THERMOCLINE_SKIPPED"):
         with open(path, "a", encoding="utf-8") as skipped:
             skipped.write(f"browser/live.py: {why}\n")
-
-
-def axe():
-    """The accessibility checker, fetched once; nothing where npm or the network is missing."""
-    kept = TARGET / "browser" / f"{AXE}.js"
-    if not kept.exists():
-        if not shutil.which("npm"):
-            return None
-        kept.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory() as folder:
-            packed = subprocess.run(["npm", "pack", "--silent", AXE], cwd=folder, capture_output=True, text=True)
-            if packed.returncode:
-                return None
-            subprocess.run(["tar", "-xzf", packed.stdout.split()[-1], "package/axe.min.js"], cwd=folder, check=True)
-            shutil.copy(f"{folder}/package/axe.min.js", kept)
-    return kept.read_text(encoding="utf-8")
 
 
 def tool(*arguments):
@@ -264,17 +247,6 @@ def replay(browser, folder, checker):
         assert read == [figure(result, path) for result in results], (key, read)
 
 
-def types():
-    """The scripts keep to the types that their comments declare; skipped where Node is missing."""
-    assets = ROOT / "crates/live/assets"
-    options = "--checkJs --allowJs --noEmit --strict --target es2022 --lib es2022,dom,dom.iterable".split()
-    if not shutil.which("npx"):
-        return skip("types of the pages' scripts not checked: npx is missing")
-    for page in ("live", "replay"):
-        files = [str(assets / f"{name}.js") for name in ("common", "chipmap", "charts", page)]
-        subprocess.run(["npx", "--yes", "-p", TYPESCRIPT, "tsc", *options, *files], check=True)
-
-
 def cost(folder):
     """IOPS with four viewers and without, by turns; the median of the ratios of neighbours."""
     with Served(folder, name="chip", capacity="8GiB", device="slc-generic") as server:
@@ -324,18 +296,12 @@ def main():
     with tempfile.TemporaryDirectory(prefix="thermocline-live.") as folder:
         if "--cost" in sys.argv:
             return cost(folder)
-        if "--pictures" not in sys.argv:
-            types()
-        missing = [name for name in ("chromium", "fio") if not shutil.which(name)]
-        if missing:
-            skip(f"{' and '.join(missing)} missing (Debian's packages of these names)")
-            return 77
         with Chromium() as browser:
             if "--pictures" in sys.argv:
                 return pictures(browser, folder)
-            checker = axe()
+            checker = registry.axe()
             if checker is None:
-                skip("no accessibility checker: npm or the network is missing")
+                skip("no accessibility checker: the npm registry cannot be reached")
             began = time.monotonic()
             for part in (dashboard, replay):
                 part(browser, folder, checker)

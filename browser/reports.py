@@ -6,6 +6,7 @@ import subprocess
 import sys
 import tempfile
 
+import registry
 from chromium import Chromium
 
 THERMOCLINE = os.environ["THERMOCLINE"]
@@ -87,11 +88,10 @@ class Pages:
         check(not self.browser.complaints, f"{self.file}: {self.browser.complaints[:3]}")
 
     def accessible(self, file, dark):
-        if not os.path.exists(self.axe):
+        if self.axe is None:
             return
         self.open(file, dark=dark)
-        with open(self.axe, encoding="utf-8") as script:
-            self.browser.evaluate(script.read() + ";0")
+        self.browser.evaluate(self.axe + ";0")
         found = self.browser.evaluate(
             "axe.run().then(r => r.violations.map(v => v.id + ': ' + v.nodes.slice(0, 3).map(n => n.html.slice(0, 120)).join(' | ')))")
         check(not found, f"{self.file}, {'dark' if dark else 'light'}: {found}")
@@ -169,7 +169,7 @@ class Pages:
 
 def main():
     with tempfile.TemporaryDirectory(prefix="thermocline-reports.") as work, Chromium() as browser:
-        pages = Pages(browser, sys.argv[1])
+        pages = Pages(browser, registry.axe())
         file = os.path.join(work, "compare.html")
         result = run("compare", "--trace", SQLITE, "--trace", "corpus/developer-ext4.tct", *DEVICE, "--policies", POLICIES, "--report", file, "--json")
         pages.comparison(file, json.loads(result))
