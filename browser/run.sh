@@ -11,7 +11,7 @@
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 root=$(dirname "$here")
-THERMOCLINE=$(realpath "${THERMOCLINE:-${CARGO_TARGET_DIR:-$root/target}/release/thermocline}")
+THERMOCLINE=$(realpath -m "${THERMOCLINE:-${CARGO_TARGET_DIR:-$root/target}/release/thermocline}")
 export THERMOCLINE
 packages=(chromium fio fonts-dejavu-core nodejs python3)
 

@@ -48,6 +48,8 @@ pub enum Op {
     Erase(BlockId),
     Bad(BlockId),
     Sync,
+    /// A sync that leaves the erases of blocks in which nothing was programmed since.
+    SyncPrograms,
 }
 
 impl State {
@@ -73,7 +75,7 @@ impl State {
                 block.erases += 1;
             }
             Op::Bad(block) => self.block(*block).bad = true,
-            Op::Sync => {}
+            Op::Sync | Op::SyncPrograms => {}
         }
     }
 
@@ -117,15 +119,46 @@ pub enum Cut {
 pub const CUTS: [Cut; 5] =
     [Cut::InOrder, Cut::OnlySynced, Cut::LastTorn, Cut::OneLost, Cut::Subset];
 
-/// What is left of a chip on which `ops` were done after the last sync.
-pub fn survivors(
-    synced: &State,
-    geometry: &Geometry,
-    ops: &[Op],
-    cut: Cut,
-    draws: &mut Draws,
-) -> State {
-    let mut state = synced.clone();
+/// What survives whatever happens, and what was done since, of which any part may.
+#[derive(Clone, Debug)]
+pub struct Synced {
+    pub state: State,
+    pub since: Vec<Op>,
+}
+
+impl Synced {
+    /// Another operation was done.
+    pub fn then(&mut self, geometry: &Geometry, op: &Op) {
+        let left = |since: &[Op], i: usize| match since[i] {
+            Op::Erase(block) => !since[i..].iter().any(
+                |op| matches!(op, Op::Program(at, _) if geometry.block_of(*at) == block),
+            ),
+            _ => false,
+        };
+        let since = std::mem::take(&mut self.since);
+        match op {
+            Op::Sync => since.iter().for_each(|op| self.state.apply(geometry, op)),
+            Op::SyncPrograms => {
+                for (i, op) in since.iter().enumerate() {
+                    if left(&since, i) {
+                        self.since.push(op.clone());
+                    } else {
+                        self.state.apply(geometry, op);
+                    }
+                }
+            }
+            op => {
+                self.since = since;
+                self.since.push(op.clone());
+            }
+        }
+    }
+}
+
+/// What is left of a chip.
+pub fn survivors(synced: &Synced, geometry: &Geometry, cut: Cut, draws: &mut Draws) -> State {
+    let Synced { state, since: ops } = synced;
+    let mut state = state.clone();
     // Bad marks last at once: a real chip writes them where nothing else is.
     let is_erase = |op: &Op| matches!(op, Op::Erase(_));
     let erases: Vec<usize> = (0..ops.len()).filter(|&i| is_erase(&ops[i])).collect();
@@ -181,7 +214,7 @@ pub fn survivors(
                 lost_erases.push(*block);
             }
             Op::Bad(_) => state.apply(geometry, op),
-            Op::Sync => {}
+            Op::Sync | Op::SyncPrograms => {}
         }
     }
     state
@@ -331,6 +364,11 @@ impl Flash for Slate {
 
     fn sync(&mut self) -> Result<(), FlashError> {
         self.act(Op::Sync);
+        Ok(())
+    }
+
+    fn sync_programs(&mut self) -> Result<(), FlashError> {
+        self.act(Op::SyncPrograms);
         Ok(())
     }
 

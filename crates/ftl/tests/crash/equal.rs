@@ -4,7 +4,7 @@ use thermocline_ftl::Mount;
 
 use super::{
     Kind,
-    chip::{CUTS, Cut, Op, survivors},
+    chip::{CUTS, Cut, Op, Synced, survivors},
     common::Draws,
     device::tables,
     history,
@@ -20,13 +20,9 @@ fn a_checkpoint_and_the_pages_make_the_same_tables() {
         for _ in 0..10 {
             let at = draws.below(history.ops.len() as u32 + 1) as usize;
             let cut = CUTS[draws.below(2) as usize];
-            let synced = history.ops[..at].iter().rposition(|op| matches!(op, Op::Sync));
-            let mut state = history.start.clone();
-            for op in &history.ops[..synced.unwrap_or(0)] {
-                state.apply(&world.geometry, op);
-            }
-            let since = &history.ops[synced.unwrap_or(0)..at];
-            let left = survivors(&state, &world.geometry, since, cut, &mut draws);
+            let mut synced = Synced { state: history.start.clone(), since: Vec::new() };
+            history.ops[..at].iter().for_each(|op| synced.then(&world.geometry, op));
+            let left = survivors(&synced, &world.geometry, cut, &mut draws);
             assert!(matches!(cut, Cut::InOrder | Cut::OnlySynced));
             let [quick, pages] = [Mount::Quick, Mount::FromPages].map(|how| {
                 let mounted = world.mount(world.chip(left.clone()), 0, how);

@@ -17,7 +17,7 @@ mod host;
 
 use std::time::{Duration, Instant};
 
-use chip::{CUTS, Cut, Failing, Op, Slate, State, survivors};
+use chip::{CUTS, Cut, Failing, Op, Slate, State, Synced, survivors};
 use common::Draws;
 use device::{World, a_system_block, content, ops, sync};
 use host::{Event, Host, Use, ZEROS};
@@ -160,18 +160,14 @@ impl Search {
         draws: &mut Draws,
         depth: u32,
     ) {
-        let mut synced = (history.start.clone(), 0);
+        let mut synced = Synced { state: history.start.clone(), since: Vec::new() };
         let mut host = Host::of(&history.contents);
         let mut heard = 0;
         let mut done = 0;
-        let mut state = history.start.clone();
         for &at in at {
             while done < at {
-                state.apply(&world.geometry, &history.ops[done]);
+                synced.then(&world.geometry, &history.ops[done]);
                 done += 1;
-                if matches!(history.ops[done - 1], Op::Sync) {
-                    synced = (state.clone(), done);
-                }
             }
             while let Some(&(begun, event)) = history.events.get(heard)
                 && begun <= at
@@ -181,8 +177,7 @@ impl Search {
             }
             for &cut in cuts {
                 let _case = Case { seed: self.seed, at, cut, depth };
-                let left =
-                    survivors(&synced.0, &world.geometry, &history.ops[synced.1..at], cut, draws);
+                let left = survivors(&synced, &world.geometry, cut, draws);
                 self.examine(world, left, &host, draws, depth);
             }
         }
