@@ -130,9 +130,9 @@ impl Synced {
     /// Another operation was done.
     pub fn then(&mut self, geometry: &Geometry, op: &Op) {
         let left = |since: &[Op], i: usize| match since[i] {
-            Op::Erase(block) => !since[i..].iter().any(
-                |op| matches!(op, Op::Program(at, _) if geometry.block_of(*at) == block),
-            ),
+            Op::Erase(block) => !since[i..]
+                .iter()
+                .any(|op| matches!(op, Op::Program(at, _) if geometry.block_of(*at) == block)),
             _ => false,
         };
         let since = std::mem::take(&mut self.since);
