@@ -19,12 +19,7 @@ pub fn run(args: &CtlArgs) -> Result<(), Failure> {
     let output = Output::open(None)?;
     let place = &args.target;
     let failed = |why: String| Failure::failed(format!("{place}: {why}"));
-    let client = live::find(place, args.export.as_deref())?;
-    let mut client = client.ok_or_else(|| {
-        failed(
-            "no server has it; name an image that is served, or a server's control socket".into(),
-        )
-    })?;
+    let mut client = live::serving(place, args.export.as_deref())?;
     let answer = client.ask(command(&args.command)).map_err(failed)?;
     if args.json && !matches!(args.command, CtlCommand::Check) {
         json::print(&answer, output)?;

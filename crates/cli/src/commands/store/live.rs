@@ -31,6 +31,15 @@ pub fn find(place: &Place, export: Option<&str>) -> Result<Option<Client>, Failu
     }
 }
 
+/// The same where there must be one.
+pub fn serving(place: &Place, export: Option<&str>) -> Result<Client, Failure> {
+    find(place, export)?.ok_or_else(|| {
+        Failure::failed(format!(
+            "{place}: no server has it; name an image that is served, or a server's control socket"
+        ))
+    })
+}
+
 fn is_socket(path: &Path) -> bool {
     std::fs::metadata(path).is_ok_and(|is| is.file_type().is_socket())
 }

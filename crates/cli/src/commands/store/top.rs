@@ -24,12 +24,7 @@ const LINES: u16 = 26;
 pub fn run(args: &TopArgs) -> Result<(), Failure> {
     let place = &args.target;
     let failed = |why: String| Failure::failed(format!("{place}: {why}"));
-    let client = live::find(place, args.export.as_deref())?;
-    let mut client = client.ok_or_else(|| {
-        failed(
-            "no server has it; name an image that is served, or a server's control socket".into(),
-        )
-    })?;
+    let mut client = live::serving(place, args.export.as_deref())?;
     let mut chip = Chip::default();
     chip.take(&ask(&mut client).map_err(failed)?);
     let is_seen = std::io::stdout().is_terminal() && std::io::stderr().is_terminal();
