@@ -19,8 +19,7 @@ use thermocline_flash::{Kind, Lpn, Oob, Ppn};
 
 /// The checksum of a payload or a record: CRC-32C.
 pub(crate) fn checksum(bytes: &[u8]) -> u32 {
-    // 32 bits wide, and handed out in 64.
-    crc_fast::checksum(crc_fast::CrcAlgorithm::Crc32Iscsi, bytes) as u32
+    crc32c::crc32c(bytes)
 }
 
 pub(crate) const BYTES: usize = 32;
