@@ -95,6 +95,20 @@ impl Socket {
             Err(e) => Err(e.into()),
         }
     }
+
+    /// Writes what there is room for now.
+    fn write_now(&self, bytes: &[u8]) -> io::Result<usize> {
+        // The client may be gone, which is an error and no signal.
+        let flags = rustix::net::SendFlags::DONTWAIT | rustix::net::SendFlags::NOSIGNAL;
+        let done = match &*self.0 {
+            Kind::Unix(stream) => rustix::net::send(stream, bytes, flags),
+            Kind::Tcp(stream) => rustix::net::send(stream, bytes, flags),
+        };
+        match done {
+            Err(rustix::io::Errno::AGAIN | rustix::io::Errno::INTR) => Ok(0),
+            done => Ok(done?),
+        }
+    }
 }
 
 impl Read for Socket {
@@ -154,6 +168,15 @@ impl Stream {
             Self::Plain(socket) => socket.read_now(into),
             #[cfg(feature = "tls")]
             Self::Tls(_) => Ok(None),
+        }
+    }
+
+    /// Writes what there is room for now; nothing where it is encrypted, for nobody can tell.
+    pub(crate) fn write_now(&self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Self::Plain(socket) => socket.write_now(bytes),
+            #[cfg(feature = "tls")]
+            Self::Tls(_) => Ok(0),
         }
     }
 }

@@ -1,10 +1,11 @@
 //! Requests that do not fit the buffers: writes as they come, reads as their answers go out.
 //!
 //! Problem. A read may ask for 32 MiB, and its client may take no answers. Idea. The reply goes out in
-//! parts, each sent before the next is read. Consequence. With structured replies an error in a later
-//! part ends the reply as any other error does. A simple reply promises all of the data in its first
-//! bytes: it is put together as a whole where the budget has room for it, and otherwise read twice, first
-//! to see that it can be read.
+//! parts: what the socket takes of one is sent before the next is read, and all of it before more waits than
+//! the connection may keep. Consequence. The client takes a part while the next is read. With structured
+//! replies an error in a later part ends the reply as any other error does. A simple reply promises all of
+//! the data in its first bytes: it is put together as a whole where the budget has room for it, and
+//! otherwise read twice, first to see that it can be read.
 
 use std::{sync::atomic::Ordering::Relaxed, time::Instant};
 
@@ -17,6 +18,10 @@ use crate::{
     device::{Fault, Piece},
     pace::Pace,
 };
+
+/// Bytes of a long read that are read at a time, with a lease: they stay in the processor's cache until they
+/// are sent.
+const PART: usize = 64 << 10;
 
 impl Connection<'_> {
     /// Takes a write that does not fit the buffer to the device as it comes, cut between pages.
@@ -104,7 +109,7 @@ impl Connection<'_> {
         Ok(())
     }
 
-    /// Bytes that are sent before more is read.
+    /// Bytes that wait to be sent before more is read.
     fn part(&self) -> usize {
         if self.lease.is_some() { LARGE } else { SMALL }
     }
@@ -112,7 +117,7 @@ impl Connection<'_> {
     fn read_in_parts(&mut self, request: &Request, began: Instant) -> Result<(), End> {
         let (mut at, end) = (request.offset, request.offset + request.length);
         let page = u64::from(self.device.page_size());
-        let part = (self.part() as u64).max(page);
+        let part = (PART.min(self.part()) as u64).max(page);
         while at < end {
             let next = ((at + part) / page * page).min(end);
             let is_first = at == request.offset;
@@ -143,7 +148,11 @@ impl Connection<'_> {
             }
             at = next;
             if at < end {
-                self.send()?;
+                self.wire.send_now().map_err(|e| self.ended(e))?;
+                self.counters.sends.add(1);
+                if self.wire.output.len() >= self.part() {
+                    self.send()?;
+                }
             } else {
                 self.desk().count_bytes(Command::Read, request.length);
             }

@@ -1,10 +1,10 @@
 //! One connection: a thread, a socket, two buffers.
 //!
 //! What came with one system call is served with the device in hand once, as far as requests are
-//! whole, and answered with one system call: when no whole request is left, or the output has grown
-//! large. Writes go to the device from the receive buffer, reads from the device to the send
-//! buffer. A write that does not fit the buffer is taken in pieces as it comes, and a long read is
-//! answered in pieces (see `long`).
+//! whole, and answered with one system call: when no whole request is left, after some microseconds, or
+//! when the output has grown large. Writes go to the device from the receive buffer, reads from the
+//! device to the send buffer. A write that does not fit the buffer is taken in pieces as it comes, and a
+//! long read is answered in pieces (see `long`).
 //!
 //! What always holds: a connection uses small buffers of its own, and larger ones only while it has a
 //! lease; it waits for a client that does not go on with a request, or does not take its
@@ -42,6 +42,9 @@ use serve::Desk;
 
 /// Answers that wait for a sync; a sync comes when there are so many.
 const UNSYNCED: usize = 1024;
+/// How long answers wait for those of other requests of the same batch: with them the client goes on while the
+/// rest is served.
+const EARLY: Duration = Duration::from_micros(50);
 
 /// Why a connection ended.
 #[derive(Debug, thiserror::Error)]
@@ -159,6 +162,13 @@ impl Wire {
         Ok(calls)
     }
 
+    /// Sends what there is room for now.
+    fn send_now(&mut self) -> io::Result<()> {
+        let count = self.stream.write_now(self.output.pending())?;
+        self.output.sent(count);
+        Ok(())
+    }
+
     fn receive(&mut self, need: usize) -> Result<(), End> {
         match self.input.fill(&mut self.stream, need)? {
             0 => Err(End::Closed),
@@ -234,6 +244,7 @@ impl Connection<'_> {
     /// Serves the whole requests at hand, with the device in hand.
     fn batch(&mut self) -> Batch {
         let mut held: Option<Result<Held<'_>, Fault>> = None;
+        let begun = Instant::now();
         let budget = &self.shared.budget;
         let lease = &mut self.lease;
         let Wire { input, output, .. } = &mut self.wire;
@@ -286,7 +297,11 @@ impl Connection<'_> {
             if let Some(pace) = self.device.pace() {
                 note_due(pace.answered(), &mut self.dues, desk.output.len(), kind);
             }
-            if desk.output.len() >= full || desk.unsynced.len() >= UNSYNCED {
+            // A sync serves all who wait for one: that is worth more.
+            let is_late = desk.unsynced.is_empty()
+                && self.device.pace().is_none()
+                && begun.elapsed() >= EARLY;
+            if is_late || desk.output.len() >= full || desk.unsynced.len() >= UNSYNCED {
                 return Batch::More;
             }
         }
