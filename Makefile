@@ -109,7 +109,7 @@ bench: ## page programs and trace rows per second, beside the machine's own spee
 	cargo bench --locked --package thermocline-sim --bench page_programs
 	cargo bench --locked --package thermocline-trace --bench parse
 
-bench-server: build ## the server beside nbdkit and qemu-nbd, in memory and on a disk (fifteen minutes; systems/bench.sh --quick: five)
+bench-server: build ## the server beside nbdkit and qemu-nbd, in memory and on a disk (fifteen minutes; systems/bench.sh --quick: four)
 	THERMOCLINE=$(THERMOCLINE) systems/bench.sh
 
 clean: ## remove what was built

@@ -20,8 +20,9 @@ MEMORY = "/dev/shm"
 class Cell:
     """One kind of work."""
 
-    def __init__(self, name, rw, size, depth, jobs, extra=()):
+    def __init__(self, name, rw, size, depth, jobs, extra=(), after_a_pass=False):
         self.name, self.rw, self.size, self.depth, self.jobs, self.extra = name, rw, size, depth, jobs, extra
+        self.after_a_pass = after_a_pass
 
     def side(self):
         return "write" if "write" in self.rw else "read"
@@ -35,8 +36,10 @@ SYNCED = [
     for after in (1, 64)
     for depth in (1, 16, 64)
 ]
+# What a chip comes to under large writes: those before it clean what random writes left.
+STEADY = [Cell("1 MiB write after a pass of them, depth 16", "write", "1m", 16, 1, after_a_pass=True)]
 # What is measured where: a file system in memory makes everything last at once.
-RUNS = {"memory": CELLS, "memory-fresh": CELLS, "disk": CELLS + SYNCED, "disk-fresh": CELLS + SYNCED}
+RUNS = {"memory": CELLS + STEADY, "memory-fresh": CELLS, "disk": CELLS + STEADY + SYNCED, "disk-fresh": CELLS + SYNCED}
 GOALS = {"memory": 1.0, "memory-fresh": 1.5, "disk": 0.8, "disk-fresh": 0.8}
 SYNCED_GOAL = 1.5
 
@@ -203,9 +206,8 @@ def start(names, how, folder, options):
     return servers
 
 
-def run_full(options, folder, names, cells):
+def run_full(options, folder, names, cells, results, done):
     """All servers are up at once, and were filled and overwritten at random."""
-    results = {name: {cell.name: [] for cell in cells} for name in names}
     servers = start(names, starters(options, folder), folder, options)
     try:
         for server in servers:
@@ -217,16 +219,18 @@ def run_full(options, folder, names, cells):
                 # Nobody is always first or always last.
                 turn = number % len(servers)
                 for server in servers[turn:] + servers[:turn]:
+                    if cell.after_a_pass:
+                        server.resume()
+                        fio(server, "write", "1m", 4, 1, [])
                     results[server.name][cell.name].append(measure(server, cell, options.seconds))
+                done()
     finally:
         for server in servers:
             server.stop()
-    return results
 
 
-def run_fresh(options, folder, names, cells):
+def run_fresh(options, folder, names, cells, results, done):
     """Each measurement finds empty chips and files: writes go over half of them at most, reads to what was written in sequence."""
-    results = {name: {cell.name: [] for cell in cells} for name in names}
     for number in range(options.rounds):
         for cell in cells:
             print(f"bench: fresh, round {number + 1} of {options.rounds}: {cell.name}", file=sys.stderr)
@@ -244,25 +248,44 @@ def run_fresh(options, folder, names, cells):
                 finally:
                     for server in servers:
                         server.stop()
-    return results
+            done()
 
 
 def compare(name, cells, results):
-    """Ours beside the one that keeps the same: an image beside a file, a chip in memory beside memory."""
+    """Ours beside the one that keeps the same: an image beside a file, a chip in memory beside memory. Machines drift, so
+    each round is a comparison of its own: the table has the median of their ratios, and the least and the greatest."""
     lines = [f"| {name}: of the other's speed (goal) | image, of nbdkit file | chip in memory, of nbdkit memory |", "|---|---|---|"]
     behind = 0
     for cell in cells:
         goal = SYNCED_GOAL if cell.extra else GOALS[name]
         row = []
         for ours, other, least in (("thermocline image", "nbdkit file", goal), ("thermocline ram", "nbdkit memory", 1.0)):
-            if ours in results and other in results and results[ours][cell.name]:
-                ratio = medians(results[ours][cell.name])["iops"] / medians(results[other][cell.name])["iops"]
-                behind += ratio < least
-                row.append(f"{ratio:.2f}" + ("" if ratio >= least else f" (below {least})"))
-            else:
+            rounds = zip(results.get(ours, {}).get(cell.name, ()), results.get(other, {}).get(cell.name, ()))
+            ratios = [one["iops"] / two["iops"] for one, two in rounds]
+            if not ratios:
                 row.append("")
+                continue
+            ratio = statistics.median(ratios)
+            behind += ratio < least
+            spread = f" ({min(ratios):.2f} to {max(ratios):.2f})" if len(ratios) > 1 else ""
+            row.append(f"{ratio:.2f}{spread}" + ("" if ratio >= least else f", below {least}"))
         lines.append(f"| {cell.name} ({goal}) | " + " | ".join(row) + " |")
     return "\n".join(lines), behind
+
+
+def save(options, load, all_results):
+    """All that was measured so far."""
+    results = {
+        name: {server: {cell: {"median": medians(rounds), "all": rounds} for cell, rounds in of.items() if rounds} for server, of in run.items()}
+        for name, run in all_results.items()
+    }  # fmt: skip
+    with open(options.json + ".new", "w", encoding="utf-8") as out:
+        json.dump({
+            "machine": {"cpus": os.cpu_count(), "kernel": platform.release(), "load_before": load},
+            "versions": options.versions, "seconds": options.seconds, "rounds": options.rounds,
+            "cells": [vars(cell) for cell in CELLS + STEADY + SYNCED], "results": results,
+        }, out, indent=1)  # fmt: skip
+    os.replace(options.json + ".new", options.json)
 
 
 def version(*command):
@@ -276,11 +299,12 @@ def main():
     parser = argparse.ArgumentParser(prog="systems/bench.sh", description=__doc__, epilog="""
         fio's nbd engine over Unix sockets. All servers are up at once, all but the measured one stopped (SIGSTOP);
         each kind of work goes round all of them before the next. Every disk is full and was overwritten once at random
-        before. Figures are medians of the rounds; in brackets: the server's CPU seconds for a million operations.""")
+        before. Figures are medians of the rounds; in brackets: the server's CPU seconds for a million operations.
+        What was measured is saved after each kind of work, and shown when the run is interrupted.""")
     parser.add_argument("--quick", action="store_true", help="one round of each: some minutes instead of ten")
     parser.add_argument("--runs", nargs="+", choices=RUNS, default=list(RUNS), help="what to measure [all]")
     parser.add_argument("--disk", default=".", metavar="FOLDER", help="where files of a disk go [%(default)s]")
-    parser.add_argument("--rounds", type=int, help="rounds [3; quick: 1]")
+    parser.add_argument("--rounds", type=int, help="rounds [4; quick: 1]")
     parser.add_argument("--seconds", type=float, help="of each measurement [0.7; quick: 0.6]")
     parser.add_argument("--capacity", default="256MiB", help="of our chip; the others get what it exports [%(default)s]")
     parser.add_argument("--device", default=os.environ.get("DEVICE", "slc-generic"), help="profile of our chip [%(default)s]")
@@ -292,7 +316,7 @@ def main():
         bytes_of(options.capacity)
     except ValueError:
         parser.error(f"--capacity is a number of MiB or GiB, such as 256MiB, not '{options.capacity}'")
-    options.rounds = options.rounds or (1 if options.quick else 3)
+    options.rounds = options.rounds or (1 if options.quick else 4)
     options.seconds = options.seconds or (0.6 if options.quick else 0.7)
     options.thermocline = os.environ.get("THERMOCLINE", "thermocline")
     known = starters(options, "")
@@ -308,8 +332,12 @@ def main():
     load = os.getloadavg()
     if load[0] > 0.5:
         print(f"bench: the machine has other work (load {load[0]:.1f}): speeds say little, CPU times somewhat more", file=sys.stderr)
+    options.versions = {
+        "thermocline": version(options.thermocline, "--version"), "nbdkit": version("nbdkit", "--version"),
+        "qemu-nbd": version("qemu-nbd", "--version"), "fio": version("fio", "--version"),
+    }  # fmt: skip
     how = starters(options, "")
-    all_results, missed = {}, 0
+    all_results, missed, interrupted = {}, 0, False
     for name in options.runs:
         cells, is_disk = RUNS[name], name.startswith("disk")
         # On a disk only those that keep files, and in a fresh state only those that are compared.
@@ -318,27 +346,26 @@ def main():
         names = [server for server in wanted if not options.servers or server in options.servers]
         if not names:
             continue
+        results = all_results[name] = {server: {cell.name: [] for cell in cells} for server in names}
         work = run_fresh if name.endswith("fresh") else run_full
-        with tempfile.TemporaryDirectory(prefix="thermocline-bench.", dir=options.disk if is_disk else MEMORY) as folder:
-            results = work(options, folder, names, cells)
-        if name == "memory":
+        try:
+            with tempfile.TemporaryDirectory(prefix="thermocline-bench.", dir=options.disk if is_disk else MEMORY) as folder:
+                work(options, folder, names, cells, results, lambda: save(options, load, all_results))
+        except (KeyboardInterrupt, SystemExit) as end:
+            # A message is a failure of its own.
+            if isinstance(getattr(end, "code", None), str):
+                raise
+            interrupted = True
+        if name == "memory" and all(results[server][cell.name] for server in names for cell in CELLS):
             print(tables(names, results)[0], end="\n\n")
         text, behind = compare(name, cells, results)
         print(text, end="\n\n", flush=True)
         missed += behind
-        all_results[name] = {server: {cell: {"median": medians(rounds), "all": rounds} for cell, rounds in of.items()} for server, of in results.items()}
-    with open(options.json, "w", encoding="utf-8") as out:
-        json.dump({
-            "machine": {"cpus": os.cpu_count(), "kernel": platform.release(), "load_before": load},
-            "versions": {
-                "thermocline": version(options.thermocline, "--version"), "nbdkit": version("nbdkit", "--version"),
-                "qemu-nbd": version("qemu-nbd", "--version"), "fio": version("fio", "--version"),
-            },
-            "seconds": options.seconds, "rounds": options.rounds,
-            "cells": [vars(cell) for cell in CELLS + SYNCED], "results": all_results,
-        }, out, indent=1)  # fmt: skip
-    print(f"bench: {time.monotonic() - began:.0f} s; all figures in {options.json}", file=sys.stderr)
-    sys.exit(1 if options.goal and missed else 0)
+        if interrupted:
+            break
+    how_long = f"{time.monotonic() - began:.0f} s" + (", interrupted" if interrupted else "")
+    print(f"bench: {how_long}; all figures in {options.json}", file=sys.stderr)
+    sys.exit(130 if interrupted else 1 if options.goal and missed else 0)
 
 
 main()
