@@ -65,7 +65,7 @@ impl Connection<'_> {
                 self.answer(began)?;
                 self.begun[kind as usize] += 1;
             }
-            self.wait((page.min(left) as usize).max(here as usize + 1), Waiting::Request)?;
+            self.receive((page.min(left) as usize).max(here as usize + 1), Waiting::Request)?;
         }
         let mut desk = self.desk();
         match (refused, done) {

@@ -39,6 +39,7 @@ use crate::{
 use input::Input;
 use patience::Patience;
 use serve::Desk;
+use wait::Waiting;
 
 /// Answers that wait for a sync; a sync comes when there are so many.
 const UNSYNCED: usize = 1024;
@@ -220,7 +221,7 @@ impl Connection<'_> {
                 Batch::More => self.answer(began)?,
                 Batch::Need(bytes) => {
                     self.answer(began)?;
-                    self.receive(bytes)?;
+                    self.receive(bytes, Waiting::Next)?;
                     began = Instant::now();
                 }
                 Batch::LongWrite(request, head) => {

@@ -25,7 +25,7 @@ pub(super) enum Waiting {
 
 impl Connection<'_> {
     /// Waits for more, awake for a little while where that pays.
-    pub(super) fn receive(&mut self, need: usize) -> Result<(), End> {
+    pub(super) fn receive(&mut self, need: usize, what: Waiting) -> Result<(), End> {
         let Wire { stream, input, .. } = &mut self.wire;
         match self.patience.wait(|| input.fill_now(stream, need).transpose()) {
             Some(Ok(0)) => Err(End::Closed),
@@ -34,12 +34,12 @@ impl Connection<'_> {
                 Ok(())
             }
             Some(Err(e)) => Err(e.into()),
-            None => self.wait(need, Waiting::Next),
+            None => self.wait(need, what),
         }
     }
 
     /// Sleeps until more comes.
-    pub(super) fn wait(&mut self, need: usize, what: Waiting) -> Result<(), End> {
+    fn wait(&mut self, need: usize, what: Waiting) -> Result<(), End> {
         let begun = Instant::now();
         let mut rests = false;
         loop {
