@@ -21,7 +21,7 @@ use crate::{
 
 /// Bytes of a long read that are read at a time, with a lease: they stay in the processor's cache until they
 /// are sent.
-const PART: usize = 64 << 10;
+const PART: usize = 128 << 10;
 
 impl Connection<'_> {
     /// Takes a write that does not fit the buffer to the device as it comes, cut between pages.

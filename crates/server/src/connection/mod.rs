@@ -45,7 +45,7 @@ use wait::Waiting;
 const UNSYNCED: usize = 1024;
 /// How long answers wait for those of other requests of the same batch: with them the client goes on while the
 /// rest is served.
-const EARLY: Duration = Duration::from_micros(50);
+const EARLY: Duration = Duration::from_micros(100);
 
 /// Why a connection ended.
 #[derive(Debug, thiserror::Error)]
