@@ -9,10 +9,8 @@ use alloc::boxed::Box;
 use thermocline_flash::{BlockId, Chip, FlashError, Lpn, Oob};
 use thermocline_policy::placement::Placement;
 
-use super::{
-    journal::Journal, opening::open_next, parts::Parts, retire::may_try_again, tables::AHEAD,
-};
-use crate::FtlError;
+use super::{journal::Journal, opening::open_next, parts::Parts, retire::may_try_again};
+use crate::{AHEAD, FtlError};
 
 /// Where survivors come from, and when they are moved.
 #[derive(Clone, Copy, Debug)]

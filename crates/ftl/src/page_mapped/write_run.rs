@@ -1,0 +1,172 @@
+//! Pages that the host writes one after another: what is the same for all of them is asked once.
+//!
+//! Where the placement sends all that the host writes to one stream, the chip programs a run at once and
+//! the tables follow it; otherwise each page is written by itself. Only a write that finds no room cleans,
+//! and it ends the run.
+
+use thermocline_flash::{Chip, FlashError, Lpn, Oob};
+use thermocline_policy::placement::Placement;
+
+use super::{
+    append::{PageWrite, point_to, program_elsewhere, stream_of},
+    layer::PageMapped,
+    parts::Parts,
+};
+use crate::{AHEAD, AHEAD_MORE, FtlError, PageIo};
+
+/// Pages by number, and when each is written.
+pub(super) struct Run<F> {
+    /// How many are to be written.
+    pub(super) count: usize,
+    /// Those, and what is known of the pages that come after them.
+    pub(super) page: F,
+    /// When the first is written.
+    pub(super) now: u64,
+    /// What each takes.
+    pub(super) step: u64,
+}
+
+impl<F: Fn(usize) -> Option<Lpn>> Run<F> {
+    #[inline(always)]
+    fn time(&self, i: usize) -> u64 {
+        self.now + i as u64 * self.step
+    }
+}
+
+impl<C: Chip, P: Placement> PageMapped<C, P> {
+    /// See [`PageIo::write_run`].
+    #[inline(always)]
+    pub(super) fn write_pages<F: Fn(usize) -> Option<Lpn>>(
+        &mut self,
+        run: &Run<F>,
+    ) -> Result<usize, (usize, FtlError)> {
+        if self.journal.is_some() || self.follows_up || self.parts.failures.is_read_only() {
+            return Ok(0);
+        }
+        match self.parts.placement.host_stream() {
+            Some(stream) if self.parts.banks.len() == 1 => self.write_to_one(stream, run),
+            _ => self.write_each(run),
+        }
+    }
+
+    /// All pages go to one stream of the only bank, as many as its open block has room for.
+    #[inline(always)]
+    fn write_to_one<F: Fn(usize) -> Option<Lpn>>(
+        &mut self,
+        stream: u8,
+        run: &Run<F>,
+    ) -> Result<usize, (usize, FtlError)> {
+        let Parts { chip, tables, banks, placement, durability, counters, .. } = &mut self.parts;
+        let (home, s, before) = (&mut banks[0], usize::from(stream), durability.programs());
+        let (to, taken) = home.take_run(s, run.count);
+        if taken == 0 {
+            return Ok(0);
+        }
+        let oob = |i: u32| {
+            let (lpn, time) = ((run.page)(i as usize).unwrap_or(Lpn::NONE), run.time(i as usize));
+            let sequence = before + u64::from(i) + 1;
+            Oob { lpn, stream, sequence, time, note: placement.note(lpn) }
+        };
+        let (programmed, failed) = match chip.program_run(to.at, taken, oob) {
+            Ok(()) => (taken, None),
+            Err((programmed, failed)) => (programmed, Some(failed)),
+        };
+        durability.set_programs(before + u64::from(programmed));
+        let open = home.wrote_run(s, programmed, run.time(programmed.max(1) as usize - 1));
+        let shape = *tables.shape();
+        let mut rows = tables.rows(to, programmed);
+        let (mut written, mut result) = (0, Ok(()));
+        while written < programmed as usize {
+            if let Some(later) = (run.page)(written + AHEAD) {
+                rows.prefetch(later);
+                placement.prefetch(later);
+            }
+            let later = (run.page)(written + AHEAD_MORE);
+            if let Some(at) = later.and_then(|lpn| rows.current(lpn)) {
+                home.prefetch(shape.block_of(at));
+            }
+            let Some(lpn) = (run.page)(written) else { break };
+            let is_hot = placement.knows_hot() && placement.is_hot(lpn);
+            match rows.write(written, lpn) {
+                Ok(None) => {}
+                Ok(Some(old)) => {
+                    let block = shape.block_of(old);
+                    if is_hot {
+                        home.warm(block, -1);
+                    }
+                    home.invalidate(block, run.time(written));
+                }
+                Err(e) => {
+                    result = Err(e);
+                    break;
+                }
+            }
+            if is_hot {
+                home.warm(open, 1);
+            }
+            placement.written(lpn, run.time(written));
+            written += 1;
+        }
+        counters.host_writes += written as u64;
+        // Pages that nobody could be found for are garbage.
+        for _ in written..programmed as usize {
+            home.invalidate(open, run.now);
+        }
+        result.map_err(|e| (written, e))?;
+        let Some(failed) = failed else { return Ok(written) };
+        // The page whose program failed stays taken.
+        home.untake_all(s, taken - programmed - 1);
+        self.write_elsewhere(stream, run, written, failed)
+    }
+
+    /// The program of page `i` of a run failed.
+    #[cold]
+    #[inline(never)]
+    fn write_elsewhere<F: Fn(usize) -> Option<Lpn>>(
+        &mut self,
+        stream: u8,
+        run: &Run<F>,
+        i: usize,
+        failed: FlashError,
+    ) -> Result<usize, (usize, FtlError)> {
+        let (lpn, now) = ((run.page)(i).unwrap_or(Lpn::NONE), run.time(i));
+        let write = PageWrite { lpn, stream, data: &[], now };
+        let Self { parts, journal, cleaner, .. } = self;
+        parts.counters.host_writes += 1;
+        // The number of the program that failed.
+        parts.durability.set_programs(parts.durability.programs() + 1);
+        let to =
+            program_elsewhere(parts, journal, cleaner, 0, write, failed).map_err(|e| (i, e))?;
+        point_to(parts, 0, write, to);
+        parts.placement.written(lpn, now);
+        Ok(i + 1)
+    }
+
+    /// Each page by itself, until one finds no room at once.
+    #[inline(always)]
+    fn write_each<F: Fn(usize) -> Option<Lpn>>(
+        &mut self,
+        run: &Run<F>,
+    ) -> Result<usize, (usize, FtlError)> {
+        for i in 0..run.count {
+            if let Some(later) = (run.page)(i + AHEAD) {
+                self.prefetch(later);
+            }
+            if let Some(later) = (run.page)(i + AHEAD_MORE) {
+                self.prefetch_more(later);
+            }
+            let Some(lpn) = (run.page)(i) else { return Ok(i) };
+            let now = run.time(i);
+            self.check_writable(lpn, now).map_err(|e| (i, e))?;
+            self.parts.counters.host_writes += 1;
+            let stream = stream_of(&mut self.parts, lpn, now);
+            let bank = self.assign(lpn, stream);
+            let has_room = !self.parts.banks[bank].open(usize::from(stream)).is_full();
+            self.write_to(bank, stream, lpn, &[], now).map_err(|e| (i, e))?;
+            if !has_room {
+                return Ok(i + 1);
+            }
+        }
+        Ok(run.count)
+    }
+}
