@@ -238,6 +238,7 @@ impl Bank {
     }
 
     /// The host wrote a page here; a victim policy that watches gets it in time.
+    #[inline(always)]
     pub(super) fn watch(&mut self, lpn: Lpn) {
         if self.watches {
             self.watched.push(lpn);

@@ -23,7 +23,7 @@ pub struct PageMapped<C, P> {
     pub(super) journal: Option<Box<Journal>>,
     pub(super) cleaner: Cleaner,
     /// Whether something is to be done after a page write.
-    pub(super) follows_up: bool,
+    follows_up: bool,
 }
 
 impl<C: Chip, P: Placement> PageMapped<C, P> {

@@ -5,7 +5,7 @@
 //! and it ends the run.
 
 use thermocline_flash::{Chip, FlashError, Lpn, Oob};
-use thermocline_policy::placement::Placement;
+use thermocline_policy::{placement::Placement, trigger::Trigger};
 
 use super::{
     append::{PageWrite, point_to, program_elsewhere, stream_of},
@@ -40,7 +40,8 @@ impl<C: Chip, P: Placement> PageMapped<C, P> {
         &mut self,
         run: &Run<F>,
     ) -> Result<usize, (usize, FtlError)> {
-        if self.journal.is_some() || self.follows_up || self.parts.failures.is_read_only() {
+        let cleans = self.parts.config.trigger == Trigger::Eager;
+        if self.journal.is_some() || cleans || self.parts.failures.is_read_only() {
             return Ok(0);
         }
         match self.parts.placement.host_stream() {
@@ -105,6 +106,7 @@ impl<C: Chip, P: Placement> PageMapped<C, P> {
                 home.warm(open, 1);
             }
             placement.written(lpn, run.time(written));
+            home.watch(lpn);
             written += 1;
         }
         counters.host_writes += written as u64;
@@ -139,6 +141,7 @@ impl<C: Chip, P: Placement> PageMapped<C, P> {
             program_elsewhere(parts, journal, cleaner, 0, write, failed).map_err(|e| (i, e))?;
         point_to(parts, 0, write, to);
         parts.placement.written(lpn, now);
+        parts.banks[0].watch(lpn);
         Ok(i + 1)
     }
 
