@@ -44,13 +44,19 @@ pub(super) struct Sorter {
     streams: Vec<u8>,
     /// The survivors by stream, and within a stream in physical order.
     sorted: Vec<Lpn>,
+    /// Where those of each stream begin in that; once they are there, where they end.
+    ends: Vec<usize>,
 }
 
 impl Sorter {
     /// For survivors of blocks of so many pages.
     pub(super) fn new(pages: u32) -> Self {
         let pages = pages as usize;
-        Self { streams: Vec::with_capacity(pages), sorted: Vec::with_capacity(pages) }
+        Self {
+            streams: Vec::with_capacity(pages),
+            sorted: Vec::with_capacity(pages),
+            ends: Vec::new(),
+        }
     }
 
     /// Assigns streams to survivors as long as their open blocks have room. Returns how many, and the stream
@@ -72,6 +78,7 @@ impl Sorter {
         for &lpn in &survivors[..AHEAD.min(survivors.len())] {
             placement.prefetch(lpn);
         }
+        let (mut count, mut full) = (survivors.len(), None);
         for (i, (&lpn, assigned)) in survivors.iter().zip(&mut self.streams).enumerate() {
             if let Some(&next) = survivors.get(i + AHEAD) {
                 placement.prefetch(next);
@@ -79,34 +86,33 @@ impl Sorter {
             let stream = stream_of(placement, lpn);
             let room = &mut room[usize::from(stream)];
             if *room == 0 {
-                return (i, Some(stream));
+                (count, full) = (i, Some(stream));
+                break;
             }
             *room -= 1;
             *assigned = stream;
         }
-        (survivors.len(), None)
+        let mut end = 0;
+        self.ends.clear();
+        self.ends.extend(home.open_blocks().iter().zip(&room).map(|(open, left)| {
+            let start = end;
+            end += (open.room() - left) as usize;
+            start
+        }));
+        self.streams.truncate(count);
+        (count, full)
     }
 
-    /// Sorts the survivors that were assigned. Returns where those of each stream end.
+    /// Sorts the survivors that were assigned; then [`ends`](Self::ends) are where those of each stream end.
     ///
     /// No branch predictor wins on which stream comes next, so there is no branch on it.
-    fn sort(&mut self, survivors: &[Lpn]) -> [u32; 256] {
-        let streams = &self.streams[..survivors.len()];
-        let mut ends = [0_u32; 256];
-        for &stream in streams {
-            ends[usize::from(stream)] += 1;
-        }
-        let mut start = 0;
-        for end in &mut ends {
-            start += core::mem::replace(end, start);
-        }
+    fn sort(&mut self, survivors: &[Lpn]) {
         self.sorted.resize(survivors.len(), Lpn(0));
-        for (&stream, &lpn) in streams.iter().zip(survivors) {
-            let end = &mut ends[usize::from(stream)];
-            self.sorted[*end as usize] = lpn;
+        for (&stream, &lpn) in self.streams.iter().zip(survivors) {
+            let end = &mut self.ends[usize::from(stream)];
+            self.sorted[*end] = lpn;
             *end += 1;
         }
-        ends
     }
 }
 
@@ -156,10 +162,9 @@ fn move_to_each<C: Chip, P: Placement>(
     while !left.is_empty() {
         let Parts { placement, banks, .. } = &mut *parts;
         let (count, full) = sorter.assign(placement, &banks[from.bank], left, &stream_of);
-        let ends = sorter.sort(&left[..count]);
+        sorter.sort(&left[..count]);
         let mut start = 0;
-        for stream in 0..parts.placement.streams() {
-            let end = ends[usize::from(stream)] as usize;
+        for (stream, &end) in (0..).zip(&sorter.ends) {
             let pages = &sorter.sorted[start..end];
             move_to_one(parts, journal, pages, moved, from, stream)?;
             start = end;

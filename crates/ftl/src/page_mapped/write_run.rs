@@ -44,8 +44,11 @@ impl<C: Chip, P: Placement> PageMapped<C, P> {
         if self.journal.is_some() || cleans || self.parts.failures.is_read_only() {
             return Ok(0);
         }
-        match self.parts.placement.host_stream() {
-            Some(stream) if self.parts.banks.len() == 1 => self.write_to_one(stream, run),
+        let Parts { placement, banks, .. } = &self.parts;
+        let is_plain = banks.len() == 1 && !placement.locates() && !placement.knows_hot();
+        match placement.host_stream() {
+            Some(stream) if is_plain => self.write_to_one(stream, run),
+            None if is_plain => self.write_to_several(run),
             _ => self.write_each(run),
         }
     }
@@ -87,23 +90,13 @@ impl<C: Chip, P: Placement> PageMapped<C, P> {
                 home.prefetch(shape.block_of(at));
             }
             let Some(lpn) = (run.page)(written) else { break };
-            let is_hot = placement.knows_hot() && placement.is_hot(lpn);
             match rows.write(written, lpn) {
                 Ok(None) => {}
-                Ok(Some(old)) => {
-                    let block = shape.block_of(old);
-                    if is_hot {
-                        home.warm(block, -1);
-                    }
-                    home.invalidate(block, run.time(written));
-                }
+                Ok(Some(old)) => home.invalidate(shape.block_of(old), run.time(written)),
                 Err(e) => {
                     result = Err(e);
                     break;
                 }
-            }
-            if is_hot {
-                home.warm(open, 1);
             }
             placement.written(lpn, run.time(written));
             home.watch(lpn);
@@ -118,31 +111,90 @@ impl<C: Chip, P: Placement> PageMapped<C, P> {
         let Some(failed) = failed else { return Ok(written) };
         // The page whose program failed stays taken.
         home.untake_all(s, taken - programmed - 1);
-        self.write_elsewhere(stream, run, written, failed)
+        let Some(lpn) = (run.page)(written) else { return Ok(written) };
+        let now = run.time(written);
+        self.write_elsewhere(lpn, stream, now, failed).map_err(|e| (written, e))?;
+        Ok(written + 1)
     }
 
-    /// The program of page `i` of a run failed.
+    /// The program of a page of a run failed.
     #[cold]
     #[inline(never)]
-    fn write_elsewhere<F: Fn(usize) -> Option<Lpn>>(
+    fn write_elsewhere(
         &mut self,
+        lpn: Lpn,
         stream: u8,
-        run: &Run<F>,
-        i: usize,
+        now: u64,
         failed: FlashError,
-    ) -> Result<usize, (usize, FtlError)> {
-        let (lpn, now) = ((run.page)(i).unwrap_or(Lpn::NONE), run.time(i));
+    ) -> Result<(), FtlError> {
         let write = PageWrite { lpn, stream, data: &[], now };
         let Self { parts, journal, cleaner, .. } = self;
         parts.counters.host_writes += 1;
         // The number of the program that failed.
         parts.durability.set_programs(parts.durability.programs() + 1);
-        let to =
-            program_elsewhere(parts, journal, cleaner, 0, write, failed).map_err(|e| (i, e))?;
+        let to = program_elsewhere(parts, journal, cleaner, 0, write, failed)?;
         point_to(parts, 0, write, to);
         parts.placement.written(lpn, now);
         parts.banks[0].watch(lpn);
-        Ok(i + 1)
+        Ok(())
+    }
+
+    /// Each page goes to its stream of the only bank, until one finds no room at once.
+    #[inline(always)]
+    fn write_to_several<F: Fn(usize) -> Option<Lpn>>(
+        &mut self,
+        run: &Run<F>,
+    ) -> Result<usize, (usize, FtlError)> {
+        let Parts { chip, tables, banks, placement, durability, counters, .. } = &mut self.parts;
+        let (home, shape) = (&mut banks[0], *tables.shape());
+        let before = durability.programs();
+        let mut written = 0;
+        let mut stopped = None;
+        while written < run.count {
+            if let Some(later) = (run.page)(written + AHEAD) {
+                tables.prefetch(later);
+                placement.prefetch(later);
+            }
+            let later = (run.page)(written + AHEAD_MORE);
+            if let Some(at) = later.and_then(|lpn| tables.current(lpn)) {
+                home.prefetch(shape.block_of(at));
+            }
+            let Some(lpn) = (run.page)(written).filter(|lpn| lpn.index() < tables.len()) else {
+                break;
+            };
+            let now = run.time(written);
+            let stream = placement.host(lpn, now);
+            let Some(to) = home.take_if_room(usize::from(stream)) else {
+                stopped = Some((lpn, stream, now, None));
+                break;
+            };
+            let sequence = before + written as u64 + 1;
+            let oob = Oob { lpn, stream, sequence, time: now, note: placement.note(lpn) };
+            if let Err(failed) = chip.program(to.at, oob, &[]) {
+                stopped = Some((lpn, stream, now, Some(failed)));
+                break;
+            }
+            if let Some(old) = tables.supersede(lpn) {
+                home.invalidate(shape.block_of(old), now);
+            }
+            home.wrote(usize::from(stream), now);
+            tables.point(lpn, to);
+            placement.written(lpn, now);
+            home.watch(lpn);
+            written += 1;
+        }
+        counters.host_writes += written as u64;
+        durability.set_programs(before + written as u64);
+        let Some((lpn, stream, now, failed)) = stopped else { return Ok(written) };
+        let done = match failed {
+            Some(failed) => self.write_elsewhere(lpn, stream, now, failed),
+            None => {
+                self.parts.counters.host_writes += 1;
+                self.write_to(0, stream, lpn, &[], now)
+            }
+        };
+        done.map_err(|e| (written, e))?;
+        Ok(written + 1)
     }
 
     /// Each page by itself, until one finds no room at once.
