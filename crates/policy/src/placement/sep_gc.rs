@@ -2,7 +2,6 @@
 //! NoSep's counterpart in the SepBIT paper, FAST 2022, §4.1). A page that survived a cleaning is
 //! older than one just written, and so will probably live longer.
 
-
 use super::{Placement, Registered};
 use crate::{Args, Context, ParamError, PolicyInfo, params::NoParams};
 
