@@ -3,10 +3,11 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueHint};
+use thermocline_study::settings::{reading::ReadingArgs, transform::TransformArgs};
 use thermocline_trace::write::OutputFormat;
 use thermocline_workloads::WorkloadSpec;
 
-use super::{help, reading::ReadingArgs, transform::TransformArgs, values};
+use super::{help, values};
 
 /// What can be done with traces.
 #[derive(Debug, Subcommand)]

@@ -1,12 +1,11 @@
 //! `thermocline trace generate`: a workload as a trace.
 
+use thermocline_study::Counted;
 use thermocline_trace::generate::{GeneratorOptions, PatternSpec};
 use thermocline_workloads::{WorkloadSpec, open};
 
 use super::target::Target;
-use crate::{
-    args::trace::GenerateArgs, console::Console, exit::Failure, print::number, progress::Counted,
-};
+use crate::{args::trace::GenerateArgs, console::Console, exit::Failure, print::number};
 
 /// How often the span is written where nothing else is said, as `run` does.
 const DEFAULT_SPANS: u64 = 4;
@@ -34,7 +33,7 @@ pub fn run(args: &GenerateArgs, console: Console) -> Result<(), Failure> {
     let target = Target::open(&args.target)?;
     let mut generator = open(&args.spec, &options)?;
     let message = format!("generating {}", args.spec);
-    let requests = target.write(&mut Counted::new(console, message, &mut generator))?;
+    let requests = target.write(&mut Counted::new(console.context(), message, &mut generator))?;
     let out = args.target.out.display();
     console.remark(&format!("{} written to {out}", number::counted(requests, "request")));
     if generator.prelude() > 0 {

@@ -1,0 +1,135 @@
+//! Traces: what is in them.
+
+use std::path::Path;
+
+use serde::Serialize;
+use thermocline_sim::SimError;
+use thermocline_trace::{
+    Source,
+    stats::{TraceReport, TraceStats, VolumeStats},
+};
+
+use crate::{
+    Context, Counted, opening,
+    settings::{reading::ReadingArgs, transform::TransformArgs},
+};
+
+/// Requests looked at together.
+const BATCH: usize = 4096;
+
+/// What was found in one trace.
+#[derive(Debug, Serialize)]
+pub struct Info {
+    /// The file.
+    pub path: String,
+    /// Name of its format.
+    pub format: &'static str,
+    /// What the format was guessed from; absent if the user named it.
+    pub recognised_by: Option<&'static str>,
+    /// The guess for people.
+    #[serde(skip)]
+    pub described: String,
+    /// The figures.
+    #[serde(flatten)]
+    pub report: TraceReport,
+    /// How unequal its volumes are, if it has several with traffic.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub volume_skew: Option<VolumeSkew>,
+    /// What is odd about it.
+    pub warnings: Vec<String>,
+}
+
+/// How unequal volumes are in the bytes they read and write.
+#[derive(Debug, PartialEq, Serialize)]
+pub struct VolumeSkew {
+    /// Share of the busiest volume.
+    pub busiest_share: f64,
+    /// Share of the busiest tenth of the volumes, at least one.
+    pub top10_share: f64,
+    /// How many of the busiest volumes have nine tenths of the bytes.
+    pub volumes_of_90_percent: usize,
+}
+
+impl VolumeSkew {
+    /// Of volumes with these bytes, the most first.
+    #[must_use]
+    pub fn of(traffic: &[u64]) -> Option<Self> {
+        let all: f64 = traffic.iter().map(|bytes| *bytes as f64).sum();
+        if traffic.len() < 2 || all == 0.0 {
+            return None;
+        }
+        let share =
+            |volumes: usize| traffic[..volumes].iter().map(|b| *b as f64).sum::<f64>() / all;
+        Some(Self {
+            busiest_share: share(1),
+            top10_share: share(traffic.len().div_ceil(10)),
+            volumes_of_90_percent: (1..traffic.len())
+                .find(|n| share(*n) >= 0.9)
+                .unwrap_or(traffic.len()),
+        })
+    }
+}
+
+/// Reads a trace to its end.
+///
+/// # Errors
+/// What is wrong with the trace.
+pub fn info(
+    file: &Path,
+    page_size: u64,
+    reading: &ReadingArgs,
+    transforms: &TransformArgs,
+    context: Context<'_>,
+) -> Result<Info, SimError> {
+    let path = file.display().to_string();
+    let count = |source: &mut dyn Source| {
+        let mut counted = Counted::new(context, format!("reading {path}"), source);
+        report(&mut counted, page_size, context)
+    };
+    let quiet = context.without_infos();
+    let (mut report, seen) =
+        opening::with_trace(file, &reading.options(), transforms, quiet, count)?;
+    let traffic = |volume: &VolumeStats| volume.bytes_read.saturating_add(volume.bytes_written);
+    report.volumes.sort_by_key(|volume| std::cmp::Reverse(traffic(volume)));
+    let traffic: Vec<_> = report.volumes.iter().map(traffic).collect();
+    Ok(Info {
+        volume_skew: VolumeSkew::of(&traffic),
+        format: seen.guess.as_ref().map_or("memory", |guess| guess.format.name()),
+        recognised_by: seen.guess.as_ref().and_then(|guess| guess.from),
+        described: seen.describe(),
+        path,
+        report,
+        warnings: seen.warnings,
+    })
+}
+
+fn report(
+    source: &mut dyn Source,
+    page_size: u64,
+    context: Context<'_>,
+) -> Result<TraceReport, SimError> {
+    let mut stats = TraceStats::new(page_size);
+    let mut batch = Vec::new();
+    loop {
+        source.next_batch(&mut batch, BATCH)?;
+        context.check()?;
+        if batch.is_empty() {
+            return Ok(stats.report(source.volumes()));
+        }
+        for request in &batch {
+            stats.add(request)?;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn skew_is_that_of_the_busiest() {
+        let skew = VolumeSkew { busiest_share: 0.6, top10_share: 0.6, volumes_of_90_percent: 2 };
+        assert_eq!(VolumeSkew::of(&[60, 30, 10, 0]), Some(skew));
+        assert_eq!((VolumeSkew::of(&[60]), VolumeSkew::of(&[0, 0])), (None, None));
+    }
+}
