@@ -228,33 +228,42 @@ fn alternatives(list: &[String]) -> Vec<Option<&str>> {
 /// All runs of a comparison, as JSON has them.
 #[derive(Debug, Serialize)]
 pub struct Listed<'a> {
-    runs: Vec<&'a RunResult>,
+    /// Every run, input by input.
+    pub runs: Vec<&'a RunResult>,
+    /// Policies that could not run.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    failures: Vec<&'a Refused>,
+    pub failures: Vec<&'a Refused>,
     /// Of several seeds.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    means: Vec<Means<'a>>,
+    pub means: Vec<Means<'a>>,
     /// Of several inputs.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    answers: Vec<AnswerFor<'a>>,
-    answer: Answer,
+    pub answers: Vec<AnswerFor<'a>>,
+    /// The policy to choose.
+    pub answer: Answer,
 }
 
 /// Every figure of a policy over several seeds.
 #[derive(Debug, Serialize)]
-struct Means<'a> {
-    trace: &'a str,
-    policy: &'a str,
-    seeds: usize,
-    metrics: serde_json::Map<String, serde_json::Value>,
+pub struct Means<'a> {
+    /// The input.
+    pub trace: &'a str,
+    /// The policy.
+    pub policy: &'a str,
+    /// How many seeds.
+    pub seeds: usize,
+    /// Mean and interval by the keys of results.
+    pub metrics: serde_json::Map<String, serde_json::Value>,
 }
 
 /// The answer on one of several inputs.
 #[derive(Debug, Serialize)]
-struct AnswerFor<'a> {
-    trace: &'a str,
+pub struct AnswerFor<'a> {
+    /// The input.
+    pub trace: &'a str,
+    /// The policy to choose.
     #[serde(flatten)]
-    answer: Answer,
+    pub answer: Answer,
 }
 
 impl<'a> Listed<'a> {

@@ -1,4 +1,4 @@
-//! Traces: what is in them.
+//! Traces: what is in them, and those that are generated.
 
 use std::path::Path;
 
@@ -6,12 +6,14 @@ use serde::Serialize;
 use thermocline_sim::SimError;
 use thermocline_trace::{
     Source,
+    generate::{GeneratorOptions, PatternSpec},
     stats::{TraceReport, TraceStats, VolumeStats},
 };
+use thermocline_workloads::{WorkloadSpec, open};
 
 use crate::{
     Context, Counted, opening,
-    settings::{reading::ReadingArgs, transform::TransformArgs},
+    settings::{generate::GeneratorArgs, reading::ReadingArgs, transform::TransformArgs},
 };
 
 /// Requests looked at together.
@@ -120,6 +122,38 @@ fn report(
             stats.add(request)?;
         }
     }
+}
+
+/// How often the span is written where nothing else is said, as `run` does.
+const DEFAULT_SPANS: u64 = 4;
+
+/// Bytes that are addressed where nothing else is said.
+const DEFAULT_SPAN: u64 = 256 << 20;
+/// The same for a file workload: seven eighths of the thesis' chip of 64 MB, what a block-mapped
+/// layer exports of it.
+const DEFAULT_VOLUME: u64 = 56 << 20;
+
+/// A workload as a trace, as `thermocline trace generate` writes it.
+///
+/// # Errors
+/// A workload that cannot be generated so.
+pub fn generator(
+    spec: &WorkloadSpec,
+    args: &GeneratorArgs,
+) -> Result<Box<dyn Source + Send>, SimError> {
+    let steady = matches!(spec, WorkloadSpec::Pattern(PatternSpec::Steady(_)));
+    let files = matches!(spec, WorkloadSpec::Files(_));
+    let span = args.span.unwrap_or(if files { DEFAULT_VOLUME } else { DEFAULT_SPAN });
+    let options = GeneratorOptions {
+        span_bytes: span,
+        bytes: args.bytes.or(steady.then_some(span.saturating_mul(DEFAULT_SPANS))),
+        request_bytes: args.request,
+        page_bytes: args.page_size,
+        interarrival_ns: args.interarrival.map(|ns| ns as f64),
+        seed: args.seed,
+        read_share: args.reads,
+    };
+    Ok(open(spec, &options)?)
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@
 pub mod cleaning;
 pub mod compare;
 pub mod device;
+pub mod generate;
 pub mod input;
 pub mod kinds;
 pub mod reading;
@@ -20,7 +21,7 @@ use std::ffi::OsString;
 use clap::{Args, Command, FromArgMatches};
 use thermocline_sim::SimError;
 
-use self::{compare::CompareSettings, run::RunSettings};
+use self::{compare::CompareSettings, generate::GeneratorArgs, run::RunSettings};
 
 /// The program, for messages that say where more is to be read.
 const PROGRAM: &str = "thermocline";
@@ -49,6 +50,18 @@ impl CompareSettings {
     }
 }
 
+impl GeneratorArgs {
+    /// Understands words: `--span=1GiB`, `--seed=2`.
+    ///
+    /// # Errors
+    /// [`SimError::Usage`] with what is wrong and what to write.
+    pub fn parse<T: Into<OsString> + Clone>(
+        words: impl IntoIterator<Item = T>,
+    ) -> Result<Self, SimError> {
+        understand("generate", words)
+    }
+}
+
 fn understand<S: Args + FromArgMatches, T: Into<OsString> + Clone>(
     name: &'static str,
     words: impl IntoIterator<Item = T>,
@@ -60,7 +73,9 @@ fn understand<S: Args + FromArgMatches, T: Into<OsString> + Clone>(
     let matches = matches.map_err(usage)?;
     let Some((_, matches)) = matches.subcommand() else { unreachable!("it is required") };
     let Some(command) = command.find_subcommand_mut(name) else { unreachable!("it was made so") };
-    kinds::check(command, matches).map_err(usage)?;
+    if command.get_arguments().any(|arg| arg.get_id() == "trace") {
+        kinds::check(command, matches).map_err(usage)?;
+    }
     S::from_arg_matches(matches).map_err(|error| usage(error.format(command)))
 }
 
@@ -70,7 +85,6 @@ fn command_of<S: Args>(name: &'static str) -> Command {
         .subcommand(settings)
         .subcommand_required(true)
         .disable_help_subcommand(true)
-        .no_binary_name(false)
 }
 
 /// An option, as its help explains it.

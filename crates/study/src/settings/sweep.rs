@@ -61,6 +61,27 @@ pub enum Kind {
     One,
 }
 
+impl Given {
+    /// An option with texts as people write them. With `listed` each is a value and stands for itself;
+    /// otherwise a text may be a list or a range of them.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn of(option: &str, texts: Vec<String>, listed: bool) -> Result<Self, &'static str> {
+        let kind = Swept::kind(option).ok_or(
+            "is no option of `thermocline run` that can be varied; see `thermocline sweep --help`",
+        )?;
+        if (kind == Kind::Flag) != texts.is_empty() {
+            return Err(match kind {
+                Kind::Flag => "is a flag: write true, or leave it out",
+                _ => "needs a value",
+            });
+        }
+        let kind = if listed && kind == Kind::List { Kind::Values } else { kind };
+        Ok(Self { option: option.to_owned(), kind, texts })
+    }
+}
+
 impl Swept {
     /// How the values of an option are written; nothing if `run` has no such option.
     pub fn kind(option: &str) -> Option<Kind> {

@@ -8,7 +8,7 @@ use thermocline_sweep::{Axis, Cell, Grid, Setting, Settings, Values, listed, rea
 use crate::{
     settings::{
         kinds,
-        sweep::{Given, Kind, SweepSettings, Swept},
+        sweep::{Given, Kind, SweepSettings},
     },
     usage,
 };
@@ -231,18 +231,7 @@ fn of_file(name: &str, mut seeds: u64) -> Result<(Vec<Given>, u64), SimError> {
             seeds = if seeds > 1 { seeds } else { count };
             continue;
         }
-        let kind = Swept::kind(&option).ok_or_else(|| {
-            wrong("is no option of `thermocline run` that can be varied; see `thermocline sweep --help`")
-        })?;
-        if (kind == Kind::Flag) != texts.is_empty() {
-            return Err(wrong(match kind {
-                Kind::Flag => "is a flag: write true, or leave it out",
-                _ => "needs a value",
-            }));
-        }
-        // What an array lists stands for itself.
-        let kind = if listed && kind == Kind::List { Kind::Values } else { kind };
-        given.push(Given { option, kind, texts });
+        given.push(Given::of(&option, texts, listed).map_err(wrong)?);
     }
     Ok((given, seeds))
 }
