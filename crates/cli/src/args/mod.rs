@@ -116,9 +116,15 @@ pub fn command() -> Clap {
             .fold(watch, |watch, name| watch.mut_arg(name, |arg| arg.hide(true)))
     };
     // What is printed of one comparison is not printed of a fleet.
-    let unprinted = |arg: Arg| arg.conflicts_with_all(["metrics", "sort", "report", "plots"]);
-    let fleet = |compare: Clap| compare.mut_arg("per_volume", unprinted);
-    let all = Cli::command().mut_subcommand("watch", forms).mut_subcommand("compare", fleet);
+    let unprinted = |arg: Arg| match arg.get_id() == "per_volume" {
+        true => arg.conflicts_with_all(["metrics", "sort", "report", "plots"]),
+        false => arg,
+    };
+    let fleet = |command: Clap| match command.get_name() == "compare" {
+        true => command.mut_args(unprinted),
+        false => command,
+    };
+    let all = Cli::command().mut_subcommands(fleet).mut_subcommand("watch", forms);
     all.mut_subcommand("trace", |trace| {
         trace
             .mut_subcommand("info", reads)
