@@ -19,6 +19,7 @@ use crate::{
         device::{ClockArg, ShapeArgs},
         input::{FootprintArg, PartialPages},
         simulation::SimulationArgs,
+        transform::Part,
         values::{FillArg, ReadOnlyArg},
     },
     usage,
@@ -250,7 +251,7 @@ pub fn job_on<'a>(
     Job {
         fill: match args.device.fill {
             // Whoever makes a file system first needs no other data.
-            None if input.prelude() > 0 => Fill::Nothing,
+            None if input.prelude() > 0 && args.transforms.part == Part::Whole => Fill::Nothing,
             None => Fill::Logical,
             Some(FillArg::Nothing) => Fill::Nothing,
             Some(FillArg::Share(share)) => Fill::Share(share),

@@ -44,6 +44,7 @@ pub mod settings;
 mod simulation;
 pub mod sweep;
 pub mod trace;
+pub mod tune;
 
 pub use compare::{AnswerFor, Comparison, Done as Compared, Listed, Means, compare};
 pub use context::{Context, Counted, Listener, Meter, Reading, Remark, Silent, Traces, Unit};

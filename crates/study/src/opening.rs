@@ -5,12 +5,15 @@ use std::{io::ErrorKind, path::Path};
 use thermocline_report::number;
 use thermocline_sim::SimError;
 use thermocline_trace::{
-    Source, TraceError,
+    Contents, Request, Source, TraceError,
     read::{self, Guess, ReadOptions},
     transform::{Dedup, KeepOps, Limit, SelectVolumes, Shift, SortWindow},
 };
 
-use crate::{Context, settings::transform::TransformArgs};
+use crate::{
+    Context,
+    settings::transform::{Part, TransformArgs},
+};
 
 /// What the readers call the option that names a format; results have a format too.
 const READERS_OPTION: &str = "--format";
@@ -148,7 +151,40 @@ fn placed<T>(
     if let Some(requests) = args.limit {
         source = Box::new(Limit::new(source, requests));
     }
+    match args.part {
+        Part::Whole => {}
+        Part::First(requests) => source = Box::new(Limit::new(source, requests)),
+        Part::After(requests) => source = Box::new(After { source, requests }),
+    }
     work(&mut *source)
+}
+
+/// A trace whose first requests only prepare the device.
+struct After<'a> {
+    source: Box<dyn Source + 'a>,
+    requests: u64,
+}
+
+impl Source for After<'_> {
+    fn next_batch(&mut self, batch: &mut Vec<Request>, limit: usize) -> Result<(), TraceError> {
+        self.source.next_batch(batch, limit)
+    }
+
+    fn volumes(&self) -> &[String] {
+        self.source.volumes()
+    }
+
+    fn contents(&self) -> &Contents {
+        self.source.contents()
+    }
+
+    fn prelude(&self) -> u64 {
+        self.requests
+    }
+
+    fn volume_bytes(&self, volume: u32) -> Option<u64> {
+        self.source.volume_bytes(volume)
+    }
 }
 
 fn in_our_words(path: &Path, error: TraceError) -> SimError {

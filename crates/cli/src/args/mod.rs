@@ -12,6 +12,7 @@ pub mod run;
 pub mod store;
 pub mod sweep;
 pub mod trace;
+pub mod tune;
 pub mod values;
 pub mod watch;
 
@@ -48,6 +49,9 @@ pub enum Command {
     /// Simulate every combination of lists of settings, as one long table that can be resumed.
     #[command(after_help = help::SWEEP)]
     Sweep(Box<sweep::SweepArgs>),
+    /// Search for the policy and the parameters that suit a trace best, and confirm them on the rest of it.
+    #[command(after_help = help::TUNE)]
+    Tune(Box<tune::TuneArgs>),
     /// Show policies side by side on the same writes: a chip's blocks, cleaning by cleaning, in a browser.
     #[command(after_help = help::WATCH)]
     Watch(Box<watch::WatchArgs>),

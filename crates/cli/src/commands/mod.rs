@@ -10,6 +10,7 @@ mod run;
 mod store;
 mod sweep;
 mod trace;
+mod tune;
 mod watch;
 mod workloads;
 
@@ -26,6 +27,7 @@ pub fn run(cli: Cli) -> Result<(), Failure> {
         Command::Run(args) => run::run(*args, console),
         Command::Compare(args) => compare::run(*args, console),
         Command::Sweep(args) => sweep::run(*args, console),
+        Command::Tune(args) => tune::run(*args, console),
         Command::Watch(args) => watch::run(&args, console),
         Command::Reproduce(args) => reproduce::run(*args, console),
         Command::Trace(args) => trace::run(&args, console),
