@@ -109,7 +109,9 @@ fn answer(tuned: &Tuned, aim: &'static Metric) -> String {
                 untuned.policy
             );
         }
-        (Some(rest), _) => text += &format!(": {} {} on the rest", aim.key, show(rest)),
+        (Some(rest), _) => {
+            text += &format!(" as it comes: {} {} on the rest", aim.key, show(rest));
+        }
         (None, _) => text += "; it could not be confirmed",
     }
     text + &format!(".\nTry it: {}", best.command)

@@ -368,6 +368,8 @@ impl Tuner<'_> {
         }
         let best = self.simplest(&mut trials)?;
         let untuned = self.reference(untuned, best, &mut trials)?;
+        let best =
+            if is_as_good(&trials.tried[untuned], &trials.tried[best]) { untuned } else { best };
         self.confirm(trials, best, untuned)
     }
 
@@ -594,13 +596,21 @@ fn compared(a: &Tried, b: &Tried) -> std::cmp::Ordering {
     score(a).total_cmp(&score(b))
 }
 
+/// Whether one is no worse than another by anything that matters, in its score and in its memory.
+fn is_as_good(one: &Tried, other: &Tried) -> bool {
+    let within = |a: f64, b: f64| a <= b * (1.0 + IRRELEVANT);
+    let score = one.score.zip(other.score).is_some_and(|(a, b)| within(a, b));
+    score && within(memory(one), memory(other))
+}
+
+fn memory(tried: &Tried) -> f64 {
+    tried.searched.and_then(|figures| figures.memory_bytes).unwrap_or(f64::INFINITY)
+}
+
 /// The best; of those that differ from it by nothing that matters, the one with the least memory, tried first.
 fn chosen(trials: &[Tried]) -> usize {
     let scores = trials.iter().filter_map(|tried| tried.score);
     let least = scores.fold(f64::INFINITY, f64::min);
-    let memory = |tried: &Tried| {
-        tried.searched.and_then(|figures| figures.memory_bytes).unwrap_or(f64::INFINITY)
-    };
     let tied = (0..trials.len())
         .filter(|at| trials[*at].score.is_some_and(|score| score <= least * (1.0 + IRRELEVANT)));
     tied.min_by(|a, b| memory(&trials[*a]).total_cmp(&memory(&trials[*b]))).unwrap_or(0)
