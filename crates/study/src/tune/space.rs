@@ -274,11 +274,20 @@ fn parameters(call: &str, entries: &[CatalogueEntry]) -> Vec<Dimension> {
     let all = entries.iter().filter(is_axis).flat_map(|entry| &entry.parameters);
     let dimensions = all.filter_map(|p| Dimension::of_parameter(p.name, &p.default, p.expected));
     let mut known: Vec<Dimension> = Vec::new();
-    for dimension in dimensions {
-        let taken = dimension.values.iter().flatten().any(|value| {
-            PolicySpec::parse(&format!("{call}({}={value})", dimension.name), None, None).is_ok()
-        });
-        if taken && !known.iter().any(|other| other.name == dimension.name) {
+    for mut dimension in dimensions {
+        let is_taken = |value: &Option<String>| match value {
+            None => true,
+            Some(value) => {
+                let call = format!("{call}({}={value})", dimension.name);
+                PolicySpec::parse(&call, None, None).is_ok()
+            }
+        };
+        let taken: Vec<_> = dimension.values.iter().map(is_taken).collect();
+        let mut taken = taken.into_iter();
+        dimension.values.retain(|_| taken.next().unwrap_or(false));
+        dimension.first = dimension.values.iter().position(Option::is_none).unwrap_or(0);
+        let is_new = !known.iter().any(|other| other.name == dimension.name);
+        if dimension.values.len() > 1 && is_new {
             known.push(dimension);
         }
     }
