@@ -596,11 +596,11 @@ fn compared(a: &Tried, b: &Tried) -> std::cmp::Ordering {
     score(a).total_cmp(&score(b))
 }
 
-/// Whether one is no worse than another by anything that matters, in its score and in its memory.
+/// Whether one is better than another by what matters, or as good with no more memory.
 fn is_as_good(one: &Tried, other: &Tried) -> bool {
+    let Some((ours, theirs)) = one.score.zip(other.score) else { return false };
     let within = |a: f64, b: f64| a <= b * (1.0 + IRRELEVANT);
-    let score = one.score.zip(other.score).is_some_and(|(a, b)| within(a, b));
-    score && within(memory(one), memory(other))
+    !within(theirs, ours) || within(ours, theirs) && within(memory(one), memory(other))
 }
 
 fn memory(tried: &Tried) -> f64 {
