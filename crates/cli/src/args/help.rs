@@ -7,6 +7,7 @@ Examples:
   thermocline run --workload hot-cold:90/10     one policy (cat)
   thermocline compare --trace disk.blkparse.gz  all policies on a recorded trace
   thermocline sweep grid.toml                   many settings, one table
+  thermocline tune --trace disk.blkparse.gz     the best policy and parameters
   thermocline trace info disk.blkparse.gz       what is in that trace
   thermocline policies cat                      what a policy does
   thermocline format disk.img --capacity 1GiB   a flash chip in a file ...
@@ -86,6 +87,27 @@ All policies get the same writes on the same device, and the whole input is
 simulated: the figures under \"The whole run\" are those of `thermocline compare
 --json`. The page holds an excerpt of it, and loads nothing from elsewhere. It
 is shown at an address of this machine, unless --output names a file.";
+
+pub const TUNE: &str = "\
+Examples:
+  All page-mapped policies with their parameters
+    thermocline tune --trace web.tct
+  Two policies, chosen for short responses, in 200 simulations
+    thermocline tune --trace web.tct --policy dac,sep-bit --aim p99 --budget 200
+  How much over-provisioning, where 1 % more flash must be worth 2 % of life
+    thermocline tune --trace web.tct --aim lifetime --price 2 \\
+      --over-provisioning 7%..28%/3% --block-size 256KiB,1MiB
+
+What is searched: policies (--policy), numbers, times and choices among their
+parameters, --high, and every option of `run` that has a list of values.
+First every policy runs as it comes. The best third goes on, with what
+tree-structured Parzen estimators propose. One --seed gives one search.
+
+Of what differs by less than 1 % the one with the least RAM is chosen. The
+rest of the trace is replayed on the device as the searched part leaves it.
+There the choice is worse by chance alone: believe the figure of the rest.
+
+Exit: 0 done, 1 nothing could run, 2 usage, 3 bad input, 130 interrupted.";
 
 pub const SWEEP: &str = "\
 Examples:

@@ -13,5 +13,6 @@ pub mod run;
 mod summary;
 pub mod table;
 pub mod trace;
+pub mod tune;
 
 pub use thermocline_report::{answer, compared, figure, number};

@@ -216,3 +216,46 @@ fn the_over_provisioning_for_a_write_amplification_is_found() {
         "{ran:?}"
     );
 }
+
+#[test]
+fn a_search_is_confirmed_and_does_not_depend_on_the_threads() {
+    let folder = folder();
+    let trace = folder.path().join("t.csv");
+    let trace = trace.to_str().expect("UTF-8");
+    done(&["trace", "generate", "hot-cold:90/10", trace, "--span", "4MiB", "--bytes", "24MiB"]);
+    let search = [
+        "tune",
+        "--trace",
+        trace,
+        "--policy",
+        "greedy,dac",
+        "--budget",
+        "12",
+        "--block-size",
+        "64KiB",
+        "--over-provisioning",
+        "10%,20%",
+        "--json",
+    ];
+    let found = json(&search);
+    assert_eq!(found, json(&[&search[..], &["-j1"]].concat()));
+    assert_eq!(found["requests"], serde_json::json!([3686, 2458]));
+    assert!(found["trials"].as_array().expect("trials").len() >= 12);
+    assert!(!found["front"].as_array().expect("a front").is_empty());
+    let best = &found["best"];
+    let policy = best["policy"].as_str().expect("a policy");
+    // What was searched is the beginning of the trace, as `run` has it.
+    let over_provisioning = best["settings"]["over-provisioning"].as_str().expect("a share");
+    let high: Vec<_> = best["command"].as_str().expect("a command").split(" --high ").collect();
+    let mut run = vec!["run", "--trace", trace, "--policy", policy, "--block-size", "64KiB"];
+    run.extend(["--over-provisioning", over_provisioning, "--limit", "3686", "--json"]);
+    if let [_, high] = high[..] {
+        run.extend(["--high", high.split(' ').next().expect("a number")]);
+    }
+    assert_eq!(json(&run)["write_amplification"], best["searched"]["write_amplification"]);
+    assert!(best["confirmed"]["write_amplification"].as_f64().expect("confirmed") >= 1.0);
+    assert!(found["untuned"]["distance"].is_number());
+    let small = thermocline(&["tune", "--trace", trace, "--budget", "2"]);
+    assert_eq!(small.code, 2);
+    assert!(small.err.contains("name fewer with --policy"), "{}", small.err);
+}

@@ -29,4 +29,19 @@ pub struct TransformArgs {
     /// Keep only the first N requests.
     #[arg(long, value_name = "N", help_heading = HEADING)]
     pub limit: Option<u64>,
+    /// The part of it that counts; of doors, not of words.
+    #[arg(skip)]
+    pub part: Part,
+}
+
+/// The part of a trace that counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Part {
+    /// All of it.
+    #[default]
+    Whole,
+    /// So many requests from the start on; the others are not read.
+    First(u64),
+    /// What follows so many requests; they are replayed, and not counted.
+    After(u64),
 }

@@ -1,0 +1,637 @@
+//! A search for the policy and its parameters that suit an input best.
+//!
+//! A part of the input is searched, the rest confirms what was found. First every policy runs as it comes; the best
+//! third of them goes on, with parameters and settings that tree-structured Parzen estimators propose (the
+//! algorithm of Optuna; the crate `tpe`). They are asked for [`BATCH`] candidates at a time and told of all before
+//! they are asked again, so that one seed gives one search on any number of threads.
+//!
+//! Parameters that do nothing for the choice are left at their defaults then.
+//!
+//! What is found on the part that was searched is too good there: of many candidates the luckiest wins. So the
+//! choice and the Pareto front run once more on the rest, with the device as the searched part leaves it, and the
+//! distance between the two is told.
+
+mod space;
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use rand::SeedableRng;
+use rand_xoshiro::Xoshiro256PlusPlus;
+use serde::Serialize;
+use serde_json::Value;
+use thermocline_sim::{
+    SimError,
+    answer::IRRELEVANT,
+    metric::{Better, Metric},
+};
+use thermocline_sweep::{Settings, Work, run_all};
+use thermocline_trace::Source;
+use tpe::{TpeOptimizer, density_estimation::DefaultEstimatorBuilder};
+
+use self::space::{Candidate, Dimension, Space};
+use crate::{
+    Context, Counted, opening,
+    settings::{run::RunSettings, sweep::Swept, transform::Part, values},
+    simulation::{Executed, Inputs, Simulation},
+    usage,
+};
+
+/// Candidates that are asked for at a time.
+const BATCH: usize = 8;
+/// Of this many policies one goes on after the first round, and so many at least.
+const SHARE_KEPT: usize = 3;
+const LEAST_KEPT: usize = 4;
+/// Proposals of known candidates in a row after which a search has seen what there is.
+const PATIENCE: usize = 200;
+/// Members of the front that run on the rest too, the best first.
+const CONFIRMED: usize = 8;
+/// Requests read at a time.
+const STEP: usize = 4096;
+
+/// What to search for, and where.
+#[derive(Debug)]
+pub struct TuneSettings {
+    /// The figure that shall be good.
+    pub aim: &'static Metric,
+    /// Simulations to spend on the search.
+    pub budget: usize,
+    /// The part of the input that is searched.
+    pub part: f64,
+    /// What space costs, where over-provisioning is searched: 1 % more flash must be worth so many per cent.
+    pub price: f64,
+    /// Leave the policies' parameters and the watermark as they are.
+    pub no_parameters: bool,
+    /// Simulations at a time; 0 is one a core.
+    pub threads: usize,
+    /// Settings: what lists are given of is searched.
+    pub swept: Swept,
+}
+
+/// What a run came to.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Figures {
+    /// The figure that shall be good.
+    pub aim: Option<f64>,
+    /// Flash writes over host writes.
+    pub write_amplification: Option<f64>,
+    /// The 99th percentile of write response times.
+    pub write_p99_us: Option<f64>,
+    /// RAM in all.
+    pub memory_bytes: Option<f64>,
+    /// Physical over logical pages, less 1.
+    pub over_provisioning: Option<f64>,
+}
+
+/// Something that was tried.
+#[derive(Clone, Debug, Serialize)]
+pub struct Tried {
+    /// The policy with its parameters.
+    pub policy: String,
+    /// The settings of which lists were given.
+    pub settings: BTreeMap<String, String>,
+    /// The command that runs it on the whole input.
+    pub command: String,
+    /// On the part that was searched.
+    pub searched: Option<Figures>,
+    /// Why it could not run there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+    /// On the rest, where it ran there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub confirmed: Option<Figures>,
+    /// By how much the aim is worse on the rest than on the part that was searched; negative if it is better.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub distance: Option<f64>,
+    #[serde(skip)]
+    whole: Settings,
+    /// What is minimised.
+    #[serde(skip)]
+    score: Option<f64>,
+}
+
+/// What a search found.
+#[derive(Debug, Serialize)]
+pub struct Tuned {
+    /// The key of the figure that shall be good.
+    pub aim: &'static str,
+    /// Requests that were searched, and of the rest, where the input is a trace.
+    pub requests: Option<[u64; 2]>,
+    /// Candidates there are.
+    pub candidates: usize,
+    /// Simulations that the search took.
+    pub simulations: usize,
+    /// Of these, candidates that could not run.
+    pub failures: usize,
+    /// What to choose.
+    pub best: Tried,
+    /// The best policy as it comes, on the device of the choice: what this is to be measured by.
+    pub untuned: Tried,
+    /// What nothing else beats in write amplification, RAM and latency at once; the least write amplification first.
+    pub front: Vec<Tried>,
+    /// Everything that was tried, in order.
+    pub trials: Vec<Tried>,
+    /// Results of the trials that could run, for pictures.
+    #[serde(skip)]
+    pub results: Vec<(Vec<(String, String)>, Value)>,
+}
+
+/// The figure that a search is for: a key of results, or `lifetime`, `latency`, `p99`, `memory`.
+///
+/// # Errors
+/// What to write instead.
+pub fn aim(text: &str) -> Result<&'static Metric, String> {
+    let key = match text.trim() {
+        "lifetime" | "endurance" => "lifetime.tbw_bytes",
+        "p99" | "latency" => "response_us.write.p99",
+        "memory" | "ram" => "memory.total_bytes",
+        other => &other.replace('-', "_"),
+    };
+    let metric = values::metric(key)?;
+    match metric.look.better {
+        Better::Neither => Err(format!(
+            "of `{text}` neither more nor less is better; take write-amplification, lifetime, p99 or memory"
+        )),
+        Better::Less | Better::More => Ok(metric),
+    }
+}
+
+/// Searches, and confirms what it found.
+///
+/// # Errors
+/// What is wrong with all candidates; a budget or a part that are too small.
+pub fn tune(settings: &TuneSettings, context: Context<'_>) -> Result<Tuned, SimError> {
+    let space = Space::of(&settings.swept, !settings.no_parameters)?;
+    if settings.budget < space.policies.len() {
+        return Err(usage(format!(
+            "--budget {} is fewer than the {} policies; give more, or name fewer with --policy",
+            settings.budget,
+            space.policies.len()
+        )));
+    }
+    let first = RunSettings::parse(space.settings(&space.plain(0)).arguments())?;
+    let parts = Parts::of(&first, settings.part, context)?;
+    let price = if space.varies("over-provisioning") { settings.price } else { 0.0 };
+    let inputs = [Inputs::that_stay(), Inputs::that_stay()];
+    let tuner = Tuner { settings, space, price, parts, inputs: &inputs, context };
+    tuner.search(first.simulation.seed)
+}
+
+/// The two parts of an input.
+#[derive(Clone, Copy, Debug)]
+enum Parts {
+    /// Requests of a trace: so many, and so many more.
+    Trace(u64, u64),
+    /// A workload, with two seeds.
+    Workload,
+}
+
+impl Parts {
+    fn of(settings: &RunSettings, share: f64, context: Context<'_>) -> Result<Self, SimError> {
+        let Some(path) = settings.one.input.trace.as_deref() else { return Ok(Self::Workload) };
+        if path.as_os_str() == "-" {
+            return Err(usage(
+                "standard input cannot be read twice; write the trace to a file (`thermocline trace \
+                 convert - trace.tct`)",
+            ));
+        }
+        let simulation = &settings.simulation;
+        let count = |source: &mut dyn Source| {
+            let message = format!("counting {}", path.display());
+            let mut source = Counted::new(context, message, source);
+            let (mut batch, mut requests) = (Vec::new(), 0_u64);
+            loop {
+                source.next_batch(&mut batch, STEP)?;
+                context.check()?;
+                if batch.is_empty() {
+                    return Ok(requests);
+                }
+                requests += batch.len() as u64;
+            }
+        };
+        let (reading, transforms) = (simulation.reading.options(), &simulation.transforms);
+        let (requests, _) = opening::with_trace(path, &reading, transforms, context, count)?;
+        let searched = (requests as f64 * share) as u64;
+        if searched == 0 || searched >= requests {
+            return Err(usage(format!(
+                "--part leaves {searched} of {requests} requests to search; take a share such as 60%"
+            )));
+        }
+        Ok(Self::Trace(searched, requests - searched))
+    }
+
+    /// The settings of a run on the part that is searched, or on the rest.
+    fn apply(self, settings: &mut RunSettings, rest: bool) {
+        let simulation = &mut settings.simulation;
+        match (self, rest) {
+            (Self::Trace(first, _), false) => simulation.transforms.part = Part::First(first),
+            (Self::Trace(first, _), true) => simulation.transforms.part = Part::After(first),
+            (Self::Workload, false) => {}
+            (Self::Workload, true) => simulation.seed = simulation.seed.wrapping_add(1),
+        }
+    }
+}
+
+/// An estimator of one dimension.
+struct Estimator {
+    optimizer: TpeOptimizer<DefaultEstimatorBuilder>,
+    ordered: bool,
+    values: usize,
+}
+
+impl Estimator {
+    fn of(values: usize, ordered: bool) -> Self {
+        let (estimator, range) = match ordered {
+            true => (tpe::parzen_estimator(), tpe::range(0.0, values as f64)),
+            false => (tpe::histogram_estimator(), tpe::categorical_range(values)),
+        };
+        let range = range.expect("a dimension has values");
+        Self { optimizer: TpeOptimizer::new(estimator, range), ordered, values }
+    }
+
+    fn of_all(all: &[Dimension]) -> Vec<Self> {
+        all.iter().map(|one| Self::of(one.values.len(), one.ordered)).collect()
+    }
+
+    fn ask(&mut self, random: &mut Xoshiro256PlusPlus) -> usize {
+        // An estimator fails on figures that are no numbers, and is told none.
+        let value = self.optimizer.ask(random).unwrap_or(0.0);
+        (value as usize).min(self.values - 1)
+    }
+
+    fn tell(&mut self, value: usize, score: f64) {
+        let value = value as f64 + if self.ordered { 0.5 } else { 0.0 };
+        let _ = self.optimizer.tell(value, score);
+    }
+}
+
+/// Estimators of all dimensions.
+struct Estimators {
+    /// The policies that went on, and which of them.
+    kept: Vec<usize>,
+    policy: Estimator,
+    common: Vec<Estimator>,
+    parameters: Vec<Vec<Estimator>>,
+}
+
+impl Estimators {
+    fn of(space: &Space, kept: Vec<usize>) -> Self {
+        Self {
+            policy: Estimator::of(kept.len(), false),
+            common: Estimator::of_all(&space.common),
+            parameters: kept
+                .iter()
+                .map(|policy| Estimator::of_all(&space.policies[*policy].parameters))
+                .collect(),
+            kept,
+        }
+    }
+
+    fn ask(&mut self, random: &mut Xoshiro256PlusPlus) -> Candidate {
+        let place = self.policy.ask(random);
+        let ask = |all: &mut [Estimator], random: &mut Xoshiro256PlusPlus| -> Vec<usize> {
+            all.iter_mut().map(|one| one.ask(random)).collect()
+        };
+        let common = ask(&mut self.common, random);
+        let parameters = ask(&mut self.parameters[place], random);
+        Candidate { policy: self.kept[place], common, parameters }
+    }
+
+    /// Tells what came of the trials from one on.
+    fn tell_all(&mut self, trials: &Trials, from: usize) {
+        let all = trials.candidates.iter().zip(&trials.tried).skip(from);
+        all.for_each(|(candidate, tried)| self.tell(candidate, tried.score));
+    }
+
+    fn tell(&mut self, candidate: &Candidate, score: Option<f64>) {
+        let Some(place) = self.kept.iter().position(|kept| *kept == candidate.policy) else {
+            return;
+        };
+        // What cannot run is worse than anything that can.
+        let score = score.unwrap_or(f64::MAX);
+        self.policy.tell(place, score);
+        let common = self.common.iter_mut().zip(&candidate.common);
+        let parameters = self.parameters[place].iter_mut().zip(&candidate.parameters);
+        common.chain(parameters).for_each(|(one, value)| one.tell(*value, score));
+    }
+}
+
+struct Tuner<'a> {
+    settings: &'a TuneSettings,
+    space: Space,
+    price: f64,
+    parts: Parts,
+    /// Of the part that is searched, and of the rest.
+    inputs: &'a [Inputs; 2],
+    context: Context<'a>,
+}
+
+/// What was tried so far, in order.
+#[derive(Default)]
+struct Trials {
+    candidates: Vec<Candidate>,
+    tried: Vec<Tried>,
+    /// Results of those that could run.
+    results: Vec<(Vec<(String, String)>, Value)>,
+}
+
+impl Tuner<'_> {
+    fn search(&self, seed: u64) -> Result<Tuned, SimError> {
+        let mut trials = Trials::default();
+        let plain: Vec<_> = (0..self.space.policies.len()).map(|at| self.space.plain(at)).collect();
+        self.run(&plain, &mut trials)?;
+        let round = &trials.tried;
+        let mut order: Vec<usize> =
+            (0..plain.len()).filter(|at| round[*at].score.is_some()).collect();
+        order.sort_by(|a, b| compared(&round[*a], &round[*b]));
+        let Some(&untuned) = order.first() else {
+            let why = round.first().and_then(|tried| tried.error.clone()).unwrap_or_default();
+            let key = &self.settings.aim.key;
+            return Err(SimError::Failed(format!("no policy has the figure {key}: {why}")));
+        };
+        order.truncate((order.len() / SHARE_KEPT).max(LEAST_KEPT));
+        let mut estimators = Estimators::of(&self.space, order);
+        estimators.tell_all(&trials, 0);
+        let mut known: BTreeSet<Candidate> = plain.iter().cloned().collect();
+        let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
+        while trials.tried.len() < self.settings.budget {
+            let most = BATCH.min(self.settings.budget - trials.tried.len());
+            let batch = proposed(&mut estimators, &mut known, most, &mut random);
+            if batch.is_empty() {
+                break;
+            }
+            let before = trials.tried.len();
+            self.run(&batch, &mut trials)?;
+            estimators.tell_all(&trials, before);
+        }
+        let best = self.simplest(&mut trials)?;
+        let untuned = self.reference(untuned, best, &mut trials)?;
+        let best =
+            if is_as_good(&trials.tried[untuned], &trials.tried[best]) { untuned } else { best };
+        self.confirm(trials, best, untuned)
+    }
+
+    /// The choice, without parameters that do nothing for it.
+    fn simplest(&self, trials: &mut Trials) -> Result<usize, SimError> {
+        let best = chosen(&trials.tried);
+        let candidate = trials.candidates[best].clone();
+        let choices = &self.space.policies[candidate.policy].parameters;
+        let set: Vec<usize> = (0..choices.len())
+            .filter(|at| candidate.parameters[*at] != choices[*at].first)
+            .collect();
+        let without = |all: &[usize]| {
+            let mut simpler = candidate.clone();
+            all.iter().for_each(|at| simpler.parameters[*at] = choices[*at].first);
+            simpler
+        };
+        let singles: Vec<_> = set.iter().map(|at| without(&[*at])).collect();
+        let begin = trials.tried.len();
+        self.run(&singles, trials)?;
+        let least = trials.tried[best].score.unwrap_or(f64::INFINITY);
+        let good =
+            |tried: &Tried, of: f64| tried.score.is_some_and(|score| score <= least * (1.0 + of));
+        let idle = set.iter().zip(&trials.tried[begin..]);
+        let idle = idle.filter(|(_, tried)| good(tried, IRRELEVANT / 4.0));
+        let idle: Vec<usize> = idle.map(|(at, _)| *at).collect();
+        if idle.is_empty() {
+            return Ok(best);
+        }
+        let at = self.once(without(&idle), trials)?;
+        Ok(if good(&trials.tried[at], IRRELEVANT) { at } else { best })
+    }
+
+    /// The best policy as it comes, with the settings of the choice of which lists were given.
+    fn reference(
+        &self,
+        untuned: usize,
+        best: usize,
+        trials: &mut Trials,
+    ) -> Result<usize, SimError> {
+        let mut candidate = trials.candidates[untuned].clone();
+        let chosen = &trials.candidates[best].common;
+        for ((value, dimension), chosen) in
+            candidate.common.iter_mut().zip(&self.space.common).zip(chosen)
+        {
+            let was_listed = dimension.values.iter().all(Option::is_some);
+            *value = if was_listed { *chosen } else { dimension.first };
+        }
+        self.once(candidate, trials)
+    }
+
+    /// Runs a candidate unless it was tried. Its place among the trials.
+    fn once(&self, candidate: Candidate, trials: &mut Trials) -> Result<usize, SimError> {
+        match trials.candidates.iter().position(|known| *known == candidate) {
+            Some(at) => Ok(at),
+            None => {
+                self.run(&[candidate], trials)?;
+                Ok(trials.tried.len() - 1)
+            }
+        }
+    }
+
+    /// Runs candidates on the part that is searched.
+    fn run(&self, candidates: &[Candidate], trials: &mut Trials) -> Result<(), SimError> {
+        let all: Vec<Settings> = candidates.iter().map(|one| self.space.settings(one)).collect();
+        let ran = self.simulate(&all, false)?;
+        let tried = |(settings, ran): (Settings, Result<Value, String>)| {
+            let (searched, error) = match &ran {
+                Ok(result) => (Some(self.figures(result)), None),
+                Err(why) => (None, Some(why.clone())),
+            };
+            if let Ok(result) = ran {
+                let asked = settings
+                    .0
+                    .iter()
+                    .map(|s| (s.option.clone(), s.value.clone().unwrap_or_else(|| "yes".into())));
+                trials.results.push((asked.collect(), result));
+            }
+            let varied = |option: &String| self.space.varies(option);
+            let listed = settings.0.iter().filter(|setting| varied(&setting.option));
+            Tried {
+                policy: settings.value("policy").unwrap_or_default(),
+                settings: listed
+                    .map(|s| (s.option.clone(), s.value.clone().unwrap_or_default()))
+                    .collect(),
+                command: format!("thermocline run {}", settings.shown()),
+                score: searched.and_then(|figures| self.score(&figures)),
+                searched,
+                error,
+                confirmed: None,
+                distance: None,
+                whole: settings,
+            }
+        };
+        let tried: Vec<_> = all.into_iter().zip(ran).map(tried).collect();
+        trials.tried.extend(tried);
+        trials.candidates.extend_from_slice(candidates);
+        Ok(())
+    }
+
+    /// Runs settings on a part. What is wrong with one of them does not stop the others.
+    fn simulate(
+        &self,
+        all: &[Settings],
+        rest: bool,
+    ) -> Result<Vec<Result<Value, String>>, SimError> {
+        let mut outcomes: Vec<Result<Value, String>> = Vec::new();
+        let (mut places, mut jobs) = (Vec::new(), Vec::new());
+        for (at, settings) in all.iter().enumerate() {
+            let mut asked = RunSettings::parse(settings.arguments())?;
+            self.parts.apply(&mut asked, rest);
+            outcomes.push(Err(String::new()));
+            match Simulation::of(asked, &self.inputs[usize::from(rest)], self.context) {
+                Ok(job) => {
+                    jobs.push(job);
+                    places.push(at);
+                }
+                Err(error) => outcomes[at] = Err(error.to_string()),
+            }
+        }
+        let outcomes = Mutex::new(outcomes);
+        let take = |at: usize, ran: Result<Executed, SimError>| {
+            let outcome = match ran {
+                Ok(executed) => Ok(executed.result),
+                Err(error @ (SimError::Interrupted | SimError::Broken(_) | SimError::Trace(_))) => {
+                    return Err(error);
+                }
+                Err(error) => Err(error.to_string()),
+            };
+            outcomes.lock().unwrap_or_else(PoisonError::into_inner)[places[at]] = outcome;
+            Ok(())
+        };
+        let work = Arc::new(Work::default());
+        let told = self.context.jobs(Arc::clone(&work));
+        let ended = run_all(&jobs, self.settings.threads, self.context.progress(), &work, take);
+        drop(told);
+        ended?;
+        Ok(outcomes.into_inner().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn figures(&self, result: &Value) -> Figures {
+        let at = |key: &str| {
+            key.split('.').try_fold(result, |value, key| value.get(key)).and_then(Value::as_f64)
+        };
+        Figures {
+            aim: at(&self.settings.aim.key),
+            write_amplification: at("write_amplification"),
+            write_p99_us: at("response_us.write.p99"),
+            memory_bytes: at("memory.total_bytes"),
+            over_provisioning: at("config.over_provisioning"),
+        }
+    }
+
+    /// The aim, the less the better, and what the space costs.
+    fn score(&self, figures: &Figures) -> Option<f64> {
+        let aim = figures.aim.filter(|aim| *aim > 0.0)?;
+        let aim = if self.settings.aim.look.better == Better::More { aim.recip() } else { aim };
+        let space = 1.0 + figures.over_provisioning.unwrap_or(0.0);
+        Some(aim * space.powf(self.price))
+    }
+
+    /// Runs the choice, what it is measured by, and the front on the rest.
+    fn confirm(&self, trials: Trials, best: usize, untuned: usize) -> Result<Tuned, SimError> {
+        let Trials { tried: mut trials, results, .. } = trials;
+        let front = front(&trials);
+        let mut wanted: BTreeSet<usize> = front.iter().copied().take(CONFIRMED).collect();
+        wanted.extend([best, untuned]);
+        let wanted: Vec<usize> = wanted.into_iter().collect();
+        let all: Vec<Settings> = wanted.iter().map(|at| trials[*at].whole.clone()).collect();
+        for (at, ran) in wanted.into_iter().zip(self.simulate(&all, true)?) {
+            let tried = &mut trials[at];
+            match ran {
+                Err(why) => tried.error = Some(format!("on the rest: {why}")),
+                Ok(result) => {
+                    let figures = self.figures(&result);
+                    tried.distance = self
+                        .score(&figures)
+                        .zip(tried.score)
+                        .map(|(rest, searched)| rest / searched - 1.0);
+                    tried.confirmed = Some(figures);
+                }
+            }
+        }
+        Ok(Tuned {
+            aim: &self.settings.aim.key,
+            requests: match self.parts {
+                Parts::Trace(first, rest) => Some([first, rest]),
+                Parts::Workload => None,
+            },
+            candidates: self.space.size(),
+            simulations: trials.len(),
+            failures: trials.iter().filter(|tried| tried.searched.is_none()).count(),
+            best: trials[best].clone(),
+            untuned: trials[untuned].clone(),
+            front: front.into_iter().map(|at| trials[at].clone()).collect(),
+            trials,
+            results,
+        })
+    }
+}
+
+/// Candidates that were not tried yet; none when the estimators propose nothing new any more.
+fn proposed(
+    estimators: &mut Estimators,
+    known: &mut BTreeSet<Candidate>,
+    most: usize,
+    random: &mut Xoshiro256PlusPlus,
+) -> Vec<Candidate> {
+    let mut batch = Vec::new();
+    let mut in_vain = 0;
+    while batch.len() < most && in_vain < PATIENCE {
+        let candidate = estimators.ask(random);
+        if known.insert(candidate.clone()) {
+            batch.push(candidate);
+            in_vain = 0;
+        } else {
+            in_vain += 1;
+        }
+    }
+    batch
+}
+
+fn compared(a: &Tried, b: &Tried) -> std::cmp::Ordering {
+    let score = |tried: &Tried| tried.score.unwrap_or(f64::INFINITY);
+    score(a).total_cmp(&score(b))
+}
+
+/// Whether one is better than another by what matters, or as good with no more memory.
+fn is_as_good(one: &Tried, other: &Tried) -> bool {
+    let Some((ours, theirs)) = one.score.zip(other.score) else { return false };
+    let within = |a: f64, b: f64| a <= b * (1.0 + IRRELEVANT);
+    !within(theirs, ours) || within(ours, theirs) && within(memory(one), memory(other))
+}
+
+fn memory(tried: &Tried) -> f64 {
+    tried.searched.and_then(|figures| figures.memory_bytes).unwrap_or(f64::INFINITY)
+}
+
+/// The best; of those that differ from it by nothing that matters, the one with the least memory, tried first.
+fn chosen(trials: &[Tried]) -> usize {
+    let scores = trials.iter().filter_map(|tried| tried.score);
+    let least = scores.fold(f64::INFINITY, f64::min);
+    let tied = (0..trials.len())
+        .filter(|at| trials[*at].score.is_some_and(|score| score <= least * (1.0 + IRRELEVANT)));
+    tied.min_by(|a, b| memory(&trials[*a]).total_cmp(&memory(&trials[*b]))).unwrap_or(0)
+}
+
+/// The trials that no other beats in write amplification, RAM and latency at once, the least write amplification
+/// first; of equal ones the first.
+fn front(trials: &[Tried]) -> Vec<usize> {
+    let of = |at: usize| -> Option<[f64; 3]> {
+        let figures = trials[at].searched?;
+        let latency = figures.write_p99_us.unwrap_or(0.0);
+        Some([figures.write_amplification?, figures.memory_bytes.unwrap_or(0.0), latency])
+    };
+    let all: Vec<(usize, [f64; 3])> =
+        (0..trials.len()).filter_map(|at| Some((at, of(at)?))).collect();
+    let beats = |(one, a): &(usize, [f64; 3]), (other, b): &(usize, [f64; 3])| {
+        let no_worse = a.iter().zip(b).all(|(a, b)| a <= b);
+        no_worse && (a != b || one < other)
+    };
+    let mut front: Vec<_> =
+        all.iter().filter(|one| !all.iter().any(|other| beats(other, one))).collect();
+    front.sort_by(|a, b| a.1[0].total_cmp(&b.1[0]).then(a.0.cmp(&b.0)));
+    front.into_iter().map(|(at, _)| *at).collect()
+}
