@@ -82,7 +82,7 @@ impl Candidate {
     pub const fn default_policy(&self) -> &'static str {
         match self {
             Self::New(..) => chips::SERVED,
-            Self::Formatted(opened) => chips::served(opened.summary.layer),
+            Self::Formatted(opened) => chips::served(opened.kind()),
         }
     }
 

@@ -5,7 +5,7 @@ mod fit;
 use std::time::SystemTime;
 
 use thermocline_flash::Chip;
-use thermocline_ftl::{Format, Layer, Mount, Nftl, PageMapped, Recovery};
+use thermocline_ftl::{Format, InPlace, Layer, Mount, Nftl, PageMapped, Recovery};
 use thermocline_policy::{
     placement::{self, Placement},
     preset::LayerKind,
@@ -116,23 +116,23 @@ impl Store {
         begin: Begin,
     ) -> Result<(AnyLayer<C>, Option<Recovery>), AssemblyError> {
         let plan = self.plan()?;
-        if self.policy.layer == LayerKind::Nftl {
-            return nftl_on_chip(&plan, chip, begin);
+        match self.policy.layer {
+            LayerKind::Nftl => nftl_on_chip(&plan, chip, begin),
+            LayerKind::InPlace => in_place_on_chip(&plan, chip, begin),
+            LayerKind::PageMapped => {
+                plan.with_placement(None, OnChip { plan: &plan, chip, begin })?
+            }
         }
-        plan.with_placement(None, OnChip { plan: &plan, chip, begin })?
     }
 }
 
-/// Only layers that write an index log can be mounted again.
+/// No host tells the future.
 fn check_policy(policy: &PolicySpec) -> Result<(), AssemblyError> {
-    let why = match policy.layer {
-        LayerKind::PageMapped if !policy.sees_future() => return Ok(()),
-        LayerKind::Nftl => return Ok(()),
-        LayerKind::PageMapped => "it has to know the future",
-        LayerKind::InPlace => "a page that is overwritten in place is lost with the power",
-    };
+    if !policy.sees_future() {
+        return Ok(());
+    }
     Err(AssemblyError::Usage(format!(
-        "policy {} cannot keep data on a chip: {why}; take another one, such as dac",
+        "policy {} cannot keep data on a chip: it has to know the future; take another one, such as dac",
         policy.name
     )))
 }
@@ -181,6 +181,27 @@ fn nftl_on_chip<C: Chip + Send + 'static>(
         }
         Begin::Mount(how) => {
             let (layer, recovery) = Nftl::mount(chip, config, how)?;
+            (layer, Some(recovery))
+        }
+    };
+    Ok((plan.watched(layer, Boxing)?, recovery))
+}
+
+/// Puts updates in place on a chip that holds data.
+fn in_place_on_chip<C: Chip + Send + 'static>(
+    plan: &LayerPlan,
+    chip: C,
+    begin: Begin,
+) -> Result<(AnyLayer<C>, Option<Recovery>), AssemblyError> {
+    let pages = plan.logical_pages;
+    let (layer, recovery) = match begin {
+        Begin::Format(format) => (InPlace::format(chip, pages, format)?, None),
+        Begin::Salvage(format) => {
+            let (layer, recovery) = InPlace::salvage(chip, pages, format)?;
+            (layer, Some(recovery))
+        }
+        Begin::Mount(how) => {
+            let (layer, recovery) = InPlace::mount(chip, pages, how)?;
             (layer, Some(recovery))
         }
     };

@@ -33,7 +33,8 @@ pub struct FormatArgs {
     #[arg(long, value_name = "SHARE", value_parser = values::share, help_heading = CHIP)]
     #[arg(default_value = "15%")]
     pub over_provisioning: f64,
-    /// Translation layer: page-mapped, or nftl, which is served with the policies nftl, slac, fsaf and combo.
+    /// Translation layer: page-mapped; nftl, which is served with the policies nftl, slac, fsaf and combo; or
+    /// in-place, a baseline that a power cut can cost a block of data.
     #[arg(long, value_name = "LAYER", value_parser = values::served_layer, help_heading = CHIP)]
     #[arg(default_value = "page-mapped")]
     pub layer: LayerKind,
@@ -409,6 +410,10 @@ pub struct ImportArgs {
     #[arg(long, value_name = "SHARE", value_parser = values::share, help_heading = CHIP)]
     #[arg(default_value = "15%")]
     pub over_provisioning: f64,
+    /// Translation layer, as for `format`.
+    #[arg(long, value_name = "LAYER", value_parser = values::served_layer, help_heading = CHIP)]
+    #[arg(default_value = "page-mapped")]
+    pub layer: LayerKind,
     /// Print JSON.
     #[arg(long, help_heading = "Output")]
     pub json: bool,

@@ -3,13 +3,39 @@
 //! Logical page `l` lives in page `l mod B` of block `l div B`. A page that was programmed since its
 //! block was erased cannot be programmed again, so an update reads the block into a buffer, erases
 //! it and writes all of it back. As in the papers' times, reading into the buffer is not charged.
-//! It is a yardstick for counts and times and keeps no contents.
+//!
+//! On a chip that keeps data nothing else is done, for that is what the baseline is about: **a loss of power
+//! between the erase and the last page written back loses the rest of the block**, flushed pages too. Three
+//! rules see to it that such a page is an error after the next mount, and never zeros or older data:
+//! * before the erase the [index log](crate::index) records which logical pages are rewritten (`rewrite`);
+//! * a page that holds no data is written back with a note that says so, and so is a lost one ([`notes`]);
+//! * a page of a recorded rewrite that is not there at the mount is lost (`mount`).
+//!
+//! A block that fails has no other to take its place: the store is read-only from then on.
 
-use alloc::{format, string::String, vec, vec::Vec};
+use alloc::{boxed::Box, vec, vec::Vec};
 
 use thermocline_flash::{BlockId, Condition, FlashError, Lpn, Oob, Ppn};
 
-use crate::{Counters, FtlError, Inspect, Layer, PageIo, Upkeep};
+use crate::{
+    Counters, FtlError,
+    page_mapped::{durability::Durability, journal::Journal},
+};
+
+mod journaled;
+mod layer;
+mod mount;
+mod rewrite;
+
+/// What the note beside a page says of it.
+mod notes {
+    /// It holds data.
+    pub(super) const DATA: u16 = 0;
+    /// It holds none: it was written back with its block.
+    pub(super) const ABSENT: u16 = 1;
+    /// Its data were lost before it was written back.
+    pub(super) const LOST: u16 = 2;
+}
 
 /// The in-place baseline.
 pub struct InPlace<C> {
@@ -20,6 +46,34 @@ pub struct InPlace<C> {
     valid: Vec<u32>,
     counters: Counters,
     pages: u32,
+    /// The numbers of programs.
+    durability: Durability,
+    /// What is written to the index log, where the chip keeps data.
+    journal: Option<Box<Journal>>,
+    /// Logical pages whose data are gone, where the chip keeps data: reading them is an error.
+    lost: Vec<bool>,
+    /// The content of the block that is rewritten, where the chip keeps data.
+    buffer: Vec<u8>,
+    /// A rewriting that the system below interrupted.
+    rewriting: Option<Rewriting>,
+    /// The chip takes no more writes.
+    is_read_only: bool,
+    /// No block is left for the index log.
+    log_is_exhausted: bool,
+    /// Whether something is to be looked at before the next write: see `attend`.
+    needs_attention: bool,
+    /// The clock at the last operation.
+    now: u64,
+}
+
+/// A block that was erased and is being written back.
+#[derive(Clone, Copy, Debug)]
+struct Rewriting {
+    block: BlockId,
+    /// The first page that is not written back.
+    next: u32,
+    /// A page of it could not be programmed.
+    has_failed: bool,
 }
 
 impl<C: Condition> InPlace<C> {
@@ -28,21 +82,41 @@ impl<C: Condition> InPlace<C> {
     /// # Errors
     /// [`FtlError::NoSpace`] if the chip has fewer data pages, or a bad block among those needed.
     pub fn new(chip: C, logical_pages: u32) -> Result<Self, FtlError> {
+        let layer = Self::empty(chip, logical_pages);
+        let needed = layer.needed_blocks();
+        if needed > layer.chip.geometry().data_blocks()
+            || (0..needed).any(|b| layer.chip.is_bad(BlockId(b)))
+        {
+            return Err(FtlError::NoSpace);
+        }
+        Ok(layer)
+    }
+
+    fn empty(chip: C, logical_pages: u32) -> Self {
         let geometry = chip.geometry();
         let pages = geometry.data_pages_per_block();
         let needed = logical_pages.div_ceil(pages);
-        if needed > geometry.data_blocks() || (0..needed).any(|b| chip.is_bad(BlockId(b))) {
-            return Err(FtlError::NoSpace);
-        }
-        let blocks = geometry.blocks() as usize;
-        Ok(Self {
+        Self {
             mapped: vec![false; logical_pages as usize],
             programmed: vec![false; needed as usize * pages as usize],
-            valid: vec![0; blocks],
+            valid: vec![0; geometry.blocks() as usize],
             counters: Counters::default(),
             pages,
+            durability: Durability::default(),
+            journal: None,
+            lost: Vec::new(),
+            buffer: Vec::new(),
+            rewriting: None,
+            is_read_only: false,
+            log_is_exhausted: false,
+            needs_attention: false,
+            now: 0,
             chip,
-        })
+        }
+    }
+
+    const fn needed_blocks(&self) -> u32 {
+        self.programmed.len() as u32 / self.pages
     }
 
     fn place(&self, lpn: Lpn) -> (BlockId, u32) {
@@ -54,26 +128,26 @@ impl<C: Condition> InPlace<C> {
         geometry.ppn(block, geometry.header_pages + page)
     }
 
-    fn oob(&self, lpn: Lpn) -> Oob {
-        let c = &self.counters;
-        Oob { lpn, stream: 0, sequence: c.fills + c.host_writes + c.copies, time: 0, note: 0 }
+    fn oob(&mut self, lpn: Lpn, note: u16) -> Oob {
+        Oob { lpn, stream: 0, sequence: self.durability.next(), time: self.now, note }
     }
 
     fn check_range(&self, lpn: Lpn) -> Result<(), FtlError> {
         if lpn.index() < self.mapped.len() { Ok(()) } else { Err(FtlError::OutOfRange(lpn)) }
     }
 
-    fn put(&mut self, lpn: Lpn) -> Result<(), FtlError> {
+    fn put(&mut self, lpn: Lpn, data: &[u8], now: u64) -> Result<(), FtlError> {
+        self.now = now;
         let (block, page) = self.place(lpn);
-        if self.programmed[lpn.index()] {
-            self.rewrite(block)?;
-        } else {
-            match self.chip.program(self.ppn(block, page), self.oob(lpn), &[]) {
-                Ok(()) => self.programmed[lpn.index()] = true,
-                // Pages before it are blank, and the chip wants them first.
-                Err(FlashError::OutOfOrder(_)) => self.rewrite(block)?,
-                Err(e) => return Err(e.into()),
+        // Where pages before it are blank, the chip may want them first.
+        let follows = page == 0 || !self.chip.in_order() || self.programmed[lpn.index() - 1];
+        if self.programmed[lpn.index()] || !follows {
+            match self.journal {
+                Some(_) => self.rewrite_kept(lpn, data)?,
+                None => self.rewrite(block)?,
             }
+        } else {
+            self.program_first(lpn, data)?;
         }
         if !core::mem::replace(&mut self.mapped[lpn.index()], true) {
             self.valid[block.index()] += 1;
@@ -81,7 +155,28 @@ impl<C: Condition> InPlace<C> {
         Ok(())
     }
 
-    /// Erases a block and writes all of it back.
+    /// Programs a page of which nothing was programmed since the erase of its block.
+    fn program_first(&mut self, lpn: Lpn, data: &[u8]) -> Result<(), FtlError> {
+        let (block, page) = self.place(lpn);
+        if page == 0 && self.journal.is_some() {
+            self.keep_pace()?;
+        }
+        let (to, oob) = (self.ppn(block, page), self.oob(lpn, notes::DATA));
+        match self.chip.program(to, oob, data) {
+            Ok(()) => {}
+            Err(failed) if self.journal.is_some() => {
+                return self.not_programmed(lpn, data, failed);
+            }
+            Err(failed) => return Err(failed.into()),
+        }
+        self.programmed[lpn.index()] = true;
+        if let Some(lost) = self.lost.get_mut(lpn.index()) {
+            *lost = false;
+        }
+        Ok(())
+    }
+
+    /// Erases a block and writes all of it back, on a chip that keeps no data.
     fn rewrite(&mut self, block: BlockId) -> Result<(), FtlError> {
         match self.chip.erase(block) {
             Ok(()) => {}
@@ -93,115 +188,23 @@ impl<C: Condition> InPlace<C> {
             Err(FlashError::BadBlock(_)) => return Err(FtlError::NoSpace),
             Err(e) => return Err(e.into()),
         }
-        self.counters.erases += 1;
         let first = block.0 * self.pages;
         for page in 0..self.pages {
             let lpn = Lpn(first + page);
-            self.chip.program(self.ppn(block, page), self.oob(lpn), &[])?;
+            let (to, oob) = (self.ppn(block, page), self.oob(lpn, notes::DATA));
+            self.chip.program(to, oob, &[])?;
             self.programmed[lpn.index()] = true;
         }
-        self.counters.copies += u64::from(self.pages) - 1;
+        self.count_rewrite(block, self.pages);
+        Ok(())
+    }
+
+    /// A block was erased, and so many pages of it were written back.
+    fn count_rewrite(&mut self, block: BlockId, pages: u32) {
+        self.counters.erases += 1;
+        self.counters.copies += u64::from(pages) - 1;
         self.counters.cleaning_runs += 1;
         self.counters.victims += 1;
         self.counters.victims_valid += u64::from(self.valid[block.index()]);
-        Ok(())
-    }
-}
-
-impl<C: Condition> PageIo for InPlace<C> {
-    fn logical_pages(&self) -> u32 {
-        self.mapped.len() as u32
-    }
-
-    fn fill(&mut self, lpn: Lpn, _read_only: bool, _now: u64) -> Result<(), FtlError> {
-        self.check_range(lpn)?;
-        self.counters.fills += 1;
-        self.put(lpn)
-    }
-
-    fn write(&mut self, lpn: Lpn, _data: &[u8], _now: u64) -> Result<(), FtlError> {
-        self.check_range(lpn)?;
-        self.counters.host_writes += 1;
-        self.put(lpn)
-    }
-
-    fn read(&mut self, lpn: Lpn, into: &mut [u8]) -> Result<bool, FtlError> {
-        self.check_range(lpn)?;
-        if !self.mapped[lpn.index()] {
-            into.fill(0);
-            return Ok(false);
-        }
-        let (block, page) = self.place(lpn);
-        self.chip.read(self.ppn(block, page), into)?;
-        self.counters.host_reads += 1;
-        Ok(true)
-    }
-
-    fn trim(&mut self, lpn: Lpn, _now: u64) -> Result<bool, FtlError> {
-        self.check_range(lpn)?;
-        if !core::mem::replace(&mut self.mapped[lpn.index()], false) {
-            return Ok(false);
-        }
-        let (block, _) = self.place(lpn);
-        self.valid[block.index()] -= 1;
-        self.counters.trims += 1;
-        Ok(true)
-    }
-}
-
-impl<C: Condition> Upkeep for InPlace<C> {}
-
-impl<C: Condition> Inspect for InPlace<C> {
-    fn counters(&self) -> &Counters {
-        &self.counters
-    }
-
-    fn locate(&self, lpn: Lpn) -> Ppn {
-        match self.mapped.get(lpn.index()) {
-            Some(true) => {
-                let (block, page) = self.place(lpn);
-                self.ppn(block, page)
-            }
-            _ => Ppn::NONE,
-        }
-    }
-
-    fn erases(&self, block: BlockId) -> u32 {
-        self.chip.erase_count(block)
-    }
-
-    fn valid_pages(&self, block: BlockId) -> u32 {
-        self.valid[block.index()]
-    }
-
-    fn check(&self) -> Result<(), String> {
-        let mut valid = vec![0; self.valid.len()];
-        for (lpn, _) in (0..).map(Lpn).zip(&self.mapped).filter(|(_, mapped)| **mapped) {
-            valid[self.place(lpn).0.index()] += 1;
-            if !self.programmed[lpn.index()] {
-                return Err(format!("{lpn:?} is mapped to a page that was not programmed"));
-            }
-        }
-        if valid == self.valid { Ok(()) } else { Err("valid counts differ from a recount".into()) }
-    }
-}
-
-impl<C: Condition> Layer for InPlace<C> {
-    type Chip = C;
-
-    fn chip(&self) -> &C {
-        &self.chip
-    }
-
-    fn chip_mut(&mut self) -> &mut C {
-        &mut self.chip
-    }
-
-    fn upkeep(&mut self) -> &mut dyn Upkeep {
-        self
-    }
-
-    fn inspect(&self) -> &dyn Inspect {
-        self
     }
 }

@@ -43,6 +43,7 @@ pub(super) fn of(shared: &Shared, export: &Export) -> Result<Value, String> {
         "device": about.device,
         "id": about.id,
         "format_version": about.format_version,
+        "layer": about.layer,
         "state": state,
         "action": action,
         "served": true,

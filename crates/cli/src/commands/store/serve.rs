@@ -15,7 +15,7 @@ use signal_hook::{
 };
 use thermocline_assembly::{
     Access, Candidate, ServeOptions,
-    chips::{SERVED, profile_text},
+    chips::{SERVED, caution, profile_text},
 };
 use thermocline_ftl::Recovery;
 use thermocline_media::Place;
@@ -269,6 +269,9 @@ fn opening(
     if let Some(why) = served.end_of_life {
         tracing::error!(image = %exported.chip, "{why}: the chip is exported read-only");
     }
+    if let Some(caution) = caution(policy.layer) {
+        tracing::warn!(image = %exported.chip, policy = policy.name, "{caution}");
+    }
     let name = exports::name(exported);
     let profile = &served.device.profile;
     let about = About {
@@ -276,6 +279,7 @@ fn opening(
         device: profile.name.clone(),
         id: served.summary.id.iter().map(|byte| format!("{byte:02x}")).collect(),
         format_version: served.summary.version,
+        layer: policy.layer.name(),
         endurance: profile.rules.endurance,
         profile: profile_text(profile)?,
         folder: folder_of(&exported.chip),

@@ -37,6 +37,7 @@ fn show(status: &Status, output: Output) -> Result<(), Failure> {
     pairs.group(&status.image);
     pairs.add("device", status.device.clone());
     pairs.add("id", status.id.clone());
+    pairs.add("layer", status.layer);
     pairs.add("state", status.state);
     pairs.add("action", status.action);
     pairs.group("space");
@@ -92,6 +93,7 @@ pub fn show_live(live: &Value, output: Output) -> Result<(), Failure> {
     pairs.add("export", text(&live["export"]));
     pairs.add("device", text(&live["device"]));
     pairs.add("id", text(&live["id"]));
+    pairs.add("layer", text(&live["layer"]));
     pairs.add("state", text(&live["state"]));
     pairs.add("action", text(&live["action"]));
     let settings = &live["settings"];
