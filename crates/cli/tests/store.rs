@@ -288,6 +288,34 @@ fn every_kind_of_layer_is_served_checked_copied_and_grown_as_that_kind() {
 }
 
 #[test]
+fn data_that_are_written_once_are_kept_apart_where_the_operator_says_so() {
+    let (folder, path) = formatted();
+    let at = |name: &str| folder.path().join(name).to_str().expect("UTF-8").to_owned();
+    let serve = ["serve", path.as_str(), "--run", "true", "--separate"];
+    let refused = |region: &str, says: &str| {
+        common::fails(2, &[&serve[..], &[region]].concat(), &["--separate", says]);
+    };
+    refused("8MiB", "is no region");
+    refused("8MiB..8MiB", "is an empty region");
+    refused("mail=0..8MiB", "no export \"mail\"");
+    refused("0..1GiB", "and the export has");
+    if thermocline_testing::program("nbdcopy").is_none() {
+        return;
+    }
+    fs::write(at("raw"), vec![7; 12 << 20]).expect("written");
+    let script = r#"nbdcopy raw "$uri"
+        $T stat disk.img --json > stat.json
+        $T stat disk.img > stat.txt"#;
+    serving(&path, &["--policy", "greedy", "--separate", "0..8MiB"], script);
+    let stat: Value =
+        serde_json::from_str(&fs::read_to_string(at("stat.json")).expect("there")).expect("JSON");
+    assert_eq!(stat["banks"][0]["read_only_pages"], 2048, "{stat}");
+    let text = fs::read_to_string(at("stat.txt")).expect("there");
+    assert!(text.contains("read-only data apart") && text.contains("2,048 pages"), "{text}");
+    done(&["check", &path]);
+}
+
+#[test]
 fn a_page_that_cannot_be_read_is_in_no_copy_unless_that_is_wanted() {
     let (folder, path) = filled();
     let at = |name: &str| folder.path().join(name).to_str().expect("UTF-8").to_owned();

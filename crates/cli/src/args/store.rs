@@ -148,6 +148,11 @@ pub struct ServeArgs {
     /// Refuse clients that do not encrypt.
     #[arg(long, requires = "tls_cert", help_heading = LISTENING)]
     pub tls_required: bool,
+    /// Region of an export, or of all, with data that clients write once and then read, such as
+    /// sys=0..2GiB: kept in erase blocks of its own (read-only separation). Repeat for several.
+    #[arg(long, value_name = "[EXPORT=]FROM..TO", help_heading = POLICY)]
+    #[arg(value_parser = Rule::<values::Region>::parse)]
+    pub separate: Vec<Rule<values::Region>>,
     /// Refuse writes.
     #[arg(long, short = 'r', help_heading = RUNNING)]
     pub read_only: bool,

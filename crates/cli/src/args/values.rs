@@ -82,6 +82,28 @@ pub fn served_layer(text: &str) -> Result<LayerKind, String> {
     })
 }
 
+/// A part of an export, in bytes: `0..64MiB`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Region(pub std::ops::Range<u64>);
+
+impl FromStr for Region {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let ends = text.split_once("..").ok_or_else(|| {
+            format!(
+                "`{text}` is no region; write it as its first byte and its end, such as 0..64MiB"
+            )
+        })?;
+        let byte = |text: &str| parse_size(text).map_err(|e| e.to_string());
+        let (from, to) = (byte(ends.0)?, byte(ends.1)?);
+        if from >= to {
+            return Err(format!("`{text}` is an empty region"));
+        }
+        Ok(Self(from..to))
+    }
+}
+
 /// Permissions in octal: `660`.
 pub fn mode(text: &str) -> Result<u32, String> {
     let mode = u32::from_str_radix(text, 8).ok().filter(|mode| *mode <= 0o777);

@@ -2,7 +2,7 @@
 
 use thermocline_flash::{BlockId, Flash, Geometry, Lpn, Ppn};
 use thermocline_ftl::{
-    Config, Format, FtlError, InPlace, Inspect, Layer, Mount, MountError, Nftl, PageIo, PageMapped,
+    Config, Format, FtlError, InPlace, Inspect, Layer, Mount, MountError, Nftl, PageMapped,
     Recovery, Upkeep, index,
     nftl::{Choice, Config as NftlConfig},
 };
@@ -25,33 +25,23 @@ pub const LOST: u64 = u64::MAX;
 
 /// A layer over a [`Slate`], whatever its placement.
 pub trait Device: Layer<Chip = Slate> + Inspect + Upkeep {
-    fn write_read_only(&mut self, lpn: Lpn, data: &[u8], now: u64) -> Result<(), FtlError>;
     /// The table of a bank's blocks, where there are banks.
     fn table(&self, bank: u32) -> Option<&BlockView>;
 }
 
 impl Device for Nftl<Slate> {
-    fn write_read_only(&mut self, lpn: Lpn, data: &[u8], now: u64) -> Result<(), FtlError> {
-        self.write(lpn, data, now)
-    }
     fn table(&self, _bank: u32) -> Option<&BlockView> {
         None
     }
 }
 
 impl Device for InPlace<Slate> {
-    fn write_read_only(&mut self, lpn: Lpn, data: &[u8], now: u64) -> Result<(), FtlError> {
-        self.write(lpn, data, now)
-    }
     fn table(&self, _bank: u32) -> Option<&BlockView> {
         None
     }
 }
 
 impl<P: Placement> Device for PageMapped<Slate, P> {
-    fn write_read_only(&mut self, lpn: Lpn, data: &[u8], now: u64) -> Result<(), FtlError> {
-        PageMapped::write_read_only(self, lpn, data, now)
-    }
     fn table(&self, bank: u32) -> Option<&BlockView> {
         Some(self.blocks(bank))
     }

@@ -141,6 +141,8 @@ fn worn(device: &Device, banks: u32, blocks_per_bank: u32) -> (Wear, Vec<Value>)
             "free_blocks": state.free_blocks,
             "current_pages": state.current_pages,
             "erases": state.erases,
+            "read_only_blocks": state.read_only_blocks,
+            "read_only_pages": state.read_only_pages,
             "wear": { "mean": wear.mean(), "min": wear.min, "max": wear.max },
         }));
     }
