@@ -6,6 +6,7 @@ use thermocline_ftl::{
     index::{self, Summary, Traces},
 };
 use thermocline_media::{Faults, Faulty, Medium, OpenChip, OpenedChip, Place};
+use thermocline_policy::preset::LayerKind;
 
 use crate::{AnyLayer, AssemblyError, Device, PolicySpec, Store};
 
@@ -18,16 +19,45 @@ pub const SERVED: &str = "dac";
 /// The policy of whoever only looks, or formats, as any other can follow: it asks for least room.
 pub const PLAINEST: &str = "greedy";
 
-/// The policy that a chip of that kind of layer is served with where nothing is said of it.
+/// The kind of layer that a summary names.
 #[must_use]
-pub const fn served(layer: u8) -> &'static str {
-    if layer == index::NFTL { "nftl" } else { SERVED }
+pub const fn kind_of(layer: u8) -> LayerKind {
+    match layer {
+        index::NFTL => LayerKind::Nftl,
+        index::IN_PLACE => LayerKind::InPlace,
+        _ => LayerKind::PageMapped,
+    }
 }
 
-/// The policy of whoever only looks at a chip of that kind of layer.
+/// The policy that a chip of that kind of layer is served with where nothing is said of it.
 #[must_use]
-pub const fn plainest(layer: u8) -> &'static str {
-    if layer == index::NFTL { "nftl" } else { PLAINEST }
+pub const fn served(layer: LayerKind) -> &'static str {
+    match layer {
+        LayerKind::PageMapped => SERVED,
+        LayerKind::Nftl | LayerKind::InPlace => layer.name(),
+    }
+}
+
+/// The policy of whoever only looks at a chip of that kind of layer, or formats it.
+#[must_use]
+pub const fn plainest(layer: LayerKind) -> &'static str {
+    match layer {
+        LayerKind::PageMapped => PLAINEST,
+        LayerKind::Nftl | LayerKind::InPlace => layer.name(),
+    }
+}
+
+/// What whoever chooses that kind of layer has to know.
+#[must_use]
+pub const fn caution(layer: LayerKind) -> Option<&'static str> {
+    match layer {
+        LayerKind::PageMapped | LayerKind::Nftl => None,
+        LayerKind::InPlace => Some(
+            "a baseline, not for data: a power cut or a kill during a write loses the erase block that is \
+             being rewritten, flushed data too (it reads as an error then), and the first block that fails \
+             makes the chip read-only",
+        ),
+    }
 }
 
 /// The profile whose times stand for those of a device that has none of its own.
@@ -71,12 +101,18 @@ pub struct Opened {
 }
 
 impl Opened {
+    /// The kind of its layer.
+    #[must_use]
+    pub const fn kind(&self) -> LayerKind {
+        kind_of(self.summary.layer)
+    }
+
     /// The layer of the chip, mounted without a change to it, for whoever only looks.
     ///
     /// # Errors
     /// Those of [`Store::mount`].
     pub fn mount(self, how: Mount) -> Result<(AnyLayer<Chip>, Recovery), AssemblyError> {
-        let policy = plainest(self.summary.layer);
+        let policy = plainest(self.kind());
         self.mount_by(policy, how)
     }
 

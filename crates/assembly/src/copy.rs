@@ -30,9 +30,9 @@ pub struct Original {
     pub logical_pages: u32,
     /// Bytes of a page.
     pub page_size: u32,
-    /// The policy that it is served with by default.
-    pub policy: &'static str,
-    layer: AnyLayer<Chip>,
+    /// The kind of its layer.
+    pub layer: LayerKind,
+    mounted: AnyLayer<Chip>,
     place: Place,
 }
 
@@ -55,10 +55,11 @@ impl Original {
     pub fn open(place: &Place, alone: bool) -> Result<Self, AssemblyError> {
         let access = if alone { Access::default() } else { Access::read_only() };
         let opened = chips::open(place, &access)?;
-        let (device, policy) = (opened.device.clone(), chips::served(opened.summary.layer));
-        let (layer, _) = opened.mount(Mount::Quick)?;
-        let (logical_pages, page_size) = (layer.logical_pages(), layer.chip().geometry().page_size);
-        Ok(Self { device, logical_pages, page_size, policy, layer, place: place.clone() })
+        let (device, kind) = (opened.device.clone(), opened.kind());
+        let (mounted, _) = opened.mount(Mount::Quick)?;
+        let (logical_pages, page_size) =
+            (mounted.logical_pages(), mounted.chip().geometry().page_size);
+        Ok(Self { device, logical_pages, page_size, layer: kind, mounted, place: place.clone() })
     }
 
     /// Reads a page into a buffer of its size.
@@ -66,7 +67,7 @@ impl Original {
     /// # Errors
     /// [`AssemblyError::Failed`] if the system fails.
     pub fn read(&mut self, lpn: u32, into: &mut [u8]) -> Result<Holds, AssemblyError> {
-        match self.layer.read(Lpn(lpn), into) {
+        match self.mounted.read(Lpn(lpn), into) {
             Ok(true) => Ok(Holds::Data),
             Ok(false) => Ok(Holds::Nothing),
             Err(e @ (FtlError::OutOfRange(_) | FtlError::Flash(FlashError::Medium(_)))) => {
@@ -99,8 +100,7 @@ impl NewImage {
             AssemblyError::Usage(format!("{}: name a path that is UTF-8", path.display()))
         })?;
         let Ok(place) = format!("file:{name}").parse::<Place>();
-        let policy = if layer == LayerKind::Nftl { "nftl" } else { chips::PLAINEST };
-        let policy = PolicySpec::parse(policy, None, None)?;
+        let policy = PolicySpec::parse(chips::plainest(layer), None, None)?;
         let store = Store::new(device, policy, logical_pages);
         let chip = create(&place, &store, false, false)?;
         let layer = store.format(chip, new_format()?)?;
@@ -171,8 +171,9 @@ pub fn store_of_pages(
     device: Device,
     over_provisioning: f64,
     logical_pages: u32,
+    layer: LayerKind,
 ) -> Result<Store, AssemblyError> {
-    let policy = PolicySpec::parse(chips::SERVED, None, None)?;
+    let policy = PolicySpec::parse(chips::served(layer), None, None)?;
     let store = Store::fit_pages(device, over_provisioning, policy, logical_pages)?;
     Ok(Store { logical_pages, ..store })
 }

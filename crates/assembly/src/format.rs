@@ -49,6 +49,8 @@ pub struct Formatted {
     /// Blocks that may fail before the chip takes no more writes, with the policy that it is served with
     /// by default; none where that policy does not fit.
     pub spare_blocks: Option<u32>,
+    /// What has to be known of the layer.
+    pub caution: Option<&'static str>,
 }
 
 /// Makes an empty store on a chip, which is made too where its medium makes chips.
@@ -79,7 +81,7 @@ pub fn format(place: &Place, options: &FormatOptions) -> Result<Formatted, Assem
         write(&store, chip, place)?
     };
     let spare_blocks = crate::status::as_served(place)?.map(|served| served.spare_blocks);
-    Ok(Formatted { spare_blocks, ..formatted })
+    Ok(Formatted { spare_blocks, caution: chips::caution(options.layer), ..formatted })
 }
 
 /// Makes a blank chip for a store.
@@ -118,12 +120,8 @@ fn take_over(place: &Place, options: &FormatOptions) -> Result<(Store, Chip), As
 }
 
 fn plainest(device: Device, options: &FormatOptions) -> Result<Store, AssemblyError> {
-    let policy = match options.layer {
-        LayerKind::Nftl => "nftl",
-        LayerKind::InPlace => "in-place",
-        LayerKind::PageMapped => chips::PLAINEST,
-    };
-    Store::fit(device, options.over_provisioning, PolicySpec::parse(policy, None, None)?)
+    let policy = PolicySpec::parse(chips::plainest(options.layer), None, None)?;
+    Store::fit(device, options.over_provisioning, policy)
 }
 
 /// Whether a chip is formatted, or was and has lost the heads of its log.
@@ -150,5 +148,6 @@ fn write(store: &Store, chip: Chip, place: &Place) -> Result<Formatted, Assembly
         index_blocks: geometry.system_blocks,
         bad_blocks: chip.health().bad_blocks,
         spare_blocks: None,
+        caution: None,
     })
 }

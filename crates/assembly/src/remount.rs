@@ -74,6 +74,7 @@ impl Remounter {
             watermarks: self.options.watermarks,
             time_scale_ns: self.options.time_scale_ns,
             seed: self.options.seed,
+            separate: self.options.separate.clone(),
             ..Store::new(self.device.clone(), self.options.policy.clone(), self.logical_pages)
         }
     }

@@ -89,7 +89,7 @@ fn rebuild(place: &Place) -> Result<(AnyLayer<Chip>, Recovery, bool), AssemblyEr
         }
         Found::Headless(headless) => headless,
     };
-    let policy = PolicySpec::parse(chips::plainest(traces.layer), None, None)?;
+    let policy = PolicySpec::parse(chips::plainest(chips::kind_of(traces.layer)), None, None)?;
     let store = Store::new(device, policy, traces.logical_pages());
     let (layer, recovery) = store.salvage(chip, new_format()?)?;
     Ok((layer, recovery, true))

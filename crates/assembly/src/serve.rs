@@ -1,5 +1,7 @@
 //! Chips made ready to be served: found first, all of them, and mounted or formatted then.
 
+use std::ops::Range;
+
 use thermocline_flash::Profile;
 use thermocline_ftl::{
     EndOfLife, Mount, Recovery,
@@ -39,6 +41,8 @@ pub struct ServeOptions {
     pub time_scale_ns: Option<f64>,
     /// The seed.
     pub seed: u64,
+    /// Regions of the export, in bytes, of data that are written once and then read.
+    pub separate: Vec<Range<u64>>,
     /// Rebuilds the tables from the pages, as if there were no checkpoint.
     pub rebuild: bool,
 }
@@ -82,7 +86,7 @@ impl Candidate {
     pub const fn default_policy(&self) -> &'static str {
         match self {
             Self::New(..) => chips::SERVED,
-            Self::Formatted(opened) => chips::served(opened.summary.layer),
+            Self::Formatted(opened) => chips::served(opened.kind()),
         }
     }
 
@@ -103,6 +107,7 @@ impl Candidate {
             watermarks: options.watermarks,
             time_scale_ns: options.time_scale_ns,
             seed: options.seed,
+            separate: options.separate.clone(),
             ..store
         };
         let grouped = |store: Store, chip: &Chip| match options.grouped && chip.waits_for_disk() {

@@ -23,6 +23,8 @@ pub struct Status {
     pub id: String,
     /// The version of the format.
     pub format_version: u16,
+    /// The kind of layer.
+    pub layer: &'static str,
     /// What is the matter, in a few words.
     pub state: &'static str,
     /// What to do.
@@ -94,6 +96,7 @@ pub fn status(place: &Place) -> Result<Status, AssemblyError> {
         device: profile.name,
         id: summary.id.iter().map(|byte| format!("{byte:02x}")).collect(),
         format_version: summary.version,
+        layer: chips::kind_of(summary.layer).name(),
         state,
         action,
         exported_bytes: u64::from(summary.logical_pages) * u64::from(geometry.page_size),
@@ -166,7 +169,7 @@ pub(crate) struct AsServed {
 /// How a chip would do, served as by default; none where that policy does not fit on it.
 pub(crate) fn as_served(place: &Place) -> Result<Option<AsServed>, AssemblyError> {
     let opened = chips::open(place, &Access::read_only())?;
-    let policy = chips::served(opened.summary.layer);
+    let policy = chips::served(opened.kind());
     let mounted = opened.mount_by(policy, Mount::Quick);
     Ok(mounted.ok().map(|(layer, _)| AsServed {
         is_over: layer.inspect().is_read_only(),

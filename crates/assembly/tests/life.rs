@@ -39,6 +39,7 @@ fn served() -> ServeOptions {
         grouped: false,
         time_scale_ns: None,
         seed: 1,
+        separate: Vec::new(),
         rebuild: false,
     }
 }

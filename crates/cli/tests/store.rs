@@ -246,6 +246,76 @@ fn a_raw_image_goes_in_and_comes_out_and_an_image_grows_around_what_it_holds() {
 }
 
 #[test]
+fn every_kind_of_layer_is_served_checked_copied_and_grown_as_that_kind() {
+    for layer in ["nftl", "in-place"] {
+        let folder = common::folder();
+        let at = |name: &str| folder.path().join(name).to_str().expect("UTF-8").to_owned();
+        let mut raw = vec![0; 5 << 20];
+        raw[..PAGE * 300].fill(7);
+        raw[PAGE * 1000..PAGE * 1001].fill(9);
+        fs::write(at("raw"), &raw).expect("written");
+        done(&["import", &at("raw"), &at("disk.img"), "--layer", layer]);
+        let script = r#"
+            $T stat disk.img --json > stat.json
+            $T check disk.img > /dev/null
+            $T ctl disk.img flush
+            $T backup disk.img copy.img
+            ! $T ctl disk.img policy dac 2> refused.txt
+        "#;
+        serving(&at("disk.img"), &["--log-file", &at("log")], script);
+        let read = |name: &str| fs::read_to_string(at(name)).expect(name);
+        let stat: Value = serde_json::from_str(&read("stat.json")).expect("JSON");
+        assert_eq!((&stat["layer"], &stat["settings"]["policy"]), (&layer.into(), &layer.into()));
+        assert!(read("refused.txt").contains("formatted for"), "{}", read("refused.txt"));
+        let warns = read("log").contains("a baseline, not for data");
+        assert_eq!(warns, layer == "in-place", "{}", read("log"));
+        for image in ["disk.img", "copy.img"] {
+            assert_eq!(json(&["check", &at(image), "--json"])["sound"], true);
+            assert_eq!(json(&["stat", &at(image), "--json"])["layer"], layer, "{image}");
+            done(&["export", &at(image), &at("out"), "--force"]);
+            assert!(raw == fs::read(at("out")).expect("readable"), "{image} differs");
+        }
+        done(&["grow", &at("copy.img"), "--capacity", "32MiB"]);
+        assert_eq!(json(&["stat", &at("copy.img"), "--json"])["layer"], layer);
+        done(&["export", &at("copy.img"), &at("out"), "--force"]);
+        assert!(fs::read(at("out")).expect("readable").starts_with(&raw));
+        done(&["repair", &at("copy.img")]);
+        done(&["check", &at("copy.img")]);
+        let made =
+            json(&["format", &at("fresh.img"), "--capacity", "16MiB", "--layer", layer, "--json"]);
+        assert_eq!(made["caution"].is_string(), layer == "in-place", "{made}");
+    }
+}
+
+#[test]
+fn data_that_are_written_once_are_kept_apart_where_the_operator_says_so() {
+    let (folder, path) = formatted();
+    let at = |name: &str| folder.path().join(name).to_str().expect("UTF-8").to_owned();
+    let serve = ["serve", path.as_str(), "--run", "true", "--separate"];
+    let refused = |region: &str, says: &str| {
+        common::fails(2, &[&serve[..], &[region]].concat(), &["--separate", says]);
+    };
+    refused("8MiB", "is no region");
+    refused("8MiB..8MiB", "is an empty region");
+    refused("mail=0..8MiB", "no export \"mail\"");
+    refused("0..1GiB", "and the export has");
+    if thermocline_testing::program("nbdcopy").is_none() {
+        return;
+    }
+    fs::write(at("raw"), vec![7; 12 << 20]).expect("written");
+    let script = r#"nbdcopy raw "$uri"
+        $T stat disk.img --json > stat.json
+        $T stat disk.img > stat.txt"#;
+    serving(&path, &["--policy", "greedy", "--separate", "0..8MiB"], script);
+    let stat: Value =
+        serde_json::from_str(&fs::read_to_string(at("stat.json")).expect("there")).expect("JSON");
+    assert_eq!(stat["banks"][0]["read_only_pages"], 2048, "{stat}");
+    let text = fs::read_to_string(at("stat.txt")).expect("there");
+    assert!(text.contains("read-only data apart") && text.contains("2,048 pages"), "{text}");
+    done(&["check", &path]);
+}
+
+#[test]
 fn a_page_that_cannot_be_read_is_in_no_copy_unless_that_is_wanted() {
     let (folder, path) = filled();
     let at = |name: &str| folder.path().join(name).to_str().expect("UTF-8").to_owned();

@@ -35,6 +35,14 @@ pub trait PageIo {
     /// [`FtlError`]. Where the error is [`FtlError::Flash`], the page holds its old data or the new ones.
     fn write(&mut self, lpn: Lpn, data: &[u8], now: u64) -> Result<(), FtlError>;
 
+    /// The host writes a page that it will never update. A layer may keep such data apart.
+    ///
+    /// # Errors
+    /// Those of [`write`](Self::write).
+    fn write_read_only(&mut self, lpn: Lpn, data: &[u8], now: u64) -> Result<(), FtlError> {
+        self.write(lpn, data, now)
+    }
+
     /// The host writes pages one after another, each when the one before is done, with contents that are not
     /// known: as many of `count` as need nothing but a page each, which take `step` on the chip, and perhaps
     /// one more, which took longer. The first begins at `now`. `page` says which they are, counted from 0,
@@ -198,6 +206,10 @@ pub struct BankState {
     pub current_pages: u32,
     /// Blocks erased since the layer was built or mounted.
     pub erases: u64,
+    /// Blocks of read-only data, where those are kept apart.
+    pub read_only_blocks: u32,
+    /// Pages with current data in them.
+    pub read_only_pages: u32,
 }
 
 /// What a block is used for, as people are shown it.

@@ -410,6 +410,12 @@ impl Snapshot {
         out.gauges("bank_free_blocks", help, None, self.by_bank(|bank| bank.free_blocks.into()))?;
         let help = "Pages with current data, by bank";
         out.gauges("bank_current_pages", help, None, self.by_bank(|b| b.current_pages.into()))?;
+        let help = "Blocks of read-only data, by bank";
+        let blocks = self.by_bank(|bank| bank.read_only_blocks.into());
+        out.gauges("bank_read_only_blocks", help, None, blocks)?;
+        let help = "Pages with current data in blocks of read-only data, by bank";
+        let pages = self.by_bank(|bank| bank.read_only_pages.into());
+        out.gauges("bank_read_only_pages", help, None, pages)?;
         let help = "Blocks erased, by bank";
         out.counters("bank_blocks_erased", help, self.by_bank(|bank| bank.erases))
     }

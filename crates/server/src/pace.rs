@@ -49,8 +49,9 @@ impl Pace {
         self.clock().answered()
     }
 
-    /// When everything is done.
-    pub(crate) fn quiet(&self) -> u64 {
+    /// When everything is done that the chip was asked for, in nanoseconds of its clock.
+    #[must_use]
+    pub fn quiet(&self) -> u64 {
         self.clock().quiet()
     }
 

@@ -1,6 +1,7 @@
 //! The store that fits a device: the index log's blocks, and what they and over-provisioning leave.
 
 use thermocline_ftl::index;
+use thermocline_policy::preset::LayerKind;
 use thermocline_units::format_size;
 
 use super::Store;
@@ -106,7 +107,11 @@ fn try_fit(mut device: Device, over: f64, policy: PolicySpec) -> Result<Store, A
         )));
     }
     device.profile.geometry.system_blocks = needed;
-    let logical_pages = device.exported_pages(over);
+    let mut logical_pages = device.exported_pages(over);
+    if policy.layer == LayerKind::InPlace {
+        // Whole blocks, as all of a block is written back.
+        logical_pages -= logical_pages % whole.data_pages_per_block();
+    }
     let store = Store::new(Device::of_chip(device.profile), policy, logical_pages);
     store.plan()?;
     Ok(store)

@@ -2,17 +2,20 @@
 
 mod fit;
 
-use std::time::SystemTime;
+use std::{ops::Range, time::SystemTime};
 
 use thermocline_flash::Chip;
-use thermocline_ftl::{Format, Layer, Mount, Nftl, PageMapped, Recovery};
+use thermocline_ftl::{Format, InPlace, Layer, Mount, Nftl, PageMapped, Recovery};
 use thermocline_policy::{
     placement::{self, Placement},
     preset::LayerKind,
     trigger::Watermarks,
 };
 
-use crate::{AssemblyError, Device, LayerPlan, LayerVisitor, PolicySpec, Room, room::show_pages};
+use crate::{
+    AssemblyError, Device, LayerPlan, LayerVisitor, PolicySpec, Room, apart::Apart,
+    room::show_pages,
+};
 
 /// A layer of a kind that is known only when the program runs.
 pub type AnyLayer<C> = Box<dyn Layer<Chip = C> + Send>;
@@ -32,6 +35,8 @@ pub struct Store {
     pub time_scale_ns: Option<f64>,
     /// The seed.
     pub seed: u64,
+    /// Regions, in bytes, of data that are written once and then read: they are kept in blocks of their own.
+    pub separate: Vec<Range<u64>>,
 }
 
 impl Store {
@@ -39,7 +44,8 @@ impl Store {
     #[must_use]
     pub fn new(device: Device, policy: PolicySpec, logical_pages: u32) -> Self {
         let watermarks = Watermarks::default();
-        Self { device, policy, logical_pages, watermarks, time_scale_ns: None, seed: 1 }
+        let (time_scale_ns, separate) = (None, Vec::new());
+        Self { device, policy, logical_pages, watermarks, time_scale_ns, seed: 1, separate }
     }
 
     /// Makes an empty store of a chip; what it held is lost.
@@ -88,8 +94,11 @@ impl Store {
     /// # Errors
     /// Those of [`format`](Self::format).
     pub fn plan(&self) -> Result<LayerPlan, AssemblyError> {
-        let (device, policy) = (&self.device, &self.policy);
-        check_policy(policy)?;
+        let device = &self.device;
+        check_policy(&self.policy)?;
+        self.check_regions()?;
+        let apart = self.policy.read_only_separation || !self.separate.is_empty();
+        let policy = &PolicySpec { read_only_separation: apart, ..self.policy.clone() };
         let room = Room::of(device, policy, self.watermarks)?;
         let pages = u64::from(self.logical_pages);
         if pages == 0 {
@@ -97,17 +106,75 @@ impl Store {
             return Err(AssemblyError::Input(text));
         }
         if pages > room.most_pages {
-            let page_size = device.profile.geometry.page_size;
-            return Err(AssemblyError::Input(format!(
-                "{} do not fit device {}, which can hold {}; give it more --capacity or more \
-                 --over-provisioning",
-                show_pages(pages, page_size),
-                device.profile.name,
-                show_pages(room.most_pages, page_size),
-            )));
+            return Err(self.too_many(policy, &room));
         }
         let scale = self.time_scale_ns.unwrap_or_else(|| device.time_scale_ns());
         LayerPlan::new(device.clone(), policy.clone(), &room, self.logical_pages, scale, self.seed)
+    }
+
+    /// Why a policy finds no room, and how much over-provisioning would make it.
+    fn too_many(&self, policy: &PolicySpec, room: &Room) -> AssemblyError {
+        let geometry = &self.device.profile.geometry;
+        let size = geometry.page_size;
+        let data = u64::from(geometry.data_blocks()) * u64::from(geometry.data_pages_per_block());
+        let reserve = room.watermarks.reserve;
+        let keeps = match policy.layer {
+            LayerKind::PageMapped => format!(
+                "{} open blocks and a reserve of {reserve} in each of {}",
+                policy.open_blocks(geometry),
+                if geometry.banks == 1 {
+                    "1 bank".into()
+                } else {
+                    format!("{} banks", geometry.banks)
+                },
+            ),
+            LayerKind::Nftl | LayerKind::InPlace => format!("a reserve of {reserve} blocks"),
+        };
+        // In tenths of a percent, rounded up.
+        let least = (data * 1000).div_ceil(room.most_pages.max(1)).saturating_sub(1000);
+        AssemblyError::Input(format!(
+            "{} do not fit device {}, which can hold {}: policy {} keeps {keeps}. Format it with \
+             --over-provisioning {}.{}% or more, or with more --capacity, of which those are a smaller share; \
+             or take a policy with fewer open blocks",
+            show_pages(self.logical_pages.into(), size),
+            self.device.profile.name,
+            show_pages(room.most_pages, size),
+            policy.name,
+            least / 10,
+            least % 10,
+        ))
+    }
+
+    /// Regions are of the page-mapped layer, and on the device.
+    fn check_regions(&self) -> Result<(), AssemblyError> {
+        let bytes =
+            u64::from(self.logical_pages) * u64::from(self.device.profile.geometry.page_size);
+        let Some(last) = self.separate.iter().map(|region| region.end).max() else { return Ok(()) };
+        if self.policy.layer != LayerKind::PageMapped {
+            return Err(AssemblyError::Usage(format!(
+                "--separate: policy {} keeps no data apart; take one of the page-mapped layer",
+                self.policy.name
+            )));
+        }
+        if last > bytes {
+            return Err(AssemblyError::Usage(format!(
+                "--separate: a region ends at byte {last}, and the export has {bytes}"
+            )));
+        }
+        Ok(())
+    }
+
+    /// The layer, told which data are read-only, where any are.
+    fn told<C: 'static>(&self, inner: AnyLayer<C>) -> AnyLayer<C> {
+        if self.separate.is_empty() {
+            return inner;
+        }
+        let size = u64::from(self.device.profile.geometry.page_size);
+        let pages = |region: &Range<u64>| {
+            // Whole pages; there are at most 2^32.
+            region.start.div_ceil(size) as u32..(region.end / size) as u32
+        };
+        Box::new(Apart { inner, regions: self.separate.iter().map(pages).collect() })
     }
 
     fn build<C: Chip + Send + 'static>(
@@ -116,23 +183,24 @@ impl Store {
         begin: Begin,
     ) -> Result<(AnyLayer<C>, Option<Recovery>), AssemblyError> {
         let plan = self.plan()?;
-        if self.policy.layer == LayerKind::Nftl {
-            return nftl_on_chip(&plan, chip, begin);
-        }
-        plan.with_placement(None, OnChip { plan: &plan, chip, begin })?
+        let built = match self.policy.layer {
+            LayerKind::Nftl => nftl_on_chip(&plan, chip, begin),
+            LayerKind::InPlace => in_place_on_chip(&plan, chip, begin),
+            LayerKind::PageMapped => {
+                plan.with_placement(None, OnChip { plan: &plan, chip, begin })?
+            }
+        };
+        built.map(|(layer, recovery)| (self.told(layer), recovery))
     }
 }
 
-/// Only layers that write an index log can be mounted again.
+/// No host tells the future.
 fn check_policy(policy: &PolicySpec) -> Result<(), AssemblyError> {
-    let why = match policy.layer {
-        LayerKind::PageMapped if !policy.sees_future() => return Ok(()),
-        LayerKind::Nftl => return Ok(()),
-        LayerKind::PageMapped => "it has to know the future",
-        LayerKind::InPlace => "a page that is overwritten in place is lost with the power",
-    };
+    if !policy.sees_future() {
+        return Ok(());
+    }
     Err(AssemblyError::Usage(format!(
-        "policy {} cannot keep data on a chip: {why}; take another one, such as dac",
+        "policy {} cannot keep data on a chip: it has to know the future; take another one, such as dac",
         policy.name
     )))
 }
@@ -181,6 +249,27 @@ fn nftl_on_chip<C: Chip + Send + 'static>(
         }
         Begin::Mount(how) => {
             let (layer, recovery) = Nftl::mount(chip, config, how)?;
+            (layer, Some(recovery))
+        }
+    };
+    Ok((plan.watched(layer, Boxing)?, recovery))
+}
+
+/// Puts updates in place on a chip that holds data.
+fn in_place_on_chip<C: Chip + Send + 'static>(
+    plan: &LayerPlan,
+    chip: C,
+    begin: Begin,
+) -> Result<(AnyLayer<C>, Option<Recovery>), AssemblyError> {
+    let pages = plan.logical_pages;
+    let (layer, recovery) = match begin {
+        Begin::Format(format) => (InPlace::format(chip, pages, format)?, None),
+        Begin::Salvage(format) => {
+            let (layer, recovery) = InPlace::salvage(chip, pages, format)?;
+            (layer, Some(recovery))
+        }
+        Begin::Mount(how) => {
+            let (layer, recovery) = InPlace::mount(chip, pages, how)?;
             (layer, Some(recovery))
         }
     };

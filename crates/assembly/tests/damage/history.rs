@@ -52,6 +52,7 @@ fn serve(file: &Path, policy: &str, rebuild: bool) -> Result<AnyLayer<Chip>, Ass
         grouped: false,
         time_scale_ns: None,
         seed: 1,
+        separate: Vec::new(),
         rebuild,
     };
     let access = Access::default();
@@ -303,6 +304,7 @@ fn serve_nothing() -> AnyLayer<Chip> {
         grouped: false,
         time_scale_ns: None,
         seed: 1,
+        separate: Vec::new(),
         rebuild: false,
     };
     let found = Candidate::find(&place, &access, device).expect("memory");

@@ -32,7 +32,8 @@ pub struct FormatArgs {
     #[arg(long, value_name = "SHARE", value_parser = values::share, help_heading = CHIP)]
     #[arg(default_value = "15%")]
     pub over_provisioning: f64,
-    /// Translation layer: page-mapped, or nftl, which is served with the policies nftl, slac, fsaf and combo.
+    /// Translation layer: page-mapped; nftl, which is served with the policies nftl, slac, fsaf and combo; or
+    /// in-place, a baseline that a power cut can cost a block of data.
     #[arg(long, value_name = "LAYER", value_parser = values::served_layer, help_heading = CHIP)]
     #[arg(default_value = "page-mapped")]
     pub layer: LayerKind,
@@ -146,6 +147,11 @@ pub struct ServeArgs {
     /// Refuse clients that do not encrypt.
     #[arg(long, requires = "tls_cert", help_heading = LISTENING)]
     pub tls_required: bool,
+    /// Region of an export, or of all, with data that clients write once and then read, such as
+    /// sys=0..2GiB: kept in erase blocks of its own (read-only separation). Repeat for several.
+    #[arg(long, value_name = "[EXPORT=]FROM..TO", help_heading = POLICY)]
+    #[arg(value_parser = Rule::<values::Region>::parse)]
+    pub separate: Vec<Rule<values::Region>>,
     /// Refuse writes.
     #[arg(long, short = 'r', help_heading = RUNNING)]
     pub read_only: bool,
@@ -408,6 +414,10 @@ pub struct ImportArgs {
     #[arg(long, value_name = "SHARE", value_parser = values::share, help_heading = CHIP)]
     #[arg(default_value = "15%")]
     pub over_provisioning: f64,
+    /// Translation layer, as for `format`.
+    #[arg(long, value_name = "LAYER", value_parser = values::served_layer, help_heading = CHIP)]
+    #[arg(default_value = "page-mapped")]
+    pub layer: LayerKind,
     /// Print JSON.
     #[arg(long, help_heading = "Output")]
     pub json: bool,

@@ -1,8 +1,11 @@
 //! Values that only the command line takes, beside those of settings.
 
+use std::str::FromStr;
+
 use thermocline_media::{Faults, FaultsError};
 use thermocline_policy::preset::LayerKind;
 pub use thermocline_study::settings::values::*;
+use thermocline_units::parse_size;
 
 /// An address to listen on: `127.0.0.1:10809`, `[::1]:10809`, `localhost:10809`.
 pub fn address(text: &str) -> Result<String, String> {
@@ -29,11 +32,33 @@ pub fn own_address(text: &str) -> Result<String, String> {
 
 /// A layer that keeps data on a chip.
 pub fn served_layer(text: &str) -> Result<LayerKind, String> {
-    let kinds = [LayerKind::PageMapped, LayerKind::Nftl];
+    let kinds = [LayerKind::PageMapped, LayerKind::Nftl, LayerKind::InPlace];
     let kind = kinds.into_iter().find(|kind| kind.name().eq_ignore_ascii_case(text));
     kind.ok_or_else(|| {
-        format!("`{text}` is no layer that keeps data; there are page-mapped and nftl")
+        format!("`{text}` is no layer that keeps data; there are page-mapped, nftl and in-place")
     })
+}
+
+/// A part of an export, in bytes: `0..64MiB`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Region(pub std::ops::Range<u64>);
+
+impl FromStr for Region {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let ends = text.split_once("..").ok_or_else(|| {
+            format!(
+                "`{text}` is no region; write it as its first byte and its end, such as 0..64MiB"
+            )
+        })?;
+        let byte = |text: &str| parse_size(text).map_err(|e| e.to_string());
+        let (from, to) = (byte(ends.0)?, byte(ends.1)?);
+        if from >= to {
+            return Err(format!("`{text}` is an empty region"));
+        }
+        Ok(Self(from..to))
+    }
 }
 
 /// Permissions in octal: `660`.

@@ -8,7 +8,7 @@
 
 use alloc::{vec, vec::Vec};
 
-use thermocline_flash::{BlockId, Condition, FlashError, Geometry, Lpn};
+use thermocline_flash::{BlockId, Condition, FlashError, Lpn};
 
 use super::{
     Config, Nftl, RESERVE,
@@ -23,7 +23,7 @@ use crate::{
         format::erase_all,
         index::summary::{NFTL, Summary},
         journal::Journal,
-        mount::{FoundLog, Pages, check_summary, summary_of},
+        mount::{FoundLog, GoingOn, Pages, check_summary, summary_of},
         tables::LOST,
         watermark::EPOCH,
     },
@@ -167,22 +167,9 @@ impl<C: Condition> Nftl<C> {
         mut recovery: Recovery,
         how: Mount,
     ) -> Result<(Self, Recovery), MountError> {
-        let geometry: Geometry = *self.chip.geometry();
-        if how != Mount::Repair && recovery.missing + recovery.missing_log > 0 {
-            let (pages, log_pages) = (recovery.missing, recovery.missing_log);
-            return Err(MountError::Missing { pages, log_pages });
-        }
-        recovery.clean = found.clean.is_some();
-        let programs =
-            if recovery.clean { found.sequence } else { (found.sequence / EPOCH + 1) * EPOCH };
-        let since = found.since.filter(|_| recovery.clean).unwrap_or(programs);
-        let log = found.log(&self.chip);
-        self.log_is_exhausted = log.has_no_free_block();
-        let checkpoint = (found.complete, found.numbered);
-        let state = (recovery.clean, how != Mount::Quick);
-        let base = pages.base.unwrap_or(0);
-        self.durability = Durability::mounted(programs, since, found.known, pages.unrecorded);
-        let mut journal = Journal::mounted(summary, log, &geometry, checkpoint, state, base);
+        let GoingOn { durability, mut journal, is_exhausted } =
+            GoingOn::after(&self.chip, found, &pages, summary, how, &mut recovery)?;
+        (self.durability, self.log_is_exhausted) = (durability, is_exhausted);
         for (block, entry) in (0..).map(BlockId).zip(&pages.blocks) {
             if entry.programmed > 0 {
                 journal.found(block, *entry, entry.programmed == self.pages);

@@ -192,6 +192,11 @@ impl Durability {
         self.unrecorded
     }
 
+    /// Whether only pages say what the last sync made last.
+    pub(crate) const fn is_ahead_of_log(&self) -> bool {
+        self.recorded < self.watermark && !self.suppressed
+    }
+
     /// Whether the background should record the watermark: nothing was programmed since the last sync
     /// that could carry it, the log does not have it, and the last time was not a moment ago.
     pub(crate) fn is_record_due(&self, now: u64) -> bool {

@@ -19,6 +19,10 @@ impl<C: Chip, P: Placement> PageIo for PageMapped<C, P> {
         self.parts.config.logical_pages
     }
 
+    fn write_read_only(&mut self, lpn: Lpn, data: &[u8], now: u64) -> Result<(), FtlError> {
+        self.write_apart(lpn, data, now)
+    }
+
     fn fill(&mut self, lpn: Lpn, read_only: bool, now: u64) -> Result<(), FtlError> {
         self.fill_page(lpn, read_only, now)
     }
@@ -201,12 +205,27 @@ impl<C: Chip, P: Placement> Inspect for PageMapped<C, P> {
     }
 
     fn banks(&self) -> Vec<BankState> {
-        let state = |bank: &Bank| BankState {
-            free_blocks: bank.free_blocks() as u32,
-            current_pages: bank.live(),
-            erases: bank.erases(),
+        let state = |(number, bank): (u32, &Bank)| {
+            let mut state = BankState {
+                free_blocks: bank.free_blocks() as u32,
+                current_pages: bank.live(),
+                erases: bank.erases(),
+                ..BankState::default()
+            };
+            if self.parts.config.read_only_separation {
+                let table = self.blocks(number);
+                let blocks = (0..table.len()).map(|n| table.block(table.nth(n)));
+                let holds_data = |is: State| !matches!(is, State::Free | State::Unusable);
+                for block in blocks.filter(|b| b.stream == bank.read_only_stream()) {
+                    if holds_data(block.state) {
+                        state.read_only_blocks += 1;
+                        state.read_only_pages += block.valid;
+                    }
+                }
+            }
+            state
         };
-        self.parts.banks.iter().map(state).collect()
+        (0..).zip(self.parts.banks.iter()).map(state).collect()
     }
 
     fn spare_blocks(&self) -> Option<u32> {

@@ -82,10 +82,7 @@ impl<C: Chip, P: Placement> PageMapped<C, P> {
     }
 
     /// The host writes a page that it will never update; kept apart where the layer is set so.
-    ///
-    /// # Errors
-    /// [`FtlError`].
-    pub fn write_read_only(&mut self, lpn: Lpn, data: &[u8], now: u64) -> Result<(), FtlError> {
+    pub(super) fn write_apart(&mut self, lpn: Lpn, data: &[u8], now: u64) -> Result<(), FtlError> {
         self.check_writable(lpn, now)?;
         self.parts.counters.host_writes += 1;
         let stream = if self.parts.config.read_only_separation {

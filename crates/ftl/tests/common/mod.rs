@@ -35,16 +35,12 @@ impl<C: Chip + Any> AnyChip for C {}
 
 /// A page-mapped layer, whatever its placement and chip.
 pub trait Ftl: Layer<Chip = Box<dyn AnyChip>> + DeadPages + Inspect + Upkeep {
-    fn write_read_only(&mut self, lpn: Lpn, now: u64) -> Result<(), FtlError>;
     fn free_pages(&self) -> u64;
     fn least_free_blocks(&self) -> u32;
     fn blocks(&self) -> &BlockView;
 }
 
 impl<P: Placement> Ftl for PageMapped<Box<dyn AnyChip>, P> {
-    fn write_read_only(&mut self, lpn: Lpn, now: u64) -> Result<(), FtlError> {
-        PageMapped::write_read_only(self, lpn, &[], now)
-    }
     fn free_pages(&self) -> u64 {
         PageMapped::free_pages(self)
     }
@@ -493,7 +489,7 @@ impl Modelled {
     }
 
     pub fn write_read_only(&mut self, lpn: u32, now: u64) -> Result<(), FtlError> {
-        self.put(lpn, |layer| layer.write_read_only(Lpn(lpn), now))
+        self.put(lpn, |layer| layer.write_read_only(Lpn(lpn), &[], now))
     }
 
     /// The version that must be read of a page: the last, unless it was marked dead and its block

@@ -6,7 +6,7 @@ use thermocline_ftl::{EndOfLife, FtlError, Mount, MountError, index};
 use super::{
     chip::{Failing, Op, Page, Slate, State},
     common::Draws,
-    device::{Device, PAGE, World, content, sync},
+    device::{Device, PAGE, World, content, ops, sync},
 };
 
 const BOTH: [Mount; 2] = [Mount::Quick, Mount::FromPages];
@@ -279,4 +279,85 @@ fn a_log_whose_blocks_are_used_up_ends_the_device_and_says_so_after_a_mount_too(
         }
     }
     assert!(over > 10, "{over} of 20");
+}
+
+/// What is left when power fails after a fold was synced, and all is lost that says so: of what was written
+/// since, pages of the same virtual block without a watermark survive.
+fn unproved_fold(seed: u64) -> Option<(World, State, u64)> {
+    let (world, mut device) = written_on(World::draw_nftl(&mut Draws(seed)));
+    if world.config.logical_pages <= 2 * world.geometry.data_pages_per_block() {
+        return None;
+    }
+    let is_data = |block: BlockId| block.0 < world.geometry.data_blocks();
+    let folded = |ops: &[Op]| ops.iter().any(|op| matches!(op, Op::Erase(b) if is_data(*b)));
+    let (mut last, mut before) = (1000, device.chip().state.clone());
+    device.chip_mut().ops.clear();
+    while !folded(&device.chip().ops) {
+        before = device.chip().state.clone();
+        device.chip_mut().ops.clear();
+        last += 1;
+        put(&mut *device, 0, last).ok().filter(|()| last < 1040)?;
+    }
+    // The first pages after a sync carry the watermark.
+    for lpn in (0..9).map(|n| world.config.logical_pages - 1 - n % 3) {
+        put(&mut *device, lpn, 1).ok()?;
+    }
+    for _ in 0..2 {
+        last += 1;
+        put(&mut *device, 0, last).ok()?;
+    }
+    let all = ops(&mut *device);
+    let synced = all.iter().rposition(|op| matches!(op, Op::Sync))?;
+    for (n, op) in all.iter().enumerate() {
+        let survives = match op {
+            Op::Program(at, Page::Holds(oob, _)) => {
+                let is_late = is_data(world.geometry.block_of(*at))
+                    && oob.lpn == Lpn(0)
+                    && index::program_number(oob.sequence) == oob.sequence;
+                n < synced || is_late
+            }
+            _ => n < synced,
+        };
+        if survives {
+            before.apply(&world.geometry, op);
+        }
+    }
+    Some((world, before, last))
+}
+
+#[test]
+fn what_nftl_gives_up_is_erased_newest_first_so_that_nothing_flushed_goes_with_it() {
+    let mut several = 0;
+    for seed in 1..=400 {
+        let Some((world, left, last)) = unproved_fold(seed) else { continue };
+        let Ok((mut device, _)) = world.mount(world.chip(left.clone()), 0, Mount::Quick) else {
+            continue;
+        };
+        let pages = world.config.logical_pages;
+        let shown: Vec<u64> = (0..pages).map(|lpn| content(&mut *device, lpn)).collect();
+        if put(&mut *device, pages - 1, last + 1).is_err() {
+            continue;
+        }
+        let done = ops(&mut *device);
+        if shown[0] == last {
+            continue;
+        }
+        let erases = |op: &&Op| matches!(op, Op::Erase(b) if b.0 < world.geometry.data_blocks());
+        several += u32::from(
+            done.iter().take_while(|op| !matches!(op, Op::Sync)).filter(erases).count() > 1,
+        );
+        let mut state = left;
+        for op in &done {
+            state.apply(&world.geometry, op);
+            for how in BOTH {
+                let mounted = world.mount(world.chip(state.clone()), 1, how);
+                let (mut again, _) = mounted.unwrap_or_else(|e| panic!("seed {seed}: {e}"));
+                for lpn in 0..pages - 1 {
+                    let found = content(&mut *again, lpn);
+                    assert_eq!(found, shown[lpn as usize], "seed {seed}: page {lpn} after {op:?}");
+                }
+            }
+        }
+    }
+    assert!(several > 10, "{several} gave up more than one block");
 }

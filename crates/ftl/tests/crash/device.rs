@@ -2,8 +2,8 @@
 
 use thermocline_flash::{BlockId, Flash, Geometry, Lpn, Ppn};
 use thermocline_ftl::{
-    Config, DeadPages, Format, FtlError, Inspect, Layer, Mount, MountError, Nftl, PageIo,
-    PageMapped, Recovery, Upkeep, index,
+    Config, Format, FtlError, InPlace, Inspect, Layer, Mount, MountError, Nftl, PageMapped,
+    Recovery, Upkeep, index,
     nftl::{Choice, Config as NftlConfig},
 };
 use thermocline_policy::{
@@ -20,27 +20,28 @@ use thermocline_policy::{
 use super::{chip::Slate, common::Draws};
 
 pub const PAGE: usize = 256;
+/// The content of a page that is an error.
+pub const LOST: u64 = u64::MAX;
 
 /// A layer over a [`Slate`], whatever its placement.
-pub trait Device: Layer<Chip = Slate> + DeadPages + Inspect + Upkeep {
-    fn write_read_only(&mut self, lpn: Lpn, data: &[u8], now: u64) -> Result<(), FtlError>;
+pub trait Device: Layer<Chip = Slate> + Inspect + Upkeep {
     /// The table of a bank's blocks, where there are banks.
     fn table(&self, bank: u32) -> Option<&BlockView>;
 }
 
 impl Device for Nftl<Slate> {
-    fn write_read_only(&mut self, lpn: Lpn, data: &[u8], now: u64) -> Result<(), FtlError> {
-        self.write(lpn, data, now)
+    fn table(&self, _bank: u32) -> Option<&BlockView> {
+        None
     }
+}
+
+impl Device for InPlace<Slate> {
     fn table(&self, _bank: u32) -> Option<&BlockView> {
         None
     }
 }
 
 impl<P: Placement> Device for PageMapped<Slate, P> {
-    fn write_read_only(&mut self, lpn: Lpn, data: &[u8], now: u64) -> Result<(), FtlError> {
-        PageMapped::write_read_only(self, lpn, data, now)
-    }
     fn table(&self, bank: u32) -> Option<&BlockView> {
         Some(self.blocks(bank))
     }
@@ -73,6 +74,8 @@ pub struct World {
     pub policies: [Policy; 2],
     /// It is an NFTL, set up one way or the other.
     pub nftl: Option<[NftlConfig; 2]>,
+    /// It is updated in place.
+    pub in_place: bool,
 }
 
 impl World {
@@ -118,7 +121,7 @@ impl World {
             config.wear_leveling =
                 WearLeveling::Swap(thermocline_policy::wear::Swap { from_erases: 1, gap: 1 });
         }
-        Self { geometry, in_order: !draws.one_in(4), config, policies, nftl: None }
+        Self { geometry, in_order: !draws.one_in(4), config, policies, nftl: None, in_place: false }
     }
 
     /// A chip for an NFTL, on which two blocks may fail.
@@ -148,6 +151,12 @@ impl World {
         world
     }
 
+    /// A chip that is updated in place.
+    pub fn draw_in_place(draws: &mut Draws) -> Self {
+        let world = Self::draw_nftl(draws);
+        Self { nftl: None, in_place: true, ..world }
+    }
+
     pub fn chip(&self, state: super::chip::State) -> Slate {
         Slate::new(self.geometry, self.in_order, state)
     }
@@ -166,6 +175,10 @@ impl World {
 
     pub fn format(&self, chip: Slate) -> Result<Box<dyn Device>, MountError> {
         let format = Format { id: [7; 16], created: 1 };
+        if self.in_place {
+            return InPlace::format(chip, self.config.logical_pages, format)
+                .map(|layer| Box::new(layer) as _);
+        }
         if let Some([config, _]) = &self.nftl {
             return Nftl::format(chip, config.clone(), format).map(|layer| Box::new(layer) as _);
         }
@@ -178,6 +191,10 @@ impl World {
         policy: usize,
         how: Mount,
     ) -> Result<(Box<dyn Device>, Recovery), MountError> {
+        if self.in_place {
+            return InPlace::mount(chip, self.config.logical_pages, how)
+                .map(|(layer, recovery)| (Box::new(layer) as _, recovery));
+        }
         if let Some(configs) = &self.nftl {
             return Nftl::mount(chip, configs[policy].clone(), how)
                 .map(|(layer, recovery)| (Box::new(layer) as _, recovery));
@@ -187,6 +204,10 @@ impl World {
 
     /// Mounts a chip of which no head of the log is left.
     pub fn salvage(&self, chip: Slate) -> Result<(Box<dyn Device>, Recovery), MountError> {
+        if self.in_place {
+            return InPlace::salvage(chip, self.config.logical_pages, Format::default())
+                .map(|(layer, recovery)| (Box::new(layer) as _, recovery));
+        }
         if let Some([config, _]) = &self.nftl {
             return Nftl::salvage(chip, config.clone(), Format::default())
                 .map(|(layer, recovery)| (Box::new(layer) as _, recovery));
@@ -283,9 +304,14 @@ pub fn a_system_block(world: &World, draws: &mut Draws) -> BlockId {
     BlockId(world.geometry.data_blocks() + draws.below(world.geometry.system_blocks))
 }
 
+/// What a page holds, or [`LOST`] where the layer says that.
 pub fn content(device: &mut dyn Device, lpn: u32) -> u64 {
     let mut page = [1; PAGE];
-    device.read(Lpn(lpn), &mut page).unwrap_or_else(|e| panic!("page {lpn} is read: {e}"));
+    match device.read(Lpn(lpn), &mut page) {
+        Ok(_) => {}
+        Err(FtlError::Lost(_)) => return LOST,
+        Err(e) => panic!("page {lpn} is read: {e}"),
+    }
     assert!(page[8..].iter().all(|&byte| byte == 0), "page {lpn} is whole");
     u64::from_le_bytes(*page.first_chunk().expect("a page is longer"))
 }

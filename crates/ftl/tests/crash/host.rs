@@ -110,10 +110,14 @@ impl Use<'_> {
             }
             2 => {
                 self.note(Event::Marked(lpn));
-                self.device.mark_dead(Lpn(lpn), now)?;
+                if let Some(dead) = self.device.dead_pages() {
+                    dead.mark_dead(Lpn(lpn), now)?;
+                }
             }
             3 => {
-                self.device.revive(Lpn(lpn), now)?;
+                if let Some(dead) = self.device.dead_pages() {
+                    dead.revive(Lpn(lpn), now)?;
+                }
             }
             4..=5 => self.flush()?,
             6 => self.flush_late(lpn)?,

@@ -19,8 +19,9 @@ use std::time::{Duration, Instant};
 
 use chip::{CUTS, Cut, Failing, Op, Slate, State, Synced, survivors};
 use common::Draws;
-use device::{World, a_system_block, content, ops, sync};
+use device::{LOST, World, a_system_block, content, ops, sync};
 use host::{Event, Host, Use, ZEROS};
+use thermocline_flash::{BlockId, Lpn};
 use thermocline_ftl::{FtlError, Mount};
 use thermocline_testing as common;
 
@@ -57,6 +58,7 @@ struct Totals {
     by_checkpoint: u64,
     verified: u64,
     unreadable: u64,
+    lost: u64,
 }
 
 /// A history: what was done to the chip, and what the host did meanwhile.
@@ -75,13 +77,16 @@ fn history(seed: u64, kind: Kind, now: &mut u64, last: &mut u64) -> (World, Hist
         Kind::Smooth => (World::draw(&mut draws, false), false),
         Kind::Rough => (World::draw(&mut draws, true), true),
         Kind::Nftl => (World::draw_nftl(&mut draws), draws.one_in(2)),
+        Kind::InPlace => (World::draw_in_place(&mut draws), draws.one_in(2)),
     };
     let bad =
         if rough && draws.one_in(3) { vec![a_system_block(&world, &mut draws)] } else { vec![] };
     let mut chip = world.chip(State::blank(&world.geometry, &bad));
     if rough && draws.one_in(2) {
         let log = u32::from(bad.is_empty());
-        chip.failing = Some(Failing { draws: Draws(seed), one_in: 30, of_data: 1, of_log: log });
+        // In place a block of data that fails ends the device.
+        let of_data = u32::from(kind != Kind::InPlace);
+        chip.failing = Some(Failing { draws: Draws(seed), one_in: 30, of_data, of_log: log });
     }
     let mut device = world.format(chip).unwrap_or_else(|e| panic!("formatted: {e} {world:?}"));
     sync(&mut *device);
@@ -128,6 +133,8 @@ enum Kind {
     Rough,
     /// NFTL, in use or like that.
     Nftl,
+    /// Updates in place, likewise: a block that is rewritten may be lost, and is an error then.
+    InPlace,
 }
 
 struct Search {
@@ -178,13 +185,21 @@ impl Search {
             for &cut in cuts {
                 let _case = Case { seed: self.seed, at, cut, depth };
                 let left = survivors(&synced, &world.geometry, cut, draws);
-                self.examine(world, left, &host, draws, depth);
+                let may_be_lost = rewritten(world, &synced, cut);
+                self.examine(world, left, (&host, &may_be_lost), draws, depth);
             }
         }
     }
 
     /// Mounts what is left in both ways, checks it, and goes on with it.
-    fn examine(&mut self, world: &World, left: State, host: &Host, draws: &mut Draws, depth: u32) {
+    fn examine(
+        &mut self,
+        world: &World,
+        left: State,
+        (host, may_be_lost): (&Host, &[BlockId]),
+        draws: &mut Draws,
+        depth: u32,
+    ) {
         self.totals.cuts += 1;
         let policy = draws.below(2) as usize;
         let mut found = Vec::new();
@@ -198,13 +213,18 @@ impl Search {
             self.totals.verified += recovery.pages_verified;
             self.totals.unreadable += recovery.unreadable_pages;
             for lpn in 0..host.pages() {
-                if device.read(thermocline_flash::Lpn(lpn), &mut []).is_err() {
+                if !world.in_place && device.read(Lpn(lpn), &mut []).is_err() {
                     device::explain(&mut world.chip(left.clone()), lpn);
                 }
             }
             let contents: Vec<u64> = (0..host.pages()).map(|l| content(&mut *device, l)).collect();
             for (lpn, &content) in (0..).zip(&contents) {
                 let may = host.may_hold(lpn);
+                let block = BlockId(lpn / world.geometry.data_pages_per_block());
+                if content == LOST && may_be_lost.contains(&block) {
+                    self.totals.lost += 1;
+                    continue;
+                }
                 if !may.contains(&content) {
                     device::explain(&mut world.chip(left.clone()), lpn);
                 }
@@ -257,6 +277,17 @@ impl Search {
     }
 }
 
+/// Blocks whose pages an update in place may lose: those that were erased since the last sync, and of them
+/// the last alone where all that was done survives.
+fn rewritten(world: &World, synced: &Synced, cut: Cut) -> Vec<BlockId> {
+    let erased = |op: &Op| match op {
+        Op::Erase(block) if world.in_place => Some(*block),
+        _ => None,
+    };
+    let most = if cut == Cut::InOrder { 1 } else { usize::MAX };
+    synced.since.iter().rev().filter_map(erased).take(most).collect()
+}
+
 /// Looks through histories for as long as is asked for.
 fn search(kind: Kind, seconds: u64) {
     let number = |name: &str| std::env::var(name).ok().and_then(|value| value.parse::<u64>().ok());
@@ -274,7 +305,8 @@ fn search(kind: Kind, seconds: u64) {
     let per_second = search.totals.cuts as f64 / begun.elapsed().as_secs_f64();
     eprintln!("{:?}, {per_second:.0} cuts a second", search.totals);
     // After a crash NFTL is mounted from the pages.
-    let by_checkpoint = kind == Kind::Nftl || search.totals.by_checkpoint > 0;
+    let by_checkpoint =
+        matches!(kind, Kind::Nftl | Kind::InPlace) || search.totals.by_checkpoint > 0;
     assert!(search.totals.cuts > 100 && by_checkpoint, "it was looked for");
 }
 
@@ -291,4 +323,9 @@ fn so_it_is_where_the_device_was_unmounted_policies_change_and_blocks_of_the_log
 #[test]
 fn nftl_keeps_what_was_flushed_after_any_cut() {
     search(Kind::Nftl, 6);
+}
+
+#[test]
+fn in_place_what_was_flushed_is_there_or_an_error_after_any_cut() {
+    search(Kind::InPlace, 4);
 }

@@ -73,7 +73,7 @@ fn writes_go_where_the_pages_written_since_send_them() {
                     layer.trim(Lpn(lpn), now).expect("trimmed");
                     streams.borrow_mut().copies[lpn as usize] = None;
                 }
-                1 => layer.write_read_only(Lpn(lpn), now).expect("written"),
+                1 => layer.write_read_only(Lpn(lpn), &[], now).expect("written"),
                 _ => {
                     let old = streams.borrow().copies[lpn as usize];
                     let expected = streams.borrow().class(lpn, 16);

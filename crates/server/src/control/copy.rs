@@ -38,6 +38,7 @@ pub(super) fn send(shared: &Shared, device: &Device, stream: &UnixStream) -> io:
         Ok(json!({
             "image": about.image,
             "profile": about.profile,
+            "layer": about.layer,
             "page_size": device.page_size(),
             "logical_pages": device.size() / u64::from(device.page_size()),
         })),

@@ -43,6 +43,7 @@ pub(super) fn of(shared: &Shared, export: &Export) -> Result<Value, String> {
         "device": about.device,
         "id": about.id,
         "format_version": about.format_version,
+        "layer": about.layer,
         "state": state,
         "action": action,
         "served": true,
@@ -140,6 +141,8 @@ fn worn(device: &Device, banks: u32, blocks_per_bank: u32) -> (Wear, Vec<Value>)
             "free_blocks": state.free_blocks,
             "current_pages": state.current_pages,
             "erases": state.erases,
+            "read_only_blocks": state.read_only_blocks,
+            "read_only_pages": state.read_only_pages,
             "wear": { "mean": wear.mean(), "min": wear.min, "max": wear.max },
         }));
     }

@@ -97,6 +97,8 @@ pub struct About {
     pub id: String,
     /// The version of the format.
     pub format_version: u16,
+    /// The kind of layer.
+    pub layer: &'static str,
     /// Erases that a block is rated for.
     pub endurance: u32,
     /// The device profile as text, from which a chip like it can be made.

@@ -70,6 +70,7 @@ fn formatted(mib: u64) -> Opening {
         grouped: false,
         time_scale_ns: None,
         seed: 1,
+        separate: Vec::new(),
         rebuild: false,
     };
     let found =

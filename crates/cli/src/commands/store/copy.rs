@@ -10,6 +10,7 @@ use std::{
 use serde_json::json;
 use thermocline_assembly::{
     AssemblyError, Device, Progress, Store,
+    chips::served,
     copy::{self, Holds, NewImage, Original},
     device::Overrides,
 };
@@ -25,7 +26,10 @@ use thermocline_units::show_size;
 
 use super::live;
 use crate::{
-    args::store::{BackupArgs, ExportArgs, GrowArgs, ImportArgs},
+    args::{
+        store::{BackupArgs, ExportArgs, GrowArgs, ImportArgs},
+        values,
+    },
     console::Console,
     exit::Failure,
     interrupt,
@@ -39,7 +43,13 @@ const MOST_NAMED: usize = 100;
 /// Where pages come from.
 enum Source {
     AtRest(Box<Original>),
-    Served { client: Box<Client>, device: Box<Device>, page_size: u32, logical_pages: u32 },
+    Served {
+        client: Box<Client>,
+        device: Box<Device>,
+        page_size: u32,
+        logical_pages: u32,
+        layer: LayerKind,
+    },
 }
 
 /// What a copy comes to.
@@ -59,7 +69,10 @@ impl Source {
         let number = |key: &str| u32::try_from(head[key].as_u64().unwrap_or(0)).unwrap_or(0);
         let device = copy::device_from(head["profile"].as_str().unwrap_or_default())?;
         let (page_size, logical_pages) = (number("page_size"), number("logical_pages"));
-        Ok(Self::Served { client: client.into(), device: device.into(), page_size, logical_pages })
+        let layer = values::served_layer(head["layer"].as_str().unwrap_or_default())
+            .map_err(|why| failed(format!("its server says: {why}")))?;
+        let (client, device) = (client.into(), device.into());
+        Ok(Self::Served { client, device, page_size, logical_pages, layer })
     }
 
     fn device(&self) -> &Device {
@@ -80,6 +93,13 @@ impl Source {
         match self {
             Self::AtRest(original) => original.logical_pages,
             Self::Served { logical_pages, .. } => *logical_pages,
+        }
+    }
+
+    fn layer(&self) -> LayerKind {
+        match self {
+            Self::AtRest(original) => original.layer,
+            Self::Served { layer, .. } => *layer,
         }
     }
 
@@ -166,8 +186,7 @@ pub fn backup(args: &BackupArgs, console: Console) -> Result<(), Failure> {
     check_target(&args.to, false)?;
     let source = Source::open(&args.from)?;
     let device = source.device().clone();
-    let mut image =
-        NewImage::begin(&args.to, device, source.logical_pages(), LayerKind::PageMapped)?;
+    let mut image = NewImage::begin(&args.to, device, source.logical_pages(), source.layer())?;
     let _bar = console.context().runs("copying".into(), 1);
     let bytes = u64::from(source.logical_pages()) * u64::from(source.page_size());
     let copied =
@@ -237,8 +256,8 @@ pub fn import(args: &ImportArgs, console: Console) -> Result<(), Failure> {
     let size = device.profile.geometry.page_size as usize;
     let pages = u32::try_from(bytes.div_ceil(size as u64))
         .map_err(|_| failed(&"has more pages than a store can; take a larger --page-size"))?;
-    let store = copy::store_of_pages(device, args.over_provisioning, pages)?;
-    let mut image = NewImage::begin(&args.to, store.device, pages, LayerKind::PageMapped)?;
+    let store = copy::store_of_pages(device, args.over_provisioning, pages, args.layer)?;
+    let mut image = NewImage::begin(&args.to, store.device, pages, args.layer)?;
     let progress = interrupt::progress();
     progress.expect(pages.into());
     let _bar = console.context().runs("copying".into(), 1);
@@ -305,8 +324,8 @@ pub fn grow(args: &GrowArgs, console: Console) -> Result<(), Failure> {
     let over = args.over_provisioning.unwrap_or(before);
     let size = Overrides { capacity: Some(args.capacity), ..Overrides::default() };
     let larger = device.clone().with(&size)?;
-    let policy = thermocline_assembly::PolicySpec::parse(original.policy, None, None)?;
-    let layer = policy.layer;
+    let layer = original.layer;
+    let policy = thermocline_assembly::PolicySpec::parse(served(layer), None, None)?;
     let store = Store::fit(larger, over, policy)?;
     if store.logical_pages <= old_pages {
         return Err(Failure::usage(format!(

@@ -38,5 +38,8 @@ fn show(made: &Formatted, output: Output) -> Result<(), Failure> {
     pairs.add("of these, index log", made.index_blocks.to_string());
     pairs.add("bad", made.bad_blocks.to_string());
     pairs.add("may fail before read-only", stat::spare_text(made.spare_blocks));
+    if let Some(caution) = made.caution {
+        pairs.add("caution", caution);
+    }
     output.put_styled(&pairs.finish())
 }

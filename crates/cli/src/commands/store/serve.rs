@@ -15,7 +15,7 @@ use signal_hook::{
 };
 use thermocline_assembly::{
     Access, Candidate, ServeOptions,
-    chips::{SERVED, profile_text},
+    chips::{SERVED, caution, profile_text},
 };
 use thermocline_ftl::Recovery;
 use thermocline_media::Place;
@@ -166,12 +166,14 @@ fn control(args: &ServeArgs) -> Result<Vec<(Listener, usize)>, Failure> {
     Ok(all)
 }
 
+/// What rules say of an export.
+fn of<T: Clone>(rules: &[Rule<T>], name: &str) -> Vec<T> {
+    let is_meant = |rule: &&Rule<T>| rule.export.as_deref().is_none_or(|export| export == name);
+    rules.iter().filter(is_meant).map(|rule| rule.admits.clone()).collect()
+}
+
 /// Who may use an export.
 fn admitted(args: &ServeArgs, name: &str) -> ExportAccess {
-    fn of<T: Clone>(rules: &[Rule<T>], name: &str) -> Vec<T> {
-        let is_meant = |rule: &&Rule<T>| rule.export.as_deref().is_none_or(|export| export == name);
-        rules.iter().filter(is_meant).map(|rule| rule.admits.clone()).collect()
-    }
     ExportAccess { networks: of(&args.allow, name), names: of(&args.tls_allow, name) }
 }
 
@@ -180,7 +182,8 @@ fn check_rules(args: &ServeArgs) -> Result<(), Failure> {
     let names: Vec<_> = args.chips.iter().map(exports::name).collect();
     let of_networks = args.allow.iter().map(|rule| ("--allow", &rule.export));
     let of_names = args.tls_allow.iter().map(|rule| ("--tls-allow", &rule.export));
-    for (option, export) in of_networks.chain(of_names) {
+    let of_regions = args.separate.iter().map(|rule| ("--separate", &rule.export));
+    for (option, export) in of_networks.chain(of_names).chain(of_regions) {
         if let Some(export) = export.as_ref().filter(|export| !names.contains(export)) {
             return Err(Failure::usage(format!(
                 "{option} {export}=: there is no export {export:?}; there are {}",
@@ -216,6 +219,7 @@ fn serve_options(args: &ServeArgs, default: &str) -> Result<ServeOptions, Failur
         grouped: asked.cleaning.low.is_none() && asked.cleaning.high.is_none(),
         time_scale_ns: asked.time_scale.map(|ns| ns as f64),
         seed: asked.seed,
+        separate: Vec::new(),
         rebuild: args.rebuild,
     })
 }
@@ -250,7 +254,9 @@ fn opening(
     args: &ServeArgs,
 ) -> Result<Opening, Failure> {
     let default = found.default_policy();
-    let options = &serve_options(args, default)?;
+    let name = exports::name(exported);
+    let separate = of(&args.separate, &name).into_iter().map(|region| region.0).collect();
+    let options = &ServeOptions { separate, ..serve_options(args, default)? };
     let policy = &options.policy;
     let begun = Instant::now();
     let mut pace = None;
@@ -269,13 +275,16 @@ fn opening(
     if let Some(why) = served.end_of_life {
         tracing::error!(image = %exported.chip, "{why}: the chip is exported read-only");
     }
-    let name = exports::name(exported);
+    if let Some(caution) = caution(policy.layer) {
+        tracing::warn!(image = %exported.chip, policy = policy.name, "{caution}");
+    }
     let profile = &served.device.profile;
     let about = About {
         image: exported.chip.to_string(),
         device: profile.name.clone(),
         id: served.summary.id.iter().map(|byte| format!("{byte:02x}")).collect(),
         format_version: served.summary.version,
+        layer: policy.layer.name(),
         endurance: profile.rules.endurance,
         profile: profile_text(profile)?,
         folder: folder_of(&exported.chip),

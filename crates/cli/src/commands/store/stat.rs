@@ -37,6 +37,7 @@ fn show(status: &Status, output: Output) -> Result<(), Failure> {
     pairs.group(&status.image);
     pairs.add("device", status.device.clone());
     pairs.add("id", status.id.clone());
+    pairs.add("layer", status.layer);
     pairs.add("state", status.state);
     pairs.add("action", status.action);
     pairs.group("space");
@@ -92,6 +93,7 @@ pub fn show_live(live: &Value, output: Output) -> Result<(), Failure> {
     pairs.add("export", text(&live["export"]));
     pairs.add("device", text(&live["device"]));
     pairs.add("id", text(&live["id"]));
+    pairs.add("layer", text(&live["layer"]));
     pairs.add("state", text(&live["state"]));
     pairs.add("action", text(&live["action"]));
     let settings = &live["settings"];
@@ -137,6 +139,13 @@ pub fn show_live(live: &Value, output: Output) -> Result<(), Failure> {
     let wear = &live["wear"];
     pairs.add("erases of a block", format!("{}, of {}", mean(wear), count(&wear["endurance"])));
     let banks = live["banks"].as_array().map_or(&[][..], Vec::as_slice);
+    let sum = |key: &str| banks.iter().filter_map(|bank| bank[key].as_u64()).sum::<u64>();
+    if sum("read_only_blocks") > 0 {
+        let (blocks, pages) = (sum("read_only_blocks"), sum("read_only_pages"));
+        let shown =
+            format!("{} with {} pages", number::counted(blocks, "block"), number::grouped(pages));
+        pairs.add("read-only data apart", shown);
+    }
     for (number, bank) in banks.iter().enumerate().filter(|_| banks.len() > 1) {
         let (free, pages) = (count(&bank["free_blocks"]), count(&bank["current_pages"]));
         let shown = format!("{}; {free} free blocks, {pages} pages with data", mean(&bank["wear"]));

@@ -7,7 +7,7 @@ use thermocline_flash::{BlockId, Flash, FlashError, Geometry, Lpn, Ppn};
 
 use super::{
     record::{Kind, Record},
-    summary::{NFTL, PAGE_MAPPED, Summary, stream_of},
+    summary::{IN_PLACE, NFTL, PAGE_MAPPED, Summary, stream_of},
 };
 use crate::page_mapped::watermark::program_number;
 
@@ -98,9 +98,8 @@ pub fn find_traces<C: Flash + ?Sized>(chip: &mut C) -> Result<Option<Traces>, Fl
                 continue;
             }
             traces.log_pages += 1;
-            if oob.stream == stream_of(NFTL) {
-                traces.layer = NFTL;
-            }
+            let of_layer = |&layer: &u8| oob.stream == stream_of(layer);
+            traces.layer = [NFTL, IN_PLACE].into_iter().find(of_layer).unwrap_or(traces.layer);
             traces.first_log_block.get_or_insert(block);
             let says_how_many =
                 [Kind::AbsentRuns, Kind::AbsentBits, Kind::Map].map(|kind| kind as u16);

@@ -25,4 +25,4 @@ pub use find::{Traces, find_summary, find_traces};
 pub use inspect::{Entry, entries};
 pub use record::{BlockEntry, Complete, Head, Header, Interval, Kind, Record};
 pub use size::system_blocks_for;
-pub use summary::{LEAST_PAGE, NFTL, PAGE_MAPPED, Summary, VERSION};
+pub use summary::{IN_PLACE, LEAST_PAGE, NFTL, PAGE_MAPPED, Summary, VERSION};

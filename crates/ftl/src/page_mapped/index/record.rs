@@ -50,6 +50,8 @@ pub enum Kind {
     InUse = 8,
     /// Numbers of pages whose block was erased.
     Erased = 9,
+    /// Logical pages with data whose block is erased and written back, in place.
+    Rewritten = 10,
 }
 
 impl Kind {
@@ -64,6 +66,7 @@ impl Kind {
             Self::Clean,
             Self::InUse,
             Self::Erased,
+            Self::Rewritten,
         ]
         .into_iter()
         .find(|kind| *kind as u8 == number)
@@ -166,6 +169,8 @@ pub enum Record {
     InUse(Vec<Interval>),
     /// See [`Kind::Erased`].
     Erased(Vec<u64>),
+    /// See [`Kind::Rewritten`]; as runs.
+    Rewritten(Vec<(u32, u32)>),
 }
 
 /// A page of the log, being written.
@@ -401,6 +406,7 @@ impl Record {
             })?),
             Kind::Clean => Self::Clean(read_complete(&mut bytes)?, read_known(&mut bytes)?),
             Kind::InUse => Self::InUse(read_known(&mut bytes)?),
+            Kind::Rewritten => Self::Rewritten(read_runs(&mut bytes)?),
             Kind::Erased => {
                 let count = bytes.u32()?;
                 Self::Erased(bytes.many(count, Bytes::u64)?)

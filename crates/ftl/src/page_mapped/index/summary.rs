@@ -13,6 +13,8 @@ pub const VERSION: u16 = 2;
 pub const PAGE_MAPPED: u8 = 1;
 /// Block mapping with replacement blocks, there.
 pub const NFTL: u8 = 2;
+/// Updates in place, there.
+pub const IN_PLACE: u8 = 3;
 
 /// What stands in the stream byte beside a page of the log of that kind of layer; so its kind is known
 /// where no summary can be read.
@@ -25,6 +27,7 @@ pub(crate) fn layer_name(kind: u8) -> &'static str {
     match kind {
         PAGE_MAPPED => "the page-mapped layer",
         NFTL => "NFTL",
+        IN_PLACE => "updates in place",
         _ => "a layer that this program does not know",
     }
 }
@@ -37,7 +40,7 @@ pub const LEAST_PAGE: u32 = 256;
 pub struct Summary {
     /// Version of the format.
     pub version: u16,
-    /// Kind of layer: [`PAGE_MAPPED`] or [`NFTL`].
+    /// Kind of layer: [`PAGE_MAPPED`], [`NFTL`] or [`IN_PLACE`].
     pub layer: u8,
     /// Bytes in a page.
     pub page_size: u32,

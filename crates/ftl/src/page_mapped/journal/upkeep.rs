@@ -10,6 +10,7 @@
 //!   lasts: it can be erased again without room for survivors.
 
 use alloc::{boxed::Box, vec::Vec};
+use core::ops::Range;
 
 use thermocline_flash::{BlockId, Chip, Flash, Geometry, Lpn, Oob};
 
@@ -23,7 +24,7 @@ use crate::{
         bank::Bank,
         banks::Banks,
         index::{
-            record::{BlockEntry, Complete, Header, Kind, most_erased},
+            record::{BlockEntry, Complete, Header, Kind, add_to_runs, most_erased, most_runs},
             size::checkpoint_pages,
             summary::Summary,
         },
@@ -287,6 +288,36 @@ impl Journal {
         }
         self.write_trims(layer)?;
         self.tell_erased(layer, block)?;
+        self.surveys.erased(block, layer.durability().programs());
+        Ok(())
+    }
+
+    /// The same of a block that is written back with these logical pages, which are nowhere else meanwhile. The
+    /// log says which of them hold data, and what a sync made last: the pages that carry it go.
+    #[cold]
+    pub(crate) fn before_rewrite<L: Journaled + ?Sized>(
+        &mut self,
+        layer: &mut L,
+        block: BlockId,
+        lpns: Range<u32>,
+    ) -> Result<(), FtlError> {
+        self.record_use(layer)?;
+        if layer.durability().is_unrecorded() || layer.durability().is_ahead_of_log() {
+            self.record_watermark(layer)?;
+        }
+        self.write_trims(layer)?;
+        self.tell_erased(layer, block)?;
+        // Not between the record and the erase: a checkpoint could take the record's place.
+        self.keep_room(layer)?;
+        let mut runs = Vec::new();
+        for lpn in lpns.map(Lpn).filter(|&lpn| !layer.is_absent(lpn)) {
+            add_to_runs(&mut runs, lpn);
+        }
+        for runs in runs.chunks(most_runs(layer.chip().geometry().page_size)) {
+            self.writer.append(layer, Kind::Rewritten, |layer, page| {
+                page.runs(&Header::plain(Kind::Rewritten, layer.durability().programs()), runs);
+            })?;
+        }
         self.surveys.erased(block, layer.durability().programs());
         Ok(())
     }

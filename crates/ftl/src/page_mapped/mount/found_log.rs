@@ -234,7 +234,9 @@ impl FoundLog {
                 self.numbered = self.numbered.max(header.checkpoint);
                 let of_complete =
                     header.checkpoint != 0 && header.checkpoint == self.complete.checkpoint;
-                if of_complete || matches!(header.kind, Kind::Trims | Kind::Erased) {
+                if of_complete
+                    || matches!(header.kind, Kind::Trims | Kind::Erased | Kind::Rewritten)
+                {
                     self.kept.push(used.turn);
                 }
                 if let Record::Clean(_, known) | Record::InUse(known) = &record {

@@ -22,6 +22,6 @@ mod tables;
 
 pub use error::MountError;
 pub(crate) use found_log::FoundLog;
-pub(crate) use opened::{check_summary, summary_of};
+pub(crate) use opened::{GoingOn, check_summary, summary_of};
 pub(crate) use pages::Pages;
 pub use recovery::{Mount, Recovery};

@@ -73,24 +73,12 @@ impl<C: Chip, P: Placement> PageMapped<C, P> {
         let mut found = FoundLog::find(&mut chip, &summary)?;
         let mut recovery = Recovery::default();
         let mut pages = Pages::find(&mut chip, &mut found, how, &[], &mut recovery)?;
-        if how != Mount::Repair && recovery.missing + recovery.missing_log > 0 {
-            let (pages, log_pages) = (recovery.missing, recovery.missing_log);
-            return Err(MountError::Missing { pages, log_pages });
-        }
+        let GoingOn { durability, mut journal, is_exhausted } =
+            GoingOn::after(&chip, found, &pages, summary, how, &mut recovery)?;
         let banks = Banks::new(&chip, placement.streams(), victim, &config, false)
             .map_err(|_| MountError::no_space(&geometry, config.logical_pages))?;
         let mut parts = Parts::new(chip, placement, config, banks);
-        recovery.clean = found.clean.is_some();
-        let programs =
-            if recovery.clean { found.sequence } else { (found.sequence / EPOCH + 1) * EPOCH };
-        let since = found.since.filter(|_| recovery.clean).unwrap_or(programs);
-        let log = found.log(&parts.chip);
-        let is_exhausted = log.has_no_free_block();
-        parts.durability = Durability::mounted(programs, since, found.known, pages.unrecorded);
-        let checkpoint = (found.complete, found.numbered);
-        let state = (recovery.clean, how != Mount::Quick);
-        let base = pages.base.unwrap_or(0);
-        let mut journal = Journal::mounted(summary, log, &geometry, checkpoint, state, base);
+        parts.durability = durability;
         let closed_early = take_tables(&mut parts, &mut journal, &mut pages, &mut recovery);
         if is_exhausted {
             parts.failures.log_exhausted();
@@ -100,6 +88,49 @@ impl<C: Chip, P: Placement> PageMapped<C, P> {
         // the chip.
         parts.failures.after_mount(&parts.banks, !recovery.clean || closed_early);
         Ok((Self::of(parts, Some(journal)), recovery))
+    }
+}
+
+/// What a layer goes on with, besides its tables.
+pub(crate) struct GoingOn {
+    pub(crate) durability: Durability,
+    pub(crate) journal: Box<Journal>,
+    /// No block is left for the index log.
+    pub(crate) is_exhausted: bool,
+}
+
+impl GoingOn {
+    /// After a log and pages were found.
+    ///
+    /// # Errors
+    /// [`MountError::Missing`], but not in a repair.
+    pub(crate) fn after<C: Flash>(
+        chip: &C,
+        found: FoundLog,
+        pages: &Pages,
+        summary: Summary,
+        how: Mount,
+        recovery: &mut Recovery,
+    ) -> Result<Self, MountError> {
+        if how != Mount::Repair && recovery.missing + recovery.missing_log > 0 {
+            let (pages, log_pages) = (recovery.missing, recovery.missing_log);
+            return Err(MountError::Missing { pages, log_pages });
+        }
+        recovery.clean = found.clean.is_some();
+        let programs =
+            if recovery.clean { found.sequence } else { (found.sequence / EPOCH + 1) * EPOCH };
+        let since = found.since.filter(|_| recovery.clean).unwrap_or(programs);
+        let log = found.log(chip);
+        let is_exhausted = log.has_no_free_block();
+        let checkpoint = (found.complete, found.numbered);
+        let state = (recovery.clean, how != Mount::Quick);
+        let base = pages.base.unwrap_or(0);
+        let geometry = chip.geometry();
+        Ok(Self {
+            durability: Durability::mounted(programs, since, found.known, pages.unrecorded),
+            journal: Journal::mounted(summary, log, geometry, checkpoint, state, base),
+            is_exhausted,
+        })
     }
 }
 

@@ -468,6 +468,16 @@ impl Pages {
         }
     }
 
+    /// The page at `at` is in a block that is bad, and has no copy elsewhere.
+    pub(crate) fn take_from_bad(&mut self, found: &FoundLog, at: Ppn, oob: Oob) {
+        let number = program_number(oob.sequence);
+        let page = oob.lpn.index();
+        if page < self.map.len() && number > self.newest[page] && !found.has_failed(number) {
+            self.newest[page] = number;
+            self.take(at, &oob);
+        }
+    }
+
     fn take(&mut self, at: Ppn, oob: &Oob) {
         let page = oob.lpn.index();
         self.map[page] = at;
