@@ -1,8 +1,15 @@
 //! What is said on standard error, beside the progress bar.
 
-use std::io::{self, IsTerminal, Write};
+use std::{
+    any::Any,
+    io::{self, IsTerminal, Write},
+    sync::Arc,
+};
 
 use thermocline_chart::show::plain;
+use thermocline_study::{Context, Listener, Meter, Remark};
+
+use crate::{interrupt, progress::Bar};
 
 /// How talkative the program is.
 #[derive(Clone, Copy, Debug)]
@@ -20,14 +27,9 @@ impl Console {
         Self { quiet, terminal, progress: terminal && !quiet && !no_progress }
     }
 
-    /// The same without remarks, where the results say it all.
-    pub fn without_remarks(self) -> Self {
-        Self { terminal: false, ..self }
-    }
-
-    /// The same without bars, where another is drawn already.
-    pub fn without_progress(self) -> Self {
-        Self { progress: false, ..self }
+    /// What work needs: it says here what there is to say, and stops at Ctrl-C.
+    pub fn context(&self) -> Context<'_> {
+        Context::new(self, interrupt::progress())
     }
 
     /// Something good to know, on a terminal only.
@@ -44,11 +46,25 @@ impl Console {
         }
     }
 
-    /// Something that may make the results wrong.
-    pub fn warn(&self, text: &str) {
+    fn warn(&self, text: &str) {
         if !self.quiet {
             say(&format!("warning: {text}"));
         }
+    }
+}
+
+impl Listener for Console {
+    fn say(&self, kind: Remark, text: &str) {
+        match kind {
+            Remark::Info => self.remark(text),
+            Remark::Note => self.note(text),
+            Remark::Warning => self.warn(text),
+            Remark::Failure => complain(text),
+        }
+    }
+
+    fn begin(&self, meter: Arc<dyn Meter>) -> Box<dyn Any> {
+        Box::new(self.progress.then(|| Bar::start(meter)))
     }
 }
 

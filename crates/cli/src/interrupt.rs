@@ -1,6 +1,11 @@
 //! Ctrl-C: the work is asked to stop; if it does not, or at the second time, the program ends.
 
-use std::{process, sync::LazyLock, thread, time::Duration};
+use std::{
+    process,
+    sync::{Arc, LazyLock},
+    thread,
+    time::Duration,
+};
 
 use thermocline_assembly::Progress;
 
@@ -10,10 +15,10 @@ use crate::{console, exit};
 const GRACE: Duration = Duration::from_secs(2);
 
 /// A signal reaches a program through what is global, and nothing else here is.
-static PROGRESS: LazyLock<Progress> = LazyLock::new(Progress::default);
+static PROGRESS: LazyLock<Arc<Progress>> = LazyLock::new(Arc::default);
 
 /// How far the work is, and whether it should stop.
-pub fn progress() -> &'static Progress {
+pub fn progress() -> &'static Arc<Progress> {
     &PROGRESS
 }
 

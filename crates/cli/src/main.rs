@@ -5,15 +5,10 @@ mod commands;
 mod console;
 mod exit;
 mod interrupt;
-mod jobs;
-mod notes;
-mod opening;
 mod output;
-mod papers;
 mod pictures;
 mod print;
 mod progress;
-mod simulation;
 mod watching;
 
 use std::process::ExitCode;

@@ -3,17 +3,14 @@
 use std::{
     sync::{
         Arc,
-        atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
+        atomic::{AtomicBool, Ordering::Relaxed},
     },
     thread::{self, JoinHandle},
     time::Duration,
 };
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use thermocline_sweep::Work;
-use thermocline_trace::{Contents, Request, Source, TraceError};
-
-use crate::{console::Console, interrupt};
+use thermocline_study::{Meter, Unit};
 
 /// Work that is over before shows no bar.
 const PATIENCE: Duration = Duration::from_millis(700);
@@ -26,57 +23,27 @@ pub struct Bar {
 }
 
 impl Bar {
-    /// Shows `done` of `total` pages; more if the work turns out to be more.
-    pub fn of_pages(console: Console, message: String, known_total: u64) -> Self {
-        let style = "{msg} {wide_bar} {percent:>3} %  {eta_precise} to go";
-        Self::start(console, message, style, move |bar| {
-            let (done, total) = interrupt::progress().so_far();
-            bar.set_length(total.max(known_total));
-            bar.set_position(done);
-        })
-    }
-
-    /// Shows how far many runs are, in the pages that hosts write.
-    pub fn of_work(console: Console, work: Arc<Work>) -> Self {
-        let style = "{msg} {wide_bar} {percent:>3} %  {eta_precise} to go";
-        let (before, _) = interrupt::progress().so_far();
-        Self::start(console, String::new(), style, move |bar| {
-            let (done, _) = interrupt::progress().so_far();
-            let (ended, all) = work.jobs();
-            bar.set_message(format!("{ended} of {all} done"));
-            bar.set_length(work.pages());
-            bar.set_position((done - before).min(work.pages()));
-        })
-    }
-
-    /// Shows how many requests have come so far.
-    fn of_requests(console: Console, message: String, read: Arc<AtomicU64>) -> Self {
-        let style = "{spinner} {msg}: {human_pos} requests";
-        Self::start(console, message, style, move |bar| bar.set_position(read.load(Relaxed)))
-    }
-
-    fn start(
-        console: Console,
-        message: String,
-        style: &str,
-        update: impl Fn(&ProgressBar) + Send + 'static,
-    ) -> Self {
+    /// Shows what a meter tells.
+    pub fn start(meter: Arc<dyn Meter>) -> Self {
         let stop = Arc::new(AtomicBool::new(false));
-        if !console.progress {
-            return Self { stop, thread: None };
-        }
-        let style = ProgressStyle::with_template(style).expect("templates of this file");
         let stopped = Arc::clone(&stop);
+        let style = match meter.read().unit {
+            Unit::Requests => "{spinner} {msg}: {human_pos} requests",
+            Unit::Pages => "{msg} {wide_bar} {percent:>3} %  {eta_precise} to go",
+        };
+        let style = ProgressStyle::with_template(style).expect("templates of this file");
         let thread = thread::spawn(move || {
             thread::park_timeout(PATIENCE);
             if stopped.load(Relaxed) {
                 return;
             }
-            let bar = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::stderr())
-                .with_style(style)
-                .with_message(message);
+            let bar = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::stderr());
+            let bar = bar.with_style(style);
             while !stopped.load(Relaxed) {
-                update(&bar);
+                let now = meter.read();
+                bar.set_message(now.message);
+                now.total.into_iter().for_each(|total| bar.set_length(total));
+                bar.set_position(now.done);
                 bar.tick();
                 thread::park_timeout(TICK);
             }
@@ -94,45 +61,5 @@ impl Drop for Bar {
             // A bar that fell over is no reason to stop.
             let _ = thread.join();
         }
-    }
-}
-
-/// A source that shows how far it was read.
-pub struct Counted<'a> {
-    source: &'a mut dyn Source,
-    read: Arc<AtomicU64>,
-    _bar: Bar,
-}
-
-impl<'a> Counted<'a> {
-    /// Counts the requests of `source`.
-    pub fn new(console: Console, message: String, source: &'a mut dyn Source) -> Self {
-        let read = Arc::new(AtomicU64::new(0));
-        let bar = Bar::of_requests(console, message, Arc::clone(&read));
-        Self { source, read, _bar: bar }
-    }
-}
-
-impl Source for Counted<'_> {
-    fn next_batch(&mut self, batch: &mut Vec<Request>, limit: usize) -> Result<(), TraceError> {
-        self.source.next_batch(batch, limit)?;
-        self.read.fetch_add(batch.len() as u64, Relaxed);
-        Ok(())
-    }
-
-    fn volumes(&self) -> &[String] {
-        self.source.volumes()
-    }
-
-    fn contents(&self) -> &Contents {
-        self.source.contents()
-    }
-
-    fn prelude(&self) -> u64 {
-        self.source.prelude()
-    }
-
-    fn volume_bytes(&self, volume: u32) -> Option<u64> {
-        self.source.volume_bytes(volume)
     }
 }

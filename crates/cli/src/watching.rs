@@ -1,6 +1,7 @@
 //! `--live`: runs on the terminal while they last.
 
 use std::{
+    cell::RefCell,
     sync::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicBool, Ordering::Relaxed},
@@ -13,8 +14,9 @@ use thermocline_flash::BlockId;
 use thermocline_ftl::BlockState;
 use thermocline_live::screen::{Course, Panel, Screen};
 use thermocline_sim::{Job, Look, Watch};
+use thermocline_study::jobs::{self, Watchers};
 
-use crate::{interrupt, jobs, print::number};
+use crate::{console::Console, interrupt, print::number};
 
 /// Requests between two looks at the clock.
 const STRIDE: usize = 4096;
@@ -23,7 +25,7 @@ const PERIOD: Duration = Duration::from_millis(100);
 
 /// One run, as it is seen.
 #[derive(Debug)]
-pub struct Seen {
+struct Seen {
     known: u64,
     state: Mutex<State>,
 }
@@ -37,7 +39,7 @@ struct State {
 
 impl Seen {
     /// A job that has not begun.
-    pub fn of(job: &Job<'_>) -> Self {
+    fn of(job: &Job<'_>) -> Self {
         let courses = ["write amplification", "write p99, ms"].map(Course::new).into();
         let panel = Panel { name: job.policy.name.clone(), courses, ..Panel::default() };
         let state = State { panel, last: None, pages: 0 };
@@ -51,11 +53,7 @@ impl Seen {
     }
 }
 
-impl Watch for Seen {
-    fn stride(&self, _pages: u64) -> usize {
-        STRIDE
-    }
-
+impl Seen {
     fn look(&self, now: &Look<'_>) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let State { panel, last, pages } = &mut *state;
@@ -86,21 +84,67 @@ impl Watch for Seen {
     }
 }
 
+/// One run as the simulator shows it.
+#[derive(Debug)]
+struct Watched(Arc<Seen>);
+
+impl Watch for Watched {
+    fn stride(&self, _pages: u64) -> usize {
+        STRIDE
+    }
+
+    fn look(&self, now: &Look<'_>) {
+        self.0.look(now);
+    }
+}
+
+/// Runs that are drawn until it is dropped, from the first that is to be seen on.
+#[derive(Default)]
+pub struct Live {
+    runs: Arc<Mutex<Vec<Arc<Seen>>>>,
+    drawn: RefCell<Option<Drawn>>,
+}
+
+impl Live {
+    /// Where it was asked for, and there is a terminal.
+    pub fn of(asked: bool, console: Console) -> Option<Self> {
+        if asked && !console.progress {
+            console.note(
+                "--live needs a terminal on standard error, without --quiet and --no-progress",
+            );
+        }
+        (asked && console.progress).then(Self::default)
+    }
+}
+
+impl Watchers for Live {
+    fn watch(&self, job: &Job<'_>) -> Box<dyn Watch> {
+        let seen = Arc::new(Seen::of(job));
+        let mut runs = self.runs.lock().unwrap_or_else(PoisonError::into_inner);
+        runs.push(Arc::clone(&seen));
+        drop(runs);
+        let mut drawn = self.drawn.borrow_mut();
+        drawn.get_or_insert_with(|| Drawn::start(Arc::clone(&self.runs)));
+        Box::new(Watched(seen))
+    }
+}
+
 /// Draws runs until it is dropped.
-pub struct Drawn {
+struct Drawn {
     stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Drawn {
     /// Takes over the terminal. Whoever asks for the end there interrupts the runs.
-    pub fn start(seen: Arc<Vec<Seen>>) -> Self {
+    fn start(runs: Arc<Mutex<Vec<Arc<Seen>>>>) -> Self {
         let stop = Arc::new(AtomicBool::new(false));
         let told = stop.clone();
         let thread = thread::spawn(move || {
             let Ok(mut screen) = Screen::open() else { return };
             while !told.load(Relaxed) {
-                let mut panels: Vec<_> = seen.iter().filter_map(Seen::panel).collect();
+                let seen = runs.lock().unwrap_or_else(PoisonError::into_inner).clone();
+                let mut panels: Vec<_> = seen.iter().filter_map(|seen| seen.panel()).collect();
                 panels.sort_by_key(|(is_over, _)| *is_over);
                 let over = panels.iter().filter(|(is_over, _)| *is_over).count();
                 let panels: Vec<_> = panels.into_iter().map(|(_, panel)| panel).collect();

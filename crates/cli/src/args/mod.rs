@@ -1,23 +1,17 @@
 //! The command line: what can be asked for, and how it is explained.
 
 pub mod catalogue;
-pub mod cleaning;
 pub mod compare;
-pub mod device;
 mod help;
-pub mod input;
 pub mod kinds;
 mod media;
 pub mod output;
 pub mod pictures;
-pub mod reading;
 pub mod reproduce;
 pub mod run;
-pub mod simulation;
 pub mod store;
 pub mod sweep;
 pub mod trace;
-pub mod transform;
 pub mod values;
 pub mod watch;
 
@@ -121,7 +115,17 @@ pub fn command() -> Clap {
             .into_iter()
             .fold(watch, |watch, name| watch.mut_arg(name, |arg| arg.hide(true)))
     };
-    Cli::command().mut_subcommand("watch", forms).mut_subcommand("trace", |trace| {
+    // What is printed of one comparison is not printed of a fleet.
+    let unprinted = |arg: Arg| match arg.get_id() == "per_volume" {
+        true => arg.conflicts_with_all(["metrics", "sort", "report", "plots"]),
+        false => arg,
+    };
+    let fleet = |command: Clap| match command.get_name() == "compare" {
+        true => command.mut_args(unprinted),
+        false => command,
+    };
+    let all = Cli::command().mut_subcommands(fleet).mut_subcommand("watch", forms);
+    all.mut_subcommand("trace", |trace| {
         trace
             .mut_subcommand("info", reads)
             .mut_subcommand("convert", reads)

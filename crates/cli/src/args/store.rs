@@ -6,10 +6,9 @@ use clap::{Args, Subcommand, ValueHint};
 use thermocline_media::{Faults, Place};
 use thermocline_policy::preset::LayerKind;
 use thermocline_server::Network;
+use thermocline_study::settings::{cleaning::CleaningArgs, device::ShapeArgs};
 
 use super::{
-    cleaning::CleaningArgs,
-    device::ShapeArgs,
     media,
     values::{self, Suggest},
 };

@@ -1,10 +1,10 @@
 //! The arguments of `watch`.
 
 use clap::Args;
+use thermocline_study::settings::{input::OneInput, simulation::SimulationArgs};
 
 use super::{
-    input::OneInput,
-    simulation::SimulationArgs,
+    output::OutputArgs,
     values::{self, Suggest},
 };
 
@@ -34,4 +34,6 @@ pub struct WatchArgs {
     pub listen: String,
     #[command(flatten)]
     pub simulation: SimulationArgs,
+    #[command(flatten)]
+    pub output: OutputArgs,
 }

@@ -3,11 +3,10 @@
 mod compare;
 mod completions;
 mod devices;
-mod fleet;
 mod man;
 mod policies;
 mod reproduce;
-pub mod run;
+mod run;
 mod store;
 mod sweep;
 mod trace;
@@ -24,11 +23,11 @@ use crate::{
 pub fn run(cli: Cli) -> Result<(), Failure> {
     let console = Console::new(cli.quiet, cli.no_progress);
     match cli.command {
-        Command::Run(args) => run::run(&args, console),
-        Command::Compare(args) => compare::run(&args, console),
-        Command::Sweep(args) => sweep::run(&args, console),
+        Command::Run(args) => run::run(*args, console),
+        Command::Compare(args) => compare::run(*args, console),
+        Command::Sweep(args) => sweep::run(*args, console),
         Command::Watch(args) => watch::run(&args, console),
-        Command::Reproduce(args) => reproduce::run(&args, console),
+        Command::Reproduce(args) => reproduce::run(*args, console),
         Command::Trace(args) => trace::run(&args, console),
         Command::Format(args) => store::format::run(&args),
         Command::Serve(args) => store::serve::run(&args, cli.quiet),

@@ -11,16 +11,18 @@ use thermocline_live::{
 };
 use thermocline_policy::victim::Onlooker;
 use thermocline_sim::{Job, Look, Outcome, Watch, compare_each};
+use thermocline_study::{
+    Listener as _, Remark,
+    jobs::{self, Ready},
+    notes,
+};
 
 use crate::{
     args::{output::ResultFormat, watch::WatchArgs},
     console::Console,
     exit::Failure,
     interrupt,
-    jobs::{self, Ready},
-    notes,
     output::Output,
-    progress::Bar,
 };
 
 /// Policies that find room beside one another.
@@ -33,7 +35,7 @@ const READERS: usize = 16;
 /// Runs the policies, records an excerpt, and shows it or saves it.
 pub fn run(args: &WatchArgs, console: Console) -> Result<(), Failure> {
     let simulation = &args.simulation;
-    if simulation.output.form() != ResultFormat::Table {
+    if args.output.form() != ResultFormat::Table {
         return Err(Failure::usage(
             "`watch` makes a page; `thermocline compare` has the results in other forms",
         ));
@@ -41,7 +43,7 @@ pub fn run(args: &WatchArgs, console: Console) -> Result<(), Failure> {
     let policies = policies(args)?;
     let device = jobs::device(&simulation.device.shape)?;
     // What cannot be used shows now, not after the work.
-    let path = simulation.output.output.as_deref();
+    let path = args.output.output.as_deref();
     let output = path.map(|path| Output::open(Some(path))).transpose()?;
     let listener = match &output {
         Some(_) => None,
@@ -50,16 +52,22 @@ pub fn run(args: &WatchArgs, console: Console) -> Result<(), Failure> {
         })?),
     };
     let traces = args.input.trace.as_deref();
-    let inputs =
-        jobs::ready(traces, &args.input.workload, &policies, &device, simulation, console)?;
-    notes::of_volumes(&inputs).iter().for_each(|warning| console.warn(warning));
+    let inputs = jobs::ready(
+        traces,
+        &args.input.workload,
+        &policies,
+        &device,
+        simulation,
+        console.context(),
+    )?;
+    notes::of_volumes(&inputs).iter().for_each(|warning| console.say(Remark::Warning, warning));
     let Some(input) = inputs.first() else { unreachable!("`watch` has one input") };
     let job = |policy| jobs::job(input, policy, &device, simulation);
     let recorders: Vec<_> = policies.iter().map(|policy| recorder(&job(policy), args)).collect();
     let watched = policies.iter().zip(&recorders);
     let all: Vec<_> = watched.map(|(p, watch)| Job { watch: Some(watch), ..job(p) }).collect();
     let known = all.iter().map(jobs::known_pages).sum();
-    let bar = Bar::of_pages(console, format!("{} runs", all.len()), known);
+    let bar = console.context().runs(format!("{} runs", all.len()), known);
     let outcomes = compare_each(&all, false, simulation.threads, interrupt::progress());
     drop((bar, all));
     let page = page(input, &policies, recorders, outcomes?, args)?;
@@ -76,7 +84,8 @@ fn policies(args: &WatchArgs) -> Result<Vec<PolicySpec>, Failure> {
         return Err(Failure::usage(format!("--policies takes one to {MOST} of them here")));
     }
     let cleaning = &args.simulation.cleaning;
-    names.iter().map(|name| jobs::policy(Some(name), None, None, name, cleaning)).collect()
+    let policy = |name: &String| Ok(jobs::policy(Some(name), None, None, name, cleaning)?);
+    names.iter().map(policy).collect()
 }
 
 /// What is recorded of a job.

@@ -1,6 +1,6 @@
 //! `thermocline workloads`: what can be generated.
 
-use serde_json::json;
+use thermocline_study::catalogue;
 
 use crate::{
     args::catalogue::WorkloadsArgs,
@@ -16,17 +16,7 @@ use crate::{
 pub fn run(args: &WorkloadsArgs) -> Result<(), Failure> {
     let output = Output::open(None)?;
     if args.json {
-        let list: Vec<_> = thermocline_workloads::all()
-            .map(|w| {
-                json!({
-                    "syntax": w.syntax,
-                    "summary": w.summary,
-                    "when": w.when,
-                    "source": w.source,
-                })
-            })
-            .collect();
-        return json::print(&list, output);
+        return json::print(&catalogue::workloads(), output);
     }
     let mut list = Listing::new(output.width().unwrap_or(USUAL_WIDTH));
     for w in thermocline_workloads::all() {

@@ -4,10 +4,8 @@ use std::io::{BufWriter, Write};
 
 use serde_json::{Value, json};
 use thermocline_sim::answer::are_tied;
-use thermocline_sweep::{
-    Settings, Table,
-    fleet::{Sample, Summary},
-};
+use thermocline_study::fleet::Done;
+use thermocline_sweep::{Settings, Table, fleet::Sample};
 
 use super::{
     number::{self, NONE},
@@ -27,17 +25,8 @@ use crate::{
 /// Volumes in the table, those with the most writes first.
 const VOLUMES_SHOWN: usize = 20;
 
-/// What a fleet came to.
-pub struct Fleet {
-    /// The policies, and whether they can be chosen.
-    pub policies: Vec<(String, bool)>,
-    /// Bytes written to each volume, in the order of the traces.
-    pub bytes_written: Vec<u64>,
-    /// The volumes, and what each policy came to on them.
-    pub samples: Vec<(String, Vec<Sample>)>,
-    /// The same over all volumes.
-    pub summaries: Vec<Summary>,
-}
+/// What a fleet came to, for people.
+struct Fleet<'a>(&'a Done);
 
 /// Where rows of volumes go, and what they come to.
 pub enum Sink {
@@ -99,11 +88,11 @@ impl Sink {
     }
 
     /// Ends the output with what all came to.
-    pub fn finish(self, fleet: &Fleet) -> Result<(), Failure> {
+    pub fn finish(self, fleet: &Done) -> Result<(), Failure> {
         match self {
             Self::Table { output, markdown, wide } => {
                 let width = output.width().unwrap_or(USUAL_WIDTH);
-                let text = fleet.show(width, markdown, wide);
+                let text = Fleet(fleet).show(width, markdown, wide);
                 output.put_styled(&text)
             }
             Self::Rows(rows) => rows.finish(),
@@ -124,20 +113,20 @@ impl Sink {
     }
 }
 
-impl Fleet {
+impl Fleet<'_> {
     fn show(&self, width: usize, markdown: bool, wide: bool) -> String {
         let table = |title: &str, figures: Figures| match markdown {
             true => format!("{title}\n\n{}", figures.markdown()),
             false => format!("{}\n{}\n", heading(title), figures.finish(None)),
         };
         let mut text = table("volumes, most written first", self.volumes(wide));
-        let hidden = if wide { 0 } else { self.samples.len().saturating_sub(VOLUMES_SHOWN) };
+        let hidden = if wide { 0 } else { self.0.samples.len().saturating_sub(VOLUMES_SHOWN) };
         if hidden > 0 {
             text.truncate(text.trim_end().len());
             let hidden = number::counted(hidden as u64, "more volume");
             text += &format!("\n{hidden}; --wide shows all, --format csv all figures\n\n");
         }
-        let count = number::counted(self.samples.len() as u64, "volume");
+        let count = number::counted(self.0.samples.len() as u64, "volume");
         text += &table(&format!("write amplification of {count}"), self.policies());
         text.truncate(text.trim_end().len());
         text + "\n" + &wrap(&self.answer(), width) + "\n"
@@ -147,17 +136,17 @@ impl Fleet {
     fn volumes(&self, wide: bool) -> Figures {
         let header = ["volume", "written", "best policy", "write\namplif.", "worst"];
         let mut figures = Figures::new(header.map(str::to_owned));
-        let mut order: Vec<usize> = (0..self.samples.len()).collect();
-        order.sort_by_key(|at| std::cmp::Reverse(self.bytes_written[*at]));
+        let mut order: Vec<usize> = (0..self.0.samples.len()).collect();
+        order.sort_by_key(|at| std::cmp::Reverse(self.0.bytes_written[*at]));
         let shown = if wide { order.len() } else { VOLUMES_SHOWN };
         for at in order.into_iter().take(shown) {
-            let (name, samples) = &self.samples[at];
+            let (name, samples) = &self.0.samples[at];
             let mean = |sample: &Sample| {
                 let values = &sample.write_amplification;
                 (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
             };
             let possible =
-                samples.iter().zip(&self.policies).filter(|(_, (_, possible))| *possible);
+                samples.iter().zip(&self.0.policies).filter(|(_, (_, possible))| *possible);
             let mut ran: Vec<_> = possible
                 .filter_map(|(sample, (policy, _))| Some((mean(sample)?, policy, sample)))
                 .collect();
@@ -172,7 +161,7 @@ impl Fleet {
                 [_, _, ..] if tie(ran[0].2) => "(all tie)".to_owned(),
                 [(_, policy, _), ..] => (*policy).clone(),
             };
-            let written = thermocline_units::show_size(self.bytes_written[at]);
+            let written = thermocline_units::show_size(self.0.bytes_written[at]);
             let figure = |ran: Option<&(f64, &String, &Sample)>| {
                 ran.map_or_else(|| NONE.to_owned(), |(mean, ..)| number::fixed(*mean, 3)) + " "
             };
@@ -195,7 +184,7 @@ impl Fleet {
         let figure = |value: Option<f64>| {
             value.map_or_else(|| NONE.to_owned(), |value| number::fixed(value, 3)) + " "
         };
-        for s in &self.summaries {
+        for s in &self.0.summaries {
             let share = s.best_share.map_or_else(|| NONE.to_owned(), number::percent);
             figures.row([
                 s.policy.clone(),
@@ -215,7 +204,7 @@ impl Fleet {
         const KEY: &str = "fleet: flash writes over host writes of all volumes together; 90 %: the most \
                            that nine in ten volumes have; best on: volumes where no other is better by \
                            more than 1 %, so that shares may add up to more.";
-        let possible = self.summaries.iter().zip(&self.policies).filter(|(_, (_, can))| *can);
+        let possible = self.0.summaries.iter().zip(&self.0.policies).filter(|(_, (_, can))| *can);
         let mut ranked: Vec<_> =
             possible.filter_map(|(s, _)| Some((s.write_amplification?, s))).collect();
         // What did not run everywhere is no choice for all.

@@ -1,63 +1,14 @@
 //! What came of papers' claims.
 
 use comfy_table::{Cell, Color};
-use serde::Serialize;
-use thermocline_papers::{Change, ClaimReport, Counts, Paper, Report, Verdict};
+use thermocline_papers::{Change, ClaimReport, Counts, Report, Verdict};
+use thermocline_study::reproduce::PaperResults;
 
 use super::{
-    json, number,
+    number,
     table::{self, Sheet},
 };
 use crate::{exit::Failure, output::Output};
-
-/// The version of the JSON.
-const SCHEMA_VERSION: u32 = 1;
-
-/// What came of a paper.
-pub struct PaperResults<'a> {
-    /// The paper.
-    pub paper: &'a Paper,
-    /// Its experiments that were run.
-    pub reports: Vec<Report>,
-}
-
-impl PaperResults<'_> {
-    /// What came of all claims.
-    pub fn claims(&self) -> impl Iterator<Item = &ClaimReport> {
-        self.reports.iter().flat_map(|report| &report.claims)
-    }
-}
-
-#[derive(Serialize)]
-struct All<'a> {
-    schema_version: u32,
-    papers: Vec<One<'a>>,
-}
-
-#[derive(Serialize)]
-struct One<'a> {
-    name: &'a str,
-    title: &'a str,
-    counts: Counts,
-    experiments: &'a [Report],
-}
-
-impl<'a> One<'a> {
-    fn of(results: &'a PaperResults<'_>) -> Self {
-        Self {
-            name: &results.paper.name,
-            title: results.paper.title(),
-            counts: Counts::of(&results.reports),
-            experiments: &results.reports,
-        }
-    }
-}
-
-/// Prints everything, for programs.
-pub fn json(papers: &[PaperResults<'_>], output: Output) -> Result<(), Failure> {
-    let papers = papers.iter().map(One::of).collect();
-    json::print(&All { schema_version: SCHEMA_VERSION, papers }, output)
-}
 
 /// Prints a table an experiment, and one of the papers.
 pub fn table(papers: &[PaperResults<'_>], output: Output) -> Result<(), Failure> {

@@ -2,18 +2,13 @@
 
 use std::path::Path;
 
-use serde::Serialize;
-use thermocline_sim::{
-    RunResult,
-    answer::{Aim, Answer},
-    metric::metrics,
-    statistics::Interval,
-};
+use thermocline_sim::RunResult;
+use thermocline_study::Listed;
 
 use super::{
     columns,
     compare::{self, View},
-    compared::{Compared, Refused, Row, answer_for},
+    compared::Compared,
     json, run,
 };
 use crate::{
@@ -21,78 +16,6 @@ use crate::{
     exit::Failure,
     output::Output,
 };
-
-/// All runs of a comparison.
-#[derive(Serialize)]
-struct Comparison<'a> {
-    runs: Vec<&'a RunResult>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    failures: Vec<&'a Refused>,
-    /// Of several seeds.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    means: Vec<Means<'a>>,
-    /// Of several inputs.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    answers: Vec<AnswerFor<'a>>,
-    answer: Answer,
-}
-
-/// Every figure of a policy over several seeds.
-#[derive(Serialize)]
-struct Means<'a> {
-    trace: &'a str,
-    policy: &'a str,
-    seeds: usize,
-    metrics: serde_json::Map<String, serde_json::Value>,
-}
-
-/// The answer on one of several inputs.
-#[derive(Serialize)]
-struct AnswerFor<'a> {
-    trace: &'a str,
-    #[serde(flatten)]
-    answer: Answer,
-}
-
-impl<'a> Comparison<'a> {
-    fn of(inputs: &'a [Compared], aim: Aim) -> Self {
-        let several = inputs.iter().filter(|_| inputs.len() > 1);
-        let rows = inputs.iter().flat_map(|input| input.rows.iter().map(move |row| (input, row)));
-        Self {
-            runs: inputs.iter().flat_map(Compared::runs).collect(),
-            failures: inputs.iter().flat_map(Compared::refused).collect(),
-            means: rows
-                .filter(|(_, row)| row.runs().len() > 1)
-                .map(|(input, row)| Means::of(input, row))
-                .collect(),
-            answers: several
-                .map(|input| AnswerFor { trace: &input.input, answer: answer_for(aim, &[input]) })
-                .collect(),
-            answer: answer_for(aim, &inputs.iter().collect::<Vec<_>>()),
-        }
-    }
-}
-
-impl<'a> Means<'a> {
-    fn of(input: &'a Compared, row: &'a Row) -> Self {
-        let is_result = |key: &str| {
-            !["config.", "trace.", "perf.", "schema_version"]
-                .iter()
-                .any(|part| key.starts_with(part))
-        };
-        let figures = metrics().iter().filter(|metric| is_result(&metric.key));
-        let interval = figures.filter_map(|metric| {
-            let interval = Interval::of(&row.values(metric)?)?;
-            Some((metric.key.clone(), serde_json::to_value(interval).ok()?))
-        });
-        Self {
-            trace: &input.input,
-            policy: &row.policy,
-            seeds: row.runs().len(),
-            metrics: interval.collect(),
-        }
-    }
-}
 
 /// Opens the output, if it can take the form asked for.
 pub fn open(args: &OutputArgs) -> Result<Output, Failure> {
@@ -145,7 +68,7 @@ pub fn print_comparison(
     match form {
         ResultFormat::Table => output.put_styled(&compare::show(inputs, view)),
         ResultFormat::Markdown => output.put(compare::show(inputs, view).as_bytes()),
-        ResultFormat::Json => json::print(&Comparison::of(inputs, view.aim), output),
+        ResultFormat::Json => json::print(&Listed::of(inputs, view.aim), output),
         ResultFormat::JsonLines => json::print_lines(&runs, output),
         ResultFormat::Csv => output.put(columns::csv(&runs).as_bytes()),
         ResultFormat::Parquet => parquet(&runs, output),

@@ -2,8 +2,8 @@
 
 use std::fmt::Write;
 
-use serde::Serialize;
 use thermocline_chart::show::plain;
+use thermocline_study::trace::Info;
 use thermocline_trace::stats::{SizeStats, TraceReport};
 use thermocline_units::show_size;
 
@@ -15,58 +15,6 @@ use crate::output::Output;
 
 /// Volumes listed in full; more are summed up.
 const VOLUMES_SHOWN: usize = 20;
-
-/// What was found in one trace.
-#[derive(Debug, Serialize)]
-pub struct Info {
-    /// The file.
-    pub path: String,
-    /// Name of its format.
-    pub format: &'static str,
-    /// What the format was guessed from; absent if the user named it.
-    pub recognised_by: Option<&'static str>,
-    /// The guess for people.
-    #[serde(skip)]
-    pub described: String,
-    /// The figures.
-    #[serde(flatten)]
-    pub report: TraceReport,
-    /// How unequal its volumes are, if it has several with traffic.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub volume_skew: Option<VolumeSkew>,
-    /// What is odd about it.
-    pub warnings: Vec<String>,
-}
-
-/// How unequal volumes are in the bytes they read and write.
-#[derive(Debug, PartialEq, Serialize)]
-pub struct VolumeSkew {
-    /// Share of the busiest volume.
-    pub busiest_share: f64,
-    /// Share of the busiest tenth of the volumes, at least one.
-    pub top10_share: f64,
-    /// How many of the busiest volumes have nine tenths of the bytes.
-    pub volumes_of_90_percent: usize,
-}
-
-impl VolumeSkew {
-    /// Of volumes with these bytes, the most first.
-    pub fn of(traffic: &[u64]) -> Option<Self> {
-        let all: f64 = traffic.iter().map(|bytes| *bytes as f64).sum();
-        if traffic.len() < 2 || all == 0.0 {
-            return None;
-        }
-        let share =
-            |volumes: usize| traffic[..volumes].iter().map(|b| *b as f64).sum::<f64>() / all;
-        Some(Self {
-            busiest_share: share(1),
-            top10_share: share(traffic.len().div_ceil(10)),
-            volumes_of_90_percent: (1..traffic.len())
-                .find(|n| share(*n) >= 0.9)
-                .unwrap_or(traffic.len()),
-        })
-    }
-}
 
 /// Guesses, a row a trace, and details of a single one.
 pub fn show(traces: &[Info], output: &Output) -> String {
@@ -205,16 +153,4 @@ fn mebibytes(bytes: u64) -> String {
 
 fn share(share: Option<f64>) -> String {
     share.map_or_else(|| NONE.into(), |x| format!("{} %", number::fixed(x * 100.0, 0)))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn skew_is_that_of_the_busiest() {
-        let skew = VolumeSkew { busiest_share: 0.6, top10_share: 0.6, volumes_of_90_percent: 2 };
-        assert_eq!(VolumeSkew::of(&[60, 30, 10, 0]), Some(skew));
-        assert_eq!((VolumeSkew::of(&[60]), VolumeSkew::of(&[0, 0])), (None, None));
-    }
 }

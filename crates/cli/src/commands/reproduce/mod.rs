@@ -1,31 +1,27 @@
 //! `thermocline reproduce`: what papers claim beside what comes out here.
 
-mod choice;
-mod options;
 mod report;
-mod runs;
 
-use std::{collections::BTreeSet, fmt::Write as _};
-
-use thermocline_papers::{Change, Experiment, Paper, Plan, RECORD_FILE, Record, Report};
-use thermocline_sim::SimError;
+use thermocline_papers::{Change, RECORD_FILE};
+use thermocline_study::reproduce::{Chosen, PaperResults, ReproduceSettings, Reproduction};
 
 use crate::{
     args::reproduce::ReproduceArgs,
     console::Console,
     exit::Failure,
     output::Output,
-    print::reproduce::{self as print, PaperResults},
+    print::{json, reproduce as print},
 };
-use choice::Chosen;
-use options::Options;
 
 /// The exit code where something came out worse than it was.
 const WORSE: u8 = 1;
 
 /// Runs, prints and records.
-pub fn run(args: &ReproduceArgs, console: Console) -> Result<(), Failure> {
-    let chosen = choice::choose(&args.what, args.papers.as_deref())?;
+pub fn run(args: ReproduceArgs, console: Console) -> Result<(), Failure> {
+    let ReproduceArgs { what, papers, traces, quick, no_readings, threads, .. } = args;
+    let settings = ReproduceSettings { what, papers, traces, quick, no_readings, threads };
+    let reproduction = Reproduction::of(&settings)?;
+    let chosen = reproduction.chosen();
     if args.accept
         && let Some(built_in) = chosen.iter().find(|chosen| chosen.place.is_none())
     {
@@ -34,45 +30,26 @@ pub fn run(args: &ReproduceArgs, console: Console) -> Result<(), Failure> {
             built_in.paper.name
         )));
     }
-    let wanted: Vec<(&Chosen, &Experiment)> = chosen
-        .iter()
-        .flat_map(|chosen| chosen.paper.experiments.iter().map(move |e| (chosen, e)))
-        .filter(|(chosen, experiment)| chosen.wants(&experiment.name))
-        .filter(|(_, experiment)| experiment.quick || !args.quick)
-        .collect();
-    let plan = Plan::of(wanted.iter().map(|(_, experiment)| *experiment), !args.no_readings);
     let output = Output::open(args.output.as_deref())?;
-    let mut options = Options::new(&chosen, options::traces(&args.traces));
     if args.commands {
-        return commands(&plan, &mut options, output);
+        return output.put(reproduction.commands()?.as_bytes());
     }
-    let ran = runs::run_all(plan.runs(), &mut options, args.threads, console)?;
-    if let [_] = wanted[..] {
-        // Whoever looks at one experiment wants to know.
-        let notes: BTreeSet<_> = ran.iter().flat_map(|ran| &ran.notes).collect();
-        notes.iter().for_each(|note| console.note(note));
-    }
-    let outcomes: Vec<_> = ran.into_iter().map(|ran| ran.outcome).collect();
-    let none = Record::default();
-    let record = |name: &str| {
-        let paper = chosen.iter().find(|chosen| chosen.paper.name == name);
-        paper.map_or(&none, |chosen| &chosen.paper.record)
-    };
-    let reports = plan.judge(&outcomes, record).map_err(|e| SimError::Input(e.to_string()))?;
-    let papers = by_paper(&chosen, reports);
+    let done = reproduction.run(console.context())?;
+    done.notes.iter().for_each(|note| console.note(note));
+    let papers = &done.papers;
     if args.json {
-        print::json(&papers, output)?;
+        json::print(&done.listed(), output)?;
     } else {
-        print::table(&papers, output)?;
+        print::table(papers, output)?;
     }
     if let Some(place) = &args.report {
-        report::write(place, &papers)?;
+        report::write(place, papers)?;
     }
     if let Some(folder) = &args.plots {
-        report::plots(folder, &papers)?;
+        report::plots(folder, papers)?;
     }
     if args.accept {
-        papers.iter().zip(&chosen).try_for_each(|(results, chosen)| accept(results, chosen))?;
+        papers.iter().zip(chosen).try_for_each(|(results, chosen)| accept(results, chosen))?;
     }
     let claims = || papers.iter().flat_map(PaperResults::claims);
     let worse = !args.accept && claims().any(|claim| claim.change == Some(Change::Worse));
@@ -80,29 +57,6 @@ pub fn run(args: &ReproduceArgs, console: Console) -> Result<(), Failure> {
         true => Err(Failure::Told(WORSE)),
         false => Ok(()),
     }
-}
-
-/// The experiments of each paper.
-fn by_paper<'a>(chosen: &'a [Chosen], mut reports: Vec<Report>) -> Vec<PaperResults<'a>> {
-    let mut papers = Vec::new();
-    for chosen in chosen {
-        let paper: &Paper = &chosen.paper;
-        // The runs stand in the order of the papers.
-        let ours = reports.iter().take_while(|report| report.paper == paper.name).count();
-        let rest = reports.split_off(ours);
-        papers.push(PaperResults { paper, reports: std::mem::replace(&mut reports, rest) });
-    }
-    papers
-}
-
-/// Prints the command of every run.
-fn commands(plan: &Plan<'_>, options: &mut Options<'_>, output: Output) -> Result<(), Failure> {
-    let mut text = String::new();
-    for run in plan.runs() {
-        // Writing to a string cannot fail.
-        let _ = writeln!(text, "# {}\n{}", run.wanted_by, options.command(run)?);
-    }
-    output.put(text.as_bytes())
 }
 
 /// Writes a paper's verdicts down.

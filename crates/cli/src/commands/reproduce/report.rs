@@ -8,12 +8,12 @@ use thermocline_papers::{
 };
 use thermocline_report::page::{Block, Page, Section};
 use thermocline_sim::SimError;
+use thermocline_study::reproduce::PaperResults;
 
 use crate::{
     exit::Failure,
     output::Output,
     pictures::{self, make, rendered, write_chart},
-    print::reproduce::PaperResults,
 };
 
 /// Writes pages: one, if the name is that of an HTML file.

@@ -12,7 +12,6 @@ use crate::{
     interrupt,
     output::Output,
     print::{json, number, table::Pairs},
-    progress::Bar,
 };
 
 /// Exit codes of a chip that was checked, in the manner of `qemu-img check`. One that could not be checked gives
@@ -26,7 +25,7 @@ pub fn run(args: &CheckArgs, console: Console) -> Result<(), Failure> {
     if let Some(answer) = live::ask(&args.chip.chip, Command::Check)? {
         return show_live(&answer, args.chip.json, output);
     }
-    let bar = Bar::of_pages(console, "reading".into(), 1);
+    let bar = console.context().runs("reading".into(), 1);
     let checked = check(&args.chip.chip, args.tables_only, interrupt::progress());
     drop(bar);
     let report = checked?;

@@ -20,6 +20,7 @@ use thermocline_server::control::{
     Command,
     client::{Client, Part},
 };
+use thermocline_study::jobs;
 use thermocline_units::show_size;
 
 use super::live;
@@ -27,10 +28,9 @@ use crate::{
     args::store::{BackupArgs, ExportArgs, GrowArgs, ImportArgs},
     console::Console,
     exit::Failure,
-    interrupt, jobs,
+    interrupt,
     output::Output,
     print::{json, number, table::Pairs},
-    progress::Bar,
 };
 
 /// Pages that are named one by one.
@@ -168,7 +168,7 @@ pub fn backup(args: &BackupArgs, console: Console) -> Result<(), Failure> {
     let device = source.device().clone();
     let mut image =
         NewImage::begin(&args.to, device, source.logical_pages(), LayerKind::PageMapped)?;
-    let _bar = Bar::of_pages(console, "copying".into(), 1);
+    let _bar = console.context().runs("copying".into(), 1);
     let bytes = u64::from(source.logical_pages()) * u64::from(source.page_size());
     let copied =
         source.each(&args.from, args.skip_unreadable, |lpn, page| Ok(image.put(lpn, page)?))?;
@@ -186,7 +186,7 @@ pub fn export(args: &ExportArgs, console: Console) -> Result<(), Failure> {
     let source = Source::open(&args.from)?;
     let size = u64::from(source.page_size());
     let bytes = u64::from(source.logical_pages()) * size;
-    let _bar = Bar::of_pages(console, "copying".into(), 1);
+    let _bar = console.context().runs("copying".into(), 1);
     let failed = |e: &dyn std::fmt::Display| Failure::failed(format!("{}: {e}", args.to.display()));
     if to_stdout {
         let mut stdout = io::BufWriter::with_capacity(1 << 20, io::stdout().lock());
@@ -241,7 +241,7 @@ pub fn import(args: &ImportArgs, console: Console) -> Result<(), Failure> {
     let mut image = NewImage::begin(&args.to, store.device, pages, LayerKind::PageMapped)?;
     let progress = interrupt::progress();
     progress.expect(pages.into());
-    let _bar = Bar::of_pages(console, "copying".into(), 1);
+    let _bar = console.context().runs("copying".into(), 1);
     let mut copied = Copied::default();
     let mut content = vec![0; (1 << 20_usize).max(size) / size * size];
     let mut lpn = 0;
@@ -323,7 +323,7 @@ pub fn grow(args: &GrowArgs, console: Console) -> Result<(), Failure> {
     let mut image = NewImage::begin(&grown, store.device, store.logical_pages, layer)?;
     let progress = interrupt::progress();
     progress.expect(old_pages.into());
-    let _bar = Bar::of_pages(console, "copying".into(), 1);
+    let _bar = console.context().runs("copying".into(), 1);
     let mut copied = Copied::default();
     let mut page = vec![0; original.page_size as usize];
     for lpn in 0..old_pages {

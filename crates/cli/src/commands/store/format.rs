@@ -1,13 +1,13 @@
 //! `thermocline format`: a chip, and an empty store on it.
 
 use thermocline_assembly::{FormatOptions, Formatted, format};
+use thermocline_study::jobs;
 use thermocline_units::show_size;
 
 use super::stat;
 use crate::{
     args::store::FormatArgs,
     exit::Failure,
-    jobs,
     output::Output,
     print::{json, number, table::Pairs},
 };

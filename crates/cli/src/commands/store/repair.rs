@@ -10,7 +10,6 @@ use crate::{
     interrupt,
     output::Output,
     print::{json, number, table::Pairs},
-    progress::Bar,
 };
 
 /// Pages that are named one by one in the text, of each kind of trouble.
@@ -19,7 +18,7 @@ const MOST_NAMED: usize = 100;
 /// Repairs, and says what was found.
 pub fn run(args: &ChipArgs, console: Console) -> Result<(), Failure> {
     let output = Output::open(None)?;
-    let bar = Bar::of_pages(console, "reading".into(), 1);
+    let bar = console.context().runs("reading".into(), 1);
     let repaired = repair(&args.chip, interrupt::progress())?;
     drop(bar);
     if args.json { json::print(&repaired, output) } else { show(&repaired, output) }

@@ -24,6 +24,7 @@ use thermocline_server::{
     About, Access as ExportAccess, Limits, Listener, Opening, Options, Pace, Rights, Server,
     Stopper, control::client,
 };
+use thermocline_study::jobs;
 use tracing_subscriber::{
     filter::Targets, fmt::writer::BoxMakeWriter, layer::SubscriberExt, util::SubscriberInitExt,
 };
@@ -37,7 +38,6 @@ use super::{
 use crate::{
     args::store::{Exported, Rule, ServeArgs},
     exit::Failure,
-    jobs,
 };
 
 /// Serves until it is told to stop.

@@ -4,7 +4,7 @@ use thermocline_assembly::{AssemblyError, PolicySpec, Remounter, chips::Chip};
 use thermocline_policy::trigger::Watermarks;
 use thermocline_server::{Change, Remount, Remounted, Settings};
 
-use crate::args::cleaning::CleaningArgs;
+use thermocline_study::{jobs, settings::cleaning::CleaningArgs};
 
 /// Mounts a chip by the policies that an operator names.
 pub struct Tuning {
@@ -35,7 +35,7 @@ impl Tuning {
         } else {
             let name = change.policy.as_deref().unwrap_or(&self.asked);
             let policy = PolicySpec::of(Some(name), victim, placement)?;
-            crate::jobs::adjusted(&policy, &self.cleaning)
+            jobs::adjusted(&policy, &self.cleaning)
         };
         let before = self.now.asked();
         let watermarks = Watermarks {

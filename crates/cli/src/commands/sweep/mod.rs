@@ -1,25 +1,23 @@
 //! `thermocline sweep`: a grid of settings as one long table.
 
-mod asked;
-mod search;
-mod session;
-
 use std::path::{Path, PathBuf};
 
 use thermocline_report::sweep::{self, Searched, Tried};
 use thermocline_sim::SimError;
+use thermocline_study::{
+    settings::sweep::SweepSettings,
+    sweep::{Asked, Inputs, Session, search},
+};
 use thermocline_sweep::{Cell, Store, Table};
 
 use crate::{
     args::sweep::SweepArgs,
     console::Console,
     exit::Failure,
+    output::Output,
     pictures::{self, Pictures},
     print::{number, rows::Rows},
-    simulation::Inputs,
 };
-use asked::Asked;
-use session::Session;
 
 /// The exit code where a simulation failed, or a search found nothing.
 const INCOMPLETE: u8 = 1;
@@ -30,18 +28,35 @@ const STORE_HERE: &str = "thermocline.store";
 const NOTES_SHOWN: usize = 5;
 
 /// Runs what the store does not have, and prints a row for each cell of the grid.
-pub fn run(args: &SweepArgs, console: Console) -> Result<(), Failure> {
-    let asked = Asked::of(args)?;
-    let inputs = if args.until.is_some() { Inputs::that_stay() } else { Inputs::default() };
-    let store = Store::open(&store_folder(args))?;
+pub fn run(args: SweepArgs, console: Console) -> Result<(), Failure> {
+    let SweepArgs { file, seeds, jobs, store, shard, until, tolerance, format, output, .. } = args;
+    let settings = SweepSettings { file, seeds, until, tolerance, swept: args.swept };
+    let asked = Asked::of(&settings)?;
+    let inputs = if settings.until.is_some() { Inputs::that_stay() } else { Inputs::default() };
+    let store = Store::open(&store_folder(store, output.as_deref()))?;
     let pictures = Pictures::open(&args.pictures)?;
-    let mut session = Session::new(&store, &inputs, args.jobs, console);
-    if let Some(condition) = &args.until {
-        return search::run(args, condition, &asked, &mut session, console, pictures);
+    let mut session = Session::new(&store, &inputs, jobs, console.context());
+    let table = Table::new(asked.options());
+    if let Some(condition) = &settings.until {
+        let rows = output.as_deref().map(|path| Rows::open(format, Some(path), table));
+        let rows = rows.transpose()?;
+        let found = match search(condition, &asked, &mut session) {
+            Ok(found) => found,
+            Err((error, cells)) => {
+                return ended(Err(error), &cells, &session, console).map(drop);
+            }
+        };
+        if let Some(rows) = rows {
+            print(&found.tried, &session, rows)?;
+        }
+        let sentences = found.searched.sentences.join("\n") + "\n";
+        Output::open(None)?.put(sentences.as_bytes())?;
+        show(&found.tried, &session, Some(&found.searched), pictures)?;
+        return if found.complete { Ok(()) } else { Err(Failure::Told(INCOMPLETE)) };
     }
-    let rows = Rows::open(args.format, args.output.as_deref(), table(&asked))?;
+    let rows = Rows::open(format, output.as_deref(), table)?;
     let mut cells = asked.cells();
-    if let Some(shard) = args.shard {
+    if let Some(shard) = shard {
         cells = cells.drain(shard.range(cells.len())).collect();
     }
     let whole = ended(session.ensure(&cells), &cells, &session, console)?;
@@ -51,11 +66,6 @@ pub fn run(args: &SweepArgs, console: Console) -> Result<(), Failure> {
         true => Ok(()),
         false => Err(Failure::Told(INCOMPLETE)),
     }
-}
-
-/// The shape of the table.
-fn table(asked: &Asked) -> Table {
-    Table::new(asked.options())
 }
 
 /// Writes a row for each cell.
@@ -90,21 +100,21 @@ fn show(
 
 /// Says what a person should know of the work. Whether every cell has a result.
 fn ended(
-    ended: Result<(), Failure>,
+    ended: Result<(), SimError>,
     cells: &[Cell],
     session: &Session<'_>,
     console: Console,
 ) -> Result<bool, Failure> {
     let folder = session.store().folder().display();
-    if let Err(failure) = ended {
-        if matches!(failure, Failure::Sim(SimError::Interrupted)) {
+    if let Err(error) = ended {
+        if matches!(error, SimError::Interrupted) {
             console.note(&format!(
                 "{} of {} are in {folder}; the same command goes on from there",
                 session.kept(cells),
                 number::counted(cells.len() as u64, "result")
             ));
         }
-        return Err(failure);
+        return Err(error.into());
     }
     let notes = session.notes();
     notes.iter().take(NOTES_SHOWN).for_each(|note| console.note(note));
@@ -121,10 +131,9 @@ fn ended(
 }
 
 /// Where results are kept.
-fn store_folder(args: &SweepArgs) -> PathBuf {
-    let output = args.output.as_deref().filter(|path| *path != Path::new("-"));
-    match (&args.store, output) {
-        (Some(folder), _) => folder.clone(),
+fn store_folder(asked: Option<PathBuf>, output: Option<&Path>) -> PathBuf {
+    match (asked, output.filter(|path| *path != Path::new("-"))) {
+        (Some(folder), _) => folder,
         (None, Some(output)) => {
             let mut name = output.as_os_str().to_owned();
             name.push(".");

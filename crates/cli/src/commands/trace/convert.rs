@@ -2,13 +2,11 @@
 
 use std::path::Path;
 
+use thermocline_study::{Counted, opening};
 use thermocline_trace::{Source, transform::Rebase};
 
 use super::target::Target;
-use crate::{
-    args::trace::ConvertArgs, console::Console, exit::Failure, opening, print::number,
-    progress::Counted,
-};
+use crate::{args::trace::ConvertArgs, console::Console, exit::Failure, print::number};
 
 /// Reads, changes and writes the trace.
 pub fn run(args: &ConvertArgs, console: Console) -> Result<(), Failure> {
@@ -22,21 +20,25 @@ pub fn run(args: &ConvertArgs, console: Console) -> Result<(), Failure> {
     }
     let target = Target::open(&args.target)?;
     let convert = |source: &mut dyn Source| {
-        let mut counted = Counted::new(console, format!("converting {name}"), source);
-        if args.rebase {
+        let mut counted = Counted::new(console.context(), format!("converting {name}"), source);
+        let written = if args.rebase {
             target.write(&mut Rebase::new(counted))
         } else {
             target.write(&mut counted)
+        };
+        match written {
+            Err(Failure::Sim(error)) => Err(error),
+            other => Ok(other),
         }
     };
     let (requests, _) = opening::with_trace(
         &args.file,
         &args.reading.options(),
         &args.transforms,
-        console,
+        console.context(),
         convert,
     )?;
-    let written = number::counted(requests, "request");
+    let written = number::counted(requests?, "request");
     console.remark(&format!("{written} written to {}", out.display()));
     Ok(())
 }

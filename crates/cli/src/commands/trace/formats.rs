@@ -1,6 +1,6 @@
 //! `thermocline trace formats`: what can be read.
 
-use serde_json::json;
+use thermocline_study::catalogue;
 use thermocline_trace::read::Format;
 
 use crate::{
@@ -14,10 +14,7 @@ use crate::{
 pub fn run(args: &FormatsArgs) -> Result<(), Failure> {
     let output = Output::open(None)?;
     if args.json {
-        let list: Vec<_> = Format::all()
-            .map(|f| json!({"name": f.name(), "about": f.about(), "source": f.source()}))
-            .collect();
-        return json::print(&list, output);
+        return json::print(&catalogue::formats(), output);
     }
     let mut sheet = Sheet::new(&["name", "what it is", "source"], &output);
     for f in Format::all() {

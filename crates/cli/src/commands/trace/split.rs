@@ -2,6 +2,7 @@
 
 use std::{collections::HashSet, fs};
 
+use thermocline_study::{Counted, opening};
 use thermocline_sweep::Volumes;
 use thermocline_trace::{Request, Source, TraceError, write::OutputFormat};
 
@@ -10,9 +11,8 @@ use crate::{
     args::trace::{SplitArgs, TargetArgs},
     console::Console,
     exit::Failure,
-    interrupt, opening,
+    interrupt,
     print::number,
-    progress::Counted,
 };
 
 /// Takes the trace apart in one pass, then writes one file after another.
@@ -22,11 +22,12 @@ pub fn run(args: &SplitArgs, console: Console) -> Result<(), Failure> {
         .map_err(|source| Failure::Write { target: target(), source })?;
     let split = |source: &mut dyn Source| {
         let message = format!("reading {}", args.file.display());
-        let mut counted = Counted::new(console, message, source);
-        Ok(Volumes::of(&mut counted, interrupt::progress())?)
+        let mut counted = Counted::new(console.context(), message, source);
+        Volumes::of(&mut counted, interrupt::progress())
     };
     let reading = args.reading.options();
-    let (volumes, _) = opening::with_trace(&args.file, &reading, &args.transforms, console, split)?;
+    let (volumes, _) =
+        opening::with_trace(&args.file, &reading, &args.transforms, console.context(), split)?;
     let mut names = HashSet::new();
     for (at, volume) in volumes.all().iter().enumerate() {
         let out = args.folder.join(file_name(&volume.name, &mut names) + ".tct");

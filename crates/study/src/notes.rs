@@ -1,10 +1,11 @@
 //! What a person should know before believing a result.
 
 use thermocline_policy::preset::LayerKind;
+use thermocline_report::number;
 use thermocline_sim::{PolicySpec, RunResult};
 use thermocline_units as units;
 
-use crate::{args::simulation::SimulationArgs, jobs::Ready, print::number};
+use crate::{jobs::Ready, settings::simulation::SimulationArgs};
 
 /// How far over-provisioning may be from what was asked before it is worth a word.
 const WORTH_SAYING: f64 = 0.02;

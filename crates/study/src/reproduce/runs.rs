@@ -3,15 +3,13 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use thermocline_papers::{Outcome, Run};
+use thermocline_sim::SimError;
 use thermocline_sweep::{Work, run_all as run_jobs};
 
 use super::options::{Options, Runnable, failed};
 use crate::{
-    console::Console,
-    exit::Failure,
-    interrupt,
-    progress::Bar,
-    simulation::{self, Inputs, Simulation},
+    Context,
+    simulation::{Executed, Inputs, Simulation},
 };
 
 /// What came of a run, and what a person should know of it.
@@ -27,8 +25,8 @@ pub fn run_all(
     runs: &[Run],
     options: &mut Options<'_>,
     threads: usize,
-    console: Console,
-) -> Result<Vec<Ran>, Failure> {
+    context: Context<'_>,
+) -> Result<Vec<Ran>, SimError> {
     let inputs = Inputs::default();
     let mut results: Vec<Option<Ran>> = Vec::new();
     let (mut places, mut commands, mut jobs) = (Vec::new(), Vec::new(), Vec::new());
@@ -39,8 +37,8 @@ pub fn run_all(
                 results[at] = Some(Ran { outcome: Outcome::Missing(why), notes: Vec::new() });
             }
             Runnable::As(args, command) => {
-                let job = Simulation::of(args, &inputs, console);
-                jobs.push(job.map_err(|e| told(e, run, &command))?);
+                let job = Simulation::of(args, &inputs, context);
+                jobs.push(job.map_err(|e| failed(&run.wanted_by, &command, e))?);
                 places.push(at);
                 commands.push(command);
             }
@@ -48,26 +46,26 @@ pub fn run_all(
     }
     let results = Mutex::new(results);
     let failures = Mutex::new(Vec::new());
-    let tell = |at: usize, ran: Result<simulation::Ran, Failure>| {
+    let tell = |at: usize, ran: Result<Executed, SimError>| {
         let place = places[at];
         match ran {
-            Ok(simulation::Ran { result, notes }) => {
+            Ok(Executed { result, notes }) => {
                 let mut results = results.lock().unwrap_or_else(PoisonError::into_inner);
                 results[place] = Some(Ran { outcome: Outcome::Done(result), notes });
                 Ok(())
             }
             Err(failure) => {
-                let failure = told(failure, &runs[place], &commands[at]);
+                let failure = failed(&runs[place].wanted_by, &commands[at], failure);
                 failures.lock().unwrap_or_else(PoisonError::into_inner).push((place, failure));
                 // Without the others nothing can be judged.
-                Err(Failure::Told(1))
+                Err(SimError::Interrupted)
             }
         }
     };
     let work = Arc::new(Work::default());
-    let bar = Bar::of_work(console, Arc::clone(&work));
-    let ended = run_jobs(&jobs, threads, interrupt::progress(), &work, tell);
-    drop(bar);
+    let told_of = context.jobs(Arc::clone(&work));
+    let ended = run_jobs(&jobs, threads, context.progress(), &work, tell);
+    drop(told_of);
     // Several may have failed at once; the first of them is told.
     let failures = failures.into_inner().unwrap_or_else(PoisonError::into_inner);
     if let Some((_, failure)) = failures.into_iter().min_by_key(|(place, _)| *place) {
@@ -76,12 +74,4 @@ pub fn run_all(
     ended?;
     let results = results.into_inner().unwrap_or_else(PoisonError::into_inner);
     Ok(results.into_iter().flatten().collect())
-}
-
-/// What is wrong with a run, with its command.
-fn told(failure: Failure, run: &Run, command: &str) -> Failure {
-    match failure {
-        Failure::Sim(error) => failed(&run.wanted_by, command, error),
-        other => other,
-    }
 }

@@ -1,4 +1,4 @@
-//! `thermocline compare --per-volume`: each volume of a trace as a device of its own.
+//! A fleet: each volume of a trace as a device of its own.
 //!
 //! A trace is decoded once, into a temporary file; then as many volumes as there are threads are in
 //! memory at a time. What came of a volume is kept on disk until it is printed.
@@ -16,21 +16,17 @@ use thermocline_sim::{Input, PreparedTrace, SimError, compare_each};
 use thermocline_sweep::{
     Job, Setting, Settings, Store, Volume, Volumes, Work,
     digest::of_parts,
-    fleet::{Sample, summarize},
+    fleet::{Sample, Summary, summarize},
     run_all,
 };
 
 use crate::{
-    args::{compare::CompareArgs, simulation::SimulationArgs},
-    console::{Console, complain},
-    exit::Failure,
-    interrupt, jobs, opening,
-    print::fleet::{Fleet, Sink},
-    progress::{Bar, Counted},
+    Context, Counted,
+    compare::Comparison,
+    jobs, opening,
+    settings::{compare::CompareSettings, simulation::SimulationArgs},
+    usage,
 };
-
-/// The exit code where a volume has no result.
-const INCOMPLETE: u8 = 1;
 
 /// A trace that was taken apart.
 struct Trace {
@@ -59,63 +55,101 @@ struct Task<'a> {
 
 /// What is the same for all volumes.
 struct Settled<'a> {
-    args: &'a CompareArgs,
+    args: &'a CompareSettings,
     policies: &'a [PolicySpec],
     device: &'a Device,
+    context: Context<'a>,
 }
 
-/// Runs every policy on every volume, and prints.
-pub fn run(
-    args: &CompareArgs,
-    policies: &[PolicySpec],
-    device: &Device,
-    console: Console,
-) -> Result<(), Failure> {
-    if let Some(policy) = policies.iter().find(|policy| policy.wants_contents()) {
-        return Err(Failure::usage(format!(
-            "{} needs the contents of requests, which --per-volume does not keep; leave it out, or \
-             take one volume with --volume",
-            policy.name
-        )));
-    }
-    let sink = Sink::open(&args.simulation.output, args.wide)?;
-    let traces = args.inputs.trace.iter().map(|path| take_apart(path, args, console));
-    let traces = traces.collect::<Result<Vec<_>, Failure>>()?;
-    let fleet = Settled { args, policies, device };
-    let mut places: Vec<Place<'_>> = traces
-        .iter()
-        .flat_map(|trace| (0..trace.volumes.all().len()).map(move |at| Place { trace, at }))
-        .collect();
-    if let Some(shard) = args.shard {
-        let weights: Vec<_> = places.iter().map(|place| place.volume().requests).collect();
-        places = places.drain(shard.range_by_weight(&weights)).collect();
-    }
-    let digests: Vec<_> = places.iter().map(|place| fleet.digest(place.volume())).collect();
-    // Results of thousands of volumes do not fit into memory.
-    let (_temporary, store) = match &args.store {
-        Some(folder) => (None, Store::open(folder)?),
-        None => {
-            let folder = TempDir::new().map_err(Failure::failed)?;
-            let store = Store::open(folder.path())?;
-            (Some(folder), store)
+/// A fleet that is understood, and not begun.
+pub struct Fleet<'a> {
+    settings: &'a CompareSettings,
+    policies: Vec<PolicySpec>,
+    device: Device,
+}
+
+/// What policies came to on the volumes of a fleet.
+#[derive(Debug)]
+pub struct Done {
+    /// The policies, and whether they can be chosen.
+    pub policies: Vec<(String, bool)>,
+    /// Bytes written to each volume, in the order of the traces.
+    pub bytes_written: Vec<u64>,
+    /// The volumes, and what each policy came to on them.
+    pub samples: Vec<(String, Vec<Sample>)>,
+    /// The same over all volumes.
+    pub summaries: Vec<Summary>,
+    /// Volumes that have no result.
+    pub failed: usize,
+}
+
+impl<'a> Fleet<'a> {
+    /// Understands the settings.
+    ///
+    /// # Errors
+    /// Policies or a device that there are not, or that cannot be used for a fleet.
+    pub fn of(settings: &'a CompareSettings) -> Result<Self, SimError> {
+        let Comparison { policies, device, .. } = Comparison::of(settings)?;
+        if let Some(policy) = policies.iter().find(|policy| policy.wants_contents()) {
+            return Err(usage(format!(
+                "{} needs the contents of requests, which --per-volume does not keep; leave it out, or \
+                 take one volume with --volume",
+                policy.name
+            )));
         }
-    };
-    let failures = fleet.compute(&places, &digests, &store, console)?;
-    fleet.print(&places, &digests, &store, &failures, sink)?;
-    match failures.is_empty() {
-        true => Ok(()),
-        false => Err(Failure::Told(INCOMPLETE)),
+        Ok(Self { settings, policies, device })
+    }
+
+    /// Runs every policy on every volume, and tells the rows in the order of the traces: what a run was
+    /// asked with, and its result.
+    ///
+    /// # Errors
+    /// What is wrong with all of them; what `row` gives.
+    pub fn run<E: From<SimError>>(
+        &self,
+        context: Context<'_>,
+        row: impl FnMut(&Settings, Result<Value, String>) -> Result<(), E>,
+    ) -> Result<Done, E> {
+        let Self { settings, policies, device } = self;
+        let many = &settings.many;
+        let traces = many.inputs.trace.iter().map(|path| take_apart(path, settings, context));
+        let traces = traces.collect::<Result<Vec<_>, SimError>>()?;
+        let fleet = Settled { args: settings, policies, device, context };
+        let mut places: Vec<Place<'_>> = traces
+            .iter()
+            .flat_map(|trace| (0..trace.volumes.all().len()).map(move |at| Place { trace, at }))
+            .collect();
+        if let Some(shard) = many.shard {
+            let weights: Vec<_> = places.iter().map(|place| place.volume().requests).collect();
+            places = places.drain(shard.range_by_weight(&weights)).collect();
+        }
+        let digests: Vec<_> = places.iter().map(|place| fleet.digest(place.volume())).collect();
+        // Results of thousands of volumes do not fit into memory.
+        let (_temporary, store) = match &many.store {
+            Some(folder) => (None, Store::open(folder)?),
+            None => {
+                let folder = TempDir::new().map_err(|e| SimError::Failed(e.to_string()))?;
+                let store = Store::open(folder.path())?;
+                (Some(folder), store)
+            }
+        };
+        let failures = fleet.compute(&places, &digests, &store)?;
+        fleet.tell(&places, &digests, &store, &failures, row)
     }
 }
 
-fn take_apart(path: &Path, args: &CompareArgs, console: Console) -> Result<Trace, Failure> {
+fn take_apart(
+    path: &Path,
+    args: &CompareSettings,
+    context: Context<'_>,
+) -> Result<Trace, SimError> {
     let SimulationArgs { reading, transforms, .. } = &args.simulation;
     let read = |source: &mut dyn thermocline_trace::Source| {
         let message = format!("reading {}", path.display());
-        let mut counted = Counted::new(console, message, source);
-        Ok(Volumes::of(&mut counted, interrupt::progress())?)
+        let mut counted = Counted::new(context, message, source);
+        Volumes::of(&mut counted, context.progress())
     };
-    let (volumes, _) = opening::with_trace(path, &reading.options(), transforms, console, read)?;
+    let (volumes, _) = opening::with_trace(path, &reading.options(), transforms, context, read)?;
     Ok(Trace { path: path.to_owned(), volumes })
 }
 
@@ -135,8 +169,15 @@ impl Settled<'_> {
     fn digest(&self, volume: &Volume) -> String {
         let SimulationArgs { workload: _, mapping, device, cleaning, seed, check, .. } =
             &self.args.simulation;
-        let settings =
-            (mapping, device, cleaning, seed, check, self.args.seeds, self.args.no_oracle);
+        let settings = (
+            mapping,
+            device,
+            cleaning,
+            seed,
+            check,
+            self.args.many.seeds,
+            self.args.many.no_oracle,
+        );
         of_parts(&[
             format!("{:?} {:?}", self.device, self.policies),
             format!("{settings:?}"),
@@ -151,8 +192,7 @@ impl Settled<'_> {
         places: &[Place<'_>],
         digests: &[String],
         store: &Store,
-        console: Console,
-    ) -> Result<BTreeMap<usize, String>, Failure> {
+    ) -> Result<BTreeMap<usize, String>, SimError> {
         let absent = (0..places.len()).filter(|number| !store.has(&digests[*number]));
         let mut absent: Vec<_> = absent.collect();
         absent.sort_by_key(|number| std::cmp::Reverse(places[*number].volume().requests));
@@ -165,41 +205,41 @@ impl Settled<'_> {
         };
         let tasks: Vec<_> = absent.iter().enumerate().map(task).collect();
         let failures = Mutex::new(BTreeMap::new());
-        let tell = |at: usize, outcome: Result<Value, Failure>| {
+        let tell = |at: usize, outcome: Result<Value, SimError>| {
             let task: &Task<'_> = &tasks[at];
             let failure = match outcome {
                 Ok(outcome) => {
                     let made_by = format!("thermocline compare --trace {}", task.place.name());
                     return Ok(store.put(&task.digest, &made_by, &outcome)?);
                 }
-                Err(failure @ Failure::Sim(SimError::Interrupted | SimError::Broken(_))) => {
+                Err(failure @ (SimError::Interrupted | SimError::Broken(_))) => {
                     return Err(failure);
                 }
                 Err(failure) => failure.to_string(),
             };
-            complain(&format!("{}: {failure}", task.place.name()));
+            self.context.failure(&format!("{}: {failure}", task.place.name()));
             failures.lock().unwrap_or_else(PoisonError::into_inner).insert(task.number, failure);
             Ok(())
         };
         let work = Arc::new(Work::default());
-        let bar = Bar::of_work(console, Arc::clone(&work));
+        let told = self.context.jobs(Arc::clone(&work));
         let threads = self.args.simulation.threads;
-        let ended = run_all(&tasks, threads, interrupt::progress(), &work, tell);
-        drop(bar);
+        let ended = run_all(&tasks, threads, self.context.progress(), &work, tell);
+        drop(told);
         ended?;
         Ok(failures.into_inner().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Prints the rows of every volume, in the order of the traces, and what they come to.
-    fn print(
+    /// Tells the rows of every volume, in the order of the traces, and what they come to.
+    fn tell<E: From<SimError>>(
         &self,
         places: &[Place<'_>],
         digests: &[String],
         store: &Store,
         failures: &BTreeMap<usize, String>,
-        mut sink: Sink,
-    ) -> Result<(), Failure> {
-        let seeds = self.args.seeds as usize;
+        mut row: impl FnMut(&Settings, Result<Value, String>) -> Result<(), E>,
+    ) -> Result<Done, E> {
+        let seeds = self.args.many.seeds as usize;
         let mut possible = vec![true; self.policies.len()];
         let mut samples = Vec::new();
         let mut bytes_written = Vec::new();
@@ -227,7 +267,7 @@ impl Settled<'_> {
                         possible[at] &= !policy.sees_future();
                     }
                     let settings = self.settings(place, policy, more as u64);
-                    sink.row(&settings, outcome)?;
+                    row(&settings, outcome)?;
                 }
                 of_volume.push(sample);
             }
@@ -237,7 +277,7 @@ impl Settled<'_> {
         let policies = self.policies.iter().map(|policy| policy.name.clone()).zip(possible);
         let policies: Vec<_> = policies.collect();
         let summaries = summarize(&policies, &samples);
-        sink.finish(&Fleet { policies, bytes_written, samples, summaries })
+        Ok(Done { policies, bytes_written, samples, summaries, failed: failures.len() })
     }
 
     /// What a row was asked with.
@@ -259,41 +299,41 @@ fn text(value: Option<&Value>) -> String {
 impl Job for Task<'_> {
     type Input = PreparedTrace;
     type Output = Value;
-    type Error = Failure;
+    type Error = SimError;
 
     fn input(&self) -> usize {
         self.input
     }
 
-    fn prepare(&self) -> Result<PreparedTrace, Failure> {
+    fn prepare(&self) -> Result<PreparedTrace, SimError> {
         let mut source = self.place.trace.volumes.source(self.place.at);
         let mapping = jobs::mapping(self.fleet.device, &self.fleet.args.simulation);
         let name = self.place.name();
-        Ok(PreparedTrace::prepare(&mut source, &name, mapping, interrupt::progress())?)
+        Ok(PreparedTrace::prepare(&mut source, &name, mapping, self.fleet.context.progress())?)
     }
 
     fn pages(&self, _: Option<&PreparedTrace>) -> Option<u64> {
-        let Settled { args, policies, device } = self.fleet;
-        let runs = policies.len() as u64 * args.seeds + u64::from(!args.no_oracle);
+        let Settled { args, policies, device, .. } = self.fleet;
+        let runs = policies.len() as u64 * args.many.seeds + u64::from(!args.many.no_oracle);
         let times = args.simulation.mapping.times.unwrap_or(1);
         let page = u64::from(device.profile.geometry.page_size);
         Some(self.place.volume().bytes_written.div_ceil(page) * runs * u64::from(times))
     }
 
-    fn run(&self, trace: &PreparedTrace) -> Result<Value, Failure> {
-        let Settled { args, policies, device } = self.fleet;
+    fn run(&self, trace: &PreparedTrace) -> Result<Value, SimError> {
+        let Settled { args, policies, device, .. } = self.fleet;
         let simulation = &args.simulation;
         let input = Input::Trace(trace, simulation.mapping.times.unwrap_or(1));
         let mut all = Vec::new();
         for policy in *policies {
             let job = jobs::job_on(input, policy, device, simulation);
-            for more in 0..args.seeds {
+            for more in 0..args.many.seeds {
                 let mut job = job.clone();
                 job.seed = simulation.seed.wrapping_add(more);
                 all.push(job);
             }
         }
-        let outcomes = compare_each(&all, !args.no_oracle, 1, interrupt::progress())?;
+        let outcomes = compare_each(&all, !args.many.no_oracle, 1, self.fleet.context.progress())?;
         if outcomes.iter().all(|outcome| outcome.result.is_err()) {
             let first = outcomes.into_iter().find_map(|outcome| outcome.result.err());
             return Err(first.unwrap_or(SimError::Failed("no policy ran".into())).into());

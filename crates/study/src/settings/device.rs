@@ -35,6 +35,7 @@ pub struct ShapeArgs {
 /// The device of a simulation.
 #[derive(Args, Debug)]
 pub struct DeviceArgs {
+    /// Its shape.
     #[command(flatten)]
     pub shape: ShapeArgs,
     /// Share of the chip to write in sequence before the statistics begin (the papers' utilization), or

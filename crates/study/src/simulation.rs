@@ -1,4 +1,4 @@
-//! The arguments of `thermocline run` as a job of the engine that runs many.
+//! The settings of a run as a job of the engine that runs many.
 
 use std::{
     collections::HashMap,
@@ -8,33 +8,31 @@ use std::{
 
 use serde_json::Value;
 use thermocline_assembly::{Device, PolicySpec};
-use thermocline_sim::compare_each;
+use thermocline_sim::{SimError, compare_each};
 use thermocline_sweep::Job;
 use thermocline_workloads::WorkloadSpec;
 
 use crate::{
-    args::run::RunArgs,
-    commands::run::policy_of,
-    console::Console,
-    exit::Failure,
-    interrupt,
+    Context,
     jobs::{self, Ready},
     notes,
+    run::policy_of,
+    settings::run::RunSettings,
 };
 
 /// A simulation that is understood.
 pub struct Simulation<'a> {
-    args: Box<RunArgs>,
+    args: RunSettings,
     policy: PolicySpec,
     device: Device,
     /// The number of its input among all.
     input: usize,
     inputs: &'a Inputs,
-    console: Console,
+    context: Context<'a>,
 }
 
 /// What came of a simulation, and what a person should know of it.
-pub struct Ran {
+pub struct Executed {
     /// Its result.
     pub result: Value,
     /// Remarks, one line each.
@@ -64,24 +62,28 @@ impl Inputs {
 
 impl<'a> Simulation<'a> {
     /// Understands the arguments. Its own bars would be drawn into another, so it draws none.
-    pub fn of(args: Box<RunArgs>, inputs: &'a Inputs, console: Console) -> Result<Self, Failure> {
+    pub fn of(
+        args: RunSettings,
+        inputs: &'a Inputs,
+        context: Context<'a>,
+    ) -> Result<Self, SimError> {
         let policy = policy_of(&args)?;
         let device = jobs::device(&args.simulation.device.shape)?;
         let input = inputs.number(input_key(&args, &policy, &device));
-        Ok(Self { args, policy, device, input, inputs, console: console.without_progress() })
+        Ok(Self { args, policy, device, input, inputs, context: context.without_meters() })
     }
 }
 
 impl Job for Simulation<'_> {
     type Input = Arc<Ready>;
-    type Output = Ran;
-    type Error = Failure;
+    type Output = Executed;
+    type Error = SimError;
 
     fn input(&self) -> usize {
         self.input
     }
 
-    fn prepare(&self) -> Result<Arc<Ready>, Failure> {
+    fn prepare(&self) -> Result<Arc<Ready>, SimError> {
         let kept = self.inputs.kept.as_ref();
         let kept = kept.map(|kept| kept.lock().unwrap_or_else(PoisonError::into_inner));
         if let Some(ready) = kept.as_ref().and_then(|kept| kept.get(&self.input)) {
@@ -90,12 +92,12 @@ impl Job for Simulation<'_> {
         drop(kept);
         let args = &self.args;
         let inputs = jobs::ready(
-            args.input.trace.as_deref(),
-            &args.input.workload,
+            args.one.input.trace.as_deref(),
+            &args.one.input.workload,
             slice::from_ref(&self.policy),
             &self.device,
             &args.simulation,
-            self.console,
+            self.context,
         )?;
         let Some(ready) = inputs.into_iter().next() else { unreachable!("a run has one input") };
         let ready = Arc::new(ready);
@@ -108,32 +110,32 @@ impl Job for Simulation<'_> {
 
     fn pages(&self, input: Option<&Arc<Ready>>) -> Option<u64> {
         let job = jobs::job(input?, &self.policy, &self.device, &self.args.simulation);
-        let runs = if self.args.oracle { 2 } else { 1 };
+        let runs = if self.args.one.oracle { 2 } else { 1 };
         Some(runs * jobs::known_pages(&job))
     }
 
-    fn run(&self, ready: &Arc<Ready>) -> Result<Ran, Failure> {
+    fn run(&self, ready: &Arc<Ready>) -> Result<Executed, SimError> {
         let simulation = &self.args.simulation;
         let job = jobs::job(ready, &self.policy, &self.device, simulation);
-        let progress = interrupt::progress();
-        let mut outcomes = compare_each(slice::from_ref(&job), self.args.oracle, 1, progress)?;
+        let progress = self.context.progress();
+        let mut outcomes = compare_each(slice::from_ref(&job), self.args.one.oracle, 1, progress)?;
         let Some(outcome) = outcomes.pop() else { unreachable!("one job has one outcome") };
         let result = outcome.result.map_err(|e| e.of_policy(&self.policy.name))?;
         let policies = slice::from_ref(&self.policy);
         let mut notes = notes::on(&[&result], policies, ready.is_recorded(), simulation);
         notes.extend(notes::of_volumes(slice::from_ref(ready)));
         notes.extend(outcome.no_oracle.map(|why| notes::no_oracle(&result.trace.path, &why)));
-        Ok(Ran { result: result.stable_json(), notes })
+        Ok(Executed { result: result.stable_json(), notes })
     }
 }
 
 /// All that an input depends on. Patterns are generated while they run and cost nothing to share.
-fn input_key(args: &RunArgs, policy: &PolicySpec, device: &Device) -> String {
+fn input_key(args: &RunSettings, policy: &PolicySpec, device: &Device) -> String {
     let simulation = &args.simulation;
     let (page, mapping) = (device.profile.geometry.page_size, &simulation.mapping);
     let how = (mapping.absolute, mapping.footprint, mapping.partial_pages);
-    let workload = (&args.input.workload, &simulation.workload);
-    match &args.input.workload {
+    let workload = (&args.one.input.workload, &simulation.workload);
+    match &args.one.input.workload {
         Some(WorkloadSpec::Pattern(_)) => format!("{workload:?}"),
         Some(WorkloadSpec::Files(_)) => {
             let pages = device.exported_pages(simulation.device.over_provisioning);
@@ -142,7 +144,10 @@ fn input_key(args: &RunArgs, policy: &PolicySpec, device: &Device) -> String {
         None => {
             let (reading, transforms) = (&simulation.reading, &simulation.transforms);
             let contents = policy.wants_contents();
-            format!("{:?} {how:?} {page} {reading:?} {transforms:?} {contents}", args.input.trace)
+            format!(
+                "{:?} {how:?} {page} {reading:?} {transforms:?} {contents}",
+                args.one.input.trace
+            )
         }
     }
 }

@@ -2,23 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use thermocline_report::sweep::Searched;
+use thermocline_report::{figure, sweep::Searched};
+use thermocline_sim::SimError;
 use thermocline_sweep::{Bisection, Cell, Condition, Found};
 
 use super::{
-    INCOMPLETE,
     asked::{Asked, Open},
-    ended, print,
     session::Session,
-    show, table,
-};
-use crate::{
-    args::sweep::SweepArgs,
-    console::Console,
-    exit::Failure,
-    output::Output,
-    pictures::Pictures,
-    print::{figure, rows::Rows},
 };
 
 /// A search with one combination of the other settings.
@@ -31,18 +21,16 @@ struct Search {
     failure: Option<String>,
 }
 
-/// Searches, says what was found in a sentence each, and writes what was run where an output is named.
-pub fn run(
-    args: &SweepArgs,
+/// Searches with every combination of the other settings.
+///
+/// # Errors
+/// What is wrong with all of them; the cells that it asked for.
+pub fn search(
     condition: &Condition,
     asked: &Asked,
     session: &mut Session<'_>,
-    console: Console,
-    pictures: Pictures,
-) -> Result<(), Failure> {
+) -> Result<Outcome, (SimError, Vec<Cell>)> {
     let Some(open) = &asked.open else { unreachable!("it was asked for") };
-    let rows = args.output.as_deref().map(|path| Rows::open(args.format, Some(path), table(asked)));
-    let rows = rows.transpose()?;
     let search = |group| Search {
         group,
         bisection: Bisection::new(open.values.len()),
@@ -65,23 +53,18 @@ pub fn run(
             break;
         }
         let cells: Vec<Cell> = all.iter().flat_map(|(.., cells)| cells.iter().cloned()).collect();
-        if let Err(failure) = session.ensure(&cells) {
-            ended(Err(failure), &cells, session, console)?;
+        if let Err(error) = session.ensure(&cells) {
+            return Err((error, cells));
         }
         for (at, value, cells) in all {
             searches[at].learn(value, &cells, condition, session);
         }
     }
-    let sentences: Vec<String> =
-        searches.iter().map(|search| search.sentence(condition, open)).collect();
+    let sentences = searches.iter().map(|search| search.sentence(condition, open)).collect();
     let tried = searches.iter().flat_map(|search| {
         search.figures.keys().flat_map(|value| asked.cells_at(&search.group, open, *value))
     });
-    let tried: Vec<_> = tried.collect();
-    if let Some(rows) = rows {
-        print(&tried, session, rows)?;
-    }
-    Output::open(None)?.put((sentences.join("\n") + "\n").as_bytes())?;
+    let tried = tried.collect();
     let knee = |search: &Search| {
         let found = match search.bisection.found() {
             Found::From(value) | Found::UpTo(value) => Some(open.values[value].clone()),
@@ -96,13 +79,20 @@ pub fn run(
         knees: searches.iter().map(knee).collect(),
         sentences,
     };
-    show(&tried, session, Some(&searched), pictures)?;
     let found =
         |search: &Search| search.failure.is_none() && search.bisection.found() != Found::Nowhere;
-    match searches.iter().all(found) {
-        true => Ok(()),
-        false => Err(Failure::Told(INCOMPLETE)),
-    }
+    Ok(Outcome { tried, searched, complete: searches.iter().all(found) })
+}
+
+/// What was found.
+#[derive(Debug)]
+pub struct Outcome {
+    /// The cells that were run.
+    pub tried: Vec<Cell>,
+    /// A sentence for each search, and what it found.
+    pub searched: Searched,
+    /// Whether every search has an answer.
+    pub complete: bool,
 }
 
 impl Search {

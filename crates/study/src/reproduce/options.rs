@@ -7,10 +7,7 @@ use thermocline_sim::SimError;
 use thermocline_sweep::quoted;
 
 use super::choice::{Beside, Chosen};
-use crate::{
-    args::{self, Command, run::RunArgs},
-    exit::{self, Failure},
-};
+use crate::settings::run::RunSettings;
 
 /// Options that say where results go, or how the work is done; that is ours to decide.
 const NOT_OF_EXPERIMENTS: [&str; 12] = [
@@ -43,7 +40,7 @@ pub fn traces(given: &[PathBuf]) -> Vec<PathBuf> {
 /// How to run something.
 pub enum Runnable {
     /// With these arguments, which this command gives.
-    As(Box<RunArgs>, String),
+    As(RunSettings, String),
     /// Not at all: an input is not there.
     Missing(String),
 }
@@ -60,51 +57,39 @@ pub struct Options<'a> {
     chosen: &'a [Chosen],
     traces: Vec<PathBuf>,
     beside: Beside,
-    parser: clap::Command,
 }
 
 impl<'a> Options<'a> {
     /// For runs of these papers, with traces in these folders.
     pub fn new(chosen: &'a [Chosen], traces: Vec<PathBuf>) -> Self {
-        Self { chosen, traces, beside: Beside::default(), parser: args::command() }
+        Self { chosen, traces, beside: Beside::default() }
     }
 
     /// The command that makes a run.
-    pub fn command(&mut self, run: &Run) -> Result<String, Failure> {
+    pub fn command(&mut self, run: &Run) -> Result<String, SimError> {
         Ok(self.line(run)?.shown)
     }
 
     /// The arguments as `thermocline run` would understand them.
-    pub fn arguments(&mut self, run: &Run) -> Result<Runnable, Failure> {
+    pub fn arguments(&mut self, run: &Run) -> Result<Runnable, SimError> {
         let line = self.line(run)?;
         if let Some(why) = line.missing {
             return Ok(Runnable::Missing(why));
         }
-        let wrong = |error: &clap::Error| {
-            let why = exit::one_line(&error.render().to_string());
-            failed(&run.wanted_by, &line.shown, SimError::Input(why))
-        };
-        let cli = args::parse_from(&mut self.parser, line.arguments).map_err(|e| wrong(&e))?;
-        match cli.command {
-            Command::Run(args) => Ok(Runnable::As(args, line.shown)),
-            _ => unreachable!("the line begins with `run`"),
-        }
+        let settings = RunSettings::parse(line.arguments);
+        let settings = settings.map_err(|e| failed(&run.wanted_by, &line.shown, e))?;
+        Ok(Runnable::As(settings, line.shown))
     }
 
-    fn line(&mut self, run: &Run) -> Result<Line, Failure> {
+    fn line(&mut self, run: &Run) -> Result<Line, SimError> {
         let begin = ["thermocline", "run"];
-        let mut line = Line {
-            arguments: begin.map(OsString::from).to_vec(),
-            shown: begin.join(" "),
-            missing: None,
-        };
+        let mut line = Line { arguments: Vec::new(), shown: begin.join(" "), missing: None };
         for (name, setting) in &run.settings {
             if NOT_OF_EXPERIMENTS.contains(&name.as_str()) {
                 return Err(SimError::Input(format!(
                     "{}: the option `{name}` is not for experiments; leave it out",
                     run.wanted_by
-                ))
-                .into());
+                )));
             }
             let option = format!("--{name}");
             let texts = match setting {
@@ -129,7 +114,7 @@ impl<'a> Options<'a> {
         &mut self,
         text: &Text,
         missing: &mut Option<String>,
-    ) -> Result<(OsString, String), Failure> {
+    ) -> Result<(OsString, String), SimError> {
         Ok(match text {
             Text::Plain(text) => (text.into(), quoted(text)),
             Text::Beside { folder, file } => {
@@ -178,14 +163,14 @@ impl Line {
 }
 
 /// An error of a run, with who wanted it and its command. What is wrong with a run is wrong in the file.
-pub fn failed(wanted_by: &str, command: &str, error: SimError) -> Failure {
+pub fn failed(wanted_by: &str, command: &str, error: SimError) -> SimError {
     let text = |error: &SimError| format!("{wanted_by}: {error}; the command is: {command}");
-    Failure::Sim(match error {
+    match error {
         SimError::Interrupted => SimError::Interrupted,
         SimError::Failed(_) => SimError::Failed(text(&error)),
         SimError::Broken(_) => SimError::Broken(text(&error)),
         SimError::Usage(_) | SimError::Input(_) | SimError::Trace(_) => {
             SimError::Input(text(&error))
         }
-    })
+    }
 }

@@ -9,13 +9,13 @@ use serde_json::Value;
 use thermocline_sim::SimError;
 use thermocline_sweep::{Cell, Store, Work, digest::Contents, run_all};
 
+use super::digest_of;
 use crate::{
-    args::{self, Command, run::RunArgs},
-    console::{Console, complain},
-    exit::{self, Failure},
-    interrupt,
-    progress::Bar,
-    simulation::{Inputs, Ran, Simulation},
+    Context,
+    run::Run,
+    settings::run::RunSettings,
+    simulation::{Executed, Inputs, Simulation},
+    usage,
 };
 
 /// Results that this command asked for.
@@ -23,8 +23,7 @@ pub struct Session<'a> {
     store: &'a Store,
     inputs: &'a Inputs,
     threads: usize,
-    console: Console,
-    parser: clap::Command,
+    context: Context<'a>,
     contents: Contents,
     /// What is known of each cell, by the arguments that make it.
     known: HashMap<Vec<String>, Known>,
@@ -56,13 +55,12 @@ struct Task<'a> {
 
 impl<'a> Session<'a> {
     /// Nothing is known yet but what the store has.
-    pub fn new(store: &'a Store, inputs: &'a Inputs, threads: usize, console: Console) -> Self {
+    pub fn new(store: &'a Store, inputs: &'a Inputs, threads: usize, context: Context<'a>) -> Self {
         Self {
             store,
             inputs,
             threads,
-            console,
-            parser: args::command(),
+            context,
             contents: Contents::default(),
             known: HashMap::new(),
             news: Mutex::default(),
@@ -71,12 +69,12 @@ impl<'a> Session<'a> {
 
     /// Runs what the store does not have. A cell that fails does not stop the others; what is wrong with
     /// all of them does.
-    pub fn ensure(&mut self, cells: &[Cell]) -> Result<(), Failure> {
+    pub fn ensure(&mut self, cells: &[Cell]) -> Result<(), SimError> {
         let (mut tasks, mut jobs) = (Vec::<Task<'_>>::new(), Vec::new());
         let (mut planned, mut first_wrong) = (BTreeSet::new(), None);
         let mut wrong = 0;
         for cell in cells {
-            let args = self.arguments(cell)?;
+            let args = Self::settings(cell)?;
             let known = match self.understand(cell, args) {
                 Ok((digest, job)) => {
                     let failed = self.news().failures.contains_key(&digest);
@@ -86,8 +84,8 @@ impl<'a> Session<'a> {
                     }
                     Known::As(digest)
                 }
-                Err(Failure::Sim(SimError::Interrupted)) => {
-                    return Err(SimError::Interrupted.into());
+                Err(SimError::Interrupted) => {
+                    return Err(SimError::Interrupted);
                 }
                 Err(failure) => {
                     wrong += 1;
@@ -103,46 +101,45 @@ impl<'a> Session<'a> {
         }
         for cell in cells {
             if let Some(Known::Not(why)) = self.known.get(&cell.settings.arguments()) {
-                tell(cell, why);
+                tell(cell, why, self.context);
             }
         }
         let work = Arc::new(Work::default());
-        let bar = Bar::of_work(self.console, Arc::clone(&work));
-        let take = |at: usize, ran: Result<Ran, Failure>| self.take(&tasks[at], ran);
-        let ended = run_all(&jobs, self.threads, interrupt::progress(), &work, take);
+        let bar = self.context.jobs(Arc::clone(&work));
+        let take = |at: usize, ran: Result<Executed, SimError>| self.take(&tasks[at], ran);
+        let ended = run_all(&jobs, self.threads, self.context.progress(), &work, take);
         drop(bar);
         ended
     }
 
-    /// The arguments as `thermocline run` understands them; what it refuses is wrong with the sweep.
-    fn arguments(&mut self, cell: &Cell) -> Result<Box<RunArgs>, Failure> {
-        let line = ["thermocline", "run"].map(str::to_owned).into_iter();
-        let line = line.chain(cell.settings.arguments());
-        let cli = args::parse_from(&mut self.parser, line).map_err(|error| {
-            let why = exit::one_line(&error.render().to_string())
-                .replace("thermocline run", "thermocline sweep");
+    /// The settings as a run understands them; what it refuses is wrong with the sweep.
+    fn settings(cell: &Cell) -> Result<RunSettings, SimError> {
+        RunSettings::parse(cell.settings.arguments()).map_err(|error| {
+            let why = error.to_string().replace("thermocline run", "thermocline sweep");
             let of = if cell.name.is_empty() { String::new() } else { format!("{}: ", cell.name) };
-            Failure::usage(format!("{of}{why}"))
-        })?;
-        match cli.command {
-            Command::Run(args) => Ok(args),
-            _ => unreachable!("the line begins with `run`"),
-        }
+            usage(format!("{of}{why}"))
+        })
+    }
+
+    /// Whether a cell can be run, as far as known before its input is read.
+    pub(super) fn understood(cell: &Cell) -> Result<(), SimError> {
+        let settings = Self::settings(cell)?;
+        Run::of(&settings).map(drop)
     }
 
     fn understand(
         &mut self,
         cell: &Cell,
-        args: Box<RunArgs>,
-    ) -> Result<(String, Simulation<'a>), Failure> {
-        let job = Simulation::of(args, self.inputs, self.console)?;
-        Ok((self.contents.of_job(&cell.settings, interrupt::progress())?, job))
+        args: RunSettings,
+    ) -> Result<(String, Simulation<'a>), SimError> {
+        let job = Simulation::of(args, self.inputs, self.context)?;
+        Ok((digest_of(&cell.settings, &mut self.contents, self.context)?, job))
     }
 
     /// Keeps what came of a cell.
-    fn take(&self, task: &Task<'_>, ran: Result<Ran, Failure>) -> Result<(), Failure> {
+    fn take(&self, task: &Task<'_>, ran: Result<Executed, SimError>) -> Result<(), SimError> {
         let failure = match ran {
-            Ok(Ran { result, notes }) => {
+            Ok(Executed { result, notes }) => {
                 let made_by = format!("thermocline run {}", task.cell.settings.shown());
                 self.store.put(&task.digest, &made_by, &result)?;
                 let mut news = self.news();
@@ -152,11 +149,11 @@ impl<'a> Session<'a> {
             }
             Err(failure) => failure,
         };
-        if matches!(failure, Failure::Sim(SimError::Interrupted | SimError::Broken(_))) {
+        if matches!(failure, SimError::Interrupted | SimError::Broken(_)) {
             return Err(failure);
         }
         let why = failure.to_string();
-        tell(task.cell, &why);
+        tell(task.cell, &why, self.context);
         self.news().failures.insert(task.digest.clone(), why);
         Ok(())
     }
@@ -217,9 +214,9 @@ impl<'a> Session<'a> {
 }
 
 /// Says at once that a cell failed.
-fn tell(cell: &Cell, why: &str) {
+fn tell(cell: &Cell, why: &str, context: Context<'_>) {
     match cell.name.as_str() {
-        "" => complain(why),
-        name => complain(&format!("{name}: {why}")),
+        "" => context.failure(why),
+        name => context.failure(&format!("{name}: {why}")),
     }
 }

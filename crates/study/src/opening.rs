@@ -2,6 +2,7 @@
 
 use std::{io::ErrorKind, path::Path};
 
+use thermocline_report::number;
 use thermocline_sim::SimError;
 use thermocline_trace::{
     Source, TraceError,
@@ -9,7 +10,7 @@ use thermocline_trace::{
     transform::{Dedup, KeepOps, Limit, SelectVolumes, Shift, SortWindow},
 };
 
-use crate::{args::transform::TransformArgs, console::Console, exit::Failure, print::number};
+use crate::{Context, settings::transform::TransformArgs};
 
 /// What the readers call the option that names a format; results have a format too.
 const READERS_OPTION: &str = "--format";
@@ -20,8 +21,8 @@ const ADVICE_TO_SORT: &str = "sort the trace if order matters";
 
 /// How a trace was recognised, and what is odd about it.
 pub struct Seen {
-    /// The format.
-    pub guess: Guess,
+    /// The format; none if it was no file.
+    pub guess: Option<Guess>,
     /// One line each.
     pub warnings: Vec<String>,
 }
@@ -29,7 +30,7 @@ pub struct Seen {
 impl Seen {
     /// The format, and how to choose another.
     pub fn describe(&self) -> String {
-        ours(&self.guess.to_string())
+        self.guess.as_ref().map_or_else(|| "in memory".into(), |guess| ours(&guess.to_string()))
     }
 }
 
@@ -38,24 +39,27 @@ pub fn with_trace<T>(
     path: &Path,
     reading: &ReadOptions,
     transforms: &TransformArgs,
-    console: Console,
-    work: impl FnOnce(&mut dyn Source) -> Result<T, Failure>,
-) -> Result<(T, Seen), Failure> {
+    context: Context<'_>,
+    work: impl FnOnce(&mut dyn Source) -> Result<T, SimError>,
+) -> Result<(T, Seen), SimError> {
+    if let Some(source) = context.traces().and_then(|traces| traces.open(&path.to_string_lossy())) {
+        return in_memory(path, source?, transforms, context, work);
+    }
     let mut reader = read::open(path, reading).map_err(|e| in_our_words(path, e))?;
-    let mut seen = Seen { guess: reader.guess().clone(), warnings: Vec::new() };
+    let mut seen = Seen { guess: Some(reader.guess().clone()), warnings: Vec::new() };
     match &seen.guess {
-        guess if guess.from.is_some() && guess.format.argument().is_some() => {
-            console.note(&format!(
+        Some(guess) if guess.from.is_some() && guess.format.argument().is_some() => {
+            context.note(&format!(
                 "{}: columns were guessed from the header line; keep or correct them: {}",
                 path.display(),
                 guess.columns()
             ))
         }
-        _ => console.remark(&format!("{}: {}", path.display(), seen.describe())),
+        _ => context.info(&format!("{}: {}", path.display(), seen.describe())),
     }
     let mut remarks = Vec::new();
     let result = transformed(&mut reader, transforms, &mut remarks, work).map_err(|e| match e {
-        Failure::Sim(SimError::Trace(e)) => in_our_words(path, e),
+        SimError::Trace(e) => in_our_words(path, e),
         other => other,
     })?;
     seen.warnings = reader.warnings().iter().map(|warning| ours(warning)).collect();
@@ -65,9 +69,29 @@ pub fn with_trace<T>(
         }
     }
     for warning in seen.warnings.iter().chain(&remarks) {
-        console.warn(&format!("{}: {warning}", path.display()));
+        context.warn(&format!("{}: {warning}", path.display()));
     }
     Ok((result, seen))
+}
+
+/// The same with a trace that is no file.
+fn in_memory<T>(
+    name: &Path,
+    mut source: Box<dyn Source + '_>,
+    transforms: &TransformArgs,
+    context: Context<'_>,
+    work: impl FnOnce(&mut dyn Source) -> Result<T, SimError>,
+) -> Result<(T, Seen), SimError> {
+    let mut remarks = Vec::new();
+    let result =
+        transformed(&mut *source, transforms, &mut remarks, work).map_err(|e| match e {
+            SimError::Trace(e) => in_our_words(name, e),
+            other => other,
+        })?;
+    for remark in &remarks {
+        context.warn(&format!("{}: {remark}", name.display()));
+    }
+    Ok((result, Seen { guess: None, warnings: remarks }))
 }
 
 /// Puts the transformations around the trace, each around the one before. Those that count stand in
@@ -76,8 +100,8 @@ fn transformed<T>(
     trace: &mut dyn Source,
     args: &TransformArgs,
     remarks: &mut Vec<String>,
-    work: impl FnOnce(&mut dyn Source) -> Result<T, Failure>,
-) -> Result<T, Failure> {
+    work: impl FnOnce(&mut dyn Source) -> Result<T, SimError>,
+) -> Result<T, SimError> {
     let mut source: Box<dyn Source + '_> = Box::new(trace);
     if !args.volume.is_empty() {
         source = Box::new(SelectVolumes::new(source, args.volume.clone()));
@@ -101,8 +125,8 @@ fn deduplicated<T>(
     source: Box<dyn Source + '_>,
     args: &TransformArgs,
     remarks: &mut Vec<String>,
-    work: impl FnOnce(&mut dyn Source) -> Result<T, Failure>,
-) -> Result<T, Failure> {
+    work: impl FnOnce(&mut dyn Source) -> Result<T, SimError>,
+) -> Result<T, SimError> {
     let Some(window_ns) = args.dedup_window else { return placed(source, args, work) };
     let mut dedup = Dedup::new(source, window_ns);
     let result = placed(Box::new(&mut dedup), args, work)?;
@@ -116,8 +140,8 @@ fn deduplicated<T>(
 fn placed<T>(
     mut source: Box<dyn Source + '_>,
     args: &TransformArgs,
-    work: impl FnOnce(&mut dyn Source) -> Result<T, Failure>,
-) -> Result<T, Failure> {
+    work: impl FnOnce(&mut dyn Source) -> Result<T, SimError>,
+) -> Result<T, SimError> {
     if let Some(by) = args.shift {
         source = Box::new(Shift::new(source, by));
     }
@@ -127,14 +151,14 @@ fn placed<T>(
     work(&mut *source)
 }
 
-fn in_our_words(path: &Path, error: TraceError) -> Failure {
+fn in_our_words(path: &Path, error: TraceError) -> SimError {
     let remedy_of = |remedy: String| ours(&remedy);
-    Failure::from(match error {
+    SimError::Trace(match error {
         TraceError::Io { path, source } if source.kind() == ErrorKind::NotFound => {
-            return Failure::Sim(SimError::Input(format!(
+            return SimError::Input(format!(
                 "{}: there is no such file; check the name, or use - for standard input",
                 path.display()
-            )));
+            ));
         }
         TraceError::Io { .. } => error,
         TraceError::Malformed { path, place, what, remedy } => {

@@ -6,7 +6,6 @@ use super::{
     cleaning::CleaningArgs,
     device::DeviceArgs,
     input::{MappingArgs, WorkloadArgs},
-    output::OutputArgs,
     reading::ReadingArgs,
     transform::TransformArgs,
 };
@@ -14,16 +13,22 @@ use super::{
 /// Everything but inputs and policies.
 #[derive(Args, Debug)]
 pub struct SimulationArgs {
+    /// What a workload is like.
     #[command(flatten)]
     pub workload: WorkloadArgs,
+    /// How addresses become pages.
     #[command(flatten)]
     pub mapping: MappingArgs,
+    /// The device.
     #[command(flatten)]
     pub device: DeviceArgs,
+    /// When it cleans.
     #[command(flatten)]
     pub cleaning: CleaningArgs,
+    /// How a trace is read.
     #[command(flatten)]
     pub reading: ReadingArgs,
+    /// What is done to it first.
     #[command(flatten)]
     pub transforms: TransformArgs,
     /// Seed of all random choices; one seed gives one result.
@@ -35,6 +40,4 @@ pub struct SimulationArgs {
     /// Recount all tables at the end, and fail if any count differs.
     #[arg(long, help_heading = "Running")]
     pub check: bool,
-    #[command(flatten)]
-    pub output: OutputArgs,
 }

@@ -1,4 +1,4 @@
-//! From the command line and a file to a grid of settings.
+//! From settings and a file to a grid.
 
 use std::fs;
 
@@ -6,11 +6,11 @@ use thermocline_sim::SimError;
 use thermocline_sweep::{Axis, Cell, Grid, Setting, Settings, Values, listed, read_file};
 
 use crate::{
-    args::{
+    settings::{
         kinds,
-        sweep::{Given, Kind, SweepArgs, Swept},
+        sweep::{Given, Kind, SweepSettings},
     },
-    exit::Failure,
+    usage,
 };
 
 /// The axis of inputs, which comes first.
@@ -41,7 +41,7 @@ pub struct Open {
 
 impl Asked {
     /// Puts the settings of the command line over those of the file.
-    pub fn of(args: &SweepArgs) -> Result<Self, Failure> {
+    pub fn of(args: &SweepSettings) -> Result<Self, SimError> {
         let (mut given, mut seeds) = (Vec::new(), args.seeds);
         if let Some(file) = &args.file {
             (given, seeds) = of_file(&file.display().to_string(), seeds)?;
@@ -58,10 +58,10 @@ impl Asked {
         // Traces come first, as in `compare`.
         inputs.sort_by_key(|setting| setting.option != INPUTS[0]);
         if inputs.is_empty() {
-            return Err(Failure::usage("a sweep needs an input; give it --trace or --workload"));
+            return Err(usage("a sweep needs an input; give it --trace or --workload"));
         }
         if inputs.iter().any(|s| s.option == INPUTS[0] && s.value.as_deref() == Some("-")) {
-            return Err(Failure::usage(
+            return Err(usage(
                 "standard input cannot be read again when a sweep goes on; write the trace to a file \
                  (`thermocline trace convert - trace.tct`)",
             ));
@@ -74,7 +74,7 @@ impl Asked {
             asked.seeds = Some(take_seeds(&mut asked.grid, seeds)?);
         }
         if args.until.is_some() && asked.open.is_none() {
-            return Err(Failure::usage(
+            return Err(usage(
                 "--until searches a range without steps; give it one, as in --over-provisioning \
                  2%..60%",
             ));
@@ -82,9 +82,9 @@ impl Asked {
         Ok(asked)
     }
 
-    fn add(&mut self, given: &Given, args: &SweepArgs) -> Result<(), Failure> {
+    fn add(&mut self, given: &Given, args: &SweepSettings) -> Result<(), SimError> {
         let option = &given.option;
-        let wrong = |why: String| Failure::usage(format!("--{option}: {why}"));
+        let wrong = |why: String| usage(format!("--{option}: {why}"));
         let mut values = Vec::new();
         match given.kind {
             Kind::Flag | Kind::One => {
@@ -115,15 +115,15 @@ impl Asked {
         option: &str,
         text: &str,
         (values, step): (Vec<String>, String),
-        args: &SweepArgs,
-    ) -> Result<(), Failure> {
+        args: &SweepSettings,
+    ) -> Result<(), SimError> {
         if args.until.is_none() {
-            return Err(Failure::usage(format!(
+            return Err(usage(format!(
                 "--{option} {text} has no steps; write {text}/STEP, or search it with --until"
             )));
         }
         if let Some(other) = &self.open {
-            return Err(Failure::usage(format!(
+            return Err(usage(format!(
                 "--until searches one range, and --{} and --{option} are two; write one with steps",
                 other.option
             )));
@@ -133,7 +133,7 @@ impl Asked {
             Some(step) => match listed(&format!("{text}/{step}")) {
                 Ok(Values::Listed(values)) => (values, step.clone()),
                 Ok(Values::Open(..)) => unreachable!("it has steps"),
-                Err(why) => return Err(Failure::usage(format!("--tolerance: {why}"))),
+                Err(why) => return Err(usage(format!("--tolerance: {why}"))),
             },
         };
         self.open = Some(Open { option: option.to_owned(), values, step });
@@ -194,15 +194,15 @@ impl Asked {
 }
 
 /// So many seeds from the one that the grid has, which is taken out of it.
-fn take_seeds(grid: &mut Grid, seeds: u64) -> Result<Axis, Failure> {
+fn take_seeds(grid: &mut Grid, seeds: u64) -> Result<Axis, SimError> {
     let at = grid.axes.iter().position(|axis| axis.name == SEED);
     let first: u64 = match at.map(|at| grid.axes.remove(at).values).as_deref() {
         None => 1,
-        Some([Setting { value: Some(first), .. }]) => first
-            .parse()
-            .map_err(|_| Failure::usage(format!("--{SEED}: `{first}` is no whole number")))?,
+        Some([Setting { value: Some(first), .. }]) => {
+            first.parse().map_err(|_| usage(format!("--{SEED}: `{first}` is no whole number")))?
+        }
         Some(_) => {
-            return Err(Failure::usage(
+            return Err(usage(
                 "--seeds counts from one --seed; list the seeds, or leave out --seeds",
             ));
         }
@@ -220,29 +220,18 @@ fn settings(given: &Given) -> Vec<Setting> {
 }
 
 /// The options of a file, and how many seeds it asks for.
-fn of_file(name: &str, mut seeds: u64) -> Result<(Vec<Given>, u64), Failure> {
+fn of_file(name: &str, mut seeds: u64) -> Result<(Vec<Given>, u64), SimError> {
     let text = fs::read_to_string(name).map_err(|e| SimError::Input(format!("{name}: {e}")))?;
     let mut given = Vec::new();
     for (option, texts, listed) in read_file(name, &text)? {
-        let wrong = |why: &str| Failure::Sim(SimError::Input(format!("{name}: `{option}` {why}")));
+        let wrong = |why: &str| SimError::Input(format!("{name}: `{option}` {why}"));
         if option == SEEDS {
             let count = texts.first().and_then(|text| text.parse().ok());
             let count = count.ok_or_else(|| wrong("is a whole number, as in seeds = 5"))?;
             seeds = if seeds > 1 { seeds } else { count };
             continue;
         }
-        let kind = Swept::kind(&option).ok_or_else(|| {
-            wrong("is no option of `thermocline run` that can be varied; see `thermocline sweep --help`")
-        })?;
-        if (kind == Kind::Flag) != texts.is_empty() {
-            return Err(wrong(match kind {
-                Kind::Flag => "is a flag: write true, or leave it out",
-                _ => "needs a value",
-            }));
-        }
-        // What an array lists stands for itself.
-        let kind = if listed && kind == Kind::List { Kind::Values } else { kind };
-        given.push(Given { option, kind, texts });
+        given.push(Given::of(&option, texts, listed).map_err(wrong)?);
     }
     Ok((given, seeds))
 }

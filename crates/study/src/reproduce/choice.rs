@@ -10,7 +10,8 @@ use tempfile::TempDir;
 use thermocline_papers::{File, Paper};
 use thermocline_sim::SimError;
 
-use crate::{exit::Failure, papers};
+use super::papers;
+use crate::usage;
 
 /// What stands for every paper.
 const ALL: &str = "all";
@@ -35,7 +36,7 @@ impl Chosen {
 }
 
 /// Finds and reads everything that was asked for, each paper once.
-pub fn choose(what: &[String], folder: Option<&Path>) -> Result<Vec<Chosen>, Failure> {
+pub fn choose(what: &[String], folder: Option<&Path>) -> Result<Vec<Chosen>, SimError> {
     let known = names(folder)?;
     let mut places: Vec<(Option<PathBuf>, String, BTreeSet<String>)> = Vec::new();
     let mut add = |place: Option<PathBuf>, name: &str, experiment: Option<&str>| {
@@ -84,7 +85,7 @@ pub fn choose(what: &[String], folder: Option<&Path>) -> Result<Vec<Chosen>, Fai
                 add(Some(folder.clone()), &name_of(&folder), None);
             }
         } else {
-            return Err(Failure::usage(format!(
+            return Err(usage(format!(
                 "there is no paper, file or folder `{what}`; take {}, {ALL}, one of their \
                  experiments, or a TOML file",
                 known.join(", ")
@@ -94,7 +95,7 @@ pub fn choose(what: &[String], folder: Option<&Path>) -> Result<Vec<Chosen>, Fai
     // Records and pages are named by the paper.
     for (at, (_, name, _)) in places.iter().enumerate() {
         if places[..at].iter().any(|(_, other, _)| other == name) {
-            return Err(Failure::usage(format!(
+            return Err(usage(format!(
                 "two papers are called {name}; reproduce one after the other"
             )));
         }
@@ -102,7 +103,7 @@ pub fn choose(what: &[String], folder: Option<&Path>) -> Result<Vec<Chosen>, Fai
     places.into_iter().map(|(place, name, only)| read(place, &name, only)).collect()
 }
 
-fn read(place: Option<PathBuf>, name: &str, only: BTreeSet<String>) -> Result<Chosen, Failure> {
+fn read(place: Option<PathBuf>, name: &str, only: BTreeSet<String>) -> Result<Chosen, SimError> {
     let (shown, files) = match &place {
         None => (format!("{BUILT_IN}/{name}"), papers::files(name)),
         Some(folder) => {
@@ -121,9 +122,7 @@ fn read(place: Option<PathBuf>, name: &str, only: BTreeSet<String>) -> Result<Ch
         if !paper.experiments.iter().any(|known| known.name == *experiment) {
             let known: Vec<_> = paper.experiments.iter().map(|e| e.name.as_str()).collect();
             let known = known.join(", ");
-            return Err(Failure::usage(format!(
-                "{name} has no experiment `{experiment}`; it has {known}"
-            )));
+            return Err(usage(format!("{name} has no experiment `{experiment}`; it has {known}")));
         }
     }
     Ok(Chosen { paper, only, place })
@@ -134,7 +133,7 @@ fn is_of_the_paper(file: &str) -> bool {
 }
 
 /// The papers there are.
-fn names(folder: Option<&Path>) -> Result<Vec<String>, Failure> {
+fn names(folder: Option<&Path>) -> Result<Vec<String>, SimError> {
     match folder {
         None => Ok(papers::names().into_iter().map(str::to_owned).collect()),
         Some(folder) => {
@@ -143,7 +142,7 @@ fn names(folder: Option<&Path>) -> Result<Vec<String>, Failure> {
     }
 }
 
-fn folders_of_papers(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
+fn folders_of_papers(folder: &Path) -> Result<Vec<PathBuf>, SimError> {
     let listed = || -> io::Result<Vec<PathBuf>> {
         let mut folders = Vec::new();
         for entry in fs::read_dir(here(folder))? {
@@ -183,12 +182,12 @@ fn name_of(folder: &Path) -> String {
     whole.file_name().map_or_else(|| "papers".into(), |name| name.to_string_lossy().into_owned())
 }
 
-fn unreadable(folder: &Path, error: &io::Error) -> Failure {
+fn unreadable(folder: &Path, error: &io::Error) -> SimError {
     input(format!("{}: {error}; name a folder of papers", folder.display()))
 }
 
-fn input(text: String) -> Failure {
-    SimError::Input(text).into()
+fn input(text: String) -> SimError {
+    SimError::Input(text)
 }
 
 /// The files beside experiments, wherever these are.
@@ -205,7 +204,7 @@ impl Beside {
         chosen: &[Chosen],
         folder: &str,
         file: &str,
-    ) -> Result<PathBuf, Failure> {
+    ) -> Result<PathBuf, SimError> {
         let paper = chosen.iter().find(|chosen| chosen.paper.folder == folder);
         let place = paper.and_then(|chosen| chosen.place.as_deref());
         let missing =
@@ -227,6 +226,8 @@ impl Beside {
             self.unpacked = Some(root);
             Ok(path)
         };
-        unpack().map_err(|source| Failure::Write { target: "the temporary folder".into(), source })
+        unpack().map_err(|error| {
+            SimError::Failed(format!("cannot write to the temporary folder: {error}"))
+        })
     }
 }

@@ -1,30 +1,27 @@
-//! From the command line to the simulator's jobs.
+//! From settings to the simulator's jobs.
 
-use std::{path::Path, sync::Arc};
+use std::path::Path;
 
 use thermocline_assembly::{Device, PolicySpec, device::Overrides, policy::split_list};
 use thermocline_policy::trigger::Watermarks;
 use thermocline_sim::{
     Clock, DelayLog, Fill, Input, Job, Outcome, PreparedTrace, ReadOnly, SimError, TraceMapping,
-    Workload, compare_each, traffic::Traffic,
+    Watch, Workload, compare_each, traffic::Traffic,
 };
 use thermocline_trace::{generate::GeneratorOptions, read::ReadOptions};
 use thermocline_units::format_size;
 use thermocline_workloads::{WorkloadSpec, open};
 
 use crate::{
-    args::{
+    Context, Counted, opening,
+    settings::{
         cleaning::CleaningArgs,
         device::{ClockArg, ShapeArgs},
         input::{FootprintArg, PartialPages},
         simulation::SimulationArgs,
         values::{FillArg, ReadOnlyArg},
     },
-    console::Console,
-    exit::Failure,
-    interrupt, opening,
-    progress::{Bar, Counted},
-    watching::{Drawn, Seen},
+    usage,
 };
 
 /// An input, ready for any number of runs.
@@ -61,7 +58,7 @@ impl Ready {
 }
 
 /// The device that was asked for.
-pub fn device(args: &ShapeArgs) -> Result<Device, Failure> {
+pub fn device(args: &ShapeArgs) -> Result<Device, SimError> {
     let overrides = Overrides {
         capacity: args.capacity,
         block_size: args.block_size,
@@ -80,16 +77,16 @@ pub fn ready<'a>(
     policies: &[PolicySpec],
     device: &Device,
     args: &SimulationArgs,
-    console: Console,
-) -> Result<Vec<Ready>, Failure> {
+    context: Context<'_>,
+) -> Result<Vec<Ready>, SimError> {
     let contents = policies.iter().any(PolicySpec::wants_contents);
     let mut inputs = Vec::new();
     for path in traces {
-        inputs.push(Ready::Trace(Box::new(prepare(path, contents, device, args, console)?)));
+        inputs.push(Ready::Trace(Box::new(prepare(path, contents, device, args, context)?)));
     }
     for spec in workloads {
         inputs.push(match spec {
-            WorkloadSpec::Files(_) => Ready::Files(Box::new(files(spec, device, args, console)?)),
+            WorkloadSpec::Files(_) => Ready::Files(Box::new(files(spec, device, args, context)?)),
             WorkloadSpec::Pattern(pattern) => Ready::Workload(Workload {
                 spec: pattern.clone(),
                 bytes: args.workload.bytes,
@@ -107,8 +104,8 @@ fn files(
     spec: &WorkloadSpec,
     device: &Device,
     args: &SimulationArgs,
-    console: Console,
-) -> Result<PreparedTrace, Failure> {
+    context: Context<'_>,
+) -> Result<PreparedTrace, SimError> {
     let exported = device.exported_pages(args.device.over_provisioning);
     let options = GeneratorOptions {
         bytes: args.workload.bytes,
@@ -123,11 +120,11 @@ fn files(
         ..TraceMapping::of_files(device, exported)
     };
     let mut source = open(spec, &options).map_err(SimError::from)?;
-    let mut counted = Counted::new(console, format!("generating {spec}"), &mut *source);
+    let mut counted = Counted::new(context, format!("generating {spec}"), &mut *source);
     let bytes = args.workload.bytes;
     let length = bytes.map_or(String::new(), |bytes| format!(" --bytes {}", format_size(bytes)));
     let name = format!("{spec}{length}");
-    Ok(PreparedTrace::prepare(&mut counted, &name, mapping, interrupt::progress())?)
+    Ok(PreparedTrace::prepare(&mut counted, &name, mapping, context.progress())?)
 }
 
 fn prepare(
@@ -135,18 +132,18 @@ fn prepare(
     contents: bool,
     device: &Device,
     args: &SimulationArgs,
-    console: Console,
-) -> Result<PreparedTrace, Failure> {
+    context: Context<'_>,
+) -> Result<PreparedTrace, SimError> {
     let name = path.display().to_string();
     let mapping = mapping(device, args);
     let read = |source: &mut dyn thermocline_trace::Source| {
-        let mut counted = Counted::new(console, format!("reading {name}"), source);
-        Ok(PreparedTrace::prepare(&mut counted, &name, mapping, interrupt::progress())?)
+        let mut counted = Counted::new(context, format!("reading {name}"), source);
+        Ok(PreparedTrace::prepare(&mut counted, &name, mapping, context.progress())?)
     };
     // Dense numbers are no addresses: nobody could tell what is where.
     let contents = contents && mapping.absolute;
     let reading = ReadOptions { contents, ..args.reading.options() };
-    let (trace, _) = opening::with_trace(path, &reading, &args.transforms, console, read)?;
+    let (trace, _) = opening::with_trace(path, &reading, &args.transforms, context, read)?;
     Ok(trace)
 }
 
@@ -162,39 +159,46 @@ pub fn mapping(device: &Device, args: &SimulationArgs) -> TraceMapping {
 }
 
 /// What is wanted of runs beside their results.
-#[derive(Clone, Copy)]
-pub struct Wanted<'a> {
-    /// To be measured against the oracle.
-    pub oracle: bool,
+#[derive(Clone, Copy, Default)]
+pub struct Extras<'a> {
     /// The delay of each request.
     pub delays: Option<&'a DelayLog>,
-    /// How many seeds, from the one given on.
-    pub seeds: u64,
-    /// How the runs with the first of them went.
+    /// How the runs with the first seed went.
     pub history: bool,
-    /// To be shown on the terminal while they last.
-    pub live: bool,
+    /// Who looks on at each of them.
+    pub watch: Option<&'a dyn Watchers>,
 }
 
-/// Runs every policy on every input with every seed, input by input, and gives what came of them in that
+/// Says who looks on at runs.
+pub trait Watchers {
+    /// Who looks on at this one, which has not begun.
+    fn watch(&self, job: &Job<'_>) -> Box<dyn Watch>;
+}
+
+/// Runs every policy on every input with so many seeds, input by input, and gives what came of them in that
 /// order.
+///
+/// # Errors
+/// What is wrong whatever the policy.
+#[expect(clippy::too_many_arguments, reason = "what a comparison is")]
 pub fn run_all(
     inputs: &[Ready],
     policies: &[PolicySpec],
-    wanted: Wanted<'_>,
+    (seeds, oracle): (u64, bool),
+    extras: Extras<'_>,
     device: &Device,
     args: &SimulationArgs,
-    console: Console,
-) -> Result<Vec<Outcome>, Failure> {
+    context: Context<'_>,
+) -> Result<Vec<Outcome>, SimError> {
     let seeded = |input, policy| {
-        let job = Job { delays: wanted.delays, ..job(input, policy, device, args) };
-        (0..wanted.seeds).map(move |more| Job {
+        let job = Job { delays: extras.delays, ..job(input, policy, device, args) };
+        (0..seeds).map(move |more| Job {
             seed: args.seed.wrapping_add(more),
-            history: wanted.history && more == 0,
+            history: extras.history && more == 0,
             ..job.clone()
         })
     };
-    let jobs: Vec<Job<'_>> = inputs
+    let mut jobs: Vec<Job<'_>> = inputs
         .iter()
         .flat_map(|input| policies.iter().map(move |policy| (input, policy)))
         .flat_map(|(input, policy)| seeded(input, policy))
@@ -203,21 +207,10 @@ pub fn run_all(
         1 => "running".to_owned(),
         n => format!("{n} runs"),
     };
-    let known: u64 = jobs.iter().map(known_pages).sum();
-    if wanted.live && !console.progress {
-        console
-            .note("--live needs a terminal on standard error, without --quiet and --no-progress");
-    } else if wanted.live {
-        let seen: Arc<Vec<_>> = Arc::new(jobs.iter().map(Seen::of).collect());
-        let watched = jobs.into_iter().zip(&*seen);
-        let jobs: Vec<_> = watched.map(|(job, seen)| Job { watch: Some(seen), ..job }).collect();
-        let _drawn = Drawn::start(seen.clone());
-        return Ok(compare_each(&jobs, wanted.oracle, args.threads, interrupt::progress())?);
-    }
-    let bar = Bar::of_pages(console, message, known);
-    let outcomes = compare_each(&jobs, wanted.oracle, args.threads, interrupt::progress());
-    drop(bar);
-    Ok(outcomes?)
+    let watches: Vec<_> = jobs.iter().filter_map(|job| Some(extras.watch?.watch(job))).collect();
+    jobs.iter_mut().zip(&watches).for_each(|(job, watch)| job.watch = Some(&**watch));
+    let _told = context.runs(message, jobs.iter().map(known_pages).sum());
+    compare_each(&jobs, oracle, args.threads, context.progress())
 }
 
 /// What the host asks of the device, whatever the policy; none where no policy can run.
@@ -226,8 +219,9 @@ pub fn traffic(
     policies: &[PolicySpec],
     device: &Device,
     args: &SimulationArgs,
+    context: Context<'_>,
 ) -> Option<Traffic> {
-    let of = |policy| Traffic::of(&job(input, policy, device, args), interrupt::progress()).ok();
+    let of = |policy| Traffic::of(&job(input, policy, device, args), context.progress()).ok();
     policies.iter().find_map(of)
 }
 
@@ -291,7 +285,7 @@ pub fn policy(
     placement: Option<&str>,
     default: &str,
     args: &CleaningArgs,
-) -> Result<PolicySpec, Failure> {
+) -> Result<PolicySpec, SimError> {
     let default = (victim.is_none() && placement.is_none()).then_some(default);
     let policy = PolicySpec::of(policy.or(default), victim, placement)?;
     let idle = only("--idle", &args.idle)?;
@@ -333,12 +327,12 @@ pub fn known_pages(job: &Job<'_>) -> u64 {
 }
 
 /// The one name an option was given, if any.
-pub fn only(option: &str, given: &[String]) -> Result<Option<String>, Failure> {
+pub fn only(option: &str, given: &[String]) -> Result<Option<String>, SimError> {
     let mut names: Vec<_> = given.iter().flat_map(|text| split_list(text)).collect();
     match names.len() {
-        0 if !given.is_empty() => Err(Failure::usage(format!("{option} names nothing"))),
+        0 if !given.is_empty() => Err(usage(format!("{option} names nothing"))),
         0 | 1 => Ok(names.pop()),
-        _ => Err(Failure::usage(format!(
+        _ => Err(usage(format!(
             "{option} names {}; it takes one here, and several in `thermocline compare`",
             names.join(", ")
         ))),

@@ -1,0 +1,309 @@
+//! Several policies on several inputs.
+
+use serde::Serialize;
+use thermocline_assembly::{PolicySpec, policy::split_list};
+use thermocline_policy::{
+    placement,
+    preset::{self, LayerKind, PRESETS, Preset},
+};
+use thermocline_report::compared::{Compared, Refused, Row, answer_for};
+use thermocline_sim::{
+    Device, Outcome, RunResult, SimError,
+    answer::{Aim, Answer},
+    metric::metrics,
+    statistics::Interval,
+};
+
+use crate::{
+    Context,
+    jobs::{self, Extras, Ready},
+    notes,
+    settings::{compare::CompareSettings, values},
+};
+
+/// What stands for every name there is.
+const ALL: &str = "all";
+
+/// A comparison that is understood, and not begun.
+pub struct Comparison<'a> {
+    settings: &'a CompareSettings,
+    /// The policies.
+    pub policies: Vec<PolicySpec>,
+    /// The device, before it is cut to a trace.
+    pub device: Device,
+}
+
+/// What came of a comparison.
+#[derive(Debug)]
+pub struct Done {
+    /// Every policy on each input.
+    pub inputs: Vec<Compared>,
+    /// What a person should know before believing it, one line each.
+    pub notes: Vec<String>,
+}
+
+impl<'a> Comparison<'a> {
+    /// Understands the settings.
+    ///
+    /// # Errors
+    /// Policies or a device that there are not.
+    pub fn of(settings: &'a CompareSettings) -> Result<Self, SimError> {
+        let policies = policies(settings)?;
+        if settings.many.inputs.trace.iter().filter(|path| path.as_os_str() == "-").count() > 1 {
+            return Err(SimError::Usage(
+                "standard input can be read once; name --trace - once".into(),
+            ));
+        }
+        let device = jobs::device(&settings.simulation.device.shape)?;
+        Ok(Self { settings, policies, device })
+    }
+
+    /// Runs everything in one batch. A policy that cannot run does not stop the others.
+    ///
+    /// # Errors
+    /// What is wrong with all of them.
+    pub fn run(&self, extras: Extras<'_>, context: Context<'_>) -> Result<Done, SimError> {
+        let Self { settings, policies, device } = self;
+        let CompareSettings { many, simulation } = settings;
+        let traces = many.inputs.trace.iter().map(AsRef::as_ref);
+        let workloads = &many.inputs.workload;
+        let inputs = jobs::ready(traces, workloads, policies, device, simulation, context)?;
+        notes::of_volumes(&inputs).iter().for_each(|warning| context.warn(warning));
+        let which = (many.seeds, !many.no_oracle);
+        let done = jobs::run_all(&inputs, policies, which, extras, device, simulation, context)?;
+        let mut notes = Vec::new();
+        let mut compared = sorted(&inputs, policies, done, &mut notes)?;
+        for (input, compared) in inputs.iter().zip(&mut compared) {
+            let runs: Vec<_> = compared.runs().collect();
+            notes.extend(notes::on(&runs, policies, input.is_recorded(), simulation));
+            if extras.history {
+                compared.traffic = jobs::traffic(input, policies, device, simulation, context);
+            }
+        }
+        Ok(Done { inputs: compared, notes })
+    }
+}
+
+/// Runs several policies on several inputs.
+///
+/// # Errors
+/// What is wrong with all of them.
+pub fn compare(settings: &CompareSettings, context: Context<'_>) -> Result<Done, SimError> {
+    if settings.many.per_volume {
+        return Err(SimError::Usage("--per-volume makes a fleet, not a comparison".into()));
+    }
+    Comparison::of(settings)?.run(Extras::default(), context)
+}
+
+impl Done {
+    /// As `thermocline compare --json` prints it.
+    #[must_use]
+    pub fn listed(&self, aim: Aim) -> Listed<'_> {
+        Listed::of(&self.inputs, aim)
+    }
+}
+
+/// What came of everything, input by input. A policy that cannot run does not stop the others; what
+/// stops them all is an error.
+fn sorted(
+    inputs: &[Ready],
+    policies: &[PolicySpec],
+    outcomes: Vec<Outcome>,
+    notes: &mut Vec<String>,
+) -> Result<Vec<Compared>, SimError> {
+    let nothing_ran = outcomes.iter().all(|outcome| outcome.result.is_err());
+    let seeds = outcomes.len() / (inputs.len() * policies.len()).max(1);
+    let mut outcomes = outcomes.into_iter();
+    let mut all = Vec::new();
+    for input in inputs {
+        let outcomes: Vec<_> = outcomes.by_ref().take(policies.len() * seeds).collect();
+        let senseless = |o: &Outcome| matches!(o.result, Err(SimError::Usage(_)));
+        let stop = nothing_ran || outcomes.iter().all(senseless);
+        let input = input.name();
+        let unmeasured = outcomes.iter().find_map(|outcome| outcome.no_oracle.clone());
+        let oracle = outcomes.iter().find_map(|outcome| outcome.oracle.clone());
+        let mut outcomes = outcomes.into_iter();
+        let mut compared =
+            Compared { input: input.clone(), rows: Vec::new(), traffic: None, oracle };
+        for policy in policies {
+            let mut history = None;
+            let runs = outcomes.by_ref().take(seeds).map(|outcome| {
+                history = history.take().or(outcome.history);
+                outcome.result
+            });
+            let runs = match runs.collect::<Result<Vec<_>, _>>() {
+                Err(error) if stop => return Err(error.of_policy(&policy.name)),
+                Err(error) => Err(Refused {
+                    trace: input.clone(),
+                    policy: policy.name.clone(),
+                    error: error.to_string(),
+                }),
+                Ok(runs) => Ok(runs),
+            };
+            compared.rows.push(Row { policy: policy.name.clone(), runs, history });
+        }
+        if let Some(why) = unmeasured {
+            notes.push(notes::no_oracle(&input, &why));
+        }
+        all.push(compared);
+    }
+    Ok(all)
+}
+
+/// Every policy named, with every victim and every placement that replaces its own.
+fn policies(args: &CompareSettings) -> Result<Vec<PolicySpec>, SimError> {
+    let victims = listed("--victim", &args.many.victim, &values::victims())?;
+    let placements = listed("--placement", &args.many.placement, &values::placements())?;
+    let cleaning = &args.simulation.cleaning;
+    let idles = listed("--idle", &cleaning.idle, &values::idles())?;
+    let dead_data = listed("--dead-data", &cleaning.dead_data, &values::dead_data())?;
+    let presets = |wanted: fn(&Preset) -> bool| -> Vec<&'static str> {
+        PRESETS.iter().filter(|p| wanted(p)).map(|p| p.name).collect()
+    };
+    let page_mapped = |p: &Preset| p.layer == LayerKind::PageMapped;
+    // A layer without axes has none to replace.
+    let any = victims.is_empty() && placements.is_empty();
+    let all = presets(if any { |_| true } else { page_mapped });
+    let mut names = listed("--policies", &args.many.policies, &all)?;
+    if names.is_empty() && any {
+        // What knows the future is no choice.
+        let possible = presets(|p| {
+            p.layer == LayerKind::PageMapped && !placement::sees_future(preset::axes(p).1.name)
+        });
+        names.extend(possible.into_iter().map(str::to_owned));
+    }
+    let mut specs: Vec<PolicySpec> = Vec::new();
+    for policy in alternatives(&names) {
+        for victim in alternatives(&victims) {
+            for placement in alternatives(&placements) {
+                let spec = PolicySpec::of(policy, victim, placement)?;
+                for idle in alternatives(&idles) {
+                    for dead in alternatives(&dead_data) {
+                        let mut spec = spec.clone().with(idle, dead)?;
+                        // Where there are several, the name tells which.
+                        let tell = |several: bool, axis, call: Option<&str>| {
+                            let call = call.filter(|_| several);
+                            call.map_or_else(String::new, |call| format!(" {axis}={call}"))
+                        };
+                        spec.name += &tell(idles.len() > 1, "idle", idle);
+                        spec.name += &tell(dead_data.len() > 1, "dead-data", dead);
+                        if !specs.contains(&spec) {
+                            specs.push(spec);
+                        }
+                    }
+                }
+            }
+        }
+    }
+    Ok(specs)
+}
+
+/// The names in all lists of an option. An empty list, as of a variable that is not set, is not the
+/// same as none; `all` stands for every name there is.
+fn listed(option: &str, lists: &[String], all: &[&str]) -> Result<Vec<String>, SimError> {
+    let mut names = Vec::new();
+    for list in lists {
+        let named = split_list(list);
+        if named.is_empty() {
+            return Err(SimError::Usage(format!(
+                "{option} `{list}` names nothing; `thermocline policies` lists the names"
+            )));
+        }
+        for name in named {
+            if name == ALL {
+                names.extend(all.iter().map(|&name| name.to_owned()));
+            } else {
+                names.push(name);
+            }
+        }
+    }
+    Ok(names)
+}
+
+/// Each of the list, or the policy's own where there is none.
+fn alternatives(list: &[String]) -> Vec<Option<&str>> {
+    if list.is_empty() { vec![None] } else { list.iter().map(|s| Some(s.as_str())).collect() }
+}
+
+/// All runs of a comparison, as JSON has them.
+#[derive(Debug, Serialize)]
+pub struct Listed<'a> {
+    /// Every run, input by input.
+    pub runs: Vec<&'a RunResult>,
+    /// Policies that could not run.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub failures: Vec<&'a Refused>,
+    /// Of several seeds.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub means: Vec<Means<'a>>,
+    /// Of several inputs.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub answers: Vec<AnswerFor<'a>>,
+    /// The policy to choose.
+    pub answer: Answer,
+}
+
+/// Every figure of a policy over several seeds.
+#[derive(Debug, Serialize)]
+pub struct Means<'a> {
+    /// The input.
+    pub trace: &'a str,
+    /// The policy.
+    pub policy: &'a str,
+    /// How many seeds.
+    pub seeds: usize,
+    /// Mean and interval by the keys of results.
+    pub metrics: serde_json::Map<String, serde_json::Value>,
+}
+
+/// The answer on one of several inputs.
+#[derive(Debug, Serialize)]
+pub struct AnswerFor<'a> {
+    /// The input.
+    pub trace: &'a str,
+    /// The policy to choose.
+    #[serde(flatten)]
+    pub answer: Answer,
+}
+
+impl<'a> Listed<'a> {
+    /// For what a policy is chosen for.
+    #[must_use]
+    pub fn of(inputs: &'a [Compared], aim: Aim) -> Self {
+        let several = inputs.iter().filter(|_| inputs.len() > 1);
+        let rows = inputs.iter().flat_map(|input| input.rows.iter().map(move |row| (input, row)));
+        Self {
+            runs: inputs.iter().flat_map(Compared::runs).collect(),
+            failures: inputs.iter().flat_map(Compared::refused).collect(),
+            means: rows
+                .filter(|(_, row)| row.runs().len() > 1)
+                .map(|(input, row)| Means::of(input, row))
+                .collect(),
+            answers: several
+                .map(|input| AnswerFor { trace: &input.input, answer: answer_for(aim, &[input]) })
+                .collect(),
+            answer: answer_for(aim, &inputs.iter().collect::<Vec<_>>()),
+        }
+    }
+}
+
+impl<'a> Means<'a> {
+    fn of(input: &'a Compared, row: &'a Row) -> Self {
+        let is_result = |key: &str| {
+            !["config.", "trace.", "perf.", "schema_version"]
+                .iter()
+                .any(|part| key.starts_with(part))
+        };
+        let figures = metrics().iter().filter(|metric| is_result(&metric.key));
+        let interval = figures.filter_map(|metric| {
+            let interval = Interval::of(&row.values(metric)?)?;
+            Some((metric.key.clone(), serde_json::to_value(interval).ok()?))
+        });
+        Self {
+            trace: &input.input,
+            policy: &row.policy,
+            seeds: row.runs().len(),
+            metrics: interval.collect(),
+        }
+    }
+}

@@ -1,0 +1,279 @@
+//! What work needs of the door that asks for it: somebody who is told, the wish to stop, traces in memory.
+
+use std::{
+    any::Any,
+    fmt,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
+};
+
+use thermocline_sim::{Progress, SimError};
+use thermocline_sweep::Work;
+use thermocline_trace::{Contents, Request, Source, TraceError};
+
+/// How much a message matters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Remark {
+    /// Good to know, for people who wait.
+    Info,
+    /// Something the user may want to do differently.
+    Note,
+    /// Something that may make the results wrong.
+    Warning,
+    /// One of many simulations has no result; the others go on.
+    Failure,
+}
+
+/// Who is told how the work goes. Any thread may call it.
+pub trait Listener: Sync {
+    /// Takes a message, on one line.
+    fn say(&self, kind: Remark, text: &str) {
+        let _ = (kind, text);
+    }
+
+    /// Work begins, and lasts until what is returned is dropped. The meter may be read at any time meanwhile.
+    fn begin(&self, meter: Arc<dyn Meter>) -> Box<dyn Any> {
+        let _ = meter;
+        Box::new(())
+    }
+}
+
+/// Nobody is told anything.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Silent;
+
+impl Listener for Silent {}
+
+/// How far work is, read from another thread.
+pub trait Meter: Send + Sync {
+    /// How far it is now.
+    fn read(&self) -> Reading;
+}
+
+/// How far work is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reading {
+    /// What is done.
+    pub message: String,
+    /// How much of it.
+    pub done: u64,
+    /// Of how much; none where nobody knows.
+    pub total: Option<u64>,
+    /// What is counted.
+    pub unit: Unit,
+}
+
+/// What a [`Reading`] counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// Requests of a trace.
+    Requests,
+    /// Pages that hosts write.
+    Pages,
+}
+
+/// Traces that are no files, by the names that `--trace` gives them.
+pub trait Traces: Sync {
+    /// Opens a trace from its beginning; none if there is none of that name.
+    ///
+    /// # Errors
+    /// Why it cannot be read.
+    fn open(&self, name: &str) -> Option<Result<Box<dyn Source + '_>, SimError>>;
+
+    /// What tells its contents from those of others, for stores of results; none if there is no such trace.
+    fn digest(&self, name: &str) -> Option<String>;
+}
+
+/// What work needs of the door that asks for it.
+#[derive(Clone, Copy)]
+pub struct Context<'a> {
+    listener: &'a dyn Listener,
+    progress: &'a Arc<Progress>,
+    traces: Option<&'a dyn Traces>,
+    meters: bool,
+    infos: bool,
+}
+
+impl fmt::Debug for Context<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Context").field("progress", self.progress).finish_non_exhaustive()
+    }
+}
+
+impl<'a> Context<'a> {
+    /// Of somebody who is told, and a progress by which the work can be stopped.
+    #[must_use]
+    pub fn new(listener: &'a dyn Listener, progress: &'a Arc<Progress>) -> Self {
+        Self { listener, progress, traces: None, meters: true, infos: true }
+    }
+
+    /// The same with traces in memory.
+    #[must_use]
+    pub fn with_traces(self, traces: &'a dyn Traces) -> Self {
+        Self { traces: Some(traces), ..self }
+    }
+
+    /// The same without remarks that are only good to know, where the results say it all.
+    #[must_use]
+    pub fn without_infos(self) -> Self {
+        Self { infos: false, ..self }
+    }
+
+    /// The same without meters, where another one counts the same work.
+    #[must_use]
+    pub fn without_meters(self) -> Self {
+        Self { meters: false, ..self }
+    }
+
+    /// Pages done, and the wish to stop.
+    #[must_use]
+    pub fn progress(self) -> &'a Progress {
+        self.progress
+    }
+
+    /// The work was asked to stop.
+    ///
+    /// # Errors
+    /// [`SimError::Interrupted`] then.
+    pub fn check(self) -> Result<(), SimError> {
+        if self.progress.is_cancelled() { Err(SimError::Interrupted) } else { Ok(()) }
+    }
+
+    pub(crate) fn traces(self) -> Option<&'a dyn Traces> {
+        self.traces
+    }
+
+    pub(crate) fn info(self, text: &str) {
+        if self.infos {
+            self.listener.say(Remark::Info, text);
+        }
+    }
+
+    pub(crate) fn note(self, text: &str) {
+        self.listener.say(Remark::Note, text);
+    }
+
+    pub(crate) fn warn(self, text: &str) {
+        self.listener.say(Remark::Warning, text);
+    }
+
+    pub(crate) fn failure(self, text: &str) {
+        self.listener.say(Remark::Failure, text);
+    }
+
+    fn begin(self, meter: impl Meter + 'static) -> Box<dyn Any> {
+        if self.meters { self.listener.begin(Arc::new(meter)) } else { Box::new(()) }
+    }
+
+    /// Runs begin that write so many pages, as far as known.
+    pub fn runs(self, message: String, known: u64) -> Box<dyn Any> {
+        let before = self.progress.so_far();
+        self.begin(Runs { message, known, before, progress: Arc::clone(self.progress) })
+    }
+
+    /// Many jobs begin.
+    pub fn jobs(self, work: Arc<Work>) -> Box<dyn Any> {
+        let (before, _) = self.progress.so_far();
+        self.begin(Jobs { before, work, progress: Arc::clone(self.progress) })
+    }
+}
+
+/// Runs of one comparison.
+struct Runs {
+    message: String,
+    known: u64,
+    before: (u64, u64),
+    progress: Arc<Progress>,
+}
+
+impl Meter for Runs {
+    fn read(&self) -> Reading {
+        let (done, total) = self.progress.so_far();
+        Reading {
+            message: self.message.clone(),
+            done: done - self.before.0,
+            total: Some((total - self.before.1).max(self.known)),
+            unit: Unit::Pages,
+        }
+    }
+}
+
+/// Many jobs, of which more is known as they begin.
+struct Jobs {
+    before: u64,
+    work: Arc<Work>,
+    progress: Arc<Progress>,
+}
+
+impl Meter for Jobs {
+    fn read(&self) -> Reading {
+        let (done, _) = self.progress.so_far();
+        let (ended, all) = self.work.jobs();
+        let pages = self.work.pages();
+        Reading {
+            message: format!("{ended} of {all} done"),
+            done: (done - self.before).min(pages),
+            total: Some(pages),
+            unit: Unit::Pages,
+        }
+    }
+}
+
+/// Requests of a source.
+struct Requests {
+    message: String,
+    read: Arc<AtomicU64>,
+}
+
+impl Meter for Requests {
+    fn read(&self) -> Reading {
+        Reading {
+            message: self.message.clone(),
+            done: self.read.load(Relaxed),
+            total: None,
+            unit: Unit::Requests,
+        }
+    }
+}
+
+/// A source that tells how far it was read.
+pub struct Counted<'a> {
+    source: &'a mut dyn Source,
+    read: Arc<AtomicU64>,
+    _told: Box<dyn Any>,
+}
+
+impl<'a> Counted<'a> {
+    /// Counts the requests of `source`.
+    pub fn new(context: Context<'_>, message: String, source: &'a mut dyn Source) -> Self {
+        let read = Arc::new(AtomicU64::new(0));
+        let told = context.begin(Requests { message, read: Arc::clone(&read) });
+        Self { source, read, _told: told }
+    }
+}
+
+impl Source for Counted<'_> {
+    fn next_batch(&mut self, batch: &mut Vec<Request>, limit: usize) -> Result<(), TraceError> {
+        self.source.next_batch(batch, limit)?;
+        self.read.fetch_add(batch.len() as u64, Relaxed);
+        Ok(())
+    }
+
+    fn volumes(&self) -> &[String] {
+        self.source.volumes()
+    }
+
+    fn contents(&self) -> &Contents {
+        self.source.contents()
+    }
+
+    fn prelude(&self) -> u64 {
+        self.source.prelude()
+    }
+
+    fn volume_bytes(&self, volume: u32) -> Option<u64> {
+        self.source.volume_bytes(volume)
+    }
+}

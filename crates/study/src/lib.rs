@@ -1,0 +1,56 @@
+//! From settings in words to results: what every door (command line, Python, Rust) asks for.
+//!
+//! ```
+//! use std::sync::Arc;
+//! use thermocline_study::{Context, Silent, compare, settings::compare::CompareSettings};
+//!
+//! let progress = Arc::default();
+//! let words = ["--workload=hot-cold:90/10", "--policies=greedy,dac", "--capacity=32MiB"];
+//! let settings = CompareSettings::parse(words)?;
+//! let done = compare(&settings, Context::new(&Silent, &progress))?;
+//! let answer = done.listed(settings.many.aim).answer;
+//! assert_eq!(answer.best.as_deref(), Some("dac"));
+//! for run in done.inputs[0].runs() {
+//!     println!("{}: {:.3}", run.config.policy, run.write_amplification.unwrap_or(1.0));
+//! }
+//! # Ok::<(), thermocline_study::SimError>(())
+//! ```
+//!
+//! * [`settings`] are the options of the command line. What is wrong with them is a [`SimError::Usage`] whose text
+//!   says what to write instead.
+//! * [`run()`] and [`compare()`] take settings and give what `--json` prints ([`RunResult`], [`Listed`]).
+//!   [`Run`] and [`Comparison`] are the same in two steps: understood, then run.
+//! * [`sweep`] plans the cells of a grid by digest, runs one anywhere ([`sweep::execute`]), or all here with a store
+//!   ([`sweep::Session`]).
+//! * [`fleet`] takes each volume of a trace as a device of its own; [`reproduce`] holds papers' claims against what
+//!   comes out here; [`trace`] says what is in a trace; [`catalogue`] lists what there is to choose from.
+//! * A [`Context`] is who is told how the work goes ([`Listener`]), the wish to stop ([`Progress::cancel`]), and
+//!   traces that are no files ([`Traces`]): `--trace NAME` finds them by name.
+//!
+//! Invariants:
+//! - Nothing here prints, ends the program, or knows a signal or a terminal.
+//! - One seed and one list of words give one result on any number of threads, whatever the door.
+
+pub mod catalogue;
+mod compare;
+mod context;
+pub mod fleet;
+pub mod jobs;
+pub mod notes;
+pub mod opening;
+pub mod reproduce;
+mod run;
+pub mod settings;
+mod simulation;
+pub mod sweep;
+pub mod trace;
+
+pub use compare::{AnswerFor, Comparison, Done as Compared, Listed, Means, compare};
+pub use context::{Context, Counted, Listener, Meter, Reading, Remark, Silent, Traces, Unit};
+pub use run::{Ran, Run, run};
+pub use thermocline_sim::{Progress, RunResult, SimError};
+
+/// The user asked for something there is not.
+fn usage(text: impl Into<String>) -> SimError {
+    SimError::Usage(text.into())
+}

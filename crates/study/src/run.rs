@@ -1,0 +1,103 @@
+//! One policy on one input.
+
+use std::slice;
+
+use thermocline_assembly::PolicySpec;
+use thermocline_report::compared::{Compared, Row};
+use thermocline_sim::{Device, Outcome, RunResult, SimError};
+
+use crate::{
+    Context,
+    jobs::{self, Extras},
+    notes,
+    settings::run::RunSettings,
+};
+
+/// The policy where nothing is said of it.
+const DEFAULT: &str = "cat";
+
+/// A run that is understood, and not begun.
+pub struct Run<'a> {
+    settings: &'a RunSettings,
+    /// The policy.
+    pub policy: PolicySpec,
+    /// The device, before it is cut to a trace.
+    pub device: Device,
+}
+
+/// What came of a run.
+#[derive(Debug)]
+pub struct Ran {
+    /// The result: with [`Extras::history`] how it went, and what the host asked.
+    compared: Compared,
+    /// What a person should know before believing it, one line each.
+    pub notes: Vec<String>,
+}
+
+impl Ran {
+    /// The result, as `thermocline run --json` prints it.
+    #[must_use]
+    pub fn result(&self) -> &RunResult {
+        self.compared.runs().next().expect("a run that failed is an error")
+    }
+
+    /// The same as a comparison of one policy, for pictures.
+    #[must_use]
+    pub fn compared(&self) -> &Compared {
+        &self.compared
+    }
+}
+
+impl<'a> Run<'a> {
+    /// Understands the settings.
+    ///
+    /// # Errors
+    /// A policy or a device that there is not.
+    pub fn of(settings: &'a RunSettings) -> Result<Self, SimError> {
+        let policy = policy_of(settings)?;
+        let device = jobs::device(&settings.simulation.device.shape)?;
+        Ok(Self { settings, policy, device })
+    }
+
+    /// Runs it.
+    ///
+    /// # Errors
+    /// Why there is no result.
+    pub fn run(&self, extras: Extras<'_>, context: Context<'_>) -> Result<Ran, SimError> {
+        let RunSettings { one, simulation } = self.settings;
+        let (policies, device) = (slice::from_ref(&self.policy), &self.device);
+        let (trace, workload) = (one.input.trace.as_deref(), &one.input.workload);
+        let inputs = jobs::ready(trace, workload, policies, device, simulation, context)?;
+        let [input] = &inputs[..] else { unreachable!("a run has one input") };
+        notes::of_volumes(&inputs).iter().for_each(|warning| context.warn(warning));
+        let which = (1, one.oracle);
+        let done = jobs::run_all(&inputs, policies, which, extras, device, simulation, context)?;
+        let Some(Outcome { result, no_oracle, history, oracle }) = done.into_iter().next() else {
+            unreachable!("one policy on one input is one run");
+        };
+        let result = result.map_err(|e| e.of_policy(&self.policy.name))?;
+        let mut notes = notes::on(&[&result], policies, input.is_recorded(), simulation);
+        notes.extend(no_oracle.map(|why| notes::no_oracle(&result.trace.path, &why)));
+        let pictured =
+            extras.history.then(|| jobs::traffic(input, policies, device, simulation, context));
+        let row = Row { policy: self.policy.name.clone(), runs: Ok(vec![result]), history };
+        let compared =
+            Compared { input: input.name(), rows: vec![row], traffic: pictured.flatten(), oracle };
+        Ok(Ran { compared, notes })
+    }
+}
+
+/// Runs one policy on one input.
+///
+/// # Errors
+/// Why there is no result.
+pub fn run(settings: &RunSettings, context: Context<'_>) -> Result<Ran, SimError> {
+    Run::of(settings)?.run(Extras::default(), context)
+}
+
+/// The policy that was asked for.
+pub(crate) fn policy_of(settings: &RunSettings) -> Result<PolicySpec, SimError> {
+    let RunSettings { one, simulation } = settings;
+    let (victim, placement) = (one.victim.as_deref(), one.placement.as_deref());
+    jobs::policy(one.policy.as_deref(), victim, placement, DEFAULT, &simulation.cleaning)
+}

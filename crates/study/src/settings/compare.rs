@@ -1,0 +1,73 @@
+//! The settings of a comparison.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueHint};
+use thermocline_sim::answer::Aim;
+use thermocline_sweep::Shard;
+
+use super::{
+    input::ManyInputs,
+    simulation::SimulationArgs,
+    values::{self, Suggest},
+};
+
+const HEADING: &str = "Policies";
+const FLEET: &str = "Many volumes";
+const RUNNING: &str = "Running";
+
+/// Many policies on many inputs.
+#[derive(Args, Debug)]
+pub struct ManyPolicies {
+    /// The inputs.
+    #[command(flatten)]
+    pub inputs: ManyInputs,
+    /// Policies with commas between, each with parameters in brackets; `all` is every preset
+    /// [default: the page-mapped presets that do not know the future].
+    #[arg(long, visible_alias = "policy", value_name = "NAMES", help_heading = HEADING)]
+    #[arg(value_parser = Suggest(values::presets), hide_possible_values = true)]
+    pub policies: Vec<String>,
+    /// Victim policies with commas between: every one with every placement, in place of the
+    /// policies' own, or on a plain log where no policies are named; `all` is every one.
+    #[arg(long, value_name = "NAMES", help_heading = HEADING)]
+    #[arg(value_parser = Suggest(values::victims), hide_possible_values = true)]
+    pub victim: Vec<String>,
+    /// Placements with commas between: every one with every victim policy; `all` is every one.
+    #[arg(long, value_name = "NAMES", help_heading = HEADING)]
+    #[arg(value_parser = Suggest(values::placements), hide_possible_values = true)]
+    pub placement: Vec<String>,
+    /// Each volume of a trace is a device of its own: a table of the volumes, and percentiles over all.
+    #[arg(long, help_heading = FLEET, conflicts_with_all = ["aim", "workload"])]
+    pub per_volume: bool,
+    /// Only this part of the volumes, about equal in requests, as in 3/16; the rows of the parts one
+    /// behind another are the whole.
+    #[arg(long, value_name = "N/OF", requires = "per_volume", help_heading = FLEET)]
+    pub shard: Option<Shard>,
+    /// Folder that keeps the results of each volume: what is in it is not computed again.
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, help_heading = FLEET)]
+    #[arg(requires = "per_volume")]
+    pub store: Option<PathBuf>,
+    /// Do not measure the policies against the oracle, which knows the future: saves its run.
+    #[arg(long, help_heading = HEADING)]
+    pub no_oracle: bool,
+    /// What the policy is chosen for: the longest life of the flash, the shortest write responses
+    /// (99th percentile), the least RAM, or the three together.
+    #[arg(long, value_name = "AIM", default_value = "endurance", help_heading = HEADING)]
+    #[arg(value_parser = values::aim())]
+    pub aim: Aim,
+    /// Run everything with so many seeds, from --seed on: figures are means with 95 % intervals.
+    #[arg(long, value_name = "N", default_value_t = 1, help_heading = RUNNING)]
+    #[arg(value_parser = clap::value_parser!(u64).range(1..=1000))]
+    pub seeds: u64,
+}
+
+/// The settings of a comparison.
+#[derive(Args, Debug)]
+pub struct CompareSettings {
+    /// The policies and the inputs.
+    #[command(flatten)]
+    pub many: ManyPolicies,
+    /// Everything else.
+    #[command(flatten)]
+    pub simulation: SimulationArgs,
+}
