@@ -239,5 +239,6 @@ def workloads() -> list[dict[str, Any]]:
 def settings(of: str = "run") -> list[dict[str, Any]]:
     """The settings of :func:`run` (or ``"compare"``): name, help, default."""
     names = ("name", "help", "value", "default", "repeats", "heading")
-    found = [dict(zip(names, one, strict=True)) for one in _native.options(of)]
-    return [{**one, "name": one["name"].replace("-", "_")} for one in found]
+    return [
+        dict(zip(names, (one[0].replace("-", "_"), *one[1:]), strict=True)) for one in _native.options(of)
+    ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
 import warnings
 from collections.abc import Callable
@@ -25,8 +26,7 @@ class Line:
             return
         if self._bar is None and not self._plain:
             try:
-                from tqdm.auto import tqdm
-
+                tqdm: Any = importlib.import_module("tqdm.auto").tqdm
                 self._bar = tqdm(total=total, unit=f" {unit}", unit_scale=True, leave=False)
             except ImportError:
                 self._plain = True

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import html
+import importlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 if TYPE_CHECKING:
     import numpy as np
-    import pyarrow as pa
     from numpy.typing import NDArray
 
 __all__ = ["Comparison", "Fleet", "History", "Result", "Sweep"]
@@ -20,14 +20,13 @@ __all__ = ["Comparison", "Fleet", "History", "Result", "Sweep"]
 def _flat(value: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, Any]]:
     for key, inner in value.items():
         if isinstance(inner, Mapping):
-            yield from _flat(inner, f"{before}{key}.")
+            yield from _flat(cast("Mapping[str, Any]", inner), f"{before}{key}.")
         elif not isinstance(inner, list):
             yield before + key, inner
 
 
-def _table(rows: Sequence[Mapping[str, Any]]) -> pa.Table:
-    import pyarrow as pa
-
+def _table(rows: Sequence[Mapping[str, Any]]) -> Any:
+    pa: Any = importlib.import_module("pyarrow")
     names = list(dict.fromkeys(name for row in rows for name in row))
     return pa.table({name: [row.get(name) for row in rows] for name in names})
 
@@ -109,8 +108,8 @@ class Result:
         """Every single figure by its key."""
         return dict(_flat(self.data))
 
-    def to_arrow(self) -> pa.Table:
-        """One row with a column for each figure."""
+    def to_arrow(self) -> Any:
+        """A ``pyarrow.Table`` of one row with a column for each figure."""
         return _table([self.flat()])
 
     def __repr__(self) -> str:
@@ -144,8 +143,8 @@ class _Rows:
         """A row for each simulation."""
         raise NotImplementedError
 
-    def to_arrow(self) -> pa.Table:
-        """A row for each simulation, a column for each setting and figure."""
+    def to_arrow(self) -> Any:
+        """A ``pyarrow.Table``: a row for each simulation, a column for each setting and figure."""
         return _table(self.rows())
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:

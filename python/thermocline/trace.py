@@ -108,7 +108,8 @@ def open(
         return os.fspath(cast("str | os.PathLike[str]", source))
     name = name or f"memory:{next(_numbers)}"
     if source is not None and hasattr(source, "__arrow_c_stream__"):
-        return Trace(_native.Memory.of_arrow(source.__arrow_c_stream__()), name)
+        table: Any = source
+        return Trace(_native.Memory.of_arrow(table.__arrow_c_stream__()), name)
     if isinstance(source, Mapping):
         columns = cast("Mapping[str, ArrayLike]", source)
         unknown = set(columns) - {"time", "op", "offset", "length"}
