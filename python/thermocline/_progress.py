@@ -30,7 +30,7 @@ class Line:
                 self._bar = tqdm(total=total, unit=f" {unit}", unit_scale=True, leave=False)
             except ImportError:
                 self._plain = True
-        if self._plain:
+        if self._bar is None:
             share = f" {done / total:4.0%}" if total else ""
             sys.stderr.write(f"\r{text}: {done:,} {unit}{share}\x1b[K")
             return
