@@ -115,7 +115,7 @@ def test_ctrl_c_stops_a_run():
 
 def test_a_run_leaves_the_interpreter_to_others():
     told = []
-    tc.run(policy="greedy", workload="uniform", bytes="256MiB", capacity="64MiB", progress=lambda *a: told.append(a))
+    tc.run(policy="greedy", workload="uniform", bytes="6GiB", capacity="64MiB", progress=lambda *a: told.append(a))
     assert any(one[0] == "progress" for one in told)
 
 
