@@ -20,7 +20,7 @@ SKIPPED := $(TARGET)/skipped
 # The policies of the demonstration.
 POLICIES := in-place,greedy,cost-benefit,lfs,cat,dac,update-interval,sep-bit,midas,fifo
 
-.PHONY: help demo build install full pages test test-examples test-systems test-long test-tools systems browser pictures guest lint bench bench-server clean
+.PHONY: help demo build install full pages test test-examples test-systems test-long test-tools systems browser pictures guest lint bench bench-server clean python test-python
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -54,6 +54,9 @@ install: $(if $(filter $(THERMOCLINE),$(BINARY)),build) ## the binary, man pages
 full: ## the same with everything that is heavy to build (Parquet and Arrow, TLS, figures as PDF and PNG)
 	cargo build --release --locked --package thermocline-cli --features parquet,pdf,tls
 
+python: ## the Python package, built and installed into .venv (activate it by `. .venv/bin/activate`)
+	python/build.sh --release
+
 pages: build ## every paper's page again, docs/papers (four minutes; THERMOCLINE_TRACES names the folders of traces)
 	$(THERMOCLINE) reproduce all --report docs/papers
 
@@ -65,6 +68,7 @@ test: test-tools lint ## every check and every test; the last lines say what was
 	cargo test --locked --workspace --features $(FEATURES)
 	$(TESTED) reproduce all --quick --no-progress --output $(TARGET)/reproduce.txt
 	@grep -o 'skipped: .*' $(TARGET)/reproduce.txt | sed 's/^skipped/reproduce/' >> $(SKIPPED) || true
+	$(MAKE) test-python
 	$(MAKE) --jobs=2 --output-sync=target test-examples test-systems
 	@if [ -s $(SKIPPED) ]; then echo "passed, but for what was skipped:"; sort -u $(SKIPPED); \
 	  else echo "passed; nothing was skipped"; fi
@@ -72,6 +76,9 @@ test: test-tools lint ## every check and every test; the last lines say what was
 test-examples:
 	examples/try.sh
 	THERMOCLINE=$(TESTED) examples/readme.sh
+
+test-python:
+	THERMOCLINE=$(TESTED) python/test.sh
 
 test-systems:
 	THERMOCLINE=$(TESTED) browser/run.sh || [ $$? -eq 77 ]
@@ -83,7 +90,7 @@ test-long: test-tools ## the same tests with more cases: crashes, fuzzing and mo
 	  cargo test --locked --workspace --features $(FEATURES)
 
 test-tools: ## the Debian packages and the kernel that tests need, where missing (as root or with sudo)
-	systems/install.sh $$(systems/run.sh --packages) $$(guest/run.sh --packages) $$(browser/run.sh --packages)
+	systems/install.sh python3-venv $$(systems/run.sh --packages) $$(guest/run.sh --packages) $$(browser/run.sh --packages)
 	guest/run.sh --kernel || [ $$? -eq 77 ]
 
 systems: build ## the server among real file systems, crashes and clients (as root; two minutes)

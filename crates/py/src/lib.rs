@@ -1,0 +1,299 @@
+//! What the Python package is made of: settings in words and traces in, JSON out. Its face, with types and
+//! documentation, is `python/thermocline`.
+
+#![allow(missing_docs, reason = "create_exception! and pymethods make items without")]
+
+mod errors;
+mod memory;
+mod raw;
+mod work;
+
+use std::{collections::HashMap, path::PathBuf};
+
+use pyo3::{prelude::*, types::PyDict};
+use serde_json::{Value, json};
+use thermocline_sim::{HugePages, SimError, history::History};
+use thermocline_study::{
+    catalogue,
+    fleet::Fleet,
+    jobs::Extras,
+    reproduce::{ReproduceSettings, Reproduction},
+    settings::{
+        self, OptionInfo,
+        compare::CompareSettings,
+        generate::GeneratorArgs,
+        run::RunSettings,
+        sweep::{Given, SweepSettings, Swept},
+    },
+    sweep, trace,
+};
+use thermocline_sweep::{Setting, Settings, Store};
+use thermocline_trace::{Op, Source};
+use thermocline_workloads::WorkloadSpec;
+
+use crate::{
+    errors::raised,
+    memory::{Memory, Named},
+    work::done,
+};
+
+/// Tables are read at random, and a run's memory is counted as on the command line.
+#[global_allocator]
+static ALLOCATOR: HugePages = HugePages;
+
+type Words = Vec<String>;
+type InMemory = HashMap<String, Py<Memory>>;
+type Listener = Option<Py<PyAny>>;
+
+/// Runs one policy: the result, its notes, and how it went, as JSON.
+#[pyfunction]
+fn run(
+    py: Python<'_>,
+    words: Words,
+    traces: InMemory,
+    listener: Listener,
+    history: bool,
+) -> PyResult<String> {
+    let settings = RunSettings::parse(words).map_err(raised)?;
+    done(py, &Named(traces), listener.as_ref(), |context| {
+        let extras = Extras { history, ..Extras::default() };
+        let ran = thermocline_study::Run::of(&settings)?.run(extras, context)?;
+        let history = ran.compared().rows[0].history.as_ref().map(told);
+        Ok(json!({ "result": ran.result(), "notes": ran.notes, "history": history }).to_string())
+    })
+}
+
+fn told(history: &History) -> Value {
+    let samples = |of: fn(&thermocline_sim::history::Sample) -> u64| {
+        history.samples.iter().map(of).collect::<Vec<_>>()
+    };
+    json!({
+        "host_writes": samples(|s| s.host_writes),
+        "copies": samples(|s| s.copies),
+        "victims": samples(|s| s.victims),
+        "victims_valid": samples(|s| s.victims_valid),
+        "victim_utilization": history.victims,
+        "erases": history.erases,
+    })
+}
+
+/// Compares policies: what `thermocline compare --json` prints, and notes.
+#[pyfunction]
+fn compare(py: Python<'_>, words: Words, traces: InMemory, listener: Listener) -> PyResult<String> {
+    let settings = CompareSettings::parse(words).map_err(raised)?;
+    done(py, &Named(traces), listener.as_ref(), |context| {
+        let compared = thermocline_study::compare(&settings, context)?;
+        let listed = compared.listed(settings.many.aim);
+        Ok(json!({ "listed": listed, "notes": compared.notes }).to_string())
+    })
+}
+
+/// Takes each volume as a device: rows of settings and results, and the summaries.
+#[pyfunction]
+fn fleet(py: Python<'_>, words: Words, traces: InMemory, listener: Listener) -> PyResult<String> {
+    let settings = CompareSettings::parse(words).map_err(raised)?;
+    done(py, &Named(traces), listener.as_ref(), |context| {
+        let mut rows = Vec::new();
+        let ended = Fleet::of(&settings)?.run(context, |settings, result| {
+            rows.push(row(settings, result));
+            Ok::<_, SimError>(())
+        })?;
+        Ok(json!({ "rows": rows, "summaries": ended.summaries, "failed": ended.failed })
+            .to_string())
+    })
+}
+
+fn row(settings: &Settings, result: Result<Value, String>) -> Value {
+    let settings: serde_json::Map<_, _> =
+        settings.0.iter().map(|s| (s.option.clone(), json!(s.value))).collect();
+    match result {
+        Ok(result) => json!({ "settings": settings, "result": result }),
+        Err(error) => json!({ "settings": settings, "error": error }),
+    }
+}
+
+type Pairs = Vec<(String, Option<String>)>;
+
+/// The cells of a grid: name, settings, digest, error.
+#[pyfunction]
+fn plan(
+    py: Python<'_>,
+    axes: Vec<(String, Vec<String>)>,
+    seeds: u64,
+    traces: InMemory,
+    listener: Listener,
+) -> PyResult<Vec<(String, Pairs, Option<String>, Option<String>)>> {
+    let given = axes.into_iter().map(|(option, texts)| {
+        Given::of(&option, texts, false)
+            .map_err(|why| raised(SimError::Usage(format!("{option}: {why}"))))
+    });
+    let swept = Swept(given.collect::<PyResult<_>>()?);
+    let settings = SweepSettings { file: None, seeds, until: None, tolerance: None, swept };
+    done(py, &Named(traces), listener.as_ref(), |context| {
+        let planned = sweep::plan(&settings, context)?.into_iter();
+        let cell = |planned: sweep::Planned| {
+            let pairs = planned.cell.settings.0.into_iter().map(|s| (s.option, s.value)).collect();
+            let (digest, error) = match planned.digest {
+                Ok(digest) => (Some(digest), None),
+                Err(error) => (None, Some(error.to_string())),
+            };
+            (planned.cell.name, pairs, digest, error)
+        };
+        Ok(planned.map(cell).collect())
+    })
+}
+
+fn settings_of(pairs: Pairs) -> Settings {
+    Settings(pairs.into_iter().map(|(option, value)| Setting { option, value }).collect())
+}
+
+/// Runs a cell: its result, as JSON.
+#[pyfunction]
+fn execute(py: Python<'_>, pairs: Pairs, traces: InMemory, listener: Listener) -> PyResult<String> {
+    let settings = settings_of(pairs);
+    done(py, &Named(traces), listener.as_ref(), |context| {
+        Ok(sweep::execute(&settings, context)?.result.to_string())
+    })
+}
+
+/// A result of a store, if it is there and whole.
+#[pyfunction]
+fn stored(py: Python<'_>, folder: PathBuf, digest: &str) -> PyResult<Option<String>> {
+    py.detach(|| Ok(Store::open(&folder)?.get(digest).map(|value| value.to_string())))
+        .map_err(raised)
+}
+
+/// Keeps a result.
+#[pyfunction]
+fn store(
+    py: Python<'_>,
+    folder: PathBuf,
+    digest: &str,
+    pairs: Pairs,
+    result: &str,
+) -> PyResult<()> {
+    let settings = settings_of(pairs);
+    py.detach(|| {
+        let result = serde_json::from_str(result).map_err(|e| SimError::Failed(e.to_string()))?;
+        let made_by = format!("thermocline run {}", settings.shown());
+        Store::open(&folder)?.put(digest, &made_by, &result)
+    })
+    .map_err(raised)
+}
+
+/// Papers' claims beside what comes out here, as `thermocline reproduce --json` prints it.
+#[pyfunction]
+fn reproduce(
+    py: Python<'_>,
+    what: Vec<String>,
+    quick: bool,
+    traces: Vec<PathBuf>,
+    listener: Listener,
+) -> PyResult<String> {
+    let settings = ReproduceSettings { what, quick, traces, ..ReproduceSettings::default() };
+    done(py, &Named::default(), listener.as_ref(), |context| {
+        let reproduction = Reproduction::of(&settings)?;
+        let reproduced = reproduction.run(context)?;
+        serde_json::to_string(&reproduced.listed()).map_err(|e| SimError::Failed(e.to_string()))
+    })
+}
+
+/// What is in a trace, as `thermocline trace info --json` prints it.
+#[pyfunction]
+fn trace_info(
+    py: Python<'_>,
+    path: PathBuf,
+    words: Words,
+    traces: InMemory,
+    listener: Listener,
+) -> PyResult<String> {
+    let words = [format!("--trace={}", path.display())].into_iter().chain(words);
+    let settings = RunSettings::parse(words).map_err(raised)?;
+    done(py, &Named(traces), listener.as_ref(), |context| {
+        let simulation = &settings.simulation;
+        let page = simulation.device.shape.page_size.unwrap_or(4096);
+        let info = trace::info(&path, page, &simulation.reading, &simulation.transforms, context)?;
+        serde_json::to_string(&info).map_err(|e| SimError::Failed(e.to_string()))
+    })
+}
+
+/// A generated trace: time, op, offset, length.
+#[pyfunction]
+fn generate<'py>(py: Python<'py>, workload: &str, words: Words) -> PyResult<Bound<'py, PyDict>> {
+    let spec: WorkloadSpec = workload.parse().map_err(|e| raised(SimError::Trace(e)))?;
+    let args = GeneratorArgs::parse(words).map_err(raised)?;
+    let (mut times, mut ops, mut offsets, mut lengths) = (vec![], vec![], vec![], vec![]);
+    done(py, &Named::default(), None, |context| {
+        let mut source = trace::generator(&spec, &args)?;
+        let mut batch = Vec::new();
+        loop {
+            source.next_batch(&mut batch, 4096)?;
+            context.check()?;
+            if batch.is_empty() {
+                return Ok(());
+            }
+            for request in &batch {
+                times.push(request.time_ns);
+                ops.push(match request.op {
+                    Op::Read => 0_u8,
+                    Op::Write => 1,
+                    Op::Trim => 2,
+                    Op::Flush => 3,
+                });
+                offsets.push(request.offset);
+                lengths.push(request.len);
+            }
+        }
+    })?;
+    let columns = PyDict::new(py);
+    columns.set_item("time", numpy::PyArray1::from_vec(py, times))?;
+    columns.set_item("op", numpy::PyArray1::from_vec(py, ops))?;
+    columns.set_item("offset", numpy::PyArray1::from_vec(py, offsets))?;
+    columns.set_item("length", numpy::PyArray1::from_vec(py, lengths))?;
+    Ok(columns)
+}
+
+/// What there is to choose from, as `--json` prints it.
+#[pyfunction]
+fn listed(what: &str) -> String {
+    match what {
+        "policies" => catalogue::policies(),
+        "devices" => catalogue::devices(),
+        "workloads" => catalogue::workloads(),
+        _ => catalogue::formats(),
+    }
+    .to_string()
+}
+
+/// The options of `run` or `compare`: name, help, value, default, repeats, heading.
+#[pyfunction]
+fn options(of: &str) -> Vec<(String, String, Option<String>, Option<String>, bool, String)> {
+    let all = if of == "run" { settings::of_run() } else { settings::of_compare() };
+    let one = |o: OptionInfo| (o.name, o.help, o.value, o.default, o.repeats, o.heading);
+    all.into_iter().map(one).collect()
+}
+
+#[pymodule]
+fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    let py = module.py();
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add("ThermoclineError", py.get_type::<errors::ThermoclineError>())?;
+    module.add("UsageError", py.get_type::<errors::UsageError>())?;
+    module.add("InputError", py.get_type::<errors::InputError>())?;
+    module.add("FailedError", py.get_type::<errors::FailedError>())?;
+    module.add("BrokenError", py.get_type::<errors::BrokenError>())?;
+    module.add_class::<Memory>()?;
+    module.add_function(wrap_pyfunction!(run, module)?)?;
+    module.add_function(wrap_pyfunction!(compare, module)?)?;
+    module.add_function(wrap_pyfunction!(fleet, module)?)?;
+    module.add_function(wrap_pyfunction!(plan, module)?)?;
+    module.add_function(wrap_pyfunction!(execute, module)?)?;
+    module.add_function(wrap_pyfunction!(stored, module)?)?;
+    module.add_function(wrap_pyfunction!(store, module)?)?;
+    module.add_function(wrap_pyfunction!(reproduce, module)?)?;
+    module.add_function(wrap_pyfunction!(trace_info, module)?)?;
+    module.add_function(wrap_pyfunction!(generate, module)?)?;
+    module.add_function(wrap_pyfunction!(listed, module)?)?;
+    module.add_function(wrap_pyfunction!(options, module)?)?;
+    Ok(())
+}

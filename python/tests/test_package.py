@@ -1,0 +1,168 @@
+"""The package as users see it. `THERMOCLINE` names the command line, whose results must be the same."""
+
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+from concurrent.futures import ProcessPoolExecutor
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings, strategies as st
+from hypothesis.extra import numpy as hnp
+
+import thermocline as tc
+
+SMALL = {"capacity": "32MiB", "progress": False}
+HOT = {"workload": "hot-cold:90/10", **SMALL}
+
+
+def writes(n=20_000, pages=4_000):
+    rng = np.random.default_rng(1)
+    return {
+        "time": np.arange(n, dtype=np.uint64) * 1000,
+        "op": np.ones(n, np.uint8),
+        "offset": rng.integers(0, pages, n).astype(np.uint64) * 4096,
+        "length": np.full(n, 4096, np.uint64),
+    }
+
+
+def test_import_is_quick():
+    code = "import time; t = time.process_time(); import thermocline; print(time.process_time() - t)"
+    took = min(float(subprocess.check_output([sys.executable, "-c", code])) for _ in range(3))
+    assert took < 0.1, f"{took:.3f} s"
+
+
+def test_errors_have_kinds_and_remedies():
+    with pytest.raises(tc.UsageError, match="did you mean `greedy`"):
+        tc.run(policy="gredy", **HOT)
+    with pytest.raises(tc.UsageError, match="--over-provisioning"):
+        tc.run(over_provisionin=1, **HOT)
+    with pytest.raises(tc.InputError, match="there is no such file"):
+        tc.run("no/such/file", progress=False)
+
+
+@pytest.mark.skipif("THERMOCLINE" not in os.environ, reason="THERMOCLINE names no binary")
+@pytest.mark.parametrize("policy", [p["name"] for p in tc.policies() if p.get("kind") == "preset"] or ["cat", "dac"])
+def test_results_are_those_of_the_command_line(policy):
+    asked = ["--workload=hot-cold:90/10", "--capacity=16MiB", "--bytes=8MiB", f"--policy={policy}"]
+    command = [os.environ["THERMOCLINE"], "run", *asked, "--json", "--no-progress"]
+    ran = subprocess.run(command, capture_output=True, text=True)
+    ask = lambda: tc.run(policy=policy, workload="hot-cold:90/10", capacity="16MiB", bytes="8MiB", progress=False)
+    if ran.returncode:
+        with pytest.raises(tc.ThermoclineError):
+            ask()
+        return
+    theirs, ours = json.loads(ran.stdout), ask().data
+    for machine in ("perf", "memory"):
+        theirs.pop(machine, None), ours.pop(machine, None)
+    assert ours == theirs
+
+
+def test_arrays_tables_and_files_are_one_trace(tmp_path):
+    columns = writes()
+    table = pa.table({**columns, "op": ["write"] * len(columns["op"])})
+    path = tmp_path / "trace.csv"
+    with path.open("w") as file:
+        file.writelines(f"{t},W,{o},{n}\n" for t, o, n in zip(columns["time"], columns["offset"], columns["length"]))
+    layout = "time=1:ns,op=2:W/R,offset=3:bytes,size=4:bytes"
+    strided = {name: np.repeat(column, 2)[::2] for name, column in columns.items()}
+    signed = {**columns, "offset": columns["offset"].astype(np.int64)}
+    ran = [tc.run(tc.trace.open(one, name="x"), "dac", progress=False) for one in (columns, strided, signed, table)]
+    ran.append(tc.run(path, "dac", columns=layout, progress=False))
+    assert len({r.write_amplification for r in ran}) == 1 and len({r.digest for r in ran[:4]}) == 1
+    assert tc.trace.info(columns)["format"] == "memory"
+
+
+def test_a_comparison_answers_and_shows():
+    compared = tc.compare(writes(), ["greedy", "dac"], progress=False, no_oracle=True)
+    assert compared.best in ("greedy", "dac") and len(compared.results) == 2
+    assert "dac" in compared._repr_html_() and compared.to_arrow().num_rows == 2
+    assert pa.table(compared).num_rows == 2
+
+
+def test_a_history_is_arrays():
+    history = tc.run(history=True, policy="greedy", **HOT).history
+    assert history.write_amplification.shape == (len(history.host_writes) - 1,)
+    assert (history.write_amplification >= 1).all()
+
+
+@pytest.mark.parametrize("kind", [None, ProcessPoolExecutor])
+def test_a_sweep_goes_on_where_it_was(tmp_path, kind):
+    grid = {"workload": "uniform", "policy": ["greedy", "fifo", "cat"], "capacity": "16MiB", "bytes": "8MiB"}
+    executor = kind(2) if kind else None
+    first = tc.sweep({**grid, "policy": "greedy"}, store=tmp_path, executor=executor, progress=False)
+    whole = tc.sweep(grid, store=tmp_path, executor=executor, progress=False)
+    assert (first.computed, whole.computed, len(whole.rows())) == (1, 2, 3) and not whole.failures
+    assert tc.sweep(grid, store=tmp_path, progress=False).rows() == whole.rows()
+
+
+def test_a_cell_that_fails_does_not_stop_the_others(tmp_path):
+    swept = tc.sweep({"workload": "uniform", "policy": ["greedy", "gredy"], "capacity": "16MiB"}, store=tmp_path)
+    assert [bool(cell.get("error")) for cell in swept.cells] == [False, True]
+
+
+def test_ctrl_c_stops_a_run():
+    code = "import thermocline as tc; tc.run(workload='uniform', bytes='8TiB', progress=False)"
+    child = subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.PIPE, text=True)
+    time.sleep(1)
+    child.send_signal(2)
+    assert "KeyboardInterrupt" in child.communicate(timeout=10)[1]
+
+
+def test_a_run_leaves_the_interpreter_to_others():
+    told = []
+    tc.run(policy="greedy", workload="uniform", bytes="6GiB", capacity="64MiB", progress=lambda *a: told.append(a))
+    assert any(one[0] == "progress" for one in told)
+
+
+def attempt(call):
+    """Whatever is wrong is an exception; a crash would end the tests."""
+    try:
+        call()
+    except (tc.ThermoclineError, ValueError, TypeError, OverflowError, MemoryError):
+        pass
+
+
+ANY = hnp.arrays(st.one_of(hnp.scalar_dtypes()), hnp.array_shapes(max_dims=2, max_side=5))
+QUICK = settings(max_examples=60, deadline=None)
+
+
+@QUICK
+@given(st.fixed_dictionaries({name: ANY for name in ("time", "op", "offset", "length")}))
+def test_no_arrays_crash(columns):
+    attempt(lambda: tc.run(columns, "greedy", capacity="16MiB", progress=False))
+
+
+WIDE = hnp.arrays(np.int64, 3, elements=st.integers(-(2**63), 2**63 - 1))
+
+
+@QUICK
+@given(WIDE, WIDE, hnp.arrays(np.uint8, 3), st.booleans())
+def test_no_numbers_crash(offset, length, op, frozen):
+    for array in (offset, length, op):
+        array.flags.writeable = not frozen
+    attempt(lambda: tc.run({"offset": offset, "length": length, "op": op}, "dac", capacity="16MiB", progress=False))
+    table = pa.table({"offset": offset[::2], "length": length[::2], "op": op[::2]})
+    attempt(lambda: tc.run(table, "dac", capacity="16MiB", progress=False))
+
+
+def test_arrays_may_change_while_they_are_read():
+    columns = writes(200_000)
+    trace, over = tc.trace.open(columns), threading.Event()
+
+    def change():
+        rng = np.random.default_rng(2)
+        while not over.is_set():
+            columns["offset"][:] = rng.integers(0, 4_000, 200_000, dtype=np.uint64) * 4096
+
+    thread = threading.Thread(target=change)
+    thread.start()
+    try:
+        attempt(lambda: tc.run(trace, "greedy", progress=False))
+    finally:
+        over.set()
+        thread.join()

@@ -1,0 +1,41 @@
+"""Settings of Python as words of the command line."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from typing import Union
+
+Value = Union[str, int, float, bool, None, "os.PathLike[str]"]
+Setting = Union[Value, "Iterable[Value]"]
+
+
+def texts(value: Setting) -> list[str]:
+    """What is written for a value; several for a list, none for a flag."""
+    if isinstance(value, (str, int, float)):
+        return [_text(value)]
+    if isinstance(value, os.PathLike):
+        return [os.fspath(value)]
+    return [_text(one) for one in value] if value is not None else []
+
+
+def _text(value: Value) -> str:
+    return os.fspath(value) if isinstance(value, os.PathLike) else str(value)
+
+
+def option(name: str) -> str:
+    """``over_provisioning`` is ``over-provisioning``; ``loop_`` is ``loop``."""
+    return name.rstrip("_").replace("_", "-")
+
+
+def words(settings: Mapping[str, Setting]) -> list[str]:
+    """``{"over_provisioning": "7%", "check": True}`` as ``--over-provisioning=7% --check``."""
+    said: list[str] = []
+    for name, value in settings.items():
+        if value is None or value is False:
+            continue
+        if value is True:
+            said.append(f"--{option(name)}")
+        else:
+            said.extend(f"--{option(name)}={text}" for text in texts(value))
+    return said
