@@ -94,7 +94,8 @@ class Chromium:
         self.requests, self.complaints, self.loaded = [], [], False
         self.call("Page.navigate", url=url)
         end = time.monotonic() + 30
-        while not self.loaded:
+        # The first event may be the empty page's, late.
+        while not self.loaded or self.evaluate("location.href") == "about:blank":
             if time.monotonic() > end:
                 raise Fault(f"{url} does not load")
             self.note(self.message())
