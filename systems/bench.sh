@@ -6,7 +6,7 @@
 # THERMOCLINE is the binary; otherwise that of `make build`. Prints Markdown, writes JSON.
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
-install_packages
+"$here/install.sh" "${packages[@]}"
 skip_unless fio nbdkit nbdinfo qemu-nbd
 [[ -d /dev/shm ]] || skip "needs /dev/shm"
 target=$(dirname "$(dirname "$THERMOCLINE")")

@@ -129,6 +129,28 @@ pub trait Flash {
     /// programmed; [`FlashError::ProgramFailed`], and the page is used up; [`FlashError::WrongLength`].
     fn program(&mut self, to: Ppn, oob: Oob, data: &[u8]) -> Result<(), FlashError>;
 
+    /// [Programs](Flash::program) consecutive pages of one block, from `to` on, with contents that are not
+    /// known, as one operation where the chip can: its rules are checked once. `oob` says what is programmed
+    /// beside each, counted from 0.
+    ///
+    /// # Errors
+    /// How many were programmed before one failed, and why that did. After a broken rule it may be none.
+    #[inline(always)]
+    fn program_run(
+        &mut self,
+        to: Ppn,
+        count: u32,
+        mut oob: impl FnMut(u32) -> Oob,
+    ) -> Result<(), (u32, FlashError)>
+    where
+        Self: Sized,
+    {
+        for i in 0..count {
+            self.program(Ppn(to.0 + i), oob(i), &[]).map_err(|e| (i, e))?;
+        }
+        Ok(())
+    }
+
     /// Moves a valid page during cleaning, which stays the same logical page: what [`read`](Flash::read) and
     /// [`program`](Flash::program) do, without the payload passing through the caller. Where `from` is
     /// known not to be readable, or to be another logical page, nothing is programmed; a chip that does not

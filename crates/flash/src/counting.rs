@@ -358,6 +358,24 @@ impl Flash for CountingChip {
         Ok(())
     }
 
+    /// Checks its rules once a run.
+    #[inline(always)]
+    fn program_run(
+        &mut self,
+        to: Ppn,
+        count: u32,
+        _oob: impl FnMut(u32) -> Oob,
+    ) -> Result<(), (u32, FlashError)> {
+        self.take_pages(to, count).map_err(|e| (0, e))?;
+        self.counts.programs += u64::from(count);
+        self.busy_ns += u64::from(count) * self.timing.program();
+        if let Some(Extras { clock: Some(clock), .. }) = self.extras.as_deref_mut() {
+            let bank = self.geometry.bank_of(self.geometry.block_of(to));
+            (0..count).for_each(|_| clock.program(bank));
+        }
+        Ok(())
+    }
+
     #[inline(always)]
     fn copy(&mut self, from: Ppn, to: Ppn, _oob: Oob) -> Result<(), FlashError> {
         self.take_pages(to, 1)?;

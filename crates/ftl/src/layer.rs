@@ -12,6 +12,11 @@ use thermocline_flash::{BlockId, Lpn, Ppn, Timing};
 
 use crate::{Counters, DeadDataCounters, EndOfLife, FtlError};
 
+/// How far ahead the entry of a page that will be written is asked for, in pages.
+pub const AHEAD: usize = 24;
+/// The same of what depends on that entry.
+pub const AHEAD_MORE: usize = 12;
+
 /// Logical pages, read and written.
 pub trait PageIo {
     /// How many there are; the first is 0.
@@ -29,6 +34,29 @@ pub trait PageIo {
     /// # Errors
     /// [`FtlError`]. Where the error is [`FtlError::Flash`], the page holds its old data or the new ones.
     fn write(&mut self, lpn: Lpn, data: &[u8], now: u64) -> Result<(), FtlError>;
+
+    /// The host writes pages one after another, each when the one before is done, with contents that are not
+    /// known: as many of `count` as need nothing but a page each, which take `step` on the chip, and perhaps
+    /// one more, which took longer. The first begins at `now`. `page` says which they are, counted from 0,
+    /// and which will be written after them, as far as that is known. Returns how many were written: none
+    /// where the layer does better to be asked for each.
+    ///
+    /// # Errors
+    /// How many were written before one failed, and why that did; those took `step` each.
+    #[inline(always)]
+    fn write_run(
+        &mut self,
+        count: usize,
+        page: impl Fn(usize) -> Option<Lpn>,
+        now: u64,
+        step: u64,
+    ) -> Result<usize, (usize, FtlError)>
+    where
+        Self: Sized,
+    {
+        let _ = (count, page, now, step);
+        Ok(0)
+    }
 
     /// The host reads a page into `into`, which is a page long, or empty if the content is not needed.
     /// False if the page holds no data, and then `into` is all zeros.

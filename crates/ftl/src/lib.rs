@@ -28,7 +28,8 @@ pub use counters::{Counters, DeadDataCounters};
 pub use error::{EndOfLife, FtlError};
 pub use in_place::InPlace;
 pub use layer::{
-    BankState, BlockState, BlockUse, DeadPages, Inspect, Layer, PageIo, PageState, Upkeep,
+    AHEAD, AHEAD_MORE, BankState, BlockState, BlockUse, DeadPages, Inspect, Layer, PageIo,
+    PageState, Upkeep,
 };
 pub use nftl::Nftl;
 pub use page_mapped::{Config, Format, Mount, MountError, PageMapped, Recovery, index};

@@ -11,7 +11,7 @@ use std::{cmp::Reverse, collections::BinaryHeap};
 
 use thermocline_assembly::AssemblyError;
 use thermocline_flash::{CountingChip, Flash, Lpn};
-use thermocline_ftl::{Counters, Layer};
+use thermocline_ftl::{AHEAD, AHEAD_MORE, Counters, FtlError, Layer};
 use thermocline_policy::{dead::DeadData, idle::Idle};
 use thermocline_trace::Op;
 
@@ -25,11 +25,6 @@ use crate::{
     result::ResponseTimes,
     setup::Setup,
 };
-
-/// How far ahead table entries are asked for, and those that depend on them: in requests, and in
-/// pages within a long one.
-const AHEAD: usize = 24;
-const AHEAD_MORE: usize = 12;
 
 /// What the host asked and how long it waited.
 pub(crate) struct Measured {
@@ -71,6 +66,8 @@ pub(crate) struct Engine<'a, L> {
     arrivals: bool,
     /// Whether requests are served one by one without a pause: no arrivals, no queue, no overlap.
     in_line: bool,
+    /// What a program takes on the chip.
+    program_ns: u64,
     idle: Option<Box<dyn Idle>>,
     /// The longest step of that.
     idle_step: u64,
@@ -171,6 +168,7 @@ impl<'a, L: Layer<Chip = CountingChip>> Engine<'a, L> {
             layer,
             arrivals,
             in_line: !arrivals && !clock && depth == Some(1),
+            program_ns: timing.program(),
             idle: job.policy.build_idle()?.filter(|_| arrivals),
             ignores_trims: job.policy.build_dead_data()? == DeadData::None,
             page: vec![0; if setup.keeps_contents { page_size } else { 0 }],
@@ -403,20 +401,68 @@ impl<'a, L: Layer<Chip = CountingChip>> Engine<'a, L> {
         for extent in &batch[..AHEAD.min(batch.len())] {
             self.layer.prefetch(Lpn(extent.first));
         }
-        for (i, extent) in batch.iter().enumerate() {
-            if let Some(next) = batch.get(i + AHEAD) {
+        let mut at = 0;
+        // Requests from `at` on that write a page each.
+        let mut alike = 0;
+        while at < batch.len() {
+            if IN_LINE && self.log.is_none() {
+                if alike == 0 {
+                    alike = batch[at..].iter().take_while(|extent| extent.is_one_page()).count();
+                }
+                match self.write_alike(&batch[at..], alike) {
+                    Ok(0) => {}
+                    Ok(done) => {
+                        (at, alike) = (at + done, alike - done);
+                        continue;
+                    }
+                    Err((done, e)) => {
+                        self.count(&batch[..=at + done]);
+                        return Err(e);
+                    }
+                }
+                alike = alike.saturating_sub(1);
+            }
+            if let Some(next) = batch.get(at + AHEAD) {
                 self.layer.prefetch(Lpn(next.first));
             }
-            if let Some(next) = batch.get(i + AHEAD_MORE) {
+            if let Some(next) = batch.get(at + AHEAD_MORE) {
                 self.layer.prefetch_more(Lpn(next.first));
             }
-            if let Err(e) = self.serve::<IN_LINE>(extent) {
-                self.count(&batch[..=i]);
+            if let Err(e) = self.serve::<IN_LINE>(&batch[at]) {
+                self.count(&batch[..=at]);
                 return Err(e);
             }
+            at += 1;
         }
         self.count(batch);
         Ok(())
+    }
+
+    /// Serves up to `count` requests in line that write a page each, one after another. Returns how many;
+    /// after an error the next one was taken up.
+    #[inline(always)]
+    fn write_alike(&mut self, batch: &[Extent], count: usize) -> Result<usize, (usize, SimError)> {
+        if count == 0 {
+            return Ok(0);
+        }
+        let page = |i: usize| batch.get(i).map(|extent| Lpn(extent.first));
+        let done = self.layer.write_run(count, page, self.busy, self.program_ns);
+        let (Ok(written) | Err((written, _))) = done;
+        if written > 0 {
+            self.record::<true>();
+            // All but the last took the time of a program.
+            let begin = self.busy + (written as u64 - 1) * self.program_ns;
+            self.busy = if done.is_ok() { self.busy_ns() } else { begin + self.program_ns };
+            self.writes.record_n(self.program_ns, written as u64 - 1);
+            self.now = begin;
+            self.answer = Answer { op: Op::Write, arrival: begin, begin, end: self.busy };
+            self.pages_written += written as u64;
+            self.bytes_written += batch[..written].iter().map(|extent| extent.bytes).sum::<u64>();
+        }
+        done.map_err(|(written, e)| {
+            self.next_in_line(&batch[written]);
+            (written, self.error(e))
+        })
     }
 
     #[inline(always)]
@@ -484,7 +530,20 @@ impl<'a, L: Layer<Chip = CountingChip>> Engine<'a, L> {
     #[inline(always)]
     fn write<const IN_LINE: bool>(&mut self, extent: &Extent) -> Result<(), SimError> {
         let cut = extent.partial_head | extent.partial_tail;
-        for i in 0..extent.pages {
+        let mut first = 0;
+        while IN_LINE && !cut && first + 1 < extent.pages {
+            let page = |i: usize| {
+                let i = first as usize + i;
+                (i < extent.pages as usize).then(|| Lpn(extent.first + i as u32))
+            };
+            let (count, now) = ((extent.pages - first) as usize, self.busy_ns());
+            let done = self.layer.write_run(count, page, now, self.program_ns);
+            match done.map_err(|(_, e)| self.error(e))? {
+                0 => break,
+                written => first += written as u32,
+            }
+        }
+        for i in first..extent.pages {
             let lpn = Lpn(extent.first + i);
             // What follows the first pages of a long request was not asked for with its first page.
             if i + (AHEAD_MORE as u32) < extent.pages {
@@ -680,7 +739,7 @@ impl<'a, L: Layer<Chip = CountingChip>> Engine<'a, L> {
     }
 
     #[cold]
-    fn error(&self, error: thermocline_ftl::FtlError) -> SimError {
+    fn error(&self, error: FtlError) -> SimError {
         AssemblyError::of_layer(error, self.layer.inspect().counters().retired).into()
     }
 }

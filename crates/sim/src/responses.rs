@@ -32,6 +32,15 @@ impl Responses {
         self.pending += 1;
     }
 
+    /// The same time so many times.
+    #[inline]
+    pub(crate) fn record_n(&mut self, ns: u64, times: u64) {
+        if times > 0 {
+            self.record(ns);
+            self.pending += times - 1;
+        }
+    }
+
     fn flush(&mut self) {
         if self.pending > 0 {
             self.histogram.record_n(self.last, self.pending).expect("the histogram resizes itself");

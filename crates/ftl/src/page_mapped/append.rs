@@ -68,24 +68,35 @@ pub(super) fn append<C: Chip, P: Placement>(
         Ok(()) => to,
         Err(failed) => program_elsewhere(parts, journal, cleaner, bank, write, failed)?,
     };
+    point_to(parts, bank, write, to);
+    Ok(())
+}
+
+/// New data of a page were programmed: the tables follow.
+#[inline(always)]
+pub(super) fn point_to<C: Chip, P: Placement>(
+    parts: &mut Parts<C, P>,
+    bank: usize,
+    PageWrite { lpn, stream, now, .. }: PageWrite<'_>,
+    to: Target,
+) {
     if let Some(old) = parts.tables.supersede(lpn) {
         debug_assert!(parts.tables.is_owner(lpn, old), "{lpn:?} was in {old:?}");
         parts.invalidate(lpn, old, now);
     }
     let home = &mut parts.banks[bank];
-    let block = home.wrote(s, now);
+    let block = home.wrote(usize::from(stream), now);
     if parts.placement.knows_hot() && parts.placement.is_hot(lpn) {
         home.warm(block, 1);
     }
     parts.tables.point(lpn, to);
-    Ok(())
 }
 
 /// A page of the host could not be programmed: tries other blocks of the stream. Returns the page
 /// that was programmed.
 #[cold]
 #[inline(never)]
-fn program_elsewhere<C: Chip, P: Placement>(
+pub(super) fn program_elsewhere<C: Chip, P: Placement>(
     parts: &mut Parts<C, P>,
     journal: &mut Option<Box<Journal>>,
     cleaner: &mut Cleaner,

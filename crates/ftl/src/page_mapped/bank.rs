@@ -202,6 +202,16 @@ impl Bank {
         block
     }
 
+    /// Pages taken last from a stream's open block are being programmed with new data, the last of them at
+    /// `now`. Returns the block.
+    #[inline(always)]
+    pub(super) fn wrote_run(&mut self, stream: usize, pages: u32, now: u64) -> BlockId {
+        let block = self.open[stream].block();
+        self.blocks.wrote_run(block, pages, now);
+        self.live += pages;
+        block
+    }
+
     /// A page of a block is no longer current.
     #[inline(always)]
     pub(super) fn invalidate(&mut self, block: BlockId, now: u64) {
@@ -228,6 +238,7 @@ impl Bank {
     }
 
     /// The host wrote a page here; a victim policy that watches gets it in time.
+    #[inline(always)]
     pub(super) fn watch(&mut self, lpn: Lpn) {
         if self.watches {
             self.watched.push(lpn);

@@ -17,7 +17,7 @@ use super::{
     journal::Journal,
     parts::Parts,
     retire::{keep, mark_retired, recount},
-    survivors::{Source, Streams, move_survivors},
+    survivors::{Sorter, Source, Streams, move_survivors},
     swap::swap_with_least_erased,
 };
 use crate::FtlError;
@@ -26,6 +26,7 @@ use crate::FtlError;
 pub(super) struct Cleaner {
     /// Survivors, where they stand in line to be moved.
     survivors: Vec<Lpn>,
+    sorter: Sorter,
     /// Victims that are withdrawn and not erased yet; beside the first, all of a cleaning.
     batch: Vec<BlockId>,
 }
@@ -33,7 +34,11 @@ pub(super) struct Cleaner {
 impl Cleaner {
     /// For blocks of so many pages.
     pub(super) fn new(pages: u32) -> Self {
-        Self { survivors: Vec::with_capacity(pages as usize), batch: Vec::new() }
+        Self {
+            survivors: Vec::with_capacity(pages as usize),
+            sorter: Sorter::new(pages),
+            batch: Vec::new(),
+        }
     }
 
     /// Blocks that are withdrawn and not erased.
@@ -126,7 +131,8 @@ impl Cleaner {
             }
             parts.placement.common_stream().map_or(Streams::Each(survivor), Streams::One)
         };
-        let moved = move_survivors(parts, journal, &self.survivors, from, &streams);
+        let moved =
+            move_survivors(parts, journal, &mut self.sorter, &self.survivors, from, &streams);
         if moved.is_err() || parts.counters.pages_lost != lost {
             return self.not_emptied(parts, journal, from, moved);
         }
@@ -251,7 +257,8 @@ impl Cleaner {
         withhold(parts, journal, block, &mut self.survivors, 0);
         let from = Source { bank, victim: block, now };
         let streams = Streams::<fn(&mut P, Lpn) -> u8>::One(stream);
-        let moved = move_survivors(parts, journal, &self.survivors, from, &streams);
+        let moved =
+            move_survivors(parts, journal, &mut self.sorter, &self.survivors, from, &streams);
         recount(parts, bank, block, now);
         moved
     }

@@ -7,7 +7,7 @@ use thermocline_policy::{State, placement::Placement};
 
 use super::{
     bank::Bank, check, cleaner::longest_cleaning_ns, layer::PageMapped, opening::open_next,
-    room::clean_ahead, scrub::scrub_once,
+    room::clean_ahead, scrub::scrub_once, write_run::Run,
 };
 use crate::{
     BankState, BlockState, BlockUse, Counters, DeadPages, EndOfLife, FtlError, Inspect, Layer,
@@ -26,6 +26,17 @@ impl<C: Chip, P: Placement> PageIo for PageMapped<C, P> {
     #[inline(always)]
     fn write(&mut self, lpn: Lpn, data: &[u8], now: u64) -> Result<(), FtlError> {
         self.write_page(lpn, data, now)
+    }
+
+    #[inline(always)]
+    fn write_run(
+        &mut self,
+        count: usize,
+        page: impl Fn(usize) -> Option<Lpn>,
+        now: u64,
+        step: u64,
+    ) -> Result<usize, (usize, FtlError)> {
+        self.write_pages(&Run { count, page, now, step })
     }
 
     fn read(&mut self, lpn: Lpn, into: &mut [u8]) -> Result<bool, FtlError> {

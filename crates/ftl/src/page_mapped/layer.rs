@@ -93,7 +93,8 @@ impl<C: Chip, P: Placement> PageMapped<C, P> {
         } else {
             stream_of(&mut self.parts, lpn, now)
         };
-        self.write_to(stream, lpn, data, now)
+        let bank = self.assign(lpn, stream);
+        self.write_to(bank, stream, lpn, data, now)
     }
 
     /// The host writes a page.
@@ -102,12 +103,19 @@ impl<C: Chip, P: Placement> PageMapped<C, P> {
         self.check_writable(lpn, now)?;
         self.parts.counters.host_writes += 1;
         let stream = stream_of(&mut self.parts, lpn, now);
-        self.write_to(stream, lpn, data, now)
+        let bank = self.assign(lpn, stream);
+        self.write_to(bank, stream, lpn, data, now)
     }
 
     #[inline(always)]
-    fn write_to(&mut self, stream: u8, lpn: Lpn, data: &[u8], now: u64) -> Result<(), FtlError> {
-        let bank = self.assign(lpn, stream);
+    pub(super) fn write_to(
+        &mut self,
+        bank: usize,
+        stream: u8,
+        lpn: Lpn,
+        data: &[u8],
+        now: u64,
+    ) -> Result<(), FtlError> {
         let Self { parts, journal, cleaner, .. } = self;
         append(parts, journal, cleaner, bank, PageWrite { lpn, stream, data, now })?;
         parts.placement.written(lpn, now);
@@ -198,7 +206,7 @@ impl<C: Chip, P: Placement> PageMapped<C, P> {
     }
 
     #[inline(always)]
-    fn assign(&mut self, lpn: Lpn, stream: u8) -> usize {
+    pub(super) fn assign(&mut self, lpn: Lpn, stream: u8) -> usize {
         let Parts { chip, placement, tables, banks, counters, .. } = &mut self.parts;
         banks.assign(chip, placement, tables, counters, lpn, stream)
     }

@@ -17,6 +17,7 @@
 //!
 //! ```text
 //! interface, format, mount
+//!   write_run
 //!   layer
 //!     append, check
 //!       room
@@ -60,6 +61,7 @@ mod survivors;
 mod swap;
 pub(crate) mod tables;
 pub(crate) mod watermark;
+mod write_run;
 
 pub use config::{Config, Format};
 pub use layer::PageMapped;

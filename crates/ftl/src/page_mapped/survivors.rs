@@ -1,18 +1,18 @@
 //! Moving the survivors of victims into open blocks.
 //!
 //! The map follows a copy when it has succeeded; the table of blocks learns of copies in lots, at the
-//! latest at the end. Survivors that all go to one stream are moved in runs, as long as the room in an
-//! open block: the chip is asked once for each.
+//! latest at the end. Survivors of one stream are moved in runs, as long as the room in an open block: the
+//! chip is asked once for each.
 
-use alloc::boxed::Box;
+use alloc::{boxed::Box, vec::Vec};
 
 use thermocline_flash::{BlockId, Chip, FlashError, Lpn, Oob};
 use thermocline_policy::placement::Placement;
 
 use super::{
-    journal::Journal, opening::open_next, parts::Parts, retire::may_try_again, tables::AHEAD,
+    bank::Bank, journal::Journal, opening::open_next, parts::Parts, retire::may_try_again,
 };
-use crate::FtlError;
+use crate::{AHEAD, FtlError};
 
 /// Where survivors come from, and when they are moved.
 #[derive(Clone, Copy, Debug)]
@@ -38,6 +38,84 @@ pub(super) enum Streams<F> {
     Each(F),
 }
 
+/// Sorts survivors by the streams that they go to.
+pub(super) struct Sorter {
+    /// The stream of each survivor, in physical order.
+    streams: Vec<u8>,
+    /// The survivors by stream, and within a stream in physical order.
+    sorted: Vec<Lpn>,
+    /// Where those of each stream begin in that; once they are there, where they end.
+    ends: Vec<usize>,
+}
+
+impl Sorter {
+    /// For survivors of blocks of so many pages.
+    pub(super) fn new(pages: u32) -> Self {
+        let pages = pages as usize;
+        Self {
+            streams: Vec::with_capacity(pages),
+            sorted: Vec::with_capacity(pages),
+            ends: Vec::new(),
+        }
+    }
+
+    /// Assigns streams to survivors as long as their open blocks have room. Returns how many, and the stream
+    /// of the one after them, which finds none.
+    #[inline(always)]
+    fn assign<P: Placement>(
+        &mut self,
+        placement: &mut P,
+        home: &Bank,
+        survivors: &[Lpn],
+        stream_of: impl Fn(&mut P, Lpn) -> u8,
+    ) -> (usize, Option<u8>) {
+        let mut room = [0_u32; 256];
+        for (room, open) in room.iter_mut().zip(home.open_blocks()) {
+            *room = open.room();
+        }
+        self.streams.clear();
+        self.streams.resize(survivors.len(), 0);
+        for &lpn in &survivors[..AHEAD.min(survivors.len())] {
+            placement.prefetch(lpn);
+        }
+        let (mut count, mut full) = (survivors.len(), None);
+        for (i, (&lpn, assigned)) in survivors.iter().zip(&mut self.streams).enumerate() {
+            if let Some(&next) = survivors.get(i + AHEAD) {
+                placement.prefetch(next);
+            }
+            let stream = stream_of(placement, lpn);
+            let room = &mut room[usize::from(stream)];
+            if *room == 0 {
+                (count, full) = (i, Some(stream));
+                break;
+            }
+            *room -= 1;
+            *assigned = stream;
+        }
+        let mut end = 0;
+        self.ends.clear();
+        self.ends.extend(home.open_blocks().iter().zip(&room).map(|(open, left)| {
+            let start = end;
+            end += (open.room() - left) as usize;
+            start
+        }));
+        self.streams.truncate(count);
+        (count, full)
+    }
+
+    /// Sorts the survivors that were assigned; then [`ends`](Self::ends) are where those of each stream end.
+    ///
+    /// No branch predictor wins on which stream comes next, so there is no branch on it.
+    fn sort(&mut self, survivors: &[Lpn]) {
+        self.sorted.resize(survivors.len(), Lpn(0));
+        for (&stream, &lpn) in self.streams.iter().zip(survivors) {
+            let end = &mut self.ends[usize::from(stream)];
+            self.sorted[*end] = lpn;
+            *end += 1;
+        }
+    }
+}
+
 /// Moves survivors, of a victim and those cleaned with it, each to its stream.
 ///
 /// Pages that cannot be read stay where they are. After an error the rest do, and the caller sees to
@@ -46,6 +124,7 @@ pub(super) enum Streams<F> {
 pub(super) fn move_survivors<C: Chip, P: Placement>(
     parts: &mut Parts<C, P>,
     journal: &mut Option<Box<Journal>>,
+    sorter: &mut Sorter,
     survivors: &[Lpn],
     from: Source,
     streams: &Streams<impl Fn(&mut P, Lpn) -> u8>,
@@ -53,30 +132,79 @@ pub(super) fn move_survivors<C: Chip, P: Placement>(
     parts.banks[from.bank].begin_copying();
     let Parts { chip, tables, .. } = parts;
     chip.expect_copies(&mut survivors.iter().map(|&lpn| tables.entry(lpn)));
-    let mut done = 0;
-    let mut result = Ok(());
-    while done < survivors.len() {
-        let stopped = match streams {
-            Streams::One(stream) => copy_run(parts, survivors, &mut done, from, *stream),
-            Streams::Each(stream_of) => {
-                copy_while_room(parts, survivors, &mut done, from, stream_of)
-            }
-        };
-        let Some(stopped) = stopped else { break };
-        if let Err(e) = move_alone(parts, journal, from, stopped) {
-            parts.counters.copies -= (survivors.len() - done) as u64;
-            result = Err(e);
-            break;
+    let mut moved = 0;
+    let result = match streams {
+        Streams::One(stream) => move_to_one(parts, journal, survivors, &mut moved, from, *stream),
+        Streams::Each(stream_of) => {
+            move_to_each(parts, journal, sorter, survivors, &mut moved, from, stream_of)
         }
-        done += 1;
+    };
+    if result.is_err() {
+        parts.counters.copies -= (survivors.len() - moved) as u64;
     }
     parts.banks[from.bank].count_all_copied(from.victim, from.now);
     result
 }
 
+/// Moves survivors each to its stream: as many as find room in the open blocks, then the one that finds
+/// none, and so on. Adds how many were moved.
+#[inline(always)]
+fn move_to_each<C: Chip, P: Placement>(
+    parts: &mut Parts<C, P>,
+    journal: &mut Option<Box<Journal>>,
+    sorter: &mut Sorter,
+    survivors: &[Lpn],
+    moved: &mut usize,
+    from: Source,
+    stream_of: impl Fn(&mut P, Lpn) -> u8,
+) -> Result<(), FtlError> {
+    let mut left = survivors;
+    while !left.is_empty() {
+        let Parts { placement, banks, .. } = &mut *parts;
+        let (count, full) = sorter.assign(placement, &banks[from.bank], left, &stream_of);
+        sorter.sort(&left[..count]);
+        let mut start = 0;
+        for (stream, &end) in (0..).zip(&sorter.ends) {
+            let pages = &sorter.sorted[start..end];
+            move_to_one(parts, journal, pages, moved, from, stream)?;
+            start = end;
+        }
+        left = &left[count..];
+        if let (Some(stream), Some((&lpn, rest))) = (full, left.split_first()) {
+            let stopped = Stopped { lpn, stream: usize::from(stream), failed: None };
+            move_alone(parts, journal, from, stopped)?;
+            *moved += 1;
+            left = rest;
+        }
+    }
+    Ok(())
+}
+
+/// Moves survivors to one stream. Adds how many were moved.
+#[inline(always)]
+fn move_to_one<C: Chip, P: Placement>(
+    parts: &mut Parts<C, P>,
+    journal: &mut Option<Box<Journal>>,
+    survivors: &[Lpn],
+    moved: &mut usize,
+    from: Source,
+    stream: u8,
+) -> Result<(), FtlError> {
+    let mut done = 0;
+    while done < survivors.len() {
+        let before = done;
+        let stopped = copy_run(parts, survivors, &mut done, from, stream);
+        *moved += done - before;
+        let Some(stopped) = stopped else { break };
+        move_alone(parts, journal, from, stopped)?;
+        done += 1;
+        *moved += 1;
+    }
+    Ok(())
+}
+
 /// Copies survivors from number `done` on to one stream, as long as its open block has room and nothing
 /// fails.
-#[inline(always)]
 fn copy_run<C: Chip, P: Placement>(
     parts: &mut Parts<C, P>,
     survivors: &[Lpn],
@@ -116,53 +244,6 @@ fn copy_run<C: Chip, P: Placement>(
     }
     *done += copied;
     survivors.get(*done).map(|&lpn| Stopped { lpn, stream: s, failed })
-}
-
-/// Copies survivors from number `done` on, as long as their open blocks have room and nothing fails.
-///
-/// No branch predictor wins on which stream comes next where there are several, so the loop branches
-/// only where an open block is full.
-#[inline(always)]
-fn copy_while_room<C: Chip, P: Placement>(
-    parts: &mut Parts<C, P>,
-    survivors: &[Lpn],
-    done: &mut usize,
-    Source { bank, now, .. }: Source,
-    stream_of: impl Fn(&mut P, Lpn) -> u8,
-) -> Option<Stopped> {
-    let Parts { chip, placement, tables, banks, durability, .. } = parts;
-    let home = &mut banks[bank];
-    for &lpn in survivors.iter().skip(*done).take(AHEAD) {
-        placement.prefetch(lpn);
-    }
-    // Numbered by their place, so that a chip that keeps no numbers costs none.
-    let before = durability.programs() - *done as u64;
-    let mut stopped = None;
-    for (i, &lpn) in survivors.iter().enumerate().skip(*done) {
-        if let Some(&next) = survivors.get(i + AHEAD) {
-            placement.prefetch(next);
-        }
-        let stream = stream_of(placement, lpn);
-        let Some(to) = home.take_if_room(usize::from(stream)) else {
-            stopped = Some(Stopped { lpn, stream: usize::from(stream), failed: None });
-            break;
-        };
-        let at = tables.entry(lpn);
-        debug_assert!(tables.is_owner(lpn, at), "{lpn:?} is copied from {at:?}");
-        let sequence = before + i as u64 + 1;
-        let oob = Oob { lpn, stream, sequence, time: now, note: placement.note(lpn) };
-        if let Err(failed) = chip.copy(at, to.at, oob) {
-            stopped = Some(Stopped { lpn, stream: usize::from(stream), failed: Some(failed) });
-            break;
-        }
-        tables.point(lpn, to);
-        if placement.knows_hot() && placement.is_hot(lpn) {
-            home.warm(home.open(usize::from(stream)).block(), 1);
-        }
-        *done = i + 1;
-    }
-    durability.set_programs(before + *done as u64);
-    stopped
 }
 
 /// Moves a survivor whose stream has no room, or whose copy failed, to another block. It stays where it

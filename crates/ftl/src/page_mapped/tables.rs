@@ -18,6 +18,7 @@ use alloc::{format, string::String, vec, vec::Vec};
 use thermocline_flash::{BlockId, Geometry, Lpn, Ppn, prefetch};
 
 use super::{open_block::Target, shape::Shape};
+use crate::{AHEAD, FtlError};
 
 /// The entry of a page that held data which are nowhere to be found: reading it is an error until it is
 /// written or trimmed.
@@ -25,9 +26,6 @@ pub(crate) const LOST: Ppn = Ppn(Ppn::NONE.0 - 1);
 
 /// The bit of a table entry that marks the page.
 const MARK: u32 = 1 << 31;
-
-/// How far ahead the survivors' table entries are asked for, in pages of the victim.
-pub(super) const AHEAD: usize = 24;
 
 /// Table entries from this on lead to no current data. On a chip whose page numbers need all
 /// bits, those are the absent and the lost ones only, and no page can be marked.
@@ -225,7 +223,21 @@ impl Tables {
         self.map[lpn.index()] = to.at;
     }
 
-    /// The same of pages that stand side by side from `to` on.
+    /// The tables while the host's pages are written to `count` physical pages from `to` on.
+    #[inline(always)]
+    pub(super) fn rows(&mut self, to: Target, count: u32) -> Rows<'_> {
+        debug_assert_eq!(self.shape.slot_of(to.at), to.slot, "a run goes to {:?}", to.at);
+        Rows {
+            map: &mut self.map,
+            owner: &mut self.owner[to.slot..][..count as usize],
+            to: to.at,
+            first_marked: self.first_marked,
+            mapped: &mut self.mapped,
+            marked: &mut self.marked,
+        }
+    }
+
+    /// The newest data of pages are side by side from `to` on; all of them count as mapped already.
     #[inline(always)]
     pub(super) fn point_run(&mut self, lpns: &[Lpn], to: Target) {
         debug_assert_eq!(self.shape.slot_of(to.at), to.slot, "a run goes to {:?}", to.at);
@@ -332,6 +344,48 @@ impl Tables {
             return Err(format!("{marked} pages are marked, {} were counted", self.marked));
         }
         Ok(())
+    }
+}
+
+/// The tables while pages are written one after another. What each write needs of them is at hand.
+pub(super) struct Rows<'a> {
+    map: &'a mut [Ppn],
+    /// Of the pages written.
+    owner: &'a mut [Lpn],
+    to: Ppn,
+    first_marked: u32,
+    mapped: &'a mut u32,
+    marked: &'a mut u32,
+}
+
+impl Rows<'_> {
+    /// Asks for the cache line of a page's entry.
+    #[inline(always)]
+    pub(super) fn prefetch(&self, lpn: Lpn) {
+        prefetch(self.map, lpn.index());
+    }
+
+    /// Where the current data of a page are. No page beyond the device has any.
+    #[inline(always)]
+    pub(super) fn current(&self, lpn: Lpn) -> Option<Ppn> {
+        self.map.get(lpn.index()).copied().filter(|entry| entry.0 < self.first_marked)
+    }
+
+    /// The newest data of a page are in physical page number `i` of the run. Returns where they were.
+    #[inline(always)]
+    pub(super) fn write(&mut self, i: usize, lpn: Lpn) -> Result<Option<Ppn>, FtlError> {
+        let (Some(entry), Some(owner)) = (self.map.get_mut(lpn.index()), self.owner.get_mut(i))
+        else {
+            return Err(FtlError::OutOfRange(lpn));
+        };
+        let old = core::mem::replace(entry, Ppn(self.to.0 + i as u32));
+        *owner = lpn;
+        if old.0 < self.first_marked {
+            return Ok(Some(old));
+        }
+        *self.mapped += 1;
+        *self.marked -= u32::from(old.0 < LOST.0);
+        Ok(None)
     }
 }
 

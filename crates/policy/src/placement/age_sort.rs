@@ -19,6 +19,11 @@ pub struct AgeSort {
 
 impl Placement for AgeSort {
     #[inline(always)]
+    fn host_stream(&self) -> Option<u8> {
+        Some(0)
+    }
+
+    #[inline(always)]
     fn sorts(&self) -> bool {
         true
     }

@@ -20,6 +20,11 @@ pub struct BlockSplit {
 }
 
 impl Placement for BlockSplit {
+    #[inline(always)]
+    fn host_stream(&self) -> Option<u8> {
+        Some(0)
+    }
+
     fn streams(&self) -> u8 {
         2
     }

@@ -101,11 +101,18 @@ pub trait Placement: Send + 'static {
         1
     }
 
+    /// The stream of all that the host writes, where that is one whatever the page: then
+    /// [`host`](Placement::host) is not asked, and pages are written in runs.
+    #[inline(always)]
+    fn host_stream(&self) -> Option<u8> {
+        None
+    }
+
     /// The stream of a page the host is about to write; decided before any cleaning for it.
     #[inline(always)]
     fn host(&mut self, lpn: Lpn, now: u64) -> u8 {
         let _ = (lpn, now);
-        0
+        self.host_stream().unwrap_or(0)
     }
 
     /// The same for placements that want to know where the current copy lies, be it inferred to be

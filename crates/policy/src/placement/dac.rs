@@ -38,8 +38,8 @@ pub struct Dac {
     /// The region decided for the page being written. The cleaning that makes room for it may move
     /// its old copy, which must not change the decision.
     decided: u8,
-    /// What was remembered of the survivor asked about last, before it was asked about.
-    came: Word,
+    /// The survivor asked about last, and what was remembered of it before.
+    came: (Lpn, Word),
 }
 
 /// What is remembered of each page.
@@ -85,7 +85,7 @@ impl Dac {
                 Pages::Stamped { words: vec![Word::new(NOWHERE, 0); count], threshold: threshold.0 }
             }
         };
-        Self { top: regions - 1, pages, decided: NOWHERE, came: Word::new(NOWHERE, 0) }
+        Self { top: regions - 1, pages, decided: NOWHERE, came: (Lpn::NONE, Word::new(NOWHERE, 0)) }
     }
 
     #[inline(always)]
@@ -150,7 +150,7 @@ impl Placement for Dac {
             Pages::Stamped { words, threshold } => {
                 let word = &mut words[lpn.index()];
                 let region = word.region();
-                self.came = *word;
+                self.came = (lpn, *word);
                 // A page that stays where it is keeps its time: it was not moved to a region.
                 if region == BOTTOM || word.age(now) <= *threshold && region != NOWHERE {
                     return region;
@@ -166,9 +166,9 @@ impl Placement for Dac {
         match &mut self.pages {
             Pages::Regions(regions) => regions[lpn.index()] = stream,
             Pages::Stamped { words, .. } => {
-                let came = self.came;
-                words[lpn.index()] =
-                    if stream == came.region() { came } else { Word::new(stream, now) };
+                let (page, came) = self.came;
+                let is_back = page == lpn && stream == came.region();
+                words[lpn.index()] = if is_back { came } else { Word::new(stream, now) };
             }
         }
     }

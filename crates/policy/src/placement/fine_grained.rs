@@ -37,6 +37,11 @@ pub struct FineGrained {
 
 impl Placement for FineGrained {
     #[inline(always)]
+    fn host_stream(&self) -> Option<u8> {
+        Some(0)
+    }
+
+    #[inline(always)]
     fn scans(&self) -> bool {
         true
     }

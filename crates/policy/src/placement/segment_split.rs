@@ -14,6 +14,11 @@ pub struct SegmentSplit {
 }
 
 impl Placement for SegmentSplit {
+    #[inline(always)]
+    fn host_stream(&self) -> Option<u8> {
+        Some(0)
+    }
+
     fn streams(&self) -> u8 {
         2
     }

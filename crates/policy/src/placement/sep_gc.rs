@@ -2,8 +2,6 @@
 //! NoSep's counterpart in the SepBIT paper, FAST 2022, §4.1). A page that survived a cleaning is
 //! older than one just written, and so will probably live longer.
 
-use thermocline_flash::Lpn;
-
 use super::{Placement, Registered};
 use crate::{Args, Context, ParamError, PolicyInfo, params::NoParams};
 
@@ -20,8 +18,8 @@ impl Placement for SepGc {
     }
 
     #[inline(always)]
-    fn host(&mut self, _lpn: Lpn, _now: u64) -> u8 {
-        WRITTEN
+    fn host_stream(&self) -> Option<u8> {
+        Some(WRITTEN)
     }
 
     #[inline(always)]

@@ -10,6 +10,11 @@ pub struct Sequential;
 
 impl Placement for Sequential {
     #[inline(always)]
+    fn host_stream(&self) -> Option<u8> {
+        Some(0)
+    }
+
+    #[inline(always)]
     fn common_stream(&self) -> Option<u8> {
         Some(0)
     }

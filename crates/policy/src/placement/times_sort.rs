@@ -30,6 +30,11 @@ pub struct TimesSort {
 
 impl Placement for TimesSort {
     #[inline(always)]
+    fn host_stream(&self) -> Option<u8> {
+        Some(0)
+    }
+
+    #[inline(always)]
     fn sorts(&self) -> bool {
         true
     }

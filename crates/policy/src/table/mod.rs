@@ -175,6 +175,16 @@ impl BlockTable {
         }
     }
 
+    /// The same of several pages, the last of them programmed at `now`.
+    #[inline(always)]
+    pub fn wrote_run(&mut self, block: BlockId, pages: u32, now: u64) {
+        let at = self.at(block);
+        self.view.columns.blocks[at].valid += pages;
+        if self.stamps_writes {
+            self.view.columns.stamps[at] = now;
+        }
+    }
+
     /// Pages of an open block were filled with survivors of `victim`. No pages: no block needed.
     pub fn copied(&mut self, block: BlockId, pages: u32, victim: BlockId, now: u64) {
         if pages == 0 {

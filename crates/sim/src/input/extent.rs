@@ -27,6 +27,13 @@ const LONGEST: u64 = (1 << 48) - 1;
 pub(super) const EXTENT_BYTES: usize = 24;
 
 impl Extent {
+    /// Whether it is a request that writes one page, the whole of it.
+    #[inline(always)]
+    pub(crate) fn is_one_page(&self) -> bool {
+        let cut = self.partial_head | self.partial_tail | self.continued;
+        self.op == Op::Write && self.pages == 1 && !cut
+    }
+
     pub(super) fn encode(&self) -> [u8; EXTENT_BYTES] {
         let mut bytes = [0; EXTENT_BYTES];
         bytes[..8].copy_from_slice(&self.time_ns.to_le_bytes());

@@ -80,7 +80,10 @@ impl Workload {
         let generator = Generator::new(&self.spec, &options)?;
         let request = self.request_bytes.unwrap_or(page);
         let expected = generator.writes_left() * request.div_ceil(page);
-        Ok(Generated { generator, batch: Vec::with_capacity(BATCH), first, page, expected })
+        let whole = request.is_multiple_of(page) && page.is_power_of_two();
+        let whole_pages = if whole { (request / page) as u32 } else { 0 };
+        let batch = Vec::with_capacity(BATCH);
+        Ok(Generated { generator, batch, first, page, whole_pages, expected })
     }
 }
 
@@ -90,6 +93,8 @@ pub(crate) struct Generated {
     batch: Vec<Request>,
     first: u32,
     page: u64,
+    /// Pages of each request, where it consists of whole ones; else 0.
+    whole_pages: u32,
     /// Pages that will be written.
     pub(super) expected: u64,
 }
@@ -99,7 +104,19 @@ impl Generated {
         self.generator.next_batch(&mut self.batch, BATCH)?;
         // Pages are nearly always a power of two long, and two divisions a request are not free.
         let page = self.page;
-        if page.is_power_of_two() {
+        if self.whole_pages > 0 {
+            let (first, pages, bits) = (self.first, self.whole_pages, page.trailing_zeros());
+            batch.extend(self.batch.iter().map(|request| Extent {
+                time_ns: request.time_ns,
+                first: first + (request.offset >> bits) as u32,
+                pages,
+                bytes: request.len,
+                op: request.op,
+                partial_head: false,
+                partial_tail: false,
+                continued: false,
+            }));
+        } else if page.is_power_of_two() {
             let bits = page.trailing_zeros();
             self.extend(batch, |offset| offset >> bits);
         } else {

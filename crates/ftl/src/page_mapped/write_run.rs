@@ -1,0 +1,227 @@
+//! Pages that the host writes one after another: what is the same for all of them is asked once.
+//!
+//! Where the placement sends all that the host writes to one stream, the chip programs a run at once and
+//! the tables follow it; otherwise each page is written by itself. Only a write that finds no room cleans,
+//! and it ends the run.
+
+use thermocline_flash::{Chip, FlashError, Lpn, Oob};
+use thermocline_policy::{placement::Placement, trigger::Trigger};
+
+use super::{
+    append::{PageWrite, point_to, program_elsewhere, stream_of},
+    layer::PageMapped,
+    parts::Parts,
+};
+use crate::{AHEAD, AHEAD_MORE, FtlError, PageIo};
+
+/// Pages by number, and when each is written.
+pub(super) struct Run<F> {
+    /// How many are to be written.
+    pub(super) count: usize,
+    /// Those, and what is known of the pages that come after them.
+    pub(super) page: F,
+    /// When the first is written.
+    pub(super) now: u64,
+    /// What each takes.
+    pub(super) step: u64,
+}
+
+impl<F: Fn(usize) -> Option<Lpn>> Run<F> {
+    #[inline(always)]
+    fn time(&self, i: usize) -> u64 {
+        self.now + i as u64 * self.step
+    }
+}
+
+impl<C: Chip, P: Placement> PageMapped<C, P> {
+    /// See [`PageIo::write_run`].
+    #[inline(always)]
+    pub(super) fn write_pages<F: Fn(usize) -> Option<Lpn>>(
+        &mut self,
+        run: &Run<F>,
+    ) -> Result<usize, (usize, FtlError)> {
+        let cleans = self.parts.config.trigger == Trigger::Eager;
+        if self.journal.is_some() || cleans || self.parts.failures.is_read_only() {
+            return Ok(0);
+        }
+        let Parts { placement, banks, .. } = &self.parts;
+        let is_plain = banks.len() == 1 && !placement.locates() && !placement.knows_hot();
+        match placement.host_stream() {
+            Some(stream) if is_plain => self.write_to_one(stream, run),
+            None if is_plain => self.write_to_several(run),
+            _ => self.write_each(run),
+        }
+    }
+
+    /// All pages go to one stream of the only bank, as many as its open block has room for.
+    #[inline(always)]
+    fn write_to_one<F: Fn(usize) -> Option<Lpn>>(
+        &mut self,
+        stream: u8,
+        run: &Run<F>,
+    ) -> Result<usize, (usize, FtlError)> {
+        let Parts { chip, tables, banks, placement, durability, counters, .. } = &mut self.parts;
+        let (home, s, before) = (&mut banks[0], usize::from(stream), durability.programs());
+        let (to, taken) = home.take_run(s, run.count);
+        if taken == 0 {
+            return Ok(0);
+        }
+        let oob = |i: u32| {
+            let (lpn, time) = ((run.page)(i as usize).unwrap_or(Lpn::NONE), run.time(i as usize));
+            let sequence = before + u64::from(i) + 1;
+            Oob { lpn, stream, sequence, time, note: placement.note(lpn) }
+        };
+        let (programmed, failed) = match chip.program_run(to.at, taken, oob) {
+            Ok(()) => (taken, None),
+            Err((programmed, failed)) => (programmed, Some(failed)),
+        };
+        durability.set_programs(before + u64::from(programmed));
+        let open = home.wrote_run(s, programmed, run.time(programmed.max(1) as usize - 1));
+        let shape = *tables.shape();
+        let mut rows = tables.rows(to, programmed);
+        let (mut written, mut result) = (0, Ok(()));
+        while written < programmed as usize {
+            if let Some(later) = (run.page)(written + AHEAD) {
+                rows.prefetch(later);
+                placement.prefetch(later);
+            }
+            let later = (run.page)(written + AHEAD_MORE);
+            if let Some(at) = later.and_then(|lpn| rows.current(lpn)) {
+                home.prefetch(shape.block_of(at));
+            }
+            let Some(lpn) = (run.page)(written) else { break };
+            match rows.write(written, lpn) {
+                Ok(None) => {}
+                Ok(Some(old)) => home.invalidate(shape.block_of(old), run.time(written)),
+                Err(e) => {
+                    result = Err(e);
+                    break;
+                }
+            }
+            placement.written(lpn, run.time(written));
+            home.watch(lpn);
+            written += 1;
+        }
+        counters.host_writes += written as u64;
+        // Pages that nobody could be found for are garbage.
+        for _ in written..programmed as usize {
+            home.invalidate(open, run.now);
+        }
+        result.map_err(|e| (written, e))?;
+        let Some(failed) = failed else { return Ok(written) };
+        // The page whose program failed stays taken.
+        home.untake_all(s, taken - programmed - 1);
+        let Some(lpn) = (run.page)(written) else { return Ok(written) };
+        let now = run.time(written);
+        self.write_elsewhere(lpn, stream, now, failed).map_err(|e| (written, e))?;
+        Ok(written + 1)
+    }
+
+    /// The program of a page of a run failed.
+    #[cold]
+    #[inline(never)]
+    fn write_elsewhere(
+        &mut self,
+        lpn: Lpn,
+        stream: u8,
+        now: u64,
+        failed: FlashError,
+    ) -> Result<(), FtlError> {
+        let write = PageWrite { lpn, stream, data: &[], now };
+        let Self { parts, journal, cleaner, .. } = self;
+        parts.counters.host_writes += 1;
+        // The number of the program that failed.
+        parts.durability.set_programs(parts.durability.programs() + 1);
+        let to = program_elsewhere(parts, journal, cleaner, 0, write, failed)?;
+        point_to(parts, 0, write, to);
+        parts.placement.written(lpn, now);
+        parts.banks[0].watch(lpn);
+        Ok(())
+    }
+
+    /// Each page goes to its stream of the only bank, until one finds no room at once.
+    #[inline(always)]
+    fn write_to_several<F: Fn(usize) -> Option<Lpn>>(
+        &mut self,
+        run: &Run<F>,
+    ) -> Result<usize, (usize, FtlError)> {
+        let Parts { chip, tables, banks, placement, durability, counters, .. } = &mut self.parts;
+        let (home, shape) = (&mut banks[0], *tables.shape());
+        let before = durability.programs();
+        let mut written = 0;
+        let mut stopped = None;
+        while written < run.count {
+            if let Some(later) = (run.page)(written + AHEAD) {
+                tables.prefetch(later);
+                placement.prefetch(later);
+            }
+            let later = (run.page)(written + AHEAD_MORE);
+            if let Some(at) = later.and_then(|lpn| tables.current(lpn)) {
+                home.prefetch(shape.block_of(at));
+            }
+            let Some(lpn) = (run.page)(written).filter(|lpn| lpn.index() < tables.len()) else {
+                break;
+            };
+            let now = run.time(written);
+            let stream = placement.host(lpn, now);
+            let Some(to) = home.take_if_room(usize::from(stream)) else {
+                stopped = Some((lpn, stream, now, None));
+                break;
+            };
+            let sequence = before + written as u64 + 1;
+            let oob = Oob { lpn, stream, sequence, time: now, note: placement.note(lpn) };
+            if let Err(failed) = chip.program(to.at, oob, &[]) {
+                stopped = Some((lpn, stream, now, Some(failed)));
+                break;
+            }
+            if let Some(old) = tables.supersede(lpn) {
+                home.invalidate(shape.block_of(old), now);
+            }
+            home.wrote(usize::from(stream), now);
+            tables.point(lpn, to);
+            placement.written(lpn, now);
+            home.watch(lpn);
+            written += 1;
+        }
+        counters.host_writes += written as u64;
+        durability.set_programs(before + written as u64);
+        let Some((lpn, stream, now, failed)) = stopped else { return Ok(written) };
+        let done = match failed {
+            Some(failed) => self.write_elsewhere(lpn, stream, now, failed),
+            None => {
+                self.parts.counters.host_writes += 1;
+                self.write_to(0, stream, lpn, &[], now)
+            }
+        };
+        done.map_err(|e| (written, e))?;
+        Ok(written + 1)
+    }
+
+    /// Each page by itself, until one finds no room at once.
+    #[inline(always)]
+    fn write_each<F: Fn(usize) -> Option<Lpn>>(
+        &mut self,
+        run: &Run<F>,
+    ) -> Result<usize, (usize, FtlError)> {
+        for i in 0..run.count {
+            if let Some(later) = (run.page)(i + AHEAD) {
+                self.prefetch(later);
+            }
+            if let Some(later) = (run.page)(i + AHEAD_MORE) {
+                self.prefetch_more(later);
+            }
+            let Some(lpn) = (run.page)(i) else { return Ok(i) };
+            let now = run.time(i);
+            self.check_writable(lpn, now).map_err(|e| (i, e))?;
+            self.parts.counters.host_writes += 1;
+            let stream = stream_of(&mut self.parts, lpn, now);
+            let bank = self.assign(lpn, stream);
+            let has_room = !self.parts.banks[bank].open(usize::from(stream)).is_full();
+            self.write_to(bank, stream, lpn, &[], now).map_err(|e| (i, e))?;
+            if !has_room {
+                return Ok(i + 1);
+            }
+        }
+        Ok(run.count)
+    }
+}
