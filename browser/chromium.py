@@ -94,11 +94,15 @@ class Chromium:
         self.requests, self.complaints, self.loaded = [], [], False
         self.call("Page.navigate", url=url)
         end = time.monotonic() + 30
-        # The first event may be the empty page's, late.
-        while not self.loaded or self.evaluate("location.href") == "about:blank":
+        while not self.loaded:
             if time.monotonic() > end:
                 raise Fault(f"{url} does not load")
             self.note(self.message())
+        # The event may be the empty page's, late.
+        while self.evaluate("location.href === 'about:blank' || document.readyState !== 'complete'"):
+            if time.monotonic() > end:
+                raise Fault(f"{url} does not load")
+            time.sleep(0.02)
 
     def evaluate(self, script):
         """The value of an expression in the page; a promise is waited for."""
