@@ -208,7 +208,7 @@ def large(browser, folder, _checker):
         browser.look(1000)
         browser.open(server.url)
         canvas = "document.getElementById('map')"
-        wait(browser, f"{canvas}.width > 300")
+        wait(browser, f"{canvas}?.width > 300", 20)
         for mode in ("stream", "erases", "age", "pages"):
             browser.evaluate(f"(() => {{ const it = document.getElementById('mode'); it.value = '{mode}'; it.dispatchEvent(new Event('change')); }})()")
             time.sleep(0.5)
