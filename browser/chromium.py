@@ -98,6 +98,11 @@ class Chromium:
             if time.monotonic() > end:
                 raise Fault(f"{url} does not load")
             self.note(self.message())
+        # The event may be the empty page's, late.
+        while self.evaluate("location.href === 'about:blank' || document.readyState !== 'complete'"):
+            if time.monotonic() > end:
+                raise Fault(f"{url} does not load")
+            time.sleep(0.02)
 
     def evaluate(self, script):
         """The value of an expression in the page; a promise is waited for."""

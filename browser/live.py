@@ -45,7 +45,7 @@ def tool(*arguments):
 class Served:
     """A chip in memory with a dashboard."""
 
-    def __init__(self, folder, name=EVIL, capacity="256MiB", dashboard=True, device="slc-generic"):
+    def __init__(self, folder, name=EVIL, capacity="256MiB", dashboard=True, device="slc-generic", shape=()):
         self.socket, self.control = f"{folder}/nbd.sock", f"{folder}/ctl.sock"
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
@@ -54,7 +54,7 @@ class Served:
         shown = ["--dashboard", str(self.port)] if dashboard else []
         self.process = subprocess.Popen(
             [THERMOCLINE, "serve", f"{name}=ram:", "--device", device, "--capacity", capacity, "--unix", self.socket,
-             "--control", self.control, "--log", "error", *shown])
+             "--control", self.control, "--log", "error", *shown, *shape])
         end = time.monotonic() + 20
         while not os.path.exists(self.control) or not os.path.exists(self.socket):
             assert time.monotonic() < end and self.process.poll() is None, "the server does not start"
@@ -200,6 +200,30 @@ def viewers(server):
     print(f"live.py: fifty viewers: {grown / 2**20:.1f} MiB more, {min(taken[1:])} frames or more each")
 
 
+def large(browser, folder, _checker):
+    """A hundred thousand blocks, all on the map."""
+    with Served(folder, name="large", capacity="800MiB", shape=("--page-size", "512", "--block-size", "8KiB")) as server:
+        load = server.fio(3)
+        time.sleep(1)
+        browser.look(1000)
+        browser.open(server.url)
+        canvas = "document.getElementById('map')"
+        wait(browser, f"{canvas}?.width > 300", 20)
+        for mode in ("stream", "erases", "age", "pages"):
+            browser.evaluate(f"(() => {{ const it = document.getElementById('mode'); it.value = '{mode}'; it.dispatchEvent(new Event('change')); }})()")
+            time.sleep(0.5)
+        load.wait()
+        stat = server.stat()
+        assert stat["blocks"] > 100_000, stat["blocks"]
+        browser.evaluate(f"{canvas}.focus()")
+        # The first key chooses the first block.
+        browser.press("End")
+        browser.press("End")
+        wait(browser, f"document.getElementById('sentence').textContent.startsWith('Block {stat['blocks'] - 1:,}:')")
+        wait(browser, f"Number(document.querySelector('[data-key=\"since_mount.host_pages_written\"]').dataset.value) === {stat['since_mount']['host_pages_written']}")
+        assert not browser.complaints, browser.complaints
+
+
 def replay(browser, folder, checker):
     trace = f"{folder}/<img src=x onerror=alert(1)>.tct"
     shutil.copy(ROOT / "corpus/sqlite-ext4.tct", trace)
@@ -303,7 +327,7 @@ def main():
             if checker is None:
                 skip("no accessibility checker: the npm registry cannot be reached")
             began = time.monotonic()
-            for part in (dashboard, replay):
+            for part in (dashboard, large, replay):
                 part(browser, folder, checker)
                 print(f"live.py: {part.__name__} passed after {time.monotonic() - began:.0f} s")
 

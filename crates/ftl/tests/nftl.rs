@@ -7,7 +7,7 @@ use thermocline_flash::{
     BUILT_IN_PROFILES, BlockId, Condition, CountingChip, Geometry, Lpn, Ppn, Profile, Rules,
 };
 use thermocline_ftl::{
-    Counters, DeadPages, FtlError, Inspect, Layer, PageIo, Upkeep,
+    BlockState, BlockUse, Counters, DeadPages, FtlError, Inspect, Layer, PageIo, Upkeep,
     nftl::{Choice, Config, Nftl},
 };
 use thermocline_media::Ram;
@@ -40,6 +40,26 @@ fn toshiba() -> Profile {
 fn on_toshiba(config: Config) -> Nftl<CountingChip> {
     let profile = toshiba();
     Nftl::new(CountingChip::new(profile.geometry, profile.rules), config).expect("it fits")
+}
+
+#[test]
+fn states_of_blocks_tell_primaries_from_replacements() {
+    let mut layer = on_toshiba(Config::new(7 * 4096 / 8 * 32));
+    let states = |layer: &Nftl<CountingChip>| {
+        let mut states = vec![BlockState::default(); 4096];
+        layer.block_states(BlockId(0), &mut states);
+        let mut used: Vec<_> = states
+            .iter()
+            .filter(|state| state.used != BlockUse::Free)
+            .map(|state| (state.used, state.stream, state.valid))
+            .collect();
+        used.sort_by_key(|(_, stream, _)| *stream);
+        used
+    };
+    layer.write(Lpn(0), &[], 1).expect("written");
+    assert_eq!(states(&layer), [(BlockUse::Open, 0, 1)]);
+    (2..=33).for_each(|write| layer.write(Lpn(0), &[], write).expect("written"));
+    assert_eq!(states(&layer), [(BlockUse::Open, 0, 0), (BlockUse::Full, 1, 1)]);
 }
 
 #[test]

@@ -25,13 +25,18 @@ class Chart {
     place.replaceChildren(make("h2", {}, title), this.legend, this.svg, this.details);
     /** @type {() => void} */
     this.again = () => {};
-    new ResizeObserver(() => this.again()).observe(place);
+    // Asked for at every drawing, the width would have the whole page laid out each time.
+    this.width = this.svg.clientWidth;
+    new ResizeObserver(() => {
+      this.width = this.svg.clientWidth;
+      this.again();
+    }).observe(place);
     this.details.addEventListener("toggle", () => this.again());
   }
 
   /** @param {number} top @returns {{ width: number, left: number, y: (y: number) => number, parts: Element[] }} */
   #frame(top) {
-    const [width, height, left] = [Math.max(this.svg.clientWidth, 120), 144, 52];
+    const [width, height, left] = [Math.max(this.width, 120), 144, 52];
     this.svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
     const y = (/** @type {number} */ value) => height - 18 - (Math.min(value, top) / top) * (height - 30);
     const parts = [0, 0.5, 1].flatMap((share) => {

@@ -5,6 +5,8 @@
 const STREAMS = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#b8a800", "#8a8a8a"];
 /** From little to much, even in lightness (cividis). */
 const RAMP = ["#00224e", "#2a3f6d", "#575c6d", "#7d7c78", "#a69d75", "#d3c164", "#fee838"];
+/** Colours from the one of no valid pages to that of nothing else. */
+const STEPS = 32;
 /** Largest side of a block, in CSS pixels. */
 const LARGEST = 26;
 
@@ -27,6 +29,11 @@ function ramp(share) {
   return mix(rgb(RAMP[low]), rgb(RAMP[low + 1]), at - low);
 }
 
+/** Colours between two, as words of an image: a map has too many blocks to mix them for each. @param {number[]} rest @param {number[]} filled */
+const tone = (rest, filled) => Uint32Array.from({ length: STEPS + 1 }, (_, i) => word(mix(rest, filled, i / STEPS)));
+
+const NOTHING = tone([0, 0, 0], [0, 0, 0]);
+
 class ChipMap {
   /**
    * @param {HTMLCanvasElement} canvas @param {HTMLElement} legend @param {Chip} chip
@@ -41,14 +48,16 @@ class ChipMap {
     this.selected = -1;
     /** @type {Map<number, string>} blocks with a frame around them, and its colour variable */
     this.marks = new Map();
-    /** @type {Set<number>} */
-    this.dirty = new Set();
+    /** Blocks that changed since they were painted, the first so many of a list; with more than it holds all are painted. */
+    this.dirty = new Int32Array(chip.blocks);
+    this.touched = 0;
     this.range = { low: 0, high: 1 };
     /** Side of a block in the picture, and blocks in a row. */
     this.cell = 1;
     this.columns = 1;
     /** @type {Record<string, number[]>} */
     this.colours = {};
+    this.tones = { full: NOTHING, open: NOTHING, free: NOTHING, bad: NOTHING, records: NOTHING, streams: [NOTHING], ramp: [NOTHING] };
     this.image = new ImageData(1, 1);
     this.words = new Uint32Array(this.image.data.buffer);
     canvas.addEventListener("click", (event) => {
@@ -102,17 +111,27 @@ class ChipMap {
     this.canvas.style.width = `${this.canvas.width / ratio}px`;
     const style = getComputedStyle(document.documentElement);
     this.colours = Object.fromEntries(["valid", "garbage", "free", "open", "bad", "records", "panel", "mark", "ink", "accent"].map((name) => [name, rgb(style.getPropertyValue(`--${name}`).trim())]));
+    const { valid, garbage, free, open, bad, records, panel } = this.colours;
+    const streams = STREAMS.map((stream) => tone(mix(rgb(stream), panel, 0.65), rgb(stream)));
+    const even = Array.from({ length: STEPS + 1 }, (_, i) => tone(ramp(i / STEPS), ramp(i / STEPS)));
+    this.tones = { full: tone(garbage, valid), open: tone(open, valid), free: tone(free, free), bad: tone(bad, bad), records: tone(records, records), streams, ramp: even };
     this.image = new ImageData(this.canvas.width, this.canvas.height);
     this.words = new Uint32Array(this.image.data.buffer);
     this.words.fill(word(this.colours.panel));
     this.repaint();
   }
 
+  /** A block changed: the next refresh paints it. @param {number} block */
+  touch(block) {
+    if (this.touched < this.dirty.length) this.dirty[this.touched] = block;
+    this.touched++;
+  }
+
   /** Paints all blocks: where what the colours mean may have changed. */
   repaint() {
     this.measure();
     for (let block = 0; block < this.chip.blocks; block++) this.paint(block);
-    this.dirty.clear();
+    this.touched = 0;
     this.explain();
     this.draw();
   }
@@ -121,9 +140,9 @@ class ChipMap {
   refresh() {
     const { low, high } = this.range;
     this.measure();
-    if (this.mode === "age" || low !== this.range.low || high !== this.range.high) return this.repaint();
-    for (const block of this.dirty) this.paint(block);
-    this.dirty.clear();
+    if (this.mode === "age" || low !== this.range.low || high !== this.range.high || this.touched > this.dirty.length) return this.repaint();
+    for (let i = 0; i < this.touched; i++) this.paint(this.dirty[i]);
+    this.touched = 0;
     this.draw();
   }
 
@@ -140,22 +159,22 @@ class ChipMap {
     } else this.range = { low: 0, high: 1 };
   }
 
-  /** The colours of a block: of its valid pages, and of the rest. @param {number} block @returns {number[][]} */
-  coloursOf(block) {
-    const { chip } = this;
-    const { valid, garbage, free, open, bad, records } = this.colours;
+  /** The colour of a number between the ends of the ramp. @param {number} n */
+  ramped(n) {
+    const { low, high } = this.range;
+    return this.tones.ramp[Math.round(Math.min(Math.max((n - low) / (high - low), 0), 1) * STEPS)];
+  }
+
+  /** The colours of a block. @param {number} block */
+  toneOf(block) {
+    const { chip, tones } = this;
     const used = chip.used[block];
-    if (used === BAD) return [bad, bad];
-    if (used > BAD) return [records, records];
-    const share = (/** @type {number} */ n) => ramp((n - this.range.low) / (this.range.high - this.range.low));
-    if (this.mode === "erases") return [share(chip.erases[block]), share(chip.erases[block])];
-    if (used === FREE) return [free, free];
-    if (this.mode === "age") return [share(chip.now - chip.opened[block]), share(chip.now - chip.opened[block])];
-    if (this.mode === "stream") {
-      const colour = rgb(STREAMS[chip.stream[block] % STREAMS.length]);
-      return [colour, mix(colour, this.colours.panel, 0.65)];
-    }
-    return [valid, used === OPEN ? open : garbage];
+    if (used >= BAD) return used === BAD ? tones.bad : tones.records;
+    if (this.mode === "erases") return this.ramped(chip.erases[block]);
+    if (used === FREE) return tones.free;
+    if (this.mode === "age") return this.ramped(chip.now - chip.opened[block]);
+    if (this.mode === "stream") return tones.streams[chip.stream[block] % STREAMS.length];
+    return used === OPEN ? tones.open : tones.full;
   }
 
   /** @param {number} block */
@@ -164,19 +183,18 @@ class ChipMap {
     const { words } = this;
     const stride = this.canvas.width;
     const share = Math.min(chip.valid[block] / chip.pages, 1);
-    const [filled, rest] = this.coloursOf(block);
+    const tone = this.toneOf(block);
     let at = Math.floor(block / columns) * cell * stride + (block % columns) * cell;
     if (cell < 4) {
       // Too small for a level: one colour between the two.
-      const colour = word(mix(rest, filled, share));
+      const colour = tone[Math.round(share * STEPS)];
       const side = cell > 2 ? cell - 1 : cell;
-      for (let y = 0; y < side; y++, at += stride) words.fill(colour, at, at + side);
+      for (let y = 0; y < side; y++, at += stride) for (let x = 0; x < side; x++) words[at + x] = colour;
       return;
     }
     const side = cell - 1;
     const level = Math.round(share * side);
-    const [top, bottom] = [word(rest), word(filled)];
-    for (let y = 0; y < side; y++, at += stride) words.fill(y < side - level ? top : bottom, at, at + side);
+    for (let y = 0; y < side; y++, at += stride) words.fill(tone[y < side - level ? 0 : STEPS], at, at + side);
     if (chip.used[block] === BAD) {
       // A cross, for who does not see the colour.
       const cross = word(this.colours.panel);

@@ -7,8 +7,9 @@
 const USES = ["free", "open", "full", "condemned", "bad", "the layer's records"];
 const FREE = 0, OPEN = 1, BAD = 4;
 
+const THOUSANDS = new Intl.NumberFormat("en-US", { maximumFractionDigits: 0 });
 /** A whole number with thousands apart. @param {number} n */
-const grouped = (n) => Math.round(n).toLocaleString("en-US");
+const grouped = (n) => THOUSANDS.format(Math.round(n));
 /** @param {number | null | undefined} n @param {number} digits */
 const fixed = (n, digits) => (n == null || !Number.isFinite(n) ? "–" : n.toFixed(digits));
 /** A time. @param {number} us */

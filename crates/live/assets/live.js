@@ -4,8 +4,8 @@
 {
   /** Seconds of history in the charts, and what "now" means. */
   const HISTORY = 120, NOW = 5;
-  /** Events kept of a block, and of all blocks. */
-  const EVENTS = 20, ALL_EVENTS = 50000;
+  /** Events kept of all blocks, and shown of one. */
+  const EVENTS = 1 << 16, SHOWN = 20;
 
   /** @type {Chip | null} */
   let chip = null;
@@ -15,9 +15,9 @@
   let past = [];
   /** @type {Json} */
   let about = {};
-  let [begun, paused, events, painted] = [0, false, 0, 0];
-  /** @type {Map<number, string[]>} */
-  let seen = new Map();
+  let [begun, paused, painted] = [0, false, 0];
+  /** The latest events, in a ring: what happens to thousands of blocks a second becomes words for the chosen one alone. */
+  const seen = { count: 0, block: new Int32Array(EVENTS), s: new Float64Array(EVENTS), used: new Uint8Array(EVENTS), stream: new Uint8Array(EVENTS), erases: new Uint32Array(EVENTS), erased: new Uint8Array(EVENTS) };
   /** @type {EventSource | null} */
   let stream = null;
 
@@ -99,14 +99,14 @@
       known.whole(bytesOf(frame.whole), s);
       if (!first) known.opened.set(opened);
       /** @type {ChipMap} */ (map).repaint();
-      for (const key of ["whole", "exports"]) delete frame[key];
+      delete frame.whole;
     }
     if (!chip || !map) return;
     if (frame.changed !== undefined) {
       const bytes = bytesOf(frame.changed);
       note(bytes, s);
-      const { dirty } = map;
-      chip.change(bytes, 0, bytes.length / 12, s, (block) => dirty.add(block));
+      const drawn = map;
+      chip.change(bytes, 0, bytes.length / 12, s, (block) => drawn.touch(block));
       delete frame.changed;
     }
     past.push({ s, figures: frame });
@@ -131,14 +131,22 @@
       const block = view.getUint32(at, true), used = view.getUint8(at + 6), erases = view.getUint32(at + 8, true);
       const [was, had] = [known.used[block], known.erases[block]];
       if (used === was && erases === had) continue;
-      const list = seen.get(block) ?? [];
-      const how = erases > had ? `erased (${grouped(erases)} times now), ${USES[used]}` : `${USES[used]}${used === OPEN ? ` for stream ${view.getUint8(at + 7)}` : ""}`;
-      list.push(`${seconds(s - begun)}: ${how}`);
-      if (list.length > EVENTS) list.shift();
-      else events++;
-      seen.set(block, list);
-      if (events > ALL_EVENTS) [seen, events] = [new Map(), 0];
+      const i = seen.count++ % EVENTS;
+      [seen.block[i], seen.s[i], seen.used[i], seen.stream[i]] = [block, s, used, view.getUint8(at + 7)];
+      [seen.erases[i], seen.erased[i]] = [erases, Number(erases > had)];
     }
+  }
+
+  /** What was seen of a block, oldest first. @param {number} block */
+  function eventsOf(block) {
+    const lines = [];
+    for (let at = seen.count - 1; at >= 0 && at >= seen.count - EVENTS && lines.length < SHOWN; at--) {
+      const i = at % EVENTS;
+      if (seen.block[i] !== block) continue;
+      const became = `${USES[seen.used[i]]}${seen.used[i] === OPEN ? ` for stream ${seen.stream[i]}` : ""}`;
+      lines.push(`${seconds(seen.s[i] - begun)}: ${seen.erased[i] ? `erased (${grouped(seen.erases[i])} times now), ` : ""}${became}`);
+    }
+    return lines.length ? lines.reverse() : ["nothing since this page was opened"];
   }
 
   /** @param {Json} frame */
@@ -192,8 +200,7 @@
     const sentence = /** @type {Chip} */ (chip).sentence(block);
     if (byId("sentence").textContent === sentence) return;
     byId("sentence").textContent = sentence;
-    const list = seen.get(block) ?? ["nothing since this page was opened"];
-    byId("history").replaceChildren(...list.map((text) => make("li", {}, text)));
+    byId("history").replaceChildren(...eventsOf(block).map((text) => make("li", {}, text)));
   }
 
   /** @param {number} block */
@@ -215,7 +222,7 @@
 
   function connect() {
     stream?.close();
-    [chip, map, past, seen, events] = [null, null, [], new Map(), 0];
+    [chip, map, past, seen.count] = [null, null, [], 0];
     stream = new EventSource(`events?export=${byId("export").value || 0}`);
     stream.onmessage = (event) => take(JSON.parse(event.data));
     stream.onerror = () => {

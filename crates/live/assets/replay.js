@@ -59,7 +59,7 @@
         for (; this.at < to; this.at++) this.#forward(this.at + 1);
         this.map.repaint();
       } else {
-        for (; this.at < to; this.at++) this.#forward(this.at + 1, (block) => this.map.dirty.add(block));
+        for (; this.at < to; this.at++) this.#forward(this.at + 1, (block) => this.map.touch(block));
       }
       this.show();
     }

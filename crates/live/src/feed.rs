@@ -1,8 +1,8 @@
 //! One producer of frames for any number of viewers.
 //!
 //! What always holds:
-//! * the chip is asked only while somebody looks, by one thread, whatever the number of viewers, and for at
-//!   most a fortieth of that thread's time;
+//! * the chip is asked only while somebody looks, by one thread, whatever the number of viewers: for a hundredth
+//!   of the time, as long as that leaves a frame a second;
 //! * a frame is in memory once. A viewer who falls behind by more than [`KEPT`] frames gets the whole state in
 //!   their place; one who takes nothing for [`PATIENCE`] is cut off; there are at most [`MOST`].
 
@@ -23,7 +23,9 @@ use crate::frame;
 /// Time between two frames.
 const PERIOD: Duration = Duration::from_millis(250);
 /// The producer rests so many times as long as it worked.
-const REST: u32 = 40;
+const REST: u32 = 100;
+/// But not longer than this.
+const LONGEST: Duration = Duration::from_secs(1);
 /// How long a viewer may take nothing.
 pub const PATIENCE: Duration = Duration::from_secs(10);
 /// After so long without a frame a viewer is shown that the connection lives.
@@ -139,7 +141,7 @@ fn produce(source: &dyn Source, feed: &Feed) {
         state.add(&sampled, figures);
         feed.changed.notify_all();
         let worked = begun.elapsed();
-        let until = begun + PERIOD.max(worked * REST);
+        let until = begun + (worked * REST).clamp(PERIOD, LONGEST);
         while !state.closed
             && let Some(left) = until.checked_duration_since(Instant::now())
         {

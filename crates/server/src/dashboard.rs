@@ -1,7 +1,7 @@
 //! The dashboard: a page, a stream of frames for each export, the pages of a block that is asked about.
 //!
-//! It reads and changes nothing. The device is in hand for a few thousand blocks at a time, and only while
-//! somebody looks.
+//! It reads and changes nothing. Only while somebody looks is the device in hand: for some microseconds at a
+//! time, and hosts go first.
 
 use std::{
     io,
@@ -24,9 +24,10 @@ use crate::{
     counters::{Kind, LATENCIES, latency_limit},
     http::Http,
     server::{Export, Shared},
-    wear::BLOCKS,
 };
 
+/// Blocks that are looked at with the device in hand once.
+const BLOCKS: usize = 1024;
 /// Requests at a time that are no streams.
 const MOST: usize = 16;
 
@@ -115,8 +116,8 @@ impl<S: Deref<Target = Shared> + Send + Sync> Source for Looked<S> {
     }
 
     fn sample(&self, into: &mut [BlockState]) {
-        for (first, part) in (0..).step_by(BLOCKS as usize).zip(into.chunks_mut(BLOCKS as usize)) {
-            self.export().device.look(|layer| layer.inspect().block_states(BlockId(first), part));
+        for (first, part) in (0..).step_by(BLOCKS).zip(into.chunks_mut(BLOCKS)) {
+            self.export().device.glance(|layer| layer.inspect().block_states(BlockId(first), part));
         }
     }
 
@@ -137,7 +138,7 @@ impl<S: Deref<Target = Shared> + Send + Sync> Source for Looked<S> {
             it.begun.get().saturating_sub(it.answered.get())
         };
         let time = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        let (counters, health, free) = device.look(|layer| {
+        let (counters, health, free) = device.glance(|layer| {
             let inspect = layer.inspect();
             (*inspect.counters(), layer.chip().health(), inspect.free_blocks())
         });

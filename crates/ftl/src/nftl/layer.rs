@@ -5,7 +5,9 @@ use alloc::string::String;
 use thermocline_flash::{BlockId, Condition, FlashError, Lpn, Ppn, Timing, prefetch};
 
 use super::{Nftl, RESERVE, heaps::NOBODY};
-use crate::{Counters, DeadPages, EndOfLife, FtlError, Inspect, Layer, PageIo, Upkeep};
+use crate::{
+    BlockState, BlockUse, Counters, DeadPages, EndOfLife, FtlError, Inspect, Layer, PageIo, Upkeep,
+};
 
 impl<C: Condition> Nftl<C> {
     #[inline(always)]
@@ -186,6 +188,33 @@ impl<C: Condition> Inspect for Nftl<C> {
                 && !self.dead.is_set(lpn.index())
         };
         lpns.filter(is_here).count() as u32
+    }
+
+    /// Primaries are stream 0, replacements stream 1.
+    fn block_states(&self, first: BlockId, into: &mut [BlockState]) {
+        let data_blocks = self.chip.geometry().data_blocks();
+        for (block, state) in (first.0..).map(BlockId).zip(into) {
+            let v = self.owner[block.index()];
+            let pair = (v != NOBODY).then(|| self.pairs[v as usize]);
+            let (used, stream) = match pair {
+                Some(pair) if pair.replacement == block => (pair.replacement_used, 1),
+                Some(pair) => (pair.primary_used, 0),
+                None => (0, 0),
+            };
+            *state = BlockState {
+                used: match pair {
+                    Some(_) if used < self.pages => BlockUse::Open,
+                    Some(_) => BlockUse::Full,
+                    None if self.chip.is_bad(block) => BlockUse::Bad,
+                    None if block.0 >= data_blocks => BlockUse::Records,
+                    None if self.litter.contains(&block) => BlockUse::Condemned,
+                    None => BlockUse::Free,
+                },
+                stream,
+                valid: self.valid_pages(block),
+                erases: self.erases(block),
+            };
+        }
     }
 
     fn check(&self) -> Result<(), String> {

@@ -74,7 +74,9 @@ fn over_time(traffic: &Traffic, title: &str, places: &[f64]) -> Chart {
             Series::new(name, points.map(|(n, x)| Point::at(*x, *n as f64 * page)).collect())
         });
     let y = format!("MiB in 1/{COLUMNS} of it");
-    let plot = Plot::new(Kind::Lines, title, &y, series.collect());
+    // From 0: a stream that keeps its pace is a flat line.
+    let plot =
+        Plot { within: Some([0.0, 0.0]), ..Plot::new(Kind::Lines, title, &y, series.collect()) };
     let about = "What the host asks for, in whole pages.";
     chart("traffic", "Reads, writes and trims", about, plot)
 }

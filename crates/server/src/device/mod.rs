@@ -49,6 +49,10 @@ pub use remount::{Change, Remount, Remounted, Settings};
 use rounds::Rounds;
 pub(crate) use snapshot::{Copying, Taken};
 
+/// How often a glance finds the device in other hands before it queues for it, and the time between.
+const GLANCES: u32 = 20;
+const BETWEEN_GLANCES: Duration = Duration::from_micros(50);
+
 /// A layer of any kind over a chip of any kind.
 pub type AnyLayer = Box<dyn Layer<Chip = Box<dyn Medium>> + Send>;
 
@@ -541,6 +545,20 @@ impl Device {
     /// Looks at the layer, to tell about it.
     pub(crate) fn look<T>(&self, at: impl FnOnce(&AnyLayer) -> T) -> T {
         at(&self.state.lock().layer)
+    }
+
+    /// The same for those who are in no hurry. Whoever queues for the lock gets it handed over, and holds it
+    /// until a processor is free for him: hosts would wait for that.
+    pub(crate) fn glance<T>(&self, at: impl FnOnce(&AnyLayer) -> T) -> T {
+        for _ in 0..GLANCES {
+            if !self.is_wanted()
+                && let Some(state) = self.state.try_lock()
+            {
+                return at(&state.layer);
+            }
+            std::thread::sleep(BETWEEN_GLANCES);
+        }
+        self.look(at)
     }
 }
 
