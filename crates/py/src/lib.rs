@@ -113,8 +113,12 @@ fn row(settings: &Settings, result: Result<Value, String>) -> Value {
 }
 
 type Pairs = Vec<(String, Option<String>)>;
+/// Name, settings, digest, error.
+type Cell = (String, Pairs, Option<String>, Option<String>);
+/// Name, help, value, default, whether it may be given several times, heading.
+type Listed = (String, String, Option<String>, Option<String>, bool, String);
 
-/// The cells of a grid: name, settings, digest, error.
+/// The cells of a grid.
 #[pyfunction]
 fn plan(
     py: Python<'_>,
@@ -122,7 +126,7 @@ fn plan(
     seeds: u64,
     traces: InMemory,
     listener: Listener,
-) -> PyResult<Vec<(String, Pairs, Option<String>, Option<String>)>> {
+) -> PyResult<Vec<Cell>> {
     let given = axes.into_iter().map(|(option, texts)| {
         Given::of(&option, texts, false)
             .map_err(|why| raised(SimError::Usage(format!("{option}: {why}"))))
@@ -265,9 +269,9 @@ fn listed(what: &str) -> String {
     .to_string()
 }
 
-/// The options of `run` or `compare`: name, help, value, default, repeats, heading.
+/// The options of `run` or `compare`.
 #[pyfunction]
-fn options(of: &str) -> Vec<(String, String, Option<String>, Option<String>, bool, String)> {
+fn options(of: &str) -> Vec<Listed> {
     let all = if of == "run" { settings::of_run() } else { settings::of_compare() };
     let one = |o: OptionInfo| (o.name, o.help, o.value, o.default, o.repeats, o.heading);
     all.into_iter().map(one).collect()

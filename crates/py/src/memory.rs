@@ -146,13 +146,14 @@ impl Reader<'_> {
         py: Python<'_>,
         out: &mut Vec<Request>,
         limit: usize,
-        columns: (&Py<PyArray1<u64>>, &Py<PyArray1<u8>>, &Py<PyArray1<u64>>, &Py<PyArray1<u64>>),
+        op: &Py<PyArray1<u8>>,
+        [time, offset, len]: [&Py<PyArray1<u64>>; 3],
     ) -> Result<(), TraceError> {
         let busy = |_| self.wrong("another call has an array for writing");
-        let time = columns.0.bind(py).try_readonly().map_err(busy)?;
-        let op = columns.1.bind(py).try_readonly().map_err(busy)?;
-        let offset = columns.2.bind(py).try_readonly().map_err(busy)?;
-        let len = columns.3.bind(py).try_readonly().map_err(busy)?;
+        let time = time.bind(py).try_readonly().map_err(busy)?;
+        let op = op.bind(py).try_readonly().map_err(busy)?;
+        let offset = offset.bind(py).try_readonly().map_err(busy)?;
+        let len = len.bind(py).try_readonly().map_err(busy)?;
         let (time, op, offset, len) =
             (time.as_array(), op.as_array(), offset.as_array(), len.as_array());
         for row in self.row..time.len().min(self.row.saturating_add(limit)) {
@@ -210,7 +211,7 @@ impl Source for Reader<'_> {
         batch.clear();
         match &self.memory.get().0 {
             Columns::Arrays(time, op, offset, len) => {
-                Python::attach(|py| self.arrays(py, batch, limit, (time, op, offset, len)))
+                Python::attach(|py| self.arrays(py, batch, limit, op, [time, offset, len]))
             }
             Columns::Arrow(batches, time, columns) => {
                 self.arrow(batch, limit, batches, *time, *columns)

@@ -210,7 +210,7 @@ impl Settled<'_> {
             let failure = match outcome {
                 Ok(outcome) => {
                     let made_by = format!("thermocline compare --trace {}", task.place.name());
-                    return Ok(store.put(&task.digest, &made_by, &outcome)?);
+                    return store.put(&task.digest, &made_by, &outcome);
                 }
                 Err(failure @ (SimError::Interrupted | SimError::Broken(_))) => {
                     return Err(failure);
@@ -309,7 +309,7 @@ impl Job for Task<'_> {
         let mut source = self.place.trace.volumes.source(self.place.at);
         let mapping = jobs::mapping(self.fleet.device, &self.fleet.args.simulation);
         let name = self.place.name();
-        Ok(PreparedTrace::prepare(&mut source, &name, mapping, self.fleet.context.progress())?)
+        PreparedTrace::prepare(&mut source, &name, mapping, self.fleet.context.progress())
     }
 
     fn pages(&self, _: Option<&PreparedTrace>) -> Option<u64> {
@@ -336,7 +336,7 @@ impl Job for Task<'_> {
         let outcomes = compare_each(&all, !args.many.no_oracle, 1, self.fleet.context.progress())?;
         if outcomes.iter().all(|outcome| outcome.result.is_err()) {
             let first = outcomes.into_iter().find_map(|outcome| outcome.result.err());
-            return Err(first.unwrap_or(SimError::Failed("no policy ran".into())).into());
+            return Err(first.unwrap_or(SimError::Failed("no policy ran".into())));
         }
         let outcome = |result: Result<thermocline_sim::RunResult, SimError>| match result {
             Ok(result) => json!({ "result": result.stable_json() }),

@@ -125,7 +125,7 @@ fn files(
     let bytes = args.workload.bytes;
     let length = bytes.map_or(String::new(), |bytes| format!(" --bytes {}", format_size(bytes)));
     let name = format!("{spec}{length}");
-    Ok(PreparedTrace::prepare(&mut counted, &name, mapping, context.progress())?)
+    PreparedTrace::prepare(&mut counted, &name, mapping, context.progress())
 }
 
 fn prepare(
@@ -139,7 +139,7 @@ fn prepare(
     let mapping = mapping(device, args);
     let read = |source: &mut dyn thermocline_trace::Source| {
         let mut counted = Counted::new(context, format!("reading {name}"), source);
-        Ok(PreparedTrace::prepare(&mut counted, &name, mapping, context.progress())?)
+        PreparedTrace::prepare(&mut counted, &name, mapping, context.progress())
     };
     // Dense numbers are no addresses: nobody could tell what is where.
     let contents = contents && mapping.absolute;
@@ -181,7 +181,6 @@ pub trait Watchers {
 ///
 /// # Errors
 /// What is wrong whatever the policy.
-#[expect(clippy::too_many_arguments, reason = "what a comparison is")]
 pub fn run_all(
     inputs: &[Ready],
     policies: &[PolicySpec],

@@ -40,7 +40,7 @@ pub fn traces(given: &[PathBuf]) -> Vec<PathBuf> {
 /// How to run something.
 pub enum Runnable {
     /// With these arguments, which this command gives.
-    As(RunSettings, String),
+    As(Box<RunSettings>, String),
     /// Not at all: an input is not there.
     Missing(String),
 }
@@ -78,7 +78,7 @@ impl<'a> Options<'a> {
         }
         let settings = RunSettings::parse(line.arguments);
         let settings = settings.map_err(|e| failed(&run.wanted_by, &line.shown, e))?;
-        Ok(Runnable::As(settings, line.shown))
+        Ok(Runnable::As(Box::new(settings), line.shown))
     }
 
     fn line(&mut self, run: &Run) -> Result<Line, SimError> {

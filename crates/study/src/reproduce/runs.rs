@@ -37,7 +37,7 @@ pub fn run_all(
                 results[at] = Some(Ran { outcome: Outcome::Missing(why), notes: Vec::new() });
             }
             Runnable::As(args, command) => {
-                let job = Simulation::of(args, &inputs, context);
+                let job = Simulation::of(*args, &inputs, context);
                 jobs.push(job.map_err(|e| failed(&run.wanted_by, &command, e))?);
                 places.push(at);
                 commands.push(command);
