@@ -50,7 +50,7 @@ fn a_chip_that_is_too_small_is_told_the_least_that_is_enough() {
     assert_eq!(format(&less).code, 3, "{less}");
     // No size helps against that.
     let none = ["format", &chip, "--force", "--over-provisioning", "0%"];
-    fails(3, &none, &["more --over-provisioning"]);
+    fails(3, &none, &["--over-provisioning 0.3% or more"]);
 }
 
 #[test]
