@@ -1,12 +1,18 @@
 #!/bin/sh
-# Tests the Python package beside the command line that THERMOCLINE names. It shares what `cargo test` built.
+# Tests the Python package beside the command line that THERMOCLINE names.
+#
+# The native module is built with the features of the whole workspace, so nothing that `cargo test` built is
+# built again; `make python` makes a wheel of it.
 set -eu
 cd "$(dirname "$0")/.."
 if [ -n "${THERMOCLINE_WITHOUT_TOOLS:-}" ] && ! python3 -c 'import ensurepip, venv' 2>/dev/null; then
     echo "python: python3-venv is missing" | tee -a "${THERMOCLINE_SKIPPED:-/dev/null}"
     exit 0
 fi
-python/build.sh --quiet --profile dev
-.venv/bin/pip install --quiet --disable-pip-version-check hypothesis pyarrow pyright pytest
+target=${CARGO_TARGET_DIR:-target}
+cargo build --locked --workspace --features "${FEATURES:-}"
+cp "$target/debug/lib_native.so" python/thermocline/_native.abi3.so
+[ -x .venv/bin/pip ] || python3 -m venv .venv
+.venv/bin/pip install --quiet --disable-pip-version-check numpy hypothesis pyarrow 'pyright[nodejs]' pytest
 .venv/bin/pyright --pythonpath .venv/bin/python
-.venv/bin/python -m pytest -q python/tests
+PYTHONPATH=python .venv/bin/python -m pytest -q python/tests
