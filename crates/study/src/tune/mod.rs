@@ -2,7 +2,7 @@
 //!
 //! A part of the input is searched, the rest confirms what was found. First every policy runs as it comes; the best
 //! third of them goes on, with parameters and settings that tree-structured Parzen estimators propose (the
-//! algorithm of Optuna; the crate `tpe`). They are asked for [`BATCH`] candidates at a time and told of all before
+//! algorithm of Optuna; the crate `tpe`). They are asked for `BATCH` candidates at a time and told of all before
 //! they are asked again, so that one seed gives one search on any number of threads.
 //!
 //! Parameters that do nothing for the choice are left at their defaults then.
