@@ -99,7 +99,10 @@ class Chromium:
                 raise Fault(f"{url} does not load")
             self.note(self.message())
         # The event may be the empty page's, late.
-        while self.evaluate("location.href === 'about:blank' || document.readyState !== 'complete'"):
+        is_early = "document.readyState !== 'complete'"
+        if url != "about:blank":
+            is_early += " || location.href === 'about:blank'"
+        while self.evaluate(is_early):
             if time.monotonic() > end:
                 raise Fault(f"{url} does not load")
             time.sleep(0.02)

@@ -1,5 +1,5 @@
 # Our server on raw NAND with bad blocks: a file system on it, the server killed under it and started again.
-# Once more on a chip that flips bits, and whose blocks fail as they wear.
+# Once more on a chip that flips bits, and whose blocks fail as they wear; and once with NFTL.
 # modules: nandsim nbd crc32c_generic ext4
 # programs: nbd-client(nbd-client) mkfs.ext4(e2fsprogs) e2fsck(e2fsprogs)
 # built: thermocline
@@ -7,7 +7,7 @@
 for module in nbd crc32c_generic ext4; do modprobe $module; done
 rmmod nandsim 2> /dev/null || true
 chip=mtd:/dev/mtd0
-pass=0
+pass=0 rounds=4 layer=
 trap 'code=$?; [ $code = 0 ] || tail -n 20 /tmp/server; exit $code' EXIT
 
 start() {
@@ -25,9 +25,9 @@ stop() {
 }
 check() { thermocline check $chip > /tmp/out 2>&1 || { cat /tmp/server /tmp/out; fail "not sound $*"; }; }
 bad_blocks() { thermocline stat $chip --json | sed -n 's/^ *"bad_blocks": \([0-9]*\),*$/\1/p'; }
-# More than the chip holds, so that it has to clean; what was synced last is of $pass.
+# In four rounds more than the chip holds, so that it has to clean; what was synced last is of $pass.
 churn() {
-    for _ in $(seq 4); do
+    for _ in $(seq $rounds); do
         pass=$((pass + 1))
         dd if=/dev/urandom of=/tmp/random.$pass bs=64k count=25 2> /dev/null
         for part in $(seq 6); do dd if=/tmp/random.$pass of="/mnt/random.$part" bs=1M conv=fsync 2> /dev/null; done
@@ -48,7 +48,8 @@ session() {
     dmesg -c > /dev/null
     # 32 MiB: 2^8 blocks of 64 pages of 2048 + 64 bytes.
     modprobe nandsim id_bytes=0xec,0xa1,0x00,0x15 overridesize=8 badblocks=5,17 "$@"
-    thermocline format $chip > /tmp/out 2>&1 || { cat /tmp/out; fail "format"; }
+    # shellcheck disable=SC2086 # no layer is no argument
+    thermocline format $chip $layer > /tmp/out 2>&1 || { cat /tmp/out; fail "format"; }
     if thermocline format $chip > /tmp/out 2>&1; then fail "what is formatted was formatted again"; fi
 
     start
@@ -98,3 +99,5 @@ session
 # Page 8000 is the first one of its block, so that the block cannot be marked either.
 session bitflips=1 weakblocks=7:0,40:1,99:0 weakpages=1300:0,8000:0
 [ "$failed" -ge 2 ] || fail "only $failed blocks failed"
+layer='--layer nftl' rounds=1
+session

@@ -92,6 +92,7 @@ impl History {
         format(&place(&file), &options).expect("formatted");
         let policy = match layer {
             LayerKind::Nftl => "nftl",
+            LayerKind::InPlace => "in-place",
             _ if draws.one_in(2) => "greedy",
             _ => "dac",
         };
@@ -140,7 +141,11 @@ impl History {
     }
 
     pub fn serve(&self, rebuild: bool) -> Result<AnyLayer<Chip>, AssemblyError> {
-        let policy = if self.layer == LayerKind::Nftl { "nftl" } else { "greedy" };
+        let policy = match self.layer {
+            LayerKind::Nftl => "nftl",
+            LayerKind::InPlace => "in-place",
+            LayerKind::PageMapped => "greedy",
+        };
         serve(&self.file, policy, rebuild)
     }
 
