@@ -98,14 +98,15 @@ Examples:
     thermocline tune --trace web.tct --aim lifetime --price 2 \\
       --over-provisioning 7%..28%/3% --block-size 256KiB,1MiB
 
-What is searched: policies (--policy), numbers, times and choices among their
-parameters, --high, and every option of `run` that has a list of values.
-First every policy runs as it comes. The best third goes on, with what
-tree-structured Parzen estimators propose. One --seed gives one search.
+The search covers policies (--policy), their parameters, --high, and every
+option of `run` that has a list of values. First every policy runs with its
+defaults. Tree-structured Parzen estimators then propose parameters for the
+best third. One --seed gives one search.
 
-Of what differs by less than 1 % the one with the least RAM is chosen. The
-rest of the trace is replayed on the device as the searched part leaves it.
-There the choice is worse by chance alone: believe the figure of the rest.
+Among settings within 1 % of the best, the search chooses the one with the
+least RAM. The rest of the trace is replayed on the device as the searched
+part leaves it. Believe the figure of the rest: the search also picks what was
+best by chance.
 
 Exit: 0 done, 1 nothing could run, 2 usage, 3 bad input, 130 interrupted.";
 

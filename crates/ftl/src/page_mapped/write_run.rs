@@ -103,7 +103,7 @@ impl<C: Chip, P: Placement> PageMapped<C, P> {
             written += 1;
         }
         counters.host_writes += written as u64;
-        // Pages that nobody could be found for are garbage.
+        // Programmed pages without a logical page are garbage.
         for _ in written..programmed as usize {
             home.invalidate(open, run.now);
         }
