@@ -45,7 +45,8 @@ def tool(*arguments):
 class Served:
     """A chip in memory with a dashboard."""
 
-    def __init__(self, folder, name=EVIL, capacity="256MiB", dashboard=True, device="slc-generic", shape=()):
+    def __init__(self, folder, browser=None, name=EVIL, capacity="256MiB", dashboard=True, device="slc-generic", shape=()):
+        self.browser = browser
         self.socket, self.control = f"{folder}/nbd.sock", f"{folder}/ctl.sock"
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
@@ -65,6 +66,9 @@ class Served:
         return self
 
     def __exit__(self, *_):
+        if self.browser:
+            # Before the server goes: its page would complain that it cannot be reached, and the next page would be blamed.
+            self.browser.open("about:blank")
         self.process.terminate()
         self.process.wait(30)
 
@@ -131,7 +135,7 @@ def tab_to(browser, wanted):
 
 
 def dashboard(browser, folder, checker):
-    with Served(folder) as server:
+    with Served(folder, browser) as server:
         load = server.fio(60)
         time.sleep(1)
         browser.look(1000)
@@ -170,8 +174,6 @@ def dashboard(browser, folder, checker):
             answer = rebound.makefile("rb").readline()
             assert answer.startswith(b"HTTP/1.1 421 "), answer
         viewers(server)
-        # Before the server goes: the page would complain that it cannot be reached.
-        browser.open("about:blank")
 
 
 def viewers(server):
@@ -202,7 +204,7 @@ def viewers(server):
 
 def large(browser, folder, _checker):
     """A hundred thousand blocks, all on the map."""
-    with Served(folder, name="large", capacity="800MiB", shape=("--page-size", "512", "--block-size", "8KiB")) as server:
+    with Served(folder, browser, name="large", capacity="800MiB", shape=("--page-size", "512", "--block-size", "8KiB")) as server:
         load = server.fio(3)
         time.sleep(1)
         browser.look(1000)
@@ -295,7 +297,7 @@ def cost(folder):
 
 def pictures(browser, folder):
     out = ROOT / "docs/pictures"
-    with Served(folder, name="chip") as server:
+    with Served(folder, browser, name="chip") as server:
         load = server.fio(9)
         time.sleep(1)
         browser.look(1100, 700)
