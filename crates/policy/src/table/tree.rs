@@ -15,10 +15,11 @@
 //! leaves, once per cleaned block, and when a page inferred to be garbage turns out not to be.
 
 use alloc::{vec, vec::Vec};
+use core::ops::Range;
 
 /// Children of a node: few enough that looking at all of them costs a few cache lines.
 const FANOUT_BITS: u32 = 4;
-const FANOUT: usize = 1 << FANOUT_BITS;
+pub(super) const FANOUT: usize = 1 << FANOUT_BITS;
 
 /// No block.
 pub(super) const NO_BLOCK: u32 = u32::MAX;
@@ -135,11 +136,22 @@ impl Tree {
 
     /// The candidate at `slot` went, or its weight rose.
     pub(super) fn refresh(&mut self, slot: usize, blocks: &impl Leaves) {
-        let mut index = slot >> FANOUT_BITS;
-        self.levels[0][index] = self.fold_leaves(index, blocks);
+        let index = slot >> FANOUT_BITS;
+        self.refold(index..index + 1, blocks);
+    }
+
+    /// Candidates below these lowest nodes changed.
+    pub(super) fn refold(&mut self, nodes: Range<usize>, blocks: &impl Leaves) {
+        let Range { mut start, mut end } = nodes;
+        for index in start..end {
+            self.levels[0][index] = self.fold_leaves(index, blocks);
+        }
         for height in 1..self.levels.len() {
-            index >>= FANOUT_BITS;
-            self.levels[height][index] = self.fold_nodes(height, index);
+            start >>= FANOUT_BITS;
+            end = ((end - 1) >> FANOUT_BITS) + 1;
+            for index in start..end {
+                self.levels[height][index] = self.fold_nodes(height, index);
+            }
         }
     }
 
