@@ -78,11 +78,13 @@ impl BlockTable {
         let count = blocks as usize;
         let (slots, index) = match age_source {
             Some(AgeSource::LastInvalidation) => (0, Index::Lists(Lists::new(count, pages))),
-            None => (count, Index::Tree(Tree::new(count))),
+            None => (count, Index::Tree(Tree::new(count, false))),
             // Twice as many slots as blocks: closing up happens once per `blocks` openings at most.
-            Some(AgeSource::Created) => (2 * count.max(8), Index::Tree(Tree::new(2 * count.max(8)))),
+            Some(AgeSource::Created) => {
+                (2 * count.max(8), Index::Tree(Tree::new(2 * count.max(8), true)))
+            }
             Some(AgeSource::Youngest | AgeSource::Closed) => {
-                (Order::slots(count), Index::Tree(Tree::new(Order::slots(count))))
+                (Order::slots(count), Index::Tree(Tree::new(Order::slots(count), true)))
             }
         };
         let stamps_writes = matches!(age_source, Some(AgeSource::Youngest | AgeSource::Closed));
@@ -103,8 +105,9 @@ impl BlockTable {
                 },
                 first,
                 index,
-                side: victim.side().map(|side| (side, Tree::new(count))),
-                ranks: (victim.ranks() && age_source == Some(AgeSource::Created)).then(|| Ranks::new(slots)),
+                side: victim.side().map(|side| (side, Tree::new(count, false))),
+                ranks: (victim.ranks() && age_source == Some(AgeSource::Created))
+                    .then(|| Ranks::new(slots)),
             },
             next_slot: 0,
             order: stamps_writes.then(Order::new),
@@ -302,7 +305,7 @@ impl BlockTable {
         {
             let (weight, terms) =
                 (columns.costs.weight(at as u32, valid), columns.costs.terms(valid));
-            tree.improve(slot as usize, weight, at as u32, terms);
+            tree.improve(slot as usize, weight, at as u32, terms, || columns.stamps[at]);
         }
     }
 
@@ -319,7 +322,7 @@ impl BlockTable {
                 if state == State::Closed {
                     let weight = columns.costs.weight(at as u32, valid);
                     let terms = columns.costs.terms(valid);
-                    tree.improve(slot, weight, at as u32, terms);
+                    tree.improve(slot, weight, at as u32, terms, || columns.stamps[at]);
                 }
             }
             Index::Lists(lists) => {
@@ -333,7 +336,7 @@ impl BlockTable {
             && state == State::Closed
         {
             let node = columns.side_node(*side, at as u32);
-            tree.improve(at, node.weight, at as u32, node.terms);
+            tree.improve(at, node.weight, at as u32, node.terms, || 0);
         }
     }
 

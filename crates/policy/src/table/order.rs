@@ -57,8 +57,8 @@ impl Order {
                 self.make_room(segment, columns, tree);
                 continue;
             }
-            let before = blocks[..count]
-                .partition_point(|&other| columns.stamps[other as usize] <= stamp);
+            let before =
+                blocks[..count].partition_point(|&other| columns.stamps[other as usize] <= stamp);
             blocks.copy_within(before..count, before + 1);
             blocks[before] = block;
             put(segment, &blocks[..=count], columns);
