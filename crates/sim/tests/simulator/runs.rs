@@ -28,6 +28,7 @@ fn prepare(requests: Vec<Request>) -> Result<PreparedTrace, SimError> {
         written_only: false,
         read_modify_write: true,
         device_pages: 0,
+        sample: None,
     };
     PreparedTrace::prepare(&mut Given(requests), "given", mapping, &Progress::default())
 }

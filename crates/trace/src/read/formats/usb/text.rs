@@ -79,7 +79,10 @@ struct Address {
 /// Takes a line apart as far as all have the same fields.
 #[inline]
 fn event(line: &[u8]) -> Option<Event<'_>> {
-    let (tag, rest) = word(line);
+    let (tag, rest) = match line.iter().position(|b| matches!(b, b' ' | b'\t')) {
+        Some(end) if end > 0 => line.split_at(end),
+        _ => word(line),
+    };
     let (time, rest) = word(rest);
     let (kind, rest) = word(rest);
     let (address, rest) = word(rest);
@@ -133,8 +136,10 @@ fn small(digits: &[u8]) -> Option<u16> {
 #[inline]
 fn word(line: &[u8]) -> (&[u8], &[u8]) {
     let blank = |b: &u8| matches!(b, b' ' | b'\t');
-    let start = line.iter().position(|b| !blank(b)).unwrap_or(line.len());
-    let line = &line[start..];
+    let line = match line {
+        [b' ', rest @ ..] if rest.first().is_some_and(|b| !blank(b)) => rest,
+        _ => &line[line.iter().position(|b| !blank(b)).unwrap_or(line.len())..],
+    };
     let end = line.iter().position(blank).unwrap_or(line.len());
     line.split_at(end)
 }
