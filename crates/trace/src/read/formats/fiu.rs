@@ -70,7 +70,7 @@ impl LineFormat for Fiu {
         let time = Field::new(words.first().unwrap_or_default(), 1, "timestamp");
         let mut next = |number, name| {
             let word = words.last().ok_or_else(|| Fault::line(format!("the {name} is missing")))?;
-            Ok::<_, Box<Fault>>(Field { bytes: word, number, name })
+            Ok::<_, Box<Fault>>(Field::new(word, number, name))
         };
         let hash = next(9, "MD5")?;
         let minor = next(8, "minor")?;
