@@ -103,13 +103,14 @@ def summary(data: list[dict]) -> None:
             errors = sorted(abs(error(row)) for row in mine)
             raw = sum(abs(row["raw"] / row["true"] - 1) for row in mine) / len(mine)
             copying = [row["within"] for row in mine if row["true"] > COPIES]
+            covered = f"{100 * sum(copying) / len(copying):.1f} % of {len(copying)}" if copying else "none"
             seconds = [sum(row["seconds"][side] for row in mine) for side in (0, 1)]
             print(
                 f"| {'fitted on' if tuned else 'others'} | 1/{of} of {pages} | {len(mine)} "
                 f"| {100 * sum(errors) / len(mine):.1f} % | {100 * raw:.1f} % "
                 f"| {100 * errors[math.ceil(0.95 * len(errors)) - 1]:.1f} % "
                 f"| {100 * sum(row['within'] for row in mine) / len(mine):.1f} % "
-                f"| {100 * sum(copying) / len(copying):.1f} % of {len(copying)} | {seconds[1] / seconds[0]:.2f} |"
+                f"| {covered} | {seconds[1] / seconds[0]:.2f} |"
             )
 
 
