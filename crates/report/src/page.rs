@@ -6,7 +6,9 @@
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use sha2::{Digest, Sha256};
-use thermocline_chart::{COLOURS, Chart, Drawing, Hit, Kind, Legend, Table, draw, show};
+use thermocline_chart::{
+    COLOURS, Chart, Drawing, Ends, Frame, Hit, Kind, Legend, Table, draw, show,
+};
 
 const STYLE: &str = include_str!("../assets/report.css");
 const SCRIPT: &str = include_str!("../assets/report.js");
@@ -184,7 +186,7 @@ fn figure(chart: &Chart, id: &str) -> Result<Markup, String> {
         draw(&chart.plot, Legend::Elsewhere).map_err(|e| format!("{}: {e}", chart.name))?;
     let title = show::plain(&chart.title);
     let (picture, wide) = picture(&drawing, &title);
-    let hits = hits(&drawing.hits);
+    let (hits, frame) = (hits(&drawing.hits), drawing.frame.map(frame));
     let table = chart.plot.table();
     Ok(html! {
         figure.chart.wide[wide] #{ "c" (id) } data-name=(show::plain(&chart.name)) {
@@ -192,7 +194,7 @@ fn figure(chart: &Chart, id: &str) -> Result<Markup, String> {
                 h3 { (title) }
                 @if !chart.about.is_empty() { p { (show::plain(&chart.about)) } }
             }
-            div.plot tabindex="0" role="group" aria-label={ (title) ", chart" } data-hits=(hits) { (picture) }
+            div.plot tabindex="0" role="group" aria-label={ (title) ", chart" } data-hits=(hits) data-frame=[frame] { (picture) }
             (legend(chart, &drawing))
             details {
                 summary { "Table" }
@@ -229,6 +231,8 @@ fn picture(drawing: &Drawing, title: &str) -> (Markup, bool) {
     let mut inside = inside
         .replace("\"#000000\"", "\"currentColor\"")
         .replace("\"#FFFFFF\"", "\"none\"")
+        .replace("\"#010101\"", "\"var(--on-middle)\"")
+        .replace("\"#FEFEFE\"", "\"var(--back)\"")
         .replace("\"#E1E1E1\"", "\"var(--mesh)\"")
         .replace("\"#6E6E6E\"", "\"var(--guide)\"")
         .replace(" opacity=\"1\"", "")
@@ -257,6 +261,14 @@ fn hits(hits: &[Hit]) -> String {
     let one =
         |Hit { series, row, column, x, y }: &Hit| format!("[{series},{row},{column},{x},{y}]");
     format!("[{}]", hits.iter().map(one).collect::<Vec<_>>().join(","))
+}
+
+/// The axes as JSON: where each begins and ends, the values there, whether it is logarithmic, and whether it has names.
+fn frame(Frame { x, y }: Frame) -> String {
+    let axis = |Ends { at, range, log, named }: Ends| {
+        format!("[{},{},{:.7},{:.7},{log},{named}]", at.0, at.1, range.0, range.1)
+    };
+    format!("[{},{}]", axis(x), axis(y))
 }
 
 fn legend(chart: &Chart, drawing: &Drawing) -> Markup {
