@@ -141,8 +141,10 @@ pub fn draw(plot: &Plot, legend_is: Legend) -> Result<Drawing, String> {
     };
     let panel_width =
         plot.categories.as_ref().filter(|_| matches!(plot.kind, Kind::Lines | Kind::Bars));
+    // On a page letters shrink with a wide drawing.
+    let between = if legend_is == Legend::Elsewhere { 1 } else { 2 };
     let panel_width = panel_width.map_or(0, |names| {
-        names.iter().map(|name| (name.chars().count() + 2) * LETTER).max().unwrap_or(0)
+        names.iter().map(|name| (name.chars().count() + between) * LETTER).max().unwrap_or(0)
             * names.len()
             + 80
     });
@@ -260,7 +262,7 @@ fn draw_panel(
 fn frame(plot: &Plot, chart: &Chart<'_, '_>) -> Option<Frame> {
     let [panel] = &plot.panels[..] else { return None };
     let redrawn = matches!(plot.kind, Kind::Lines | Kind::Dots)
-        && plot.guides.is_empty()
+        && plot.guides.iter().all(|g| plot.kind == Kind::Lines && matches!(g, Guide::Upright(..)))
         && panel.series.iter().all(|series| series.theirs.is_empty());
     let (x, y) = chart.plotting_area().get_pixel_range();
     let ends = |at, range, log, named| Ends { at, range, log, named };

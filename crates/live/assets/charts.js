@@ -74,7 +74,10 @@ class Chart {
         parts.push(make("svg:text", { x: String(left), y: "142" }, this.how.x(first)), make("svg:text", { x: String(width - 4), y: "142", "text-anchor": "end" }, this.how.x(last)));
         parts.push(make("svg:text", { x: String((left + width) / 2), y: "142", "text-anchor": "middle" }, this.how.axis));
       }
-      if (cursor !== undefined && all.length) parts.push(make("svg:line", { class: "axis", x1: String(x(cursor)), x2: String(x(cursor)), y1: "8", y2: "126" }));
+      if (cursor !== undefined && all.length) {
+        const at = String(x(Math.min(Math.max(cursor, first), last)));
+        parts.push(make("svg:line", { class: "axis", x1: at, x2: at, y1: "8", y2: "126" }));
+      }
       this.svg.replaceChildren(...parts);
       if (!this.details.open) return;
       const times = [...new Set(all.map(([px]) => px))].sort((a, b) => a - b).slice(-500);

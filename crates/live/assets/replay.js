@@ -109,9 +109,14 @@
         return;
       }
       const choice = chosen[chosen.length - 1];
+      if (choice.cost == null) {
+        this.map.marks.set(choice.block, "mark");
+        this.victim.replaceChildren(heading, make("p", { class: "note" }, `Block ${grouped(choice.block)}, ${choice.valid} of ${this.chip.pages} pages valid. This policy weighs no block against another, so there are no scores.`));
+        return;
+      }
       for (const { block } of choice.beaten) this.map.marks.set(block, "ink");
       this.map.marks.set(choice.block, "mark");
-      const row = (/** @type {Candidate} */ it, /** @type {string} */ what) => [what, grouped(it.block), `${it.valid} of ${this.chip.pages}`, grouped(it.erases), it.cost == null ? "–" : String(+it.cost.toPrecision(4))];
+      const row = (/** @type {Candidate} */ it, /** @type {string} */ what) => [what, grouped(it.block), `${it.valid} of ${this.chip.pages}`, grouped(it.erases), String(+(it.cost ?? NaN).toPrecision(4))];
       const rows = [row(choice, "victim"), ...choice.beaten.map((it) => row(it, "beaten"))];
       const shownTable = table("The victim and those it beat", ["choice", "block", "valid pages", "erases", "score (least is cleaned)"], rows);
       shownTable.querySelector("tbody tr")?.classList.add("chosen");
@@ -151,7 +156,6 @@
     for (const run of recording.runs) runs.push(new Run(run, await unpacked(run.start), await unpacked(run.changes), place));
     const [from, to] = [Math.min(...runs.map((run) => run.steps[0].pages)), Math.min(...runs.map((run) => run.steps[run.steps.length - 1].pages))];
     let [now, playing, last] = [from, false, 0];
-    const slow = matchMedia("(prefers-reduced-motion: reduce)");
     const time = byId("time");
     [time.min, time.max] = [String(from), String(to)];
     byId("what").textContent = shown(`${recording.input}: host pages ${grouped(from)} to ${grouped(to)} of ${grouped(Math.max(...runs.map((run) => run.recorded.result.host.pages_written)))}`);
@@ -227,8 +231,7 @@
     };
     const turn = (/** @type {number} */ stamp) => {
       if (!playing) return;
-      // Who wants little motion sees one picture a second.
-      if (!slow.matches || stamp - last >= 1000) {
+      if (!SLOW.matches || stamp - last >= 1000) {
         const passed = Math.min((stamp - last) / 1000, 1);
         last = stamp;
         now = Math.min(to, now + Math.max(passed * Number(byId("speed").value) * runs[0].chip.pages, 0.01));

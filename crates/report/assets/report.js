@@ -185,9 +185,18 @@
       return titles[spread]?.startsWith("±") ? Number(values[spread]) : 0;
     };
 
+    // The line that joins the dots no other beats in both: of those that are visible.
+    const joins = (/** @type {number} */ series) => scattered && hits.filter((hit) => hit[0] === series).length > 1;
+    const best = () => {
+      const dots = hits.flatMap((hit, i) => (visible(hit) && !joins(hit[0]) ? [{ hit, at: places[i] }] : []));
+      dots.sort((a, b) => number(a.hit, 0) - number(b.hit, 0) || number(a.hit, 1) - number(b.hit, 1));
+      let least = Infinity;
+      return dots.filter(({ hit }) => number(hit, 1) < least && ((least = number(hit, 1)), true));
+    };
+
     /** A series in its colours, where its points are now. @param {number} series @param {Axis} axis */
     const drawn = (series, axis) => {
-      const own = hits.flatMap((hit, i) => (hit[0] === series ? [{ hit, at: places[i] }] : []));
+      const own = joins(series) ? best() : hits.flatMap((hit, i) => (hit[0] === series ? [{ hit, at: places[i] }] : []));
       const old = all(svg, `[data-s="${series}"]`);
       const paint = ["stroke", "fill"].flatMap((name) => old.map((part) => part.getAttribute(name) ?? "none"));
       const colour = paint.find((it) => it !== "none") ?? "currentColor";
@@ -196,7 +205,7 @@
       const dash = !scattered && Number(/\d+/.exec(colour)?.[0] ?? 0) >= 6 ? "5 3" : "";
       /** @type {Element[]} */
       const parts = [];
-      if (line && own.length > 1) parts.push(made("polyline", { points: own.map((it) => it.at.join(",")).join(" "), fill: "none", stroke: colour, "stroke-width": "2", "stroke-dasharray": dash }));
+      if (line && own.length > 1) parts.push(made("polyline", { points: own.map((it) => it.at.join(",")).join(" "), fill: "none", stroke: colour, "stroke-width": scattered ? 1 : 2, "stroke-dasharray": dash }));
       for (const { hit, at: [x, y] } of own) {
         const [value, off] = [number(hit, 1), number(hit, 1, true)];
         if (dot) parts.push(made("circle", { cx: x, cy: y, r: dot.getAttribute("r") ?? 3, fill: colour }));
@@ -209,8 +218,8 @@
     redraws.push(() => {
       svg.querySelector("g.again")?.remove();
       hits.forEach((hit, i) => { places[i] = [hit[3], hit[4]]; });
-      const left = hits.filter(visible);
-      const again = frame !== null && left.length > 0 && left.length < hits.length;
+      const left = hits.filter((hit) => visible(hit) && !joins(hit[0]));
+      const again = frame !== null && left.length > 0 && hits.some((hit) => !visible(hit));
       [...svg.children].forEach((part) => {
         const series = part.getAttribute("data-s");
         const off = series !== null ? again || hidden.has(names[Number(series)]) : again && isOfAxis(part, frame[0], scattered);
@@ -222,7 +231,7 @@
       hits.forEach((hit, i) => {
         if (visible(hit)) places[i] = [x ? placeOn(x, number(hit, 0)) : hit[3], placeOn(y, number(hit, 1))];
       });
-      const series = [...new Set(left.map((hit) => hit[0]))];
+      const series = [...new Set(hits.filter(visible).map((hit) => hit[0]))];
       const ticks = [...ticksOf(y, frame[0], false), ...(x ? ticksOf(x, frame[1], true) : [])];
       const group = made("g", { class: "again" });
       group.append(...ticks, ...series.flatMap((one) => drawn(one, y)));

@@ -102,7 +102,7 @@ impl Page {
                 body {
                     header {
                         h1 { (title) }
-                        @for text in &self.lead { p.answer { (show::plain(text)) } }
+                        @for text in &self.lead { p.answer { (together(text)) } }
                         nav aria-label="Contents" {
                             @for (at, section) in self.sections.iter().enumerate() {
                                 a href={ "#s" (at) } { (show::plain(&section.title)) } " "
@@ -136,7 +136,7 @@ impl Section {
 impl Block {
     fn markup(&self, id: &str) -> Result<Markup, String> {
         Ok(match self {
-            Self::Text(text) => html! { p { (show::plain(text)) } },
+            Self::Text(text) => html! { p { (together(text)) } },
             Self::Lines(lines) => html! {
                 pre tabindex="0" { @for line in lines { code { (show::plain(line)) } "\n" } }
             },
@@ -202,6 +202,19 @@ fn figure(chart: &Chart, id: &str) -> Result<Markup, String> {
             }
         }
     })
+}
+
+/// Text in which no line ends between a number and its unit.
+fn together(text: &str) -> String {
+    const UNITS: [&str; 12] =
+        ["%", "KiB", "MiB", "GiB", "TiB", "kB", "MB", "GB", "TB", "µs", "ms", "days"];
+    let mut words = show::plain(text);
+    for unit in UNITS {
+        for digit in '0'..='9' {
+            words = words.replace(&format!("{digit} {unit}"), &format!("{digit}\u{a0}{unit}"));
+        }
+    }
+    words
 }
 
 fn numbers(table: &Table) -> Markup {
