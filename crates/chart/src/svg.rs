@@ -198,7 +198,7 @@ impl Series {
 }
 
 /// The axes of every panel.
-fn axes(plot: &Plot) -> (Axis, Axis) {
+fn axes(plot: &Plot, room: usize) -> (Axis, Axis) {
     let named = |(low, high): (f64, f64), log: bool| log.then(|| axis::log_ticks(low, high));
     let names = plot.categories.as_ref().filter(|_| plot.kind == Kind::Ranks);
     let (x, y) = (plot.x_range(), plot.y_range());
@@ -209,7 +209,12 @@ fn axes(plot: &Plot) -> (Axis, Axis) {
             None => named(y, plot.y_log),
         },
     };
-    (Axis::new(x, named(x, plot.x_log)), Axis::new(y, levels))
+    let below = named(x, plot.x_log).map(|places| {
+        // A number needs its letters and a gap, in parts of the axis.
+        let width = |place: f64| (tick(10_f64.powf(place)).chars().count() * LETTER + 6) as f64;
+        axis::apart(places, |a, b| (width(a) + width(b)) / 2.0 * (x.1 - x.0) / room as f64)
+    });
+    (Axis::new(x, below), Axis::new(y, levels))
 }
 
 fn draw_panel(
@@ -231,9 +236,9 @@ fn draw_panel(
     if !panel.title.is_empty() {
         builder.caption(show::short(&panel.title, 2 * NAME), (FONT, SIZE + 2));
     }
-    let (x, y) = axes(plot);
+    let (x, y) = axes(plot, room(plot, area));
     let mut chart = builder.build_cartesian_2d(x, y).map_err(text)?;
-    mesh(plot, &mut chart)?;
+    mesh(plot, &mut chart, room(plot, area))?;
     match plot.kind {
         Kind::Bars => bars(plot, panel, &mut chart)?,
         Kind::Lines => lines(plot, panel, &mut chart)?,
@@ -284,7 +289,12 @@ impl Plot {
     }
 }
 
-fn mesh(plot: &Plot, chart: &mut Chart<'_, '_>) -> Result<(), String> {
+/// How long the x-axis is, about.
+fn room(plot: &Plot, area: &Area<'_>) -> usize {
+    area.dim_in_pixel().0.saturating_sub(y_label_width(plot) + 60).max(60) as usize
+}
+
+fn mesh(plot: &Plot, chart: &mut Chart<'_, '_>, room: usize) -> Result<(), String> {
     let number = |place: f64, log: bool| tick(if log { 10_f64.powf(place) } else { place });
     let named = |place: f64| -> Option<String> {
         // Between categories there is nothing to name.
@@ -308,9 +318,12 @@ fn mesh(plot: &Plot, chart: &mut Chart<'_, '_>) -> Result<(), String> {
         (false, None) => number(*y, plot.y_log),
     };
     let categories = plot.categories.as_ref().filter(|_| !ranks);
-    let labels = categories.map_or(8, |names| names.len().max(2));
+    let (low, high) = plot.x_range();
+    let longest = [low, high].map(|end| tick(end.round()).chars().count().max(3));
+    let fit = room / (longest[0].max(longest[1]) * LETTER + 10);
+    let labels = categories.map_or(fit.clamp(2, 8), |names| names.len().max(2));
     let mut mesh = chart.configure_mesh();
-    mesh.x_labels(if ranks { 5 } else { labels })
+    mesh.x_labels(labels)
         .y_labels(6)
         .x_label_formatter(&x_name)
         .y_label_formatter(&y_name)

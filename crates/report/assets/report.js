@@ -45,7 +45,7 @@
   /** The values named beside an axis. @param {Axis} axis @returns {number[]} */
   const round = ([, , low, high, log]) => {
     if (log) {
-      const steps = high - low < 2 ? [1, 2, 5] : [1];
+      const steps = high - low < 0.7 ? [1, 2, 3, 4, 5, 6, 7, 8, 9] : high - low < 2 ? [1, 2, 5] : [1];
       const powers = Array.from({ length: Math.ceil(high) - Math.floor(low) + 1 }, (_, i) => 10 ** (Math.floor(low) + i));
       return powers.flatMap((power) => steps.map((step) => step * power)).filter((value) => Math.log10(value) >= low && Math.log10(value) <= high);
     }
