@@ -105,7 +105,7 @@
       const { chosen = [], pages, victims } = this.steps[at];
       const heading = make("h3", {}, `Cleaning ${grouped(victims)}, after ${grouped(pages)} host pages`);
       if (chosen.length === 0) {
-        this.victim.replaceChildren(heading, make("p", { class: "note" }, "The placement chose by a rule of its own, without scores."));
+        this.victim.replaceChildren(heading, make("p", { class: "note" }, "The layer chose by a rule of its own, without scores."));
         return;
       }
       const choice = chosen[chosen.length - 1];
@@ -161,7 +161,7 @@
     byId("what").textContent = shown(`${recording.input}: host pages ${grouped(from)} to ${grouped(to)} of ${grouped(Math.max(...runs.map((run) => run.recorded.result.host.pages_written)))}`);
     byId("command").textContent = shown(recording.command);
     const pages = (/** @type {number} */ x) => grouped(x);
-    const colours = ["a", "b", "c"];
+    const colours = ["a", "b", "c", "d"];
     const charts = {
       wa: new Chart(byId("wa"), "Write amplification in the excerpt", { x: pages, y: (y) => fixed(y, 2), axis: "host pages" }),
       valid: new Chart(byId("valid"), "Valid pages of victims, mean of the last blocks", { x: pages, y: (y) => fixed(y, 1), axis: "host pages" }),
@@ -169,7 +169,7 @@
     };
 
     /** A line of each run. @param {(run: Run) => [number, number][]} points @returns {Line[]} */
-    const lines = (points) => runs.map((run, i) => ({ name: shown(run.recorded.policy), colour: colours[i % 3], dash: i ? `${8 - 2 * i} 4` : "", points: points(run) }));
+    const lines = (points) => runs.map((run, i) => ({ name: shown(run.recorded.policy), colour: colours[i % colours.length], dash: i ? `${8 - 2 * i} 4` : "", points: points(run) }));
     /** Points of an excerpt: something between a step and one a tenth before. @param {(a: Step, b: Step) => number} of */
     const moving = (of) => lines((run) => {
       const back = Math.max(2, Math.floor(run.steps.length / 20)), every = Math.max(1, Math.floor(run.steps.length / 200));
