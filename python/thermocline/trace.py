@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Trace", "TraceLike", "generate", "info", "open"]
 
+COLUMNS = ("time", "op", "offset", "length")
+
 _numbers = itertools.count(1)
 
 
@@ -40,8 +42,18 @@ class Trace:
         """How many requests there are."""
         return len(self._memory)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Its arrays go along to other processes."""
+        return _rebuilt, (self.name, *self._memory.arrays())
+
     def __repr__(self) -> str:
         return f"Trace({self.name!r}, {len(self):,} requests)"
+
+
+def _rebuilt(name: str, *columns: NDArray[Any]) -> Trace:
+    opened = open(dict(zip(COLUMNS, columns, strict=True)), name=name)
+    assert isinstance(opened, Trace)
+    return opened
 
 
 TraceLike = Union[str, "os.PathLike[str]", Trace, Mapping[str, Any], Any]
@@ -100,8 +112,6 @@ def open(
     Raises :class:`~thermocline.UsageError` where a column is missing or of a wrong type, and
     :class:`~thermocline.InputError` where a value is none that a trace has.
     """
-    import numpy as np
-
     if isinstance(source, Trace):
         return source
     if isinstance(source, (str, os.PathLike)):
@@ -112,7 +122,7 @@ def open(
         return Trace(_native.Memory.of_arrow(table.__arrow_c_stream__()), name)
     if isinstance(source, Mapping):
         columns = cast("Mapping[str, ArrayLike]", source)
-        unknown = set(columns) - {"time", "op", "offset", "length"}
+        unknown = set(columns) - set(COLUMNS)
         if unknown:
             raise _native.UsageError(f"a trace has no column {sorted(unknown)}; it has time, op, offset, length")
         time, op = columns.get("time"), columns.get("op")
@@ -121,6 +131,8 @@ def open(
         raise _native.UsageError(f"{type(source).__name__} is no trace; give a path, arrays or an Arrow table")
     if offset is None or length is None:
         raise _native.UsageError("a trace in memory needs offset and length")
+    import numpy as np
+
     offsets, lengths = _column("offset", offset, np.uint64), _column("length", length, np.uint64)
     times = np.zeros(len(offsets), np.uint64) if time is None else _column("time", time, np.uint64)
     ops = np.ones(len(offsets), np.uint8) if op is None else _ops(op)
