@@ -75,7 +75,9 @@ def _column(name: str, values: ArrayLike, dtype: type[Any]) -> NDArray[Any]:
         raise _native.InputError(
             f"{name} goes from {array.min()} to {array.max()}; it must lie between 0 and {np.iinfo(dtype).max}"
         )
-    if array.dtype.itemsize == np.dtype(dtype).itemsize and array.dtype.isnative:
+    fits = array.dtype.itemsize == np.dtype(dtype).itemsize and array.dtype.isnative
+    # Numbers at odd addresses are copied: Dask's frames have them, and records.
+    if fits and array.flags.aligned:
         return array.view(dtype)
     return array.astype(dtype)
 
