@@ -17,7 +17,6 @@ import contextlib
 import json
 import logging
 import os
-import resource
 import signal
 import socket
 import subprocess
@@ -29,6 +28,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pyarrow as pa
 import pyarrow.dataset
 import pyarrow.parquet
@@ -195,12 +195,14 @@ def client_of(address: str, jobs: int, in_flight: int) -> dict[str, float]:
     """A sweep of tiny cells in this process: seconds, and the greatest memory of the client."""
     with Client(address, timeout=60) as client, tempfile.TemporaryDirectory() as folder:
         tc.sweep(TINY, store=f"{folder}/first", seeds=8, executor=client.get_executor(), progress=False)
-        began = time.perf_counter()
+        began, busy = time.perf_counter(), time.process_time()
         options: dict[str, Any] = {"executor": client.get_executor(), "in_flight": in_flight, "progress": False}
         swept = tc.sweep({**TINY, "seed": 100}, store=f"{folder}/store", dataset=f"{folder}/rows", seeds=jobs, **options)
         took = time.perf_counter() - began
         assert swept.computed == jobs, swept
-    return {"seconds": took, "bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024}
+    # Unlike getrusage's, this peak is not that of the process which started this one.
+    peak = next(line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM"))
+    return {"seconds": took, "bytes": int(peak.split()[1]) * 1024, "busy": time.process_time() - busy}
 
 
 def memory(sizes: list[int], workers: int, folder: Path) -> dict[str, Any]:
@@ -214,7 +216,11 @@ def memory(sizes: list[int], workers: int, folder: Path) -> dict[str, Any]:
             asked = [sys.executable, __file__, "--client", cluster.address, str(jobs), str(in_flight)]
             return json.loads(subprocess.check_output(asked))
 
-        sizes_told = {jobs: measured(jobs, 64) for jobs in sizes}
+        sizes_told: dict[int, dict[str, float]] = {}
+        for jobs in sizes:
+            scheduler = psutil.Process(cluster.processes[0].pid)
+            before = sum(scheduler.cpu_times()[:2])
+            sizes_told[jobs] = measured(jobs, 64) | {"scheduler": sum(scheduler.cpu_times()[:2]) - before}
         one = measured(min(sizes), 1)
     finally:
         cluster.close()
@@ -228,12 +234,14 @@ def memory(sizes: list[int], workers: int, folder: Path) -> dict[str, Any]:
         "one job, dispatch to result, in ms": round(1e3 * one["seconds"] / min(sizes), 2),
         "the same without a cluster, in ms": round(1e3 * alone, 2),
         "jobs a second, 64 in flight": round(most / sizes_told[most]["seconds"]),
+        "the scheduler's CPU a job, in ms": round(1e3 * sizes_told[most]["scheduler"] / most, 2),
+        "the client's CPU a job, in ms": round(1e3 * sizes_told[most]["busy"] / most, 2),
     }
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--jobs", type=int, default=1000)
+    parser.add_argument("--jobs", type=int, default=1000, help="of the sweep; 0 for none")
     parser.add_argument("--volumes", type=int, default=100)
     parser.add_argument("--workers", type=int, default=4)
     parser.add_argument("--memory", default="100,10000", help="numbers of jobs; empty for none")
@@ -245,8 +253,9 @@ def main() -> None:
         print(json.dumps(client_of(address, int(jobs), int(in_flight))))
         return
     told: dict[str, Any] = {}
-    with tempfile.TemporaryDirectory(prefix="thermocline-") as folder:
-        told["sweep"] = sweep(args.jobs, args.volumes, args.workers, Path(folder))
+    if args.jobs:
+        with tempfile.TemporaryDirectory(prefix="thermocline-") as folder:
+            told["sweep"] = sweep(args.jobs, args.volumes, args.workers, Path(folder))
     if args.memory:
         with tempfile.TemporaryDirectory(prefix="thermocline-") as folder:
             told["a job"] = memory([int(size) for size in args.memory.split(",")], args.workers, Path(folder))

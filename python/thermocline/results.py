@@ -276,7 +276,7 @@ class Sweep(_Rows):
         # What is the same in all cells is said once.
         same = {name: values[0] for name, values in shown.items() if len(set(values)) == 1 and len(rows) > 1}
         varied = [name for name in shown if name not in same]
-        names = [*varied, "write_amplification", "flash.erases", "memory.total_bytes", "error"]
+        names = [*varied, "write_amplification", "flash.blocks_erased", "memory.total_bytes", "error"]
         body = [[*(row.get(f"asked.{name}") for name in varied), *(row.get(name) for name in names[len(varied) :])] for row in rows]
         fixed = ", ".join(f"{name} {value}" for name, value in same.items())
         more = f", the first {_SHOWN} of {len(self):,}" if len(self) > _SHOWN else ""

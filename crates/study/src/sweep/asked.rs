@@ -15,7 +15,7 @@ use crate::{
 
 /// The axis of inputs, which comes first.
 const INPUTS: [&str; 2] = ["trace", "workload"];
-const SEED: &str = "seed";
+pub const SEED: &str = "seed";
 /// The one option of `sweep` that a file may set.
 const SEEDS: &str = "seeds";
 
