@@ -6,8 +6,13 @@ import sys
 import threading
 import time
 
+import duckdb
 import matplotlib
+import nbclient
+import nbformat
 import numpy as np
+import pandas
+import polars
 import pyarrow as pa
 import pytest
 
@@ -81,7 +86,6 @@ def test_figures_are_pdf_with_letters(tmp_path, tuned):
 
 
 def test_tables_go_to_every_engine(tmp_path):
-    duckdb, pandas, polars = (pytest.importorskip(name) for name in ("duckdb", "pandas", "polars"))
     swept = tc.sweep({**HOT, "progress": None, "policy": ["greedy", "dac"]}, store=tmp_path)
     frame = polars.DataFrame(swept)
     assert frame["asked.policy"].to_list() == ["greedy", "dac"]
@@ -115,18 +119,20 @@ def test_progress_is_told_and_drawn(capsys):
 
 def test_ctrl_c_stops_a_sweep(tmp_path):
     grid = {"workload": "uniform", "policy": "greedy", "capacity": "16MiB", "bytes": "64MiB"}
-    timer = threading.Timer(0.5, lambda: os.kill(os.getpid(), 2))
-    timer.start()
-    began = time.monotonic()
+
+    def interrupt():
+        while not list(tmp_path.glob("*.json")):
+            time.sleep(0.05)
+        os.kill(os.getpid(), 2)
+
+    threading.Thread(target=interrupt).start()
     with pytest.raises(KeyboardInterrupt):
-        tc.sweep(grid, store=tmp_path, seeds=10_000, progress=False)
-    assert time.monotonic() - began < 30
-    assert list(tmp_path.glob("*.json")) and not list(tmp_path.glob(".shared-*"))
+        tc.sweep(grid, store=tmp_path, seeds=1000, progress=False)
+    assert 0 < len(list(tmp_path.glob("*.json"))) < 1000 and not list(tmp_path.glob(".shared-*"))
 
 
 @pytest.mark.parametrize("name", sorted(path.name for path in (ROOT / "docs/notebooks").glob("*.ipynb")))
 def test_notebooks_run(name, monkeypatch):
-    nbclient, nbformat = pytest.importorskip("nbclient"), pytest.importorskip("nbformat")
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(ROOT / "python"), *sys.path]))
     book = nbformat.read(ROOT / "docs/notebooks" / name, 4)
     nbclient.NotebookClient(book, timeout=240, resources={"metadata": {"path": str(ROOT / "docs/notebooks")}}).execute()

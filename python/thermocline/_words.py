@@ -6,8 +6,8 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import Union
 
-Value = Union[str, int, float, bool, None, "os.PathLike[str]"]
-Setting = Union[Value, "Iterable[Value]"]
+Value = Union[str, int, float, bool, None, os.PathLike[str]]
+Setting = Union[Value, Iterable[Value]]
 
 
 def texts(value: Setting) -> list[str]:

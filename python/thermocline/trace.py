@@ -56,7 +56,7 @@ def _rebuilt(name: str, *columns: NDArray[Any]) -> Trace:
     return opened
 
 
-TraceLike = Union[str, "os.PathLike[str]", Trace, Mapping[str, Any], Any]
+TraceLike = Union[str, os.PathLike[str], Trace, Mapping[str, Any], Any]
 
 
 def _column(name: str, values: ArrayLike, dtype: type[Any]) -> NDArray[Any]:
