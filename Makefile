@@ -69,7 +69,7 @@ test: export CARGO_INCREMENTAL := 0
 test: test-tools lint ## every check and every test; the last lines say what was skipped, and why
 	rm -f $(SKIPPED)
 	cargo test --locked --workspace --features $(FEATURES)
-	$(TESTED) reproduce all --quick --no-progress --output $(TARGET)/reproduce.txt
+	$(TESTED) reproduce all --quick --exact --no-progress --output $(TARGET)/reproduce.txt
 	@grep -o 'skipped: .*' $(TARGET)/reproduce.txt | sed 's/^skipped/reproduce/' >> $(SKIPPED) || true
 	$(MAKE) test-python
 	$(MAKE) --jobs=2 --output-sync=target test-examples test-systems
