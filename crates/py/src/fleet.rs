@@ -1,11 +1,14 @@
 //! Fleets: a part of the volumes run, and parts summed up.
 
-use std::{collections::HashMap, path::PathBuf, sync::Arc};
+use std::{
+    collections::HashMap,
+    path::PathBuf,
+    sync::{Arc, Mutex, PoisonError},
+};
 
 use pyo3::prelude::*;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use std::sync::{Mutex, PoisonError};
 use thermocline_sim::SimError;
 use thermocline_study::{fleet::Fleet, settings::compare::CompareSettings};
 use thermocline_sweep::{
@@ -25,6 +28,9 @@ use crate::{
 /// The first columns of a fleet's table.
 const ASKED: [&str; 4] = ["trace", "volume", "policy", "seed"];
 
+/// A policy on a volume: its write amplification with each seed, and the pages written.
+type Told = (Vec<f64>, u64);
+
 /// What came of a part of a fleet.
 #[derive(Serialize, Deserialize)]
 struct Part {
@@ -32,8 +38,8 @@ struct Part {
     rows: Vec<(Pairs, Option<Value>, Option<String>)>,
     /// The policies, and whether they can be chosen.
     policies: Vec<(String, bool)>,
-    /// The volumes; of each policy its write amplification with each seed, and the pages written.
-    samples: Vec<(String, Vec<(Vec<f64>, u64)>)>,
+    /// The volumes, and each policy on them.
+    samples: Vec<(String, Vec<Told>)>,
     failed: usize,
 }
 

@@ -15,6 +15,7 @@ use crate::{
 
 /// The axis of inputs, which comes first.
 const INPUTS: [&str; 2] = ["trace", "workload"];
+/// The option of seeds.
 pub const SEED: &str = "seed";
 /// The one option of `sweep` that a file may set.
 const SEEDS: &str = "seeds";
