@@ -20,7 +20,7 @@ SKIPPED := $(TARGET)/skipped
 # The policies of the demonstration.
 POLICIES := in-place,greedy,cost-benefit,lfs,cat,dac,update-interval,sep-bit,midas,fifo
 
-.PHONY: help demo build install full pages test test-examples test-systems test-long test-tools systems browser pictures guest lint bench bench-server clean python test-python
+.PHONY: help demo build install full pages test test-examples test-systems test-long test-tools systems browser pictures guest lint bench bench-server clean python python-docs test-python
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -56,6 +56,9 @@ full: ## the same with everything that is heavy to build (Parquet and Arrow, TLS
 
 python: ## the Python package, built and installed into .venv (activate it by `. .venv/bin/activate`)
 	python/build.sh --release
+
+python-docs: ## the documentation of the Python package, target/python-docs (after `make python`)
+	python/docs.sh
 
 pages: build ## every paper's page again, docs/papers (four minutes; THERMOCLINE_TRACES names the folders of traces)
 	$(THERMOCLINE) reproduce all --report docs/papers
