@@ -75,7 +75,10 @@ fn the_catalogue_is_complete() {
 fn errors_say_what_was_expected() {
     let options = pages(100, 100);
     for (spec, expected) in [
-        ("hotcold:90/10", "expected sequential, uniform, hot-cold:90/10, zipf:0.99, desktop, phases:"),
+        (
+            "hotcold:90/10",
+            "expected sequential, uniform, hot-cold:90/10, zipf:0.99, desktop, phases:",
+        ),
         ("hot-cold", "X percent of the requests"),
         ("hot-cold:90", "expected hot-cold:X/Y"),
         ("hot-cold:110/10", "(0 to 100)"),
