@@ -68,6 +68,6 @@ impl PageSample {
         let x = (group ^ key).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let x = (x ^ x >> 32).wrapping_mul(0xd6e8_feb8_6659_fd93);
         let x = (x ^ x >> 29).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        group * u64::from(self.of) + ((x >> 32) * u64::from(self.of) >> 32)
+        group * u64::from(self.of) + (((x >> 32) * u64::from(self.of)) >> 32)
     }
 }
