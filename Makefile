@@ -68,7 +68,7 @@ test: export THERMOCLINE_SKIPPED := $(SKIPPED)
 test: export CARGO_INCREMENTAL := 0
 test: test-tools lint ## every check and every test; the last lines say what was skipped, and why
 	rm -f $(SKIPPED)
-	cargo test --locked --workspace --features $(FEATURES)
+	THERMOCLINE_INSTRUCTIONS=check cargo test --locked --workspace --features $(FEATURES)
 	$(TESTED) reproduce all --quick --exact --no-progress --output $(TARGET)/reproduce.txt
 	@grep -o 'skipped: .*' $(TARGET)/reproduce.txt | sed 's/^skipped/reproduce/' >> $(SKIPPED) || true
 	$(MAKE) test-python
@@ -93,7 +93,7 @@ test-long: test-tools ## the same tests with more cases: crashes, fuzzing and mo
 	  cargo test --locked --workspace --features $(FEATURES)
 
 test-tools: ## the Debian packages and the kernel that tests need, where missing (as root or with sudo)
-	systems/install.sh python3-venv $$(systems/run.sh --packages) $$(guest/run.sh --packages) $$(browser/run.sh --packages)
+	systems/install.sh python3-venv valgrind $$(systems/run.sh --packages) $$(guest/run.sh --packages) $$(browser/run.sh --packages)
 	guest/run.sh --kernel || [ $$? -eq 77 ]
 
 systems: build ## the server among real file systems, crashes and clients (as root; two minutes)

@@ -102,7 +102,7 @@ impl<'a> Simulation<'a> {
         context: Context<'a>,
     ) -> Result<Self, SimError> {
         let policy = policy_of(&args)?;
-        let device = jobs::device(&args.simulation.device.shape)?;
+        let device = jobs::simulated(&args.simulation)?;
         let input = inputs.number(input_key(&args, &policy, &device) + version);
         Ok(Self { args, policy, device, input, inputs, context: context.without_meters() })
     }
@@ -164,6 +164,7 @@ fn input_key(args: &RunSettings, policy: &PolicySpec, device: &Device) -> String
     let simulation = &args.simulation;
     let (page, mapping) = (device.profile.geometry.page_size, &simulation.mapping);
     let how = (mapping.absolute, mapping.footprint, mapping.partial_pages);
+    let sample = mapping.sample.map(|of| (of, simulation.seed));
     let workload = (&args.one.input.workload, &simulation.workload);
     match &args.one.input.workload {
         Some(WorkloadSpec::Pattern(_)) => format!("{workload:?}"),
@@ -175,7 +176,7 @@ fn input_key(args: &RunSettings, policy: &PolicySpec, device: &Device) -> String
             let (reading, transforms) = (&simulation.reading, &simulation.transforms);
             let contents = policy.wants_contents();
             format!(
-                "{:?} {how:?} {page} {reading:?} {transforms:?} {contents}",
+                "{:?} {how:?} {page} {reading:?} {transforms:?} {contents} {sample:?}",
                 args.one.input.trace
             )
         }
