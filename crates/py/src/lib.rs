@@ -5,6 +5,7 @@
 
 mod errors;
 mod memory;
+mod policy;
 mod raw;
 mod work;
 
@@ -44,17 +45,22 @@ static ALLOCATOR: HugePages = HugePages;
 type Words = Vec<String>;
 type InMemory = HashMap<String, Py<Memory>>;
 type Listener = Option<Py<PyAny>>;
+/// Policies of the user's own.
+type Owns = Vec<Py<policy::Own>>;
 
 /// Runs one policy: the result, its notes, and how it went, as JSON.
 #[pyfunction]
+#[pyo3(signature = (words, traces, listener, history, own=vec![]))]
 fn run(
     py: Python<'_>,
     words: Words,
     traces: InMemory,
     listener: Listener,
     history: bool,
+    own: Owns,
 ) -> PyResult<String> {
-    let settings = RunSettings::parse(words).map_err(raised)?;
+    let mut settings = RunSettings::parse(words).map_err(raised)?;
+    settings.simulation.cleaning.own = policy::all(&own);
     done(py, &Named(traces), listener.as_ref(), |context| {
         let extras = Extras { history, ..Extras::default() };
         let ran = thermocline_study::Run::of(&settings)?.run(extras, context)?;
@@ -79,8 +85,16 @@ fn told(history: &History) -> Value {
 
 /// Compares policies: what `thermocline compare --json` prints, and notes.
 #[pyfunction]
-fn compare(py: Python<'_>, words: Words, traces: InMemory, listener: Listener) -> PyResult<String> {
-    let settings = CompareSettings::parse(words).map_err(raised)?;
+#[pyo3(signature = (words, traces, listener, own=vec![]))]
+fn compare(
+    py: Python<'_>,
+    words: Words,
+    traces: InMemory,
+    listener: Listener,
+    own: Owns,
+) -> PyResult<String> {
+    let mut settings = CompareSettings::parse(words).map_err(raised)?;
+    settings.simulation.cleaning.own = policy::all(&own);
     done(py, &Named(traces), listener.as_ref(), |context| {
         let compared = thermocline_study::compare(&settings, context)?;
         let listed = compared.listed(settings.many.aim);
@@ -90,8 +104,16 @@ fn compare(py: Python<'_>, words: Words, traces: InMemory, listener: Listener) -
 
 /// Takes each volume as a device: rows of settings and results, and the summaries.
 #[pyfunction]
-fn fleet(py: Python<'_>, words: Words, traces: InMemory, listener: Listener) -> PyResult<String> {
-    let settings = CompareSettings::parse(words).map_err(raised)?;
+#[pyo3(signature = (words, traces, listener, own=vec![]))]
+fn fleet(
+    py: Python<'_>,
+    words: Words,
+    traces: InMemory,
+    listener: Listener,
+    own: Owns,
+) -> PyResult<String> {
+    let mut settings = CompareSettings::parse(words).map_err(raised)?;
+    settings.simulation.cleaning.own = policy::all(&own);
     done(py, &Named(traces), listener.as_ref(), |context| {
         let mut rows = Vec::new();
         let ended = Fleet::of(&settings)?.run(context, |settings, result| {
@@ -286,7 +308,12 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("InputError", py.get_type::<errors::InputError>())?;
     module.add("FailedError", py.get_type::<errors::FailedError>())?;
     module.add("BrokenError", py.get_type::<errors::BrokenError>())?;
+    module.add("PolicyError", py.get_type::<errors::PolicyError>())?;
     module.add_class::<Memory>()?;
+    module.add_class::<policy::Blocks>()?;
+    module.add_class::<policy::Cleaning>()?;
+    module.add_class::<policy::Maker>()?;
+    module.add_class::<policy::Own>()?;
     module.add_function(wrap_pyfunction!(run, module)?)?;
     module.add_function(wrap_pyfunction!(compare, module)?)?;
     module.add_function(wrap_pyfunction!(fleet, module)?)?;

@@ -17,8 +17,7 @@ use core::{
 };
 
 use super::{
-    BatchPlacement, BatchVictim, Columns, Failure, PlacementShape, VictimShape, Wrong,
-    victim::least, wrong,
+    BatchPlacement, BatchVictim, Columns, Failure, PlacementShape, VictimShape, Wrong, least, wrong,
 };
 use crate::{BlockView, Context, age::AgeSource, placement::Cleaning};
 
@@ -445,7 +444,8 @@ impl BatchVictim for Chooser {
         };
         let ratios = match table.ratio {
             None if table.score.is_none() && table.choose.is_none() => {
-                let what = format_args!("is null, and so are score and choose; give it one of them");
+                let what =
+                    format_args!("is null, and so are score and choose; give it one of them");
                 return Err(wrong(name, "ratio", what));
             }
             None => None,
@@ -480,9 +480,7 @@ impl BatchVictim for Chooser {
             let mut chosen = -1_i64;
             // SAFETY: the columns are as long as the call says, and there is room for the answer.
             let code = unsafe {
-                choose(
-                    state, count, valid, erases, stamps, streams, candidates, now, &mut chosen,
-                )
+                choose(state, count, valid, erases, stamps, streams, candidates, now, &mut chosen)
             };
             opened.done("choose", code)?;
             // What is beyond all blocks is found out by the caller.
@@ -493,9 +491,8 @@ impl BatchVictim for Chooser {
         scores.resize(count, 0.0);
         let into = scores.as_mut_ptr();
         // SAFETY: the columns and the scores are as long as the call says.
-        let code = unsafe {
-            score(state, count, valid, erases, stamps, streams, candidates, now, into)
-        };
+        let code =
+            unsafe { score(state, count, valid, erases, stamps, streams, candidates, now, into) };
         opened.done("score", code)?;
         least(&opened.name, scores, |block| columns.candidates[block] != 0)
     }

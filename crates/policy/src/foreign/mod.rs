@@ -19,7 +19,7 @@ use alloc::{boxed::Box, format, string::String, sync::Arc};
 use core::{error::Error, fmt};
 
 pub use placement::{BatchPlacement, ForeignPlacement, PlacementShape};
-pub use victim::{BatchVictim, Columns, ForeignVictim, VictimShape};
+pub use victim::{BatchVictim, Columns, ForeignVictim, VictimShape, least};
 
 use crate::Context;
 

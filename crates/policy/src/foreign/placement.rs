@@ -247,8 +247,7 @@ impl ForeignPlacement {
         };
         let known = count > 0;
         let alone = [lpn.0];
-        let pages =
-            if known { &self.upcoming[self.next..self.next + count] } else { &alone[..] };
+        let pages = if known { &self.upcoming[self.next..self.next + count] } else { &alone[..] };
         self.streams.clear();
         self.streams.resize(pages.len(), 0);
         let (streams, most) = (&mut self.streams, self.shape.streams);

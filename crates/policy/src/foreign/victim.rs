@@ -58,8 +58,7 @@ impl Columns {
 }
 
 /// The columns of [`Columns`], wherever they are; each is as long as there are blocks.
-pub type ColumnsMut<'a> =
-    (&'a mut [u32], &'a mut [u32], &'a mut [u64], &'a mut [u8], &'a mut [u8]);
+pub type ColumnsMut<'a> = (&'a mut [u32], &'a mut [u32], &'a mut [u64], &'a mut [u8], &'a mut [u8]);
 
 /// Copies what a policy may see of blocks into columns.
 pub fn copy(blocks: &BlockView, (valid, erases, stamps, streams, candidates): ColumnsMut<'_>) {
@@ -162,7 +161,8 @@ impl ForeignVictim {
                 let factor = policy.age(age).and_then(|factor| match factor {
                     0.0..=1e300 => Ok(factor),
                     _ => {
-                        let what = format_args!("of {age} is {factor}; it is finite and at least 0");
+                        let what =
+                            format_args!("of {age} is {factor}; it is finite and at least 0");
                         Err(wrong(name, "age", what))
                     }
                 });
