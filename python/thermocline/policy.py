@@ -25,6 +25,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Union, cast
 
 from . import _native
+from ._words import texts as _texts
 
 if TYPE_CHECKING:
     import numpy as np
@@ -220,10 +221,9 @@ Function = Any
 
 
 def _address(function: Function, name: str) -> int:
-    for attribute in ("address", "__index__"):
-        if hasattr(function, attribute):
-            found = getattr(function, attribute)
-            return int(found() if callable(found) else found)
+    address: Any = getattr(function, "address", function)
+    if hasattr(address, "__index__"):
+        return address.__index__()
     try:
         return ctypes.cast(function, ctypes.c_void_p).value or 0
     except (ctypes.ArgumentError, TypeError):
@@ -428,5 +428,4 @@ def chosen(policies: str | PolicyLike | Sequence[PolicyLike] | None, given: Give
     """Policies as the command line lists them."""
     if policies is None:
         return None
-    said = given.words(policies)
-    return ",".join(str(one) for one in said) if isinstance(said, list) else str(said)
+    return ",".join(_texts(given.words(policies)))
