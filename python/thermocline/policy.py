@@ -225,6 +225,8 @@ def _address(function: Function, name: str) -> int:
     if hasattr(address, "__index__"):
         return address.__index__()
     try:
+        if isinstance(function, (str, bytes)):
+            raise TypeError(function)
         return ctypes.cast(function, ctypes.c_void_p).value or 0
     except (ctypes.ArgumentError, TypeError):
         raise _native.UsageError(

@@ -5,13 +5,18 @@
 //! - Whatever a method returns or raises is an answer or a [`Raised`]; after that the policy is not asked again.
 //! - Every run and every bank has an object of its own, made by the factory that Python gives.
 
-use std::{collections::HashSet, error::Error, fmt, sync::Arc};
+use std::{
+    collections::{HashMap, HashSet},
+    error::Error,
+    fmt,
+    sync::Arc,
+};
 
 use numpy::{PyArray1, PyArrayMethods, PyUntypedArrayMethods};
 use pyo3::{
     exceptions::{PyTypeError, PyValueError},
     prelude::*,
-    types::PyTuple,
+    types::{PyInt, PyTuple},
 };
 use thermocline_assembly::policy::{Own as Made, OwnPolicies, OwnPolicy};
 use thermocline_policy::{
@@ -25,7 +30,7 @@ use thermocline_policy::{
     placement,
 };
 
-use crate::raw;
+use crate::raw::{self, ThreadState};
 
 /// What a method of a policy raised, or what is wrong with what it returned.
 pub struct Raised {
@@ -135,7 +140,7 @@ impl Maker {
     fn of_functions(
         kind: &str,
         name: String,
-        functions: std::collections::HashMap<String, usize>,
+        functions: HashMap<String, usize>,
         numbers: (u32, u32, u32),
         state: Option<Py<PyAny>>,
         kept: Py<PyAny>,
@@ -204,15 +209,28 @@ struct Objects {
 }
 
 impl Objects {
-    fn made(&self, py: Python<'_>, device: Device) -> Result<Methods, Failure> {
-        let made = self
-            .make
-            .call1(py, device)
-            .and_then(|made| made.extract::<(Py<PyAny>, HashSet<String>)>(py).map_err(Into::into));
-        let (object, names) = made.map_err(|error| -> Failure {
-            Box::new(Raised::new(py, format!("{}.begin", self.name), error))
-        })?;
-        Ok(Methods { name: self.name.clone(), object, names })
+    /// An object for a run, and something beside it. The thread's state is let go outside the interpreter.
+    fn made<R>(
+        &self,
+        device: Device,
+        beside: impl FnOnce(Python<'_>, &Py<PyAny>) -> PyResult<R>,
+    ) -> Result<(Methods, R), Failure> {
+        let kept = ThreadState::keep();
+        let made = Python::attach(|py| {
+            let make = || {
+                let made = self.make.call1(py, device)?;
+                let (object, names) = made.extract::<(Py<PyAny>, HashSet<String>)>(py)?;
+                let method = |name: String| object.getattr(py, &*name).map(|method| (name, method));
+                let methods = names.into_iter().map(method).collect::<PyResult<_>>()?;
+                let beside = beside(py, &object)?;
+                Ok((methods, beside))
+            };
+            make().map_err(|error| -> Failure {
+                Box::new(Raised::new(py, format!("{}.begin", self.name), error))
+            })
+        });
+        let (methods, beside) = made?;
+        Ok((Methods { name: self.name.clone(), methods, _kept: kept }, beside))
     }
 }
 
@@ -226,43 +244,53 @@ impl Makes for Objects {
     }
 
     fn placement(&self, context: &Context) -> Result<Box<dyn BatchPlacement>, Failure> {
-        Python::attach(|py| {
-            let methods = self.made(py, device(context, 0))?;
-            let has = |name: &str| methods.names.contains(name);
-            let shape = PlacementShape {
-                streams: self.streams.unwrap_or(1),
-                host: has("host"),
-                survivors: has("survivors"),
-                batch: self.batch,
-                stale: self.stale,
-                written: has("written"),
-                filled: has("filled"),
-                trimmed: has("trimmed"),
-                spilt: has("spilt"),
-                blocks: has("block"),
-            };
-            Ok(Box::new(PyPlacement { methods, shape }) as Box<dyn BatchPlacement>)
-        })
+        let (methods, ()) = self.made(device(context, 0), |_, _| Ok(()))?;
+        let shape = PlacementShape {
+            streams: self.streams.unwrap_or(1),
+            host: methods.has("host"),
+            survivors: methods.has("survivors"),
+            batch: self.batch,
+            stale: self.stale,
+            written: methods.has("written"),
+            filled: methods.has("filled"),
+            trimmed: methods.has("trimmed"),
+            spilt: methods.has("spilt"),
+            blocks: methods.has("block"),
+        };
+        Ok(Box::new(PyPlacement { methods, shape }))
     }
 
     fn victim(&self, context: &Context, bank: u32) -> Result<Box<dyn BatchVictim>, Failure> {
-        Python::attach(|py| {
-            let methods = self.made(py, device(context, bank))?;
-            let blocks = Blocks { columns: Columns::default(), pages: context.pages_per_block };
-            let blocks = Py::new(py, blocks).map_err(|e| methods.failure(py, "begin", e))?;
-            Ok(Box::new(PyVictim { methods, blocks }) as Box<dyn BatchVictim>)
-        })
+        let pages = context.pages_per_block;
+        let (methods, (blocks, ages)) = self.made(device(context, bank), |py, object| {
+            let ages = object.bind(py).getattr("ages")?;
+            let ages = match ages.extract::<Option<String>>()? {
+                None => None,
+                Some(text) => Some(AgeSource::parse(&text).ok_or_else(|| {
+                    PyValueError::new_err(format!(
+                        "ages is `{text}`; choose from {}",
+                        AgeSource::EXPECTED
+                    ))
+                })?),
+            };
+            Ok((Py::new(py, Blocks { columns: Columns::default(), pages })?, ages))
+        })?;
+        Ok(Box::new(PyVictim { methods, blocks, ages }))
     }
 }
 
-/// An object and the methods it has.
+/// The methods that an object has.
 struct Methods {
     name: String,
-    object: Py<PyAny>,
-    names: HashSet<String>,
+    methods: HashMap<String, Py<PyAny>>,
+    _kept: ThreadState,
 }
 
 impl Methods {
+    fn has(&self, name: &str) -> bool {
+        self.methods.contains_key(name)
+    }
+
     fn failure(&self, py: Python<'_>, method: &str, error: PyErr) -> Failure {
         Box::new(Raised::new(py, format!("{}.{method}", self.name), error))
     }
@@ -275,12 +303,20 @@ impl Methods {
         make: impl FnOnce(&Bound<'_, PyAny>) -> PyResult<R>,
     ) -> Result<R, Failure> {
         Python::attach(|py| {
+            let Some(bound) = self.methods.get(method) else {
+                return Err(wrong(py, self, method));
+            };
             args(py)
-                .and_then(|args| self.object.bind(py).call_method1(method, args))
+                .and_then(|args| bound.bind(py).call1(args))
                 .and_then(|returned| make(&returned))
                 .map_err(|error| self.failure(py, method, error))
         })
     }
+}
+
+/// Nobody asks for a method that is not there.
+fn wrong(py: Python<'_>, methods: &Methods, method: &str) -> Failure {
+    methods.failure(py, method, PyValueError::new_err("there is no such method"))
 }
 
 fn nothing(_: &Bound<'_, PyAny>) -> PyResult<()> {
@@ -297,14 +333,32 @@ fn array<'py, T: numpy::Element>(py: Python<'py>, values: &[T]) -> Bound<'py, Py
     PyArray1::from_slice(py, values)
 }
 
+/// Copies whole numbers of another width; false if that is not what was returned.
+fn copied<T: numpy::Element + Copy + TryInto<u8>>(
+    returned: &Bound<'_, PyAny>,
+    into: &mut [u8],
+) -> bool {
+    let Ok(streams) = returned.cast::<PyArray1<T>>() else { return false };
+    let Ok(streams) = streams.try_readonly() else { return false };
+    let Ok(streams) = streams.as_slice() else { return false };
+    if streams.len() != into.len() {
+        return false;
+    }
+    for (into, stream) in into.iter_mut().zip(streams) {
+        // What no stream can be is found out by the caller.
+        *into = (*stream).try_into().unwrap_or(u8::MAX);
+    }
+    true
+}
+
 /// Takes the streams that a method returned: one for each page, or one for all.
 fn streams_of(returned: &Bound<'_, PyAny>, into: &mut [u8]) -> PyResult<()> {
-    if let Ok(streams) = returned.cast::<PyArray1<u8>>()
-        && streams.len() == into.len()
-        && let Ok(streams) = streams.try_readonly()
-        && let Ok(streams) = streams.as_slice()
+    if copied::<u8>(returned, into) || copied::<i8>(returned, into) || copied::<i64>(returned, into)
     {
-        into.copy_from_slice(streams);
+        return Ok(());
+    }
+    if let Ok(stream) = returned.cast::<PyInt>() {
+        into.fill(stream.extract::<u8>().unwrap_or(u8::MAX));
         return Ok(());
     }
     let py = returned.py();
@@ -446,6 +500,7 @@ impl Blocks {
 struct PyVictim {
     methods: Methods,
     blocks: Py<Blocks>,
+    ages: Option<AgeSource>,
 }
 
 /// Costs by valid pages: an array, or two for numerators and denominators.
@@ -481,9 +536,13 @@ impl PyVictim {
         let py = returned.py();
         let blocks = self.blocks.bind(py).borrow();
         let candidates = &blocks.columns.candidates;
-        let scores = match returned.cast::<PyArray1<f64>>() {
-            Ok(scores) => scores.clone(),
-            Err(_) => {
+        let scores = match (returned.cast::<PyArray1<f64>>(), returned.cast::<PyArray1<u32>>()) {
+            (Ok(scores), _) => scores.clone(),
+            (_, Ok(scores)) => {
+                let scores = scores.try_readonly()?;
+                PyArray1::from_iter(py, scores.as_array().iter().map(|score| f64::from(*score)))
+            }
+            _ => {
                 let scores = py.import("numpy")?.call_method1("asarray", (returned, "float64"))?;
                 scores
                     .cast_into::<PyArray1<f64>>()
@@ -504,20 +563,7 @@ fn wrong_length(blocks: usize, got: &str) -> PyErr {
 
 impl BatchVictim for PyVictim {
     fn shape(&mut self, pages: u32) -> Result<VictimShape, Failure> {
-        let has = |name: &str| self.methods.names.contains(name);
-        let ages = |ages: &Bound<'_, PyAny>| match ages.extract::<Option<String>>()? {
-            None => Ok(None),
-            Some(text) => AgeSource::parse(&text).map(Some).ok_or_else(|| {
-                PyValueError::new_err(format!(
-                    "ages is `{text}`; choose from {}",
-                    AgeSource::EXPECTED
-                ))
-            }),
-        };
-        let ages = Python::attach(|py| {
-            let of = self.methods.object.bind(py).getattr("ages").and_then(|of| ages(&of));
-            of.map_err(|error| self.methods.failure(py, "ages", error))
-        })?;
+        let has = |name: &str| self.methods.has(name);
         let ratios = if has("ratio") {
             let ratios = self.methods.call(
                 "ratio",
@@ -533,7 +579,7 @@ impl BatchVictim for PyVictim {
         };
         Ok(VictimShape {
             ratios,
-            ages,
+            ages: self.ages,
             transforms: has("age"),
             watches: has("written"),
             answered: has("answered"),
@@ -547,7 +593,7 @@ impl BatchVictim for PyVictim {
             held.columns.copy(blocks);
             held.pages = blocks.pages();
             drop(held);
-            if self.methods.names.contains("choose") {
+            if self.methods.has("choose") {
                 let block = |returned: &Bound<'_, PyAny>| {
                     let block: Option<i64> = match returned.extract::<Option<i64>>() {
                         Ok(block) => block,

@@ -2,13 +2,19 @@
 
 #![allow(unsafe_code)]
 
-use std::{collections::HashMap, ffi::c_void, mem, ptr, sync::Arc};
+use std::{
+    collections::HashMap,
+    ffi::c_void,
+    mem, ptr,
+    sync::Arc,
+    thread::{self, ThreadId},
+};
 
 use arrow_array::{
     RecordBatch,
     ffi_stream::{ArrowArrayStreamReader, FFI_ArrowArrayStream},
 };
-use pyo3::{prelude::*, types::PyCapsule};
+use pyo3::{ffi, prelude::*, types::PyCapsule};
 use thermocline_policy::{
     Context,
     foreign::{
@@ -38,6 +44,42 @@ pub fn batches(capsule: &Bound<'_, PyCapsule>) -> PyResult<Vec<RecordBatch>> {
     let reader = reader.map_err(|e| InputError::new_err(e.to_string()))?;
     reader.map(|batch| batch.map_err(|e| InputError::new_err(e.to_string()))).collect()
 }
+
+/// Keeps the interpreter's state of this thread while a policy of Python lives on it. Without it every call into the
+/// interpreter would make such a state and free it again, for ten times what the call takes.
+pub struct ThreadState {
+    thread: ThreadId,
+    attached: ffi::PyGILState_STATE,
+    state: *mut ffi::PyThreadState,
+}
+
+impl ThreadState {
+    /// The state of this thread, which is not attached to the interpreter.
+    pub fn keep() -> Self {
+        // SAFETY: the interpreter runs, for it began the work and waits for its end. The state is made, or found, and
+        // the lock is given back at once.
+        unsafe {
+            let attached = ffi::PyGILState_Ensure();
+            Self { thread: thread::current().id(), attached, state: ffi::PyEval_SaveThread() }
+        }
+    }
+}
+
+impl Drop for ThreadState {
+    fn drop(&mut self) {
+        // On another thread it is left as it is: a state belongs to its thread.
+        if self.thread == thread::current().id() {
+            // SAFETY: this thread saved the state, and is not attached: policies are dropped by the layer.
+            unsafe {
+                ffi::PyEval_RestoreThread(self.state);
+                ffi::PyGILState_Release(self.attached);
+            }
+        }
+    }
+}
+
+// SAFETY: on any other thread than its own it does nothing.
+unsafe impl Send for ThreadState {}
 
 /// Functions of C that are a policy.
 struct Native {
