@@ -536,24 +536,28 @@ impl PyVictim {
         let py = returned.py();
         let blocks = self.blocks.bind(py).borrow();
         let candidates = &blocks.columns.candidates;
-        let scores = match (returned.cast::<PyArray1<f64>>(), returned.cast::<PyArray1<u32>>()) {
-            (Ok(scores), _) => scores.clone(),
-            (_, Ok(scores)) => {
-                let scores = scores.try_readonly()?;
-                PyArray1::from_iter(py, scores.as_array().iter().map(|score| f64::from(*score)))
-            }
-            _ => {
+        let (name, is_candidate) = (&self.methods.name, |block: usize| candidates[block] != 0);
+        let as_many = |count: usize| match count == candidates.len() {
+            true => Ok(()),
+            false => Err(wrong_length(candidates.len(), &count.to_string())),
+        };
+        if let Ok(scores) = returned.cast::<PyArray1<u32>>() {
+            as_many(scores.len())?;
+            let scores = scores.try_readonly()?;
+            let scores = scores.as_array();
+            return Ok(least(name, scores.iter().map(|score| f64::from(*score)), is_candidate));
+        }
+        let scores = match returned.cast::<PyArray1<f64>>() {
+            Ok(scores) => scores.clone(),
+            Err(_) => {
                 let scores = py.import("numpy")?.call_method1("asarray", (returned, "float64"))?;
-                scores
-                    .cast_into::<PyArray1<f64>>()
-                    .map_err(|_| wrong_length(candidates.len(), "no list"))?
+                let scores = scores.cast_into::<PyArray1<f64>>();
+                scores.map_err(|_| wrong_length(candidates.len(), "no list of"))?
             }
         };
-        if scores.len() != candidates.len() {
-            return Err(wrong_length(candidates.len(), &scores.len().to_string()));
-        }
-        let scores = scores.to_vec()?;
-        Ok(least(&self.methods.name, &scores, |block| candidates[block] != 0))
+        as_many(scores.len())?;
+        let scores = scores.try_readonly()?;
+        Ok(least(name, scores.as_array().iter().copied(), is_candidate))
     }
 }
 

@@ -494,7 +494,7 @@ impl BatchVictim for Chooser {
         let code =
             unsafe { score(state, count, valid, erases, stamps, streams, candidates, now, into) };
         opened.done("score", code)?;
-        least(&opened.name, scores, |block| columns.candidates[block] != 0)
+        least(&opened.name, scores.iter().copied(), |block| columns.candidates[block] != 0)
     }
 
     fn age(&self, age: u64) -> Result<f64, Failure> {

@@ -268,14 +268,14 @@ impl Victim for ForeignVictim {
 /// The candidate of least score, the lowest number among equals.
 ///
 /// # Errors
-/// A candidate's score is no number, or there are not as many as blocks.
+/// A candidate's score is no number.
 pub fn least(
     name: &str,
-    scores: &[f64],
+    scores: impl IntoIterator<Item = f64>,
     is_candidate: impl Fn(usize) -> bool,
 ) -> Result<Option<u32>, Failure> {
     let mut best: Option<(f64, u32)> = None;
-    for (block, &score) in scores.iter().enumerate() {
+    for (block, score) in scores.into_iter().enumerate() {
         if !is_candidate(block) {
             continue;
         }
