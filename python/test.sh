@@ -13,6 +13,6 @@ target=${CARGO_TARGET_DIR:-target}
 cargo build --locked --workspace --features "${FEATURES:-}"
 cp "$target/debug/lib_native.so" python/thermocline/_native.abi3.so
 [ -x .venv/bin/pip ] || python3 -m venv .venv
-.venv/bin/pip install --quiet --disable-pip-version-check numpy hypothesis pyarrow 'pyright[nodejs]' pytest
+.venv/bin/pip install --quiet --disable-pip-version-check numba numpy hypothesis pyarrow 'pyright[nodejs]' pytest
 .venv/bin/pyright --pythonpath .venv/bin/python
 PYTHONPATH=python .venv/bin/python -m pytest -q python/tests

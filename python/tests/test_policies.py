@@ -134,6 +134,26 @@ def test_comparisons_name_them_and_run_each_anew():
     assert compared.results[2].data["config"]["victim"] == "Lightest"
 
 
+class Kept(Lightest):
+    version = "1"
+
+
+def test_sweeps_and_fleets_know_them_by_their_versions(tmp_path):
+    grid = {"workload": "uniform", "policy": ["greedy", Kept()], "capacity": "16MiB", "bytes": "8MiB"}
+    swept = [tc.sweep(grid, store=tmp_path, progress=False) for _ in range(2)]
+    assert [one.computed for one in swept] == [2, 0] and not swept[0].failures
+    theirs, ours = [row["write_amplification"] for row in swept[1].rows()]
+    assert theirs == ours
+    Kept.version = "2"
+    assert tc.sweep(grid, store=tmp_path, progress=False).computed == 1
+    with pytest.raises(tc.UsageError, match="version"):
+        tc.sweep({**grid, "policy": Lightest()}, store=tmp_path, progress=False)
+    offsets = np.random.default_rng(1).integers(0, 2000, 20_000).astype(np.uint64) * 4096
+    fleet = tc.fleet({"offset": offsets, "length": np.full(20_000, 4096, np.uint64)}, ["greedy", Lightest()], progress=False)
+    theirs, ours = [row["write_amplification"] for row in fleet.rows()]
+    assert theirs == ours and fleet.failed == 0
+
+
 def test_what_a_policy_raises_reaches_the_user():
     class Faulty(tc.Placement):
         def host(self, pages, now):

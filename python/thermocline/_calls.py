@@ -64,7 +64,7 @@ def run(
     given = _policy.Given()
     said = words({"trace": names, **given.settings({"policy": policy, **settings})})
     with Telling(progress) as listener:
-        told = json.loads(_native.run(said, memories, listener, history, given.all))
+        told = json.loads(_native.run(said, memories, listener, history))
     return Result(told["result"], tuple(told["notes"]), history_of(told["history"]))
 
 
@@ -82,7 +82,7 @@ def compare(
     chosen = _policy.chosen(policies, given)
     said = words({"trace": names, "policies": chosen, **given.settings(settings)})
     with Telling(progress) as listener:
-        told = json.loads(_native.compare(said, memories, listener, given.all))
+        told = json.loads(_native.compare(said, memories, listener))
     listed = told["listed"]
     return Comparison(
         tuple(Result(one) for one in listed["runs"]),
@@ -94,7 +94,7 @@ def compare(
 
 def fleet(
     traces: _trace.TraceLike | Sequence[_trace.TraceLike],
-    policies: str | Sequence[str] | None = None,
+    policies: _policy.PolicyLike | Sequence[_policy.PolicyLike] | None = None,
     *,
     progress: Progress = None,
     **settings: Setting,
@@ -102,7 +102,8 @@ def fleet(
     """Takes each volume of the traces as a device of its own: percentiles over the volumes, and the share of
     them on which each policy is best. ``store=`` names a folder: what is in it is not computed again."""
     names, memories = _opened(_listed(traces))
-    chosen = ",".join(texts(policies)) if policies is not None else None
+    given = _policy.Given(stored="store" in settings)
+    chosen = _policy.chosen(policies, given)
     said = words({"trace": names, "policies": chosen, "per_volume": True, **settings})
     with Telling(progress) as listener:
         told = json.loads(_native.fleet(said, memories, listener))
@@ -120,7 +121,7 @@ def _execute(pairs: list[tuple[str, str | None]], memories: _Memories) -> tuple[
 
 
 def sweep(
-    grid: Mapping[str, Setting],
+    grid: Mapping[str, Setting | _policy.PolicyLike | Sequence[Setting | _policy.PolicyLike]],
     *,
     store: str | os.PathLike[str],
     executor: Executor | None = None,
@@ -133,10 +134,12 @@ def sweep(
     Cells, digests and store are those of ``thermocline sweep``: what is in the folder ``store`` is not computed
     again, whoever put it there, and what comes in is kept at once. By default a thread a core works; ``executor`` is any executor of
     ``concurrent.futures`` (Dask: ``client.get_executor()``); traces must be paths that its workers can read,
-    unless they are threads. A cell that fails has its ``error`` and does not stop the others; cells of workers
+    unless they are threads. So must be names of policies; objects of :mod:`thermocline.policy` need a ``version``,
+    by which the store knows them. A cell that fails has its ``error`` and does not stop the others; cells of workers
     that died run again, twice at most.
     """
-    asked = dict(grid)
+    given = _policy.Given(stored=True)
+    asked = given.settings(grid)
     names, memories = _opened(_listed(asked.pop("trace", None)))
     axes = [("trace", names)] if names else []
     for name, value in asked.items():

@@ -18,8 +18,10 @@ from __future__ import annotations
 
 import copy
 import ctypes
+import hashlib
 import itertools
 import os
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Union, cast
@@ -375,10 +377,12 @@ _known: set[str] | None = None
 
 
 class Given:
-    """The policies of the user's own in a call, and the words that stand for them."""
+    """The policies of the user's own in a call, and the words that stand for them as long as it lives."""
 
-    def __init__(self) -> None:
-        self.all: list[_native.Own] = []
+    def __init__(self, stored: bool = False) -> None:
+        """``stored``: results are kept by the policies' versions."""
+        self._stored = stored
+        self._all: list[_native.Own] = []
         self._words: dict[int, str] = {}
         self._shown: set[str] = set()
         self._kept: list[object] = []
@@ -410,7 +414,10 @@ class Given:
         if shown in self._shown:
             raise _native.UsageError(f"two policies of your own are called {shown!r}; give one another name")
         self._shown.add(shown)
-        name = str(next(_ids))
+        if not re.fullmatch(r"[\w.+-]+", shown):
+            raise _native.UsageError(f"a policy of your own is called {shown!r}; make its name of letters, digits, . + and -")
+        version = hashlib.sha256(_versions(policy).encode()).hexdigest()[:12] if self._stored else next(_ids)
+        name = f"{shown}@{version}"
         if isinstance(policy, Policy):
             victim, placement = _axis(policy.victim), _axis(policy.placement)
             own = _native.Own(name, shown, policy.base, victim, placement)
@@ -418,8 +425,21 @@ class Given:
             own = _native.Own(name, shown, None, policy._maker(), None)
         else:
             own = _native.Own(name, shown, None, None, policy._maker())
-        self.all.append(own)
+        self._all.append(own)
         return f"own:{name}"
+
+
+def _versions(policy: _Own | Policy) -> str:
+    """What tells the policy from what it was before it was changed."""
+    if isinstance(policy, Policy):
+        own = [axis for axis in (policy.victim, policy.placement) if isinstance(axis, _Own)]
+        return "+".join([policy.base or "", *map(str, (policy.victim, policy.placement)), *map(_versions, own)])
+    if not policy.version:
+        raise _native.UsageError(
+            f"{policy._shown()} has no version, by which a store of results would know it; give it one, any text that "
+            "changes when it decides otherwise"
+        )
+    return policy.version
 
 
 def _axis(axis: str | _Own | None) -> str | _native.Maker | None:

@@ -45,22 +45,18 @@ static ALLOCATOR: HugePages = HugePages;
 type Words = Vec<String>;
 type InMemory = HashMap<String, Py<Memory>>;
 type Listener = Option<Py<PyAny>>;
-/// Policies of the user's own.
-type Owns = Vec<Py<policy::Own>>;
 
 /// Runs one policy: the result, its notes, and how it went, as JSON.
 #[pyfunction]
-#[pyo3(signature = (words, traces, listener, history, own=vec![]))]
 fn run(
     py: Python<'_>,
     words: Words,
     traces: InMemory,
     listener: Listener,
     history: bool,
-    own: Owns,
 ) -> PyResult<String> {
     let mut settings = RunSettings::parse(words).map_err(raised)?;
-    settings.simulation.cleaning.own = policy::all(&own);
+    settings.simulation.cleaning.own = policy::registered();
     done(py, &Named(traces), listener.as_ref(), |context| {
         let extras = Extras { history, ..Extras::default() };
         let ran = thermocline_study::Run::of(&settings)?.run(extras, context)?;
@@ -85,16 +81,9 @@ fn told(history: &History) -> Value {
 
 /// Compares policies: what `thermocline compare --json` prints, and notes.
 #[pyfunction]
-#[pyo3(signature = (words, traces, listener, own=vec![]))]
-fn compare(
-    py: Python<'_>,
-    words: Words,
-    traces: InMemory,
-    listener: Listener,
-    own: Owns,
-) -> PyResult<String> {
+fn compare(py: Python<'_>, words: Words, traces: InMemory, listener: Listener) -> PyResult<String> {
     let mut settings = CompareSettings::parse(words).map_err(raised)?;
-    settings.simulation.cleaning.own = policy::all(&own);
+    settings.simulation.cleaning.own = policy::registered();
     done(py, &Named(traces), listener.as_ref(), |context| {
         let compared = thermocline_study::compare(&settings, context)?;
         let listed = compared.listed(settings.many.aim);
@@ -104,16 +93,9 @@ fn compare(
 
 /// Takes each volume as a device: rows of settings and results, and the summaries.
 #[pyfunction]
-#[pyo3(signature = (words, traces, listener, own=vec![]))]
-fn fleet(
-    py: Python<'_>,
-    words: Words,
-    traces: InMemory,
-    listener: Listener,
-    own: Owns,
-) -> PyResult<String> {
+fn fleet(py: Python<'_>, words: Words, traces: InMemory, listener: Listener) -> PyResult<String> {
     let mut settings = CompareSettings::parse(words).map_err(raised)?;
-    settings.simulation.cleaning.own = policy::all(&own);
+    settings.simulation.cleaning.own = policy::registered();
     done(py, &Named(traces), listener.as_ref(), |context| {
         let mut rows = Vec::new();
         let ended = Fleet::of(&settings)?.run(context, |settings, result| {

@@ -9,7 +9,10 @@ use std::{
     collections::{HashMap, HashSet},
     error::Error,
     fmt,
-    sync::Arc,
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
 };
 
 use numpy::{PyArray1, PyArrayMethods, PyUntypedArrayMethods};
@@ -173,9 +176,18 @@ impl Axis {
     }
 }
 
-/// A policy of the user's own by name.
+/// The policies of the user's own that there are now, with a number each.
+static REGISTERED: Mutex<Vec<(u64, OwnPolicy)>> = Mutex::new(Vec::new());
+
+/// The policies of the user's own that calls may name.
+pub fn registered() -> OwnPolicies {
+    let registered = REGISTERED.lock().unwrap_or_else(PoisonError::into_inner);
+    OwnPolicies(Arc::new(registered.iter().map(|(_, own)| own.clone()).collect()))
+}
+
+/// A policy of the user's own, which calls may name as long as this object lives.
 #[pyclass(frozen, module = "thermocline._native")]
-pub struct Own(OwnPolicy);
+pub struct Own(u64);
 
 #[pymethods]
 impl Own {
@@ -188,15 +200,25 @@ impl Own {
         victim: Option<Axis>,
         placement: Option<Axis>,
     ) -> Self {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
         let (victim, own_victim) = Axis::split(victim);
         let (placement, own_placement) = Axis::split(placement);
-        Self(OwnPolicy { name, shown, policy, victim, own_victim, placement, own_placement })
+        let own = OwnPolicy { name, shown, policy, victim, own_victim, placement, own_placement };
+        let number = NEXT.fetch_add(1, Relaxed);
+        REGISTERED.lock().unwrap_or_else(PoisonError::into_inner).push((number, own));
+        Self(number)
     }
 }
 
-/// The policies of a call.
-pub fn all(own: &[Py<Own>]) -> OwnPolicies {
-    OwnPolicies(Arc::new(own.iter().map(|own| own.get().0.clone()).collect()))
+impl Drop for Own {
+    fn drop(&mut self) {
+        let mut registered = REGISTERED.lock().unwrap_or_else(PoisonError::into_inner);
+        let at = registered.iter().position(|(number, _)| *number == self.0);
+        let gone = at.map(|at| registered.swap_remove(at));
+        // What it keeps of Python may come back here when it goes.
+        drop(registered);
+        drop(gone);
+    }
 }
 
 /// Makes Python objects.

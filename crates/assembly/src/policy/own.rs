@@ -68,8 +68,8 @@ impl OwnPolicies {
         let found = self.0.iter().find(|own| own.name == name);
         found.map(Some).ok_or_else(|| {
             AssemblyError::Usage(format!(
-                "there is no policy `{OWN}{name}` of your own; policies of your own are objects of the Python \
-                 package, given in place of a name"
+                "there is no policy `{OWN}{name}` here; policies of your own are objects of the Python package, given in \
+                 place of a name, and run in the process that has them"
             ))
         })
     }

@@ -39,7 +39,7 @@ pub fn plan(settings: &SweepSettings, context: Context<'_>) -> Result<Vec<Planne
     let mut contents = Contents::default();
     let mut planned = Vec::new();
     for cell in Asked::of(settings)?.cells() {
-        let digest = match Session::understood(&cell) {
+        let digest = match Session::understood(&cell, context) {
             Ok(_) => digest_of(&cell.settings, &mut contents, context),
             Err(error) => Err(error),
         };
@@ -57,7 +57,8 @@ pub fn plan(settings: &SweepSettings, context: Context<'_>) -> Result<Vec<Planne
 /// Why there is no result.
 pub fn execute(settings: &Settings, context: Context<'_>) -> Result<Executed, SimError> {
     let inputs = Inputs::default();
-    let settings = RunSettings::parse(settings.arguments())?;
+    let mut settings = RunSettings::parse(settings.arguments())?;
+    settings.simulation.cleaning.own = context.own();
     let simulation = Simulation::of(settings, &inputs, context)?;
     let input = simulation.prepare()?;
     simulation.run(&input)
