@@ -20,7 +20,7 @@ SKIPPED := $(TARGET)/skipped
 # The policies of the demonstration.
 POLICIES := in-place,greedy,cost-benefit,lfs,cat,dac,update-interval,sep-bit,midas,fifo
 
-.PHONY: help demo build install full pages test test-examples test-systems test-long test-tools systems browser pictures guest lint bench bench-server clean python test-python
+.PHONY: help demo build install full pages test test-examples test-systems test-long test-tools systems browser pictures guest lint bench bench-server clean python python-docs test-python
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -57,6 +57,9 @@ full: ## the same with everything that is heavy to build (Parquet and Arrow, TLS
 python: ## the Python package, built and installed into .venv (activate it by `. .venv/bin/activate`)
 	python/build.sh --release
 
+python-docs: ## the documentation of the Python package, target/python-docs (after `make python`)
+	python/docs.sh
+
 pages: build ## every paper's page again, docs/papers (four minutes; THERMOCLINE_TRACES names the folders of traces)
 	$(THERMOCLINE) reproduce all --report docs/papers
 
@@ -65,8 +68,8 @@ test: export THERMOCLINE_SKIPPED := $(SKIPPED)
 test: export CARGO_INCREMENTAL := 0
 test: test-tools lint ## every check and every test; the last lines say what was skipped, and why
 	rm -f $(SKIPPED)
-	cargo test --locked --workspace --features $(FEATURES)
-	$(TESTED) reproduce all --quick --no-progress --output $(TARGET)/reproduce.txt
+	THERMOCLINE_INSTRUCTIONS=check cargo test --locked --workspace --features $(FEATURES)
+	$(TESTED) reproduce all --quick --exact --no-progress --output $(TARGET)/reproduce.txt
 	@grep -o 'skipped: .*' $(TARGET)/reproduce.txt | sed 's/^skipped/reproduce/' >> $(SKIPPED) || true
 	$(MAKE) test-python
 	$(MAKE) --jobs=2 --output-sync=target test-examples test-systems
@@ -90,7 +93,7 @@ test-long: test-tools ## the same tests with more cases: crashes, fuzzing and mo
 	  cargo test --locked --workspace --features $(FEATURES)
 
 test-tools: ## the Debian packages and the kernel that tests need, where missing (as root or with sudo)
-	systems/install.sh python3-venv $$(systems/run.sh --packages) $$(guest/run.sh --packages) $$(browser/run.sh --packages)
+	systems/install.sh python3-venv valgrind $$(systems/run.sh --packages) $$(guest/run.sh --packages) $$(browser/run.sh --packages)
 	guest/run.sh --kernel || [ $$? -eq 77 ]
 
 systems: build ## the server among real file systems, crashes and clients (as root; two minutes)

@@ -114,11 +114,11 @@ class Chromium:
             raise Fault(answer["exceptionDetails"].get("exception", {}).get("description", script))
         return answer["result"].get("value")
 
-    def look(self, width, height=900, dark=False, scripts=True):
+    def look(self, width, height=900, dark=False, scripts=True, still=False, media=""):
         """The size of the window and the taste of its owner."""
         self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
-        scheme = "dark" if dark else "light"
-        self.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
+        tastes = {"prefers-color-scheme": "dark" if dark else "light", "prefers-reduced-motion": "reduce" if still else "no-preference"}
+        self.call("Emulation.setEmulatedMedia", media=media, features=[{"name": name, "value": value} for name, value in tastes.items()])
         self.call("Emulation.setScriptExecutionDisabled", value=not scripts)
 
     def press(self, key, code=0, text=None):

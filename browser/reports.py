@@ -102,6 +102,8 @@ class Pages:
         self.open(file)
         traces = list(dict.fromkeys(run["trace"]["path"] for run in result["runs"]))
         lead = self.browser.evaluate("document.querySelector('.answer').textContent")
+        lifetime = table(self.browser, "lifetime")
+        check(all(near(row[2], one["lifetime"]["dwpd"]) for row, one in zip(lifetime, result["runs"])), f"DWPD: {lifetime}")
         check(f": {result['answer']['best']}." in lead, f"the answer is {result['answer']['best']}, not {lead}")
         for at, trace in enumerate(traces):
             runs = [run for run in result["runs"] if run["trace"]["path"] == trace]
@@ -126,6 +128,25 @@ class Pages:
         text = self.browser.evaluate("document.body.textContent")
         check(all(one["trace"]["digest"] in text for one in result["runs"]), "a digest is missing")
         self.keyboard(result)
+
+    def axes(self, browser):
+        """Without its first series a chart has axes that fit the rest: points are where the numbers beside the axis say."""
+        read = browser.evaluate("""(() => { const figure = document.querySelector('figure[data-name="victims-over-time"]');
+            const group = figure.querySelector('g.again'), svg = figure.querySelector('svg');
+            const ticks = [...group.querySelectorAll('text')].map(t => [Number(t.textContent), Number(t.getAttribute('y'))]);
+            const lines = [...group.querySelectorAll('polyline')].map(l => l.getAttribute('points').split(' ').map(p => Number(p.split(',')[1])));
+            const rows = [...figure.querySelectorAll('tbody tr')].map(r => [...r.cells].map(c => c.textContent));
+            return [ticks, lines, rows, svg.querySelectorAll('polyline[data-s][visibility="visible"]').length]; })()""")
+        ticks, lines, rows, old = read
+        check(len(ticks) >= 3 and old == 0, f"{len(ticks)} numbers beside the axis, {old} lines of the first picture")
+        (low, foot), (high, top) = ticks[0], ticks[-1]
+        for number, line in enumerate(lines):
+            values = [float(row[number + 2]) for row in rows if row[number + 2]]
+            for value, y in zip(values, line, strict=True):
+                wanted = foot + (value - low) / (high - low) * (top - foot)
+                check(abs(y - wanted) < 0.01, f"series {number + 1}: {value} is drawn at {y}, not {wanted}")
+        most = max(float(cell) for row in rows for cell in row[2:] if cell)
+        check(high > most * 0.6, f"the axis ends at {high}, the values at {most}")
 
     def keyboard(self, result):
         """Everything by keys alone."""
@@ -158,6 +179,7 @@ class Pages:
         browser.press(" ")
         hidden = "[...document.querySelectorAll('figure[data-name=\"erases\"] svg [data-s=\"0\"]')].every(e => e.getAttribute('visibility') === 'hidden')"
         check(browser.evaluate(hidden), "a hidden series shows in another chart")
+        self.axes(browser)
         browser.press(" ")
         check(not browser.evaluate(hidden), "a series does not come back")
         count = "[...document.querySelectorAll('.results')[0].querySelectorAll('tbody tr')].filter(r => !r.hidden).length"
@@ -181,8 +203,8 @@ def main():
         names = set(browser.evaluate("[...document.querySelectorAll('figure')].map(f => f.dataset.name)"))
         written = {name.removesuffix(".svg") for name in os.listdir(plots) if name.endswith(".svg")}
         check(names == written, f"{names ^ written} are not both on the page and in the folder")
-        with open(os.path.join(plots, "write-amplification.csv"), encoding="utf-8") as csv:
-            check(near(csv.read().split("\n")[1].split(",")[1], result["write_amplification"]), "the CSV has another figure")
+        with open(os.path.join(plots, "write-responses.csv"), encoding="utf-8") as csv:
+            check(near(csv.read().split("\n")[6].split(",")[1], result["response_us"]["write"]["max"] / 1000), "the CSV has another figure")
 
         file, store = os.path.join(work, "sweep.html"), os.path.join(work, "store")
         sweep = ["sweep", "--trace", SQLITE, "--limit", "40000", "--ops=-trim", "--clock", "device", "--policy", "greedy,sep-bit", "--store", store]
@@ -197,6 +219,7 @@ def main():
         words = run(*sweep, "--over-provisioning", "5%..60%", "--until", "write_amplification<=1.5", "--report", file)
         pages.sound(file)
         lead = browser.evaluate("[...document.querySelectorAll('.answer')].map(p => p.textContent)")
+        lead = [text.replace("\u00a0", " ") for text in lead]
         check(lead == words.splitlines(), f"{lead} is not {words}")
         knee = words.split("at least ")[1].split(":")[0]
         check(knee in browser.evaluate("document.querySelector('svg').textContent"), f"the knee at {knee} is not marked")

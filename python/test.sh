@@ -13,6 +13,16 @@ target=${CARGO_TARGET_DIR:-target}
 cargo build --locked --workspace --features "${FEATURES:-}"
 cp "$target/debug/lib_native.so" python/thermocline/_native.abi3.so
 [ -x .venv/bin/pip ] || python3 -m venv .venv
-.venv/bin/pip install --quiet --disable-pip-version-check numba numpy hypothesis pyarrow 'pyright[nodejs]' pytest
+# The package itself is not installed: its module is the one just built.
+.venv/bin/python - <<'WANTED' >"$target/python-wanted"
+try:
+    import tomllib
+except ImportError:
+    from pip._vendor import tomli as tomllib
+project = tomllib.load(open("pyproject.toml", "rb"))["project"]
+print(*project["dependencies"], *project["optional-dependencies"]["test"], sep="\n")
+WANTED
+.venv/bin/pip install --quiet --disable-pip-version-check --requirement "$target/python-wanted"
 .venv/bin/pyright --pythonpath .venv/bin/python
+python/docs.sh
 PYTHONPATH=python .venv/bin/python -m pytest -q python/tests

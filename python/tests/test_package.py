@@ -2,8 +2,10 @@
 
 import json
 import os
+import pickle
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from concurrent.futures import ProcessPoolExecutor
@@ -123,31 +125,91 @@ def attempt(call):
     """Whatever is wrong is an exception; a crash would end the tests."""
     try:
         call()
-    except (tc.ThermoclineError, ValueError, TypeError, OverflowError, MemoryError):
-        pass
+    except (tc.ThermoclineError, ValueError, TypeError, OverflowError, MemoryError, UnicodeError) as error:
+        # A panic is caught too, and is a bug.
+        assert not isinstance(error, tc.BrokenError), error
 
 
-ANY = hnp.arrays(st.one_of(hnp.scalar_dtypes()), hnp.array_shapes(max_dims=2, max_side=5))
 QUICK = settings(max_examples=60, deadline=None)
+WIDE = hnp.arrays(np.int64, 3, elements=st.integers(-(2**63), 2**63 - 1))
+ODD = hnp.arrays(st.one_of(hnp.scalar_dtypes()), hnp.array_shapes(max_dims=2, max_side=5))
+NUMBERS = st.one_of(st.integers(), st.floats(), st.text(max_size=5), st.none(), st.booleans(), st.binary(max_size=3))
+ANY = st.one_of(ODD, st.lists(NUMBERS, max_size=4), NUMBERS)
 
 
 @QUICK
-@given(st.fixed_dictionaries({name: ANY for name in ("time", "op", "offset", "length")}))
+@given(st.fixed_dictionaries({}, optional={name: ANY for name in ("time", "op", "offset", "length", "other")}))
 def test_no_arrays_crash(columns):
     attempt(lambda: tc.run(columns, "greedy", capacity="16MiB", progress=False))
 
 
-WIDE = hnp.arrays(np.int64, 3, elements=st.integers(-(2**63), 2**63 - 1))
+def laid_out(array, how):
+    """The same numbers elsewhere: at odd addresses, apart, backwards, in the other order of bytes, read-only."""
+    if how == "odd":
+        room = np.zeros(array.nbytes + 1, np.uint8)[1:].view(array.dtype)
+        room[:] = array
+        return room
+    if how == "record":
+        records = np.zeros(len(array), [("pad", "u1"), ("it", array.dtype)])
+        records["it"] = array
+        return records["it"]
+    if how == "frozen":
+        array.flags.writeable = False
+    return {"apart": np.repeat(array, 3)[::3], "back": array[::-1].copy()[::-1], "swapped": array.astype(array.dtype.newbyteorder())}.get(how, array)
+
+
+LAYOUTS = st.sampled_from(["as it is", "odd", "record", "apart", "back", "swapped", "frozen"])
 
 
 @QUICK
-@given(WIDE, WIDE, hnp.arrays(np.uint8, 3), st.booleans())
-def test_no_numbers_crash(offset, length, op, frozen):
-    for array in (offset, length, op):
-        array.flags.writeable = not frozen
-    attempt(lambda: tc.run({"offset": offset, "length": length, "op": op}, "dac", capacity="16MiB", progress=False))
+@given(WIDE, WIDE, hnp.arrays(np.uint8, 3), LAYOUTS)
+def test_no_numbers_crash(offset, length, op, how):
+    columns = {"offset": laid_out(offset, how), "length": laid_out(length, how), "op": laid_out(op, how)}
+    attempt(lambda: tc.run(columns, "dac", capacity="16MiB", progress=False))
     table = pa.table({"offset": offset[::2], "length": length[::2], "op": op[::2]})
     attempt(lambda: tc.run(table, "dac", capacity="16MiB", progress=False))
+
+
+@given(LAYOUTS, st.integers(0, 40))
+@settings(max_examples=30, deadline=None)
+def test_a_layout_is_no_other_trace(how, n):
+    columns = writes(n)
+    trace = tc.trace.open({name: laid_out(column, how) for name, column in columns.items()}, name="x")
+    ours, theirs = (tc.trace.info(one) for one in (trace, tc.trace.open(columns, name="x"))) if n else (1, 1)
+    assert ours == theirs
+    copied = pickle.loads(pickle.dumps(trace))
+    assert (len(copied), copied.name) == (n, "x")
+
+
+TYPES = [pa.int8(), pa.uint16(), pa.int64(), pa.uint64(), pa.float64(), pa.string(), pa.bool_(), pa.timestamp("us"), pa.null(), pa.list_(pa.int8())]
+
+
+@QUICK
+@given(st.fixed_dictionaries({name: st.tuples(st.sampled_from(TYPES), st.lists(NUMBERS, min_size=3, max_size=3)) for name in ("time", "op", "offset", "length")}))
+def test_no_table_crashes(columns):
+    def column(kind, values):
+        try:
+            return pa.array(values, kind)
+        except (pa.ArrowException, TypeError, ValueError, OverflowError):
+            return pa.array([None] * 3, kind)
+
+    table = pa.table({name: column(*made) for name, made in columns.items()})
+    attempt(lambda: tc.run(table, "greedy", capacity="16MiB", progress=False))
+    attempt(lambda: tc.trace.info(table))
+
+
+NAMES = st.sampled_from([one["name"] for one in tc.settings()] + ["nothing", "", "a b", "--", "\0"])
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.dictionaries(NAMES.filter(lambda n: n not in ("bytes", "workload", "capacity", "history", "progress", "policy", "trace")), NUMBERS, max_size=3))
+def test_no_setting_crashes(given):
+    device = {"workload": "uniform", "bytes": "1MiB", "capacity": "4MiB", "progress": False}
+    attempt(lambda: tc.run(policy="greedy", **device, **given))
+    attempt(lambda: tc.trace.generate("uniform", **{"bytes": "1MiB", **given}))
+    attempt(lambda: tc.tune(policies=["greedy"], budget=1, parameters=False, **device, **given))
+    with tempfile.TemporaryDirectory() as folder:
+        attempt(lambda: tc.sweep({**device, "policy": ["greedy"], **given} | {"progress": None}, store=folder, progress=False))
 
 
 def test_arrays_may_change_while_they_are_read():
@@ -157,12 +219,25 @@ def test_arrays_may_change_while_they_are_read():
     def change():
         rng = np.random.default_rng(2)
         while not over.is_set():
-            columns["offset"][:] = rng.integers(0, 4_000, 200_000, dtype=np.uint64) * 4096
+            columns["offset"][:] = rng.integers(0, 2**40, 200_000, dtype=np.uint64)
+            columns["op"][:] = rng.integers(0, 9, 200_000, dtype=np.uint8)
+            columns["length"][:] = rng.integers(0, 2**64 - 1, 200_000, dtype=np.uint64)
 
     thread = threading.Thread(target=change)
     thread.start()
     try:
-        attempt(lambda: tc.run(trace, "greedy", progress=False))
+        for _ in range(3):
+            attempt(lambda: tc.run(trace, "greedy", progress=False))
     finally:
         over.set()
         thread.join()
+
+
+def test_an_array_that_grows_or_shrinks_is_an_error_or_another_trace():
+    columns = writes(1000)
+    trace = tc.trace.open(columns)
+    for column in columns.values():
+        with pytest.raises(ValueError):
+            column.resize(3)
+    columns["offset"].shape = (10, 100)
+    assert tc.run(trace, "greedy", progress=False).write_amplification

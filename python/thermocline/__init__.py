@@ -5,17 +5,55 @@
 1.3
 """
 
-from . import policy, results, trace
-from ._calls import compare, devices, fleet, policies, reproduce, run, settings, sweep, workloads
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from ._native import (
     BrokenError, FailedError, InputError, PolicyError, ThermoclineError, UsageError, __version__,
 )
-from .policy import NativePlacement, NativeVictim, Placement, Policy, Victim
-from .results import Comparison, Fleet, History, Result, Sweep
-from .trace import Trace
+
+if TYPE_CHECKING:
+    from . import policy, results, trace
+    from ._calls import compare, devices, policies, reproduce, run, settings, workloads
+    from ._fleet import fleet
+    from ._sweep import sweep
+    from ._tune import tune
+    from .policy import NativePlacement, NativeVictim, Placement, Policy, Victim
+    from .results import Comparison, Fleet, History, Result, Sweep, Tuned
+    from .trace import Trace
 
 __all__ = [
     "BrokenError", "Comparison", "FailedError", "Fleet", "History", "InputError", "NativePlacement", "NativeVictim",
-    "Placement", "Policy", "PolicyError", "Result", "Sweep", "ThermoclineError", "Trace", "UsageError", "Victim",
-    "__version__", "compare", "devices", "fleet", "policies", "policy", "reproduce", "results", "run", "settings", "sweep", "trace", "workloads",
+    "Placement", "Policy", "PolicyError", "Result", "Sweep", "Victim",
+    "ThermoclineError", "Trace", "Tuned", "UsageError", "__version__", "compare", "devices", "fleet", "policies",
+    "policy", "reproduce", "results", "run", "settings", "sweep", "trace", "tune", "workloads",
 ]
+
+# Modules are loaded when something of them is asked for: a worker or a script starts at once.
+_WHERE = {
+    "_calls": ("compare", "devices", "policies", "reproduce", "run", "settings", "workloads"),
+    "_fleet": ("fleet",),
+    "_sweep": ("sweep",),
+    "_tune": ("tune",),
+    "policy": ("NativePlacement", "NativeVictim", "Placement", "Policy", "Victim"),
+    "results": ("Comparison", "Fleet", "History", "Result", "Sweep", "Tuned"),
+    "trace": ("Trace",),
+}
+
+
+def __getattr__(name: str) -> object:
+    from importlib import import_module
+
+    if name in ("policy", "results", "trace"):
+        return import_module(f".{name}", __name__)
+    for module, names in _WHERE.items():
+        if name in names:
+            value = getattr(import_module(f".{module}", __name__), name)
+            globals()[name] = value
+            return value
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -6,8 +6,8 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import Union
 
-Value = Union[str, int, float, bool, None, "os.PathLike[str]"]
-Setting = Union[Value, "Iterable[Value]"]
+Value = Union[str, int, float, bool, None, os.PathLike[str]]
+Setting = Union[Value, Iterable[Value]]
 
 
 def texts(value: Setting) -> list[str]:
@@ -39,3 +39,9 @@ def words(settings: Mapping[str, Setting]) -> list[str]:
         else:
             said.extend(f"--{option(name)}={text}" for text in texts(value))
     return said
+
+
+def axes_of(settings: Mapping[str, Setting]) -> list[tuple[str, list[str]]]:
+    """The axes of a grid: an option, and its values or lists of them; none for a flag."""
+    given = [(name, value) for name, value in settings.items() if value is not None and value is not False]
+    return [(option(name), [] if value is True else texts(value)) for name, value in given]

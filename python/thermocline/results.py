@@ -5,16 +5,24 @@ from __future__ import annotations
 import hashlib
 import html
 import importlib
+import itertools
 import json
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
+
+from . import _native
+from ._plot import drawing, label
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["Comparison", "Fleet", "History", "Result", "Sweep"]
+__all__ = ["Comparison", "Fleet", "History", "Result", "Sweep", "Tuned"]
+
+_SHOWN = 50
+"""Rows of a sweep that a notebook shows."""
 
 
 def _flat(value: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, Any]]:
@@ -25,8 +33,32 @@ def _flat(value: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, Any
             yield before + key, inner
 
 
+def _pyarrow() -> Any:
+    try:
+        return importlib.import_module("pyarrow")
+    except ImportError:
+        raise _native.UsageError("tables need pyarrow; pip install 'thermocline[arrow]'") from None
+
+
+def _of(row: Mapping[str, Any], name: str) -> Any:
+    """A figure of a row, or a setting as it was asked for."""
+    if name in row:
+        return row[name]
+    return row.get("asked." + name.removeprefix("asked.").replace("_", "-"))
+
+
+def _number(value: Any) -> Any:
+    """A share or a number for an axis; other texts stay."""
+    if not isinstance(value, str):
+        return value
+    try:
+        return float(value[:-1]) / 100 if value.endswith("%") else float(value)
+    except ValueError:
+        return value
+
+
 def _table(rows: Sequence[Mapping[str, Any]]) -> Any:
-    pa: Any = importlib.import_module("pyarrow")
+    pa = _pyarrow()
     names = list(dict.fromkeys(name for row in rows for name in row))
     return pa.table({name: [row.get(name) for row in rows] for name in names})
 
@@ -118,26 +150,18 @@ class Result:
     def _repr_html_(self) -> str:
         return _html(["figure", "value"], list(self.flat().items()))
 
-    def plot(self, ax: Any = None) -> Any:
-        """Write amplification over host writes, on axes of matplotlib. Needs ``run(history=True)``."""
+    def plot(self, ax: Any = None, file: str | os.PathLike[str] | None = None) -> Any:
+        """Write amplification over host writes, on axes of matplotlib; to ``file`` too (``"figure.pdf"``: a column
+        wide, for papers). Needs ``run(history=True)``."""
         if self.history is None:
             raise ValueError("there is no history to draw; run with history=True")
-        axes: Any = _axes(ax)
-        axes.plot(self.history.host_writes[1:], self.history.write_amplification, label=self.policy)
-        axes.set(xlabel="pages written by the host", ylabel="write amplification")
-        axes.legend()
+        with drawing(ax, file) as axes:
+            axes.plot(self.history.host_writes[1:], self.history.write_amplification, label=self.policy)
+            axes.set(xlabel="pages written by the host", ylabel="write amplification")
+            axes.legend()
         return axes
 
 
-def _axes(ax: Any) -> Any:
-    if ax is not None:
-        return ax
-    import matplotlib.pyplot as plt  # pyright: ignore
-
-    return plt.subplots(layout="constrained")[1]  # pyright: ignore
-
-
-@dataclass(frozen=True)
 class _Rows:
     def rows(self) -> list[dict[str, Any]]:
         """A row for each simulation."""
@@ -174,54 +198,123 @@ class Comparison(_Rows):
         names = ["trace.path", "config.policy", "write_amplification", "flash.erases"]
         return _html(names, [[row.get(name) for name in names] for row in self.rows()])
 
-    def plot(self, ax: Any = None) -> Any:
-        """A bar of write amplification for each policy."""
-        axes: Any = _axes(ax)
-        ran = [r for r in self.results if r.write_amplification is not None]
-        ran.sort(key=lambda r: r.write_amplification or 0.0)
-        axes.barh([r.policy for r in ran], [r.write_amplification for r in ran])
-        axes.invert_yaxis()
-        axes.set(xlabel="write amplification")
+    def plot(self, ax: Any = None, file: str | os.PathLike[str] | None = None) -> Any:
+        """A bar of write amplification for each policy; to ``file`` too."""
+        ran = [(r.write_amplification, r.policy) for r in self.results if r.write_amplification is not None]
+        ran.sort()
+        with drawing(ax, file) as axes:
+            axes.barh([policy for _, policy in ran], [value for value, _ in ran])
+            axes.invert_yaxis()
+            axes.grid(visible=False, axis="y")
+            axes.set(xlabel="write amplification")
         return axes
 
 
-@dataclass(frozen=True)
 class Sweep(_Rows):
-    """A grid of settings and what came of it."""
+    """A grid of settings and what came of it. Results stay in the store and are read when they are asked for."""
 
-    cells: tuple[dict[str, Any], ...]
-    """``name``, ``settings``, ``digest``, and ``result`` or ``error``, in the order of the grid."""
-    computed: int = 0
-    """Cells that this call computed; the others were in the store."""
+    def __init__(self, plan: _native.Plan, store: str, errors: Mapping[str, str], computed: int) -> None:
+        self._plan = plan
+        self._errors = dict(errors)
+        self.store = store
+        """The folder of the results."""
+        self.computed = computed
+        """Simulations that this call computed; the others were in the store."""
+
+    def __len__(self) -> int:
+        """How many cells there are."""
+        return len(self._plan)
+
+    @property
+    def cells(self) -> Iterator[dict[str, Any]]:
+        """``name``, ``settings``, ``digest``, and ``result`` or ``error``, in the order of the grid."""
+        for at in range(len(self)):
+            name, pairs = self._plan.cell(at)
+            digest, why = self._plan.digest(at)
+            settings = {option: "true" if value is None else value for option, value in pairs}
+            cell: dict[str, Any] = {"name": name, "settings": settings, "digest": digest}
+            why = why or self._errors.get(digest or "")
+            kept = None if why else self._plan.result(at, self.store)
+            if kept is None:
+                yield cell | {"error": why or "its result is not in the store"}
+            else:
+                yield cell | {"result": json.loads(kept)}
 
     def rows(self) -> list[dict[str, Any]]:
-        return [
-            {**cell["settings"], "error": cell.get("error"), **dict(_flat(cell.get("result") or {}))}
-            for cell in self.cells
-        ]
+        return list(self._rows())
+
+    def _rows(self) -> Iterator[dict[str, Any]]:
+        for cell in self.cells:
+            settings = {f"asked.{name}": value for name, value in cell["settings"].items()}
+            yield {**settings, "error": cell.get("error"), **dict(_flat(cell.get("result") or {}))}
+
+    def to_arrow(self) -> Any:
+        return _pyarrow().table(self)
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        every = list(range(len(self)))
+        return self._plan.table(self.store, self._errors, every, False).__arrow_c_stream__(requested_schema)
 
     @property
     def failures(self) -> list[tuple[str, str]]:
         """Which cells have no result, and why."""
-        return [(cell["name"], cell["error"]) for cell in self.cells if cell.get("error")]
+        failed: list[tuple[str, str]] = []
+        for at in range(len(self)):
+            digest, why = self._plan.digest(at)
+            why = why or self._errors.get(digest or "")
+            if why:
+                failed.append((self._plan.cell(at)[0], why))
+        return failed
+
+    def __repr__(self) -> str:
+        return f"Sweep({len(self):,} cells, {self.computed:,} computed, {len(self.failures):,} failed)"
 
     def _repr_html_(self) -> str:
-        settings = list(dict.fromkeys(name for cell in self.cells for name in cell["settings"]))
-        names = [*settings, "write_amplification", "error"]
-        return _html(names, [[row.get(name) for name in names] for row in self.rows()])
+        rows = list(itertools.islice(self._rows(), _SHOWN))
+        settings = dict.fromkeys(name for row in rows for name in row if name.startswith("asked."))
+        shown = {name.removeprefix("asked."): [row.get(name) for row in rows] for name in settings}
+        # What is the same in all cells is said once.
+        same = {name: values[0] for name, values in shown.items() if len(set(values)) == 1 and len(rows) > 1}
+        varied = [name for name in shown if name not in same]
+        names = [*varied, "write_amplification", "flash.blocks_erased", "memory.total_bytes", "error"]
+        body = [[*(row.get(f"asked.{name}") for name in varied), *(row.get(name) for name in names[len(varied) :])] for row in rows]
+        fixed = ", ".join(f"{name} {value}" for name, value in same.items())
+        more = f", the first {_SHOWN} of {len(self):,}" if len(self) > _SHOWN else ""
+        return f"<p>{html.escape(fixed)}{more}</p>" + _html(names, body)
 
-    def plot(self, x: str, y: str = "write_amplification", hue: str | None = None, ax: Any = None) -> Any:
-        """Lines of figure ``y`` over setting or figure ``x``, one for each ``hue``."""
-        axes: Any = _axes(ax)
-        lines: dict[Any, list[tuple[Any, Any]]] = {}
-        for row in self.rows():
-            if row.get(y) is not None:
-                lines.setdefault(row.get(hue) if hue else None, []).append((row.get(x), row[y]))
-        for name, points in lines.items():
-            axes.plot(*zip(*points), marker="o", label=name)
-        axes.set(xlabel=x, ylabel=y)
-        if hue:
-            axes.legend(title=hue)
+    def plot(
+        self,
+        x: str,
+        y: str = "write_amplification",
+        hue: str | None = None,
+        ax: Any = None,
+        file: str | os.PathLike[str] | None = None,
+    ) -> Any:
+        """Lines of figure ``y`` over ``x``, one for each ``hue``, on axes of matplotlib; to ``file`` too
+        (``"figure.pdf"``: a column wide, for papers).
+
+        ``x`` and ``hue`` are settings (``"over_provisioning"``) or figures; several values at one place, as of
+        several seeds or traces, are drawn as their mean and range.
+        """
+        lines: dict[Any, dict[Any, list[float]]] = {}
+        for row in self._rows():
+            value, place = _of(row, y), _number(_of(row, x))
+            if value is not None and place is not None:
+                line = lines.setdefault(_of(row, hue) if hue else None, {})
+                line.setdefault(place, []).append(_number(value))
+        with drawing(ax, file) as axes:
+            for name, line in lines.items():
+                numbers = all(isinstance(place, (int, float)) for place in line)
+                points = sorted(line.items()) if numbers else list(line.items())
+                places = [place for place, _ in points]
+                means = [sum(values) / len(values) for _, values in points]
+                (drawn,) = axes.plot(places, means, marker="o", label=name)
+                if any(len(values) > 1 for _, values in points):
+                    least, most = [min(values) for _, values in points], [max(values) for _, values in points]
+                    axes.fill_between(places, least, most, color=drawn.get_color(), alpha=0.15, linewidth=0)
+            axes.set(xlabel=label(x), ylabel=label(y))
+            if hue:
+                axes.legend(title=label(hue))
         return axes
 
 
@@ -229,20 +322,129 @@ class Sweep(_Rows):
 class Fleet(_Rows):
     """Every policy on every volume."""
 
-    data: tuple[dict[str, Any], ...] = field(repr=False)
     summaries: tuple[dict[str, Any], ...]
     """Of each policy: ``median``, ``p90``, ``worst``, ``best_share``, ... over the volumes."""
     failed: int = 0
+    """Volumes without a result."""
+    failures: tuple[tuple[str, str], ...] = ()
+    """Parts without a result: their traces, and why."""
+    parts: tuple[_native.Table, ...] = field(default=(), repr=False)
+    dataset: str | None = None
+    """The folder of the rows, where they are in one."""
 
     def rows(self) -> list[dict[str, Any]]:
-        return [
-            {**row["settings"], "error": row.get("error"), **dict(_flat(row.get("result") or {}))}
-            for row in self.data
-        ]
+        return self.to_arrow().to_pylist()
+
+    def to_arrow(self) -> Any:
+        pa = _pyarrow()
+        if self.dataset is not None:
+            return importlib.import_module("pyarrow.dataset").dataset(self.dataset).to_table()
+        return pa.concat_tables([pa.table(part) for part in self.parts])
 
     def _repr_html_(self) -> str:
         names = ["policy", "volumes", "write_amplification", "median", "p90", "worst", "best_share"]
         return _html(names, [[one.get(name) for name in names] for one in self.summaries])
+
+    def plot(self, ax: Any = None, file: str | os.PathLike[str] | None = None) -> Any:
+        """The share of volumes up to each write amplification, a line for each policy."""
+        values: dict[str, list[float]] = {one["policy"]: [] for one in self.summaries}
+        table = self.to_arrow().select(["asked.policy", "write_amplification"]).to_pydict()
+        for policy, value in zip(table["asked.policy"], table["write_amplification"], strict=True):
+            if value is not None:
+                values[policy].append(value)
+        with drawing(ax, file) as axes:
+            for policy, all_ in values.items():
+                all_.sort()
+                axes.step(all_, [(at + 1) / len(all_) for at in range(len(all_))], where="post", label=policy)
+            axes.set(xlabel="write amplification", ylabel="share of volumes", ylim=(0, 1))
+            axes.legend()
+        return axes
+
+
+class Tuned:
+    """What a search found: ``thermocline tune --json``."""
+
+    def __init__(self, data: dict[str, Any], study: Any = None) -> None:
+        self.data = data
+        self.study = study
+        """The study of Optuna, with its trials."""
+
+    @property
+    def best(self) -> dict[str, Any]:
+        """What to choose: ``policy``, ``settings``, ``command``, ``searched``, ``confirmed``, ``distance``."""
+        return self.data["best"]
+
+    @property
+    def policy(self) -> str:
+        """The policy to choose, with its parameters."""
+        return self.best["policy"]
+
+    @property
+    def settings(self) -> dict[str, str]:
+        """The settings to choose, of those that had lists."""
+        return {name.replace("-", "_"): value for name, value in self.best["settings"].items()}
+
+    @property
+    def distance(self) -> float | None:
+        """By how much the aim of the choice is worse on the rest than on the part that was searched."""
+        return self.best.get("distance")
+
+    @property
+    def front(self) -> list[dict[str, Any]]:
+        """What nothing else beats in write amplification, RAM and write latency at once."""
+        return self.data["front"]
+
+    @property
+    def trials(self) -> list[dict[str, Any]]:
+        """Everything that was tried, in order."""
+        return self.data["trials"]
+
+    def to_arrow(self) -> Any:
+        """A ``pyarrow.Table`` with a row for each trial."""
+        return _table([dict(_flat(trial)) for trial in self.trials])
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        return self.to_arrow().__arrow_c_stream__(requested_schema)
+
+    def __repr__(self) -> str:
+        return f"Tuned(policy={self.policy!r}, settings={self.settings}, distance={self.distance})"
+
+    def _repr_html_(self) -> str:
+        names = ["policy", "settings", self.data["aim"], "on the rest", "distance", "write amplification", "RAM (bytes)", "p99 (µs)"]
+
+        def row(one: dict[str, Any]) -> list[Any]:
+            searched: dict[str, Any] = one.get("searched") or {}
+            rest: dict[str, Any] = one.get("confirmed") or {}
+            settings = ", ".join(f"{name} {value}" for name, value in one["settings"].items())
+            figures = [searched.get(name) for name in ("write_amplification", "memory_bytes", "write_p99_us")]
+            return [one["policy"], settings, searched.get("aim"), rest.get("aim"), one.get("distance"), *figures]
+
+        choice = _html(names, [row(self.best), row(self.data["untuned"])])
+        return (
+            f"<p>The choice, and the best policy as it comes:</p>{choice}<p>The Pareto front of write amplification, "
+            f"RAM and write latency:</p>{_html(names, [row(one) for one in self.front])}"
+            f"<p><code>{html.escape(self.best['command'])}</code></p>"
+        )
+
+    def plot(self, ax: Any = None, file: str | os.PathLike[str] | None = None) -> Any:
+        """Write amplification and RAM of every trial, with the Pareto front of the two and the choice."""
+        def of(trial: dict[str, Any]) -> tuple[Any, Any]:
+            searched: dict[str, Any] = trial["searched"] or {}
+            return searched.get("memory_bytes"), searched.get("write_amplification")
+
+        ran = [of(one) for one in self.trials if None not in of(one)]
+        front: list[tuple[float, float]] = []
+        for memory, amplification in sorted(ran):
+            if not front or amplification < front[-1][1]:
+                front.append((memory, amplification))
+        with drawing(ax, file) as axes:
+            axes.scatter(*zip(*ran, strict=True), s=8, color="#B4B4B4", label="tried")
+            axes.plot(*zip(*front, strict=True), marker="o", label="front")
+            if None not in of(self.best):
+                axes.plot(*of(self.best), marker="*", markersize=9, linestyle="", label="choice")
+            axes.set(xlabel="RAM (bytes)", ylabel="write amplification", xscale="log")
+            axes.legend()
+        return axes
 
 
 def history_of(told: Mapping[str, Sequence[Any]] | None) -> History | None:

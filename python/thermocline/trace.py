@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Trace", "TraceLike", "generate", "info", "open"]
 
+COLUMNS = ("time", "op", "offset", "length")
+
 _numbers = itertools.count(1)
 
 
@@ -40,11 +42,21 @@ class Trace:
         """How many requests there are."""
         return len(self._memory)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Its arrays go along to other processes."""
+        return _rebuilt, (self.name, *self._memory.arrays())
+
     def __repr__(self) -> str:
         return f"Trace({self.name!r}, {len(self):,} requests)"
 
 
-TraceLike = Union[str, "os.PathLike[str]", Trace, Mapping[str, Any], Any]
+def _rebuilt(name: str, *columns: NDArray[Any]) -> Trace:
+    opened = open(dict(zip(COLUMNS, columns, strict=True)), name=name)
+    assert isinstance(opened, Trace)
+    return opened
+
+
+TraceLike = Union[str, os.PathLike[str], Trace, Mapping[str, Any], Any]
 
 
 def _column(name: str, values: ArrayLike, dtype: type[Any]) -> NDArray[Any]:
@@ -63,7 +75,9 @@ def _column(name: str, values: ArrayLike, dtype: type[Any]) -> NDArray[Any]:
         raise _native.InputError(
             f"{name} goes from {array.min()} to {array.max()}; it must lie between 0 and {np.iinfo(dtype).max}"
         )
-    if array.dtype.itemsize == np.dtype(dtype).itemsize and array.dtype.isnative:
+    fits = array.dtype.itemsize == np.dtype(dtype).itemsize and array.dtype.isnative
+    # Numbers at odd addresses are copied: Dask's frames have them, and records.
+    if fits and array.flags.aligned:
         return array.view(dtype)
     return array.astype(dtype)
 
@@ -100,8 +114,6 @@ def open(
     Raises :class:`~thermocline.UsageError` where a column is missing or of a wrong type, and
     :class:`~thermocline.InputError` where a value is none that a trace has.
     """
-    import numpy as np
-
     if isinstance(source, Trace):
         return source
     if isinstance(source, (str, os.PathLike)):
@@ -112,7 +124,7 @@ def open(
         return Trace(_native.Memory.of_arrow(table.__arrow_c_stream__()), name)
     if isinstance(source, Mapping):
         columns = cast("Mapping[str, ArrayLike]", source)
-        unknown = set(columns) - {"time", "op", "offset", "length"}
+        unknown = set(columns) - set(COLUMNS)
         if unknown:
             raise _native.UsageError(f"a trace has no column {sorted(unknown)}; it has time, op, offset, length")
         time, op = columns.get("time"), columns.get("op")
@@ -121,6 +133,8 @@ def open(
         raise _native.UsageError(f"{type(source).__name__} is no trace; give a path, arrays or an Arrow table")
     if offset is None or length is None:
         raise _native.UsageError("a trace in memory needs offset and length")
+    import numpy as np
+
     offsets, lengths = _column("offset", offset, np.uint64), _column("length", length, np.uint64)
     times = np.zeros(len(offsets), np.uint64) if time is None else _column("time", time, np.uint64)
     ops = np.ones(len(offsets), np.uint8) if op is None else _ops(op)

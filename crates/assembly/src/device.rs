@@ -7,6 +7,9 @@ use thermocline_units::format_size;
 
 use crate::{AssemblyError, names::unknown};
 
+/// Data pages of a block that a sample must leave.
+pub const LEAST_SAMPLED: u32 = 32;
+
 /// A device that can be simulated.
 #[derive(Clone, Debug)]
 pub struct Device {
@@ -169,6 +172,62 @@ impl Device {
         self.fixed_capacity |= o.capacity.is_some();
         self.check()?;
         Ok(self)
+    }
+
+    /// The part of the device that a sample of its pages fills: as many blocks, each with one of `of`
+    /// of its pages. What a page takes is what so many took, so that the device is as busy.
+    ///
+    /// # Errors
+    /// [`AssemblyError::Usage`] if the blocks would be too small to stand for those of the device.
+    pub fn sampled(&self, of: u32) -> Result<Self, AssemblyError> {
+        let mut device = self.clone();
+        let geometry = &mut device.profile.geometry;
+        let pages = geometry.data_pages_per_block();
+        if pages / of < LEAST_SAMPLED {
+            return Err(AssemblyError::Usage(self.no_sample(of)));
+        }
+        // A device cut to a trace gets its over-provisioning back by its number of blocks.
+        let kept = (f64::from(pages) / f64::from(of)).round() as u32;
+        geometry.pages_per_block = geometry.header_pages + kept;
+        let timing = &mut device.profile.timing;
+        for ns in [
+            &mut timing.read_setup_ns,
+            &mut timing.read_ns,
+            &mut timing.oob_read_ns,
+            &mut timing.program_setup_ns,
+            &mut timing.program_ns,
+            &mut timing.copy_setup_ns,
+            &mut timing.copy_ns,
+        ] {
+            *ns = ns.saturating_mul(of.into());
+        }
+        if let Some(energy) = &mut device.profile.energy {
+            energy.read_uj *= f64::from(of);
+            energy.program_uj *= f64::from(of);
+        }
+        device.check()?;
+        Ok(device)
+    }
+
+    /// Why a sample of one page in `of` says nothing of the device, and what would.
+    fn no_sample(&self, of: u32) -> String {
+        let pages = self.profile.geometry.data_pages_per_block();
+        let most = pages / LEAST_SAMPLED;
+        format!(
+            "--sample 1/{of} leaves {} of a block's {pages} pages, and fewer than {LEAST_SAMPLED} do not \
+             behave as a block does; {}",
+            pages / of,
+            if most > 1 {
+                format!("take at least 1/{most}, or a larger --block-size")
+            } else {
+                format!(
+                    "take a --block-size of at least {} as superblocks have it, or leave out --sample",
+                    format_size(
+                        u64::from(of * LEAST_SAMPLED) * u64::from(self.profile.geometry.page_size)
+                    )
+                )
+            }
+        )
     }
 
     fn check(&self) -> Result<(), AssemblyError> {

@@ -59,6 +59,20 @@ pub(crate) fn log_ticks(low: f64, high: f64) -> Vec<f64> {
     all.filter(|place| (low..=high).contains(place)).collect()
 }
 
+/// Those of the ticks that have room, powers of ten first: `gap` is the least distance of two.
+pub(crate) fn apart(ticks: Vec<f64>, gap: impl Fn(f64, f64) -> f64) -> Vec<f64> {
+    let (powers, others): (Vec<f64>, Vec<f64>) =
+        ticks.into_iter().partition(|place| (place - place.round()).abs() < 1e-9);
+    let mut kept: Vec<f64> = Vec::new();
+    for place in powers.into_iter().chain(others) {
+        if kept.iter().all(|other| (place - other).abs() >= gap(place, *other)) {
+            kept.push(place);
+        }
+    }
+    kept.sort_by(f64::total_cmp);
+    kept
+}
+
 /// A number beside an axis: `0.8`, where a table has `0.800`.
 pub(crate) fn tick(value: f64) -> String {
     if value.abs() >= 1e7 || (value != 0.0 && value.abs() < 1e-3) {
@@ -84,5 +98,7 @@ mod tests {
         assert_eq!(ticks(1.0, 60.0), [1.0, 2.0, 5.0, 10.0, 20.0, 50.0]);
         assert_eq!(ticks(9.0, 20_000.0), [10.0, 100.0, 1000.0, 10_000.0]);
         assert!(ticks(1.0, 1e30).len() < 10);
+        let near = [0.0, 0.2, 0.5, 1.0].to_vec();
+        assert_eq!(apart(near, |_, _| 0.3), [0.0, 0.5, 1.0]);
     }
 }

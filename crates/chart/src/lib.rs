@@ -12,8 +12,8 @@ mod svg;
 mod table;
 
 pub use colours::{COLOURS, Colour};
-pub use plot::{Guide, Kind, Panel, Plot, Point, Series};
-pub use svg::{Drawing, Hit, Legend, draw};
+pub use plot::{Column, Guide, Kind, Panel, Plot, Point, Series};
+pub use svg::{Drawing, Ends, Frame, Hit, Legend, draw};
 pub use table::Table;
 
 /// A chart: a plot with a name and words.

@@ -46,6 +46,17 @@ pub struct Plot {
     pub overlaid: bool,
     /// Values that the axis or the colours have room for beside the points: those of neighbouring plots.
     pub within: Option<[f64; 2]>,
+    /// Figures of each category that only the table has.
+    pub also: Vec<Column>,
+}
+
+/// A column of a table: a figure of each category, where it has one.
+#[derive(Clone, Debug, Default)]
+pub struct Column {
+    /// What it is, with its unit.
+    pub name: String,
+    /// In the order of the categories.
+    pub values: Vec<Option<f64>>,
 }
 
 /// One of several plots.
@@ -130,6 +141,7 @@ impl Plot {
             guides: Vec::new(),
             within: None,
             overlaid: false,
+            also: Vec::new(),
         }
     }
 

@@ -69,8 +69,7 @@ fn grouped(text: &str) -> String {
     let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
     let mut shown = sign.to_owned();
     for (at, digit) in whole.chars().enumerate() {
-        // Four digits read well without.
-        if whole.len() > 4 && at > 0 && (whole.len() - at).is_multiple_of(3) {
+        if at > 0 && (whole.len() - at).is_multiple_of(3) {
             shown.push(',');
         }
         shown.push(digit);
@@ -88,8 +87,8 @@ mod tests {
     #[test]
     fn numbers_have_four_digits_or_so() {
         let shown = [7098.25, 171_468.0, 0.123_45, -12.345, 3.0, 0.0].map(number);
-        assert_eq!(shown, ["7098", "171,468", "0.123", "-12.35", "3", "0"]);
-        assert_eq!([69.16, 1567.0].map(exactly), ["69.16", "1567"]);
+        assert_eq!(shown, ["7,098", "171,468", "0.123", "-12.35", "3", "0"]);
+        assert_eq!([69.16, 1567.0].map(exactly), ["69.16", "1,567"]);
     }
 
     #[test]

@@ -9,7 +9,10 @@ use plotters::{
     element::{Circle, PathElement, Rectangle, Text},
     prelude::SVGBackend,
     series::{DashedLineSeries, LineSeries},
-    style::{BLACK, Color, FontTransform, IntoFont, RGBColor, ShapeStyle, TextStyle, WHITE},
+    style::{
+        BLACK, Color, FontTransform, IntoFont, RGBColor, ShapeStyle, TextStyle, WHITE,
+        text_anchor::{HPos, Pos, VPos},
+    },
 };
 
 use crate::{
@@ -33,7 +36,7 @@ const NARROWEST: usize = 330;
 /// What is not a paper's is drawn wider, for its lines are long.
 const WIDE: usize = 460;
 /// On a page a drawing grows and shrinks: so wide its letters can be read on a telephone.
-const ON_PAGE: usize = 400;
+const ON_PAGE: usize = 360;
 /// The height of the y-axis' title, and the tick marks.
 const TITLE_ON_EDGE: u32 = 32;
 /// Letters of a category's name beside the axis; the table has all of them.
@@ -52,6 +55,14 @@ const HEAT: [RGBColor; 6] = [
     RGBColor(8, 64, 129),
 ];
 
+/// Numbers on those cells: such as can be read there. Pages know the last two by these values, for in the dark their
+/// cells are dark where these are pale.
+const ON_HEAT: [RGBColor; 6] = [BLACK, BLACK, BLACK, ON_MIDDLE, ON_DEEP, ON_DEEP];
+/// On the fourth shade.
+const ON_MIDDLE: RGBColor = RGBColor(1, 1, 1);
+/// On the last two.
+const ON_DEEP: RGBColor = RGBColor(254, 254, 254);
+
 type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 
 /// A plot, drawn.
@@ -65,6 +76,31 @@ pub struct Drawing {
     pub series: Vec<(String, Colour)>,
     /// The numbers at which the shades of cells begin, and the shades.
     pub scale: Vec<(f64, Colour)>,
+    /// Where the axes are, if a page may draw the points again on others: in plots of one panel that have nothing
+    /// but series of points.
+    pub frame: Option<Frame>,
+}
+
+/// The place of the points between the axes, in the units of the drawing.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Frame {
+    /// The x-axis, from left to right.
+    pub x: Ends,
+    /// The y-axis, from bottom to top.
+    pub y: Ends,
+}
+
+/// An axis.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Ends {
+    /// Where it begins and ends.
+    pub at: (i32, i32),
+    /// The values there; their logarithms to base 10 on a logarithmic axis.
+    pub range: (f64, f64),
+    /// Whether it is logarithmic.
+    pub log: bool,
+    /// Whether it has names instead of numbers.
+    pub named: bool,
 }
 
 /// A point of a drawing.
@@ -105,8 +141,10 @@ pub fn draw(plot: &Plot, legend_is: Legend) -> Result<Drawing, String> {
     };
     let panel_width =
         plot.categories.as_ref().filter(|_| matches!(plot.kind, Kind::Lines | Kind::Bars));
+    // On a page letters shrink with a wide drawing.
+    let between = if legend_is == Legend::Elsewhere { 1 } else { 2 };
     let panel_width = panel_width.map_or(0, |names| {
-        names.iter().map(|name| (name.chars().count() + 2) * LETTER).max().unwrap_or(0)
+        names.iter().map(|name| (name.chars().count() + between) * LETTER).max().unwrap_or(0)
             * names.len()
             + 80
     });
@@ -128,6 +166,7 @@ pub fn draw(plot: &Plot, legend_is: Legend) -> Result<Drawing, String> {
             named.map(|(at, series)| (series.name.clone(), series.colour(at))).collect()
         }),
         scale: if plot.kind == Kind::Heat { scale(plot) } else { Vec::new() },
+        frame: None,
     };
     {
         let root = SVGBackend::with_string(&mut svg, (width, height + legend_height));
@@ -159,7 +198,7 @@ impl Series {
 }
 
 /// The axes of every panel.
-fn axes(plot: &Plot) -> (Axis, Axis) {
+fn axes(plot: &Plot, room: usize) -> (Axis, Axis) {
     let named = |(low, high): (f64, f64), log: bool| log.then(|| axis::log_ticks(low, high));
     let names = plot.categories.as_ref().filter(|_| plot.kind == Kind::Ranks);
     let (x, y) = (plot.x_range(), plot.y_range());
@@ -170,7 +209,12 @@ fn axes(plot: &Plot) -> (Axis, Axis) {
             None => named(y, plot.y_log),
         },
     };
-    (Axis::new(x, named(x, plot.x_log)), Axis::new(y, levels))
+    let below = named(x, plot.x_log).map(|places| {
+        // A number needs its letters and a gap, in parts of the axis.
+        let width = |place: f64| (tick(10_f64.powf(place)).chars().count() * LETTER + 6) as f64;
+        axis::apart(places, |a, b| (width(a) + width(b)) / 2.0 * (x.1 - x.0) / room as f64)
+    });
+    (Axis::new(x, below), Axis::new(y, levels))
 }
 
 fn draw_panel(
@@ -192,9 +236,9 @@ fn draw_panel(
     if !panel.title.is_empty() {
         builder.caption(show::short(&panel.title, 2 * NAME), (FONT, SIZE + 2));
     }
-    let (x, y) = axes(plot);
+    let (x, y) = axes(plot, room(plot, area));
     let mut chart = builder.build_cartesian_2d(x, y).map_err(text)?;
-    mesh(plot, &mut chart)?;
+    mesh(plot, &mut chart, room(plot, area))?;
     match plot.kind {
         Kind::Bars => bars(plot, panel, &mut chart)?,
         Kind::Lines => lines(plot, panel, &mut chart)?,
@@ -203,8 +247,10 @@ fn draw_panel(
         Kind::Heat => cells(plot, panel, &mut chart, &drawing.scale)?,
     }
     guides(plot, &mut chart)?;
+    drawing.frame = frame(plot, &chart);
     for (at, series) in panel.series.iter().enumerate() {
-        for point in &series.ours {
+        // A logarithmic axis has no place for nothing.
+        for point in series.ours.iter().filter(|point| !plot.y_log || point.y > 0.0) {
             let (row, column) = Table::place(plot, number, at, point);
             let (mut x, y) = chart.backend_coord(&plot.place(point));
             if plot.kind == Kind::Bars {
@@ -216,6 +262,19 @@ fn draw_panel(
         }
     }
     Ok(())
+}
+
+fn frame(plot: &Plot, chart: &Chart<'_, '_>) -> Option<Frame> {
+    let [panel] = &plot.panels[..] else { return None };
+    let redrawn = matches!(plot.kind, Kind::Lines | Kind::Dots)
+        && plot.guides.iter().all(|g| plot.kind == Kind::Lines && matches!(g, Guide::Upright(..)))
+        && panel.series.iter().all(|series| series.theirs.is_empty());
+    let (x, y) = chart.plotting_area().get_pixel_range();
+    let ends = |at, range, log, named| Ends { at, range, log, named };
+    redrawn.then(|| Frame {
+        x: ends((x.start, x.end), plot.x_range(), plot.x_log, plot.categories.is_some()),
+        y: ends((y.end, y.start), plot.y_range(), plot.y_log, false),
+    })
 }
 
 impl Plot {
@@ -230,7 +289,12 @@ impl Plot {
     }
 }
 
-fn mesh(plot: &Plot, chart: &mut Chart<'_, '_>) -> Result<(), String> {
+/// How long the x-axis is, about.
+fn room(plot: &Plot, area: &Area<'_>) -> usize {
+    area.dim_in_pixel().0.saturating_sub(y_label_width(plot) + 60).max(60) as usize
+}
+
+fn mesh(plot: &Plot, chart: &mut Chart<'_, '_>, room: usize) -> Result<(), String> {
     let number = |place: f64, log: bool| tick(if log { 10_f64.powf(place) } else { place });
     let named = |place: f64| -> Option<String> {
         // Between categories there is nothing to name.
@@ -254,9 +318,12 @@ fn mesh(plot: &Plot, chart: &mut Chart<'_, '_>) -> Result<(), String> {
         (false, None) => number(*y, plot.y_log),
     };
     let categories = plot.categories.as_ref().filter(|_| !ranks);
-    let labels = categories.map_or(8, |names| names.len().max(2));
+    let (low, high) = plot.x_range();
+    let longest = [low, high].map(|end| tick(end.round()).chars().count().max(3));
+    let fit = room / (longest[0].max(longest[1]) * LETTER + 10);
+    let labels = categories.map_or(fit.clamp(2, 8), |names| names.len().max(2));
     let mut mesh = chart.configure_mesh();
-    mesh.x_labels(if ranks { 5 } else { labels })
+    mesh.x_labels(labels)
         .y_labels(6)
         .x_label_formatter(&x_name)
         .y_label_formatter(&y_name)
@@ -376,15 +443,15 @@ fn bars(plot: &Plot, panel: &Panel, chart: &mut Chart<'_, '_>) -> Result<(), Str
 }
 
 fn ranks(plot: &Plot, panel: &Panel, chart: &mut Chart<'_, '_>) -> Result<(), String> {
-    let foot = plot.x_range().0;
     for (at, series) in panel.series.iter().enumerate() {
         let colour = RGBColor::from(series.colour(at));
         let places: Vec<_> = series.ours.iter().map(|point| plot.place(point)).collect();
         if plot.x_log {
-            // Where a dot is tells the value; the thin line only leads to it.
-            let leads = places.iter().map(|(x, y)| {
-                PathElement::new(vec![(foot, *y), (*x, *y)], colour.mix(0.5).stroke_width(1))
-            });
+            // Where a dot is tells the value. The thin line leads to it and goes on: a length would say nothing.
+            let (from, to) = plot.x_range();
+            let leads = places
+                .iter()
+                .map(|(_, y)| PathElement::new(vec![(from, *y), (to, *y)], MESH.stroke_width(1)));
             chart.draw_series(leads).map_err(text)?;
             let dots = places.iter().map(|place| Circle::new(*place, 5, colour.filled()));
             chart.draw_series(dots).map_err(text)?;
@@ -458,19 +525,43 @@ fn cells(
         half(plot.x_range(), count(&plot.categories, plot.columns())),
         half(plot.y_range(), count(&plot.levels, plot.rows())),
     );
-    let points = panel.series.iter().flat_map(|series| &series.ours).filter(|point| point.z > 0.0);
-    let cells = points.map(|point| {
-        let shade = scale.iter().rev().find(|(begin, _)| point.z >= *begin * (1.0 - 1e-9));
-        let colour = shade.map_or(HEAT[0], |(_, colour)| (*colour).into());
+    let points: Vec<_> = panel
+        .series
+        .iter()
+        .flat_map(|series| &series.ours)
+        .filter(|point| point.z > 0.0)
+        .map(|point| (point, shade(point.z, scale)))
+        .collect();
+    let cells = points.iter().map(|(point, shade)| {
         let (x, y) = plot.place(point);
-        Rectangle::new([(x - wide, y - tall), (x + wide, y + tall)], colour.filled())
+        Rectangle::new([(x - wide, y - tall), (x + wide, y + tall)], HEAT[*shade].filled())
     });
     chart.draw_series(cells).map_err(text)?;
+    let longest = points.iter().map(|(point, _)| show::number(point.z).len()).max().unwrap_or(0);
+    let (width, height) = chart.plotting_area().dim_in_pixel();
+    let room = |pixels: u32, share: f64, of: (f64, f64)| f64::from(pixels) * share / (of.1 - of.0);
+    if room(width, 2.0 * wide, plot.x_range()) < (longest * LETTER) as f64
+        || room(height, 2.0 * tall, plot.y_range()) < f64::from(SIZE)
+    {
+        return Ok(());
+    }
+    let middle = Pos::new(HPos::Center, VPos::Center);
+    let numbers = points.iter().map(|(point, shade)| {
+        let style: TextStyle<'_> = (FONT, SIZE).into_font().color(&ON_HEAT[*shade]).pos(middle);
+        Text::new(show::number(point.z), plot.place(point), style)
+    });
+    chart.draw_series(numbers).map_err(text)?;
     Ok(())
+}
+
+/// The number of a value's shade.
+fn shade(z: f64, scale: &[(f64, Colour)]) -> usize {
+    scale.iter().rposition(|(begin, _)| z >= *begin * (1.0 - 1e-9)).unwrap_or(0)
 }
 
 fn guides(plot: &Plot, chart: &mut Chart<'_, '_>) -> Result<(), String> {
     let ((left, right), (low, high)) = (plot.x_range(), plot.y_range());
+    let mut uprights = 0;
     for guide in &plot.guides {
         let (from, to, name) = match guide {
             Guide::Upright(x, name) => {
@@ -488,15 +579,17 @@ fn guides(plot: &Plot, chart: &mut Chart<'_, '_>) -> Result<(), String> {
         let root = chart.plotting_area().strip_coord_spec();
         let (at, top) = root.get_base_pixel();
         let wide = (name.chars().count() * LETTER) as i32;
-        // Beside an upright line, on whichever side has room; above the end of a level one.
+        // Beside an upright line, on whichever side has room, each a line lower; above the end of a level one.
+        let below = y - top + 2 + uprights * SIZE;
         let beyond = x - at + 6 + wide > root.dim_in_pixel().0 as i32;
         let place = match guide {
-            Guide::Upright(..) if beyond => (x - at - 6 - wide, y - top + 2),
-            Guide::Upright(..) => (x - at + 6, y - top + 2),
+            Guide::Upright(..) if beyond => (x - at - 6 - wide, below),
+            Guide::Upright(..) => (x - at + 6, below),
             Guide::Level(..) => (x - at - wide - 4, y - top - 15),
         };
         let style: TextStyle<'_> = (FONT, SIZE - 1).into_font().into();
         root.draw(&Text::new(show::plain(name), place, style)).map_err(text)?;
+        uprights += i32::from(matches!(guide, Guide::Upright(..)));
     }
     Ok(())
 }

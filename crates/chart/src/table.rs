@@ -103,6 +103,7 @@ impl Table {
         if spread {
             header.push("± 95 %".into());
         }
+        header.extend(plot.also.iter().map(|column| column.name.clone()));
         let mut rows = Vec::new();
         for (series, point) in plot
             .panels
@@ -117,6 +118,10 @@ impl Table {
             if spread {
                 row.push(exactly(point.half));
             }
+            let also = plot.also.iter().map(|column| column.values.get(point.x as usize));
+            row.extend(
+                also.map(|value| value.copied().flatten().map_or_else(String::new, exactly)),
+            );
             rows.push(row);
         }
         Self { header, rows }

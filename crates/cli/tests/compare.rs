@@ -471,3 +471,29 @@ fn real_traces_are_compared_to_their_end() {
         println!("{:6.2} s  {}", started.elapsed().as_secs_f64(), trace.display());
     }
 }
+
+#[test]
+fn a_sample_is_named_in_every_form_and_refused_where_it_tells_nothing() {
+    let trace = corpus("developer-btrfs.tct");
+    let args = ["compare", "--trace", &trace, "--sample", "1/8", "--block-size", "1MiB"];
+    let args = [&args[..], &["--policies", "greedy,dac", "--over-provisioning", "7%"]].concat();
+    let table = done(&args);
+    assert!(table.starts_with(&format!("{trace} --sample 1/8:")), "{table}");
+    assert!(table.contains("least") && table.contains("most"), "{table}");
+    let result = json(&[&args[..], &["--json"]].concat());
+    for run in result["runs"].as_array().expect("a list") {
+        let figure =
+            |key: &str| run.pointer(key).and_then(|value| value.as_f64()).expect("a figure");
+        let estimate = figure("/write_amplification");
+        assert_eq!(figure("/sample/one_of"), 8.0);
+        assert!(figure("/sample/least") < estimate && estimate < figure("/sample/most"));
+    }
+    let other = json(&[&args[..], &["--json", "--seed", "2"]].concat());
+    assert_ne!(other["runs"][0]["host"], result["runs"][0]["host"], "other pages");
+    let refused = |more: &[&str], why: &str| {
+        fails(2, &[&["compare", "--sample", "1/8"], more].concat(), &[why]);
+    };
+    refused(&["--trace", &trace], "take at least 1/2, or a larger --block-size");
+    refused(&["--workload", "uniform"], "--sample is for a --trace");
+    refused(&["--trace", &trace, "--aim", "latency", "--block-size", "1MiB"], "response times");
+}

@@ -74,7 +74,10 @@ class Chart {
         parts.push(make("svg:text", { x: String(left), y: "142" }, this.how.x(first)), make("svg:text", { x: String(width - 4), y: "142", "text-anchor": "end" }, this.how.x(last)));
         parts.push(make("svg:text", { x: String((left + width) / 2), y: "142", "text-anchor": "middle" }, this.how.axis));
       }
-      if (cursor !== undefined && all.length) parts.push(make("svg:line", { class: "axis", x1: String(x(cursor)), x2: String(x(cursor)), y1: "8", y2: "126" }));
+      if (cursor !== undefined && all.length) {
+        const at = String(x(Math.min(Math.max(cursor, first), last)));
+        parts.push(make("svg:line", { class: "axis", x1: at, x2: at, y1: "8", y2: "126" }));
+      }
       this.svg.replaceChildren(...parts);
       if (!this.details.open) return;
       const times = [...new Set(all.map(([px]) => px))].sort((a, b) => a - b).slice(-500);
@@ -96,7 +99,9 @@ class Chart {
         const bar = make("svg:rect", { x: String(at + 1), y: String(y(n)), width: String(Math.max(step - 2, 1)), height: String(y(0) - y(n)) }, make("svg:title", {}, `${label}: ${this.how.y(n)}`));
         /** @type {SVGElement} */ (/** @type {unknown} */ (bar)).style.fill = "var(--a)";
         parts.push(bar);
-        if (i % Math.ceil((columns.length * 62) / (width - left)) === 0) parts.push(make("svg:text", { x: String(at + step / 2), y: "142", "text-anchor": "middle" }, label));
+        // About six pixels a letter; what would end outside is left out.
+        const fits = at + step / 2 + 3 * label.length <= width;
+        if (fits && i % Math.ceil((columns.length * 62) / (width - left)) === 0) parts.push(make("svg:text", { x: String(at + step / 2), y: "142", "text-anchor": "middle" }, label));
       });
       this.svg.replaceChildren(...parts);
       if (this.details.open) this.table.replaceChildren(table(this.title, [this.how.axis, name], columns.map(([label, n]) => [label, this.how.y(n)])));

@@ -15,7 +15,7 @@
   let past = [];
   /** @type {Json} */
   let about = {};
-  let [begun, paused, painted] = [0, false, 0];
+  let [begun, paused, painted, shownAt] = [0, false, 0, 0];
   /** The latest events, in a ring: what happens to thousands of blocks a second becomes words for the chosen one alone. */
   const seen = { count: 0, block: new Int32Array(EVENTS), s: new Float64Array(EVENTS), used: new Uint8Array(EVENTS), stream: new Uint8Array(EVENTS), erases: new Uint32Array(EVENTS), erased: new Uint8Array(EVENTS) };
   /** @type {EventSource | null} */
@@ -111,7 +111,9 @@
     }
     past.push({ s, figures: frame });
     while (past[0].s < s - HISTORY) past.shift();
-    if (!paused) show(frame);
+    if (paused || (SLOW.matches && s - shownAt < 1)) return;
+    shownAt = s;
+    show(frame);
   }
 
   /** Another chip. @param {Json} frame @param {number} s */
@@ -222,7 +224,7 @@
 
   function connect() {
     stream?.close();
-    [chip, map, past, seen.count] = [null, null, [], 0];
+    [chip, map, past, seen.count, shownAt] = [null, null, [], 0, 0];
     stream = new EventSource(`events?export=${byId("export").value || 0}`);
     stream.onmessage = (event) => take(JSON.parse(event.data));
     stream.onerror = () => {

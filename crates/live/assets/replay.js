@@ -105,13 +105,18 @@
       const { chosen = [], pages, victims } = this.steps[at];
       const heading = make("h3", {}, `Cleaning ${grouped(victims)}, after ${grouped(pages)} host pages`);
       if (chosen.length === 0) {
-        this.victim.replaceChildren(heading, make("p", { class: "note" }, "The placement chose by a rule of its own, without scores."));
+        this.victim.replaceChildren(heading, make("p", { class: "note" }, "The layer chose by a rule of its own, without scores."));
         return;
       }
       const choice = chosen[chosen.length - 1];
+      if (choice.cost == null) {
+        this.map.marks.set(choice.block, "mark");
+        this.victim.replaceChildren(heading, make("p", { class: "note" }, `Block ${grouped(choice.block)}, ${choice.valid} of ${this.chip.pages} pages valid. This policy weighs no block against another, so there are no scores.`));
+        return;
+      }
       for (const { block } of choice.beaten) this.map.marks.set(block, "ink");
       this.map.marks.set(choice.block, "mark");
-      const row = (/** @type {Candidate} */ it, /** @type {string} */ what) => [what, grouped(it.block), `${it.valid} of ${this.chip.pages}`, grouped(it.erases), it.cost == null ? "–" : String(+it.cost.toPrecision(4))];
+      const row = (/** @type {Candidate} */ it, /** @type {string} */ what) => [what, grouped(it.block), `${it.valid} of ${this.chip.pages}`, grouped(it.erases), String(+(it.cost ?? NaN).toPrecision(4))];
       const rows = [row(choice, "victim"), ...choice.beaten.map((it) => row(it, "beaten"))];
       const shownTable = table("The victim and those it beat", ["choice", "block", "valid pages", "erases", "score (least is cleaned)"], rows);
       shownTable.querySelector("tbody tr")?.classList.add("chosen");
@@ -151,13 +156,12 @@
     for (const run of recording.runs) runs.push(new Run(run, await unpacked(run.start), await unpacked(run.changes), place));
     const [from, to] = [Math.min(...runs.map((run) => run.steps[0].pages)), Math.min(...runs.map((run) => run.steps[run.steps.length - 1].pages))];
     let [now, playing, last] = [from, false, 0];
-    const slow = matchMedia("(prefers-reduced-motion: reduce)");
     const time = byId("time");
     [time.min, time.max] = [String(from), String(to)];
     byId("what").textContent = shown(`${recording.input}: host pages ${grouped(from)} to ${grouped(to)} of ${grouped(Math.max(...runs.map((run) => run.recorded.result.host.pages_written)))}`);
     byId("command").textContent = shown(recording.command);
     const pages = (/** @type {number} */ x) => grouped(x);
-    const colours = ["a", "b", "c"];
+    const colours = ["a", "b", "c", "d"];
     const charts = {
       wa: new Chart(byId("wa"), "Write amplification in the excerpt", { x: pages, y: (y) => fixed(y, 2), axis: "host pages" }),
       valid: new Chart(byId("valid"), "Valid pages of victims, mean of the last blocks", { x: pages, y: (y) => fixed(y, 1), axis: "host pages" }),
@@ -165,7 +169,7 @@
     };
 
     /** A line of each run. @param {(run: Run) => [number, number][]} points @returns {Line[]} */
-    const lines = (points) => runs.map((run, i) => ({ name: shown(run.recorded.policy), colour: colours[i % 3], dash: i ? `${8 - 2 * i} 4` : "", points: points(run) }));
+    const lines = (points) => runs.map((run, i) => ({ name: shown(run.recorded.policy), colour: colours[i % colours.length], dash: i ? `${8 - 2 * i} 4` : "", points: points(run) }));
     /** Points of an excerpt: something between a step and one a tenth before. @param {(a: Step, b: Step) => number} of */
     const moving = (of) => lines((run) => {
       const back = Math.max(2, Math.floor(run.steps.length / 20)), every = Math.max(1, Math.floor(run.steps.length / 200));
@@ -227,8 +231,7 @@
     };
     const turn = (/** @type {number} */ stamp) => {
       if (!playing) return;
-      // Who wants little motion sees one picture a second.
-      if (!slow.matches || stamp - last >= 1000) {
+      if (!SLOW.matches || stamp - last >= 1000) {
         const passed = Math.min((stamp - last) / 1000, 1);
         last = stamp;
         now = Math.min(to, now + Math.max(passed * Number(byId("speed").value) * runs[0].chip.pages, 0.01));

@@ -121,12 +121,17 @@ impl Onlooker for Choices {
                 cost: victim.cost(blocks, block, now),
             }
         };
+        let own = victim.cost(blocks, chosen, now);
         let mut beaten: Vec<Candidate> = Vec::with_capacity(BEATEN + 1);
         for block in (0..blocks.len()).map(|n| blocks.nth(n)) {
             if block == chosen || !blocks.is_candidate(block) {
                 continue;
             }
             let Some(cost) = victim.cost(blocks, block, now) else { continue };
+            // It was not looked at: a policy may draw some blocks, or look at the oldest alone.
+            if own.is_some_and(|own| cost < own) {
+                continue;
+            }
             // Blocks come by number, so equals stay in that order.
             let at = beaten.partition_point(|other| other.cost.is_some_and(|other| other <= cost));
             if at < BEATEN {

@@ -14,6 +14,8 @@ use crate::{
 const SEEDS: &str = "seeds";
 /// The option that takes one of them.
 const SEED: &str = "seed";
+/// What follows the name of a shortened experiment.
+pub(crate) const QUICK: &str = "@quick";
 /// More would be a mistake.
 const MOST_SEEDS: i64 = 1000;
 
@@ -34,8 +36,6 @@ pub struct Experiment {
     pub about: String,
     /// What stands in for an input that is lost.
     pub stand_in: Option<String>,
-    /// Whether it is part of the quick tests.
-    pub quick: bool,
     /// What is varied.
     pub axes: Axes,
     /// What is taken from results.
@@ -50,6 +50,10 @@ pub struct Experiment {
     seeds: u32,
     survey: bool,
     without: Vec<Selection>,
+    /// What the quick tests lay over all other settings; `None` if it is not part of them.
+    quick: Option<Settings>,
+    /// What is laid over all other settings.
+    over: Settings,
 }
 
 /// Another way to read the text.
@@ -95,6 +99,18 @@ impl Experiment {
             }
         };
         let run = settings::of_table(&raw.run, folder).map_err(|wrong| wrong.within("run"))?;
+        let quick = match raw.quick {
+            None | Some(raw::Quick::Whole(false)) => None,
+            Some(raw::Quick::Whole(true)) => Some(Settings::new()),
+            Some(raw::Quick::Shorter(table)) => {
+                let settings = settings::of_table(&table, folder).map_err(|w| w.within("quick"))?;
+                if settings.contains_key(SEEDS) {
+                    let wrong = Wrong::new("the seeds are the experiment's", "leave `seeds` out");
+                    return Err(wrong.within("quick"));
+                }
+                Some(settings)
+            }
+        };
         let axes = Axes::of(raw.axis, folder)?;
         let measures = raw.measure.into_iter().map(|(name, measure)| {
             Measure::of(&name, measure, &axes).map_err(|w| w.within(&name).within("measure"))
@@ -148,7 +164,6 @@ impl Experiment {
             source: raw.source,
             about: raw.about,
             stand_in: raw.stand_in,
-            quick: raw.quick,
             axes,
             measures,
             claims,
@@ -158,10 +173,28 @@ impl Experiment {
             seeds,
             survey: raw.survey,
             without,
+            quick,
+            over: Settings::new(),
         };
         experiment.check_comparisons()?;
         experiment.check_seed()?;
         Ok(experiment)
+    }
+
+    /// The experiment as the quick tests run it; `None` if it is not part of them. A shortened one
+    /// has a name of its own, `table-4@quick`, and so its own record.
+    #[must_use]
+    pub fn quick(&self) -> Option<Self> {
+        let mut quick = self.clone();
+        quick.over = self.quick.clone()?;
+        if !quick.over.is_empty() {
+            quick.name += QUICK;
+            for claim in &mut quick.claims {
+                let rest = claim.id.strip_prefix(&self.name).unwrap_or(&claim.id);
+                claim.id = format!("{}{rest}", quick.name);
+            }
+        }
+        Some(quick)
     }
 
     /// The measure of this name, which was checked to be there.
@@ -238,6 +271,7 @@ impl Experiment {
         for (axis, value) in self.axes.0.iter().zip(&cell.0) {
             settings::lay(&axis.values[*value].settings, &mut settings);
         }
+        settings::lay(&self.over, &mut settings);
         // What is not given need not be mentioned, and is no other run.
         settings.retain(|_, setting| *setting != Setting::Flag(false));
         let several = self.seeds > 1;

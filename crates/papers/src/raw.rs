@@ -28,6 +28,16 @@ impl OneOrMany {
     }
 }
 
+/// How an experiment is run among the quick tests.
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+pub(crate) enum Quick {
+    /// As it is, or not at all.
+    Whole(bool),
+    /// With these settings over all others.
+    Shorter(Table),
+}
+
 /// An experiment.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
@@ -36,8 +46,7 @@ pub(crate) struct Experiment {
     pub source: String,
     pub about: String,
     pub stand_in: Option<String>,
-    #[serde(default)]
-    pub quick: bool,
+    pub quick: Option<Quick>,
     #[serde(default)]
     pub run: Table,
     #[serde(default)]

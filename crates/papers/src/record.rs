@@ -6,6 +6,7 @@ use serde::Deserialize;
 
 use crate::{
     error::{PaperError, parse},
+    experiment::QUICK,
     report::{ClaimReport, Report},
     verdict::Verdict,
 };
@@ -60,7 +61,10 @@ impl Record {
     #[must_use]
     pub fn with(&self, reports: &[Report], experiments: &[&str]) -> Self {
         let ran = |name: &str| reports.iter().any(|report| report.experiment == name);
-        let kept = |id: &String| experiments.contains(&experiment(id)) && !ran(experiment(id));
+        let kept = |id: &String| {
+            let name = experiment(id);
+            experiments.contains(&name.strip_suffix(QUICK).unwrap_or(name)) && !ran(name)
+        };
         let mut all: BTreeMap<_, _> = self.0.clone();
         all.retain(|id, _| kept(id));
         for claim in reports.iter().flat_map(|report| &report.claims) {
@@ -116,6 +120,8 @@ pub enum Change {
     Better,
     /// It was better.
     Worse,
+    /// The verdict is the same, but another value was measured.
+    Moved,
 }
 
 impl Change {
@@ -127,7 +133,18 @@ impl Change {
             None => Some(Self::New),
             Some(then) if now.is_worse_than(then.verdict) => Some(Self::Worse),
             Some(then) if then.verdict.is_worse_than(now) => Some(Self::Better),
+            Some(then) if now != Verdict::Skipped && !then.is_near(&claim.means()) => {
+                Some(Self::Moved)
+            }
             Some(_) => None,
         }
+    }
+}
+
+impl Accepted {
+    /// Whether these values are the recorded ones, but for what rounding took away.
+    fn is_near(&self, now: &[f64]) -> bool {
+        let near = |(now, then): (&f64, &f64)| (now - then).abs() <= 1e-5 * then.abs();
+        now.len() == self.measured.len() && now.iter().zip(&self.measured).all(near)
     }
 }

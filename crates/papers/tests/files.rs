@@ -225,6 +225,9 @@ fn what_was_accepted_is_what_is_compared_with() {
     assert_eq!(again, record);
     assert_eq!(counted(&good, &again).0.claims[0].change, None);
     assert_eq!(counted(&bad, &again).0.claims[0].change, Some(Change::Worse));
+    let text = text.replace("[40.0]", "[40.1]");
+    let moved = Record::read("verdicts.toml", &text).expect("a record");
+    assert_eq!(counted(&good, &moved).0.claims[0].change, Some(Change::Moved));
     let worse = again.with(&[counted(&bad, &again).0], &["table"]);
     assert_eq!(counted(&good, &worse).0.claims[0].change, Some(Change::Better));
     let elsewhere = experiment(

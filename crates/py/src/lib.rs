@@ -4,37 +4,36 @@
 #![allow(missing_docs, reason = "create_exception! and pymethods make items without")]
 
 mod errors;
+mod fleet;
 mod memory;
 mod policy;
 mod raw;
+mod sweep;
+mod table;
+mod tune;
 mod work;
 
 use std::{collections::HashMap, path::PathBuf};
 
 use pyo3::{prelude::*, types::PyDict};
 use serde_json::{Value, json};
+use thermocline_chart::{COLOURS, Colour};
 use thermocline_sim::{HugePages, SimError, history::History};
 use thermocline_study::{
     catalogue,
-    fleet::Fleet,
     jobs::Extras,
     reproduce::{ReproduceSettings, Reproduction},
     settings::{
-        self, OptionInfo,
-        compare::CompareSettings,
-        generate::GeneratorArgs,
-        run::RunSettings,
-        sweep::{Given, SweepSettings, Swept},
+        self, OptionInfo, compare::CompareSettings, generate::GeneratorArgs, run::RunSettings,
     },
-    sweep, trace,
+    trace,
 };
-use thermocline_sweep::{Setting, Settings, Store};
-use thermocline_trace::{Op, Source};
+use thermocline_trace::Source;
 use thermocline_workloads::WorkloadSpec;
 
 use crate::{
     errors::raised,
-    memory::{Memory, Named},
+    memory::{Memory, Named, code_of},
     work::done,
 };
 
@@ -57,7 +56,7 @@ fn run(
 ) -> PyResult<String> {
     let mut settings = RunSettings::parse(words).map_err(raised)?;
     settings.simulation.cleaning.own = policy::registered();
-    done(py, &Named(traces), listener.as_ref(), |context| {
+    done(py, &Named::of(traces), listener.as_ref(), |context| {
         let extras = Extras { history, ..Extras::default() };
         let ran = thermocline_study::Run::of(&settings)?.run(extras, context)?;
         let history = ran.compared().rows[0].history.as_ref().map(told);
@@ -84,110 +83,15 @@ fn told(history: &History) -> Value {
 fn compare(py: Python<'_>, words: Words, traces: InMemory, listener: Listener) -> PyResult<String> {
     let mut settings = CompareSettings::parse(words).map_err(raised)?;
     settings.simulation.cleaning.own = policy::registered();
-    done(py, &Named(traces), listener.as_ref(), |context| {
+    done(py, &Named::of(traces), listener.as_ref(), |context| {
         let compared = thermocline_study::compare(&settings, context)?;
         let listed = compared.listed(settings.many.aim);
         Ok(json!({ "listed": listed, "notes": compared.notes }).to_string())
     })
 }
 
-/// Takes each volume as a device: rows of settings and results, and the summaries.
-#[pyfunction]
-fn fleet(py: Python<'_>, words: Words, traces: InMemory, listener: Listener) -> PyResult<String> {
-    let mut settings = CompareSettings::parse(words).map_err(raised)?;
-    settings.simulation.cleaning.own = policy::registered();
-    done(py, &Named(traces), listener.as_ref(), |context| {
-        let mut rows = Vec::new();
-        let ended = Fleet::of(&settings)?.run(context, |settings, result| {
-            rows.push(row(settings, result));
-            Ok::<_, SimError>(())
-        })?;
-        Ok(json!({ "rows": rows, "summaries": ended.summaries, "failed": ended.failed })
-            .to_string())
-    })
-}
-
-fn row(settings: &Settings, result: Result<Value, String>) -> Value {
-    let settings: serde_json::Map<_, _> =
-        settings.0.iter().map(|s| (s.option.clone(), json!(s.value))).collect();
-    match result {
-        Ok(result) => json!({ "settings": settings, "result": result }),
-        Err(error) => json!({ "settings": settings, "error": error }),
-    }
-}
-
-type Pairs = Vec<(String, Option<String>)>;
-/// Name, settings, digest, error.
-type Cell = (String, Pairs, Option<String>, Option<String>);
 /// Name, help, value, default, whether it may be given several times, heading.
 type Listed = (String, String, Option<String>, Option<String>, bool, String);
-
-/// The cells of a grid.
-#[pyfunction]
-fn plan(
-    py: Python<'_>,
-    axes: Vec<(String, Vec<String>)>,
-    seeds: u64,
-    traces: InMemory,
-    listener: Listener,
-) -> PyResult<Vec<Cell>> {
-    let given = axes.into_iter().map(|(option, texts)| {
-        Given::of(&option, texts, false)
-            .map_err(|why| raised(SimError::Usage(format!("{option}: {why}"))))
-    });
-    let swept = Swept(given.collect::<PyResult<_>>()?);
-    let settings = SweepSettings { file: None, seeds, until: None, tolerance: None, swept };
-    done(py, &Named(traces), listener.as_ref(), |context| {
-        let planned = sweep::plan(&settings, context)?.into_iter();
-        let cell = |planned: sweep::Planned| {
-            let pairs = planned.cell.settings.0.into_iter().map(|s| (s.option, s.value)).collect();
-            let (digest, error) = match planned.digest {
-                Ok(digest) => (Some(digest), None),
-                Err(error) => (None, Some(error.to_string())),
-            };
-            (planned.cell.name, pairs, digest, error)
-        };
-        Ok(planned.map(cell).collect())
-    })
-}
-
-fn settings_of(pairs: Pairs) -> Settings {
-    Settings(pairs.into_iter().map(|(option, value)| Setting { option, value }).collect())
-}
-
-/// Runs a cell: its result, as JSON.
-#[pyfunction]
-fn execute(py: Python<'_>, pairs: Pairs, traces: InMemory, listener: Listener) -> PyResult<String> {
-    let settings = settings_of(pairs);
-    done(py, &Named(traces), listener.as_ref(), |context| {
-        Ok(sweep::execute(&settings, context)?.result.to_string())
-    })
-}
-
-/// A result of a store, if it is there and whole.
-#[pyfunction]
-fn stored(py: Python<'_>, folder: PathBuf, digest: &str) -> PyResult<Option<String>> {
-    py.detach(|| Ok(Store::open(&folder)?.get(digest).map(|value| value.to_string())))
-        .map_err(raised)
-}
-
-/// Keeps a result.
-#[pyfunction]
-fn store(
-    py: Python<'_>,
-    folder: PathBuf,
-    digest: &str,
-    pairs: Pairs,
-    result: &str,
-) -> PyResult<()> {
-    let settings = settings_of(pairs);
-    py.detach(|| {
-        let result = serde_json::from_str(result).map_err(|e| SimError::Failed(e.to_string()))?;
-        let made_by = format!("thermocline run {}", settings.shown());
-        Store::open(&folder)?.put(digest, &made_by, &result)
-    })
-    .map_err(raised)
-}
 
 /// Papers' claims beside what comes out here, as `thermocline reproduce --json` prints it.
 #[pyfunction]
@@ -217,7 +121,7 @@ fn trace_info(
 ) -> PyResult<String> {
     let words = [format!("--trace={}", path.display())].into_iter().chain(words);
     let settings = RunSettings::parse(words).map_err(raised)?;
-    done(py, &Named(traces), listener.as_ref(), |context| {
+    done(py, &Named::of(traces), listener.as_ref(), |context| {
         let simulation = &settings.simulation;
         let page = simulation.device.shape.page_size.unwrap_or(4096);
         let info = trace::info(&path, page, &simulation.reading, &simulation.transforms, context)?;
@@ -242,12 +146,7 @@ fn generate<'py>(py: Python<'py>, workload: &str, words: Words) -> PyResult<Boun
             }
             for request in &batch {
                 times.push(request.time_ns);
-                ops.push(match request.op {
-                    Op::Read => 0_u8,
-                    Op::Write => 1,
-                    Op::Trim => 2,
-                    Op::Flush => 3,
-                });
+                ops.push(code_of(request.op));
                 offsets.push(request.offset);
                 lengths.push(request.len);
             }
@@ -281,6 +180,12 @@ fn options(of: &str) -> Vec<Listed> {
     all.into_iter().map(one).collect()
 }
 
+/// The colours of series in reports.
+#[pyfunction]
+fn colours() -> Vec<String> {
+    COLOURS.map(Colour::hex).into()
+}
+
 #[pymodule]
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     let py = module.py();
@@ -296,17 +201,22 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<policy::Cleaning>()?;
     module.add_class::<policy::Maker>()?;
     module.add_class::<policy::Own>()?;
+    module.add_class::<sweep::Plan>()?;
+    module.add_class::<fleet::Summing>()?;
+    module.add_class::<table::Table>()?;
     module.add_function(wrap_pyfunction!(run, module)?)?;
     module.add_function(wrap_pyfunction!(compare, module)?)?;
-    module.add_function(wrap_pyfunction!(fleet, module)?)?;
-    module.add_function(wrap_pyfunction!(plan, module)?)?;
-    module.add_function(wrap_pyfunction!(execute, module)?)?;
-    module.add_function(wrap_pyfunction!(stored, module)?)?;
-    module.add_function(wrap_pyfunction!(store, module)?)?;
+    module.add_function(wrap_pyfunction!(sweep::plan, module)?)?;
+    module.add_function(wrap_pyfunction!(sweep::execute, module)?)?;
+    module.add_function(wrap_pyfunction!(sweep::has, module)?)?;
+    module.add_function(wrap_pyfunction!(sweep::keep, module)?)?;
+    module.add_function(wrap_pyfunction!(fleet::fleet, module)?)?;
+    module.add_function(wrap_pyfunction!(tune::tune, module)?)?;
     module.add_function(wrap_pyfunction!(reproduce, module)?)?;
     module.add_function(wrap_pyfunction!(trace_info, module)?)?;
     module.add_function(wrap_pyfunction!(generate, module)?)?;
     module.add_function(wrap_pyfunction!(listed, module)?)?;
     module.add_function(wrap_pyfunction!(options, module)?)?;
+    module.add_function(wrap_pyfunction!(colours, module)?)?;
     Ok(())
 }

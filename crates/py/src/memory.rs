@@ -5,7 +5,11 @@
 //!   changed, or made shorter, while it is read gives other requests or an error, and never a crash.
 //! - Arrow's buffers are held until the trace is dropped; by Arrow's rules nobody changes them.
 
-use std::{collections::HashMap, path::PathBuf};
+use std::{
+    collections::HashMap,
+    path::PathBuf,
+    sync::{Mutex, PoisonError},
+};
 
 use arrow_array::{
     Array, RecordBatch,
@@ -24,10 +28,20 @@ use thermocline_sim::SimError;
 use thermocline_study::Traces;
 use thermocline_trace::{Op, Place, Request, Source, TraceError};
 
-use crate::{errors::UsageError, raw};
+use crate::{
+    errors::{UsageError, raised},
+    raw,
+};
 
 /// Requests read at once.
 const BATCH: usize = 4096;
+
+type Arrays<'py> = (
+    Bound<'py, PyArray1<u64>>,
+    Bound<'py, PyArray1<u8>>,
+    Bound<'py, PyArray1<u64>>,
+    Bound<'py, PyArray1<u64>>,
+);
 
 /// A trace in memory.
 #[pyclass(frozen, module = "thermocline._native")]
@@ -82,6 +96,37 @@ impl Memory {
         Ok(Self(Columns::Arrow(batches.clone(), at(&["time", "timestamp"]), columns)))
     }
 
+    /// Time, op, offset, length as arrays: those it was made of, or copies of Arrow's.
+    fn arrays<'py>(slf: &Bound<'py, Self>) -> PyResult<Arrays<'py>> {
+        let py = slf.py();
+        if let Columns::Arrays(time, op, offset, length) = &slf.get().0 {
+            let of = |one: &Py<PyArray1<u64>>| one.bind(py).clone();
+            return Ok((of(time), op.bind(py).clone(), of(offset), of(length)));
+        }
+        let memory = slf.clone().unbind();
+        let mut reader =
+            Reader { name: "memory".into(), memory: &memory, batch: 0, row: 0, number: 0 };
+        let (mut all, mut batch) = ((vec![], vec![], vec![], vec![]), Vec::new());
+        loop {
+            reader.next_batch(&mut batch, BATCH).map_err(|e| raised(e.into()))?;
+            if batch.is_empty() {
+                let (time, op, offset, length) = all;
+                return Ok((
+                    PyArray1::from_vec(py, time),
+                    PyArray1::from_vec(py, op),
+                    PyArray1::from_vec(py, offset),
+                    PyArray1::from_vec(py, length),
+                ));
+            }
+            for request in &batch {
+                all.0.push(request.time_ns);
+                all.1.push(code_of(request.op));
+                all.2.push(request.offset);
+                all.3.push(request.len);
+            }
+        }
+    }
+
     /// How many requests there are.
     fn __len__(&self, py: Python<'_>) -> usize {
         match &self.0 {
@@ -93,15 +138,19 @@ impl Memory {
 
 /// The traces of a call, by name.
 #[derive(Default)]
-pub struct Named(pub HashMap<String, Py<Memory>>);
+pub struct Named {
+    traces: HashMap<String, Py<Memory>>,
+    /// Their digests, each worked out once.
+    digests: Mutex<HashMap<String, String>>,
+}
 
-impl Traces for Named {
-    fn open(&self, name: &str) -> Option<Result<Box<dyn Source + '_>, SimError>> {
-        let memory = self.0.get(name)?;
-        Some(Ok(Box::new(Reader { name: name.into(), memory, batch: 0, row: 0, number: 0 })))
+impl Named {
+    /// Of these.
+    pub fn of(traces: HashMap<String, Py<Memory>>) -> Self {
+        Self { traces, ..Self::default() }
     }
 
-    fn digest(&self, name: &str) -> Option<String> {
+    fn hashed(&self, name: &str) -> Option<String> {
         let mut source = self.open(name)?.ok()?;
         let (mut hash, mut batch) = (Sha256::new(), Vec::new());
         loop {
@@ -116,6 +165,21 @@ impl Traces for Named {
                 hash.update([*op as u8]);
             }
         }
+    }
+}
+
+impl Traces for Named {
+    fn open(&self, name: &str) -> Option<Result<Box<dyn Source + '_>, SimError>> {
+        let memory = self.traces.get(name)?;
+        Some(Ok(Box::new(Reader { name: name.into(), memory, batch: 0, row: 0, number: 0 })))
+    }
+
+    fn digest(&self, name: &str) -> Option<String> {
+        let mut digests = self.digests.lock().unwrap_or_else(PoisonError::into_inner);
+        if !digests.contains_key(name) {
+            digests.insert(name.to_owned(), self.hashed(name)?);
+        }
+        digests.get(name).cloned()
     }
 }
 
@@ -217,6 +281,16 @@ impl Source for Reader<'_> {
                 self.arrow(batch, limit, batches, *time, *columns)
             }
         }
+    }
+}
+
+/// The number of an operation.
+pub const fn code_of(op: Op) -> u8 {
+    match op {
+        Op::Read => 0,
+        Op::Write => 1,
+        Op::Trim => 2,
+        Op::Flush => 3,
     }
 }
 

@@ -1,6 +1,6 @@
 //! The charts of a comparison on one input: which policy, and why.
 
-use thermocline_chart::{Chart, Guide, Kind, Plot, Point, Series};
+use thermocline_chart::{Chart, Column, Guide, Kind, Plot, Point, Series};
 use thermocline_sim::{History, RunResult, history::Sample, statistics::Interval};
 
 use crate::{compared::Compared, compared::Row};
@@ -53,10 +53,17 @@ pub fn of(compared: &Compared, prefix: &str) -> Vec<Chart> {
     ];
     let traffic = compared.traffic.iter().flat_map(traffic::of);
     all.into_iter()
+        .filter(|chart| compares(&chart.plot))
         .chain(traffic)
         .filter(|chart| !chart.plot.is_empty())
         .map(|chart| Chart { name: format!("{prefix}{}", chart.name), ..chart })
         .collect()
+}
+
+/// Whether a plot is of any use: one bar or dot alone says no more than its number in the table of results.
+fn compares(plot: &Plot) -> bool {
+    let alone = matches!(plot.kind, Kind::Ranks | Kind::Dots) && plot.guides.is_empty();
+    !alone || plot.points().nth(1).is_some()
 }
 
 /// Grey is kept for what is no policy.
@@ -203,17 +210,28 @@ fn lifetime(ran: &[Ran<'_>]) -> Chart {
     let most = most.map(|interval| interval.mean).reduce(f64::max).unwrap_or(0.0);
     let (name, unit) =
         [("PB", 1e15), ("TB", 1e12)].into_iter().find(|u| most >= u.1).unwrap_or(("GB", 1e9));
-    let plot = ranks(ran, &format!("host writes until worn out (TBW), {name}"), |run| {
-        run.lifetime.tbw_bytes.map(|bytes| bytes / unit)
-    });
+    let bytes = |run: &RunResult| run.lifetime.tbw_bytes.map(|bytes| bytes / unit);
+    let plot = ranks(ran, &format!("host writes until worn out (TBW), {name}"), bytes);
+    // The same in other units, as long as the device and the traffic are the same.
+    let known = || ran.iter().filter(|ran| ran.interval(bytes).is_some());
+    let column = |name: &str, of: fn(&RunResult) -> Option<f64>| Column {
+        name: name.into(),
+        values: known().map(|ran| Some(ran.interval(of)?.mean)).collect(),
+    };
+    let also = vec![
+        column("DWPD over five years", |run| run.lifetime.dwpd),
+        column("years at the trace's pace", |run| run.lifetime.years),
+    ];
+    let also = also.into_iter().filter(|column| column.values.iter().any(Option::is_some));
+    let plot = Plot { also: also.collect(), ..plot };
     let few = ran.iter().flat_map(|ran| ran.row.runs()).any(|run| run.lifetime.few_erases);
     let about = match few {
         true => {
             "More is better. Extrapolated from fewer erases than there are blocks: a hint, no more."
         }
         false => {
-            "More is better. Host bytes until the mean block reaches its rated endurance; the table of results \
-             has DWPD, and years where the trace has a clock."
+            "More is better. Host bytes until the mean block reaches its rated endurance. The table has DWPD over \
+             five years, and years where the trace has a clock."
         }
     };
     chart("lifetime", "Lifetime", about, plot)
@@ -284,6 +302,8 @@ fn victims_over_time(ran: &[Ran<'_>], run: &RunResult) -> Chart {
     });
     let y = "valid pages of a victim, %";
     let plot = Plot::new(Kind::Lines, &title, y, series.collect());
+    // From 0: what a victim holds is what is copied.
+    let plot = Plot { within: Some([0.0, 0.0]), ..plot };
     let about = "What cleaning has to copy: the fewer valid pages in a victim, the cheaper.";
     chart("victims-over-time", "Victims' utilization over time", about, plot)
 }

@@ -13,7 +13,8 @@ use thermocline_units::show_size;
 use crate::{
     answer, charts,
     compared::{Compared, Row, answer_for},
-    figure, number,
+    figure::Scale,
+    number,
     page::{Block, Cell, Page, Rows, Section},
 };
 
@@ -154,26 +155,33 @@ fn results(compared: &Compared) -> Rows {
         at <= COLUMNS || always.contains(&metric.key.as_str())
     });
     let mut header = vec!["policy".to_owned()];
-    header.extend(columns.iter().map(|metric| metric.header.replace('\n', " ")));
+    let scales: Vec<_> = columns.iter().map(|metric| scale(compared, metric)).collect();
+    header.extend(columns.iter().zip(&scales).map(|(metric, scale)| scale.header(metric)));
     let ran = || compared.rows.iter().filter(|row| !row.runs().is_empty());
     let best: Vec<_> = columns.iter().map(|metric| best(compared, metric)).collect();
     let row = |row: &Row| {
         let name = Cell { text: row.name().to_owned(), value: None, best: false };
-        let figures = columns.iter().zip(&best).map(|(metric, best)| figure_of(row, metric, *best));
+        let figures = columns.iter().zip(&scales).zip(&best);
+        let figures = figures.map(|((metric, scale), best)| figure_of(row, metric, scale, *best));
         std::iter::once(name).chain(figures).collect()
     };
     Rows { title: "Results".into(), header, rows: ran().map(row).collect() }
 }
 
-fn figure_of(row: &Row, metric: &Metric, best: Option<f64>) -> Cell {
-    let show = |value: f64| figure::show_number(metric.look.format, value);
+/// One unit for a whole column.
+fn scale(compared: &Compared, metric: &Metric) -> Scale {
+    let known = compared.rows.iter().filter_map(|row| row.values(metric)).flatten();
+    Scale::of(metric.look.format, known)
+}
+
+fn figure_of(row: &Row, metric: &Metric, scale: &Scale, best: Option<f64>) -> Cell {
     let Some(Interval { mean, half }) = row.values(metric).and_then(|values| Interval::of(&values))
     else {
         return Cell { text: number::NONE.into(), value: None, best: false };
     };
     let text = match half > mean.abs() * CERTAIN {
-        true => format!("{} ± {}", show(mean), show(half)),
-        false => show(mean),
+        true => format!("{} ± {}", scale.show(mean), scale.show_half(half)),
+        false => scale.show(mean),
     };
     let close = |best: f64| (mean - best).abs() <= thermocline_sim::answer::IRRELEVANT * best.abs();
     Cell { text, value: Some(mean), best: best.is_some_and(close) }

@@ -1,7 +1,7 @@
 //! Values of metrics as people read them, alone and under each other.
 
 use serde_json::Value;
-use thermocline_sim::metric::Format;
+use thermocline_sim::metric::{Format, Metric};
 use thermocline_units as units;
 
 use crate::number::{self, NONE, Unit};
@@ -96,6 +96,13 @@ impl Scale {
                 Self { format, unit: None, factor: 1.0, digits: number::digits_for(least) }
             }
         }
+    }
+
+    /// What a page calls the column of a metric, with the unit.
+    pub fn header(&self, metric: &Metric) -> String {
+        let name = metric.header.replace('\n', " ");
+        let name = if name.is_empty() { metric.key.clone() } else { name };
+        self.unit.map_or_else(|| name.clone(), |unit| format!("{name}, {unit}"))
     }
 
     /// A value of the column.

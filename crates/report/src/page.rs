@@ -6,7 +6,9 @@
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use sha2::{Digest, Sha256};
-use thermocline_chart::{COLOURS, Chart, Drawing, Hit, Kind, Legend, Table, draw, show};
+use thermocline_chart::{
+    COLOURS, Chart, Drawing, Ends, Frame, Hit, Kind, Legend, Table, draw, show,
+};
 
 const STYLE: &str = include_str!("../assets/report.css");
 const SCRIPT: &str = include_str!("../assets/report.js");
@@ -100,7 +102,7 @@ impl Page {
                 body {
                     header {
                         h1 { (title) }
-                        @for text in &self.lead { p.answer { (show::plain(text)) } }
+                        @for text in &self.lead { p.answer { (together(text)) } }
                         nav aria-label="Contents" {
                             @for (at, section) in self.sections.iter().enumerate() {
                                 a href={ "#s" (at) } { (show::plain(&section.title)) } " "
@@ -134,7 +136,7 @@ impl Section {
 impl Block {
     fn markup(&self, id: &str) -> Result<Markup, String> {
         Ok(match self {
-            Self::Text(text) => html! { p { (show::plain(text)) } },
+            Self::Text(text) => html! { p { (together(text)) } },
             Self::Lines(lines) => html! {
                 pre tabindex="0" { @for line in lines { code { (show::plain(line)) } "\n" } }
             },
@@ -184,7 +186,7 @@ fn figure(chart: &Chart, id: &str) -> Result<Markup, String> {
         draw(&chart.plot, Legend::Elsewhere).map_err(|e| format!("{}: {e}", chart.name))?;
     let title = show::plain(&chart.title);
     let (picture, wide) = picture(&drawing, &title);
-    let hits = hits(&drawing.hits);
+    let (hits, frame) = (hits(&drawing.hits), drawing.frame.map(frame));
     let table = chart.plot.table();
     Ok(html! {
         figure.chart.wide[wide] #{ "c" (id) } data-name=(show::plain(&chart.name)) {
@@ -192,7 +194,7 @@ fn figure(chart: &Chart, id: &str) -> Result<Markup, String> {
                 h3 { (title) }
                 @if !chart.about.is_empty() { p { (show::plain(&chart.about)) } }
             }
-            div.plot tabindex="0" role="group" aria-label={ (title) ", chart" } data-hits=(hits) { (picture) }
+            div.plot tabindex="0" role="group" aria-label={ (title) ", chart" } data-hits=(hits) data-frame=[frame] { (picture) }
             (legend(chart, &drawing))
             details {
                 summary { "Table" }
@@ -200,6 +202,19 @@ fn figure(chart: &Chart, id: &str) -> Result<Markup, String> {
             }
         }
     })
+}
+
+/// Text in which no line ends between a number and its unit.
+fn together(text: &str) -> String {
+    const UNITS: [&str; 12] =
+        ["%", "KiB", "MiB", "GiB", "TiB", "kB", "MB", "GB", "TB", "µs", "ms", "days"];
+    let mut words = show::plain(text);
+    for unit in UNITS {
+        for digit in '0'..='9' {
+            words = words.replace(&format!("{digit} {unit}"), &format!("{digit}\u{a0}{unit}"));
+        }
+    }
+    words
 }
 
 fn numbers(table: &Table) -> Markup {
@@ -229,6 +244,8 @@ fn picture(drawing: &Drawing, title: &str) -> (Markup, bool) {
     let mut inside = inside
         .replace("\"#000000\"", "\"currentColor\"")
         .replace("\"#FFFFFF\"", "\"none\"")
+        .replace("\"#010101\"", "\"var(--on-middle)\"")
+        .replace("\"#FEFEFE\"", "\"var(--back)\"")
         .replace("\"#E1E1E1\"", "\"var(--mesh)\"")
         .replace("\"#6E6E6E\"", "\"var(--guide)\"")
         .replace(" opacity=\"1\"", "")
@@ -257,6 +274,14 @@ fn hits(hits: &[Hit]) -> String {
     let one =
         |Hit { series, row, column, x, y }: &Hit| format!("[{series},{row},{column},{x},{y}]");
     format!("[{}]", hits.iter().map(one).collect::<Vec<_>>().join(","))
+}
+
+/// The axes as JSON: where each begins and ends, the values there, whether it is logarithmic, and whether it has names.
+fn frame(Frame { x, y }: Frame) -> String {
+    let axis = |Ends { at, range, log, named }: Ends| {
+        format!("[{},{},{:.7},{:.7},{log},{named}]", at.0, at.1, range.0, range.1)
+    };
+    format!("[{},{}]", axis(x), axis(y))
 }
 
 fn legend(chart: &Chart, drawing: &Drawing) -> Markup {

@@ -11,7 +11,8 @@ use thermocline_sim::{
 
 use crate::{
     comparison::{CERTAIN, Repeat, repeats},
-    figure, number,
+    figure::{self, Scale},
+    number,
     page::{Block, Cell, Page, Rows, Section},
 };
 
@@ -319,7 +320,16 @@ impl<'a> Study<'a> {
                 .map_or("", |value| if value.ends_with('%') { ", %" } else { "" });
             let plot =
                 Plot::new(Kind::Lines, &format!("{}{unit}", axis.name), title, lines.collect());
-            let guides = searched.map_or_else(Vec::new, knees);
+            let guides = match searched {
+                Some(searched) => found(searched),
+                None => knees(&plot.panels[0].series, axis, x_log),
+            };
+            let about = match guides.is_empty() || searched.is_some() {
+                true => about,
+                false => format!("{about} Dashed: a knee, beyond which more gains little.")
+                    .trim_start()
+                    .to_owned(),
+            };
             chart(metric, title, &about, Plot { guides, within, x_log, ..plot })
         };
         panels.into_values().map(panel).enumerate().map(|(at, c)| numbered(c, at)).collect()
@@ -398,7 +408,12 @@ impl<'a> Study<'a> {
         if header.is_empty() {
             header.push("settings".into());
         }
-        header.extend(metrics.iter().map(|metric| self::header(metric)));
+        let scale = |metric: &&'static Metric| {
+            let results = self.groups.iter().flat_map(|group| &group.results);
+            Scale::of(metric.look.format, results.filter_map(|result| of(result, metric)))
+        };
+        let scales: Vec<_> = metrics.iter().map(scale).collect();
+        header.extend(metrics.iter().zip(&scales).map(|(metric, scale)| scale.header(metric)));
         let row = |group: &Group<'_>| {
             let setting = |(axis, at): (&Axis, &usize)| Cell {
                 text: axis.values.get(*at).cloned().unwrap_or_default(),
@@ -409,16 +424,15 @@ impl<'a> Study<'a> {
             if cells.is_empty() {
                 cells.push(Cell { text: "all".into(), value: None, best: false });
             }
-            cells.extend(metrics.iter().map(|metric| {
+            cells.extend(metrics.iter().zip(&scales).map(|(metric, scale)| {
                 let interval = Self::interval(group, metric);
-                let show = |value: f64| figure::show_number(metric.look.format, value);
                 let text = interval.map_or_else(
                     || number::NONE.into(),
                     |Interval { mean, half }| {
                         if half > mean.abs() * CERTAIN {
-                            format!("{} ± {}", show(mean), show(half))
+                            format!("{} ± {}", scale.show(mean), scale.show_half(half))
                         } else {
-                            show(mean)
+                            scale.show(mean)
                         }
                     },
                 );
@@ -430,12 +444,6 @@ impl<'a> Study<'a> {
     }
 }
 
-/// The header of a table's column, whose cells have units.
-fn header(metric: &Metric) -> String {
-    let name = metric.header.replace('\n', " ");
-    if name.is_empty() { metric.key.clone() } else { name }
-}
-
 fn chart(metric: &Metric, title: &str, about: &str, plot: Plot) -> Chart {
     let name = metric.key.replace(['.', '_'], "-");
     Chart { name, title: title.into(), about: about.into(), plot }
@@ -445,8 +453,37 @@ fn numbered(chart: Chart, at: usize) -> Chart {
     Chart { name: format!("{}-{}", chart.name, at + 1), ..chart }
 }
 
+/// The values of an axis at which the curves bend most.
+fn knees(series: &[Series], axis: &Axis, log: bool) -> Vec<Guide> {
+    let mut all: Vec<f64> = series.iter().filter_map(|line| knee(&line.ours, log)).collect();
+    all.sort_by(f64::total_cmp);
+    all.dedup();
+    let guide = |x: &f64| {
+        let at = axis.numbers.as_ref()?.iter().position(|number| number == x)?;
+        Some(Guide::Upright(*x, axis.values[at].clone()))
+    };
+    all.iter().take(MARKED).filter_map(guide).collect()
+}
+
+/// The place furthest from the line between the ends of a curve that falls or rises ever less, if it is far
+/// enough to be seen.
+fn knee(points: &[Point], log: bool) -> Option<f64> {
+    const FEWEST: usize = 4;
+    const FAR: f64 = 0.15;
+    let (first, last) = (points.first()?, points.last()?);
+    let place = |x: f64| if log { x.ln() } else { x };
+    let (width, height) = (place(last.x) - place(first.x), last.y - first.y);
+    if points.len() < FEWEST || width == 0.0 || height == 0.0 {
+        return None;
+    }
+    let ahead =
+        |point: &Point| (point.y - first.y) / height - (place(point.x) - place(first.x)) / width;
+    let furthest = points.iter().max_by(|a, b| ahead(a).total_cmp(&ahead(b)))?;
+    (ahead(furthest) > FAR).then_some(furthest.x)
+}
+
 /// The bound, and the values at which it begins to hold.
-fn knees(searched: &Searched) -> Vec<Guide> {
+fn found(searched: &Searched) -> Vec<Guide> {
     let (_, unit) = on_axis(searched.metric);
     let mut guides = vec![Guide::Level(searched.bound / unit, searched.condition.clone())];
     let found = searched.knees.iter().filter_map(|(name, value)| Some((name, value.as_ref()?)));
@@ -464,6 +501,17 @@ mod tests {
     fn sizes_and_shares_are_numbers() {
         assert_eq!((as_number("7%"), as_number("2KiB")), (Some(7.0), Some(2048.0)));
         assert_eq!((as_number("greedy"), as_number("0.5")), (None, Some(0.5)));
+    }
+
+    #[test]
+    fn a_curve_has_a_knee_where_it_bends() {
+        let curve = |ys: &[f64]| -> Vec<Point> {
+            ys.iter().enumerate().map(|(at, y)| Point::at(at as f64, *y)).collect()
+        };
+        assert_eq!(knee(&curve(&[4.0, 2.0, 1.2, 1.1, 1.0]), false), Some(2.0));
+        assert_eq!(knee(&curve(&[4.0, 3.0, 2.0, 1.0]), false), None, "a straight line");
+        assert_eq!(knee(&curve(&[4.0, 1.1, 1.0]), false), None, "too few to say");
+        assert_eq!(knee(&curve(&[1.0; 5]), false), None, "a level line");
     }
 
     #[test]

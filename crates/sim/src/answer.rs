@@ -12,6 +12,9 @@ use crate::{RunResult, statistics::Interval};
 /// A difference that decides nothing: other traffic or another device would turn it round.
 pub const IRRELEVANT: f64 = 0.01;
 
+/// The same of a sample: 1 % of differences above it were of the wrong sign (docs/sampling.md).
+const IRRELEVANT_IN_SAMPLES: f64 = 0.03;
+
 /// The policy that everything is compared with.
 const BASELINE: &str = "greedy";
 
@@ -282,16 +285,18 @@ impl<'a> Scored<'a> {
 
     /// Whether this is no worse than the least, for all that is known.
     fn ties(&self, least: &Self) -> bool {
-        is_tie(&self.seeds, &least.seeds)
+        let sampled = self.candidate.runs.iter().copied().flatten().any(|run| run.sample.is_some());
+        let irrelevant = if sampled { IRRELEVANT_IN_SAMPLES } else { IRRELEVANT };
+        is_tie(&self.seeds, &least.seeds, irrelevant)
     }
 }
 
 /// Whether two lists of logarithms, the same seeds in both, differ by nothing that matters: by less
-/// than [`IRRELEVANT`], or by no more than chance would have it at 95 %.
-fn is_tie(a: &[f64], b: &[f64]) -> bool {
+/// than is relevant, or by no more than chance would have it at 95 %.
+fn is_tie(a: &[f64], b: &[f64], irrelevant: f64) -> bool {
     let differences: Vec<f64> = a.iter().zip(b).map(|(a, b)| a - b).collect();
     let Some(interval) = Interval::of(&differences) else { return true };
-    interval.mean.abs() < IRRELEVANT.ln_1p() || interval.mean.abs() <= interval.half
+    interval.mean.abs() < irrelevant.ln_1p() || interval.mean.abs() <= interval.half
 }
 
 /// Whether figures of two policies, the same seeds in both, are ties.
@@ -304,7 +309,7 @@ pub fn are_tied(a: &[f64], b: &[f64]) -> bool {
         values.iter().map(|value| (*value > 0.0).then(|| value.ln())).collect()
     };
     match (logs(a), logs(b)) {
-        (Some(a), Some(b)) => is_tie(&a, &b),
+        (Some(a), Some(b)) => is_tie(&a, &b, IRRELEVANT),
         // Nothing is much less than something.
         _ => {
             let sum = |values: &[f64]| values.iter().sum::<f64>();

@@ -134,10 +134,26 @@ impl Facts<'_> {
         u64::from(self.setup.plan.device.profile.geometry.data_blocks()) * u64::from(self.pages())
     }
 
-    /// Bytes the device exports.
+    /// Bytes the device exports, the whole of it where a sample was run.
     pub(crate) fn logical_bytes(&self) -> u64 {
         let page = self.setup.plan.device.profile.geometry.page_size;
-        u64::from(self.setup.plan.logical_pages) * u64::from(page)
+        u64::from(self.setup.plan.logical_pages) * u64::from(page) * self.of()
+    }
+
+    /// Bytes of all writes, those to pages included that a sample stands for.
+    pub(crate) fn host_bytes(&self) -> u64 {
+        self.measured.bytes_written * self.of()
+    }
+
+    /// Pages that each page stands for.
+    fn of(&self) -> u64 {
+        self.job.input.sampled().into()
+    }
+
+    /// (host + copied + metadata page programs) / host page writes, as they were counted.
+    pub(crate) fn programs_a_write(&self) -> Option<f64> {
+        let Counters { host_writes, copies, .. } = self.layer;
+        (host_writes > 0).then(|| (host_writes + copies) as f64 / host_writes as f64)
     }
 
     /// Valid pages of a block.
@@ -156,7 +172,8 @@ impl Facts<'_> {
         Life {
             erases: &self.erases[..profile.geometry.data_blocks() as usize],
             endurance: profile.rules.endurance,
-            host_bytes: self.measured.bytes_written,
+            host_bytes: self.host_bytes(),
+            more_programs: result::more_programs(self),
             logical_bytes: self.logical_bytes(),
             elapsed_ns: self.measured.elapsed_ns,
             arrivals_ns: self.measured.last_arrival_ns,

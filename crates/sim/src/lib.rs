@@ -33,7 +33,7 @@ pub use error::SimError;
 pub use future::future_of;
 pub use history::History;
 pub use huge_pages::HugePages;
-pub use input::{Input, PreparedTrace, TraceMapping, Workload};
+pub use input::{Input, PreparedTrace, Sampling, TraceMapping, Whole, Workload};
 pub use job::{Clock, Fill, Job, ReadOnly};
 pub use result::RunResult;
 pub use run::run;

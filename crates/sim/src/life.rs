@@ -22,6 +22,8 @@ pub(crate) struct Life<'a> {
     pub erases: &'a [u32],
     /// Rated endurance.
     pub endurance: u32,
+    /// By how much more the device programs, and so erases, than was counted.
+    pub more_programs: f64,
     /// Bytes the host wrote.
     pub host_bytes: u64,
     /// Bytes the device exports.
@@ -37,7 +39,7 @@ pub(crate) struct Life<'a> {
 impl Life<'_> {
     /// How many times the run fits into the life of a block erased so often in it.
     fn runs(&self, erases: f64) -> Option<f64> {
-        (erases > 0.0).then(|| f64::from(self.endurance) / erases)
+        (erases > 0.0).then(|| f64::from(self.endurance) / (erases * self.more_programs))
     }
 
     /// How many times the run fits into the life of the most erased block.
@@ -119,6 +121,7 @@ mod tests {
         Life {
             erases,
             endurance: 100_000,
+            more_programs: 1.0,
             host_bytes: 4_000_000_000,
             logical_bytes: 4_000_000_000,
             elapsed_ns: DAY,

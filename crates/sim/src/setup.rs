@@ -35,6 +35,10 @@ impl Setup {
             return Err(SimError::Usage(text.into()));
         }
         let policy = &job.policy;
+        if job.input.sampled() > 1 && policy.layer != LayerKind::PageMapped {
+            let text = "--sample is for policies that map pages: others move whole blocks";
+            return Err(SimError::Usage(text.into()));
+        }
         let device = Self::sized_device(job)?;
         let room = Room::of(&device, policy, job.watermarks)?;
         let logical_pages = logical_pages(job, &device, &room)?;
@@ -197,7 +201,7 @@ fn time(job: &Job<'_>, device: &Device) -> Result<(Clock, f64), SimError> {
     let mean_gap = match job.input {
         Input::Trace(trace, _) if trace.duration_ns > 0 => {
             // A trace without writes still has a clock.
-            Some(trace.duration_ns as f64 / trace.page_writes.max(1) as f64)
+            Some(trace.duration_ns as f64 / trace.whole.page_writes.max(1) as f64)
         }
         Input::Trace(..) => None,
         Input::Workload(w) => w.interarrival_ns.map(|ns| {

@@ -54,7 +54,16 @@ impl<'a> Comparison<'a> {
                 "standard input can be read once; name --trace - once".into(),
             ));
         }
-        let device = jobs::device(&settings.simulation.device.shape)?;
+        let aim = settings.many.aim;
+        if settings.simulation.mapping.sample.is_some()
+            && matches!(aim, Aim::Latency | Aim::Balanced)
+        {
+            return Err(SimError::Usage(format!(
+                "--aim {} needs response times, which a --sample does not tell; leave one of them out",
+                aim.name()
+            )));
+        }
+        let device = jobs::simulated(&settings.simulation)?;
         Ok(Self { settings, policies, device })
     }
 

@@ -112,6 +112,11 @@ impl<'a> Fleet<'a> {
     ) -> Result<Done, E> {
         let Self { settings, policies, device } = self;
         let many = &settings.many;
+        if let Some(of) = settings.simulation.mapping.sample {
+            context.note(&format!(
+                "every figure is an estimate from one page in {of} of each volume (--sample)"
+            ));
+        }
         let traces = many.inputs.trace.iter().map(|path| take_apart(path, settings, context));
         let traces = traces.collect::<Result<Vec<_>, SimError>>()?;
         let fleet = Settled { args: settings, policies, device, context };

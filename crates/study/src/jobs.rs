@@ -5,8 +5,8 @@ use std::path::Path;
 use thermocline_assembly::{Device, PolicySpec, device::Overrides, policy::split_list};
 use thermocline_policy::trigger::Watermarks;
 use thermocline_sim::{
-    Clock, DelayLog, Fill, Input, Job, Outcome, PreparedTrace, ReadOnly, SimError, TraceMapping,
-    Watch, Workload, compare_each, traffic::Traffic,
+    Clock, DelayLog, Fill, Input, Job, Outcome, PreparedTrace, ReadOnly, Sampling, SimError,
+    TraceMapping, Watch, Workload, compare_each, traffic::Traffic,
 };
 use thermocline_trace::{generate::GeneratorOptions, read::ReadOptions};
 use thermocline_units::format_size;
@@ -70,6 +70,15 @@ pub fn device(args: &ShapeArgs) -> Result<Device, SimError> {
     Ok(Device::load(&args.device)?.with(&overrides)?)
 }
 
+/// The device that is simulated: the part of it that a sample fills, if there is one.
+pub fn simulated(args: &SimulationArgs) -> Result<Device, SimError> {
+    let device = device(&args.device.shape)?;
+    match args.mapping.sample {
+        Some(of) => Ok(device.sampled(of)?),
+        None => Ok(device),
+    }
+}
+
 /// Reads all traces, each once, and describes all workloads. Contents are kept for policies that want
 /// them.
 pub fn ready<'a>(
@@ -81,11 +90,23 @@ pub fn ready<'a>(
     context: Context<'_>,
 ) -> Result<Vec<Ready>, SimError> {
     let contents = policies.iter().any(PolicySpec::wants_contents);
+    let sampled = args.mapping.sample.is_some();
+    if let Some(policy) = policies.iter().find(|policy| sampled && policy.wants_contents()) {
+        return Err(usage(format!(
+            "{} needs the contents of requests, of which --sample would keep parts; leave it out",
+            policy.name
+        )));
+    }
     let mut inputs = Vec::new();
     for path in traces {
         inputs.push(Ready::Trace(Box::new(prepare(path, contents, device, args, context)?)));
     }
     for spec in workloads {
+        if sampled {
+            return Err(usage(format!(
+                "--sample is for traces; for {spec} take a smaller --capacity and --block-size"
+            )));
+        }
         inputs.push(match spec {
             WorkloadSpec::Files(_) => Ready::Files(Box::new(files(spec, device, args, context)?)),
             WorkloadSpec::Pattern(pattern) => Ready::Workload(Workload {
@@ -156,6 +177,7 @@ pub fn mapping(device: &Device, args: &SimulationArgs) -> TraceMapping {
         written_only: args.mapping.footprint == Some(FootprintArg::Written),
         read_modify_write: args.mapping.partial_pages != Some(PartialPages::Round),
         device_pages: 0,
+        sample: args.mapping.sample.map(|of| Sampling { of, seed: args.seed }),
     }
 }
 
@@ -257,7 +279,7 @@ pub fn job_on<'a>(
         },
         over_provisioning: args.device.over_provisioning,
         time_scale_ns: args.device.time_scale.map(|ns| ns as f64),
-        logical_pages: args.device.logical_pages,
+        logical_pages: args.device.logical_pages.map(|pages| pages.div_ceil(input.sampled())),
         wrap: args.mapping.wrap,
         clock: args.device.clock.map(|clock| match clock {
             ClockArg::Device => Clock::Device,

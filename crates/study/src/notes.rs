@@ -33,6 +33,7 @@ pub fn on(
     if let Some(result) = results.first() {
         notes.extend(much_spare(result, args));
         notes.extend(small_trace(result, from_trace, args));
+        notes.extend(sampled(result));
         if from_trace {
             notes.extend(odd_units(result));
         }
@@ -64,6 +65,17 @@ pub fn of_volumes(inputs: &[Ready]) -> Vec<String> {
 /// Why results have no distance to the oracle.
 pub fn no_oracle(input: &str, why: &str) -> String {
     format!("{input}: not measured against the oracle: {why}")
+}
+
+/// What a sample tells, and what it does not.
+fn sampled(result: &RunResult) -> Option<String> {
+    result.sample.map(|sample| {
+        format!(
+            "{}: write amplification and lifetime are estimates from one page in {}, 95 % of which are \
+             within the interval; counts and RAM are those of the sample, and response times are left out",
+            result.trace.path, sample.one_of
+        )
+    })
 }
 
 /// `7` is 700 %.
@@ -115,7 +127,9 @@ fn small_trace(result: &RunResult, from_trace: bool, args: &SimulationArgs) -> O
     let (asked, is) = (device.over_provisioning, result.config.over_provisioning);
     (sized && !args.mapping.wrap && is > asked + WORTH_SAYING).then(|| {
         let geometry = &result.config.device.geometry;
-        let block = u64::from(geometry.page_size) * u64::from(geometry.pages_per_block);
+        let of = result.sample.map_or(1, |sample| sample.one_of);
+        let pages = u64::from(geometry.pages_per_block) * u64::from(of);
+        let block = u64::from(geometry.page_size) * pages;
         format!(
             "{}: over-provisioning is {} instead of {}: the trace is small for this device's \
              blocks of {}; a smaller --block-size brings it closer",

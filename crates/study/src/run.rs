@@ -55,7 +55,7 @@ impl<'a> Run<'a> {
     /// A policy or a device that there is not.
     pub fn of(settings: &'a RunSettings) -> Result<Self, SimError> {
         let policy = policy_of(settings)?;
-        let device = jobs::device(&settings.simulation.device.shape)?;
+        let device = jobs::simulated(&settings.simulation)?;
         Ok(Self { settings, policy, device })
     }
 

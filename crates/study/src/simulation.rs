@@ -43,14 +43,38 @@ pub struct Executed {
 #[derive(Default)]
 pub struct Inputs {
     numbers: Mutex<HashMap<String, usize>>,
-    /// Those that are needed again and again, if any are.
-    kept: Option<Mutex<HashMap<usize, Arc<Ready>>>>,
+    /// Those that are needed again and again, if any are; the last ones that were needed last.
+    kept: Mutex<Vec<(usize, Slot)>>,
+    /// How many of them.
+    most: usize,
 }
+
+/// An input, which whoever comes first makes while the others wait.
+type Slot = Arc<Mutex<Option<Arc<Ready>>>>;
 
 impl Inputs {
     /// Every input stays until the last simulation is done.
     pub fn that_stay() -> Self {
-        Self { kept: Some(Mutex::default()), ..Self::default() }
+        Self::that_stay_of(usize::MAX)
+    }
+
+    /// The last inputs stay, so many of them.
+    #[must_use]
+    pub fn that_stay_of(most: usize) -> Self {
+        Self { most, ..Self::default() }
+    }
+
+    fn slot(&self, number: usize) -> Slot {
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = kept.iter().position(|(of, _)| *of == number);
+        let slot = known.map(|at| kept.remove(at).1).unwrap_or_default();
+        if self.most > 0 {
+            kept.push((number, Arc::clone(&slot)));
+            if kept.len() > self.most {
+                kept.remove(0);
+            }
+        }
+        slot
     }
 
     fn number(&self, key: String) -> usize {
@@ -67,9 +91,19 @@ impl<'a> Simulation<'a> {
         inputs: &'a Inputs,
         context: Context<'a>,
     ) -> Result<Self, SimError> {
+        Self::of_version(args, "", inputs, context)
+    }
+
+    /// The same with an input that was another one under the same name before.
+    pub fn of_version(
+        args: RunSettings,
+        version: &str,
+        inputs: &'a Inputs,
+        context: Context<'a>,
+    ) -> Result<Self, SimError> {
         let policy = policy_of(&args)?;
-        let device = jobs::device(&args.simulation.device.shape)?;
-        let input = inputs.number(input_key(&args, &policy, &device));
+        let device = jobs::simulated(&args.simulation)?;
+        let input = inputs.number(input_key(&args, &policy, &device) + version);
         Ok(Self { args, policy, device, input, inputs, context: context.without_meters() })
     }
 }
@@ -84,12 +118,11 @@ impl Job for Simulation<'_> {
     }
 
     fn prepare(&self) -> Result<Arc<Ready>, SimError> {
-        let kept = self.inputs.kept.as_ref();
-        let kept = kept.map(|kept| kept.lock().unwrap_or_else(PoisonError::into_inner));
-        if let Some(ready) = kept.as_ref().and_then(|kept| kept.get(&self.input)) {
+        let slot = self.inputs.slot(self.input);
+        let mut slot = slot.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(ready) = &*slot {
             return Ok(Arc::clone(ready));
         }
-        drop(kept);
         let args = &self.args;
         let inputs = jobs::ready(
             args.one.input.trace.as_deref(),
@@ -101,10 +134,7 @@ impl Job for Simulation<'_> {
         )?;
         let Some(ready) = inputs.into_iter().next() else { unreachable!("a run has one input") };
         let ready = Arc::new(ready);
-        if let Some(kept) = &self.inputs.kept {
-            let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
-            kept.insert(self.input, Arc::clone(&ready));
-        }
+        *slot = Some(Arc::clone(&ready));
         Ok(ready)
     }
 
@@ -134,6 +164,7 @@ fn input_key(args: &RunSettings, policy: &PolicySpec, device: &Device) -> String
     let simulation = &args.simulation;
     let (page, mapping) = (device.profile.geometry.page_size, &simulation.mapping);
     let how = (mapping.absolute, mapping.footprint, mapping.partial_pages);
+    let sample = mapping.sample.map(|of| (of, simulation.seed));
     let workload = (&args.one.input.workload, &simulation.workload);
     match &args.one.input.workload {
         Some(WorkloadSpec::Pattern(_)) => format!("{workload:?}"),
@@ -145,7 +176,7 @@ fn input_key(args: &RunSettings, policy: &PolicySpec, device: &Device) -> String
             let (reading, transforms) = (&simulation.reading, &simulation.transforms);
             let contents = policy.wants_contents();
             format!(
-                "{:?} {how:?} {page} {reading:?} {transforms:?} {contents}",
+                "{:?} {how:?} {page} {reading:?} {transforms:?} {contents} {sample:?}",
                 args.one.input.trace
             )
         }

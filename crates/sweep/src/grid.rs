@@ -33,11 +33,18 @@ impl Grid {
     /// All cells, in the order of the axes.
     #[must_use]
     pub fn cells(&self) -> Vec<Cell> {
-        let count = self.axes.iter().map(|axis| axis.values.len()).product();
-        (0..count).map(|at| self.cell(at)).collect()
+        (0..self.count()).map(|at| self.cell(at)).collect()
     }
 
-    fn cell(&self, mut at: usize) -> Cell {
+    /// How many cells there are.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.axes.iter().map(|axis| axis.values.len()).product()
+    }
+
+    /// The cell of a place in that order.
+    #[must_use]
+    pub fn cell(&self, mut at: usize) -> Cell {
         let mut chosen = Vec::new();
         for axis in self.axes.iter().rev() {
             chosen.push((axis, &axis.values[at % axis.values.len()]));

@@ -11,6 +11,8 @@
 //! - A result in the store is whole, or it is not there.
 //! - An input is in memory only while jobs that need it run.
 
+#[cfg(feature = "arrow")]
+pub mod arrow;
 pub mod digest;
 mod file;
 pub mod fleet;

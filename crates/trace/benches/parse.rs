@@ -5,8 +5,10 @@
 use std::{fmt::Write, hint::black_box, io::Cursor, sync::Arc, time::Instant};
 
 use thermocline_trace::{
-    Source,
+    Op, Request, Source, TraceError,
+    native::NativeWriter,
     read::{self, Format, ReadOptions},
+    write::TraceWriter,
 };
 
 /// Rows of each trace.
@@ -128,15 +130,39 @@ fn main() {
         for n in 0..ROWS {
             write_row(&mut text, row(n)).expect("a string takes everything");
         }
-        let bytes: Arc<[u8]> = text.into_bytes().into();
-        let best = (0..ROUNDS).map(|_| seconds(name, &bytes)).fold(f64::INFINITY, f64::min);
-        println!(
-            "{name:12} {:12.0} {:8.1} {:8.0}",
-            ROWS as f64 / best,
-            best * 1e9 / ROWS as f64,
-            bytes.len() as f64 / best / 1e6
-        );
+        report(name, text.into_bytes().into());
     }
+    if wanted.is_empty() || wanted.iter().any(|want| want == "native") {
+        report("native", native().expect("memory takes everything"));
+    }
+}
+
+/// The same rows as Thermocline keeps them.
+fn native() -> Result<Arc<[u8]>, TraceError> {
+    let mut bytes = Vec::new();
+    let mut writer = NativeWriter::new(&mut bytes, "native")?;
+    let volumes = ["disk".to_owned()];
+    for n in 0..ROWS {
+        let r = row(n);
+        let op = if r.one == 1 { Op::Write } else { Op::Read };
+        let (offset, len) = (r.sector * 512, r.sectors * 512);
+        let request = Request { time_ns: r.n * 1000, op, offset, len, volume: 0 };
+        writer.write_batch(&[request], &volumes)?;
+    }
+    writer.finish()?;
+    drop(writer);
+    Ok(bytes.into())
+}
+
+/// Prints how fast rows are read.
+fn report(name: &str, bytes: Arc<[u8]>) {
+    let best = (0..ROUNDS).map(|_| seconds(name, &bytes)).fold(f64::INFINITY, f64::min);
+    println!(
+        "{name:12} {:12.0} {:8.1} {:8.0}",
+        ROWS as f64 / best,
+        best * 1e9 / ROWS as f64,
+        bytes.len() as f64 / best / 1e6
+    );
 }
 
 /// The processor's time that this thread has had, in seconds; the wall clock where the system

@@ -23,9 +23,12 @@ pub struct ReproduceArgs {
     /// [default: $THERMOCLINE_TRACES, separated by colons].
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, help_heading = WHAT)]
     pub traces: Vec<PathBuf>,
-    /// Run only the experiments that take a second or two.
+    /// Run only the experiments of the quick tests, some of them shortened, without readings.
     #[arg(long, help_heading = WHAT)]
     pub quick: bool,
+    /// Fail also where a value is not the recorded one, though the verdict is the same.
+    #[arg(long, help_heading = WHAT)]
+    pub exact: bool,
     /// Leave out the alternative readings of ambiguous texts.
     #[arg(long, help_heading = WHAT)]
     pub no_readings: bool,

@@ -41,7 +41,7 @@ pub fn run(args: &WatchArgs, console: Console) -> Result<(), Failure> {
         ));
     }
     let policies = policies(args)?;
-    let device = jobs::device(&simulation.device.shape)?;
+    let device = jobs::simulated(simulation)?;
     // What cannot be used shows now, not after the work.
     let path = args.output.output.as_deref();
     let output = path.map(|path| Output::open(Some(path))).transpose()?;

@@ -1,6 +1,6 @@
 //! Results as a Parquet file: the columns of the CSV, with types.
 
-use std::{io, sync::Arc};
+use std::io;
 
 use ::parquet::{
     arrow::ArrowWriter,
@@ -8,13 +8,9 @@ use ::parquet::{
     errors::Result,
     file::properties::WriterProperties,
 };
-use arrow_array::{ArrayRef, BooleanArray, Float64Array, RecordBatch, StringArray, UInt64Array};
 use serde_json::Value;
-use thermocline_sim::{
-    RunResult,
-    metric::{Kind, metrics},
-};
-use thermocline_sweep::Column;
+use thermocline_sim::{RunResult, metric::metrics};
+use thermocline_sweep::{Column, arrow::batch};
 
 use super::columns;
 use crate::{exit::Failure, output::Output};
@@ -72,21 +68,5 @@ impl Rows {
         self.writer.write(&batch(&self.columns, &self.pending)?)?;
         self.pending.clear();
         Ok(())
-    }
-}
-
-fn batch(columns: &[Column], rows: &[Vec<Value>]) -> Result<RecordBatch> {
-    let columns = columns.iter().enumerate().map(|(at, Column { name, kind })| {
-        (name.as_str(), column(*kind, rows.iter().map(|row| &row[at])), true)
-    });
-    Ok(RecordBatch::try_from_iter_with_nullable(columns)?)
-}
-
-fn column<'a>(kind: Kind, values: impl Iterator<Item = &'a Value>) -> ArrayRef {
-    match kind {
-        Kind::Text | Kind::Json => Arc::new(values.map(Value::as_str).collect::<StringArray>()),
-        Kind::Flag => Arc::new(values.map(Value::as_bool).collect::<BooleanArray>()),
-        Kind::Whole => Arc::new(values.map(Value::as_u64).collect::<UInt64Array>()),
-        Kind::Real => Arc::new(values.map(Value::as_f64).collect::<Float64Array>()),
     }
 }

@@ -83,6 +83,7 @@ fn verdict(claim: &ClaimReport) -> Cell {
     let change = match claim.change {
         Some(Change::Worse) => ", worse",
         Some(Change::Better) => ", better",
+        Some(Change::Moved) => ", moved",
         Some(Change::New) | None => "",
     };
     let cell = Cell::new(format!("{}{change}", verdict.name()));
@@ -129,6 +130,10 @@ fn changes(papers: &[PaperResults<'_>]) -> String {
                 }
                 Some(Change::Better) => {
                     text += &format!("better: {name}/{} was {then}, is {now}\n", claim.id);
+                }
+                Some(Change::Moved) => {
+                    let now = claim.show_measured();
+                    text += &format!("moved: {name}/{} is {now} now\n", claim.id);
                 }
                 Some(Change::New) => new += 1,
                 None => {}

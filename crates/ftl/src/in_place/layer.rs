@@ -1,16 +1,25 @@
 //! The in-place baseline as a layer.
 
-use alloc::{format, string::String, vec};
+use alloc::{format, string::String, vec, vec::Vec};
 
 use thermocline_flash::{BlockId, Condition, Lpn, Ppn};
 
 use super::InPlace;
-use crate::{Counters, EndOfLife, FtlError, Inspect, Layer, PageIo, Upkeep};
+use crate::{
+    BlockState, BlockUse, Counters, EndOfLife, FtlError, Inspect, Layer, PageIo, PageState, Upkeep,
+};
 
 impl<C: Condition> InPlace<C> {
     #[inline(always)]
     fn check_writable(&mut self) -> Result<(), FtlError> {
         if self.needs_attention { self.attend() } else { Ok(()) }
+    }
+
+    /// The logical pages that live in a block; none where the layer does not need it.
+    fn homes(&self, block: BlockId) -> impl Iterator<Item = Lpn> {
+        let needed = block.0 < self.needed_blocks();
+        let first = block.0 * self.pages;
+        (first..first + if needed { self.pages } else { 0 }).map(Lpn)
     }
 
     fn is_lost(&self, lpn: Lpn) -> bool {
@@ -147,6 +156,35 @@ impl<C: Condition> Inspect for InPlace<C> {
 
     fn valid_pages(&self, block: BlockId) -> u32 {
         self.valid[block.index()]
+    }
+
+    /// A block is full when each of its pages was programmed. What lies beyond the data blocks that the layer needs
+    /// is the index log's.
+    fn block_states(&self, first: BlockId, into: &mut [BlockState]) {
+        for (block, state) in (first.0..).map(BlockId).zip(into) {
+            let programmed = self.homes(block).filter(|lpn| self.programmed[lpn.index()]).count();
+            *state = BlockState {
+                used: match programmed {
+                    _ if self.chip.is_bad(block) => BlockUse::Bad,
+                    0 if block.0 >= self.chip.geometry().data_blocks() => BlockUse::Records,
+                    0 => BlockUse::Free,
+                    n if n < self.pages as usize => BlockUse::Open,
+                    _ => BlockUse::Full,
+                },
+                stream: 0,
+                valid: self.valid_pages(block),
+                erases: self.erases(block),
+            };
+        }
+    }
+
+    fn page_states(&self, block: BlockId) -> Vec<PageState> {
+        let state = |lpn: Lpn| match self.mapped.get(lpn.index()) {
+            Some(true) => PageState::Valid(lpn),
+            _ if self.programmed[lpn.index()] => PageState::Garbage(lpn),
+            _ => PageState::Free,
+        };
+        self.homes(block).map(state).collect()
     }
 
     fn check(&self) -> Result<(), String> {

@@ -58,12 +58,8 @@ impl Columns {
     /// A closed block as the index of victims sees it.
     pub fn node(&self, block: u32) -> Node {
         let valid = self.blocks[block as usize].valid;
-        Node {
-            weight: self.costs.weight(block, valid),
-            oldest: self.stamps[block as usize],
-            champion: block,
-            terms: self.costs.terms(valid),
-        }
+        let weight = self.costs.weight(block, valid);
+        Node::of(block, weight, self.stamps[block as usize], self.costs.terms(valid))
     }
 
     /// A closed block as a second index sees it: no ages, slots in block order.
@@ -74,7 +70,7 @@ impl Columns {
             Side::LeastValid => f64::from(b.valid),
             Side::LeastErased => f64::from(b.erases),
         };
-        Node { weight, oldest: 0, champion: block, terms: 0 }
+        Node::of(block, weight, 0, 0)
     }
 }
 

@@ -19,6 +19,7 @@ use crate::{
 mod columns;
 mod costs;
 mod lists;
+mod order;
 mod ranks;
 mod search;
 mod tree;
@@ -31,6 +32,7 @@ pub use view::BlockView;
 use columns::{Columns, SideLeaves};
 use costs::{Costs, Factor};
 use lists::Lists;
+use order::Order;
 use ranks::Ranks;
 use tree::{Leaves, NO_BLOCK, Tree};
 use view::Index;
@@ -40,8 +42,10 @@ use view::Index;
 #[derive(Clone, Debug)]
 pub struct BlockTable {
     view: BlockView,
-    /// The first slot never used; slots are given in the order blocks are opened.
+    /// Where ages count from a block's opening: the first slot never used; slots are given in that order.
     next_slot: usize,
+    /// Where stamps change until a block is full: it gets its slot then.
+    order: Option<Order>,
     /// Whether a block's slot is its number: where ages play no part, order does not matter.
     by_number: bool,
     /// Whether the factor of wear is the placement's to set.
@@ -74,10 +78,16 @@ impl BlockTable {
         let count = blocks as usize;
         let (slots, index) = match age_source {
             Some(AgeSource::LastInvalidation) => (0, Index::Lists(Lists::new(count, pages))),
-            None => (count, Index::Tree(Tree::new(count))),
+            None => (count, Index::Tree(Tree::new(count, false))),
             // Twice as many slots as blocks: closing up happens once per `blocks` openings at most.
-            Some(_) => (2 * count.max(8), Index::Tree(Tree::new(2 * count.max(8)))),
+            Some(AgeSource::Created) => {
+                (2 * count.max(8), Index::Tree(Tree::new(2 * count.max(8), true)))
+            }
+            Some(AgeSource::Youngest | AgeSource::Closed) => {
+                (Order::slots(count), Index::Tree(Tree::new(Order::slots(count), true)))
+            }
         };
+        let stamps_writes = matches!(age_source, Some(AgeSource::Youngest | AgeSource::Closed));
         let factor = match (victim.weighs_hot(), victim.wear(0)) {
             (true, _) => Factor::hot_pages(count),
             (false, Some(_)) => Factor::wear(count),
@@ -95,14 +105,16 @@ impl BlockTable {
                 },
                 first,
                 index,
-                side: victim.side().map(|side| (side, Tree::new(count))),
-                ranks: (victim.ranks() && slots > 0).then(|| Ranks::new(slots)),
+                side: victim.side().map(|side| (side, Tree::new(count, false))),
+                ranks: (victim.ranks() && age_source == Some(AgeSource::Created))
+                    .then(|| Ranks::new(slots)),
             },
             next_slot: 0,
+            order: stamps_writes.then(Order::new),
             by_number: age_source.is_none(),
             takes_factor: victim.takes_factor(),
             age_source,
-            stamps_writes: matches!(age_source, Some(AgeSource::Youngest | AgeSource::Closed)),
+            stamps_writes,
         }
     }
 
@@ -146,8 +158,8 @@ impl BlockTable {
     pub fn open(&mut self, block: BlockId, stream: u8, stamp: u64) {
         let at = self.at(block);
         let slot = match self.view.index {
-            Index::Tree(_) => self.take_slot(at),
-            Index::Lists(_) => 0, // its row is known when it closes
+            Index::Tree(_) if self.order.is_none() => self.take_slot(at),
+            _ => 0, // its slot or row is known when it closes
         };
         self.view.columns.stamps[at] =
             if self.age_source == Some(AgeSource::Youngest) { 0 } else { stamp };
@@ -208,7 +220,11 @@ impl BlockTable {
     /// wants it.
     pub fn close(&mut self, block: BlockId, victim: &(impl Victim + ?Sized), entry: Entry) {
         let at = self.at(block);
-        let Columns { blocks, costs, .. } = &mut self.view.columns;
+        let BlockView { columns, index, .. } = &mut self.view;
+        if let (Some(order), Index::Tree(tree)) = (&mut self.order, index) {
+            order.insert(at as u32, columns, tree);
+        }
+        let Columns { blocks, costs, .. } = columns;
         let b = &mut blocks[at];
         debug_assert_eq!(b.state, State::Open, "{block:?} is closed");
         if let Factor::Wear(wear) = &mut costs.factor {
@@ -289,7 +305,7 @@ impl BlockTable {
         {
             let (weight, terms) =
                 (columns.costs.weight(at as u32, valid), columns.costs.terms(valid));
-            tree.improve(slot as usize, weight, at as u32, terms);
+            tree.improve(slot as usize, weight, at as u32, terms, || columns.stamps[at]);
         }
     }
 
@@ -306,7 +322,7 @@ impl BlockTable {
                 if state == State::Closed {
                     let weight = columns.costs.weight(at as u32, valid);
                     let terms = columns.costs.terms(valid);
-                    tree.improve(slot, weight, at as u32, terms);
+                    tree.improve(slot, weight, at as u32, terms, || columns.stamps[at]);
                 }
             }
             Index::Lists(lists) => {
@@ -320,7 +336,7 @@ impl BlockTable {
             && state == State::Closed
         {
             let node = columns.side_node(*side, at as u32);
-            tree.improve(at, node.weight, at as u32, node.terms);
+            tree.improve(at, node.weight, at as u32, node.terms, || 0);
         }
     }
 

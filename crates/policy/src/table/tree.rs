@@ -4,10 +4,13 @@
 //! Valid pages change with every host write, ages with every tick; scanning all blocks at each
 //! cleaning makes the cost of a write grow with the device.
 //!
-//! Idea. Leaves are blocks in the order they were opened, so the blocks below a node are of similar
-//! age. A node knows its *champion*, the least weight below it (lowest block number among equals),
-//! and the oldest time stamp below it. `weight(champion) / T(oldest)` can only be better than
-//! the truth, so a search may skip every subtree whose bound is worse than the best block found.
+//! Idea. Leaves are blocks in the order of the times their ages count from, so the blocks below a node
+//! are of similar age. A node knows its *champion*, the least weight below it (lowest block number among
+//! equals), the stamp of the oldest block of that weight, the second least weight, and the oldest stamp of
+//! all. The lightest cost no less than `weight / T(stamp)` and the others no less than
+//! `second / T(oldest)`; a search skips every subtree where both are worse than the best block found.
+//! Where the step between two weights makes up for the difference between two ages, and below all but the
+//! highest nodes it does, that is not a bound but the truth, however many blocks there are.
 //!
 //! Consequence. Where age plays no part the root's champion is the answer. By what the host writes a
 //! closed block's weight only ever falls, so a host write compares once with the champion of the
@@ -15,10 +18,11 @@
 //! leaves, once per cleaned block, and when a page inferred to be garbage turns out not to be.
 
 use alloc::{vec, vec::Vec};
+use core::ops::Range;
 
 /// Children of a node: few enough that looking at all of them costs a few cache lines.
 const FANOUT_BITS: u32 = 4;
-const FANOUT: usize = 1 << FANOUT_BITS;
+pub(super) const FANOUT: usize = 1 << FANOUT_BITS;
 
 /// No block.
 pub(super) const NO_BLOCK: u32 = u32::MAX;
@@ -27,6 +31,10 @@ pub(super) const NO_BLOCK: u32 = u32::MAX;
 pub(super) struct Node {
     /// Least weight below; infinite where there is no candidate.
     pub weight: f64,
+    /// No candidate heavier than that weighs less than this.
+    pub second: f64,
+    /// A stamp at least as old as every lightest candidate's below.
+    pub stamp: u64,
     /// A stamp at least as old as every candidate's below.
     pub oldest: u64,
     /// The block of that weight, the lowest number among equals.
@@ -40,18 +48,47 @@ pub(super) struct Node {
 const MIXED: u32 = u32::MAX;
 
 impl Node {
-    const EMPTY: Self =
-        Self { weight: f64::INFINITY, oldest: u64::MAX, champion: NO_BLOCK, terms: MIXED };
+    const EMPTY: Self = Self {
+        weight: f64::INFINITY,
+        second: f64::INFINITY,
+        stamp: u64::MAX,
+        oldest: u64::MAX,
+        champion: NO_BLOCK,
+        terms: MIXED,
+    };
+
+    /// One candidate.
+    pub(super) const fn of(block: u32, weight: f64, stamp: u64, terms: u32) -> Self {
+        Self { weight, second: f64::INFINITY, stamp, oldest: stamp, champion: block, terms }
+    }
 
     #[inline(always)]
     fn admit(&mut self, other: &Self) {
+        let oldest = self.oldest.min(other.oldest);
         if other.weight < self.weight {
-            (self.weight, self.champion, self.terms) = (other.weight, other.champion, other.terms);
+            *self = Self { second: self.weight.min(other.second), ..*other };
         } else if other.weight == self.weight {
             self.champion = self.champion.min(other.champion);
+            self.stamp = self.stamp.min(other.stamp);
+            self.second = self.second.min(other.second);
             self.terms = if self.terms == other.terms { self.terms } else { MIXED };
+        } else {
+            self.second = self.second.min(other.weight);
         }
-        self.oldest = self.oldest.min(other.oldest);
+        self.oldest = oldest;
+    }
+
+    /// No candidate below costs less, where none costs less than its weight times `per_age`.
+    #[inline]
+    fn floor(&self, per_age: f64, costs: &impl Costs) -> f64 {
+        if self.weight == 0.0 {
+            return 0.0; // whatever the age, which may be 0 too
+        }
+        let of_lightest = self.weight * (SLACK / costs.age_bound(self.stamp));
+        if self.second * per_age >= of_lightest {
+            return of_lightest;
+        }
+        of_lightest.min(self.second * (SLACK / costs.age_bound(self.oldest)))
     }
 }
 
@@ -81,17 +118,19 @@ pub(super) struct Tree {
     /// `levels[0]` has one node per [`FANOUT`] slots; the last level has one node.
     levels: Vec<Vec<Node>>,
     slots: usize,
+    /// Whether ages count. Without them [`Node::second`] is of no use and stays at the least weight.
+    aged: bool,
 }
 
 impl Tree {
-    pub(super) fn new(slots: usize) -> Self {
+    pub(super) fn new(slots: usize, aged: bool) -> Self {
         let mut levels = Vec::new();
         let mut nodes = slots;
         loop {
             nodes = nodes.div_ceil(FANOUT).max(1);
             levels.push(vec![Node::EMPTY; nodes]);
             if nodes == 1 {
-                return Self { levels, slots };
+                return Self { levels, slots, aged };
             }
         }
     }
@@ -108,16 +147,36 @@ impl Tree {
 
     /// The weight of the candidate at `slot` fell.
     #[inline(always)]
-    pub(super) fn improve(&mut self, slot: usize, weight: f64, block: u32, terms: u32) {
+    pub(super) fn improve(
+        &mut self,
+        slot: usize,
+        weight: f64,
+        block: u32,
+        terms: u32,
+        stamp: impl Fn() -> u64,
+    ) {
         let mut index = slot;
         for level in &mut self.levels {
             index >>= FANOUT_BITS;
             let node = &mut level[index];
+            if weight > node.second {
+                return;
+            }
             if weight < node.weight {
+                // What was lightest may have been this block, or others too.
+                node.second = if self.aged { node.weight } else { weight };
                 (node.weight, node.champion, node.terms) = (weight, block, terms);
-            } else if weight == node.weight && (block < node.champion || terms != node.terms) {
+                node.stamp = stamp();
+            } else if weight == node.weight {
+                let stamp = stamp();
+                if block >= node.champion && terms == node.terms && stamp >= node.stamp {
+                    return;
+                }
                 node.champion = node.champion.min(block);
+                node.stamp = node.stamp.min(stamp);
                 node.terms = if node.terms == terms { terms } else { MIXED };
+            } else if weight < node.second {
+                node.second = weight;
             } else {
                 return;
             }
@@ -129,17 +188,32 @@ impl Tree {
         let mut index = slot;
         for level in &mut self.levels {
             index >>= FANOUT_BITS;
-            level[index].admit(candidate);
+            let node = &mut level[index];
+            node.admit(candidate);
+            if !self.aged {
+                node.second = node.weight;
+            }
         }
     }
 
     /// The candidate at `slot` went, or its weight rose.
     pub(super) fn refresh(&mut self, slot: usize, blocks: &impl Leaves) {
-        let mut index = slot >> FANOUT_BITS;
-        self.levels[0][index] = self.fold_leaves(index, blocks);
+        let index = slot >> FANOUT_BITS;
+        self.refold(index..index + 1, blocks);
+    }
+
+    /// Candidates below these lowest nodes changed.
+    pub(super) fn refold(&mut self, nodes: Range<usize>, blocks: &impl Leaves) {
+        let Range { mut start, mut end } = nodes;
+        for index in start..end {
+            self.levels[0][index] = self.fold_leaves(index, blocks);
+        }
         for height in 1..self.levels.len() {
-            index >>= FANOUT_BITS;
-            self.levels[height][index] = self.fold_nodes(height, index);
+            start >>= FANOUT_BITS;
+            end = ((end - 1) >> FANOUT_BITS) + 1;
+            for index in start..end {
+                self.levels[height][index] = self.fold_nodes(height, index);
+            }
         }
     }
 
@@ -151,7 +225,7 @@ impl Tree {
                 node.admit(&candidate);
             }
         }
-        node
+        self.folded(node)
     }
 
     fn fold_nodes(&self, height: usize, index: usize) -> Node {
@@ -159,7 +233,11 @@ impl Tree {
         for child in self.children(height, index) {
             node.admit(child);
         }
-        node
+        self.folded(node)
+    }
+
+    fn folded(&self, node: Node) -> Node {
+        Node { second: if self.aged { node.second } else { node.weight }, ..node }
     }
 
     /// The lightest candidate of the slots before `end`: what is left of it at each level, and not
@@ -220,29 +298,37 @@ impl Tree {
             }
             return;
         }
-        // Least weight first, the lowest number among equals: of a thousand blocks without valid
-        // pages only one is looked at. No child is older than its parent, so `age` rules most of
-        // them out.
-        let mut looked = 0_u32;
-        loop {
-            let children = self.children(height, index);
-            let (mut weight, mut champion, mut i) = (f64::INFINITY, NO_BLOCK, 0);
-            for (at, child) in children.iter().enumerate() {
-                // Without branches: which child is the least is anybody's guess.
-                let lower = (child.weight == weight) & (child.champion < champion);
-                let take = (looked >> at & 1 == 0) & ((child.weight < weight) | lower);
-                weight = if take { child.weight } else { weight };
-                champion = if take { child.champion } else { champion };
-                i = if take { at } else { i };
+        // Least floor first, the lowest number among equals: of a thousand blocks without valid pages only
+        // one is looked at. No child is older than its parent, so `age` rules most of them out.
+        let children = self.children(height, index);
+        let mut floors = [f64::INFINITY; FANOUT];
+        let mut left = 0_u32;
+        for (at, child) in children.iter().enumerate() {
+            let worse = child.weight * per_age > best.cost;
+            if child.weight < f64::INFINITY && !worse {
+                floors[at] = child.floor(per_age, costs);
+                left |= 1 << at;
             }
-            let next = children[i];
-            if weight == f64::INFINITY || weight * per_age > best.cost {
+        }
+        while left != 0 {
+            let mut next = left.trailing_zeros() as usize;
+            let mut others = left & (left - 1);
+            while others != 0 {
+                let at = others.trailing_zeros() as usize;
+                others &= others - 1;
+                let lower = children[at].champion < children[next].champion;
+                if floors[at] < floors[next] || (floors[at] == floors[next] && lower) {
+                    next = at;
+                }
+            }
+            left &= !(1 << next);
+            if floors[next] > best.cost {
                 break;
             }
-            looked |= 1 << i;
-            let bound = costs.age_bound(next.oldest);
-            if best.may_improve(&next, bound, costs) {
-                self.descend(height - 1, first + i, bound, costs, best);
+            let child = &children[next];
+            let age = costs.age_bound(child.oldest);
+            if best.may_improve(child, age, costs) {
+                self.descend(height - 1, first + next, age, costs, best);
             }
         }
     }
@@ -259,17 +345,21 @@ pub(super) struct Best {
 impl Best {
     /// Whether a better block may stand below `node`, where no age factor exceeds `age`.
     fn may_improve(&self, node: &Node, age: f64, costs: &impl Costs) -> bool {
-        let floor = node.weight * (SLACK / age);
+        let worse = node.second * (SLACK / age) > self.cost;
+        if !worse {
+            return true;
+        }
+        let floor = node.weight * (SLACK / costs.age_bound(node.stamp));
         if floor > self.cost {
             return false;
         }
         if floor < self.cost * 0.9 {
             return true;
         }
-        // Close. Whoever costs as much as the oldest below would with the champion's weight, has
-        // that weight, hence no lower a number; unless that weight comes about in several ways, or
-        // ages are 0 and every cost is infinite.
-        let least = costs.cost(node.champion, costs.age(node.oldest));
+        // Close, and only the lightest count. Whoever costs as much as the oldest of them would with the
+        // champion's terms has no lower a number than the champion; unless that weight comes about in
+        // several ways, or ages are 0 and every cost is infinite.
+        let least = costs.cost(node.champion, costs.age(node.stamp));
         if least == self.cost && (least == 0.0 || (node.terms != MIXED && least < f64::INFINITY)) {
             return self.precedes(node.champion);
         }

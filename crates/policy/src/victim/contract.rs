@@ -51,8 +51,8 @@ pub trait Victim: Send {
         None
     }
 
-    /// Whether the policy asks for the oldest blocks by number; it needs an age source for them to be
-    /// kept in order.
+    /// Whether the policy asks for the oldest blocks by number; only where ages count from creation are
+    /// they kept in that order.
     fn ranks(&self) -> bool {
         false
     }

@@ -46,6 +46,11 @@ impl Victim for WindowedGreedy {
         blocks.lightest_of_oldest(self.window).or_else(|| blocks.lightest())
     }
 
+    /// Among those in the window.
+    fn cost(&self, blocks: &BlockView, block: BlockId, _now: u64) -> Option<f64> {
+        blocks.is_candidate(block).then(|| f64::from(blocks.block(block).valid))
+    }
+
     fn ratio(&self, valid: u32, _pages: u32) -> (f64, f64) {
         (f64::from(valid), 1.0)
     }

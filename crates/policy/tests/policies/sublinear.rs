@@ -143,6 +143,10 @@ fn room(
 }
 
 fn measure(name: &str, args: &[(&str, &str)], traffic: Traffic, sizes: &[u32]) -> Vec<f64> {
+    costs(name, args, traffic, sizes).iter().map(|c| c.exact + c.bounds).collect()
+}
+
+fn costs(name: &str, args: &[(&str, &str)], traffic: Traffic, sizes: &[u32]) -> Vec<Cost> {
     let variant = Variant::named(name, args);
     let costs: Vec<_> = sizes.iter().map(|&n| cost_of_a_selection(&variant, traffic, n)).collect();
     for (n, c) in sizes.iter().zip(&costs) {
@@ -152,21 +156,23 @@ fn measure(name: &str, args: &[(&str, &str)], traffic: Traffic, sizes: &[u32]) -
             c.exact, c.bounds, c.write_amplification
         );
     }
-    costs.iter().map(|c| c.exact + c.bounds).collect()
+    costs
 }
 
 fn grows_slowly(name: &str, args: &[(&str, &str)]) {
     for traffic in [Traffic::Uniform, Traffic::HotCold] {
         let sizes = [1 << 8, 1 << 11, 1 << 14];
-        let costs = measure(name, args, traffic, &sizes);
-        for pair in costs.windows(2) {
+        let costs = costs(name, args, traffic, &sizes);
+        // Bounds are those of nodes; exact ages are asked for blocks.
+        let all: Vec<f64> = costs.iter().map(|c| c.exact + c.bounds).collect();
+        for pair in all.windows(2) {
             assert!(
                 pair[1] < 3.0 * pair[0],
                 "{name} {traffic:?}: {pair:?} for 8 times as many blocks"
             );
         }
-        let share = costs[2] / f64::from(sizes[2]);
-        assert!(share < 0.01, "{name} {traffic:?}: {share} of all blocks looked at");
+        let share = costs[2].exact / f64::from(sizes[2]);
+        assert!(share < 0.003, "{name} {traffic:?}: {share} of all blocks looked at");
     }
 }
 

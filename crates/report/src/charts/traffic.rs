@@ -66,14 +66,18 @@ fn map(traffic: &Traffic, title: &str, places: &[f64]) -> Chart {
 }
 
 fn over_time(traffic: &Traffic, title: &str, places: &[f64]) -> Chart {
-    let page = f64::from(traffic.page_size) / f64::from(1 << 20);
+    let mib = f64::from(traffic.page_size) / f64::from(1 << 20);
+    // By the clock a pace; by host writes there is none.
+    let (y, page) = match traffic.span {
+        Extension::Time(us) if us > 0.0 => ("MiB/s".into(), mib / (us / 1e6 / COLUMNS as f64)),
+        _ => (format!("MiB in 1/{COLUMNS} of the trace"), mib),
+    };
     let kinds = [("writes", &traffic.writes), ("reads", &traffic.reads), ("trims", &traffic.trims)];
     let series =
         kinds.into_iter().filter(|(_, pages)| pages.iter().any(|n| *n > 0)).map(|(name, pages)| {
             let points = pages.iter().zip(places);
             Series::new(name, points.map(|(n, x)| Point::at(*x, *n as f64 * page)).collect())
         });
-    let y = format!("MiB in 1/{COLUMNS} of it");
     // From 0: a stream that keeps its pace is a flat line.
     let plot =
         Plot { within: Some([0.0, 0.0]), ..Plot::new(Kind::Lines, title, &y, series.collect()) };

@@ -34,6 +34,18 @@ impl Extent {
         self.op == Op::Write && self.pages == 1 && !cut
     }
 
+    /// Sets the bit of each of its pages.
+    pub(super) fn mark(&self, bits: &mut Vec<u64>) {
+        let (first, end) = (u64::from(self.first), u64::from(self.first) + u64::from(self.pages));
+        let words = end.div_ceil(64) as usize;
+        if bits.len() < words {
+            bits.resize(words, 0);
+        }
+        for page in first..end {
+            bits[(page / 64) as usize] |= 1 << (page % 64);
+        }
+    }
+
     pub(super) fn encode(&self) -> [u8; EXTENT_BYTES] {
         let mut bytes = [0; EXTENT_BYTES];
         bytes[..8].copy_from_slice(&self.time_ns.to_le_bytes());

@@ -2,15 +2,18 @@
 
 use crate::SimError;
 
+mod collect;
+mod contents;
 mod extent;
 mod known;
 mod spool;
 mod trace;
 mod workload;
 
+pub use collect::Whole;
 pub(crate) use extent::Extent;
 pub(crate) use known::Known;
-pub use trace::{PreparedTrace, TraceMapping};
+pub use trace::{PreparedTrace, Sampling, TraceMapping};
 pub use workload::Workload;
 
 use extent::wrap_around;
@@ -41,8 +44,9 @@ impl Input<'_> {
         match self {
             Input::Trace(trace, times) => {
                 // The next time begins one mean gap after the last request.
-                let period =
-                    trace.duration_ns.saturating_add(trace.duration_ns / trace.requests.max(1));
+                let period = trace
+                    .duration_ns
+                    .saturating_add(trace.duration_ns / trace.whole.requests.max(1));
                 if period.checked_mul(u64::from(*times)).is_none() {
                     return Err(SimError::Input(format!(
                         "{}: {times} times over is more than 584 years, all that the clock can \
@@ -64,6 +68,15 @@ impl Input<'_> {
                 let workload = workload.on(filled);
                 Ok(Extents::Generated(Box::new(workload.generator(first, pages, page_size, seed)?)))
             }
+        }
+    }
+
+    /// Pages that each page of the input stands for: 1, but in a sample.
+    #[must_use]
+    pub fn sampled(&self) -> u32 {
+        match self {
+            Input::Trace(trace, _) => trace.sample.map_or(1, |sample| sample.of),
+            Input::Workload(_) => 1,
         }
     }
 

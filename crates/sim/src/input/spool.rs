@@ -1,9 +1,6 @@
 //! Temporary files between the passes over a trace.
 
-use std::{
-    fs::File,
-    io::{BufReader, BufWriter, Seek, SeekFrom, Write},
-};
+use std::{fs::File, io::Write};
 
 use thermocline_trace::Request;
 
@@ -34,23 +31,20 @@ pub(super) fn decode_request(bytes: &[u8; REQUEST_BYTES]) -> Request {
     }
 }
 
-/// A temporary file that nobody else sees, written once and read once.
-pub(super) struct Spool(BufWriter<File>);
+/// A temporary file that nobody else sees. Batches are large enough to be written one by one.
+pub(super) struct Spool(File);
 
 impl Spool {
     pub(super) fn create() -> Result<Self, SimError> {
-        let file = tempfile::tempfile().map_err(spool_error)?;
-        Ok(Self(BufWriter::with_capacity(1 << 20, file)))
+        tempfile::tempfile().map(Self).map_err(spool_error)
     }
 
     pub(super) fn write(&mut self, bytes: &[u8]) -> Result<(), SimError> {
         self.0.write_all(bytes).map_err(spool_error)
     }
 
-    pub(super) fn read_back(self) -> Result<BufReader<File>, SimError> {
-        let mut file = self.0.into_inner().map_err(|e| spool_error(e.into_error()))?;
-        file.seek(SeekFrom::Start(0)).map_err(spool_error)?;
-        Ok(BufReader::with_capacity(1 << 20, file))
+    pub(super) fn into_file(self) -> File {
+        self.0
     }
 }
 

@@ -1,26 +1,23 @@
 //! A trace, read once and numbered densely, for any number of runs.
 //!
 //! Its requests go to a temporary file while the pages they touch are collected; then the pages are
-//! numbered and the requests rewritten as extents of those numbers, 24 bytes each. Every run of a
-//! comparison reads that file, so memory grows with the footprint and not with the trace, and
-//! parsing is paid for once.
+//! numbered and the requests rewritten as extents of those numbers, 24 bytes each. Where addresses are
+//! kept, requests are extents at once. Every run of a comparison reads that file, so memory grows with
+//! the footprint and not with the trace, and parsing is paid for once. One thread decodes while another
+//! collects.
 
-use std::{
-    collections::HashSet,
-    fs::File,
-    io::{BufWriter, Read, Write},
-};
+use std::fs::File;
 
-use sha2::{Digest, Sha256};
 use thermocline_trace::{
     Op, Request, Source,
-    transform::{Access, DenseIndex, Footprint},
+    transform::{Access, DenseIndex},
 };
 
 use super::{
     BATCH, Batch, Known,
+    collect::{Collected, Whole, collect},
     extent::{EXTENT_BYTES, Extent, cuts},
-    spool::{REQUEST_BYTES, Spool, decode_request, encode_request, spool_error},
+    spool::{REQUEST_BYTES, decode_request, spool_error},
 };
 use crate::{Device, Progress, SimError};
 
@@ -37,6 +34,17 @@ pub struct TraceMapping {
     pub read_modify_write: bool,
     /// Logical pages of the device that the trace was made for, touched or not; with `absolute`.
     pub device_pages: u32,
+    /// Only a sample of the pages.
+    pub sample: Option<Sampling>,
+}
+
+/// Which pages stay of a trace that is sampled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sampling {
+    /// One of so many pages.
+    pub of: u32,
+    /// Another seed chooses other pages.
+    pub seed: u64,
 }
 
 impl TraceMapping {
@@ -49,9 +57,13 @@ impl TraceMapping {
             written_only: false,
             read_modify_write: true,
             device_pages: exported_pages,
+            sample: None,
         }
     }
 }
+
+/// What the pages of a sample may have of their share of the writes. Its estimates were judged within.
+const FAIR: std::ops::RangeInclusive<f64> = 0.9..=1.1;
 
 /// A trace, ready to be replayed any number of times.
 #[derive(Debug)]
@@ -72,6 +84,10 @@ pub struct PreparedTrace {
     pub duration_ns: u64,
     /// Requests from the start on that only prepare the device: statistics begin after them.
     pub prelude: u64,
+    /// What it was before it was sampled; the same as it is where it was not.
+    pub whole: Whole,
+    /// The sample that it is.
+    pub sample: Option<Sampling>,
     /// Requests of which it is known what they wrote.
     pub known_requests: u64,
     /// Pages that were read before they were written, with what was found there: what the device
@@ -79,82 +95,18 @@ pub struct PreparedTrace {
     pub(crate) found: Vec<(u32, Box<[u8]>)>,
     /// One bit a logical page: written by the trace at some time.
     written: Vec<u64>,
+    /// Extents, with the trace's own times.
     spool: File,
+    /// When its first request arrives.
+    first_ns: u64,
     /// What requests wrote: number of the request, bytes before it in the first page, length, bytes.
     known: File,
 }
 
-/// What a trace knows of contents, while it is read.
-struct Contents {
-    page: u64,
-    out: BufWriter<File>,
-    /// Requests of which it is known what they wrote.
-    requests: u64,
-    found: Vec<(u32, Box<[u8]>)>,
-    /// Pages that were found or written already.
-    settled: HashSet<u64>,
-}
-
-impl Contents {
-    fn new(page: u64) -> Result<Self, SimError> {
-        let file = tempfile::tempfile().map_err(spool_error)?;
-        let out = BufWriter::with_capacity(1 << 20, file);
-        Ok(Self { page, out, requests: 0, found: Vec::new(), settled: HashSet::new() })
-    }
-
-    /// Takes note of a batch, before which there were so many requests.
-    fn note(
-        &mut self,
-        batch: &[Request],
-        contents: &thermocline_trace::Contents,
-        before: u64,
-    ) -> Result<(), SimError> {
-        if contents.is_empty() && self.requests == 0 && self.found.is_empty() {
-            return Ok(());
-        }
-        for (i, request) in batch.iter().enumerate() {
-            match (request.op, contents.of(i)) {
-                (Op::Write, bytes) => {
-                    let end = request.offset.saturating_add(request.len);
-                    self.settled.extend(request.offset / self.page..end.div_ceil(self.page));
-                    if let Some(bytes) = bytes {
-                        self.write(before + i as u64, request.offset % self.page, bytes)?;
-                    }
-                }
-                (Op::Read, Some(bytes)) => self.find(request.offset, bytes),
-                _ => {}
-            }
-        }
-        Ok(())
-    }
-
-    fn write(&mut self, request: u64, skip: u64, bytes: &[u8]) -> Result<(), SimError> {
-        for word in [request, skip, bytes.len() as u64] {
-            self.out.write_all(&word.to_le_bytes()).map_err(spool_error)?;
-        }
-        self.requests += 1;
-        self.out.write_all(bytes).map_err(spool_error)
-    }
-
-    /// Whole pages that were read; zeros are what blank pages hold anyway.
-    fn find(&mut self, offset: u64, bytes: &[u8]) {
-        let first = offset.div_ceil(self.page);
-        let Some(bytes) = bytes.get((first * self.page - offset) as usize..) else { return };
-        for (number, page) in (first..).zip(bytes.chunks_exact(self.page as usize)) {
-            if page.iter().any(|byte| *byte != 0)
-                && self.settled.insert(number)
-                && let Ok(number) = u32::try_from(number)
-            {
-                self.found.push((number, page.into()));
-            }
-        }
-    }
-}
-
 /// How requests are numbered.
-enum Numbering {
+pub(super) enum Numbering {
     Dense(DenseIndex),
-    Absolute { pages: u64 },
+    Absolute,
 }
 
 impl PreparedTrace {
@@ -169,130 +121,102 @@ impl PreparedTrace {
         mapping: TraceMapping,
         progress: &Progress,
     ) -> Result<Self, SimError> {
-        let page = u64::from(mapping.page_size);
-        let mut raw = Spool::create()?;
-        let mut footprint = Footprint::new(page);
-        let mut hasher = Sha256::new();
-        let mut batch = Vec::with_capacity(BATCH);
-        let (mut requests, mut first_time, mut last_time, mut top) = (0_u64, u64::MAX, 0, 0);
-        let (mut volume, mut named) = (None, Vec::new());
-        let mut contents = Contents::new(page)?;
-        loop {
-            source.next_batch(&mut batch, BATCH)?;
-            if batch.is_empty() {
-                break;
-            }
-            if progress.is_cancelled() {
-                return Err(SimError::Interrupted);
-            }
-            for request in &batch {
-                if mapping.absolute
-                    && request.op != Op::Flush
-                    && *volume.get_or_insert(request.volume) != request.volume
-                {
-                    return Err(SimError::Input(format!(
-                        "{path}: the trace has several volumes, whose addresses overlap; choose \
-                         one with --volume, or leave out --absolute"
-                    )));
-                }
-                footprint.add(request)?;
-                let number = request.volume as usize;
-                if number >= named.len() {
-                    named.resize(number + 1, false);
-                }
-                named[number] = true;
-                first_time = first_time.min(request.time_ns);
-                last_time = last_time.max(request.time_ns);
-                if request.op != Op::Flush {
-                    top = top.max(request.offset.saturating_add(request.len).div_ceil(page));
-                }
-                let bytes = encode_request(request);
-                hasher.update(bytes);
-                raw.write(&bytes)?;
-            }
-            // Dense numbers are no addresses: nobody could tell what is where.
-            if mapping.absolute {
-                contents.note(&batch, source.contents(), requests)?;
-            }
-            requests += batch.len() as u64;
-        }
-        // What lies behind the last page touched is part of the file system all the same. A device
-        // too large for the tables is no larger than what is used of it.
-        let device = volume
-            .filter(|_| mapping.absolute)
-            .and_then(|volume| source.volume_bytes(volume))
-            .map(|bytes| bytes / page)
-            .filter(|pages| *pages < u64::from(u32::MAX))
-            .unwrap_or(0);
-        let access = if mapping.written_only { Access::Written } else { Access::Any };
+        let (collected, contents) = collect(source, path, mapping, progress)?;
+        let digest = collected.digest();
+        let absolute = collected.absolute_pages(source);
+        let Collected { footprint, requests, whole, named, first_ns, mut written, .. } = collected;
         let numbering = if mapping.absolute {
-            Numbering::Absolute { pages: top.max(mapping.device_pages.into()).max(device) }
+            Numbering::Absolute
         } else {
+            let access = if mapping.written_only { Access::Written } else { Access::Any };
             Numbering::Dense(footprint.freeze(access))
         };
         let pages = match &numbering {
             Numbering::Dense(index) => index.len(),
-            Numbering::Absolute { pages } => *pages,
+            Numbering::Absolute => absolute,
         };
         if pages == 0 {
-            return Err(SimError::Input(if requests == 0 {
-                format!("{path}: the trace has no requests, or none that were asked for")
-            } else {
-                format!(
-                    "{path}: none of the {requests} requests reads or writes a page that counts; \
-                     look at `thermocline trace info`{}",
-                    if mapping.written_only { ", or leave out --footprint written" } else { "" }
-                )
-            }));
+            return Err(SimError::Input(nothing(path, requests, whole, mapping)));
         }
         let pages = u32::try_from(pages).ok().filter(|p| *p < u32::MAX).ok_or_else(|| {
             SimError::Input(format!(
                 "{path}: the trace touches more than 2^32 pages; take a larger --page-size"
             ))
         })?;
+        written.resize((pages as usize).div_ceil(64), 0);
         let mut prepared = Self {
-            path: path.into(),
-            digest: format!("sha256:{}", hex(&hasher.finalize())),
+            path: name(path, mapping),
+            digest,
             requests,
             pages,
-            page_writes: 0,
+            page_writes: collected.page_writes,
             volumes: named.iter().filter(|named| **named).count(),
-            duration_ns: last_time - first_time.min(last_time),
-            prelude: source.prelude(),
+            duration_ns: collected.last_ns - first_ns.min(collected.last_ns),
+            prelude: collected.prelude,
+            whole,
+            sample: mapping.sample,
             known_requests: contents.requests,
             found: contents.found,
-            written: vec![0; (pages as usize).div_ceil(64)],
-            spool: tempfile::tempfile().map_err(spool_error)?,
+            written,
+            spool: collected.spool.into_file(),
+            first_ns,
             known: contents.out.into_inner().map_err(|e| spool_error(e.into_error()))?,
         };
-        prepared.number(raw, &numbering, mapping, first_time)?;
+        if let Numbering::Dense(_) = &numbering {
+            prepared.number(&numbering, mapping)?;
+        }
+        prepared.is_fair()?;
         Ok(prepared)
     }
 
-    /// The second pass: from requests to extents of logical pages.
-    fn number(
-        &mut self,
-        raw: Spool,
-        numbering: &Numbering,
-        mapping: TraceMapping,
-        first_time: u64,
-    ) -> Result<(), SimError> {
-        let mut out = BufWriter::with_capacity(1 << 20, &self.spool);
-        let mut input = raw.read_back()?;
-        let mut bytes = [0; REQUEST_BYTES];
-        for _ in 0..self.requests {
-            input.read_exact(&mut bytes).map_err(spool_error)?;
-            let mut extent = extent(&decode_request(&bytes), numbering, mapping);
-            extent.time_ns -= first_time;
-            if extent.op == Op::Write {
-                self.page_writes += u64::from(extent.pages);
-                for page in extent.first..extent.first + extent.pages {
-                    self.written[page as usize / 64] |= 1 << (page % 64);
+    /// The second pass: from requests to extents of logical pages, which are shorter and so take the
+    /// place of requests that were read.
+    fn number(&mut self, numbering: &Numbering, mapping: TraceMapping) -> Result<(), SimError> {
+        let (mut from, mut to, mut left) = (0, 0, self.requests);
+        let (mut input, mut output) = (Vec::new(), Vec::new());
+        while left > 0 {
+            let count = left.min(16 * BATCH as u64);
+            input.resize(count as usize * REQUEST_BYTES, 0);
+            read_at(&self.spool, &mut input, from).map_err(spool_error)?;
+            output.clear();
+            for bytes in input.as_chunks::<REQUEST_BYTES>().0 {
+                let extent = extent(&decode_request(bytes), numbering, mapping);
+                if extent.op == Op::Write {
+                    self.page_writes += u64::from(extent.pages);
+                    extent.mark(&mut self.written);
                 }
+                output.extend_from_slice(&extent.encode());
             }
-            out.write_all(&extent.encode()).map_err(spool_error)?;
+            write_at(&self.spool, &output, to).map_err(spool_error)?;
+            from += input.len() as u64;
+            to += output.len() as u64;
+            left -= count;
         }
-        out.flush().map_err(spool_error)
+        self.spool.set_len(to).map_err(spool_error)
+    }
+
+    /// Pages written by the sample, over its share of all pages written.
+    pub(crate) fn share_of_writes(&self) -> f64 {
+        let of = self.sample.map_or(1, |sample| sample.of);
+        self.page_writes as f64 * f64::from(of) / self.whole.page_writes.max(1) as f64
+    }
+
+    /// A sample whose pages are not written as often as the others tells nothing of them.
+    fn is_fair(&self) -> Result<(), SimError> {
+        let (share, sample) = (self.share_of_writes(), self.sample);
+        let Some(Sampling { of, .. }) = sample.filter(|_| self.whole.page_writes > 0) else {
+            return Ok(());
+        };
+        if FAIR.contains(&share) {
+            return Ok(());
+        }
+        Err(SimError::Input(format!(
+            "{}: the pages of the sample have {:.0} % of their share of the writes, so it does not stand \
+             for the trace: few pages have most of the writes; take more than 1/{of}, another --seed, or \
+             leave out --sample",
+            self.path,
+            share * 100.0
+        )))
     }
 
     pub(crate) fn is_written(&self, page: u32) -> bool {
@@ -303,6 +227,7 @@ impl PreparedTrace {
         // A clone would share its position with every other run of the comparison.
         Ok(Replay {
             file: self.spool.try_clone().map_err(spool_error)?,
+            first_ns: self.first_ns,
             at: 0,
             left: self.requests,
             known: (self.known_requests > 0)
@@ -317,7 +242,33 @@ impl PreparedTrace {
     }
 }
 
-fn extent(request: &Request, numbering: &Numbering, mapping: TraceMapping) -> Extent {
+/// What results call it.
+fn name(path: &str, mapping: TraceMapping) -> String {
+    match mapping.sample {
+        Some(sample) => format!("{path} --sample 1/{}", sample.of),
+        None => path.into(),
+    }
+}
+
+/// Why there is nothing to replay.
+fn nothing(path: &str, requests: u64, whole: Whole, mapping: TraceMapping) -> String {
+    if whole.requests == 0 {
+        return format!("{path}: the trace has no requests, or none that were asked for");
+    }
+    if let Some(sample) = mapping.sample {
+        return format!(
+            "{path}: a sample of one page in {} leaves nothing of the trace; leave out --sample",
+            sample.of
+        );
+    }
+    format!(
+        "{path}: none of the {requests} requests reads or writes a page that counts; look at \
+         `thermocline trace info`{}",
+        if mapping.written_only { ", or leave out --footprint written" } else { "" }
+    )
+}
+
+pub(super) fn extent(request: &Request, numbering: &Numbering, mapping: TraceMapping) -> Extent {
     let page = u64::from(mapping.page_size);
     let end = request.offset.saturating_add(request.len);
     let range = match request.op {
@@ -334,7 +285,7 @@ fn extent(request: &Request, numbering: &Numbering, mapping: TraceMapping) -> Ex
         range.clone(),
         match numbering {
             Numbering::Dense(index) => index.ranks(request.volume, range),
-            Numbering::Absolute { .. } => range,
+            Numbering::Absolute => range,
         },
     );
     let pages = numbers.end - numbers.start;
@@ -352,13 +303,10 @@ fn extent(request: &Request, numbering: &Numbering, mapping: TraceMapping) -> Ex
     }
 }
 
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
 /// A run's own position in the numbered trace.
 pub(crate) struct Replay {
     file: File,
+    first_ns: u64,
     at: u64,
     pub(super) left: u64,
     /// Requests before the next one.
@@ -377,13 +325,14 @@ impl Replay {
 
     pub(super) fn next_batch(&mut self, batch: &mut Batch, base_ns: u64) -> Result<(), SimError> {
         let count = self.left.min(BATCH as u64) as usize;
+        let first_ns = self.first_ns;
         let mut bytes = vec![0; count * EXTENT_BYTES];
         read_at(&self.file, &mut bytes, self.at).map_err(spool_error)?;
         self.at += bytes.len() as u64;
         self.left -= count as u64;
         batch.extents.extend(bytes.as_chunks::<EXTENT_BYTES>().0.iter().map(|bytes| {
             let extent = Extent::decode(bytes);
-            Extent { time_ns: extent.time_ns + base_ns, ..extent }
+            Extent { time_ns: extent.time_ns - first_ns + base_ns, ..extent }
         }));
         self.read_known(&mut batch.known, count as u64)?;
         self.done += count as u64;
@@ -411,6 +360,11 @@ impl Replay {
 }
 
 #[cfg(unix)]
+fn write_at(file: &File, bytes: &[u8], at: u64) -> std::io::Result<()> {
+    std::os::unix::fs::FileExt::write_all_at(file, bytes, at)
+}
+
+#[cfg(unix)]
 fn read_at(file: &File, bytes: &mut [u8], at: u64) -> std::io::Result<()> {
     std::os::unix::fs::FileExt::read_exact_at(file, bytes, at)
 }
@@ -427,8 +381,9 @@ mod tests {
             written_only: false,
             read_modify_write: true,
             device_pages: 0,
+            sample: None,
         };
-        let numbering = Numbering::Absolute { pages: 100 };
+        let numbering = Numbering::Absolute;
         let write = |offset, len| {
             let request = Request { time_ns: 0, offset, len, volume: 0, op: Op::Write };
             let e = extent(&request, &numbering, mapping);

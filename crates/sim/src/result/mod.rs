@@ -5,6 +5,7 @@
 
 mod cleaning;
 mod config;
+mod sample;
 mod times;
 mod traffic;
 mod wear;
@@ -13,6 +14,8 @@ use thermocline_flash::BlockId;
 
 pub use cleaning::{Cleaning, DeadData, Nftl};
 pub use config::{Config, Device, Idle, Trigger};
+pub use sample::Sample;
+pub(crate) use sample::more_programs;
 pub use times::{Application, ResponseTimes, Responses};
 pub use traffic::{Flash, Host, TraceInfo};
 pub use wear::{Lifetime, Memory, Wear};
@@ -43,15 +46,18 @@ part! {
         /// What the chip did.
         pub flash: Flash = Flash::of(facts) => Look::HIDDEN,
         /// (host + copied + metadata page programs) / host page writes; `null` without host writes.
-        pub write_amplification: Option<f64> = (facts.layer.host_writes > 0).then(|| {
-            (facts.layer.host_writes + facts.layer.copies) as f64 / facts.layer.host_writes as f64
-        }) => Look::line("programs a page written", Format::Fixed(3))
+        /// Of a sample it is an estimate for the whole device.
+        pub write_amplification: Option<f64> = sample::estimate(facts) => Look::line("programs a page written", Format::Fixed(3))
             .among(AMPLIFICATION)
             .column("write\namplif.", 1)
             .less(),
         /// The distance to knowing the future; absent where it was not measured.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub oracle: Option<OracleDistance> = None => Look::HIDDEN,
+        /// The sample that it was a run of; absent otherwise.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub sample: Option<Sample> =
+            (facts.job.input.sampled() > 1).then(|| Sample::of(facts)) => Look::HIDDEN,
         /// How cleaning went.
         pub cleaning: Cleaning = Cleaning::of(facts) => Look::HIDDEN,
         /// What the block-mapped layer did; absent for others.
@@ -153,7 +159,7 @@ impl RunResult {
 
 fn throughput(facts: &Facts<'_>) -> Option<f64> {
     let seconds = facts.measured.elapsed_ns as f64 / 1e9;
-    (seconds > 0.0).then(|| facts.measured.bytes_written as f64 / 1024.0 / seconds)
+    (seconds > 0.0).then(|| facts.host_bytes() as f64 / 1024.0 / seconds)
 }
 
 fn banks(facts: &Facts<'_>) -> Vec<Bank> {

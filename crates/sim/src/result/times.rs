@@ -1,6 +1,9 @@
 //! How long requests took.
 
-use crate::metric::{Format, Look, part};
+use crate::{
+    facts::Facts,
+    metric::{Format, Look, part},
+};
 
 part! {
     /// Response times of one kind of request, in microseconds; `null` where there was no such request.
@@ -24,10 +27,10 @@ part! {
     #[derive(Copy)]
     pub struct Responses ("response times") of facts {
         /// Of writes.
-        pub write: ResponseTimes = facts.measured.write
+        pub write: ResponseTimes = whole(facts, facts.measured.write)
             => Look::part("response times", "write", 0),
         /// Of reads.
-        pub read: ResponseTimes = facts.measured.read
+        pub read: ResponseTimes = whole(facts, facts.measured.read)
             => Look::part("response times", "read", 40),
     }
 }
@@ -48,8 +51,13 @@ part! {
         /// `null` without writes.
         pub page_write_us: Option<f64> = (facts.layer.host_writes > 0).then(|| {
             us(facts.measured.application.write_delay_ns) / facts.layer.host_writes as f64
-        }) => Look::line("delay of a page written", Format::Micros),
+        }).filter(|_| facts.job.input.sampled() == 1) => Look::line("delay of a page written", Format::Micros),
     }
+}
+
+/// Response times; a sample has parts of requests, and so none.
+fn whole(facts: &Facts<'_>, times: ResponseTimes) -> ResponseTimes {
+    if facts.job.input.sampled() == 1 { times } else { ResponseTimes::default() }
 }
 
 fn us(ns: u128) -> f64 {

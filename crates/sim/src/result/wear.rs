@@ -110,5 +110,5 @@ fn in_years(facts: &Facts<'_>, runs: Option<f64>) -> Option<f64> {
 }
 
 fn in_bytes(facts: &Facts<'_>, runs: Option<f64>) -> Option<f64> {
-    runs.map(|runs| runs * facts.measured.bytes_written as f64)
+    runs.map(|runs| runs * facts.host_bytes() as f64)
 }

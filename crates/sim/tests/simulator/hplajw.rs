@@ -28,6 +28,7 @@ fn week(written_only: bool) -> Option<PreparedTrace> {
         written_only,
         read_modify_write: false,
         device_pages: 0,
+        sample: None,
     };
     let trace = PreparedTrace::prepare(&mut reader, NAME, mapping, &Progress::default());
     Some(trace.expect("a sound trace"))

@@ -6,6 +6,7 @@ mod cat_tables;
 mod common;
 mod dac_figure12;
 mod hplajw;
+mod instructions;
 mod oracle;
 mod page_mapped_fsaf;
 mod result_keys;

@@ -36,6 +36,7 @@ fn trace(ops: &[(Op, u64, u64)]) -> PreparedTrace {
         written_only: false,
         read_modify_write: true,
         device_pages: 0,
+        sample: None,
     };
     let requests = (0..).zip(ops).map(request).collect();
     PreparedTrace::prepare(&mut Given(requests), "given", mapping, &Progress::default())

@@ -72,9 +72,15 @@ fn every_figure_of_a_result_is_a_metric_with_its_value_and_type() {
         }
         seen.extend(keys);
     }
-    // What these runs have not: an oracle, a watcher, idle work, a queue.
-    let rare =
-        ["oracle.", "dead_data.", "config.idle.", "config.queue_depth", "config.device.energy"];
+    // What these runs have not: an oracle, a sample, a watcher, idle work, a queue.
+    let rare = [
+        "oracle.",
+        "sample.",
+        "dead_data.",
+        "config.idle.",
+        "config.queue_depth",
+        "config.device.energy",
+    ];
     for metric in metrics() {
         let is_rare = rare.iter().any(|key| metric.key.starts_with(key));
         assert!(seen.contains(&metric.key) || is_rare, "{} is in no result", metric.key);

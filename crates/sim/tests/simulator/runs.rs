@@ -1,7 +1,7 @@
 //! What a run makes of its input: bytes, partial pages, clocks, sizes, a device that wears out.
 
 use thermocline_sim::{
-    Device, Fill, Input, Job, PolicySpec, PreparedTrace, Progress, RunResult, SimError,
+    Device, Fill, Input, Job, PolicySpec, PreparedTrace, Progress, RunResult, Sampling, SimError,
     TraceMapping, Workload, run,
 };
 use thermocline_trace::{Op, Request, Source, TraceError};
@@ -22,12 +22,17 @@ fn request(time_ns: u64, op: Op, offset: u64, len: u64) -> Request {
 }
 
 fn prepare(requests: Vec<Request>) -> Result<PreparedTrace, SimError> {
+    sampled(requests, None)
+}
+
+fn sampled(requests: Vec<Request>, sample: Option<Sampling>) -> Result<PreparedTrace, SimError> {
     let mapping = TraceMapping {
         page_size: 4096,
         absolute: false,
         written_only: false,
         read_modify_write: true,
         device_pages: 0,
+        sample,
     };
     PreparedTrace::prepare(&mut Given(requests), "given", mapping, &Progress::default())
 }
@@ -122,4 +127,58 @@ fn a_worn_out_device_ends_with_a_result() {
         assert!(result.host.pages_written < 65536, "{policy} wrote everything");
         assert!(result.host.pages_written > 0, "{policy} wrote nothing");
     }
+}
+
+/// Writes of a page each to `pages` pages, the numbers of two draws multiplied: the first pages the most.
+fn skewed(pages: u64, writes: u64) -> Vec<Request> {
+    let mut state = 1_u64;
+    let mut draw = || {
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) % pages
+    };
+    (0..writes)
+        .map(|n| request(n * 1000, Op::Write, draw() * draw() / pages * 4096, 4096))
+        .collect()
+}
+
+#[test]
+fn a_sample_estimates_what_the_whole_trace_comes_to() {
+    let requests = skewed(1 << 15, 1 << 18);
+    let sampling = Sampling { of: 4, seed: 3 };
+    let (whole, part) = (
+        prepare(requests.clone()).expect("a trace"),
+        sampled(requests, Some(sampling)).expect("one"),
+    );
+    assert_eq!((part.digest.as_str(), part.path.as_str()), (&*whole.digest, "given --sample 1/4"));
+    assert!(whole.pages.abs_diff(4 * part.pages) < whole.pages / 50);
+    let blocks = |job: &mut Job<'_>| job.device.profile.geometry.pages_per_block = 128;
+    for policy in ["greedy", "dac"] {
+        let (mut full, mut few) =
+            (job(policy, Input::Trace(&whole, 1)), job(policy, Input::Trace(&part, 1)));
+        blocks(&mut full);
+        blocks(&mut few);
+        few.device = few.device.sampled(4).expect("32 pages a block");
+        let (full, few) = (done(&full), done(&few));
+        let sample = few.sample.expect("it is one");
+        let true_one = full.write_amplification.expect("written");
+        assert!(sample.least.expect("written") <= true_one, "{policy}: {sample:?} {true_one}");
+        assert!(sample.most.expect("written") >= true_one, "{policy}: {sample:?} {true_one}");
+        assert!(few.write_amplification > sample.write_amplification, "corrected upwards");
+        let tbw = |r: &RunResult| r.lifetime.tbw_bytes.expect("erased");
+        assert!((tbw(&few) / tbw(&full) - 1.0).abs() < 0.1, "{policy}: of the whole device");
+        assert_eq!((few.response_us.write.mean, full.sample), (None, None));
+    }
+}
+
+#[test]
+fn a_sample_that_tells_nothing_is_refused() {
+    // One page has nearly all writes.
+    let one_page = (0..4096).map(|n| request(n, Op::Write, (n % 64 / 63) * (n * 4096), 4096));
+    let error = sampled(one_page.collect(), Some(Sampling { of: 8, seed: 1 }));
+    let error = error.expect_err("no sample").to_string();
+    assert!(error.contains("--seed, or leave out --sample"), "{error}");
+    let small = Device::load("slc-generic").expect("built in").sampled(8);
+    let error = small.expect_err("8 pages a block").to_string();
+    assert!(error.contains("take at least 1/2, or a larger --block-size"), "{error}");
 }

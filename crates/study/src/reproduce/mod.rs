@@ -5,7 +5,7 @@ mod options;
 mod papers;
 mod runs;
 
-use std::{collections::BTreeSet, fmt::Write as _, path::PathBuf};
+use std::{borrow::Cow, collections::BTreeSet, fmt::Write as _, path::PathBuf};
 
 use serde::Serialize;
 use thermocline_papers::{ClaimReport, Counts, Experiment, Paper, Plan, Record, Report};
@@ -27,7 +27,7 @@ pub struct ReproduceSettings {
     pub papers: Option<PathBuf>,
     /// Folders of recorded traces; by default those that `THERMOCLINE_TRACES` names.
     pub traces: Vec<PathBuf>,
-    /// Only experiments that take a second or two.
+    /// Only the experiments of the quick tests, some of them shortened, without readings.
     pub quick: bool,
     /// Without the alternative readings of ambiguous texts.
     pub no_readings: bool,
@@ -88,14 +88,21 @@ impl<'a> Reproduction<'a> {
         &self.chosen
     }
 
-    fn wanted(&self) -> Vec<&Experiment> {
+    fn wanted(&self) -> Vec<Cow<'_, Experiment>> {
         self.chosen
             .iter()
             .flat_map(|chosen| chosen.paper.experiments.iter().map(move |e| (chosen, e)))
             .filter(|(chosen, experiment)| chosen.wants(&experiment.name))
-            .map(|(_, experiment)| experiment)
-            .filter(|experiment| experiment.quick || !self.settings.quick)
+            .filter_map(|(_, experiment)| match self.settings.quick {
+                true => experiment.quick().map(Cow::Owned),
+                false => Some(Cow::Borrowed(experiment)),
+            })
             .collect()
+    }
+
+    /// Readings show how sure a number is; that is nothing for a quick test.
+    fn with_readings(&self) -> bool {
+        !self.settings.no_readings && !self.settings.quick
     }
 
     fn options(&self) -> Options<'_> {
@@ -107,7 +114,8 @@ impl<'a> Reproduction<'a> {
     /// # Errors
     /// A file that an experiment wants is not there.
     pub fn commands(&self) -> Result<String, SimError> {
-        let plan = Plan::of(self.wanted(), !self.settings.no_readings);
+        let wanted = self.wanted();
+        let plan = Plan::of(wanted.iter().map(AsRef::as_ref), self.with_readings());
         let mut options = self.options();
         let mut text = String::new();
         for run in plan.runs() {
@@ -123,7 +131,7 @@ impl<'a> Reproduction<'a> {
     /// The first run that failed, with its command.
     pub fn run(&self, context: Context<'_>) -> Result<Reproduced<'_>, SimError> {
         let wanted = self.wanted();
-        let plan = Plan::of(wanted.iter().copied(), !self.settings.no_readings);
+        let plan = Plan::of(wanted.iter().map(AsRef::as_ref), self.with_readings());
         let threads = self.settings.threads;
         let ran = runs::run_all(plan.runs(), &mut self.options(), threads, context)?;
         // Whoever looks at one experiment wants to know.

@@ -73,6 +73,11 @@ pub struct MappingArgs {
     /// [default: accessed].
     #[arg(long, value_name = "WHICH", help_heading = HEADING)]
     pub footprint: Option<FootprintArg>,
+    /// Simulate a sample: one of N pages, chosen by a hash of their number and --seed, on a device whose
+    /// blocks have an N-th of their pages. Costs an N-th in time and memory; write amplification is an
+    /// estimate with an interval.
+    #[arg(long, value_name = "1/N", value_parser = values::sample, help_heading = HEADING)]
+    pub sample: Option<u32>,
     /// Pages written in part: read, modify and write them, or only write them [default: rmw].
     #[arg(long, value_name = "HOW", help_heading = HEADING)]
     pub partial_pages: Option<PartialPages>,

@@ -15,7 +15,8 @@ use crate::{
 
 /// The axis of inputs, which comes first.
 const INPUTS: [&str; 2] = ["trace", "workload"];
-const SEED: &str = "seed";
+/// The option of seeds.
+pub const SEED: &str = "seed";
 /// The one option of `sweep` that a file may set.
 const SEEDS: &str = "seeds";
 
@@ -142,9 +143,14 @@ impl Asked {
 
     /// Every cell of the grid, the seeds turning fastest.
     pub fn cells(&self) -> Vec<Cell> {
+        self.without_foreign(self.whole().cells())
+    }
+
+    /// The grid with its seeds.
+    pub fn whole(&self) -> Grid {
         let mut grid = self.grid.clone();
         grid.axes.extend(self.seeds.clone());
-        self.without_foreign(grid.cells())
+        grid
     }
 
     /// Every cell of the grid without seeds and without a value of the axis that is searched.
@@ -178,7 +184,7 @@ impl Asked {
     }
 
     /// With traces and workloads, options for one kind of input are not for the other.
-    fn without_foreign(&self, mut cells: Vec<Cell>) -> Vec<Cell> {
+    pub fn without_foreign(&self, mut cells: Vec<Cell>) -> Vec<Cell> {
         let inputs = &self.grid.axes[0].values;
         let mixed = INPUTS.iter().all(|kind| inputs.iter().any(|input| input.option == *kind));
         if !mixed {

@@ -7,11 +7,14 @@ mod asked;
 mod search;
 mod session;
 
+use std::path::Path;
+
+use serde_json::Value;
 use thermocline_sim::SimError;
-use thermocline_sweep::{Cell, Job as _, Setting, Settings, digest::Contents};
+use thermocline_sweep::{Cell, Grid, Job as _, Setting, Settings, Store, digest::Contents};
 
 pub use self::{
-    asked::Asked,
+    asked::{Asked, SEED},
     search::{Outcome, search},
     session::Session,
 };
@@ -22,46 +25,119 @@ use crate::{
     simulation::Simulation,
 };
 
-/// A cell of a sweep, which can be run anywhere.
-#[derive(Debug)]
-pub struct Planned {
-    /// Its settings, and what tells it from the others.
-    pub cell: Cell,
-    /// What its result depends on; the error if it cannot be run.
-    pub digest: Result<String, SimError>,
+/// The cells of a sweep, made when they are asked for: of each only its digest is kept.
+pub struct Plan {
+    asked: Asked,
+    grid: Grid,
+    digests: Vec<Result<String, String>>,
 }
 
-/// Every cell of a sweep with its digest, the seeds turning fastest. Nothing is run.
+impl Plan {
+    /// How many cells there are.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.digests.len()
+    }
+
+    /// A cell, by its place in the grid; the seeds turn fastest.
+    #[must_use]
+    pub fn cell(&self, at: usize) -> Cell {
+        let mut cells = self.asked.without_foreign(vec![self.grid.cell(at)]);
+        let Some(cell) = cells.pop() else { unreachable!("it was put there") };
+        cell
+    }
+
+    /// What the result of a cell depends on.
+    ///
+    /// # Errors
+    /// Why it cannot be run.
+    pub fn digest(&self, at: usize) -> Result<&str, &str> {
+        self.digests[at].as_deref().map_err(String::as_str)
+    }
+
+    /// Every option that some cell sets, the first columns of a table.
+    #[must_use]
+    pub fn options(&self) -> Vec<String> {
+        self.asked.options()
+    }
+
+    /// The result of a cell, if the store has it. The trace has the name by which it was asked for.
+    #[must_use]
+    pub fn result(&self, at: usize, store: &Store) -> Option<Value> {
+        let mut result = store.get(self.digest(at).ok()?)?;
+        name_trace(&mut result, &self.cell(at));
+        Some(result)
+    }
+}
+
+/// Plans every cell of a sweep. Nothing is run. `known` are digests of traces that are not here, by their names.
 ///
 /// # Errors
 /// What is wrong with all of them.
-pub fn plan(settings: &SweepSettings, context: Context<'_>) -> Result<Vec<Planned>, SimError> {
+pub fn plan(
+    settings: &SweepSettings,
+    known: &[(String, String)],
+    context: Context<'_>,
+) -> Result<Plan, SimError> {
     let mut contents = Contents::default();
-    let mut planned = Vec::new();
-    for cell in Asked::of(settings)?.cells() {
-        let digest = match Session::understood(&cell, context) {
-            Ok(_) => digest_of(&cell.settings, &mut contents, context),
-            Err(error) => Err(error),
-        };
+    for (name, digest) in known {
+        contents.know(Path::new(name), digest);
+    }
+    let asked = Asked::of(settings)?;
+    let mut plan = Plan { grid: asked.whole(), asked, digests: Vec::new() };
+    let mut first_wrong = None;
+    // Seeds turn fastest: what differs by its seed alone is understood once.
+    let mut understood = Vec::new();
+    for at in 0..plan.grid.count() {
+        context.check()?;
+        let cell = plan.cell(at);
+        let but_seed = cell.settings.0.iter().filter(|setting| setting.option != SEED).cloned();
+        let but_seed: Vec<_> = but_seed.collect();
+        let known =
+            if but_seed == understood { Ok(()) } else { Session::understood(&cell, context) };
+        if known.is_ok() {
+            understood = but_seed;
+        }
+        let digest = known.and_then(|()| digest_of(&cell.settings, &mut contents, context));
         if matches!(digest, Err(SimError::Interrupted)) {
             return Err(SimError::Interrupted);
         }
-        planned.push(Planned { cell, digest });
+        plan.digests.push(digest.map_err(|error| {
+            let why = error.to_string();
+            first_wrong.get_or_insert(error);
+            why
+        }));
     }
-    Ok(planned)
+    match first_wrong.filter(|_| plan.digests.iter().all(Result::is_err)) {
+        Some(wrong) => Err(wrong),
+        None => Ok(plan),
+    }
 }
 
-/// Runs one simulation.
+/// Runs one simulation. What `inputs` keeps is not read again; `version` tells its contents from others of the
+/// same name.
 ///
 /// # Errors
 /// Why there is no result.
-pub fn execute(settings: &Settings, context: Context<'_>) -> Result<Executed, SimError> {
-    let inputs = Inputs::default();
+pub fn execute(
+    settings: &Settings,
+    inputs: &Inputs,
+    version: &str,
+    context: Context<'_>,
+) -> Result<Executed, SimError> {
     let mut settings = RunSettings::parse(settings.arguments())?;
     settings.simulation.cleaning.own = context.own();
-    let simulation = Simulation::of(settings, &inputs, context)?;
+    let simulation = Simulation::of_version(settings, version, inputs, context)?;
     let input = simulation.prepare()?;
     simulation.run(&input)
+}
+
+/// A result of the store has the trace's name of the run that made it.
+fn name_trace(result: &mut Value, cell: &Cell) {
+    let name = cell.settings.value("trace");
+    if let (Some(name), Some(path)) = (name, result.pointer_mut("/trace/path")) {
+        *path = name.into();
+    }
 }
 
 /// What a result depends on. A trace in memory stands for its contents, as a file does.

@@ -9,7 +9,7 @@ use serde_json::Value;
 use thermocline_sim::SimError;
 use thermocline_sweep::{Cell, Store, Work, digest::Contents, run_all};
 
-use super::digest_of;
+use super::{digest_of, name_trace};
 use crate::{
     Context,
     run::Run,
@@ -166,10 +166,7 @@ impl<'a> Session<'a> {
         }
         let result = self.digest(cell).and_then(|digest| self.store.get(digest));
         let mut result = result.ok_or("its result is not in the store any more")?;
-        let trace = cell.settings.value("trace");
-        if let (Some(name), Some(path)) = (trace, result.pointer_mut("/trace/path")) {
-            *path = name.into();
-        }
+        name_trace(&mut result, cell);
         Ok(result)
     }
 

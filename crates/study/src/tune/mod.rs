@@ -2,7 +2,7 @@
 //!
 //! A part of the input is searched, the rest confirms what was found. First every policy runs as it comes; the best
 //! third of them goes on, with parameters and settings that tree-structured Parzen estimators propose (the
-//! algorithm of Optuna; the crate `tpe`). They are asked for `BATCH` candidates at a time and told of all before
+//! algorithm of Optuna; the crate `tpe`), or another [`Sampler`] does. They are asked for `BATCH` candidates at a time and told of all before
 //! they are asked again, so that one seed gives one search on any number of threads.
 //!
 //! Parameters that do nothing for the choice are left at their defaults then.
@@ -31,7 +31,7 @@ use thermocline_sweep::{Settings, Work, run_all};
 use thermocline_trace::Source;
 use tpe::{TpeOptimizer, density_estimation::DefaultEstimatorBuilder};
 
-use self::space::{Candidate, Dimension, Space};
+pub use self::space::{Candidate, Choice, Dimension, Space};
 use crate::{
     Context, Counted, opening,
     settings::{run::RunSettings, sweep::Swept, transform::Part, values},
@@ -163,6 +163,18 @@ pub fn aim(text: &str) -> Result<&'static Metric, String> {
 /// # Errors
 /// What is wrong with all candidates; a budget or a part that are too small.
 pub fn tune(settings: &TuneSettings, context: Context<'_>) -> Result<Tuned, SimError> {
+    tune_by(settings, &mut Parzen::default(), context)
+}
+
+/// The same with candidates that another optimizer proposes.
+///
+/// # Errors
+/// As [`tune`]; those of the optimizer.
+pub fn tune_by(
+    settings: &TuneSettings,
+    sampler: &mut dyn Sampler,
+    context: Context<'_>,
+) -> Result<Tuned, SimError> {
     let space = Space::of(&settings.swept, !settings.no_parameters)?;
     if settings.budget < space.policies.len() {
         return Err(usage(format!(
@@ -176,7 +188,52 @@ pub fn tune(settings: &TuneSettings, context: Context<'_>) -> Result<Tuned, SimE
     let price = if space.varies("over-provisioning") { settings.price } else { 0.0 };
     let inputs = [Inputs::that_stay(), Inputs::that_stay()];
     let tuner = Tuner { settings, space, price, parts, inputs: &inputs, context };
-    tuner.search(first.simulation.seed)
+    tuner.search(first.simulation.seed, sampler)
+}
+
+/// An optimizer: who proposes candidates.
+pub trait Sampler {
+    /// These of the policies go on.
+    ///
+    /// # Errors
+    /// Why it cannot.
+    fn begin(&mut self, space: &Space, kept: &[usize], seed: u64) -> Result<(), SimError>;
+
+    /// A candidate, perhaps one that was tried.
+    ///
+    /// # Errors
+    /// Why there is none.
+    fn ask(&mut self) -> Result<Candidate, SimError>;
+
+    /// What came of a candidate, asked for or not: less is better; none if it could not run.
+    ///
+    /// # Errors
+    /// Why it cannot be told.
+    fn tell(&mut self, candidate: &Candidate, score: Option<f64>) -> Result<(), SimError>;
+}
+
+/// Tree-structured Parzen estimators, the optimizer that is built in.
+#[derive(Default)]
+struct Parzen(Option<(Estimators, Xoshiro256PlusPlus)>);
+
+impl Sampler for Parzen {
+    fn begin(&mut self, space: &Space, kept: &[usize], seed: u64) -> Result<(), SimError> {
+        let estimators = Estimators::of(space, kept.to_vec());
+        self.0 = Some((estimators, Xoshiro256PlusPlus::seed_from_u64(seed)));
+        Ok(())
+    }
+
+    fn ask(&mut self) -> Result<Candidate, SimError> {
+        let Some((estimators, random)) = &mut self.0 else { unreachable!("it began") };
+        Ok(estimators.ask(random))
+    }
+
+    fn tell(&mut self, candidate: &Candidate, score: Option<f64>) -> Result<(), SimError> {
+        if let Some((estimators, _)) = &mut self.0 {
+            estimators.tell(candidate, score);
+        }
+        Ok(())
+    }
 }
 
 /// The two parts of an input.
@@ -299,12 +356,6 @@ impl Estimators {
         Candidate { policy: self.kept[place], common, parameters }
     }
 
-    /// Tells what came of the trials from one on.
-    fn tell_all(&mut self, trials: &Trials, from: usize) {
-        let all = trials.candidates.iter().zip(&trials.tried).skip(from);
-        all.for_each(|(candidate, tried)| self.tell(candidate, tried.score));
-    }
-
     fn tell(&mut self, candidate: &Candidate, score: Option<f64>) {
         let Some(place) = self.kept.iter().position(|kept| *kept == candidate.policy) else {
             return;
@@ -337,8 +388,16 @@ struct Trials {
     results: Vec<(Vec<(String, String)>, Value)>,
 }
 
+impl Trials {
+    /// Tells what came of the trials from one on.
+    fn tell(&self, sampler: &mut dyn Sampler, from: usize) -> Result<(), SimError> {
+        let mut all = self.candidates.iter().zip(&self.tried).skip(from);
+        all.try_for_each(|(candidate, tried)| sampler.tell(candidate, tried.score))
+    }
+}
+
 impl Tuner<'_> {
-    fn search(&self, seed: u64) -> Result<Tuned, SimError> {
+    fn search(&self, seed: u64, sampler: &mut dyn Sampler) -> Result<Tuned, SimError> {
         let mut trials = Trials::default();
         let plain: Vec<_> = (0..self.space.policies.len()).map(|at| self.space.plain(at)).collect();
         self.run(&plain, &mut trials)?;
@@ -352,19 +411,18 @@ impl Tuner<'_> {
             return Err(SimError::Failed(format!("no policy has the figure {key}: {why}")));
         };
         order.truncate((order.len() / SHARE_KEPT).max(LEAST_KEPT));
-        let mut estimators = Estimators::of(&self.space, order);
-        estimators.tell_all(&trials, 0);
+        sampler.begin(&self.space, &order, seed)?;
+        trials.tell(sampler, 0)?;
         let mut known: BTreeSet<Candidate> = plain.iter().cloned().collect();
-        let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
         while trials.tried.len() < self.settings.budget {
             let most = BATCH.min(self.settings.budget - trials.tried.len());
-            let batch = proposed(&mut estimators, &mut known, most, &mut random);
+            let batch = proposed(sampler, &mut known, most)?;
             if batch.is_empty() {
                 break;
             }
             let before = trials.tried.len();
             self.run(&batch, &mut trials)?;
-            estimators.tell_all(&trials, before);
+            trials.tell(sampler, before)?;
         }
         let best = self.simplest(&mut trials)?;
         let untuned = self.reference(untuned, best, &mut trials)?;
@@ -572,15 +630,14 @@ impl Tuner<'_> {
 
 /// Candidates that were not tried yet; none when the estimators propose nothing new any more.
 fn proposed(
-    estimators: &mut Estimators,
+    sampler: &mut dyn Sampler,
     known: &mut BTreeSet<Candidate>,
     most: usize,
-    random: &mut Xoshiro256PlusPlus,
-) -> Vec<Candidate> {
+) -> Result<Vec<Candidate>, SimError> {
     let mut batch = Vec::new();
     let mut in_vain = 0;
     while batch.len() < most && in_vain < PATIENCE {
-        let candidate = estimators.ask(random);
+        let candidate = sampler.ask()?;
         if known.insert(candidate.clone()) {
             batch.push(candidate);
             in_vain = 0;
@@ -588,7 +645,7 @@ fn proposed(
             in_vain += 1;
         }
     }
-    batch
+    Ok(batch)
 }
 
 fn compared(a: &Tried, b: &Tried) -> std::cmp::Ordering {

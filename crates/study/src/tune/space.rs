@@ -3,6 +3,7 @@
 //! Everything is a list of values, as people would write them. Numbers are tried at quarters, halves, doubles and
 //! fourfolds of their defaults: what a policy gains is in the size of a parameter, not in its digits.
 
+use serde::Serialize;
 use thermocline_assembly::{
     PolicySpec,
     policy::{CatalogueEntry, catalogue, split_list},
@@ -34,7 +35,7 @@ const FACTORS: [f64; 5] = [0.25, 0.5, 1.0, 2.0, 4.0];
 const ONE: [&str; 3] = ["trace", "workload", "seed"];
 
 /// Something that is chosen.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 pub struct Dimension {
     /// The option, or the parameter.
     pub name: String,
@@ -47,7 +48,7 @@ pub struct Dimension {
 }
 
 /// A policy, and what may be chosen of it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 pub struct Choice {
     /// As users write it.
     pub call: String,

@@ -42,6 +42,12 @@ pub const fn patterns() -> &'static [WorkloadInfo] {
             source: "Cooper et al. 2010 (YCSB uses 0.99); drawn as in Hörmann & Derflinger 1996",
         },
         WorkloadInfo {
+            syntax: "desktop:FIT/KEY=VALUE/…",
+            summary: "hot metadata, warm documents, cold files in runs; fits winxp-55gb, winxp-59gb",
+            when: "clustering by update frequency, where most data are written once",
+            source: "fitted to Kim & Shin 2015 (update interval), Figures 3 to 5",
+        },
+        WorkloadInfo {
             syntax: "phases:W@BYTES,W@BYTES,…",
             summary: "one workload after another, each for so many bytes written",
             when: "how fast a policy follows a change",

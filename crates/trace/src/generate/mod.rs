@@ -5,6 +5,7 @@
 
 mod arrivals;
 mod catalogue;
+mod desktop;
 mod permutation;
 pub mod random;
 mod sampler;
@@ -12,6 +13,7 @@ mod spec;
 mod zipf;
 
 pub use catalogue::{WorkloadInfo, patterns};
+pub use desktop::Desktop;
 pub use permutation::Permutation;
 pub use spec::{Pattern, PatternSpec, Phase};
 
@@ -85,6 +87,7 @@ impl Generator {
         check_numbers(options)?;
         let request_bytes = options.request_bytes.unwrap_or(options.page_bytes);
         let layout = Layout::new(options.span_bytes, options.page_bytes, request_bytes)?;
+        let streams = Streams::new(options.seed);
         let (phases, total) = match spec {
             PatternSpec::Steady(pattern) => {
                 let bytes = options.bytes.ok_or_else(|| {
@@ -94,14 +97,14 @@ impl Generator {
                     )
                 })?;
                 let writes = bytes.div_ceil(request_bytes);
-                (vec![(Sampler::new(*pattern, &layout)?, writes)], writes)
+                (vec![(Sampler::new(*pattern, &layout, writes, streams.keys)?, writes)], writes)
             }
             PatternSpec::Phases(list) => {
                 let phases = list
                     .iter()
                     .map(|phase| {
                         let writes = phase.bytes.div_ceil(request_bytes);
-                        Ok((Sampler::new(phase.pattern, &layout)?, writes))
+                        Ok((Sampler::new(phase.pattern, &layout, writes, streams.keys)?, writes))
                     })
                     .collect::<Result<Vec<_>, TraceError>>()?;
                 let sum = phases.iter().fold(0u64, |sum, (_, writes)| sum.saturating_add(*writes));
@@ -114,7 +117,6 @@ impl Generator {
                 (phases, options.bytes.map_or(sum, |bytes| bytes.div_ceil(request_bytes)))
             }
         };
-        let streams = Streams::new(options.seed);
         Ok(Generator {
             permutation: Permutation::new(layout.units, streams.keys),
             layout,

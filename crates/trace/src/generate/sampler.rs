@@ -1,6 +1,7 @@
 //! Addresses of one pattern.
 
 use super::{
+    desktop::DesktopSampler,
     permutation::Permutation,
     random::{Chance, below},
     spec::Pattern,
@@ -71,10 +72,17 @@ pub(super) enum Sampler {
     Uniform,
     HotCold { chance: Chance, hot: u64 },
     Zipf(Zipf),
+    Desktop(Box<DesktopSampler>),
 }
 
 impl Sampler {
-    pub fn new(pattern: Pattern, layout: &Layout) -> Result<Self, TraceError> {
+    /// `writes` is how many requests the pattern is for, `keys` scatter what is popular in a region.
+    pub fn new(
+        pattern: Pattern,
+        layout: &Layout,
+        writes: u64,
+        keys: [u64; 4],
+    ) -> Result<Self, TraceError> {
         Ok(match pattern {
             Pattern::Sequential => Sampler::Sequential,
             Pattern::Uniform => Sampler::Uniform,
@@ -89,12 +97,22 @@ impl Sampler {
                 Sampler::HotCold { chance: Chance::new(requests / 100.0), hot }
             }
             Pattern::Zipf { exponent } => Sampler::Zipf(Zipf::new(layout.units, exponent)),
+            Pattern::Desktop(spec) => {
+                let unit_bytes = layout.request_bytes * layout.slots_per_unit;
+                Sampler::Desktop(Box::new(DesktopSampler::new(
+                    &spec,
+                    layout.units,
+                    unit_bytes,
+                    writes,
+                    keys,
+                )?))
+            }
         })
     }
 
     /// Appends `count` writes; `cursor` is where the sequential pattern goes on.
     pub fn extend(
-        &self,
+        &mut self,
         batch: &mut Vec<Request>,
         count: usize,
         layout: &Layout,
@@ -114,12 +132,16 @@ impl Sampler {
             }
             Sampler::HotCold { chance, hot } => batch.extend((0..count).map(|_| {
                 let (first, size) =
-                    if chance.draw(rng) { (0, *hot) } else { (*hot, layout.units - hot) };
+                    if chance.draw(rng) { (0, *hot) } else { (*hot, layout.units - *hot) };
                 let unit = permutation.apply(first + below(rng, size));
                 layout.request(layout.slot_in(unit, rng))
             })),
             Sampler::Zipf(zipf) => batch.extend((0..count).map(|_| {
                 let unit = permutation.apply(zipf.draw(rng));
+                layout.request(layout.slot_in(unit, rng))
+            })),
+            Sampler::Desktop(desktop) => batch.extend((0..count).map(|_| {
+                let unit = desktop.draw(rng);
                 layout.request(layout.slot_in(unit, rng))
             })),
         }

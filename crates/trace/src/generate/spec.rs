@@ -2,6 +2,7 @@
 
 use thermocline_units::{format_size, parse_size};
 
+use super::desktop::Desktop;
 use crate::TraceError;
 use std::{fmt, str::FromStr};
 
@@ -24,6 +25,8 @@ pub enum Pattern {
         /// The exponent; 0 is uniform.
         exponent: f64,
     },
+    /// Hot, warm and cold regions of a desktop machine.
+    Desktop(Desktop),
 }
 
 /// A pattern for a number of bytes.
@@ -46,13 +49,15 @@ pub enum PatternSpec {
 
 impl PatternSpec {
     /// How patterns are written, one example each.
-    pub const FORMS: &str =
-        "sequential, uniform, hot-cold:90/10, zipf:0.99, phases:hot-cold:90/10@40MiB,uniform@40MiB";
+    pub const FORMS: &str = "sequential, uniform, hot-cold:90/10, zipf:0.99, desktop, phases:hot-cold:90/10@40MiB,uniform@40MiB";
 
     /// Whether a pattern has this name, the part before its argument.
     #[must_use]
     pub fn is_name(name: &str) -> bool {
-        matches!(name, "sequential" | "uniform" | "random" | "hot-cold" | "zipf" | "phases")
+        matches!(
+            name,
+            "sequential" | "uniform" | "random" | "hot-cold" | "zipf" | "desktop" | "phases"
+        )
     }
 }
 
@@ -106,6 +111,8 @@ impl FromStr for Pattern {
             ("sequential" | "uniform" | "random", Some(extra)) => Err(refuse_argument(name, extra)),
             ("hot-cold", argument) => hot_cold(text, argument.unwrap_or("")),
             ("zipf", argument) => zipf(text, argument.unwrap_or("")),
+            ("desktop", None) => Ok(Pattern::Desktop(Desktop::default())),
+            ("desktop", Some(parameters)) => parameters.parse().map(Pattern::Desktop),
             ("phases", _) => Err(TraceError::usage(
                 "phases cannot contain phases",
                 "list the inner ones in their place",
@@ -188,6 +195,7 @@ impl fmt::Display for Pattern {
                 write!(f, "hot-cold:{requests}/{addresses}")
             }
             Pattern::Zipf { exponent } => write!(f, "zipf:{exponent}"),
+            Pattern::Desktop(desktop) => write!(f, "desktop:{desktop}"),
         }
     }
 }

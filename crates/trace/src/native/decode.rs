@@ -27,6 +27,8 @@ pub(super) fn decode(
     out.clear();
     out.reserve(count);
     let mut now = 0u64;
+    // The place of the volume met last, which is mostly the next one too.
+    let (mut of, mut place) = (context.volume, 0u64);
     for &tag in tags {
         now = now.wrapping_add(take_signed(&mut times)?);
         let time_ns = base.wrapping_add(now.wrapping_mul(time_unit));
@@ -47,12 +49,15 @@ pub(super) fn decode(
             *last_len = take(&mut lens)?;
         }
         let len = *last_len;
-        let place = context.places.entry(volume).or_default();
+        if volume != of {
+            context.places.insert(of, place);
+            (of, place) = (volume, context.places.get(&volume).copied().unwrap_or_default());
+        }
         let offset = match tag & AT_PLACE {
             0 => place.wrapping_add(take_signed(&mut places)?),
-            _ => *place,
+            _ => place,
         };
-        *place = offset.wrapping_add(len);
+        place = offset.wrapping_add(len);
         out.push(Request {
             time_ns,
             offset: offset.wrapping_mul(byte_unit),

@@ -6,7 +6,7 @@ use std::{
     path::Path,
 };
 
-use super::tar;
+use super::{ahead::Ahead, tar};
 use crate::{Place, TraceError};
 
 /// Bytes read ahead of the decompressor.
@@ -81,7 +81,7 @@ impl fmt::Display for Compression {
 }
 
 /// Wraps `raw` in the decompressor its first bytes ask for. Concatenated members, frames and
-/// streams are read as one.
+/// streams are read as one. A thread decompresses ahead of whoever reads.
 pub(crate) fn decompressed(
     raw: impl Read + Send + 'static,
 ) -> io::Result<(Compression, Box<dyn Read + Send>)> {
@@ -95,14 +95,19 @@ pub(crate) fn decompressed(
         compression,
         match compression {
             Compression::Plain => Box::new(whole),
-            Compression::Gzip => Box::new(flate2::bufread::MultiGzDecoder::new(ahead(whole))),
-            Compression::Zstd => Box::new(zstd::Decoder::with_buffer(ahead(whole))?),
+            Compression::Gzip => {
+                Box::new(Ahead::new(flate2::bufread::MultiGzDecoder::new(ahead(whole)))?)
+            }
+            Compression::Zstd => Box::new(Ahead::new(zstd::Decoder::with_buffer(ahead(whole))?)?),
             #[cfg(feature = "xz")]
             Compression::Xz => {
-                Box::new(liblzma::bufread::XzDecoder::new_multi_decoder(ahead(whole)))
+                let decoder = liblzma::bufread::XzDecoder::new_multi_decoder(ahead(whole));
+                Box::new(Ahead::new(decoder)?)
             }
             #[cfg(feature = "bzip2")]
-            Compression::Bzip2 => Box::new(bzip2::bufread::MultiBzDecoder::new(ahead(whole))),
+            Compression::Bzip2 => {
+                Box::new(Ahead::new(bzip2::bufread::MultiBzDecoder::new(ahead(whole)))?)
+            }
             #[cfg(not(all(feature = "xz", feature = "bzip2")))]
             unsupported => {
                 return Err(io::Error::new(

@@ -7,6 +7,21 @@ use super::{
 };
 use crate::{Op, Request};
 
+/// What is no hexadecimal digit.
+pub(crate) const NO_HEX: u8 = 0xff;
+
+/// The value of each hexadecimal digit.
+pub(crate) const HEX: [u8; 256] = {
+    let mut values = [NO_HEX; 256];
+    let mut value = 0;
+    while value < 16 {
+        values[b"0123456789abcdef"[value] as usize] = value as u8;
+        values[b"0123456789ABCDEF"[value] as usize] = value as u8;
+        value += 1;
+    }
+    values
+};
+
 /// A field: its bytes, and what messages call it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Field<'a> {
@@ -72,11 +87,19 @@ impl<'a> Field<'a> {
             [b'0', b'x' | b'X', digits @ ..] => digits,
             digits => digits,
         };
-        if digits.is_empty() || !digits.iter().all(u8::is_ascii_hexdigit) {
-            return Err(self.fault("not a hexadecimal number"));
+        let mut value = 0_u64;
+        let (mut wrong, mut lost) = (digits.is_empty(), false);
+        for &byte in digits {
+            let digit = HEX[usize::from(byte)];
+            wrong |= digit == NO_HEX;
+            lost |= value >> 60 != 0;
+            value = value << 4 | u64::from(digit & 0xf);
         }
-        let text = std::str::from_utf8(digits).unwrap_or_default();
-        u64::from_str_radix(text, 16).map_err(|_| self.fault("more than 64 bits hold"))
+        match (wrong, lost) {
+            (true, _) => Err(self.fault("not a hexadecimal number")),
+            (_, true) => Err(self.fault("more than 64 bits hold")),
+            _ => Ok(value),
+        }
     }
 
     /// A whole number of `unit` bytes each, in bytes.
@@ -160,6 +183,13 @@ impl<'a> Field<'a> {
             Err(self.fault("no operation (R, W, …)"))
         }
     }
+}
+
+/// Whether all are hexadecimal digits.
+#[inline]
+pub(crate) fn is_hex(bytes: &[u8]) -> bool {
+    // Without a branch a byte, which compilers turn into vectors.
+    bytes.iter().fold(true, |all, byte| all & byte.is_ascii_hexdigit())
 }
 
 /// A request, its range checked; a flush has none.

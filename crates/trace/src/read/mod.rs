@@ -23,6 +23,7 @@
 //! ```
 
 mod action;
+mod ahead;
 mod compress;
 mod context;
 mod dates;

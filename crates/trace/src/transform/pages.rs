@@ -11,7 +11,7 @@ const LARGEST_TRANSFER: u64 = 4 << 30;
 ///
 /// # Errors
 /// [`TraceError::Request`] for requests that no device could serve.
-pub(crate) fn touched(request: &Request, page_bytes: u64) -> Result<Range<u64>, TraceError> {
+pub fn touched(request: &Request, page_bytes: u64) -> Result<Range<u64>, TraceError> {
     if request.op == Op::Flush || request.len == 0 {
         return Ok(0..0);
     }

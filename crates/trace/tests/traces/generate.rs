@@ -49,6 +49,10 @@ fn the_language_reads_back_what_it_prints() {
         ("hot-cold:90/10", "hot-cold:90/10"),
         ("hot-cold:99.5%/0.5%", "hot-cold:99.5/0.5"),
         ("zipf:0.99", "zipf:0.99"),
+        ("desktop", "desktop:winxp-55gb"),
+        ("desktop:burst=10/run=2MiB", "desktop:winxp-55gb/run=2MiB"),
+        ("desktop:winxp-59gb/warm-run=80%/pace=.5", "desktop:winxp-59gb/pace=0.5/warm-run=80%"),
+        ("phases:desktop:hot=2%@1M", "phases:desktop:winxp-55gb/hot=2%@1MiB"),
         ("phases:hot-cold:90/10@40MiB,uniform@40960k", "phases:hot-cold:90/10@40MiB,uniform@40MiB"),
         ("phases:zipf:1@1.5G,sequential@12345", "phases:zipf:1@1536MiB,sequential@12345"),
     ] {
@@ -62,7 +66,7 @@ fn the_language_reads_back_what_it_prints() {
 fn the_catalogue_is_complete() {
     let names: Vec<_> =
         patterns().iter().map(|p| p.syntax.split(':').next().unwrap_or("")).collect();
-    assert_eq!(names, ["sequential", "uniform", "hot-cold", "zipf", "phases"]);
+    assert_eq!(names, ["sequential", "uniform", "hot-cold", "zipf", "desktop", "phases"]);
     assert!(names.iter().all(|name| PatternSpec::is_name(name)));
     assert!(patterns().iter().all(|p| !p.summary.is_empty() && !p.when.is_empty()));
 }
@@ -71,7 +75,10 @@ fn the_catalogue_is_complete() {
 fn errors_say_what_was_expected() {
     let options = pages(100, 100);
     for (spec, expected) in [
-        ("hotcold:90/10", "expected sequential, uniform, hot-cold:90/10, zipf:0.99, phases:"),
+        (
+            "hotcold:90/10",
+            "expected sequential, uniform, hot-cold:90/10, zipf:0.99, desktop, phases:",
+        ),
         ("hot-cold", "X percent of the requests"),
         ("hot-cold:90", "expected hot-cold:X/Y"),
         ("hot-cold:110/10", "(0 to 100)"),
@@ -80,6 +87,15 @@ fn errors_say_what_was_expected() {
         ("zipf:-1", "exponent from 0"),
         ("zipf:NaN", "exponent from 0"),
         ("uniform:3", "takes no argument"),
+        ("desktop:winxp", "begin with a fit (winxp-55gb, winxp-59gb)"),
+        ("desktop:burst=0/winxp-59gb", "`winxp-59gb` is no parameter"),
+        ("desktop:heat=3", "`heat` is no parameter"),
+        ("desktop:burst=101%", "from 0% to 100%"),
+        ("desktop:hot-zipf=NaN", "from 0 to 16"),
+        ("desktop:run=4x", "is not a size"),
+        ("desktop:hot=0.1", "0 hot and 25 warm of 100 pages"),
+        ("desktop:touched=26%", "together less than touched"),
+        ("desktop:hot-writes=70%", "at most 100% together"),
         ("phases:uniform", "expected WORKLOAD@BYTES"),
         ("phases:uniform@0", "expected WORKLOAD@BYTES"),
         ("phases:", "expected WORKLOAD@BYTES"),
@@ -103,6 +119,8 @@ fn errors_say_what_was_expected() {
     }
 }
 
+const DESKTOP: [u64; 8] = [1053, 1053, 23, 23, 11, 1053, 24, 9];
+
 /// These vectors are a promise: results quoted with a seed stay reproducible.
 #[test]
 fn the_first_requests_of_seed_1_are_pinned() {
@@ -112,6 +130,7 @@ fn the_first_requests_of_seed_1_are_pinned() {
         ("uniform", [4279, 3939, 528, 3934, 973, 3113, 5203, 2759]),
         ("hot-cold:90/10", [3361, 3361, 1958, 715, 4645, 3621, 1362, 2508]),
         ("zipf:0.99", [3966, 556, 3511, 556, 302, 2336, 2652, 616]),
+        ("desktop:winxp-59gb", DESKTOP),
         (
             "phases:uniform@8k,zipf:1@8k,hot-cold:90/10@16k",
             [4279, 3939, 4528, 556, 1958, 715, 4645, 3621],
@@ -249,6 +268,36 @@ fn zipf_follows_the_closed_form() {
             assert!((found - p).abs() < 0.004, "{spec} top {top}: {found} for {p}");
         }
     }
+}
+
+#[test]
+fn a_desktop_has_its_regions_and_fills_the_cold_one_in_order() {
+    let (units, writes) = (10_000, 100_000);
+    let spec = "desktop:hot=2%/warm=18%/touched=70%/hot-writes=50%/warm-writes=30%/burst=0%/pace=1\
+                /run=64KiB/warm-run=50%";
+    let pages = page_numbers(&generate(spec, &pages(units, writes)));
+    let share = |part: std::ops::Range<u64>| {
+        pages.iter().filter(|page| part.contains(page)).count() as f64 / writes as f64
+    };
+    assert!((share(0..200) - 0.5).abs() < 0.01 && (share(200..2000) - 0.3).abs() < 0.01);
+    let cold: Vec<_> = pages.iter().copied().filter(|page| *page >= 2000).collect();
+    let mut frontier = 2000;
+    for (i, page) in cold.iter().enumerate() {
+        assert!(*page <= frontier && frontier <= 7000, "write {i} leaves a hole before {page}");
+        frontier = frontier.max(page + 1);
+        let due = 2000.0 + 5000.0 * (i as f64 / cold.len() as f64);
+        assert!((frontier as f64) < due + 300.0, "write {i}: {frontier} pages");
+    }
+    assert!(frontier > 6900, "the first pass ends at {frontier}");
+    let follow = |first: u64| {
+        let of: Vec<_> = pages.iter().filter(|p| (first..2000).contains(*p)).collect();
+        of.windows(2).filter(|two| *two[0] + 1 == *two[1]).count() as f64 / of.len() as f64
+    };
+    assert!((follow(200) - 0.5).abs() < 0.02, "{}", follow(200));
+    // Bursts repeat what was written within the last 64.
+    let burst = page_numbers(&generate("desktop:burst=60%", &self::pages(units, writes)));
+    let repeats = (64..burst.len()).filter(|&i| burst[i - 64..i].contains(&burst[i])).count();
+    assert!(repeats as f64 > 0.6 * (burst.len() - 64) as f64);
 }
 
 #[test]

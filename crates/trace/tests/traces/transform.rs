@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use thermocline_trace::{
     Op, Request, Source, TraceError,
     transform::{
-        Access, Dedup, Footprint, JoinVolumes, KeepOps, Limit, OpSet, Rebase, Repeat,
+        Access, Dedup, Footprint, JoinVolumes, KeepOps, Limit, OpSet, PageSample, Rebase, Repeat,
         SelectVolumes, Shift, ShiftBy, SortWindow, Window,
     },
 };
@@ -300,4 +300,40 @@ proptest! {
             }
         }
     }
+}
+
+#[test]
+fn a_sample_keeps_one_page_of_each_group_and_of_a_request_those_it_touches() {
+    const PAGES: u64 = 64;
+    for (of, seed) in [(2, 1), (8, 1), (8, 2), (5, 3)] {
+        let sample = PageSample::new(of, seed, 4096);
+        let write = |offset, len| sample.of(&request(7, 1, Op::Write, offset, len));
+        let kept: Vec<u64> = (0..PAGES).filter(|p| write(p * 4096, 4096).is_some()).collect();
+        let groups: Vec<u64> = kept.iter().map(|page| page / u64::from(of)).collect();
+        let whole = PAGES / u64::from(of);
+        assert_eq!(groups[..whole as usize], (0..whole).collect::<Vec<_>>()[..], "1/{of}");
+        for first in 0..PAGES {
+            for end in first + 1..=PAGES {
+                let within = kept.iter().filter(|page| (first..end).contains(page));
+                let within: Vec<u64> = within.map(|page| page / u64::from(of)).collect();
+                let expected =
+                    within.first().map(|group| (group * 4096, within.len() as u64 * 4096));
+                let found = write(first * 4096, (end - first) * 4096).map(|r| (r.offset, r.len));
+                assert_eq!(found, expected, "{first}..{end} of 1/{of}");
+            }
+        }
+        // A page covered in part stays so, at either end, and where both are in one page.
+        let page = kept[1];
+        let at = page / u64::from(of) * 4096;
+        let part = |from, to| write(page * 4096 + from, to - from).map(|r| (r.offset - at, r.len));
+        assert_eq!(part(512, 1024), Some((512, 512)));
+        assert_eq!(part(512, 4096), Some((512, 3584)));
+        assert_eq!(part(0, 1024), Some((0, 1024)));
+    }
+    let sample = PageSample::new(8, 1, 4096);
+    let flush = request(1, 0, Op::Flush, 0, 0);
+    assert_eq!(sample.of(&flush), Some(flush));
+    assert_eq!(sample.of(&request(1, 0, Op::Write, 5, 0)), None);
+    let last = request(1, 0, Op::Trim, u64::MAX - 100_000, 100_000);
+    assert!(sample.of(&last).is_some_and(|r| r.offset < u64::MAX / 8 + 1));
 }

@@ -52,7 +52,12 @@ pub fn run(args: ReproduceArgs, console: Console) -> Result<(), Failure> {
         papers.iter().zip(chosen).try_for_each(|(results, chosen)| accept(results, chosen))?;
     }
     let claims = || papers.iter().flat_map(PaperResults::claims);
-    let worse = !args.accept && claims().any(|claim| claim.change == Some(Change::Worse));
+    let worse = !args.accept
+        && claims().any(|claim| match claim.change {
+            Some(Change::Worse) => true,
+            Some(Change::Moved | Change::New) => args.exact,
+            Some(Change::Better) | None => false,
+        });
     match worse || claims().any(|claim| claim.misses_reference()) {
         true => Err(Failure::Told(WORSE)),
         false => Ok(()),

@@ -54,6 +54,7 @@ pub fn trace(asks: &[Ask], page_size: u32) -> PreparedTrace {
         written_only: false,
         read_modify_write: true,
         device_pages: 0,
+        sample: None,
     };
     let mut source = Given(requests.into_iter());
     PreparedTrace::prepare(&mut source, "given", mapping, &Progress::default()).expect("a trace")

@@ -3,13 +3,15 @@
 //! Times are nanoseconds, LBA and size 512-byte sectors, the volume is `major,minor`. Process
 //! names may hold blanks, so all but the time is found from the right.
 
+use memchr::memrchr2;
+
 use crate::{
     Request,
     read::{
         context::Context,
         entry::{Entry, Special},
         fault::{Fault, Parsed},
-        fields::{Field, request},
+        fields::{Field, is_hex, request},
         lines::LineFormat,
         sample::Hit,
         units::TimeUnit,
@@ -30,14 +32,44 @@ pub(super) const ENTRY: Entry = Entry {
 
 struct Fiu;
 
+/// The words of a line, taken from both ends.
+struct Words<'a> {
+    line: &'a [u8],
+}
+
+impl<'a> Words<'a> {
+    #[inline]
+    fn first(&mut self) -> Option<&'a [u8]> {
+        let start = self.line.iter().position(|byte| !is_blank(*byte))?;
+        let line = &self.line[start..];
+        let end = line.iter().position(|byte| is_blank(*byte)).unwrap_or(line.len());
+        let (word, rest) = line.split_at(end);
+        self.line = rest;
+        Some(word)
+    }
+
+    #[inline]
+    fn last(&mut self) -> Option<&'a [u8]> {
+        let end = self.line.iter().rposition(|byte| !is_blank(*byte))? + 1;
+        let start = memrchr2(b' ', b'\t', &self.line[..end]).map_or(0, |blank| blank + 1);
+        let word = &self.line[start..end];
+        self.line = &self.line[..start];
+        Some(word)
+    }
+}
+
+#[inline]
+const fn is_blank(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t')
+}
+
 impl LineFormat for Fiu {
     fn line(&mut self, line: &[u8], cx: &mut Context) -> Parsed<Option<Request>> {
         // From the right: MD5, minor, major, W|R, size, LBA; before them the process and the pid.
-        let mut words = line.split(|b| matches!(b, b' ' | b'\t')).filter(|word| !word.is_empty());
-        let time = Field::new(words.next().unwrap_or_default(), 1, "timestamp");
-        let mut last = words.rev();
+        let mut words = Words { line };
+        let time = Field::new(words.first().unwrap_or_default(), 1, "timestamp");
         let mut next = |number, name| {
-            let word = last.next().ok_or_else(|| Fault::line(format!("the {name} is missing")))?;
+            let word = words.last().ok_or_else(|| Fault::line(format!("the {name} is missing")))?;
             Ok::<_, Box<Fault>>(Field::new(word, number, name))
         };
         let hash = next(9, "MD5")?;
@@ -48,7 +80,7 @@ impl LineFormat for Fiu {
         let offset = next(4, "lba")?.bytes_of(cx.sector())?;
         next(3, "process")?;
         next(2, "pid")?;
-        if hash.bytes.len() < 16 || !hash.bytes.iter().all(u8::is_ascii_hexdigit) {
+        if hash.bytes.len() < 16 || !is_hex(hash.bytes) {
             return Err(hash.fault("not a hash"));
         }
         let time = time.time(cx.time_unit(TimeUnit::Nanoseconds))?;

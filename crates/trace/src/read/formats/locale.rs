@@ -8,18 +8,26 @@ fn is_grouping(byte: u8) -> bool {
     matches!(byte, b'.' | b',' | b'\'' | b' ' | 0xc2 | 0xa0 | 0xe2 | 0x80 | 0xaf)
 }
 
+/// What is longer than any number is not looked at.
+const LONGEST: usize = 64;
+
 /// A whole number whose digits may be grouped.
 pub(super) fn whole(field: Field<'_>) -> Parsed<u64> {
+    if let Ok(value) = atoi_simd::parse_pos::<u64, false>(field.bytes) {
+        return Ok(value);
+    }
     if field.bytes.iter().all(u8::is_ascii_digit) {
         return field.number();
     }
-    let mut digits = Vec::with_capacity(24);
+    let mut digits = [0; LONGEST];
+    let mut count = 0;
     let mut since_group = None;
-    for &byte in field.bytes.iter().take(64) {
+    for &byte in field.bytes.iter().take(LONGEST) {
         if byte.is_ascii_digit() {
-            digits.push(byte);
+            digits[count] = byte;
+            count += 1;
             since_group = since_group.map(|n| n + 1);
-        } else if is_grouping(byte) && !digits.is_empty() {
+        } else if is_grouping(byte) && count > 0 {
             // Anything but three digits between marks is a fraction, not a group.
             if byte.is_ascii() && since_group.is_some_and(|n| n != 3) {
                 return Err(field.fault("not a whole number"));
@@ -32,21 +40,24 @@ pub(super) fn whole(field: Field<'_>) -> Parsed<u64> {
     if since_group.is_some_and(|n| n != 3) {
         return Err(field.fault("not a whole number"));
     }
-    Field { bytes: &digits, ..field }.number().map_err(|_| field.fault("not a whole number"))
+    Field { bytes: &digits[..count], ..field }
+        .number()
+        .map_err(|_| field.fault("not a whole number"))
 }
 
 /// A time with a decimal comma or point. The last mark is the decimal one; marks before it group.
 pub(super) fn time(field: Field<'_>, unit: TimeUnit) -> Parsed<u64> {
     let mark = field.bytes.iter().rposition(|b| matches!(b, b'.' | b','));
-    let mut plain = Vec::with_capacity(field.bytes.len().min(64));
-    for (at, &byte) in field.bytes.iter().enumerate().take(64) {
-        if Some(at) == mark {
-            plain.push(b'.');
-        } else if !is_grouping(byte) {
-            plain.push(byte);
+    let mut plain = [0; LONGEST];
+    let mut count = 0;
+    for (at, &byte) in field.bytes.iter().enumerate().take(LONGEST) {
+        let is_mark = Some(at) == mark;
+        if is_mark || !is_grouping(byte) {
+            plain[count] = if is_mark { b'.' } else { byte };
+            count += 1;
         }
     }
-    Field { bytes: &plain, ..field }.time(unit).map_err(|_| field.fault("not a time"))
+    Field { bytes: &plain[..count], ..field }.time(unit).map_err(|_| field.fault("not a time"))
 }
 
 #[cfg(test)]

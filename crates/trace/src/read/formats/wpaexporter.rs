@@ -4,7 +4,7 @@
 //! names: `IO Type`, `Init Time (s)`, `Size (B)`, `Min Offset` (hexadecimal bytes), `Disk`.
 //! Numbers follow the locale of the exporting host. The arrival is the init time, in seconds.
 
-use memchr::memchr_iter;
+use memchr::memchr;
 
 use crate::{
     Op, Request,
@@ -39,6 +39,8 @@ const WANTED: [&str; 5] = ["IO Type", "Init Time (s)", "Size (B)", "Min Offset",
 struct Header {
     separator: u8,
     at: [usize; WANTED.len()],
+    /// The wanted ones from the left to the right.
+    order: [usize; WANTED.len()],
 }
 
 impl Header {
@@ -54,29 +56,33 @@ impl Header {
                 )
             })?;
         }
-        Ok(Header { separator, at })
+        let mut order = std::array::from_fn(|which| which);
+        order.sort_unstable_by_key(|&which: &usize| at[which]);
+        Ok(Header { separator, at, order })
     }
 
     /// The wanted columns of a row.
     fn row<'a>(&self, line: &'a [u8]) -> Parsed<[Field<'a>; WANTED.len()]> {
         let mut row = WANTED.map(|name| Field { bytes: &[], number: 0, name });
-        let mut found = 0;
-        let mut start = 0;
-        let ends = memchr_iter(self.separator, line).chain([line.len()]);
-        for (index, end) in ends.enumerate() {
-            for (field, &at) in row.iter_mut().zip(&self.at) {
-                if at == index {
-                    *field = Field::new(&line[start..end], index + 1, field.name);
-                    found += 1;
-                }
+        // From the left to the right, each wanted column once.
+        let (mut cells, mut passed) = (line, 0);
+        for &which in &self.order {
+            let column = self.at[which];
+            while passed < column {
+                let end = memchr(self.separator, cells).ok_or_else(too_few)?;
+                cells = &cells[end + 1..];
+                passed += 1;
             }
-            start = end + 1;
+            let end = memchr(self.separator, cells).unwrap_or(cells.len());
+            row[which] = Field::new(&cells[..end], column + 1, WANTED[which]);
         }
-        match found == row.len() {
-            true => Ok(row),
-            false => Err(Fault::line("the row has fewer columns than the header")),
-        }
+        Ok(row)
     }
+}
+
+#[cold]
+fn too_few() -> Box<Fault> {
+    Fault::line("the row has fewer columns than the header")
 }
 
 struct Wpa {

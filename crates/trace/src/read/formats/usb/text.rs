@@ -5,6 +5,8 @@
 //! volume is `bus.device`, and `.unit` for all but the first logical unit (`1t` names no bus). At
 //! most 32 bytes of a transfer are recorded, which is enough for commands and never for contents.
 
+use memchr::memchr2;
+
 use super::{disks::Disks, start::Start, transfer::Transfer};
 use crate::{
     Request,
@@ -12,7 +14,7 @@ use crate::{
         context::Context,
         entry::{Entry, Special},
         fault::{Fault, Parsed},
-        fields::Field,
+        fields::{Field, HEX, NO_HEX},
         input::Input,
         lines::LineFormat,
         sample::Hit,
@@ -47,6 +49,7 @@ pub(in crate::read::formats) const USBMON: Entry = Entry {
         let contents = setup.contents;
         setup.lines(|_| Usbmon {
             disks: Disks::new(contents),
+            known: Known::default(),
             clock: Clock::default(),
             start: start.clone(),
         })
@@ -62,13 +65,50 @@ fn first_time(input: &Input) -> Option<u64> {
 /// What every event has.
 struct Event<'a> {
     time: Field<'a>,
+    /// In microseconds, if they fit.
+    us: Option<u64>,
     /// Submitted, complete, or an error in submitting.
     kind: u8,
     address: Address,
     rest: &'a [u8],
 }
 
+/// The words of the addresses met last, one outward and one inward: most lines have one of them.
+#[derive(Default)]
+struct Known([Option<(Vec<u8>, Address)>; 2]);
+
+impl Known {
+    /// Takes a line apart whose words stand one blank apart and whose address was met before.
+    #[inline]
+    fn event<'a>(&self, line: &'a [u8]) -> Option<Event<'a>> {
+        let tag = memchr2(b' ', b'\t', line).filter(|end| *end > 0)?;
+        if line[tag] == b'\t' {
+            return None;
+        }
+        let (us, digits) = atoi_simd::parse_prefix_pos::<u64, false>(&line[tag + 1..]).ok()?;
+        let (time, rest) = line[tag + 1..].split_at(digits);
+        let [b' ', kind @ (b'S' | b'C'), b' ', rest @ ..] = rest else { return None };
+        let way = usize::from(*rest.get(1)? == b'i');
+        let (word, address) = self.0[way].as_ref()?;
+        let rest = rest.strip_prefix(&word[..]).filter(|rest| rest.starts_with(b" "))?;
+        let time = Field { bytes: time, number: 2, name: "time" };
+        Some(Event { time, us: Some(us), kind: *kind, address: *address, rest })
+    }
+
+    /// Remembers the address of a line.
+    fn learn(&mut self, line: &[u8], address: Address) {
+        let (_, rest) = word(line);
+        let (_, rest) = word(rest);
+        let (_, rest) = word(rest);
+        let (known, of) = self.0[usize::from(address.inward)].get_or_insert((Vec::new(), address));
+        known.clear();
+        known.extend_from_slice(word(rest).0);
+        *of = address;
+    }
+}
+
 /// Where an event was: its word is `Bo:1:005:2`, of `1t` `Bo:005:02`.
+#[derive(Clone, Copy)]
 struct Address {
     bulk: bool,
     inward: bool,
@@ -79,7 +119,10 @@ struct Address {
 /// Takes a line apart as far as all have the same fields.
 #[inline]
 fn event(line: &[u8]) -> Option<Event<'_>> {
-    let (tag, rest) = word(line);
+    let (tag, rest) = match line.iter().position(|b| matches!(b, b' ' | b'\t')) {
+        Some(end) if end > 0 => line.split_at(end),
+        _ => word(line),
+    };
     let (time, rest) = word(rest);
     let (kind, rest) = word(rest);
     let (address, rest) = word(rest);
@@ -88,6 +131,7 @@ fn event(line: &[u8]) -> Option<Event<'_>> {
     let address = Address::of(address)?;
     (!tag.is_empty() && is_number).then(|| Event {
         time: Field::new(time, 2, "time"),
+        us: None,
         kind,
         address,
         rest,
@@ -133,8 +177,10 @@ fn small(digits: &[u8]) -> Option<u16> {
 #[inline]
 fn word(line: &[u8]) -> (&[u8], &[u8]) {
     let blank = |b: &u8| matches!(b, b' ' | b'\t');
-    let start = line.iter().position(|b| !blank(b)).unwrap_or(line.len());
-    let line = &line[start..];
+    let line = match line {
+        [b' ', rest @ ..] if rest.first().is_some_and(|b| !blank(b)) => rest,
+        _ => &line[line.iter().position(|b| !blank(b)).unwrap_or(line.len())..],
+    };
     let end = line.iter().position(blank).unwrap_or(line.len());
     line.split_at(end)
 }
@@ -166,6 +212,7 @@ impl Clock {
 
 struct Usbmon {
     disks: Disks,
+    known: Known,
     clock: Clock,
     start: Start,
 }
@@ -174,12 +221,19 @@ impl LineFormat for Usbmon {
     const SKIPS_HEADER: bool = false;
 
     fn line(&mut self, line: &[u8], cx: &mut Context) -> Parsed<Option<Request>> {
-        let Some(event) = event(line) else { return Err(not_an_event(line)) };
+        let event = match self.known.event(line) {
+            Some(event) => event,
+            None => {
+                let event = event(line).ok_or_else(|| not_an_event(line))?;
+                self.known.learn(line, event.address);
+                event
+            }
+        };
         // Errors have no time in older kernels.
         if event.kind == b'E' {
             return Ok(None);
         }
-        let us = event.time.number()?;
+        let us = event.us.map_or_else(|| event.time.number(), Ok)?;
         let time = self.clock.at(us).and_then(|us| us.checked_mul(1000));
         let time = time.ok_or_else(|| event.time.fault("past 584 years"))?;
         let time_ns = time.saturating_sub(self.start.or(time));
@@ -219,7 +273,6 @@ impl LineFormat for Usbmon {
 /// The data words of a line; how many bytes they are.
 #[inline]
 fn hex(mut words: &[u8], bytes: &mut [u8; MOST]) -> Parsed<usize> {
-    let digit = |digit: u8| char::from(digit).to_digit(16).map(|digit| digit as u8);
     let mut found = 0;
     loop {
         let (next, rest) = word(words);
@@ -232,7 +285,10 @@ fn hex(mut words: &[u8], bytes: &mut [u8; MOST]) -> Parsed<usize> {
             return Err(fault());
         }
         for pair in next.chunks_exact(2) {
-            let (high, low) = digit(pair[0]).zip(digit(pair[1])).ok_or_else(fault)?;
+            let [high, low] = [pair[0], pair[1]].map(|digit| HEX[usize::from(digit)]);
+            if high == NO_HEX || low == NO_HEX {
+                return Err(fault());
+            }
             let Some(byte) = bytes.get_mut(found) else { return Ok(found) };
             *byte = high << 4 | low;
             found += 1;

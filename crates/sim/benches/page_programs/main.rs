@@ -1,14 +1,14 @@
-//! Page programs per second of the simulator, beside random updates of an array of the mapping
-//! table's size.
+//! Page programs per second of the simulator, beside a bare greedy log.
 //!
 //! `cargo bench --bench page_programs -- [SIZE_GIB ...] [POLICY[+PLACEMENT] ...]`
 //!
-//! Uniform traffic, 4 KiB pages, 256 pages a block, 15 % over-provisioning. The machine's own speed
-//! is measured before and after each policy in the same run: the multiple is nanoseconds per page
-//! program over nanoseconds per random update of a `u32` array, one element a logical page.
+//! Uniform traffic, 4 KiB pages, 256 pages a block, 15 % over-provisioning. The [bare log](bare::Bare) runs before and
+//! after each policy in the same process: *of the loop* is its time a page program over the policy's, *of greedy* that
+//! of greedy over the policy's, each by the loop beside it.
 
-use std::{hint::black_box, time::Instant};
+mod bare;
 
+use bare::Bare;
 use thermocline_flash::{Geometry, Kind, Profile, Rules, Timing};
 use thermocline_policy::{
     placement,
@@ -21,10 +21,10 @@ static ALLOCATOR: HugePages = HugePages;
 
 const PAGE: u64 = 4096;
 const PAGES_PER_BLOCK: u32 = 256;
-/// Updates in each measurement of the machine.
-const UPDATES: u32 = 30_000_000;
+/// Host writes in each measurement of the loop.
+const WRITES: u64 = 4_000_000;
 
-/// xorshift64*: a few cycles a draw, so that the array is what is measured.
+/// xorshift64*: a few cycles a draw.
 struct Draws(u64);
 
 impl Draws {
@@ -38,31 +38,17 @@ impl Draws {
     }
 }
 
-/// Nanoseconds per random update of an array of `len` words: three measurements.
-fn array_updates_ns(len: u32) -> [f64; 3] {
-    let mut table = vec![0_u32; len as usize];
-    let mut draws = Draws(42);
-    let measured = std::array::from_fn(|_| {
-        let start = Instant::now();
-        for i in 0..UPDATES {
-            let word = &mut table[draws.below(len) as usize];
-            *word = word.wrapping_add(i);
-        }
-        start.elapsed().as_nanos() as f64 / f64::from(UPDATES)
-    });
-    black_box(&table);
-    measured
+/// The middle one of an odd number of measurements.
+fn median(mut measured: Vec<f64>) -> f64 {
+    measured.sort_by(f64::total_cmp);
+    measured[measured.len() / 2]
 }
 
-/// The median of the measurements before and after: the machine's speed as the run met it.
-fn median(before: [f64; 3], after: [f64; 3]) -> f64 {
-    let mut all = [before, after].concat();
-    all.sort_by(f64::total_cmp);
-    0.5 * (all[2] + all[3])
+fn device_blocks(gib: u64) -> u32 {
+    ((gib << 30) / (PAGE * u64::from(PAGES_PER_BLOCK))) as u32
 }
 
 fn device(gib: u64) -> Device {
-    let blocks = (gib << 30) / (PAGE * u64::from(PAGES_PER_BLOCK));
     Device {
         profile: Profile {
             name: format!("bench-{gib}g"),
@@ -72,7 +58,7 @@ fn device(gib: u64) -> Device {
             geometry: Geometry {
                 banks: 1,
                 channels: 1,
-                blocks_per_bank: blocks as u32,
+                blocks_per_bank: device_blocks(gib),
                 pages_per_block: PAGES_PER_BLOCK,
                 page_size: PAGE as u32,
                 oob_size: 0,
@@ -110,7 +96,7 @@ fn policies() -> Vec<String> {
     presets.chain(pairs.map(str::to_owned)).collect()
 }
 
-/// Measures one policy on one size and prints its row; `greedy` is the time greedy took lately.
+/// Measures one policy on one size and prints its row; `greedy` is greedy's share of the loop's speed lately.
 fn measure(gib: u64, policy: &str, greedy: Option<f64>) {
     let (name, placement) = match policy.split_once('+') {
         Some((name, placement)) => (name, Some(placement)),
@@ -130,18 +116,20 @@ fn measure(gib: u64, policy: &str, greedy: Option<f64>) {
     };
     let spec = PolicySpec::parse(name, None, placement).expect("a policy");
     let job = Job::new(device, spec, Input::Workload(&workload));
+    let mut bare = Bare::new(device_blocks(gib), PAGES_PER_BLOCK, logical);
+    let mut of_loop: Vec<f64> = (0..4).map(|_| bare.measure(WRITES)).collect();
     let idle = memory_bytes("VmRSS:");
-    let before = array_updates_ns(logical);
     let result = run(&job, &Progress::default()).expect("a run");
-    let update = median(before, array_updates_ns(logical));
+    of_loop.extend((0..3).map(|_| bare.measure(WRITES)));
+    let of_loop = median(of_loop);
     let perf = result.perf.expect("every run is timed");
     let ns = 1e9 / perf.pages_programmed_per_s;
     println!(
-        "| {gib} GiB | {policy} | {:.2} | {:.0} | {ns:.1} | {update:.1} | {:.1}× | {} | {:.1} |",
+        "| {gib} GiB | {policy} | {:.2} | {:.0} | {ns:.1} | {of_loop:.1} | {:.2} | {} | {:.1} |",
         result.write_amplification.unwrap_or(1.0),
         perf.pages_programmed_per_s / 1e6,
-        ns / update,
-        greedy.map_or("".into(), |greedy| format!("{:.1}×", ns / greedy)),
+        of_loop / ns,
+        greedy.map_or("".into(), |greedy| format!("{:.2}", of_loop / ns / greedy)),
         perf.peak_rss_bytes.saturating_sub(idle) as f64 / pages,
     );
 }
@@ -157,11 +145,11 @@ fn main() {
     }
     let (sizes, named): (Vec<_>, Vec<_>) = args.into_iter().partition(|a| a.parse::<u64>().is_ok());
     let sizes =
-        if sizes.is_empty() { ["1", "16", "256"].map(String::from).to_vec() } else { sizes };
+        if sizes.is_empty() { ["1", "4", "16", "64"].map(String::from).to_vec() } else { sizes };
     let all = if named.is_empty() { policies() } else { named };
     println!(
         "| device | policy | write amplification | M page programs/s | ns/program | \
-         ns/array update | multiple | of greedy | bytes/page |"
+         ns/program of the loop | of the loop | of greedy | bytes/page |"
     );
     println!("|---|---|---|---|---|---|---|---|---|");
     // A process each, so that one's memory is not another's.
@@ -177,7 +165,7 @@ fn main() {
             // The machine drifts: greedy is measured again and again.
             if i % 4 == 0 {
                 let text = row(&[gib, "greedy"]);
-                greedy = text.split('|').nth(5).expect("a row").trim().to_owned();
+                greedy = text.split('|').nth(7).expect("a row").trim().to_owned();
                 print!("{text}");
             }
             print!("{}", row(&[gib, policy, &greedy]));

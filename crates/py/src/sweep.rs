@@ -1,0 +1,159 @@
+//! Sweeps: the cells of a grid, one of them run, results kept.
+
+use std::{
+    collections::HashMap,
+    path::PathBuf,
+    sync::{Arc, LazyLock},
+};
+
+use pyo3::{exceptions::PyIndexError, prelude::*};
+use thermocline_sim::SimError;
+use thermocline_study::{
+    settings::sweep::{Given, SweepSettings, Swept},
+    sweep::{self, Inputs},
+};
+use thermocline_sweep::{Setting, Settings, Store};
+
+use crate::{
+    InMemory, Listener,
+    errors::raised,
+    memory::Named,
+    table::{Rows, Table},
+    work::done,
+};
+
+/// An option and its value; none for a flag.
+pub type Pairs = Vec<(String, Option<String>)>;
+
+/// Traces that cells of this process have read last.
+static INPUTS: LazyLock<Inputs> = LazyLock::new(|| Inputs::that_stay_of(2));
+
+/// The cells of a grid. Each is made when it is asked for.
+#[pyclass(frozen, module = "thermocline._native")]
+pub struct Plan(Arc<sweep::Plan>);
+
+impl Plan {
+    fn check(&self, at: usize) -> PyResult<()> {
+        if at < self.0.count() { Ok(()) } else { Err(PyIndexError::new_err(at)) }
+    }
+}
+
+#[pymethods]
+impl Plan {
+    /// How many cells there are.
+    fn __len__(&self) -> usize {
+        self.0.count()
+    }
+
+    /// The name and the settings of a cell.
+    fn cell(&self, at: usize) -> PyResult<(String, Pairs)> {
+        self.check(at)?;
+        let cell = self.0.cell(at);
+        Ok((cell.name, cell.settings.0.into_iter().map(|s| (s.option, s.value)).collect()))
+    }
+
+    /// The digest of a cell, or why it cannot be run.
+    fn digest(&self, at: usize) -> PyResult<(Option<&str>, Option<&str>)> {
+        self.check(at)?;
+        Ok(match self.0.digest(at) {
+            Ok(digest) => (Some(digest), None),
+            Err(why) => (None, Some(why)),
+        })
+    }
+
+    /// The result of a cell that the store has, as JSON.
+    fn result(&self, py: Python<'_>, at: usize, folder: PathBuf) -> PyResult<Option<String>> {
+        self.check(at)?;
+        let result = || Ok(self.0.result(at, &Store::open(&folder)?).map(|r| r.to_string()));
+        py.detach(result).map_err(raised)
+    }
+
+    /// Rows of cells: what the store has, or why there is nothing (`errors`, by digest).
+    fn table(
+        &self,
+        folder: PathBuf,
+        errors: HashMap<String, String>,
+        cells: Vec<usize>,
+        digests: bool,
+    ) -> PyResult<Table> {
+        cells.iter().try_for_each(|at| self.check(*at))?;
+        let store = Store::open(&folder).map_err(raised)?;
+        let plan = Arc::clone(&self.0);
+        let rows: Arc<Rows> = Arc::new(move |at| {
+            let digest = plan.digest(at);
+            let result = match digest {
+                Err(why) => Err(why.to_owned()),
+                Ok(digest) => plan.result(at, &store).ok_or_else(|| {
+                    let lost = || "its result is not in the store".to_owned();
+                    errors.get(digest).cloned().unwrap_or_else(lost)
+                }),
+            };
+            (digest.unwrap_or_default().to_owned(), plan.cell(at).settings, result)
+        });
+        Ok(Table::new(self.0.options(), digests, cells, rows))
+    }
+}
+
+/// The cells of a grid. `known` are digests of traces that are elsewhere, by name.
+#[pyfunction]
+pub fn plan(
+    py: Python<'_>,
+    axes: Vec<(String, Vec<String>)>,
+    seeds: u64,
+    known: Vec<(String, String)>,
+    traces: InMemory,
+    listener: Listener,
+) -> PyResult<Plan> {
+    let given = axes.into_iter().map(|(option, texts)| {
+        Given::of(&option, texts, false)
+            .map_err(|why| raised(SimError::Usage(format!("{option}: {why}"))))
+    });
+    let swept = Swept(given.collect::<PyResult<_>>()?);
+    let settings = SweepSettings { file: None, seeds, until: None, tolerance: None, swept };
+    done(py, &Named::of(traces), listener.as_ref(), |context| {
+        Ok(Plan(Arc::new(sweep::plan(&settings, &known, context)?)))
+    })
+}
+
+fn settings_of(pairs: Pairs) -> Settings {
+    Settings(pairs.into_iter().map(|(option, value)| Setting { option, value }).collect())
+}
+
+/// Runs a cell: its result, as JSON. `version` tells traces of one name apart.
+#[pyfunction]
+pub fn execute(
+    py: Python<'_>,
+    pairs: Pairs,
+    version: &str,
+    traces: InMemory,
+    listener: Listener,
+) -> PyResult<String> {
+    let settings = settings_of(pairs);
+    done(py, &Named::of(traces), listener.as_ref(), |context| {
+        Ok(sweep::execute(&settings, &INPUTS, version, context)?.result.to_string())
+    })
+}
+
+/// Whether a store has a result, and it is whole.
+#[pyfunction]
+pub fn has(py: Python<'_>, folder: PathBuf, digest: &str) -> PyResult<bool> {
+    py.detach(|| Ok(Store::open(&folder)?.has(digest))).map_err(raised)
+}
+
+/// Keeps a result.
+#[pyfunction]
+pub fn keep(
+    py: Python<'_>,
+    folder: PathBuf,
+    digest: &str,
+    pairs: Pairs,
+    result: &str,
+) -> PyResult<()> {
+    let settings = settings_of(pairs);
+    py.detach(|| {
+        let result = serde_json::from_str(result).map_err(|e| SimError::Failed(e.to_string()))?;
+        let made_by = format!("thermocline run {}", settings.shown());
+        Store::open(&folder)?.put(digest, &made_by, &result)
+    })
+    .map_err(raised)
+}

@@ -1,0 +1,81 @@
+//! What a trace knows of contents, kept while it is read.
+
+use std::{
+    collections::HashSet,
+    fs::File,
+    io::{BufWriter, Write},
+};
+
+use thermocline_trace::{Op, Request};
+
+use super::spool::spool_error;
+use crate::SimError;
+
+/// What a trace knows of contents, while it is read.
+pub(super) struct Contents {
+    page: u64,
+    /// Number of the request, bytes before it in the first page, length, bytes.
+    pub out: BufWriter<File>,
+    /// Requests of which it is known what they wrote.
+    pub requests: u64,
+    /// Pages that were read before they were written, with what was found there.
+    pub found: Vec<(u32, Box<[u8]>)>,
+    /// Pages that were found or written already.
+    settled: HashSet<u64>,
+}
+
+impl Contents {
+    pub(super) fn new(page: u64) -> Result<Self, SimError> {
+        let file = tempfile::tempfile().map_err(spool_error)?;
+        let out = BufWriter::with_capacity(1 << 20, file);
+        Ok(Self { page, out, requests: 0, found: Vec::new(), settled: HashSet::new() })
+    }
+
+    /// Takes note of a batch, before which there were so many requests.
+    pub(super) fn note(
+        &mut self,
+        batch: &[Request],
+        contents: &thermocline_trace::Contents,
+        before: u64,
+    ) -> Result<(), SimError> {
+        if contents.is_empty() && self.requests == 0 && self.found.is_empty() {
+            return Ok(());
+        }
+        for (i, request) in batch.iter().enumerate() {
+            match (request.op, contents.of(i)) {
+                (Op::Write, bytes) => {
+                    let end = request.offset.saturating_add(request.len);
+                    self.settled.extend(request.offset / self.page..end.div_ceil(self.page));
+                    if let Some(bytes) = bytes {
+                        self.write(before + i as u64, request.offset % self.page, bytes)?;
+                    }
+                }
+                (Op::Read, Some(bytes)) => self.find(request.offset, bytes),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn write(&mut self, request: u64, skip: u64, bytes: &[u8]) -> Result<(), SimError> {
+        for word in [request, skip, bytes.len() as u64] {
+            self.out.write_all(&word.to_le_bytes()).map_err(spool_error)?;
+        }
+        self.requests += 1;
+        self.out.write_all(bytes).map_err(spool_error)
+    }
+
+    /// Whole pages that were read; zeros are what blank pages hold anyway.
+    fn find(&mut self, offset: u64, bytes: &[u8]) {
+        let first = offset.div_ceil(self.page);
+        let Some(bytes) = bytes.get((first * self.page - offset) as usize..) else { return };
+        for (number, page) in (first..).zip(bytes.chunks_exact(self.page as usize)) {
+            if page.iter().any(|byte| *byte != 0)
+                && self.settled.insert(number)
+                && let Ok(number) = u32::try_from(number)
+            {
+                self.found.push((number, page.into()));
+            }
+        }
+    }
+}

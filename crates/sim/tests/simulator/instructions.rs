@@ -1,0 +1,157 @@
+//! Instructions a page program takes, by preset: seconds vary by tens of per cent on a shared machine, instructions
+//! repeat.
+//!
+//! valgrind runs this test binary and notes what was executed between two calls of [`mark`]. Each preset runs twice;
+//! the longer run less the shorter one leaves out building and filling the device. The figures are those of the profile
+//! `test` without incremental compilation, as `make test` builds it: a release takes a few per cent less. A change
+//! of them is a change of the code or of the compiler. `THERMOCLINE_INSTRUCTIONS=print` prints the table anew.
+
+use std::{env, fs, process::Command};
+
+use thermocline_flash::{Geometry, Kind, Profile, Rules, Timing};
+use thermocline_sim::{Device, Input, Job, PolicySpec, Progress, Workload, run};
+use thermocline_testing::program;
+
+/// `make test` sets it; other builds may have been compiled in other pieces.
+const ASKED: &str = "THERMOCLINE_INSTRUCTIONS";
+/// How far a figure may be off: by what the C library does on another processor.
+const BOUND: f64 = 0.02;
+const PAGE: u64 = 4096;
+const PAGES: u32 = 64;
+const BLOCKS: u32 = 256;
+
+const INSTRUCTIONS: &[(&str, f64)] = &[
+    ("greedy", 0.0),
+    ("cost-benefit", 0.0),
+    ("lfs", 0.0),
+    ("lfs-batch", 0.0),
+    ("kawaguchi", 0.0),
+    ("envy", 0.0),
+    ("linux-ftl", 0.0),
+    ("cat", 0.0),
+    ("dac", 0.0),
+    ("hot-cold", 0.0),
+    ("double-hot-cold", 0.0),
+    ("update-interval", 0.0),
+    ("striping-static", 0.0),
+    ("striping-dynamic", 0.0),
+    ("fifo", 0.0),
+    ("random", 0.0),
+    ("d-choices", 0.0),
+    ("windowed-greedy", 0.0),
+    ("sep-gc", 0.0),
+    ("sep-bit", 0.0),
+    ("midas", 0.0),
+    ("multi-log", 0.0),
+    ("sfs", 0.0),
+    ("warcip", 0.0),
+    ("fadac", 0.0),
+    ("eti", 0.0),
+    ("auto-stream", 0.0),
+    ("multi-stream", 0.0),
+];
+
+/// Where one count ends and the next begins.
+#[inline(never)]
+fn mark() {
+    std::hint::black_box(PAGES);
+}
+
+fn device() -> Device {
+    let geometry = Geometry {
+        banks: 1,
+        channels: 1,
+        blocks_per_bank: BLOCKS,
+        pages_per_block: PAGES,
+        page_size: PAGE as u32,
+        oob_size: 0,
+        header_pages: 0,
+        system_blocks: 0,
+    };
+    let timing = Timing {
+        read_ns: 25_000,
+        program_ns: 200_000,
+        copy_ns: 225_000,
+        erase_ns: 2_000_000,
+        ..Timing::default()
+    };
+    Device {
+        profile: Profile {
+            name: "instructions".into(),
+            summary: "a small device".into(),
+            kind: Kind::Nand,
+            sources: Vec::new(),
+            geometry,
+            rules: Rules { in_order: true, endurance: 100_000, initial_bad_blocks: 0 },
+            timing,
+            energy: None,
+        },
+        fixed_capacity: true,
+    }
+}
+
+/// Overwrites so many times at random what the device holds; tells the page programs.
+fn programs(preset: &str, times: u64) -> u64 {
+    let pages = u64::from(BLOCKS * PAGES) * 100 / 115;
+    let workload = Workload {
+        spec: "uniform".parse().expect("a workload"),
+        bytes: Some(pages * times * PAGE),
+        request_bytes: None,
+        interarrival_ns: None,
+        read_share: 0.0,
+    };
+    let spec = PolicySpec::parse(preset, None, None).expect("a preset");
+    let job = Job::new(device(), spec, Input::Workload(&workload));
+    mark();
+    let result = run(&job, &Progress::default()).expect("a run");
+    mark();
+    result.flash.pages_programmed
+}
+
+/// What is counted, in a process of its own; prints the page programs of each run.
+#[test]
+#[ignore = "valgrind runs it for the next test"]
+fn counted() {
+    for (preset, _) in INSTRUCTIONS {
+        println!("programs {} {}", programs(preset, 1), programs(preset, 2));
+    }
+}
+
+#[test]
+fn a_page_program_takes_no_more_instructions_than_before() {
+    let Some(asked) = env::var_os(ASKED) else { return };
+    let Some(valgrind) = program("valgrind") else { return };
+    let folder = env::temp_dir().join(format!("thermocline-instructions-{}", std::process::id()));
+    fs::create_dir_all(&folder).expect("a folder for temporary files");
+    let out = folder.join("counts");
+    let output = Command::new(valgrind)
+        .args(["--tool=callgrind", "--dump-before=*instructions::mark*"])
+        .arg(format!("--callgrind-out-file={}", out.display()))
+        .arg(env::current_exe().expect("a running program has a file"))
+        .args(["instructions::counted", "--exact", "--ignored", "--nocapture", "--test-threads=1"])
+        .output()
+        .expect("valgrind starts");
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{text}{}", String::from_utf8_lossy(&output.stderr));
+    // The dump before each second mark has what was executed since the first.
+    let executed = |mark: usize| {
+        let path = folder.join(format!("counts.{mark}"));
+        let dump = fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+        let totals = dump.lines().find_map(|line| line.strip_prefix("totals: "));
+        totals.and_then(|n| n.trim().parse::<f64>().ok()).expect("a dump has totals")
+    };
+    let written = text.lines().filter_map(|line| line.split_once("programs "));
+    let mut wrong = Vec::new();
+    for (i, ((preset, before), (_, programs))) in INSTRUCTIONS.iter().zip(written).enumerate() {
+        let programs: Vec<f64> = programs.split(' ').filter_map(|n| n.parse().ok()).collect();
+        let [short, long] = programs[..] else { panic!("two runs of {preset}: {programs:?}") };
+        let now = (executed(4 * i + 4) - executed(4 * i + 2)) / (long - short);
+        if asked == "print" {
+            println!("    (\"{preset}\", {now:.1}),");
+        } else if (now / before - 1.0).abs() > BOUND {
+            wrong.push(format!("{preset}: {now:.1} instructions a page program, {before} before"));
+        }
+    }
+    fs::remove_dir_all(&folder).expect("a folder of ours can be removed");
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}

@@ -1,0 +1,229 @@
+"""Where traces are, for workers that are elsewhere: paths, addresses of object stores, arrays.
+
+An address (``s3://bucket/trace.csv.gz``, whatever fsspec opens) is fetched once a machine, into a folder of the
+cache named by the SHA-256 of its bytes: $THERMOCLINE_CACHE, by default ~/.cache/thermocline. It may be deleted.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import importlib
+import json
+import os
+import tempfile
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Union, cast
+from urllib.parse import urlsplit
+
+from . import _native
+from . import trace as _trace
+from ._pool import Pool
+
+_STEP = 1 << 20
+_VERSIONS = ("ETag", "etag", "mtime", "LastModified", "last_modified", "updated", "md5Hash", "content_md5")
+"""What file systems call that which changes with a file."""
+
+
+@dataclass(frozen=True)
+class Remote:
+    """A trace at an address, and the SHA-256 of its bytes."""
+
+    url: str
+    digest: str
+
+
+@dataclass(frozen=True)
+class Spooled:
+    """A trace in memory that was written to files, a file an array."""
+
+    name: str
+    folder: str
+
+
+Place = Union[Remote, Spooled, _trace.Trace, None]
+
+
+def is_address(name: str) -> bool:
+    """Whether fsspec opens it."""
+    return "://" in name
+
+
+def cache() -> Path:
+    """The folder of what was fetched."""
+    usual = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "thermocline"
+    return Path(os.environ.get("THERMOCLINE_CACHE") or usual)
+
+
+@contextmanager
+def _alone(name: str) -> Generator[None]:
+    """One process of the machine at a time."""
+    folder = cache() / "locks"
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / name).open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def _system(url: str) -> tuple[Any, str]:
+    try:
+        core: Any = importlib.import_module("fsspec.core")
+    except ImportError:
+        raise _native.UsageError(f"{url} needs fsspec; pip install 'thermocline[remote]'") from None
+    return cast("tuple[Any, str]", core.url_to_fs(url))
+
+
+def digest_of(url: str) -> str:
+    """The SHA-256 of what is at an address, which is fetched unless it is known and has not changed."""
+    system, path = _system(url)
+    info: dict[str, Any] = system.info(path)
+    version = [str(info[key]) for key in _VERSIONS if info.get(key)]
+    version.append(str(info.get("size")))
+    name = hashlib.sha256(url.encode()).hexdigest()
+    known = cache() / "addresses" / name
+    with _alone(name):
+        if len(version) > 1 and known.is_file():
+            kept = json.loads(known.read_text())
+            if kept["version"] == version:
+                return kept["digest"]
+        digest = _fetched(system, path, _file_name(url))
+        known.parent.mkdir(parents=True, exist_ok=True)
+        known.write_text(json.dumps({"url": url, "version": version, "digest": digest}))
+    return digest
+
+
+def fetch(remote: Remote) -> Path:
+    """The file of a trace at an address."""
+    path = cache() / remote.digest / _file_name(remote.url)
+    if path.is_file():
+        return path
+    with _alone(remote.digest):
+        if not path.is_file():
+            system, there = _system(remote.url)
+            if _fetched(system, there, path.name) != remote.digest:
+                raise _native.InputError(f"{remote.url}: it is not what it was when the work began; begin again")
+    return path
+
+
+def _file_name(url: str) -> str:
+    """The end of an address, by which a format may be known."""
+    return os.path.basename(urlsplit(url).path) or "trace"
+
+
+def _fetched(system: Any, path: str, name: str) -> str:
+    folder = cache()
+    folder.mkdir(parents=True, exist_ok=True)
+    digest = hashlib.sha256()
+    with tempfile.NamedTemporaryFile(dir=folder, prefix=".", suffix=".part", delete=False) as part:
+        try:
+            with system.open(path, "rb") as file:
+                while piece := file.read(_STEP):
+                    digest.update(piece)
+                    part.write(piece)
+            part.close()
+            there = folder / digest.hexdigest() / name
+            there.parent.mkdir(exist_ok=True)
+            os.replace(part.name, there)
+        except BaseException:
+            os.unlink(part.name)
+            raise
+    return digest.hexdigest()
+
+
+def of_here(trace: Place) -> tuple[str | None, dict[str, _native.Memory], str]:
+    """On a worker: the path of a trace, or it in memory; and what tells it from others of its name."""
+    if isinstance(trace, Remote):
+        return str(fetch(trace)), {}, trace.digest
+    if isinstance(trace, Spooled):
+        import numpy as np
+
+        columns = {one: np.load(os.path.join(trace.folder, f"{one}.npy"), mmap_mode="r") for one in _trace.COLUMNS}
+        opened = _trace.open(columns, name=trace.name)
+        assert isinstance(opened, _trace.Trace)
+        return None, {trace.name: opened._memory}, trace.folder
+    if isinstance(trace, _trace.Trace):
+        return None, {trace.name: trace._memory}, str(id(trace._memory))
+    return None, {}, ""
+
+
+class Places:
+    """The traces of a call, by the names they have in it."""
+
+    def __init__(self, traces: Sequence[_trace.TraceLike]) -> None:
+        self.names: list[str] = []
+        self.traces: dict[str, _trace.Trace] = {}
+        self.digests: dict[str, str] = {}
+        self._placed: dict[str, Any] = {}
+        self._folder: tempfile.TemporaryDirectory[str] | None = None
+        for one in traces:
+            opened = _trace.open(one)
+            if isinstance(opened, _trace.Trace):
+                known = self.traces.setdefault(opened.name, opened)
+                if known._memory is not opened._memory:
+                    raise _native.UsageError(f"two traces are called {opened.name}; name them by trace.open(name=)")
+                opened = opened.name
+            self.names.append(opened)
+
+    @property
+    def memories(self) -> dict[str, _native.Memory]:
+        """Traces of this process."""
+        return {name: trace._memory for name, trace in self.traces.items()}
+
+    def local(self) -> list[str]:
+        """Their names for this process, in which those at addresses are files."""
+        return [str(fetch(Remote(name, digest_of(name)))) if is_address(name) else name for name in self.names]
+
+    def digest(self, pool: Pool) -> None:
+        """Learns what is at the addresses; workers read them."""
+        addresses = list(dict.fromkeys(name for name in self.names if is_address(name)))
+        for name, digest, error in pool.run(digest_of, addresses, lambda name: (name,)):
+            if digest is None:
+                raise _native.InputError(f"{name}: {error}")
+            self.digests[name] = digest
+
+    def placed(self, name: str | None, pool: Pool) -> Any:
+        """What a worker is given for a trace: for one in memory a future of Dask, or files. Each is sent once."""
+        if name in self.digests:
+            return Remote(name, self.digests[name])
+        trace = self.traces.get(name or "")
+        if trace is None or pool.local:
+            return trace
+        if trace.name not in self._placed:
+            self._placed[trace.name] = pool.client.scatter(trace, hash=False) if pool.client else self._spool(trace)
+        return self._placed[trace.name]
+
+    def _spool(self, trace: _trace.Trace) -> Spooled:
+        import numpy as np
+
+        self._folder = self._folder or tempfile.TemporaryDirectory(prefix="thermocline-")
+        folder = tempfile.mkdtemp(dir=self._folder.name)
+        for name, column in zip(_trace.COLUMNS, trace._memory.arrays(), strict=True):
+            np.save(os.path.join(folder, f"{name}.npy"), column)
+        return Spooled(trace.name, folder)
+
+    def forget(self) -> None:
+        """What was sent to workers may be gone with one of them."""
+        if self._folder is None:
+            self._placed.clear()
+
+    def close(self) -> None:
+        """Takes the files away."""
+        if self._folder is not None:
+            self._folder.cleanup()
+
+
+@contextmanager
+def shared(folder: str) -> Generator[str]:
+    """A file in a folder, by which workers see whether it is theirs too."""
+    os.makedirs(folder, exist_ok=True)
+    descriptor, marker = tempfile.mkstemp(dir=folder, prefix=".shared-")
+    os.close(descriptor)
+    try:
+        yield marker
+    finally:
+        os.unlink(marker)
+
+

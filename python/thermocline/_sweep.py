@@ -1,0 +1,148 @@
+"""Sweeps: a grid of settings on any executor."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, cast
+
+from . import _native, _work
+from . import policy as _policy
+from ._dataset import Dataset
+from ._places import Places, shared
+from ._pool import Executors, Pool
+from ._progress import Progress, Telling
+from ._words import Setting, axes_of
+from .results import Sweep
+
+STORE = "thermocline.store"
+
+
+def several(traces: Any) -> list[Any]:
+    """Traces, given as one or as several."""
+    if traces is None:
+        return []
+    return list(cast("Sequence[Any]", traces)) if isinstance(traces, (list, tuple)) else [traces]
+
+
+def absolute(folder: str | os.PathLike[str]) -> str:
+    """A folder as other processes know it."""
+    return os.path.abspath(str(folder))
+
+
+def sweep(
+    grid: Mapping[str, Setting | _policy.PolicyLike | Sequence[Setting | _policy.PolicyLike]],
+    *,
+    store: str | os.PathLike[str] = STORE,
+    dataset: str | os.PathLike[str] | None = None,
+    executor: Executors = None,
+    in_flight: int | None = None,
+    seeds: int = 1,
+    progress: Progress = None,
+) -> Sweep:
+    """Runs every combination of settings: ``sweep({"workload": "uniform", "policy": ["greedy", "cat"],
+    "over_provisioning": "5%..25%/5%"}, store="results")``.
+
+    Cells, digests and the folder ``store`` are those of ``thermocline sweep``: what is in the store is not computed
+    again, whoever put it there, and each result is there as soon as it is known. By default a thread a core works.
+
+    ``executor`` is any executor of ``concurrent.futures`` (Dask: ``client.get_executor()``), or a function that
+    makes one, which is called again when a process pool breaks. At most ``in_flight`` cells are submitted at a time
+    (by default four a worker, 64 at least), so neither the caller nor a scheduler holds the whole grid. A worker that
+    reaches the store keeps its results there itself; others send them. A cell that fails has its error and does not
+    stop the others. Cells of workers that died run again, twice at most; so do cells that a scheduler forgot.
+
+    ``grid["trace"]`` is a trace or a list of them: paths that workers can read, addresses that fsspec opens
+    (``s3://bucket/a.csv.gz``: fetched once a machine, into ~/.cache/thermocline), traces in memory (sent to each
+    worker once).
+
+    ``dataset`` is a folder, or an address that pyarrow knows, into which results stream as Parquet: a file a batch,
+    the columns of ``thermocline sweep`` behind one of digests, and ``failed.parquet``. A row that is there is not
+    written again.
+    """
+    given = _policy.Given(stored=True)
+    asked = given.settings(grid)
+    places = Places(several(asked.pop("trace", None)))
+    axes = [("trace", places.names)] if places.names else []
+    axes += axes_of(asked)
+    folder = absolute(store)
+    with Telling(progress) as listener, Pool(executor, in_flight) as pool, shared(folder) as marker:
+        try:
+            places.digest(pool)
+            plan = _native.plan(axes, seeds, list(places.digests.items()), places.memories, listener)
+            done = _Done(plan, folder, dataset)
+            jobs = _missing(plan, folder, marker, done)
+
+            def arguments(cell: _work.Cell) -> tuple[Any, ...]:
+                return cell, places.placed(dict(cell.pairs).get("trace"), pool)
+
+            for cell, outcome, error in pool.run(_work.execute, jobs, arguments, places.forget):
+                done.take(cell, outcome or _work.Outcome(None, error, False))
+                listener("progress", "sweep", done.cells, len(plan), "simulations")
+            done.finish()
+        finally:
+            places.close()
+    return Sweep(plan, folder, done.errors, done.computed)
+
+
+class _Done:
+    """What is known of the cells so far: of those that are done little more than a number stays."""
+
+    def __init__(self, plan: _native.Plan, folder: str, dataset: str | os.PathLike[str] | None) -> None:
+        self.plan = plan
+        self.folder = folder
+        self.errors: dict[str, str] = {}
+        self.computed = 0
+        self.cells = 0
+        self.flying: dict[str, list[int]] = {}
+        """Cells that wait for a digest, by the digest."""
+        self.dataset = Dataset(dataset, self.rows) if dataset is not None else None
+
+    def rows(self, cells: list[int]) -> _native.Table:
+        """Rows of the data set."""
+        return self.plan.table(self.folder, self.errors, cells, True)
+
+    def add(self, at: int, digest: str) -> None:
+        """The store has the result of a cell."""
+        self.cells += 1
+        if self.dataset is not None:
+            _, pairs = self.plan.cell(at)
+            self.dataset.add(at, digest, {name: value or "" for name, value in pairs})
+
+    def take(self, cell: _work.Cell, outcome: _work.Outcome) -> None:
+        """Takes what came of a digest."""
+        told, error, computed = outcome
+        waiting = self.flying.pop(cell.digest, [])
+        if error is not None:
+            self.errors[cell.digest] = error
+            self.cells += len(waiting)
+            return
+        if told is not None:
+            _native.keep(self.folder, cell.digest, cell.pairs, told)
+        self.computed += computed
+        for at in waiting:
+            self.add(at, cell.digest)
+
+    def finish(self) -> None:
+        """Writes the rest of the data set."""
+        if self.dataset is None:
+            return
+        self.dataset.flush()
+        digests = (self.plan.digest(at) for at in range(len(self.plan)))
+        failed = [at for at, (digest, why) in enumerate(digests) if why or digest in self.errors]
+        self.dataset.failures(failed)
+
+
+def _missing(plan: _native.Plan, folder: str, marker: str, done: _Done) -> Iterator[_work.Cell]:
+    """Cells that the store has no result of, one for each digest."""
+    for at in range(len(plan)):
+        digest, _ = plan.digest(at)
+        if digest is None or digest in done.errors:
+            done.cells += 1
+        elif digest in done.flying:
+            done.flying[digest].append(at)
+        elif _native.has(folder, digest):
+            done.add(at, digest)
+        else:
+            done.flying[digest] = [at]
+            yield _work.Cell(plan.cell(at)[1], digest, folder, marker)

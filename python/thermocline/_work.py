@@ -1,0 +1,93 @@
+"""What runs on workers: one cell of a sweep, one part of a fleet. A worker may be another process or machine."""
+
+from __future__ import annotations
+
+import os
+
+from dataclasses import dataclass
+from typing import NamedTuple, Union
+
+from . import _native
+from ._places import Place, of_here
+
+Pairs = list[tuple[str, Union[str, None]]]
+
+
+class Outcome(NamedTuple):
+    """What came of a job."""
+
+    told: str | None
+    """What it came to, as JSON; none if it is in the store, which the worker shares with the caller."""
+    error: str | None
+    """Why there is nothing."""
+    computed: bool
+    """It was computed, and not found in the store."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A cell of a sweep."""
+
+    pairs: Pairs
+    digest: str
+    store: str
+    marker: str
+    """A file in the store: who sees it shares the store with the caller."""
+
+
+def _version(path: str | None) -> str:
+    try:
+        found = os.stat(path or "")
+    except OSError:
+        return ""
+    return f"{found.st_mtime_ns} {found.st_size}"
+
+
+def execute(cell: Cell, trace: Place = None) -> Outcome:
+    """Runs a cell, unless the store has its result by now; keeps the result, if the store can be reached."""
+    shares = os.path.exists(cell.marker)
+    if shares and _native.has(cell.store, cell.digest):
+        return Outcome(None, None, False)
+    try:
+        path, memories, version = of_here(trace)
+        pairs = [(name, path if path and name == "trace" else value) for name, value in cell.pairs]
+        version = version or _version(dict(pairs).get("trace"))
+        result = _native.execute(pairs, version, memories, None)
+        if shares:
+            _native.keep(cell.store, cell.digest, cell.pairs, result)
+    except (_native.ThermoclineError, OSError, ImportError) as error:
+        return Outcome(None, str(error), False)
+    return Outcome(None if shares else result, None, True)
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of a fleet: some traces, or some of the volumes of one."""
+
+    number: int
+    words: tuple[str, ...]
+    """Settings but for traces."""
+    traces: tuple[str, ...]
+    store: str | None = None
+    marker: str | None = None
+
+
+def fleet(part: Part, *places: Place) -> Outcome:
+    """Runs policies on every volume of a part."""
+    words = list(part.words)
+    names: dict[str, str] = {}
+    memories: dict[str, _native.Memory] = {}
+    try:
+        for name, place in zip(part.traces, places, strict=True):
+            path, more, _ = of_here(place)
+            memories.update(more)
+            words.append(f"--trace={path or name}")
+            if path:
+                names[path] = name
+        if part.store and part.marker and os.path.exists(part.marker):
+            words.append(f"--store={part.store}")
+        return Outcome(_native.fleet(words, names, memories, None), None, True)
+    except (_native.ThermoclineError, OSError, ImportError) as error:
+        return Outcome(None, str(error), False)
+
+
