@@ -9,21 +9,25 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ._native import BrokenError, FailedError, InputError, ThermoclineError, UsageError, __version__
+from ._native import (
+    BrokenError, FailedError, InputError, PolicyError, ThermoclineError, UsageError, __version__,
+)
 
 if TYPE_CHECKING:
-    from . import results, trace
+    from . import policy, results, trace
     from ._calls import compare, devices, policies, reproduce, run, settings, workloads
     from ._fleet import fleet
     from ._sweep import sweep
     from ._tune import tune
+    from .policy import NativePlacement, NativeVictim, Placement, Policy, Victim
     from .results import Comparison, Fleet, History, Result, Sweep, Tuned
     from .trace import Trace
 
 __all__ = [
-    "BrokenError", "Comparison", "FailedError", "Fleet", "History", "InputError", "Result", "Sweep",
+    "BrokenError", "Comparison", "FailedError", "Fleet", "History", "InputError", "NativePlacement", "NativeVictim",
+    "Placement", "Policy", "PolicyError", "Result", "Sweep", "Victim",
     "ThermoclineError", "Trace", "Tuned", "UsageError", "__version__", "compare", "devices", "fleet", "policies",
-    "reproduce", "results", "run", "settings", "sweep", "trace", "tune", "workloads",
+    "policy", "reproduce", "results", "run", "settings", "sweep", "trace", "tune", "workloads",
 ]
 
 # Modules are loaded when something of them is asked for: a worker or a script starts at once.
@@ -32,6 +36,7 @@ _WHERE = {
     "_fleet": ("fleet",),
     "_sweep": ("sweep",),
     "_tune": ("tune",),
+    "policy": ("NativePlacement", "NativeVictim", "Placement", "Policy", "Victim"),
     "results": ("Comparison", "Fleet", "History", "Result", "Sweep", "Tuned"),
     "trace": ("Trace",),
 }
@@ -40,7 +45,7 @@ _WHERE = {
 def __getattr__(name: str) -> object:
     from importlib import import_module
 
-    if name in ("results", "trace"):
+    if name in ("policy", "results", "trace"):
         return import_module(f".{name}", __name__)
     for module, names in _WHERE.items():
         if name in names:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from . import _native
+from . import policy as _policy
 from . import trace as _trace
 from ._places import Places
 from ._progress import Progress, Telling
@@ -17,17 +18,18 @@ from .results import Comparison, Result, history_of
 
 def run(
     trace: _trace.TraceLike | None = None,
-    policy: str | None = None,
+    policy: _policy.PolicyLike | None = None,
     *,
     history: bool = False,
     progress: Progress = None,
-    **settings: Setting,
+    **settings: Setting | _policy.PolicyLike,
 ) -> Result:
     """Runs one policy on one input.
 
     ``trace`` is what :func:`thermocline.trace.open` takes; or give ``workload="hot-cold:90/10"``. Settings are
     the options of ``thermocline run`` with underscores: ``over_provisioning="7%"``, ``device="slc-generic"``,
-    ``ops="-trim"``, ``seed=2``, ``check=True``. With ``history`` the result has time series. ``progress`` is
+    ``ops="-trim"``, ``seed=2``, ``check=True``. ``policy``, ``victim`` and ``placement`` are names or objects of
+    :mod:`thermocline.policy`; what such an object raises is raised here. With ``history`` the result has time series. ``progress`` is
     true, false, by default a line where stderr is a terminal, or a function that is told
     ``("progress", message, done, total, unit)`` and ``(kind, text)``.
 
@@ -35,7 +37,8 @@ def run(
     :class:`~thermocline.FailedError`; ``KeyboardInterrupt`` after Ctrl-C, when the run has stopped.
     """
     places = Places([] if trace is None else [trace])
-    said = words({"trace": places.local(), "policy": policy, **settings})
+    given = _policy.Given()
+    said = words({"trace": places.local(), **given.settings({"policy": policy, **settings})})
     with Telling(progress) as listener:
         told = json.loads(_native.run(said, places.memories, listener, history))
     return Result(told["result"], tuple(told["notes"]), history_of(told["history"]))
@@ -43,16 +46,17 @@ def run(
 
 def compare(
     trace: _trace.TraceLike | Sequence[_trace.TraceLike] = None,
-    policies: str | Sequence[str] | None = None,
+    policies: _policy.PolicyLike | Sequence[_policy.PolicyLike] | None = None,
     *,
     progress: Progress = None,
-    **settings: Setting,
+    **settings: Setting | _policy.PolicyLike,
 ) -> Comparison:
     """Runs several policies (by default all presets that can be built) on one trace or a list of them, in
     parallel, beside the oracle. Settings are the options of ``thermocline compare``."""
     places = Places(several(trace))
-    chosen = ",".join(texts(policies)) if policies is not None else None
-    said = words({"trace": places.local(), "policies": chosen, **settings})
+    given = _policy.Given()
+    chosen = _policy.chosen(policies, given)
+    said = words({"trace": places.local(), "policies": chosen, **given.settings(settings)})
     with Telling(progress) as listener:
         told = json.loads(_native.compare(said, places.memories, listener))
     listed = told["listed"]

@@ -9,13 +9,14 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from . import _native, _work
+from . import policy as _policy
 from . import trace as _trace
 from ._dataset import Dataset
 from ._places import Places, shared
 from ._pool import Executors, Pool
 from ._progress import Progress, Telling
 from ._sweep import absolute, several
-from ._words import Setting, texts, words
+from ._words import Setting, words
 from .results import Fleet
 
 _PARTS = 4
@@ -24,7 +25,7 @@ _PARTS = 4
 
 def fleet(
     traces: _trace.TraceLike | Sequence[_trace.TraceLike],
-    policies: str | Sequence[str] | None = None,
+    policies: _policy.PolicyLike | Sequence[_policy.PolicyLike] | None = None,
     *,
     store: str | os.PathLike[str] | None = None,
     dataset: str | os.PathLike[str] | None = None,
@@ -47,7 +48,8 @@ def fleet(
     not stop the others.
     """
     places = Places(several(traces))
-    chosen = ",".join(texts(policies)) if policies is not None else None
+    given = _policy.Given(stored="store" in settings)
+    chosen = _policy.chosen(policies, given)
     said = tuple(words({"policies": chosen, "per_volume": True, **settings}))
     with Telling(progress) as listener:
         if executor is None and not any("://" in name for name in places.names):

@@ -14,6 +14,75 @@ class UsageError(ThermoclineError): ...
 class InputError(ThermoclineError): ...
 class FailedError(ThermoclineError): ...
 class BrokenError(ThermoclineError): ...
+class PolicyError(ThermoclineError): ...
+
+class Blocks:
+    """All blocks of a bank, as they were when the method was called; arrays of shape (len(blocks),)."""
+
+    @property
+    def valid(self) -> NDArray[np.uint32]:
+        """Pages whose data are current."""
+    @property
+    def erases(self) -> NDArray[np.uint32]:
+        """Times erased."""
+    @property
+    def stamps(self) -> NDArray[np.uint64]:
+        """When ages begin, in nanoseconds."""
+    @property
+    def streams(self) -> NDArray[np.uint8]:
+        """The stream each was opened for."""
+    @property
+    def candidates(self) -> NDArray[np.bool_]:
+        """Whether each may be chosen: full, and a page of it garbage."""
+    @property
+    def pages(self) -> int:
+        """Data pages in a block."""
+    def __len__(self) -> int: ...
+
+class Cleaning:
+    """The block that is being cleaned."""
+
+    bank: int
+    block: int
+    stream: int
+    """It was opened for."""
+    valid: int
+    """Its valid pages."""
+    pages: int
+    """Data pages in a block."""
+    mapped: int
+    """Logical pages that hold data."""
+    capacity: int
+    """Logical pages that the device could hold."""
+    now: int
+
+class Maker:
+    @staticmethod
+    def of_object(
+        name: str,
+        make: Callable[..., tuple[object, set[str]]],
+        streams: int | None = None,
+        batch: int = 1,
+        stale: bool = False,
+    ) -> Maker: ...
+    @staticmethod
+    def of_table(kind: str, address: int, name: str | None, kept: object) -> Maker: ...
+    @staticmethod
+    def of_functions(
+        kind: str,
+        name: str,
+        functions: Mapping[str, int],
+        numbers: tuple[int, int, int],
+        state: Callable[..., tuple[int, object]] | None,
+        kept: object,
+    ) -> Maker: ...
+    @property
+    def name(self) -> str: ...
+
+class Own:
+    def __init__(
+        self, name: str, shown: str, policy: str | None, victim: str | Maker | None, placement: str | Maker | None
+    ) -> None: ...
 
 class Memory:
     @staticmethod

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, cast
 
 from . import _native, _work
+from . import policy as _policy
 from ._dataset import Dataset
 from ._places import Places, shared
 from ._pool import Executors, Pool
@@ -30,7 +31,7 @@ def absolute(folder: str | os.PathLike[str]) -> str:
 
 
 def sweep(
-    grid: Mapping[str, Setting],
+    grid: Mapping[str, Setting | _policy.PolicyLike | Sequence[Setting | _policy.PolicyLike]],
     *,
     store: str | os.PathLike[str] = STORE,
     dataset: str | os.PathLike[str] | None = None,
@@ -59,7 +60,8 @@ def sweep(
     the columns of ``thermocline sweep`` behind one of digests, and ``failed.parquet``. A row that is there is not
     written again.
     """
-    asked = dict(grid)
+    given = _policy.Given(stored=True)
+    asked = given.settings(grid)
     places = Places(several(asked.pop("trace", None)))
     axes = [("trace", places.names)] if places.names else []
     axes += axes_of(asked)

@@ -11,6 +11,7 @@ use thermocline_ftl::{Config, InPlace, Layer, Nftl, PageMapped, nftl};
 use thermocline_policy::{
     Context, Future,
     dead::{DeadData, Fsaf, Guards},
+    foreign::{ForeignPlacement, ForeignVictim},
     placement::{self, Placement},
     preset::LayerKind,
     trigger::Watermarks,
@@ -18,7 +19,7 @@ use thermocline_policy::{
     wear::{Swap, WearLeveling},
 };
 
-use crate::{AssemblyError, Device, PolicySpec, Room};
+use crate::{AssemblyError, Device, PolicySpec, Room, policy::Faults};
 
 /// Of the spare blocks of a bank one in so many stays free where erases are grouped, and so many at most.
 const GROUP_SHARE: u32 = 8;
@@ -45,6 +46,8 @@ pub struct LayerPlan {
     pub seed: u64,
     /// Who is told of the victims that are chosen.
     pub onlooker: Onlooking,
+    /// What came of policies of the user's own.
+    pub faults: Faults,
 }
 
 /// Whoever looks over a victim policy's shoulder, if anybody does.
@@ -94,6 +97,7 @@ impl LayerPlan {
             time_scale_ns,
             seed,
             onlooker: Onlooking::default(),
+            faults: Faults::default(),
         })
     }
 
@@ -141,6 +145,22 @@ impl LayerPlan {
     ) -> Result<V::Output, AssemblyError> {
         let call = &self.policy.placement;
         let context = self.context(self.seed, future);
+        if let Some(own) = &self.policy.own_placement {
+            let report = self.faults.report();
+            let name = own.0.name();
+            let made = own.0.placement(&context).and_then(|placement| {
+                let pages = context.logical_pages;
+                ForeignPlacement::new(name, placement, pages, Arc::clone(&report))
+            });
+            return match made {
+                Ok(placement) => Ok(visitor.visit(placement)),
+                Err(failure) => {
+                    let text = failure.to_string();
+                    report.failed(failure);
+                    Err(AssemblyError::Failed(text))
+                }
+            };
+        }
         placement::dispatch(&call.name, &call.args, &context, visitor)
             .expect("names were checked when the policy was read")
             .map_err(|e| AssemblyError::Usage(format!("placement {}: {e}", call.name)))
@@ -179,11 +199,22 @@ impl LayerPlan {
     /// What builds the victim policy of each bank.
     pub(crate) fn victims(&self) -> impl Fn(u32) -> Box<dyn Victim> {
         let call = &self.policy.victim;
-        let entry = victim::find(&call.name).expect("names were checked when the policy was read");
+        let listed =
+            || victim::find(&call.name).expect("names were checked when the policy was read");
         move |bank| {
             let context = self.context(self.seed.wrapping_add(bank.into()), None);
-            let victim = (entry.build)(&call.args, &context);
-            let victim = victim.expect("arguments were checked with the policy");
+            let victim: Box<dyn Victim> = match &self.policy.own_victim {
+                Some(own) => Box::new(ForeignVictim::new(
+                    own.0.name(),
+                    own.0.victim(&context, bank),
+                    context.pages_per_block,
+                    self.faults.report(),
+                )),
+                None => {
+                    let victim = (listed().build)(&call.args, &context);
+                    victim.expect("arguments were checked with the policy")
+                }
+            };
             match &self.onlooker.0 {
                 Some(onlooker) => Box::new(Told::new(victim, Arc::clone(onlooker))),
                 None => victim,

@@ -72,7 +72,7 @@ impl Failure {
             Self::Sim(error) => match error {
                 SimError::Usage(_) | SimError::Trace(TraceError::Usage { .. }) => USAGE,
                 SimError::Input(_) | SimError::Trace(_) => INPUT,
-                SimError::Failed(_) => FAILED,
+                SimError::Failed(_) | SimError::Policy(_) => FAILED,
                 SimError::Broken(_) => BROKEN,
                 SimError::Interrupted => INTERRUPTED,
             },

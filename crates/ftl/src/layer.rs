@@ -97,6 +97,16 @@ pub trait PageIo {
     /// [`FtlError`].
     fn trim(&mut self, lpn: Lpn, now: u64) -> Result<bool, FtlError>;
 
+    /// Whether it wants to know what the host will write next.
+    fn looks_ahead(&self) -> bool {
+        false
+    }
+
+    /// The host is about to write these pages, in this order; what was said before is over.
+    fn coming(&mut self, pages: &mut dyn Iterator<Item = Lpn>) {
+        let _ = pages;
+    }
+
     /// Asks for the first cache lines that a write of `lpn` will need.
     #[inline(always)]
     fn prefetch(&self, lpn: Lpn) {

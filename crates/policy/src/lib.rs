@@ -10,7 +10,8 @@
 //! * [`trigger`]: when cleaning starts and stops;
 //! * [`idle`]: what is done while the host is silent;
 //! * [`wear`]: what else moves so that blocks age together;
-//! * [`preset`]: named combinations, as the papers use them.
+//! * [`preset`]: named combinations, as the papers use them;
+//! * [`foreign`]: policies of a user's own, in C or in Python.
 //!
 //! Policies are registered by one line in [`victim::VICTIMS`] or
 //! the list in [`placement`]; help, catalogue and conformance tests follow from there.
@@ -25,6 +26,7 @@ pub mod age;
 pub mod bank;
 mod context;
 pub mod dead;
+pub mod foreign;
 pub mod idle;
 mod info;
 mod lowest;

@@ -1,8 +1,14 @@
 //! Errors of the simulator as exceptions, by whose fault they are: the exit codes of the command line.
 
-use pyo3::{PyErr, create_exception, exceptions::PyException, exceptions::PyKeyboardInterrupt};
+use pyo3::prelude::*;
+use pyo3::{
+    PyErr, Python, create_exception, exceptions::PyException, exceptions::PyKeyboardInterrupt,
+};
+use thermocline_policy::foreign::Failure;
 use thermocline_sim::SimError;
 use thermocline_trace::TraceError;
+
+use crate::policy::Raised;
 
 create_exception!(thermocline, ThermoclineError, PyException, "Why there is no result.");
 create_exception!(
@@ -29,6 +35,12 @@ create_exception!(
     ThermoclineError,
     "An invariant was broken: a bug of Thermocline."
 );
+create_exception!(
+    thermocline,
+    PolicyError,
+    ThermoclineError,
+    "A policy of your own answered what makes no sense, or a function of C failed."
+);
 
 /// The exception for an error.
 pub fn raised(error: SimError) -> PyErr {
@@ -38,6 +50,19 @@ pub fn raised(error: SimError) -> PyErr {
         SimError::Input(_) | SimError::Trace(_) => InputError::new_err(text),
         SimError::Failed(_) => FailedError::new_err(text),
         SimError::Broken(_) => BrokenError::new_err(text),
+        SimError::Policy(failure) => raised_by_policy(failure),
         SimError::Interrupted => PyKeyboardInterrupt::new_err(text),
+    }
+}
+
+/// A policy's own exception, with a note that says whose it is where Python has notes.
+fn raised_by_policy(failure: Failure) -> PyErr {
+    match failure.downcast::<Raised>() {
+        Ok(raised) => Python::attach(|py| {
+            let note = format!("raised in the policy's {}", raised.by);
+            let _ = raised.error.value(py).call_method1("add_note", (note,));
+            raised.error
+        }),
+        Err(failure) => PolicyError::new_err(failure.to_string()),
     }
 }

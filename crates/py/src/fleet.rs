@@ -53,7 +53,8 @@ pub fn fleet(
     traces: InMemory,
     listener: Listener,
 ) -> PyResult<String> {
-    let settings = CompareSettings::parse(words).map_err(raised)?;
+    let mut settings = CompareSettings::parse(words).map_err(raised)?;
+    settings.simulation.cleaning.own = crate::policy::registered();
     done(py, &Named::of(traces), listener.as_ref(), |context| {
         let mut rows = Vec::new();
         let ended = Fleet::of(&settings)?.run(context, |settings, result| {

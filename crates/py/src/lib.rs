@@ -6,6 +6,7 @@
 mod errors;
 mod fleet;
 mod memory;
+mod policy;
 mod raw;
 mod sweep;
 mod table;
@@ -53,7 +54,8 @@ fn run(
     listener: Listener,
     history: bool,
 ) -> PyResult<String> {
-    let settings = RunSettings::parse(words).map_err(raised)?;
+    let mut settings = RunSettings::parse(words).map_err(raised)?;
+    settings.simulation.cleaning.own = policy::registered();
     done(py, &Named::of(traces), listener.as_ref(), |context| {
         let extras = Extras { history, ..Extras::default() };
         let ran = thermocline_study::Run::of(&settings)?.run(extras, context)?;
@@ -79,7 +81,8 @@ fn told(history: &History) -> Value {
 /// Compares policies: what `thermocline compare --json` prints, and notes.
 #[pyfunction]
 fn compare(py: Python<'_>, words: Words, traces: InMemory, listener: Listener) -> PyResult<String> {
-    let settings = CompareSettings::parse(words).map_err(raised)?;
+    let mut settings = CompareSettings::parse(words).map_err(raised)?;
+    settings.simulation.cleaning.own = policy::registered();
     done(py, &Named::of(traces), listener.as_ref(), |context| {
         let compared = thermocline_study::compare(&settings, context)?;
         let listed = compared.listed(settings.many.aim);
@@ -192,7 +195,12 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("InputError", py.get_type::<errors::InputError>())?;
     module.add("FailedError", py.get_type::<errors::FailedError>())?;
     module.add("BrokenError", py.get_type::<errors::BrokenError>())?;
+    module.add("PolicyError", py.get_type::<errors::PolicyError>())?;
     module.add_class::<Memory>()?;
+    module.add_class::<policy::Blocks>()?;
+    module.add_class::<policy::Cleaning>()?;
+    module.add_class::<policy::Maker>()?;
+    module.add_class::<policy::Own>()?;
     module.add_class::<sweep::Plan>()?;
     module.add_class::<fleet::Summing>()?;
     module.add_class::<table::Table>()?;

@@ -16,7 +16,10 @@ use pyo3::prelude::*;
 use thermocline_sim::{Progress, SimError};
 use thermocline_study::{Context, Listener, Meter, Remark, Traces, Unit};
 
-use crate::errors::{BrokenError, raised};
+use crate::{
+    errors::{BrokenError, raised},
+    policy,
+};
 
 /// How often signals are looked for.
 const BEAT: Duration = Duration::from_millis(50);
@@ -89,10 +92,11 @@ pub fn done<T: Send>(
     let (progress, told) = (Arc::new(Progress::default()), Told::default());
     let (sender, receiver) = mpsc::channel();
     let receiver = Mutex::new(receiver);
+    let own = policy::registered();
     let ended = thread::scope(|scope| {
-        let (told, progress) = (&told, &progress);
+        let (told, progress, own) = (&told, &progress, &own);
         let worker = scope.spawn(move || {
-            let context = Context::new(told, progress).with_traces(traces);
+            let context = Context::new(told, progress).with_traces(traces).with_own(own);
             let ended = work(context);
             let _ = sender.send(());
             ended

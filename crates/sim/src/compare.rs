@@ -146,9 +146,13 @@ fn on_equal_devices<'a>(jobs: &[Job<'a>]) -> Vec<Job<'a>> {
     jobs.iter().map(equal).collect()
 }
 
-/// Whether an error is none of the policy's, so that no other could do better.
+/// Whether an error is none of the policy's, so that no other could do better, or a mistake in a policy that its
+/// author wants to see at once.
 const fn stops_all(error: &SimError) -> bool {
-    matches!(error, SimError::Interrupted | SimError::Broken(_) | SimError::Trace(_))
+    matches!(
+        error,
+        SimError::Interrupted | SimError::Broken(_) | SimError::Trace(_) | SimError::Policy(_)
+    )
 }
 
 /// How much more a run writes than the oracle; nothing if neither wrote.

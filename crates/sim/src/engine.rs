@@ -9,7 +9,7 @@
 
 use std::{cmp::Reverse, collections::BinaryHeap};
 
-use thermocline_assembly::AssemblyError;
+use thermocline_assembly::{AssemblyError, policy::Faults};
 use thermocline_flash::{CountingChip, Flash, Lpn};
 use thermocline_ftl::{AHEAD, AHEAD_MORE, Counters, FtlError, Layer};
 use thermocline_policy::{dead::DeadData, idle::Idle};
@@ -77,6 +77,7 @@ pub(crate) struct Engine<'a, L> {
     log: Option<&'a DelayLog>,
     recorder: Option<Recorder>,
     watch: Option<&'a dyn Watch>,
+    faults: &'a Faults,
     /// What the layer had done when the statistics began.
     before: Counters,
     queue: Queue,
@@ -153,7 +154,7 @@ impl Queue {
 }
 
 impl<'a, L: Layer<Chip = CountingChip>> Engine<'a, L> {
-    pub(crate) fn new(layer: &'a mut L, job: &Job<'a>, setup: &Setup) -> Result<Self, SimError> {
+    pub(crate) fn new(layer: &'a mut L, job: &Job<'a>, setup: &'a Setup) -> Result<Self, SimError> {
         let timing = setup.plan.device.profile.timing;
         let arrivals = setup.clock == Clock::Arrivals;
         let started = layer.chip().busy_ns();
@@ -177,6 +178,7 @@ impl<'a, L: Layer<Chip = CountingChip>> Engine<'a, L> {
                 .history
                 .then(|| Recorder::new(setup.plan.device.profile.geometry.data_pages_per_block())),
             watch: None,
+            faults: &setup.plan.faults,
             before: Counters::default(),
             queue: Queue { depth, last: 0, ends: BinaryHeap::new() },
             started,
@@ -281,6 +283,12 @@ impl<'a, L: Layer<Chip = CountingChip>> Engine<'a, L> {
                 if batch.extents.is_empty() {
                     break;
                 }
+                if self.layer.looks_ahead() {
+                    self.announce(&batch.extents);
+                }
+            }
+            if self.faults.any() {
+                return Err(stopped());
             }
             if progress.is_cancelled() {
                 return Err(SimError::Interrupted);
@@ -310,6 +318,13 @@ impl<'a, L: Layer<Chip = CountingChip>> Engine<'a, L> {
         }
         self.batch = batch;
         Ok(())
+    }
+
+    /// Says which pages the host will write.
+    fn announce(&mut self, extents: &[Extent]) {
+        let writes = extents.iter().filter(|extent| extent.op == Op::Write);
+        let pages = |extent: &Extent| extent.first..extent.first + extent.pages;
+        self.layer.coming(&mut writes.flat_map(pages).map(Lpn));
     }
 
     /// Shows itself to who looks on.
@@ -742,4 +757,9 @@ impl<'a, L: Layer<Chip = CountingChip>> Engine<'a, L> {
     fn error(&self, error: FtlError) -> SimError {
         AssemblyError::of_layer(error, self.layer.inspect().counters().retired).into()
     }
+}
+
+/// The end of a run whose policy failed; the failure itself is told by who began the run.
+pub(crate) fn stopped() -> SimError {
+    SimError::Failed("its policy failed".into())
 }

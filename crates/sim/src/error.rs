@@ -1,6 +1,7 @@
 //! What can go wrong, by whose fault it is.
 
 use thermocline_assembly::AssemblyError;
+use thermocline_policy::foreign::Failure;
 use thermocline_trace::TraceError;
 
 /// An error of the simulator; its kind decides the exit code, its text says what to do.
@@ -21,6 +22,9 @@ pub enum SimError {
     /// An invariant was broken: a bug of this program.
     #[error("{0}; this is a bug, please report it with the command that showed it")]
     Broken(String),
+    /// A policy of the user's own failed.
+    #[error("{0}")]
+    Policy(Failure),
     /// The user interrupted the run.
     #[error("interrupted")]
     Interrupted,

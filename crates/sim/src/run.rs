@@ -9,7 +9,7 @@ use thermocline_ftl::Layer;
 use crate::{
     Input, Job, Progress, ReadOnly, RunResult, SimError, Watch,
     classes::with_fewer_classes,
-    engine::Engine,
+    engine::{Engine, stopped},
     facts::Snapshot,
     future::{Shared, Span},
     history::{History, erase_curve},
@@ -49,7 +49,12 @@ pub(crate) fn run_sharing(
     };
     let chip = setup.chip(job.wears_out);
     let runner = Runner { job, setup: &setup, progress, memory: Meter::start() };
-    setup.plan.build(chip, future, runner)?
+    let ran = setup.plan.build(chip, future, runner);
+    // What a run comes to after its policy failed is of no account.
+    match setup.plan.faults.take() {
+        Some(failure) => Err(SimError::Policy(failure)),
+        None => ran?,
+    }
 }
 
 /// Drives a layer, whatever its type. Memory is counted from when the chip is there.
@@ -123,6 +128,9 @@ impl Runner<'_> {
             layer.fill(Lpn(lpn), read_only, 0).map_err(|e| AssemblyError::of_layer(e, 0))?;
             if lpn.is_multiple_of(1 << 16) && self.progress.is_cancelled() {
                 return Err(SimError::Interrupted);
+            }
+            if lpn.is_multiple_of(1 << 16) && setup.plan.faults.any() {
+                return Err(stopped());
             }
         }
         layer.upkeep().filled(0).map_err(|e| AssemblyError::of_layer(e, 0))?;

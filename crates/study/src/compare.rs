@@ -185,7 +185,7 @@ fn policies(args: &CompareSettings) -> Result<Vec<PolicySpec>, SimError> {
     for policy in alternatives(&names) {
         for victim in alternatives(&victims) {
             for placement in alternatives(&placements) {
-                let spec = PolicySpec::of(policy, victim, placement)?;
+                let spec = cleaning.own.spec(policy, victim, placement)?;
                 for idle in alternatives(&idles) {
                     for dead in alternatives(&dead_data) {
                         let mut spec = spec.clone().with(idle, dead)?;

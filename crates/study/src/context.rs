@@ -9,6 +9,7 @@ use std::{
     },
 };
 
+use thermocline_assembly::policy::OwnPolicies;
 use thermocline_sim::{Progress, SimError};
 use thermocline_sweep::Work;
 use thermocline_trace::{Contents, Request, Source, TraceError};
@@ -92,6 +93,7 @@ pub struct Context<'a> {
     listener: &'a dyn Listener,
     progress: &'a Arc<Progress>,
     traces: Option<&'a dyn Traces>,
+    own: Option<&'a OwnPolicies>,
     meters: bool,
     infos: bool,
 }
@@ -106,13 +108,23 @@ impl<'a> Context<'a> {
     /// Of somebody who is told, and a progress by which the work can be stopped.
     #[must_use]
     pub fn new(listener: &'a dyn Listener, progress: &'a Arc<Progress>) -> Self {
-        Self { listener, progress, traces: None, meters: true, infos: true }
+        Self { listener, progress, traces: None, own: None, meters: true, infos: true }
     }
 
     /// The same with traces in memory.
     #[must_use]
     pub fn with_traces(self, traces: &'a dyn Traces) -> Self {
         Self { traces: Some(traces), ..self }
+    }
+
+    /// The same with policies of the user's own, which cells of sweeps may name.
+    #[must_use]
+    pub fn with_own(self, own: &'a OwnPolicies) -> Self {
+        Self { own: Some(own), ..self }
+    }
+
+    pub(crate) fn own(self) -> OwnPolicies {
+        self.own.cloned().unwrap_or_default()
     }
 
     /// The same without remarks that are only good to know, where the results say it all.

@@ -309,7 +309,7 @@ pub fn policy(
     args: &CleaningArgs,
 ) -> Result<PolicySpec, SimError> {
     let default = (victim.is_none() && placement.is_none()).then_some(default);
-    let policy = PolicySpec::of(policy.or(default), victim, placement)?;
+    let policy = args.own.spec(policy.or(default), victim, placement)?;
     let idle = only("--idle", &args.idle)?;
     let dead_data = only("--dead-data", &args.dead_data)?;
     Ok(policy.with(idle.as_deref(), dead_data.as_deref())?)

@@ -61,6 +61,9 @@ impl PolicySpec {
     /// Blocks it keeps open at the same time in each bank of a device.
     #[must_use]
     pub fn open_blocks(&self, geometry: &Geometry) -> u32 {
+        if let Some(own) = &self.own_placement {
+            return u32::from(own.0.streams().unwrap_or(1)) + u32::from(self.read_only_separation);
+        }
         struct Count;
         impl placement::Visitor for Count {
             type Output = u32;
@@ -85,8 +88,9 @@ impl PolicySpec {
         }
         let context = Context::smallest();
         let (victim, placement) = (&self.victim, &self.placement);
-        if let Some(Err(e)) =
-            victim::find(&victim.name).map(|entry| (entry.build)(&victim.args, &context))
+        if self.own_victim.is_none()
+            && let Some(Err(e)) =
+                victim::find(&victim.name).map(|entry| (entry.build)(&victim.args, &context))
         {
             return Err(usage("victim policy", victim, &e));
         }
@@ -95,6 +99,9 @@ impl PolicySpec {
         if self.layer == LayerKind::Nftl {
             self.build_nftl()?;
             self.check_pairs()?;
+        }
+        if self.own_placement.is_some() {
+            return Ok(());
         }
         match placement::dispatch(&placement.name, &placement.args, &context, Nothing) {
             Some(Err(e)) => Err(usage("placement", placement, &e)),

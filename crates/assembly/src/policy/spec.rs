@@ -11,7 +11,7 @@ use thermocline_policy::{
     victim,
 };
 
-use super::{Call, build::usage};
+use super::{Call, Own, build::usage};
 use crate::{AssemblyError, names::unknown};
 
 /// The policy that others are measured against, and its placement.
@@ -44,6 +44,10 @@ pub struct PolicySpec {
     pub dead_data: Call,
     /// Parameters of the layer, where it has any.
     pub layer_args: Args,
+    /// The victim policy where it is the user's own.
+    pub own_victim: Option<Own>,
+    /// The placement where it is the user's own.
+    pub own_placement: Option<Own>,
 }
 
 impl PolicySpec {
@@ -82,6 +86,8 @@ impl PolicySpec {
             idle: preset.idle.map(Call::parse).transpose()?,
             dead_data: Call::parse(preset.dead_data)?,
             layer_args: Args::default(),
+            own_victim: None,
+            own_placement: None,
         };
         for (key, value) in &call.args.0 {
             spec.give(preset, key, value)?;
@@ -207,7 +213,7 @@ impl PolicySpec {
     }
 
     fn check_names(&self) -> Result<(), AssemblyError> {
-        if victim::find(&self.victim.name).is_none() {
+        if self.own_victim.is_none() && victim::find(&self.victim.name).is_none() {
             let known = victim::VICTIMS.iter().map(|v| v.info.name);
             return Err(unknown(
                 "victim policy",
@@ -216,7 +222,7 @@ impl PolicySpec {
                 "`thermocline policies` lists them",
             ));
         }
-        if placement::find(&self.placement.name).is_none() {
+        if self.own_placement.is_none() && placement::find(&self.placement.name).is_none() {
             let known = placement::PLACEMENTS.iter().map(|p| p.name);
             return Err(unknown(
                 "placement",

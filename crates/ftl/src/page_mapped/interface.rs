@@ -89,6 +89,14 @@ impl<C: Chip, P: Placement> PageIo for PageMapped<C, P> {
         Ok(true)
     }
 
+    fn looks_ahead(&self) -> bool {
+        self.parts.placement.looks_ahead()
+    }
+
+    fn coming(&mut self, pages: &mut dyn Iterator<Item = Lpn>) {
+        self.parts.placement.coming(pages);
+    }
+
     #[inline(always)]
     fn prefetch(&self, lpn: Lpn) {
         self.parts.tables.prefetch(lpn);

@@ -4,6 +4,7 @@
 #![allow(dead_code)]
 
 pub mod faulty;
+pub mod foreign;
 
 use std::{
     any::Any,
@@ -111,9 +112,10 @@ pub fn victims() -> Vec<Named> {
     all
 }
 
-/// Every registered placement.
+/// Every registered placement, and one from elsewhere.
 pub fn placements() -> Vec<Named> {
-    PLACEMENTS.iter().map(|info| Named::plain(info.name)).collect()
+    let registered = PLACEMENTS.iter().map(|info| info.name);
+    registered.chain([foreign::DAC]).map(Named::plain).collect()
 }
 
 /// A device and what runs on it.
@@ -197,6 +199,9 @@ impl Setup {
     }
 
     pub fn build_victim(&self) -> Box<dyn Victim> {
+        if let Some(foreign) = foreign::victim(self.victim.0, &self.context()) {
+            return foreign;
+        }
         let entry = victim::find(self.victim.0).expect("registered");
         (entry.build)(&Args(self.victim.1.clone()), &self.context()).expect("arguments")
     }
@@ -217,8 +222,15 @@ impl Setup {
                 Ok(Box::new(layer))
             }
         }
+        self.with_placement(Build(chip, self))
+    }
+
+    fn with_placement<V: placement::Visitor>(&self, visitor: V) -> V::Output {
+        if self.placement.0 == foreign::DAC {
+            return visitor.visit(foreign::dac(&self.context(), 64));
+        }
         let args = Args(self.placement.1.clone());
-        placement::dispatch(self.placement.0, &args, &self.context(), Build(chip, self))
+        placement::dispatch(self.placement.0, &args, &self.context(), visitor)
             .expect("registered")
             .expect("arguments")
     }
@@ -236,10 +248,7 @@ impl Setup {
                 placement.streams()
             }
         }
-        let args = Args(self.placement.1.clone());
-        placement::dispatch(self.placement.0, &args, &self.context(), Streams)
-            .expect("registered")
-            .expect("arguments")
+        self.with_placement(Streams)
     }
 }
 

@@ -5,7 +5,7 @@ use crate::common;
 
 use std::sync::{Arc, Mutex};
 
-use common::{CARD, Draws, Ftl, Modelled, Named, On, Setup, placements};
+use common::{CARD, Draws, Ftl, Modelled, Named, On, Setup, foreign, placements};
 use thermocline_flash::{BlockId, CountingChip, Geometry, Lpn};
 use thermocline_ftl::{Counters, DeadPages, Inspect, PageIo, PageMapped, Upkeep};
 use thermocline_policy::{
@@ -18,13 +18,15 @@ use thermocline_policy::{
 const SMALL: Geometry =
     Geometry { blocks_per_bank: 48, pages_per_block: 17, system_blocks: 1, ..CARD };
 
-/// Every pair of a registered victim policy and a registered placement, on `geometry`, `full` of
-/// 100 parts of the capacity holding data.
+/// Every pair of a registered victim policy and a registered placement, and policies from elsewhere with some,
+/// on `geometry`, `full` of 100 parts of the capacity holding data.
 fn pairs(geometry: Geometry, full: u32) -> Vec<Setup> {
     let mut all = Vec::new();
-    for entry in VICTIMS {
-        for placement in placements() {
-            let victim = Named::plain(entry.info.name);
+    let registered = VICTIMS.iter().map(|entry| (entry.info.name, placements()));
+    let some = || vec![Named::plain("one-stream"), Named::plain(foreign::DAC)];
+    for (victim, placements) in registered.chain(foreign::VICTIMS.map(|name| (name, some()))) {
+        for placement in placements {
+            let victim = Named::plain(victim);
             let mut setup = Setup::new(geometry, 0, victim, placement);
             let blocks = geometry.data_blocks() - setup.config.watermarks.reserve;
             let capacity = blocks * geometry.data_pages_per_block();

@@ -7,6 +7,7 @@ mod common;
 mod closed_forms;
 mod conformance;
 mod failures;
+mod foreign;
 mod golden;
 mod intervals;
 mod marks;

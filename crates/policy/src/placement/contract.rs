@@ -255,6 +255,18 @@ pub trait Placement: Send + 'static {
         self.filled(lpn, time);
     }
 
+    /// Whether it wants to know what the host will write next.
+    #[inline(always)]
+    fn looks_ahead(&self) -> bool {
+        false
+    }
+
+    /// The host is about to write these pages, in this order; what was said before is over. Of those that are
+    /// written apart as read-only nothing else is asked.
+    fn coming(&mut self, pages: &mut dyn Iterator<Item = Lpn>) {
+        let _ = pages;
+    }
+
     /// Asks for the cache lines that writing `lpn` will need.
     #[inline(always)]
     fn prefetch(&self, lpn: Lpn) {

@@ -141,6 +141,12 @@ impl BlockView {
         self.columns.stamps[self.at(block)]
     }
 
+    /// The same of all blocks, in block order.
+    #[must_use]
+    pub fn stamps(&self) -> &[u64] {
+        &self.columns.stamps
+    }
+
     /// Hot pages of a block, where the policy weighs them.
     #[must_use]
     pub fn hot(&self, block: BlockId) -> Option<u32> {

@@ -1,6 +1,7 @@
 //! When cleaning starts and stops, how much it takes at once, and where pages go.
 
 use clap::Args;
+use thermocline_assembly::policy::OwnPolicies;
 use thermocline_policy::{bank::BankAssignment, params::ParamValue, trigger::Trigger};
 
 use super::values::{self, Suggest};
@@ -46,6 +47,9 @@ pub struct CleaningArgs {
     #[arg(long, value_name = "none|trim|fsaf", help_heading = HEADING)]
     #[arg(value_parser = Suggest(values::dead_data), hide_possible_values = true)]
     pub dead_data: Vec<String>,
+    /// Policies of the user's own, which are objects of the program that asks.
+    #[arg(skip)]
+    pub own: OwnPolicies,
 }
 
 fn trigger(text: &str) -> Result<Trigger, String> {

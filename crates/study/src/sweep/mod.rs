@@ -93,7 +93,8 @@ pub fn plan(
         let cell = plan.cell(at);
         let but_seed = cell.settings.0.iter().filter(|setting| setting.option != SEED).cloned();
         let but_seed: Vec<_> = but_seed.collect();
-        let known = if but_seed == understood { Ok(()) } else { Session::understood(&cell) };
+        let known =
+            if but_seed == understood { Ok(()) } else { Session::understood(&cell, context) };
         if known.is_ok() {
             understood = but_seed;
         }
@@ -124,7 +125,8 @@ pub fn execute(
     version: &str,
     context: Context<'_>,
 ) -> Result<Executed, SimError> {
-    let settings = RunSettings::parse(settings.arguments())?;
+    let mut settings = RunSettings::parse(settings.arguments())?;
+    settings.simulation.cleaning.own = context.own();
     let simulation = Simulation::of_version(settings, version, inputs, context)?;
     let input = simulation.prepare()?;
     simulation.run(&input)

@@ -122,8 +122,9 @@ impl<'a> Session<'a> {
     }
 
     /// Whether a cell can be run, as far as known before its input is read.
-    pub(super) fn understood(cell: &Cell) -> Result<(), SimError> {
-        let settings = Self::settings(cell)?;
+    pub(super) fn understood(cell: &Cell, context: Context<'_>) -> Result<(), SimError> {
+        let mut settings = Self::settings(cell)?;
+        settings.simulation.cleaning.own = context.own();
         Run::of(&settings).map(drop)
     }
 

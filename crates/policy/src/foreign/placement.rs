@@ -1,0 +1,432 @@
+//! A placement that is asked in batches.
+//!
+//! What always holds:
+//! * of the pages asked about together, `upcoming[first..asked]`, no two are the same, and `next` is the next that
+//!   the host writes;
+//! * a policy hears of everything in the order in which it happened, and before it is asked anything.
+
+use alloc::{boxed::Box, string::String, sync::Arc, vec, vec::Vec};
+
+use thermocline_flash::{BlockId, Lpn};
+
+use super::{Failure, Guarded, Report, wrong};
+use crate::placement::{Cleaning, Entry, Placement};
+
+/// The most streams: a bank keeps a block open for each.
+pub const MOST_STREAMS: u8 = 64;
+/// Notes that wait to be passed on together.
+const NOTES: usize = 4096;
+/// The least and the most pages asked about together, where a policy takes batches.
+const LEAST: usize = 16;
+const MOST: usize = 4096;
+
+/// The stream of a page that was written without being asked about: read-only data kept apart.
+pub const NO_STREAM: u8 = u8::MAX;
+
+/// What a placement is, whatever it decides; it never changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PlacementShape {
+    /// Streams, from 1 to 64.
+    pub streams: u8,
+    /// Whether it is asked for the host's pages; they go to stream 0 otherwise.
+    pub host: bool,
+    /// Whether it is asked for survivors; they go to stream 0 otherwise.
+    pub survivors: bool,
+    /// The most pages of the host to be asked about together. With 1 each is asked about once, right before it is
+    /// written; with more a page may be asked about again, if something happened before it was written.
+    pub batch: u32,
+    /// Whether answers hold though blocks were cleaned after they were given. Decisions are then a batch old.
+    pub stale: bool,
+    /// Which notes it takes.
+    pub written: bool,
+    /// The same of pages written before the run.
+    pub filled: bool,
+    /// The same of trims.
+    pub trimmed: bool,
+    /// The same of survivors that went elsewhere.
+    pub spilt: bool,
+    /// The same of blocks that were opened or are full.
+    pub blocks: bool,
+}
+
+/// A placement that is asked in batches. Lists of one call have one length; pages are logical page numbers.
+pub trait BatchPlacement: Send {
+    /// What it is.
+    fn shape(&self) -> PlacementShape;
+
+    /// Streams for pages that the host is about to write, in this order, the first of them now. No page is listed
+    /// twice.
+    ///
+    /// # Errors
+    /// Whatever the policy says.
+    fn host(&mut self, pages: &[u32], now: u64, streams: &mut [u8]) -> Result<(), Failure>;
+
+    /// Streams for the survivors of a block, in physical order.
+    ///
+    /// # Errors
+    /// Whatever the policy says.
+    fn survivors(
+        &mut self,
+        victim: &Cleaning,
+        pages: &[u32],
+        streams: &mut [u8],
+    ) -> Result<(), Failure>;
+
+    /// The host wrote pages at these times, to these streams ([`NO_STREAM`] for data kept apart).
+    ///
+    /// # Errors
+    /// Whatever the policy says.
+    fn written(&mut self, pages: &[u32], streams: &[u8], times: &[u64]) -> Result<(), Failure>;
+
+    /// Pages were written before the run, to stream 0.
+    ///
+    /// # Errors
+    /// Whatever the policy says.
+    fn filled(&mut self, pages: &[u32], now: u64) -> Result<(), Failure>;
+
+    /// Pages hold no data any more.
+    ///
+    /// # Errors
+    /// Whatever the policy says.
+    fn trimmed(&mut self, pages: &[u32]) -> Result<(), Failure>;
+
+    /// A survivor went to another stream, for want of a free block.
+    ///
+    /// # Errors
+    /// Whatever the policy says.
+    fn spilt(&mut self, page: u32, stream: u8, now: u64) -> Result<(), Failure>;
+
+    /// A free block was opened for a stream, or (`full`) has no room any more.
+    ///
+    /// # Errors
+    /// Whatever the policy says.
+    fn block(&mut self, full: bool, bank: u32, block: u32, stream: u8) -> Result<(), Failure>;
+}
+
+/// What the notes that wait are about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Note {
+    Written,
+    Filled,
+    Trimmed,
+}
+
+/// Notes of one kind that wait to be passed on.
+struct Notes {
+    kind: Note,
+    pages: Vec<u32>,
+    streams: Vec<u8>,
+    times: Vec<u64>,
+}
+
+/// A placement from elsewhere.
+pub struct ForeignPlacement {
+    policy: Guarded<Box<dyn BatchPlacement>>,
+    shape: PlacementShape,
+    notes: Notes,
+    /// Pages that the host will write, as far as known.
+    upcoming: Vec<u32>,
+    /// The next of them, the first of those asked about, and the end of those.
+    next: usize,
+    first: usize,
+    asked: usize,
+    /// Streams of those asked about.
+    streams: Vec<u8>,
+    /// How many are asked about next.
+    size: usize,
+    /// The number of the batch that each page was in last, where batches are of several.
+    seen: Vec<u32>,
+    batches: u32,
+    /// The stream of the page that is being written.
+    decided: u8,
+    victim: Option<Cleaning>,
+    survivors: Vec<u32>,
+    survivors_streams: Vec<u8>,
+    survivor: usize,
+}
+
+impl ForeignPlacement {
+    /// The placement `policy`, which results call `name`, for so many logical pages.
+    ///
+    /// # Errors
+    /// Its shape makes no sense.
+    pub fn new(
+        name: &str,
+        policy: Box<dyn BatchPlacement>,
+        logical_pages: u32,
+        report: Arc<dyn Report>,
+    ) -> Result<Self, Failure> {
+        let mut shape = policy.shape();
+        if shape.streams == 0 || shape.streams > MOST_STREAMS {
+            let what = format_args!("is {}; choose from 1 to {MOST_STREAMS}", shape.streams);
+            return Err(wrong(name, "streams", what));
+        }
+        if shape.batch == 0 {
+            return Err(wrong(name, "batch", format_args!("is 0; choose at least 1")));
+        }
+        shape.batch = shape.batch.min(MOST as u32);
+        let pages = if shape.batch > 1 { logical_pages as usize } else { 0 };
+        Ok(Self {
+            policy: Guarded { name: String::from(name), policy, report, failed: false },
+            shape,
+            notes: Notes {
+                kind: Note::Filled,
+                pages: Vec::with_capacity(NOTES),
+                streams: Vec::with_capacity(NOTES),
+                times: Vec::with_capacity(NOTES),
+            },
+            upcoming: Vec::new(),
+            next: 0,
+            first: 0,
+            asked: 0,
+            streams: Vec::new(),
+            size: LEAST.min(shape.batch as usize),
+            seen: vec![0; pages],
+            batches: 0,
+            decided: NO_STREAM,
+            victim: None,
+            survivors: Vec::new(),
+            survivors_streams: Vec::new(),
+            survivor: 0,
+        })
+    }
+
+    /// Takes a note, which is passed on with others of its kind.
+    #[inline(always)]
+    fn note(&mut self, kind: Note, lpn: Lpn, stream: u8, time: u64) {
+        if self.notes.kind != kind || self.notes.pages.len() == NOTES {
+            self.pass_on();
+            self.notes.kind = kind;
+        }
+        self.notes.pages.push(lpn.0);
+        self.notes.streams.push(stream);
+        self.notes.times.push(time);
+    }
+
+    /// Passes on the notes that wait.
+    fn pass_on(&mut self) {
+        let Notes { kind, pages, streams, times } = &mut self.notes;
+        if pages.is_empty() {
+            return;
+        }
+        let now = times.first().copied().unwrap_or(0);
+        self.policy.ask(|policy, _| match *kind {
+            Note::Written => policy.written(pages, streams, times),
+            Note::Filled => policy.filled(pages, now),
+            Note::Trimmed => policy.trimmed(pages),
+        });
+        pages.clear();
+        streams.clear();
+        times.clear();
+    }
+
+    /// Something happened that may change answers already given: the pages are asked about again.
+    fn drop_answers(&mut self) {
+        if self.next < self.asked {
+            self.asked = self.next;
+            // About twice as many as were of use.
+            let used = self.next - self.first;
+            self.size = (2 * used).clamp(LEAST, self.shape.batch.max(LEAST as u32) as usize);
+            self.size = self.size.min(self.shape.batch as usize);
+        }
+    }
+
+    /// Asks about the page that the host writes now, and about those that come after it as far as is known.
+    #[inline(never)]
+    fn ask_host(&mut self, lpn: Lpn, now: u64) -> u8 {
+        self.pass_on();
+        // What was kept apart was not asked about.
+        let ahead = self.upcoming[self.next.min(self.upcoming.len())..].iter();
+        let skipped = ahead.take(NOTES).position(|&page| page == lpn.0);
+        let count = match skipped {
+            Some(skipped) if self.shape.batch > 1 => {
+                self.next += skipped;
+                self.unlike_pages()
+            }
+            _ => 0,
+        };
+        let known = count > 0;
+        let alone = [lpn.0];
+        let pages = if known { &self.upcoming[self.next..self.next + count] } else { &alone[..] };
+        self.streams.clear();
+        self.streams.resize(pages.len(), 0);
+        let (streams, most) = (&mut self.streams, self.shape.streams);
+        let asked = self.policy.ask(|policy, name| {
+            policy.host(pages, now, streams)?;
+            in_range(name, "host", pages, streams, most)
+        });
+        if asked.is_none() {
+            self.streams.fill(0);
+        }
+        if known {
+            (self.first, self.asked) = (self.next, self.next + count);
+            self.next += 1;
+            self.size = (2 * self.size).min(self.shape.batch as usize);
+        } else {
+            self.next += usize::from(skipped.is_some());
+            self.asked = self.next;
+        }
+        self.streams[0]
+    }
+
+    /// How many of the pages that come next may be asked about together: no page twice.
+    fn unlike_pages(&mut self) -> usize {
+        self.batches = self.batches.wrapping_add(1);
+        if self.batches == 0 {
+            self.seen.fill(0);
+            self.batches = 1;
+        }
+        let (seen, batch) = (&mut self.seen, self.batches);
+        let is_new = |&&page: &&u32| {
+            seen.get_mut(page as usize).is_some_and(|seen| core::mem::replace(seen, batch) != batch)
+        };
+        self.upcoming[self.next..].iter().take(self.size).take_while(is_new).count()
+    }
+}
+
+/// Checks that all streams exist.
+fn in_range(
+    name: &str,
+    method: &str,
+    pages: &[u32],
+    streams: &[u8],
+    most: u8,
+) -> Result<(), Failure> {
+    if streams.iter().fold(0, |most, &stream| most.max(stream)) < most {
+        return Ok(());
+    }
+    let bad = streams.iter().zip(pages).find(|(stream, _)| **stream >= most);
+    let (stream, page) = bad.map_or((0, 0), |(stream, page)| (*stream, *page));
+    let what = format_args!(
+        "sends page {page} to stream {stream}; its streams are 0 to {}",
+        most.saturating_sub(1)
+    );
+    Err(wrong(name, method, what))
+}
+
+impl Placement for ForeignPlacement {
+    /// So that the survivors of a block are known before the first is asked about.
+    #[inline(always)]
+    fn sorts(&self) -> bool {
+        self.shape.survivors
+    }
+
+    fn streams(&self) -> u8 {
+        self.shape.streams
+    }
+
+    #[inline(always)]
+    fn host_stream(&self) -> Option<u8> {
+        if self.shape.host { None } else { Some(0) }
+    }
+
+    #[inline(always)]
+    fn looks_ahead(&self) -> bool {
+        self.shape.host && self.shape.batch > 1
+    }
+
+    fn coming(&mut self, pages: &mut dyn Iterator<Item = Lpn>) {
+        self.upcoming.clear();
+        self.upcoming.extend(pages.map(|lpn| lpn.0));
+        (self.next, self.first, self.asked) = (0, 0, 0);
+    }
+
+    #[inline(always)]
+    fn host(&mut self, lpn: Lpn, now: u64) -> u8 {
+        if !self.shape.host {
+            self.decided = 0;
+            return 0;
+        }
+        self.decided = if self.next < self.asked && self.upcoming[self.next] == lpn.0 {
+            self.next += 1;
+            self.streams[self.next - 1 - self.first]
+        } else {
+            self.ask_host(lpn, now)
+        };
+        self.decided
+    }
+
+    #[inline(always)]
+    fn filled(&mut self, lpn: Lpn, now: u64) {
+        if self.shape.filled {
+            self.note(Note::Filled, lpn, 0, now);
+        }
+    }
+
+    #[inline(always)]
+    fn written(&mut self, lpn: Lpn, now: u64) {
+        if self.shape.written {
+            let apart = if self.shape.host { NO_STREAM } else { 0 };
+            let stream = core::mem::replace(&mut self.decided, apart);
+            self.note(Note::Written, lpn, stream, now);
+        }
+    }
+
+    fn trimmed(&mut self, lpn: Lpn) {
+        if self.shape.trimmed {
+            self.note(Note::Trimmed, lpn, NO_STREAM, 0);
+            self.drop_answers();
+        }
+    }
+
+    fn opened(&mut self, bank: u32, block: BlockId, stream: u8, _now: u64) {
+        if self.shape.blocks {
+            self.pass_on();
+            self.drop_answers();
+            self.policy.ask(|policy, _| policy.block(false, bank, block.0, stream));
+        }
+    }
+
+    fn closing(&mut self, bank: u32, block: BlockId, stream: u8) -> Entry {
+        if self.shape.blocks {
+            self.pass_on();
+            self.drop_answers();
+            self.policy.ask(|policy, _| policy.block(true, bank, block.0, stream));
+        }
+        Entry::Indexed
+    }
+
+    fn cleaning(&mut self, victim: &Cleaning) {
+        self.victim = Some(*victim);
+    }
+
+    fn order(&mut self, survivors: &mut [Lpn], _now: u64) {
+        self.pass_on();
+        if !self.shape.stale {
+            self.drop_answers();
+        }
+        self.survivors.clear();
+        self.survivors.extend(survivors.iter().map(|lpn| lpn.0));
+        self.survivors_streams.clear();
+        self.survivors_streams.resize(survivors.len(), 0);
+        self.survivor = 0;
+        let Some(victim) = self.victim.filter(|_| !survivors.is_empty()) else { return };
+        let (pages, streams, most) =
+            (&self.survivors, &mut self.survivors_streams, self.shape.streams);
+        let asked = self.policy.ask(|policy, name| {
+            policy.survivors(&victim, pages, streams)?;
+            in_range(name, "survivors", pages, streams, most)
+        });
+        if asked.is_none() {
+            self.survivors_streams.fill(0);
+        }
+    }
+
+    #[inline(always)]
+    fn common_stream(&self) -> Option<u8> {
+        if self.shape.survivors { None } else { Some(0) }
+    }
+
+    #[inline(always)]
+    fn survivor(&mut self, _lpn: Lpn, _now: u64) -> u8 {
+        self.survivor += 1;
+        self.survivors_streams.get(self.survivor - 1).copied().unwrap_or(0)
+    }
+
+    fn spilt(&mut self, lpn: Lpn, stream: u8, now: u64) {
+        if self.shape.spilt {
+            self.pass_on();
+            self.policy.ask(|policy, _| policy.spilt(lpn.0, stream, now));
+        }
+    }
+}
