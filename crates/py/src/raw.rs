@@ -103,19 +103,18 @@ unsafe impl Send for Native {}
 // SAFETY: as above.
 unsafe impl Sync for Native {}
 
+/// What keeps the functions, and what keeps the state.
+type Kept = (Py<PyAny>, Option<Py<PyAny>>);
+
 impl Native {
     /// The address of a run's state, and what must outlive it.
-    fn state(
-        &self,
-        context: &Context,
-        bank: u32,
-    ) -> Result<(Option<*mut c_void>, (Py<PyAny>, Option<Py<PyAny>>)), Failure> {
+    fn state(&self, context: &Context, bank: u32) -> Result<(Option<*mut c_void>, Kept), Failure> {
         Python::attach(|py| {
             let kept = self.kept.clone_ref(py);
             let Some(state) = &self.state else { return Ok((None, (kept, None))) };
             let made = state
                 .call1(py, device(context, bank))
-                .and_then(|made| made.extract::<(usize, Py<PyAny>)>(py).map_err(Into::into));
+                .and_then(|made| made.extract::<(usize, Py<PyAny>)>(py));
             let (address, state) = made.map_err(|error| -> Failure {
                 Box::new(Raised::new(py, format!("{}.state", self.name), error))
             })?;

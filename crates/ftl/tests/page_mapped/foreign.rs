@@ -5,7 +5,7 @@ use std::sync::{Arc, atomic::Ordering::Relaxed};
 use crate::common::{CARD, Draws, Ftl, Named, Setup, foreign};
 
 use thermocline_flash::{BlockId, Lpn};
-use thermocline_ftl::{Inspect, PageIo, PageMapped, Upkeep};
+use thermocline_ftl::{Inspect, PageIo, PageMapped};
 use thermocline_policy::{
     BlockView,
     foreign::{
