@@ -225,7 +225,7 @@ def main():
         check(knee in browser.evaluate("document.querySelector('svg').textContent"), f"the knee at {knee} is not marked")
 
         file = os.path.join(work, "paper.html")
-        result = json.loads(run("reproduce", "cat", "--quick", "--report", file, "--json"))
+        result = json.loads(run("reproduce", "striping", "--quick", "--report", file, "--json"))
         pages.sound(file)
         measured = [claim["id"] for one in result["papers"][0]["experiments"] for claim in one["claims"]]
         rows = browser.evaluate("document.querySelectorAll('.prose tbody tr').length")

@@ -140,7 +140,9 @@ impl Block {
             Self::Lines(lines) => html! {
                 pre tabindex="0" { @for line in lines { code { (show::plain(line)) } "\n" } }
             },
-            Self::Html(text) => html! { div.prose { (PreEscaped(text)) } },
+            Self::Html(text) => {
+                html! { div.prose { (PreEscaped(text.replace("<table>", "<table tabindex=\"0\">"))) } }
+            }
             Self::Table(rows) => rows.markup(id),
             Self::Charts(charts) => {
                 let figures = charts.iter().enumerate();

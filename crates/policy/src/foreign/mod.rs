@@ -18,7 +18,7 @@ mod victim;
 use alloc::{boxed::Box, format, string::String, sync::Arc};
 use core::{error::Error, fmt};
 
-pub use placement::{BatchPlacement, ForeignPlacement, PlacementShape};
+pub use placement::{BatchPlacement, ForeignPlacement, NO_STREAM, PlacementShape};
 pub use victim::{BatchVictim, Columns, ForeignVictim, VictimShape, least};
 
 use crate::Context;
