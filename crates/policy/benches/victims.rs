@@ -221,10 +221,8 @@ fn measure(preset: &Preset, blocks: u32) -> f64 {
         logical_pages: logical,
         blocks,
         pages_per_block: PAGES,
-        banks: 1,
         time_scale: f64::from(logical) / 3.0,
-        seed: 1,
-        future: None,
+        ..Context::smallest()
     };
     let (name, args) = call(preset.victim);
     let entry = victim::find(name).expect("presets name registered victims");

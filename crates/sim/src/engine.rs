@@ -7,8 +7,6 @@
 //! A chip with a [`Clock`](thermocline_flash::Clock) says itself when each page is done. Without
 //! one its operations follow one another, and their counts tell the time.
 
-use std::{cmp::Reverse, collections::BinaryHeap};
-
 use thermocline_assembly::{AssemblyError, policy::Faults};
 use thermocline_flash::{CountingChip, Flash, Lpn};
 use thermocline_ftl::{AHEAD, AHEAD_MORE, Counters, FtlError, Layer};
@@ -21,6 +19,7 @@ use crate::{
     history::{Quantile, Recorder, Sample},
     input::{Batch, Extent, Extents},
     job::{Clock, Job},
+    queue::Queue,
     responses::Responses,
     result::ResponseTimes,
     setup::Setup,
@@ -121,38 +120,6 @@ struct Answer {
     end: u64,
 }
 
-/// The ends of the requests that the device works on, where it takes only so many at once.
-struct Queue {
-    depth: Option<usize>,
-    /// Where it takes one at a time, the end of that; else the ends of all.
-    last: u64,
-    ends: BinaryHeap<Reverse<u64>>,
-}
-
-impl Queue {
-    /// When a request that comes at `time` is taken up.
-    #[inline]
-    fn take_up(&mut self, time: u64) -> u64 {
-        match self.depth {
-            Some(1) => self.last.max(time),
-            Some(depth) if self.ends.len() >= depth => {
-                let Reverse(first) = self.ends.pop().expect("a queue is at least one deep");
-                first.max(time)
-            }
-            _ => time,
-        }
-    }
-
-    #[inline]
-    fn until(&mut self, end: u64) {
-        match self.depth {
-            Some(1) => self.last = end,
-            Some(_) => self.ends.push(Reverse(end)),
-            None => {}
-        }
-    }
-}
-
 impl<'a, L: Layer<Chip = CountingChip>> Engine<'a, L> {
     pub(crate) fn new(layer: &'a mut L, job: &Job<'a>, setup: &'a Setup) -> Result<Self, SimError> {
         let timing = setup.plan.device.profile.timing;
@@ -180,7 +147,7 @@ impl<'a, L: Layer<Chip = CountingChip>> Engine<'a, L> {
             watch: None,
             faults: &setup.plan.faults,
             before: Counters::default(),
-            queue: Queue { depth, last: 0, ends: BinaryHeap::new() },
+            queue: Queue::new(depth),
             started,
             busy: 0,
             done_ns: 0,

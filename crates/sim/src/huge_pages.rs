@@ -53,62 +53,110 @@ impl Meter {
 #[derive(Clone, Copy, Debug)]
 pub struct HugePages;
 
-impl HugePages {
-    fn aligned(layout: Layout) -> Option<Layout> {
-        (layout.size() >= 2 * HUGE).then(|| layout.align_to(HUGE).ok()).flatten()
+/// A mapping of its own, aligned to huge pages, for what is so large that it needs several of them.
+///
+/// Its pages are zero, and the system backs them at the first access: a chip in memory, or a table of a device that is
+/// not written in full, costs what is used of it.
+#[cfg(target_os = "linux")]
+mod mapping {
+    use std::{alloc::Layout, ptr};
+
+    use super::HUGE;
+
+    pub(super) fn suits(layout: Layout) -> bool {
+        layout.size() >= 2 * HUGE && layout.align() <= HUGE
     }
 
-    fn advise(memory: *mut u8, size: usize) {
-        #[cfg(target_os = "linux")]
-        if !memory.is_null() {
-            // SAFETY: the range was just allocated, and the advice changes no content of it. Whether
-            // it is taken does not matter.
-            unsafe { libc::madvise(memory.cast(), size, libc::MADV_HUGEPAGE) };
+    /// The length of the mapping behind a layout.
+    fn length(layout: Layout) -> usize {
+        // A layout is at most `isize::MAX` bytes long, so this does not overflow.
+        layout.size().next_multiple_of(HUGE)
+    }
+
+    /// Zeros, or null if the system has no memory.
+    pub(super) fn take(layout: Layout) -> *mut u8 {
+        let length = length(layout);
+        // SAFETY: a new mapping touches nothing that exists. What is cut off and advised lies within it.
+        unsafe {
+            let memory = libc::mmap(
+                ptr::null_mut(),
+                length + HUGE,
+                libc::PROT_READ | libc::PROT_WRITE,
+                libc::MAP_PRIVATE | libc::MAP_ANONYMOUS,
+                -1,
+                0,
+            );
+            if memory == libc::MAP_FAILED {
+                return ptr::null_mut();
+            }
+            let before = memory.addr().wrapping_neg() & (HUGE - 1);
+            let aligned = memory.cast::<u8>().add(before);
+            if before > 0 {
+                libc::munmap(memory, before);
+            }
+            if before < HUGE {
+                libc::munmap(aligned.add(length).cast(), HUGE - before);
+            }
+            // Whole huge pages only: the rest of the last one would never be used. Whether the advice is taken does not
+            // matter.
+            libc::madvise(aligned.cast(), layout.size() & !(HUGE - 1), libc::MADV_HUGEPAGE);
+            aligned
         }
-        #[cfg(not(target_os = "linux"))]
-        let _ = (memory, size);
+    }
+
+    /// # Safety
+    /// The memory was taken with this layout.
+    pub(super) unsafe fn give(memory: *mut u8, layout: Layout) {
+        // SAFETY: a mapping of this length begins here.
+        unsafe { libc::munmap(memory.cast(), length(layout)) };
     }
 }
 
-// SAFETY: everything is the system allocator's; `aligned` depends on the layout alone, so memory is
-// given back with the layout it was taken with, and it only ever raises size's alignment.
+/// Elsewhere the system's allocator does all.
+#[cfg(not(target_os = "linux"))]
+mod mapping {
+    use std::{alloc::Layout, ptr};
+
+    pub(super) fn suits(_: Layout) -> bool {
+        false
+    }
+
+    pub(super) fn take(_: Layout) -> *mut u8 {
+        ptr::null_mut()
+    }
+
+    pub(super) unsafe fn give(_: *mut u8, _: Layout) {}
+}
+
+// SAFETY: what suits a mapping is taken and given back as one, the rest by the system's allocator; the layout alone
+// decides, and memory is given back with the layout it was taken with.
 unsafe impl GlobalAlloc for HugePages {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count(layout.size() as i64);
-        match Self::aligned(layout) {
-            // SAFETY: the caller's contract, with a greater alignment.
-            Some(layout) => unsafe {
-                let memory = System.alloc(layout);
-                Self::advise(memory, layout.size());
-                memory
-            },
-            // SAFETY: the caller's contract.
-            None => unsafe { System.alloc(layout) },
+        if mapping::suits(layout) {
+            return mapping::take(layout);
         }
+        // SAFETY: the caller's contract.
+        unsafe { System.alloc(layout) }
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         count(layout.size() as i64);
-        match Self::aligned(layout) {
-            // SAFETY: the caller's contract, with a greater alignment; the memory is as long as
-            // `layout` says.
-            Some(layout) => unsafe {
-                let memory = System.alloc(layout);
-                Self::advise(memory, layout.size());
-                if !memory.is_null() {
-                    memory.write_bytes(0, layout.size());
-                }
-                memory
-            },
-            // SAFETY: the caller's contract.
-            None => unsafe { System.alloc_zeroed(layout) },
+        if mapping::suits(layout) {
+            return mapping::take(layout);
         }
+        // SAFETY: the caller's contract.
+        unsafe { System.alloc_zeroed(layout) }
     }
 
     unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
         count(-(layout.size() as i64));
-        // SAFETY: memory was taken with this very layout.
-        unsafe { System.dealloc(memory, Self::aligned(layout).unwrap_or(layout)) }
+        if mapping::suits(layout) {
+            // SAFETY: memory was taken with this very layout.
+            return unsafe { mapping::give(memory, layout) };
+        }
+        // SAFETY: the caller's contract.
+        unsafe { System.dealloc(memory, layout) }
     }
 
     // `realloc` is the default one: allocate, copy, free, by the methods above.
@@ -135,5 +183,22 @@ mod tests {
                 HugePages.dealloc(larger, layout);
             }
         }
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn what_is_not_used_is_not_backed() {
+        let layout = Layout::from_size_align(64 * HUGE, 8).expect("a layout");
+        // SAFETY: as above; a page is at least 4 KiB, and one byte each is told of.
+        let backed = unsafe {
+            let memory = HugePages.alloc_zeroed(layout);
+            assert!(!memory.is_null());
+            memory.write(7);
+            let mut pages = vec![0_u8; layout.size() / 4096];
+            assert_eq!(libc::mincore(memory.cast(), layout.size(), pages.as_mut_ptr()), 0);
+            HugePages.dealloc(memory, layout);
+            pages.iter().filter(|&&page| page & 1 == 1).count()
+        };
+        assert!((1..=HUGE / 4096).contains(&backed), "{backed} pages");
     }
 }

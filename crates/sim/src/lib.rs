@@ -19,6 +19,7 @@ mod input;
 mod job;
 mod life;
 pub mod metric;
+mod queue;
 mod responses;
 pub mod result;
 mod run;

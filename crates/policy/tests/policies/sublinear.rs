@@ -53,10 +53,8 @@ fn cost_of_a_selection(variant: &Variant, traffic: Traffic, blocks: u32) -> Cost
         logical_pages: logical,
         blocks,
         pages_per_block: PAGES,
-        banks: 1,
         time_scale: f64::from(logical) / 3.0,
-        seed: 1,
-        future: None,
+        ..Context::smallest()
     };
     let victim = variant.build(&context);
     let ages = Counting {
