@@ -1,7 +1,9 @@
 """Sweeps and fleets on executors. `THERMOCLINE` names the command line, whose figures must be the same."""
 
+import ctypes
 import json
 import os
+import re
 import subprocess
 import sys
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
@@ -79,6 +81,64 @@ def test_traces_go_to_workers_by_address_and_from_memory(tmp_path, monkeypatch, 
     assert tables[0].equals(tables[1]) and tables[0].equals(tables[2])
     assert [path.name for path in (tmp_path / "cache").rglob("*.tct")] == ["sqlite-ext4.tct"]
     assert tc.run(traces[0], "greedy", limit=20_000).write_amplification == tables[0]["write_amplification"][0].as_py()
+
+
+class Lightest(tc.Victim):
+    """Greedy, as a class of a module."""
+
+    version = "1"
+
+    def score(self, blocks, now):
+        return blocks.valid
+
+
+def test_policies_of_ones_own_go_to_workers(tmp_path, memory):
+    class Broken(tc.Victim):
+        version = "1"
+
+        def score(self, blocks, now):
+            return blocks.valid // 0 if now < 0 else 1 // 0
+
+    class Young(Lightest):
+        """Known to this function alone: only pickles by value reach a worker."""
+
+        def score(self, blocks, now):
+            return blocks.valid + blocks.stamps / (now + 1)
+
+    both = tc.Policy("both", victim=Lightest(), placement="sep-gc")
+    grid = {"trace": tc.trace.open(memory, name="m"), "policy": ["greedy", Lightest(), both], "over_provisioning": "15%"}
+    here = tc.sweep(grid, store=tmp_path / "here", progress=False)
+    there = tc.sweep(grid, store=tmp_path / "there", executor=processes, progress=False)
+    assert (there.computed, there.failures, there.to_arrow().equals(here.to_arrow())) == (3, [], True)
+    amplification = here.to_arrow()["write_amplification"].to_pylist()
+    assert amplification[0] == amplification[1] != amplification[2]
+
+    executor = loky.get_reusable_executor(2)
+    mixed = {**grid, "policy": [Young(), Broken(), "greedy"]}
+    there = tc.sweep(mixed, store=tmp_path / "there", executor=executor, progress=False)
+    ((_, why),) = there.failures
+    assert there.computed == 1 and re.search(r"ZeroDivisionError: .*test_cluster\.py, line \d+", why)
+    alone = tc.run(memory, Young(), over_provisioning="15%", progress=False).write_amplification
+    assert there.to_arrow()["write_amplification"][0].as_py() == alone
+
+
+def test_a_fleet_has_policies_of_ones_own(tmp_path, memory):
+    class Unversioned(tc.Victim):
+        def score(self, blocks, now):
+            return blocks.valid
+
+    here = tc.fleet(memory, ["greedy", Lightest()], progress=False)
+    there = tc.fleet(memory, ["greedy", Lightest()], executor=processes, store=tmp_path / "store", progress=False)
+    assert list(here.summaries) == list(there.summaries) and not there.failures
+    with pytest.raises(tc.UsageError, match="has no version"):
+        tc.fleet(memory, [Unversioned()], store=tmp_path / "store", progress=False)
+
+
+def test_functions_of_this_process_stay_here(tmp_path, memory):
+    function = ctypes.CFUNCTYPE(ctypes.c_int)(lambda: 1)
+    mine = tc.NativeVictim("mine", choose=function, version="1")
+    with pytest.raises(tc.UsageError, match=r"NativeVictim\.load"):
+        tc.sweep({"trace": tc.trace.open(memory, name="m"), "policy": mine}, store=tmp_path, executor=processes, progress=False)
 
 
 def die_once(path):

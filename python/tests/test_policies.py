@@ -3,6 +3,7 @@
 import importlib.util
 import pathlib
 import subprocess
+from concurrent.futures import ProcessPoolExecutor
 
 import numpy as np
 import pytest
@@ -152,6 +153,17 @@ def test_sweeps_and_fleets_know_them_by_their_versions(tmp_path):
     fleet = tc.fleet({"offset": offsets, "length": np.full(20_000, 4096, np.uint64)}, ["greedy", Lightest()], progress=False)
     theirs, ours = [row["write_amplification"] for row in fleet.rows()]
     assert theirs == ours and fleet.failed == 0
+
+
+def test_a_library_goes_to_workers_by_its_path(native, tmp_path):
+    regions = tc.NativePlacement.load(native, "regions")
+    regions.version = "1"
+    grid = {"workload": "hot-cold:90/10", "placement": regions, "capacity": "16MiB", "bytes": "16MiB"}
+    here, there = (
+        tc.sweep(grid, store=tmp_path / name, executor=executor, progress=False)
+        for name, executor in (("here", None), ("there", lambda: ProcessPoolExecutor(1)))
+    )
+    assert (there.computed, there.failures, here.to_arrow().equals(there.to_arrow())) == (1, [], True)
 
 
 def test_what_a_policy_raises_reaches_the_user():

@@ -6,6 +6,7 @@ import json
 import math
 import os
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 from . import _native, _work
@@ -48,7 +49,7 @@ def fleet(
     not stop the others.
     """
     places = Places(several(traces))
-    given = _policy.Given(stored="store" in settings)
+    given = _policy.Given(stored=store is not None)
     chosen = _policy.chosen(policies, given)
     said = tuple(words({"policies": chosen, "per_volume": True, **settings}))
     with Telling(progress) as listener:
@@ -58,13 +59,15 @@ def fleet(
             ended.add(0, _native.fleet(said, {}, places.memories, listener))
             return ended.fleet()
         with Pool(executor, in_flight=None) as pool:
-            return _spread(pool, places, said, store, dataset, partitions, listener)
+            sent = () if pool.local else given.parcel()
+            return _spread(pool, places, said, sent, store, dataset, partitions, listener)
 
 
 def _spread(
     pool: Pool,
     places: Places,
     said: tuple[str, ...],
+    policies: _policy.Parcel,
     store: str | os.PathLike[str] | None,
     dataset: str | os.PathLike[str] | None,
     partitions: int | None,
@@ -77,7 +80,7 @@ def _spread(
     ended = _Ended(len(parts), dataset)
 
     def run(marker: str | None) -> None:
-        jobs = (_work.Part(one.number, one.words, one.traces, folder, marker) for one in parts)
+        jobs = (replace(one, marker=marker, policies=policies) for one in parts)
 
         def arguments(part: _work.Part) -> tuple[Any, ...]:
             return part, *(places.placed(name, pool) for name in part.traces)

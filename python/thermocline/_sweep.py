@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, cast
 
 from . import _native, _work
@@ -52,6 +53,9 @@ def sweep(
     reaches the store keeps its results there itself; others send them. A cell that fails has its error and does not
     stop the others. Cells of workers that died run again, twice at most; so do cells that a scheduler forgot.
 
+    Policies of the user's own go to workers as pickles (Dask and loky take classes of a notebook, too; process pools
+    only those of a module), those of a C library by its path; each has a ``version``.
+
     ``grid["trace"]`` is a trace or a list of them: paths that workers can read, addresses that fsspec opens
     (``s3://bucket/a.csv.gz``: fetched once a machine, into ~/.cache/thermocline), traces in memory (sent to each
     worker once).
@@ -71,7 +75,11 @@ def sweep(
             places.digest(pool)
             plan = _native.plan(axes, seeds, list(places.digests.items()), places.memories, listener)
             done = _Done(plan, folder, dataset)
-            jobs = _missing(plan, folder, marker, done)
+            cells = _missing(plan, folder, marker, done)
+            if pool.local:
+                jobs = cells
+            else:
+                jobs = (replace(cell, policies=given.parcel(value for _, value in cell.pairs)) for cell in cells)
 
             def arguments(cell: _work.Cell) -> tuple[Any, ...]:
                 return cell, places.placed(dict(cell.pairs).get("trace"), pool)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-
+import traceback
 from dataclasses import dataclass
 from typing import NamedTuple, Union
 
 from . import _native
 from ._places import Place, of_here
+from .policy import Parcel, hosted
 
 Pairs = list[tuple[str, Union[str, None]]]
 
@@ -33,6 +34,16 @@ class Cell:
     store: str
     marker: str
     """A file in the store: who sees it shares the store with the caller."""
+    policies: Parcel = ()
+    """The user's own that it names, where this process does not know them."""
+
+
+def _why(error: Exception) -> str:
+    """What went wrong. What a policy of the user's own raised has its line."""
+    if isinstance(error, (_native.ThermoclineError, OSError, ImportError)):
+        return str(error)
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    return f"{type(error).__name__}: {error} ({last.filename}, line {last.lineno})"
 
 
 def _version(path: str | None) -> str:
@@ -52,11 +63,12 @@ def execute(cell: Cell, trace: Place = None) -> Outcome:
         path, memories, version = of_here(trace)
         pairs = [(name, path if path and name == "trace" else value) for name, value in cell.pairs]
         version = version or _version(dict(pairs).get("trace"))
-        result = _native.execute(pairs, version, memories, None)
+        with hosted(cell.policies):
+            result = _native.execute(pairs, version, memories, None)
         if shares:
             _native.keep(cell.store, cell.digest, cell.pairs, result)
-    except (_native.ThermoclineError, OSError, ImportError) as error:
-        return Outcome(None, str(error), False)
+    except Exception as error:
+        return Outcome(None, _why(error), False)
     return Outcome(None if shares else result, None, True)
 
 
@@ -70,6 +82,7 @@ class Part:
     traces: tuple[str, ...]
     store: str | None = None
     marker: str | None = None
+    policies: Parcel = ()
 
 
 def fleet(part: Part, *places: Place) -> Outcome:
@@ -86,8 +99,9 @@ def fleet(part: Part, *places: Place) -> Outcome:
                 names[path] = name
         if part.store and part.marker and os.path.exists(part.marker):
             words.append(f"--store={part.store}")
-        return Outcome(_native.fleet(words, names, memories, None), None, True)
-    except (_native.ThermoclineError, OSError, ImportError) as error:
-        return Outcome(None, str(error), False)
+        with hosted(part.policies):
+            return Outcome(_native.fleet(words, names, memories, None), None, True)
+    except Exception as error:
+        return Outcome(None, _why(error), False)
 
 

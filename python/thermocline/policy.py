@@ -16,13 +16,14 @@ the caller as it is; what it must not return is a :class:`~thermocline.PolicyErr
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import ctypes
 import hashlib
-import itertools
 import os
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import uuid
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Union, cast
 
@@ -38,7 +39,8 @@ __all__ = [
 ]
 
 _MOST_STREAMS = 64
-_ids = itertools.count(1)
+_WORD = "own:"
+"""What the words begin with that stand for policies of the user's own."""
 
 SIGNATURES: Mapping[str, str] = {
     "host": "int32(voidptr, CPointer(uint32), uintp, uint64, CPointer(uint8))",
@@ -253,6 +255,7 @@ class _Native(_Own):
         addresses = {key: _address(function, key) for key, function in given.items()}
         make = None if state is None else _states(state)
         self._made = _native.Maker.of_functions(self._kind, name, addresses, numbers, make, given)
+        self._from: tuple[str, str] | None = None
 
     @classmethod
     def load(cls, library: str | os.PathLike[str], symbol: str, name: str | None = None) -> Any:
@@ -270,10 +273,31 @@ class _Native(_Own):
         except ValueError as error:
             raise _native.UsageError(f"{library}: {symbol}: {error}") from None
         made.name = made._made.name
+        made._from = (os.path.abspath(library), symbol)
         return made
 
     def _maker(self) -> _native.Maker:
         return self._made
+
+    def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+        """Another process loads the library by its path; addresses of this process mean nothing there."""
+        library, symbol = self._place()
+        return _loaded, (type(self), library, symbol, self.name, self.version)
+
+    def _place(self) -> tuple[str, str]:
+        """The library and the symbol by which another process finds the policy."""
+        if self._from is None:
+            raise _native.UsageError(
+                f"{self.name} is made of functions of this process, which no other can call; put them into a shared "
+                f"library that workers reach, and give {type(self).__name__}.load(library, symbol)"
+            )
+        return self._from
+
+
+def _loaded(kind: type[_Native], library: str, symbol: str, name: str, version: str | None) -> Any:
+    policy = kind.load(library, symbol, name)
+    policy.version = version
+    return policy
 
 
 def _states(state: Callable[[Device], NDArray[Any]]) -> Callable[..., tuple[int, object]]:
@@ -382,6 +406,7 @@ class Given:
     def __init__(self, stored: bool = False) -> None:
         """``stored``: results are kept by the policies' versions."""
         self._stored = stored
+        self._named: dict[str, _Own | Policy] = {}
         self._all: list[_native.Own] = []
         self._words: dict[int, str] = {}
         self._shown: set[str] = set()
@@ -408,7 +433,7 @@ class Given:
         return {name: self.words(value) if name in axes else value for name, value in settings.items()}
 
     def _add(self, policy: _Own | Policy) -> str:
-        shown = policy.name if isinstance(policy, Policy) else policy._shown()
+        shown = _shown(policy)
         if not shown or shown in _known_names():
             raise _native.UsageError(f"a policy of your own is called {shown!r}, as one there is; give it another name")
         if shown in self._shown:
@@ -416,17 +441,57 @@ class Given:
         self._shown.add(shown)
         if not re.fullmatch(r"[\w.+-]+", shown):
             raise _native.UsageError(f"a policy of your own is called {shown!r}; make its name of letters, digits, . + and -")
-        version = hashlib.sha256(_versions(policy).encode()).hexdigest()[:12] if self._stored else next(_ids)
-        name = f"{shown}@{version}"
-        if isinstance(policy, Policy):
-            victim, placement = _axis(policy.victim), _axis(policy.placement)
-            own = _native.Own(name, shown, policy.base, victim, placement)
-        elif isinstance(policy, (Victim, NativeVictim)):
-            own = _native.Own(name, shown, None, policy._maker(), None)
-        else:
-            own = _native.Own(name, shown, None, None, policy._maker())
-        self._all.append(own)
-        return f"own:{name}"
+        version = hashlib.sha256(_versions(policy).encode()).hexdigest() if self._stored else uuid.uuid4().hex
+        name = f"{shown}@{version[:12]}"
+        self._all.append(_registered(name, policy))
+        self._named[name] = policy
+        return _WORD + name
+
+    def parcel(self, words: Iterable[str | None] | None = None) -> Parcel:
+        """The policies that other processes need to run what these words say, or all policies."""
+        names = set(self._named)
+        if words is not None:
+            names &= {word.removeprefix(_WORD) for word in words if word is not None}
+        for name in names:
+            _check_portable(self._named[name])
+        return tuple((name, self._named[name]) for name in sorted(names))
+
+
+Parcel = tuple[tuple[str, Union[_Own, "Policy"]], ...]
+"""Policies of the user's own by name, on their way to another process."""
+
+
+def _registered(name: str, policy: _Own | Policy) -> _native.Own:
+    """Makes a name known to calls of this process as long as what is returned lives."""
+    shown = _shown(policy)
+    if isinstance(policy, Policy):
+        return _native.Own(name, shown, policy.base, _axis(policy.victim), _axis(policy.placement))
+    if isinstance(policy, (Victim, NativeVictim)):
+        return _native.Own(name, shown, None, policy._maker(), None)
+    return _native.Own(name, shown, None, None, policy._maker())
+
+
+def _check_portable(policy: object) -> None:
+    """Other processes can have it."""
+    if isinstance(policy, Policy):
+        _check_portable(policy.victim)
+        _check_portable(policy.placement)
+    elif isinstance(policy, _Native):
+        policy._place()
+
+
+@contextlib.contextmanager
+def hosted(parcel: Parcel) -> Generator[None]:
+    """Calls of this process know the policies meanwhile."""
+    known = [_registered(name, policy) for name, policy in parcel]
+    try:
+        yield
+    finally:
+        known.clear()
+
+
+def _shown(policy: _Own | Policy) -> str:
+    return policy.name if isinstance(policy, Policy) else policy._shown()
 
 
 def _versions(policy: _Own | Policy) -> str:
