@@ -52,7 +52,7 @@ static ROWS: [Row; Scenario::ALL.len()] = [
         name: "s1",
         summary: "files of 4 to 32 MiB created and deleted on FAT32, 80 % full",
         when: "dead data in long runs",
-        percent: 88,
+        percent: 95,
         script: || Box::new(Churn::huge()),
     },
     Row {
@@ -96,14 +96,14 @@ static ROWS: [Row; Scenario::ALL.len()] = [
         summary: "sources read, and a compressed picture written every few hundred \
                   milliseconds",
         when: "regular slacks of ten folds between reads and writes",
-        percent: 40,
+        percent: 34,
         script: || Box::new(Jpeg::new()),
     },
     Row {
         name: "mad",
         summary: "songs decoded into the page cache, which is written back in long bursts",
         when: "large requests, and slack only between write-backs",
-        percent: 21,
+        percent: 20,
         script: || Box::new(Player::mad()),
     },
     Row {
@@ -117,7 +117,7 @@ static ROWS: [Row; Scenario::ALL.len()] = [
         name: "mpeg",
         summary: "a film played while another is recorded, a steady stream",
         when: "slacks of nearly the same length, so that they can be predicted",
-        percent: 55,
+        percent: 51,
         script: || Box::new(Player::mpeg()),
     },
 ];

@@ -3,6 +3,9 @@
 //! Slack: isolated gaps followed by bursts. A page is a burst of strips of lines a few milliseconds
 //! apart; between pages the sheet is changed, which takes seconds, and between calls longer. The
 //! last slack is thus no sign of the next: a long one comes before a burst.
+//!
+//! Nothing waits for a strip to be durable: the page cache writes back after some seconds. If each strip
+//! were synced, most folds would be of blocks with metadata, of which the thesis has none.
 
 use super::ballast::Ballast;
 use crate::{
@@ -77,7 +80,6 @@ impl Script for Fax {
             let strip = self.strip(session);
             self.pages.append(session, self.pages.len() - 1, strip)?;
         }
-        session.sync();
         let pause = session.between(MILLISECOND, 8 * MILLISECOND);
         session.think(pause);
         Ok(())
