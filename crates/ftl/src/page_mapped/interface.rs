@@ -100,7 +100,7 @@ impl<C: Chip, P: Placement> PageIo for PageMapped<C, P> {
     #[inline(always)]
     fn prefetch(&self, lpn: Lpn) {
         self.parts.tables.prefetch(lpn);
-        self.parts.placement.prefetch(lpn);
+        self.parts.placement.prefetch_for_host(lpn);
     }
 
     #[inline(always)]

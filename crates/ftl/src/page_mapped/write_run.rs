@@ -83,7 +83,7 @@ impl<C: Chip, P: Placement> PageMapped<C, P> {
         while written < programmed as usize {
             if let Some(later) = (run.page)(written + AHEAD) {
                 rows.prefetch(later);
-                placement.prefetch(later);
+                placement.prefetch_for_host(later);
             }
             let later = (run.page)(written + AHEAD_MORE);
             if let Some(at) = later.and_then(|lpn| rows.current(lpn)) {
@@ -153,7 +153,7 @@ impl<C: Chip, P: Placement> PageMapped<C, P> {
         while written < run.count {
             if let Some(later) = (run.page)(written + AHEAD) {
                 tables.prefetch(later);
-                placement.prefetch(later);
+                placement.prefetch_for_host(later);
             }
             let later = (run.page)(written + AHEAD_MORE);
             if let Some(at) = later.and_then(|lpn| tables.current(lpn)) {

@@ -272,6 +272,12 @@ pub trait Placement: Send + 'static {
     fn prefetch(&self, lpn: Lpn) {
         let _ = lpn;
     }
+
+    /// The same for a page that the host will write, where that needs more.
+    #[inline(always)]
+    fn prefetch_for_host(&self, lpn: Lpn) {
+        self.prefetch(lpn);
+    }
 }
 
 /// A placement that users can name.

@@ -25,6 +25,9 @@ const COPIED: u8 = 2;
 
 const MAX_COUNT: u32 = 15;
 
+/// Binary digits of the number of parts that extents are found by.
+const PARTS: u32 = 11;
+
 params! {
     /// Parameters of [`Eti`].
     pub struct EtiParams {
@@ -51,6 +54,11 @@ pub struct Eti {
     pages: u32,
     /// In address order; the first begins at page 0.
     extents: Vec<Extent>,
+    /// The extent of the first page of each part of the address space, as long as there is no room for more
+    /// extents; else empty.
+    found_at: Vec<u32>,
+    /// Pages of a part, as a power of 2.
+    part: u32,
     requests: u32,
     runs: Runs,
 }
@@ -59,7 +67,33 @@ impl Eti {
     /// The place of the extent of a page.
     #[inline]
     fn of(&self, lpn: u32) -> usize {
-        self.extents.partition_point(|extent| extent.first <= lpn) - 1
+        let Some(&before) = self.found_at.get((lpn >> self.part) as usize) else {
+            return self.extents.partition_point(|extent| extent.first <= lpn) - 1;
+        };
+        self.last_from(before as usize, lpn)
+    }
+
+    /// The same, where it is known not to be before `at`.
+    #[inline]
+    fn last_from(&self, mut at: usize, lpn: u32) -> usize {
+        while self.extents.get(at + 1).is_some_and(|next| next.first <= lpn) {
+            at += 1;
+        }
+        at
+    }
+
+    /// Notes where extents are found: most of the time they stay as they are.
+    #[cold]
+    fn note_parts(&mut self) {
+        let mut at = 0;
+        for first in (0..self.pages).step_by(1 << self.part) {
+            at = self.last_from(at, first);
+            self.found_at.push(at as u32);
+        }
+    }
+
+    fn room(&self) -> usize {
+        self.params.extents as usize - self.extents.len()
     }
 
     fn end(&self, at: usize) -> u32 {
@@ -76,6 +110,10 @@ impl Eti {
         while at < self.extents.len() && self.extents[at].first < pages.end {
             at = self.cover(at, &pages) + 1;
         }
+        // The middle of an extent needs room for two.
+        if self.found_at.is_empty() && self.room() < 2 {
+            self.note_parts();
+        }
     }
 
     /// Counts the part of the extent at `at` that a request covers; the place of its last piece.
@@ -83,9 +121,11 @@ impl Eti {
         let Extent { first, count } = self.extents[at];
         let (begins, ends) = (first < pages.start, pages.end < self.end(at));
         let pieces = usize::from(begins) + usize::from(ends);
-        let room = self.params.extents as usize - self.extents.len();
-        if count == MAX_COUNT || pieces > room {
+        if count == MAX_COUNT || pieces > self.room() {
             return at;
+        }
+        if pieces > 0 {
+            self.found_at.clear();
         }
         if ends {
             self.extents.insert(at + 1, Extent { first: pages.end, count });
@@ -99,6 +139,7 @@ impl Eti {
 
     fn halve(&mut self) {
         let hot = self.params.hot;
+        self.found_at.clear();
         for extent in &mut self.extents {
             extent.count /= 2;
         }
@@ -151,6 +192,9 @@ impl Registered for Eti {
         within("hot", params.hot, 1..=MAX_COUNT)?;
         let mut extents = Vec::with_capacity(params.extents as usize);
         extents.push(Extent { first: 0, count: 0 });
-        Ok(Self { params, pages: context.logical_pages, extents, requests: 0, runs: Runs::new() })
+        let pages = context.logical_pages;
+        let part = (u32::BITS - pages.leading_zeros()).saturating_sub(PARTS);
+        let found_at = Vec::with_capacity((pages >> part) as usize + 1);
+        Ok(Self { params, pages, extents, found_at, part, requests: 0, runs: Runs::new() })
     }
 }

@@ -7,12 +7,16 @@
 
 use alloc::{boxed::Box, vec, vec::Vec};
 
-use thermocline_flash::{Lpn, prefetch};
+use thermocline_flash::Lpn;
 
+use super::history::{History, Updates};
 use crate::age::Transform;
 
 /// Epochs are at most this part of their age long.
 const EPOCH_PER_AGE: u64 = 3;
+
+/// Slots of an [`Epochs::found_at`]: eight for each doubling of an age of 64 bits.
+const SLOTS: usize = 62 * 8;
 
 /// Update counts that have their own place in a [`Bar`].
 const COUNTS: usize = 256;
@@ -20,23 +24,17 @@ const COUNTS: usize = 256;
 /// Update count and last host write of every logical page.
 #[derive(Clone, Debug)]
 pub(super) struct Hotness {
-    pages: Vec<Page>,
+    pages: History,
     transform: Transform,
     /// Absent on small devices.
     epochs: Option<Epochs>,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Page {
-    last_write: u64,
-    count: u32,
 }
 
 impl Hotness {
     /// Up to `exact_up_to` logical pages the mean is recomputed page by page at each cleaning.
     pub(super) fn new(logical_pages: u32, transform: Transform, exact_up_to: u32) -> Self {
         Self {
-            pages: vec![Page { last_write: 0, count: 0 }; logical_pages as usize],
+            pages: History::none(logical_pages),
             transform,
             epochs: (logical_pages > exact_up_to).then(Epochs::default),
         }
@@ -48,36 +46,35 @@ impl Hotness {
     }
 
     pub(super) fn filled(&mut self, lpn: Lpn, now: u64) {
-        self.pages[lpn.index()] = Page { last_write: now, count: 0 };
+        self.pages.set(lpn, Updates { written: now, count: 0 });
     }
 
     #[inline(always)]
     pub(super) fn written(&mut self, lpn: Lpn, now: u64) {
-        let page = &mut self.pages[lpn.index()];
+        let Updates { written, count } = self.pages.of(lpn);
         if let Some(epochs) = &mut self.epochs {
-            epochs.moved(page.last_write, page.count, now);
+            epochs.moved(written, count, now);
         }
-        page.count = page.count.saturating_add(1);
-        page.last_write = now;
+        self.pages.set(lpn, Updates { written: now, count: count.saturating_add(1) });
     }
 
     pub(super) fn trimmed(&mut self, lpn: Lpn) {
-        let page = &mut self.pages[lpn.index()];
+        let Updates { written, count } = self.pages.of(lpn);
         if let Some(epochs) = &mut self.epochs {
-            epochs.forgot(page.last_write, page.count);
+            epochs.forgot(written, count);
         }
-        page.count = 0;
+        self.pages.set(lpn, Updates { written, count: 0 });
     }
 
     /// The update count, as far as it fits beside a page.
     #[inline(always)]
     pub(super) fn note(&self, lpn: Lpn) -> u16 {
-        self.pages[lpn.index()].count.min(u32::from(u16::MAX)) as u16
+        self.pages.of(lpn).count.min(u32::from(u16::MAX)) as u16
     }
 
     /// A page with that count was found on the chip.
     pub(super) fn recovered(&mut self, lpn: Lpn, note: u16, time: u64) {
-        self.pages[lpn.index()] = Page { last_write: time, count: u32::from(note) };
+        self.pages.set(lpn, Updates { written: time, count: u32::from(note) });
         if let Some(epochs) = &mut self.epochs {
             epochs.found(time, u32::from(note));
         }
@@ -86,22 +83,22 @@ impl Hotness {
     /// The hot degree of a page.
     #[inline]
     pub(super) fn degree(&self, lpn: Lpn, now: u64) -> f64 {
-        let page = &self.pages[lpn.index()];
-        if page.count == 0 {
+        let Updates { written, count } = self.pages.of(lpn);
+        if count == 0 {
             return 0.0;
         }
-        f64::from(page.count) / self.transform.apply(now.saturating_sub(page.last_write))
+        f64::from(count) / self.transform.apply(now.saturating_sub(written))
     }
 
     /// Whether the hot degree of a page exceeds the bar; the same as comparing, but the logarithm is only
     /// taken where it is close.
     #[inline(always)]
     pub(super) fn exceeds(&self, lpn: Lpn, bar: &mut Bar) -> bool {
-        let Page { last_write, count } = self.pages[lpn.index()];
+        let Updates { written, count } = self.pages.of(lpn);
         let times = bar.of(count, &self.transform);
         // Hot or not is a coin toss that no branch should wait for; close calls are rare.
-        let above = last_write >= times.hot_from;
-        let not_below = last_write >= times.cold_before;
+        let above = written >= times.hot_from;
+        let not_below = written >= times.cold_before;
         if above == not_below { above } else { self.degree(lpn, bar.now) > bar.degree }
     }
 
@@ -109,14 +106,14 @@ impl Hotness {
     pub(super) fn mean(&mut self, mapped: u32, now: u64) -> f64 {
         let sum = match &mut self.epochs {
             Some(epochs) => epochs.sum(&self.transform, now),
-            None => (0..self.pages.len() as u32).map(|lpn| self.degree(Lpn(lpn), now)).sum(),
+            None => (0..self.pages.len()).map(|lpn| self.degree(Lpn(lpn), now)).sum(),
         };
         sum / f64::from(mapped.max(1))
     }
 
     #[inline(always)]
     pub(super) fn prefetch(&self, lpn: Lpn) {
-        prefetch(&self.pages, lpn.index());
+        self.pages.prefetch(lpn);
     }
 }
 
@@ -191,22 +188,61 @@ struct Epochs {
     sums: Vec<u64>,
     /// Neighbours are joined when there are more epochs than this.
     limit: usize,
+    /// When neighbours were joined last.
+    joined: u64,
+    /// The epoch of the youngest age of each [slot](slot_of), as of then: an epoch is about as long as its age, so
+    /// that of a page is this one or hardly before it.
+    found_at: Box<[u32; SLOTS]>,
 }
 
 impl Default for Epochs {
     fn default() -> Self {
-        Self { starts: vec![0], sums: vec![0], limit: 16 }
+        let found_at = Box::new([0; SLOTS]);
+        Self { starts: vec![0], sums: vec![0], limit: 16, joined: 0, found_at }
     }
 }
 
+/// The slot of an age of at least 1; ages in it differ by an eighth.
+#[inline(always)]
+const fn slot_of(age: u64) -> usize {
+    let bits = age.ilog2();
+    if bits < 3 {
+        age as usize
+    } else {
+        ((bits as usize - 2) << 3) | ((age >> (bits - 3)) & 7) as usize
+    }
+}
+
+/// The least age of a slot.
+const fn least_of(slot: usize) -> u64 {
+    if slot < 16 { slot as u64 } else { (8 | slot as u64 & 7) << ((slot >> 3) - 1) }
+}
+
 impl Epochs {
+    #[inline]
     fn epoch_of(&self, time: u64) -> usize {
         // Hot pages, most of those written, were written lately.
         let last = self.starts.len() - 1;
         if time >= self.starts[last] {
             return last;
         }
-        self.starts.partition_point(|&start| start <= time) - 1
+        if time >= self.joined {
+            return self.starts.partition_point(|&start| start <= time) - 1;
+        }
+        let mut epoch = self.found_at[slot_of(self.joined - time)] as usize;
+        while self.starts[epoch] > time {
+            epoch -= 1;
+        }
+        epoch
+    }
+
+    /// Notes where epochs are found.
+    fn note_slots(&mut self, now: u64) {
+        self.joined = now;
+        for (slot, epoch) in self.found_at.iter_mut().enumerate() {
+            let time = now.saturating_sub(least_of(slot));
+            *epoch = self.starts.partition_point(|&start| start <= time).saturating_sub(1) as u32;
+        }
     }
 
     /// A page was last written at `time`, `count` times updated.
@@ -272,6 +308,7 @@ impl Epochs {
         self.starts.truncate(kept + 1);
         self.sums.truncate(kept + 1);
         self.limit = self.starts.len() + 16;
+        self.note_slots(now);
     }
 }
 
@@ -288,12 +325,12 @@ mod tests {
         let mut x = 1_u64;
         for bars in 0..300 {
             let now = 1 << (bars % 50);
-            for lpn in 0..2000 {
+            for lpn in (0..2000).map(Lpn) {
                 x = x
                     .wrapping_mul(6_364_136_223_846_793_005)
                     .wrapping_add(1_442_695_040_888_963_407);
-                let last_write = (x >> 20) % (now + 1);
-                hotness.pages[lpn] = Page { last_write, count: (x >> 8) as u32 % 600 / 2 };
+                let written = (x >> 20) % (now + 1);
+                hotness.pages.set(lpn, Updates { written, count: (x >> 8) as u32 % 600 / 2 });
             }
             // Degrees that pages have are the closest calls.
             let degree = if bars % 3 == 0 { 0.0 } else { hotness.degree(Lpn(bars as u32), now) };

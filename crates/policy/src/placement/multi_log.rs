@@ -20,7 +20,7 @@
 //!   log is cleaned whose oldest block has garbage, and where none has the victim policy chooses;
 //! * read-only data are one more log, whose oldest block is cleaned when half of it is garbage.
 //!
-//! Cost: 16 bytes a page, 12 bytes a block; a victim takes a few steps for each level.
+//! Cost: 8 bytes a page, 12 bytes a block; a victim takes a few steps for each level.
 
 use alloc::{vec, vec::Vec};
 
@@ -65,13 +65,35 @@ pub struct MultiLog {
     rng: Xoshiro256PlusPlus,
 }
 
-/// What is known of a page.
+/// What is known of a page, from the lowest bits to the highest: whether it counts among the valid pages of its
+/// level, the level, and the host's last write of it.
 #[derive(Clone, Copy, Debug)]
-struct Page {
-    written: u64,
-    level: u8,
-    /// Whether it counts among the valid pages of its level.
-    counts: bool,
+struct Page(u64);
+
+impl Page {
+    const UNWRITTEN: Self = Self(0);
+    /// One bit, and as many as [`MOST`] levels take.
+    const BITS: u32 = 1 + MOST.ilog2();
+
+    #[inline(always)]
+    const fn new(written: u64, level: u8, counts: bool) -> Self {
+        Self(written << Self::BITS | (level as u64) << 1 | counts as u64)
+    }
+
+    #[inline(always)]
+    const fn written(self) -> u64 {
+        self.0 >> Self::BITS
+    }
+
+    #[inline(always)]
+    const fn level(self) -> u8 {
+        (self.0 >> 1) as u8 & (MOST - 1) as u8
+    }
+
+    #[inline(always)]
+    const fn counts(self) -> bool {
+        self.0 & 1 != 0
+    }
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -113,15 +135,16 @@ pub fn gain(alpha: f64) -> f64 {
 impl MultiLog {
     fn forget(&mut self, lpn: Lpn) {
         let page = &mut self.pages[lpn.index()];
-        if core::mem::replace(&mut page.counts, false) {
-            self.levels[usize::from(page.level)].valid -= 1;
+        if page.counts() {
+            self.levels[usize::from(page.level())].valid -= 1;
+            *page = Page::new(page.written(), page.level(), false);
         }
     }
 
     fn moved(&mut self, lpn: Lpn, to: u8) {
         self.forget(lpn);
         let page = &mut self.pages[lpn.index()];
-        (page.level, page.counts) = (to, true);
+        *page = Page::new(page.written(), to, true);
         self.levels[usize::from(to)].valid += 1;
     }
 }
@@ -148,12 +171,13 @@ impl Placement for MultiLog {
 
     #[inline(always)]
     fn host(&mut self, lpn: Lpn, _now: u64) -> u8 {
-        let Page { written, level, counts } = self.pages[lpn.index()];
+        let page = self.pages[lpn.index()];
+        let level = page.level();
         let mut to = level;
-        if counts && level > 0 {
+        if page.counts() && level > 0 {
             let own = &self.levels[usize::from(level)];
             let expected = own.valid as f64 * (1.0 - own.garbage) / 2.0;
-            let earlier = expected - (self.writes - written) as f64;
+            let earlier = expected - (self.writes - page.written()) as f64;
             if earlier > 0.0 && self.rng.random_range(0.0..1.0) * expected < earlier {
                 to -= 1;
             }
@@ -172,7 +196,8 @@ impl Placement for MultiLog {
             }
             None => self.forget(lpn),
         }
-        self.pages[lpn.index()].written = self.writes;
+        let page = &mut self.pages[lpn.index()];
+        *page = Page::new(self.writes, page.level(), page.counts());
         if self.writes >= self.halved_at {
             self.halved_at += self.pages.len() as u64;
             for level in &mut self.levels {
@@ -183,7 +208,8 @@ impl Placement for MultiLog {
 
     fn trimmed(&mut self, lpn: Lpn) {
         self.forget(lpn);
-        self.pages[lpn.index()].level = 0;
+        let page = &mut self.pages[lpn.index()];
+        *page = Page::new(page.written(), 0, false);
     }
 
     fn logs(&mut self) -> Option<&mut Logs> {
@@ -212,7 +238,7 @@ impl Placement for MultiLog {
 
     #[inline(always)]
     fn survivor(&mut self, lpn: Lpn, _now: u64) -> u8 {
-        let mut to = (self.pages[lpn.index()].level + 1).min(self.count - 1);
+        let mut to = (self.pages[lpn.index()].level() + 1).min(self.count - 1);
         if to > self.coldest {
             if self.logs.len(self.bank, self.coldest) > 0 {
                 self.coldest = to;
@@ -245,7 +271,7 @@ impl Registered for MultiLog {
         let count = within("levels", levels, 1..=MOST as u32)? as u8;
         let logical = context.logical_pages.max(1) as usize;
         Ok(Self {
-            pages: vec![Page { written: 0, level: 0, counts: false }; logical],
+            pages: vec![Page::UNWRITTEN; logical],
             levels: [Level::default(); MOST],
             count,
             coldest: 0,

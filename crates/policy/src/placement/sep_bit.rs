@@ -11,12 +11,14 @@
 //! if its last write is no further back than the queue is long. Its length is thus all there is to
 //! keep. Last write times, which survivors are sorted by, the paper reads from the out-of-band data
 //! of the pages; here they are an array.
+//!
+//! Memory: 4 bytes a page, 8 once four thousand million pages were written, and 8 bytes a block.
 
 use alloc::{vec, vec::Vec};
 
-use thermocline_flash::{BlockId, Lpn, prefetch};
+use thermocline_flash::{BlockId, Lpn};
 
-use super::{Cleaning, Placement, Registered};
+use super::{Cleaning, Placement, Registered, numbers::Numbers};
 use crate::{
     Args, Context, ParamError, PolicyInfo, params,
     params::{MAX_STREAMS, within},
@@ -36,13 +38,44 @@ const MEANT: u64 = 16;
 /// Each class of ages ends at so many times the age of the one before, the first at so many ℓ.
 const STEP: f64 = 4.0;
 
-const NEVER: u64 = u64::MAX;
+/// The first write of the host is number 1.
+const NEVER: u64 = 0;
 
 params! {
     /// Parameters of [`SepBit`].
     pub struct SepBitParams {
         /// Number of classes, a stream each, 4 to 32; the paper has 6.
         classes: u32 = 6,
+    }
+}
+
+/// ℓ, and what follows from it in whole page writes, so that pages are not compared with fractions.
+#[derive(Clone, Debug)]
+struct Spans {
+    /// The least that is not less than ℓ.
+    long: u64,
+    /// The greatest that does not exceed ℓ.
+    queue: u64,
+    /// The ages from which on each class of [`AGED`] but the first begins.
+    aged: Vec<u64>,
+}
+
+impl Spans {
+    /// With ages for so many classes of survivors.
+    fn new(life_span: f64, aged: u8) -> Self {
+        let mut spans = Self { long: 0, queue: 0, aged: vec![0; usize::from(aged) - 1] };
+        spans.set(life_span);
+        spans
+    }
+
+    fn set(&mut self, life_span: f64) {
+        self.long = libm::ceil(life_span) as u64;
+        self.queue = libm::floor(life_span) as u64;
+        let mut end = life_span;
+        for age in &mut self.aged {
+            end *= STEP;
+            *age = libm::ceil(end) as u64;
+        }
     }
 }
 
@@ -53,13 +86,12 @@ pub struct SepBit {
     /// t: pages written by the host.
     writes: u64,
     /// When each page was last written by the host.
-    last: Vec<u64>,
+    last: Numbers<1>,
     /// Pages that hold data.
     mapped: u64,
     /// Length of the queue of the last written pages.
     queue: u64,
-    /// ℓ.
-    life_span: f64,
+    spans: Spans,
     /// Life spans since ℓ was renewed: their sum and number.
     sum: u64,
     number: u64,
@@ -76,13 +108,10 @@ impl Placement for SepBit {
 
     #[inline(always)]
     fn host(&mut self, lpn: Lpn, _now: u64) -> u8 {
-        let last = self.last[lpn.index()];
-        if last == NEVER {
-            return LONG_LIVED;
-        }
+        let [last] = self.last.of(lpn);
         // Of the page being overwritten, and only if it is in the queue, whose length it is below.
         let life_span = self.writes + 1 - last;
-        let short = life_span < self.queue && (life_span as f64) < self.life_span;
+        let short = last != NEVER && life_span < self.queue.min(self.spans.long);
         if short { SHORT_LIVED } else { LONG_LIVED }
     }
 
@@ -93,20 +122,22 @@ impl Placement for SepBit {
     #[inline(always)]
     fn written(&mut self, lpn: Lpn, _now: u64) {
         self.writes += 1;
-        let last = core::mem::replace(&mut self.last[lpn.index()], self.writes);
+        let [last] = self.last.of(lpn);
+        self.last.set(lpn, [self.writes]);
         self.mapped += u64::from(last == NEVER);
         // No longer than ℓ or than there are pages: it shrinks by an entry at each write until so.
         self.queue += 1;
-        if self.queue > self.mapped || self.queue as f64 > self.life_span {
+        if self.queue > self.mapped.min(self.spans.queue) {
             self.queue -= 1;
-            if self.queue as f64 > self.life_span {
+            if self.queue > self.spans.queue {
                 self.queue -= 1;
             }
         }
     }
 
     fn trimmed(&mut self, lpn: Lpn) {
-        let last = core::mem::replace(&mut self.last[lpn.index()], NEVER);
+        let [last] = self.last.of(lpn);
+        self.last.set(lpn, [NEVER]);
         self.mapped -= u64::from(last != NEVER);
     }
 
@@ -120,7 +151,7 @@ impl Placement for SepBit {
             self.sum += self.writes - self.created[victim.block.index()];
             self.number += 1;
             if self.number == MEANT {
-                self.life_span = self.sum as f64 / MEANT as f64;
+                self.spans.set(self.sum as f64 / MEANT as f64);
                 (self.sum, self.number) = (0, 0);
             }
         }
@@ -136,19 +167,15 @@ impl Placement for SepBit {
         if let Some(stream) = self.common_stream() {
             return stream;
         }
-        let age = self.writes.saturating_sub(self.last[lpn.index()]) as f64;
-        let mut class = AGED;
-        let mut end = STEP * self.life_span;
-        while age >= end && class < self.classes - 1 {
-            end *= STEP;
-            class += 1;
-        }
-        class
+        let [last] = self.last.of(lpn);
+        let age = if last == NEVER { 0 } else { self.writes - last };
+        let classes = self.spans.aged.iter().take_while(|&&from| age >= from);
+        AGED + classes.count() as u8
     }
 
     #[inline(always)]
     fn prefetch(&self, lpn: Lpn) {
-        prefetch(&self.last, lpn.index());
+        self.last.prefetch(lpn);
     }
 }
 
@@ -167,10 +194,10 @@ impl Registered for SepBit {
         Ok(Self {
             classes,
             writes: 0,
-            last: vec![NEVER; context.logical_pages as usize],
+            last: Numbers::zeroes(context.logical_pages),
             mapped: 0,
             queue: 0,
-            life_span: f64::INFINITY,
+            spans: Spans::new(f64::INFINITY, classes - AGED),
             sum: 0,
             number: 0,
             created: vec![0; context.blocks as usize],

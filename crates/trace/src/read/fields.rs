@@ -87,6 +87,13 @@ impl<'a> Field<'a> {
             [b'0', b'x' | b'X', digits @ ..] => digits,
             digits => digits,
         };
+        // Addresses are written with leading zeros, as many digits as 64 bits have.
+        if let (Some((high, rest)), 16) = (digits.split_first_chunk(), digits.len())
+            && let Some(low) = rest.first_chunk()
+            && let (Some(high), Some(low)) = (eight_digits(*high), eight_digits(*low))
+        {
+            return Ok(high << 32 | low);
+        }
         let mut value = 0_u64;
         let (mut wrong, mut lost) = (digits.is_empty(), false);
         for &byte in digits {
@@ -122,15 +129,21 @@ impl<'a> Field<'a> {
     /// A time in `unit`, whole or with a decimal point, in nanoseconds (to the nearest).
     #[inline]
     pub(crate) fn time(&self, unit: TimeUnit) -> Parsed<u64> {
+        let plain = self.plain_time(unit, |mark| mark == b'.');
+        plain.map_or_else(|| self.time_slowly(unit), Ok)
+    }
+
+    /// The same, if it is nothing but digits with at most one decimal mark among them.
+    #[inline]
+    pub(crate) fn plain_time(&self, unit: TimeUnit, is_mark: impl Fn(u8) -> bool) -> Option<u64> {
         match atoi_simd::parse_prefix_pos::<u64, false>(self.bytes) {
             Ok((value, used)) if used == self.bytes.len() => whole_ns(value, unit),
-            Ok((value, used)) if self.bytes[used] == b'.' => {
+            Ok((value, used)) if is_mark(self.bytes[used]) => {
                 fraction_ns(&self.bytes[used + 1..], unit)
                     .and_then(|fraction| whole_ns(value, unit)?.checked_add(fraction))
             }
             _ => None,
         }
-        .map_or_else(|| self.time_slowly(unit), Ok)
     }
 
     /// The same for what is rare: dates, `.5`, `1.2e3`, and everything wrong.
@@ -183,6 +196,25 @@ impl<'a> Field<'a> {
             Err(self.fault("no operation (R, W, …)"))
         }
     }
+}
+
+/// Eight hexadecimal digits as a number, all at once: the lower half of each byte, and 9 more for letters.
+#[inline]
+const fn eight_digits(digits: [u8; 8]) -> Option<u64> {
+    const ONES: u64 = u64::from_ne_bytes([1; 8]);
+    let raw = u64::from_be_bytes(digits);
+    let small = raw | ((raw >> 1) & (0x20 * ONES));
+    let letters = (small >> 6) & ONES;
+    let values = (small & (0x0f * ONES)) + 9 * letters;
+    // Spelled again they are the same, letters alone are above 9, and none is above 15.
+    let again = values + 0x30 * ONES + 0x27 * letters;
+    let above_9 = ((values + 6 * ONES) >> 4) & ONES;
+    if again != small || above_9 != letters || values & (0x10 * ONES) != 0 {
+        return None;
+    }
+    let pairs = (values >> 4 | values) & 0x00ff_00ff_00ff_00ff;
+    let fours = (pairs >> 8 | pairs) & 0x0000_ffff_0000_ffff;
+    Some((fours >> 16 | fours) & 0xffff_ffff)
 }
 
 /// Whether all are hexadecimal digits.
@@ -310,6 +342,25 @@ mod tests {
         assert!(fault("18446744073709551616").is_err());
         assert_eq!(fault("18446744073709551615"), Ok(u64::MAX));
         assert_eq!(fault("00000000000000000000000000000017"), Ok(17));
+    }
+
+    #[test]
+    fn sixteen_hexadecimal_digits_are_read_as_others_are() {
+        let hex = |text: &[u8]| Field::new(text, 1, "x").hex().ok();
+        assert_eq!(hex(b"0123456789abCDEF"), Some(0x0123_4567_89ab_cdef));
+        assert_eq!(hex(b"0xFFFFFFFFFFFFFFFF"), Some(u64::MAX));
+        for byte in 0..=u8::MAX {
+            for place in 0..16 {
+                let mut digits = *b"0000000000000000";
+                digits[place] = byte;
+                let value = char::from(byte).to_digit(16).map(|v| u64::from(v) << (60 - 4 * place));
+                // Blanks and quotes around are taken off.
+                let at_end = matches!(place, 0 | 15) && (byte <= b' ' || byte == b'"');
+                // `0x` begins one too.
+                let is_prefix = place == 1 && matches!(byte, b'x' | b'X');
+                assert!(at_end || is_prefix || hex(&digits) == value, "{byte} at {place}");
+            }
+        }
     }
 
     #[test]

@@ -182,6 +182,9 @@ impl Sample {
     /// The place in the sample of a page, if it is in it.
     #[inline(always)]
     fn of(&self, lpn: Lpn) -> Option<usize> {
+        if self.one_in == 1 {
+            return Some(lpn.index());
+        }
         let bucket = lpn.0 / self.one_in;
         let drawn = (u64::from(bucket.wrapping_mul(0x9e37_79b1)) * u64::from(self.one_in)) >> 32;
         (lpn.0 - bucket * self.one_in == drawn as u32).then_some(bucket as usize)
@@ -633,6 +636,14 @@ impl Placement for Midas {
     #[inline(always)]
     fn prefetch(&self, lpn: Lpn) {
         prefetch(&self.heat, lpn.index());
+    }
+
+    #[inline(always)]
+    fn prefetch_for_host(&self, lpn: Lpn) {
+        prefetch(&self.heat, lpn.index());
+        if let Some(at) = self.sample.of(lpn) {
+            prefetch(&self.sample.last, at);
+        }
     }
 }
 

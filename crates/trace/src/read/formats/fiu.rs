@@ -3,6 +3,8 @@
 //! Times are nanoseconds, LBA and size 512-byte sectors, the volume is `major,minor`. Process
 //! names may hold blanks, so all but the time is found from the right.
 
+use memchr::memrchr2;
+
 use crate::{
     Request,
     read::{
@@ -33,14 +35,21 @@ struct Fiu;
 impl LineFormat for Fiu {
     fn line(&mut self, line: &[u8], cx: &mut Context) -> Parsed<Option<Request>> {
         // From the right: MD5, minor, major, W|R, size, LBA; before them the process and the pid.
+        let missing = |name| Fault::line(format!("the {name} is missing"));
+        let mut line = line;
+        while let [rest @ .., b' ' | b'\t'] = line {
+            line = rest;
+        }
+        // The hash is half of the line.
+        let end = memrchr2(b' ', b'\t', line).ok_or_else(|| missing("MD5"))?;
+        let (line, hash) = (&line[..end], Field::new(&line[end + 1..], 9, "MD5"));
         let mut words = line.split(|b| matches!(b, b' ' | b'\t')).filter(|word| !word.is_empty());
         let time = Field::new(words.next().unwrap_or_default(), 1, "timestamp");
         let mut last = words.rev();
         let mut next = |number, name| {
-            let word = last.next().ok_or_else(|| Fault::line(format!("the {name} is missing")))?;
+            let word = last.next().ok_or_else(|| missing(name))?;
             Ok::<_, Box<Fault>>(Field::new(word, number, name))
         };
-        let hash = next(9, "MD5")?;
         let minor = next(8, "minor")?;
         let major = next(7, "major")?;
         let op = next(6, "W|R")?.op()?;

@@ -12,10 +12,34 @@ fn is_grouping(byte: u8) -> bool {
 const LONGEST: usize = 64;
 
 /// A whole number whose digits may be grouped.
+#[inline]
 pub(super) fn whole(field: Field<'_>) -> Parsed<u64> {
-    if let Ok(value) = atoi_simd::parse_pos::<u64, false>(field.bytes) {
-        return Ok(value);
+    grouped(field.bytes).map_or_else(|| whole_slowly(field), Ok)
+}
+
+/// Digits, grouped by marks of one byte or not at all; nothing else, and no number that is too great.
+#[inline]
+fn grouped(bytes: &[u8]) -> Option<u64> {
+    let (mut value, used) = atoi_simd::parse_prefix_pos::<u64, false>(bytes).ok()?;
+    let mut rest = &bytes[used..];
+    while let [
+        b'.' | b',' | b'\'' | b' ',
+        a @ b'0'..=b'9',
+        b @ b'0'..=b'9',
+        c @ b'0'..=b'9',
+        more @ ..,
+    ] = rest
+    {
+        let three = [a, b, c].iter().fold(0, |sum, &&digit| 10 * sum + u64::from(digit - b'0'));
+        value = value.checked_mul(1000)?.checked_add(three)?;
+        rest = more;
     }
+    rest.is_empty().then_some(value)
+}
+
+/// The same for what is rare: other marks, many leading zeros, and everything wrong.
+#[cold]
+fn whole_slowly(field: Field<'_>) -> Parsed<u64> {
     if field.bytes.iter().all(u8::is_ascii_digit) {
         return field.number();
     }
@@ -46,7 +70,15 @@ pub(super) fn whole(field: Field<'_>) -> Parsed<u64> {
 }
 
 /// A time with a decimal comma or point. The last mark is the decimal one; marks before it group.
+#[inline]
 pub(super) fn time(field: Field<'_>, unit: TimeUnit) -> Parsed<u64> {
+    let plain = field.plain_time(unit, |mark| matches!(mark, b'.' | b','));
+    plain.map_or_else(|| time_slowly(field, unit), Ok)
+}
+
+/// The same where digits are grouped, or something is wrong.
+#[cold]
+fn time_slowly(field: Field<'_>, unit: TimeUnit) -> Parsed<u64> {
     let mark = field.bytes.iter().rposition(|b| matches!(b, b'.' | b','));
     let mut plain = [0; LONGEST];
     let mut count = 0;
