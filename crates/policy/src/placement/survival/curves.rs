@@ -1,8 +1,9 @@
 //! How long pages of a stream survive, counted as insurers do, and what follows for its blocks.
 //!
-//! A block that comes to a bin of ages adds its valid pages to those *at risk* there. What it loses until it
-//! leaves the bin are *deaths*. A block that is cleaned half-way is *censored*: what is left of it was at
-//! risk for half of the bin. Counts fade, so that old traffic is forgotten.
+//! A block that is looked at adds to the bin of its age what it lost since the last look, its *deaths*, and
+//! for how long its pages were at risk meanwhile, its *exposure*, in lengths of the bin. It may be looked at whenever
+//! that suits, and is when it comes of age, when it is cleaned, and now and then between. Counts
+//! fade, so that old traffic is forgotten.
 //!
 //! The share that dies in a bin says what waiting is worth: of a block whose pages are all to die soon
 //! cleaning now would copy what is garbage in a moment. `Λ(age)`, the greatest over a waiting time of (share
@@ -26,30 +27,26 @@ const EVIDENCE: f64 = 1000.0;
 /// A bin of a stream's ages.
 #[derive(Clone, Copy, Debug, Default)]
 struct Cell {
-    risk: u64,
     deaths: u64,
+    /// Pages at risk, each for the share of the bin for which it was.
+    exposure: u64,
 }
 
 impl Cell {
     /// The share that dies, if as much is known of it as of `prior` pages of which a share of `expected` died.
+    ///
+    /// Half of those that die are taken to have been at risk for half of the bin: at a hazard of `h` a bin it
+    /// is h / (1 + h/2), for 1 − exp(−h).
     fn share(self, prior: u64, expected: u64) -> u64 {
         let prior_deaths = (u128::from(prior) * u128::from(expected)) >> 32;
         let deaths = u128::from(self.deaths) + prior_deaths;
-        ((deaths << 32) / u128::from(self.risk + prior).max(1)).min(u128::from(ONE)) as u64
+        let pages = u128::from(self.exposure + self.deaths / 2 + prior).max(1);
+        ((deaths << 32) / pages).min(u128::from(ONE)) as u64
     }
 
     fn add(&mut self, other: Self) {
-        self.risk += other.risk;
         self.deaths += other.deaths;
-    }
-
-    /// Deaths, and the hazard that explains them best.
-    fn hazard(self, width: u64) -> Option<(f64, f64)> {
-        if self.risk == 0 {
-            return None;
-        }
-        let share = (self.deaths as f64 / self.risk as f64).min(0.999);
-        Some((self.deaths as f64 / PARTS as f64, -libm::log1p(-share) / width as f64))
+        self.exposure += other.exposure;
     }
 }
 
@@ -76,13 +73,13 @@ pub(super) struct Curves {
 }
 
 impl Curves {
-    pub(super) fn new(streams: u8, pages_per_block: u32, exponents: Exponents) -> Self {
+    pub(super) fn new(streams: u8, pages_per_block: u32, exponents: Exponents, prior: f64) -> Self {
         let mut curves = Self {
             bins: Bins::new(pages_per_block),
             cells: vec![[Cell::default(); BINS]; usize::from(streams)],
             weights: vec![[1.0; BINS]; usize::from(streams)],
             exponents,
-            prior: u64::from(pages_per_block) * PARTS / 4,
+            prior: (prior * f64::from(pages_per_block) * PARTS as f64) as u64,
         };
         curves.weigh();
         curves
@@ -98,30 +95,23 @@ impl Curves {
         self.weights[usize::from(stream)][usize::from(bin)]
     }
 
-    /// A block of `at_risk` valid pages at the beginning of a bin has `valid` at its end.
+    /// A block had `before` valid pages at one age and has `after` at another, both in this bin.
     #[inline(always)]
-    pub(super) fn survived(&mut self, stream: u8, bin: u8, at_risk: u32, valid: u32) {
-        let deaths = u64::from(at_risk.saturating_sub(valid));
-        self.cells[usize::from(stream)][usize::from(bin)]
-            .add(Cell { risk: u64::from(at_risk) * PARTS, deaths: deaths * PARTS });
-    }
-
-    /// The same of a block that is cleaned at this age.
-    pub(super) fn censored(&mut self, stream: u8, bin: u8, at_risk: u32, valid: u32, age: u64) {
-        let (start, width) =
-            (self.bins.start(usize::from(bin)), self.bins.width(usize::from(bin)).max(1));
-        let stayed = age.saturating_sub(start).min(width) * PARTS / width;
-        let deaths = u64::from(at_risk.saturating_sub(valid));
-        let alive = u64::from(at_risk) - deaths;
-        self.cells[usize::from(stream)][usize::from(bin)]
-            .add(Cell { risk: deaths * PARTS + alive * stayed, deaths: deaths * PARTS });
+    pub(super) fn lived(&mut self, stream: u8, bin: u8, pages: (u32, u32), ages: (u64, u64)) {
+        let (before, after) = (u64::from(pages.0), u64::from(pages.1));
+        let width = self.bins.width(usize::from(bin)).max(1);
+        let time = ages.1.saturating_sub(ages.0).min(width);
+        self.cells[usize::from(stream)][usize::from(bin)].add(Cell {
+            deaths: before.saturating_sub(after) * PARTS,
+            exposure: (before + after) / 2 * time * PARTS / width,
+        });
     }
 
     /// A fifth of what is known is forgotten.
     pub(super) fn fade(&mut self) {
         for cell in self.cells.iter_mut().flatten() {
-            cell.risk -= cell.risk / 5;
             cell.deaths -= cell.deaths / 5;
+            cell.exposure -= cell.exposure / 5;
         }
     }
 
@@ -156,14 +146,13 @@ impl Curves {
     pub(super) fn gain(&self, apart: bool) -> Option<f64> {
         let (mut deaths, mut exposure, mut gain, mut cells) = (0.0, 0.0, 0.0, 0.0);
         let mut look = |cell: Cell, bin: usize| {
-            let Some((died, hazard)) = cell.hazard(self.bins.width(bin)) else { return };
-            cells += 1.0;
-            if died > 0.0 {
-                deaths += died;
-                exposure += died / hazard;
-                gain += died * libm::log(hazard);
-            } else {
-                exposure += cell.risk as f64 / PARTS as f64 * self.bins.width(bin) as f64;
+            let died = cell.deaths as f64 / PARTS as f64;
+            let lived = cell.exposure as f64 / PARTS as f64 * self.bins.width(bin) as f64;
+            deaths += died;
+            exposure += lived;
+            if died > 0.0 && lived > 0.0 {
+                gain += died * libm::log(died / lived);
+                cells += 1.0;
             }
         };
         for bin in 0..BINS {
@@ -199,12 +188,18 @@ mod tests {
 
     const PLAIN: Exponents = Exponents { hazard: 1.0, age: 0.0 };
 
-    /// A stream of which a share dies in each bin.
-    fn curves(share: impl Fn(Bins, usize) -> f64) -> Curves {
-        let mut curves = Curves::new(1, 64, PLAIN);
+    /// A stream of pages that die at a hazard in each bin.
+    fn curves(hazard: impl Fn(Bins, usize) -> f64) -> Curves {
+        let mut curves = Curves::new(1, 64, PLAIN, 0.25);
         for bin in 0..BINS {
-            let died = 1e6 * share(curves.bins, bin);
-            curves.survived(0, bin as u8, 1_000_000, 1_000_000 - died as u32);
+            let alive = 1e6 * libm::exp(-hazard(curves.bins, bin));
+            // The mean number of pages at risk, as a look in the middle finds it.
+            let half = 1e6 * libm::exp(-hazard(curves.bins, bin) / 2.0);
+            let (start, width) = (curves.bins.start(bin), curves.bins.width(bin));
+            for (pages, ages) in [((1e6, half), (0, width / 2)), ((half, alive), (width / 2, width))] {
+                let pages = (pages.0 as u32, pages.1 as u32);
+                curves.lived(0, bin as u8, pages, (start + ages.0, start + ages.1));
+            }
         }
         curves.weigh();
         curves
@@ -213,7 +208,7 @@ mod tests {
     #[test]
     fn a_constant_hazard_weighs_all_ages_alike_and_gains_nothing() {
         let constant = |hazard: f64| {
-            curves(move |bins, bin| 1.0 - libm::exp(-hazard * bins.width(bin) as f64))
+            curves(move |bins, bin| hazard * bins.width(bin) as f64)
         };
         let slow = constant(1e-5);
         for bin in 1..8 {
@@ -238,21 +233,23 @@ mod tests {
 
     #[test]
     fn a_wave_of_deaths_ahead_is_worth_waiting_for() {
-        let wave = curves(|_, bin| if bin == 10 { 1.0 } else { 0.01 });
+        let wave = curves(|_, bin| if bin == 10 { 3.0 } else { 0.01 });
         let quiet = curves(|_, _| 0.01);
         assert!(wave.weight(0, 8) > 8.0 * quiet.weight(0, 8));
         assert!(wave.weight(0, 11) < 2.0 * quiet.weight(0, 11));
     }
 
     #[test]
-    fn what_is_cleaned_half_way_was_at_risk_for_half_of_the_bin() {
-        let mut curves = Curves::new(1, 64, PLAIN);
-        let (start, width) = (curves.bins.start(6), curves.bins.width(6));
-        curves.censored(0, 6, 100, 60, start + width / 2);
-        let cell = curves.cells[0][6];
-        assert_eq!((cell.risk, cell.deaths), (70 * PARTS, 40 * PARTS));
-        curves.fade();
-        assert_eq!(curves.cells[0][6].deaths, 32 * PARTS);
-        assert_eq!(curves.gain(true), None, "forty deaths are no evidence");
+    fn looks_in_between_add_up_and_counts_fade() {
+        let (mut one, mut two) = (Curves::new(1, 64, PLAIN, 1.0), Curves::new(1, 64, PLAIN, 1.0));
+        let (start, width) = (one.bins.start(6), one.bins.width(6));
+        one.lived(0, 6, (100, 60), (start, start + width));
+        two.lived(0, 6, (100, 80), (start, start + width / 2));
+        two.lived(0, 6, (80, 60), (start + width / 2, start + width));
+        let count = |curves: &Curves| (curves.cells[0][6].deaths, curves.cells[0][6].exposure);
+        assert_eq!((count(&one), count(&two)), ((40 * PARTS, 80 * PARTS), (40 * PARTS, 80 * PARTS)));
+        one.fade();
+        assert_eq!(count(&one), (32 * PARTS, 64 * PARTS));
+        assert_eq!(one.gain(true), None, "forty deaths are no evidence");
     }
 }

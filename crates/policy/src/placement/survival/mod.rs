@@ -72,9 +72,11 @@ params! {
         /// What the other end of the device is worth where survivors join streams, in octaves of age.
         address: f64 = 0.5,
         /// Exponent of the rate at which waiting pays, in a block's cost.
-        hazard: f64 = 0.6,
+        hazard: f64 = 0.4,
         /// Exponent of a block's age, in the same.
         age: f64 = 0.2,
+        /// Blocks of evidence that a hazard like 1/age counts as.
+        prior: f64 = 4.0,
         /// The gain below which all data go to one stream, in nats a death; 0: never.
         gate: f64 = 0.04,
     }
@@ -89,8 +91,9 @@ struct Block {
     closed: u64,
     /// Its factor in the index.
     weight: f64,
-    /// Its valid pages when it came to its bin.
-    at_risk: u32,
+    /// When it was looked at last, and how many valid pages it had.
+    looked: u64,
+    valid: u32,
     bin: u8,
     stream: u8,
 }
@@ -101,6 +104,8 @@ struct Filling {
     block: BlockId,
     opened: u64,
     pages: u32,
+    /// Whether the block is full, and what is counted is what the next one will have.
+    is_next: bool,
     /// Survivors among them, and the sum of the times at which they were written.
     survivors: u32,
     sum: u64,
@@ -146,6 +151,8 @@ pub struct Survival {
     to: Option<(u32, u8)>,
     /// The bank of the victim, and when its pages were written on average.
     from: (u32, u64),
+    /// Its survivors that have not been asked about yet.
+    left: u32,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -193,6 +200,11 @@ impl Survival {
         }
         let next = if turn + 1 < self.streams_of_data() { turn + 1 } else { 0 };
         self.banks[bank as usize].turn = next;
+        let full = self.pages_per_block;
+        let filling = self.filling(bank, next);
+        if filling.pages >= full {
+            (filling.pages, filling.is_next) = (0, true);
+        }
         next
     }
 
@@ -225,22 +237,33 @@ impl Survival {
                 self.leave(block);
                 continue;
             }
-            let own = &mut self.blocks[block.index()];
-            let age = self.writes - own.closed;
+            let closed = self.blocks[block.index()].closed;
             let next = match bin {
                 CLOSED => 0,
                 bin if usize::from(bin) + 1 == BINS => continue,
-                bin if age < self.curves.bins().start(usize::from(bin) + 1) => continue,
-                bin => {
-                    self.curves.survived(own.stream, bin, own.at_risk, view.valid);
-                    bin + 1
+                bin if self.writes - closed < self.curves.bins().start(usize::from(bin) + 1) => {
+                    continue;
                 }
+                bin => bin + 1,
             };
-            (own.bin, own.at_risk) = (next, view.valid);
+            self.look(block, view.valid);
+            self.blocks[block.index()].bin = next;
             self.queues.push(queue + u32::from(next), block);
             return Some(block);
         }
         None
+    }
+
+    /// Counts what became of a full block's pages since the last look.
+    #[inline(always)]
+    fn look(&mut self, block: BlockId, valid: u32) {
+        let now = self.writes;
+        let own = &mut self.blocks[block.index()];
+        if own.bin < CLOSED {
+            let ages = (own.looked - own.closed, now - own.closed);
+            self.curves.lived(own.stream, own.bin, (own.valid, valid), ages);
+        }
+        (own.looked, own.valid) = (now, valid);
     }
 
     /// A block is no full one any more.
@@ -325,13 +348,17 @@ impl Placement for Survival {
     fn opened(&mut self, bank: u32, block: BlockId, stream: u8, _now: u64) {
         self.leave(block);
         let (now, full, written_at) = (self.writes, self.pages_per_block, self.from.1);
+        let is_survivor = self.left > 0;
         let filling = self.filling(bank, stream);
-        // The survivor that found no room was counted already.
-        let over = filling.pages.saturating_sub(full).min(1);
+        // The survivor that found no room was counted already. Of the victim's last one it is not
+        // known whether it did; counts that are off by one for that are right again one block later.
+        let counted = if filling.is_next { 0 } else { full };
+        let over = u32::from(is_survivor || filling.pages > counted);
         *filling = Filling {
             block,
             opened: now,
             pages: over,
+            is_next: false,
             survivors: over,
             sum: u64::from(over) * written_at,
         };
@@ -374,10 +401,11 @@ impl Placement for Survival {
             own.left -= 1;
             own.swept = if own.swept + 1 < blocks.len() { own.swept + 1 } else { 0 };
             let block = blocks.nth(own.swept);
-            if self.blocks[block.index()].bin < CLOSED
-                && let Some(weight) = self.reweigh(block)
-            {
-                choice = Choice::Weigh(block, weight);
+            if self.blocks[block.index()].bin < CLOSED {
+                self.look(block, blocks.block(block).valid);
+                if let Some(weight) = self.reweigh(block) {
+                    choice = Choice::Weigh(block, weight);
+                }
             }
         }
         self.banks[bank as usize] = own;
@@ -385,19 +413,18 @@ impl Placement for Survival {
     }
 
     fn cleaning(&mut self, victim: &Cleaning) {
-        let own = &mut self.blocks[victim.block.index()];
-        self.from = (victim.bank, u64::midpoint(own.first, own.last));
-        if own.bin < CLOSED {
-            let age = self.writes - own.closed;
-            self.curves.censored(own.stream, own.bin, own.at_risk, victim.valid, age);
-        }
+        let Block { first, last, .. } = self.blocks[victim.block.index()];
+        self.from = (victim.bank, u64::midpoint(first, last));
+        self.look(victim.block, victim.valid);
         self.leave(victim.block);
+        self.left = victim.valid;
         self.banks[victim.bank as usize].left = SWEPT;
     }
 
     #[inline(always)]
     fn survivor(&mut self, lpn: Lpn, _now: u64) -> u8 {
         let (bank, written_at) = self.from;
+        self.left = self.left.saturating_sub(1);
         let stream = if self.is_one {
             self.in_turn(bank)
         } else {
@@ -448,6 +475,7 @@ impl Registered for Survival {
             ("address", p.address, 64.0),
             ("hazard", p.hazard, 4.0),
             ("age", p.age, 4.0),
+            ("prior", p.prior, 1000.0),
             ("gate", p.gate, 10.0),
         ] {
             if !(0.0..=most).contains(&value) {
@@ -466,9 +494,16 @@ impl Registered for Survival {
         let (block, device) = (log2(pages_per_block.into()), log2(logical_pages.into()) + OCTAVE);
         let most = device.max(block + OCTAVE);
         let exponents = Exponents { hazard: p.hazard, age: p.age };
-        let none = Filling { block: BlockId::NONE, opened: 0, pages: 0, survivors: 0, sum: 0 };
+        let none = Filling {
+            block: BlockId::NONE,
+            opened: 0,
+            pages: 0,
+            is_next: false,
+            survivors: 0,
+            sum: 0,
+        };
         let unseen =
-            Block { first: 0, last: 0, closed: 0, weight: 1.0, at_risk: 0, bin: NOWHERE, stream: 0 };
+            Block { first: 0, last: 0, closed: 0, weight: 1.0, looked: 0, valid: 0, bin: NOWHERE, stream: 0 };
         Ok(Self {
             pages: vec![UNKNOWN; if p.history { logical_pages as usize } else { 0 }],
             logical_pages,
@@ -476,7 +511,7 @@ impl Registered for Survival {
             writes: 0,
             hosts: Centres::new(hosts, block, most, 0.0),
             survivors: Centres::new(survivors, block, most, p.address),
-            curves: Curves::new(streams + 1, pages_per_block, exponents),
+            curves: Curves::new(streams + 1, pages_per_block, exponents, p.prior),
             gate: p.gate,
             is_one: false,
             refit_at: u64::from(logical_pages) / REFITS,
@@ -486,6 +521,7 @@ impl Registered for Survival {
             banks: vec![Bank::default(); banks as usize],
             to: None,
             from: (0, 0),
+            left: 0,
         })
     }
 }
