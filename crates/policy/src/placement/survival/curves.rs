@@ -196,7 +196,9 @@ mod tests {
             // The mean number of pages at risk, as a look in the middle finds it.
             let half = 1e6 * libm::exp(-hazard(curves.bins, bin) / 2.0);
             let (start, width) = (curves.bins.start(bin), curves.bins.width(bin));
-            for (pages, ages) in [((1e6, half), (0, width / 2)), ((half, alive), (width / 2, width))] {
+            for (pages, ages) in
+                [((1e6, half), (0, width / 2)), ((half, alive), (width / 2, width))]
+            {
                 let pages = (pages.0 as u32, pages.1 as u32);
                 curves.lived(0, bin as u8, pages, (start + ages.0, start + ages.1));
             }
@@ -207,9 +209,7 @@ mod tests {
 
     #[test]
     fn a_constant_hazard_weighs_all_ages_alike_and_gains_nothing() {
-        let constant = |hazard: f64| {
-            curves(move |bins, bin| hazard * bins.width(bin) as f64)
-        };
+        let constant = |hazard: f64| curves(move |bins, bin| hazard * bins.width(bin) as f64);
         let slow = constant(1e-5);
         for bin in 1..8 {
             let ratio = slow.weight(0, bin) / slow.weight(0, 0);
@@ -247,7 +247,10 @@ mod tests {
         two.lived(0, 6, (100, 80), (start, start + width / 2));
         two.lived(0, 6, (80, 60), (start + width / 2, start + width));
         let count = |curves: &Curves| (curves.cells[0][6].deaths, curves.cells[0][6].exposure);
-        assert_eq!((count(&one), count(&two)), ((40 * PARTS, 80 * PARTS), (40 * PARTS, 80 * PARTS)));
+        assert_eq!(
+            (count(&one), count(&two)),
+            ((40 * PARTS, 80 * PARTS), (40 * PARTS, 80 * PARTS))
+        );
         one.fade();
         assert_eq!(count(&one), (32 * PARTS, 64 * PARTS));
         assert_eq!(one.gain(true), None, "forty deaths are no evidence");

@@ -76,7 +76,7 @@ params! {
         /// Exponent of a block's age, in the same.
         age: f64 = 0.2,
         /// Blocks of evidence that a hazard like 1/age counts as.
-        prior: f64 = 4.0,
+        prior: f64 = 16.0,
         /// The gain below which all data go to one stream, in nats a death; 0: never.
         gate: f64 = 0.04,
     }
@@ -118,7 +118,8 @@ impl Filling {
         if self.survivors == 0 {
             return (self.opened, now);
         }
-        let (survivors, pages) = (u64::from(self.survivors), u64::from(self.pages.max(self.survivors)));
+        let (survivors, pages) =
+            (u64::from(self.survivors), u64::from(self.pages.max(self.survivors)));
         let mean = (self.sum + (pages - survivors) * ((self.opened + now) / 2)) / pages;
         (mean, mean)
     }
@@ -502,8 +503,16 @@ impl Registered for Survival {
             survivors: 0,
             sum: 0,
         };
-        let unseen =
-            Block { first: 0, last: 0, closed: 0, weight: 1.0, looked: 0, valid: 0, bin: NOWHERE, stream: 0 };
+        let unseen = Block {
+            first: 0,
+            last: 0,
+            closed: 0,
+            weight: 1.0,
+            looked: 0,
+            valid: 0,
+            bin: NOWHERE,
+            stream: 0,
+        };
         Ok(Self {
             pages: vec![UNKNOWN; if p.history { logical_pages as usize } else { 0 }],
             logical_pages,
