@@ -107,7 +107,7 @@ class Results:
             return
         for policy, run in zip(missing, runs, strict=True):
             host, copies = run["flash"]["pages_programmed"] - run["flash"]["pages_copied"], run["flash"]["pages_copied"]
-            self.add((*setting, policy), {"copies": copies, "host": host, "erases": run["flash"]["erases"]})
+            self.add((*setting, policy), {"copies": copies, "host": host, "erases": run["flash"]["blocks_erased"]})
 
 
 def ratio(row: dict, base: dict) -> float:
