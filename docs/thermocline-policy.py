@@ -26,7 +26,8 @@ THERMOCLINE = os.environ.get("THERMOCLINE") or str(
 PRESET, BASELINE = "thermocline", "sep-bit"
 POLICIES = (
     "thermocline,sep-bit,greedy,cost-benefit,lfs-batch,kawaguchi,cat,dac,hot-cold,double-hot-cold,update-interval,"
-    "sep-gc,midas,multi-log,sfs,warcip,fadac,eti,auto-stream,multi-stream,d-choices,windowed-greedy,fifo"
+    "sep-gc,midas,multi-log,sfs,warcip,fadac,eti,auto-stream,multi-stream,d-choices,windowed-greedy,fifo,envy,linux-ftl,"
+    "random,striping-static,striping-dynamic"
 )
 # What counts as no loss to the best preset.
 SHARE, DIFFERENCE = 0.02, 0.01
@@ -37,7 +38,7 @@ TRACES = [
     ("mysql", ["1und1-linux-mysql.blkreplay.load.zst"], 4),
     ("vm", ["cloudphysics-vm.vscsi1.bin.zst", "--shift=-7s"], 4),
     ("phone", ["nexus5-emmc-daily-merged.csv.zst"], 2),
-    ("boot", ["win11-boot.wpaexporter.csv.zst"], 4),
+    ("boot", ["win11-boot.wpaexporter.csv.zst", "--footprint=written"], 4),
     ("iozone", ["msr-ssdext-iozone.disksim.ascii.zst"], 1),
     ("rocksdb", ["rocksdb-ycsba-xfs-trim.run1.extracted.csv.zst"], 2),
     ("hplajw", ["hp-hplajw-1992-1week.srt.zst"], 2),
