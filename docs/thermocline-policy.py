@@ -106,7 +106,10 @@ class Results:
         if isinstance(runs, str):
             print(f"{setting}: {runs}", file=sys.stderr)
             return
-        for policy, run in zip(missing, runs, strict=True):
+        # Policies that find no room on a small device are missing.
+        by_name = {run["config"]["policy"].replace(" ", ""): run for run in runs}
+        for policy in (policy for policy in missing if policy in by_name):
+            run = by_name[policy]
             host, copies = run["flash"]["pages_programmed"] - run["flash"]["pages_copied"], run["flash"]["pages_copied"]
             self.add((*setting, policy), {"copies": copies, "host": host, "erases": run["flash"]["blocks_erased"]})
 
