@@ -160,6 +160,8 @@ pub struct Survival {
 struct Bank {
     /// The stream that is filled while all are one.
     turn: u8,
+    /// No block was ever in a later bin.
+    oldest: u8,
     /// The block that is weighed next, and how many may be before the next cleaning.
     swept: u32,
     left: u32,
@@ -230,7 +232,8 @@ impl Survival {
     /// The next block that comes of age goes to the bin of its age.
     fn come_of_age(&mut self, bank: u32, blocks: &BlockView) -> Option<BlockId> {
         let queue = bank * QUEUES;
-        for bin in (0..=CLOSED).rev() {
+        let oldest = self.banks[bank as usize].oldest;
+        for bin in core::iter::once(CLOSED).chain((0..=oldest).rev()) {
             let Some(block) = self.queues.front(queue + u32::from(bin)) else { continue };
             let view = blocks.block(block);
             // Blocks leave without a word where wear is levelled or the chip fails.
@@ -249,6 +252,7 @@ impl Survival {
             };
             self.look(block, view.valid);
             self.blocks[block.index()].bin = next;
+            self.banks[bank as usize].oldest = oldest.max(next);
             self.queues.push(queue + u32::from(next), block);
             return Some(block);
         }
