@@ -41,7 +41,7 @@ const INSTRUCTIONS: &[(&str, f64)] = &[
     ("windowed-greedy", 202.3),
     ("sep-gc", 263.1),
     ("sep-bit", 385.7),
-    ("thermocline", 413.0),
+    ("thermocline", 617.6),
     ("midas", 413.0),
     ("multi-log", 409.7),
     ("sfs", 504.7),
