@@ -341,6 +341,14 @@ pub const PRESETS: &[Preset] = &[
         ..PAGE_MAPPED
     },
     Preset {
+        name: "thermocline",
+        victim: "survival",
+        placement: "survival",
+        source: "docs/thermocline-policy.md",
+        summary: "streams by learned survival, one byte a page; greedy where there is nothing to learn",
+        ..PAGE_MAPPED
+    },
+    Preset {
         name: "fk",
         victim: "cost-benefit(transform=power, exponent=0.5)",
         placement: "oracle(classes=6, spacing=linear)",

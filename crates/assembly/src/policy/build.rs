@@ -58,7 +58,7 @@ impl PolicySpec {
         Ok(params)
     }
 
-    /// Blocks it keeps open at the same time in each bank of a device.
+    /// Blocks it keeps open at the same time in each bank of a device, at most.
     #[must_use]
     pub fn open_blocks(&self, geometry: &Geometry) -> u32 {
         if let Some(own) = &self.own_placement {
@@ -71,7 +71,8 @@ impl PolicySpec {
                 u32::from(placement.streams())
             }
         }
-        // How many there are depends on the parameters and on the number of blocks, not on the pages.
+        // How many there are depends on the parameters and on the number of blocks; where it depends on what is
+        // spare as well, on an empty device it is the most.
         let (blocks, banks) = (geometry.blocks(), geometry.banks);
         let context = Context { blocks, banks, ..Context::smallest() };
         let count =

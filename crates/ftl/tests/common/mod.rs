@@ -162,7 +162,7 @@ impl Setup {
 
     /// The most logical pages the layer takes: beside the reserve, an open block for each stream.
     pub fn most_logical_pages(&self) -> u32 {
-        let open = u32::from(self.streams()) + u32::from(self.config.read_only_separation);
+        let open = u32::from(self.most_streams()) + u32::from(self.config.read_only_separation);
         let usable = |bank: u32| {
             let first = bank * self.geometry.blocks_per_bank;
             (first..first + self.geometry.blocks_per_bank)
@@ -237,6 +237,13 @@ impl Setup {
 
     pub fn build(&self) -> On<CountingChip> {
         self.build_on(self.chip()).expect("it fits")
+    }
+
+    /// The most streams the placement would use: some take fewer where less space is spare.
+    pub fn most_streams(&self) -> u8 {
+        let mut empty = self.clone();
+        empty.config.logical_pages = 1;
+        empty.streams()
     }
 
     /// Streams the placement uses for writable data.

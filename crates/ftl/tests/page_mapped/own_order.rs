@@ -72,6 +72,20 @@ fn logs_and_hotness_beat_greedy_on_hot_and_cold_data() {
     }
 }
 
+#[test]
+fn learned_survival_beats_sep_bit_on_hot_and_cold_data() {
+    let sep_bit = amplification("cost-benefit-sqrt", "sep-bit", 9, 10);
+    let own = amplification("survival", "survival", 9, 10);
+    assert!(own - 1.0 < 0.9 * (sep_bit - 1.0), "{own} for {sep_bit}");
+}
+
+#[test]
+fn where_nothing_is_to_be_learned_survival_is_greedy() {
+    let greedy = amplification("greedy", "one-stream", 0, 8);
+    let own = amplification("survival", "survival", 0, 8);
+    assert!(own < 1.01 * greedy, "{own} for {greedy}");
+}
+
 /// CAT paper, related work: locality gathering moves data that cleaning alone would not. It pays
 /// against the order that it cleans in.
 #[test]

@@ -34,6 +34,7 @@ mod sep_gc;
 mod sequential;
 mod sfs;
 mod sorter;
+mod survival;
 mod times_sort;
 mod two_level_lru;
 mod warcip;
@@ -59,6 +60,7 @@ pub use sep_bit::{SepBit, SepBitParams};
 pub use sep_gc::SepGc;
 pub use sequential::Sequential;
 pub use sfs::{Sfs, SfsParams};
+pub use survival::{Survival, SurvivalParams};
 pub use times_sort::{TimesSort, TimesSortParams};
 pub use two_level_lru::{TwoLevelLru, TwoLevelLruParams};
 pub use warcip::{Warcip, WarcipParams};
@@ -121,6 +123,7 @@ placements! {
     MultiLog,
     Sfs,
     Envy,
+    Survival,
 }
 
 /// What the catalogue says of the placement called `name`.

@@ -17,6 +17,7 @@ mod lfs;
 mod linux_ftl;
 mod monitor;
 mod random;
+mod survival;
 mod told;
 mod weight;
 mod windowed_greedy;
@@ -33,6 +34,7 @@ pub use greedy::Greedy;
 pub use lfs::{Lfs, LfsParams};
 pub use linux_ftl::{LinuxFtl, LinuxFtlParams};
 pub use random::Random;
+pub use survival::Survival;
 pub use told::{Onlooker, Told};
 pub use weight::Weight;
 pub use windowed_greedy::{WindowedGreedy, WindowedGreedyParams};
@@ -52,6 +54,7 @@ pub const VICTIMS: &[VictimEntry] = &[
     linux_ftl::ENTRY,
     windowed_greedy::ENTRY,
     cost_hotness::ENTRY,
+    survival::ENTRY,
 ];
 
 /// The entry users mean by `name`.

@@ -9,7 +9,7 @@ use thermocline_policy::{
         midas::model::{Hot, Lifetimes, Space, hot_cold, predict, search, waf},
         multi_log_gain,
     },
-    victim::{CostHotness, Greedy, Since, Victim},
+    victim::{CostHotness, Greedy, Since, Survival, Victim},
 };
 
 const PAGES: u32 = 4;
@@ -388,6 +388,67 @@ fn sfs_tells_cost_hotness_how_hot_the_valid_pages_are() {
         .expect("valid");
 }
 
+/// What is known of page 1 after it was overwritten every 64 writes, and page 2 every 8192.
+struct Remembered;
+
+impl Visitor for Remembered {
+    type Output = ();
+    fn visit<P: Placement>(self, placement: P) {
+        let victim = Survival;
+        let mut bank = Bank::new(placement, 4096, &victim);
+        let mut block = 0;
+        let mut last = [None; 3];
+        for write in 0..1 << 15 {
+            let page = match write {
+                _ if write % 8192 == 4097 => 2,
+                _ if write % 64 == 33 => 1,
+                _ => 0,
+            };
+            if write % PAGES == 0 {
+                if write > 0 {
+                    bank.close(block, &victim);
+                    block = (block + 1) % 4096;
+                }
+                bank.placement.opened(0, BlockId(block), 0, 0);
+                if bank.blocks.block(BlockId(block)).state == State::Closed {
+                    bank.blocks.withdraw(BlockId(block));
+                    bank.blocks.erased(BlockId(block));
+                }
+                bank.blocks.open(BlockId(block), 0, 0);
+            }
+            let old = last[page as usize].filter(|_| page > 0);
+            bank.placement.host_over(Lpn(page), old, 0);
+            bank.placement.written(Lpn(page), 0);
+            bank.blocks.wrote(BlockId(block), 0);
+            let (page_in_block, next) = (write % PAGES, write % PAGES + 1);
+            last[page as usize] = Some(Place {
+                bank: 0,
+                block: BlockId(block),
+                stream: 0,
+                page: page_in_block,
+                next,
+            });
+        }
+        let notes = [1, 2].map(|page| bank.placement.note(Lpn(page)));
+        // Eighths of an octave: 6 octaves and 13.
+        assert!(notes[0].abs_diff(48) <= 1, "{notes:?}");
+        assert!(notes[1].abs_diff(104) <= 4, "{notes:?}");
+        for (page, note) in [(1, notes[0]), (2, notes[1])] {
+            bank.placement.trimmed(Lpn(page));
+            assert_eq!(bank.placement.note(Lpn(page)), 0);
+            bank.placement.recovered(Lpn(page), 0, note, 0);
+            assert_eq!(bank.placement.note(Lpn(page)), note);
+        }
+    }
+}
+
+#[test]
+fn survival_keeps_the_logarithm_of_intervals_and_finds_it_beside_the_pages() {
+    placement::dispatch("survival", &args(&[("gate", "0")]), &context(4096, 8192), Remembered)
+        .expect("registered")
+        .expect("valid");
+}
+
 /// A policy whose factor of wear is not the placement's.
 struct Worn;
 
@@ -403,10 +464,9 @@ impl Victim for Worn {
     }
 }
 
-#[test]
-fn factors_are_set_anew_both_ways_and_only_where_they_are_taken() {
+/// After each change of a factor the victim is that of a look at all blocks.
+fn factors_are_exact(mut victim: impl Victim) {
     let mut draws = crate::common::Draws(3);
-    let mut victim = CostHotness::new(Since::Created);
     let mut blocks = BlockTable::new(100, PAGES, &victim);
     let mut valid = [3; 100];
     let mut factors = [1.0; 100];
@@ -428,6 +488,12 @@ fn factors_are_set_anew_both_ways_and_only_where_they_are_taken() {
         let best = (0..100).min_by(|&a, &b| cost(a).total_cmp(&cost(b))).map(|b| BlockId(b as u32));
         assert_eq!(victim.choose(&blocks, 9), best);
     }
+}
+
+#[test]
+fn factors_are_set_anew_both_ways_and_only_where_they_are_taken() {
+    factors_are_exact(CostHotness::new(Since::Created));
+    factors_are_exact(Survival);
     let mut blocks = BlockTable::new(2, PAGES, &Worn);
     for b in (0..2).map(BlockId) {
         blocks.set_erases(b, b.0);
@@ -457,6 +523,9 @@ fn arguments_out_of_range_are_refused() {
         ("multi-log", "levels", "1", "0"),
         ("sfs", "groups", "16", "0"),
         ("envy", "partitions", "32", "33"),
+        ("survival", "streams", "16", "1"),
+        ("survival", "hazard", "0", "-1"),
+        ("survival", "gate", "10", "11"),
     ] {
         for context in [context(20, 40), Context::smallest()] {
             let build = |value: &str| {

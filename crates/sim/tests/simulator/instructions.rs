@@ -41,6 +41,7 @@ const INSTRUCTIONS: &[(&str, f64)] = &[
     ("windowed-greedy", 202.5),
     ("sep-gc", 232.8),
     ("sep-bit", 361.6),
+    ("thermocline", 617.6),
     ("midas", 413.1),
     ("multi-log", 406.4),
     ("sfs", 511.9),

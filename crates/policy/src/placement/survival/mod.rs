@@ -1,0 +1,540 @@
+//! Survival: pages that live equally long go to the same blocks, and what their streams survived tells
+//! when a block is worth cleaning.
+//!
+//! Time is the number of pages the host has written.
+//!
+//! * A page's *interval* is the time since it was last written, as its block tells: where the block
+//!   was filled by the host alone its pages were written one after another between its opening and
+//!   its closing; of a block with survivors the mean is kept. A byte a page keeps the logarithm of a fading mean of
+//!   its intervals, `e ← (e + log2 interval)/2`.
+//! * Streams: some for what the host writes, told apart by that mean, some for survivors, by the time since they
+//!   were written and a little by address. Each has a centre (see `centres`). The first is that of the youngest
+//!   survivors and takes the fill; new pages join the last, of the longest intervals.
+//! * The survival of each stream's blocks, by time since they closed, is counted (see `curves`) and gives them
+//!   the factor of their cost, which the index of victims takes. A block is weighed when it closes and when
+//!   it comes to another half-octave of age; and in turn with all others, a few at each choice,
+//!   for the counts change.
+//! * The gate: where neither age nor stream tells when pages die, no placement can gain, and open
+//!   blocks cost space. Then all streams are filled one after another as if they were one, and blocks weigh
+//!   alike: greedy. Without evidence pages are kept apart.
+//!
+//! Of a loss of the tables: the means of intervals stand beside the pages and are found again; when blocks were
+//! written is not. The first interval of a page found there does not count; survival is counted anew, of which
+//! two thirds are back after one and a quarter times the device's pages were written.
+//!
+//! Memory: 1 byte a page (0 with `history=no`), 60 bytes a block.
+
+mod ages;
+mod centres;
+mod curves;
+
+use alloc::{format, vec, vec::Vec};
+
+use thermocline_flash::{BlockId, Lpn, prefetch};
+
+use super::{Choice, Cleaning, Entry, Place, Placement, Registered, queues::Queues};
+use crate::{
+    Args, BlockView, Context, ParamError, PolicyInfo, State, params,
+    params::{ParamValue, within},
+};
+
+use ages::{BINS, OCTAVE, log2};
+use centres::{Centres, address};
+use curves::{Curves, Exponents};
+
+/// A page whose intervals are not known yet.
+const UNKNOWN: u8 = 0;
+/// Steps of a kept mean, as a part of the unit of [`log2`] and a power of 2.
+const STEP: u32 = 5;
+/// Blocks weighed at each choice, in turn.
+const SWEPT: u32 = 8;
+/// A block is weighed anew if its weight has changed by more than this part.
+const REWEIGH: f64 = 32.0;
+/// Counts fade, and weights are worked out anew, so many times while as much is written as the device holds.
+const REFITS: u64 = 4;
+/// The gate opens at so many times the gain at which it closes.
+const HYSTERESIS: f64 = 1.5;
+
+/// The bin of blocks that closed since the last choice: what is valid in them has not been counted.
+const CLOSED: u8 = BINS as u8;
+/// The bin of blocks that do not stand in a queue.
+const NOWHERE: u8 = CLOSED + 1;
+/// Queues of a bank.
+const QUEUES: u32 = BINS as u32 + 1;
+
+params! {
+    /// Parameters of [`Survival`].
+    pub struct SurvivalParams {
+        /// Streams, 2 to 16, half of them for survivors; auto: one for 5 spare blocks of a bank, 4 to 9.
+        streams: Option<u32> = None,
+        /// Whether a byte a page keeps a fading mean of its update intervals; otherwise the last one counts.
+        history: bool = true,
+        /// What the other end of the device is worth where survivors join streams, in octaves of age.
+        address: f64 = 0.5,
+        /// Exponent of the rate at which waiting pays, in a block's cost.
+        hazard: f64 = 0.4,
+        /// Exponent of a block's age, in the same.
+        age: f64 = 0.2,
+        /// Blocks of evidence that a hazard like 1/age counts as.
+        prior: f64 = 16.0,
+        /// The gain below which all data go to one stream, in nats a death; 0: never.
+        gate: f64 = 0.04,
+    }
+}
+
+/// What is known of a full block.
+#[derive(Clone, Copy, Debug)]
+struct Block {
+    /// When its first and its last page were written; both the mean where it has survivors.
+    first: u64,
+    last: u64,
+    closed: u64,
+    /// Its factor in the index.
+    weight: f64,
+    /// When it was looked at last, and how many valid pages it had.
+    looked: u64,
+    valid: u32,
+    bin: u8,
+    stream: u8,
+}
+
+/// What a stream's open block has got, in one bank.
+#[derive(Clone, Copy, Debug)]
+struct Filling {
+    block: BlockId,
+    opened: u64,
+    pages: u32,
+    /// Whether the block is full, and what is counted is what the next one will have.
+    is_next: bool,
+    /// Survivors among them, and the sum of the times at which they were written.
+    survivors: u32,
+    sum: u64,
+}
+
+impl Filling {
+    /// When the first and the last page were written that are in it now.
+    #[inline(always)]
+    fn written(&self, now: u64) -> (u64, u64) {
+        if self.survivors == 0 {
+            return (self.opened, now);
+        }
+        let (survivors, pages) =
+            (u64::from(self.survivors), u64::from(self.pages.max(self.survivors)));
+        let mean = (self.sum + (pages - survivors) * ((self.opened + now) / 2)) / pages;
+        (mean, mean)
+    }
+}
+
+/// Sends pages to streams by how long they are going to live; see above.
+#[derive(Clone, Debug)]
+pub struct Survival {
+    /// The logarithm of the mean interval of each page; empty without history.
+    pages: Vec<u8>,
+    logical_pages: u32,
+    pages_per_block: u32,
+    /// t: pages written by the host, the fill included.
+    writes: u64,
+    /// By value of kept means, and by age.
+    hosts: Centres,
+    survivors: Centres,
+    curves: Curves,
+    /// The gain below which the gate closes.
+    gate: f64,
+    /// Whether all data go to one stream.
+    is_one: bool,
+    refit_at: u64,
+    blocks: Vec<Block>,
+    /// The full blocks of each bank by bin, in the order in which they closed.
+    queues: Queues,
+    filling: Vec<Filling>,
+    banks: Vec<Bank>,
+    /// The bank and the stream of the page that the host writes; none if it is read-only.
+    to: Option<(u32, u8)>,
+    /// The bank of the victim, and when its pages were written on average.
+    from: (u32, u64),
+    /// Its survivors that have not been asked about yet.
+    left: u32,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Bank {
+    /// The stream that is filled while all are one.
+    turn: u8,
+    /// No block was ever in a later bin.
+    oldest: u8,
+    /// The block that is weighed next, and how many may be before the next cleaning.
+    swept: u32,
+    left: u32,
+}
+
+impl Survival {
+    fn streams_of_data(&self) -> u8 {
+        self.survivors.len() + self.hosts.len()
+    }
+
+    /// Where a stream's open block is filled, in a bank; read-only data have a stream of their own.
+    #[inline(always)]
+    fn filling(&mut self, bank: u32, stream: u8) -> &mut Filling {
+        let streams = u32::from(self.streams_of_data()) + 1;
+        &mut self.filling[(bank * streams + u32::from(stream).min(streams - 1)) as usize]
+    }
+
+    /// When a page was written; `None` if its block was there before the first write.
+    #[inline(always)]
+    fn written_at(&mut self, place: &Place) -> Option<u64> {
+        let now = self.writes;
+        let Block { first, last, closed, bin, .. } = self.blocks[place.block.index()];
+        if bin != NOWHERE {
+            let into = (last - first) * u64::from(place.page) / u64::from(self.pages_per_block);
+            return (closed > 0).then_some(first + into);
+        }
+        let open = self.filling(place.bank, place.stream);
+        let (first, last) = open.written(now);
+        Some(first + (last - first) * u64::from(place.page) / u64::from(place.next.max(1)))
+    }
+
+    /// The stream to be filled where all are one: the next as soon as its block is full, for a block that
+    /// stays open cannot be cleaned.
+    #[inline(always)]
+    fn in_turn(&mut self, bank: u32) -> u8 {
+        let turn = self.banks[bank as usize].turn;
+        if self.filling(bank, turn).pages < self.pages_per_block {
+            return turn;
+        }
+        let next = if turn + 1 < self.streams_of_data() { turn + 1 } else { 0 };
+        self.banks[bank as usize].turn = next;
+        let full = self.pages_per_block;
+        let filling = self.filling(bank, next);
+        if filling.pages >= full {
+            (filling.pages, filling.is_next) = (0, true);
+        }
+        next
+    }
+
+    /// The weight that a block should have now.
+    #[inline(always)]
+    fn weight(&self, stream: u8, bin: u8) -> f64 {
+        if self.is_one { 1.0 } else { self.curves.weight(stream, bin) }
+    }
+
+    /// A block's weight, if it has changed.
+    #[inline(always)]
+    fn reweigh(&mut self, block: BlockId) -> Option<f64> {
+        let Block { stream, bin, weight, .. } = self.blocks[block.index()];
+        let new = self.weight(stream, bin);
+        if (new - weight).abs() * REWEIGH <= weight {
+            return None;
+        }
+        self.blocks[block.index()].weight = new;
+        Some(new)
+    }
+
+    /// The next block that comes of age goes to the bin of its age.
+    fn come_of_age(&mut self, bank: u32, blocks: &BlockView) -> Option<BlockId> {
+        let queue = bank * QUEUES;
+        let oldest = self.banks[bank as usize].oldest;
+        for bin in core::iter::once(CLOSED).chain((0..=oldest).rev()) {
+            let Some(block) = self.queues.front(queue + u32::from(bin)) else { continue };
+            let view = blocks.block(block);
+            // Blocks leave without a word where wear is levelled or the chip fails.
+            if !matches!(view.state, State::Closed | State::Aside) {
+                self.leave(block);
+                continue;
+            }
+            let closed = self.blocks[block.index()].closed;
+            let next = match bin {
+                CLOSED => 0,
+                bin if usize::from(bin) + 1 == BINS => continue,
+                bin if self.writes - closed < self.curves.bins().start(usize::from(bin) + 1) => {
+                    continue;
+                }
+                bin => bin + 1,
+            };
+            self.look(block, view.valid);
+            self.blocks[block.index()].bin = next;
+            self.banks[bank as usize].oldest = oldest.max(next);
+            self.queues.push(queue + u32::from(next), block);
+            return Some(block);
+        }
+        None
+    }
+
+    /// Counts what became of a full block's pages since the last look.
+    #[inline(always)]
+    fn look(&mut self, block: BlockId, valid: u32) {
+        let now = self.writes;
+        let own = &mut self.blocks[block.index()];
+        if own.bin < CLOSED {
+            let ages = (own.looked - own.closed, now - own.closed);
+            self.curves.lived(own.stream, own.bin, (own.valid, valid), ages);
+        }
+        (own.looked, own.valid) = (now, valid);
+    }
+
+    /// A block is no full one any more.
+    fn leave(&mut self, block: BlockId) {
+        self.queues.remove(block);
+        self.blocks[block.index()].bin = NOWHERE;
+    }
+
+    /// Looks at the counts: what they say of the traffic, and of blocks.
+    #[cold]
+    #[inline(never)]
+    fn refit(&mut self) {
+        self.refit_at = self.writes + (u64::from(self.logical_pages) / REFITS).max(1);
+        if let Some(gain) = self.curves.gain(!self.is_one) {
+            let least = if self.is_one { self.gate * HYSTERESIS } else { self.gate };
+            self.is_one = gain < least;
+        }
+        self.curves.weigh();
+        self.curves.fade();
+    }
+}
+
+impl Placement for Survival {
+    #[inline(always)]
+    fn locates(&self) -> bool {
+        true
+    }
+
+    fn streams(&self) -> u8 {
+        self.streams_of_data()
+    }
+
+    #[inline(always)]
+    fn host_over(&mut self, lpn: Lpn, old: Option<Place>, _now: u64) -> u8 {
+        let bank = old.map_or(0, |old| old.bank);
+        let interval = old.and_then(|old| self.written_at(&old)).map(|at| self.writes + 1 - at);
+        let mut value = interval.map(log2);
+        if let Some(kept) = self.pages.get_mut(lpn.index()) {
+            let step = value.map(|value| (value >> STEP).clamp(1, 255) as u8);
+            *kept = match (*kept, step) {
+                (before, None) => before,
+                (UNKNOWN, Some(step)) => step,
+                (before, Some(step)) => ((u16::from(before) + u16::from(step)) / 2) as u8,
+            };
+            value = (*kept != UNKNOWN).then_some(u32::from(*kept) << STEP);
+        }
+        let stream = if self.is_one {
+            self.in_turn(bank)
+        } else {
+            let host = value.map_or(self.hosts.len() - 1, |value| self.hosts.join(value, 0));
+            self.survivors.len() + host
+        };
+        self.to = Some((bank, stream));
+        stream
+    }
+
+    fn is_hot_stream(&self, stream: u8) -> bool {
+        stream >= self.survivors.len() && stream + 1 < self.streams_of_data()
+    }
+
+    fn filled(&mut self, _lpn: Lpn, _now: u64) {
+        self.writes += 1;
+    }
+
+    #[inline(always)]
+    fn written(&mut self, _lpn: Lpn, _now: u64) {
+        self.writes += 1;
+        if let Some((bank, stream)) = self.to.take() {
+            self.filling(bank, stream).pages += 1;
+        }
+        if self.writes >= self.refit_at {
+            self.refit();
+        }
+    }
+
+    fn trimmed(&mut self, lpn: Lpn) {
+        if let Some(kept) = self.pages.get_mut(lpn.index()) {
+            *kept = UNKNOWN;
+        }
+    }
+
+    fn opened(&mut self, bank: u32, block: BlockId, stream: u8, _now: u64) {
+        self.leave(block);
+        let (now, full, written_at) = (self.writes, self.pages_per_block, self.from.1);
+        let is_survivor = self.left > 0;
+        let filling = self.filling(bank, stream);
+        // The survivor that found no room was counted already. Of the victim's last one it is not
+        // known whether it did; counts that are off by one for that are right again one block later.
+        let counted = if filling.is_next { 0 } else { full };
+        let over = u32::from(is_survivor || filling.pages > counted);
+        *filling = Filling {
+            block,
+            opened: now,
+            pages: over,
+            is_next: false,
+            survivors: over,
+            sum: u64::from(over) * written_at,
+        };
+    }
+
+    fn closing(&mut self, bank: u32, block: BlockId, stream: u8) -> Entry {
+        let now = self.writes;
+        let stream = stream.min(self.streams_of_data());
+        let filling = *self.filling(bank, stream);
+        let weight = self.weight(stream, 0);
+        let own = &mut self.blocks[block.index()];
+        // A block whose cleaning was broken off is no stream's open one.
+        if filling.block == block {
+            (own.first, own.last) = filling.written(now);
+        }
+        (own.closed, own.bin, own.stream, own.weight) = (now, CLOSED, stream, weight);
+        self.queues.push(bank * QUEUES + u32::from(CLOSED), block);
+        Entry::Weighed(weight)
+    }
+
+    fn replaced(&mut self, bank: u32, old: BlockId, new: BlockId) {
+        // Its place in the index is that of a block with a factor of 1.
+        let own = Block { weight: 1.0, ..self.blocks[old.index()] };
+        self.blocks[new.index()] = own;
+        self.leave(old);
+        if own.bin != NOWHERE {
+            self.queues.push(bank * QUEUES + u32::from(own.bin), new);
+        }
+    }
+
+    fn choose(&mut self, bank: u32, blocks: &BlockView, _now: u64) -> Choice {
+        while let Some(block) = self.come_of_age(bank, blocks) {
+            if let Some(weight) = self.reweigh(block) {
+                return Choice::Weigh(block, weight);
+            }
+        }
+        let mut own = self.banks[bank as usize];
+        let mut choice = Choice::Victim;
+        while own.left > 0 && choice == Choice::Victim {
+            own.left -= 1;
+            own.swept = if own.swept + 1 < blocks.len() { own.swept + 1 } else { 0 };
+            let block = blocks.nth(own.swept);
+            if self.blocks[block.index()].bin < CLOSED {
+                self.look(block, blocks.block(block).valid);
+                if let Some(weight) = self.reweigh(block) {
+                    choice = Choice::Weigh(block, weight);
+                }
+            }
+        }
+        self.banks[bank as usize] = own;
+        choice
+    }
+
+    fn cleaning(&mut self, victim: &Cleaning) {
+        let Block { first, last, .. } = self.blocks[victim.block.index()];
+        self.from = (victim.bank, u64::midpoint(first, last));
+        self.look(victim.block, victim.valid);
+        self.leave(victim.block);
+        self.left = victim.valid;
+        self.banks[victim.bank as usize].left = SWEPT;
+    }
+
+    #[inline(always)]
+    fn survivor(&mut self, lpn: Lpn, _now: u64) -> u8 {
+        let (bank, written_at) = self.from;
+        self.left = self.left.saturating_sub(1);
+        let stream = if self.is_one {
+            self.in_turn(bank)
+        } else {
+            let age = log2(self.writes - written_at);
+            self.survivors.join(age, address(lpn.0, self.logical_pages))
+        };
+        let filling = self.filling(bank, stream);
+        filling.pages += 1;
+        filling.survivors += 1;
+        filling.sum += written_at;
+        stream
+    }
+
+    /// The mean of its intervals.
+    #[inline(always)]
+    fn note(&self, lpn: Lpn) -> u16 {
+        self.pages.get(lpn.index()).map_or(0, |&kept| u16::from(kept))
+    }
+
+    fn recovered(&mut self, lpn: Lpn, _stream: u8, note: u16, _time: u64) {
+        let kept = note.min(255) as u8;
+        if let Some(own) = self.pages.get_mut(lpn.index()) {
+            *own = kept;
+            if kept != UNKNOWN {
+                self.hosts.join(u32::from(kept) << STEP, 0);
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn prefetch(&self, lpn: Lpn) {
+        prefetch(&self.pages, lpn.index());
+    }
+}
+
+impl Registered for Survival {
+    const INFO: PolicyInfo = PolicyInfo {
+        name: "survival",
+        aliases: &[],
+        source: "docs/thermocline-policy.md",
+        summary: "pages by the fading mean of their update intervals, survivors by age; learns how streams survive",
+        params: SurvivalParams::info,
+    };
+
+    fn build(args: &Args, context: &Context) -> Result<Self, ParamError> {
+        let p = SurvivalParams::read(args)?;
+        for (key, value, most) in [
+            ("address", p.address, 64.0),
+            ("hazard", p.hazard, 4.0),
+            ("age", p.age, 4.0),
+            ("prior", p.prior, 1000.0),
+            ("gate", p.gate, 10.0),
+        ] {
+            if !(0.0..=most).contains(&value) {
+                let (value, expected) = (value.show(), format!("0 to {most}"));
+                return Err(ParamError::Value { key: key.into(), value, expected });
+            }
+        }
+        let logical_pages = context.logical_pages.max(1);
+        let pages_per_block = context.pages_per_block.max(1);
+        let banks = context.banks.max(1);
+        let needed = logical_pages.div_ceil(pages_per_block).div_ceil(banks);
+        let spare = context.blocks_of_bank().saturating_sub(needed);
+        let affordable = (spare.saturating_sub(2) / 5).clamp(4, 9).min((spare / 2).max(2));
+        let streams = within("streams", p.streams.unwrap_or(affordable), 2..=16)? as u8;
+        let (hosts, survivors) = (streams / 2, streams - streams / 2);
+        let (block, device) = (log2(pages_per_block.into()), log2(logical_pages.into()) + OCTAVE);
+        let most = device.max(block + OCTAVE);
+        let exponents = Exponents { hazard: p.hazard, age: p.age };
+        let none = Filling {
+            block: BlockId::NONE,
+            opened: 0,
+            pages: 0,
+            is_next: false,
+            survivors: 0,
+            sum: 0,
+        };
+        let unseen = Block {
+            first: 0,
+            last: 0,
+            closed: 0,
+            weight: 1.0,
+            looked: 0,
+            valid: 0,
+            bin: NOWHERE,
+            stream: 0,
+        };
+        Ok(Self {
+            pages: vec![UNKNOWN; if p.history { logical_pages as usize } else { 0 }],
+            logical_pages,
+            pages_per_block,
+            writes: 0,
+            hosts: Centres::new(hosts, block, most, 0.0),
+            survivors: Centres::new(survivors, block, most, p.address),
+            curves: Curves::new(streams + 1, pages_per_block, exponents, p.prior),
+            gate: p.gate,
+            is_one: false,
+            refit_at: u64::from(logical_pages) / REFITS,
+            blocks: vec![unseen; context.blocks as usize],
+            queues: Queues::new(context.blocks, banks * QUEUES),
+            filling: vec![none; banks as usize * (usize::from(streams) + 1)],
+            banks: vec![Bank::default(); banks as usize],
+            to: None,
+            from: (0, 0),
+            left: 0,
+        })
+    }
+}

@@ -1,0 +1,47 @@
+//! Survival: the least `u / (1 − u)` times what the placement says a block weighs.
+//!
+//! The placement of the same name learns how long the pages of its streams survive, and says by that what it
+//! is worth to leave a block alone. It says so when a block closes, when it comes to another half-octave
+//! of age, and when what it has learned changes; ages play no further part. So the product stands in the
+//! index, and the least is found exactly, without a search. With placements that say nothing it is
+//! greedy.
+
+use alloc::boxed::Box;
+
+use thermocline_flash::BlockId;
+
+use super::{Victim, VictimEntry};
+use crate::{BlockView, PolicyInfo, params::NoParams};
+
+pub(super) const ENTRY: VictimEntry = VictimEntry {
+    info: PolicyInfo {
+        name: "survival",
+        aliases: &[],
+        source: "docs/thermocline-policy.md",
+        summary: "greatest (1−u)/(u·weight); for the placement survival, which knows what waiting is worth",
+        params: NoParams::info,
+    },
+    build: |args, _| NoParams::read(args).map(|_| Box::new(Survival) as Box<dyn Victim>),
+};
+
+/// Picks the block that is emptiest for its weight, the lowest number among equals.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Survival;
+
+impl Victim for Survival {
+    fn choose(&mut self, blocks: &BlockView, _now: u64) -> Option<BlockId> {
+        blocks.lightest()
+    }
+
+    fn ratio(&self, valid: u32, pages: u32) -> (f64, f64) {
+        (f64::from(valid), f64::from(pages - valid))
+    }
+
+    fn wear(&self, _erases: u32) -> Option<f64> {
+        Some(1.0)
+    }
+
+    fn takes_factor(&self) -> bool {
+        true
+    }
+}
