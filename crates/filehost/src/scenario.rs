@@ -52,7 +52,7 @@ static ROWS: [Row; Scenario::ALL.len()] = [
         name: "s1",
         summary: "files of 4 to 32 MiB created and deleted on FAT32, 80 % full",
         when: "dead data in long runs",
-        percent: 95,
+        percent: 88,
         script: || Box::new(Churn::huge()),
     },
     Row {
@@ -86,8 +86,8 @@ static ROWS: [Row; Scenario::ALL.len()] = [
     },
     Row {
         name: "fax",
-        summary: "pages appended strip by strip in bursts, seconds between pages",
-        when: "a slack that says nothing of the next: isolated gaps before bursts",
+        summary: "pages appended strip by strip, seconds between pages, written back by the page cache",
+        when: "slack between write-backs, of lengths that are hard to predict",
         percent: 95,
         script: || Box::new(Fax::new()),
     },

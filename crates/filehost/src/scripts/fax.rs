@@ -1,11 +1,11 @@
 //! A fax machine: pages written line by line as they come over the telephone.
 //!
-//! Slack: isolated gaps followed by bursts. A page is a burst of strips of lines a few milliseconds
-//! apart; between pages the sheet is changed, which takes seconds, and between calls longer. The
-//! last slack is thus no sign of the next: a long one comes before a burst.
+//! A page comes in strips of lines a few milliseconds apart; between pages the sheet is changed, which takes
+//! seconds, and between calls longer. Nothing waits for a strip to be durable: the page cache writes back after
+//! some seconds. If each strip were synced, most folds would be of blocks with metadata, of which the thesis
+//! has none.
 //!
-//! Nothing waits for a strip to be durable: the page cache writes back after some seconds. If each strip
-//! were synced, most folds would be of blocks with metadata, of which the thesis has none.
+//! Slack: between write-backs, and between the large requests of one.
 
 use super::ballast::Ballast;
 use crate::{

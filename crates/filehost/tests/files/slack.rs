@@ -24,11 +24,6 @@ impl Slack {
         long.sort_unstable();
         long[long.len() / 2]
     }
-
-    /// Requests between two gaps longer than a fold, on average.
-    fn run(&self) -> f64 {
-        1.0 / self.share(FOLD)
-    }
 }
 
 const MILLISECOND: u64 = 1_000_000;
@@ -51,15 +46,12 @@ fn event_recorders_have_no_slack_but_between_influxes() {
 }
 
 #[test]
-fn fax_machines_have_isolated_slacks_before_bursts() {
+fn fax_machines_have_slack_between_write_backs() {
     let slack = Slack::of(Scenario::Fax);
-    assert!((0.005..0.03).contains(&slack.share(FOLD)), "{}", slack.share(FOLD));
-    assert!(slack.run() > 30.0 && slack.median_of_long() > SECOND);
-    // Isolated: the timer's one request may split a long slack in two, but then comes a burst.
-    let long: Vec<bool> = slack.gaps.iter().map(|gap| *gap > FOLD).collect();
-    let in_a_row = long.windows(3).filter(|three| **three == [true; 3]).count();
-    let all = long.iter().filter(|long| **long).count();
-    assert!(in_a_row * 100 < all, "{in_a_row} of {all}");
+    // The requests of a write-back are large: some of the gaps between them are longer than a fold.
+    assert!((0.1..0.4).contains(&slack.share(FOLD)), "{}", slack.share(FOLD));
+    // Between write-backs are seconds.
+    assert!((0.02..0.2).contains(&slack.share(SECOND)), "{}", slack.share(SECOND));
 }
 
 #[test]

@@ -31,16 +31,16 @@ use crate::{
 /// What policies measure ages in here; by default the simulator takes it from the trace.
 const TIME_SCALE_NS: f64 = 50e6;
 
-/// A chip of 12 MiB a bank, the last blocks of which are the index log's, and the logical pages it exports.
+/// A chip of 16 MiB a bank, the last blocks of which are the index log's, and the logical pages it exports.
 fn device(banks: u32) -> (Device, u32) {
     let overrides = Overrides {
-        capacity: Some((12 << 20) * u64::from(banks)),
+        capacity: Some((16 << 20) * u64::from(banks)),
         banks: Some(banks),
         ..Overrides::default()
     };
     let mut device = Device::load("slc-generic")
         .and_then(|d| d.with(&overrides))
-        .expect("48 blocks of 64 pages");
+        .expect("64 blocks of 64 pages");
     let whole = device.profile.geometry;
     device.profile.geometry.system_blocks =
         index::system_blocks_for(&whole, device.exported_pages(0.3));

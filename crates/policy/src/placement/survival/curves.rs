@@ -188,19 +188,24 @@ mod tests {
 
     const PLAIN: Exponents = Exponents { hazard: 1.0, age: 0.0 };
 
-    /// A stream of pages that die at a hazard in each bin.
+    /// A stream whose pages die at a hazard in each bin: what survives a bin comes to the next.
     fn curves(hazard: impl Fn(Bins, usize) -> f64) -> Curves {
         let mut curves = Curves::new(1, 64, PLAIN, 0.25);
+        let mut alive = 1e8;
         for bin in 0..BINS {
-            let alive = 1e6 * libm::exp(-hazard(curves.bins, bin));
-            // The mean number of pages at risk, as a look in the middle finds it.
-            let half = 1e6 * libm::exp(-hazard(curves.bins, bin) / 2.0);
+            let hazard = hazard(curves.bins, bin);
             let (start, width) = (curves.bins.start(bin), curves.bins.width(bin));
-            for (pages, ages) in
-                [((1e6, half), (0, width / 2)), ((half, alive), (width / 2, width))]
-            {
-                let pages = (pages.0 as u32, pages.1 as u32);
-                curves.lived(0, bin as u8, pages, (start + ages.0, start + ages.1));
+            // Looks in between find how many pages are at risk.
+            for look in 0..4 {
+                let before = alive;
+                alive *= libm::exp(-hazard / 4.0);
+                let age = |look| start + width * look / 4;
+                curves.lived(
+                    0,
+                    bin as u8,
+                    (before as u32, alive as u32),
+                    (age(look), age(look + 1)),
+                );
             }
         }
         curves.weigh();
