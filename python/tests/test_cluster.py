@@ -92,6 +92,12 @@ class Lightest(tc.Victim):
         return blocks.valid
 
 
+def figures(swept):
+    """The table but for `memory`: what the interpreter allocates beside a policy differs by some bytes."""
+    table = swept.to_arrow()
+    return table.select([name for name in table.column_names if not name.startswith("memory")])
+
+
 def test_policies_of_ones_own_go_to_workers(tmp_path, memory):
     class Broken(tc.Victim):
         version = "1"
@@ -109,7 +115,7 @@ def test_policies_of_ones_own_go_to_workers(tmp_path, memory):
     grid = {"trace": tc.trace.open(memory, name="m"), "policy": ["greedy", Lightest(), both], "over_provisioning": "15%"}
     here = tc.sweep(grid, store=tmp_path / "here", progress=False)
     there = tc.sweep(grid, store=tmp_path / "there", executor=processes, progress=False)
-    assert (there.computed, there.failures, there.to_arrow().equals(here.to_arrow())) == (3, [], True)
+    assert (there.computed, there.failures, figures(there).equals(figures(here))) == (3, [], True)
     amplification = here.to_arrow()["write_amplification"].to_pylist()
     assert amplification[0] == amplification[1] != amplification[2]
 

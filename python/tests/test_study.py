@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import signal
 import sys
 import threading
 import time
@@ -118,6 +119,8 @@ def test_progress_is_told_and_drawn(capsys):
 
 
 def test_ctrl_c_stops_a_sweep(tmp_path):
+    # A shell starts what it runs in the background with the signal ignored.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     grid = {"workload": "uniform", "policy": "greedy", "capacity": "16MiB", "bytes": "64MiB"}
 
     def interrupt():
