@@ -87,6 +87,12 @@ class Served:
              "--bs=4k", "--iodepth=16", "--time_based", f"--runtime={seconds}", "--norandommap", "--randrepeat=0",
              "--random_distribution=zipf:1.1", "--output-format=json"], stdout=subprocess.PIPE, text=True)
 
+    def fill(self):
+        """Writes every page once."""
+        subprocess.run(
+            ["fio", "--thread", "--name=fill", "--ioengine=nbd", f"--uri=nbd+unix:///?socket={self.socket}", "--rw=write",
+             "--bs=256k", "--iodepth=16", "--size=100%"], check=True, stdout=subprocess.DEVNULL)
+
     def stat(self):
         return json.loads(tool("ctl", self.control, "--json", "stat"))
 
@@ -227,8 +233,8 @@ def others(browser, folder, _checker):
     """The layers without page mapping: blocks, pages of a block and figures are there all the same."""
     for policy in ("in-place", "nftl"):
         with Served(folder, browser, name=policy, capacity="32MiB", shape=("--policy", policy)) as server:
-            load = server.fio(1)
-            load.wait()
+            # All of it, so that every block that holds data is used however slow the machine is.
+            server.fill()
             browser.open(server.url)
             wait(browser, "Number(document.querySelector('[data-key=\"since_mount.host_pages_written\"]')?.dataset.value) > 0")
             browser.evaluate("document.getElementById('map').focus()")
@@ -331,10 +337,8 @@ def cost(folder):
     """IOPS with a viewer and without, by turns; the median of the ratios of neighbours."""
     with Served(folder, name="chip", capacity="4GiB", device="slc-generic") as server:
         # Every page of the chip is used before anything is measured: the first use of memory is slow.
-        for _ in range(2):
-            subprocess.run(
-                ["fio", "--thread", "--name=fill", "--ioengine=nbd", f"--uri=nbd+unix:///?socket={server.socket}", "--rw=write",
-                 "--bs=256k", "--iodepth=16", "--size=100%"], check=True, stdout=subprocess.DEVNULL)
+        server.fill()
+        server.fill()
         server.fio(8).communicate()
 
         def iops(viewed):
