@@ -26,6 +26,7 @@ mod multi_log;
 mod multi_stream;
 mod numbers;
 mod oracle;
+mod packed;
 mod queues;
 mod runs;
 mod segment_split;
