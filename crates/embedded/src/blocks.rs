@@ -1,0 +1,90 @@
+//! The table of blocks: six bytes each.
+
+/// What a block is used for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum State {
+    /// Marked as bad.
+    #[default]
+    Bad = 0,
+    /// Holds nothing that is needed. It was not erased since the mount, and is before it is written.
+    Stale,
+    /// Erased; the erase is not known to last.
+    Erased,
+    /// Erased, and that lasts.
+    Blank,
+    /// Being written.
+    Open,
+    /// Written; a candidate for cleaning.
+    Closed,
+    /// A program failed: to be emptied and marked as bad.
+    Failing,
+    /// Holds pages that cannot be read: kept as it is.
+    Kept,
+}
+
+const STATES: [State; 8] = [
+    State::Bad,
+    State::Stale,
+    State::Erased,
+    State::Blank,
+    State::Open,
+    State::Closed,
+    State::Failing,
+    State::Kept,
+];
+
+/// What the layer knows of a block.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Block {
+    /// Valid pages (9 bits), stream (4), state (3).
+    packed: u16,
+    /// When it was opened, in units of the log's clock.
+    pub(crate) opened: u16,
+    /// Times erased.
+    pub(crate) erases: u16,
+}
+
+const VALID: u16 = 0x1ff;
+const STREAM_AT: u32 = 9;
+const STATE_AT: u32 = 13;
+
+/// Pages of a block at most.
+pub(crate) const MOST_PAGES: u32 = VALID as u32;
+
+impl Block {
+    /// Nothing is known of it.
+    pub const UNKNOWN: Self = Self { packed: 0, opened: 0, erases: 0 };
+
+    /// Pages whose content is current.
+    pub(crate) const fn valid(self) -> u32 {
+        (self.packed & VALID) as u32
+    }
+
+    pub(crate) fn set_valid(&mut self, valid: u32) {
+        debug_assert!(valid <= MOST_PAGES);
+        self.packed = self.packed & !VALID | valid as u16;
+    }
+
+    /// The stream it was opened for.
+    pub(crate) const fn stream(self) -> u8 {
+        (self.packed >> STREAM_AT) as u8 & 15
+    }
+
+    pub(crate) fn set_stream(&mut self, stream: u8) {
+        self.packed = self.packed & !(15 << STREAM_AT) | u16::from(stream) << STREAM_AT;
+    }
+
+    pub(crate) const fn state(self) -> State {
+        STATES[(self.packed >> STATE_AT) as usize]
+    }
+
+    pub(crate) fn set_state(&mut self, state: State) {
+        self.packed = self.packed & !(7 << STATE_AT) | (state as u16) << STATE_AT;
+    }
+
+    /// Whether it can be opened.
+    pub(crate) const fn is_free(self) -> bool {
+        matches!(self.state(), State::Stale | State::Erased | State::Blank)
+    }
+}

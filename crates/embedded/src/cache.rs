@@ -1,0 +1,149 @@
+//! The changes of the map that its pages on the chip do not have yet, in the order of logical pages.
+//!
+//! An array in order needs no more than six bytes a change, none of them empty, and gives a page of the map all
+//! its changes at once. To make room for one moves half the array in the mean: three thousand changes, 9 KiB,
+//! some 20 µs of a Cortex-M4 at 100 MHz, where a program takes 200 µs and more.
+
+/// No physical page: the logical page holds no data.
+pub(crate) const NONE: u32 = 0xff_ffff;
+/// The same, and no page on the chip says so yet: a trim.
+pub(crate) const TRIMMED: u32 = 0xff_fffe;
+/// Pages that numbers of 24 bits can name.
+pub(crate) const MOST: u32 = TRIMMED;
+
+/// A change of the map: a logical page and where it is now.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Change([u8; 6]);
+
+impl Change {
+    /// Room for a change.
+    pub const EMPTY: Self = Self([0; 6]);
+
+    fn new(lpn: u32, at: u32) -> Self {
+        let (l, a) = (lpn.to_le_bytes(), at.to_le_bytes());
+        Self([l[0], l[1], l[2], a[0], a[1], a[2]])
+    }
+
+    fn lpn(self) -> u32 {
+        u32::from_le_bytes([self.0[0], self.0[1], self.0[2], 0])
+    }
+
+    fn at(self) -> u32 {
+        u32::from_le_bytes([self.0[3], self.0[4], self.0[5], 0])
+    }
+}
+
+/// The changes, in order.
+pub(crate) struct Cache<'a> {
+    changes: &'a mut [Change],
+    len: usize,
+}
+
+impl<'a> Cache<'a> {
+    pub(crate) fn new(changes: &'a mut [Change]) -> Self {
+        Self { changes, len: 0 }
+    }
+
+    pub(crate) fn capacity(&self) -> usize {
+        self.changes.len()
+    }
+
+    pub(crate) fn is_full(&self) -> bool {
+        self.len == self.changes.len()
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    fn used(&self) -> &[Change] {
+        &self.changes[..self.len]
+    }
+
+    fn find(&self, lpn: u32) -> Result<usize, usize> {
+        self.used().binary_search_by_key(&lpn, |change| change.lpn())
+    }
+
+    /// Where a logical page is, if that changed.
+    pub(crate) fn get(&self, lpn: u32) -> Option<u32> {
+        self.find(lpn).ok().map(|i| self.changes[i].at())
+    }
+
+    /// A logical page is there now. There is room, or the page is among the changes.
+    pub(crate) fn set(&mut self, lpn: u32, at: u32) {
+        match self.find(lpn) {
+            Ok(i) => self.changes[i] = Change::new(lpn, at),
+            Err(i) => {
+                debug_assert!(!self.is_full());
+                self.changes.copy_within(i..self.len, i + 1);
+                self.changes[i] = Change::new(lpn, at);
+                self.len += 1;
+            }
+        }
+    }
+
+    /// The first logical page from `lpn` on that changed.
+    pub(crate) fn first_from(&self, lpn: u32) -> Option<u32> {
+        let (Ok(i) | Err(i)) = self.find(lpn);
+        self.used().get(i).map(|change| change.lpn())
+    }
+
+    /// The logical page in the middle of the changes.
+    pub(crate) fn middle(&self) -> u32 {
+        self.used().get(self.len / 2).map_or(0, |change| change.lpn())
+    }
+
+    /// The changes of a range of logical pages.
+    pub(crate) fn range(&self, from: u32, to: u32) -> impl Iterator<Item = (u32, u32)> {
+        let (Ok(first) | Err(first)) = self.find(from);
+        let (Ok(end) | Err(end)) = self.find(to);
+        self.changes[first..end].iter().map(|change| (change.lpn(), change.at()))
+    }
+
+    /// The chip has the changes of a range.
+    pub(crate) fn remove(&mut self, from: u32, to: u32) {
+        let (Ok(first) | Err(first)) = self.find(from);
+        let (Ok(end) | Err(end)) = self.find(to);
+        self.changes.copy_within(end..self.len, first);
+        self.len -= end - first;
+    }
+
+    /// The first trim from `lpn` on that no page on the chip says.
+    pub(crate) fn first_trim(&self, lpn: u32) -> Option<u32> {
+        let (Ok(i) | Err(i)) = self.find(lpn);
+        self.used()[i..].iter().find(|change| change.at() == TRIMMED).map(|change| change.lpn())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+    use std::{collections::BTreeMap, vec::Vec};
+
+    use super::*;
+
+    #[test]
+    fn it_is_an_ordered_map() {
+        let mut room = [Change::EMPTY; 20];
+        let mut cache = Cache::new(&mut room);
+        let mut model = BTreeMap::new();
+        let mut draw = 1_u32;
+        for _ in 0..5000 {
+            draw = draw.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            let lpn = draw >> 26;
+            if draw >> 8 & 7 == 0 {
+                let from = lpn / 8 * 8;
+                let removed: Vec<_> = model.range(from..from + 8).map(|(&l, &a)| (l, a)).collect();
+                assert_eq!(cache.range(from, from + 8).collect::<Vec<_>>(), removed);
+                cache.remove(from, from + 8);
+                model.retain(|&l, _| !(from..from + 8).contains(&l));
+            } else if !cache.is_full() || model.contains_key(&lpn) {
+                cache.set(lpn, draw & 0xff_ffff);
+                model.insert(lpn, draw & 0xff_ffff);
+            }
+            assert_eq!(cache.get(lpn), model.get(&lpn).copied());
+            assert_eq!(cache.first_from(lpn), model.range(lpn..).next().map(|(&l, _)| l));
+            assert_eq!((cache.is_empty(), cache.is_full()), (model.is_empty(), model.len() == 20));
+        }
+    }
+}

@@ -1,0 +1,58 @@
+//! What can go wrong, each a value.
+
+use core::fmt;
+
+/// Why the layer could not do what it was asked to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Error {
+    /// There is no such logical page.
+    OutOfRange(u32),
+    /// The bytes are not as many as a page has.
+    WrongLength(usize),
+    /// The logical page is written, but cannot be read; another write mends it.
+    Unreadable(u32),
+    /// Where the logical page should be, another one is.
+    Misplaced(u32),
+    /// A page of the map cannot be read: the logical pages from this number on, as many as the map has in a
+    /// page, cannot be found.
+    MapUnreadable(u32),
+    /// There are too few good blocks left. What is stored can be read.
+    WornOut,
+    /// There is no store on the chip.
+    NotFormatted,
+    /// The chip holds a store that this version cannot read.
+    Version(u32),
+    /// The chip's shape cannot be used: what is wrong.
+    Shape(&'static str),
+    /// The caller's memory is too small: which part.
+    Memory(&'static str),
+    /// So many logical pages do not fit; the most that do.
+    TooLarge(u32),
+    /// The chip did not answer, or the power fails.
+    Device,
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::OutOfRange(lpn) => write!(f, "no logical page {lpn}"),
+            Self::WrongLength(bytes) => write!(f, "{bytes} bytes are not a page"),
+            Self::Unreadable(lpn) => write!(f, "logical page {lpn} cannot be read; write it again"),
+            Self::Misplaced(lpn) => {
+                write!(f, "another page lies where logical page {lpn} should be")
+            }
+            Self::MapUnreadable(lpn) => {
+                write!(f, "the page of the map that begins with logical page {lpn} cannot be read")
+            }
+            Self::WornOut => f.write_str("too few good blocks are left: the store is read-only"),
+            Self::NotFormatted => f.write_str("the chip holds no store: format it"),
+            Self::Version(version) => write!(f, "the chip's store has version {version}, not 1"),
+            Self::Shape(what) => write!(f, "the chip cannot be used: {what}"),
+            Self::Memory(what) => write!(f, "the memory is too small: {what}"),
+            Self::TooLarge(most) => write!(f, "at most {most} logical pages fit on this chip"),
+            Self::Device => f.write_str("the chip does not answer"),
+        }
+    }
+}
+
+impl core::error::Error for Error {}

@@ -1,0 +1,438 @@
+//! The layer, as its user sees it.
+
+use crate::{
+    Area, Content, Error, Found, Geometry, Memory, Nand, NandError,
+    blocks::{Block, MOST_PAGES, State},
+    cache::{Cache, MOST, NONE, TRIMMED},
+    clean::Cleaning,
+    log::{MAP_STREAM, Open, Payload},
+    memory::{MAP_HEADER, entries_of_map_page, map_pages},
+    policy::{Placement, Victim},
+};
+
+/// How a store is made.
+#[derive(Clone, Copy, Debug)]
+pub struct Config {
+    /// Logical pages. What the chip has beyond them makes cleaning cheap: 7 % is little, 15 % is good.
+    pub logical_pages: u32,
+    /// Blocks that may go bad before the store is read-only.
+    pub spare_blocks: u32,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self { logical_pages: 0, spare_blocks: 2 }
+    }
+}
+
+/// What a layer did since it was mounted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Pages that the host wrote.
+    pub host_writes: u64,
+    /// Pages that cleaning moved.
+    pub copies: u64,
+    /// Pages of the map that were written.
+    pub map_writes: u64,
+    /// Reads of the map on the chip: of one entry, or a page.
+    pub map_reads: u64,
+    /// Areas that were read.
+    pub area_reads: u64,
+    /// Blocks erased.
+    pub erases: u64,
+    /// Blocks that failed.
+    pub failed_blocks: u32,
+    /// Pages that could not be moved, as they could not be read.
+    pub lost: u32,
+}
+
+impl Counters {
+    /// Pages that were programmed.
+    #[must_use]
+    pub const fn programs(&self) -> u64 {
+        self.host_writes + self.copies + self.map_writes
+    }
+}
+
+/// A store on a chip.
+pub struct Ftl<'a, N, V, P> {
+    pub(crate) nand: N,
+    pub(crate) victim: V,
+    pub(crate) placement: P,
+    pub(crate) shape: Geometry,
+    pub(crate) logical_pages: u32,
+    /// Logical pages of a page of the map.
+    pub(crate) map_entries: u32,
+
+    pub(crate) blocks: &'a mut [Block],
+    /// Where each page of the map is.
+    pub(crate) directory: &'a mut [u32],
+    pub(crate) cache: Cache<'a>,
+    pub(crate) buffer: &'a mut [u8],
+
+    pub(crate) open: [Open; crate::MAX_STREAMS + 1],
+    /// Programs so far.
+    pub(crate) sequence: u64,
+    /// Blocks that can be opened.
+    pub(crate) free: u32,
+    pub(crate) cleaning: Option<Cleaning>,
+    /// Programs that no cleaning made up for yet.
+    pub(crate) owed: u32,
+    /// Erases since the last block that was cleaned for the sake of even wear.
+    pub(crate) unlevelled: u32,
+
+    /// The page of the map from which the next one is written.
+    pub(crate) sweep: u32,
+    /// Programs when the sweep began.
+    pub(crate) sweep_began: u64,
+    /// All changes of the map up to this program are on the chip.
+    pub(crate) horizon: u64,
+    pub(crate) spare_blocks: u32,
+    pub(crate) counters: Counters,
+}
+
+impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
+    /// A layer that knows nothing of its chip yet.
+    pub(crate) fn unknown(
+        nand: N,
+        memory: Memory<'a>,
+        victim: V,
+        placement: P,
+    ) -> Result<Self, Error> {
+        let shape = nand.geometry();
+        let wrong = if !(1..=MOST_PAGES).contains(&shape.pages) || shape.pages < 2 {
+            "a block has 2 to 511 pages"
+        } else if shape.page_size < 64 {
+            "a page has at least 64 bytes"
+        } else if u64::from(shape.blocks) * u64::from(shape.pages) > u64::from(MOST) {
+            "a chip has at most 16,777,214 pages"
+        } else {
+            ""
+        };
+        if !wrong.is_empty() {
+            return Err(Error::Shape(wrong));
+        }
+        let Memory { blocks, directory, changes, page } = memory;
+        if blocks.len() < shape.blocks as usize {
+            return Err(Error::Memory("blocks: one of each block"));
+        }
+        if changes.is_empty() {
+            return Err(Error::Memory("changes: at least one"));
+        }
+        let Some(buffer) = page.get_mut(..shape.page_size as usize) else {
+            return Err(Error::Memory("page: the bytes of a page"));
+        };
+        let blocks = &mut blocks[..shape.blocks as usize];
+        blocks.fill(Block::UNKNOWN);
+        directory.fill(NONE);
+        Ok(Self {
+            nand,
+            victim,
+            placement,
+            shape,
+            logical_pages: 0,
+            map_entries: entries_of_map_page(shape.page_size),
+            blocks,
+            directory,
+            cache: Cache::new(changes),
+            buffer,
+            open: [Open::NONE; crate::MAX_STREAMS + 1],
+            sequence: 0,
+            free: 0,
+            cleaning: None,
+            owed: 0,
+            unlevelled: 0,
+            sweep: 0,
+            sweep_began: 0,
+            horizon: 0,
+            spare_blocks: 0,
+            counters: Counters::default(),
+        })
+    }
+
+    /// Makes an empty store: erases all good blocks, so what the chip holds is lost.
+    ///
+    /// # Errors
+    /// [`Error::Shape`], [`Error::Memory`], [`Error::TooLarge`], [`Error::Device`].
+    pub fn format(
+        nand: N,
+        memory: Memory<'a>,
+        victim: V,
+        placement: P,
+        config: Config,
+    ) -> Result<Self, Error> {
+        let mut ftl = Self::unknown(nand, memory, victim, placement)?;
+        for block in 0..ftl.shape.blocks {
+            if ftl.nand.is_bad(block).map_err(device)? {
+                continue;
+            }
+            match ftl.nand.erase(block) {
+                Ok(()) => {
+                    ftl.blocks[block as usize].set_state(State::Erased);
+                    ftl.free += 1;
+                }
+                Err(NandError::Device) => return Err(Error::Device),
+                Err(_) => ftl.nand.mark_bad(block).map_err(device)?,
+            }
+        }
+        let most = ftl.most_logical_pages(config.spare_blocks);
+        if config.logical_pages == 0 || config.logical_pages > most {
+            return Err(Error::TooLarge(most));
+        }
+        ftl.set_size(config.logical_pages)?;
+        ftl.spare_blocks = config.spare_blocks;
+        ftl.write_map_page(0)?;
+        ftl.nand.sync().map_err(device)?;
+        Ok(ftl)
+    }
+
+    /// The most logical pages that could be stored with the good blocks that are left, if so many more went
+    /// bad. Cleaning would be dear.
+    pub(crate) fn most_logical_pages(&self, spare_blocks: u32) -> u32 {
+        let good = self.blocks.iter().filter(|block| block.state() != State::Bad).count() as u32;
+        // Free blocks, an open one of each stream and of the map, and one that is all garbage.
+        let all = self.shape.blocks * self.shape.pages;
+        let enough = enough(map_pages(self.shape.page_size, all), self.shape.pages);
+        let taken = enough + u32::from(P::STREAMS) + 2 + spare_blocks;
+        let pages = good.saturating_sub(taken) * self.shape.pages;
+        let map = pages.div_ceil(self.map_entries);
+        pages.saturating_sub(map + map / 4)
+    }
+
+    pub(crate) fn set_size(&mut self, logical_pages: u32) -> Result<(), Error> {
+        self.logical_pages = logical_pages;
+        let pages = map_pages(self.shape.page_size, logical_pages) as usize;
+        if self.directory.len() < pages {
+            return Err(Error::Memory("directory: one of each page of the map"));
+        }
+        if self.cache.capacity() < 2 * pages {
+            return Err(Error::Memory("changes: at least two of each page of the map"));
+        }
+        Ok(())
+    }
+
+    /// Logical pages of the store.
+    #[must_use]
+    pub const fn logical_pages(&self) -> u32 {
+        self.logical_pages
+    }
+
+    /// Bytes of a page.
+    #[must_use]
+    pub const fn page_size(&self) -> u32 {
+        self.shape.page_size
+    }
+
+    /// What it did since it was mounted.
+    #[must_use]
+    pub const fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    /// The chip.
+    #[must_use]
+    pub const fn nand(&self) -> &N {
+        &self.nand
+    }
+
+    /// The chip: to set what the driver needs. Programs and erases are left to the layer.
+    pub const fn nand_mut(&mut self) -> &mut N {
+        &mut self.nand
+    }
+
+    /// Times that each block was erased, as far as it is known; the last word stands on the chip.
+    pub fn erases(&self) -> impl Iterator<Item = u32> {
+        self.blocks.iter().map(|block| u32::from(block.erases))
+    }
+
+    /// Reads a page. False if it holds no data, and then `into` is all zeros.
+    ///
+    /// # Errors
+    /// [`Error::OutOfRange`], [`Error::WrongLength`], [`Error::Unreadable`], [`Error::Misplaced`],
+    /// [`Error::MapUnreadable`], [`Error::Device`].
+    pub fn read(&mut self, lpn: u32, into: &mut [u8]) -> Result<bool, Error> {
+        self.check(lpn, into.len())?;
+        let at = self.locate(lpn)?;
+        if at >= TRIMMED {
+            into.fill(0);
+            return Ok(false);
+        }
+        self.nand.read(at, 0, into).map_err(|e| unreadable(e, lpn))?;
+        match self.area(at)? {
+            Found::Page(Area { content: Content::Data(_), number, .. }) if number == lpn => {
+                Ok(true)
+            }
+            Found::Page(_) => {
+                into.fill(0);
+                Err(Error::Misplaced(lpn))
+            }
+            Found::Blank | Found::Torn => {
+                into.fill(0);
+                Err(Error::Unreadable(lpn))
+            }
+        }
+    }
+
+    /// Writes a page. Where the error is [`Error::Device`], it holds its old data or the new ones.
+    ///
+    /// # Errors
+    /// [`Error::OutOfRange`], [`Error::WrongLength`], [`Error::WornOut`], [`Error::MapUnreadable`],
+    /// [`Error::Device`].
+    pub fn write(&mut self, lpn: u32, data: &[u8]) -> Result<(), Error> {
+        self.check(lpn, data.len())?;
+        self.make_room()?;
+        self.make_room_for_a_change()?;
+        // Cleaning may have moved it.
+        let old = self.locate(lpn)?;
+        let stream = self.placement.host(self.whereabouts(old)).min(P::STREAMS - 1);
+        let at =
+            self.append(usize::from(stream), Content::Data(stream), lpn, Payload::Host(data))?;
+        self.move_to(lpn, old, at);
+        self.counters.host_writes += 1;
+        Ok(())
+    }
+
+    /// The host does not need a page any more. That lasts after the next [`flush`](Self::flush). False if it held no data.
+    ///
+    /// # Errors
+    /// [`Error::OutOfRange`], [`Error::WornOut`], [`Error::MapUnreadable`], [`Error::Device`].
+    pub fn trim(&mut self, lpn: u32) -> Result<bool, Error> {
+        self.check(lpn, self.shape.page_size as usize)?;
+        self.make_room()?;
+        self.make_room_for_a_change()?;
+        let old = self.locate(lpn)?;
+        if old >= TRIMMED {
+            return Ok(false);
+        }
+        self.move_to(lpn, old, TRIMMED);
+        Ok(true)
+    }
+
+    /// Waits until everything that was written and trimmed survives a loss of power.
+    ///
+    /// # Errors
+    /// [`Error::WornOut`], [`Error::MapUnreadable`], [`Error::Device`].
+    pub fn flush(&mut self) -> Result<(), Error> {
+        self.make_room()?;
+        self.record_trims()?;
+        self.nand.sync().map_err(device)
+    }
+
+    /// Writes all of the map, so that the next mount has nothing to look for.
+    ///
+    /// # Errors
+    /// [`Error::WornOut`], [`Error::MapUnreadable`], [`Error::Device`].
+    pub fn checkpoint(&mut self) -> Result<(), Error> {
+        while !self.cache.is_empty() {
+            self.make_room()?;
+            self.sweep()?;
+        }
+        // Two ends of a sweep later all programs up to now lie behind the horizon; a page of the map says so.
+        self.end_sweep()?;
+        self.end_sweep()?;
+        self.make_room()?;
+        self.write_map_page(0)?;
+        self.nand.sync().map_err(device)
+    }
+
+    /// Free blocks below which the host waits for cleaning, and those below which cleaning goes along with writing.
+    pub(crate) fn watermarks(&self) -> (u32, u32) {
+        let enough = enough(map_pages(self.shape.page_size, self.logical_pages), self.shape.pages);
+        (enough - 2, enough)
+    }
+
+    fn check(&self, lpn: u32, length: usize) -> Result<(), Error> {
+        if lpn >= self.logical_pages {
+            return Err(Error::OutOfRange(lpn));
+        }
+        if length != self.shape.page_size as usize {
+            return Err(Error::WrongLength(length));
+        }
+        Ok(())
+    }
+
+    /// What stands beside a page.
+    pub(crate) fn area(&mut self, page: u32) -> Result<Found, Error> {
+        let mut bytes = [0; crate::AREA];
+        self.counters.area_reads += 1;
+        match self.nand.read_area(page, &mut bytes) {
+            Ok(()) => Ok(Area::decode(&bytes)),
+            Err(NandError::Device) => Err(Error::Device),
+            Err(_) => Ok(Found::Torn),
+        }
+    }
+
+    /// The next page of the map, with the header that says what the store is.
+    pub(crate) fn write_map_page(&mut self, page: u32) -> Result<(), Error> {
+        self.gather_map_page(page)?;
+        let end = self.shape.page_size - MAP_HEADER;
+        let header = Header {
+            logical_pages: self.logical_pages,
+            spare_blocks: self.spare_blocks,
+            horizon: self.horizon,
+        };
+        self.buffer[end as usize..].copy_from_slice(&header.encode());
+        let at = self.append(MAP_STREAM, Content::Map, page, Payload::Buffer)?;
+        self.counters.map_writes += 1;
+        self.map_page_is_at(page, at);
+        Ok(())
+    }
+}
+
+/// Free blocks: one for the host's page, one for survivors, as many as all pages of the map take and one more for
+/// what cleaning changes in it, and two that spread the work.
+fn enough(map_pages: u32, pages: u32) -> u32 {
+    5 + map_pages.div_ceil(pages)
+}
+
+/// The last bytes of each page of the map.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Header {
+    pub(crate) logical_pages: u32,
+    pub(crate) spare_blocks: u32,
+    /// All changes of the map up to this program were on the chip.
+    pub(crate) horizon: u64,
+}
+
+impl Header {
+    /// "TC", and the version.
+    const MAGIC: u32 = u32::from_le_bytes([b'T', b'C', 1, 0]);
+
+    fn encode(&self) -> [u8; MAP_HEADER as usize] {
+        let mut bytes = [0; MAP_HEADER as usize];
+        bytes[..4].copy_from_slice(&Self::MAGIC.to_le_bytes());
+        bytes[4..8].copy_from_slice(&self.logical_pages.to_le_bytes());
+        bytes[8..10].copy_from_slice(&(self.spare_blocks.min(0xffff) as u16).to_le_bytes());
+        bytes[10..].copy_from_slice(&self.horizon.to_le_bytes()[..6]);
+        bytes
+    }
+
+    pub(crate) fn decode(bytes: &[u8; MAP_HEADER as usize]) -> Result<Self, Error> {
+        let word = |at: usize| {
+            u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
+        };
+        let magic = word(0);
+        if magic != Self::MAGIC {
+            return Err(if magic & 0xffff == Self::MAGIC & 0xffff {
+                Error::Version(magic >> 16)
+            } else {
+                Error::NotFormatted
+            });
+        }
+        Ok(Self {
+            logical_pages: word(4),
+            spare_blocks: u32::from(u16::from_le_bytes([bytes[8], bytes[9]])),
+            horizon: u64::from(word(10))
+                | u64::from(u16::from_le_bytes([bytes[14], bytes[15]])) << 32,
+        })
+    }
+}
+
+/// Of an operation that can fail only where the chip does not answer.
+pub(crate) fn device(_: NandError) -> Error {
+    Error::Device
+}
+
+pub(crate) fn unreadable(error: NandError, lpn: u32) -> Error {
+    if error == NandError::Device { Error::Device } else { Error::Unreadable(lpn) }
+}

@@ -1,0 +1,136 @@
+//! The map: pages on the chip, and the changes that they do not have yet.
+//!
+//! A *sweep* writes the pages that have changes, in order and around, one whenever room is needed: the page whose
+//! turn it is has gathered changes for a whole round, twice as many as the mean page has. What the end of a sweep
+//! adds is the *horizon*: all changes before the sweep are on the chip by then, so a mount has to look for later
+//! ones only.
+
+use crate::{
+    Area, Error, Found, Ftl, Nand, NandError,
+    cache::{NONE, TRIMMED},
+    ftl::device,
+    memory::MAP_ENTRY,
+    policy::{Placement, Victim},
+};
+
+/// The mount looks at one page in so many of the chip at most, about.
+const LOOKED_AT: u32 = 16;
+
+impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
+    /// Where a logical page is; [`TRIMMED`] or [`NONE`] where it holds no data.
+    pub(crate) fn locate(&mut self, lpn: u32) -> Result<u32, Error> {
+        if let Some(at) = self.cache.get(lpn) {
+            return Ok(at);
+        }
+        let page = lpn / self.map_entries;
+        let at = self.directory[page as usize];
+        if at == NONE {
+            return Ok(NONE);
+        }
+        let mut entry = [0; 4];
+        let offset = lpn % self.map_entries * MAP_ENTRY;
+        self.counters.map_reads += 1;
+        match self.nand.read(at, offset, &mut entry[..3]) {
+            Ok(()) => Ok(u32::from_le_bytes(entry)),
+            Err(NandError::Device) => Err(Error::Device),
+            Err(_) => Err(Error::MapUnreadable(page * self.map_entries)),
+        }
+    }
+
+    /// A logical page that was at `old` is at `at` now. There is room for the change.
+    pub(crate) fn move_to(&mut self, lpn: u32, old: u32, at: u32) {
+        if old < TRIMMED {
+            self.invalidate(old);
+        }
+        self.cache.set(lpn, at);
+    }
+
+    /// Sees to it that one more change finds room.
+    pub(crate) fn make_room_for_a_change(&mut self) -> Result<(), Error> {
+        if self.sequence - self.horizon > self.most_looked_at() {
+            self.sweep()?;
+        }
+        while self.cache.is_full() {
+            self.sweep()?;
+        }
+        Ok(())
+    }
+
+    /// Programs after which a sweep goes on though there is room: what bounds a mount.
+    fn most_looked_at(&self) -> u64 {
+        u64::from((self.shape.blocks * self.shape.pages / LOOKED_AT).max(4 * self.shape.pages))
+    }
+
+    /// Writes the next page of the map that has changes, or ends the sweep.
+    pub(crate) fn sweep(&mut self) -> Result<(), Error> {
+        match self.cache.first_from(self.sweep * self.map_entries) {
+            Some(lpn) => {
+                let page = lpn / self.map_entries;
+                self.write_map_page(page)?;
+                self.sweep = page + 1;
+                Ok(())
+            }
+            None => self.end_sweep(),
+        }
+    }
+
+    /// Writes the pages of the map with trims that no page on the chip says.
+    pub(crate) fn record_trims(&mut self) -> Result<(), Error> {
+        let mut from = 0;
+        while let Some(lpn) = self.cache.first_trim(from) {
+            let page = lpn / self.map_entries;
+            self.write_map_page(page)?;
+            from = (page + 1) * self.map_entries;
+        }
+        Ok(())
+    }
+
+    /// Every page of the map had its turn: the changes from before the sweep are on the chip.
+    pub(crate) fn end_sweep(&mut self) -> Result<(), Error> {
+        self.nand.sync().map_err(device)?;
+        self.horizon = self.sweep_began;
+        self.sweep_began = self.sequence;
+        self.sweep = 0;
+        Ok(())
+    }
+
+    /// Makes a page of the map in the buffer: as it is on the chip, with its changes.
+    pub(crate) fn gather_map_page(&mut self, page: u32) -> Result<(), Error> {
+        let at = self.directory[page as usize];
+        if at == NONE {
+            self.buffer.fill(0xff);
+        } else {
+            self.counters.map_reads += 1;
+            match self.nand.read(at, 0, self.buffer) {
+                Ok(()) => {}
+                Err(NandError::Device) => return Err(Error::Device),
+                Err(_) => return Err(Error::MapUnreadable(page * self.map_entries)),
+            }
+        }
+        let first = page * self.map_entries;
+        for (lpn, at) in self.cache.range(first, first + self.map_entries) {
+            let at = if at == TRIMMED { NONE } else { at };
+            let offset = ((lpn - first) * MAP_ENTRY) as usize;
+            self.buffer[offset..offset + 3].copy_from_slice(&at.to_le_bytes()[..3]);
+        }
+        Ok(())
+    }
+
+    /// A page of the map was written there, with all its changes.
+    pub(crate) fn map_page_is_at(&mut self, page: u32, at: u32) {
+        let old = core::mem::replace(&mut self.directory[page as usize], at);
+        if old != NONE {
+            self.invalidate(old);
+        }
+        let first = page * self.map_entries;
+        self.cache.remove(first, first + self.map_entries);
+    }
+
+    /// The number of the program that wrote a page; 0 if that cannot be said.
+    pub(crate) fn sequence_of(&mut self, page: u32) -> Result<u64, Error> {
+        Ok(match self.area(page)? {
+            Found::Page(Area { sequence, .. }) => sequence,
+            Found::Blank | Found::Torn => 0,
+        })
+    }
+}

@@ -1,0 +1,90 @@
+//! The caller's memory: all that the layer needs beside its own few hundred bytes.
+
+use crate::{blocks::Block, cache::Change};
+
+/// Bytes at the end of each page of the map that say what it is.
+pub(crate) const MAP_HEADER: u32 = 16;
+/// Bytes of a logical page in the map.
+pub(crate) const MAP_ENTRY: u32 = 3;
+
+/// Logical pages that a page of the map has room for.
+#[must_use]
+pub const fn entries_of_map_page(page_size: u32) -> u32 {
+    (page_size - MAP_HEADER) / MAP_ENTRY
+}
+
+/// Pages that the map of so many logical pages takes on the chip: the length of [`Memory::directory`].
+#[must_use]
+pub const fn map_pages(page_size: u32, logical_pages: u32) -> u32 {
+    logical_pages.div_ceil(entries_of_map_page(page_size))
+}
+
+/// Bytes of RAM that a store takes, beside the [`Ftl`](crate::Ftl) itself: blocks of the chip, bytes of a
+/// page, logical pages, and changes of the map that are kept in RAM.
+#[must_use]
+pub const fn ram(blocks: u32, page_size: u32, logical_pages: u32, changes: u32) -> usize {
+    blocks as usize * size_of::<Block>()
+        + map_pages(page_size, logical_pages) as usize * size_of::<u32>()
+        + changes as usize * size_of::<Change>()
+        + page_size as usize
+}
+
+/// The memory that a layer works in, each part as long as it must be or longer.
+#[derive(Debug)]
+pub struct Memory<'a> {
+    /// One of each block of the chip.
+    pub blocks: &'a mut [Block],
+    /// One of each page of the map ([`map_pages`]).
+    pub directory: &'a mut [u32],
+    /// Changes of the map that wait to be written: the more, the fewer pages of the map are written.
+    pub changes: &'a mut [Change],
+    /// A page.
+    pub page: &'a mut [u8],
+}
+
+/// The same as one value, for a `static`.
+#[derive(Debug)]
+pub struct Static<
+    const BLOCKS: usize,
+    const DIRECTORY: usize,
+    const CHANGES: usize,
+    const PAGE: usize,
+> {
+    blocks: [Block; BLOCKS],
+    directory: [u32; DIRECTORY],
+    changes: [Change; CHANGES],
+    page: [u8; PAGE],
+}
+
+impl<const BLOCKS: usize, const DIRECTORY: usize, const CHANGES: usize, const PAGE: usize> Default
+    for Static<BLOCKS, DIRECTORY, CHANGES, PAGE>
+{
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<const BLOCKS: usize, const DIRECTORY: usize, const CHANGES: usize, const PAGE: usize>
+    Static<BLOCKS, DIRECTORY, CHANGES, PAGE>
+{
+    /// All of it unused. All bytes are zero, so a `static` of it takes no room in the program's image.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self {
+            blocks: [Block::UNKNOWN; BLOCKS],
+            directory: [0; DIRECTORY],
+            changes: [Change::EMPTY; CHANGES],
+            page: [0; PAGE],
+        }
+    }
+
+    /// Its parts.
+    pub fn memory(&mut self) -> Memory<'_> {
+        Memory {
+            blocks: &mut self.blocks,
+            directory: &mut self.directory,
+            changes: &mut self.changes,
+            page: &mut self.page,
+        }
+    }
+}
