@@ -80,7 +80,7 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
                     return Ok(());
                 }
                 let stream = self.blocks[(page / self.shape.pages) as usize].stream();
-                let stream = self.placement.survivor(stream).min(P::STREAMS - 1);
+                let stream = self.placement.survivor(stream).min(self.placement.streams() - 1);
                 let content = Content::Data(stream);
                 match self.append(usize::from(stream), content, number, Payload::Copy(page)) {
                     Ok(to) => {

@@ -193,7 +193,7 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
         // Free blocks, an open one of each stream and of the map, and one that is all garbage.
         let all = self.shape.blocks * self.shape.pages;
         let enough = enough(map_pages(self.shape.page_size, all), self.shape.pages);
-        let taken = enough + u32::from(P::STREAMS) + 2 + spare_blocks;
+        let taken = enough + u32::from(self.placement.streams()) + 2 + spare_blocks;
         let pages = good.saturating_sub(taken) * self.shape.pages;
         let map = pages.div_ceil(self.map_entries);
         pages.saturating_sub(map + map / 4)
@@ -284,7 +284,7 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
         self.make_room_for_a_change()?;
         // Cleaning may have moved it.
         let old = self.locate(lpn)?;
-        let stream = self.placement.host(self.whereabouts(old)).min(P::STREAMS - 1);
+        let stream = self.placement.host(self.whereabouts(old)).min(self.placement.streams() - 1);
         let at =
             self.append(usize::from(stream), Content::Data(stream), lpn, Payload::Host(data))?;
         self.move_to(lpn, old, at);

@@ -6,7 +6,9 @@ use super::{Old, Placement};
 pub struct Dac<const REGIONS: u8 = 4>;
 
 impl<const REGIONS: u8> Placement for Dac<REGIONS> {
-    const STREAMS: u8 = REGIONS;
+    fn streams(&self) -> u8 {
+        REGIONS
+    }
 
     fn host(&mut self, old: Option<Old>) -> u8 {
         old.map_or(0, |old| (old.stream + 1).min(REGIONS - 1))

@@ -6,7 +6,9 @@ use super::{Old, Placement};
 pub struct HotCold;
 
 impl Placement for HotCold {
-    const STREAMS: u8 = 2;
+    fn streams(&self) -> u8 {
+        2
+    }
 
     fn host(&mut self, _: Option<Old>) -> u8 {
         0

@@ -67,12 +67,32 @@ pub struct Old {
 
 /// Chooses the stream that a page is written to; each stream has an open block.
 pub trait Placement {
-    /// How many streams there are, at most [`MAX_STREAMS`](crate::MAX_STREAMS).
-    const STREAMS: u8;
+    /// How many streams there are, at most [`MAX_STREAMS`](crate::MAX_STREAMS); always the same.
+    fn streams(&self) -> u8;
 
     /// Of a page that the host writes.
     fn host(&mut self, old: Option<Old>) -> u8;
 
     /// Of a page that cleaning moves, from a block of that stream.
     fn survivor(&mut self, stream: u8) -> u8;
+}
+
+impl<V: Victim + ?Sized> Victim for &V {
+    fn worth(&self, block: &Candidate) -> Worth {
+        (**self).worth(block)
+    }
+}
+
+impl<P: Placement + ?Sized> Placement for &mut P {
+    fn streams(&self) -> u8 {
+        (**self).streams()
+    }
+
+    fn host(&mut self, old: Option<Old>) -> u8 {
+        (**self).host(old)
+    }
+
+    fn survivor(&mut self, stream: u8) -> u8 {
+        (**self).survivor(stream)
+    }
 }

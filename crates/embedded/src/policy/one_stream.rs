@@ -5,7 +5,9 @@ use super::{Old, Placement};
 pub struct OneStream;
 
 impl Placement for OneStream {
-    const STREAMS: u8 = 1;
+    fn streams(&self) -> u8 {
+        1
+    }
 
     fn host(&mut self, _: Option<Old>) -> u8 {
         0

@@ -11,7 +11,9 @@ const WARM: u8 = 2;
 const COLD: u8 = 3;
 
 impl Placement for UpdateInterval {
-    const STREAMS: u8 = 4;
+    fn streams(&self) -> u8 {
+        4
+    }
 
     fn host(&mut self, old: Option<Old>) -> u8 {
         match old {
