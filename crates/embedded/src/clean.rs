@@ -58,7 +58,12 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
     fn clean_a_page(&mut self) -> Result<bool, Error> {
         let Cleaning { block, next } = match self.cleaning {
             Some(cleaning) => cleaning,
-            None => Cleaning { block: self.choose()?, next: 0 },
+            None => {
+                let block = self.choose()?;
+                self.counters.victims += 1;
+                self.counters.victims_valid += u64::from(self.blocks[block as usize].valid());
+                Cleaning { block, next: 0 }
+            }
         };
         self.cleaning = Some(Cleaning { block, next });
         if next == self.shape.pages || self.blocks[block as usize].valid() == 0 {

@@ -25,7 +25,7 @@ impl Default for Config {
     }
 }
 
-/// What a layer did since it was mounted.
+/// What a layer did since it was mounted or formatted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
     /// Pages that the host wrote.
@@ -40,6 +40,10 @@ pub struct Counters {
     pub area_reads: u64,
     /// Blocks erased.
     pub erases: u64,
+    /// Blocks chosen to be cleaned.
+    pub victims: u64,
+    /// Valid pages of these, when they were chosen.
+    pub victims_valid: u64,
     /// Blocks that failed.
     pub failed_blocks: u32,
     /// Pages that could not be moved, as they could not be read.
@@ -227,6 +231,24 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
     #[must_use]
     pub const fn counters(&self) -> &Counters {
         &self.counters
+    }
+
+    /// Valid pages of a block, those of the map included.
+    #[must_use]
+    pub fn valid_pages(&self, block: u32) -> u32 {
+        self.blocks[block as usize].valid()
+    }
+
+    /// Pages of the map that are on the chip.
+    #[must_use]
+    pub fn map_pages(&self) -> u32 {
+        self.directory.iter().filter(|&&page| page != NONE).count() as u32
+    }
+
+    /// Blocks that can be opened.
+    #[must_use]
+    pub const fn free_blocks(&self) -> u32 {
+        self.free
     }
 
     /// The chip.

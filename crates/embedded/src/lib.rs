@@ -75,6 +75,7 @@ pub use blocks::Block;
 pub use cache::Change;
 pub use error::Error;
 pub use ftl::{Config, Counters, Ftl};
+pub use map::Place;
 pub use memory::{Memory, Static, entries_of_map_page, map_pages, ram};
 pub use nand::{AREA, Geometry, Nand, NandError};
 

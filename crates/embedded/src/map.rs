@@ -13,27 +13,54 @@ use crate::{
     policy::{Placement, Victim},
 };
 
-/// The mount looks at one page in so many of the chip at most, about.
+/// The mount looks at one page in so many of the chip at most, about, or at so many for each change that RAM has room for.
 const LOOKED_AT: u32 = 16;
+const LOOKED_AT_A_CHANGE: u64 = 4;
+
+/// What RAM knows of where a logical page is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// It holds no data.
+    Nowhere,
+    /// In this page of the chip.
+    Page(u32),
+    /// Where a page of the map says: three bytes of it from `offset` on, the lowest first; all ones for nowhere.
+    Mapped {
+        /// The page of the chip that holds that part of the map.
+        page: u32,
+        /// Where in it the entry begins.
+        offset: u32,
+    },
+}
 
 impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
-    /// Where a logical page is; [`TRIMMED`] or [`NONE`] where it holds no data.
+    /// Where a logical page is, as far as RAM knows.
+    #[must_use]
+    pub fn place(&self, lpn: u32) -> Place {
+        match self.cache.get(lpn) {
+            Some(NONE | TRIMMED) => Place::Nowhere,
+            Some(at) => Place::Page(at),
+            None => match self.directory.get((lpn / self.map_entries) as usize) {
+                None | Some(&NONE) => Place::Nowhere,
+                Some(&page) => Place::Mapped { page, offset: lpn % self.map_entries * MAP_ENTRY },
+            },
+        }
+    }
+
+    /// Where a logical page is; [`TRIMMED`] or more where it holds no data.
     pub(crate) fn locate(&mut self, lpn: u32) -> Result<u32, Error> {
-        if let Some(at) = self.cache.get(lpn) {
-            return Ok(at);
-        }
-        let page = lpn / self.map_entries;
-        let at = self.directory[page as usize];
-        if at == NONE {
-            return Ok(NONE);
-        }
-        let mut entry = [0; 4];
-        let offset = lpn % self.map_entries * MAP_ENTRY;
-        self.counters.map_reads += 1;
-        match self.nand.read(at, offset, &mut entry[..3]) {
-            Ok(()) => Ok(u32::from_le_bytes(entry)),
-            Err(NandError::Device) => Err(Error::Device),
-            Err(_) => Err(Error::MapUnreadable(page * self.map_entries)),
+        match self.place(lpn) {
+            Place::Nowhere => Ok(NONE),
+            Place::Page(at) => Ok(at),
+            Place::Mapped { page, offset } => {
+                let mut entry = [0; 4];
+                self.counters.map_reads += 1;
+                match self.nand.read(page, offset, &mut entry[..3]) {
+                    Ok(()) => Ok(u32::from_le_bytes(entry)),
+                    Err(NandError::Device) => Err(Error::Device),
+                    Err(_) => Err(Error::MapUnreadable(lpn / self.map_entries * self.map_entries)),
+                }
+            }
         }
     }
 
@@ -58,7 +85,8 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
 
     /// Programs after which a sweep goes on though there is room: what bounds a mount.
     fn most_looked_at(&self) -> u64 {
-        u64::from((self.shape.blocks * self.shape.pages / LOOKED_AT).max(4 * self.shape.pages))
+        let pages = (self.shape.blocks * self.shape.pages / LOOKED_AT).max(4 * self.shape.pages);
+        u64::from(pages).max(self.cache.capacity() as u64 * LOOKED_AT_A_CHANGE)
     }
 
     /// Writes the next page of the map that has changes, or ends the sweep.

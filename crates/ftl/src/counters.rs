@@ -52,6 +52,10 @@ pub struct Counters {
     pub reclaimed: u64,
     /// Pages of the index log that were programmed; no data, and in no other figure.
     pub index_programs: u64,
+    /// Pages of the map that were programmed, where the map lies on the chip.
+    pub map_programs: u64,
+    /// Times that the map was read from the chip, an entry or a page of it.
+    pub map_reads: u64,
 }
 
 impl Counters {
@@ -83,6 +87,8 @@ impl Counters {
             dead_left: self.dead_left - earlier.dead_left,
             reclaimed: self.reclaimed - earlier.reclaimed,
             index_programs: self.index_programs - earlier.index_programs,
+            map_programs: self.map_programs - earlier.map_programs,
+            map_reads: self.map_reads - earlier.map_reads,
         }
     }
 }

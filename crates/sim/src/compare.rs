@@ -240,6 +240,7 @@ fn same_run(a: &Job<'_>, b: &Job<'_>) -> bool {
         over_provisioning,
         logical_pages,
         time_scale_ns,
+        map_cache,
         wrap,
         clock,
         read_only,
@@ -265,6 +266,7 @@ fn same_run(a: &Job<'_>, b: &Job<'_>) -> bool {
         && *over_provisioning == b.over_provisioning
         && *logical_pages == b.logical_pages
         && *time_scale_ns == b.time_scale_ns
+        && *map_cache == b.map_cache
         && *wrap == b.wrap
         && *clock == b.clock
         && *read_only == b.read_only

@@ -152,8 +152,9 @@ impl Facts<'_> {
 
     /// (host + copied + metadata page programs) / host page writes, as they were counted.
     pub(crate) fn programs_a_write(&self) -> Option<f64> {
-        let Counters { host_writes, copies, .. } = self.layer;
-        (host_writes > 0).then(|| (host_writes + copies) as f64 / host_writes as f64)
+        let Counters { host_writes, copies, map_programs, .. } = self.layer;
+        let programs = host_writes + copies + map_programs;
+        (host_writes > 0).then(|| programs as f64 / host_writes as f64)
     }
 
     /// Valid pages of a block.

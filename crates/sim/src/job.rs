@@ -54,6 +54,8 @@ pub struct Job<'a> {
     /// The time scale of age transformations, in nanoseconds; by default worked out from the input and
     /// the device.
     pub time_scale_ns: Option<f64>,
+    /// Bytes of RAM for changes of a map that lies on the chip; by default the map is in RAM.
+    pub map_cache: Option<u64>,
     /// Trace addresses beyond the device are taken modulo its size.
     pub wrap: bool,
     /// The clock; by default arrivals where there are any.
@@ -94,6 +96,7 @@ impl<'a> Job<'a> {
             over_provisioning: 0.15,
             logical_pages: None,
             time_scale_ns: None,
+            map_cache: None,
             wrap: false,
             clock: None,
             read_only: ReadOnly::None,

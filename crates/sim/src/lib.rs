@@ -9,6 +9,7 @@ pub mod answer;
 mod classes;
 mod compare;
 mod delays;
+mod demand_paged;
 mod engine;
 mod error;
 mod facts;

@@ -9,6 +9,7 @@ use thermocline_ftl::Layer;
 use crate::{
     Input, Job, Progress, ReadOnly, RunResult, SimError, Watch,
     classes::with_fewer_classes,
+    demand_paged,
     engine::{Engine, stopped},
     facts::Snapshot,
     future::{Shared, Span},
@@ -49,6 +50,9 @@ pub(crate) fn run_sharing(
     };
     let chip = setup.chip(job.wears_out);
     let runner = Runner { job, setup: &setup, progress, memory: Meter::start() };
+    if let Some(bytes) = job.map_cache {
+        return demand_paged::on(chip, &setup, bytes, runner);
+    }
     let ran = setup.plan.build(chip, future, runner);
     // What a run comes to after its policy failed is of no account.
     match setup.plan.faults.take() {
@@ -58,7 +62,7 @@ pub(crate) fn run_sharing(
 }
 
 /// Drives a layer, whatever its type. Memory is counted from when the chip is there.
-struct Runner<'a> {
+pub(crate) struct Runner<'a> {
     job: &'a Job<'a>,
     setup: &'a Setup,
     progress: &'a Progress,
@@ -69,6 +73,16 @@ impl LayerVisitor<CountingChip> for Runner<'_> {
     type Output = Result<Ran, SimError>;
 
     fn visit<L: Layer<Chip = CountingChip> + Send + 'static>(
+        self,
+        layer: L,
+    ) -> Result<Ran, SimError> {
+        self.drive(layer)
+    }
+}
+
+impl Runner<'_> {
+    /// Fills the layer, runs it, and asks what it did.
+    pub(crate) fn drive<L: Layer<Chip = CountingChip>>(
         self,
         mut layer: L,
     ) -> Result<Ran, SimError> {
@@ -114,9 +128,7 @@ impl LayerVisitor<CountingChip> for Runner<'_> {
         });
         Ok(Ran { result, history })
     }
-}
 
-impl Runner<'_> {
     /// Writes what the device holds before the run.
     fn fill<L: Layer>(&self, layer: &mut L) -> Result<(), SimError> {
         let (job, setup) = (self.job, self.setup);

@@ -64,6 +64,11 @@ impl Setup {
         })
     }
 
+    /// Bytes of RAM that the layer takes where the map is on the chip.
+    pub(crate) fn map_ram(&self, job: &Job<'_>) -> u64 {
+        job.map_cache.map_or(0, |cache| crate::demand_paged::ram(self, cache))
+    }
+
     /// An erased chip of the device. Banks and what is cleaned after an answer need a clock of their
     /// own; where operations simply follow one another their counts tell the time.
     pub(crate) fn chip(&self, wears_out: bool) -> CountingChip {

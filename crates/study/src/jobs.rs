@@ -279,6 +279,7 @@ pub fn job_on<'a>(
         },
         over_provisioning: args.device.over_provisioning,
         time_scale_ns: args.device.time_scale.map(|ns| ns as f64),
+        map_cache: args.device.map_cache,
         logical_pages: args.device.logical_pages.map(|pages| pages.div_ceil(input.sampled())),
         wrap: args.mapping.wrap,
         clock: args.device.clock.map(|clock| match clock {

@@ -53,6 +53,26 @@ part! {
 }
 
 part! {
+    /// What a map on the chip cost; absent where the map is in RAM.
+    #[derive(Copy)]
+    pub struct Map ("map on the chip") of facts {
+        /// Pages of the map that were programmed.
+        pub pages_programmed: u64 = facts.layer.map_programs
+            => Look::line("pages of it programmed", Format::Count).column("map\nprograms", 10).less(),
+        /// Times it was read from the chip: an entry, or a page.
+        pub reads: u64 = facts.layer.map_reads
+            => Look::line("times it was read", Format::Count).column("map\nreads", 11).less(),
+        /// Pages of it programmed for each page that the host wrote; `null` without host writes.
+        pub programs_a_write: Option<f64> = (facts.layer.host_writes > 0)
+            .then(|| facts.layer.map_programs as f64 / facts.layer.host_writes as f64)
+            => Look::line("of it, a page written", Format::Fixed(3)).among("write amplification"),
+        /// RAM that the layer takes in all, as it is on a microcontroller.
+        pub ram_bytes: u64 = facts.setup.map_ram(facts.job)
+            => Look::line("RAM in all", Format::Bytes),
+    }
+}
+
+part! {
     /// What the block-mapped layer did; absent for others.
     #[derive(Copy, Eq)]
     pub struct Nftl ("block mapping") of facts {

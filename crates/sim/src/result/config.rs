@@ -33,6 +33,9 @@ part! {
         /// Requests worked on at once; absent where it was left open.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub queue_depth: Option<u32> = facts.job.queue_depth => Look::HIDDEN,
+        /// Bytes of RAM for changes of the map; absent where the map is in RAM.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub map_cache_bytes: Option<u64> = facts.job.map_cache => Look::HIDDEN,
         /// Cleaning in idle time; absent where there is none.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub idle: Option<Idle> = idle(facts) => Look::HIDDEN,

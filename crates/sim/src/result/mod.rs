@@ -12,7 +12,7 @@ mod wear;
 
 use thermocline_flash::BlockId;
 
-pub use cleaning::{Cleaning, DeadData, Nftl};
+pub use cleaning::{Cleaning, DeadData, Map, Nftl};
 pub use config::{Config, Device, Idle, Trigger};
 pub use sample::Sample;
 pub(crate) use sample::more_programs;
@@ -60,6 +60,9 @@ part! {
             (facts.job.input.sampled() > 1).then(|| Sample::of(facts)) => Look::HIDDEN,
         /// How cleaning went.
         pub cleaning: Cleaning = Cleaning::of(facts) => Look::HIDDEN,
+        /// What a map on the chip cost; absent where the map is in RAM.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub map: Option<Map> = facts.job.map_cache.map(|_| Map::of(facts)) => Look::HIDDEN,
         /// What the block-mapped layer did; absent for others.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub nftl: Option<Nftl> = facts.is_nftl().then(|| Nftl::of(facts)) => Look::HIDDEN,

@@ -60,6 +60,10 @@ pub struct DeviceArgs {
     /// have arrived].
     #[arg(long, value_name = "N", help_heading = HEADING)]
     pub queue_depth: Option<u32>,
+    /// Keep the map on the chip, as a device with little RAM does, and this much RAM for changes of it:
+    /// 16KiB. For policies without memory per page [default: the map in RAM].
+    #[arg(long, value_name = "SIZE", value_parser = values::size, help_heading = HEADING)]
+    pub map_cache: Option<u64>,
     /// Retire blocks at their rated endurance (P/E cycles).
     #[arg(long, help_heading = HEADING)]
     pub wear_out: bool,

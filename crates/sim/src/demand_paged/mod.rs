@@ -1,0 +1,74 @@
+//! A map that lies on the chip, with its changes in RAM: the layer of microcontrollers on the simulator's chip.
+
+mod chip;
+mod layer;
+mod policies;
+
+use thermocline_assembly::AssemblyError;
+use thermocline_embedded::{Block, Change, Config, Error, Ftl, Memory, map_pages};
+use thermocline_flash::CountingChip;
+
+use self::{chip::MapKeeping, layer::DemandPaged};
+use crate::{
+    SimError,
+    run::{Ran, Runner},
+    setup::Setup,
+};
+
+/// Bytes of RAM that a layer with so much for changes takes in all.
+pub(crate) fn ram(setup: &Setup, cache: u64) -> u64 {
+    let geometry = &setup.plan.device.profile.geometry;
+    let (blocks, changes) = (geometry.data_blocks(), cache / size_of::<Change>() as u64);
+    let pages = setup.plan.logical_pages;
+    thermocline_embedded::ram(blocks, geometry.page_size, pages, changes as u32) as u64
+}
+
+/// Runs a job with so many bytes of RAM for changes of the map.
+pub(crate) fn on(
+    chip: CountingChip,
+    setup: &Setup,
+    cache: u64,
+    runner: Runner<'_>,
+) -> Result<Ran, SimError> {
+    let plan = &setup.plan;
+    let geometry = plan.device.profile.geometry;
+    if geometry.banks > 1 {
+        let text = "--map-cache is for devices of one bank; give --banks 1";
+        return Err(SimError::Usage(text.into()));
+    }
+    if setup.keeps_contents {
+        let text = "--map-cache does not keep what is written, which --policy fsaf looks at";
+        return Err(SimError::Usage(text.into()));
+    }
+    let (victim, mut placement) = policies::of(&plan.policy).map_err(SimError::Usage)?;
+    let pages = map_pages(geometry.page_size, plan.logical_pages) as usize;
+    let mut blocks = vec![Block::UNKNOWN; geometry.data_blocks() as usize];
+    let mut directory = vec![0; pages];
+    let mut changes = vec![Change::EMPTY; cache as usize / size_of::<Change>()];
+    let mut page = vec![0; geometry.page_size as usize];
+    let memory = Memory {
+        blocks: &mut blocks,
+        directory: &mut directory,
+        changes: &mut changes,
+        page: &mut page,
+    };
+    let config = Config { logical_pages: plan.logical_pages, spare_blocks: 0 };
+    let chip = MapKeeping::new(chip);
+    let ftl = Ftl::format(chip, memory, &*victim, &mut *placement, config).map_err(|e| match e {
+        Error::Memory(_) => {
+            let least = 2 * pages * size_of::<Change>();
+            SimError::Usage(format!(
+                "--map-cache {cache} is too small: a map of {pages} pages needs {least} bytes at \
+                 least, two changes for each"
+            ))
+        }
+        Error::TooLarge(most) => SimError::Input(format!(
+            "{} logical pages do not fit device {} with its map: at most {most} do; give it more \
+             --capacity or more --over-provisioning",
+            plan.logical_pages, plan.device.profile.name
+        )),
+        Error::Shape(what) => SimError::Input(format!("--map-cache: {what}")),
+        other => AssemblyError::Failed(other.to_string()).into(),
+    })?;
+    runner.drive(DemandPaged::new(ftl, geometry))
+}
