@@ -57,6 +57,8 @@
 
 mod area;
 mod blocks;
+#[cfg(feature = "embedded-storage")]
+mod bytes;
 mod cache;
 mod clean;
 #[cfg(feature = "conformance")]
@@ -68,16 +70,22 @@ mod map;
 mod memory;
 mod mount;
 mod nand;
+#[cfg(feature = "embedded-storage")]
+mod nor;
 pub mod policy;
 
 pub use area::{Area, Content, Found};
 pub use blocks::Block;
+#[cfg(feature = "embedded-storage")]
+pub use bytes::Bytes;
 pub use cache::Change;
 pub use error::Error;
 pub use ftl::{Config, Counters, Ftl};
 pub use map::Place;
 pub use memory::{Memory, Static, entries_of_map_page, map_pages, ram};
 pub use nand::{AREA, Geometry, Nand, NandError};
+#[cfg(feature = "embedded-storage")]
+pub use nor::Nor;
 
 /// Streams of data at most; the map has one of its own.
 pub const MAX_STREAMS: usize = 8;
