@@ -16,63 +16,72 @@ pub(crate) struct Cleaning {
     block: u32,
     /// Pages looked at.
     next: u32,
+    /// Pages copied, and pages of the map written, before.
+    programs: u64,
 }
+
+/// The mean of what blocks yield is over so many, about.
+pub(crate) const MEAN: u32 = 16;
 
 /// Every so many erases the block erased least is cleaned, if it is so many erases behind.
 const LEVEL_EVERY: u32 = 32;
 const LEVEL_BEYOND: u16 = 64;
 
 impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
-    /// Sees to it that the host's next page finds room. The work is spread: each program pays for itself, so that
-    /// a block is clean when the pages that its cleaning yields are used up.
+    /// Sees to it that the host's next page finds room. The work is spread: each program since the last call pays for
+    /// as many pages to look at as blocks yield one page from in the mean, and for more if free blocks are few. Only
+    /// at the last of them does the host wait for a whole block.
     pub(crate) fn make_room(&mut self) -> Result<(), Error> {
         let owed = core::mem::take(&mut self.owed);
         let (floor, enough) = self.watermarks();
         if self.cleaning.is_none() && self.free >= enough {
             return Ok(());
         }
-        let mut steps = 0;
+        let missing = enough.saturating_sub(self.free);
+        let price = (self.shape.pages * MEAN).div_ceil(self.yielded);
+        let mut steps = (owed * price * (2 + missing)).div_ceil(2);
         let mut blocks = 0;
-        loop {
-            if self.free >= floor {
-                let pages = self.shape.pages;
-                let valid = self.cleaning.map_or(0, |c| self.blocks[c.block as usize].valid());
-                // A block of `pages` yields those that are not valid.
-                if steps * pages.saturating_sub(valid).max(1) >= owed * pages
-                    || self.cleaning.is_none() && self.free >= enough
-                {
-                    // Cleaning paid for this already.
-                    self.owed = 0;
-                    return Ok(());
-                }
-            } else if blocks > 2 * self.shape.blocks {
+        while steps > 0 && (self.cleaning.is_some() || self.free < enough) || self.free < floor {
+            if blocks > 2 * self.shape.blocks {
                 // No garbage comes out of it.
                 return Err(Error::WornOut);
             }
             blocks += u32::from(self.clean_a_page()?);
-            steps += 1;
+            steps = steps.saturating_sub(1);
         }
+        // What cleaning itself programmed is in what blocks yield.
+        self.owed = 0;
+        Ok(())
     }
 
     /// Looks at the next page of the block that is being cleaned. True if the block is done.
     fn clean_a_page(&mut self) -> Result<bool, Error> {
-        let Cleaning { block, next } = match self.cleaning {
+        let cleaning = match self.cleaning {
             Some(cleaning) => cleaning,
             None => {
                 let block = self.choose()?;
                 self.counters.victims += 1;
-                self.counters.victims_valid += u64::from(self.blocks[block as usize].valid());
-                Cleaning { block, next: 0 }
+                let valid = self.blocks[block as usize].valid();
+                self.counters.victims_valid += u64::from(valid);
+                Cleaning { block, next: 0, programs: self.programs_of_cleaning() }
             }
         };
-        self.cleaning = Some(Cleaning { block, next });
+        self.cleaning = Some(cleaning);
+        let Cleaning { block, next, .. } = cleaning;
         if next == self.shape.pages || self.blocks[block as usize].valid() == 0 {
             self.cleaning = None;
+            let programs = self.programs_of_cleaning() - cleaning.programs;
+            let yielded = u64::from(self.shape.pages).saturating_sub(programs) as u32;
+            self.yielded = (self.yielded - self.yielded / MEAN + yielded).max(MEAN);
             return self.finish(block).map(|()| true);
         }
         self.clean_page(block * self.shape.pages + next)?;
-        self.cleaning = Some(Cleaning { block, next: next + 1 });
+        self.cleaning = Some(Cleaning { next: next + 1, ..cleaning });
         Ok(false)
+    }
+
+    fn programs_of_cleaning(&self) -> u64 {
+        self.counters.copies + self.counters.map_writes
     }
 
     /// Moves a page, if it is valid.

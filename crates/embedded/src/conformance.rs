@@ -11,7 +11,7 @@ use crate::{
 /// Bytes of a page of the [`Chip`].
 pub const PAGE: usize = 64;
 /// The shape of the [`Chip`].
-pub const SHAPE: Geometry = Geometry { blocks: 22, pages: 8, page_size: PAGE as u32 };
+pub const SHAPE: Geometry = Geometry { blocks: 23, pages: 8, page_size: PAGE as u32 };
 /// Logical pages of the store on it.
 pub const LOGICAL_PAGES: usize = 48;
 

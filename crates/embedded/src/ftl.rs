@@ -4,7 +4,7 @@ use crate::{
     Area, Content, Error, Found, Geometry, Memory, Nand, NandError,
     blocks::{Block, MOST_PAGES, State},
     cache::{Cache, MOST, NONE, TRIMMED},
-    clean::Cleaning,
+    clean::{Cleaning, MEAN},
     log::{MAP_STREAM, Open, Payload},
     memory::{MAP_HEADER, entries_of_map_page, map_pages},
     policy::{Placement, Victim},
@@ -82,6 +82,8 @@ pub struct Ftl<'a, N, V, P> {
     pub(crate) cleaning: Option<Cleaning>,
     /// Programs that no cleaning made up for yet.
     pub(crate) owed: u32,
+    /// Pages that a block yields when it is cleaned, in the mean, times [`MEAN`].
+    pub(crate) yielded: u32,
     /// Erases since the last block that was cleaned for the sake of even wear.
     pub(crate) unlevelled: u32,
 
@@ -145,6 +147,7 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
             free: 0,
             cleaning: None,
             owed: 0,
+            yielded: MEAN * shape.pages / 2,
             unlevelled: 0,
             sweep: 0,
             sweep_began: 0,
@@ -360,7 +363,7 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
     /// Free blocks below which the host waits for cleaning, and those below which cleaning goes along with writing.
     pub(crate) fn watermarks(&self) -> (u32, u32) {
         let enough = enough(map_pages(self.shape.page_size, self.logical_pages), self.shape.pages);
-        (enough - 2, enough)
+        (enough - SPREAD, enough)
     }
 
     fn check(&self, lpn: u32, length: usize) -> Result<(), Error> {
@@ -401,10 +404,13 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
     }
 }
 
+/// Free blocks over which the work of cleaning is spread.
+const SPREAD: u32 = 3;
+
 /// Free blocks: one for the host's page, one for survivors, as many as all pages of the map take and one more for
-/// what cleaning changes in it, and two that spread the work.
+/// what cleaning changes in it, and those that spread the work.
 fn enough(map_pages: u32, pages: u32) -> u32 {
-    5 + map_pages.div_ceil(pages)
+    3 + map_pages.div_ceil(pages) + SPREAD
 }
 
 /// The last bytes of each page of the map.

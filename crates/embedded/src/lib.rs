@@ -41,7 +41,7 @@
 //!
 //! let mut chip = Ram(vec![0xff; 64 * 16 * STEP]);
 //! let mut memory = Static::<64, 5, 100, 512>::new();
-//! let config = Config { logical_pages: 780, ..Config::default() };
+//! let config = Config { logical_pages: 700, ..Config::default() };
 //! let mut store = Ftl::format(&mut chip, memory.memory(), Cat::default(), Dac::<4>, config)?;
 //! store.write(7, &[42; 512])?;
 //! drop(store); // the power fails

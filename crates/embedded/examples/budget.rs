@@ -1,0 +1,236 @@
+//! What a budget of RAM buys: erasures, write amplification, mount time and the worst write, by chip and policy.
+//!
+//! `cargo run --release -p thermocline-embedded --example budget [-- 1GiB]` prints the table of docs/embedding.md.
+//!
+//! Times are those of a SLC NAND on a bus of 50 MB/s: 25 µs to read a page into the chip's register, 200 µs to program
+//! it, 1.5 ms to erase a block, 20 ns a byte on the bus. What the processor takes is not counted.
+
+use rand::{RngExt, SeedableRng};
+use rand_distr::{Distribution, Zipf};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use thermocline_embedded::{
+    AREA, Block, Change, Config, Ftl, Geometry, Memory, Nand, NandError, map_pages,
+    policy::{Cat, CostBenefit, Dac, Greedy, HotCold, OneStream, Placement, Victim},
+    ram,
+};
+
+const PAGE: u32 = 2048;
+const PAGES: u32 = 64;
+/// Of the chip's pages, those that the host sees.
+const FULL: f64 = 0.9;
+/// Pages written, over those that the host sees.
+const TIMES: f64 = 3.5;
+
+/// A chip in memory that tells the time. Of data it keeps nothing but what stands beside them.
+struct Chip {
+    shape: Geometry,
+    areas: Vec<[u8; AREA]>,
+    contents: std::collections::HashMap<u32, Box<[u8]>>,
+    ns: u64,
+}
+
+impl Chip {
+    fn new(blocks: u32) -> Self {
+        Self {
+            shape: Geometry { blocks, pages: PAGES, page_size: PAGE },
+            areas: vec![[0xff; AREA]; (blocks * PAGES) as usize],
+            contents: std::collections::HashMap::new(),
+            ns: 0,
+        }
+    }
+
+    fn bus(&mut self, array_us: u64, bytes: usize) {
+        self.ns += array_us * 1000 + bytes as u64 * 20;
+    }
+}
+
+impl Nand for Chip {
+    fn geometry(&self) -> Geometry {
+        self.shape
+    }
+
+    fn read(&mut self, page: u32, offset: u32, into: &mut [u8]) -> Result<(), NandError> {
+        self.bus(25, into.len());
+        match self.contents.get(&page) {
+            Some(content) => into.copy_from_slice(&content[offset as usize..][..into.len()]),
+            None => into.fill(0),
+        }
+        Ok(())
+    }
+
+    fn read_area(&mut self, page: u32, into: &mut [u8; AREA]) -> Result<(), NandError> {
+        self.bus(25, AREA);
+        *into = self.areas[page as usize];
+        Ok(())
+    }
+
+    fn program(&mut self, page: u32, data: &[u8], area: &[u8; AREA]) -> Result<(), NandError> {
+        self.bus(200, data.len() + AREA);
+        // Data of the host are zeros here, pages of the map are not.
+        if data.iter().any(|&byte| byte != 0) {
+            self.contents.insert(page, data.into());
+        }
+        self.areas[page as usize] = *area;
+        Ok(())
+    }
+
+    fn erase(&mut self, block: u32) -> Result<(), NandError> {
+        self.bus(1500, 0);
+        for page in block * PAGES..(block + 1) * PAGES {
+            self.contents.remove(&page);
+            self.areas[page as usize] = [0xff; AREA];
+        }
+        Ok(())
+    }
+
+    fn is_bad(&mut self, _: u32) -> Result<bool, NandError> {
+        Ok(false)
+    }
+
+    fn mark_bad(&mut self, _: u32) -> Result<(), NandError> {
+        Ok(())
+    }
+}
+
+#[derive(Clone, Copy)]
+enum Work {
+    Sequential,
+    Uniform,
+    HotCold,
+    Zipf,
+}
+
+impl Work {
+    const ALL: [(Self, &'static str); 4] = [
+        (Self::Sequential, "sequential"),
+        (Self::Uniform, "uniform"),
+        (Self::HotCold, "90/10"),
+        (Self::Zipf, "zipf 0.99"),
+    ];
+
+    /// The pages that the host writes, in order. What is hot is scattered.
+    fn pages(self, logical: u32) -> impl Iterator<Item = u32> {
+        let mut rng = Xoshiro256PlusPlus::seed_from_u64(1);
+        let zipf = Zipf::new(f64::from(logical), 0.99).expect("the parameters are in range");
+        let mut scattered: Vec<u32> = (0..logical).collect();
+        for i in (1..logical as usize).rev() {
+            scattered.swap(i, rng.random_range(0..=i));
+        }
+        let hot = logical / 10;
+        (0..).map(move |n: u32| match self {
+            Self::Sequential => n % logical,
+            Self::Uniform => rng.random_range(0..logical),
+            Self::HotCold if rng.random_range(0..10) > 0 => {
+                scattered[rng.random_range(0..hot) as usize]
+            }
+            Self::HotCold => scattered[rng.random_range(hot..logical) as usize],
+            Self::Zipf => scattered[(zipf.sample(&mut rng) as usize).min(logical as usize) - 1],
+        })
+    }
+}
+
+struct Run {
+    erases: u64,
+    amplification: f64,
+    mount_ms: u64,
+    worst_ms: f64,
+    mean_us: f64,
+}
+
+fn run<V: Victim + Clone, P: Placement + Clone>(
+    blocks: u32,
+    budget: usize,
+    (victim, placement): (V, P),
+    work: Work,
+) -> Option<Run> {
+    let logical = (f64::from(blocks * PAGES) * FULL) as u32;
+    let fixed = ram(blocks, PAGE, logical, 0) + size_of::<Ftl<'_, Chip, V, P>>();
+    let changes = budget.checked_sub(fixed)? / size_of::<Change>();
+    let mut parts = (
+        vec![Block::UNKNOWN; blocks as usize],
+        vec![0; map_pages(PAGE, logical) as usize],
+        vec![Change::EMPTY; changes],
+        vec![0; PAGE as usize],
+    );
+    let mut chip = Chip::new(blocks);
+    let page = vec![0; PAGE as usize];
+    let (mut before, mut worst) = (0, 0);
+    let counters = {
+        let (blocks, directory, changes, buffer) =
+            (&mut parts.0, &mut parts.1, &mut parts.2, &mut parts.3);
+        let memory = Memory { blocks, directory, changes, page: buffer };
+        let config = Config { logical_pages: logical, ..Config::default() };
+        let mut ftl =
+            Ftl::format(&mut chip, memory, victim.clone(), placement.clone(), config).ok()?;
+        for lpn in 0..logical {
+            ftl.write(lpn, &page).expect("the chip does not fail");
+        }
+        let filled = *ftl.counters();
+        let began = ftl.nand().ns;
+        for lpn in work.pages(logical).take((f64::from(logical) * TIMES) as usize) {
+            before = ftl.nand().ns;
+            ftl.write(lpn, &page).expect("the chip does not fail");
+            worst = worst.max(ftl.nand().ns - before);
+        }
+        let done = *ftl.counters();
+        (filled, done, ftl.nand().ns - began)
+    };
+    // The power is cut here.
+    let cut = chip.ns;
+    let (blocks, directory, changes, buffer) =
+        (&mut parts.0, &mut parts.1, &mut parts.2, &mut parts.3);
+    let memory = Memory { blocks, directory, changes, page: buffer };
+    drop(Ftl::mount(&mut chip, memory, victim, placement).expect("the store is there"));
+    let _ = before;
+    let (filled, done, ns) = counters;
+    let writes = done.host_writes - filled.host_writes;
+    Some(Run {
+        erases: done.erases - filled.erases,
+        amplification: (done.programs() - filled.programs()) as f64 / writes as f64,
+        mount_ms: (chip.ns - cut) / 1_000_000,
+        worst_ms: worst as f64 / 1e6,
+        mean_us: ns as f64 / writes as f64 / 1e3,
+    })
+}
+
+fn rows<V: Victim + Clone, P: Placement + Clone>(
+    blocks: u32,
+    budgets: &[usize],
+    policy: (V, P),
+    name: &str,
+) {
+    for &budget in budgets {
+        for (work, title) in Work::ALL {
+            let Some(Run { erases, amplification, mount_ms, worst_ms, mean_us }) =
+                run(blocks, budget, policy.clone(), work)
+            else {
+                continue;
+            };
+            println!(
+                "| {} KiB | {name} | {title} | {erases} | {amplification:.2} | {mount_ms} ms | {mean_us:.0} µs | {worst_ms:.1} ms |",
+                budget >> 10
+            );
+        }
+    }
+}
+
+fn main() {
+    let large = std::env::args().any(|arg| arg == "1GiB");
+    let (blocks, budgets): (u32, &[usize]) = if large {
+        (8192, &[64 << 10, 96 << 10])
+    } else {
+        (1024, &[16 << 10, 24 << 10, 32 << 10, 64 << 10])
+    };
+    println!(
+        "{} MiB, {PAGES} pages of {PAGE} bytes a block, {:.0} % full",
+        blocks / 8,
+        FULL * 100.0
+    );
+    println!(
+        "| RAM in all | policy | work | erasures | write amplification | mount | mean write | worst write |"
+    );
+    println!("|---|---|---|---|---|---|---|---|");
+    rows(blocks, budgets, (Greedy, OneStream), "greedy");
+    rows(blocks, budgets, (CostBenefit::default(), HotCold), "cost-benefit, hot/cold");
+    rows(blocks, budgets, (Cat::default(), Dac::<3>), "CAT, DAC");
+}
