@@ -1,0 +1,156 @@
+/*
+ * Thermocline: a flash translation layer for raw NAND and NOR flash beside a microcontroller.
+ *
+ * A store on a chip is a block device: logical pages that are read, written and trimmed in any order. It takes no
+ * memory but what it is given, never waits for anything but the chip, and survives a loss of power at any time: what
+ * was written is there, and trims last after thermocline_flush.
+ *
+ * A store must not be used by two threads at once. docs/embedding.md is the guide.
+ */
+#ifndef THERMOCLINE_H
+#define THERMOCLINE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Bytes that are programmed beside each page. */
+#define THERMOCLINE_AREA 16
+
+/* What the functions of a chip return. */
+enum thermocline_nand_result {
+    THERMOCLINE_NAND_OK = 0,
+    /* More bits of a page turned than can be corrected, or the power failed while it was programmed. */
+    THERMOCLINE_NAND_UNREADABLE = 1,
+    /* A program or an erase failed: the block is not used any more. */
+    THERMOCLINE_NAND_FAILED = 2,
+    /* The chip did not answer. */
+    THERMOCLINE_NAND_DEVICE = 3
+};
+
+/*
+ * A chip. Page i of block b has the number b * pages + i. The pages of a block are programmed in ascending order, each
+ * once between two erases; a bad block is neither programmed nor erased. An operation that returns before it is done
+ * must be done before an erase that is asked for after it.
+ */
+struct thermocline_nand {
+    /* The first argument of each function. */
+    void *context;
+    /* Erase blocks; pages of a block, 2 to 511; bytes of a page, 64 or more. At most 16,777,214 pages in all. */
+    uint32_t blocks;
+    uint32_t pages;
+    uint32_t page_size;
+    /* Reads bytes of a page and corrects them; a blank page reads as ones. */
+    int (*read)(void *context, uint32_t page, uint32_t offset, void *into, uint32_t length);
+    /* Reads the 16 bytes beside a page: ones if it is blank. They have a checksum of their own. */
+    int (*read_area)(void *context, uint32_t page, uint8_t *into);
+    /* Programs a page, then the 16 bytes beside it. */
+    int (*program)(void *context, uint32_t page, const void *data, const uint8_t *area);
+    int (*erase)(void *context, uint32_t block);
+    /* 1 if a block is marked as bad, 0 if not; anything else is THERMOCLINE_NAND_DEVICE. */
+    int (*is_bad)(void *context, uint32_t block);
+    int (*mark_bad)(void *context, uint32_t block);
+    /* NULL, or copies a page with correction, beside which another area is programmed. `buffer` is a page long. */
+    int (*copy)(void *context, uint32_t from, uint32_t to, const uint8_t *area, void *buffer);
+    /* NULL, or waits until everything done so far survives a loss of power. */
+    int (*sync)(void *context);
+};
+
+/* Which block is cleaned next. Any may be chosen at each mount. */
+enum thermocline_victim {
+    THERMOCLINE_GREEDY = 0,       /* the one with the fewest valid pages */
+    THERMOCLINE_COST_BENEFIT = 1, /* the most benefit for its cost: young blocks are given time */
+    THERMOCLINE_CAT = 2           /* the same, and worn blocks are spared */
+};
+
+/* Which pages are written together. */
+enum thermocline_placement {
+    THERMOCLINE_ONE_STREAM = 0,      /* all */
+    THERMOCLINE_HOT_COLD = 1,        /* what the host writes, and what survives cleaning */
+    THERMOCLINE_UPDATE_INTERVAL = 2, /* by how long ago the page was written before */
+    THERMOCLINE_DAC = 3              /* three regions: up when updated, down when cleaned */
+};
+
+/* What the functions below return: 0, a positive answer, or one of these. */
+enum thermocline_error {
+    THERMOCLINE_OUT_OF_RANGE = -1,
+    THERMOCLINE_WRONG_LENGTH = -2,
+    THERMOCLINE_UNREADABLE = -3,
+    THERMOCLINE_MISPLACED = -4,
+    THERMOCLINE_MAP_UNREADABLE = -5,
+    THERMOCLINE_WORN_OUT = -6,
+    THERMOCLINE_NOT_FORMATTED = -7,
+    THERMOCLINE_VERSION = -8,
+    THERMOCLINE_SHAPE = -9,
+    THERMOCLINE_MEMORY = -10,
+    THERMOCLINE_TOO_LARGE = -11,
+    THERMOCLINE_NO_SUCH_POLICY = -12,
+    THERMOCLINE_DEVICE = -13
+};
+
+/* In words what a code says; never NULL. */
+const char *thermocline_error_text(int code);
+
+/* A store, in the caller's memory. What is in it is the library's. */
+typedef union thermocline {
+    uint64_t aligned;
+    unsigned char bytes[512];
+} thermocline;
+
+/*
+ * Bytes of memory for a chip, beside the store itself, with room for so many changes of the map that wait to be
+ * written: the more, the fewer pages of the map are written. At least two for each page of the map, of which there is one
+ * for each (page_size - 16) / 3 logical pages.
+ */
+size_t thermocline_ram(const struct thermocline_nand *nand, uint32_t changes);
+
+/*
+ * Makes an empty store, of so many logical pages: 93 % of the chip's pages at most, 85 % make cleaning cheap. So many
+ * blocks may go bad. What the chip holds is lost. `memory` is the store's as long as it is used; what is more than
+ * needed is used for changes of the map. `nand` is copied, its context is not.
+ */
+int thermocline_format(thermocline *store, const struct thermocline_nand *nand, int victim, int placement,
+                       void *memory, size_t bytes, uint32_t logical_pages, uint32_t spare_blocks);
+
+/* Mounts the store of a chip, in whatever state a loss of power left it. */
+int thermocline_mount(thermocline *store, const struct thermocline_nand *nand, int victim, int placement,
+                      void *memory, size_t bytes);
+
+/* Logical pages of a store. */
+uint32_t thermocline_pages(thermocline *store);
+
+/* Reads a page: 1 if it holds data, 0 if not, and then `into` is all zeros. */
+int thermocline_read(thermocline *store, uint32_t page, void *into);
+
+/* Writes a page. After THERMOCLINE_DEVICE it holds its old data or the new ones. */
+int thermocline_write(thermocline *store, uint32_t page, const void *data);
+
+/* Says that a page is not needed any more. That lasts after thermocline_flush. */
+int thermocline_trim(thermocline *store, uint32_t page);
+
+/* Waits until everything that was written and trimmed survives a loss of power. */
+int thermocline_flush(thermocline *store);
+
+/* Writes all of the map, so that the next mount is quick. A store needs no unmount beside it. */
+int thermocline_checkpoint(thermocline *store);
+
+/* What a store did since it was mounted or formatted. */
+struct thermocline_counters {
+    uint64_t host_writes;
+    uint64_t copies;
+    uint64_t map_writes;
+    uint64_t erases;
+    uint32_t failed_blocks;
+    uint32_t lost;
+};
+
+void thermocline_counters(thermocline *store, struct thermocline_counters *into);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

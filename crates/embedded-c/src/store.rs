@@ -1,0 +1,284 @@
+//! The functions of the header.
+
+use core::{
+    ffi::{CStr, c_char, c_int, c_void},
+    mem::{align_of, size_of},
+};
+
+use thermocline_embedded::{Config, Error, Ftl};
+
+use crate::{
+    chip::ThermoclineNand,
+    memory,
+    policy::{AnyPlacement, AnyVictim},
+};
+
+type Store = Ftl<'static, ThermoclineNand, AnyVictim, AnyPlacement>;
+
+/// `THERMOCLINE_STORE_BYTES`, in which a store finds room, aligned as the header's union is.
+const STORE_BYTES: usize = 512;
+const _: () = assert!(size_of::<Store>() <= STORE_BYTES && align_of::<Store>() <= 8);
+
+/// `struct thermocline_counters`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ThermoclineCounters {
+    /// Pages that the host wrote.
+    pub host_writes: u64,
+    /// Pages that cleaning moved.
+    pub copies: u64,
+    /// Pages of the map that were written.
+    pub map_writes: u64,
+    /// Blocks erased.
+    pub erases: u64,
+    /// Blocks that failed.
+    pub failed_blocks: u32,
+    /// Pages that could not be moved.
+    pub lost: u32,
+}
+
+const OK: c_int = 0;
+const NO_SUCH_POLICY: c_int = -12;
+
+const fn code(error: Error) -> c_int {
+    match error {
+        Error::OutOfRange(_) => -1,
+        Error::WrongLength(_) => -2,
+        Error::Unreadable(_) => -3,
+        Error::Misplaced(_) => -4,
+        Error::MapUnreadable(_) => -5,
+        Error::WornOut => -6,
+        Error::NotFormatted => -7,
+        Error::Version(_) => -8,
+        Error::Shape(_) => -9,
+        Error::Memory(_) => -10,
+        Error::TooLarge(_) => -11,
+        Error::Device => -13,
+    }
+}
+
+fn done(result: Result<(), Error>) -> c_int {
+    result.map_or_else(code, |()| OK)
+}
+
+/// In words what a code says.
+#[unsafe(no_mangle)]
+pub extern "C" fn thermocline_error_text(code: c_int) -> *const c_char {
+    let text: &CStr = match code {
+        0 => c"done",
+        -1 => c"no such logical page",
+        -2 => c"wrong length",
+        -3 => c"the logical page cannot be read; write it again",
+        -4 => c"another page lies where the logical page should be",
+        -5 => c"a page of the map cannot be read",
+        -6 => c"too few good blocks are left: the store is read-only",
+        -7 => c"the chip holds no store: format it",
+        -8 => c"the chip's store has a version that this library cannot read",
+        -9 => c"the chip's shape cannot be used",
+        -10 => c"the memory is too small: see thermocline_ram",
+        -11 => c"so many logical pages do not fit on the chip",
+        -12 => c"no such policy",
+        -13 => c"the chip does not answer",
+        _ => c"no error of this library",
+    };
+    text.as_ptr()
+}
+
+/// Bytes of memory for a chip, with so many changes of the map.
+///
+/// # Safety
+/// `nand` points to a chip.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn thermocline_ram(nand: *const ThermoclineNand, changes: u32) -> usize {
+    // SAFETY: the caller's promise.
+    let shape = unsafe { &*nand }.shape();
+    memory::fixed(&shape) + changes as usize * size_of::<thermocline_embedded::Change>()
+}
+
+/// What a store is opened with: the chip, the policies, the memory.
+///
+/// # Safety
+/// That of the header's functions.
+unsafe fn parts(
+    nand: *const ThermoclineNand,
+    (victim, placement): (c_int, c_int),
+    (bytes, length): (*mut c_void, usize),
+) -> Result<(ThermoclineNand, AnyVictim, AnyPlacement, thermocline_embedded::Memory<'static>), c_int>
+{
+    // SAFETY: the caller's promise.
+    let nand = unsafe { *nand };
+    let policies = AnyVictim::of(victim).zip(AnyPlacement::of(placement));
+    let (victim, placement) = policies.ok_or(NO_SUCH_POLICY)?;
+    // SAFETY: the memory is the store's from now on, by the caller's promise.
+    let memory = unsafe { memory::cut(bytes.cast(), length, &nand.shape()) };
+    Ok((nand, victim, placement, memory.ok_or(code(Error::Memory("")))?))
+}
+
+/// Makes an empty store.
+///
+/// # Safety
+/// As the header says: `store` and `memory` are the library's until the store is not used any more.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn thermocline_format(
+    store: *mut c_void,
+    nand: *const ThermoclineNand,
+    victim: c_int,
+    placement: c_int,
+    memory: *mut c_void,
+    bytes: usize,
+    logical_pages: u32,
+    spare_blocks: u32,
+) -> c_int {
+    // SAFETY: the caller's promise.
+    let parts = unsafe { parts(nand, (victim, placement), (memory, bytes)) };
+    let (nand, victim, placement, memory) = match parts {
+        Ok(parts) => parts,
+        Err(code) => return code,
+    };
+    let config = Config { logical_pages, spare_blocks };
+    match Ftl::format(nand, memory, victim, placement, config) {
+        Ok(made) => {
+            // SAFETY: it has room there, as is asserted above.
+            unsafe { store.cast::<Store>().write(made) };
+            OK
+        }
+        Err(e) => code(e),
+    }
+}
+
+/// Mounts the store of a chip.
+///
+/// # Safety
+/// As of [`thermocline_format`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn thermocline_mount(
+    store: *mut c_void,
+    nand: *const ThermoclineNand,
+    victim: c_int,
+    placement: c_int,
+    memory: *mut c_void,
+    bytes: usize,
+) -> c_int {
+    // SAFETY: the caller's promise.
+    let parts = unsafe { parts(nand, (victim, placement), (memory, bytes)) };
+    let (nand, victim, placement, memory) = match parts {
+        Ok(parts) => parts,
+        Err(code) => return code,
+    };
+    match Ftl::mount(nand, memory, victim, placement) {
+        Ok(made) => {
+            // SAFETY: it has room there, as is asserted above.
+            unsafe { store.cast::<Store>().write(made) };
+            OK
+        }
+        Err(e) => code(e),
+    }
+}
+
+/// The store that a caller opened.
+///
+/// # Safety
+/// A function above made it, and nobody else uses it now.
+unsafe fn store<'s>(store: *mut c_void) -> &'s mut Store {
+    // SAFETY: the caller's promise.
+    unsafe { &mut *store.cast::<Store>() }
+}
+
+/// Logical pages.
+///
+/// # Safety
+/// `handle` is a store that was opened; so it is below.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn thermocline_pages(handle: *mut c_void) -> u32 {
+    // SAFETY: the caller's promise.
+    unsafe { store(handle) }.logical_pages()
+}
+
+/// Reads a page.
+///
+/// # Safety
+/// `into` has room for a page.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn thermocline_read(
+    handle: *mut c_void,
+    page: u32,
+    into: *mut c_void,
+) -> c_int {
+    // SAFETY: the caller's promise.
+    let store = unsafe { store(handle) };
+    let length = store.page_size() as usize;
+    // SAFETY: the caller's promise.
+    let into = unsafe { core::slice::from_raw_parts_mut(into.cast::<u8>(), length) };
+    match store.read(page, into) {
+        Ok(holds_data) => c_int::from(holds_data),
+        Err(e) => code(e),
+    }
+}
+
+/// Writes a page.
+///
+/// # Safety
+/// `data` is a page.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn thermocline_write(
+    handle: *mut c_void,
+    page: u32,
+    data: *const c_void,
+) -> c_int {
+    // SAFETY: the caller's promise.
+    let store = unsafe { store(handle) };
+    let length = store.page_size() as usize;
+    // SAFETY: the caller's promise.
+    let data = unsafe { core::slice::from_raw_parts(data.cast::<u8>(), length) };
+    done(store.write(page, data))
+}
+
+/// Forgets a page.
+///
+/// # Safety
+/// As above.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn thermocline_trim(handle: *mut c_void, page: u32) -> c_int {
+    // SAFETY: the caller's promise.
+    done(unsafe { store(handle) }.trim(page).map(drop))
+}
+
+/// Makes all that was done last.
+///
+/// # Safety
+/// As above.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn thermocline_flush(handle: *mut c_void) -> c_int {
+    // SAFETY: the caller's promise.
+    done(unsafe { store(handle) }.flush())
+}
+
+/// Writes all of the map.
+///
+/// # Safety
+/// As above.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn thermocline_checkpoint(handle: *mut c_void) -> c_int {
+    // SAFETY: the caller's promise.
+    done(unsafe { store(handle) }.checkpoint())
+}
+
+/// What the store did.
+///
+/// # Safety
+/// `into` has room for the counters.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn thermocline_counters(handle: *mut c_void, into: *mut ThermoclineCounters) {
+    // SAFETY: the caller's promise.
+    let did = unsafe { store(handle) }.counters();
+    let counters = ThermoclineCounters {
+        host_writes: did.host_writes,
+        copies: did.copies,
+        map_writes: did.map_writes,
+        erases: did.erases,
+        failed_blocks: did.failed_blocks,
+        lost: did.lost,
+    };
+    // SAFETY: the caller's promise.
+    unsafe { into.write(counters) };
+}

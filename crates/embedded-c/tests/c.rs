@@ -1,0 +1,70 @@
+//! The header is C99 and C++, and the example works with the library.
+
+use std::{
+    env,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+fn here(path: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
+}
+
+/// The static library that belongs to this test: beside it, where Cargo puts what it builds.
+fn library() -> PathBuf {
+    let test = env::current_exe().expect("a test knows its path");
+    let folder = test.parent().expect("a file is in a folder").to_owned();
+    let candidates = [folder.join("libthermocline_c.a"), folder.join("../libthermocline_c.a")];
+    let newest = std::fs::read_dir(&folder)
+        .expect("the folder is there")
+        .filter_map(Result::ok)
+        .map(|entry| entry.path())
+        .filter(|path| {
+            let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+            name.starts_with("libthermocline_c") && name.ends_with(".a")
+        })
+        .chain(candidates)
+        .filter_map(|path| Some((path.metadata().ok()?.modified().ok()?, path)))
+        .max();
+    newest.expect("cargo builds the library before its tests").1
+}
+
+fn run(command: &mut Command) -> String {
+    let output = command.output().unwrap_or_else(|e| panic!("{command:?}: {e}"));
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{command:?}: {errors}{text}");
+    text
+}
+
+#[test]
+fn the_example_in_c_reads_back_what_it_wrote() {
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    let program = folder.path().join("ram");
+    run(Command::new("cc")
+        .args(["-std=c99", "-Wall", "-Wextra", "-pedantic", "-Werror", "-O1", "-I"])
+        .arg(here("include"))
+        .arg(here("examples/c/ram.c"))
+        .arg(library())
+        .args(["-lpthread", "-ldl", "-lm", "-o"])
+        .arg(&program));
+    let said = run(&mut Command::new(&program));
+    assert!(said.starts_with("19999 pages written") && said.contains("all read back"), "{said}");
+}
+
+#[test]
+fn the_header_is_cpp_as_well() {
+    let Ok(version) = Command::new("c++").arg("--version").output() else {
+        eprintln!("skipped: no C++ compiler");
+        return;
+    };
+    assert!(version.status.success());
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    let source = folder.path().join("a.cpp");
+    std::fs::write(&source, "#include \"thermocline.h\"\nthermocline store;\n")
+        .expect("it can be written");
+    run(Command::new("c++")
+        .args(["-std=c++17", "-Wall", "-Wextra", "-pedantic", "-Werror", "-fsyntax-only", "-I"])
+        .arg(here("include"))
+        .arg(source));
+}

@@ -1,0 +1,61 @@
+#!/bin/bash
+# Runs the layer on microcontrollers: builds it for four processors, then lets QEMU run the conformance tests, which cut
+# the power at every operation, a program whose size is measured, and the example in C.
+#
+#   embedded/run.sh               everything: half a minute
+#   embedded/run.sh --packages    prints the Debian packages it needs
+#
+# Installs these packages (systems/install.sh) and Rust's libraries for the processors (rustup) first.
+# Exit: 0 all passed, 1 something failed, 77 this machine cannot: no QEMU, no rustup, and no way to get them.
+set -euo pipefail
+
+packages=(qemu-system-arm qemu-system-misc gcc-arm-none-eabi libnewlib-arm-none-eabi)
+if [ "${1:-}" = --packages ]; then printf '%s\n' "${packages[@]}"; exit; fi
+here=$(cd "$(dirname "$0")" && pwd)
+cd "$here"
+target=$(cd .. && mkdir -p "${CARGO_TARGET_DIR:-target}/embedded" && cd "${CARGO_TARGET_DIR:-target}/embedded" && pwd)
+skip() {
+    [ -z "${THERMOCLINE_SKIPPED:-}" ] || echo "embedded/run.sh: $1" >> "$THERMOCLINE_SKIPPED"
+    echo "embedded: skipped: $1" >&2
+    exit 77
+}
+
+"$here/../systems/install.sh" "${packages[@]}" || skip "these packages cannot be installed: ${packages[*]}"
+for program in rustup qemu-system-arm qemu-system-riscv32 arm-none-eabi-gcc; do
+    command -v "$program" > /dev/null || skip "no $program"
+done
+processors=(thumbv6m-none-eabi thumbv7m-none-eabi thumbv7em-none-eabihf riscv32imac-unknown-none-elf)
+rustup target add "${processors[@]}" 2> /dev/null || skip "rustup cannot get Rust's libraries for ${processors[*]}"
+
+# A program on a machine of QEMU's, for at most that many seconds.
+machine() {
+    local seconds=$1 arch=$2 machine=$3 program=$4
+    timeout "$seconds" "qemu-system-$arch" -M "$machine" -nographic -monitor none -serial none ${5:-} \
+        -semihosting-config enable=on,target=native -kernel "$program" < /dev/null
+}
+
+for processor in "${processors[@]}"; do
+    cargo build --quiet --locked --release --manifest-path programs/Cargo.toml --target-dir "$target" --target "$processor"
+    case $processor in
+        thumbv6m*) continue ;; # QEMU has no Cortex-M0 with room for the tests; its instructions are a part of the M3's
+        thumbv7m*) on=(arm mps2-an385) ;;
+        thumbv7em*) on=(arm mps2-an386) ;;
+        *) on=(riscv32 virt) ;;
+    esac
+    bios=
+    [ "${on[0]}" = arm ] || bios="-bios none"
+    for program in size conformance; do
+        echo "$processor, $program:"
+        machine 240 "${on[@]}" "$target/$processor/release/$program" "$bios"
+    done
+done
+echo "thumbv6m-none-eabi, on a Cortex-M3:"
+machine 240 arm mps2-an385 "$target/thumbv6m-none-eabi/release/size"
+
+echo "C, thumbv7em-none-eabi:"
+cargo rustc --quiet --locked --release --manifest-path ../Cargo.toml --target-dir "$target" --target thumbv7em-none-eabihf \
+    --package thermocline-embedded-c --no-default-features --crate-type staticlib -- -C panic=abort
+arm-none-eabi-gcc -mcpu=cortex-m4 -mthumb -mfloat-abi=hard -mfpu=fpv4-sp-d16 -std=gnu99 -Wall -Wextra -Os --specs=rdimon.specs -nostartfiles -Wl,-z,noexecstack \
+    -I ../crates/embedded-c/include -T programs/machines/mps2.ld -o "$target/ram.elf" \
+    c/startup.c ../crates/embedded-c/examples/c/ram.c "$target/thumbv7em-none-eabihf/release/libthermocline_c.a"
+machine 60 arm mps2-an386 "$target/ram.elf"
