@@ -9,6 +9,8 @@ extern void exit(int) __attribute__((noreturn));
 void start(void)
 {
     uint32_t *to = &data_start, *from = &data_from;
+    /* newlib uses the floating-point registers (CPACR). */
+    *(volatile uint32_t *)0xe000ed88 |= 0xf << 20;
     while (to < &data_end)
         *to++ = *from++;
     for (to = &bss_start; to < &bss_end; to++)
