@@ -1,0 +1,433 @@
+/* The same work on the same chip through a layer's own interface: PEER is thermocline, dhara or littlefs.
+ *
+ *   bench WORK FULL RAM TIMES     WORK: sequential, uniform, 90/10, zipf, or a file of page numbers; FULL: percent of the
+ *                           chip's pages that the host sees; RAM: bytes in all (thermocline), or what the peer is set to
+ *
+ * Prints a line: erasures, programs a page written, milliseconds to mount after a power cut, mean and worst write, bytes
+ * of RAM. The chip is that of crates/embedded/examples/budget.rs: 128 MiB, 64 pages of 2 KiB a block; 25 us to read a page
+ * into its register, 200 us to program it, 1.5 ms to erase a block, 20 ns a byte on the bus.
+ */
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define BLOCKS 1024
+#define PAGES 64
+#define PAGE 2048
+#define CHIP_PAGES (BLOCKS * PAGES)
+#define AREA 16
+
+/* --- The chip */
+
+static uint8_t *data;
+static uint8_t areas[CHIP_PAGES][AREA];
+static uint8_t programmed[CHIP_PAGES];
+static uint64_t ns, erases, programs;
+
+static void rule(int holds, const char *what)
+{
+    if (!holds) {
+        fprintf(stderr, "bench: a rule of the chip was broken: %s\n", what);
+        exit(1);
+    }
+}
+
+static void chip_read(uint32_t page, size_t offset, size_t length, void *into)
+{
+    rule(page < CHIP_PAGES && offset + length <= PAGE, "read beyond its end");
+    ns += 25000 + length * 20;
+    memcpy(into, data + (size_t)page * PAGE + offset, length);
+}
+
+static void chip_program(uint32_t page, const void *from, const uint8_t *area)
+{
+    rule(page < CHIP_PAGES && !programmed[page], "a page is programmed twice");
+    rule(page % PAGES == 0 || programmed[page - 1], "pages are programmed out of order");
+    ns += 200000 + PAGE * 20;
+    programs++;
+    programmed[page] = 1;
+    memcpy(data + (size_t)page * PAGE, from, PAGE);
+    if (area)
+        memcpy(areas[page], area, AREA);
+}
+
+static void chip_erase(uint32_t block)
+{
+    ns += 1500000;
+    erases++;
+    memset(programmed + block * PAGES, 0, PAGES);
+    memset(areas[block * PAGES], 0xff, sizeof areas[0] * PAGES);
+    memset(data + (size_t)block * PAGES * PAGE, 0xff, (size_t)PAGES * PAGE);
+}
+
+/* --- The layers: begin, write, mount, and the RAM they take */
+
+static size_t ram;
+
+static void check(int holds, const char *what)
+{
+    if (!holds) {
+        fprintf(stderr, "bench: %s\n", what);
+        exit(1);
+    }
+}
+
+#if defined(THERMOCLINE)
+#include "thermocline.h"
+
+static int t_read(void *c, uint32_t page, uint32_t offset, void *into, uint32_t length)
+{
+    (void)c;
+    chip_read(page, offset, length, into);
+    return 0;
+}
+static int t_read_area(void *c, uint32_t page, uint8_t *into)
+{
+    (void)c;
+    ns += 25000 + AREA * 20;
+    memcpy(into, areas[page], AREA);
+    return 0;
+}
+static int t_program(void *c, uint32_t page, const void *from, const uint8_t *area)
+{
+    (void)c;
+    chip_program(page, from, area);
+    return 0;
+}
+static int t_erase(void *c, uint32_t block)
+{
+    (void)c;
+    chip_erase(block);
+    return 0;
+}
+static int t_no(void *c, uint32_t block)
+{
+    (void)c;
+    (void)block;
+    return 0;
+}
+
+static const struct thermocline_nand chip = {NULL,      BLOCKS,  PAGES, PAGE, t_read, t_read_area,
+                                             t_program, t_erase, t_no,  t_no, NULL,   NULL};
+static thermocline store;
+static void *memory;
+static size_t memory_bytes;
+
+static void begin(uint32_t pages)
+{
+    memory_bytes = ram - sizeof store;
+    memory = malloc(memory_bytes);
+    int code = thermocline_format(&store, &chip, THERMOCLINE_CAT, THERMOCLINE_DAC, memory, memory_bytes, pages, 2);
+    check(code == 0, thermocline_error_text(code));
+}
+
+static void put(uint32_t page, const uint8_t *bytes)
+{
+    int code = thermocline_write(&store, page, bytes);
+    check(code == 0, thermocline_error_text(code));
+}
+
+static void get(uint32_t page, uint8_t *bytes)
+{
+    check(thermocline_read(&store, page, bytes) == 1, "a page is lost");
+}
+
+static void sync_all(void) { check(thermocline_flush(&store) == 0, "flush"); }
+
+static void mount_again(void)
+{
+    int code = thermocline_mount(&store, &chip, THERMOCLINE_CAT, THERMOCLINE_DAC, memory, memory_bytes);
+    check(code == 0, thermocline_error_text(code));
+}
+
+#elif defined(DHARA)
+#include "dhara/map.h"
+#include "dhara/nand.h"
+
+int dhara_nand_is_bad(const struct dhara_nand *n, dhara_block_t b)
+{
+    (void)n;
+    (void)b;
+    return 0;
+}
+void dhara_nand_mark_bad(const struct dhara_nand *n, dhara_block_t b)
+{
+    (void)n;
+    (void)b;
+}
+int dhara_nand_erase(const struct dhara_nand *n, dhara_block_t b, dhara_error_t *err)
+{
+    (void)n;
+    (void)err;
+    chip_erase(b);
+    return 0;
+}
+int dhara_nand_prog(const struct dhara_nand *n, dhara_page_t p, const uint8_t *from, dhara_error_t *err)
+{
+    (void)n;
+    (void)err;
+    chip_program(p, from, NULL);
+    return 0;
+}
+int dhara_nand_is_free(const struct dhara_nand *n, dhara_page_t p)
+{
+    (void)n;
+    ns += 25000 + PAGE * 20;
+    return !programmed[p];
+}
+int dhara_nand_read(const struct dhara_nand *n, dhara_page_t p, size_t offset, size_t length, uint8_t *into,
+                    dhara_error_t *err)
+{
+    (void)n;
+    (void)err;
+    chip_read(p, offset, length, into);
+    return 0;
+}
+int dhara_nand_copy(const struct dhara_nand *n, dhara_page_t from, dhara_page_t to, dhara_error_t *err)
+{
+    static uint8_t page[PAGE];
+    (void)n;
+    (void)err;
+    chip_read(from, 0, PAGE, page);
+    chip_program(to, page, NULL);
+    return 0;
+}
+
+static const struct dhara_nand nand = {11, 6, BLOCKS};
+static struct dhara_map map;
+static uint8_t buffer[PAGE];
+static uint8_t ratio;
+
+static void begin(uint32_t pages)
+{
+    dhara_error_t err;
+    /* Collects no more than the work needs: the least ratio with room for all pages. */
+    for (ratio = 1; ratio < 255; ratio++) {
+        dhara_map_init(&map, &nand, buffer, ratio);
+        dhara_map_resume(&map, &err);
+        if (dhara_map_capacity(&map) >= pages)
+            break;
+    }
+    check(ratio < 255, "dhara has no room for so many pages");
+    ram = sizeof map + sizeof buffer;
+}
+
+static void put(uint32_t page, const uint8_t *bytes)
+{
+    dhara_error_t err;
+    check(dhara_map_write(&map, page, bytes, &err) == 0, dhara_strerror(err));
+}
+
+static void get(uint32_t page, uint8_t *bytes)
+{
+    dhara_error_t err;
+    check(dhara_map_read(&map, page, bytes, &err) == 0, dhara_strerror(err));
+}
+
+static void sync_all(void)
+{
+    dhara_error_t err;
+    check(dhara_map_sync(&map, &err) == 0, "sync");
+}
+
+static void mount_again(void)
+{
+    dhara_error_t err;
+    dhara_map_init(&map, &nand, buffer, ratio);
+    check(dhara_map_resume(&map, &err) == 0, dhara_strerror(err));
+}
+
+#elif defined(LITTLEFS)
+#include "lfs.h"
+
+/* A file takes a block at least, and is rewritten from what changes to its end. */
+#define FILE_PAGES PAGES
+
+static int l_read(const struct lfs_config *c, lfs_block_t block, lfs_off_t off, void *into, lfs_size_t size)
+{
+    (void)c;
+    while (size > 0) {
+        lfs_size_t part = size < PAGE - off % PAGE ? size : PAGE - off % PAGE;
+        chip_read(block * PAGES + off / PAGE, off % PAGE, part, into);
+        into = (uint8_t *)into + part, off += part, size -= part;
+    }
+    return 0;
+}
+static int l_prog(const struct lfs_config *c, lfs_block_t block, lfs_off_t off, const void *from, lfs_size_t size)
+{
+    (void)c;
+    for (; size > 0; size -= PAGE, off += PAGE, from = (const uint8_t *)from + PAGE)
+        chip_program(block * PAGES + off / PAGE, from, NULL);
+    return 0;
+}
+static int l_erase(const struct lfs_config *c, lfs_block_t block)
+{
+    (void)c;
+    chip_erase(block);
+    return 0;
+}
+static int l_sync(const struct lfs_config *c)
+{
+    (void)c;
+    return 0;
+}
+
+static uint8_t read_buffer[PAGE], prog_buffer[PAGE], lookahead[BLOCKS / 8], file_buffer[PAGE];
+static const struct lfs_config config = {
+    .read = l_read, .prog = l_prog, .erase = l_erase, .sync = l_sync, .read_size = 64, .prog_size = PAGE,
+    .block_size = PAGES * PAGE, .block_count = BLOCKS, .block_cycles = 500, .cache_size = PAGE,
+    .lookahead_size = sizeof lookahead, .read_buffer = read_buffer, .prog_buffer = prog_buffer,
+    .lookahead_buffer = lookahead, .metadata_max = 4 * PAGE,
+};
+static const struct lfs_file_config file_config = {.buffer = file_buffer};
+static lfs_t lfs;
+
+static void begin(uint32_t pages)
+{
+    (void)pages;
+    check(lfs_format(&lfs, &config) == 0 && lfs_mount(&lfs, &config) == 0, "littlefs cannot be made");
+    ram = sizeof lfs + sizeof(lfs_file_t) + sizeof read_buffer + sizeof prog_buffer + sizeof lookahead +
+          sizeof file_buffer;
+}
+
+static void open_page(lfs_file_t *file, uint32_t page, int flags)
+{
+    char name[16];
+    snprintf(name, sizeof name, "%u", page / FILE_PAGES);
+    check(lfs_file_opencfg(&lfs, file, name, flags, &file_config) == 0, "littlefs has no room");
+    check(lfs_file_seek(&lfs, file, (lfs_soff_t)(page % FILE_PAGES) * PAGE, LFS_SEEK_SET) >= 0, "seek");
+}
+
+static void put(uint32_t page, const uint8_t *bytes)
+{
+    lfs_file_t file;
+    open_page(&file, page, LFS_O_RDWR | LFS_O_CREAT);
+    check(lfs_file_write(&lfs, &file, bytes, PAGE) == PAGE, "littlefs has no room");
+    check(lfs_file_close(&lfs, &file) == 0, "littlefs has no room");
+}
+
+static void get(uint32_t page, uint8_t *bytes)
+{
+    lfs_file_t file;
+    open_page(&file, page, LFS_O_RDONLY);
+    check(lfs_file_read(&lfs, &file, bytes, PAGE) == PAGE, "a page is lost");
+    check(lfs_file_close(&lfs, &file) == 0, "close");
+}
+
+static void sync_all(void) {}
+
+static void mount_again(void)
+{
+    memset(&lfs, 0, sizeof lfs);
+    check(lfs_mount(&lfs, &config) == 0, "mount");
+}
+#endif
+
+/* --- The work */
+
+static uint64_t state = 1;
+static uint64_t draw(void)
+{
+    state ^= state << 13;
+    state ^= state >> 7;
+    state ^= state << 17;
+    return state;
+}
+static uint32_t below(uint32_t bound) { return (uint32_t)((draw() >> 32) * bound >> 32); }
+
+static uint32_t *scattered;
+static double *cumulated;
+static FILE *list;
+
+static uint32_t next_page(const char *work, uint64_t n, uint32_t pages)
+{
+    if (list) {
+        unsigned page;
+        if (fscanf(list, "%u", &page) != 1) {
+            rewind(list);
+            check(fscanf(list, "%u", &page) == 1, "the list of pages is empty");
+        }
+        return page % pages;
+    }
+    if (!strcmp(work, "sequential"))
+        return (uint32_t)(n % pages);
+    if (!strcmp(work, "uniform"))
+        return below(pages);
+    if (!strcmp(work, "90/10")) {
+        uint32_t hot = pages / 10;
+        return scattered[below(10) ? below(hot) : hot + below(pages - hot)];
+    }
+    double at = (double)(draw() >> 11) / 9007199254740992.0 * cumulated[pages - 1];
+    uint32_t low = 0, high = pages - 1;
+    while (low < high) {
+        uint32_t middle = (low + high) / 2;
+        if (cumulated[middle] < at)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return scattered[low];
+}
+
+int main(int argc, char **argv)
+{
+    check(argc == 5, "usage: bench WORK FULL RAM TIMES");
+    const char *work = argv[1];
+    uint32_t pages = (uint32_t)((uint64_t)CHIP_PAGES * (unsigned)atoi(argv[2]) / 100), i;
+    ram = (size_t)atol(argv[3]);
+    uint64_t writes = (uint64_t)(pages * atof(argv[4])), n, worst = 0;
+    uint8_t page[PAGE];
+    uint32_t *version = calloc(pages, sizeof *version);
+
+    data = malloc((size_t)CHIP_PAGES * PAGE);
+    memset(data, 0xff, (size_t)CHIP_PAGES * PAGE);
+    memset(areas, 0xff, sizeof areas);
+    memset(page, 0, sizeof page);
+    if (strchr(work, '.'))
+        check((list = fopen(work, "r")) != NULL, "the list of pages cannot be read");
+    scattered = malloc(pages * sizeof *scattered);
+    cumulated = malloc(pages * sizeof *cumulated);
+    for (i = 0; i < pages; i++) {
+        scattered[i] = i;
+        cumulated[i] = (i ? cumulated[i - 1] : 0) + pow(i + 1, -0.99);
+    }
+    for (i = pages - 1; i > 0; i--) {
+        uint32_t other = below(i + 1), kept = scattered[i];
+        scattered[i] = scattered[other];
+        scattered[other] = kept;
+    }
+
+    begin(pages);
+    for (i = 0; i < pages; i++) {
+        memcpy(page, &i, sizeof i);
+        put(i, page);
+    }
+    sync_all();
+    uint64_t ns0 = ns, erases0 = erases, programs0 = programs;
+    for (n = 0; n < writes; n++) {
+        uint32_t at = next_page(work, n, pages);
+        uint64_t before = ns;
+        version[at]++;
+        memcpy(page, &at, sizeof at);
+        memcpy(page + 4, &version[at], sizeof version[at]);
+        put(at, page);
+        if (ns - before > worst)
+            worst = ns - before;
+    }
+    sync_all();
+    uint64_t erased = erases - erases0, took = ns - ns0, wrote = programs - programs0;
+    uint64_t before = ns;
+    mount_again();
+    uint64_t mounted = ns - before;
+    for (i = 0; i < pages; i++) {
+        uint32_t seen[2];
+        get(i, page);
+        memcpy(seen, page, sizeof seen);
+        check(seen[0] == i && seen[1] == version[i], "another version was read after the mount");
+    }
+    printf("%llu %.3f %llu %.0f %.1f %zu\n", (unsigned long long)erased, (double)wrote / (double)writes,
+           (unsigned long long)(mounted / 1000000), (double)took / (double)writes / 1e3, (double)worst / 1e6, ram);
+    return 0;
+}

@@ -1,0 +1,43 @@
+#!/bin/bash
+# Erasures, write amplification, mount and worst write of this layer beside dhara and littlefs, on the same work: the
+# table of docs/embedding.md. Takes their sources from folders that you name; nothing of theirs is in this repository.
+#
+#   DHARA=~/dhara LITTLEFS=~/littlefs contrib/peers/embedded/compare.sh
+#
+# Needs cc, cargo, awk; five minutes. Every page is read back and compared after a mount.
+set -euo pipefail
+cd "$(dirname "$0")/../../.."
+build=${CARGO_TARGET_DIR:-target}/peers
+mkdir -p "$build"
+source=contrib/peers/embedded/bench.c
+
+cargo build --quiet --release --locked -p thermocline-embedded-c -p thermocline-cli
+cc -O2 -DTHERMOCLINE -I crates/embedded-c/include "$source" "${CARGO_TARGET_DIR:-target}/release/libthermocline_c.a" -lm -lpthread -ldl -o "$build/thermocline"
+[ -z "${DHARA:-}" ] || cc -O2 -DDHARA -I "$DHARA" "$source" "$DHARA"/dhara/{map,journal,error}.c -lm -o "$build/dhara"
+[ -z "${LITTLEFS:-}" ] || cc -O2 -DLITTLEFS -DLFS_NO_DEBUG -DLFS_NO_WARN -DLFS_NO_ERROR -I "$LITTLEFS" "$source" "$LITTLEFS"/lfs{,_util}.c -lm -o "$build/littlefs"
+
+# The pages of 2 KiB that SQLite on ext4 writes.
+"${CARGO_TARGET_DIR:-target}/release/thermocline" --quiet trace convert corpus/sqlite-ext4.tct "$build/sqlite.csv" --ops=write
+awk -F, 'NR > 1 { for (p = int($4 / 2048); p < ($4 + $5) / 2048; p++) print p }' "$build/sqlite.csv" > "$build/sqlite.pages"
+
+echo '| full | work | layer | RAM | erasures | programs a page | mount | mean write | worst write |'
+echo '|---|---|---|---|---|---|---|---|---|'
+row() {
+    local layer=$1 work=$2 full=$3 ram=$4 times=$5 said
+    [ -x "$build/$layer" ] || return 0
+    if said=$("$build/$layer" "$work" "$full" "$ram" "$times" 2>&1); then
+        read -r erases programs mount mean worst bytes <<< "$said"
+        printf '| %s %% | %s | %s | %s | %s | %s | %s ms | %s µs | %s ms |\n' "$full" "$(basename "$work")" "$layer" \
+            "$(awk "BEGIN { printf \"%.1f KiB\", $bytes / 1024 }")" "$erases" "$programs" "$mount" "$mean" "$worst"
+    else
+        printf '| %s %% | %s | %s | | %s | | | | |\n' "$full" "$(basename "$work")" "$layer" "${said#bench: }"
+    fi
+}
+for full in 80 90; do
+    for work in sequential uniform 90/10 zipf "$build/sqlite.pages"; do
+        for ram in 16384 24576 32768 65536; do row thermocline "$work" "$full" "$ram" 3.5; done
+        row dhara "$work" "$full" 0 3.5
+    done
+done
+# A hundredth of the writes: each rewrites half a block and a part of the directory.
+for work in sequential uniform 90/10; do row littlefs "$work" 80 0 0.035; done
