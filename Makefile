@@ -87,13 +87,15 @@ test-systems:
 	THERMOCLINE=$(TESTED) browser/run.sh || [ $$? -eq 77 ]
 	THERMOCLINE=$(TESTED) systems/run.sh || [ $$? -eq 77 ]
 	THERMOCLINE=$(TESTED) guest/run.sh || [ $$? -eq 77 ]
+	embedded/run.sh || [ $$? -eq 77 ]
 
 test-long: test-tools ## the same tests with more cases: crashes, fuzzing and models for an hour
 	THERMOCLINE_CRASH_SECONDS=1200 THERMOCLINE_FUZZ_SECONDS=300 PROPTEST_CASES=4096 \
 	  cargo test --locked --workspace --features $(FEATURES)
 
 test-tools: ## the Debian packages and the kernel that tests need, where missing (as root or with sudo)
-	systems/install.sh python3-venv valgrind $$(systems/run.sh --packages) $$(guest/run.sh --packages) $$(browser/run.sh --packages)
+	systems/install.sh python3-venv valgrind $$(systems/run.sh --packages) $$(guest/run.sh --packages) $$(browser/run.sh --packages) \
+	  $$(embedded/run.sh --packages)
 	guest/run.sh --kernel || [ $$? -eq 77 ]
 
 systems: build ## the server among real file systems, crashes and clients (as root; two minutes)

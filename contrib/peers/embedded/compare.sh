@@ -24,13 +24,14 @@ echo '| full | work | layer | RAM | erasures | programs a page | mount | mean wr
 echo '|---|---|---|---|---|---|---|---|---|'
 row() {
     local layer=$1 work=$2 full=$3 ram=$4 times=$5 said
+    local name=${work#"$build/"}
     [ -x "$build/$layer" ] || return 0
     if said=$("$build/$layer" "$work" "$full" "$ram" "$times" 2>&1); then
         read -r erases programs mount mean worst bytes <<< "$said"
-        printf '| %s %% | %s | %s | %s | %s | %s | %s ms | %s µs | %s ms |\n' "$full" "$(basename "$work")" "$layer" \
+        printf '| %s %% | %s | %s | %s | %s | %s | %s ms | %s µs | %s ms |\n' "$full" "${name%.pages}" "$layer" \
             "$(awk "BEGIN { printf \"%.1f KiB\", $bytes / 1024 }")" "$erases" "$programs" "$mount" "$mean" "$worst"
     else
-        printf '| %s %% | %s | %s | | %s | | | | |\n' "$full" "$(basename "$work")" "$layer" "${said#bench: }"
+        printf '| %s %% | %s | %s | | %s | | | | |\n' "$full" "${name%.pages}" "$layer" "${said#bench: }"
     fi
 }
 for full in 80 90; do

@@ -216,11 +216,8 @@ fn rows<V: Victim + Clone, P: Placement + Clone>(
 
 fn main() {
     let large = std::env::args().any(|arg| arg == "1GiB");
-    let (blocks, budgets): (u32, &[usize]) = if large {
-        (8192, &[64 << 10, 96 << 10])
-    } else {
-        (1024, &[16 << 10, 24 << 10, 32 << 10, 64 << 10])
-    };
+    let (blocks, budgets): (u32, &[usize]) =
+        if large { (8192, &[64 << 10]) } else { (1024, &[16 << 10, 32 << 10, 64 << 10]) };
     println!(
         "{} MiB, {PAGES} pages of {PAGE} bytes a block, {:.0} % full",
         blocks / 8,
@@ -230,7 +227,9 @@ fn main() {
         "| RAM in all | policy | work | erasures | write amplification | mount | mean write | worst write |"
     );
     println!("|---|---|---|---|---|---|---|---|");
-    rows(blocks, budgets, (Greedy, OneStream), "greedy");
-    rows(blocks, budgets, (CostBenefit::default(), HotCold), "cost-benefit, hot/cold");
+    if !large {
+        rows(blocks, budgets, (Greedy, OneStream), "greedy");
+        rows(blocks, budgets, (CostBenefit::default(), HotCold), "cost-benefit, hot/cold");
+    }
     rows(blocks, budgets, (Cat::default(), Dac::<3>), "CAT, DAC");
 }

@@ -54,6 +54,13 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
         Ok(())
     }
 
+    /// Cleans a block at once.
+    pub(crate) fn clean_whole(&mut self, block: u32) -> Result<(), Error> {
+        self.cleaning = Some(Cleaning { block, next: 0, programs: self.programs_of_cleaning() });
+        while !self.clean_a_page()? {}
+        Ok(())
+    }
+
     /// Looks at the next page of the block that is being cleaned. True if the block is done.
     fn clean_a_page(&mut self) -> Result<bool, Error> {
         let cleaning = match self.cleaning {

@@ -39,6 +39,8 @@ pub struct Chip {
     areas: [[u8; AREA]; PAGES],
     is: [PageIs; PAGES],
     bad: [bool; SHAPE.blocks as usize],
+    /// Blocks of which a program or an erase failed.
+    failed: [bool; SHAPE.blocks as usize],
     /// Operations until the power fails.
     left: u32,
     /// Operations so far.
@@ -54,7 +56,7 @@ pub struct Chip {
 /// What a conformance test found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// The layer programmed a page twice, out of order, or in a bad block.
+    /// The layer programmed a page twice, out of order, in a bad block, or in one that failed.
     Rule(u32),
     /// A logical page does not hold what it must: its number, and the version found.
     Lost(u32, u32),
@@ -96,6 +98,7 @@ impl Chip {
             areas: [[0xff; AREA]; PAGES],
             is: [PageIs::Blank; PAGES],
             bad: [false; SHAPE.blocks as usize],
+            failed: [false; SHAPE.blocks as usize],
             left: ENDLESS,
             done: 0,
             failing: 0,
@@ -108,6 +111,7 @@ impl Chip {
         self.is.fill(PageIs::Blank);
         self.areas.fill([0xff; AREA]);
         self.bad.fill(false);
+        self.failed.fill(false);
         (self.left, self.done, self.failing) = (ENDLESS, 0, 0);
         self.draws = Draws(seed.wrapping_mul(0x9e37_79b9) | 1);
         self.broken = None;
@@ -130,15 +134,27 @@ impl Chip {
         Ok((self.left == 0).then(|| self.draws.below(4)))
     }
 
-    fn fails(&mut self) -> bool {
-        self.failing > 0 && self.draws.below(self.failing) == 0
+    fn fails(&mut self, block: u32) -> bool {
+        let fails = self.failing > 0 && self.draws.below(self.failing) == 0;
+        self.failed[block as usize] |= fails;
+        fails
+    }
+
+    /// What could not be read can be read now.
+    fn heal(&mut self) {
+        for page in &mut self.is {
+            if *page != PageIs::Blank {
+                *page = PageIs::Programmed;
+            }
+        }
     }
 
     fn check(&mut self, page: u32) {
         let (first, at) = (page / SHAPE.pages * SHAPE.pages, page as usize);
         let blank = |page: &PageIs| *page == PageIs::Blank;
         let in_order = self.is[at..][..(first + SHAPE.pages - page) as usize].iter().all(blank);
-        if !in_order || self.bad[(page / SHAPE.pages) as usize] {
+        let block = (page / SHAPE.pages) as usize;
+        if !in_order || self.bad[block] || self.failed[block] {
             self.broken.get_or_insert(Fault::Rule(page));
         }
     }
@@ -178,7 +194,7 @@ impl Nand for Chip {
         let cut = self.operation()?;
         self.check(page);
         let at = page as usize;
-        if self.fails() {
+        if self.fails(page / SHAPE.pages) {
             self.set(at, PageIs::Torn);
             return Err(NandError::Failed);
         }
@@ -200,7 +216,7 @@ impl Nand for Chip {
             self.broken.get_or_insert(Fault::Rule(block * SHAPE.pages));
         }
         let pages = (block * SHAPE.pages) as usize..((block + 1) * SHAPE.pages) as usize;
-        if self.fails() {
+        if self.fails(block) {
             pages.for_each(|page| self.set(page, PageIs::Torn));
             return Err(NandError::Failed);
         }
@@ -373,8 +389,13 @@ impl Bench {
     }
 }
 
-/// The power is back, and fails once more, soon.
+/// The power is back, and fails once more, soon. What a mount could not read, the next one may be able to.
 fn power_on(chip: &mut Chip, draws: &mut Draws, attempt: u32) {
+    // A mark that the power cut off is not there.
+    chip.failed.fill(false);
+    if attempt > 0 {
+        chip.heal();
+    }
     chip.left = if attempt == 0 { 1 + draws.below(60) } else { ENDLESS };
 }
 

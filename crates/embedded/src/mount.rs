@@ -5,6 +5,8 @@
 //! 2. The newest of them names the horizon. Data that were written after it, and after the page of the map that has
 //!    them, are changes of the map that were lost with the RAM: they are found in the blocks that end behind it.
 //! 3. Every page of the map is read once, to count the valid pages of each block.
+//! 4. Blocks with a page that cannot be read are cleaned: it may be readable another time, and what it says must not come
+//!    back then. They are those that were open when the power failed.
 
 use crate::{
     Area, Content, Error, Found, Ftl, Memory, Nand, NandError,
@@ -27,17 +29,28 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
         ftl.find_blocks()?;
         ftl.find_map()?;
         ftl.horizon_to_now();
-        let torn = ftl.find_changes()?;
+        ftl.find_changes()?;
         ftl.count_valid()?;
-        if torn {
-            // A page that cannot be read now may be readable another time: no mount is to look at it again.
-            match ftl.checkpoint() {
-                // It is read-only, and can be read.
-                Ok(()) | Err(Error::WornOut) => {}
-                Err(e) => return Err(e),
+        match ftl.clean_torn() {
+            // It is read-only, and can be read.
+            Ok(()) | Err(Error::WornOut) => Ok(ftl),
+            Err(e) => Err(e),
+        }
+    }
+
+    /// Cleans the blocks with a page that cannot be read, which [`State::Kept`] marks until here.
+    fn clean_torn(&mut self) -> Result<(), Error> {
+        for block in 0..self.shape.blocks {
+            if self.blocks[block as usize].state() == State::Kept {
+                self.clean_whole(block)?;
             }
         }
-        Ok(ftl)
+        Ok(())
+    }
+
+    /// Whether a block holds pages that were written.
+    fn is_written(&self, block: u32) -> bool {
+        matches!(self.blocks[block as usize].state(), State::Closed | State::Kept)
     }
 
     /// Changes of the map from before now are on the chip at the end of the next sweep.
@@ -53,11 +66,12 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
                 continue;
             }
             match self.first_area(block)? {
-                None => {
+                (None, false) => {
                     self.blocks[block as usize].set_state(State::Stale);
                     self.free += 1;
                 }
-                Some(area) => {
+                (None, true) => self.blocks[block as usize].set_state(State::Kept),
+                (Some(area), _) => {
                     let stream = match area.content {
                         Content::Data(stream) => stream,
                         Content::Map => MAP_STREAM as u8,
@@ -65,6 +79,8 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
                     let home = &mut self.blocks[block as usize];
                     home.set_state(State::Closed);
                     home.set_stream(stream);
+                    // Until they are counted, as many as there can be.
+                    home.set_valid(self.shape.pages);
                     home.erases = area.erases.min(0xffff) as u16;
                     known += 1;
                     erases += u64::from(home.erases);
@@ -82,48 +98,54 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
         Ok(())
     }
 
-    /// The first area of a block that can be read; nothing if the block is blank, or nothing of it can be read.
-    fn first_area(&mut self, block: u32) -> Result<Option<Area>, Error> {
+    /// The first area of a block that can be read, and whether one before it cannot.
+    fn first_area(&mut self, block: u32) -> Result<(Option<Area>, bool), Error> {
+        let mut torn = false;
         for page in 0..self.shape.pages {
             match self.area(block * self.shape.pages + page)? {
-                Found::Page(area) => return Ok(Some(area)),
+                Found::Page(area) => return Ok((Some(area), torn)),
                 // What was programmed after a page that is blank now was not synced, and nobody relies on it.
-                Found::Blank if page == 0 => return Ok(None),
-                Found::Blank | Found::Torn => {}
+                Found::Blank if page == 0 => break,
+                Found::Blank => {}
+                Found::Torn => torn = true,
             }
         }
-        Ok(None)
+        Ok((None, torn))
     }
 
     /// The newest copy of each page of the map.
     fn find_map(&mut self) -> Result<(), Error> {
         for block in 0..self.shape.blocks {
-            if self.blocks[block as usize].state() != State::Closed || !self.is_map_block(block) {
+            if !self.is_written(block) || !self.is_map_block(block) {
                 continue;
             }
             for page in block * self.shape.pages..(block + 1) * self.shape.pages {
-                self.consider_map_page(page)?;
+                if !self.consider_map_page(page)? {
+                    self.blocks[block as usize].set_state(State::Kept);
+                }
             }
         }
         if self.logical_pages == 0 { Err(Error::NotFormatted) } else { Ok(()) }
     }
 
-    fn consider_map_page(&mut self, page: u32) -> Result<(), Error> {
-        let Found::Page(Area { content: Content::Map, number, sequence, .. }) = self.area(page)?
-        else {
-            return Ok(());
+    /// False if it cannot be read.
+    fn consider_map_page(&mut self, page: u32) -> Result<bool, Error> {
+        let Area { number, sequence, .. } = match self.area(page)? {
+            Found::Page(area) if area.content == Content::Map => area,
+            Found::Page(_) | Found::Blank => return Ok(true),
+            Found::Torn => return Ok(false),
         };
         self.sequence = self.sequence.max(sequence);
         // All of the page must be readable.
         match self.nand.read(page, 0, self.buffer) {
             Ok(()) => {}
             Err(NandError::Device) => return Err(Error::Device),
-            Err(_) => return Ok(()),
+            Err(_) => return Ok(false),
         }
-        let Some(bytes) = self.buffer.last_chunk() else { return Ok(()) };
+        let Some(bytes) = self.buffer.last_chunk() else { return Ok(true) };
         let header = match Header::decode(bytes) {
             Ok(header) => header,
-            Err(Error::NotFormatted) => return Ok(()),
+            Err(Error::NotFormatted) => return Ok(true),
             Err(e) => return Err(e),
         };
         if self.logical_pages == 0 {
@@ -131,30 +153,30 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
             self.spare_blocks = header.spare_blocks;
         }
         if number * self.map_entries >= self.logical_pages {
-            return Ok(());
+            return Ok(true);
         }
         self.horizon = self.horizon.max(header.horizon);
         let other = self.directory[number as usize];
         if other == NONE || self.sequence_of(other)? < sequence {
             self.directory[number as usize] = page;
         }
-        Ok(())
+        Ok(true)
     }
 
-    /// The changes of the map that only the areas of data tell. True if a page could not be read.
-    fn find_changes(&mut self) -> Result<bool, Error> {
-        let (mut from, horizon, mut torn) = (0, self.horizon, false);
+    /// The changes of the map that only the areas of data tell.
+    fn find_changes(&mut self) -> Result<(), Error> {
+        let (mut from, horizon) = (0, self.horizon);
         // More changes than there is room for are found where the chip lost pages of the map that were not synced:
         // they are found part by part, and written between.
         while from < self.logical_pages {
             let mut to = self.logical_pages;
             for block in 0..self.shape.blocks {
-                let home = self.blocks[block as usize];
-                if home.state() == State::Closed
+                if self.is_written(block)
                     && !self.is_map_block(block)
                     && self.last_sequence(block)? > horizon
+                    && !self.find_changes_in(block, horizon, from, &mut to)?
                 {
-                    torn |= self.find_changes_in(block, horizon, from, &mut to)?;
+                    self.blocks[block as usize].set_state(State::Kept);
                 }
             }
             if to < self.logical_pages {
@@ -165,7 +187,7 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
             }
             from = to;
         }
-        Ok(torn)
+        Ok(())
     }
 
     /// The number of the last program of a block; all of it if the last page cannot be read.
@@ -176,6 +198,7 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
         }
     }
 
+    /// False if a page cannot be read.
     fn find_changes_in(
         &mut self,
         block: u32,
@@ -183,13 +206,13 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
         from: u32,
         to: &mut u32,
     ) -> Result<bool, Error> {
-        let mut torn = false;
+        let mut readable = true;
         for page in block * self.shape.pages..(block + 1) * self.shape.pages {
             let area = match self.area(page)? {
                 Found::Page(area) => area,
                 Found::Blank => continue,
                 Found::Torn => {
-                    torn = true;
+                    readable = false;
                     continue;
                 }
             };
@@ -202,7 +225,7 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
                 Ok(()) => {}
                 Err(NandError::Device) => return Err(Error::Device),
                 Err(_) => {
-                    torn = true;
+                    readable = false;
                     continue;
                 }
             }
@@ -219,7 +242,7 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
             }
             self.cache.set(lpn, page);
         }
-        Ok(torn)
+        Ok(readable)
     }
 
     /// Whether neither the map nor a change of it knows a newer copy than this one.

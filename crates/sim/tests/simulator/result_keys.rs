@@ -72,13 +72,15 @@ fn every_figure_of_a_result_is_a_metric_with_its_value_and_type() {
         }
         seen.extend(keys);
     }
-    // What these runs have not: an oracle, a sample, a watcher, idle work, a queue.
+    // What these runs have not: an oracle, a sample, a watcher, idle work, a queue, a map on the chip.
     let rare = [
         "oracle.",
         "sample.",
         "dead_data.",
         "config.idle.",
         "config.queue_depth",
+        "config.map_cache_bytes",
+        "map.",
         "config.device.energy",
     ];
     for metric in metrics() {
