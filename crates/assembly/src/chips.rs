@@ -14,7 +14,7 @@ use crate::{AnyLayer, AssemblyError, Device, PolicySpec, Store};
 pub type Chip = Box<dyn Medium>;
 
 /// The policy that chips are served with where nothing is said of it.
-pub const SERVED: &str = "dac";
+pub const SERVED: &str = "thermocline";
 
 /// The policy of whoever only looks, or formats, as any other can follow: it asks for least room.
 pub const PLAINEST: &str = "greedy";

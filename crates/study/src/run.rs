@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// The policy where nothing is said of it.
-const DEFAULT: &str = "cat";
+const DEFAULT: &str = "thermocline";
 
 /// A run that is understood, and not begun.
 pub struct Run<'a> {

@@ -4,7 +4,7 @@ use thermocline_media::MEDIA;
 
 pub const TOP: &str = "\
 Examples:
-  thermocline run --workload hot-cold:90/10     one policy (cat)
+  thermocline run --workload hot-cold:90/10     one policy, the default
   thermocline compare --trace disk.blkparse.gz  all policies on a recorded trace
   thermocline sweep grid.toml                   many settings, one table
   thermocline tune --trace disk.blkparse.gz     the best policy and parameters

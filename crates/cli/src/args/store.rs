@@ -52,7 +52,7 @@ pub struct FormatArgs {
 #[derive(Args, Debug)]
 pub struct ServedPolicyArgs {
     /// Policy, with parameters in brackets: 'dac(regions=3)' (`thermocline policies` lists them). It may
-    /// differ at each start [default: dac].
+    /// differ at each start [default: thermocline].
     #[arg(long, value_name = "NAME", help_heading = POLICY)]
     #[arg(value_parser = Suggest(values::presets), hide_possible_values = true)]
     pub policy: Option<String>,

@@ -17,7 +17,7 @@ pub struct OnePolicy {
     #[command(flatten)]
     pub input: OneInput,
     /// Policy, with parameters in brackets: 'cat(tau=84min)' (`thermocline policies` lists them)
-    /// [default: cat; with --victim or --placement alone, a plain log].
+    /// [default: thermocline; with --victim or --placement alone, a plain log].
     #[arg(long, value_name = "NAME", help_heading = HEADING)]
     #[arg(value_parser = Suggest(values::presets), hide_possible_values = true)]
     pub policy: Option<String>,
