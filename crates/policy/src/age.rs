@@ -89,17 +89,20 @@ impl Transform {
 }
 
 impl Transform {
-    /// Two ages close together: up to the first T is below `factor` for certain, beyond the second it is
-    /// not; neither where T is never below it.
+    /// T(age) is not less than the first nor greater than the second, and of [`Shape::Log`] takes no logarithm; they
+    /// are so far apart that no rounding of a product or two makes a difference.
+    #[inline(always)]
     #[must_use]
-    pub fn ages_about(&self, factor: f64) -> (Option<u64>, Option<u64>) {
+    pub fn about(&self, age: u64) -> (f64, f64) {
         const MARGIN: f64 = 1e-9;
-        let Shape::Log = self.shape else { return (None, Some(u64::MAX)) };
-        let age =
-            |factor: f64| (factor >= 1.0).then(|| self.tau * (libm::exp2(factor - 1.0) - 1.0));
-        let below = age(factor * (1.0 - MARGIN)).map(|age| (age * (1.0 - MARGIN)) as u64);
-        let above = age(factor * (1.0 + MARGIN)).map(|age| libm::ceil(age * (1.0 + MARGIN)) as u64);
-        (below, above)
+        let (low, high) = match self.shape {
+            Shape::Log => {
+                let high = 1.0 + log2_above(1.0 + age as f64 * self.per_tau);
+                (high - LOG2_ABOVE, high)
+            }
+            _ => (self.apply(age), self.apply(age)),
+        };
+        (low * (1.0 - MARGIN), high * (1.0 + MARGIN))
     }
 
     /// T(age) within 0.9 %, without a logarithm.

@@ -31,12 +31,16 @@ struct Stopped {
 }
 
 /// Where survivors go.
-pub(super) enum Streams<F> {
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Streams {
     /// All to one stream.
     One(u8),
     /// Each to the stream that the placement assigns it.
-    Each(F),
+    Each,
 }
+
+/// Survivors whose streams are told at once.
+const AT_ONCE: usize = 64;
 
 /// Sorts survivors by the streams that they go to.
 pub(super) struct Sorter {
@@ -45,8 +49,11 @@ pub(super) struct Sorter {
     /// The survivors by stream, and within a stream in physical order.
     sorted: Vec<Lpn>,
     /// Where those of each stream begin in that; once they are there, where they end.
-    ends: Vec<usize>,
+    ends: Box<[usize; STREAMS]>,
 }
+
+/// As many streams as their numbers can tell apart: an index by one needs no check.
+const STREAMS: usize = 256;
 
 impl Sorter {
     /// For survivors of blocks of so many pages.
@@ -55,7 +62,7 @@ impl Sorter {
         Self {
             streams: Vec::with_capacity(pages),
             sorted: Vec::with_capacity(pages),
-            ends: Vec::new(),
+            ends: Box::new([0; STREAMS]),
         }
     }
 
@@ -67,40 +74,79 @@ impl Sorter {
         placement: &mut P,
         home: &Bank,
         survivors: &[Lpn],
-        stream_of: impl Fn(&mut P, Lpn) -> u8,
+        now: u64,
     ) -> (usize, Option<u8>) {
-        let mut room = [0_u32; 256];
+        let mut room = [0_u32; STREAMS];
         for (room, open) in room.iter_mut().zip(home.open_blocks()) {
             *room = open.room();
         }
         self.streams.clear();
         self.streams.resize(survivors.len(), 0);
+        let (count, full) = if placement.tells_at_once() {
+            self.assign_at_once(placement, &mut room, survivors, now)
+        } else {
+            self.assign_each(placement, &mut room, survivors, now)
+        };
+        let mut end = 0;
+        for ((start, open), left) in self.ends.iter_mut().zip(home.open_blocks()).zip(&room) {
+            *start = end;
+            end += (open.room() - left) as usize;
+        }
+        self.streams.truncate(count);
+        (count, full)
+    }
+
+    /// Asks about one after another.
+    #[inline(always)]
+    fn assign_each<P: Placement>(
+        &mut self,
+        placement: &mut P,
+        room: &mut [u32; STREAMS],
+        survivors: &[Lpn],
+        now: u64,
+    ) -> (usize, Option<u8>) {
         for &lpn in &survivors[..AHEAD.min(survivors.len())] {
             placement.prefetch(lpn);
         }
-        let (mut count, mut full) = (survivors.len(), None);
         for (i, (&lpn, assigned)) in survivors.iter().zip(&mut self.streams).enumerate() {
             if let Some(&next) = survivors.get(i + AHEAD) {
                 placement.prefetch(next);
             }
-            let stream = stream_of(placement, lpn);
+            let stream = placement.survivor(lpn, now);
             let room = &mut room[usize::from(stream)];
             if *room == 0 {
-                (count, full) = (i, Some(stream));
-                break;
+                return (i, Some(stream));
             }
             *room -= 1;
             *assigned = stream;
         }
-        let mut end = 0;
-        self.ends.clear();
-        self.ends.extend(home.open_blocks().iter().zip(&room).map(|(open, left)| {
-            let start = end;
-            end += (open.room() - left) as usize;
-            start
-        }));
-        self.streams.truncate(count);
-        (count, full)
+        (survivors.len(), None)
+    }
+
+    /// Asks about several at once.
+    #[inline(always)]
+    fn assign_at_once<P: Placement>(
+        &mut self,
+        placement: &mut P,
+        room: &mut [u32; STREAMS],
+        survivors: &[Lpn],
+        now: u64,
+    ) -> (usize, Option<u8>) {
+        let mut start = 0;
+        for (asked, streams) in survivors.chunks(AT_ONCE).zip(self.streams.chunks_mut(AT_ONCE)) {
+            placement.survivors(asked, streams, now);
+            for (i, &stream) in streams.iter().enumerate() {
+                let room = &mut room[usize::from(stream)];
+                if *room == 0 {
+                    placement.placed(i + 1);
+                    return (start + i, Some(stream));
+                }
+                *room -= 1;
+            }
+            placement.placed(asked.len());
+            start += asked.len();
+        }
+        (start, None)
     }
 
     /// Sorts the survivors that were assigned; then [`ends`](Self::ends) are where those of each stream end.
@@ -127,17 +173,15 @@ pub(super) fn move_survivors<C: Chip, P: Placement>(
     sorter: &mut Sorter,
     survivors: &[Lpn],
     from: Source,
-    streams: &Streams<impl Fn(&mut P, Lpn) -> u8>,
+    streams: Streams,
 ) -> Result<(), FtlError> {
     parts.banks[from.bank].begin_copying();
     let Parts { chip, tables, .. } = parts;
     chip.expect_copies(&mut survivors.iter().map(|&lpn| tables.entry(lpn)));
     let mut moved = 0;
     let result = match streams {
-        Streams::One(stream) => move_to_one(parts, journal, survivors, &mut moved, from, *stream),
-        Streams::Each(stream_of) => {
-            move_to_each(parts, journal, sorter, survivors, &mut moved, from, stream_of)
-        }
+        Streams::One(stream) => move_to_one(parts, journal, survivors, &mut moved, from, stream),
+        Streams::Each => move_to_each(parts, journal, sorter, survivors, &mut moved, from),
     };
     if result.is_err() {
         parts.counters.copies -= (survivors.len() - moved) as u64;
@@ -156,17 +200,20 @@ fn move_to_each<C: Chip, P: Placement>(
     survivors: &[Lpn],
     moved: &mut usize,
     from: Source,
-    stream_of: impl Fn(&mut P, Lpn) -> u8,
 ) -> Result<(), FtlError> {
     let mut left = survivors;
     while !left.is_empty() {
         let Parts { placement, banks, .. } = &mut *parts;
-        let (count, full) = sorter.assign(placement, &banks[from.bank], left, &stream_of);
+        let home = &banks[from.bank];
+        let streams = home.open_blocks().len();
+        let (count, full) = sorter.assign(placement, home, left, from.now);
         sorter.sort(&left[..count]);
         let mut start = 0;
-        for (stream, &end) in (0..).zip(&sorter.ends) {
-            let pages = &sorter.sorted[start..end];
-            move_to_one(parts, journal, pages, moved, from, stream)?;
+        for (stream, &end) in (0..).zip(&sorter.ends[..streams]) {
+            if start < end {
+                let pages = &sorter.sorted[start..end];
+                move_to_one(parts, journal, pages, moved, from, stream)?;
+            }
             start = end;
         }
         left = &left[count..];

@@ -235,6 +235,28 @@ pub trait Placement: Send + 'static {
         self.common_stream().unwrap_or(0)
     }
 
+    /// Whether it tells the streams of several survivors at once: then [`survivors`](Placement::survivors) is asked
+    /// in place of [`survivor`](Placement::survivor).
+    #[inline(always)]
+    fn tells_at_once(&self) -> bool {
+        false
+    }
+
+    /// The streams of survivors of the victim, in their order. [`placed`](Placement::placed) says what comes of it.
+    #[inline(always)]
+    fn survivors(&mut self, survivors: &[Lpn], streams: &mut [u8], now: u64) {
+        for (&lpn, stream) in survivors.iter().zip(streams) {
+            *stream = self.survivor(lpn, now);
+        }
+    }
+
+    /// So many of the survivors asked about last go where they belong, or the last of them elsewhere if it is
+    /// [spilt](Placement::spilt). The others are asked about again, for a block may be opened and one closed before.
+    #[inline(always)]
+    fn placed(&mut self, count: usize) {
+        let _ = count;
+    }
+
     /// The stream that a survivor belongs to had no room and no free block: the survivor just
     /// asked about goes to `stream` instead.
     fn spilt(&mut self, lpn: Lpn, stream: u8, now: u64) {

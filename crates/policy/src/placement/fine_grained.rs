@@ -3,10 +3,7 @@
 
 use thermocline_flash::Lpn;
 
-use super::{
-    Cleaning, Placement, Registered,
-    hotness::{Bar, Hotness},
-};
+use super::{Cleaning, Placement, Registered, hotness::Hotness};
 use crate::{
     Args, Context, ParamError, PolicyInfo, Ticks,
     age::{Shape, Transform},
@@ -32,7 +29,7 @@ params! {
 pub struct FineGrained {
     hotness: Hotness,
     /// The mean hot degree at the last cleaning.
-    bar: Bar,
+    bar: f64,
 }
 
 impl Placement for FineGrained {
@@ -65,14 +62,25 @@ impl Placement for FineGrained {
 
     fn cleaning(&mut self, victim: &Cleaning) {
         if victim.valid > 0 {
-            let mean = self.hotness.mean(victim.mapped, victim.now);
-            self.bar.set(mean, victim.now);
+            self.bar = self.hotness.mean(victim.mapped, victim.now);
         }
     }
 
-    #[inline(always)]
     fn survivor(&mut self, lpn: Lpn, now: u64) -> u8 {
-        u8::from(!self.hotness.exceeds(lpn, self.bar.at(now)))
+        let mut stream = 0;
+        self.survivors(&[lpn], core::slice::from_mut(&mut stream), now);
+        stream
+    }
+
+    #[inline(always)]
+    fn tells_at_once(&self) -> bool {
+        true
+    }
+
+    #[inline(always)]
+    fn survivors(&mut self, survivors: &[Lpn], streams: &mut [u8], now: u64) {
+        let tell = |i: usize, is_hot: bool| streams[i] = u8::from(!is_hot);
+        self.hotness.exceed(survivors, self.bar, now, tell);
     }
 
     /// The update count.
@@ -104,9 +112,6 @@ impl Registered for FineGrained {
     fn build(args: &Args, context: &Context) -> Result<Self, ParamError> {
         let p = FineGrainedParams::read(args)?;
         let transform = Transform::new(Shape::Log, p.tau, context.time_scale, 0.0);
-        Ok(Self {
-            hotness: Hotness::new(context.logical_pages, transform, p.exact),
-            bar: Bar::new(),
-        })
+        Ok(Self { hotness: Hotness::new(context.logical_pages, transform, p.exact), bar: 0.0 })
     }
 }

@@ -68,6 +68,14 @@ impl Spans {
         spans
     }
 
+    /// The class of a survivor that the host wrote `last`.
+    #[inline(always)]
+    fn class(&self, last: u64, writes: u64) -> u8 {
+        let age = if last == NEVER { 0 } else { writes - last };
+        // They rise; no branch predictor wins on where they end.
+        self.aged.iter().fold(AGED, |class, &from| class + u8::from(age >= from))
+    }
+
     fn set(&mut self, life_span: f64) {
         self.long = libm::ceil(life_span) as u64;
         self.queue = libm::floor(life_span) as u64;
@@ -168,9 +176,18 @@ impl Placement for SepBit {
             return stream;
         }
         let [last] = self.last.of(lpn);
-        let age = if last == NEVER { 0 } else { self.writes - last };
-        let classes = self.spans.aged.iter().take_while(|&&from| age >= from);
-        AGED + classes.count() as u8
+        self.spans.class(last, self.writes)
+    }
+
+    #[inline(always)]
+    fn tells_at_once(&self) -> bool {
+        true
+    }
+
+    #[inline(always)]
+    fn survivors(&mut self, survivors: &[Lpn], streams: &mut [u8], _now: u64) {
+        let Self { last, spans, writes, .. } = self;
+        last.of_each(survivors, |i, [last]| streams[i] = spans.class(last, *writes));
     }
 
     #[inline(always)]

@@ -76,6 +76,8 @@ pub struct Sfs {
     between: Vec<f64>,
     /// What was written to each group since its last block was sealed.
     filling: [Sums; MOST],
+    /// The survivors asked about last, with their groups.
+    asked: Vec<(u8, Updates)>,
     /// A survivor that was given its group and is not written yet.
     pending: Option<(u8, Updates)>,
     /// The group of the page that the host writes; none if it is read-only.
@@ -115,6 +117,13 @@ impl Sums {
     }
 }
 
+/// The group of a page written `count` times, `age` ago the last time; neighbouring groups meet at these hotnesses.
+#[inline(always)]
+fn group(between: &[f64], count: u32, age: u64) -> u8 {
+    let (count, age) = (f64::from(count.max(1)), age.max(1) as f64);
+    between.iter().map(|&hotness| u8::from(count > hotness * age)).sum()
+}
+
 impl Sfs {
     fn hotness(&self, count: f64, age: f64) -> f64 {
         let hotness = count.max(1.0) / age.max(1.0);
@@ -122,13 +131,6 @@ impl Sfs {
             Scale::Log => libm::log2(hotness),
             Scale::Linear => hotness,
         }
-    }
-
-    /// The group of a page written `count` times, `age` ago the last time.
-    #[inline]
-    fn group(&self, count: f64, age: f64) -> u8 {
-        let (count, age) = (count.max(1.0), age.max(1.0));
-        self.between.iter().map(|&hotness| u8::from(count > hotness * age)).sum()
     }
 
     /// Works out the hotness half-way between neighbouring centres, so that pages need no logarithm.
@@ -220,7 +222,7 @@ impl Placement for Sfs {
                 self.touched[old.bank as usize].push(old.block);
             }
         }
-        let to = self.group(f64::from(count) + 1.0, now.saturating_sub(written) as f64);
+        let to = group(&self.between, count.saturating_add(1), now.saturating_sub(written));
         self.to = Some(to);
         to
     }
@@ -295,14 +297,39 @@ impl Placement for Sfs {
         *own = Sums { touched: own.touched, ..Sums::default() };
     }
 
-    #[inline(always)]
     fn survivor(&mut self, lpn: Lpn, now: u64) -> u8 {
-        self.settle();
-        let page = self.pages.of(lpn);
-        let to = self.group(f64::from(page.count), now.saturating_sub(page.written) as f64);
-        self.pending = Some((to, page));
-        self.survived = true;
+        let mut to = 0;
+        self.survivors(&[lpn], core::slice::from_mut(&mut to), now);
+        self.placed(1);
         to
+    }
+
+    #[inline(always)]
+    fn tells_at_once(&self) -> bool {
+        true
+    }
+
+    #[inline(always)]
+    fn survivors(&mut self, survivors: &[Lpn], streams: &mut [u8], now: u64) {
+        let Self { pages, asked, between, .. } = self;
+        asked.resize(survivors.len(), (0, Updates::default()));
+        pages.of_each(survivors, |i, page| {
+            let to = group(between, page.count, now.saturating_sub(page.written));
+            (streams[i], asked[i]) = (to, (to, page));
+        });
+    }
+
+    /// The last of them may find its group's block full, which is without it then.
+    #[inline(always)]
+    fn placed(&mut self, count: usize) {
+        self.settle();
+        let Self { asked, filling, pending, survived, .. } = self;
+        if let Some((last, others)) = asked[..count].split_last() {
+            for &(group, page) in others {
+                filling[usize::from(group)].add(page, 1.0);
+            }
+            (*pending, *survived) = (Some(*last), true);
+        }
     }
 
     #[inline(always)]
@@ -333,6 +360,7 @@ impl Registered for Sfs {
             centres: Vec::with_capacity(groups as usize),
             between: Vec::with_capacity(groups as usize),
             filling: [Sums::default(); MOST],
+            asked: Vec::new(),
             pending: None,
             to: None,
             // The fill is of one age and says nothing.
