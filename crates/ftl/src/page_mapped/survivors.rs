@@ -39,11 +39,10 @@ pub(super) enum Streams {
     Each,
 }
 
-/// Survivors whose streams are told at once.
-const AT_ONCE: usize = 64;
-
 /// Sorts survivors by the streams that they go to.
 pub(super) struct Sorter {
+    /// Whether the placement tells all streams at once.
+    at_once: bool,
     /// The stream of each survivor, in physical order.
     streams: Vec<u8>,
     /// The survivors by stream, and within a stream in physical order.
@@ -60,106 +59,103 @@ impl Sorter {
     pub(super) fn new(pages: u32) -> Self {
         let pages = pages as usize;
         Self {
+            at_once: false,
             streams: Vec::with_capacity(pages),
             sorted: Vec::with_capacity(pages),
             ends: Box::new([0; STREAMS]),
         }
     }
 
-    /// Assigns streams to survivors as long as their open blocks have room. Returns how many, and the stream
-    /// of the one after them, which finds none.
+    /// Survivors of a victim are about to be assigned.
+    #[inline(always)]
+    fn begin<P: Placement>(&mut self, placement: &P, survivors: usize) {
+        self.at_once = placement.tells_at_once();
+        self.streams.clear();
+        self.streams.resize(survivors, 0);
+    }
+
+    /// Assigns streams to survivors from number `done` on, as long as their open blocks have room. Returns how many, and
+    /// the stream of the one after them, which finds none.
     #[inline(always)]
     fn assign<P: Placement>(
         &mut self,
         placement: &mut P,
         home: &Bank,
         survivors: &[Lpn],
+        done: usize,
         now: u64,
     ) -> (usize, Option<u8>) {
         let mut room = [0_u32; STREAMS];
         for (room, open) in room.iter_mut().zip(home.open_blocks()) {
             *room = open.room();
         }
-        self.streams.clear();
-        self.streams.resize(survivors.len(), 0);
-        let (count, full) = if placement.tells_at_once() {
-            self.assign_at_once(placement, &mut room, survivors, now)
+        let (survivors, streams) = (&survivors[done..], &mut self.streams[done..]);
+        let (count, full) = if self.at_once {
+            if done == 0 || placement.tells_anew() {
+                placement.survivors(survivors, streams, now);
+            }
+            let count = streams.iter().take_while(|&&stream| take_room(&mut room, stream)).count();
+            let full = streams.get(count).copied();
+            let placed = count + usize::from(full.is_some());
+            placement.placed(&survivors[..placed], &streams[..placed]);
+            (count, full)
         } else {
-            self.assign_each(placement, &mut room, survivors, now)
+            assign_each(placement, &mut room, survivors, streams, now)
         };
         let mut end = 0;
         for ((start, open), left) in self.ends.iter_mut().zip(home.open_blocks()).zip(&room) {
             *start = end;
             end += (open.room() - left) as usize;
         }
-        self.streams.truncate(count);
         (count, full)
     }
 
-    /// Asks about one after another.
-    #[inline(always)]
-    fn assign_each<P: Placement>(
-        &mut self,
-        placement: &mut P,
-        room: &mut [u32; STREAMS],
-        survivors: &[Lpn],
-        now: u64,
-    ) -> (usize, Option<u8>) {
-        for &lpn in &survivors[..AHEAD.min(survivors.len())] {
-            placement.prefetch(lpn);
-        }
-        for (i, (&lpn, assigned)) in survivors.iter().zip(&mut self.streams).enumerate() {
-            if let Some(&next) = survivors.get(i + AHEAD) {
-                placement.prefetch(next);
-            }
-            let stream = placement.survivor(lpn, now);
-            let room = &mut room[usize::from(stream)];
-            if *room == 0 {
-                return (i, Some(stream));
-            }
-            *room -= 1;
-            *assigned = stream;
-        }
-        (survivors.len(), None)
-    }
-
-    /// Asks about several at once.
-    #[inline(always)]
-    fn assign_at_once<P: Placement>(
-        &mut self,
-        placement: &mut P,
-        room: &mut [u32; STREAMS],
-        survivors: &[Lpn],
-        now: u64,
-    ) -> (usize, Option<u8>) {
-        let mut start = 0;
-        for (asked, streams) in survivors.chunks(AT_ONCE).zip(self.streams.chunks_mut(AT_ONCE)) {
-            placement.survivors(asked, streams, now);
-            for (i, &stream) in streams.iter().enumerate() {
-                let room = &mut room[usize::from(stream)];
-                if *room == 0 {
-                    placement.placed(i + 1);
-                    return (start + i, Some(stream));
-                }
-                *room -= 1;
-            }
-            placement.placed(asked.len());
-            start += asked.len();
-        }
-        (start, None)
-    }
-
-    /// Sorts the survivors that were assigned; then [`ends`](Self::ends) are where those of each stream end.
+    /// Sorts survivors that were assigned, from number `done` on; then [`ends`](Self::ends) are where those of each
+    /// stream end.
     ///
     /// No branch predictor wins on which stream comes next, so there is no branch on it.
-    fn sort(&mut self, survivors: &[Lpn]) {
+    fn sort(&mut self, survivors: &[Lpn], done: usize) {
         self.sorted.resize(survivors.len(), Lpn(0));
-        for (&stream, &lpn) in self.streams.iter().zip(survivors) {
+        for (&stream, &lpn) in self.streams[done..].iter().zip(survivors) {
             let end = &mut self.ends[usize::from(stream)];
             self.sorted[*end] = lpn;
             *end += 1;
         }
     }
+}
+
+/// Takes a page's room in a stream's open block; false if there is none.
+#[inline(always)]
+fn take_room(room: &mut [u32; STREAMS], stream: u8) -> bool {
+    let room = &mut room[usize::from(stream)];
+    let has_room = *room > 0;
+    *room -= u32::from(has_room);
+    has_room
+}
+
+/// Asks about survivors one after another, up to the first that finds no room.
+#[inline(always)]
+fn assign_each<P: Placement>(
+    placement: &mut P,
+    room: &mut [u32; STREAMS],
+    survivors: &[Lpn],
+    streams: &mut [u8],
+    now: u64,
+) -> (usize, Option<u8>) {
+    for &lpn in &survivors[..AHEAD.min(survivors.len())] {
+        placement.prefetch(lpn);
+    }
+    for (i, (&lpn, assigned)) in survivors.iter().zip(streams).enumerate() {
+        if let Some(&next) = survivors.get(i + AHEAD) {
+            placement.prefetch(next);
+        }
+        let stream = placement.survivor(lpn, now);
+        if !take_room(room, stream) {
+            return (i, Some(stream));
+        }
+        *assigned = stream;
+    }
+    (survivors.len(), None)
 }
 
 /// Moves survivors, of a victim and those cleaned with it, each to its stream.
@@ -201,13 +197,14 @@ fn move_to_each<C: Chip, P: Placement>(
     moved: &mut usize,
     from: Source,
 ) -> Result<(), FtlError> {
-    let mut left = survivors;
-    while !left.is_empty() {
+    let mut done = 0;
+    sorter.begin(&parts.placement, survivors.len());
+    while done < survivors.len() {
         let Parts { placement, banks, .. } = &mut *parts;
         let home = &banks[from.bank];
         let streams = home.open_blocks().len();
-        let (count, full) = sorter.assign(placement, home, left, from.now);
-        sorter.sort(&left[..count]);
+        let (count, full) = sorter.assign(placement, home, survivors, done, from.now);
+        sorter.sort(&survivors[done..done + count], done);
         let mut start = 0;
         for (stream, &end) in (0..).zip(&sorter.ends[..streams]) {
             if start < end {
@@ -216,12 +213,12 @@ fn move_to_each<C: Chip, P: Placement>(
             }
             start = end;
         }
-        left = &left[count..];
-        if let (Some(stream), Some((&lpn, rest))) = (full, left.split_first()) {
+        done += count;
+        if let (Some(stream), Some(&lpn)) = (full, survivors.get(done)) {
             let stopped = Stopped { lpn, stream: usize::from(stream), failed: None };
             move_alone(parts, journal, from, stopped)?;
             *moved += 1;
-            left = rest;
+            done += 1;
         }
     }
     Ok(())

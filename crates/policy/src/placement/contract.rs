@@ -235,26 +235,31 @@ pub trait Placement: Send + 'static {
         self.common_stream().unwrap_or(0)
     }
 
-    /// Whether it tells the streams of several survivors at once: then [`survivors`](Placement::survivors) is asked
-    /// in place of [`survivor`](Placement::survivor).
+    /// Whether it tells the streams of the survivors of this victim at once: then [`survivors`](Placement::survivors) is
+    /// asked in place of [`survivor`](Placement::survivor).
     #[inline(always)]
     fn tells_at_once(&self) -> bool {
         false
     }
 
-    /// The streams of survivors of the victim, in their order. [`placed`](Placement::placed) says what comes of it.
+    /// The streams of survivors of the victim, in their order. They are not moved yet:
+    /// [`placed`](Placement::placed) says when they are.
     #[inline(always)]
     fn survivors(&mut self, survivors: &[Lpn], streams: &mut [u8], now: u64) {
-        for (&lpn, stream) in survivors.iter().zip(streams) {
-            *stream = self.survivor(lpn, now);
-        }
+        let _ = (survivors, streams, now);
     }
 
-    /// So many of the survivors asked about last go where they belong, or the last of them elsewhere if it is
-    /// [spilt](Placement::spilt). The others are asked about again, for a block may be opened and one closed before.
+    /// Survivors go to the streams that were told. The last of them may find no room there: a block is opened for
+    /// it first.
     #[inline(always)]
-    fn placed(&mut self, count: usize) {
-        let _ = count;
+    fn placed(&mut self, survivors: &[Lpn], streams: &[u8]) {
+        let _ = (survivors, streams);
+    }
+
+    /// Whether the survivors left are to be asked about again: a block that was closed changed what was told.
+    #[inline(always)]
+    fn tells_anew(&self) -> bool {
+        false
     }
 
     /// The stream that a survivor belongs to had no room and no free block: the survivor just

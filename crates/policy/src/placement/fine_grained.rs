@@ -3,7 +3,10 @@
 
 use thermocline_flash::Lpn;
 
-use super::{Cleaning, Placement, Registered, hotness::Hotness};
+use super::{
+    Cleaning, Placement, Registered,
+    hotness::{Bar, Hotness},
+};
 use crate::{
     Args, Context, ParamError, PolicyInfo, Ticks,
     age::{Shape, Transform},
@@ -29,7 +32,7 @@ params! {
 pub struct FineGrained {
     hotness: Hotness,
     /// The mean hot degree at the last cleaning.
-    bar: f64,
+    bar: Bar,
 }
 
 impl Placement for FineGrained {
@@ -62,7 +65,8 @@ impl Placement for FineGrained {
 
     fn cleaning(&mut self, victim: &Cleaning) {
         if victim.valid > 0 {
-            self.bar = self.hotness.mean(victim.mapped, victim.now);
+            let mean = self.hotness.mean(victim.mapped, victim.now);
+            self.bar.set(mean, victim.now);
         }
     }
 
@@ -80,7 +84,7 @@ impl Placement for FineGrained {
     #[inline(always)]
     fn survivors(&mut self, survivors: &[Lpn], streams: &mut [u8], now: u64) {
         let tell = |i: usize, is_hot: bool| streams[i] = u8::from(!is_hot);
-        self.hotness.exceed(survivors, self.bar, now, tell);
+        self.hotness.exceed(survivors, self.bar.at(now), tell);
     }
 
     /// The update count.
@@ -112,6 +116,9 @@ impl Registered for FineGrained {
     fn build(args: &Args, context: &Context) -> Result<Self, ParamError> {
         let p = FineGrainedParams::read(args)?;
         let transform = Transform::new(Shape::Log, p.tau, context.time_scale, 0.0);
-        Ok(Self { hotness: Hotness::new(context.logical_pages, transform, p.exact), bar: 0.0 })
+        Ok(Self {
+            hotness: Hotness::new(context.logical_pages, transform, p.exact),
+            bar: Bar::new(),
+        })
     }
 }

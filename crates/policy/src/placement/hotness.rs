@@ -18,6 +18,9 @@ const EPOCH_PER_AGE: u64 = 3;
 /// Slots of an [`Epochs::found_at`]: eight for each doubling of an age of 64 bits.
 const SLOTS: usize = 62 * 8;
 
+/// Update counts that have their own place in a [`Bar`].
+const COUNTS: usize = 256;
+
 /// Update count and last host write of every logical page.
 #[derive(Clone, Debug)]
 pub(super) struct Hotness {
@@ -90,22 +93,21 @@ impl Hotness {
     /// Tells of pages whether their hot degrees exceed the bar; the same as comparing, but the logarithm is only
     /// taken where it is close.
     #[inline(always)]
-    pub(super) fn exceed(
-        &self,
-        lpns: &[Lpn],
-        bar: f64,
-        now: u64,
-        mut tell: impl FnMut(usize, bool),
-    ) {
+    pub(super) fn exceed(&self, lpns: &[Lpn], bar: &mut Bar, mut tell: impl FnMut(usize, bool)) {
         self.pages.of_each(lpns, |i, Updates { written, count }| {
-            let (low, high) = self.transform.about(now.saturating_sub(written));
-            let hits = f64::from(count);
-            // count / T(age) > bar where count > bar · T(age), but for roundings. Hot or not is a coin toss that no
-            // branch should wait for; close calls are rare.
-            let above = hits > bar * high;
-            let not_below = hits >= bar * low;
-            tell(i, if above == not_below { above } else { self.degree(lpns[i], now) > bar });
+            let times = bar.of(count, &self.transform);
+            // Hot or not is a coin toss that no branch should wait for; close calls are rare.
+            let above = written >= times.hot_from;
+            let not_below = written >= times.cold_before;
+            tell(i, if above == not_below { above } else { self.is_above(lpns[i], bar) });
         });
+    }
+
+    /// A close call.
+    #[cold]
+    #[inline(never)]
+    fn is_above(&self, lpn: Lpn, bar: &Bar) -> bool {
+        self.degree(lpn, bar.now) > bar.degree
     }
 
     /// The mean hot degree of `mapped` pages; pages without data have a degree of 0.
@@ -120,6 +122,77 @@ impl Hotness {
     #[inline(always)]
     pub(super) fn prefetch(&self, lpn: Lpn) {
         self.pages.prefetch(lpn);
+    }
+}
+
+/// A hot degree to be exceeded at one time: for each update count, since when a page of that count must
+/// have been last written. A count's times are worked out when a page first has it.
+#[derive(Clone, Debug)]
+pub(super) struct Bar {
+    now: u64,
+    degree: f64,
+    /// Tells the times of this bar from those of bars before it.
+    number: u32,
+    /// By update count; greater ones share the last.
+    times: Box<[Times; COUNTS]>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Times {
+    /// Pages written from this time on are hot for certain.
+    hot_from: u64,
+    /// Pages written before this time are cold for certain; not after the other.
+    cold_before: u64,
+    count: u32,
+    number: u32,
+}
+
+impl Bar {
+    pub(super) fn new() -> Self {
+        let none = Times { hot_from: 0, cold_before: 0, count: 0, number: 0 };
+        Self { now: 0, degree: 0.0, number: 1, times: Box::new([none; COUNTS]) }
+    }
+
+    pub(super) fn set(&mut self, degree: f64, now: u64) {
+        (self.degree, self.now) = (degree, now);
+        self.number = self.number.wrapping_add(1);
+    }
+
+    /// The same degree, at another time.
+    pub(super) fn at(&mut self, now: u64) -> &mut Self {
+        if now != self.now {
+            self.set(self.degree, now);
+        }
+        self
+    }
+
+    #[inline(always)]
+    fn of(&mut self, count: u32, transform: &Transform) -> Times {
+        let at = count as usize % COUNTS;
+        let times = self.times[at];
+        if times.number == self.number && times.count == count {
+            return times;
+        }
+        self.work_out(count, transform)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn work_out(&mut self, count: u32, transform: &Transform) -> Times {
+        let times = Times::new(count, self.degree, self.now, transform);
+        let times = Times { number: self.number, ..times };
+        self.times[count as usize % COUNTS] = times;
+        times
+    }
+}
+
+impl Times {
+    fn new(count: u32, degree: f64, now: u64, transform: &Transform) -> Self {
+        // count / T(age) > degree where T(age) < count / degree, but for roundings.
+        let factor = if count == 0 { 0.0 } else { f64::from(count) / degree };
+        let (below, above) = transform.ages_about(factor);
+        let since = |age: Option<u64>| age.map_or(u64::MAX, |age| now.saturating_sub(age));
+        Self { hot_from: since(below), cold_before: since(above), count, number: 0 }
     }
 }
 
@@ -264,6 +337,7 @@ mod tests {
     fn a_page_exceeds_a_bar_where_its_degree_does() {
         let transform = Transform::new(Shape::Log, Some(Ticks(1700)), 0.0, 0.0);
         let mut hotness = Hotness::new(2000, transform, 0);
+        let mut bar = Bar::new();
         let mut x = 1_u64;
         for bars in 0..300 {
             let now = 1 << (bars % 50);
@@ -275,10 +349,11 @@ mod tests {
                 hotness.pages.set(lpn, Updates { written, count: (x >> 8) as u32 % 600 / 2 });
             }
             // Degrees that pages have are the closest calls.
-            let bar = if bars % 3 == 0 { 0.0 } else { hotness.degree(Lpn(bars as u32), now) };
+            let degree = if bars % 3 == 0 { 0.0 } else { hotness.degree(Lpn(bars as u32), now) };
+            bar.set(degree, now);
             let lpns: Vec<Lpn> = (0..2000).map(Lpn).collect();
-            hotness.exceed(&lpns, bar, now, |i, exceeds| {
-                assert_eq!(exceeds, hotness.degree(lpns[i], now) > bar);
+            hotness.exceed(&lpns, &mut bar, |i, exceeds| {
+                assert_eq!(exceeds, hotness.degree(lpns[i], now) > degree);
             });
         }
     }

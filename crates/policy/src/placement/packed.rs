@@ -70,7 +70,11 @@ impl<R: Packs> Packed<R> {
     pub(super) fn of_each(&self, lpns: &[Lpn], mut visit: impl FnMut(usize, R)) {
         match self {
             Self::Narrow(pages) => each(pages, lpns, |i, packed| visit(i, R::unpack(packed))),
-            Self::Wide(pages) => each(pages, lpns, visit),
+            // Seldom, so the loop is not made twice.
+            Self::Wide(pages) => {
+                let visit: &mut dyn FnMut(usize, R) = &mut visit;
+                each(pages, lpns, visit);
+            }
         }
     }
 

@@ -76,8 +76,8 @@ pub struct Sfs {
     between: Vec<f64>,
     /// What was written to each group since its last block was sealed.
     filling: [Sums; MOST],
-    /// The survivors asked about last, with their groups.
-    asked: Vec<(u8, Updates)>,
+    /// Whether centres were found since survivors were asked about.
+    regrouped: bool,
     /// A survivor that was given its group and is not written yet.
     pending: Option<(u8, Updates)>,
     /// The group of the page that the host writes; none if it is read-only.
@@ -163,6 +163,7 @@ impl Sfs {
     /// Three rounds of k-means over the sealed blocks.
     #[cold]
     fn quantise(&mut self) {
+        self.regrouped = true;
         let now = self.now as f64;
         if self.centres.is_empty() {
             let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
@@ -298,10 +299,10 @@ impl Placement for Sfs {
     }
 
     fn survivor(&mut self, lpn: Lpn, now: u64) -> u8 {
-        let mut to = 0;
-        self.survivors(&[lpn], core::slice::from_mut(&mut to), now);
-        self.placed(1);
-        to
+        let mut to = [0];
+        self.survivors(&[lpn], &mut to, now);
+        self.placed(&[lpn], &to);
+        to[0]
     }
 
     #[inline(always)]
@@ -311,25 +312,29 @@ impl Placement for Sfs {
 
     #[inline(always)]
     fn survivors(&mut self, survivors: &[Lpn], streams: &mut [u8], now: u64) {
-        let Self { pages, asked, between, .. } = self;
-        asked.resize(survivors.len(), (0, Updates::default()));
+        let Self { pages, between, .. } = self;
         pages.of_each(survivors, |i, page| {
-            let to = group(between, page.count, now.saturating_sub(page.written));
-            (streams[i], asked[i]) = (to, (to, page));
+            streams[i] = group(between, page.count, now.saturating_sub(page.written));
         });
+        self.regrouped = false;
     }
 
     /// The last of them may find its group's block full, which is without it then.
     #[inline(always)]
-    fn placed(&mut self, count: usize) {
+    fn placed(&mut self, survivors: &[Lpn], streams: &[u8]) {
         self.settle();
-        let Self { asked, filling, pending, survived, .. } = self;
-        if let Some((last, others)) = asked[..count].split_last() {
-            for &(group, page) in others {
-                filling[usize::from(group)].add(page, 1.0);
-            }
-            (*pending, *survived) = (Some(*last), true);
+        let Self { pages, filling, pending, survived, .. } = self;
+        if let (Some((&last, survivors)), Some((&to, streams))) =
+            (survivors.split_last(), streams.split_last())
+        {
+            pages.of_each(survivors, |i, page| filling[usize::from(streams[i])].add(page, 1.0));
+            (*pending, *survived) = (Some((to, pages.of(last))), true);
         }
+    }
+
+    #[inline(always)]
+    fn tells_anew(&self) -> bool {
+        self.regrouped
     }
 
     #[inline(always)]
@@ -360,7 +365,7 @@ impl Registered for Sfs {
             centres: Vec::with_capacity(groups as usize),
             between: Vec::with_capacity(groups as usize),
             filling: [Sums::default(); MOST],
-            asked: Vec::new(),
+            regrouped: false,
             pending: None,
             to: None,
             // The fill is of one age and says nothing.
