@@ -128,9 +128,11 @@ impl Sorter {
 #[inline(always)]
 fn take_room(room: &mut [u32; STREAMS], stream: u8) -> bool {
     let room = &mut room[usize::from(stream)];
-    let has_room = *room > 0;
-    *room -= u32::from(has_room);
-    has_room
+    if *room == 0 {
+        return false;
+    }
+    *room -= 1;
+    true
 }
 
 /// Asks about survivors one after another, up to the first that finds no room.

@@ -161,31 +161,6 @@ impl Placement for Dac {
         }
     }
 
-    /// Where pages sink whatever their time.
-    #[inline(always)]
-    fn tells_at_once(&self) -> bool {
-        matches!(self.pages, Pages::Regions(_))
-    }
-
-    #[inline(always)]
-    fn survivors(&mut self, survivors: &[Lpn], streams: &mut [u8], _now: u64) {
-        let Pages::Regions(regions) = &self.pages else { return };
-        for lpn in survivors {
-            prefetch(regions, lpn.index());
-        }
-        for (lpn, stream) in survivors.iter().zip(streams) {
-            *stream = below(regions[lpn.index()]);
-        }
-    }
-
-    #[inline(always)]
-    fn placed(&mut self, survivors: &[Lpn], streams: &[u8]) {
-        let Pages::Regions(regions) = &mut self.pages else { return };
-        for (lpn, &stream) in survivors.iter().zip(streams) {
-            regions[lpn.index()] = stream;
-        }
-    }
-
     /// A page's region is where it lies. Back where it was, it was not moved to a region.
     fn spilt(&mut self, lpn: Lpn, stream: u8, now: u64) {
         match &mut self.pages {

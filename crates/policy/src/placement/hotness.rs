@@ -95,10 +95,10 @@ impl Hotness {
     #[inline(always)]
     pub(super) fn exceed(&self, lpns: &[Lpn], bar: &mut Bar, mut tell: impl FnMut(usize, bool)) {
         self.pages.of_each(lpns, |i, Updates { written, count }| {
-            let times = bar.of(count, &self.transform);
+            let (hot_from, cold_before) = bar.of(count, &self.transform);
             // Hot or not is a coin toss that no branch should wait for; close calls are rare.
-            let above = written >= times.hot_from;
-            let not_below = written >= times.cold_before;
+            let above = written >= hot_from;
+            let not_below = written >= cold_before;
             tell(i, if above == not_below { above } else { self.is_above(lpns[i], bar) });
         });
     }
@@ -166,27 +166,21 @@ impl Bar {
         self
     }
 
+    /// Since when pages of that count are hot for certain, and before when cold.
     #[inline(always)]
-    fn of(&mut self, count: u32, transform: &Transform) -> Times {
-        let at = count as usize % COUNTS;
-        let times = self.times[at];
-        if times.number == self.number && times.count == count {
-            return times;
+    fn of(&mut self, count: u32, transform: &Transform) -> (u64, u64) {
+        let times = &mut self.times[count as usize % COUNTS];
+        if times.number != self.number || times.count != count {
+            *times = Times::new(count, self.degree, self.now, transform);
+            times.number = self.number;
         }
-        self.work_out(count, transform)
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn work_out(&mut self, count: u32, transform: &Transform) -> Times {
-        let times = Times::new(count, self.degree, self.now, transform);
-        let times = Times { number: self.number, ..times };
-        self.times[count as usize % COUNTS] = times;
-        times
+        (times.hot_from, times.cold_before)
     }
 }
 
 impl Times {
+    #[cold]
+    #[inline(never)]
     fn new(count: u32, degree: f64, now: u64, transform: &Transform) -> Self {
         // count / T(age) > degree where T(age) < count / degree, but for roundings.
         let factor = if count == 0 { 0.0 } else { f64::from(count) / degree };

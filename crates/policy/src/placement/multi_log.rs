@@ -250,29 +250,6 @@ impl Placement for MultiLog {
         to
     }
 
-    /// Once all levels are used a page's own level decides.
-    #[inline(always)]
-    fn tells_at_once(&self) -> bool {
-        self.coldest + 1 == self.count
-    }
-
-    #[inline(always)]
-    fn survivors(&mut self, survivors: &[Lpn], streams: &mut [u8], _now: u64) {
-        for lpn in survivors {
-            prefetch(&self.pages, lpn.index());
-        }
-        for (lpn, stream) in survivors.iter().zip(streams) {
-            *stream = (self.pages[lpn.index()].level() + 1).min(self.count - 1);
-        }
-    }
-
-    #[inline(always)]
-    fn placed(&mut self, survivors: &[Lpn], streams: &[u8]) {
-        for (&lpn, &stream) in survivors.iter().zip(streams) {
-            self.moved(lpn, stream);
-        }
-    }
-
     #[inline(always)]
     fn prefetch(&self, lpn: Lpn) {
         prefetch(&self.pages, lpn.index());

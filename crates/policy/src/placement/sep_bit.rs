@@ -68,14 +68,6 @@ impl Spans {
         spans
     }
 
-    /// The class of a survivor that the host wrote `last`.
-    #[inline(always)]
-    fn class(&self, last: u64, writes: u64) -> u8 {
-        let age = if last == NEVER { 0 } else { writes - last };
-        // They rise; no branch predictor wins on where they end.
-        self.aged.iter().fold(AGED, |class, &from| class + u8::from(age >= from))
-    }
-
     fn set(&mut self, life_span: f64) {
         self.long = libm::ceil(life_span) as u64;
         self.queue = libm::floor(life_span) as u64;
@@ -85,6 +77,14 @@ impl Spans {
             *age = libm::ceil(end) as u64;
         }
     }
+}
+
+/// The class of a survivor that the host wrote `last`, by the ages from which on classes begin.
+#[inline(always)]
+fn class(aged: &[u64], last: u64, writes: u64) -> u8 {
+    let age = if last == NEVER { 0 } else { writes - last };
+    // They rise; no branch predictor wins on where they end.
+    aged.iter().fold(AGED, |class, &from| class + u8::from(age >= from))
 }
 
 /// Sends pages to the stream of their inferred time of invalidation.
@@ -176,7 +176,7 @@ impl Placement for SepBit {
             return stream;
         }
         let [last] = self.last.of(lpn);
-        self.spans.class(last, self.writes)
+        class(&self.spans.aged, last, self.writes)
     }
 
     #[inline(always)]
@@ -186,8 +186,9 @@ impl Placement for SepBit {
 
     #[inline(always)]
     fn survivors(&mut self, survivors: &[Lpn], streams: &mut [u8], _now: u64) {
-        let Self { last, spans, writes, .. } = self;
-        last.of_each(survivors, |i, [last]| streams[i] = spans.class(last, *writes));
+        // At hand while streams are stored.
+        let (writes, aged) = (self.writes, &self.spans.aged[..]);
+        self.last.of_each(survivors, move |i, [last]| streams[i] = class(aged, last, writes));
     }
 
     #[inline(always)]

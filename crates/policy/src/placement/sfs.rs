@@ -103,7 +103,7 @@ struct Sums {
 
 impl Sums {
     fn add(&mut self, page: Updates, times: f64) {
-        self.written += times * page.written as f64;
+        self.written += times * float(page.written);
         self.count += times * f64::from(page.count.max(1));
         self.pages += times;
     }
@@ -117,10 +117,16 @@ impl Sums {
     }
 }
 
+/// A time as a number, in one instruction where it is less than 2⁶³, as all are.
+#[inline(always)]
+fn float(time: u64) -> f64 {
+    i64::try_from(time).map_or(time as f64, |time| time as f64)
+}
+
 /// The group of a page written `count` times, `age` ago the last time; neighbouring groups meet at these hotnesses.
 #[inline(always)]
 fn group(between: &[f64], count: u32, age: u64) -> u8 {
-    let (count, age) = (f64::from(count.max(1)), age.max(1) as f64);
+    let (count, age) = (f64::from(count.max(1)), float(age.max(1)));
     between.iter().map(|&hotness| u8::from(count > hotness * age)).sum()
 }
 
@@ -312,8 +318,9 @@ impl Placement for Sfs {
 
     #[inline(always)]
     fn survivors(&mut self, survivors: &[Lpn], streams: &mut [u8], now: u64) {
-        let Self { pages, between, .. } = self;
-        pages.of_each(survivors, |i, page| {
+        // At hand while streams are stored.
+        let between = &self.between[..];
+        self.pages.of_each(survivors, move |i, page| {
             streams[i] = group(between, page.count, now.saturating_sub(page.written));
         });
         self.regrouped = false;
