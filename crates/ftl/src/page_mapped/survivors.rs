@@ -91,14 +91,11 @@ impl Sorter {
         }
         let (survivors, streams) = (&survivors[done..], &mut self.streams[done..]);
         let (count, full) = if self.at_once {
-            if done == 0 || placement.tells_anew() {
+            if done == 0 {
                 placement.survivors(survivors, streams, now);
             }
             let count = streams.iter().take_while(|&&stream| take_room(&mut room, stream)).count();
-            let full = streams.get(count).copied();
-            let placed = count + usize::from(full.is_some());
-            placement.placed(&survivors[..placed], &streams[..placed]);
-            (count, full)
+            (count, streams.get(count).copied())
         } else {
             assign_each(placement, &mut room, survivors, streams, now)
         };

@@ -242,24 +242,10 @@ pub trait Placement: Send + 'static {
         false
     }
 
-    /// The streams of survivors of the victim, in their order. They are not moved yet:
-    /// [`placed`](Placement::placed) says when they are.
+    /// The streams of the survivors of the victim, in their order. Some of them may be [spilt](Placement::spilt).
     #[inline(always)]
     fn survivors(&mut self, survivors: &[Lpn], streams: &mut [u8], now: u64) {
         let _ = (survivors, streams, now);
-    }
-
-    /// Survivors go to the streams that were told. The last of them may find no room there: a block is opened for
-    /// it first.
-    #[inline(always)]
-    fn placed(&mut self, survivors: &[Lpn], streams: &[u8]) {
-        let _ = (survivors, streams);
-    }
-
-    /// Whether the survivors left are to be asked about again: a block that was closed changed what was told.
-    #[inline(always)]
-    fn tells_anew(&self) -> bool {
-        false
     }
 
     /// The stream that a survivor belongs to had no room and no free block: the survivor just

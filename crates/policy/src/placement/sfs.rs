@@ -76,8 +76,6 @@ pub struct Sfs {
     between: Vec<f64>,
     /// What was written to each group since its last block was sealed.
     filling: [Sums; MOST],
-    /// Whether centres were found since survivors were asked about.
-    regrouped: bool,
     /// A survivor that was given its group and is not written yet.
     pending: Option<(u8, Updates)>,
     /// The group of the page that the host writes; none if it is read-only.
@@ -169,7 +167,6 @@ impl Sfs {
     /// Three rounds of k-means over the sealed blocks.
     #[cold]
     fn quantise(&mut self) {
-        self.regrouped = true;
         let now = self.now as f64;
         if self.centres.is_empty() {
             let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
@@ -304,44 +301,14 @@ impl Placement for Sfs {
         *own = Sums { touched: own.touched, ..Sums::default() };
     }
 
+    #[inline(always)]
     fn survivor(&mut self, lpn: Lpn, now: u64) -> u8 {
-        let mut to = [0];
-        self.survivors(&[lpn], &mut to, now);
-        self.placed(&[lpn], &to);
-        to[0]
-    }
-
-    #[inline(always)]
-    fn tells_at_once(&self) -> bool {
-        true
-    }
-
-    #[inline(always)]
-    fn survivors(&mut self, survivors: &[Lpn], streams: &mut [u8], now: u64) {
-        // At hand while streams are stored.
-        let between = &self.between[..];
-        self.pages.of_each(survivors, move |i, page| {
-            streams[i] = group(between, page.count, now.saturating_sub(page.written));
-        });
-        self.regrouped = false;
-    }
-
-    /// The last of them may find its group's block full, which is without it then.
-    #[inline(always)]
-    fn placed(&mut self, survivors: &[Lpn], streams: &[u8]) {
         self.settle();
-        let Self { pages, filling, pending, survived, .. } = self;
-        if let (Some((&last, survivors)), Some((&to, streams))) =
-            (survivors.split_last(), streams.split_last())
-        {
-            pages.of_each(survivors, |i, page| filling[usize::from(streams[i])].add(page, 1.0));
-            (*pending, *survived) = (Some((to, pages.of(last))), true);
-        }
-    }
-
-    #[inline(always)]
-    fn tells_anew(&self) -> bool {
-        self.regrouped
+        let page = self.pages.of(lpn);
+        let to = group(&self.between, page.count, now.saturating_sub(page.written));
+        self.pending = Some((to, page));
+        self.survived = true;
+        to
     }
 
     #[inline(always)]
@@ -372,7 +339,6 @@ impl Registered for Sfs {
             centres: Vec::with_capacity(groups as usize),
             between: Vec::with_capacity(groups as usize),
             filling: [Sums::default(); MOST],
-            regrouped: false,
             pending: None,
             to: None,
             // The fill is of one age and says nothing.
