@@ -93,13 +93,19 @@ impl Transform {
     /// not; neither where T is never below it.
     #[must_use]
     pub fn ages_about(&self, factor: f64) -> (Option<u64>, Option<u64>) {
-        const MARGIN: f64 = 1e-9;
+        // More than the power of two is off, and than roundings make.
+        const MARGIN: f64 = 4e-6;
         let Shape::Log = self.shape else { return (None, Some(u64::MAX)) };
-        let age =
-            |factor: f64| (factor >= 1.0).then(|| self.tau * (libm::exp2(factor - 1.0) - 1.0));
-        let below = age(factor * (1.0 - MARGIN)).map(|age| (age * (1.0 - MARGIN)) as u64);
-        let above = age(factor * (1.0 + MARGIN)).map(|age| libm::ceil(age * (1.0 + MARGIN)) as u64);
-        (below, above)
+        if factor < 1.0 - MARGIN {
+            return (None, None);
+        }
+        let times = exp2_bound(factor - 1.0);
+        let below = times * (1.0 - MARGIN) - 1.0;
+        let above = times * (1.0 + MARGIN) - 1.0;
+        (
+            (below > 0.0).then_some((below * self.tau) as u64),
+            Some(libm::ceil(above * self.tau) as u64),
+        )
     }
 
     /// T(age) within 0.9 %, without a logarithm.
@@ -193,13 +199,18 @@ fn power_bound(x: f64, exponent: f64) -> f64 {
     if exponent == 0.5 {
         return libm::sqrt(x) * (1.0 + 1e-12);
     }
-    let log2 = exponent * log2_bound(x);
-    if !(-600.0..600.0).contains(&log2) {
-        return if log2 < 0.0 { 1e-180 } else { MAX_FACTOR };
+    exp2_bound(exponent * log2_bound(x))
+}
+
+/// No less than 2 to the power of `x`, and at most 0.000 001 of it more; the greatest of factors where it is near them.
+#[inline]
+fn exp2_bound(x: f64) -> f64 {
+    if !(-600.0..600.0).contains(&x) {
+        return if x < 0.0 { 1e-180 } else { MAX_FACTOR };
     }
-    let whole = libm::floor(log2);
-    let m = log2 - whole;
-    // The other polynomial, through the fraction; at most 0.000 001 too large.
+    let whole = libm::floor(x);
+    let m = x - whole;
+    // The other polynomial, through the fraction.
     let (low, square) = (0.693_154_49 + m * 0.240_141_82, m * m);
     let high = 0.055_860_34 + m * (0.008_949_59 + m * 0.001_893_75);
     let fraction = 1.000_000_3 + m * (low + square * high);

@@ -14,7 +14,7 @@ use alloc::{boxed::Box, collections::VecDeque, vec, vec::Vec};
 use thermocline_flash::{BlockId, Chip, Lpn, Ppn};
 use thermocline_policy::{
     Block, BlockTable, BlockView, State,
-    placement::{Entry, Placement},
+    placement::{Entry, Place, Placement},
     victim::Victim,
 };
 
@@ -121,6 +121,15 @@ impl Bank {
     /// The open blocks of all streams, by stream.
     pub(super) fn open_blocks(&self) -> &[OpenBlock] {
         &self.open
+    }
+
+    /// What a placement may know of where a page's data are.
+    #[inline(always)]
+    pub(super) fn place(&self, at: Ppn) -> Place {
+        let block = self.shape.block_of(at);
+        let stream = self.block(block).stream;
+        let next = self.open(usize::from(stream)).programmed();
+        Place { bank: self.number, block, stream, page: self.shape.page_of(at), next }
     }
 
     /// The stream that a block is open for.

@@ -255,12 +255,8 @@ impl Banks {
         if at == Ppn::NONE {
             return None;
         }
-        let block = tables.shape().block_of(at);
-        let number = self.bank_of(block);
-        let bank = &self.banks[number];
-        let stream = bank.block(block).stream;
-        let next = bank.open(usize::from(stream)).programmed();
-        Some(Place { bank: number as u32, block, stream, page: tables.shape().page_of(at), next })
+        let bank = self.bank_of(tables.shape().block_of(at));
+        Some(self.banks[bank].place(at))
     }
 }
 

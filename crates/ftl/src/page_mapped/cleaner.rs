@@ -119,7 +119,6 @@ impl Cleaner {
         self.begin(parts, journal, bank, victim, now);
         let from = Source { bank, victim, now };
         let stream = parts.banks.read_only_stream();
-        let survivor = |placement: &mut P, lpn| placement.survivor(lpn, now);
         let streams = if parts.banks[bank].block(victim).stream == stream {
             Streams::One(stream)
         } else {
@@ -129,10 +128,10 @@ impl Cleaner {
                 }
                 parts.placement.order(&mut self.survivors, now);
             }
-            parts.placement.common_stream().map_or(Streams::Each(survivor), Streams::One)
+            parts.placement.common_stream().map_or(Streams::Each, Streams::One)
         };
         let moved =
-            move_survivors(parts, journal, &mut self.sorter, &self.survivors, from, &streams);
+            move_survivors(parts, journal, &mut self.sorter, &self.survivors, from, streams);
         if moved.is_err() || parts.counters.pages_lost != lost {
             return self.not_emptied(parts, journal, from, moved);
         }
@@ -256,9 +255,9 @@ impl Cleaner {
         parts.counters.copies += self.survivors.len() as u64;
         withhold(parts, journal, block, &mut self.survivors, 0);
         let from = Source { bank, victim: block, now };
-        let streams = Streams::<fn(&mut P, Lpn) -> u8>::One(stream);
+        let streams = Streams::One(stream);
         let moved =
-            move_survivors(parts, journal, &mut self.sorter, &self.survivors, from, &streams);
+            move_survivors(parts, journal, &mut self.sorter, &self.survivors, from, streams);
         recount(parts, bank, block, now);
         moved
     }

@@ -31,89 +31,130 @@ struct Stopped {
 }
 
 /// Where survivors go.
-pub(super) enum Streams<F> {
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Streams {
     /// All to one stream.
     One(u8),
     /// Each to the stream that the placement assigns it.
-    Each(F),
+    Each,
 }
 
 /// Sorts survivors by the streams that they go to.
 pub(super) struct Sorter {
+    /// Whether the placement tells all streams at once.
+    at_once: bool,
     /// The stream of each survivor, in physical order.
     streams: Vec<u8>,
     /// The survivors by stream, and within a stream in physical order.
     sorted: Vec<Lpn>,
     /// Where those of each stream begin in that; once they are there, where they end.
-    ends: Vec<usize>,
+    ends: Box<[usize; STREAMS]>,
 }
+
+/// As many streams as their numbers can tell apart: an index by one needs no check.
+const STREAMS: usize = 256;
 
 impl Sorter {
     /// For survivors of blocks of so many pages.
     pub(super) fn new(pages: u32) -> Self {
         let pages = pages as usize;
         Self {
+            at_once: false,
             streams: Vec::with_capacity(pages),
             sorted: Vec::with_capacity(pages),
-            ends: Vec::new(),
+            ends: Box::new([0; STREAMS]),
         }
     }
 
-    /// Assigns streams to survivors as long as their open blocks have room. Returns how many, and the stream
-    /// of the one after them, which finds none.
+    /// Survivors of a victim are about to be assigned.
+    #[inline(always)]
+    fn begin<P: Placement>(&mut self, placement: &P, survivors: usize) {
+        self.at_once = placement.tells_at_once();
+        self.streams.clear();
+        self.streams.resize(survivors, 0);
+    }
+
+    /// Assigns streams to survivors from number `done` on, as long as their open blocks have room. Returns how many, and
+    /// the stream of the one after them, which finds none.
     #[inline(always)]
     fn assign<P: Placement>(
         &mut self,
         placement: &mut P,
         home: &Bank,
         survivors: &[Lpn],
-        stream_of: impl Fn(&mut P, Lpn) -> u8,
+        done: usize,
+        now: u64,
     ) -> (usize, Option<u8>) {
-        let mut room = [0_u32; 256];
+        let mut room = [0_u32; STREAMS];
         for (room, open) in room.iter_mut().zip(home.open_blocks()) {
             *room = open.room();
         }
-        self.streams.clear();
-        self.streams.resize(survivors.len(), 0);
-        for &lpn in &survivors[..AHEAD.min(survivors.len())] {
-            placement.prefetch(lpn);
-        }
-        let (mut count, mut full) = (survivors.len(), None);
-        for (i, (&lpn, assigned)) in survivors.iter().zip(&mut self.streams).enumerate() {
-            if let Some(&next) = survivors.get(i + AHEAD) {
-                placement.prefetch(next);
+        let (survivors, streams) = (&survivors[done..], &mut self.streams[done..]);
+        let (count, full) = if self.at_once {
+            if done == 0 {
+                placement.survivors(survivors, streams, now);
             }
-            let stream = stream_of(placement, lpn);
-            let room = &mut room[usize::from(stream)];
-            if *room == 0 {
-                (count, full) = (i, Some(stream));
-                break;
-            }
-            *room -= 1;
-            *assigned = stream;
-        }
+            let count = streams.iter().take_while(|&&stream| take_room(&mut room, stream)).count();
+            (count, streams.get(count).copied())
+        } else {
+            assign_each(placement, &mut room, survivors, streams, now)
+        };
         let mut end = 0;
-        self.ends.clear();
-        self.ends.extend(home.open_blocks().iter().zip(&room).map(|(open, left)| {
-            let start = end;
+        for ((start, open), left) in self.ends.iter_mut().zip(home.open_blocks()).zip(&room) {
+            *start = end;
             end += (open.room() - left) as usize;
-            start
-        }));
-        self.streams.truncate(count);
+        }
         (count, full)
     }
 
-    /// Sorts the survivors that were assigned; then [`ends`](Self::ends) are where those of each stream end.
+    /// Sorts survivors that were assigned, from number `done` on; then [`ends`](Self::ends) are where those of each
+    /// stream end.
     ///
     /// No branch predictor wins on which stream comes next, so there is no branch on it.
-    fn sort(&mut self, survivors: &[Lpn]) {
+    fn sort(&mut self, survivors: &[Lpn], done: usize) {
         self.sorted.resize(survivors.len(), Lpn(0));
-        for (&stream, &lpn) in self.streams.iter().zip(survivors) {
+        for (&stream, &lpn) in self.streams[done..].iter().zip(survivors) {
             let end = &mut self.ends[usize::from(stream)];
             self.sorted[*end] = lpn;
             *end += 1;
         }
     }
+}
+
+/// Takes a page's room in a stream's open block; false if there is none.
+#[inline(always)]
+fn take_room(room: &mut [u32; STREAMS], stream: u8) -> bool {
+    let room = &mut room[usize::from(stream)];
+    if *room == 0 {
+        return false;
+    }
+    *room -= 1;
+    true
+}
+
+/// Asks about survivors one after another, up to the first that finds no room.
+#[inline(always)]
+fn assign_each<P: Placement>(
+    placement: &mut P,
+    room: &mut [u32; STREAMS],
+    survivors: &[Lpn],
+    streams: &mut [u8],
+    now: u64,
+) -> (usize, Option<u8>) {
+    for &lpn in &survivors[..AHEAD.min(survivors.len())] {
+        placement.prefetch(lpn);
+    }
+    for (i, (&lpn, assigned)) in survivors.iter().zip(streams).enumerate() {
+        if let Some(&next) = survivors.get(i + AHEAD) {
+            placement.prefetch(next);
+        }
+        let stream = placement.survivor(lpn, now);
+        if !take_room(room, stream) {
+            return (i, Some(stream));
+        }
+        *assigned = stream;
+    }
+    (survivors.len(), None)
 }
 
 /// Moves survivors, of a victim and those cleaned with it, each to its stream.
@@ -127,17 +168,15 @@ pub(super) fn move_survivors<C: Chip, P: Placement>(
     sorter: &mut Sorter,
     survivors: &[Lpn],
     from: Source,
-    streams: &Streams<impl Fn(&mut P, Lpn) -> u8>,
+    streams: Streams,
 ) -> Result<(), FtlError> {
     parts.banks[from.bank].begin_copying();
     let Parts { chip, tables, .. } = parts;
     chip.expect_copies(&mut survivors.iter().map(|&lpn| tables.entry(lpn)));
     let mut moved = 0;
     let result = match streams {
-        Streams::One(stream) => move_to_one(parts, journal, survivors, &mut moved, from, *stream),
-        Streams::Each(stream_of) => {
-            move_to_each(parts, journal, sorter, survivors, &mut moved, from, stream_of)
-        }
+        Streams::One(stream) => move_to_one(parts, journal, survivors, &mut moved, from, stream),
+        Streams::Each => move_to_each(parts, journal, sorter, survivors, &mut moved, from),
     };
     if result.is_err() {
         parts.counters.copies -= (survivors.len() - moved) as u64;
@@ -156,25 +195,29 @@ fn move_to_each<C: Chip, P: Placement>(
     survivors: &[Lpn],
     moved: &mut usize,
     from: Source,
-    stream_of: impl Fn(&mut P, Lpn) -> u8,
 ) -> Result<(), FtlError> {
-    let mut left = survivors;
-    while !left.is_empty() {
+    let mut done = 0;
+    sorter.begin(&parts.placement, survivors.len());
+    while done < survivors.len() {
         let Parts { placement, banks, .. } = &mut *parts;
-        let (count, full) = sorter.assign(placement, &banks[from.bank], left, &stream_of);
-        sorter.sort(&left[..count]);
+        let home = &banks[from.bank];
+        let streams = home.open_blocks().len();
+        let (count, full) = sorter.assign(placement, home, survivors, done, from.now);
+        sorter.sort(&survivors[done..done + count], done);
         let mut start = 0;
-        for (stream, &end) in (0..).zip(&sorter.ends) {
-            let pages = &sorter.sorted[start..end];
-            move_to_one(parts, journal, pages, moved, from, stream)?;
+        for (stream, &end) in (0..).zip(&sorter.ends[..streams]) {
+            if start < end {
+                let pages = &sorter.sorted[start..end];
+                move_to_one(parts, journal, pages, moved, from, stream)?;
+            }
             start = end;
         }
-        left = &left[count..];
-        if let (Some(stream), Some((&lpn, rest))) = (full, left.split_first()) {
+        done += count;
+        if let (Some(stream), Some(&lpn)) = (full, survivors.get(done)) {
             let stopped = Stopped { lpn, stream: usize::from(stream), failed: None };
             move_alone(parts, journal, from, stopped)?;
             *moved += 1;
-            left = rest;
+            done += 1;
         }
     }
     Ok(())

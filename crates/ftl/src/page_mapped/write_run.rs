@@ -4,7 +4,7 @@
 //! the tables follow it; otherwise each page is written by itself. Only a write that finds no room cleans,
 //! and it ends the run.
 
-use thermocline_flash::{Chip, FlashError, Lpn, Oob};
+use thermocline_flash::{Chip, FlashError, Lpn, Oob, Ppn};
 use thermocline_policy::{placement::Placement, trigger::Trigger};
 
 use super::{
@@ -45,9 +45,9 @@ impl<C: Chip, P: Placement> PageMapped<C, P> {
             return Ok(0);
         }
         let Parts { placement, banks, .. } = &self.parts;
-        let is_plain = banks.len() == 1 && !placement.locates() && !placement.knows_hot();
+        let is_plain = banks.len() == 1 && !placement.knows_hot();
         match placement.host_stream() {
-            Some(stream) if is_plain => self.write_to_one(stream, run),
+            Some(stream) if is_plain && !placement.locates() => self.write_to_one(stream, run),
             None if is_plain => self.write_to_several(run),
             _ => self.write_each(run),
         }
@@ -163,7 +163,13 @@ impl<C: Chip, P: Placement> PageMapped<C, P> {
                 break;
             };
             let now = run.time(written);
-            let stream = placement.host(lpn, now);
+            let stream = if placement.locates() {
+                let old = tables.data(lpn);
+                let place = (old != Ppn::NONE).then(|| home.place(old));
+                placement.host_over(lpn, place, now)
+            } else {
+                placement.host(lpn, now)
+            };
             let Some(to) = home.take_if_room(usize::from(stream)) else {
                 stopped = Some((lpn, stream, now, None));
                 break;

@@ -235,6 +235,19 @@ pub trait Placement: Send + 'static {
         self.common_stream().unwrap_or(0)
     }
 
+    /// Whether it tells the streams of the survivors of this victim at once: then [`survivors`](Placement::survivors) is
+    /// asked in place of [`survivor`](Placement::survivor).
+    #[inline(always)]
+    fn tells_at_once(&self) -> bool {
+        false
+    }
+
+    /// The streams of the survivors of the victim, in their order. Some of them may be [spilt](Placement::spilt).
+    #[inline(always)]
+    fn survivors(&mut self, survivors: &[Lpn], streams: &mut [u8], now: u64) {
+        let _ = (survivors, streams, now);
+    }
+
     /// The stream that a survivor belongs to had no room and no free block: the survivor just
     /// asked about goes to `stream` instead.
     fn spilt(&mut self, lpn: Lpn, stream: u8, now: u64) {

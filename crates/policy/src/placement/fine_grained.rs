@@ -70,9 +70,21 @@ impl Placement for FineGrained {
         }
     }
 
-    #[inline(always)]
     fn survivor(&mut self, lpn: Lpn, now: u64) -> u8 {
-        u8::from(!self.hotness.exceeds(lpn, self.bar.at(now)))
+        let mut stream = 0;
+        self.survivors(&[lpn], core::slice::from_mut(&mut stream), now);
+        stream
+    }
+
+    #[inline(always)]
+    fn tells_at_once(&self) -> bool {
+        true
+    }
+
+    #[inline(always)]
+    fn survivors(&mut self, survivors: &[Lpn], streams: &mut [u8], now: u64) {
+        let tell = |i: usize, is_hot: bool| streams[i] = u8::from(!is_hot);
+        self.hotness.exceed(survivors, self.bar.at(now), tell);
     }
 
     /// The update count.

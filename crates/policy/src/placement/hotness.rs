@@ -90,16 +90,24 @@ impl Hotness {
         f64::from(count) / self.transform.apply(now.saturating_sub(written))
     }
 
-    /// Whether the hot degree of a page exceeds the bar; the same as comparing, but the logarithm is only
+    /// Tells of pages whether their hot degrees exceed the bar; the same as comparing, but the logarithm is only
     /// taken where it is close.
     #[inline(always)]
-    pub(super) fn exceeds(&self, lpn: Lpn, bar: &mut Bar) -> bool {
-        let Updates { written, count } = self.pages.of(lpn);
-        let times = bar.of(count, &self.transform);
-        // Hot or not is a coin toss that no branch should wait for; close calls are rare.
-        let above = written >= times.hot_from;
-        let not_below = written >= times.cold_before;
-        if above == not_below { above } else { self.degree(lpn, bar.now) > bar.degree }
+    pub(super) fn exceed(&self, lpns: &[Lpn], bar: &mut Bar, mut tell: impl FnMut(usize, bool)) {
+        self.pages.of_each(lpns, |i, Updates { written, count }| {
+            let (hot_from, cold_before) = bar.of(count, &self.transform);
+            // Hot or not is a coin toss that no branch should wait for; close calls are rare.
+            let above = written >= hot_from;
+            let not_below = written >= cold_before;
+            tell(i, if above == not_below { above } else { self.is_above(lpns[i], bar) });
+        });
+    }
+
+    /// A close call.
+    #[cold]
+    #[inline(never)]
+    fn is_above(&self, lpn: Lpn, bar: &Bar) -> bool {
+        self.degree(lpn, bar.now) > bar.degree
     }
 
     /// The mean hot degree of `mapped` pages; pages without data have a degree of 0.
@@ -158,19 +166,21 @@ impl Bar {
         self
     }
 
+    /// Since when pages of that count are hot for certain, and before when cold.
     #[inline(always)]
-    fn of(&mut self, count: u32, transform: &Transform) -> Times {
+    fn of(&mut self, count: u32, transform: &Transform) -> (u64, u64) {
         let times = &mut self.times[count as usize % COUNTS];
         if times.number != self.number || times.count != count {
             *times = Times::new(count, self.degree, self.now, transform);
             times.number = self.number;
         }
-        *times
+        (times.hot_from, times.cold_before)
     }
 }
 
 impl Times {
     #[cold]
+    #[inline(never)]
     fn new(count: u32, degree: f64, now: u64, transform: &Transform) -> Self {
         // count / T(age) > degree where T(age) < count / degree, but for roundings.
         let factor = if count == 0 { 0.0 } else { f64::from(count) / degree };
@@ -335,9 +345,10 @@ mod tests {
             // Degrees that pages have are the closest calls.
             let degree = if bars % 3 == 0 { 0.0 } else { hotness.degree(Lpn(bars as u32), now) };
             bar.set(degree, now);
-            for lpn in (0..2000).map(Lpn) {
-                assert_eq!(hotness.exceeds(lpn, &mut bar), hotness.degree(lpn, now) > degree);
-            }
+            let lpns: Vec<Lpn> = (0..2000).map(Lpn).collect();
+            hotness.exceed(&lpns, &mut bar, |i, exceeds| {
+                assert_eq!(exceeds, hotness.degree(lpns[i], now) > degree);
+            });
         }
     }
 

@@ -142,9 +142,9 @@ impl MultiLog {
     }
 
     fn moved(&mut self, lpn: Lpn, to: u8) {
-        self.forget(lpn);
         let page = &mut self.pages[lpn.index()];
-        *page = Page::new(page.written(), to, true);
+        let before = core::mem::replace(page, Page::new(page.written(), to, true));
+        self.levels[usize::from(before.level())].valid -= u64::from(before.counts());
         self.levels[usize::from(to)].valid += 1;
     }
 }

@@ -65,11 +65,34 @@ impl<R: Packs> Packed<R> {
         self.set(lpn, record);
     }
 
+    /// The records of several pages, which are asked for ahead. That they are packed is looked at once.
+    #[inline(always)]
+    pub(super) fn of_each(&self, lpns: &[Lpn], mut visit: impl FnMut(usize, R)) {
+        match self {
+            Self::Narrow(pages) => each(pages, lpns, |i, packed| visit(i, R::unpack(packed))),
+            // Seldom, so the loop is not made twice.
+            Self::Wide(pages) => {
+                let visit: &mut dyn FnMut(usize, R) = &mut visit;
+                each(pages, lpns, visit);
+            }
+        }
+    }
+
     #[inline(always)]
     pub(super) fn prefetch(&self, lpn: Lpn) {
         match self {
             Self::Narrow(pages) => prefetch(pages, lpn.index()),
             Self::Wide(pages) => prefetch(pages, lpn.index()),
         }
+    }
+}
+
+#[inline(always)]
+fn each<T: Copy>(pages: &[T], lpns: &[Lpn], mut visit: impl FnMut(usize, T)) {
+    for lpn in lpns {
+        prefetch(pages, lpn.index());
+    }
+    for (i, lpn) in lpns.iter().enumerate() {
+        visit(i, pages[lpn.index()]);
     }
 }

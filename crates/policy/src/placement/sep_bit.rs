@@ -79,6 +79,14 @@ impl Spans {
     }
 }
 
+/// The class of a survivor that the host wrote `last`, by the ages from which on classes begin.
+#[inline(always)]
+fn class(aged: &[u64], last: u64, writes: u64) -> u8 {
+    let age = if last == NEVER { 0 } else { writes - last };
+    // They rise; no branch predictor wins on where they end.
+    aged.iter().fold(AGED, |class, &from| class + u8::from(age >= from))
+}
+
 /// Sends pages to the stream of their inferred time of invalidation.
 #[derive(Clone, Debug)]
 pub struct SepBit {
@@ -168,9 +176,19 @@ impl Placement for SepBit {
             return stream;
         }
         let [last] = self.last.of(lpn);
-        let age = if last == NEVER { 0 } else { self.writes - last };
-        let classes = self.spans.aged.iter().take_while(|&&from| age >= from);
-        AGED + classes.count() as u8
+        class(&self.spans.aged, last, self.writes)
+    }
+
+    #[inline(always)]
+    fn tells_at_once(&self) -> bool {
+        true
+    }
+
+    #[inline(always)]
+    fn survivors(&mut self, survivors: &[Lpn], streams: &mut [u8], _now: u64) {
+        // At hand while streams are stored.
+        let (writes, aged) = (self.writes, &self.spans.aged[..]);
+        self.last.of_each(survivors, move |i, [last]| streams[i] = class(aged, last, writes));
     }
 
     #[inline(always)]

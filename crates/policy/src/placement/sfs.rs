@@ -101,7 +101,7 @@ struct Sums {
 
 impl Sums {
     fn add(&mut self, page: Updates, times: f64) {
-        self.written += times * page.written as f64;
+        self.written += times * float(page.written);
         self.count += times * f64::from(page.count.max(1));
         self.pages += times;
     }
@@ -115,6 +115,19 @@ impl Sums {
     }
 }
 
+/// A time as a number, in one instruction where it is less than 2⁶³, as all are.
+#[inline(always)]
+fn float(time: u64) -> f64 {
+    i64::try_from(time).map_or(time as f64, |time| time as f64)
+}
+
+/// The group of a page written `count` times, `age` ago the last time; neighbouring groups meet at these hotnesses.
+#[inline(always)]
+fn group(between: &[f64], count: u32, age: u64) -> u8 {
+    let (count, age) = (f64::from(count.max(1)), float(age.max(1)));
+    between.iter().map(|&hotness| u8::from(count > hotness * age)).sum()
+}
+
 impl Sfs {
     fn hotness(&self, count: f64, age: f64) -> f64 {
         let hotness = count.max(1.0) / age.max(1.0);
@@ -122,13 +135,6 @@ impl Sfs {
             Scale::Log => libm::log2(hotness),
             Scale::Linear => hotness,
         }
-    }
-
-    /// The group of a page written `count` times, `age` ago the last time.
-    #[inline]
-    fn group(&self, count: f64, age: f64) -> u8 {
-        let (count, age) = (count.max(1.0), age.max(1.0));
-        self.between.iter().map(|&hotness| u8::from(count > hotness * age)).sum()
     }
 
     /// Works out the hotness half-way between neighbouring centres, so that pages need no logarithm.
@@ -220,7 +226,7 @@ impl Placement for Sfs {
                 self.touched[old.bank as usize].push(old.block);
             }
         }
-        let to = self.group(f64::from(count) + 1.0, now.saturating_sub(written) as f64);
+        let to = group(&self.between, count.saturating_add(1), now.saturating_sub(written));
         self.to = Some(to);
         to
     }
@@ -299,7 +305,7 @@ impl Placement for Sfs {
     fn survivor(&mut self, lpn: Lpn, now: u64) -> u8 {
         self.settle();
         let page = self.pages.of(lpn);
-        let to = self.group(f64::from(page.count), now.saturating_sub(page.written) as f64);
+        let to = group(&self.between, page.count, now.saturating_sub(page.written));
         self.pending = Some((to, page));
         self.survived = true;
         to

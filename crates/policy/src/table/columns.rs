@@ -56,6 +56,7 @@ pub(super) struct Columns {
 
 impl Columns {
     /// A closed block as the index of victims sees it.
+    #[inline(always)]
     pub fn node(&self, block: u32) -> Node {
         let valid = self.blocks[block as usize].valid;
         let weight = self.costs.weight(block, valid);
@@ -75,6 +76,7 @@ impl Columns {
 }
 
 impl Leaves for Columns {
+    #[inline(always)]
     fn leaf(&self, slot: usize) -> Option<Node> {
         let block = self.slots[slot];
         let closed = block != NO_BLOCK && self.blocks[block as usize].state == State::Closed;

@@ -3,6 +3,8 @@
 
 use alloc::{vec, vec::Vec};
 
+use super::tree::SLACK;
+
 /// The factors of a policy's cost, tabulated.
 #[derive(Clone, Debug)]
 pub(super) struct Costs {
@@ -88,6 +90,18 @@ impl Costs {
             Factor::Wear(wear) => ratio.num * wear[block as usize] / ratio.den,
             Factor::HotPages(hot) => (ratio.num + f64::from(hot[block as usize])) / ratio.den,
         }
+    }
+
+    /// Whether the weight of a block is above a bound for certain; without a division.
+    #[inline(always)]
+    pub fn exceeds(&self, block: u32, valid: u32, bound: f64) -> bool {
+        let ratio = &self.ratios[valid as usize];
+        let num = match &self.factor {
+            Factor::None => return ratio.quotient > bound,
+            Factor::Wear(wear) => ratio.num * wear[block as usize],
+            Factor::HotPages(hot) => ratio.num + f64::from(hot[block as usize]),
+        };
+        num * SLACK > bound * ratio.den
     }
 
     /// The weight of any block with that many valid pages and that factor of wear.

@@ -319,7 +319,9 @@ impl BlockTable {
         let (valid, slot, state) = (b.valid, b.slot as usize, b.state);
         match index {
             Index::Tree(tree) => {
-                if state == State::Closed {
+                if state == State::Closed
+                    && !columns.costs.exceeds(at as u32, valid, tree.heed(slot))
+                {
                     let weight = columns.costs.weight(at as u32, valid);
                     let terms = columns.costs.terms(valid);
                     tree.improve(slot, weight, at as u32, terms, || columns.stamps[at]);

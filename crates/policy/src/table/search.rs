@@ -45,21 +45,26 @@ struct Aged<'a, T> {
 }
 
 impl<T> Leaves for Aged<'_, T> {
+    #[inline(always)]
     fn leaf(&self, slot: usize) -> Option<Node> {
         self.columns.leaf(slot)
     }
 }
 
 impl<T: Ages> Costs for Aged<'_, T> {
+    #[inline(always)]
     fn age(&self, stamp: u64) -> f64 {
         self.ages.factor(self.now.saturating_sub(stamp))
     }
+    #[inline(always)]
     fn age_bound(&self, stamp: u64) -> f64 {
         self.ages.bound(self.now.saturating_sub(stamp))
     }
+    #[inline(always)]
     fn cost(&self, block: u32, age: f64) -> f64 {
         self.columns.costs.cost(block, self.columns.blocks[block as usize].valid, age)
     }
+    #[inline(always)]
     fn stamp(&self, block: u32) -> Option<u64> {
         let b = self.columns.blocks.get(block as usize)?;
         let candidate = b.state == State::Closed && b.valid < self.columns.pages;

@@ -20,9 +20,13 @@
 use alloc::{vec, vec::Vec};
 use core::ops::Range;
 
-/// Children of a node: few enough that looking at all of them costs a few cache lines.
+/// Leaves of a lowest node: so many that the weight of one, falling, is seldom the least of them.
 const FANOUT_BITS: u32 = 4;
 pub(super) const FANOUT: usize = 1 << FANOUT_BITS;
+
+/// Children of the nodes above: so few that a search, and a block that leaves, look at little on each level.
+const BRANCH_BITS: u32 = 2;
+const BRANCHES: usize = 1 << BRANCH_BITS;
 
 /// No block.
 pub(super) const NO_BLOCK: u32 = u32::MAX;
@@ -115,7 +119,7 @@ pub(super) const SLACK: f64 = 1.0 - 1e-12;
 
 #[derive(Clone, Debug)]
 pub(super) struct Tree {
-    /// `levels[0]` has one node per [`FANOUT`] slots; the last level has one node.
+    /// `levels[0]` has a node for [`FANOUT`] slots, each level above one for [`BRANCHES`] nodes, the last one node.
     levels: Vec<Vec<Node>>,
     slots: usize,
     /// Whether ages count. Without them [`Node::second`] is of no use and stays at the least weight.
@@ -125,13 +129,13 @@ pub(super) struct Tree {
 impl Tree {
     pub(super) fn new(slots: usize, aged: bool) -> Self {
         let mut levels = Vec::new();
-        let mut nodes = slots;
+        let mut nodes = slots.div_ceil(FANOUT).max(1);
         loop {
-            nodes = nodes.div_ceil(FANOUT).max(1);
             levels.push(vec![Node::EMPTY; nodes]);
             if nodes == 1 {
                 return Self { levels, slots, aged };
             }
+            nodes = nodes.div_ceil(BRANCHES);
         }
     }
 
@@ -145,6 +149,12 @@ impl Tree {
         &self.levels[self.levels.len() - 1][0]
     }
 
+    /// A candidate at `slot` that is heavier than this changes nothing by becoming lighter.
+    #[inline(always)]
+    pub(super) fn heed(&self, slot: usize) -> f64 {
+        self.levels[0][slot >> FANOUT_BITS].second
+    }
+
     /// The weight of the candidate at `slot` fell.
     #[inline(always)]
     pub(super) fn improve(
@@ -155,10 +165,10 @@ impl Tree {
         terms: u32,
         stamp: impl Fn() -> u64,
     ) {
-        let mut index = slot;
+        let mut index = slot >> FANOUT_BITS;
         for level in &mut self.levels {
-            index >>= FANOUT_BITS;
             let node = &mut level[index];
+            index >>= BRANCH_BITS;
             if weight > node.second {
                 return;
             }
@@ -185,10 +195,10 @@ impl Tree {
 
     /// A candidate appeared at `slot`.
     pub(super) fn insert(&mut self, slot: usize, candidate: &Node) {
-        let mut index = slot;
+        let mut index = slot >> FANOUT_BITS;
         for level in &mut self.levels {
-            index >>= FANOUT_BITS;
             let node = &mut level[index];
+            index >>= BRANCH_BITS;
             node.admit(candidate);
             if !self.aged {
                 node.second = node.weight;
@@ -209,8 +219,8 @@ impl Tree {
             self.levels[0][index] = self.fold_leaves(index, blocks);
         }
         for height in 1..self.levels.len() {
-            start >>= FANOUT_BITS;
-            end = ((end - 1) >> FANOUT_BITS) + 1;
+            start >>= BRANCH_BITS;
+            end = ((end - 1) >> BRANCH_BITS) + 1;
             for index in start..end {
                 self.levels[height][index] = self.fold_nodes(height, index);
             }
@@ -250,19 +260,20 @@ impl Tree {
                 best.admit(&candidate);
             }
         }
+        end >>= FANOUT_BITS;
         for level in &self.levels {
-            end >>= FANOUT_BITS;
-            for node in &level[end >> FANOUT_BITS << FANOUT_BITS..end] {
+            for node in &level[end >> BRANCH_BITS << BRANCH_BITS..end] {
                 best.admit(node);
             }
+            end >>= BRANCH_BITS;
         }
         best
     }
 
     fn children(&self, height: usize, index: usize) -> &[Node] {
         let below = &self.levels[height - 1];
-        let first = index << FANOUT_BITS;
-        &below[first..(first + FANOUT).min(below.len())]
+        let first = index << BRANCH_BITS;
+        &below[first..(first + BRANCHES).min(below.len())]
     }
 
     /// The block of least cost, the lowest number among equals; the search begins with `start`.
@@ -283,8 +294,8 @@ impl Tree {
     /// Looks below a node; no candidate there has an age factor greater than `age`.
     fn descend<C: Costs>(&self, height: usize, index: usize, age: f64, costs: &C, best: &mut Best) {
         let per_age = SLACK / age;
-        let first = index << FANOUT_BITS;
         if height == 0 {
+            let first = index << FANOUT_BITS;
             for slot in first..(first + FANOUT).min(self.slots) {
                 if let Some(leaf) = costs.leaf(slot) {
                     debug_assert!(leaf.oldest >= self.levels[0][index].oldest, "a bound holds");
@@ -301,7 +312,7 @@ impl Tree {
         // Least floor first, the lowest number among equals: of a thousand blocks without valid pages only
         // one is looked at. No child is older than its parent, so `age` rules most of them out.
         let children = self.children(height, index);
-        let mut floors = [f64::INFINITY; FANOUT];
+        let mut floors = [f64::INFINITY; BRANCHES];
         let mut left = 0_u32;
         for (at, child) in children.iter().enumerate() {
             let worse = child.weight * per_age > best.cost;
@@ -328,7 +339,7 @@ impl Tree {
             let child = &children[next];
             let age = costs.age_bound(child.oldest);
             if best.may_improve(child, age, costs) {
-                self.descend(height - 1, first + next, age, costs, best);
+                self.descend(height - 1, (index << BRANCH_BITS) + next, age, costs, best);
             }
         }
     }
