@@ -58,7 +58,8 @@ impl PolicySpec {
         Ok(params)
     }
 
-    /// Blocks it keeps open at the same time in each bank of a device, at most.
+    /// Blocks it keeps open at the same time in each bank of a device: the most, and on a device that is as full as it
+    /// can be where that decides. The oracle's is the most of all.
     #[must_use]
     pub fn open_blocks(&self, geometry: &Geometry) -> u32 {
         if let Some(own) = &self.own_placement {
@@ -71,10 +72,15 @@ impl PolicySpec {
                 u32::from(placement.streams())
             }
         }
-        // How many there are depends on the parameters and on the number of blocks; where it depends on what is
-        // spare as well, on an empty device it is the most.
+        // How many there are depends on the parameters and on the number of blocks; of one policy on what is spare as
+        // well. Blocks of one page say that nothing is, and cost little.
         let (blocks, banks) = (geometry.blocks(), geometry.banks);
-        let context = Context { blocks, banks, ..Context::smallest() };
+        let smallest = Context { blocks, banks, ..Context::smallest() };
+        let context = if self.takes_what_there_is() {
+            smallest
+        } else {
+            Context { logical_pages: blocks, pages_per_block: 1, ..smallest }
+        };
         let count =
             placement::dispatch(&self.placement.name, &self.placement.args, &context, Count);
         count.and_then(Result::ok).unwrap_or(1) + u32::from(self.read_only_separation)

@@ -9,8 +9,11 @@ use thermocline_policy::preset::LayerKind;
 const VICTIMS: &str = "greedy, cost-benefit, cat";
 const PLACEMENTS: &str = "one-stream, sep-gc, update-interval, dac";
 
+/// The two halves of a policy as the demand-paged layer takes them.
+pub(super) type Halves = (Box<dyn Victim>, Box<dyn Placement>);
+
 /// The policy's victim and placement, or why it cannot run without memory per page.
-pub(super) fn of(policy: &PolicySpec) -> Result<(Box<dyn Victim>, Box<dyn Placement>), String> {
+pub(super) fn of(policy: &PolicySpec) -> Result<Halves, String> {
     if policy.layer != LayerKind::PageMapped {
         return Err(format!(
             "--map-cache is for policies that map pages; {} maps blocks",
