@@ -56,7 +56,7 @@ class Served:
         self.process = subprocess.Popen(
             [THERMOCLINE, "serve", f"{name}=ram:", "--device", device, "--capacity", capacity, "--unix", self.socket,
              "--control", self.control, "--log", "error", *shown, *shape])
-        end = time.monotonic() + 20
+        end = time.monotonic() + 60
         while not os.path.exists(self.control) or not os.path.exists(self.socket):
             assert time.monotonic() < end and self.process.poll() is None, "the server does not start"
             time.sleep(0.02)
@@ -107,7 +107,7 @@ def figure(of, path):
     return of
 
 
-def wait(browser, expression, seconds=10):
+def wait(browser, expression, seconds=60):
     end = time.monotonic() + seconds
     while not (value := browser.evaluate(expression)):
         assert time.monotonic() < end, f"never true: {expression}"
@@ -140,11 +140,15 @@ def check_page(browser, origin, checker):
     browser.look(1000)
 
 
-def pictures_of(browser, place, seconds=2.5):
-    """How often a part of the page changes in so many seconds."""
-    return browser.evaluate(f"""new Promise((done) => {{ let n = 0; const seen = new MutationObserver(() => n++);
-        seen.observe(document.querySelector({json.dumps(place)}), {{ childList: true, subtree: true, characterData: true }});
-        setTimeout(() => {{ seen.disconnect(); done(n); }}, {seconds * 1000}); }})""")
+def pauses_of(browser, place, pictures):
+    """The seconds between so many changes of a part of the page, shortest first.
+
+    It waits for changes and not for a time: a busy machine takes longer, but draws no faster.
+    """
+    return browser.evaluate(f"""new Promise((done) => {{ const at = []; const seen = new MutationObserver(() => {{
+        at.push(performance.now() / 1000);
+        if (at.length > {pictures}) {{ seen.disconnect(); done(at.slice(1).map((it, i) => it - at[i]).sort((a, b) => a - b)); }} }});
+        seen.observe(document.querySelector({json.dumps(place)}), {{ childList: true, subtree: true, characterData: true }}); }})""")
 
 
 def tab_to(browser, wanted):
@@ -157,20 +161,16 @@ def tab_to(browser, wanted):
 
 def dashboard(browser, folder, checker):
     with Served(folder, browser) as server:
-        load = server.fio(60)
-        time.sleep(1)
+        load = server.fio(600)
         browser.look(1000)
         browser.open(server.url)
         wait(browser, "Number(document.querySelector('[data-key=\"since_mount.host_pages_written\"]')?.dataset.value) > 1000")
-        frames = browser.evaluate("""new Promise((done) => { let n = 0; const seen = new EventSource('events');
-            seen.onmessage = () => n++; setTimeout(() => { seen.close(); done(n); }, 2000); })""")
-        assert frames >= 6, f"{frames} frames in two seconds"
         # Who wants little motion sees a picture a second, everyone else several.
         browser.look(1000, still=True)
-        still = pictures_of(browser, "#tiles")
+        still = pauses_of(browser, "#tiles", 3)
         browser.look(1000)
-        moving = pictures_of(browser, "#tiles", 2)
-        assert 1 <= still <= 3 and moving >= 5, (still, moving)
+        moving = pauses_of(browser, "#tiles", 12)
+        assert sum(still) > 1.8 > sum(moving[:3]), (still, moving)
         connections = browser.evaluate("document.querySelector('[data-key=\"clients.connections\"]').dataset.value")
         assert connections == "1", connections
         # By keyboard alone.
@@ -182,8 +182,8 @@ def dashboard(browser, folder, checker):
         pages = wait(browser, "document.querySelectorAll('#pages i').length")
         load.terminate()
         load.wait()
-        time.sleep(1)
         # The page at rest says what the server says.
+        at_rest(browser, server)
         stat = server.stat()
         assert pages == stat["exported_bytes"] // stat["page_size"] // stat["logical_pages"] * pages
         read = browser.evaluate("Object.fromEntries([...document.querySelectorAll('[data-key]')].map((it) => [it.dataset.key, it.dataset.value]))")
@@ -203,17 +203,24 @@ def dashboard(browser, folder, checker):
         viewers(server)
 
 
+def at_rest(browser, server):
+    """Until the page shows the last state of a chip that nobody writes to."""
+    for key in ("host_pages_written", "flash_blocks_erased"):
+        shown = f"Number(document.querySelector('[data-key=\"since_mount.{key}\"]').dataset.value)"
+        wait(browser, f"{shown} === {server.stat()['since_mount'][key]}")
+
+
 def viewers(server):
     """Fifty look on, one of them never reads: the others get frames, and memory stays."""
     before = server.memory()
-    load = server.fio(4)
+    load = server.fio(600)
     crowd = [socket.create_connection(("127.0.0.1", server.port)) for _ in range(50)]
     for one in crowd:
         one.sendall(b"GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n")
         one.setblocking(False)
     taken = [0] * 50
-    end = time.monotonic() + 3
-    while time.monotonic() < end:
+    least, end = time.monotonic() + 3, time.monotonic() + 60
+    while time.monotonic() < least or (min(taken[1:]) < 6 and time.monotonic() < end):
         for i, one in enumerate(crowd[1:], 1):
             try:
                 taken[i] += one.recv(1 << 20).count(b"data: ")
@@ -221,6 +228,7 @@ def viewers(server):
                 pass
         time.sleep(0.02)
     grown = server.memory() - before
+    load.terminate()
     load.wait()
     for one in crowd:
         one.close()
@@ -240,6 +248,7 @@ def others(browser, folder, _checker):
             browser.evaluate("document.getElementById('map').focus()")
             browser.press("ArrowRight")
             sentence = wait(browser, "document.getElementById('sentence').textContent")
+            at_rest(browser, server)
             assert re.search(r"Block 0: (full|open), .*pages valid, erased", sentence), sentence
             stat = server.stat()
             read = browser.evaluate("document.querySelector('[data-key=\"since_mount.flash_blocks_erased\"]').dataset.value")
@@ -255,7 +264,7 @@ def large(browser, folder, _checker):
         browser.look(1000)
         browser.open(server.url)
         canvas = "document.getElementById('map')"
-        wait(browser, f"{canvas}?.width > 300", 20)
+        wait(browser, f"{canvas}?.width > 300")
         for mode in ("stream", "erases", "age", "pages"):
             browser.evaluate(f"(() => {{ const it = document.getElementById('mode'); it.value = '{mode}'; it.dispatchEvent(new Event('change')); }})()")
             time.sleep(0.5)
@@ -267,7 +276,7 @@ def large(browser, folder, _checker):
         browser.press("End")
         browser.press("End")
         wait(browser, f"document.getElementById('sentence').textContent.startsWith('Block {stat['blocks'] - 1:,}:')")
-        wait(browser, f"Number(document.querySelector('[data-key=\"since_mount.host_pages_written\"]').dataset.value) === {stat['since_mount']['host_pages_written']}")
+        at_rest(browser, server)
         assert not browser.complaints, browser.complaints
 
 
@@ -302,9 +311,9 @@ def replay(browser, folder, checker):
     browser.press(" ")
     browser.look(1000, still=True)
     browser.press(" ")
-    still = pictures_of(browser, "#answer")
+    still = pauses_of(browser, "#answer", 3)
     browser.press(" ")
-    assert 1 <= still <= 3, f"{still} pictures of a replay for one who wants little motion"
+    assert sum(still) > 1.8, f"pauses of {still} s in a replay for one who wants little motion"
     browser.look(1000)
     # At each cleaning the victim costs no more than those it beat, by the policy's own score.
     browser.evaluate("(() => { const t = document.getElementById('time'); t.value = t.max; t.dispatchEvent(new Event('input')); })()")

@@ -46,11 +46,11 @@ for processor in "${processors[@]}"; do
     [ "${on[0]}" = arm ] || bios="-bios none"
     for program in size conformance; do
         echo "$processor, $program:"
-        machine 240 "${on[@]}" "$target/$processor/release/$program" "$bios"
+        machine 900 "${on[@]}" "$target/$processor/release/$program" "$bios"
     done
 done
 echo "thumbv6m-none-eabi, on a Cortex-M3:"
-machine 240 arm mps2-an385 "$target/thumbv6m-none-eabi/release/size"
+machine 900 arm mps2-an385 "$target/thumbv6m-none-eabi/release/size"
 
 echo "C, thumbv7em-none-eabi:"
 cargo rustc --quiet --locked --release --manifest-path ../Cargo.toml --target-dir "$target" --target thumbv7em-none-eabihf \
@@ -58,4 +58,4 @@ cargo rustc --quiet --locked --release --manifest-path ../Cargo.toml --target-di
 arm-none-eabi-gcc -mcpu=cortex-m4 -mthumb -mfloat-abi=hard -mfpu=fpv4-sp-d16 -std=gnu99 -Wall -Wextra -Os --specs=rdimon.specs -nostartfiles -Wl,-z,noexecstack \
     -I ../crates/embedded-c/include -T programs/machines/mps2.ld -o "$target/ram.elf" \
     c/startup.c ../crates/embedded-c/examples/c/ram.c "$target/thumbv7em-none-eabihf/release/libthermocline_c.a"
-machine 60 arm mps2-an386 "$target/ram.elf"
+machine 900 arm mps2-an386 "$target/ram.elf"

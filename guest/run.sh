@@ -22,7 +22,7 @@
 # A server here is stopped in order when the guest is done, and what it served must be sound then.
 #
 # Variables: THERMOCLINE (our binary; otherwise the one that `cargo test` and `cargo build` leave), GUEST_DIR
-# (the cache, target/guest), GUEST_TIMEOUT (seconds, 600), GUEST_MEMORY (MiB, 1024), GUEST_ACCEL (`kvm`
+# (the cache, target/guest), GUEST_TIMEOUT (seconds, 1500), GUEST_MEMORY (MiB, 1024), GUEST_ACCEL (`kvm`
 # where that works; emulation works everywhere).
 set -euo pipefail
 
@@ -195,7 +195,7 @@ for module in $(printf '%s\n' "${modules[@]}" | sort -u); do add_module "$module
 # --- The machine
 
 begun=$SECONDS
-timeout --foreground "${GUEST_TIMEOUT:-600}" qemu-system-x86_64 -accel "${GUEST_ACCEL:-tcg,thread=multi}" -smp 2 \
+timeout --foreground "${GUEST_TIMEOUT:-1500}" qemu-system-x86_64 -accel "${GUEST_ACCEL:-tcg,thread=multi}" -smp 2 \
     -m "${GUEST_MEMORY:-1024}" -cpu max -nodefaults -nographic -no-reboot -serial stdio \
     -kernel "$cache/kernel/boot/vmlinuz-$release" -initrd "$work/initrd" \
     -append "console=ttyS0 quiet panic=-1 mitigations=off tsc=reliable" "${machine[@]}" \

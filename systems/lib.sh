@@ -70,7 +70,8 @@ skip_unless() {
     done
 }
 
-# start_work SECONDS: the directory of this run, and an end to it when something hangs for so long.
+# start_work SECONDS: the directory of this run, and an end to it when something hangs for four times as long as an
+# idle machine may take.
 start_work() {
     case $SERVER in
     thermocline) [[ -x $THERMOCLINE ]] || die "no $THERMOCLINE; run make build first" ;;
@@ -80,7 +81,7 @@ start_work() {
     work=$(mktemp -d "${SYSTEMS_DIR:-${TMPDIR:-/tmp}}/thermocline-systems.XXXXXX")
     socket=$work/socket uri="nbd+unix:///?socket=$socket"
     mkdir "$work/fuse" "$work/mnt"
-    watch_over "${LIMIT:-$1}" &
+    watch_over "${LIMIT:-$(($1 * 4))}" &
     watchdog=$!
 }
 
@@ -130,7 +131,7 @@ server_command() {
 start_server() {
     start_server_only "$1"
     local i
-    for ((i = 0; i < 400; i++)); do
+    for ((i = 0; i < 1200; i++)); do
         if nbdinfo --size "$uri" >/dev/null 2>&1; then return; fi
         server_runs || break
         sleep 0.05
@@ -208,7 +209,7 @@ disk_up() {
     echo "$fuse_pid" >"$work/fuse.pid"
     fuse=$work/fuse
     local i
-    for ((i = 0; i < 200; i++)); do
+    for ((i = 0; i < 1200; i++)); do
         [[ ! -f $disk ]] || return 0
         sleep 0.05
     done

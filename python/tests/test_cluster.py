@@ -37,7 +37,7 @@ def memory():
 def test_a_cluster_may_lose_a_worker_and_its_scheduler():
     # The script fails if anything was computed twice, is missing, or is not the local figure.
     command = [sys.executable, ROOT / "python/cluster.py", "--jobs=30", "--volumes=3", "--workers=2", "--memory="]
-    told = json.loads(subprocess.check_output(command, timeout=300))["sweep"]
+    told = json.loads(subprocess.check_output(command, timeout=900))["sweep"]
     noted, unnoted = told["simulations computed"], told["kept by a worker that ended before it noted so"]
     assert noted + unnoted == told["jobs"] == 30 and len(told["accidents"]) == 2
 

@@ -112,7 +112,7 @@ def test_ctrl_c_stops_a_run():
     child = subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.PIPE, text=True)
     time.sleep(1)
     child.send_signal(2)
-    assert "KeyboardInterrupt" in child.communicate(timeout=10)[1]
+    assert "KeyboardInterrupt" in child.communicate(timeout=60)[1]
 
 
 def test_a_run_leaves_the_interpreter_to_others():

@@ -93,7 +93,7 @@ impl Running {
 
     /// How it ended, and what it printed.
     fn end(&mut self) -> (Option<i32>, String, String) {
-        let deadline = Instant::now() + Duration::from_secs(20);
+        let deadline = Instant::now() + Duration::from_secs(60);
         let status = self.wait_until(deadline);
         let mut texts = [String::new(), String::new()];
         let [out, err] = &mut texts;
@@ -186,7 +186,7 @@ fn a_sweep_goes_on_where_it_was_stopped() {
     };
     let started_until = |results: usize| {
         let child = Running::start(&grid);
-        let deadline = Instant::now() + Duration::from_secs(20);
+        let deadline = Instant::now() + Duration::from_secs(60);
         while kept().len() < results && Instant::now() < deadline {
             sleep(Duration::from_millis(1));
         }

@@ -115,7 +115,7 @@ fn the_dashboard_sends_the_whole_then_changes_and_ends_with_the_server() {
 
 #[test]
 fn a_chip_that_keeps_the_pace_of_its_profile_answers_no_sooner() {
-    const PROGRAM: u64 = 3_000_000;
+    const PROGRAM: u64 = 20_000_000;
     let timing =
         Timing { program_ns: PROGRAM, read_ns: 1_000_000, erase_ns: 1, ..Timing::default() };
     let (chip, pace) = Pace::slow(ram(16), timing);
