@@ -128,6 +128,15 @@ int thermocline_read(thermocline *store, uint32_t page, void *into);
 /* Writes a page. After THERMOCLINE_DEVICE it holds its old data or the new ones. */
 int thermocline_write(thermocline *store, uint32_t page, const void *data);
 
+/*
+ * Reads and writes bytes at any offset, for those whose sectors are no pages: FatFs with sectors of 512 bytes, a page of
+ * which 16 bytes went to the area. `page` is a buffer of a page's length: the rest of the first and of the last page is
+ * read into it and written again. After a loss of power each page holds its old bytes or its new ones. Past the end
+ * nothing is done: THERMOCLINE_OUT_OF_RANGE.
+ */
+int thermocline_read_at(thermocline *store, uint64_t offset, void *into, size_t length, void *page);
+int thermocline_write_at(thermocline *store, uint64_t offset, const void *data, size_t length, void *page);
+
 /* Says that a page is not needed any more. That lasts after thermocline_flush. */
 int thermocline_trim(thermocline *store, uint32_t page);
 

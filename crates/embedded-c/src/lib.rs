@@ -12,7 +12,8 @@ pub use chip::ThermoclineNand;
 pub use store::{
     ThermoclineCounters, thermocline_checkpoint, thermocline_counters, thermocline_error_text,
     thermocline_flush, thermocline_format, thermocline_mount, thermocline_pages, thermocline_ram,
-    thermocline_read, thermocline_trim, thermocline_write,
+    thermocline_read, thermocline_read_at, thermocline_trim, thermocline_write,
+    thermocline_write_at,
 };
 
 /// On bare metal nobody hears of a panic, and none happens: the invariants that could are checked by the tests.

@@ -233,6 +233,50 @@ pub unsafe extern "C" fn thermocline_write(
     done(store.write(page, data))
 }
 
+/// Reads bytes.
+///
+/// # Safety
+/// `into` has room for `length` bytes, `page` for a page.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn thermocline_read_at(
+    handle: *mut c_void,
+    offset: u64,
+    into: *mut c_void,
+    length: usize,
+    page: *mut c_void,
+) -> c_int {
+    // SAFETY: the caller's promise.
+    let store = unsafe { store(handle) };
+    let size = store.page_size() as usize;
+    // SAFETY: the caller's promise.
+    let page = unsafe { core::slice::from_raw_parts_mut(page.cast::<u8>(), size) };
+    // SAFETY: the caller's promise.
+    let into = unsafe { core::slice::from_raw_parts_mut(into.cast::<u8>(), length) };
+    done(store.read_at(offset, into, page))
+}
+
+/// Writes bytes.
+///
+/// # Safety
+/// `data` is `length` bytes, and `page` has room for a page.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn thermocline_write_at(
+    handle: *mut c_void,
+    offset: u64,
+    data: *const c_void,
+    length: usize,
+    page: *mut c_void,
+) -> c_int {
+    // SAFETY: the caller's promise.
+    let store = unsafe { store(handle) };
+    let size = store.page_size() as usize;
+    // SAFETY: the caller's promise.
+    let page = unsafe { core::slice::from_raw_parts_mut(page.cast::<u8>(), size) };
+    // SAFETY: the caller's promise.
+    let data = unsafe { core::slice::from_raw_parts(data.cast::<u8>(), length) };
+    done(store.write_at(offset, data, page))
+}
+
 /// Forgets a page.
 ///
 /// # Safety

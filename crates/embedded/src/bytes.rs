@@ -1,86 +1,74 @@
-//! A store as bytes, behind the traits of `embedded-storage`: what is written in part is read first.
+//! A store as bytes: what is written in part is read first.
 
-use embedded_storage::{ReadStorage, Storage};
+use core::ops::Range;
 
 use crate::{
     Error, Ftl, Nand,
     policy::{Placement, Victim},
 };
 
-/// A store that is read and written at any byte.
-pub struct Bytes<'a, N, V, P> {
-    ftl: Ftl<'a, N, V, P>,
-    page: &'a mut [u8],
-}
-
-impl<'a, N: Nand, V: Victim, P: Placement> Bytes<'a, N, V, P> {
-    /// With a buffer of a page's length.
-    ///
-    /// # Errors
-    /// [`Error::WrongLength`].
-    pub fn new(ftl: Ftl<'a, N, V, P>, page: &'a mut [u8]) -> Result<Self, Error> {
-        if page.len() != ftl.page_size() as usize {
-            return Err(Error::WrongLength(page.len()));
-        }
-        Ok(Self { ftl, page })
+impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
+    /// Bytes of the store.
+    #[must_use]
+    pub fn capacity(&self) -> u64 {
+        u64::from(self.logical_pages()) * u64::from(self.page_size())
     }
 
-    /// The store: to trim, to flush.
-    pub const fn ftl(&mut self) -> &mut Ftl<'a, N, V, P> {
-        &mut self.ftl
+    /// Reads bytes from any offset on; what was never written is zeros. `page` is a buffer of a page's length.
+    ///
+    /// # Errors
+    /// Those of [`read`](Ftl::read); [`Error::OutOfRange`] before anything is read.
+    pub fn read_at(&mut self, offset: u64, bytes: &mut [u8], page: &mut [u8]) -> Result<(), Error> {
+        for (lpn, part, of) in self.parts(offset, bytes.len(), page)? {
+            if part.len() == page.len() {
+                self.read(lpn, &mut bytes[of])?;
+            } else {
+                self.read(lpn, page)?;
+                bytes[of].copy_from_slice(&page[part]);
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes bytes from any offset on. `page` is a buffer of a page's length: the rest of the first and of the last
+    /// page is read into it and written again. After a loss of power each page holds its old bytes or its new ones.
+    ///
+    /// # Errors
+    /// Those of [`read`](Ftl::read) and [`write`](Ftl::write); [`Error::OutOfRange`] before anything is written.
+    pub fn write_at(&mut self, offset: u64, bytes: &[u8], page: &mut [u8]) -> Result<(), Error> {
+        for (lpn, part, of) in self.parts(offset, bytes.len(), page)? {
+            if part.len() == page.len() {
+                self.write(lpn, &bytes[of])?;
+            } else {
+                self.read(lpn, page)?;
+                page[part].copy_from_slice(&bytes[of]);
+                self.write(lpn, page)?;
+            }
+        }
+        Ok(())
     }
 
     /// The parts of pages that a range of bytes takes: the page, where in it, and where in the range.
     fn parts(
         &self,
-        offset: u32,
+        offset: u64,
         length: usize,
-    ) -> impl Iterator<Item = (u32, core::ops::Range<usize>, core::ops::Range<usize>)> + use<N, V, P>
-    {
-        let size = self.page.len();
+        page: &[u8],
+    ) -> Result<impl Iterator<Item = (u32, Range<usize>, Range<usize>)> + use<N, V, P>, Error> {
+        let size = u64::from(self.page_size());
+        if page.len() as u64 != size {
+            return Err(Error::WrongLength(page.len()));
+        }
+        if offset.checked_add(length as u64).is_none_or(|end| end > self.capacity()) {
+            return Err(Error::OutOfRange(self.logical_pages()));
+        }
+        let (mut lpn, mut start) = ((offset / size) as u32, (offset % size) as usize);
         let mut done = 0;
-        core::iter::from_fn(move || {
-            let at = offset as usize + done;
-            let start = at % size;
-            let count = (size - start).min(length - done);
-            let part = (done..done + count, start..start + count);
-            done += count;
-            (count > 0).then_some(((at / size) as u32, part.1, part.0))
-        })
-    }
-}
-
-impl<N: Nand, V: Victim, P: Placement> ReadStorage for Bytes<'_, N, V, P> {
-    type Error = Error;
-
-    fn read(&mut self, offset: u32, bytes: &mut [u8]) -> Result<(), Error> {
-        for (lpn, part, of) in self.parts(offset, bytes.len()) {
-            if part.len() == self.page.len() {
-                self.ftl.read(lpn, &mut bytes[of])?;
-            } else {
-                self.ftl.read(lpn, self.page)?;
-                bytes[of].copy_from_slice(&self.page[part]);
-            }
-        }
-        Ok(())
-    }
-
-    fn capacity(&self) -> usize {
-        self.ftl.logical_pages() as usize * self.page.len()
-    }
-}
-
-impl<N: Nand, V: Victim, P: Placement> Storage for Bytes<'_, N, V, P> {
-    fn write(&mut self, offset: u32, bytes: &[u8]) -> Result<(), Error> {
-        for (lpn, part, of) in self.parts(offset, bytes.len()) {
-            if part.len() == self.page.len() {
-                self.ftl.write(lpn, &bytes[of])?;
-            } else {
-                self.ftl.read(lpn, self.page)?;
-                self.page[part].copy_from_slice(&bytes[of]);
-                self.ftl.write(lpn, self.page)?;
-            }
-        }
-        Ok(())
+        Ok(core::iter::from_fn(move || {
+            let count = (size as usize - start).min(length - done);
+            let part = (lpn, start..start + count, done..done + count);
+            (lpn, start, done) = (lpn + 1, 0, done + count);
+            (count > 0).then_some(part)
+        }))
     }
 }

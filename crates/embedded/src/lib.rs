@@ -57,7 +57,6 @@
 
 mod area;
 mod blocks;
-#[cfg(feature = "embedded-storage")]
 mod bytes;
 mod cache;
 mod clean;
@@ -73,11 +72,11 @@ mod nand;
 #[cfg(feature = "embedded-storage")]
 mod nor;
 pub mod policy;
+#[cfg(feature = "embedded-storage")]
+mod storage;
 
 pub use area::{Area, Content, Found};
 pub use blocks::Block;
-#[cfg(feature = "embedded-storage")]
-pub use bytes::Bytes;
 pub use cache::Change;
 pub use error::Error;
 pub use ftl::{Config, Counters, Ftl};
@@ -86,6 +85,8 @@ pub use memory::{Memory, Static, entries_of_map_page, map_pages, ram};
 pub use nand::{AREA, Geometry, Nand, NandError};
 #[cfg(feature = "embedded-storage")]
 pub use nor::Nor;
+#[cfg(feature = "embedded-storage")]
+pub use storage::Bytes;
 
 /// Streams of data at most; the map has one of its own.
 pub const MAX_STREAMS: usize = 8;

@@ -105,10 +105,16 @@ static int disk_trim(uint32_t first, uint32_t last) /* CTRL_TRIM */
 /* littlefs: a block is a page, which needs no erase before it is programmed. */
 static int lfs_read(uint32_t block, uint32_t offset, void *buffer, uint32_t size)
 {
-    uint8_t page[PAGE];
-    int result = thermocline_read(&store, block, page);
-    memcpy(buffer, page + offset, size);
+    static uint8_t page[PAGE];
+    int result = thermocline_read_at(&store, (uint64_t)block * PAGE + offset, buffer, size, page);
     return result < 0 ? -5 /* LFS_ERR_IO */ : 0;
+}
+
+static int lfs_prog(uint32_t block, uint32_t offset, const void *buffer, uint32_t size)
+{
+    static uint8_t page[PAGE];
+    int result = thermocline_write_at(&store, (uint64_t)block * PAGE + offset, buffer, size, page);
+    return result < 0 ? -5 : 0;
 }
 
 /* Numbers that look random. */
@@ -133,7 +139,7 @@ int main(void)
 {
     struct thermocline_counters did;
     uint8_t page[PAGE];
-    uint32_t i, first;
+    uint32_t i, first, across[2];
     int code;
 
     if (sizeof memory < thermocline_ram(&chip, 300))
@@ -154,6 +160,10 @@ int main(void)
             return fail("write", THERMOCLINE_DEVICE);
         written[lpn] = i;
     }
+    /* A part of a page, and one that reaches into the next. */
+    if (lfs_prog(20, 0, &written[21], sizeof written[21]) || lfs_prog(30, PAGE - 4, &written[30], 8))
+        return fail("write in part", THERMOCLINE_DEVICE);
+    written[20] = written[21];
     if (disk_trim(7, 9) || disk_sync())
         return fail("trim", THERMOCLINE_DEVICE);
     written[7] = written[8] = written[9] = 0;
@@ -171,6 +181,8 @@ int main(void)
         if (first != written[i] || memcmp(page, &first, sizeof first))
             return fail("another version was read", THERMOCLINE_MISPLACED);
     }
+    if (lfs_read(30, PAGE - 4, &across, sizeof across) || memcmp(across, &written[30], sizeof across))
+        return fail("other bytes were read", THERMOCLINE_MISPLACED);
     if (thermocline_write(&store, LOGICAL, page) != THERMOCLINE_OUT_OF_RANGE)
         return fail("a page is written that is not there", 0);
     printf("%u pages written, %u copied, %u of the map, %u blocks erased; all read back\n", (unsigned)did.host_writes,
