@@ -13,6 +13,29 @@
 //! The [`Flash`] trait is the whole contract. Beside it a chip may know its [`Condition`] and have a
 //! [`SimulatedTime`]; [`Chip`] is all three. [`CountingChip`] implements them without storing a payload,
 //! for simulation. [`Profile`] describes real devices, with the sources of their figures.
+//!
+//! ```
+//! use thermocline_flash::{BlockId, CountingChip, Flash, FlashError, Geometry, Lpn, Oob, Ppn, Rules};
+//!
+//! let geometry = Geometry {
+//!     banks: 1, channels: 1, blocks_per_bank: 8, pages_per_block: 64, page_size: 4096,
+//!     oob_size: 128, header_pages: 0, system_blocks: 0,
+//! };
+//! geometry.check()?;
+//! let mut chip = CountingChip::new(geometry, Rules { in_order: true, endurance: 3000, initial_bad_blocks: 0 });
+//!
+//! // A page is programmed with what tells a mount whose it is.
+//! let oob = Oob { lpn: Lpn(7), stream: 0, sequence: 1, time: 0, note: 0 };
+//! chip.program(Ppn(0), oob, &[])?;
+//! assert_eq!(chip.program(Ppn(0), oob, &[]), Err(FlashError::NotErased(Ppn(0))));
+//! assert_eq!(chip.program(Ppn(2), oob, &[]), Err(FlashError::OutOfOrder(Ppn(2))));
+//!
+//! // Only the erase of its block makes room again.
+//! chip.erase(BlockId(0))?;
+//! chip.program(Ppn(0), oob, &[])?;
+//! assert_eq!(chip.erase_counts()[0], 1);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 #![no_std]
 
