@@ -84,7 +84,7 @@ fn bytes_are_those_of_a_plain_array_also_after_the_power_failed() -> Result<(), 
     let (mut page, mut draws) = ([0; DATA], Draws(5));
     let mut model = vec![0; LOGICAL * DATA];
     let config = Config { logical_pages: LOGICAL as u32, spare_blocks: 0 };
-    drop(Ftl::format(&mut chip, memory.memory(), Cat::default(), Dac::<3>, config)?);
+    Ftl::format(&mut chip, memory.memory(), Cat::default(), Dac::<3>, config)?;
 
     let mut cuts = 0;
     for _ in 0..60 {
@@ -105,7 +105,6 @@ fn bytes_are_those_of_a_plain_array_also_after_the_power_failed() -> Result<(), 
             store.read_at(offset as u64, &mut read, &mut page)?;
             assert!(read == bytes, "{length} bytes at {offset}");
         };
-        drop(store);
         cuts += 1;
 
         chip.left = u32::MAX;
