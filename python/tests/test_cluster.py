@@ -124,7 +124,10 @@ def test_policies_of_ones_own_go_to_workers(tmp_path, memory):
     mixed = {**grid, "policy": [Young(), Broken(), "greedy"]}
     there = tc.sweep(mixed, store=tmp_path / "there", executor=executor, progress=False)
     ((_, why),) = there.failures
-    assert there.computed == 1 and re.search(r"ZeroDivisionError: .*test_cluster\.py, line \d+", why)
+    # Some versions of cloudpickle keep the file of a function, some do not; its line is known with all.
+    line = Broken.score.__code__.co_firstlineno + 1
+    wanted = rf"ZeroDivisionError: .*\((.*test_cluster\.py, line {line}|line {line} of score)\)"
+    assert there.computed == 1 and re.search(wanted, why), why
     alone = tc.run(memory, Young(), over_provisioning="15%", progress=False).write_amplification
     assert there.to_arrow()["write_amplification"][0].as_py() == alone
 

@@ -43,7 +43,7 @@ def _why(error: Exception) -> str:
     if isinstance(error, (_native.ThermoclineError, OSError, ImportError)):
         return str(error)
     last = traceback.extract_tb(error.__traceback__)[-1]
-    return f"{type(error).__name__}: {error} ({last.filename}, line {last.lineno})"
+    return f"{type(error).__name__}: {error} ({_native.place(last.filename, last.lineno or 0, last.name)})"
 
 
 def _version(path: str | None) -> str:

@@ -211,6 +211,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(sweep::has, module)?)?;
     module.add_function(wrap_pyfunction!(sweep::keep, module)?)?;
     module.add_function(wrap_pyfunction!(fleet::fleet, module)?)?;
+    module.add_function(wrap_pyfunction!(policy::place, module)?)?;
     module.add_function(wrap_pyfunction!(tune::tune, module)?)?;
     module.add_function(wrap_pyfunction!(reproduce, module)?)?;
     module.add_function(wrap_pyfunction!(trace_info, module)?)?;

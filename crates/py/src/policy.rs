@@ -66,7 +66,18 @@ fn last_line(py: Python<'_>, error: &PyErr) -> Option<String> {
     let line: u32 = at.getattr("tb_lineno").ok()?.extract().ok()?;
     let code = at.getattr("tb_frame").ok()?.getattr("f_code").ok()?;
     let file: String = code.getattr("co_filename").ok()?.extract().ok()?;
-    Some(format!("{file}, line {line}"))
+    let function: String = code.getattr("co_name").ok()?.extract().ok()?;
+    Some(place(&file, line, &function))
+}
+
+/// How a line is called. Functions that were pickled by value have lost their file, and keep their lines.
+#[pyfunction]
+pub fn place(file: &str, line: u32, function: &str) -> String {
+    if file.starts_with('<') {
+        format!("line {line} of {function}")
+    } else {
+        format!("{file}, line {line}")
+    }
 }
 
 impl fmt::Display for Raised {
