@@ -61,6 +61,7 @@ impl History {
                 mu: f64::from(draws.below(100)) / 100.0,
                 target: delta * f64::from(draws.below(10)) / 10.0,
                 cap: draws.one_in(2),
+                collect: draws.one_in(2),
             }),
             ..Config::new(logical_pages)
         };
@@ -226,7 +227,13 @@ fn a_device_of_the_papers_shape_agrees_over_many_collections() {
             config: Config {
                 choice,
                 idle_dead_pages: 20,
-                reclaim: Some(Reclaim { delta: 0.05, mu: 0.5, target: 0.04, cap: true }),
+                reclaim: Some(Reclaim {
+                    delta: 0.05,
+                    mu: 0.5,
+                    target: 0.04,
+                    cap: true,
+                    collect: true,
+                }),
                 ..Config::new(175 * 32)
             },
             hints: 50,

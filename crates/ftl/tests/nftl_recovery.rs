@@ -91,6 +91,7 @@ impl Device {
                 mu: 0.3,
                 target: 0.05,
                 cap: draws.one_in(2),
+                collect: draws.one_in(2),
             }),
             ..Config::new(most - draws.below(most / 2))
         };

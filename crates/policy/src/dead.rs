@@ -17,6 +17,8 @@ pub struct Reclaim {
     pub target: f64,
     /// No more than delta - target of the blocks at a time, so that no request waits for all.
     pub cap: bool,
+    /// Whether a collection erases such blocks before it folds; else only this does.
+    pub collect: bool,
 }
 
 impl Default for Reclaim {
@@ -49,6 +51,9 @@ params! {
         /// NFTL: no more than delta - target of the blocks at a time, so that no request waits for
         /// all of them.
         cap: bool = true,
+        /// NFTL: whether a collection erases blocks of nothing but dead data before it folds; the thesis
+        /// says that of reclamation ahead only.
+        collect: bool = true,
         /// What must be seen before a sector is called dead: the full rule, or the thesis' own,
         /// which loses live data.
         guards: Guards = Guards::Full,
@@ -95,7 +100,13 @@ impl Fsaf {
     /// The part that is about erasing ahead.
     #[must_use]
     pub const fn reclaim(&self) -> Reclaim {
-        Reclaim { delta: self.delta, mu: self.mu, target: self.target, cap: self.cap }
+        Reclaim {
+            delta: self.delta,
+            mu: self.mu,
+            target: self.target,
+            cap: self.cap,
+            collect: self.collect,
+        }
     }
 }
 

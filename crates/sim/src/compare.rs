@@ -241,6 +241,7 @@ fn same_run(a: &Job<'_>, b: &Job<'_>) -> bool {
         logical_pages,
         time_scale_ns,
         map_cache,
+        warm_up,
         wrap,
         clock,
         read_only,
@@ -267,6 +268,7 @@ fn same_run(a: &Job<'_>, b: &Job<'_>) -> bool {
         && *logical_pages == b.logical_pages
         && *time_scale_ns == b.time_scale_ns
         && *map_cache == b.map_cache
+        && *warm_up == b.warm_up
         && *wrap == b.wrap
         && *clock == b.clock
         && *read_only == b.read_only

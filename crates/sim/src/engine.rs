@@ -19,6 +19,7 @@ use crate::{
     history::{Quantile, Recorder, Sample},
     input::{Batch, Extent, Extents},
     job::{Clock, Job},
+    predictions::Predictions,
     queue::Queue,
     responses::Responses,
     result::ResponseTimes,
@@ -34,6 +35,8 @@ pub(crate) struct Measured {
     pub read: ResponseTimes,
     pub application: Application,
     pub elapsed_ns: u64,
+    /// How well the idle policy foretold the silence between requests.
+    pub predictions: Predictions,
     /// The last arrival, where requests arrive.
     pub last_arrival_ns: Option<u64>,
     /// What was recorded for pictures, where that was asked for.
@@ -70,6 +73,9 @@ pub(crate) struct Engine<'a, L> {
     idle: Option<Box<dyn Idle>>,
     /// The longest step of that.
     idle_step: u64,
+    /// When the last request came, where an idle policy is asked.
+    last_gap_from: Option<u64>,
+    predictions: Predictions,
     ignores_trims: bool,
     /// Room for a page, where something is known of what is written.
     page: Vec<u8>,
@@ -138,6 +144,8 @@ impl<'a, L: Layer<Chip = CountingChip>> Engine<'a, L> {
             in_line: !arrivals && !clock && depth == Some(1),
             program_ns: timing.program(),
             idle: job.policy.build_idle()?.filter(|_| arrivals),
+            last_gap_from: None,
+            predictions: Predictions::default(),
             ignores_trims: job.policy.build_dead_data()? == DeadData::None,
             page: vec![0; if setup.keeps_contents { page_size } else { 0 }],
             log: job.delays,
@@ -174,19 +182,33 @@ impl<'a, L: Layer<Chip = CountingChip>> Engine<'a, L> {
         self.layer
     }
 
-    /// Serves the requests that only prepare the device, and forgets what it measured.
+    /// Serves the requests that only prepare the device, and forgets what it measured: so many, and
+    /// then on until the host has written so many pages.
     pub(crate) fn prepare(
         &mut self,
         extents: &mut Extents,
         requests: u64,
+        pages: u64,
         progress: &Progress,
     ) -> Result<(), SimError> {
         let log = self.log.take();
         self.serve_all(extents, requests, progress)?;
+        let from = self.pages_written;
+        while self.pages_written - from < pages {
+            // One at a time, so that none too many is served.
+            if self.serve_all(extents, 1, progress)? == 0 {
+                return Err(SimError::Usage(format!(
+                    "the input ends within the warm-up, after {} of {pages} pages; give a longer input or \
+                     a shorter --warm-up",
+                    self.pages_written - from
+                )));
+            }
+        }
         self.end();
         (self.writes, self.reads) = (Responses::new(), Responses::new());
         (self.requests, self.flushes, self.pages_written, self.bytes_written) = (0, 0, 0, 0);
         (self.write_delay_ns, self.read_delay_ns) = (0, 0);
+        self.predictions = Predictions::default();
         // A flush is not recorded: nothing is being answered.
         self.answer.op = Op::Flush;
         self.start_ns = self.done_ns;
@@ -227,23 +249,25 @@ impl<'a, L: Layer<Chip = CountingChip>> Engine<'a, L> {
             elapsed_ns: since(self.done_ns),
             last_arrival_ns: self.arrivals.then_some(since(self.last_arrival)),
             application: self.application(),
+            predictions: self.predictions,
             write: self.writes.times(),
             read: self.reads.times(),
         })
     }
 
-    /// Serves requests until there are no more, or so many were served.
+    /// Serves requests until there are no more, or so many were served; gives how many.
     fn serve_all(
         &mut self,
         extents: &mut Extents,
-        mut most: u64,
+        most: u64,
         progress: &Progress,
-    ) -> Result<(), SimError> {
+    ) -> Result<u64, SimError> {
+        let mut due = most;
         // A recorder looks after every request; without one the batch is served whole.
         let stride = if self.recorder.is_some() { 1 } else { u64::MAX };
         // Moved out while it is served.
         let mut batch = std::mem::take(&mut self.batch);
-        while most > 0 {
+        while due > 0 {
             if self.at == batch.extents.len() {
                 extents.next_batch(&mut batch)?;
                 self.at = 0;
@@ -263,7 +287,7 @@ impl<'a, L: Layer<Chip = CountingChip>> Engine<'a, L> {
             let before = self.pages_written;
             let left = (batch.extents.len() - self.at) as u64;
             let watched = self.watch.map_or(u64::MAX, |watch| watch.stride(before).max(1) as u64);
-            let count = most.min(left).min(stride).min(watched) as usize;
+            let count = due.min(left).min(stride).min(watched) as usize;
             let done = match (self.page.is_empty(), self.in_line) {
                 (true, true) => self.batch::<true>(&batch.extents[self.at..self.at + count]),
                 (true, false) => self.batch::<false>(&batch.extents[self.at..self.at + count]),
@@ -280,11 +304,11 @@ impl<'a, L: Layer<Chip = CountingChip>> Engine<'a, L> {
                 recorder.note(self.layer.inspect().counters());
             }
             self.at += count;
-            most -= count as u64;
+            due -= count as u64;
             self.look();
         }
         self.batch = batch;
-        Ok(())
+        Ok(most - due)
     }
 
     /// Says which pages the host will write.
@@ -691,6 +715,10 @@ impl<'a, L: Layer<Chip = CountingChip>> Engine<'a, L> {
     fn clean_until(&mut self, arrival: u64) -> Result<(), SimError> {
         let Some(idle) = &mut self.idle else { return Ok(()) };
         let leisure = idle.leisure(self.idle_step);
+        let last = self.last_gap_from.replace(arrival);
+        if let (Some(last), Some(predicted)) = (last, idle.predicted(self.idle_step)) {
+            self.predictions.note(predicted, arrival.saturating_sub(last), self.idle_step);
+        }
         idle.arrived(arrival);
         let mut steps = leisure.steps;
         let quiet = match self.layer.chip().clock() {

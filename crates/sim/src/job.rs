@@ -56,6 +56,8 @@ pub struct Job<'a> {
     pub time_scale_ns: Option<f64>,
     /// Bytes of RAM for changes of a map that lies on the chip; by default the map is in RAM.
     pub map_cache: Option<u64>,
+    /// Bytes the host writes before the statistics begin, beside the fill.
+    pub warm_up: u64,
     /// Trace addresses beyond the device are taken modulo its size.
     pub wrap: bool,
     /// The clock; by default arrivals where there are any.
@@ -97,6 +99,7 @@ impl<'a> Job<'a> {
             logical_pages: None,
             time_scale_ns: None,
             map_cache: None,
+            warm_up: 0,
             wrap: false,
             clock: None,
             read_only: ReadOnly::None,

@@ -20,6 +20,7 @@ mod input;
 mod job;
 mod life;
 pub mod metric;
+mod predictions;
 mod queue;
 mod responses;
 pub mod result;

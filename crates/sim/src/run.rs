@@ -100,7 +100,12 @@ impl Runner<'_> {
         )?;
         self.progress.expect(job.input.expected_pages(&extents));
         let mut engine = Engine::new(&mut layer, job, setup)?;
-        engine.prepare(&mut extents, job.input.prelude(), self.progress)?;
+        engine.prepare(
+            &mut extents,
+            job.input.prelude(),
+            setup.warm_up_pages(job),
+            self.progress,
+        )?;
         let filled = Snapshot::of(engine.layer());
         let running = Instant::now();
         let mut measured = engine.run(extents, job.watch, self.progress)?;

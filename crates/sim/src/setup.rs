@@ -64,6 +64,12 @@ impl Setup {
         })
     }
 
+    /// Pages that the host writes before the statistics begin; of a sample those that it keeps.
+    pub(crate) fn warm_up_pages(&self, job: &Job<'_>) -> u64 {
+        let page = u64::from(self.plan.device.profile.geometry.page_size);
+        job.warm_up.div_ceil(page).div_ceil(u64::from(job.input.sampled()))
+    }
+
     /// Bytes of RAM that the layer takes where the map is on the chip.
     pub(crate) fn map_ram(&self, job: &Job<'_>) -> u64 {
         job.map_cache.map_or(0, |cache| crate::demand_paged::ram(self, cache))

@@ -281,6 +281,7 @@ pub fn job_on<'a>(
         time_scale_ns: args.device.time_scale.map(|ns| ns as f64),
         map_cache: args.device.map_cache,
         logical_pages: args.device.logical_pages.map(|pages| pages.div_ceil(input.sampled())),
+        warm_up: args.device.warm_up.unwrap_or(0),
         wrap: args.mapping.wrap,
         clock: args.device.clock.map(|clock| match clock {
             ClockArg::Device => Clock::Device,

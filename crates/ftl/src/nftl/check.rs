@@ -118,6 +118,10 @@ impl<C: Condition> Nftl<C> {
         if self.index.wholly_dead() != dead {
             return Err(format!("{dead:?} is the first wholly dead virtual block"));
         }
+        let dead = all().find(|(_, pair)| pair.live == 0 && pair.blocks() == 2).map(|(v, _)| v);
+        if self.index.dead_pair() != dead {
+            return Err(format!("{dead:?} is the first wholly dead pair"));
+        }
         let foldable = || all().filter(|(_, pair)| pair.blocks() == 2 && pair.live > 0);
         let most = foldable().map(|(_, pair)| pair.dead()).max();
         let first = most.and_then(|most| foldable().find(|(_, pair)| pair.dead() == most));

@@ -15,7 +15,7 @@ impl<C: Condition> Nftl<C> {
         }
         let mut folded = false;
         while self.free.len() < self.levels.stop {
-            if let Some(v) = self.index.wholly_dead() {
+            if let Some(v) = self.dead_for_collection() {
                 self.drop_whole(v)?;
             } else if let Some(v) = self.index.best(now)
                 && self.free.len() > 0
@@ -28,6 +28,15 @@ impl<C: Condition> Nftl<C> {
         }
         self.counters.cleaning_runs += u64::from(folded);
         Ok(())
+    }
+
+    /// The virtual block of which nothing is live that a collection erases first: any, unless those of one
+    /// block are left to reclamation. Both blocks of a pair are always given back, so that a fold finds room.
+    fn dead_for_collection(&self) -> Option<u32> {
+        match &self.config.reclaim {
+            Some(reclaim) if !reclaim.collect => self.index.dead_pair(),
+            _ => self.index.wholly_dead(),
+        }
     }
 
     /// Folds one pair with enough dead pages, or with any where space is short, or erases a virtual

@@ -55,7 +55,7 @@ impl Pair {
 
     const fn standing(&self) -> Standing {
         if self.blocks() > 0 && self.live == 0 {
-            Standing::WhollyDead
+            if self.blocks() == 2 { Standing::DeadPair } else { Standing::DeadBlock }
         } else if self.blocks() == 2 {
             Standing::Pair
         } else {
@@ -68,7 +68,10 @@ impl Pair {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Standing {
     Nothing,
-    WhollyDead,
+    /// Wholly dead, one block.
+    DeadBlock,
+    /// Wholly dead, both blocks.
+    DeadPair,
     Pair,
 }
 
@@ -79,7 +82,8 @@ pub(super) struct Index {
     by_dead: Vec<Lowest>,
     /// The numbers of dead pages that pairs have, counted from the most there can be.
     most_dead: Lowest,
-    wholly_dead: Lowest,
+    dead_blocks: Lowest,
+    dead_pairs: Lowest,
     /// Pairs by live and dead pages, where cost-benefit chooses.
     by_age: Option<Heaps>,
     /// Most dead pages that a pair can have.
@@ -93,7 +97,8 @@ impl Index {
         Self {
             by_dead: vec![Lowest::new(numbers); most as usize + 1],
             most_dead: Lowest::new(most as usize + 1),
-            wholly_dead: Lowest::new(numbers),
+            dead_blocks: Lowest::new(numbers),
+            dead_pairs: Lowest::new(numbers),
             by_age: (choice == Choice::CostBenefit).then(|| Heaps::new(numbers, kinds)),
             most,
         }
@@ -112,12 +117,14 @@ impl Index {
         if was != is || before.dead() != after.dead() {
             match was {
                 Standing::Pair => self.leave(v, before.dead()),
-                Standing::WhollyDead => self.wholly_dead.remove(v),
+                Standing::DeadBlock => self.dead_blocks.remove(v),
+                Standing::DeadPair => self.dead_pairs.remove(v),
                 Standing::Nothing => {}
             }
             match is {
                 Standing::Pair => self.enter(v, after.dead()),
-                Standing::WhollyDead => self.wholly_dead.insert(v),
+                Standing::DeadBlock => self.dead_blocks.insert(v),
+                Standing::DeadPair => self.dead_pairs.insert(v),
                 Standing::Nothing => {}
             }
         }
@@ -147,7 +154,15 @@ impl Index {
 
     /// The lowest virtual block of which nothing is live.
     pub(super) fn wholly_dead(&self) -> Option<u32> {
-        self.wholly_dead.lowest()
+        match (self.dead_blocks.lowest(), self.dead_pairs.lowest()) {
+            (Some(block), Some(pair)) => Some(block.min(pair)),
+            (block, pair) => block.or(pair),
+        }
+    }
+
+    /// The lowest of them with both blocks.
+    pub(super) fn dead_pair(&self) -> Option<u32> {
+        self.dead_pairs.lowest()
     }
 
     /// The pair with most dead pages, the lowest among equals, and how many those are.

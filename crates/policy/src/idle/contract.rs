@@ -28,6 +28,14 @@ pub trait Idle: Send {
     /// What may be done before the next request, if a step takes `step` nanoseconds at the longest.
     fn leisure(&self, step: u64) -> Leisure;
 
+    /// The silence that it expects before the next request, if a step takes `step` nanoseconds; 0 for none
+    /// worth using, `None` from a policy that predicts nothing and before there is anything to predict from.
+    /// Who measures asks for it; nothing else depends on it.
+    fn predicted(&self, step: u64) -> Option<u64> {
+        let _ = step;
+        None
+    }
+
     /// Free blocks in each bank that are enough, on a page-mapped layer; a share of the spare space
     /// where it is left open.
     fn enough_free(&self) -> Option<u32>;

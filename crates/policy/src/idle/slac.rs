@@ -83,6 +83,10 @@ impl Idle for Slac {
         Leisure { after: 0, steps, yields: self.params.preempt }
     }
 
+    fn predicted(&self, step: u64) -> Option<u64> {
+        (!self.gaps.is_empty()).then(|| self.predict(step))
+    }
+
     fn enough_free(&self) -> Option<u32> {
         self.params.free
     }
@@ -161,5 +165,16 @@ mod tests {
         slac.arrived(7 + 39);
         assert_eq!(slac.leisure(10), Leisure { after: 0, steps: 3, yields: false });
         assert_eq!(slac.leisure(0).steps, 0);
+    }
+
+    #[test]
+    fn a_prediction_begins_with_the_first_gap_and_may_be_that_there_is_no_slack() {
+        let mut slac = Slac::new(Params::default());
+        slac.arrived(7);
+        assert_eq!(slac.predicted(10), None);
+        slac.arrived(7 + 9);
+        assert_eq!(slac.predicted(10), Some(0));
+        slac.arrived(7 + 9 + 30);
+        assert_eq!(slac.predicted(10), Some((9 + 30) / 2));
     }
 }

@@ -19,7 +19,13 @@
 //! * data move when they survive: cleaning a partition above the average by a part `p` gives away the
 //!   same part of the survivors, to the neighbour whose product is less. Downwards go pages
 //!   that the host wrote since they were last cleaned, which are the hottest here, upwards the others.
-//!   Data are pushed only, for pulling would read another segment;
+//!   `pull=yes` pulls as well: cleaning a partition below the average by a part `p` asks that part of
+//!   its survivors' number of the neighbour whose product is greater. A cleaning moves pages of its own block
+//!   only, so the neighbour gives them when it is cleaned next, unless it gives data away itself then:
+//!   hot pages downwards, others upwards, as above;
+//! * `ranges=yes` gives each partition the share that its range of adjacent segments would be, in whole
+//!   blocks, where shares are equal otherwise. Which blocks these are is left to the shared list of free
+//!   ones, which changes the wear of each block and no count;
 //! * a block of garbage only, at the head of any queue, comes first, for it costs nothing; blocks without
 //!   garbage at the head of the partition to be cleaned go to its end, eight of them at most, then
 //!   another partition is cleaned, and where all are in the way the victim policy chooses;
@@ -46,6 +52,10 @@ params! {
     pub struct EnvyParams {
         /// Partitions, 1 to 32; auto: one for 16 blocks of a bank, 1 to 8.
         partitions: Option<u32> = None,
+        /// Whether a partition below the average pulls data from a neighbour.
+        pull: bool = false,
+        /// Whether shares are those of ranges of adjacent blocks, and not all equal.
+        ranges: bool = false,
     }
 }
 
@@ -59,9 +69,24 @@ pub struct Envy {
     partitions: [Partition; MOST],
     /// The partition of the host's last write.
     wanted: u8,
-    /// What the victim at hand gives away: to which partition, whether hot pages, and how many yet.
-    gives: (u8, bool, u32),
+    /// What the victim at hand gives away.
+    gives: Gift,
     from: u8,
+    /// What a neighbour asked of each partition.
+    asked: [Gift; MOST],
+    pull: bool,
+    /// Blocks of each partition beyond what all have.
+    more: [u32; MOST],
+}
+
+/// Pages that go to another partition.
+#[derive(Clone, Copy, Debug, Default)]
+struct Gift {
+    to: u8,
+    /// Whether those that the host wrote since they were last cleaned, or the others.
+    hot: bool,
+    /// How many there are yet to give.
+    left: u32,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -79,25 +104,50 @@ impl Partition {
     }
 }
 
+impl Gift {
+    const fn down(to: u8, left: u32) -> Self {
+        Self { to, hot: true, left }
+    }
+
+    const fn up(to: u8, left: u32) -> Self {
+        Self { to, hot: false, left }
+    }
+}
+
 impl Envy {
-    /// What a partition gives away of `valid` survivors.
-    fn gift(&self, partition: u8, valid: u32) -> (u8, bool, u32) {
-        let own = self.partitions[usize::from(partition)].product();
-        let all = &self.partitions[..usize::from(self.count)];
-        let average = all.iter().map(Partition::product).sum::<f64>() / f64::from(self.count);
-        if own <= average {
-            return (partition, false, 0);
-        }
-        let many = (f64::from(valid) * (1.0 - average / own)) as u32;
-        let product = |p: u8| self.partitions[usize::from(p)].product();
+    fn product(&self, partition: u8) -> f64 {
+        self.partitions[usize::from(partition)].product()
+    }
+
+    /// What a partition gives away of `valid` survivors; one below the average asks a neighbour.
+    fn gift(&mut self, partition: u8, valid: u32) -> Gift {
+        let asked = core::mem::take(&mut self.asked[usize::from(partition)]);
+        let own = self.product(partition);
+        let average = (0..self.count).map(|p| self.product(p)).sum::<f64>() / f64::from(self.count);
         let below = partition.checked_sub(1);
         let above = Some(partition + 1).filter(|&p| p < self.count);
-        match (below, above) {
-            (Some(b), Some(a)) if product(b) <= product(a) => (b, true, many),
-            (_, Some(a)) => (a, false, many),
-            (Some(b), None) => (b, true, many),
-            (None, None) => (partition, false, 0),
+        if own > average {
+            let many = (f64::from(valid) * (1.0 - average / own)) as u32;
+            return match (below, above) {
+                (Some(b), Some(a)) if self.product(b) <= self.product(a) => Gift::down(b, many),
+                (_, Some(a)) => Gift::up(a, many),
+                (Some(b), None) => Gift::down(b, many),
+                (None, None) => Gift::default(),
+            };
         }
+        if self.pull && own < average {
+            let many = (f64::from(valid) * (1.0 - own / average)) as u32;
+            let (from, gift) = match (below, above) {
+                (Some(b), Some(a)) if self.product(b) >= self.product(a) => {
+                    (b, Gift::up(partition, many))
+                }
+                (_, Some(a)) => (a, Gift::down(partition, many)),
+                (Some(b), None) => (b, Gift::up(partition, many)),
+                (None, None) => (partition, Gift::default()),
+            };
+            self.asked[usize::from(from)] = gift;
+        }
+        asked
     }
 }
 
@@ -126,10 +176,13 @@ impl Placement for Envy {
     }
 
     fn choose(&mut self, bank: u32, blocks: &BlockView, _now: u64) -> Choice {
-        // The share of each partition is the same, so the longest log is furthest above it.
+        // The share of each partition is the same but for the rest of a division.
         let order = (0..self.count).map(|partition| (partition + self.wanted) % self.count);
+        let more = &self.more;
         self.logs
-            .choose(bank, blocks, order, |logs, log| -f64::from(logs.len(bank, log)))
+            .choose(bank, blocks, order, |logs, log| {
+                f64::from(more[usize::from(log)]) - f64::from(logs.len(bank, log))
+            })
             .map_or(Choice::Victim, Choice::Clean)
     }
 
@@ -152,7 +205,7 @@ impl Placement for Envy {
     #[inline(always)]
     fn survivor(&mut self, lpn: Lpn, _now: u64) -> u8 {
         let home = &mut self.home[lpn.index()];
-        let (to, hot, left) = &mut self.gives;
+        let Gift { to, hot, left } = &mut self.gives;
         let survived = *home & SURVIVED != 0;
         let mut own = *home & !SURVIVED;
         // A page of the fill belongs elsewhere than where it lies.
@@ -193,14 +246,82 @@ impl Registered for Envy {
         for (lpn, home) in (0..).map(Lpn).zip(&mut home) {
             *home = first_home(lpn, pages, count);
         }
+        let mut more = [0; MOST];
+        if p.ranges {
+            let blocks = context.blocks_of_bank();
+            let begin = |partition: u32| blocks * partition / partitions;
+            for (partition, more) in (0..partitions).zip(&mut more) {
+                *more = begin(partition + 1) - begin(partition) - blocks / partitions;
+            }
+        }
         Ok(Self {
             home,
             count,
             logs: Logs::new(context, count),
             partitions: [Partition { utilization: 0.5, frequency: 1.0 / f64::from(count) }; MOST],
             wanted: 0,
-            gives: (0, false, 0),
+            gives: Gift::default(),
             from: 0,
+            asked: [Gift::default(); MOST],
+            pull: p.pull,
+            more,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::string::ToString;
+
+    use super::*;
+
+    fn envy(pairs: &[(&str, &str)]) -> Envy {
+        let args =
+            Args(pairs.iter().map(|(key, value)| (key.to_string(), value.to_string())).collect());
+        let context =
+            Context { logical_pages: 30, blocks: 20, pages_per_block: 8, ..Context::smallest() };
+        Envy::build(&args, &context).expect("valid")
+    }
+
+    /// Three partitions whose products are these.
+    fn with_products(pull: &str, products: [f64; 3]) -> Envy {
+        let mut envy = envy(&[("partitions", "3"), ("pull", pull)]);
+        for (partition, product) in envy.partitions.iter_mut().zip(products) {
+            *partition = Partition { utilization: 0.5, frequency: product };
+        }
+        envy
+    }
+
+    fn parts(gift: Gift) -> (u8, bool, u32) {
+        (gift.to, gift.hot, gift.left)
+    }
+
+    #[test]
+    fn above_the_average_data_are_pushed_to_the_neighbour_with_less_to_do() {
+        // The average is 2: the middle one gives a third of its survivors, hot ones downwards.
+        assert_eq!(parts(with_products("no", [1.0, 3.0, 2.0]).gift(1, 9)), (0, true, 3));
+        assert_eq!(parts(with_products("no", [2.0, 3.0, 1.0]).gift(1, 9)), (2, false, 3));
+        assert_eq!(with_products("no", [1.0, 3.0, 2.0]).gift(0, 9).left, 0);
+    }
+
+    #[test]
+    fn below_the_average_data_are_pulled_when_the_neighbour_is_cleaned_and_once() {
+        let mut envy = with_products("yes", [2.0, 1.0, 3.0]);
+        assert_eq!(envy.gift(1, 8).left, 0, "it gives nothing itself");
+        // The average is 2: half of eight, the hottest of the colder neighbour.
+        assert_eq!(parts(envy.asked[2]), (1, true, 4));
+        envy.partitions[2].frequency = 2.0;
+        envy.partitions[0].frequency = 3.0;
+        assert_eq!(parts(envy.gift(2, 8)), (1, true, 4));
+        assert_eq!(envy.gift(2, 8).left, 0, "once");
+        // Of the hotter neighbour the coldest.
+        envy.gift(1, 8);
+        assert_eq!(parts(envy.asked[0]), (1, false, 4));
+    }
+
+    #[test]
+    fn ranges_share_what_is_left_of_the_division() {
+        assert_eq!(envy(&[("partitions", "3"), ("ranges", "yes")]).more[..3], [0, 1, 1]);
+        assert_eq!(envy(&[("partitions", "3")]).more[..3], [0, 0, 0]);
     }
 }

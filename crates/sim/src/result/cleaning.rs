@@ -86,6 +86,34 @@ part! {
 }
 
 part! {
+    /// How well the idle policy foretold the silence between requests, from arrival to arrival.
+    #[derive(Copy)]
+    pub struct Predictions ("predicted silence") of facts {
+        /// Gaps that were predicted.
+        pub gaps: u64 = facts.measured.predictions.made
+            => Look::line("gaps predicted", Format::Count),
+        /// Share of them of which it was right whether the longest step of cleaning (a fold) fits.
+        pub right_share: f64 = share(facts.measured.predictions.right, facts)
+            => Look::line("right about a step", Format::Percent).more(),
+        /// Share of them in which fewer steps fitted than predicted, so that a request may have waited.
+        pub too_long_share: f64 = share(facts.measured.predictions.too_long, facts)
+            => Look::line("too long", Format::Percent).less(),
+        /// Share of all steps that fitted into these gaps for which the predictions left room; `null`
+        /// where none fitted.
+        pub foreseen_share: Option<f64> = {
+            let predictions = &facts.measured.predictions;
+            (predictions.steps > 0).then(|| predictions.steps_foreseen as f64 / predictions.steps as f64)
+        } => Look::line("of the steps that fitted", Format::Percent).more(),
+        /// Mean of what the predictions missed, where the gap or the prediction is a step or longer counted in
+        /// full and else not at all, in microseconds.
+        pub mean_miss_us: f64 = {
+            let predictions = &facts.measured.predictions;
+            predictions.missed_ns as f64 / 1000.0 / predictions.made as f64
+        } => Look::line("missed by, in the mean", Format::Micros).less(),
+    }
+}
+
+part! {
     /// Data found dead before they were overwritten, and the cost of finding them. Absent where no
     /// policy looked for dead data and none were found.
     #[derive(Copy, Eq)]
@@ -108,6 +136,11 @@ part! {
         /// Memory of the tables that this takes.
         pub memory_bytes: u64 => Look::line("memory", Format::Bytes),
     }
+}
+
+/// A share of the gaps that were predicted; there are some.
+fn share(count: u64, facts: &Facts<'_>) -> f64 {
+    count as f64 / facts.measured.predictions.made as f64
 }
 
 fn victim_utilization(facts: &Facts<'_>) -> Option<f64> {

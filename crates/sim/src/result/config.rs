@@ -59,6 +59,10 @@ part! {
             => Look::HIDDEN,
         /// Time scale of age transformations where none was named.
         pub time_scale_us: f64 = facts.setup.plan.time_scale_ns / 1000.0 => Look::HIDDEN,
+        /// Pages the host wrote before the statistics began, beside the fill; absent without a warm-up.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub warm_up_pages: Option<u64> =
+            Some(facts.setup.warm_up_pages(facts.job)).filter(|pages| *pages > 0) => Look::HIDDEN,
         /// The seed.
         pub seed: u64 = facts.job.seed => Look::HIDDEN,
     }

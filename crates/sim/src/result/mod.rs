@@ -12,7 +12,7 @@ mod wear;
 
 use thermocline_flash::BlockId;
 
-pub use cleaning::{Cleaning, DeadData, Map, Nftl};
+pub use cleaning::{Cleaning, DeadData, Map, Nftl, Predictions};
 pub use config::{Config, Device, Idle, Trigger};
 pub use sample::Sample;
 pub(crate) use sample::more_programs;
@@ -66,6 +66,10 @@ part! {
         /// What the block-mapped layer did; absent for others.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub nftl: Option<Nftl> = facts.is_nftl().then(|| Nftl::of(facts)) => Look::HIDDEN,
+        /// How well the idle policy foretold the silence between requests; absent where none predicts.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub predictions: Option<Predictions> =
+            (facts.measured.predictions.made > 0).then(|| Predictions::of(facts)) => Look::HIDDEN,
         /// Data found dead before they were overwritten. Absent where none were.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub dead_data: Option<DeadData> = facts.dead_data => Look::HIDDEN,

@@ -80,6 +80,8 @@ fn every_figure_of_a_result_is_a_metric_with_its_value_and_type() {
         "config.idle.",
         "config.queue_depth",
         "config.map_cache_bytes",
+        "config.warm_up_pages",
+        "predictions.",
         "map.",
         "config.device.energy",
     ];

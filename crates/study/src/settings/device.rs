@@ -47,6 +47,10 @@ pub struct DeviceArgs {
     #[arg(long, value_name = "SHARE", value_parser = values::share, help_heading = HEADING)]
     #[arg(default_value = "15%")]
     pub over_provisioning: f64,
+    /// Bytes that the host writes before the statistics begin, beside the fill: to see a device once it has
+    /// settled, or one stretch of a run [default: none].
+    #[arg(long, value_name = "SIZE", value_parser = values::size, help_heading = HEADING)]
+    pub warm_up: Option<u64>,
     /// Number of logical pages, as on a chip that is formatted already [default: from
     /// --over-provisioning, --fill or the trace's footprint].
     #[arg(long, value_name = "N", help_heading = HEADING)]

@@ -117,6 +117,26 @@ fn hplajw() {
     assert_eq!(reader.volumes(), ["1", "0"]);
 }
 
+/// Ruemmler and Wilkes 1993 count 71.2 % of the writes of hplajw's two months to metadata.
+#[test]
+fn three_quarters_of_hplajws_writes_are_to_metadata() {
+    let Some(path) = trace("hp-hplajw-1992-1week.srt.zst") else { return };
+    let kinds =
+        ReadOptions { format: Some("srt-kinds".parse().expect("a format")), ..Default::default() };
+    let mut reader = read::open(path, &kinds).expect("a known format");
+    let writes = read_all(&mut reader).into_iter().filter(|request| request.op == Op::Write);
+    let volumes = reader.volumes();
+    let mut counts = std::collections::BTreeMap::new();
+    for request in writes {
+        *counts.entry(volumes[request.volume as usize].as_str()).or_insert(0) += 1;
+    }
+    let counts: Vec<_> = counts.into_iter().collect();
+    assert_eq!(
+        counts,
+        [("0-data", 7823), ("0-metadata", 23_316), ("0-paging", 226), ("1-paging", 114)]
+    );
+}
+
 #[test]
 fn iozone() {
     let name = "msr-ssdext-iozone.disksim.ascii.zst";

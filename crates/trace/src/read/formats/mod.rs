@@ -67,6 +67,7 @@ pub(super) static REGISTRY: &[Entry] = &[
     vscsi::ENTRY,
     lcs::ENTRY,
     srt::ENTRY,
+    srt::KINDS,
     blkreplay::ENTRY,
     biotracer::ENTRY,
     acsl::ENTRY,

@@ -3,6 +3,12 @@
 //!
 //! Times are seconds and microseconds since the header's `tracedate`. The sector number is
 //! absolute on its disk, in the sectors the header gives that disk; the volume is the disk.
+//!
+//! The last word of a record tells what the buffer held. Its upper half is the type, but for bit 5: 1 data of
+//! files, 2 inodes, 3 directories, 4 indirect blocks, 5 the superblock, 6 cylinder groups, 7 paging. No
+//! document that we have says so; a week of hplajw does: 5 is one address of 2 KiB, 6 are 47 addresses of
+//! 2 KiB, 3 are fragments written synchronously, 2 are whole blocks at the heads of cylinder groups, and
+//! 7 lies in the swap sections of the header. `srt-kinds` makes a volume of each disk and kind.
 
 use crate::{
     Op, Place, Request, TraceError,
@@ -52,10 +58,38 @@ pub(super) const ENTRY: Entry = Entry {
     open: |setup| {
         setup.each(|mut input| {
             let header = take_header(&mut input)?;
-            Ok(Srt { sectors: sector_sizes(&header), input })
+            Ok(Srt { sectors: sector_sizes(&header), kinds: false, input })
         })
     },
 };
+
+/// The same, with a volume for each kind of data.
+pub(super) const KINDS: Entry = Entry {
+    name: "srt-kinds",
+    about: "the same, each disk taken apart: 0-data, 0-metadata (inodes, directories, …), 0-paging",
+    source: "HP Labs; the types of buffers are our reading of a trace",
+    special: Special::NONE,
+    detect: |_| None,
+    open: |setup| {
+        setup.each(|mut input| {
+            let header = take_header(&mut input)?;
+            Ok(Srt { sectors: sector_sizes(&header), kinds: true, input })
+        })
+    },
+};
+
+/// What a disk is used for.
+const KIND_NAMES: [&str; 4] = ["data", "metadata", "paging", "other"];
+
+/// The index of the kind of a buffer by the last word of its record.
+const fn kind_of(info: u32) -> u32 {
+    match (info >> 16) & 0x1f {
+        1 => 0,
+        2..=6 => 1,
+        7 => 2,
+        _ => 3,
+    }
+}
 
 /// Passes over the header and returns it.
 fn take_header(input: &mut Input) -> Result<Vec<u8>, TraceError> {
@@ -113,6 +147,8 @@ struct Srt {
     input: Input,
     /// Disk, and bytes in one of its sectors.
     sectors: Vec<(u32, u64)>,
+    /// Whether each kind of data is a volume.
+    kinds: bool,
 }
 
 impl Decode for Srt {
@@ -173,7 +209,14 @@ impl Srt {
             )
         })?;
         let op = if word(record, 44) & READ != 0 { Op::Read } else { Op::Write };
-        let volume = cx.volumes.numbered(disk, |disk| disk.to_string());
+        let volume = if self.kinds {
+            let kinds = KIND_NAMES.len() as u32;
+            cx.volumes.numbered(disk * kinds + kind_of(word(record, 48)), |number| {
+                format!("{}-{}", number / kinds, KIND_NAMES[(number % kinds) as usize])
+            })
+        } else {
+            cx.volumes.numbered(disk, |disk| disk.to_string())
+        };
         request(time, op, offset, u64::from(word(record, 24)), volume)
     }
 }

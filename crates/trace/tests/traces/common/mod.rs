@@ -348,6 +348,9 @@ fn binary() -> Vec<Sample> {
         (600, Trim, 300 * S, 65_536, 0),
     ];
     let devices: &[&str] = &["8,17", "8,0"];
+    let srt: &[Row] =
+        &[(5_000_007_000, Read, 1056 * 256, 4096, 0), (6_000_000_000, Write, 10 * 1024, 512, 1)];
+    let kinds = sample("srt-kinds", srt_sample(), srt, &["0-metadata", "1-paging"]);
     vec![
         sample("vscsi", first, vscsi, &["0"]),
         sample("vscsi", second, vscsi, &["0"]),
@@ -356,15 +359,8 @@ fn binary() -> Vec<Sample> {
         sample("lcs", lcs(6, 8192), LCS, &["0", "7"]),
         sample("blktrace", blktrace_sample(false), blktrace, devices),
         sample("blktrace", blktrace_sample(true), blktrace, devices),
-        sample(
-            "srt",
-            srt_sample(),
-            &[
-                (5_000_007_000, Read, 1056 * 256, 4096, 0),
-                (6_000_000_000, Write, 10 * 1024, 512, 1),
-            ],
-            &["0", "1"],
-        ),
+        sample("srt", srt_sample(), srt, &["0", "1"]),
+        Sample { guessed: Some("srt"), ..kinds },
     ]
 }
 
@@ -515,10 +511,10 @@ fn srt_sample() -> Vec<u8> {
         \t1 -> {\n\t\tsectorsize  = 1024,\n\t}\n};\n\x0c"
         .to_vec();
     let mut record = |words: &[u32]| all.extend(words.iter().flat_map(|word| word.to_be_bytes()));
-    record(&[56, 0x4_0001, 5, 7, 174, 19_687, 4096, 1056, 0x0800_0007, 4, 1, 27, 1, 1]);
+    record(&[56, 0x4_0001, 5, 7, 174, 19_687, 4096, 1056, 0x0800_0007, 4, 1, 27, 0x23_000d, 1]);
     // A text record, then a write by a record of version 3.
     record(&[12, 0x4_0003, 0x6869_2121]);
-    record(&[52, 0x3_0001, 6, 0, 1, 2, 512, 10, 0x0800_0107, 4, 0, 26, 0]);
+    record(&[52, 0x3_0001, 6, 0, 1, 2, 512, 10, 0x0800_0107, 4, 0, 26, 0x7_0000]);
     all
 }
 
