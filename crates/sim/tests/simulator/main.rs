@@ -15,4 +15,5 @@ mod runs;
 mod slac_fsaf;
 mod striping;
 mod update_interval;
+mod warm_up;
 mod watched;
