@@ -241,8 +241,13 @@ impl Reference {
             return;
         }
         let before = self.counters.folds;
+        let leaves = self.config.reclaim.as_ref().is_some_and(|reclaim| !reclaim.collect);
         while self.is_below(self.config.stop_percent) {
-            if let Some(v) = self.wholly_dead() {
+            let of = |v: &usize| {
+                self.blocks_of(*v).len() == 2 || !leaves && !self.blocks_of(*v).is_empty()
+            };
+            let dead = (0..self.virtuals.len()).filter(of).find(|&v| self.live(v) == 0);
+            if let Some(v) = dead {
                 self.drop_whole(v);
                 continue;
             }
