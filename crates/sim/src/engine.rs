@@ -193,6 +193,38 @@ impl<'a, L: Layer<Chip = CountingChip>> Engine<'a, L> {
     ) -> Result<(), SimError> {
         let log = self.log.take();
         self.serve_all(extents, requests, progress)?;
+        self.end();
+        // On the device's own clock arrivals are of no account.
+        if self.arrivals {
+            self.shift = self.done_ns.saturating_sub(self.last_arrival);
+            self.last_arrival = self.last_arrival.saturating_add(self.shift);
+        }
+        // What warms the device up is part of the input: nobody waits for its end.
+        if pages > 0 {
+            self.warm_up(extents, pages, progress)?;
+            self.end();
+        }
+        (self.writes, self.reads) = (Responses::new(), Responses::new());
+        (self.requests, self.flushes, self.pages_written, self.bytes_written) = (0, 0, 0, 0);
+        (self.write_delay_ns, self.read_delay_ns) = (0, 0);
+        self.predictions = Predictions::default();
+        // A flush is not recorded: nothing is being answered.
+        self.answer.op = Op::Flush;
+        self.start_ns = if self.arrivals { self.last_arrival } else { self.done_ns };
+        self.log = log;
+        if let Some(recorder) = &mut self.recorder {
+            recorder.begin(self.layer.inspect().counters());
+        }
+        Ok(())
+    }
+
+    /// Serves requests until the host has written so many pages.
+    fn warm_up(
+        &mut self,
+        extents: &mut Extents,
+        pages: u64,
+        progress: &Progress,
+    ) -> Result<(), SimError> {
         let from = self.pages_written;
         while self.pages_written - from < pages {
             // One at a time, so that none too many is served.
@@ -203,23 +235,6 @@ impl<'a, L: Layer<Chip = CountingChip>> Engine<'a, L> {
                     self.pages_written - from
                 )));
             }
-        }
-        self.end();
-        (self.writes, self.reads) = (Responses::new(), Responses::new());
-        (self.requests, self.flushes, self.pages_written, self.bytes_written) = (0, 0, 0, 0);
-        (self.write_delay_ns, self.read_delay_ns) = (0, 0);
-        self.predictions = Predictions::default();
-        // A flush is not recorded: nothing is being answered.
-        self.answer.op = Op::Flush;
-        self.start_ns = self.done_ns;
-        // On the device's own clock arrivals are of no account.
-        if self.arrivals {
-            self.shift = self.done_ns.saturating_sub(self.last_arrival);
-            self.start_ns = self.last_arrival.saturating_add(self.shift);
-        }
-        self.log = log;
-        if let Some(recorder) = &mut self.recorder {
-            recorder.begin(self.layer.inspect().counters());
         }
         Ok(())
     }
