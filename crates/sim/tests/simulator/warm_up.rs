@@ -57,8 +57,11 @@ fn stretches_add_up_to_the_run() {
         let page = u64::from(whole.config.device.geometry.page_size);
         assert_eq!(parts[1].config.warm_up_pages, Some(40 * MIB / page));
         assert_eq!(whole.config.warm_up_pages, None);
-        let elapsed = parts[0].elapsed_us + parts[1].elapsed_us;
-        assert!((elapsed / whole.elapsed_us - 1.0).abs() < 0.01, "{name}: {elapsed}");
+        // Where requests arrive, a stretch ends later than the next one begins if they queue.
+        if !arrivals {
+            let elapsed = parts[0].elapsed_us + parts[1].elapsed_us;
+            assert!((elapsed / whole.elapsed_us - 1.0).abs() < 0.01, "{name}: {elapsed}");
+        }
     }
 }
 
