@@ -119,7 +119,7 @@ impl<C: Condition> Nftl<C> {
             return Err(format!("{dead:?} is the first wholly dead virtual block"));
         }
         let dead = all().find(|(_, pair)| pair.live == 0 && pair.blocks() == 2).map(|(v, _)| v);
-        if self.index.dead_pair() != dead {
+        if self.config.leaves_dead_blocks() && self.index.dead_pair() != dead {
             return Err(format!("{dead:?} is the first wholly dead pair"));
         }
         let foldable = || all().filter(|(_, pair)| pair.blocks() == 2 && pair.live > 0);

@@ -33,9 +33,9 @@ impl<C: Condition> Nftl<C> {
     /// The virtual block of which nothing is live that a collection erases first: any, unless those of one
     /// block are left to reclamation. Both blocks of a pair are always given back, so that a fold finds room.
     fn dead_for_collection(&self) -> Option<u32> {
-        match &self.config.reclaim {
-            Some(reclaim) if !reclaim.collect => self.index.dead_pair(),
-            _ => self.index.wholly_dead(),
+        match self.config.leaves_dead_blocks() {
+            true => self.index.dead_pair(),
+            false => self.index.wholly_dead(),
         }
     }
 

@@ -55,4 +55,9 @@ impl Config {
             reclaim: None,
         }
     }
+
+    /// Whether collections leave blocks of nothing but dead data to reclamation.
+    pub(super) fn leaves_dead_blocks(&self) -> bool {
+        self.reclaim.as_ref().is_some_and(|reclaim| !reclaim.collect)
+    }
 }

@@ -152,7 +152,7 @@ impl<C: Condition> Nftl<C> {
             dead: Bits::new(config.logical_pages as usize),
             programmed: Bits::new(places),
             pairs: vec![Pair::EMPTY; virtual_blocks as usize],
-            index: Index::new(virtual_blocks, pages, config.choice),
+            index: Index::new(virtual_blocks, pages, config.choice, config.leaves_dead_blocks()),
             owner: vec![NOBODY; blocks],
             free: FreeList::new(blocks),
             wear: config.wear_gap.map(|gap| Wear::new(blocks, gap)),

@@ -82,8 +82,10 @@ pub(super) struct Index {
     by_dead: Vec<Lowest>,
     /// The numbers of dead pages that pairs have, counted from the most there can be.
     most_dead: Lowest,
-    dead_blocks: Lowest,
-    dead_pairs: Lowest,
+    /// Wholly dead ones: all of them, or those of one block where the others stand apart.
+    wholly_dead: Lowest,
+    /// Those of both blocks, where collections take them only.
+    dead_pairs: Option<Lowest>,
     /// Pairs by live and dead pages, where cost-benefit chooses.
     by_age: Option<Heaps>,
     /// Most dead pages that a pair can have.
@@ -91,14 +93,15 @@ pub(super) struct Index {
 }
 
 impl Index {
-    pub(super) fn new(virtual_blocks: u32, pages: u32, choice: Choice) -> Self {
+    /// `pairs_apart`: wholly dead pairs are told from wholly dead blocks.
+    pub(super) fn new(virtual_blocks: u32, pages: u32, choice: Choice, pairs_apart: bool) -> Self {
         let (numbers, most) = (virtual_blocks as usize, 2 * pages);
         let kinds = pages as usize * (most as usize + 1);
         Self {
             by_dead: vec![Lowest::new(numbers); most as usize + 1],
             most_dead: Lowest::new(most as usize + 1),
-            dead_blocks: Lowest::new(numbers),
-            dead_pairs: Lowest::new(numbers),
+            wholly_dead: Lowest::new(numbers),
+            dead_pairs: pairs_apart.then(|| Lowest::new(numbers)),
             by_age: (choice == Choice::CostBenefit).then(|| Heaps::new(numbers, kinds)),
             most,
         }
@@ -117,14 +120,14 @@ impl Index {
         if was != is || before.dead() != after.dead() {
             match was {
                 Standing::Pair => self.leave(v, before.dead()),
-                Standing::DeadBlock => self.dead_blocks.remove(v),
-                Standing::DeadPair => self.dead_pairs.remove(v),
+                Standing::DeadBlock => self.wholly_dead.remove(v),
+                Standing::DeadPair => self.dead_pairs().remove(v),
                 Standing::Nothing => {}
             }
             match is {
                 Standing::Pair => self.enter(v, after.dead()),
-                Standing::DeadBlock => self.dead_blocks.insert(v),
-                Standing::DeadPair => self.dead_pairs.insert(v),
+                Standing::DeadBlock => self.wholly_dead.insert(v),
+                Standing::DeadPair => self.dead_pairs().insert(v),
                 Standing::Nothing => {}
             }
         }
@@ -154,15 +157,23 @@ impl Index {
 
     /// The lowest virtual block of which nothing is live.
     pub(super) fn wholly_dead(&self) -> Option<u32> {
-        match (self.dead_blocks.lowest(), self.dead_pairs.lowest()) {
+        match (self.wholly_dead.lowest(), self.dead_pair()) {
             (Some(block), Some(pair)) => Some(block.min(pair)),
             (block, pair) => block.or(pair),
         }
     }
 
-    /// The lowest of them with both blocks.
+    /// The lowest of them with both blocks, where those stand apart.
     pub(super) fn dead_pair(&self) -> Option<u32> {
-        self.dead_pairs.lowest()
+        self.dead_pairs.as_ref()?.lowest()
+    }
+
+    /// Where wholly dead pairs stand.
+    const fn dead_pairs(&mut self) -> &mut Lowest {
+        match &mut self.dead_pairs {
+            Some(apart) => apart,
+            None => &mut self.wholly_dead,
+        }
     }
 
     /// The pair with most dead pages, the lowest among equals, and how many those are.
@@ -231,6 +242,7 @@ mod tests {
         fn the_index_finds_what_a_look_at_all_finds(
             choice in prop::sample::select(&[Choice::Greedy, Choice::CostBenefit][..]),
             pages in 1_u32..12,
+            pairs_apart in any::<bool>(),
             numbers in 1_u32..200,
             // How coarse time is, and where it begins.
             coarse in 1_u64..50,
@@ -238,7 +250,7 @@ mod tests {
             steps in prop::collection::vec((any::<u32>(), any::<u32>(), 0_u8..8), 1..400),
         ) {
             let mut pairs = vec![Pair::EMPTY; numbers as usize];
-            let mut index = Index::new(numbers, pages, choice);
+            let mut index = Index::new(numbers, pages, choice, pairs_apart);
             for (time, (v, draw, what)) in (0..).zip(steps) {
                 let (v, now) = (v % numbers, begin + time / coarse);
                 let before = pairs[v as usize];
@@ -274,6 +286,9 @@ mod tests {
                 let is_dead = |p: &Pair| p.blocks() > 0 && p.live == 0;
                 let dead = (0..).zip(&pairs).find(|(_, p)| is_dead(p)).map(|(v, _)| v);
                 prop_assert_eq!(index.wholly_dead(), dead);
+                let is_pair = |p: &Pair| p.blocks() == 2 && p.live == 0;
+                let pair = (0..).zip(&pairs).find(|(_, p)| is_pair(p)).map(|(v, _)| v);
+                prop_assert_eq!(index.dead_pair(), pair.filter(|_| pairs_apart));
             }
         }
     }
