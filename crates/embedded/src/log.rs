@@ -57,8 +57,8 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
             let area = Area { content, erases, number, sequence: self.sequence + 1 }.encode();
             let done = match payload {
                 Payload::Host(data) => self.nand.program(to, data, &area),
-                Payload::Buffer => self.nand.program(to, self.buffer, &area),
-                Payload::Copy(from) => self.nand.copy(from, to, &area, self.buffer),
+                Payload::Buffer => self.nand.program(to, &self.buffer, &area),
+                Payload::Copy(from) => self.nand.copy(from, to, &area, &mut self.buffer),
             };
             match done {
                 Ok(()) => {

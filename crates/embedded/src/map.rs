@@ -129,7 +129,7 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
             self.buffer.fill(0xff);
         } else {
             self.counters.map_reads += 1;
-            match self.nand.read(at, 0, self.buffer) {
+            match self.nand.read(at, 0, &mut self.buffer) {
                 Ok(()) => {}
                 Err(NandError::Device) => return Err(Error::Device),
                 Err(_) => return Err(Error::MapUnreadable(page * self.map_entries)),

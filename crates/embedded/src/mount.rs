@@ -25,15 +25,25 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
     /// [`Error::NotFormatted`], [`Error::Version`], [`Error::Shape`], [`Error::Memory`],
     /// [`Error::MapUnreadable`], [`Error::Device`].
     pub fn mount(nand: N, memory: Memory<'a>, victim: V, placement: P) -> Result<Self, Error> {
-        let mut ftl = Self::unknown(nand, memory, victim, placement)?;
-        ftl.find_blocks()?;
-        ftl.find_map()?;
-        ftl.horizon_to_now();
-        ftl.find_changes()?;
-        ftl.count_valid()?;
-        match ftl.clean_torn() {
+        let mut ftl = Self::unmounted(nand, memory, victim, placement)?;
+        ftl.remount()?;
+        Ok(ftl)
+    }
+
+    /// Mounts the store again: what the chip holds may be something else than was known.
+    ///
+    /// # Errors
+    /// Those of [`mount`](Self::mount). After one nothing of the store can be used.
+    pub fn remount(&mut self) -> Result<(), Error> {
+        self.forget();
+        self.find_blocks()?;
+        self.find_map()?;
+        self.horizon_to_now();
+        self.find_changes()?;
+        self.count_valid()?;
+        match self.clean_torn() {
             // It is read-only, and can be read.
-            Ok(()) | Err(Error::WornOut) => Ok(ftl),
+            Ok(()) | Err(Error::WornOut) => Ok(()),
             Err(e) => Err(e),
         }
     }
@@ -137,7 +147,7 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
         };
         self.sequence = self.sequence.max(sequence);
         // All of the page must be readable.
-        match self.nand.read(page, 0, self.buffer) {
+        match self.nand.read(page, 0, &mut self.buffer) {
             Ok(()) => {}
             Err(NandError::Device) => return Err(Error::Device),
             Err(_) => return Ok(false),
@@ -221,7 +231,7 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
             if area.sequence <= horizon || !(from..*to).contains(&lpn) || !self.is_newer(&area)? {
                 continue;
             }
-            match self.nand.read(page, 0, self.buffer) {
+            match self.nand.read(page, 0, &mut self.buffer) {
                 Ok(()) => {}
                 Err(NandError::Device) => return Err(Error::Device),
                 Err(_) => {

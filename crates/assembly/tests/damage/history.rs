@@ -54,6 +54,7 @@ fn serve(file: &Path, policy: &str, rebuild: bool) -> Result<AnyLayer<Chip>, Ass
         seed: 1,
         separate: Vec::new(),
         rebuild,
+        map_cache: None,
     };
     let access = Access::default();
     let found = Candidate::find(&place(file), &access, || Err(AssemblyError::Interrupted))?;
@@ -311,6 +312,7 @@ fn serve_nothing() -> AnyLayer<Chip> {
         seed: 1,
         separate: Vec::new(),
         rebuild: false,
+        map_cache: None,
     };
     let found = Candidate::find(&place, &access, device).expect("memory");
     found.start(&access, &options, |chip, _| chip).expect("served").layer

@@ -32,7 +32,7 @@ pub struct FormatArgs {
     #[arg(long, value_name = "SHARE", value_parser = values::share, help_heading = CHIP)]
     #[arg(default_value = "15%")]
     pub over_provisioning: f64,
-    /// Translation layer: page-mapped; nftl, which is served with the policies nftl, slac, fsaf and combo; or
+    /// Translation layer: page-mapped; demand-paged, whose map lies on the chip, for little memory; nftl, which is served with the policies nftl, slac, fsaf and combo; or
     /// in-place, a baseline that a power cut can cost a block of data.
     #[arg(long, value_name = "LAYER", value_parser = values::served_layer, help_heading = CHIP)]
     #[arg(default_value = "page-mapped")]
@@ -89,6 +89,10 @@ pub struct ServeArgs {
     pub over_provisioning: f64,
     #[command(flatten)]
     pub policy: ServedPolicyArgs,
+    /// Memory for changes of a map that lies on the chip (format --layer demand-paged); a chip in memory is
+    /// made with such a map [default: 256KiB, more for a large chip].
+    #[arg(long, value_name = "SIZE", value_parser = values::size, help_heading = "Device")]
+    pub map_cache: Option<u64>,
     /// Unix socket to listen on. Repeat for several.
     #[arg(long, value_name = "SOCK", value_hint = ValueHint::FilePath, help_heading = LISTENING)]
     pub unix: Vec<PathBuf>,

@@ -325,7 +325,7 @@ pub fn grow(args: &GrowArgs, console: Console) -> Result<(), Failure> {
     let size = Overrides { capacity: Some(args.capacity), ..Overrides::default() };
     let larger = device.clone().with(&size)?;
     let layer = original.layer;
-    let policy = thermocline_assembly::PolicySpec::parse(served(layer), None, None)?;
+    let policy = thermocline_assembly::PolicySpec::parse(served(layer), None, None)?.on(layer)?;
     let store = Store::fit(larger, over, policy)?;
     if store.logical_pages <= old_pages {
         return Err(Failure::usage(format!(

@@ -221,6 +221,7 @@ fn serve_options(args: &ServeArgs, default: &str) -> Result<ServeOptions, Failur
         seed: asked.seed,
         separate: Vec::new(),
         rebuild: args.rebuild,
+        map_cache: args.map_cache,
     })
 }
 
@@ -253,7 +254,7 @@ fn opening(
     access: &Access,
     args: &ServeArgs,
 ) -> Result<Opening, Failure> {
-    let default = found.default_policy();
+    let default = found.default_policy(args.map_cache);
     let name = exports::name(exported);
     let separate = of(&args.separate, &name).into_iter().map(|region| region.0).collect();
     let options = &ServeOptions { separate, ..serve_options(args, default)? };
