@@ -241,13 +241,13 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
             }
             if self.cache.is_full() && self.cache.get(lpn).is_none() {
                 *to = self.cache.middle() / self.map_entries * self.map_entries;
-                if *to <= from {
-                    // The room is for two of each page of the map at least.
-                    *to = from + self.map_entries;
-                }
+                *to = (*to).max(from + self.map_entries);
                 self.cache.remove(*to, u32::MAX);
                 if lpn >= *to {
                     continue;
+                }
+                if self.cache.is_full() {
+                    return Err(Error::Memory("changes: one of each entry of a page of the map"));
                 }
             }
             self.cache.set(lpn, page);

@@ -74,53 +74,58 @@ impl<C: Chip> DemandPaged<C> {
         }
     }
 
-    /// Looks at all areas: the page that the map names is the newest of those of its logical page, and of that page.
+    /// Looks at all areas: of no logical page there is a newer copy than the one that the map names.
     pub(super) fn audit(&mut self) -> Result<(), Error> {
-        let mut newest = vec![(0_u64, u32::MAX); self.ftl.logical_pages() as usize];
+        let mut mapped = vec![(u32::MAX, 0_u64); self.ftl.logical_pages() as usize];
+        self.ftl.each_mapped(|lpn, at| mapped[lpn as usize].0 = at)?;
         let shape = self.ftl.nand().geometry();
+        for entry in mapped.iter_mut().filter(|(at, _)| *at != u32::MAX) {
+            entry.1 = match self.area(entry.0)? {
+                Found::Page(area) => area.sequence,
+                // Reading it is an error, and no contradiction.
+                Found::Blank | Found::Torn => u64::MAX,
+            };
+        }
+        let mut payload = vec![0; shape.page_size as usize];
         for page in 0..shape.blocks * shape.pages {
-            if self.ftl.nand_mut().is_bad(page / shape.pages) == Ok(true) {
+            let Found::Page(Area { content: Content::Data(_), number, sequence, .. }) =
+                self.area(page)?
+            else {
+                continue;
+            };
+            let Some(&(at, known)) = mapped.get(number as usize) else { continue };
+            if at == u32::MAX || at == page || sequence <= known {
                 continue;
             }
-            let mut bytes = [0; thermocline_embedded::AREA];
-            match self.ftl.nand_mut().read_area(page, &mut bytes) {
+            // What the power cut off is nothing.
+            match self.ftl.nand_mut().read(page, 0, &mut payload) {
                 Ok(()) => {}
                 Err(NandError::Device) => return Err(Error::Device),
                 Err(_) => continue,
             }
-            let Found::Page(Area { content: Content::Data(_), number, sequence, .. }) =
-                Area::decode(&bytes)
-            else {
-                continue;
-            };
-            if let Some(newest) = newest.get_mut(number as usize)
-                && newest.0 < sequence
-            {
-                *newest = (sequence, page);
-            }
+            let (at, newer) = (self.ftl.nand().ppn(at), self.ftl.nand().ppn(page));
+            self.contradiction = Some(format!(
+                "the map leads from logical page {number} to {at:?}, and {newer:?} is newer"
+            ));
+            return Ok(());
         }
-        let mut found = None;
-        self.ftl.each_mapped(|lpn, at| {
-            let (_, newest) = newest[lpn as usize];
-            if found.is_none() && newest != at {
-                found = Some((lpn, at, newest));
-            }
-        })?;
-        self.contradiction = found.map(|(lpn, at, newest)| {
-            let nand = self.ftl.nand();
-            match newest {
-                u32::MAX => format!(
-                    "the map leads from logical page {lpn} to {:?}, which holds another or none",
-                    nand.ppn(at)
-                ),
-                _ => format!(
-                    "the map leads from logical page {lpn} to {:?}, and {:?} is newer",
-                    nand.ppn(at),
-                    nand.ppn(newest)
-                ),
-            }
-        });
         Ok(())
+    }
+
+    /// What stands beside a page; nothing in a bad block, or in one that is erased before it is written: they may
+    /// hold anything.
+    fn area(&mut self, page: u32) -> Result<Found, Error> {
+        let block = page / self.ftl.nand().geometry().pages;
+        if matches!(self.ftl.block_use(block).0, Use::Bad | Use::Free) {
+            return Ok(Found::Blank);
+        }
+        let nand = self.ftl.nand_mut();
+        let mut bytes = [0; thermocline_embedded::AREA];
+        match nand.read_area(page, &mut bytes) {
+            Ok(()) => Ok(Area::decode(&bytes)),
+            Err(NandError::Device) => Err(Error::Device),
+            Err(_) => Ok(Found::Torn),
+        }
     }
 
     /// The chip, and nothing that was not written to it.

@@ -6,7 +6,9 @@ mod layer;
 mod nand;
 mod policies;
 
-use thermocline_embedded::{Change, Config, Error, Ftl, Memory, map_pages, most_logical_pages};
+use thermocline_embedded::{
+    Change, Config, Error, Ftl, Memory, entries_of_map_page, map_pages, most_logical_pages,
+};
 use thermocline_flash::{Chip, Geometry};
 use thermocline_ftl::{
     Format, Layer, Mount, MountError, Recovery,
@@ -82,11 +84,13 @@ impl Plan<'_> {
         let pages = u64::from(map_pages(self.geometry.page_size, self.logical_pages));
         let default = DEFAULT_CACHE.max(DEFAULT_CHANGES * pages * size).min(MOST_CACHE);
         let cache = self.map_cache.unwrap_or(default);
-        let least = LEAST_CHANGES * pages * size;
+        // A chip that loses what was not synced may lose all changes of a page of the map: a mount has room for them.
+        let entries = entries_of_map_page(self.geometry.page_size).into();
+        let least = (LEAST_CHANGES * pages).max(entries) * size;
         if cache < least {
             return Err(AssemblyError::Usage(format!(
                 "--map-cache {cache} is too small: a map of {pages} pages needs {least} bytes at \
-                 least, two changes for each"
+                 least"
             )));
         }
         if cache > MOST_CACHE {

@@ -35,8 +35,9 @@ fn cut_everywhere(policy: &str, cache: u32) {
         let (mut model, mut draws) = (Model::new(), Draws(seed));
         let mut layer = format(&store, faults);
         assert!(!used(&mut layer, &mut model, &mut draws, 400));
+        model.holds_the_newest(&mut layer);
+        model.flush(&mut layer).expect("flushed");
         let begun = (layer.chip().clone(), model, draws);
-        model_holds(&mut layer, &begun.1);
         // Every operation of what follows, each history from the same state.
         let mut operation = 0;
         loop {
@@ -64,19 +65,15 @@ fn cut_everywhere(policy: &str, cache: u32) {
             }
             layer.chip_mut().power_on();
             assert!(!used(&mut layer, &mut model, &mut draws, 20));
-            model_holds(&mut layer, &model);
+            model.holds_the_newest(&mut layer);
             model.unmount(&mut layer).expect("unmounted");
             let (mut layer, recovery) = mount(&store, layer.chip().clone(), Mount::FromPages);
             assert!(recovery.clean, "after an orderly end");
-            model_holds(&mut layer, &model);
+            model.holds_the_newest(&mut layer);
             operation += 1;
         }
     }
     assert!(cuts > 1000, "{cuts}");
-}
-
-fn model_holds(layer: &mut AnyLayer<OfChip>, model: &Model) {
-    model.holds_the_newest(layer);
 }
 
 #[test]

@@ -27,7 +27,7 @@ pub fn store(policy: &str) -> Store {
     device.profile.rules = Rules { in_order: true, endurance: 1 << 30, initial_bad_blocks: 0 };
     let policy = PolicySpec::parse(policy, None, None).and_then(|p| p.on(LayerKind::DemandPaged));
     // Room for few changes: pages of the map are written all the time.
-    let map_cache = Some(40);
+    let map_cache = Some(480);
     Store { map_cache, ..Store::new(device, policy.expect("a policy"), PAGES) }
 }
 
