@@ -185,11 +185,11 @@ fn run<V: Victim + Clone, P: Placement + Clone>(
     let (blocks, directory, changes, buffer) =
         (&mut parts.0[..], &mut parts.1[..], &mut parts.2[..], &mut parts.3[..]);
     let memory = Memory {
-            blocks: blocks.into(),
-            directory: directory.into(),
-            changes: changes.into(),
-            page: buffer.into(),
-        };
+        blocks: blocks.into(),
+        directory: directory.into(),
+        changes: changes.into(),
+        page: buffer.into(),
+    };
     drop(Ftl::mount(&mut chip, memory, victim, placement).expect("the store is there"));
     let _ = before;
     let (filled, done, ns) = counters;

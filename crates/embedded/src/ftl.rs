@@ -103,12 +103,7 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
     ///
     /// # Errors
     /// [`Error::Shape`], [`Error::Memory`].
-    pub fn unmounted(
-        nand: N,
-        memory: Memory<'a>,
-        victim: V,
-        placement: P,
-    ) -> Result<Self, Error> {
+    pub fn unmounted(nand: N, memory: Memory<'a>, victim: V, placement: P) -> Result<Self, Error> {
         let shape = nand.geometry();
         let wrong = if !(1..=MOST_PAGES).contains(&shape.pages) || shape.pages < 2 {
             "a block has 2 to 511 pages"
@@ -413,7 +408,9 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
             self.gather_map_page(page)?;
             let first = page * self.map_entries;
             let entries = self.buffer.chunks_exact(MAP_ENTRY as usize);
-            for (lpn, entry) in (first..self.logical_pages.min(first + self.map_entries)).zip(entries) {
+            for (lpn, entry) in
+                (first..self.logical_pages.min(first + self.map_entries)).zip(entries)
+            {
                 let at = u32::from_le_bytes([entry[0], entry[1], entry[2], 0]);
                 if at < TRIMMED {
                     seen(lpn, at);

@@ -357,7 +357,10 @@ impl<C: Chip> Inspect for DemandPaged<C> {
         let valid: u32 = (0..blocks).map(|block| self.ftl.valid_pages(block)).sum();
         let (held, map) = (self.held.recount(), self.ftl.map_pages());
         if held != self.held.count() {
-            return Err(format!("{held} logical pages hold data, and {} are counted", self.held.count()));
+            return Err(format!(
+                "{held} logical pages hold data, and {} are counted",
+                self.held.count()
+            ));
         }
         if valid != held + map {
             return Err(format!(
@@ -368,7 +371,9 @@ impl<C: Chip> Inspect for DemandPaged<C> {
         let free = (0..blocks).filter(|&block| self.ftl.block_use(block).0 == Use::Free).count();
         match free == self.ftl.free_blocks() as usize {
             true => Ok(()),
-            false => Err(format!("{free} blocks are free, and {} are counted", self.ftl.free_blocks())),
+            false => {
+                Err(format!("{free} blocks are free, and {} are counted", self.ftl.free_blocks()))
+            }
         }
     }
 }

@@ -11,13 +11,13 @@ use thermocline_embedded::{
 };
 use thermocline_flash::{Chip, Geometry};
 use thermocline_ftl::{
-    Format, Layer, Mount, MountError, Recovery,
+    Format, Layer, Mount, MountError, PageIo, Recovery,
     index::{self, DEMAND_PAGED},
 };
 use thermocline_policy::trigger::Watermarks;
 
-use self::{layer::DemandPaged, nand::OnFlash};
 pub use self::policies::{Halves, halves};
+use self::{layer::DemandPaged, nand::OnFlash};
 use crate::{AnyLayer, AssemblyError, PolicySpec, store::Begin};
 
 /// Bytes of memory for changes of the map where nothing is said of it.
@@ -67,7 +67,9 @@ impl Plan<'_> {
             Err(AssemblyError::Usage(format!("policy {name} on {WHERE}: {what}")))
         };
         if self.watermarks != Watermarks::default() {
-            return refused("it keeps watermarks of its own; leave out --reserve, --low and --high");
+            return refused(
+                "it keeps watermarks of its own; leave out --reserve, --low and --high",
+            );
         }
         if self.policy.idle.is_some() {
             return refused("it does not clean in idle time; leave out --idle");
@@ -122,8 +124,15 @@ impl Plan<'_> {
         let streams = placement.streams();
         let nand = OnFlash::new(chip);
         let shape = nand::shape(&self.geometry);
-        let memory = Memory::allocate(&shape, self.logical_pages, self.changes()?);
-        let mut ftl = Ftl::unmounted(nand, memory, victim, placement).map_err(|e| of_embedded(e, None))?;
+        // Without a summary only the map says how many logical pages there are.
+        let most_pages = match begin {
+            Begin::Salvage(_) => shape.blocks * shape.pages,
+            Begin::Format(_) | Begin::Mount(_) => self.logical_pages,
+        };
+        let changes = Self { logical_pages: most_pages, ..*self }.changes()?;
+        let memory = Memory::allocate(&shape, most_pages, changes);
+        let mut ftl =
+            Ftl::unmounted(nand, memory, victim, placement).map_err(|e| of_embedded(e, None))?;
         let spare = spare_blocks(&self.geometry, self.logical_pages, streams);
         match begin {
             Begin::Format(format) => {
@@ -133,12 +142,13 @@ impl Plan<'_> {
                 let done = ftl.reformat(config);
                 done.map_err(|e| of_embedded(e, ftl.nand().refused))?;
                 ftl.nand_mut().spares_blank = false;
-                self.write_heads(&mut ftl.nand_mut().chip, format)?;
+                write_heads(&mut ftl.nand_mut().chip, self.logical_pages, format)?;
                 let layer = DemandPaged::new(ftl, spare).map_err(|e| of_embedded(e, None))?;
                 Ok((layer, None))
             }
             Begin::Mount(how) => {
-                let found = index::find_summary(&mut ftl.nand_mut().chip).map_err(MountError::from)?;
+                let found =
+                    index::find_summary(&mut ftl.nand_mut().chip).map_err(MountError::from)?;
                 let summary = found.ok_or(MountError::NotFormatted)?;
                 if summary.layer != DEMAND_PAGED {
                     return Err(MountError::Layer(summary.layer).into());
@@ -146,44 +156,44 @@ impl Plan<'_> {
                 if let Some((what, formatted, chip)) = summary.difference(&self.geometry) {
                     return Err(MountError::Shape(what, formatted, chip).into());
                 }
-                let (mut layer, recovery) = self.mounted(ftl, spare, how)?;
+                let (mut layer, recovery) = mounted(ftl, spare, how)?;
+                if layer.logical_pages() != self.logical_pages {
+                    let (formatted, asked) = (layer.logical_pages(), self.logical_pages);
+                    return Err(MountError::LogicalPages { formatted, asked }.into());
+                }
                 if how == Mount::FromPages {
                     layer.audit().map_err(|e| of_embedded(e, None))?;
                 }
                 Ok((layer, Some(recovery)))
             }
             Begin::Salvage(format) => {
-                let (mut layer, recovery) = self.mounted(ftl, spare, Mount::Repair)?;
-                self.write_heads(layer.chip_mut(), format)?;
+                let (mut layer, recovery) = mounted(ftl, spare, Mount::Repair)?;
+                let pages = layer.logical_pages();
+                write_heads(layer.chip_mut(), pages, format)?;
                 Ok((layer, Some(recovery)))
             }
         }
     }
+}
 
-    fn mounted<C: Chip + Send + 'static>(
-        &self,
-        mut ftl: layer::Store<C>,
-        spare: u32,
-        how: Mount,
-    ) -> Result<(DemandPaged<C>, Recovery), AssemblyError> {
-        if how != Mount::Repair {
-            ftl.nand_mut().begin_draft();
-        }
-        let done = ftl.remount();
-        done.map_err(|e| of_embedded(e, ftl.nand().refused))?;
-        if ftl.logical_pages() != self.logical_pages {
-            let formatted = ftl.logical_pages();
-            return Err(MountError::LogicalPages { formatted, asked: self.logical_pages }.into());
-        }
-        let layer = DemandPaged::new(ftl, spare).map_err(|e| of_embedded(e, None))?;
-        let recovery = layer.recovery();
-        Ok((layer, recovery))
+fn mounted<C: Chip + Send + 'static>(
+    mut ftl: layer::Store<C>,
+    spare: u32,
+    how: Mount,
+) -> Result<(DemandPaged<C>, Recovery), AssemblyError> {
+    if how != Mount::Repair {
+        ftl.nand_mut().begin_draft();
     }
+    let done = ftl.remount();
+    done.map_err(|e| of_embedded(e, ftl.nand().refused))?;
+    let layer = DemandPaged::new(ftl, spare).map_err(|e| of_embedded(e, None))?;
+    let recovery = layer.recovery();
+    Ok((layer, recovery))
+}
 
-    fn write_heads<C: Chip>(&self, chip: &mut C, format: Format) -> Result<(), AssemblyError> {
-        index::write_heads(chip, DEMAND_PAGED, self.logical_pages, format)?;
-        Ok(())
-    }
+fn write_heads<C: Chip>(chip: &mut C, pages: u32, format: Format) -> Result<(), AssemblyError> {
+    index::write_heads(chip, DEMAND_PAGED, pages, format)?;
+    Ok(())
 }
 
 /// An error of the layer, with what the chip said.

@@ -3,4 +3,3 @@
 mod cuts;
 mod life;
 mod model;
-

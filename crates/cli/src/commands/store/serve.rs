@@ -258,7 +258,6 @@ fn opening(
     let name = exports::name(exported);
     let separate = of(&args.separate, &name).into_iter().map(|region| region.0).collect();
     let options = &ServeOptions { separate, ..serve_options(args, default)? };
-    let policy = &options.policy;
     let begun = Instant::now();
     let mut pace = None;
     let served = found.start(access, options, |chip, profile| {
@@ -270,6 +269,8 @@ fn opening(
         chip
     })?;
     let took = begun.elapsed();
+    // As the chip's layer takes it.
+    let policy = &served.remounter.policy().clone();
     if let Some(recovery) = &served.recovery {
         log_mount(&exported.chip, &policy.name, recovery, took);
     }

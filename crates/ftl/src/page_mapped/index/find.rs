@@ -102,7 +102,8 @@ pub fn find_traces<C: Flash + ?Sized>(chip: &mut C) -> Result<Option<Traces>, Fl
             }
             traces.log_pages += 1;
             let of_layer = |&layer: &u8| oob.stream == stream_of(layer);
-            traces.layer = [NFTL, IN_PLACE, DEMAND_PAGED].into_iter().find(of_layer).unwrap_or(traces.layer);
+            traces.layer =
+                [NFTL, IN_PLACE, DEMAND_PAGED].into_iter().find(of_layer).unwrap_or(traces.layer);
             traces.first_log_block.get_or_insert(block);
             let says_how_many =
                 [Kind::AbsentRuns, Kind::AbsentBits, Kind::Map].map(|kind| kind as u16);
