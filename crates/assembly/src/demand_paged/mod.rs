@@ -2,6 +2,7 @@
 //! and a device with as little can use the same store.
 
 mod bits;
+pub mod dump;
 mod layer;
 mod nand;
 mod policies;

@@ -132,15 +132,7 @@ impl<C: Flash> OnFlash<C> {
 
     /// What is programmed beside a page.
     fn oob(&self, area: &[u8; AREA]) -> Oob {
-        let Found::Page(Area { content, erases, number, sequence }) = Area::decode(area) else {
-            unreachable!("the layer programs areas that it can read")
-        };
-        let stream = match content {
-            Content::Data(stream) => stream,
-            Content::Map => MAP_STREAM,
-        };
-        let note = erases.min(u32::from(u16::MAX)) as u16;
-        Oob { lpn: Lpn(number), stream, sequence, time: self.now, note }
+        oob_of(area, self.now).expect("the layer programs areas that it can read")
     }
 
     /// The map must not lead to what a loss of power takes back.
@@ -170,8 +162,21 @@ pub(super) fn shape(geometry: &thermocline_flash::Geometry) -> Geometry {
     }
 }
 
+/// What the layer's bytes say, in the fields of the chip's area; nothing where they say nothing.
+pub(super) fn oob_of(area: &[u8; AREA], time: u64) -> Option<Oob> {
+    let Found::Page(Area { content, erases, number, sequence }) = Area::decode(area) else {
+        return None;
+    };
+    let stream = match content {
+        Content::Data(stream) => stream,
+        Content::Map => MAP_STREAM,
+    };
+    let note = erases.min(u32::from(u16::MAX)) as u16;
+    Some(Oob { lpn: Lpn(number), stream, sequence, time, note })
+}
+
 /// What an area says, in the bytes of the layer; bytes that say nothing where another layer wrote it.
-fn bytes(oob: Oob) -> [u8; AREA] {
+pub(super) fn bytes(oob: Oob) -> [u8; AREA] {
     let content = match oob.stream {
         MAP_STREAM => Content::Map,
         stream if usize::from(stream) < thermocline_embedded::MAX_STREAMS => Content::Data(stream),

@@ -3,6 +3,7 @@
 use std::{convert::Infallible, fmt::Display, path::PathBuf, str::FromStr};
 
 use clap::{Args, Subcommand, ValueHint};
+use thermocline_assembly::demand_paged::dump::Spare;
 use thermocline_media::{Faults, Place};
 use thermocline_policy::preset::LayerKind;
 use thermocline_server::Network;
@@ -395,6 +396,10 @@ pub struct ExportArgs {
     /// Replace a file that is there, once the new one is complete.
     #[arg(long)]
     pub force: bool,
+    /// Write the pages of a demand-paged chip itself, to program into the NAND of a device with thermocline-embedded:
+    /// so many spare bytes behind each page, the layer's 16 from AT on, as in 64@4.
+    #[arg(long, value_name = "SPARE@AT", conflicts_with = "skip_unreadable")]
+    pub nand: Option<Spare>,
     /// Leave out pages that cannot be read: they are zeros in the copy.
     #[arg(long)]
     pub skip_unreadable: bool,
@@ -422,6 +427,10 @@ pub struct ImportArgs {
     #[arg(long, value_name = "LAYER", value_parser = values::served_layer, help_heading = CHIP)]
     #[arg(default_value = "page-mapped")]
     pub layer: LayerKind,
+    /// RAW is a dump of the NAND of a device with thermocline-embedded, of --page-size and --block-size: so many spare bytes
+    /// behind each page, the layer's 16 from AT on, as in 64@4. The image is that chip (demand-paged).
+    #[arg(long, value_name = "SPARE@AT", help_heading = CHIP)]
+    pub nand: Option<Spare>,
     /// Print JSON.
     #[arg(long, help_heading = "Output")]
     pub json: bool,
