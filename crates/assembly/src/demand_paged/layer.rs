@@ -128,12 +128,6 @@ impl<C: Chip> DemandPaged<C> {
         }
     }
 
-    /// The chip, and nothing that was not written to it.
-    #[cfg(test)]
-    pub(super) fn into_chip(self) -> C {
-        self.ftl.into_nand().chip
-    }
-
     /// The host changes something: what the mount wrote in memory only is done on the chip, by another mount.
     fn begin_to_change(&mut self, now: u64) -> Result<(), FtlError> {
         if self.is_broken {

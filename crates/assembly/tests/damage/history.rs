@@ -94,6 +94,8 @@ impl History {
         let policy = match layer {
             LayerKind::Nftl => "nftl",
             LayerKind::InPlace => "in-place",
+            LayerKind::DemandPaged if draws.one_in(2) => "greedy",
+            LayerKind::DemandPaged => "hot-cold",
             _ if draws.one_in(2) => "greedy",
             _ => "dac",
         };
@@ -118,6 +120,8 @@ impl History {
             flushes: Vec::new(),
             since: 0,
             forgotten: vec![0; pages as usize],
+            // A page of its map is all that tells of them: with it, they are undone.
+            trims: layer != LayerKind::DemandPaged,
         };
         let most = if draws.one_in(3) { 300 } else { 3000 };
         let length = 200 + draws.below(most);
@@ -145,7 +149,7 @@ impl History {
         let policy = match self.layer {
             LayerKind::Nftl => "nftl",
             LayerKind::InPlace => "in-place",
-            LayerKind::PageMapped => "greedy",
+            LayerKind::PageMapped | LayerKind::DemandPaged => "greedy",
         };
         serve(&self.file, policy, rebuild)
     }
@@ -190,6 +194,7 @@ struct User {
     since: u32,
     /// How many contents of each page are forgotten.
     forgotten: Vec<usize>,
+    trims: bool,
 }
 
 /// How many contents each page had had at a flush, and the blocks that tell of it: on the file, or in memory
@@ -212,7 +217,7 @@ impl User {
         let pages = contents.len() as u32;
         let most = if draws.one_in(3) { pages } else { pages / 4 };
         match draws.below(40) {
-            0 => {
+            0 if self.trims => {
                 let first = draws.below(pages);
                 for lpn in first..(first + 1 + draws.below(6)).min(pages) {
                     self.layer.trim(Lpn(lpn), self.now).expect("trimmed");
