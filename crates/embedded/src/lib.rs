@@ -75,6 +75,8 @@ mod nand;
 #[cfg(feature = "embedded-storage")]
 mod nor;
 pub mod policy;
+#[cfg(feature = "embedded-sdmmc")]
+mod sectors;
 mod slots;
 #[cfg(feature = "embedded-storage")]
 mod storage;
@@ -89,6 +91,8 @@ pub use memory::{Memory, Static, entries_of_map_page, map_pages, ram};
 pub use nand::{AREA, Geometry, Nand, NandError};
 #[cfg(feature = "embedded-storage")]
 pub use nor::Nor;
+#[cfg(feature = "embedded-sdmmc")]
+pub use sectors::Sectors;
 pub use slots::Slots;
 #[cfg(feature = "embedded-storage")]
 pub use storage::Bytes;
