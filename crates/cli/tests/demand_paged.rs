@@ -174,3 +174,26 @@ fn a_chip_in_memory_has_its_map_on_it_where_somebody_says_how_much_of_it_memory_
     let stat: Value = serde_json::from_str(&fs::read_to_string(out).expect("told")).expect("JSON");
     assert_eq!(stat["layer"], "demand-paged", "{stat}");
 }
+
+#[test]
+fn a_chip_is_written_as_the_nand_of_a_device_and_read_again() {
+    let folder = common::folder();
+    let raw = imported(&folder);
+    let (disk, nand, back) = (at(&folder, "disk.img"), at(&folder, "nand"), at(&folder, "back.img"));
+    let written = json(&["export", &disk, &nand, "--nand", "64@4", "--json"]);
+    assert_eq!(written["torn"], 0);
+    let blocks = written["blocks"].as_u64().expect("a number");
+    let bytes = fs::metadata(&nand).expect("it is there").len();
+    assert_eq!(bytes, blocks * 64 * (PAGE as u64 + 64));
+    let read = json(&["import", &nand, &back, "--nand", "64@4", "--json"]);
+    assert_eq!((&read["blocks"], &read["pages"]), (&blocks.into(), &written["pages"]));
+    assert_eq!(json(&["check", &back, "--json"])["sound"], true);
+    done(&["export", &back, &at(&folder, "out")]);
+    assert!(raw == fs::read(at(&folder, "out")).expect("readable"));
+    fails(3, &["import", &nand, &at(&folder, "no.img"), "--nand", "32@4"], &["no whole blocks"]);
+    fails(3, &["import", &nand, &at(&folder, "no.img"), "--nand", "64@9"], &["no store", "torn"]);
+    fails(2, &["export", &disk, &nand, "--nand", "16@9"], &["do not fit"]);
+    let plain = at(&folder, "plain.img");
+    done(&["format", &plain, "--capacity", "32MiB"]);
+    fails(2, &["export", &plain, &at(&folder, "x"), "--nand", "64@4"], &["no firmware reads"]);
+}
