@@ -12,10 +12,13 @@ const LOGICAL: u32 = 200;
 /// Six pages of the map, of 37 entries.
 type Room = Static<48, 6, 60, PAGE>;
 
+/// What a page holds, and what stands beside it.
+type Programmed = ([u8; PAGE], [u8; AREA]);
+
 /// NAND in memory, some pages of which cannot be read.
 #[derive(Clone)]
 struct Chip {
-    pages: Vec<Option<([u8; PAGE], [u8; AREA])>>,
+    pages: Vec<Option<Programmed>>,
     unreadable: Vec<u32>,
 }
 
@@ -24,7 +27,7 @@ impl Chip {
         Self { pages: vec![None; 48 * 8], unreadable: Vec::new() }
     }
 
-    fn checked(&self, page: u32) -> Result<Option<&([u8; PAGE], [u8; AREA])>, NandError> {
+    fn checked(&self, page: u32) -> Result<Option<&Programmed>, NandError> {
         if self.unreadable.contains(&page) {
             return Err(NandError::Unreadable);
         }

@@ -138,11 +138,9 @@ impl Plan<'_> {
         match begin {
             Begin::Format(format) => {
                 index::erase_heads(&mut ftl.nand_mut().chip)?;
-                ftl.nand_mut().spares_blank = true;
                 let config = Config { logical_pages: self.logical_pages, spare_blocks: 0 };
                 let done = ftl.reformat(config);
                 done.map_err(|e| of_embedded(e, ftl.nand().refused))?;
-                ftl.nand_mut().spares_blank = false;
                 write_heads(&mut ftl.nand_mut().chip, self.logical_pages, format)?;
                 let layer = DemandPaged::new(ftl, spare).map_err(|e| of_embedded(e, None))?;
                 Ok((layer, None))

@@ -40,12 +40,12 @@ pub(super) struct OnFlash<C> {
     pub(super) newest_time: u64,
     /// Pages that could not be read.
     pub(super) unreadable: BTreeSet<u32>,
-    /// Blocks that are blank are not erased.
-    pub(super) spares_blank: bool,
     /// Why the chip refused the last operation that it refused.
     pub(super) refused: Option<FlashError>,
     /// Something was programmed since the last sync.
     is_unsynced: bool,
+    /// Something was erased since then. What was done before the mount may not be synced either.
+    erases_are_unsynced: bool,
     /// A page of which a part was read: others follow.
     page: Box<[u8]>,
     read: Option<u32>,
@@ -61,9 +61,9 @@ impl<C: Flash> OnFlash<C> {
             now: 0,
             newest_time: 0,
             unreadable: BTreeSet::new(),
-            spares_blank: false,
             refused: None,
             is_unsynced: true,
+            erases_are_unsynced: true,
             page: vec![0; shape.page_size as usize].into(),
             read: None,
         }
@@ -293,12 +293,12 @@ impl<C: Flash> Nand for OnFlash<C> {
             draft.pages.retain(|page, _| !pages.contains(page));
             return Ok(());
         }
-        if self.spares_blank {
-            let is_blank = self.is_blank(block);
-            if self.of(is_blank)? {
-                return Ok(());
-            }
+        // A block that is blank already is not worn, nor waited for.
+        let is_blank = self.is_blank(block);
+        if self.of(is_blank)? {
+            return Ok(());
         }
+        self.erases_are_unsynced = true;
         let done = self.chip.erase(BlockId(block));
         self.of(done)
     }
@@ -324,7 +324,11 @@ impl<C: Flash> Nand for OnFlash<C> {
         }
         let done = self.chip.sync();
         self.of(done)?;
-        self.is_unsynced = false;
+        (self.is_unsynced, self.erases_are_unsynced) = (false, false);
         Ok(())
+    }
+
+    fn sync_erases(&mut self) -> Result<(), NandError> {
+        if self.erases_are_unsynced { self.sync() } else { Ok(()) }
     }
 }
