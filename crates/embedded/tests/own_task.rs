@@ -20,8 +20,9 @@ use thermocline_embedded::{
 const PAGE: usize = 256;
 type Page = [u8; PAGE];
 
-/// What a task asks for.
+/// What a task asks for. There is one at a time, so a page is in it.
 #[derive(Clone, Copy)]
+#[allow(clippy::large_enum_variant)]
 enum Request {
     Read(u32),
     Write(u32, Page),
