@@ -211,6 +211,8 @@ impl<C: Chip> PageIo for DemandPaged<C> {
         if matches!(done, Ok(()) | Err(Error::Device)) && lpn.0 < self.ftl.logical_pages() {
             self.held.set(lpn.0);
         }
+        // Trims may have made room again.
+        self.is_over &= done.is_err();
         self.after(lpn, done)
     }
 
