@@ -193,3 +193,24 @@ fn changes_of_a_page_of_the_map_that_is_damaged_are_found_in_the_areas() {
         check(&mut ftl, &after);
     }
 }
+
+#[test]
+fn pages_of_the_map_are_written_ahead_in_a_row_and_nothing_else_changes() {
+    let (mut chip, mut room) = (Chip::new(), Room::new());
+    let mut holds = vec![0; LOGICAL as usize];
+    let mut ftl = format(&mut chip, &mut room, LOGICAL).expect("formatted");
+    let (mut draw, mut batches) = (3_u32, 0);
+    for number in 1..4000_u32 {
+        draw = draw.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        let lpn = (draw >> 16) % LOGICAL;
+        let before = ftl.counters().map_writes;
+        ftl.sweep_ahead(3).expect("written");
+        batches += u32::from(ftl.counters().map_writes >= before + 3);
+        holds[lpn as usize] = (number % 255) as u8 + 1;
+        ftl.write(lpn, &[holds[lpn as usize]; PAGE]).expect("written");
+    }
+    assert!(batches > 20, "{batches}");
+    check(&mut ftl, &holds);
+    drop(ftl);
+    check(&mut mount(&mut chip, &mut room), &holds);
+}

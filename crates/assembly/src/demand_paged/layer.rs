@@ -1,7 +1,7 @@
 //! The layer of microcontrollers as a layer of the server.
 
 use thermocline_embedded::{
-    Area, Content, Error, Found, Ftl, Nand, NandError, Place, Use,
+    Area, Content, Error, Found, Ftl, Nand, NandError, Place, Use, map_pages,
     policy::{Placement, Victim},
 };
 use thermocline_flash::{BlockId, Chip, FlashError, Lpn, Ppn};
@@ -11,6 +11,11 @@ use thermocline_ftl::{
 };
 
 use super::{bits::Bits, nand::OnFlash};
+
+/// Pages of the map in a batch: so small a share of all that each still gathers changes for most of a round, and so few
+/// that the host does not wait long.
+const BATCH_SHARE: u32 = 8;
+const MOST_BATCH: u32 = 64;
 
 /// The policies of a store.
 pub(super) type Store<C> =
@@ -27,6 +32,8 @@ pub(super) struct DemandPaged<C> {
     fills: u64,
     /// Blocks that may go bad before too few are left.
     spare_blocks: u32,
+    /// Pages of the map that are written at once, for one sync of the data before them.
+    batch: u32,
     /// No block is left to be written.
     is_over: bool,
     /// What a look at all areas found that cannot be.
@@ -46,10 +53,13 @@ impl<C: Chip> DemandPaged<C> {
             trims: 0,
             fills: 0,
             spare_blocks,
+            batch: 1,
             is_over: false,
             contradiction: None,
             is_broken: false,
         };
+        let map_pages = map_pages(layer.ftl.page_size(), layer.ftl.logical_pages());
+        layer.batch = (map_pages / BATCH_SHARE).clamp(2, MOST_BATCH);
         layer.find_held()?;
         Ok(layer)
     }
@@ -206,7 +216,7 @@ impl<C: Chip> PageIo for DemandPaged<C> {
 
     fn write(&mut self, lpn: Lpn, data: &[u8], now: u64) -> Result<(), FtlError> {
         self.begin_to_change(now)?;
-        let done = self.ftl.write(lpn.0, data);
+        let done = self.ftl.sweep_ahead(self.batch).and_then(|()| self.ftl.write(lpn.0, data));
         // Where the chip did not answer, it may be there.
         if matches!(done, Ok(()) | Err(Error::Device)) && lpn.0 < self.ftl.logical_pages() {
             self.held.set(lpn.0);
