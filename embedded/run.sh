@@ -1,6 +1,6 @@
 #!/bin/bash
 # Runs the layer on microcontrollers: builds it for four processors, then lets QEMU run the conformance tests, which cut
-# the power at every operation, a program whose size is measured, and the example in C.
+# the power at every operation, a program whose size is measured, and the example in C, also as CMake and Meson build it.
 #
 #   embedded/run.sh               everything: half a minute
 #   embedded/run.sh --packages    prints the Debian packages it needs
@@ -9,7 +9,7 @@
 # Exit: 0 all passed, 1 something failed, 77 this machine cannot: no QEMU, no rustup, and no way to get them.
 set -euo pipefail
 
-packages=(qemu-system-arm qemu-system-misc gcc-arm-none-eabi libnewlib-arm-none-eabi)
+packages=(qemu-system-arm qemu-system-misc gcc-arm-none-eabi libnewlib-arm-none-eabi cmake meson ninja-build)
 if [ "${1:-}" = --packages ]; then printf '%s\n' "${packages[@]}"; exit; fi
 here=$(cd "$(dirname "$0")" && pwd)
 cd "$here"
@@ -21,7 +21,7 @@ skip() {
 }
 
 "$here/../systems/install.sh" "${packages[@]}" || skip "these packages cannot be installed: ${packages[*]}"
-for program in rustup qemu-system-arm qemu-system-riscv32 arm-none-eabi-gcc; do
+for program in rustup qemu-system-arm qemu-system-riscv32 arm-none-eabi-gcc cmake meson ninja; do
     command -v "$program" > /dev/null || skip "no $program"
 done
 processors=(thumbv6m-none-eabi thumbv7m-none-eabi thumbv7em-none-eabihf riscv32imac-unknown-none-elf)
@@ -59,3 +59,13 @@ arm-none-eabi-gcc -mcpu=cortex-m4 -mthumb -mfloat-abi=hard -mfpu=fpv4-sp-d16 -st
     -I ../crates/embedded-c/include -T programs/machines/mps2.ld -o "$target/ram.elf" \
     c/startup.c ../crates/embedded-c/examples/c/ram.c "$target/thumbv7em-none-eabihf/release/libthermocline_c.a"
 machine 900 arm mps2-an386 "$target/ram.elf"
+
+echo "the same by CMake and by Meson:"
+rm -rf "$target/cmake" "$target/meson"
+cmake -S c -B "$target/cmake" -G Ninja -D CMAKE_C_COMPILER=arm-none-eabi-gcc -D CMAKE_SYSTEM_NAME=Generic \
+    -D CMAKE_TRY_COMPILE_TARGET_TYPE=STATIC_LIBRARY > /dev/null
+cmake --build "$target/cmake" > "$target/cmake.log" 2>&1 || { cat "$target/cmake.log"; exit 1; }
+machine 900 arm mps2-an386 "$target/cmake/firmware"
+meson setup "$target/meson" c --cross-file c/cortex-m4.ini > /dev/null
+ninja -C "$target/meson" > "$target/meson.log" 2>&1 || { cat "$target/meson.log"; exit 1; }
+machine 900 arm mps2-an386 "$target/meson/firmware"

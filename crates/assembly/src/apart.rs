@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use thermocline_flash::Lpn;
+use thermocline_flash::{Lpn, Ppn};
 use thermocline_ftl::{DeadDataCounters, DeadPages, FtlError, Inspect, Layer, PageIo, Upkeep};
 
 use crate::AnyLayer;
@@ -58,6 +58,10 @@ impl<C> Layer for Apart<C> {
 
     fn chip_mut(&mut self) -> &mut C {
         self.inner.chip_mut()
+    }
+
+    fn find(&mut self, lpn: Lpn) -> Ppn {
+        self.inner.find(lpn)
     }
 
     fn upkeep(&mut self) -> &mut dyn Upkeep {

@@ -109,7 +109,7 @@ fn check_as_served(
     report.contradictions.extend(layer.chip().ailments());
     report.contradictions.extend(contradiction("checkpoint", &layer));
     report.lost = recovery.lost.len() as u64;
-    let by_checkpoint = places(&layer);
+    let by_checkpoint = places(&mut layer);
     let lost = recovery.lost.iter().take(MOST_NAMED);
     report.lost_pages = lost.map(|lpn| PageAt::of(&layer, lpn.0, Ppn::NONE)).collect();
     if !tables_only {
@@ -132,10 +132,10 @@ fn check_from_pages(
     report: &mut CheckReport,
 ) -> Result<(), AssemblyError> {
     let opened = chips::open(place, &Access::read_only())?;
-    let (layer, rebuilt) = opened.mount(Mount::FromPages)?;
+    let (mut layer, rebuilt) = opened.mount(Mount::FromPages)?;
     report.contradictions.extend(contradiction("pages", &layer));
     report.areas_read = rebuilt.areas_read;
-    let compared = by_checkpoint.iter().zip(places(&layer));
+    let compared = by_checkpoint.iter().zip(places(&mut layer));
     for (lpn, (&before, now)) in (0..).zip(compared) {
         if before != now {
             report.differences += 1;

@@ -25,6 +25,7 @@ pub const fn kind_of(layer: u8) -> LayerKind {
     match layer {
         index::NFTL => LayerKind::Nftl,
         index::IN_PLACE => LayerKind::InPlace,
+        index::DEMAND_PAGED => LayerKind::DemandPaged,
         _ => LayerKind::PageMapped,
     }
 }
@@ -34,6 +35,7 @@ pub const fn kind_of(layer: u8) -> LayerKind {
 pub const fn served(layer: LayerKind) -> &'static str {
     match layer {
         LayerKind::PageMapped => SERVED,
+        LayerKind::DemandPaged => "dac",
         LayerKind::Nftl | LayerKind::InPlace => layer.name(),
     }
 }
@@ -42,7 +44,7 @@ pub const fn served(layer: LayerKind) -> &'static str {
 #[must_use]
 pub const fn plainest(layer: LayerKind) -> &'static str {
     match layer {
-        LayerKind::PageMapped => PLAINEST,
+        LayerKind::PageMapped | LayerKind::DemandPaged => PLAINEST,
         LayerKind::Nftl | LayerKind::InPlace => layer.name(),
     }
 }
@@ -51,7 +53,7 @@ pub const fn plainest(layer: LayerKind) -> &'static str {
 #[must_use]
 pub const fn caution(layer: LayerKind) -> Option<&'static str> {
     match layer {
-        LayerKind::PageMapped | LayerKind::Nftl => None,
+        LayerKind::PageMapped | LayerKind::Nftl | LayerKind::DemandPaged => None,
         LayerKind::InPlace => Some(
             "a baseline, not for data: a power cut or a kill during a write loses the erase block that is \
              being rewritten, flushed data too (it reads as an error then), and the first block that fails \
@@ -125,7 +127,7 @@ impl Opened {
         policy: &str,
         how: Mount,
     ) -> Result<(AnyLayer<Chip>, Recovery), AssemblyError> {
-        let policy = PolicySpec::parse(policy, None, None)?;
+        let policy = PolicySpec::parse(policy, None, None)?.on(self.kind())?;
         Store::new(self.device, policy, self.summary.logical_pages).mount(self.chip, how)
     }
 }

@@ -100,7 +100,7 @@ impl NewImage {
             AssemblyError::Usage(format!("{}: name a path that is UTF-8", path.display()))
         })?;
         let Ok(place) = format!("file:{name}").parse::<Place>();
-        let policy = PolicySpec::parse(chips::plainest(layer), None, None)?;
+        let policy = PolicySpec::parse(chips::plainest(layer), None, None)?.on(layer)?;
         let store = Store::new(device, policy, logical_pages);
         let chip = create(&place, &store, false, false)?;
         let layer = store.format(chip, new_format()?)?;
@@ -173,7 +173,7 @@ pub fn store_of_pages(
     logical_pages: u32,
     layer: LayerKind,
 ) -> Result<Store, AssemblyError> {
-    let policy = PolicySpec::parse(chips::served(layer), None, None)?;
+    let policy = PolicySpec::parse(chips::served(layer), None, None)?.on(layer)?;
     let store = Store::fit_pages(device, over_provisioning, policy, logical_pages)?;
     Ok(Store { logical_pages, ..store })
 }

@@ -120,7 +120,7 @@ fn take_over(place: &Place, options: &FormatOptions) -> Result<(Store, Chip), As
 }
 
 fn plainest(device: Device, options: &FormatOptions) -> Result<Store, AssemblyError> {
-    let policy = PolicySpec::parse(chips::plainest(options.layer), None, None)?;
+    let policy = PolicySpec::parse(chips::plainest(options.layer), None, None)?.on(options.layer)?;
     Store::fit(device, options.over_provisioning, policy)
 }
 

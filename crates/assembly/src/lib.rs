@@ -34,6 +34,7 @@ mod apart;
 mod check;
 pub mod chips;
 pub mod copy;
+pub mod demand_paged;
 pub mod device;
 mod error;
 mod format;

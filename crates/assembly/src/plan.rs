@@ -131,6 +131,11 @@ impl LayerPlan {
                 let layer = Nftl::new(chip, self.nftl()?).map_err(of_layer)?;
                 self.watched(layer, visitor)
             }
+            // It keeps its map on a chip that holds data: `demand_paged` builds it.
+            LayerKind::DemandPaged => Err(AssemblyError::Usage(format!(
+                "policy {}: the demand-paged layer is simulated with --map-cache",
+                self.policy.name
+            ))),
             LayerKind::PageMapped => {
                 self.with_placement(future, OnErased { plan: self, chip, visitor })?
             }

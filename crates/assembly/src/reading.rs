@@ -34,8 +34,8 @@ impl PageAt {
 }
 
 /// Where all logical pages are.
-pub(crate) fn places(layer: &AnyLayer<Chip>) -> Vec<Ppn> {
-    (0..layer.logical_pages()).map(|lpn| layer.inspect().locate(Lpn(lpn))).collect()
+pub(crate) fn places(layer: &mut AnyLayer<Chip>) -> Vec<Ppn> {
+    (0..layer.logical_pages()).map(|lpn| layer.find(Lpn(lpn))).collect()
 }
 
 /// Reads every page that holds data, and passes on those that cannot be read. How many could.

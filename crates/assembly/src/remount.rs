@@ -45,6 +45,7 @@ impl Remounter {
     pub fn with(&self, policy: PolicySpec, watermarks: Watermarks) -> Result<Self, AssemblyError> {
         let PolicySpec { idle, dead_data, .. } = self.options.policy.clone();
         let before = self.options.policy.layer;
+        let policy = policy.on(before)?;
         if policy.layer != before {
             return Err(AssemblyError::Usage(format!(
                 "policy {} is of another kind of layer than {}, which the chip was formatted for; take one \
@@ -75,6 +76,7 @@ impl Remounter {
             time_scale_ns: self.options.time_scale_ns,
             seed: self.options.seed,
             separate: self.options.separate.clone(),
+            map_cache: self.options.map_cache,
             ..Store::new(self.device.clone(), self.options.policy.clone(), self.logical_pages)
         }
     }

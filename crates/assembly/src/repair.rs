@@ -50,7 +50,7 @@ pub fn repair(place: &Place, progress: &Progress) -> Result<Repaired, AssemblyEr
     let (mut layer, recovery, headless) = rebuild(place)?;
     layer.inspect().check().map_err(|e| AssemblyError::failed(place, e))?;
     let mended = layer.chip_mut().mend().map_err(|e| AssemblyError::failed(place, e))?;
-    let rolled_back = rolled_back(&layer, &recovery, before.as_deref());
+    let rolled_back = rolled_back(&mut layer, &recovery, before.as_deref());
     let mut lost = Vec::new();
     read_all(&mut layer, place, progress, |page| lost.push(page))?;
     layer
@@ -76,8 +76,8 @@ pub fn repair(place: &Place, progress: &Progress) -> Result<Repaired, AssemblyEr
 /// Where pages are by the checkpoint, where one can be mounted by.
 fn by_checkpoint(place: &Place) -> Option<Vec<Ppn>> {
     let Ok(Found::Whole(opened)) = chips::find(place, &Access::read_only()) else { return None };
-    let (layer, _) = opened.mount(Mount::Quick).ok()?;
-    Some(places(&layer))
+    let (mut layer, _) = opened.mount(Mount::Quick).ok()?;
+    Some(places(&mut layer))
 }
 
 /// The layer as the pages say, and whether that is all there was.
@@ -89,17 +89,26 @@ fn rebuild(place: &Place) -> Result<(AnyLayer<Chip>, Recovery, bool), AssemblyEr
         }
         Found::Headless(headless) => headless,
     };
-    let policy = PolicySpec::parse(chips::plainest(chips::kind_of(traces.layer)), None, None)?;
+    let kind = chips::kind_of(traces.layer);
+    let policy = PolicySpec::parse(chips::plainest(kind), None, None)?.on(kind)?;
     let store = Store::new(device, policy, traces.logical_pages());
     let (layer, recovery) = store.salvage(chip, new_format()?)?;
     Ok((layer, recovery, true))
 }
 
-fn rolled_back(layer: &AnyLayer<Chip>, recovery: &Recovery, before: Option<&[Ppn]>) -> Vec<PageAt> {
+fn rolled_back(
+    layer: &mut AnyLayer<Chip>,
+    recovery: &Recovery,
+    before: Option<&[Ppn]>,
+) -> Vec<PageAt> {
+    let now = places(layer);
     let said = |lpn: u32| before.and_then(|places| places.get(lpn as usize));
-    let differs = |lpn: u32| said(lpn).is_some_and(|&at| at != layer.inspect().locate(Lpn(lpn)));
-    (0..layer.logical_pages())
-        .filter(|&lpn| differs(lpn) || recovery.rolled_back.binary_search(&Lpn(lpn)).is_ok())
-        .map(|lpn| PageAt::of(layer, lpn, layer.inspect().locate(Lpn(lpn))))
+    (0..)
+        .zip(now)
+        .filter(|&(lpn, at)| {
+            said(lpn).is_some_and(|&before| before != at)
+                || recovery.rolled_back.binary_search(&Lpn(lpn)).is_ok()
+        })
+        .map(|(lpn, at)| PageAt::of(layer, lpn, at))
         .collect()
 }

@@ -12,7 +12,7 @@ use thermocline_policy::{
 };
 use thermocline_units::show_size;
 
-use crate::{AssemblyError, Device, PolicySpec};
+use crate::{AssemblyError, Device, PolicySpec, demand_paged};
 
 /// Blocks and pages of a device that a policy can use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,8 +47,13 @@ impl Room {
             LayerKind::PageMapped => reserve * u64::from(geometry.banks),
             LayerKind::Nftl => reserve.max(nftl::RESERVE.into()),
             LayerKind::InPlace => reserve,
+            LayerKind::DemandPaged => 0,
         };
         let capacity_pages = u64::from(geometry.data_blocks()).saturating_sub(kept) * pages;
+        if policy.layer == LayerKind::DemandPaged {
+            let most_pages = demand_paged::most_pages(geometry, policy)?.into();
+            return Ok(Self { watermarks, capacity_pages, most_pages, smallest_bank });
+        }
         if policy.layer != LayerKind::PageMapped {
             return Ok(Self {
                 watermarks,

@@ -8,7 +8,7 @@ use thermocline_ftl::{
     index::{self, Summary},
 };
 use thermocline_media::Place;
-use thermocline_policy::trigger::Watermarks;
+use thermocline_policy::{preset::LayerKind, trigger::Watermarks};
 
 use crate::{
     Access, AnyLayer, AssemblyError, Device, PolicySpec, Remounter, Store,
@@ -45,6 +45,8 @@ pub struct ServeOptions {
     pub separate: Vec<Range<u64>>,
     /// Rebuilds the tables from the pages, as if there were no checkpoint.
     pub rebuild: bool,
+    /// Bytes of memory for changes of a map that lies on the chip; the layer's own default if nothing is said.
+    pub map_cache: Option<u64>,
 }
 
 /// A chip in use.
@@ -83,10 +85,21 @@ impl Candidate {
 
     /// The policy that it is served with where nothing is said of it.
     #[must_use]
-    pub const fn default_policy(&self) -> &'static str {
+    pub const fn default_policy(&self, map_cache: Option<u64>) -> &'static str {
+        match self.kind(map_cache) {
+            None => chips::SERVED,
+            Some(kind) => chips::served(kind),
+        }
+    }
+
+    /// The kind of its layer. A chip in memory is made for a map that lies on it where somebody says how much of that
+    /// memory holds.
+    #[must_use]
+    pub const fn kind(&self, map_cache: Option<u64>) -> Option<LayerKind> {
         match self {
-            Self::New(..) => chips::SERVED,
-            Self::Formatted(opened) => chips::served(opened.kind()),
+            Self::New(..) if map_cache.is_some() => Some(LayerKind::DemandPaged),
+            Self::New(..) => None,
+            Self::Formatted(opened) => Some(opened.kind()),
         }
     }
 
@@ -101,6 +114,16 @@ impl Candidate {
         wrap: impl FnOnce(Chip, &Profile) -> Chip,
     ) -> Result<Served, AssemblyError> {
         let mut options = options.clone();
+        if let Some(kind) = self.kind(options.map_cache) {
+            options.policy = options.policy.on(kind)?;
+        }
+        if options.map_cache.is_some() && options.policy.layer != LayerKind::DemandPaged {
+            return Err(AssemblyError::Usage(format!(
+                "--map-cache: the chip has the {} layer, which keeps its map in memory; leave it out, or \
+                 format a chip with --layer demand-paged",
+                options.policy.layer.name()
+            )));
+        }
         let policy = options.policy.clone();
         let of_policy = |e: AssemblyError| e.of_policy(&policy.name);
         let adjust = |store: Store| Store {
@@ -108,9 +131,11 @@ impl Candidate {
             time_scale_ns: options.time_scale_ns,
             seed: options.seed,
             separate: options.separate.clone(),
+            map_cache: options.map_cache,
             ..store
         };
-        let grouped = |store: Store, chip: &Chip| match options.grouped && chip.waits_for_disk() {
+        let groups = options.grouped && policy.layer != LayerKind::DemandPaged;
+        let grouped = |store: Store, chip: &Chip| match groups && chip.waits_for_disk() {
             true => store.plan().map(|plan| Store { watermarks: plan.grouped(), ..store }),
             false => Ok(store),
         };

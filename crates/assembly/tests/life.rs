@@ -41,6 +41,7 @@ fn served() -> ServeOptions {
         seed: 1,
         separate: Vec::new(),
         rebuild: false,
+        map_cache: None,
     }
 }
 

@@ -50,10 +50,10 @@ pub(crate) unsafe fn cut(
         let page = triples.add(changes).cast::<u8>();
         page.write_bytes(0, shape.page_size as usize);
         Some(Memory {
-            directory: core::slice::from_raw_parts_mut(words, directory),
-            blocks: core::slice::from_raw_parts_mut(halves, blocks),
-            changes: core::slice::from_raw_parts_mut(triples, changes),
-            page: core::slice::from_raw_parts_mut(page, shape.page_size as usize),
+            directory: core::slice::from_raw_parts_mut(words, directory).into(),
+            blocks: core::slice::from_raw_parts_mut(halves, blocks).into(),
+            changes: core::slice::from_raw_parts_mut(triples, changes).into(),
+            page: core::slice::from_raw_parts_mut(page, shape.page_size as usize).into(),
         })
     }
 }

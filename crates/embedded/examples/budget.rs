@@ -157,8 +157,13 @@ fn run<V: Victim + Clone, P: Placement + Clone>(
     let (mut before, mut worst) = (0, 0);
     let counters = {
         let (blocks, directory, changes, buffer) =
-            (&mut parts.0, &mut parts.1, &mut parts.2, &mut parts.3);
-        let memory = Memory { blocks, directory, changes, page: buffer };
+            (&mut parts.0[..], &mut parts.1[..], &mut parts.2[..], &mut parts.3[..]);
+        let memory = Memory {
+            blocks: blocks.into(),
+            directory: directory.into(),
+            changes: changes.into(),
+            page: buffer.into(),
+        };
         let config = Config { logical_pages: logical, ..Config::default() };
         let mut ftl =
             Ftl::format(&mut chip, memory, victim.clone(), placement.clone(), config).ok()?;
@@ -178,8 +183,13 @@ fn run<V: Victim + Clone, P: Placement + Clone>(
     // The power is cut here.
     let cut = chip.ns;
     let (blocks, directory, changes, buffer) =
-        (&mut parts.0, &mut parts.1, &mut parts.2, &mut parts.3);
-    let memory = Memory { blocks, directory, changes, page: buffer };
+        (&mut parts.0[..], &mut parts.1[..], &mut parts.2[..], &mut parts.3[..]);
+    let memory = Memory {
+        blocks: blocks.into(),
+        directory: directory.into(),
+        changes: changes.into(),
+        page: buffer.into(),
+    };
     drop(Ftl::mount(&mut chip, memory, victim, placement).expect("the store is there"));
     let _ = before;
     let (filled, done, ns) = counters;

@@ -4,6 +4,8 @@
 //! its changes at once. To make room for one moves half the array in the mean: three thousand changes, 9 KiB,
 //! some 20 µs of a Cortex-M4 at 100 MHz, where a program takes 200 µs and more.
 
+use crate::Slots;
+
 /// No physical page: the logical page holds no data.
 pub(crate) const NONE: u32 = 0xff_ffff;
 /// The same, and no page on the chip says so yet: a trim.
@@ -35,12 +37,12 @@ impl Change {
 
 /// The changes, in order.
 pub(crate) struct Cache<'a> {
-    changes: &'a mut [Change],
+    changes: Slots<'a, Change>,
     len: usize,
 }
 
 impl<'a> Cache<'a> {
-    pub(crate) fn new(changes: &'a mut [Change]) -> Self {
+    pub(crate) fn new(changes: Slots<'a, Change>) -> Self {
         Self { changes, len: 0 }
     }
 
@@ -50,6 +52,10 @@ impl<'a> Cache<'a> {
 
     pub(crate) fn is_full(&self) -> bool {
         self.len == self.changes.len()
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.len = 0;
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -125,7 +131,7 @@ mod tests {
     #[test]
     fn it_is_an_ordered_map() {
         let mut room = [Change::EMPTY; 20];
-        let mut cache = Cache::new(&mut room);
+        let mut cache = Cache::new((&mut room).into());
         let mut model = BTreeMap::new();
         let mut draw = 1_u32;
         for _ in 0..5000 {

@@ -62,7 +62,7 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
     }
 
     /// Looks at the next page of the block that is being cleaned. True if the block is done.
-    fn clean_a_page(&mut self) -> Result<bool, Error> {
+    pub(crate) fn clean_a_page(&mut self) -> Result<bool, Error> {
         let cleaning = match self.cleaning {
             Some(cleaning) => cleaning,
             None => {

@@ -1,12 +1,12 @@
 //! The layer, as its user sees it.
 
 use crate::{
-    Area, Content, Error, Found, Geometry, Memory, Nand, NandError,
+    Area, Content, Error, Found, Geometry, Memory, Nand, NandError, Slots,
     blocks::{Block, MOST_PAGES, State},
     cache::{Cache, MOST, NONE, TRIMMED},
     clean::{Cleaning, MEAN},
     log::{MAP_STREAM, Open, Payload},
-    memory::{MAP_HEADER, entries_of_map_page, map_pages},
+    memory::{MAP_ENTRY, MAP_HEADER, entries_of_map_page, map_pages},
     policy::{Placement, Victim},
 };
 
@@ -68,11 +68,11 @@ pub struct Ftl<'a, N, V, P> {
     /// Logical pages of a page of the map.
     pub(crate) map_entries: u32,
 
-    pub(crate) blocks: &'a mut [Block],
+    pub(crate) blocks: Slots<'a, Block>,
     /// Where each page of the map is.
-    pub(crate) directory: &'a mut [u32],
+    pub(crate) directory: Slots<'a, u32>,
     pub(crate) cache: Cache<'a>,
-    pub(crate) buffer: &'a mut [u8],
+    pub(crate) buffer: Slots<'a, u8>,
 
     pub(crate) open: [Open; crate::MAX_STREAMS + 1],
     /// Programs so far.
@@ -98,13 +98,12 @@ pub struct Ftl<'a, N, V, P> {
 }
 
 impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
-    /// A layer that knows nothing of its chip yet.
-    pub(crate) fn unknown(
-        nand: N,
-        memory: Memory<'a>,
-        victim: V,
-        placement: P,
-    ) -> Result<Self, Error> {
+    /// A layer that knows nothing of its chip yet: for whoever wants it back where [`remount`](Self::remount) or
+    /// [`reformat`](Self::reformat), one of which comes next, fails. Until then it holds no page.
+    ///
+    /// # Errors
+    /// [`Error::Shape`], [`Error::Memory`].
+    pub fn unmounted(nand: N, memory: Memory<'a>, victim: V, placement: P) -> Result<Self, Error> {
         let shape = nand.geometry();
         let wrong = if !(1..=MOST_PAGES).contains(&shape.pages) || shape.pages < 2 {
             "a block has 2 to 511 pages"
@@ -119,19 +118,16 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
             return Err(Error::Shape(wrong));
         }
         let Memory { blocks, directory, changes, page } = memory;
-        if blocks.len() < shape.blocks as usize {
+        let Some(blocks) = blocks.first(shape.blocks as usize) else {
             return Err(Error::Memory("blocks: one of each block"));
-        }
+        };
         if changes.is_empty() {
             return Err(Error::Memory("changes: at least one"));
         }
-        let Some(buffer) = page.get_mut(..shape.page_size as usize) else {
+        let Some(buffer) = page.first(shape.page_size as usize) else {
             return Err(Error::Memory("page: the bytes of a page"));
         };
-        let blocks = &mut blocks[..shape.blocks as usize];
-        blocks.fill(Block::UNKNOWN);
-        directory.fill(NONE);
-        Ok(Self {
+        let mut ftl = Self {
             nand,
             victim,
             placement,
@@ -154,7 +150,21 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
             horizon: 0,
             spare_blocks: 0,
             counters: Counters::default(),
-        })
+        };
+        ftl.forget();
+        Ok(ftl)
+    }
+
+    /// Knows nothing of the chip any more. What was counted stays.
+    pub(crate) fn forget(&mut self) {
+        self.blocks.fill(Block::UNKNOWN);
+        self.directory.fill(NONE);
+        self.cache.clear();
+        self.open = [Open::NONE; crate::MAX_STREAMS + 1];
+        (self.logical_pages, self.sequence, self.free) = (0, 0, 0);
+        (self.cleaning, self.owed, self.unlevelled) = (None, 0, 0);
+        self.yielded = MEAN * self.shape.pages / 2;
+        (self.sweep, self.sweep_began, self.horizon) = (0, 0, 0);
     }
 
     /// Makes an empty store: erases all good blocks, so what the chip holds is lost.
@@ -168,42 +178,46 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
         placement: P,
         config: Config,
     ) -> Result<Self, Error> {
-        let mut ftl = Self::unknown(nand, memory, victim, placement)?;
-        for block in 0..ftl.shape.blocks {
-            if ftl.nand.is_bad(block).map_err(device)? {
+        let mut ftl = Self::unmounted(nand, memory, victim, placement)?;
+        ftl.reformat(config)?;
+        Ok(ftl)
+    }
+
+    /// Makes the store empty, and erases all good blocks.
+    ///
+    /// # Errors
+    /// Those of [`format`](Self::format). After one nothing of the store can be used.
+    pub fn reformat(&mut self, config: Config) -> Result<(), Error> {
+        self.forget();
+        for block in 0..self.shape.blocks {
+            if self.nand.is_bad(block).map_err(device)? {
                 continue;
             }
-            match ftl.nand.erase(block) {
+            match self.nand.erase(block) {
                 Ok(()) => {
-                    ftl.blocks[block as usize].set_state(State::Erased);
-                    ftl.free += 1;
+                    self.blocks[block as usize].set_state(State::Erased);
+                    self.free += 1;
                 }
                 Err(NandError::Device) => return Err(Error::Device),
-                Err(_) => ftl.nand.mark_bad(block).map_err(device)?,
+                Err(_) => self.nand.mark_bad(block).map_err(device)?,
             }
         }
-        let most = ftl.most_logical_pages(config.spare_blocks);
+        let most = self.most_logical_pages(config.spare_blocks);
         if config.logical_pages == 0 || config.logical_pages > most {
             return Err(Error::TooLarge(most));
         }
-        ftl.set_size(config.logical_pages)?;
-        ftl.spare_blocks = config.spare_blocks;
-        ftl.write_map_page(0)?;
-        ftl.nand.sync().map_err(device)?;
-        Ok(ftl)
+        self.set_size(config.logical_pages)?;
+        self.spare_blocks = config.spare_blocks;
+        self.write_map_page(0)?;
+        self.nand.sync().map_err(device)
     }
 
     /// The most logical pages that could be stored with the good blocks that are left, if so many more went
     /// bad. Cleaning would be dear.
     pub(crate) fn most_logical_pages(&self, spare_blocks: u32) -> u32 {
         let good = self.blocks.iter().filter(|block| block.state() != State::Bad).count() as u32;
-        // Free blocks, an open one of each stream and of the map, and one that is all garbage.
-        let all = self.shape.blocks * self.shape.pages;
-        let enough = enough(map_pages(self.shape.page_size, all), self.shape.pages);
-        let taken = enough + u32::from(self.placement.streams()) + 2 + spare_blocks;
-        let pages = good.saturating_sub(taken) * self.shape.pages;
-        let map = pages.div_ceil(self.map_entries);
-        pages.saturating_sub(map + map / 4)
+        let bad = self.shape.blocks - good;
+        most_logical_pages(&self.shape, bad + spare_blocks, self.placement.streams())
     }
 
     pub(crate) fn set_size(&mut self, logical_pages: u32) -> Result<(), Error> {
@@ -254,6 +268,34 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
         self.free
     }
 
+    /// What a block is used for, and the stream it was opened for.
+    #[must_use]
+    pub fn block_use(&self, block: u32) -> (Use, u8) {
+        let block = self.blocks[block as usize];
+        let used = match block.state() {
+            State::Bad => Use::Bad,
+            State::Stale | State::Erased | State::Blank => Use::Free,
+            State::Open => Use::Open,
+            State::Closed => Use::Full,
+            State::Failing | State::Kept => Use::Kept,
+        };
+        (used, block.stream())
+    }
+
+    /// Whether a mount would look for nothing: all of the map is on the chip, as after
+    /// [`checkpoint`](Self::checkpoint).
+    #[must_use]
+    pub fn is_saved(&self) -> bool {
+        // The page of the map that says so is a program more.
+        self.cache.is_empty() && self.sequence <= self.horizon + 1
+    }
+
+    /// Programs in the life of the store: the number of the last one.
+    #[must_use]
+    pub const fn programs(&self) -> u64 {
+        self.sequence
+    }
+
     /// The chip.
     #[must_use]
     pub const fn nand(&self) -> &N {
@@ -263,6 +305,11 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
     /// The chip: to set what the driver needs. Programs and erases are left to the layer.
     pub const fn nand_mut(&mut self) -> &mut N {
         &mut self.nand
+    }
+
+    /// The chip, and the end of the store in RAM: what was not flushed is as after a loss of power.
+    pub fn into_nand(self) -> N {
+        self.nand
     }
 
     /// Times that each block was erased, as far as it is known; the last word stands on the chip.
@@ -338,9 +385,39 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
     /// # Errors
     /// [`Error::WornOut`], [`Error::MapUnreadable`], [`Error::Device`].
     pub fn flush(&mut self) -> Result<(), Error> {
-        self.make_room()?;
-        self.record_trims()?;
+        self.settle()?;
         self.nand.sync().map_err(device)
+    }
+
+    /// Writes to the chip what only RAM knows of trims: a sync of the chip, by whoever has it in hand, then makes last
+    /// what [`flush`](Self::flush) does.
+    ///
+    /// # Errors
+    /// [`Error::WornOut`], [`Error::MapUnreadable`], [`Error::Device`].
+    pub fn settle(&mut self) -> Result<(), Error> {
+        self.make_room()?;
+        self.record_trims()
+    }
+
+    /// Tells every logical page that holds data, in order, and where. Reads each page of the map once.
+    ///
+    /// # Errors
+    /// [`Error::MapUnreadable`], [`Error::Device`].
+    pub fn each_mapped(&mut self, mut seen: impl FnMut(u32, u32)) -> Result<(), Error> {
+        for page in 0..self.logical_pages.div_ceil(self.map_entries) {
+            self.gather_map_page(page)?;
+            let first = page * self.map_entries;
+            let entries = self.buffer.chunks_exact(MAP_ENTRY as usize);
+            for (lpn, entry) in
+                (first..self.logical_pages.min(first + self.map_entries)).zip(entries)
+            {
+                let at = u32::from_le_bytes([entry[0], entry[1], entry[2], 0]);
+                if at < TRIMMED {
+                    seen(lpn, at);
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Writes all of the map, so that the next mount has nothing to look for.
@@ -348,14 +425,14 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
     /// # Errors
     /// [`Error::WornOut`], [`Error::MapUnreadable`], [`Error::Device`].
     pub fn checkpoint(&mut self) -> Result<(), Error> {
+        self.make_room()?;
         while !self.cache.is_empty() {
-            self.make_room()?;
             self.sweep()?;
+            self.make_room()?;
         }
         // Two ends of a sweep later all programs up to now lie behind the horizon; a page of the map says so.
         self.end_sweep()?;
         self.end_sweep()?;
-        self.make_room()?;
         self.write_map_page(0)?;
         self.nand.sync().map_err(device)
     }
@@ -404,12 +481,40 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
     }
 }
 
+/// What a block is used for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Use {
+    /// Marked as bad.
+    Bad,
+    /// Holds nothing that is needed.
+    Free,
+    /// Being written.
+    Open,
+    /// Written, and cleaned some time.
+    Full,
+    /// A program of it failed, or it holds pages that cannot be read: it is not written any more.
+    Kept,
+}
+
+/// The most logical pages that can be stored on a chip of which so many blocks are bad, or may become so, by a
+/// placement of so many streams. With all of them cleaning is dear.
+#[must_use]
+pub const fn most_logical_pages(shape: &Geometry, bad_blocks: u32, streams: u8) -> u32 {
+    // Free blocks, an open one of each stream and of the map, and one that is all garbage.
+    let all = shape.blocks.saturating_mul(shape.pages);
+    let enough = enough(map_pages(shape.page_size, all), shape.pages);
+    let taken = enough + streams as u32 + 2 + bad_blocks;
+    let pages = shape.blocks.saturating_sub(taken) * shape.pages;
+    let map = pages.div_ceil(entries_of_map_page(shape.page_size));
+    pages.saturating_sub(map + map / 4)
+}
+
 /// Free blocks over which the work of cleaning is spread.
 const SPREAD: u32 = 3;
 
 /// Free blocks: one for the host's page, one for survivors, as many as all pages of the map take and one more for
 /// what cleaning changes in it, and those that spread the work.
-fn enough(map_pages: u32, pages: u32) -> u32 {
+const fn enough(map_pages: u32, pages: u32) -> u32 {
     3 + map_pages.div_ceil(pages) + SPREAD
 }
 

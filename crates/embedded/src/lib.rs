@@ -55,6 +55,9 @@
 
 #![no_std]
 
+#[cfg(feature = "alloc")]
+extern crate alloc;
+
 mod area;
 mod blocks;
 mod bytes;
@@ -72,6 +75,9 @@ mod nand;
 #[cfg(feature = "embedded-storage")]
 mod nor;
 pub mod policy;
+#[cfg(feature = "embedded-sdmmc")]
+mod sectors;
+mod slots;
 #[cfg(feature = "embedded-storage")]
 mod storage;
 
@@ -79,12 +85,15 @@ pub use area::{Area, Content, Found};
 pub use blocks::Block;
 pub use cache::Change;
 pub use error::Error;
-pub use ftl::{Config, Counters, Ftl};
+pub use ftl::{Config, Counters, Ftl, Use, most_logical_pages};
 pub use map::Place;
 pub use memory::{Memory, Static, entries_of_map_page, map_pages, ram};
 pub use nand::{AREA, Geometry, Nand, NandError};
 #[cfg(feature = "embedded-storage")]
 pub use nor::Nor;
+#[cfg(feature = "embedded-sdmmc")]
+pub use sectors::Sectors;
+pub use slots::Slots;
 #[cfg(feature = "embedded-storage")]
 pub use storage::Bytes;
 

@@ -57,8 +57,8 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
             let area = Area { content, erases, number, sequence: self.sequence + 1 }.encode();
             let done = match payload {
                 Payload::Host(data) => self.nand.program(to, data, &area),
-                Payload::Buffer => self.nand.program(to, self.buffer, &area),
-                Payload::Copy(from) => self.nand.copy(from, to, &area, self.buffer),
+                Payload::Buffer => self.nand.program(to, &self.buffer, &area),
+                Payload::Copy(from) => self.nand.copy(from, to, &area, &mut self.buffer),
             };
             match done {
                 Ok(()) => {
@@ -159,7 +159,7 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
 
     /// Makes erases last: a block is not written before, or what it held could come back among what is written.
     fn sync_erases(&mut self) -> Result<(), Error> {
-        self.nand.sync().map_err(device)?;
+        self.nand.sync_erases().map_err(device)?;
         for block in self.blocks.iter_mut().filter(|block| block.state() == State::Erased) {
             block.set_state(State::Blank);
         }

@@ -83,6 +83,35 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
         Ok(())
     }
 
+    /// Writes so many pages of the map, one after another, where RAM has no room for another change and the chip has room
+    /// for them. Nothing has to be done before a write; but where a page of the map has to wait for a sync, the sync does for
+    /// all of them.
+    ///
+    /// # Errors
+    /// [`Error::WornOut`], [`Error::MapUnreadable`], [`Error::Device`].
+    pub fn sweep_ahead(&mut self, pages: u32) -> Result<(), Error> {
+        if !self.cache.is_full() {
+            return Ok(());
+        }
+        self.make_room()?;
+        // Beside the free blocks that cleaning counts on.
+        let needed = self.watermarks().1 + pages.div_ceil(self.shape.pages);
+        let mut looks = 4 * pages.max(self.shape.pages);
+        while self.free < needed && looks > 0 {
+            match self.clean_a_page() {
+                Ok(_) => looks -= 1,
+                Err(Error::WornOut) => return Ok(()),
+                Err(e) => return Err(e),
+            }
+        }
+        if self.free >= needed {
+            for _ in 0..pages {
+                self.sweep()?;
+            }
+        }
+        Ok(())
+    }
+
     /// Programs after which a sweep goes on though there is room: what bounds a mount.
     fn most_looked_at(&self) -> u64 {
         let pages = (self.shape.blocks * self.shape.pages / LOOKED_AT).max(4 * self.shape.pages);
@@ -129,7 +158,7 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
             self.buffer.fill(0xff);
         } else {
             self.counters.map_reads += 1;
-            match self.nand.read(at, 0, self.buffer) {
+            match self.nand.read(at, 0, &mut self.buffer) {
                 Ok(()) => {}
                 Err(NandError::Device) => return Err(Error::Device),
                 Err(_) => return Err(Error::MapUnreadable(page * self.map_entries)),

@@ -1,6 +1,8 @@
 //! The caller's memory: all that the layer needs beside its own few hundred bytes.
 
-use crate::{blocks::Block, cache::Change};
+#[cfg(feature = "alloc")]
+use crate::Geometry;
+use crate::{Slots, blocks::Block, cache::Change};
 
 /// Bytes at the end of each page of the map that say what it is.
 pub(crate) const MAP_HEADER: u32 = 16;
@@ -33,13 +35,28 @@ pub const fn ram(blocks: u32, page_size: u32, logical_pages: u32, changes: u32) 
 #[derive(Debug)]
 pub struct Memory<'a> {
     /// One of each block of the chip.
-    pub blocks: &'a mut [Block],
+    pub blocks: Slots<'a, Block>,
     /// One of each page of the map ([`map_pages`]).
-    pub directory: &'a mut [u32],
+    pub directory: Slots<'a, u32>,
     /// Changes of the map that wait to be written: the more, the fewer pages of the map are written.
-    pub changes: &'a mut [Change],
+    pub changes: Slots<'a, Change>,
     /// A page.
-    pub page: &'a mut [u8],
+    pub page: Slots<'a, u8>,
+}
+
+#[cfg(feature = "alloc")]
+impl Memory<'static> {
+    /// From an allocator, as much as [`ram`] says: all that a store on such a chip ever takes.
+    #[must_use]
+    pub fn allocate(shape: &Geometry, logical_pages: u32, changes: u32) -> Self {
+        let directory = map_pages(shape.page_size, logical_pages) as usize;
+        Self {
+            blocks: Slots::Owned(alloc::vec![Block::UNKNOWN; shape.blocks as usize].into()),
+            directory: Slots::Owned(alloc::vec![0; directory].into()),
+            changes: Slots::Owned(alloc::vec![Change::EMPTY; changes as usize].into()),
+            page: Slots::Owned(alloc::vec![0; shape.page_size as usize].into()),
+        }
+    }
 }
 
 /// The same as one value, for a `static`.
@@ -81,10 +98,10 @@ impl<const BLOCKS: usize, const DIRECTORY: usize, const CHANGES: usize, const PA
     /// Its parts.
     pub fn memory(&mut self) -> Memory<'_> {
         Memory {
-            blocks: &mut self.blocks,
-            directory: &mut self.directory,
-            changes: &mut self.changes,
-            page: &mut self.page,
+            blocks: (&mut self.blocks).into(),
+            directory: (&mut self.directory).into(),
+            changes: (&mut self.changes).into(),
+            page: (&mut self.page).into(),
         }
     }
 }

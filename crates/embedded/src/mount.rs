@@ -25,15 +25,25 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
     /// [`Error::NotFormatted`], [`Error::Version`], [`Error::Shape`], [`Error::Memory`],
     /// [`Error::MapUnreadable`], [`Error::Device`].
     pub fn mount(nand: N, memory: Memory<'a>, victim: V, placement: P) -> Result<Self, Error> {
-        let mut ftl = Self::unknown(nand, memory, victim, placement)?;
-        ftl.find_blocks()?;
-        ftl.find_map()?;
-        ftl.horizon_to_now();
-        ftl.find_changes()?;
-        ftl.count_valid()?;
-        match ftl.clean_torn() {
+        let mut ftl = Self::unmounted(nand, memory, victim, placement)?;
+        ftl.remount()?;
+        Ok(ftl)
+    }
+
+    /// Mounts the store again: what the chip holds may be something else than was known.
+    ///
+    /// # Errors
+    /// Those of [`mount`](Self::mount). After one nothing of the store can be used.
+    pub fn remount(&mut self) -> Result<(), Error> {
+        self.forget();
+        self.find_blocks()?;
+        self.find_map()?;
+        self.horizon_to_now();
+        self.find_changes()?;
+        self.count_valid()?;
+        match self.clean_torn() {
             // It is read-only, and can be read.
-            Ok(()) | Err(Error::WornOut) => Ok(ftl),
+            Ok(()) | Err(Error::WornOut) => Ok(()),
             Err(e) => Err(e),
         }
     }
@@ -115,37 +125,61 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
 
     /// The newest copy of each page of the map.
     fn find_map(&mut self) -> Result<(), Error> {
+        let (mut is_damaged, mut newest, mut oldest_end) = (false, 0, u64::MAX);
         for block in 0..self.shape.blocks {
             if !self.is_written(block) || !self.is_map_block(block) {
                 continue;
             }
+            // The number of the last page that can be read, and whether one after it cannot.
+            let (mut last, mut is_torn) = (0, false);
             for page in block * self.shape.pages..(block + 1) * self.shape.pages {
-                if !self.consider_map_page(page)? {
+                match self.consider_map_page(page)? {
+                    None => is_torn = true,
+                    Some(0) => {}
+                    Some(sequence) => {
+                        is_damaged |= is_torn;
+                        last = last.max(sequence);
+                    }
+                }
+                if is_torn {
                     self.blocks[block as usize].set_state(State::Kept);
                 }
             }
+            newest = newest.max(last);
+            if is_torn {
+                oldest_end = oldest_end.min(last);
+            }
         }
-        if self.logical_pages == 0 { Err(Error::NotFormatted) } else { Ok(()) }
+        if self.logical_pages == 0 {
+            return Err(Error::NotFormatted);
+        }
+        // A loss of power cuts off what is written last. Any other page that cannot be read may have been the only one
+        // with changes from behind the horizon: then all areas are looked at.
+        if (is_damaged || oldest_end < newest) && self.cache.capacity() >= self.map_entries as usize
+        {
+            self.horizon = 0;
+        }
+        Ok(())
     }
 
-    /// False if it cannot be read.
-    fn consider_map_page(&mut self, page: u32) -> Result<bool, Error> {
+    /// Its sequence number, 0 if it is none of the map's; nothing if it cannot be read.
+    fn consider_map_page(&mut self, page: u32) -> Result<Option<u64>, Error> {
         let Area { number, sequence, .. } = match self.area(page)? {
             Found::Page(area) if area.content == Content::Map => area,
-            Found::Page(_) | Found::Blank => return Ok(true),
-            Found::Torn => return Ok(false),
+            Found::Page(_) | Found::Blank => return Ok(Some(0)),
+            Found::Torn => return Ok(None),
         };
         self.sequence = self.sequence.max(sequence);
         // All of the page must be readable.
-        match self.nand.read(page, 0, self.buffer) {
+        match self.nand.read(page, 0, &mut self.buffer) {
             Ok(()) => {}
             Err(NandError::Device) => return Err(Error::Device),
-            Err(_) => return Ok(false),
+            Err(_) => return Ok(None),
         }
-        let Some(bytes) = self.buffer.last_chunk() else { return Ok(true) };
+        let Some(bytes) = self.buffer.last_chunk() else { return Ok(Some(0)) };
         let header = match Header::decode(bytes) {
             Ok(header) => header,
-            Err(Error::NotFormatted) => return Ok(true),
+            Err(Error::NotFormatted) => return Ok(Some(0)),
             Err(e) => return Err(e),
         };
         if self.logical_pages == 0 {
@@ -153,14 +187,14 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
             self.spare_blocks = header.spare_blocks;
         }
         if number * self.map_entries >= self.logical_pages {
-            return Ok(true);
+            return Ok(Some(0));
         }
         self.horizon = self.horizon.max(header.horizon);
         let other = self.directory[number as usize];
         if other == NONE || self.sequence_of(other)? < sequence {
             self.directory[number as usize] = page;
         }
-        Ok(true)
+        Ok(Some(sequence))
     }
 
     /// The changes of the map that only the areas of data tell.
@@ -221,7 +255,7 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
             if area.sequence <= horizon || !(from..*to).contains(&lpn) || !self.is_newer(&area)? {
                 continue;
             }
-            match self.nand.read(page, 0, self.buffer) {
+            match self.nand.read(page, 0, &mut self.buffer) {
                 Ok(()) => {}
                 Err(NandError::Device) => return Err(Error::Device),
                 Err(_) => {
@@ -231,13 +265,13 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
             }
             if self.cache.is_full() && self.cache.get(lpn).is_none() {
                 *to = self.cache.middle() / self.map_entries * self.map_entries;
-                if *to <= from {
-                    // The room is for two of each page of the map at least.
-                    *to = from + self.map_entries;
-                }
+                *to = (*to).max(from + self.map_entries);
                 self.cache.remove(*to, u32::MAX);
                 if lpn >= *to {
                     continue;
+                }
+                if self.cache.is_full() {
+                    return Err(Error::Memory("changes: one of each entry of a page of the map"));
                 }
             }
             self.cache.set(lpn, page);

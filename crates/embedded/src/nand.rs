@@ -100,6 +100,14 @@ pub trait Nand {
     fn sync(&mut self) -> Result<(), NandError> {
         Ok(())
     }
+
+    /// The same of erases alone, which is asked for before a block is written again.
+    ///
+    /// # Errors
+    /// [`NandError::Device`].
+    fn sync_erases(&mut self) -> Result<(), NandError> {
+        self.sync()
+    }
 }
 
 impl<N: Nand + ?Sized> Nand for &mut N {
@@ -135,5 +143,8 @@ impl<N: Nand + ?Sized> Nand for &mut N {
     }
     fn sync(&mut self) -> Result<(), NandError> {
         (**self).sync()
+    }
+    fn sync_erases(&mut self) -> Result<(), NandError> {
+        (**self).sync_erases()
     }
 }

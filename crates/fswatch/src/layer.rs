@@ -2,7 +2,7 @@
 
 use core::ops::Range;
 
-use thermocline_flash::Lpn;
+use thermocline_flash::{Lpn, Ppn};
 use thermocline_ftl::{DeadDataCounters, DeadPages, FtlError, Inspect, Layer, PageIo, Upkeep};
 
 use crate::{volume::Volume, watched::Watched};
@@ -68,6 +68,10 @@ impl<L: Layer + ?Sized> Layer for Watched<L> {
 
     fn chip_mut(&mut self) -> &mut L::Chip {
         self.inner.chip_mut()
+    }
+
+    fn find(&mut self, lpn: Lpn) -> Ppn {
+        self.inner.find(lpn)
     }
 
     fn upkeep(&mut self) -> &mut dyn Upkeep {

@@ -306,8 +306,14 @@ pub trait Inspect {
         self.end_of_life().is_some()
     }
 
-    /// Where the newest data of a logical page are, or [`Ppn::NONE`].
+    /// Where the newest data of a logical page are, or [`Ppn::NONE`]. Of a layer whose map lies on the chip
+    /// only what memory knows of that; [`Layer::find`] looks there, too.
     fn locate(&self, lpn: Lpn) -> Ppn;
+
+    /// Whether a logical page holds data.
+    fn holds_data(&self, lpn: Lpn) -> bool {
+        self.locate(lpn) != Ppn::NONE
+    }
 
     /// How many times a block was erased.
     fn erases(&self, block: BlockId) -> u32;
@@ -368,6 +374,11 @@ pub trait Layer: PageIo {
 
     /// Its state.
     fn inspect(&self) -> &dyn Inspect;
+
+    /// Where the newest data of a logical page are, or [`Ppn::NONE`].
+    fn find(&mut self, lpn: Lpn) -> Ppn {
+        self.inspect().locate(lpn)
+    }
 
     /// Where inferred garbage is reported, if the layer makes use of it.
     fn dead_pages(&mut self) -> Option<&mut dyn DeadPages> {

@@ -11,6 +11,8 @@ pub enum LayerKind {
     InPlace,
     /// Every block has its place, and a replacement that takes its updates.
     Nftl,
+    /// Out-of-place updates, page by page, with the map on the chip.
+    DemandPaged,
 }
 
 impl LayerKind {
@@ -21,6 +23,7 @@ impl LayerKind {
             Self::PageMapped => "page-mapped",
             Self::InPlace => "in-place",
             Self::Nftl => "nftl",
+            Self::DemandPaged => "demand-paged",
         }
     }
 }

@@ -12,7 +12,7 @@ use thermocline_policy::{
 };
 
 use super::{Call, Own, build::usage};
-use crate::{AssemblyError, names::unknown};
+use crate::{AssemblyError, demand_paged, names::unknown};
 
 /// The policy that others are measured against, and its placement.
 pub const ORACLE: &str = "oracle";
@@ -191,6 +191,23 @@ impl PolicySpec {
         let mut spec = Self::parse("greedy", victim, placement)?;
         spec.name = format!("{} + {}", spec.victim.show(), spec.placement.show());
         Ok(spec)
+    }
+
+    /// The policy on a chip of that kind of layer. One that maps pages can run with the map in memory or on the chip; one
+    /// that switches victim policies by the traffic takes CAT there.
+    ///
+    /// # Errors
+    /// [`AssemblyError::Usage`], where it needs memory per page and the map is on the chip.
+    pub fn on(mut self, layer: LayerKind) -> Result<Self, AssemblyError> {
+        if layer == LayerKind::DemandPaged && self.layer == LayerKind::PageMapped {
+            if self.victim == Call::parse("adaptive")? {
+                self.victim = Call::parse("cat")?;
+                self.name = format!("{} victim=cat", self.name);
+            }
+            demand_paged::halves(&self, "the demand-paged layer")?;
+            self.layer = layer;
+        }
+        Ok(self)
     }
 
     /// Whether it needs to know what becomes of the pages it writes.

@@ -5,7 +5,7 @@ use thermocline_policy::preset::LayerKind;
 use thermocline_units::format_size;
 
 use super::Store;
-use crate::{AssemblyError, Device, PolicySpec};
+use crate::{AssemblyError, Device, PolicySpec, demand_paged};
 
 /// Blocks of a bank beyond which no room is looked for.
 const MOST_BLOCKS: u32 = 1 << 26;
@@ -97,7 +97,10 @@ fn try_fit(mut device: Device, over: f64, policy: PolicySpec) -> Result<Store, A
     let geometry = &mut device.profile.geometry;
     geometry.system_blocks = 0;
     let whole = *geometry;
-    let needed = index::system_blocks_for(&whole, device.exported_pages(over));
+    let needed = match policy.layer {
+        LayerKind::DemandPaged => demand_paged::system_blocks(&whole),
+        _ => index::system_blocks_for(&whole, device.exported_pages(over)),
+    };
     if needed >= whole.blocks() {
         return Err(AssemblyError::Input(format!(
             "device {} has {} blocks, and the index log alone needs {needed}; give it more --capacity, \

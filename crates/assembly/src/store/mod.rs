@@ -13,7 +13,7 @@ use thermocline_policy::{
 };
 
 use crate::{
-    AssemblyError, Device, LayerPlan, LayerVisitor, PolicySpec, Room, apart::Apart,
+    AssemblyError, Device, LayerPlan, LayerVisitor, PolicySpec, Room, apart::Apart, demand_paged,
     room::show_pages,
 };
 
@@ -37,6 +37,8 @@ pub struct Store {
     pub seed: u64,
     /// Regions, in bytes, of data that are written once and then read: they are kept in blocks of their own.
     pub separate: Vec<Range<u64>>,
+    /// Bytes of memory for changes of a map that lies on the chip; by default as many as suit the chip.
+    pub map_cache: Option<u64>,
 }
 
 impl Store {
@@ -45,7 +47,8 @@ impl Store {
     pub fn new(device: Device, policy: PolicySpec, logical_pages: u32) -> Self {
         let watermarks = Watermarks::default();
         let (time_scale_ns, separate) = (None, Vec::new());
-        Self { device, policy, logical_pages, watermarks, time_scale_ns, seed: 1, separate }
+        let (seed, map_cache) = (1, None);
+        Self { device, policy, logical_pages, watermarks, time_scale_ns, seed, separate, map_cache }
     }
 
     /// Makes an empty store of a chip; what it held is lost.
@@ -97,6 +100,9 @@ impl Store {
         let device = &self.device;
         check_policy(&self.policy)?;
         self.check_regions()?;
+        if self.policy.layer == LayerKind::DemandPaged {
+            self.demand_paged().check()?;
+        }
         let apart = self.policy.read_only_separation || !self.separate.is_empty();
         let policy = &PolicySpec { read_only_separation: apart, ..self.policy.clone() };
         let room = Room::of(device, policy, self.watermarks)?;
@@ -129,6 +135,7 @@ impl Store {
                 },
             ),
             LayerKind::Nftl | LayerKind::InPlace => format!("a reserve of {reserve} blocks"),
+            LayerKind::DemandPaged => "its map on the chip, open blocks and free ones".into(),
         };
         // In tenths of a percent, rounded up.
         let least = (data * 1000).div_ceil(room.most_pages.max(1)).saturating_sub(1000);
@@ -164,6 +171,16 @@ impl Store {
         Ok(())
     }
 
+    fn demand_paged(&self) -> demand_paged::Plan<'_> {
+        demand_paged::Plan {
+            policy: &self.policy,
+            geometry: self.device.profile.geometry,
+            logical_pages: self.logical_pages,
+            map_cache: self.map_cache,
+            watermarks: self.watermarks,
+        }
+    }
+
     /// The layer, told which data are read-only, where any are.
     fn told<C: 'static>(&self, inner: AnyLayer<C>) -> AnyLayer<C> {
         if self.separate.is_empty() {
@@ -186,6 +203,7 @@ impl Store {
         let built = match self.policy.layer {
             LayerKind::Nftl => nftl_on_chip(&plan, chip, begin),
             LayerKind::InPlace => in_place_on_chip(&plan, chip, begin),
+            LayerKind::DemandPaged => self.demand_paged().build(chip, begin),
             LayerKind::PageMapped => {
                 plan.with_placement(None, OnChip { plan: &plan, chip, begin })?
             }
@@ -228,7 +246,7 @@ pub fn new_format() -> Result<Format, AssemblyError> {
 }
 
 /// What is done with a chip at first.
-enum Begin {
+pub(crate) enum Begin {
     Format(Format),
     Mount(Mount),
     Salvage(Format),

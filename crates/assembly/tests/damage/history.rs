@@ -54,6 +54,7 @@ fn serve(file: &Path, policy: &str, rebuild: bool) -> Result<AnyLayer<Chip>, Ass
         seed: 1,
         separate: Vec::new(),
         rebuild,
+        map_cache: None,
     };
     let access = Access::default();
     let found = Candidate::find(&place(file), &access, || Err(AssemblyError::Interrupted))?;
@@ -93,6 +94,8 @@ impl History {
         let policy = match layer {
             LayerKind::Nftl => "nftl",
             LayerKind::InPlace => "in-place",
+            LayerKind::DemandPaged if draws.one_in(2) => "greedy",
+            LayerKind::DemandPaged => "hot-cold",
             _ if draws.one_in(2) => "greedy",
             _ => "dac",
         };
@@ -117,6 +120,8 @@ impl History {
             flushes: Vec::new(),
             since: 0,
             forgotten: vec![0; pages as usize],
+            // A page of its map is all that tells of them: with it, they are undone.
+            trims: layer != LayerKind::DemandPaged,
         };
         let most = if draws.one_in(3) { 300 } else { 3000 };
         let length = 200 + draws.below(most);
@@ -144,7 +149,7 @@ impl History {
         let policy = match self.layer {
             LayerKind::Nftl => "nftl",
             LayerKind::InPlace => "in-place",
-            LayerKind::PageMapped => "greedy",
+            LayerKind::PageMapped | LayerKind::DemandPaged => "greedy",
         };
         serve(&self.file, policy, rebuild)
     }
@@ -189,6 +194,7 @@ struct User {
     since: u32,
     /// How many contents of each page are forgotten.
     forgotten: Vec<usize>,
+    trims: bool,
 }
 
 /// How many contents each page had had at a flush, and the blocks that tell of it: on the file, or in memory
@@ -211,7 +217,7 @@ impl User {
         let pages = contents.len() as u32;
         let most = if draws.one_in(3) { pages } else { pages / 4 };
         match draws.below(40) {
-            0 => {
+            0 if self.trims => {
                 let first = draws.below(pages);
                 for lpn in first..(first + 1 + draws.below(6)).min(pages) {
                     self.layer.trim(Lpn(lpn), self.now).expect("trimmed");
@@ -311,6 +317,7 @@ fn serve_nothing() -> AnyLayer<Chip> {
         seed: 1,
         separate: Vec::new(),
         rebuild: false,
+        map_cache: None,
     };
     let found = Candidate::find(&place, &access, device).expect("memory");
     found.start(&access, &options, |chip, _| chip).expect("served").layer

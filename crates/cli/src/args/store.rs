@@ -3,6 +3,7 @@
 use std::{convert::Infallible, fmt::Display, path::PathBuf, str::FromStr};
 
 use clap::{Args, Subcommand, ValueHint};
+use thermocline_assembly::demand_paged::dump::Spare;
 use thermocline_media::{Faults, Place};
 use thermocline_policy::preset::LayerKind;
 use thermocline_server::Network;
@@ -32,7 +33,7 @@ pub struct FormatArgs {
     #[arg(long, value_name = "SHARE", value_parser = values::share, help_heading = CHIP)]
     #[arg(default_value = "15%")]
     pub over_provisioning: f64,
-    /// Translation layer: page-mapped; nftl, which is served with the policies nftl, slac, fsaf and combo; or
+    /// Translation layer: page-mapped; demand-paged, whose map lies on the chip, for little memory; nftl, which is served with the policies nftl, slac, fsaf and combo; or
     /// in-place, a baseline that a power cut can cost a block of data.
     #[arg(long, value_name = "LAYER", value_parser = values::served_layer, help_heading = CHIP)]
     #[arg(default_value = "page-mapped")]
@@ -89,6 +90,10 @@ pub struct ServeArgs {
     pub over_provisioning: f64,
     #[command(flatten)]
     pub policy: ServedPolicyArgs,
+    /// Memory for changes of a map that lies on the chip (format --layer demand-paged); a chip in memory is
+    /// made with such a map [default: 256KiB, more for a large chip].
+    #[arg(long, value_name = "SIZE", value_parser = values::size, help_heading = "Device")]
+    pub map_cache: Option<u64>,
     /// Unix socket to listen on. Repeat for several.
     #[arg(long, value_name = "SOCK", value_hint = ValueHint::FilePath, help_heading = LISTENING)]
     pub unix: Vec<PathBuf>,
@@ -391,6 +396,10 @@ pub struct ExportArgs {
     /// Replace a file that is there, once the new one is complete.
     #[arg(long)]
     pub force: bool,
+    /// Write the pages of a demand-paged chip itself, to program into the NAND of a device with thermocline-embedded:
+    /// so many spare bytes behind each page, the layer's 16 from AT on, as in 64@4.
+    #[arg(long, value_name = "SPARE@AT", conflicts_with = "skip_unreadable")]
+    pub nand: Option<Spare>,
     /// Leave out pages that cannot be read: they are zeros in the copy.
     #[arg(long)]
     pub skip_unreadable: bool,
@@ -418,6 +427,10 @@ pub struct ImportArgs {
     #[arg(long, value_name = "LAYER", value_parser = values::served_layer, help_heading = CHIP)]
     #[arg(default_value = "page-mapped")]
     pub layer: LayerKind,
+    /// RAW is a dump of the NAND of a device with thermocline-embedded, of --page-size and --block-size: so many spare bytes
+    /// behind each page, the layer's 16 from AT on, as in 64@4. The image is that chip (demand-paged).
+    #[arg(long, value_name = "SPARE@AT", help_heading = CHIP)]
+    pub nand: Option<Spare>,
     /// Print JSON.
     #[arg(long, help_heading = "Output")]
     pub json: bool,

@@ -32,10 +32,14 @@ pub fn own_address(text: &str) -> Result<String, String> {
 
 /// A layer that keeps data on a chip.
 pub fn served_layer(text: &str) -> Result<LayerKind, String> {
-    let kinds = [LayerKind::PageMapped, LayerKind::Nftl, LayerKind::InPlace];
+    let kinds =
+        [LayerKind::PageMapped, LayerKind::DemandPaged, LayerKind::Nftl, LayerKind::InPlace];
     let kind = kinds.into_iter().find(|kind| kind.name().eq_ignore_ascii_case(text));
     kind.ok_or_else(|| {
-        format!("`{text}` is no layer that keeps data; there are page-mapped, nftl and in-place")
+        format!(
+            "`{text}` is no layer that keeps data; there are page-mapped, demand-paged, nftl and \
+             in-place"
+        )
     })
 }
 

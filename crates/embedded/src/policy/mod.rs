@@ -83,6 +83,28 @@ impl<V: Victim + ?Sized> Victim for &V {
     }
 }
 
+#[cfg(feature = "alloc")]
+impl<V: Victim + ?Sized> Victim for alloc::boxed::Box<V> {
+    fn worth(&self, block: &Candidate) -> Worth {
+        (**self).worth(block)
+    }
+}
+
+#[cfg(feature = "alloc")]
+impl<P: Placement + ?Sized> Placement for alloc::boxed::Box<P> {
+    fn streams(&self) -> u8 {
+        (**self).streams()
+    }
+
+    fn host(&mut self, old: Option<Old>) -> u8 {
+        (**self).host(old)
+    }
+
+    fn survivor(&mut self, stream: u8) -> u8 {
+        (**self).survivor(stream)
+    }
+}
+
 impl<P: Placement + ?Sized> Placement for &mut P {
     fn streams(&self) -> u8 {
         (**self).streams()

@@ -7,7 +7,7 @@
 use std::sync::MutexGuard as TapGuard;
 
 use parking_lot::MutexGuard;
-use thermocline_flash::{Lpn, Ppn};
+use thermocline_flash::Lpn;
 use thermocline_ftl::FtlError;
 use thermocline_policy::idle::Idle;
 use thermocline_trace::Op;
@@ -226,7 +226,7 @@ impl Held<'_> {
         let size = u64::from(self.device.page_size);
         let end = offset.saturating_add(length).min(self.device.size);
         let (first, last) = (offset / size, end.div_ceil(size));
-        let has_data = |page: u64| self.state.layer.inspect().locate(Lpn(page as u32)) != Ppn::NONE;
+        let has_data = |page: u64| self.state.layer.inspect().holds_data(Lpn(page as u32));
         let holds = has_data(first);
         let stop = last.min(first + u64::from(most.max(1)));
         let mut next = first + 1;

@@ -72,6 +72,7 @@ fn formatted(mib: u64) -> Opening {
         seed: 1,
         separate: Vec::new(),
         rebuild: false,
+        map_cache: None,
     };
     let found =
         Candidate::find(&place, &Access::default(), device).expect("there is such a device");

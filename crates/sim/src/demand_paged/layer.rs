@@ -11,7 +11,12 @@ use super::chip::MapKeeping;
 
 /// A store on a counting chip.
 pub(super) struct DemandPaged<'a> {
-    ftl: Ftl<'a, MapKeeping, &'a (dyn Victim + 'static), &'a mut (dyn Placement + 'static)>,
+    ftl: Ftl<
+        'a,
+        MapKeeping,
+        &'a (dyn Victim + Send + 'static),
+        &'a mut (dyn Placement + Send + 'static),
+    >,
     counters: Counters,
     fills: u64,
     host_reads: u64,
@@ -22,7 +27,12 @@ pub(super) struct DemandPaged<'a> {
 
 impl<'a> DemandPaged<'a> {
     pub(super) fn new(
-        ftl: Ftl<'a, MapKeeping, &'a (dyn Victim + 'static), &'a mut (dyn Placement + 'static)>,
+        ftl: Ftl<
+            'a,
+            MapKeeping,
+            &'a (dyn Victim + Send + 'static),
+            &'a mut (dyn Placement + Send + 'static),
+        >,
         geometry: Geometry,
     ) -> Self {
         Self {

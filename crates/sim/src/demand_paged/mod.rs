@@ -2,10 +2,9 @@
 
 mod chip;
 mod layer;
-mod policies;
 
-use thermocline_assembly::AssemblyError;
-use thermocline_embedded::{Block, Change, Config, Error, Ftl, Memory, map_pages};
+use thermocline_assembly::{AssemblyError, demand_paged};
+use thermocline_embedded::{Change, Config, Error, Ftl, Memory, Nand, map_pages};
 use thermocline_flash::CountingChip;
 
 use self::{chip::MapKeeping, layer::DemandPaged};
@@ -40,20 +39,12 @@ pub(crate) fn on(
         let text = "--map-cache does not keep what is written, which --policy fsaf looks at";
         return Err(SimError::Usage(text.into()));
     }
-    let (victim, mut placement) = policies::of(&plan.policy).map_err(SimError::Usage)?;
+    let (victim, mut placement) = demand_paged::halves(&plan.policy, "--map-cache")?;
     let pages = map_pages(geometry.page_size, plan.logical_pages) as usize;
-    let mut blocks = vec![Block::UNKNOWN; geometry.data_blocks() as usize];
-    let mut directory = vec![0; pages];
-    let mut changes = vec![Change::EMPTY; cache as usize / size_of::<Change>()];
-    let mut page = vec![0; geometry.page_size as usize];
-    let memory = Memory {
-        blocks: &mut blocks,
-        directory: &mut directory,
-        changes: &mut changes,
-        page: &mut page,
-    };
-    let config = Config { logical_pages: plan.logical_pages, spare_blocks: 0 };
     let chip = MapKeeping::new(chip);
+    let changes = cache as usize / size_of::<Change>();
+    let memory = Memory::allocate(&chip.geometry(), plan.logical_pages, changes as u32);
+    let config = Config { logical_pages: plan.logical_pages, spare_blocks: 0 };
     let ftl = Ftl::format(chip, memory, &*victim, &mut *placement, config).map_err(|e| match e {
         Error::Memory(_) => {
             let least = 2 * pages * size_of::<Change>();

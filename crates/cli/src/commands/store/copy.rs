@@ -12,6 +12,7 @@ use thermocline_assembly::{
     AssemblyError, Device, Progress, Store,
     chips::served,
     copy::{self, Holds, NewImage, Original},
+    demand_paged::dump::{self, Dumped},
     device::Overrides,
 };
 use thermocline_files::Successor;
@@ -202,6 +203,22 @@ pub fn export(args: &ExportArgs, console: Console) -> Result<(), Failure> {
     if !to_stdout {
         check_target(&args.to, args.force)?;
     }
+    if let Some(spare) = args.nand {
+        if to_stdout {
+            return Err(Failure::usage("--nand: a dump is written to a file; name one"));
+        }
+        if live::find(&args.from, None)?.is_some() {
+            return Err(Failure::failed(format!(
+                "{}: is served; stop its server first",
+                args.from
+            )));
+        }
+        let output = Output::open(None)?;
+        let _bar = console.context().runs("dumping".into(), 1);
+        let dumped =
+            dump::write_dump(&args.from, &args.to, spare, args.force, interrupt::progress())?;
+        return tell_dump(&args.to, &dumped, args.json, output);
+    }
     let source = Source::open(&args.from)?;
     let size = u64::from(source.page_size());
     let bytes = u64::from(source.logical_pages()) * size;
@@ -242,6 +259,15 @@ pub fn import(args: &ImportArgs, console: Console) -> Result<(), Failure> {
         Failure::from(AssemblyError::Input(format!("{}: {e}", args.from.display())))
     };
     check_target(&args.to, false)?;
+    if let Some(spare) = args.nand {
+        if args.shape.capacity.is_some() {
+            return Err(Failure::usage("--capacity: the dump says how many blocks there are"));
+        }
+        let device = jobs::device(&args.shape)?;
+        let _bar = console.context().runs("reading the dump".into(), 1);
+        let dumped = dump::read_dump(&args.from, &args.to, spare, &device, interrupt::progress())?;
+        return tell_dump(&args.to, &dumped, args.json, output);
+    }
     let mut raw = File::open(&args.from).map_err(|e| failed(&e))?;
     let bytes = length(&mut raw).map_err(|e| failed(&e))?;
     if bytes == 0 {
@@ -325,7 +351,7 @@ pub fn grow(args: &GrowArgs, console: Console) -> Result<(), Failure> {
     let size = Overrides { capacity: Some(args.capacity), ..Overrides::default() };
     let larger = device.clone().with(&size)?;
     let layer = original.layer;
-    let policy = thermocline_assembly::PolicySpec::parse(served(layer), None, None)?;
+    let policy = thermocline_assembly::PolicySpec::parse(served(layer), None, None)?.on(layer)?;
     let store = Store::fit(larger, over, policy)?;
     if store.logical_pages <= old_pages {
         return Err(Failure::usage(format!(
@@ -368,6 +394,20 @@ pub fn grow(args: &GrowArgs, console: Console) -> Result<(), Failure> {
         ))
     })?;
     tell(&place.to_string(), bytes, &copied, args.json, output)
+}
+
+fn tell_dump(to: &Path, dumped: &Dumped, as_json: bool, output: Output) -> Result<(), Failure> {
+    if as_json {
+        return json::print(dumped, output);
+    }
+    let mut pairs = Pairs::new(&output);
+    pairs.group(&to.display().to_string());
+    pairs.add("exported", show_size(dumped.exported_bytes));
+    pairs.add("erase blocks", number::grouped(dumped.blocks.into()));
+    pairs.add("bad", dumped.bad_blocks.to_string());
+    pairs.add("programmed pages", number::grouped(dumped.pages));
+    pairs.add("of these, torn", number::grouped(dumped.torn));
+    output.put_styled(&pairs.finish())
 }
 
 fn tell(

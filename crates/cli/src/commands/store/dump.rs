@@ -315,7 +315,7 @@ fn map(
         block: Option<u32>,
         page: Option<u32>,
     }
-    let (layer, _) = opened.mount(Mount::Quick)?;
+    let (mut layer, _) = opened.mount(Mount::Quick)?;
     let geometry = *layer.chip().geometry();
     let pages = layer.logical_pages();
     if first >= pages {
@@ -325,7 +325,7 @@ fn map(
     }
     let mapped: Vec<Mapped> = (first..first.saturating_add(count).min(pages))
         .map(|lpn| {
-            let at = layer.inspect().locate(Lpn(lpn));
+            let at = layer.find(Lpn(lpn));
             let at = (at != thermocline_flash::Ppn::NONE).then_some(at);
             Mapped {
                 lpn,

@@ -221,6 +221,7 @@ fn serve_options(args: &ServeArgs, default: &str) -> Result<ServeOptions, Failur
         seed: asked.seed,
         separate: Vec::new(),
         rebuild: args.rebuild,
+        map_cache: args.map_cache,
     })
 }
 
@@ -253,11 +254,10 @@ fn opening(
     access: &Access,
     args: &ServeArgs,
 ) -> Result<Opening, Failure> {
-    let default = found.default_policy();
+    let default = found.default_policy(args.map_cache);
     let name = exports::name(exported);
     let separate = of(&args.separate, &name).into_iter().map(|region| region.0).collect();
     let options = &ServeOptions { separate, ..serve_options(args, default)? };
-    let policy = &options.policy;
     let begun = Instant::now();
     let mut pace = None;
     let served = found.start(access, options, |chip, profile| {
@@ -269,6 +269,8 @@ fn opening(
         chip
     })?;
     let took = begun.elapsed();
+    // As the chip's layer takes it.
+    let policy = &served.remounter.policy().clone();
     if let Some(recovery) = &served.recovery {
         log_mount(&exported.chip, &policy.name, recovery, took);
     }

@@ -7,7 +7,7 @@ use thermocline_flash::{BlockId, Flash, FlashError, Geometry, Lpn, Ppn};
 
 use super::{
     record::{Kind, Record},
-    summary::{IN_PLACE, NFTL, PAGE_MAPPED, Summary, stream_of},
+    summary::{DEMAND_PAGED, IN_PLACE, MAP_STREAM, NFTL, PAGE_MAPPED, Summary, stream_of},
 };
 use crate::page_mapped::watermark::program_number;
 
@@ -56,7 +56,7 @@ pub struct Traces {
     /// The first block with a page of the log, from which on all blocks are the log's; none if there is
     /// no such page.
     pub first_log_block: Option<BlockId>,
-    /// The kind of layer, as the pages of its log say; the page-mapped one if there is none.
+    /// The kind of layer, as the pages of its log or of its map say; the page-mapped one if there are none.
     pub layer: u8,
     /// Logical pages that a checkpoint covers; 0 if none of its pages is there.
     pub told_pages: u32,
@@ -95,11 +95,15 @@ pub fn find_traces<C: Flash + ?Sized>(chip: &mut C) -> Result<Option<Traces>, Fl
                 // Numbers are counted from 1.
                 traces.data_pages += u64::from(program_number(oob.sequence) > 0);
                 traces.least_pages = traces.least_pages.max(oob.lpn.0.saturating_add(1));
+                if oob.stream == MAP_STREAM {
+                    traces.layer = DEMAND_PAGED;
+                }
                 continue;
             }
             traces.log_pages += 1;
             let of_layer = |&layer: &u8| oob.stream == stream_of(layer);
-            traces.layer = [NFTL, IN_PLACE].into_iter().find(of_layer).unwrap_or(traces.layer);
+            traces.layer =
+                [NFTL, IN_PLACE, DEMAND_PAGED].into_iter().find(of_layer).unwrap_or(traces.layer);
             traces.first_log_block.get_or_insert(block);
             let says_how_many =
                 [Kind::AbsentRuns, Kind::AbsentBits, Kind::Map].map(|kind| kind as u16);

@@ -15,6 +15,7 @@
 
 mod bytes;
 pub(crate) mod find;
+mod heads;
 mod inspect;
 pub(crate) mod record;
 pub(crate) mod size;
@@ -22,7 +23,10 @@ pub(crate) mod summary;
 
 pub use super::watermark::program_number;
 pub use find::{Traces, find_summary, find_traces};
+pub use heads::{blocks_for_heads, erase_heads, write_heads};
 pub use inspect::{Entry, entries};
 pub use record::{BlockEntry, Complete, Head, Header, Interval, Kind, Record};
 pub use size::system_blocks_for;
-pub use summary::{IN_PLACE, LEAST_PAGE, NFTL, PAGE_MAPPED, Summary, VERSION};
+pub use summary::{
+    DEMAND_PAGED, IN_PLACE, LEAST_PAGE, MAP_STREAM, NFTL, PAGE_MAPPED, Summary, VERSION,
+};

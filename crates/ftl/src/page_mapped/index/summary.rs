@@ -15,6 +15,11 @@ pub const PAGE_MAPPED: u8 = 1;
 pub const NFTL: u8 = 2;
 /// Updates in place, there.
 pub const IN_PLACE: u8 = 3;
+/// The map on the chip, page by page, there.
+pub const DEMAND_PAGED: u8 = 4;
+
+/// What stands in the stream byte beside a page of the map of the demand-paged layer.
+pub const MAP_STREAM: u8 = 0x80;
 
 /// What stands in the stream byte beside a page of the log of that kind of layer; so its kind is known
 /// where no summary can be read.
@@ -28,6 +33,7 @@ pub(crate) fn layer_name(kind: u8) -> &'static str {
         PAGE_MAPPED => "the page-mapped layer",
         NFTL => "NFTL",
         IN_PLACE => "updates in place",
+        DEMAND_PAGED => "the demand-paged layer",
         _ => "a layer that this program does not know",
     }
 }
@@ -40,7 +46,7 @@ pub const LEAST_PAGE: u32 = 256;
 pub struct Summary {
     /// Version of the format.
     pub version: u16,
-    /// Kind of layer: [`PAGE_MAPPED`], [`NFTL`] or [`IN_PLACE`].
+    /// Kind of layer: [`PAGE_MAPPED`], [`NFTL`], [`IN_PLACE`] or [`DEMAND_PAGED`].
     pub layer: u8,
     /// Bytes in a page.
     pub page_size: u32,

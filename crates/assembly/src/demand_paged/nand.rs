@@ -1,0 +1,334 @@
+//! A chip of the server as a chip of microcontrollers.
+//!
+//! * What stands beside a page is the same, in the fields of the chip's own area.
+//! * The map on the chip never leads to a page that is not there for good: a sync comes before a page of it where the
+//!   chip has programs that are not. On a chip that is done when it returns, that costs nothing.
+//! * A mount writes. Until the host does, what it writes stays in memory ([`Draft`]): whoever only looks at a chip
+//!   does not change it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use thermocline_embedded::{AREA, Area, Content, Found, Geometry, Nand, NandError};
+use thermocline_flash::{BlockId, Flash, FlashError, Lpn, Oob, Ppn};
+use thermocline_ftl::index::MAP_STREAM;
+
+/// What was done to a chip, but only in memory.
+#[derive(Debug, Default)]
+struct Draft {
+    /// Pages that were programmed.
+    pages: BTreeMap<u32, (Payload, [u8; AREA])>,
+    erased: BTreeSet<u32>,
+    bad: BTreeSet<u32>,
+}
+
+#[derive(Clone, Debug)]
+enum Payload {
+    Bytes(Box<[u8]>),
+    /// What that page of the chip holds.
+    Page(u32),
+}
+
+/// A chip with data.
+#[derive(Debug)]
+pub(super) struct OnFlash<C> {
+    pub(super) chip: C,
+    shape: Geometry,
+    draft: Option<Draft>,
+    /// The time of the layer, which stands beside the pages that are programmed.
+    pub(super) now: u64,
+    /// The latest time that was found beside a page.
+    pub(super) newest_time: u64,
+    /// Pages that could not be read.
+    pub(super) unreadable: BTreeSet<u32>,
+    /// Why the chip refused the last operation that it refused.
+    pub(super) refused: Option<FlashError>,
+    /// Something was programmed since the last sync.
+    is_unsynced: bool,
+    /// Something was erased since then. What was done before the mount may not be synced either.
+    erases_are_unsynced: bool,
+    /// A page of which a part was read: others follow.
+    page: Box<[u8]>,
+    read: Option<u32>,
+}
+
+impl<C: Flash> OnFlash<C> {
+    pub(super) fn new(chip: C) -> Self {
+        let shape = shape(chip.geometry());
+        Self {
+            chip,
+            shape,
+            draft: None,
+            now: 0,
+            newest_time: 0,
+            unreadable: BTreeSet::new(),
+            refused: None,
+            is_unsynced: true,
+            erases_are_unsynced: true,
+            page: vec![0; shape.page_size as usize].into(),
+            read: None,
+        }
+    }
+
+    /// From now on nothing reaches the chip.
+    pub(super) fn begin_draft(&mut self) {
+        self.draft = Some(Draft::default());
+    }
+
+    /// From now on everything does. True if something did not.
+    pub(super) fn end_draft(&mut self) -> bool {
+        self.read = None;
+        let draft = self.draft.take().unwrap_or_default();
+        !(draft.pages.is_empty() && draft.erased.is_empty() && draft.bad.is_empty())
+    }
+
+    /// Whether nothing reaches the chip.
+    pub(super) const fn is_draft(&self) -> bool {
+        self.draft.is_some()
+    }
+
+    /// The page of the chip with that number.
+    pub(super) fn ppn(&self, page: u32) -> Ppn {
+        let geometry = self.chip.geometry();
+        let (block, page) = (page / self.shape.pages, page % self.shape.pages);
+        geometry.ppn(BlockId(block), geometry.header_pages + page)
+    }
+
+    fn failed(&mut self, error: FlashError) -> NandError {
+        self.refused = Some(error);
+        match error {
+            FlashError::Unreadable(_) => NandError::Unreadable,
+            FlashError::WornOut(_)
+            | FlashError::ProgramFailed(_)
+            | FlashError::EraseFailed(_)
+            | FlashError::BadBlock(_) => NandError::Failed,
+            _ => NandError::Device,
+        }
+    }
+
+    fn of<T>(&mut self, done: Result<T, FlashError>) -> Result<T, NandError> {
+        done.map_err(|e| self.failed(e))
+    }
+
+    /// Where the content of a page is, by the draft: in memory, in a page of the chip, or nowhere as it is blank.
+    fn content(&self, page: u32) -> Option<Payload> {
+        let Some(draft) = &self.draft else { return Some(Payload::Page(page)) };
+        match draft.pages.get(&page) {
+            Some((payload, _)) => Some(payload.clone()),
+            None if draft.erased.contains(&(page / self.shape.pages)) => None,
+            None => Some(Payload::Page(page)),
+        }
+    }
+
+    fn is_blank(&mut self, block: u32) -> Result<bool, FlashError> {
+        for page in block * self.shape.pages..(block + 1) * self.shape.pages {
+            match self.chip.read_oob(self.ppn(page)) {
+                Ok(None) => {}
+                Ok(Some(_)) | Err(FlashError::Unreadable(_)) => return Ok(false),
+                Err(e) => return Err(e),
+            }
+        }
+        Ok(true)
+    }
+
+    /// What is programmed beside a page.
+    fn oob(&self, area: &[u8; AREA]) -> Oob {
+        oob_of(area, self.now).expect("the layer programs areas that it can read")
+    }
+
+    /// The map must not lead to what a loss of power takes back.
+    fn before_map(&mut self, oob: &Oob) -> Result<(), NandError> {
+        if oob.stream == MAP_STREAM && self.is_unsynced {
+            let done = self.chip.sync_programs();
+            self.of(done)?;
+            self.is_unsynced = false;
+        }
+        Ok(())
+    }
+
+    fn programmed(&mut self, to: u32, oob: &Oob) {
+        self.is_unsynced |= oob.stream != MAP_STREAM;
+        if self.read == Some(to) {
+            self.read = None;
+        }
+    }
+}
+
+/// The shape of a chip as the layer sees it.
+pub(super) fn shape(geometry: &thermocline_flash::Geometry) -> Geometry {
+    Geometry {
+        blocks: geometry.data_blocks(),
+        pages: geometry.data_pages_per_block(),
+        page_size: geometry.page_size,
+    }
+}
+
+/// What the layer's bytes say, in the fields of the chip's area; nothing where they say nothing.
+pub(super) fn oob_of(area: &[u8; AREA], time: u64) -> Option<Oob> {
+    let Found::Page(Area { content, erases, number, sequence }) = Area::decode(area) else {
+        return None;
+    };
+    let stream = match content {
+        Content::Data(stream) => stream,
+        Content::Map => MAP_STREAM,
+    };
+    let note = erases.min(u32::from(u16::MAX)) as u16;
+    Some(Oob { lpn: Lpn(number), stream, sequence, time, note })
+}
+
+/// What an area says, in the bytes of the layer; bytes that say nothing where another layer wrote it.
+pub(super) fn bytes(oob: Oob) -> [u8; AREA] {
+    let content = match oob.stream {
+        MAP_STREAM => Content::Map,
+        stream if usize::from(stream) < thermocline_embedded::MAX_STREAMS => Content::Data(stream),
+        _ => return [0; AREA],
+    };
+    let (erases, number) = (oob.note.into(), oob.lpn.0);
+    Area { content, erases, number, sequence: oob.sequence }.encode()
+}
+
+impl<C: Flash> Nand for OnFlash<C> {
+    fn geometry(&self) -> Geometry {
+        self.shape
+    }
+
+    fn read(&mut self, page: u32, offset: u32, into: &mut [u8]) -> Result<(), NandError> {
+        let from = match self.content(page) {
+            None => {
+                into.fill(0xff);
+                return Ok(());
+            }
+            Some(Payload::Bytes(bytes)) => {
+                into.copy_from_slice(&bytes[offset as usize..][..into.len()]);
+                return Ok(());
+            }
+            Some(Payload::Page(from)) => from,
+        };
+        let at = self.ppn(from);
+        let unreadable = |this: &mut Self, e: FlashError| {
+            if e == FlashError::Unreadable(at) {
+                this.unreadable.insert(from);
+            }
+            this.failed(e)
+        };
+        if into.len() == self.page.len() {
+            return self.chip.read(at, into).map_err(|e| unreadable(self, e));
+        }
+        if self.read != Some(from) {
+            self.read = None;
+            self.chip.read(at, &mut self.page).map_err(|e| unreadable(self, e))?;
+            self.read = Some(from);
+        }
+        into.copy_from_slice(&self.page[offset as usize..][..into.len()]);
+        Ok(())
+    }
+
+    fn read_area(&mut self, page: u32, into: &mut [u8; AREA]) -> Result<(), NandError> {
+        if let Some(draft) = &self.draft {
+            if let Some((_, area)) = draft.pages.get(&page) {
+                *into = *area;
+                return Ok(());
+            }
+            if draft.erased.contains(&(page / self.shape.pages)) {
+                *into = [0xff; AREA];
+                return Ok(());
+            }
+        }
+        match self.chip.read_oob(self.ppn(page)) {
+            Ok(None) => *into = [0xff; AREA],
+            Ok(Some(oob)) => {
+                self.newest_time = self.newest_time.max(oob.time);
+                *into = bytes(oob);
+            }
+            Err(e) => {
+                if matches!(e, FlashError::Unreadable(_)) {
+                    self.unreadable.insert(page);
+                }
+                return Err(self.failed(e));
+            }
+        }
+        Ok(())
+    }
+
+    fn program(&mut self, page: u32, data: &[u8], area: &[u8; AREA]) -> Result<(), NandError> {
+        if let Some(draft) = &mut self.draft {
+            draft.pages.insert(page, (Payload::Bytes(data.into()), *area));
+            return Ok(());
+        }
+        let oob = self.oob(area);
+        self.before_map(&oob)?;
+        self.programmed(page, &oob);
+        let done = self.chip.program(self.ppn(page), oob, data);
+        self.of(done)
+    }
+
+    fn copy(
+        &mut self,
+        from: u32,
+        to: u32,
+        area: &[u8; AREA],
+        buffer: &mut [u8],
+    ) -> Result<(), NandError> {
+        if self.draft.is_some() {
+            // Only what can be read is copied.
+            self.read(from, 0, buffer)?;
+            let payload = self.content(from).unwrap_or_else(|| Payload::Bytes((&*buffer).into()));
+            if let Some(draft) = &mut self.draft {
+                draft.pages.insert(to, (payload, *area));
+            }
+            return Ok(());
+        }
+        let oob = self.oob(area);
+        self.programmed(to, &oob);
+        let done = self.chip.copy(self.ppn(from), self.ppn(to), oob);
+        self.of(done)
+    }
+
+    fn erase(&mut self, block: u32) -> Result<(), NandError> {
+        let pages = block * self.shape.pages..(block + 1) * self.shape.pages;
+        if self.read.is_some_and(|page| pages.contains(&page)) {
+            self.read = None;
+        }
+        if let Some(draft) = &mut self.draft {
+            draft.erased.insert(block);
+            draft.pages.retain(|page, _| !pages.contains(page));
+            return Ok(());
+        }
+        // A block that is blank already is not worn, nor waited for.
+        let is_blank = self.is_blank(block);
+        if self.of(is_blank)? {
+            return Ok(());
+        }
+        self.erases_are_unsynced = true;
+        let done = self.chip.erase(BlockId(block));
+        self.of(done)
+    }
+
+    fn is_bad(&mut self, block: u32) -> Result<bool, NandError> {
+        let is_drafted = self.draft.as_ref().is_some_and(|draft| draft.bad.contains(&block));
+        Ok(is_drafted || self.chip.is_bad(BlockId(block)))
+    }
+
+    fn mark_bad(&mut self, block: u32) -> Result<(), NandError> {
+        if let Some(draft) = &mut self.draft {
+            draft.bad.insert(block);
+            return Ok(());
+        }
+        // Marks need not wait for what was done before them; what is copied out of the block must last first.
+        let done = self.chip.sync().and_then(|()| self.chip.mark_bad(BlockId(block)));
+        self.of(done)
+    }
+
+    fn sync(&mut self) -> Result<(), NandError> {
+        if self.draft.is_some() {
+            return Ok(());
+        }
+        let done = self.chip.sync();
+        self.of(done)?;
+        (self.is_unsynced, self.erases_are_unsynced) = (false, false);
+        Ok(())
+    }
+
+    fn sync_erases(&mut self) -> Result<(), NandError> {
+        if self.erases_are_unsynced { self.sync() } else { Ok(()) }
+    }
+}

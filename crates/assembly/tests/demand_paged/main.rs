@@ -1,0 +1,5 @@
+//! The layer whose map lies on its chip, on chips of a server.
+
+mod cuts;
+mod life;
+mod model;
