@@ -179,7 +179,8 @@ fn a_chip_in_memory_has_its_map_on_it_where_somebody_says_how_much_of_it_memory_
 fn a_chip_is_written_as_the_nand_of_a_device_and_read_again() {
     let folder = common::folder();
     let raw = imported(&folder);
-    let (disk, nand, back) = (at(&folder, "disk.img"), at(&folder, "nand"), at(&folder, "back.img"));
+    let (disk, nand, back) =
+        (at(&folder, "disk.img"), at(&folder, "nand"), at(&folder, "back.img"));
     let written = json(&["export", &disk, &nand, "--nand", "64@4", "--json"]);
     assert_eq!(written["torn"], 0);
     let blocks = written["blocks"].as_u64().expect("a number");
