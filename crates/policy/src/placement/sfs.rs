@@ -20,14 +20,14 @@
 //!   a group at the same time, each gets the mean of all;
 //! * a trimmed page counts in its block's means until the block is cleaned.
 //!
-//! Memory: 8 bytes a page, 16 from the fourth day or 65,536th update of a page on, and 40 bytes a block.
+//! Memory: 8 bytes a page, 24 from the fourth day or 65,536th update of a page on, and 40 bytes a block.
 
 use alloc::{vec, vec::Vec};
 
 use thermocline_flash::{BlockId, Lpn};
 
 use super::{
-    Choice, Cleaning, Entry, Place, Placement, Registered,
+    Choice, Cleaning, Entry, Kept, Place, Placement, Registered,
     history::{History, Updates},
 };
 use crate::{Args, BlockView, Context, ParamError, PolicyInfo, choice, params, params::within};
@@ -64,7 +64,7 @@ params! {
 /// Sends pages to the group of their hotness.
 #[derive(Clone, Debug)]
 pub struct Sfs {
-    pages: History,
+    beyond: History,
     blocks: Vec<Sums>,
     /// Blocks whose means changed since the last choice, by bank.
     touched: Vec<Vec<BlockId>>,
@@ -216,8 +216,13 @@ impl Placement for Sfs {
     }
 
     #[inline(always)]
-    fn host_over(&mut self, lpn: Lpn, old: Option<Place>, now: u64) -> u8 {
-        let page = self.pages.of(lpn);
+    fn keeps(&self) -> Kept {
+        Kept::Word
+    }
+
+    #[inline(always)]
+    fn host_word(&mut self, lpn: Lpn, word: u64, old: Option<Place>, now: u64) -> u8 {
+        let page = self.beyond.unpack(lpn, word);
         let Updates { written, count } = page;
         if let Some(old) = old {
             let block = &mut self.blocks[old.block.index()];
@@ -231,25 +236,21 @@ impl Placement for Sfs {
         to
     }
 
-    fn filled(&mut self, lpn: Lpn, now: u64) {
+    fn filled_word(&mut self, lpn: Lpn, now: u64) -> u64 {
         let page = Updates { written: now, count: 1 };
-        self.pages.set(lpn, page);
         self.filling[0].add(page, 1.0);
+        self.beyond.pack(lpn, page)
     }
 
     #[inline(always)]
-    fn written(&mut self, lpn: Lpn, now: u64) {
-        let count = self.pages.of(lpn).count.saturating_add(1);
+    fn written_word(&mut self, lpn: Lpn, word: u64, now: u64) -> u64 {
+        let count = self.beyond.unpack(lpn, word).count.saturating_add(1);
         let page = Updates { written: now, count };
-        self.pages.set(lpn, page);
         self.settle();
         if let Some(to) = self.to.take() {
             self.filling[usize::from(to)].add(page, 1.0);
         }
-    }
-
-    fn trimmed(&mut self, lpn: Lpn) {
-        self.pages.set(lpn, Updates::default());
+        self.beyond.pack(lpn, page)
     }
 
     fn opened(&mut self, _bank: u32, block: BlockId, _stream: u8, now: u64) {
@@ -302,18 +303,13 @@ impl Placement for Sfs {
     }
 
     #[inline(always)]
-    fn survivor(&mut self, lpn: Lpn, now: u64) -> u8 {
+    fn survivor_word(&mut self, lpn: Lpn, word: &mut u64, now: u64) -> u8 {
         self.settle();
-        let page = self.pages.of(lpn);
+        let page = self.beyond.unpack(lpn, *word);
         let to = group(&self.between, page.count, now.saturating_sub(page.written));
         self.pending = Some((to, page));
         self.survived = true;
         to
-    }
-
-    #[inline(always)]
-    fn prefetch(&self, lpn: Lpn) {
-        self.pages.prefetch(lpn);
     }
 }
 
@@ -331,7 +327,7 @@ impl Registered for Sfs {
         let groups = p.groups.unwrap_or((context.blocks_of_bank() / 32).clamp(2, 4));
         let groups = within("groups", groups, 1..=MOST as u32)?;
         Ok(Self {
-            pages: History::none(context.logical_pages),
+            beyond: History::none(context.logical_pages),
             blocks: vec![Sums::default(); context.blocks as usize],
             touched: vec![Vec::new(); context.banks.max(1) as usize],
             groups: groups as usize,
