@@ -181,13 +181,13 @@ struct Times {
     hot_from: u64,
     /// Pages written before this time are cold for certain; not after the other.
     cold_before: u64,
-    count: u32,
-    number: u32,
+    /// The number of the bar and the update count.
+    of: u64,
 }
 
 impl Bar {
     pub(super) fn new() -> Self {
-        let none = Times { hot_from: 0, cold_before: 0, count: 0, number: 0 };
+        let none = Times { hot_from: 0, cold_before: 0, of: 0 };
         Self { now: 0, degree: 0.0, number: 1, times: Box::new([none; COUNTS]) }
     }
 
@@ -208,15 +208,20 @@ impl Bar {
     #[inline(always)]
     fn of(&mut self, count: u32, transform: &Transform) -> (u64, u64) {
         let times = &mut self.times[count as usize % COUNTS];
-        if times.number != self.number || times.count != count {
-            *times = Times::new(count, self.degree, self.now, transform);
-            times.number = self.number;
+        let of = Times::of(self.number, count);
+        if times.of != of {
+            *times = Times { of, ..Times::new(count, self.degree, self.now, transform) };
         }
         (times.hot_from, times.cold_before)
     }
 }
 
 impl Times {
+    #[inline(always)]
+    const fn of(number: u32, count: u32) -> u64 {
+        (number as u64) << 32 | count as u64
+    }
+
     #[cold]
     #[inline(never)]
     fn new(count: u32, degree: f64, now: u64, transform: &Transform) -> Self {
@@ -224,7 +229,7 @@ impl Times {
         let factor = if count == 0 { 0.0 } else { f64::from(count) / degree };
         let (below, above) = transform.ages_about(factor);
         let since = |age: Option<u64>| age.map_or(u64::MAX, |age| now.saturating_sub(age));
-        Self { hot_from: since(below), cold_before: since(above), count, number: 0 }
+        Self { hot_from: since(below), cold_before: since(above), of: 0 }
     }
 }
 

@@ -136,6 +136,14 @@ impl MultiLog {
         self.levels[usize::from(page.level())].valid -= u64::from(page.counts());
     }
 
+    /// So many pages like this one survive, and go a level down.
+    #[inline(always)]
+    fn moved_run(&mut self, (page, pages): (Page, u64)) {
+        let to = (page.level() + 1).min(self.count - 1);
+        self.levels[usize::from(page.level())].valid -= pages;
+        self.levels[usize::from(to)].valid += pages;
+    }
+
     /// A page goes to a level.
     #[inline(always)]
     fn moved(&mut self, page: Page, to: u8) {
@@ -249,6 +257,37 @@ impl Placement for MultiLog {
         self.moved(page, to);
         *word = Page::new(page.written(), to, true).0;
         to
+    }
+
+    /// Once all levels are used, blocks that are opened and closed meanwhile change nothing.
+    #[inline(always)]
+    fn tells_at_once(&self) -> bool {
+        self.coldest + 1 >= self.count
+    }
+
+    #[inline(always)]
+    fn survivor_words(
+        &mut self,
+        _survivors: &[Lpn],
+        words: &mut [u64],
+        streams: &mut [u8],
+        _now: u64,
+    ) {
+        // Pages in a row, mostly all of them, come from one level, and their level counts them.
+        let (last, mut run) = (self.count - 1, (Page(0), 0));
+        for (word, stream) in words.iter_mut().zip(streams) {
+            let page = Page(*word);
+            let to = (page.level() + 1).min(last);
+            if !page.counts() || page.level() != run.0.level() {
+                self.moved_run(run);
+                run = (page, 0);
+                self.levels[usize::from(page.level())].valid += u64::from(!page.counts());
+            }
+            run.1 += 1;
+            *word = Page::new(page.written(), to, true).0;
+            *stream = to;
+        }
+        self.moved_run(run);
     }
 }
 
