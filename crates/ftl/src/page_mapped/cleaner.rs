@@ -142,6 +142,10 @@ impl Cleaner {
         let survivors = Survivors { lpns: &self.survivors, words: &mut self.words };
         let moved = move_survivors(parts, journal, &mut self.sorter, survivors, from, streams);
         if moved.is_err() || parts.counters.pages_lost != lost {
+            // The placement has decided on pages that stay where they are, too.
+            for (&lpn, &word) in self.survivors.iter().zip(&self.words) {
+                parts.tables.set_word(lpn, word);
+            }
             return self.not_emptied(parts, journal, from, moved);
         }
         // All are out of the tables before any is erased: wear levelling must not choose them.

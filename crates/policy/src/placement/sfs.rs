@@ -72,8 +72,8 @@ pub struct Sfs {
     scale: Scale,
     /// The centre of each group, rising; empty before the first time.
     centres: Vec<f64>,
-    /// The hotness half-way between neighbouring centres; in the linear scale.
-    between: Vec<f64>,
+    /// The hotness half-way between neighbouring centres, in the linear scale; beyond them no hotness is enough.
+    between: [f64; MOST - 1],
     /// What was written to each group since its last block was sealed.
     filling: [Sums; MOST],
     /// A survivor that was given its group and is not written yet.
@@ -123,9 +123,16 @@ fn float(time: u64) -> f64 {
 
 /// The group of a page written `count` times, `age` ago the last time; neighbouring groups meet at these hotnesses.
 #[inline(always)]
-fn group(between: &[f64], count: u32, age: u64) -> u8 {
+fn group(between: &[f64; MOST - 1], groups: usize, count: u32, age: u64) -> u8 {
     let (count, age) = (f64::from(count.max(1)), float(age.max(1)));
-    between.iter().map(|&hotness| u8::from(count > hotness * age)).sum()
+    let above = |hotness: f64| u8::from(count > hotness * age);
+    // As many groups as there mostly are need no loop.
+    let [first, second, third, rest @ ..] = between;
+    let group = above(*first) + above(*second) + above(*third);
+    if groups <= 4 {
+        return group;
+    }
+    group + rest[..groups - 4].iter().map(|&hotness| above(hotness)).sum::<u8>()
 }
 
 impl Sfs {
@@ -140,11 +147,13 @@ impl Sfs {
     /// Works out the hotness half-way between neighbouring centres, so that pages need no logarithm.
     fn draw_lines(&mut self) {
         let half_way = self.centres.windows(2).map(|pair| (pair[0] + pair[1]) / 2.0);
-        self.between.clear();
-        self.between.extend(half_way.map(|hotness| match self.scale {
-            Scale::Log => libm::exp2(hotness),
-            Scale::Linear => hotness,
-        }));
+        self.between = [f64::INFINITY; MOST - 1];
+        for (line, hotness) in self.between.iter_mut().zip(half_way) {
+            *line = match self.scale {
+                Scale::Log => libm::exp2(hotness),
+                Scale::Linear => hotness,
+            };
+        }
     }
 
     /// The group whose centre is nearest, the colder of two equally near.
@@ -231,7 +240,8 @@ impl Placement for Sfs {
                 self.touched[old.bank as usize].push(old.block);
             }
         }
-        let to = group(&self.between, count.saturating_add(1), now.saturating_sub(written));
+        let age = now.saturating_sub(written);
+        let to = group(&self.between, self.groups, count.saturating_add(1), age);
         self.to = Some(to);
         to
     }
@@ -306,7 +316,8 @@ impl Placement for Sfs {
     fn survivor_word(&mut self, lpn: Lpn, word: &mut u64, now: u64) -> u8 {
         self.settle();
         let page = self.beyond.unpack(lpn, *word);
-        let to = group(&self.between, page.count, now.saturating_sub(page.written));
+        let age = now.saturating_sub(page.written);
+        let to = group(&self.between, self.groups, page.count, age);
         self.pending = Some((to, page));
         self.survived = true;
         to
@@ -333,7 +344,7 @@ impl Registered for Sfs {
             groups: groups as usize,
             scale: p.scale,
             centres: Vec::with_capacity(groups as usize),
-            between: Vec::with_capacity(groups as usize),
+            between: [f64::INFINITY; MOST - 1],
             filling: [Sums::default(); MOST],
             pending: None,
             to: None,
