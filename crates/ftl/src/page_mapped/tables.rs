@@ -401,8 +401,9 @@ impl Tables {
 /// Copies to `lpns` the pages of a block, programmed from `first` on, whose current data lie in it, and to `words` what
 /// is kept of them, if that is asked for. Returns how many there are.
 ///
-/// No branch predictor wins on whether a page survived, so there is no branch on it.
-#[inline(always)]
+/// No branch predictor wins on whether a page survived, so there is no branch on it. Each kind has a function of its own:
+/// the loop wants all the registers.
+#[inline(never)]
 fn gather<const WORDS: bool, W: Copy + Into<u64>>(
     map: &[Ppn],
     owners: &[Lpn],
@@ -500,22 +501,27 @@ impl Rows<'_> {
         self.words.set(self.to.slot + i, word);
     }
 
-    /// The newest data of a page are in physical page number `i` of the run. Returns where they were, if they were
-    /// current, and the entry that led there.
+    /// Whether a table entry led to current data.
     #[inline(always)]
-    pub(super) fn write(&mut self, i: usize, lpn: Lpn) -> Result<(Option<Ppn>, Ppn), FtlError> {
+    pub(super) const fn is_current(&self, entry: Ppn) -> bool {
+        entry.0 < self.first_marked
+    }
+
+    /// The newest data of a page are in physical page number `i` of the run. Returns the entry that led to what they
+    /// supersede.
+    #[inline(always)]
+    pub(super) fn write(&mut self, i: usize, lpn: Lpn) -> Result<Ppn, FtlError> {
         let (Some(entry), Some(owner)) = (self.map.get_mut(lpn.index()), self.owner.get_mut(i))
         else {
             return Err(FtlError::OutOfRange(lpn));
         };
         let old = core::mem::replace(entry, Ppn(self.to.at.0 + i as u32));
         *owner = lpn;
-        if old.0 < self.first_marked {
-            return Ok((Some(old), old));
+        if old.0 >= self.first_marked {
+            *self.mapped += 1;
+            *self.marked -= u32::from(old.0 < LOST.0);
         }
-        *self.mapped += 1;
-        *self.marked -= u32::from(old.0 < LOST.0);
-        Ok((None, old))
+        Ok(old)
     }
 }
 

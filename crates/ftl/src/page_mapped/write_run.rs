@@ -96,17 +96,15 @@ impl<C: Chip, P: Placement> PageMapped<C, P> {
             }
             let Some(lpn) = (run.page)(written) else { break };
             let entry = match rows.write(written, lpn) {
-                Ok((old, entry)) => {
-                    if let Some(old) = old {
-                        home.invalidate(shape.block_of(old), run.time(written));
-                    }
-                    entry
-                }
+                Ok(entry) => entry,
                 Err(e) => {
                     result = Err(e);
                     break;
                 }
             };
+            if rows.is_current(entry) {
+                home.invalidate(shape.block_of(entry), run.time(written));
+            }
             let word = if keeps { rows.word_at(entry) } else { 0 };
             let word = placement.written_word(lpn, word, run.time(written));
             if keeps {
