@@ -1,57 +1,53 @@
 //! Generations: a page lies among pages that survived as many cleanings since the host wrote them. What
 //! survived twice will probably survive again.
 
-use alloc::{vec, vec::Vec};
+use thermocline_flash::Lpn;
 
-use thermocline_flash::{Lpn, prefetch};
-
-use super::{Placement, Registered};
+use super::{Kept, Place, Placement, Registered};
 use crate::{Args, Context, ParamError, PolicyInfo, params::NoParams};
 
 /// The stream of pages that survived twice or more often.
 const OLD: u8 = 2;
 
 /// Sends a page to the stream of its generation.
-#[derive(Clone, Debug)]
-pub struct Generations {
-    /// Cleanings survived, of each page.
-    survived: Vec<u8>,
-}
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Generations;
 
 impl Placement for Generations {
     fn streams(&self) -> u8 {
         OLD + 1
     }
 
+    /// The word of a page: cleanings survived.
     #[inline(always)]
-    fn host(&mut self, lpn: Lpn, _now: u64) -> u8 {
-        self.survived[lpn.index()] = 0;
+    fn keeps(&self) -> Kept {
+        Kept::HalfWord
+    }
+
+    #[inline(always)]
+    fn host_word(&mut self, _lpn: Lpn, _survived: u64, _old: Option<Place>, _now: u64) -> u8 {
         0
     }
 
     #[inline(always)]
-    fn survivor(&mut self, lpn: Lpn, _now: u64) -> u8 {
-        let survived = &mut self.survived[lpn.index()];
-        *survived = (*survived + 1).min(OLD);
-        *survived
-    }
-
-    fn trimmed(&mut self, lpn: Lpn) {
-        self.survived[lpn.index()] = 0;
+    fn written_word(&mut self, _lpn: Lpn, _survived: u64, _now: u64) -> u64 {
+        0
     }
 
     #[inline(always)]
-    fn note(&self, lpn: Lpn) -> u16 {
-        u16::from(self.survived[lpn.index()])
+    fn survivor_word(&mut self, _lpn: Lpn, survived: &mut u64, _now: u64) -> u8 {
+        *survived = (*survived + 1).min(OLD.into());
+        *survived as u8
     }
 
-    fn recovered(&mut self, lpn: Lpn, _stream: u8, note: u16, _time: u64) {
-        self.survived[lpn.index()] = note.min(u16::from(OLD)) as u8;
-    }
-
+    /// So that it is found again when the tables are lost.
     #[inline(always)]
-    fn prefetch(&self, lpn: Lpn) {
-        prefetch(&self.survived, lpn.index());
+    fn note_word(&self, _lpn: Lpn, survived: u64) -> u16 {
+        survived as u16
+    }
+
+    fn recovered_word(&mut self, _lpn: Lpn, _stream: u8, note: u16, _time: u64) -> u64 {
+        u64::from(note).min(OLD.into())
     }
 }
 
@@ -64,8 +60,7 @@ impl Registered for Generations {
         params: NoParams::info,
     };
 
-    fn build(args: &Args, context: &Context) -> Result<Self, ParamError> {
-        let survived = vec![0; context.logical_pages as usize];
-        NoParams::read(args).map(|_| Self { survived })
+    fn build(args: &Args, _: &Context) -> Result<Self, ParamError> {
+        NoParams::read(args).map(|_| Self)
     }
 }

@@ -8,7 +8,7 @@ add() {
     line $placements/mod.rs "mod fine_grained;" "mod generations;"
     line $placements/mod.rs "pub use fine_grained::" "pub use generations::Generations;"
     line $placements/mod.rs "    FineGrained," "    Generations,"
-    line docs/policies.md '| `sep-gc` | 2 | 0 | 0 |' '| `generations` | 3 | 1 | 0 | pages by the cleanings they survived | an example |'
+    line docs/policies.md '| `sep-gc` | 2 | 0 | 0 |' '| `generations` | 3 | 4 | 0 | pages by the cleanings they survived | an example |'
 }
 
 prove() {

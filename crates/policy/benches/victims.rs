@@ -35,6 +35,8 @@ struct Log<P> {
     batch: u32,
     place: Vec<u32>,
     owner: Vec<u32>,
+    /// What the placement has kept of each page, by logical page.
+    words: Vec<u64>,
     free: VecDeque<BlockId>,
     /// The next page of each stream, [`NOWHERE`] where no block is open.
     open: Vec<u32>,
@@ -47,7 +49,8 @@ impl<P: Placement> Log<P> {
     /// The host writes a page.
     fn write(&mut self, lpn: Lpn, now: u64) {
         let old = self.place[lpn.index()];
-        let stream = self.placement.host_over(lpn, self.whereabouts(old), now);
+        let word = self.words[lpn.index()];
+        let stream = self.placement.host_word(lpn, word, self.whereabouts(old), now);
         self.make_room(now);
         // Cleaning may have moved it.
         let old = self.place[lpn.index()];
@@ -58,7 +61,8 @@ impl<P: Placement> Log<P> {
             self.table.invalidate(BlockId(old / PAGES), now);
         }
         self.table.wrote(BlockId(at / PAGES), now);
-        self.placement.written(lpn, now);
+        let word = self.words[lpn.index()];
+        self.words[lpn.index()] = self.placement.written_word(lpn, word, now);
         if self.victim.watches() {
             self.victim.watch(&[lpn]);
         }
@@ -102,6 +106,10 @@ impl<P: Placement> Log<P> {
         }
     }
 
+    fn words_of(&self, lpns: &[Lpn]) -> Vec<u64> {
+        lpns.iter().map(|lpn| self.words[lpn.index()]).collect()
+    }
+
     /// Cleans until every stream can open a block.
     fn make_room(&mut self, now: u64) {
         let reserve = self.open.len() + self.batch as usize + 1;
@@ -122,10 +130,20 @@ impl<P: Placement> Log<P> {
                 victims.push(block);
             }
             if self.placement.sorts() {
-                self.placement.order(&mut survivors, now);
+                let mut words: Vec<u64> = self.words_of(&survivors);
+                self.placement.order_words(&mut survivors, &mut words, now);
+            }
+            let common = self.placement.common_stream();
+            if common.is_some() {
+                let mut words = self.words_of(&survivors);
+                self.placement.moving(&survivors, &mut words, now);
+                for (&lpn, word) in survivors.iter().zip(words) {
+                    self.words[lpn.index()] = word;
+                }
             }
             for lpn in survivors {
-                let stream = self.placement.survivor(lpn, now);
+                let word = &mut self.words[lpn.index()];
+                let stream = common.unwrap_or_else(|| self.placement.survivor_word(lpn, word, now));
                 let from = BlockId(self.place[lpn.index()] / PAGES);
                 let at = self.program(lpn, stream, now);
                 self.table.copied(BlockId(at / PAGES), 1, from, now);
@@ -183,6 +201,7 @@ impl Visitor for Measure<'_> {
             batch: preset.batch,
             place: vec![NOWHERE; logical as usize],
             owner: vec![0; (blocks * PAGES) as usize],
+            words: vec![0; (blocks * PAGES) as usize],
             free: (0..blocks).map(BlockId).collect(),
             open: vec![NOWHERE; usize::from(placement.streams())],
             placement,

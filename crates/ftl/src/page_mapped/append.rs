@@ -27,15 +27,15 @@ pub(super) struct PageWrite<'a> {
 /// The stream of a page the host writes.
 #[inline(always)]
 pub(super) fn stream_of<C: Chip, P: Placement>(parts: &mut Parts<C, P>, lpn: Lpn, now: u64) -> u8 {
+    let (mut old, word) = (None, parts.word(lpn));
     if parts.placement.locates() {
-        let old = parts.banks.place(&parts.tables, lpn);
-        return parts.placement.host_over(lpn, old, now);
+        old = parts.banks.place(&parts.tables, lpn);
     }
     if !parts.placement.knows_hot() {
-        return parts.placement.host(lpn, now);
+        return parts.placement.host_word(lpn, word, old, now);
     }
     let was_hot = parts.placement.is_hot(lpn);
-    let stream = parts.placement.host(lpn, now);
+    let stream = parts.placement.host_word(lpn, word, old, now);
     if parts.placement.is_hot(lpn) != was_hot {
         parts.warm(lpn, if was_hot { -1 } else { 1 });
     }
@@ -56,20 +56,32 @@ pub(super) fn append<C: Chip, P: Placement>(
 ) -> Result<(), FtlError> {
     let PageWrite { lpn, stream, data, now } = write;
     let s = usize::from(stream);
+    let mut word = parts.word(lpn);
     let to = match parts.banks[bank].take_if_room(s) {
         Some(to) => to,
         None => {
             make_room_for(parts, journal, cleaner, lpn, bank, stream, now)?;
+            word = word_after_room(parts, lpn, word);
             parts.banks[bank].take(s)
         }
     };
-    let oob = parts.oob(lpn, stream, now);
-    let to = match parts.chip.program(to.at, oob, data) {
-        Ok(()) => to,
+    let oob = parts.oob(lpn, word, stream, now);
+    let (to, word) = match parts.chip.program(to.at, oob, data) {
+        Ok(()) => (to, word),
         Err(failed) => program_elsewhere(parts, journal, cleaner, bank, write, failed)?,
     };
-    point_to(parts, bank, write, to);
+    point_to(parts, bank, write, word, to);
     Ok(())
+}
+
+/// The word of a page, `before` room was made for it. Cleaning may have changed it; it leaves behind the data of a
+/// marked page, whose word still counts for this write.
+#[inline(always)]
+fn word_after_room<C, P: Placement>(parts: &Parts<C, P>, lpn: Lpn, before: u64) -> u64
+where
+    C: Chip,
+{
+    if parts.tables.is_absent(lpn) { before } else { parts.word(lpn) }
 }
 
 /// New data of a page were programmed: the tables follow.
@@ -78,6 +90,7 @@ pub(super) fn point_to<C: Chip, P: Placement>(
     parts: &mut Parts<C, P>,
     bank: usize,
     PageWrite { lpn, stream, now, .. }: PageWrite<'_>,
+    word: u64,
     to: Target,
 ) {
     if let Some(old) = parts.tables.supersede(lpn) {
@@ -89,11 +102,11 @@ pub(super) fn point_to<C: Chip, P: Placement>(
     if parts.placement.knows_hot() && parts.placement.is_hot(lpn) {
         home.warm(block, 1);
     }
-    parts.tables.point(lpn, to);
+    parts.tables.point(lpn, word, to);
 }
 
 /// A page of the host could not be programmed: tries other blocks of the stream. Returns the page
-/// that was programmed.
+/// that was programmed, and the word of the page it supersedes.
 #[cold]
 #[inline(never)]
 pub(super) fn program_elsewhere<C: Chip, P: Placement>(
@@ -103,8 +116,9 @@ pub(super) fn program_elsewhere<C: Chip, P: Placement>(
     bank: usize,
     PageWrite { lpn, stream, data, now }: PageWrite<'_>,
     mut failed: FlashError,
-) -> Result<Target, FtlError> {
+) -> Result<(Target, u64), FtlError> {
     let s = usize::from(stream);
+    let mut word = parts.word(lpn);
     let pause = |journal: &mut Option<Box<Journal>>, is_paused| {
         if let Some(journal) = journal {
             journal.pause(is_paused);
@@ -116,10 +130,11 @@ pub(super) fn program_elsewhere<C: Chip, P: Placement>(
         let made = make_room_for(parts, journal, cleaner, lpn, bank, stream, now);
         pause(journal, false);
         made?;
+        word = word_after_room(parts, lpn, word);
         let to = parts.banks[bank].take(s);
-        let oob = parts.oob(lpn, stream, now);
+        let oob = parts.oob(lpn, word, stream, now);
         match parts.chip.program(to.at, oob, data) {
-            Ok(()) => return Ok(to),
+            Ok(()) => return Ok((to, word)),
             Err(again) => failed = again,
         }
     }

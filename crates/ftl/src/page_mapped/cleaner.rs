@@ -17,15 +17,16 @@ use super::{
     journal::Journal,
     parts::Parts,
     retire::{keep, mark_retired, recount},
-    survivors::{Sorter, Source, Streams, move_survivors},
+    survivors::{Sorter, Source, Streams, Survivors, move_survivors},
     swap::swap_with_least_erased,
 };
 use crate::FtlError;
 
 /// The victims being cleaned together, and their survivors.
 pub(super) struct Cleaner {
-    /// Survivors, where they stand in line to be moved.
+    /// Survivors, where they stand in line to be moved, and their words, where the placement has any kept.
     survivors: Vec<Lpn>,
+    words: Vec<u64>,
     sorter: Sorter,
     /// Victims that are withdrawn and not erased yet; beside the first, all of a cleaning.
     batch: Vec<BlockId>,
@@ -36,6 +37,7 @@ impl Cleaner {
     pub(super) fn new(pages: u32) -> Self {
         Self {
             survivors: Vec::with_capacity(pages as usize),
+            words: Vec::new(),
             sorter: Sorter::new(pages),
             batch: Vec::new(),
         }
@@ -116,6 +118,7 @@ impl Cleaner {
         }
         let lost = parts.counters.pages_lost;
         self.survivors.clear();
+        self.words.clear();
         self.begin(parts, journal, bank, victim, now);
         let from = Source { bank, victim, now };
         let stream = parts.banks.read_only_stream();
@@ -126,13 +129,23 @@ impl Cleaner {
                 if let Some(least) = least {
                     self.add_to_batch(parts, journal, bank, victim, least, now);
                 }
-                parts.placement.order(&mut self.survivors, now);
+                parts.placement.order_words(&mut self.survivors, &mut self.words, now);
             }
-            parts.placement.common_stream().map_or(Streams::Each, Streams::One)
+            match parts.placement.common_stream() {
+                Some(stream) => {
+                    parts.placement.moving(&self.survivors, &mut self.words, now);
+                    Streams::One(stream)
+                }
+                None => Streams::Each,
+            }
         };
-        let moved =
-            move_survivors(parts, journal, &mut self.sorter, &self.survivors, from, streams);
+        let survivors = Survivors { lpns: &self.survivors, words: &mut self.words };
+        let moved = move_survivors(parts, journal, &mut self.sorter, survivors, from, streams);
         if moved.is_err() || parts.counters.pages_lost != lost {
+            // The placement has decided on pages that stay where they are, too.
+            for (&lpn, &word) in self.survivors.iter().zip(&self.words) {
+                parts.tables.set_word(lpn, word);
+            }
             return self.not_emptied(parts, journal, from, moved);
         }
         // All are out of the tables before any is erased: wear levelling must not choose them.
@@ -170,9 +183,9 @@ impl Cleaner {
             parts.chip.hotness_scan();
         }
         let before = self.survivors.len();
-        parts.tables.gather_survivors(victim, &mut self.survivors);
+        parts.tables.gather_survivors(victim, &mut self.survivors, &mut self.words);
         debug_assert_eq!(self.survivors.len() - before, block.valid as usize, "{victim:?}");
-        withhold(parts, journal, victim, &mut self.survivors, before);
+        withhold(parts, journal, victim, &mut self.survivors, &mut self.words, before);
     }
 
     /// Chooses more victims, so that the survivors of several blocks are sorted together (LFS).
@@ -251,13 +264,14 @@ impl Cleaner {
         let bank = parts.banks.bank_of(block);
         let stream = parts.banks[bank].block(block).stream;
         self.survivors.clear();
-        parts.tables.gather_survivors(block, &mut self.survivors);
+        self.words.clear();
+        parts.tables.gather_survivors(block, &mut self.survivors, &mut self.words);
         parts.counters.copies += self.survivors.len() as u64;
-        withhold(parts, journal, block, &mut self.survivors, 0);
+        withhold(parts, journal, block, &mut self.survivors, &mut self.words, 0);
         let from = Source { bank, victim: block, now };
         let streams = Streams::One(stream);
-        let moved =
-            move_survivors(parts, journal, &mut self.sorter, &self.survivors, from, streams);
+        let survivors = Survivors { lpns: &self.survivors, words: &mut self.words };
+        let moved = move_survivors(parts, journal, &mut self.sorter, survivors, from, streams);
         recount(parts, bank, block, now);
         moved
     }
@@ -298,6 +312,7 @@ fn withhold<C: Chip, P>(
     journal: &mut Option<Box<Journal>>,
     block: BlockId,
     survivors: &mut Vec<Lpn>,
+    words: &mut Vec<u64>,
     before: usize,
 ) {
     if let Some(journal) = journal
@@ -314,6 +329,9 @@ fn withhold<C: Chip, P>(
                 Err(_) => false,
             };
             survivors[kept] = lpn;
+            if let Some(&word) = words.get(i) {
+                words[kept] = word;
+            }
             kept += usize::from(!is_foreign);
         }
         let foreign = (survivors.len() - kept) as u64;
@@ -321,6 +339,7 @@ fn withhold<C: Chip, P>(
         counters.pages_lost += foreign;
         counters.copies -= foreign;
         survivors.truncate(kept);
+        words.truncate(kept);
     }
 }
 

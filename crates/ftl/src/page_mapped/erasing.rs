@@ -58,9 +58,9 @@ pub(super) fn drop_marked<C>(
     block: BlockId,
 ) {
     let Parts { tables, placement, counters, .. } = parts;
-    tables.drop_marked(block, |lpn| {
+    tables.drop_marked(block, |lpn, word| {
         counters.dead_left += 1;
-        placement.trimmed(lpn);
+        placement.trimmed_word(lpn, word);
         if let Some(journal) = journal {
             journal.dropped(lpn);
         }

@@ -81,7 +81,7 @@ impl<C: Chip, P: Placement> PageIo for PageMapped<C, P> {
         if parts.tables.is_current(entry) {
             parts.invalidate(lpn, entry, now);
         }
-        parts.placement.trimmed(lpn);
+        parts.placement.trimmed_word(lpn, parts.tables.word_at(entry));
         parts.counters.trims += 1;
         if let Some(journal) = &mut self.journal {
             journal.trimmed(parts.any(), lpn, now)?;
@@ -109,6 +109,9 @@ impl<C: Chip, P: Placement> PageIo for PageMapped<C, P> {
             let block = self.parts.tables.shape().block_of(at);
             let bank = self.parts.banks.bank_of(block);
             self.parts.banks[bank].prefetch(block);
+            if self.parts.placement.keeps().is_any() {
+                self.parts.tables.prefetch_word(at);
+            }
         }
     }
 }

@@ -115,7 +115,10 @@ impl<C: Chip, P: Placement> PageMapped<C, P> {
     ) -> Result<(), FtlError> {
         let Self { parts, journal, cleaner, .. } = self;
         append(parts, journal, cleaner, bank, PageWrite { lpn, stream, data, now })?;
-        parts.placement.written(lpn, now);
+        let word = parts.placement.written_word(lpn, parts.word(lpn), now);
+        if parts.placement.keeps().is_any() {
+            parts.tables.set_word(lpn, word);
+        }
         if self.follows_up {
             self.follow_up(lpn, bank, now)?;
         }
@@ -198,7 +201,8 @@ impl<C: Chip, P: Placement> PageMapped<C, P> {
         self.before_change(now)?;
         let Self { parts, journal, cleaner, .. } = self;
         append(parts, journal, cleaner, bank, PageWrite { lpn, stream, data: &[], now })?;
-        parts.placement.filled(lpn, now);
+        let word = parts.placement.filled_word(lpn, now);
+        parts.tables.set_word(lpn, word);
         Ok(())
     }
 

@@ -61,6 +61,7 @@ mod survivors;
 mod swap;
 pub(crate) mod tables;
 pub(crate) mod watermark;
+mod words;
 mod write_run;
 
 pub use config::{Config, Format};

@@ -27,7 +27,7 @@ impl<C: Chip, P: Placement> Parts<C, P> {
     /// The parts of an erased chip, without a journal.
     pub(super) fn new(chip: C, placement: P, config: Config, banks: Banks) -> Self {
         Self {
-            tables: Tables::new(chip.geometry(), config.logical_pages),
+            tables: Tables::new(chip.geometry(), config.logical_pages, placement.keeps()),
             banks,
             durability: Durability::default(),
             failures: Failures::new(config.logical_pages),
@@ -46,11 +46,17 @@ impl<C: Chip, P: Placement> Parts<C, P> {
 }
 
 impl<C: Chip, P: Placement + ?Sized> Parts<C, P> {
-    /// What is programmed beside the next page.
+    /// What is programmed beside the next page, which has that word.
     #[inline(always)]
-    pub(super) fn oob(&mut self, lpn: Lpn, stream: u8, now: u64) -> Oob {
+    pub(super) fn oob(&mut self, lpn: Lpn, word: u64, stream: u8, now: u64) -> Oob {
         let sequence = self.durability.next();
-        Oob { lpn, stream, sequence, time: now, note: self.placement.note(lpn) }
+        Oob { lpn, stream, sequence, time: now, note: self.placement.note_word(lpn, word) }
+    }
+
+    /// The word of a page; 0 where none are kept.
+    #[inline(always)]
+    pub(super) fn word(&self, lpn: Lpn) -> u64 {
+        if self.placement.keeps().is_any() { self.tables.word(lpn) } else { 0 }
     }
 
     /// The copy of `lpn` at `old` is no longer current.

@@ -10,15 +10,14 @@ pub(super) struct Shape {
     header: u32,
     /// Bits of a physical page number that name the page in its block.
     page_bits: u32,
+    /// Numbers that these bits have and data pages do not.
+    gap: u32,
 }
 
 impl Shape {
     pub(super) fn of(geometry: &Geometry) -> Self {
-        Self {
-            pages: geometry.data_pages_per_block(),
-            header: geometry.header_pages,
-            page_bits: geometry.page_bits(),
-        }
+        let (pages, page_bits) = (geometry.data_pages_per_block(), geometry.page_bits());
+        Self { pages, header: geometry.header_pages, page_bits, gap: (1 << page_bits) - pages }
     }
 
     /// Data pages in a block.
@@ -52,7 +51,8 @@ impl Shape {
     }
 
     /// The place of a data page in such a table.
+    #[inline(always)]
     pub(super) const fn slot_of(&self, at: Ppn) -> usize {
-        self.first_slot(self.block_of(at)) + self.page_of(at) as usize
+        (at.0 - self.header - self.block_of(at).0 * self.gap) as usize
     }
 }

@@ -23,9 +23,36 @@ pub(super) struct Source {
     pub(super) now: u64,
 }
 
+/// Survivors, and their words, where the placement has any kept.
+pub(super) struct Survivors<'a> {
+    pub(super) lpns: &'a [Lpn],
+    pub(super) words: &'a mut [u64],
+}
+
+/// Survivors of one stream, and their words.
+#[derive(Clone, Copy)]
+struct Run<'a> {
+    lpns: &'a [Lpn],
+    words: &'a [u64],
+}
+
+impl<'a> Run<'a> {
+    /// Survivors from one on, up to another.
+    #[inline(always)]
+    fn of(lpns: &'a [Lpn], words: &'a [u64], start: usize, end: usize) -> Self {
+        Self { lpns: &lpns[start..end], words: words.get(start..end).unwrap_or(&[]) }
+    }
+
+    #[inline(always)]
+    fn word(&self, i: usize) -> u64 {
+        self.words.get(i).copied().unwrap_or(0)
+    }
+}
+
 /// A survivor at which the loop over all stopped: its stream's block was full, or its copy failed.
 struct Stopped {
     lpn: Lpn,
+    word: u64,
     stream: usize,
     failed: Option<FlashError>,
 }
@@ -45,8 +72,9 @@ pub(super) struct Sorter {
     at_once: bool,
     /// The stream of each survivor, in physical order.
     streams: Vec<u8>,
-    /// The survivors by stream, and within a stream in physical order.
+    /// The survivors by stream, and within a stream in physical order; and their words.
     sorted: Vec<Lpn>,
+    sorted_words: Vec<u64>,
     /// Where those of each stream begin in that; once they are there, where they end.
     ends: Box<[usize; STREAMS]>,
 }
@@ -62,6 +90,7 @@ impl Sorter {
             at_once: false,
             streams: Vec::with_capacity(pages),
             sorted: Vec::with_capacity(pages),
+            sorted_words: Vec::new(),
             ends: Box::new([0; STREAMS]),
         }
     }
@@ -81,7 +110,7 @@ impl Sorter {
         &mut self,
         placement: &mut P,
         home: &Bank,
-        survivors: &[Lpn],
+        survivors: &mut Survivors<'_>,
         done: usize,
         now: u64,
     ) -> (usize, Option<u8>) {
@@ -89,15 +118,13 @@ impl Sorter {
         for (room, open) in room.iter_mut().zip(home.open_blocks()) {
             *room = open.room();
         }
-        let (survivors, streams) = (&survivors[done..], &mut self.streams[done..]);
+        let streams = &mut self.streams[done..];
         let (count, full) = if self.at_once {
-            if done == 0 {
-                placement.survivors(survivors, streams, now);
-            }
             let count = streams.iter().take_while(|&&stream| take_room(&mut room, stream)).count();
             (count, streams.get(count).copied())
         } else {
-            assign_each(placement, &mut room, survivors, streams, now)
+            let words = survivors.words.get_mut(done..).unwrap_or(&mut []);
+            assign_each(placement, &mut room, &survivors.lpns[done..], words, streams, now)
         };
         let mut end = 0;
         for ((start, open), left) in self.ends.iter_mut().zip(home.open_blocks()).zip(&room) {
@@ -107,15 +134,48 @@ impl Sorter {
         (count, full)
     }
 
+    /// Where all survivors find room, the next blocks of one stream at most being opened for it: notes where those of
+    /// each stream begin. Then they can be moved stream by stream, for the order in which blocks are opened is the same.
+    #[inline(always)]
+    fn assign_all(&mut self, home: &Bank) -> bool {
+        let open = home.open_blocks();
+        let counts = &mut *self.ends;
+        counts[..open.len()].fill(0);
+        for &stream in &self.streams {
+            counts[usize::from(stream)] += 1;
+        }
+        let (mut start, mut full) = (0, 0);
+        for (count, open) in counts.iter_mut().zip(open) {
+            full += usize::from(*count > open.room() as usize);
+            start += core::mem::replace(count, start);
+        }
+        start == self.streams.len() && full <= 1 && full <= home.free_blocks()
+    }
+
     /// Sorts survivors that were assigned, from number `done` on; then [`ends`](Self::ends) are where those of each
     /// stream end.
     ///
     /// No branch predictor wins on which stream comes next, so there is no branch on it.
-    fn sort(&mut self, survivors: &[Lpn], done: usize) {
-        self.sorted.resize(survivors.len(), Lpn(0));
-        for (&stream, &lpn) in self.streams[done..].iter().zip(survivors) {
-            let end = &mut self.ends[usize::from(stream)];
-            self.sorted[*end] = lpn;
+    #[inline(always)]
+    fn sort(&mut self, survivors: Run<'_>, done: usize) {
+        let Run { lpns, words } = survivors;
+        let streams = &self.streams[done..][..lpns.len()];
+        self.sorted.resize(lpns.len(), Lpn(0));
+        self.sorted_words.resize(words.len(), 0);
+        let (ends, sorted) = (&mut *self.ends, &mut self.sorted[..]);
+        if words.is_empty() {
+            for (&stream, &lpn) in streams.iter().zip(lpns) {
+                let end = &mut ends[usize::from(stream)];
+                sorted[*end] = lpn;
+                *end += 1;
+            }
+            return;
+        }
+        let sorted_words = &mut self.sorted_words[..sorted.len()];
+        for ((&stream, &lpn), &word) in streams.iter().zip(lpns).zip(words) {
+            let end = &mut ends[usize::from(stream)];
+            sorted[*end] = lpn;
+            sorted_words[*end] = word;
             *end += 1;
         }
     }
@@ -138,6 +198,7 @@ fn assign_each<P: Placement>(
     placement: &mut P,
     room: &mut [u32; STREAMS],
     survivors: &[Lpn],
+    words: &mut [u64],
     streams: &mut [u8],
     now: u64,
 ) -> (usize, Option<u8>) {
@@ -148,7 +209,7 @@ fn assign_each<P: Placement>(
         if let Some(&next) = survivors.get(i + AHEAD) {
             placement.prefetch(next);
         }
-        let stream = placement.survivor(lpn, now);
+        let stream = placement.survivor_word(lpn, words.get_mut(i).unwrap_or(&mut 0), now);
         if !take_room(room, stream) {
             return (i, Some(stream));
         }
@@ -166,20 +227,23 @@ pub(super) fn move_survivors<C: Chip, P: Placement>(
     parts: &mut Parts<C, P>,
     journal: &mut Option<Box<Journal>>,
     sorter: &mut Sorter,
-    survivors: &[Lpn],
+    survivors: Survivors<'_>,
     from: Source,
     streams: Streams,
 ) -> Result<(), FtlError> {
     parts.banks[from.bank].begin_copying();
-    let Parts { chip, tables, .. } = parts;
-    chip.expect_copies(&mut survivors.iter().map(|&lpn| tables.entry(lpn)));
+    let (Parts { chip, tables, .. }, lpns) = (&mut *parts, survivors.lpns);
+    chip.expect_copies(&mut lpns.iter().map(|&lpn| tables.entry(lpn)));
     let mut moved = 0;
     let result = match streams {
-        Streams::One(stream) => move_to_one(parts, journal, survivors, &mut moved, from, stream),
+        Streams::One(stream) => {
+            let run = Run { lpns, words: survivors.words };
+            move_to_one(parts, journal, run, &mut moved, from, stream)
+        }
         Streams::Each => move_to_each(parts, journal, sorter, survivors, &mut moved, from),
     };
     if result.is_err() {
-        parts.counters.copies -= (survivors.len() - moved) as u64;
+        parts.counters.copies -= (lpns.len() - moved) as u64;
     }
     parts.banks[from.bank].count_all_copied(from.victim, from.now);
     result
@@ -192,33 +256,56 @@ fn move_to_each<C: Chip, P: Placement>(
     parts: &mut Parts<C, P>,
     journal: &mut Option<Box<Journal>>,
     sorter: &mut Sorter,
-    survivors: &[Lpn],
+    mut survivors: Survivors<'_>,
     moved: &mut usize,
     from: Source,
 ) -> Result<(), FtlError> {
+    let (lpns, streams) = (survivors.lpns, parts.banks[from.bank].open_blocks().len());
+    sorter.begin(&parts.placement, lpns.len());
+    if sorter.at_once {
+        let words = &mut *survivors.words;
+        parts.placement.survivor_words(lpns, words, &mut sorter.streams, from.now);
+        if sorter.assign_all(&parts.banks[from.bank]) {
+            sorter.sort(Run { lpns, words: survivors.words }, 0);
+            return move_sorted(parts, journal, sorter, streams, moved, from);
+        }
+    }
     let mut done = 0;
-    sorter.begin(&parts.placement, survivors.len());
-    while done < survivors.len() {
+    while done < lpns.len() {
         let Parts { placement, banks, .. } = &mut *parts;
         let home = &banks[from.bank];
-        let streams = home.open_blocks().len();
-        let (count, full) = sorter.assign(placement, home, survivors, done, from.now);
-        sorter.sort(&survivors[done..done + count], done);
-        let mut start = 0;
-        for (stream, &end) in (0..).zip(&sorter.ends[..streams]) {
-            if start < end {
-                let pages = &sorter.sorted[start..end];
-                move_to_one(parts, journal, pages, moved, from, stream)?;
-            }
-            start = end;
-        }
+        let (count, full) = sorter.assign(placement, home, &mut survivors, done, from.now);
+        sorter.sort(Run::of(lpns, survivors.words, done, done + count), done);
+        move_sorted(parts, journal, sorter, streams, moved, from)?;
         done += count;
-        if let (Some(stream), Some(&lpn)) = (full, survivors.get(done)) {
-            let stopped = Stopped { lpn, stream: usize::from(stream), failed: None };
+        if let (Some(stream), Some(&lpn)) = (full, lpns.get(done)) {
+            let word = survivors.words.get(done).copied().unwrap_or(0);
+            let stopped = Stopped { lpn, word, stream: usize::from(stream), failed: None };
             move_alone(parts, journal, from, stopped)?;
             *moved += 1;
             done += 1;
         }
+    }
+    Ok(())
+}
+
+/// Moves survivors that were sorted, stream by stream. Adds how many were moved.
+#[inline(always)]
+fn move_sorted<C: Chip, P: Placement>(
+    parts: &mut Parts<C, P>,
+    journal: &mut Option<Box<Journal>>,
+    sorter: &Sorter,
+    streams: usize,
+    moved: &mut usize,
+    from: Source,
+) -> Result<(), FtlError> {
+    let mut start = 0;
+    for (stream, &end) in (0..).zip(&sorter.ends[..streams]) {
+        if start < end {
+            let run = Run::of(&sorter.sorted, &sorter.sorted_words, start, end);
+            move_to_one(parts, journal, run, moved, from, stream)?;
+        }
+        start = end;
     }
     Ok(())
 }
@@ -228,13 +315,13 @@ fn move_to_each<C: Chip, P: Placement>(
 fn move_to_one<C: Chip, P: Placement>(
     parts: &mut Parts<C, P>,
     journal: &mut Option<Box<Journal>>,
-    survivors: &[Lpn],
+    survivors: Run<'_>,
     moved: &mut usize,
     from: Source,
     stream: u8,
 ) -> Result<(), FtlError> {
     let mut done = 0;
-    while done < survivors.len() {
+    while done < survivors.lpns.len() {
         let before = done;
         let stopped = copy_run(parts, survivors, &mut done, from, stream);
         *moved += done - before;
@@ -250,7 +337,7 @@ fn move_to_one<C: Chip, P: Placement>(
 /// fails.
 fn copy_run<C: Chip, P: Placement>(
     parts: &mut Parts<C, P>,
-    survivors: &[Lpn],
+    survivors: Run<'_>,
     done: &mut usize,
     Source { bank, now, .. }: Source,
     stream: u8,
@@ -258,19 +345,20 @@ fn copy_run<C: Chip, P: Placement>(
     let Parts { chip, placement, tables, banks, durability, .. } = parts;
     let home = &mut banks[bank];
     let s = usize::from(stream);
-    let left = &survivors[*done..];
-    let (to, count) = home.take_run(s, left.len());
-    let run = &left[..count as usize];
-    let mut copied = run.len();
+    let all = survivors.lpns.len();
+    let (to, count) = home.take_run(s, all - *done);
+    let run = Run::of(survivors.lpns, survivors.words, *done, *done + count as usize);
+    let mut copied = run.lpns.len();
     let mut failed = None;
     if count > 0 {
         let before = durability.programs();
         let page = |i: u32| {
-            let lpn = run[i as usize];
+            let lpn = run.lpns[i as usize];
             let at = tables.entry(lpn);
             debug_assert!(tables.is_owner(lpn, at), "{lpn:?} is copied from {at:?}");
             let sequence = before + u64::from(i) + 1;
-            (at, Oob { lpn, stream, sequence, time: now, note: placement.note(lpn) })
+            let note = placement.note_word(lpn, run.word(i as usize));
+            (at, Oob { lpn, stream, sequence, time: now, note })
         };
         if let Err((done, error)) = chip.copy_run(to.at, count, page) {
             copied = done as usize;
@@ -279,14 +367,19 @@ fn copy_run<C: Chip, P: Placement>(
             home.untake_all(s, count - done - 1);
         }
         durability.set_programs(before + copied as u64);
-        tables.point_run(&run[..copied], to);
+        let done = Run::of(run.lpns, run.words, 0, copied);
+        tables.point_run(done.lpns, to);
+        if placement.keeps().is_any() {
+            tables.set_words(done.words, to);
+        }
         if placement.knows_hot() {
-            let hot = run[..copied].iter().filter(|lpn| placement.is_hot(**lpn)).count();
+            let hot = done.lpns.iter().filter(|lpn| placement.is_hot(**lpn)).count();
             home.warm(home.open(s).block(), hot as i32);
         }
     }
     *done += copied;
-    survivors.get(*done).map(|&lpn| Stopped { lpn, stream: s, failed })
+    let word = survivors.word(*done);
+    survivors.lpns.get(*done).map(|&lpn| Stopped { lpn, word, stream: s, failed })
 }
 
 /// Moves a survivor whose stream has no room, or whose copy failed, to another block. It stays where it
@@ -296,7 +389,7 @@ fn move_alone<C: Chip>(
     parts: &mut Parts<C>,
     journal: &mut Option<Box<Journal>>,
     Source { bank, victim, now }: Source,
-    Stopped { lpn, stream, failed }: Stopped,
+    Stopped { lpn, word, stream, failed }: Stopped,
 ) -> Result<(), FtlError> {
     if let Some(failed) = failed {
         // Failed programs have their numbers too.
@@ -312,14 +405,14 @@ fn move_alone<C: Chip>(
             parts.placement.spilt(lpn, s as u8, now);
         }
         let to = parts.banks[bank].take(s);
-        let oob = parts.oob(lpn, s as u8, now);
+        let oob = parts.oob(lpn, word, s as u8, now);
         if let Err(failed) = parts.chip.copy(parts.tables.entry(lpn), to.at, oob) {
             if may_try_again(parts, bank, s, failed, Some(victim), now)? {
                 continue;
             }
             return Ok(());
         }
-        parts.tables.point(lpn, to);
+        parts.tables.point(lpn, word, to);
         if parts.placement.knows_hot() && parts.placement.is_hot(lpn) {
             let home = &mut parts.banks[bank];
             home.warm(home.open(s).block(), 1);

@@ -97,7 +97,8 @@ fn move_data<C: Chip>(parts: &mut Parts<C>, Pair { bank, fresh, worn }: Pair, no
             continue;
         }
         let to = open.take();
-        let oob = parts.oob(lpn, stream, now);
+        let word = parts.word(lpn);
+        let oob = parts.oob(lpn, word, stream, now);
         let oob_number = parts.durability.programs();
         match parts.chip.copy(from, to.at, oob) {
             Ok(()) => {}
@@ -114,7 +115,7 @@ fn move_data<C: Chip>(parts: &mut Parts<C>, Pair { bank, fresh, worn }: Pair, no
                 return Moved { pages: open.programmed(), left, failed: Some(failed) };
             }
         }
-        parts.tables.point(lpn, to);
+        parts.tables.point(lpn, word, to);
         if parts.placement.knows_hot() && parts.placement.is_hot(lpn) {
             parts.banks[bank].warm(worn, 1);
         }

@@ -17,7 +17,9 @@ use alloc::{format, string::String, vec, vec::Vec};
 
 use thermocline_flash::{BlockId, Geometry, Lpn, Ppn, prefetch};
 
-use super::{open_block::Target, shape::Shape};
+use thermocline_policy::placement::Kept;
+
+use super::{open_block::Target, shape::Shape, words::Words};
 use crate::{AHEAD, FtlError};
 
 /// The entry of a page that held data which are nowhere to be found: reading it is an error until it is
@@ -44,6 +46,8 @@ pub(super) struct Tables {
     first_marked: u32,
     /// The logical page programmed into each data page, current or not.
     owner: Vec<Lpn>,
+    /// What the placement has kept of the page programmed into each data page.
+    words: Words,
     /// Logical pages that hold current data.
     mapped: u32,
     /// Logical pages that are marked, and not dropped yet.
@@ -52,13 +56,14 @@ pub(super) struct Tables {
 
 impl Tables {
     /// Nothing is mapped.
-    pub(super) fn new(geometry: &Geometry, logical_pages: u32) -> Self {
+    pub(super) fn new(geometry: &Geometry, logical_pages: u32, kept: Kept) -> Self {
         let pages = geometry.blocks() as usize * geometry.data_pages_per_block() as usize;
         Self {
             shape: Shape::of(geometry),
             map: vec![Ppn::NONE; logical_pages as usize],
             first_marked: first_marked(geometry),
             owner: vec![Lpn(0); pages],
+            words: Words::new(kept, pages),
             mapped: 0,
             marked: 0,
         }
@@ -97,7 +102,9 @@ impl Tables {
 
     /// Bytes of the tables.
     pub(super) const fn memory(&self) -> usize {
-        self.map.capacity() * size_of::<Ppn>() + self.owner.capacity() * size_of::<Lpn>()
+        self.map.capacity() * size_of::<Ppn>()
+            + self.owner.capacity() * size_of::<Lpn>()
+            + self.words.memory()
     }
 
     /// The table entry of a page: where its data are, marked or not; [`Ppn::NONE`] without data.
@@ -125,7 +132,7 @@ impl Tables {
 
     /// Where the data are that a table entry leads to, marked or not.
     #[inline(always)]
-    const fn data_at(&self, entry: Ppn) -> Ppn {
+    pub(super) const fn data_at(&self, entry: Ppn) -> Ppn {
         if self.is_current(entry) {
             entry
         } else if entry.0 >= LOST.0 {
@@ -152,6 +159,39 @@ impl Tables {
         prefetch(&self.map, lpn.index());
     }
 
+    /// The place of data in a table of data pages; beyond it without data.
+    #[inline(always)]
+    const fn slot_of_data(&self, at: Ppn) -> usize {
+        if at.0 == Ppn::NONE.0 { usize::MAX } else { self.shape.slot_of(at) }
+    }
+
+    /// The word of the data that a table entry leads to.
+    #[inline(always)]
+    pub(super) fn word_at(&self, entry: Ppn) -> u64 {
+        self.words.get(self.slot_of_data(self.data_at(entry)))
+    }
+
+    /// The word of a page.
+    #[inline(always)]
+    pub(super) fn word(&self, lpn: Lpn) -> u64 {
+        self.word_at(self.entry(lpn))
+    }
+
+    /// The placement keeps another word of a page that holds data.
+    #[inline(always)]
+    pub(super) fn set_word(&mut self, lpn: Lpn, word: u64) {
+        let slot = self.slot_of_data(self.data(lpn));
+        if slot != usize::MAX {
+            self.words.set(slot, word);
+        }
+    }
+
+    /// Asks for the cache line of the word of data.
+    #[inline(always)]
+    pub(super) fn prefetch_word(&self, at: Ppn) {
+        self.words.prefetch(self.shape.slot_of(at));
+    }
+
     /// The logical pages programmed into a block, current or not, by physical page.
     pub(super) fn owners(&self, block: BlockId) -> &[Lpn] {
         &self.owner[self.shape.first_slot(block)..][..self.shape.pages() as usize]
@@ -169,44 +209,46 @@ impl Tables {
         owners.filter(|&(at, &lpn)| self.entry(lpn) == at).map(|(_, &lpn)| lpn)
     }
 
-    /// Appends to a list the logical pages whose current data lie in `victim`, in physical order.
-    ///
-    /// No branch predictor wins on whether a page survived, so the list is made without a branch on it.
-    pub(super) fn gather_survivors(&self, victim: BlockId, survivors: &mut Vec<Lpn>) {
-        let owners = self.owners(victim);
-        let first = self.shape.data_page(victim, 0).0;
-        for &lpn in &owners[..AHEAD.min(owners.len())] {
-            prefetch(&self.map, lpn.index());
+    /// Appends to lists the logical pages whose current data lie in `victim`, in physical order, and their words, where
+    /// any are kept.
+    pub(super) fn gather_survivors(
+        &self,
+        victim: BlockId,
+        survivors: &mut Vec<Lpn>,
+        words: &mut Vec<u64>,
+    ) {
+        let (owners, start) = (self.owners(victim), survivors.len());
+        let (end, first) = (start + owners.len(), self.shape.first_slot(victim));
+        let from = self.shape.data_page(victim, 0).0;
+        survivors.resize(end, Lpn(0));
+        if !matches!(self.words, Words::Nothing) {
+            words.resize(end, 0);
         }
-        let start = survivors.len();
-        survivors.resize(start + owners.len(), Lpn(0));
-        let gathered = &mut survivors[start..];
-        let mut found = 0;
-        let mut look = |at: u32, lpn: Lpn| {
-            gathered[found] = lpn;
-            found += usize::from(self.map[lpn.index()].0 == at);
+        let (map, lpns) = (&self.map[..], &mut survivors[start..]);
+        let gathered = words.get_mut(start..).unwrap_or(&mut []);
+        let found = match &self.words {
+            Words::Nothing => gather::<false, u32>(map, owners, from, &[], lpns, gathered),
+            Words::Narrow(kept) => {
+                gather::<true, u32>(map, owners, from, &kept[first..], lpns, gathered)
+            }
+            Words::Wide(kept) => {
+                gather::<true, u64>(map, owners, from, &kept[first..], lpns, gathered)
+            }
         };
-        // All pages but the last ones ask for the entry of another.
-        let coming = owners.get(AHEAD..).unwrap_or(&[]);
-        let (body, end) = owners.split_at(coming.len());
-        let mut at = first;
-        for (&lpn, next) in body.iter().zip(coming) {
-            prefetch(&self.map, next.index());
-            look(at, lpn);
-            at += 1;
-        }
-        for &lpn in end {
-            look(at, lpn);
-            at += 1;
-        }
         survivors.truncate(start + found);
+        words.truncate(start + found);
     }
 
     /// The host is about to have new data of a page mapped. Returns where the current ones are, for
     /// their block to lose a valid page; without any the page counts as mapped from now on.
     #[inline(always)]
     pub(super) fn supersede(&mut self, lpn: Lpn) -> Option<Ppn> {
-        let old = self.map[lpn.index()];
+        self.supersede_entry(self.entry(lpn))
+    }
+
+    /// The same, by the table entry of the page.
+    #[inline(always)]
+    pub(super) fn supersede_entry(&mut self, old: Ppn) -> Option<Ppn> {
         if self.is_current(old) {
             return Some(old);
         }
@@ -215,11 +257,12 @@ impl Tables {
         None
     }
 
-    /// The newest data of a page are there from now on; the page counts as mapped already.
+    /// The newest data of a page are there from now on, with that word; the page counts as mapped already.
     #[inline(always)]
-    pub(super) fn point(&mut self, lpn: Lpn, to: Target) {
+    pub(super) fn point(&mut self, lpn: Lpn, word: u64, to: Target) {
         debug_assert_eq!(self.shape.slot_of(to.at), to.slot, "{lpn:?} goes to {:?}", to.at);
         self.owner[to.slot] = lpn;
+        self.words.set(to.slot, word);
         self.map[lpn.index()] = to.at;
     }
 
@@ -230,11 +273,19 @@ impl Tables {
         Rows {
             map: &mut self.map,
             owner: &mut self.owner[to.slot..][..count as usize],
-            to: to.at,
+            words: &mut self.words,
+            shape: self.shape,
+            to,
             first_marked: self.first_marked,
             mapped: &mut self.mapped,
             marked: &mut self.marked,
         }
+    }
+
+    /// The words of pages side by side from `to` on.
+    #[inline(always)]
+    pub(super) fn set_words(&mut self, words: &[u64], to: Target) {
+        self.words.set_run(to.slot, words);
     }
 
     /// The newest data of pages are side by side from `to` on; all of them count as mapped already.
@@ -303,8 +354,8 @@ impl Tables {
         self.marked += 1;
     }
 
-    /// A block is about to be erased: its marked pages are gone. Calls `dropped` for each.
-    pub(super) fn drop_marked(&mut self, block: BlockId, mut dropped: impl FnMut(Lpn)) {
+    /// A block is about to be erased: its marked pages are gone. Calls `dropped` for each, with its word.
+    pub(super) fn drop_marked(&mut self, block: BlockId, mut dropped: impl FnMut(Lpn, u64)) {
         if self.marked == 0 {
             return;
         }
@@ -314,7 +365,7 @@ impl Tables {
             let lpn = self.owner[first_slot + page as usize];
             if self.map[lpn.index()] == Ppn(first + page) {
                 self.remove(lpn);
-                dropped(lpn);
+                dropped(lpn, self.words.get(first_slot + page as usize));
             }
         }
     }
@@ -347,12 +398,69 @@ impl Tables {
     }
 }
 
+/// Copies to `lpns` the pages of a block, programmed from `first` on, whose current data lie in it, and to `words` what
+/// is kept of them, if that is asked for. Returns how many there are.
+///
+/// No branch predictor wins on whether a page survived, so there is no branch on it. Each kind has a function of its own:
+/// the loop wants all the registers.
+#[inline(never)]
+fn gather<const WORDS: bool, W: Copy + Into<u64>>(
+    map: &[Ppn],
+    owners: &[Lpn],
+    first: u32,
+    kept: &[W],
+    lpns: &mut [Lpn],
+    words: &mut [u64],
+) -> usize {
+    let words = if WORDS { &mut words[..lpns.len()] } else { words };
+    for &lpn in &owners[..AHEAD.min(owners.len())] {
+        prefetch(map, lpn.index());
+    }
+    let mut found = 0;
+    let mut look = |at: u32, lpn: Lpn, word: u64| {
+        lpns[found] = lpn;
+        if WORDS {
+            words[found] = word;
+        }
+        found += usize::from(map[lpn.index()].0 == at);
+    };
+    // All pages but the last ones ask for the entry of another.
+    let coming = owners.get(AHEAD..).unwrap_or(&[]);
+    let (body, end) = owners.split_at(coming.len());
+    let mut at = first;
+    if WORDS {
+        let (kept, kept_end) = kept[..owners.len()].split_at(coming.len());
+        for ((&lpn, next), &word) in body.iter().zip(coming).zip(kept) {
+            prefetch(map, next.index());
+            look(at, lpn, word.into());
+            at += 1;
+        }
+        for (&lpn, &word) in end.iter().zip(kept_end) {
+            look(at, lpn, word.into());
+            at += 1;
+        }
+        return found;
+    }
+    for (&lpn, next) in body.iter().zip(coming) {
+        prefetch(map, next.index());
+        look(at, lpn, 0);
+        at += 1;
+    }
+    for &lpn in end {
+        look(at, lpn, 0);
+        at += 1;
+    }
+    found
+}
+
 /// The tables while pages are written one after another. What each write needs of them is at hand.
 pub(super) struct Rows<'a> {
     map: &'a mut [Ppn],
     /// Of the pages written.
     owner: &'a mut [Lpn],
-    to: Ppn,
+    words: &'a mut Words,
+    shape: Shape,
+    to: Target,
     first_marked: u32,
     mapped: &'a mut u32,
     marked: &'a mut u32,
@@ -371,21 +479,49 @@ impl Rows<'_> {
         self.map.get(lpn.index()).copied().filter(|entry| entry.0 < self.first_marked)
     }
 
-    /// The newest data of a page are in physical page number `i` of the run. Returns where they were.
+    /// Asks for the cache line of the word of data.
     #[inline(always)]
-    pub(super) fn write(&mut self, i: usize, lpn: Lpn) -> Result<Option<Ppn>, FtlError> {
+    pub(super) fn prefetch_word(&self, at: Ppn) {
+        self.words.prefetch(self.shape.slot_of(at));
+    }
+
+    /// The word of the data that a table entry led to.
+    #[inline(always)]
+    pub(super) fn word_at(&self, entry: Ppn) -> u64 {
+        if entry.0 >= LOST.0 {
+            return 0;
+        }
+        let at = if entry.0 < self.first_marked { entry } else { Ppn(entry.0 & !MARK) };
+        self.words.get(self.shape.slot_of(at))
+    }
+
+    /// The word of physical page number `i` of the run.
+    #[inline(always)]
+    pub(super) fn set_word(&mut self, i: usize, word: u64) {
+        self.words.set(self.to.slot + i, word);
+    }
+
+    /// Whether a table entry led to current data.
+    #[inline(always)]
+    pub(super) const fn is_current(&self, entry: Ppn) -> bool {
+        entry.0 < self.first_marked
+    }
+
+    /// The newest data of a page are in physical page number `i` of the run. Returns the entry that led to what they
+    /// supersede.
+    #[inline(always)]
+    pub(super) fn write(&mut self, i: usize, lpn: Lpn) -> Result<Ppn, FtlError> {
         let (Some(entry), Some(owner)) = (self.map.get_mut(lpn.index()), self.owner.get_mut(i))
         else {
             return Err(FtlError::OutOfRange(lpn));
         };
-        let old = core::mem::replace(entry, Ppn(self.to.0 + i as u32));
+        let old = core::mem::replace(entry, Ppn(self.to.at.0 + i as u32));
         *owner = lpn;
-        if old.0 < self.first_marked {
-            return Ok(Some(old));
+        if old.0 >= self.first_marked {
+            *self.mapped += 1;
+            *self.marked -= u32::from(old.0 < LOST.0);
         }
-        *self.mapped += 1;
-        *self.marked -= u32::from(old.0 < LOST.0);
-        Ok(None)
+        Ok(old)
     }
 }
 

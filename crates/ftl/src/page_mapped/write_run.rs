@@ -66,10 +66,12 @@ impl<C: Chip, P: Placement> PageMapped<C, P> {
         if taken == 0 {
             return Ok(0);
         }
+        let keeps = placement.keeps().is_any();
         let oob = |i: u32| {
             let (lpn, time) = ((run.page)(i as usize).unwrap_or(Lpn::NONE), run.time(i as usize));
             let sequence = before + u64::from(i) + 1;
-            Oob { lpn, stream, sequence, time, note: placement.note(lpn) }
+            let word = if keeps { tables.word(lpn) } else { 0 };
+            Oob { lpn, stream, sequence, time, note: placement.note_word(lpn, word) }
         };
         let (programmed, failed) = match chip.program_run(to.at, taken, oob) {
             Ok(()) => (taken, None),
@@ -88,17 +90,26 @@ impl<C: Chip, P: Placement> PageMapped<C, P> {
             let later = (run.page)(written + AHEAD_MORE);
             if let Some(at) = later.and_then(|lpn| rows.current(lpn)) {
                 home.prefetch(shape.block_of(at));
+                if keeps {
+                    rows.prefetch_word(at);
+                }
             }
             let Some(lpn) = (run.page)(written) else { break };
-            match rows.write(written, lpn) {
-                Ok(None) => {}
-                Ok(Some(old)) => home.invalidate(shape.block_of(old), run.time(written)),
+            let entry = match rows.write(written, lpn) {
+                Ok(entry) => entry,
                 Err(e) => {
                     result = Err(e);
                     break;
                 }
+            };
+            if rows.is_current(entry) {
+                home.invalidate(shape.block_of(entry), run.time(written));
             }
-            placement.written(lpn, run.time(written));
+            let word = if keeps { rows.word_at(entry) } else { 0 };
+            let word = placement.written_word(lpn, word, run.time(written));
+            if keeps {
+                rows.set_word(written, word);
+            }
             home.watch(lpn);
             written += 1;
         }
@@ -132,9 +143,9 @@ impl<C: Chip, P: Placement> PageMapped<C, P> {
         parts.counters.host_writes += 1;
         // The number of the program that failed.
         parts.durability.set_programs(parts.durability.programs() + 1);
-        let to = program_elsewhere(parts, journal, cleaner, 0, write, failed)?;
-        point_to(parts, 0, write, to);
-        parts.placement.written(lpn, now);
+        let (to, word) = program_elsewhere(parts, journal, cleaner, 0, write, failed)?;
+        let word = parts.placement.written_word(lpn, word, now);
+        point_to(parts, 0, write, word, to);
         parts.banks[0].watch(lpn);
         Ok(())
     }
@@ -148,6 +159,7 @@ impl<C: Chip, P: Placement> PageMapped<C, P> {
         let Parts { chip, tables, banks, placement, durability, counters, .. } = &mut self.parts;
         let (home, shape) = (&mut banks[0], *tables.shape());
         let before = durability.programs();
+        let keeps = placement.keeps().is_any();
         let mut written = 0;
         let mut stopped = None;
         while written < run.count {
@@ -158,34 +170,40 @@ impl<C: Chip, P: Placement> PageMapped<C, P> {
             let later = (run.page)(written + AHEAD_MORE);
             if let Some(at) = later.and_then(|lpn| tables.current(lpn)) {
                 home.prefetch(shape.block_of(at));
+                if keeps {
+                    tables.prefetch_word(at);
+                }
             }
             let Some(lpn) = (run.page)(written).filter(|lpn| lpn.index() < tables.len()) else {
                 break;
             };
             let now = run.time(written);
-            let stream = if placement.locates() {
-                let old = tables.data(lpn);
-                let place = (old != Ppn::NONE).then(|| home.place(old));
-                placement.host_over(lpn, place, now)
-            } else {
-                placement.host(lpn, now)
-            };
+            // Nothing between here and its program moves the page.
+            let entry = tables.entry(lpn);
+            let mut place = None;
+            if placement.locates() {
+                let old = tables.data_at(entry);
+                place = (old != Ppn::NONE).then(|| home.place(old));
+            }
+            let word = if keeps { tables.word_at(entry) } else { 0 };
+            let stream = placement.host_word(lpn, word, place, now);
             let Some(to) = home.take_if_room(usize::from(stream)) else {
                 stopped = Some((lpn, stream, now, None));
                 break;
             };
             let sequence = before + written as u64 + 1;
-            let oob = Oob { lpn, stream, sequence, time: now, note: placement.note(lpn) };
+            let note = placement.note_word(lpn, word);
+            let oob = Oob { lpn, stream, sequence, time: now, note };
             if let Err(failed) = chip.program(to.at, oob, &[]) {
                 stopped = Some((lpn, stream, now, Some(failed)));
                 break;
             }
-            if let Some(old) = tables.supersede(lpn) {
+            if let Some(old) = tables.supersede_entry(entry) {
                 home.invalidate(shape.block_of(old), now);
             }
             home.wrote(usize::from(stream), now);
-            tables.point(lpn, to);
-            placement.written(lpn, now);
+            let word = placement.written_word(lpn, word, now);
+            tables.point(lpn, word, to);
             home.watch(lpn);
             written += 1;
         }

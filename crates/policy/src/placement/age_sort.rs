@@ -3,17 +3,14 @@
 //!
 //! With one block cleaned at a time its counts equal M1's exactly.
 
-use alloc::{vec, vec::Vec};
+use thermocline_flash::Lpn;
 
-use thermocline_flash::{Lpn, prefetch};
-
-use super::{Placement, Registered, sorter::Sorter};
+use super::{Kept, Placement, Registered, sorter::Sorter};
 use crate::{Args, Context, ParamError, PolicyInfo, params::NoParams};
 
-/// Sorts survivors by their last host write.
-#[derive(Clone, Debug)]
+/// Sorts survivors by their last host write, which is the word of a page.
+#[derive(Clone, Debug, Default)]
 pub struct AgeSort {
-    last_write: Vec<u64>,
     scratch: Sorter,
 }
 
@@ -33,23 +30,22 @@ impl Placement for AgeSort {
         Some(0)
     }
 
-    fn filled(&mut self, lpn: Lpn, now: u64) {
-        self.last_write[lpn.index()] = now;
+    #[inline(always)]
+    fn keeps(&self) -> Kept {
+        Kept::Word
+    }
+
+    fn filled_word(&mut self, _lpn: Lpn, now: u64) -> u64 {
+        now
     }
 
     #[inline(always)]
-    fn written(&mut self, lpn: Lpn, now: u64) {
-        self.last_write[lpn.index()] = now;
+    fn written_word(&mut self, _lpn: Lpn, _word: u64, now: u64) -> u64 {
+        now
     }
 
-    fn order(&mut self, survivors: &mut [Lpn], _now: u64) {
-        let Self { last_write, scratch } = self;
-        scratch.descending(survivors, |lpn| last_write[lpn.index()]);
-    }
-
-    #[inline(always)]
-    fn prefetch(&self, lpn: Lpn) {
-        prefetch(&self.last_write, lpn.index());
+    fn order_words(&mut self, survivors: &mut [Lpn], words: &mut [u64], _now: u64) {
+        self.scratch.descending(survivors, words, |_, word| word);
     }
 }
 
@@ -63,8 +59,7 @@ impl Registered for AgeSort {
         params: NoParams::info,
     };
 
-    fn build(args: &Args, context: &Context) -> Result<Self, ParamError> {
-        NoParams::read(args)?;
-        Ok(Self { last_write: vec![0; context.logical_pages as usize], scratch: Sorter::default() })
+    fn build(args: &Args, _: &Context) -> Result<Self, ParamError> {
+        NoParams::read(args).map(|_| Self::default())
     }
 }

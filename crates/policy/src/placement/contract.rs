@@ -68,6 +68,26 @@ pub enum Choice {
     Weigh(BlockId, f64),
 }
 
+/// What the layer keeps of each page for a placement, where the page lies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kept {
+    /// Nothing.
+    Nothing,
+    /// A word, in 32 bits as long as the words of all pages fit.
+    HalfWord,
+    /// A word of 64 bits.
+    Word,
+}
+
+impl Kept {
+    /// Whether there is a word.
+    #[inline(always)]
+    #[must_use]
+    pub const fn is_any(self) -> bool {
+        !matches!(self, Self::Nothing)
+    }
+}
+
 /// A placement policy.
 pub trait Placement: Send + 'static {
     /// Whether [`order`](Placement::order) does anything; survivors are gathered first if so.
@@ -278,6 +298,92 @@ pub trait Placement: Send + 'static {
     /// written apart as read-only nothing else is asked.
     fn coming(&mut self, pages: &mut dyn Iterator<Item = Lpn>) {
         let _ = pages;
+    }
+
+    /// Survivors are about to be moved to their [common stream](Placement::common_stream).
+    #[inline(always)]
+    fn moving(&mut self, survivors: &[Lpn], words: &mut [u64], now: u64) {
+        let _ = (survivors, words, now);
+    }
+
+    // A word of each page: a placement that remembers up to 64 bits of pages that hold data has the layer keep them
+    // where the page lies, and answers the following in place of the same without a word.
+
+    /// Whether the layer keeps a word of each page that holds data: beside the reverse map, in physical order, so that
+    /// those of a victim lie side by side. A word moves with its page; that of a page without data is 0.
+    #[inline(always)]
+    fn keeps(&self) -> Kept {
+        Kept::Nothing
+    }
+
+    /// [`host`](Placement::host) and [`host_over`](Placement::host_over); `old` is there if it
+    /// [locates](Placement::locates).
+    #[inline(always)]
+    fn host_word(&mut self, lpn: Lpn, word: u64, old: Option<Place>, now: u64) -> u8 {
+        let _ = word;
+        if self.locates() { self.host_over(lpn, old, now) } else { self.host(lpn, now) }
+    }
+
+    /// [`filled`](Placement::filled); returns the page's word.
+    #[inline(always)]
+    fn filled_word(&mut self, lpn: Lpn, now: u64) -> u64 {
+        self.filled(lpn, now);
+        0
+    }
+
+    /// [`written`](Placement::written), with the word of the copy that is superseded; returns the new one.
+    #[inline(always)]
+    fn written_word(&mut self, lpn: Lpn, word: u64, now: u64) -> u64 {
+        self.written(lpn, now);
+        word
+    }
+
+    /// [`trimmed`](Placement::trimmed), with the word that was kept.
+    fn trimmed_word(&mut self, lpn: Lpn, word: u64) {
+        let _ = word;
+        self.trimmed(lpn);
+    }
+
+    /// [`order`](Placement::order); words are sorted with their pages.
+    fn order_words(&mut self, survivors: &mut [Lpn], words: &mut [u64], now: u64) {
+        let _ = words;
+        self.order(survivors, now);
+    }
+
+    /// [`survivor`](Placement::survivor), with its word, which may be changed.
+    #[inline(always)]
+    fn survivor_word(&mut self, lpn: Lpn, word: &mut u64, now: u64) -> u8 {
+        let _ = word;
+        self.survivor(lpn, now)
+    }
+
+    /// [`survivors`](Placement::survivors), with their words, which may be changed.
+    #[inline(always)]
+    fn survivor_words(
+        &mut self,
+        survivors: &[Lpn],
+        words: &mut [u64],
+        streams: &mut [u8],
+        now: u64,
+    ) {
+        let _ = words;
+        self.survivors(survivors, streams, now);
+    }
+
+    /// [`note`](Placement::note), by the page's word.
+    #[inline(always)]
+    fn note_word(&self, lpn: Lpn, word: u64) -> u16 {
+        let _ = word;
+        self.note(lpn)
+    }
+
+    /// [`recovered`](Placement::recovered); returns the page's word.
+    fn recovered_word(&mut self, lpn: Lpn, stream: u8, note: u16, time: u64) -> u64 {
+        if self.keeps().is_any() {
+            return self.filled_word(lpn, time);
+        }
+        self.recovered(lpn, stream, note, time);
+        0
     }
 
     /// Asks for the cache lines that writing `lpn` will need.

@@ -2,15 +2,17 @@
 //! when it is cleaned, so pages of similar update frequency gather in the same blocks (DAC paper,
 //! Figures 1 and 2).
 //!
+//! A page's region is the stream of the block it lies in, so there is nothing to remember of pages: what is
+//! updated rises from where its old copy lies, and all that survives in a block sinks together.
+//!
 //! With a threshold only pages young to their region rise and only pages old to it sink. A page
-//! then needs the time it came to its region beside the region itself; both share one word, and
-//! without a threshold a byte will do, so that a write asks for one cache line either way.
+//! then needs the time it came to its region beside the region itself; both share one word.
 
 use alloc::{vec, vec::Vec};
 
 use thermocline_flash::{Lpn, prefetch};
 
-use super::{Placement, Registered};
+use super::{Cleaning, Place, Placement, Registered};
 use crate::{Args, Context, ParamError, PolicyInfo, Ticks, params, params::within};
 
 /// The coldest region, where new data begin; region and stream are one number.
@@ -45,8 +47,8 @@ pub struct Dac {
 /// What is remembered of each page.
 #[derive(Clone, Debug)]
 enum Pages {
-    /// Its region.
-    Regions(Vec<u8>),
+    /// Nothing; the region below that of the victim.
+    Nothing { below: u8 },
     /// Its region and the time it came there.
     Stamped { words: Vec<Word>, threshold: u64 },
 }
@@ -80,7 +82,7 @@ impl Dac {
     fn new(logical_pages: u32, regions: u8, threshold: Option<Ticks>) -> Self {
         let count = logical_pages as usize;
         let pages = match threshold {
-            None => Pages::Regions(vec![NOWHERE; count]),
+            None => Pages::Nothing { below: BOTTOM },
             Some(threshold) => {
                 Pages::Stamped { words: vec![Word::new(NOWHERE, 0); count], threshold: threshold.0 }
             }
@@ -90,9 +92,8 @@ impl Dac {
 
     #[inline(always)]
     fn set(&mut self, lpn: Lpn, region: u8, now: u64) {
-        match &mut self.pages {
-            Pages::Regions(regions) => regions[lpn.index()] = region,
-            Pages::Stamped { words, .. } => words[lpn.index()] = Word::new(region, now),
+        if let Pages::Stamped { words, .. } = &mut self.pages {
+            words[lpn.index()] = Word::new(region, now);
         }
     }
 }
@@ -103,9 +104,18 @@ impl Placement for Dac {
     }
 
     #[inline(always)]
-    fn host(&mut self, lpn: Lpn, now: u64) -> u8 {
+    fn locates(&self) -> bool {
+        true
+    }
+
+    #[inline(always)]
+    fn host_over(&mut self, lpn: Lpn, old: Option<Place>, now: u64) -> u8 {
         let (region, young) = match &self.pages {
-            Pages::Regions(regions) => (regions[lpn.index()], true),
+            // Data written as read-only lie in a stream beyond.
+            Pages::Nothing { .. } => {
+                let region = old.map_or(NOWHERE, |old| old.stream);
+                (if region <= self.top { region } else { NOWHERE }, true)
+            }
             Pages::Stamped { words, threshold } => {
                 let word = words[lpn.index()];
                 (word.region(), word.age(now) < *threshold)
@@ -139,14 +149,24 @@ impl Placement for Dac {
         self.set(lpn, NOWHERE, 0);
     }
 
+    fn cleaning(&mut self, victim: &Cleaning) {
+        if let Pages::Nothing { below } = &mut self.pages {
+            *below = victim.stream.saturating_sub(1);
+        }
+    }
+
+    #[inline(always)]
+    fn common_stream(&self) -> Option<u8> {
+        match self.pages {
+            Pages::Nothing { below } => Some(below),
+            Pages::Stamped { .. } => None,
+        }
+    }
+
     #[inline(always)]
     fn survivor(&mut self, lpn: Lpn, now: u64) -> u8 {
         match &mut self.pages {
-            Pages::Regions(regions) => {
-                let region = &mut regions[lpn.index()];
-                *region = below(*region);
-                *region
-            }
+            Pages::Nothing { below } => *below,
             Pages::Stamped { words, threshold } => {
                 let word = &mut words[lpn.index()];
                 let region = word.region();
@@ -163,13 +183,10 @@ impl Placement for Dac {
 
     /// A page's region is where it lies. Back where it was, it was not moved to a region.
     fn spilt(&mut self, lpn: Lpn, stream: u8, now: u64) {
-        match &mut self.pages {
-            Pages::Regions(regions) => regions[lpn.index()] = stream,
-            Pages::Stamped { words, .. } => {
-                let (page, came) = self.came;
-                let is_back = page == lpn && stream == came.region();
-                words[lpn.index()] = if is_back { came } else { Word::new(stream, now) };
-            }
+        if let Pages::Stamped { words, .. } = &mut self.pages {
+            let (page, came) = self.came;
+            let is_back = page == lpn && stream == came.region();
+            words[lpn.index()] = if is_back { came } else { Word::new(stream, now) };
         }
     }
 
@@ -180,9 +197,8 @@ impl Placement for Dac {
 
     #[inline(always)]
     fn prefetch(&self, lpn: Lpn) {
-        match &self.pages {
-            Pages::Regions(regions) => prefetch(regions, lpn.index()),
-            Pages::Stamped { words, .. } => prefetch(words, lpn.index()),
+        if let Pages::Stamped { words, .. } = &self.pages {
+            prefetch(words, lpn.index());
         }
     }
 }

@@ -7,11 +7,9 @@
 //!
 //! A placement sees pages; a request is a run of them (see `runs`).
 
-use alloc::{vec, vec::Vec};
+use thermocline_flash::Lpn;
 
-use thermocline_flash::{Lpn, prefetch};
-
-use super::{Placement, Registered, runs::Runs};
+use super::{Kept, Place, Placement, Registered, runs::Runs};
 use crate::{
     Args, Context, ParamError, PolicyInfo, params,
     params::{MAX_STREAMS, within},
@@ -32,8 +30,6 @@ params! {
 #[derive(Clone, Debug)]
 pub struct Fadac {
     levels: u8,
-    /// Of each page: 0 while it holds no data, else its counter and 1.
-    counts: Vec<u32>,
     /// Pages that hold data.
     mapped: u32,
     average: f64,
@@ -60,44 +56,59 @@ impl Placement for Fadac {
         self.levels
     }
 
+    /// A page's counter and 1.
+    #[inline(always)]
+    fn keeps(&self) -> Kept {
+        Kept::HalfWord
+    }
+
     /// By the counter this write makes: the page's own and 1.
     #[inline(always)]
-    fn host(&mut self, lpn: Lpn, _now: u64) -> u8 {
-        self.level(self.counts[lpn.index()].max(1))
+    fn host_word(&mut self, _lpn: Lpn, word: u64, _old: Option<Place>, _now: u64) -> u8 {
+        self.level((word as u32).max(1))
     }
 
-    fn filled(&mut self, lpn: Lpn, now: u64) {
-        self.written(lpn, now);
+    fn filled_word(&mut self, lpn: Lpn, now: u64) -> u64 {
+        self.written_word(lpn, 0, now)
     }
 
     #[inline(always)]
-    fn written(&mut self, lpn: Lpn, _now: u64) {
+    fn written_word(&mut self, lpn: Lpn, word: u64, _now: u64) -> u64 {
         if let Some(run) = self.runs.written(lpn)
             && self.mapped > 0
         {
             self.average += (run.len() as f64 - self.average) / f64::from(self.mapped);
         }
-        let count = &mut self.counts[lpn.index()];
-        self.mapped += u32::from(*count == 0);
-        *count = (*count).max(1).saturating_add(1);
+        self.mapped += u32::from(word == 0);
+        u64::from((word as u32).max(1).saturating_add(1))
     }
 
-    fn trimmed(&mut self, lpn: Lpn) {
-        let count = core::mem::take(&mut self.counts[lpn.index()]);
-        self.mapped -= u32::from(count > 0);
-    }
-
-    #[inline(always)]
-    fn survivor(&mut self, lpn: Lpn, _now: u64) -> u8 {
-        let count = &mut self.counts[lpn.index()];
-        *count = count.saturating_sub(1).max(1);
-        let count = *count - 1;
-        self.level(count)
+    fn trimmed_word(&mut self, _lpn: Lpn, word: u64) {
+        self.mapped -= u32::from(word > 0);
     }
 
     #[inline(always)]
-    fn prefetch(&self, lpn: Lpn) {
-        prefetch(&self.counts, lpn.index());
+    fn survivor_word(&mut self, _lpn: Lpn, word: &mut u64, _now: u64) -> u8 {
+        *word = word.saturating_sub(1).max(1);
+        self.level((*word - 1) as u32)
+    }
+
+    #[inline(always)]
+    fn tells_at_once(&self) -> bool {
+        true
+    }
+
+    #[inline(always)]
+    fn survivor_words(
+        &mut self,
+        survivors: &[Lpn],
+        words: &mut [u64],
+        streams: &mut [u8],
+        now: u64,
+    ) {
+        for ((&lpn, word), stream) in survivors.iter().zip(words).zip(streams) {
+            *stream = self.survivor_word(lpn, word, now);
+        }
     }
 }
 
@@ -110,10 +121,9 @@ impl Registered for Fadac {
         params: FadacParams::info,
     };
 
-    fn build(args: &Args, context: &Context) -> Result<Self, ParamError> {
+    fn build(args: &Args, _: &Context) -> Result<Self, ParamError> {
         let levels = FadacParams::read(args)?.levels;
         let levels = within("levels", levels, 2..=MAX_STREAMS)? as u8;
-        let counts = vec![0; context.logical_pages as usize];
-        Ok(Self { levels, counts, mapped: 0, average: 0.0, runs: Runs::new() })
+        Ok(Self { levels, mapped: 0, average: 0.0, runs: Runs::new() })
     }
 }

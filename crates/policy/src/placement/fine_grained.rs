@@ -4,7 +4,7 @@
 use thermocline_flash::Lpn;
 
 use super::{
-    Cleaning, Placement, Registered,
+    Cleaning, Kept, Placement, Registered,
     hotness::{Bar, Hotness},
 };
 use crate::{
@@ -50,17 +50,22 @@ impl Placement for FineGrained {
         2
     }
 
-    fn filled(&mut self, lpn: Lpn, now: u64) {
-        self.hotness.filled(lpn, now);
+    #[inline(always)]
+    fn keeps(&self) -> Kept {
+        Kept::Word
+    }
+
+    fn filled_word(&mut self, lpn: Lpn, now: u64) -> u64 {
+        self.hotness.filled(lpn, now)
     }
 
     #[inline(always)]
-    fn written(&mut self, lpn: Lpn, now: u64) {
-        self.hotness.written(lpn, now);
+    fn written_word(&mut self, lpn: Lpn, word: u64, now: u64) -> u64 {
+        self.hotness.written(lpn, word, now)
     }
 
-    fn trimmed(&mut self, lpn: Lpn) {
-        self.hotness.trimmed(lpn);
+    fn trimmed_word(&mut self, lpn: Lpn, word: u64) {
+        self.hotness.trimmed(lpn, word);
     }
 
     fn cleaning(&mut self, victim: &Cleaning) {
@@ -70,9 +75,9 @@ impl Placement for FineGrained {
         }
     }
 
-    fn survivor(&mut self, lpn: Lpn, now: u64) -> u8 {
-        let mut stream = 0;
-        self.survivors(&[lpn], core::slice::from_mut(&mut stream), now);
+    fn survivor_word(&mut self, lpn: Lpn, word: &mut u64, now: u64) -> u8 {
+        let (words, mut stream) = (core::slice::from_mut(word), 0);
+        self.survivor_words(&[lpn], words, core::slice::from_mut(&mut stream), now);
         stream
     }
 
@@ -82,25 +87,26 @@ impl Placement for FineGrained {
     }
 
     #[inline(always)]
-    fn survivors(&mut self, survivors: &[Lpn], streams: &mut [u8], now: u64) {
+    fn survivor_words(
+        &mut self,
+        survivors: &[Lpn],
+        words: &mut [u64],
+        streams: &mut [u8],
+        now: u64,
+    ) {
         let tell = |i: usize, is_hot: bool| streams[i] = u8::from(!is_hot);
-        self.hotness.exceed(survivors, self.bar.at(now), tell);
+        self.hotness.exceed(survivors, words, self.bar.at(now), tell);
     }
 
     /// The update count.
     #[inline(always)]
-    fn note(&self, lpn: Lpn) -> u16 {
-        self.hotness.note(lpn)
+    fn note_word(&self, lpn: Lpn, word: u64) -> u16 {
+        self.hotness.note(lpn, word)
     }
 
     /// It is taken for last written when its copy was made: that may be later than it was.
-    fn recovered(&mut self, lpn: Lpn, _stream: u8, note: u16, time: u64) {
-        self.hotness.recovered(lpn, note, time);
-    }
-
-    #[inline(always)]
-    fn prefetch(&self, lpn: Lpn) {
-        self.hotness.prefetch(lpn);
+    fn recovered_word(&mut self, lpn: Lpn, _stream: u8, note: u16, time: u64) -> u64 {
+        self.hotness.recovered(lpn, note, time)
     }
 }
 

@@ -1,9 +1,8 @@
-//! Update count and last host write of each page, in one word as long as both fit.
+//! Update count and last host write of a page, in one word where both fit.
 //!
-//! In nanoseconds they do for three days, and for 65,535 updates of a page. A survivor then asks for half as much
-//! memory. The first page that does not fit gives all of them two words.
+//! In nanoseconds they do for three days, and for 65,535 updates of a page.
 
-use super::packed::{Packed, Packs};
+use super::beyond::{Beyond, Packs};
 
 /// Bits of a word for the time; the others are the count's.
 const TIME_BITS: u32 = 48;
@@ -17,24 +16,14 @@ pub(super) struct Updates {
     pub count: u32,
 }
 
-/// [`Updates`] of each page.
-pub(super) type History = Packed<Updates>;
-
-impl History {
-    /// No page was ever written.
-    pub(super) fn none(pages: u32) -> Self {
-        Self::filled(0, pages)
-    }
-}
+/// [`Updates`] that do not fit a word.
+pub(super) type History = Beyond<Updates>;
 
 impl Packs for Updates {
-    /// Both in one word.
-    type Packed = u64;
-
     #[inline(always)]
     fn pack(self) -> Option<u64> {
         let fits = self.written <= TIME && u64::from(self.count) <= u64::MAX >> TIME_BITS;
-        fits.then(|| u64::from(self.count) << TIME_BITS | self.written)
+        fits.then_some(u64::from(self.count) << TIME_BITS | self.written)
     }
 
     #[inline(always)]
@@ -50,18 +39,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_page_that_does_not_fit_a_word_gives_all_of_them_two() {
-        let greatest = Updates { written: TIME, count: 0xffff };
-        for wide in
-            [Updates { written: TIME + 1, count: 3 }, Updates { written: 5, count: 1 << 16 }]
-        {
-            let mut history = History::none(3);
-            history.set(Lpn(0), greatest);
-            assert!(matches!(history, Packed::Narrow(_)));
-            history.set(Lpn(2), wide);
-            assert!(matches!(history, Packed::Wide(_)));
-            let all = [0, 1, 2].map(|lpn| history.of(Lpn(lpn)));
-            assert_eq!(all, [greatest, Updates::default(), wide]);
+    fn times_and_counts_of_any_size_are_found_again() {
+        let mut history = History::none(3);
+        for written in [0, 5, TIME - 1, TIME, TIME + 1, u64::MAX] {
+            for count in [0, 3, 0xffff, 1 << 16, u32::MAX] {
+                let updates = Updates { written, count };
+                let word = history.pack(Lpn(1), updates);
+                assert_eq!(history.unpack(Lpn(1), word), updates);
+            }
         }
     }
 }

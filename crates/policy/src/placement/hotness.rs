@@ -21,108 +21,146 @@ const SLOTS: usize = 62 * 8;
 /// Update counts that have their own place in a [`Bar`].
 const COUNTS: usize = 256;
 
-/// Update count and last host write of every logical page.
+/// Hot degrees of pages, by their words, and the mean of all.
 #[derive(Clone, Debug)]
 pub(super) struct Hotness {
-    pages: History,
+    beyond: History,
     transform: Transform,
-    /// Absent on small devices.
-    epochs: Option<Epochs>,
+    mean: Mean,
+}
+
+/// What the mean is worked out from.
+#[derive(Clone, Debug)]
+enum Mean {
+    /// Nobody asks for it.
+    Unknown,
+    /// Update count and last host write of every logical page.
+    ByPage(Vec<Updates>),
+    ByEpoch(Epochs),
+}
+
+impl Mean {
+    /// A page has these updates from now on.
+    #[inline(always)]
+    fn changed(&mut self, lpn: Lpn, page: Updates) {
+        if let Self::ByPage(pages) = self {
+            pages[lpn.index()] = page;
+        }
+    }
 }
 
 impl Hotness {
     /// Up to `exact_up_to` logical pages the mean is recomputed page by page at each cleaning.
     pub(super) fn new(logical_pages: u32, transform: Transform, exact_up_to: u32) -> Self {
-        Self {
-            pages: History::none(logical_pages),
-            transform,
-            epochs: (logical_pages > exact_up_to).then(Epochs::default),
-        }
+        let mean = if logical_pages > exact_up_to {
+            Mean::ByEpoch(Epochs::default())
+        } else {
+            Mean::ByPage(vec![Updates::default(); logical_pages as usize])
+        };
+        Self { beyond: History::none(logical_pages), transform, mean }
     }
 
     /// Hot degrees for sorting only: nobody asks for the mean.
-    pub(super) fn sorting(logical_pages: u32, transform: Transform) -> Self {
-        Self::new(logical_pages, transform, u32::MAX)
+    pub(super) const fn sorting(logical_pages: u32, transform: Transform) -> Self {
+        Self { beyond: History::none(logical_pages), transform, mean: Mean::Unknown }
     }
 
-    pub(super) fn filled(&mut self, lpn: Lpn, now: u64) {
-        self.pages.set(lpn, Updates { written: now, count: 0 });
+    /// The word of a page that has these updates from now on.
+    #[inline(always)]
+    fn keep(&mut self, lpn: Lpn, page: Updates) -> u64 {
+        self.mean.changed(lpn, page);
+        self.beyond.pack(lpn, page)
+    }
+
+    pub(super) fn filled(&mut self, lpn: Lpn, now: u64) -> u64 {
+        self.keep(lpn, Updates { written: now, count: 0 })
     }
 
     #[inline(always)]
-    pub(super) fn written(&mut self, lpn: Lpn, now: u64) {
-        let Updates { written, count } = self.pages.of(lpn);
-        if let Some(epochs) = &mut self.epochs {
+    pub(super) fn written(&mut self, lpn: Lpn, word: u64, now: u64) -> u64 {
+        let Updates { written, count } = self.beyond.unpack(lpn, word);
+        if let Mean::ByEpoch(epochs) = &mut self.mean {
             epochs.moved(written, count, now);
         }
-        self.pages.set(lpn, Updates { written: now, count: count.saturating_add(1) });
+        self.keep(lpn, Updates { written: now, count: count.saturating_add(1) })
     }
 
-    pub(super) fn trimmed(&mut self, lpn: Lpn) {
-        let Updates { written, count } = self.pages.of(lpn);
-        if let Some(epochs) = &mut self.epochs {
+    pub(super) fn trimmed(&mut self, lpn: Lpn, word: u64) {
+        let Updates { written, count } = self.beyond.unpack(lpn, word);
+        if let Mean::ByEpoch(epochs) = &mut self.mean {
             epochs.forgot(written, count);
         }
-        self.pages.set(lpn, Updates { written, count: 0 });
+        self.mean.changed(lpn, Updates::default());
     }
 
     /// The update count, as far as it fits beside a page.
     #[inline(always)]
-    pub(super) fn note(&self, lpn: Lpn) -> u16 {
-        self.pages.of(lpn).count.min(u32::from(u16::MAX)) as u16
+    pub(super) fn note(&self, lpn: Lpn, word: u64) -> u16 {
+        self.beyond.unpack(lpn, word).count.min(u32::from(u16::MAX)) as u16
     }
 
     /// A page with that count was found on the chip.
-    pub(super) fn recovered(&mut self, lpn: Lpn, note: u16, time: u64) {
-        self.pages.set(lpn, Updates { written: time, count: u32::from(note) });
-        if let Some(epochs) = &mut self.epochs {
+    pub(super) fn recovered(&mut self, lpn: Lpn, note: u16, time: u64) -> u64 {
+        if let Mean::ByEpoch(epochs) = &mut self.mean {
             epochs.found(time, u32::from(note));
         }
+        self.keep(lpn, Updates { written: time, count: u32::from(note) })
     }
 
     /// The hot degree of a page.
     #[inline]
-    pub(super) fn degree(&self, lpn: Lpn, now: u64) -> f64 {
-        let Updates { written, count } = self.pages.of(lpn);
-        if count == 0 {
-            return 0.0;
-        }
-        f64::from(count) / self.transform.apply(now.saturating_sub(written))
+    pub(super) fn degree(&self, lpn: Lpn, word: u64, now: u64) -> f64 {
+        degree(self.beyond.unpack(lpn, word), &self.transform, now)
     }
 
     /// Tells of pages whether their hot degrees exceed the bar; the same as comparing, but the logarithm is only
     /// taken where it is close.
     #[inline(always)]
-    pub(super) fn exceed(&self, lpns: &[Lpn], bar: &mut Bar, mut tell: impl FnMut(usize, bool)) {
-        self.pages.of_each(lpns, |i, Updates { written, count }| {
-            let (hot_from, cold_before) = bar.of(count, &self.transform);
+    pub(super) fn exceed(
+        &self,
+        lpns: &[Lpn],
+        words: &[u64],
+        bar: &mut Bar,
+        mut tell: impl FnMut(usize, bool),
+    ) {
+        for (i, (&lpn, &word)) in lpns.iter().zip(words).enumerate() {
+            let page = self.beyond.unpack(lpn, word);
+            let (hot_from, cold_before) = bar.of(page.count, &self.transform);
             // Hot or not is a coin toss that no branch should wait for; close calls are rare.
-            let above = written >= hot_from;
-            let not_below = written >= cold_before;
-            tell(i, if above == not_below { above } else { self.is_above(lpns[i], bar) });
-        });
+            let above = page.written >= hot_from;
+            let not_below = page.written >= cold_before;
+            tell(i, if above == not_below { above } else { self.is_above(page, bar) });
+        }
     }
 
     /// A close call.
     #[cold]
     #[inline(never)]
-    fn is_above(&self, lpn: Lpn, bar: &Bar) -> bool {
-        self.degree(lpn, bar.now) > bar.degree
+    fn is_above(&self, page: Updates, bar: &Bar) -> bool {
+        degree(page, &self.transform, bar.now) > bar.degree
     }
 
     /// The mean hot degree of `mapped` pages; pages without data have a degree of 0.
     pub(super) fn mean(&mut self, mapped: u32, now: u64) -> f64 {
-        let sum = match &mut self.epochs {
-            Some(epochs) => epochs.sum(&self.transform, now),
-            None => (0..self.pages.len()).map(|lpn| self.degree(Lpn(lpn), now)).sum(),
+        let sum = match &mut self.mean {
+            Mean::Unknown => 0.0,
+            Mean::ByPage(pages) => {
+                let transform = &self.transform;
+                pages.iter().map(|&page| degree(page, transform, now)).sum()
+            }
+            Mean::ByEpoch(epochs) => epochs.sum(&self.transform, now),
         };
         sum / f64::from(mapped.max(1))
     }
+}
 
-    #[inline(always)]
-    pub(super) fn prefetch(&self, lpn: Lpn) {
-        self.pages.prefetch(lpn);
+/// The hot degree of a page with these updates.
+#[inline(always)]
+fn degree(Updates { written, count }: Updates, transform: &Transform, now: u64) -> f64 {
+    if count == 0 {
+        return 0.0;
     }
+    f64::from(count) / transform.apply(now.saturating_sub(written))
 }
 
 /// A hot degree to be exceeded at one time: for each update count, since when a page of that count must
@@ -143,13 +181,13 @@ struct Times {
     hot_from: u64,
     /// Pages written before this time are cold for certain; not after the other.
     cold_before: u64,
-    count: u32,
-    number: u32,
+    /// The number of the bar and the update count.
+    of: u64,
 }
 
 impl Bar {
     pub(super) fn new() -> Self {
-        let none = Times { hot_from: 0, cold_before: 0, count: 0, number: 0 };
+        let none = Times { hot_from: 0, cold_before: 0, of: 0 };
         Self { now: 0, degree: 0.0, number: 1, times: Box::new([none; COUNTS]) }
     }
 
@@ -170,15 +208,20 @@ impl Bar {
     #[inline(always)]
     fn of(&mut self, count: u32, transform: &Transform) -> (u64, u64) {
         let times = &mut self.times[count as usize % COUNTS];
-        if times.number != self.number || times.count != count {
-            *times = Times::new(count, self.degree, self.now, transform);
-            times.number = self.number;
+        let of = Times::of(self.number, count);
+        if times.of != of {
+            *times = Times { of, ..Times::new(count, self.degree, self.now, transform) };
         }
         (times.hot_from, times.cold_before)
     }
 }
 
 impl Times {
+    #[inline(always)]
+    const fn of(number: u32, count: u32) -> u64 {
+        (number as u64) << 32 | count as u64
+    }
+
     #[cold]
     #[inline(never)]
     fn new(count: u32, degree: f64, now: u64, transform: &Transform) -> Self {
@@ -186,7 +229,7 @@ impl Times {
         let factor = if count == 0 { 0.0 } else { f64::from(count) / degree };
         let (below, above) = transform.ages_about(factor);
         let since = |age: Option<u64>| age.map_or(u64::MAX, |age| now.saturating_sub(age));
-        Self { hot_from: since(below), cold_before: since(above), count, number: 0 }
+        Self { hot_from: since(below), cold_before: since(above), of: 0 }
     }
 }
 
@@ -331,6 +374,7 @@ mod tests {
     fn a_page_exceeds_a_bar_where_its_degree_does() {
         let transform = Transform::new(Shape::Log, Some(Ticks(1700)), 0.0, 0.0);
         let mut hotness = Hotness::new(2000, transform, 0);
+        let mut words = vec![0; 2000];
         let mut bar = Bar::new();
         let mut x = 1_u64;
         for bars in 0..300 {
@@ -340,14 +384,17 @@ mod tests {
                     .wrapping_mul(6_364_136_223_846_793_005)
                     .wrapping_add(1_442_695_040_888_963_407);
                 let written = (x >> 20) % (now + 1);
-                hotness.pages.set(lpn, Updates { written, count: (x >> 8) as u32 % 600 / 2 });
+                let page = Updates { written, count: (x >> 8) as u32 % 600 / 2 };
+                words[lpn.index()] = hotness.keep(lpn, page);
             }
             // Degrees that pages have are the closest calls.
-            let degree = if bars % 3 == 0 { 0.0 } else { hotness.degree(Lpn(bars as u32), now) };
+            let word = words[bars as usize];
+            let degree =
+                if bars % 3 == 0 { 0.0 } else { hotness.degree(Lpn(bars as u32), word, now) };
             bar.set(degree, now);
             let lpns: Vec<Lpn> = (0..2000).map(Lpn).collect();
-            hotness.exceed(&lpns, &mut bar, |i, exceeds| {
-                assert_eq!(exceeds, hotness.degree(lpns[i], now) > degree);
+            hotness.exceed(&lpns, &words, &mut bar, |i, exceeds| {
+                assert_eq!(exceeds, hotness.degree(lpns[i], words[i], now) > degree);
             });
         }
     }
@@ -357,19 +404,22 @@ mod tests {
         let transform = Transform::new(Shape::Log, Some(Ticks(1700)), 0.0, 0.0);
         let pages = 20_000_u32;
         let mut by_epochs = Hotness::new(pages, transform, 0);
-        let mut by_pages = Hotness { epochs: None, ..by_epochs.clone() };
-        assert!(by_epochs.epochs.is_some());
+        let mut by_pages = Hotness::new(pages, transform, pages);
+        let mut words = vec![0; pages as usize];
         let mut x = 1_u64;
         for now in 1..400_000_u64 {
             x = x.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             let r = (x >> 33) as u32;
             let lpn =
                 Lpn(if r.is_multiple_of(10) { r / 16 % pages } else { r / 16 % (pages / 10) });
-            by_epochs.written(lpn, now);
-            by_pages.written(lpn, now);
+            let word = words[lpn.index()];
+            words[lpn.index()] = by_epochs.written(lpn, word, now);
+            by_pages.written(lpn, word, now);
             if now % 997 == 0 {
-                by_epochs.trimmed(Lpn(r % pages));
-                by_pages.trimmed(Lpn(r % pages));
+                let lpn = Lpn(r % pages);
+                let word = std::mem::take(&mut words[lpn.index()]);
+                by_epochs.trimmed(lpn, word);
+                by_pages.trimmed(lpn, word);
             }
             if now % 50 == 0 {
                 let near = by_epochs.mean(pages, now);
@@ -379,7 +429,8 @@ mod tests {
                 }
             }
         }
-        let epochs = by_epochs.epochs.expect("many pages").starts.len();
+        let Mean::ByEpoch(epochs) = &by_epochs.mean else { panic!("many pages") };
+        let epochs = epochs.starts.len();
         assert!(epochs < 300, "{epochs} epochs");
     }
 }

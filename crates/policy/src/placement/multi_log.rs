@@ -22,13 +22,11 @@
 //!
 //! Cost: 8 bytes a page, 12 bytes a block; a victim takes a few steps for each level.
 
-use alloc::{vec, vec::Vec};
-
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
-use thermocline_flash::{Lpn, prefetch};
+use thermocline_flash::Lpn;
 
-use super::{Choice, Cleaning, Placement, Registered, logs::Logs};
+use super::{Choice, Cleaning, Kept, Place, Placement, Registered, logs::Logs};
 use crate::{Args, BlockView, Context, ParamError, PolicyInfo, params, params::within};
 
 /// Levels at most.
@@ -47,7 +45,7 @@ params! {
 /// A log for each level of update frequency; see above.
 #[derive(Clone, Debug)]
 pub struct MultiLog {
-    pages: Vec<Page>,
+    logical_pages: u64,
     levels: [Level; MOST],
     count: u8,
     /// The coldest level that was ever used.
@@ -65,13 +63,12 @@ pub struct MultiLog {
     rng: Xoshiro256PlusPlus,
 }
 
-/// What is known of a page, from the lowest bits to the highest: whether it counts among the valid pages of its
+/// What is known of a page, its word: from the lowest bits to the highest: whether it counts among the valid pages of its
 /// level, the level, and the host's last write of it.
 #[derive(Clone, Copy, Debug)]
 struct Page(u64);
 
 impl Page {
-    const UNWRITTEN: Self = Self(0);
     /// One bit, and as many as [`MOST`] levels take.
     const BITS: u32 = 1 + MOST.ilog2();
 
@@ -133,18 +130,24 @@ pub fn gain(alpha: f64) -> f64 {
 }
 
 impl MultiLog {
-    fn forget(&mut self, lpn: Lpn) {
-        let page = &mut self.pages[lpn.index()];
-        if page.counts() {
-            self.levels[usize::from(page.level())].valid -= 1;
-            *page = Page::new(page.written(), page.level(), false);
-        }
+    /// A page is no valid page of its level any more.
+    #[inline(always)]
+    fn leaves(&mut self, page: Page) {
+        self.levels[usize::from(page.level())].valid -= u64::from(page.counts());
     }
 
-    fn moved(&mut self, lpn: Lpn, to: u8) {
-        let page = &mut self.pages[lpn.index()];
-        let before = core::mem::replace(page, Page::new(page.written(), to, true));
-        self.levels[usize::from(before.level())].valid -= u64::from(before.counts());
+    /// So many pages like this one survive, and go a level down.
+    #[inline(always)]
+    fn moved_run(&mut self, (page, pages): (Page, u64)) {
+        let to = (page.level() + 1).min(self.count - 1);
+        self.levels[usize::from(page.level())].valid -= pages;
+        self.levels[usize::from(to)].valid += pages;
+    }
+
+    /// A page goes to a level.
+    #[inline(always)]
+    fn moved(&mut self, page: Page, to: u8) {
+        self.leaves(page);
         self.levels[usize::from(to)].valid += 1;
     }
 }
@@ -165,13 +168,19 @@ impl Placement for MultiLog {
         self.count
     }
 
-    fn filled(&mut self, lpn: Lpn, _now: u64) {
-        self.moved(lpn, 0);
+    #[inline(always)]
+    fn keeps(&self) -> Kept {
+        Kept::Word
+    }
+
+    fn filled_word(&mut self, _lpn: Lpn, _now: u64) -> u64 {
+        self.levels[0].valid += 1;
+        Page::new(0, 0, true).0
     }
 
     #[inline(always)]
-    fn host(&mut self, lpn: Lpn, _now: u64) -> u8 {
-        let page = self.pages[lpn.index()];
+    fn host_word(&mut self, _lpn: Lpn, word: u64, _old: Option<Place>, _now: u64) -> u8 {
+        let page = Page(word);
         let level = page.level();
         let mut to = level;
         if page.counts() && level > 0 {
@@ -187,29 +196,27 @@ impl Placement for MultiLog {
     }
 
     #[inline(always)]
-    fn written(&mut self, lpn: Lpn, _now: u64) {
+    fn written_word(&mut self, _lpn: Lpn, word: u64, _now: u64) -> u64 {
         self.writes += 1;
-        match self.to.take() {
+        let (page, to) = (Page(word), self.to.take());
+        match to {
             Some(level) => {
-                self.moved(lpn, level);
+                self.moved(page, level);
                 self.levels[usize::from(level)].writes += 1;
             }
-            None => self.forget(lpn),
+            None => self.leaves(page),
         }
-        let page = &mut self.pages[lpn.index()];
-        *page = Page::new(self.writes, page.level(), page.counts());
         if self.writes >= self.halved_at {
-            self.halved_at += self.pages.len() as u64;
+            self.halved_at += self.logical_pages;
             for level in &mut self.levels {
                 level.writes /= 2;
             }
         }
+        Page::new(self.writes, to.unwrap_or(page.level()), to.is_some()).0
     }
 
-    fn trimmed(&mut self, lpn: Lpn) {
-        self.forget(lpn);
-        let page = &mut self.pages[lpn.index()];
-        *page = Page::new(page.written(), 0, false);
+    fn trimmed_word(&mut self, _lpn: Lpn, word: u64) {
+        self.leaves(Page(word));
     }
 
     fn logs(&mut self) -> Option<&mut Logs> {
@@ -237,8 +244,9 @@ impl Placement for MultiLog {
     }
 
     #[inline(always)]
-    fn survivor(&mut self, lpn: Lpn, _now: u64) -> u8 {
-        let mut to = (self.pages[lpn.index()].level() + 1).min(self.count - 1);
+    fn survivor_word(&mut self, _lpn: Lpn, word: &mut u64, _now: u64) -> u8 {
+        let page = Page(*word);
+        let mut to = (page.level() + 1).min(self.count - 1);
         if to > self.coldest {
             if self.logs.len(self.bank, self.coldest) > 0 {
                 self.coldest = to;
@@ -246,13 +254,40 @@ impl Placement for MultiLog {
                 to = self.coldest;
             }
         }
-        self.moved(lpn, to);
+        self.moved(page, to);
+        *word = Page::new(page.written(), to, true).0;
         to
     }
 
+    /// Once all levels are used, blocks that are opened and closed meanwhile change nothing.
     #[inline(always)]
-    fn prefetch(&self, lpn: Lpn) {
-        prefetch(&self.pages, lpn.index());
+    fn tells_at_once(&self) -> bool {
+        self.coldest + 1 >= self.count
+    }
+
+    #[inline(always)]
+    fn survivor_words(
+        &mut self,
+        _survivors: &[Lpn],
+        words: &mut [u64],
+        streams: &mut [u8],
+        _now: u64,
+    ) {
+        // Pages in a row, mostly all of them, come from one level, and their level counts them.
+        let (last, mut run) = (self.count - 1, (Page(0), 0));
+        for (word, stream) in words.iter_mut().zip(streams) {
+            let page = Page(*word);
+            let to = (page.level() + 1).min(last);
+            if !page.counts() || page.level() != run.0.level() {
+                self.moved_run(run);
+                run = (page, 0);
+                self.levels[usize::from(page.level())].valid += u64::from(!page.counts());
+            }
+            run.1 += 1;
+            *word = Page::new(page.written(), to, true).0;
+            *stream = to;
+        }
+        self.moved_run(run);
     }
 }
 
@@ -269,9 +304,9 @@ impl Registered for MultiLog {
         let p = MultiLogParams::read(args)?;
         let levels = p.levels.unwrap_or((context.blocks_of_bank() / 32).clamp(2, 6));
         let count = within("levels", levels, 1..=MOST as u32)? as u8;
-        let logical = context.logical_pages.max(1) as usize;
+        let logical_pages = u64::from(context.logical_pages.max(1));
         Ok(Self {
-            pages: vec![Page::UNWRITTEN; logical],
+            logical_pages,
             levels: [Level::default(); MOST],
             count,
             coldest: 0,
@@ -279,7 +314,7 @@ impl Registered for MultiLog {
             banks: context.banks.max(1),
             logs: Logs::new(context, count),
             writes: 0,
-            halved_at: logical as u64,
+            halved_at: logical_pages,
             to: None,
             bank: 0,
             rng: Xoshiro256PlusPlus::seed_from_u64(context.seed ^ 0x6d75_6c74_696c_6f67),

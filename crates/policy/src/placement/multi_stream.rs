@@ -6,11 +6,9 @@
 //! stream 2, and so on; the first write of a page is no update. Survivors go by their count of now.
 //! Halving is done when a page is looked at next, so that nothing walks over all pages.
 
-use alloc::{vec, vec::Vec};
+use thermocline_flash::Lpn;
 
-use thermocline_flash::{Lpn, prefetch};
-
-use super::{Placement, Registered};
+use super::{Kept, Place, Placement, Registered};
 use crate::{
     Args, Context, ParamError, PolicyInfo, params,
     params::{MAX_STREAMS, within},
@@ -27,19 +25,32 @@ params! {
     }
 }
 
+/// What is known of a page, its word.
 #[derive(Clone, Copy, Debug)]
 struct Page {
-    /// Updates, halved with each period up to `period`; [`UNWRITTEN`] for pages without data.
-    count: u32,
+    /// Updates, halved with each period up to `period`; none for pages without data.
+    count: Option<u32>,
     period: u32,
 }
 
-const UNWRITTEN: u32 = u32::MAX;
+impl Page {
+    const MOST: u32 = u32::MAX - 1;
+
+    /// The upper half is 0 without data.
+    #[inline(always)]
+    fn of(word: u64) -> Self {
+        Self { count: ((word >> 32) as u32).checked_sub(1), period: word as u32 }
+    }
+
+    #[inline(always)]
+    fn word(self) -> u64 {
+        self.count.map_or(0, |count| u64::from(count + 1) << 32 | u64::from(self.period))
+    }
+}
 
 /// Sends a page to the stream of its update count; 0 is the coldest.
 #[derive(Clone, Debug)]
 pub struct MultiStream {
-    pages: Vec<Page>,
     streams: u8,
     half_life: u32,
     /// The period, and pages written in it by the host.
@@ -48,10 +59,9 @@ pub struct MultiStream {
 }
 
 impl MultiStream {
-    #[inline]
-    fn count(&self, lpn: Lpn) -> u32 {
-        let page = &self.pages[lpn.index()];
-        page.count.checked_shr(self.period.wrapping_sub(page.period)).unwrap_or(0)
+    #[inline(always)]
+    fn count(&self, Page { count, period }: Page) -> Option<u32> {
+        count.map(|count| count.checked_shr(self.period.wrapping_sub(period)).unwrap_or(0))
     }
 
     #[inline]
@@ -60,12 +70,9 @@ impl MultiStream {
     }
 
     /// The count that a write of the page now makes.
-    #[inline]
-    fn updated(&self, lpn: Lpn) -> u32 {
-        match self.pages[lpn.index()].count {
-            UNWRITTEN => 0,
-            _ => (self.count(lpn) + 1).min(UNWRITTEN - 1),
-        }
+    #[inline(always)]
+    fn updated(&self, word: u64) -> u32 {
+        self.count(Page::of(word)).map_or(0, |count| (count + 1).min(Page::MOST))
     }
 }
 
@@ -75,36 +82,51 @@ impl Placement for MultiStream {
     }
 
     #[inline(always)]
-    fn host(&mut self, lpn: Lpn, _now: u64) -> u8 {
-        self.stream(self.updated(lpn))
-    }
-
-    fn filled(&mut self, lpn: Lpn, now: u64) {
-        self.written(lpn, now);
+    fn keeps(&self) -> Kept {
+        Kept::Word
     }
 
     #[inline(always)]
-    fn written(&mut self, lpn: Lpn, _now: u64) {
-        self.pages[lpn.index()] = Page { count: self.updated(lpn), period: self.period };
+    fn host_word(&mut self, _lpn: Lpn, word: u64, _old: Option<Place>, _now: u64) -> u8 {
+        self.stream(self.updated(word))
+    }
+
+    fn filled_word(&mut self, lpn: Lpn, now: u64) -> u64 {
+        self.written_word(lpn, 0, now)
+    }
+
+    #[inline(always)]
+    fn written_word(&mut self, _lpn: Lpn, word: u64, _now: u64) -> u64 {
+        let page = Page { count: Some(self.updated(word)), period: self.period };
         self.writes += 1;
         if self.writes == self.half_life {
             self.writes = 0;
             self.period = self.period.wrapping_add(1);
         }
-    }
-
-    fn trimmed(&mut self, lpn: Lpn) {
-        self.pages[lpn.index()].count = UNWRITTEN;
+        page.word()
     }
 
     #[inline(always)]
-    fn survivor(&mut self, lpn: Lpn, _now: u64) -> u8 {
-        self.stream(self.count(lpn))
+    fn survivor_word(&mut self, _lpn: Lpn, word: &mut u64, _now: u64) -> u8 {
+        self.stream(self.count(Page::of(*word)).unwrap_or(0))
     }
 
     #[inline(always)]
-    fn prefetch(&self, lpn: Lpn) {
-        prefetch(&self.pages, lpn.index());
+    fn tells_at_once(&self) -> bool {
+        true
+    }
+
+    #[inline(always)]
+    fn survivor_words(
+        &mut self,
+        survivors: &[Lpn],
+        words: &mut [u64],
+        streams: &mut [u8],
+        now: u64,
+    ) {
+        for ((&lpn, word), stream) in survivors.iter().zip(words).zip(streams) {
+            *stream = self.survivor_word(lpn, word, now);
+        }
     }
 }
 
@@ -122,7 +144,6 @@ impl Registered for MultiStream {
         let streams = within("streams", p.streams, 1..=MAX_STREAMS)? as u8;
         let half_life = p.half_life.unwrap_or(context.logical_pages.max(1));
         let half_life = within("half_life", half_life, 1..=u32::MAX)?;
-        let pages = vec![Page { count: UNWRITTEN, period: 0 }; context.logical_pages as usize];
-        Ok(Self { pages, streams, half_life, period: 0, writes: 0 })
+        Ok(Self { streams, half_life, period: 0, writes: 0 })
     }
 }

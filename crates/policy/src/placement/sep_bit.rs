@@ -10,7 +10,7 @@
 //! the last written pages. Each write puts one entry into that queue, so a page is in it if and only
 //! if its last write is no further back than the queue is long. Its length is thus all there is to
 //! keep. Last write times, which survivors are sorted by, the paper reads from the out-of-band data
-//! of the pages; here they are an array.
+//! of the pages; here they are the words that the layer keeps beside them.
 //!
 //! Memory: 4 bytes a page, 8 once four thousand million pages were written, and 8 bytes a block.
 
@@ -18,7 +18,7 @@ use alloc::{vec, vec::Vec};
 
 use thermocline_flash::{BlockId, Lpn};
 
-use super::{Cleaning, Placement, Registered, numbers::Numbers};
+use super::{Cleaning, Kept, Place, Placement, Registered};
 use crate::{
     Args, Context, ParamError, PolicyInfo, params,
     params::{MAX_STREAMS, within},
@@ -93,8 +93,6 @@ pub struct SepBit {
     classes: u8,
     /// t: pages written by the host.
     writes: u64,
-    /// When each page was last written by the host.
-    last: Numbers<1>,
     /// Pages that hold data.
     mapped: u64,
     /// Length of the queue of the last written pages.
@@ -114,24 +112,27 @@ impl Placement for SepBit {
         self.classes
     }
 
+    /// When the page was last written by the host.
     #[inline(always)]
-    fn host(&mut self, lpn: Lpn, _now: u64) -> u8 {
-        let [last] = self.last.of(lpn);
+    fn keeps(&self) -> Kept {
+        Kept::HalfWord
+    }
+
+    #[inline(always)]
+    fn host_word(&mut self, _lpn: Lpn, last: u64, _old: Option<Place>, _now: u64) -> u8 {
         // Of the page being overwritten, and only if it is in the queue, whose length it is below.
         let life_span = self.writes + 1 - last;
         let short = last != NEVER && life_span < self.queue.min(self.spans.long);
         if short { SHORT_LIVED } else { LONG_LIVED }
     }
 
-    fn filled(&mut self, lpn: Lpn, now: u64) {
-        self.written(lpn, now);
+    fn filled_word(&mut self, lpn: Lpn, now: u64) -> u64 {
+        self.written_word(lpn, NEVER, now)
     }
 
     #[inline(always)]
-    fn written(&mut self, lpn: Lpn, _now: u64) {
+    fn written_word(&mut self, _lpn: Lpn, last: u64, _now: u64) -> u64 {
         self.writes += 1;
-        let [last] = self.last.of(lpn);
-        self.last.set(lpn, [self.writes]);
         self.mapped += u64::from(last == NEVER);
         // No longer than ℓ or than there are pages: it shrinks by an entry at each write until so.
         self.queue += 1;
@@ -141,11 +142,10 @@ impl Placement for SepBit {
                 self.queue -= 1;
             }
         }
+        self.writes
     }
 
-    fn trimmed(&mut self, lpn: Lpn) {
-        let [last] = self.last.of(lpn);
-        self.last.set(lpn, [NEVER]);
+    fn trimmed_word(&mut self, _lpn: Lpn, last: u64) {
         self.mapped -= u64::from(last != NEVER);
     }
 
@@ -171,12 +171,8 @@ impl Placement for SepBit {
     }
 
     #[inline(always)]
-    fn survivor(&mut self, lpn: Lpn, _now: u64) -> u8 {
-        if let Some(stream) = self.common_stream() {
-            return stream;
-        }
-        let [last] = self.last.of(lpn);
-        class(&self.spans.aged, last, self.writes)
+    fn survivor_word(&mut self, _lpn: Lpn, last: &mut u64, _now: u64) -> u8 {
+        self.common_stream().unwrap_or_else(|| class(&self.spans.aged, *last, self.writes))
     }
 
     #[inline(always)]
@@ -185,15 +181,18 @@ impl Placement for SepBit {
     }
 
     #[inline(always)]
-    fn survivors(&mut self, survivors: &[Lpn], streams: &mut [u8], _now: u64) {
-        // At hand while streams are stored.
+    fn survivor_words(&mut self, _: &[Lpn], words: &mut [u64], streams: &mut [u8], _now: u64) {
+        // At hand while streams are stored; the paper's number of classes has a loop without another in it.
         let (writes, aged) = (self.writes, &self.spans.aged[..]);
-        self.last.of_each(survivors, move |i, [last]| streams[i] = class(aged, last, writes));
-    }
-
-    #[inline(always)]
-    fn prefetch(&self, lpn: Lpn) {
-        self.last.prefetch(lpn);
+        if let &[first, second] = aged {
+            for (stream, &last) in streams.iter_mut().zip(&*words) {
+                *stream = class(&[first, second], last, writes);
+            }
+            return;
+        }
+        for (stream, &last) in streams.iter_mut().zip(&*words) {
+            *stream = class(aged, last, writes);
+        }
     }
 }
 
@@ -212,7 +211,6 @@ impl Registered for SepBit {
         Ok(Self {
             classes,
             writes: 0,
-            last: Numbers::zeroes(context.logical_pages),
             mapped: 0,
             queue: 0,
             spans: Spans::new(f64::INFINITY, classes - AGED),

@@ -20,14 +20,14 @@
 //!   a group at the same time, each gets the mean of all;
 //! * a trimmed page counts in its block's means until the block is cleaned.
 //!
-//! Memory: 8 bytes a page, 16 from the fourth day or 65,536th update of a page on, and 40 bytes a block.
+//! Memory: 8 bytes a page, 24 from the fourth day or 65,536th update of a page on, and 40 bytes a block.
 
 use alloc::{vec, vec::Vec};
 
 use thermocline_flash::{BlockId, Lpn};
 
 use super::{
-    Choice, Cleaning, Entry, Place, Placement, Registered,
+    Choice, Cleaning, Entry, Kept, Place, Placement, Registered,
     history::{History, Updates},
 };
 use crate::{Args, BlockView, Context, ParamError, PolicyInfo, choice, params, params::within};
@@ -64,7 +64,7 @@ params! {
 /// Sends pages to the group of their hotness.
 #[derive(Clone, Debug)]
 pub struct Sfs {
-    pages: History,
+    beyond: History,
     blocks: Vec<Sums>,
     /// Blocks whose means changed since the last choice, by bank.
     touched: Vec<Vec<BlockId>>,
@@ -72,8 +72,8 @@ pub struct Sfs {
     scale: Scale,
     /// The centre of each group, rising; empty before the first time.
     centres: Vec<f64>,
-    /// The hotness half-way between neighbouring centres; in the linear scale.
-    between: Vec<f64>,
+    /// The hotness half-way between neighbouring centres, in the linear scale; beyond them no hotness is enough.
+    between: [f64; MOST - 1],
     /// What was written to each group since its last block was sealed.
     filling: [Sums; MOST],
     /// A survivor that was given its group and is not written yet.
@@ -123,9 +123,16 @@ fn float(time: u64) -> f64 {
 
 /// The group of a page written `count` times, `age` ago the last time; neighbouring groups meet at these hotnesses.
 #[inline(always)]
-fn group(between: &[f64], count: u32, age: u64) -> u8 {
+fn group(between: &[f64; MOST - 1], groups: usize, count: u32, age: u64) -> u8 {
     let (count, age) = (f64::from(count.max(1)), float(age.max(1)));
-    between.iter().map(|&hotness| u8::from(count > hotness * age)).sum()
+    let above = |hotness: f64| u8::from(count > hotness * age);
+    // As many groups as there mostly are need no loop.
+    let [first, second, third, rest @ ..] = between;
+    let group = above(*first) + above(*second) + above(*third);
+    if groups <= 4 {
+        return group;
+    }
+    group + rest[..groups - 4].iter().map(|&hotness| above(hotness)).sum::<u8>()
 }
 
 impl Sfs {
@@ -140,11 +147,13 @@ impl Sfs {
     /// Works out the hotness half-way between neighbouring centres, so that pages need no logarithm.
     fn draw_lines(&mut self) {
         let half_way = self.centres.windows(2).map(|pair| (pair[0] + pair[1]) / 2.0);
-        self.between.clear();
-        self.between.extend(half_way.map(|hotness| match self.scale {
-            Scale::Log => libm::exp2(hotness),
-            Scale::Linear => hotness,
-        }));
+        self.between = [f64::INFINITY; MOST - 1];
+        for (line, hotness) in self.between.iter_mut().zip(half_way) {
+            *line = match self.scale {
+                Scale::Log => libm::exp2(hotness),
+                Scale::Linear => hotness,
+            };
+        }
     }
 
     /// The group whose centre is nearest, the colder of two equally near.
@@ -216,8 +225,13 @@ impl Placement for Sfs {
     }
 
     #[inline(always)]
-    fn host_over(&mut self, lpn: Lpn, old: Option<Place>, now: u64) -> u8 {
-        let page = self.pages.of(lpn);
+    fn keeps(&self) -> Kept {
+        Kept::Word
+    }
+
+    #[inline(always)]
+    fn host_word(&mut self, lpn: Lpn, word: u64, old: Option<Place>, now: u64) -> u8 {
+        let page = self.beyond.unpack(lpn, word);
         let Updates { written, count } = page;
         if let Some(old) = old {
             let block = &mut self.blocks[old.block.index()];
@@ -226,30 +240,27 @@ impl Placement for Sfs {
                 self.touched[old.bank as usize].push(old.block);
             }
         }
-        let to = group(&self.between, count.saturating_add(1), now.saturating_sub(written));
+        let age = now.saturating_sub(written);
+        let to = group(&self.between, self.groups, count.saturating_add(1), age);
         self.to = Some(to);
         to
     }
 
-    fn filled(&mut self, lpn: Lpn, now: u64) {
+    fn filled_word(&mut self, lpn: Lpn, now: u64) -> u64 {
         let page = Updates { written: now, count: 1 };
-        self.pages.set(lpn, page);
         self.filling[0].add(page, 1.0);
+        self.beyond.pack(lpn, page)
     }
 
     #[inline(always)]
-    fn written(&mut self, lpn: Lpn, now: u64) {
-        let count = self.pages.of(lpn).count.saturating_add(1);
+    fn written_word(&mut self, lpn: Lpn, word: u64, now: u64) -> u64 {
+        let count = self.beyond.unpack(lpn, word).count.saturating_add(1);
         let page = Updates { written: now, count };
-        self.pages.set(lpn, page);
         self.settle();
         if let Some(to) = self.to.take() {
             self.filling[usize::from(to)].add(page, 1.0);
         }
-    }
-
-    fn trimmed(&mut self, lpn: Lpn) {
-        self.pages.set(lpn, Updates::default());
+        self.beyond.pack(lpn, page)
     }
 
     fn opened(&mut self, _bank: u32, block: BlockId, _stream: u8, now: u64) {
@@ -302,18 +313,14 @@ impl Placement for Sfs {
     }
 
     #[inline(always)]
-    fn survivor(&mut self, lpn: Lpn, now: u64) -> u8 {
+    fn survivor_word(&mut self, lpn: Lpn, word: &mut u64, now: u64) -> u8 {
         self.settle();
-        let page = self.pages.of(lpn);
-        let to = group(&self.between, page.count, now.saturating_sub(page.written));
+        let page = self.beyond.unpack(lpn, *word);
+        let age = now.saturating_sub(page.written);
+        let to = group(&self.between, self.groups, page.count, age);
         self.pending = Some((to, page));
         self.survived = true;
         to
-    }
-
-    #[inline(always)]
-    fn prefetch(&self, lpn: Lpn) {
-        self.pages.prefetch(lpn);
     }
 }
 
@@ -331,13 +338,13 @@ impl Registered for Sfs {
         let groups = p.groups.unwrap_or((context.blocks_of_bank() / 32).clamp(2, 4));
         let groups = within("groups", groups, 1..=MOST as u32)?;
         Ok(Self {
-            pages: History::none(context.logical_pages),
+            beyond: History::none(context.logical_pages),
             blocks: vec![Sums::default(); context.blocks as usize],
             touched: vec![Vec::new(); context.banks.max(1) as usize],
             groups: groups as usize,
             scale: p.scale,
             centres: Vec::with_capacity(groups as usize),
-            between: Vec::with_capacity(groups as usize),
+            between: [f64::INFINITY; MOST - 1],
             filling: [Sums::default(); MOST],
             pending: None,
             to: None,

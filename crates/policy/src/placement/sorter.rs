@@ -11,8 +11,9 @@ use thermocline_flash::Lpn;
 /// such numbers takes no branch and no look at the page again.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Sorter {
-    /// The survivors as they came.
+    /// The survivors as they came, and their words.
     came: Vec<Lpn>,
+    words: Vec<u64>,
     numbers: Vec<u64>,
     /// Where they are merged to.
     merged: Vec<u64>,
@@ -23,13 +24,21 @@ pub(super) struct Sorter {
 }
 
 impl Sorter {
-    /// Sorts survivors by falling key; those of one key stay in the order they come in.
-    pub(super) fn descending(&mut self, survivors: &mut [Lpn], key: impl Fn(Lpn) -> u64) {
-        let Self { came, numbers, wide, .. } = self;
+    /// Sorts survivors, and their words with them, by falling key; those of one key stay in the order they come in.
+    pub(super) fn descending(
+        &mut self,
+        survivors: &mut [Lpn],
+        words: &mut [u64],
+        key: impl Fn(Lpn, u64) -> u64,
+    ) {
+        debug_assert_eq!(survivors.len(), words.len(), "each survivor has a word");
+        let Self { came, words: came_words, numbers, wide, .. } = self;
         came.clear();
         came.extend_from_slice(survivors);
+        came_words.clear();
+        came_words.extend_from_slice(words);
         numbers.clear();
-        numbers.extend(came.iter().map(|&lpn| key(lpn)));
+        numbers.extend(came.iter().zip(&*came_words).map(|(&lpn, &word)| key(lpn, word)));
         let least = numbers.iter().copied().min().unwrap_or(0);
         let most = numbers.iter().copied().max().unwrap_or(0);
         let bits = usize::BITS - came.len().leading_zeros();
@@ -41,8 +50,9 @@ impl Sorter {
                     .map(|(place, &key)| u128::from(most - key) << 64 | u128::from(place)),
             );
             wide.sort_unstable();
-            for (survivor, &sorted) in survivors.iter_mut().zip(&*wide) {
-                *survivor = came[sorted as u64 as usize];
+            for ((survivor, word), &sorted) in survivors.iter_mut().zip(words).zip(&*wide) {
+                let place = sorted as u64 as usize;
+                (*survivor, *word) = (came[place], came_words[place]);
             }
             return;
         }
@@ -54,8 +64,9 @@ impl Sorter {
         } else {
             self.numbers.sort_unstable();
         }
-        for (survivor, &sorted) in survivors.iter_mut().zip(&self.numbers) {
-            *survivor = self.came[(sorted & ((1 << bits) - 1)) as usize];
+        for ((survivor, word), &sorted) in survivors.iter_mut().zip(words).zip(&self.numbers) {
+            let place = (sorted & ((1 << bits) - 1)) as usize;
+            (*survivor, *word) = (self.came[place], self.words[place]);
         }
     }
 
@@ -118,11 +129,12 @@ mod tests {
     #[test]
     fn greater_keys_come_first_and_equal_ones_in_their_order() {
         let mut survivors = [5, 9, 1, 7, 3].map(Lpn);
-        Sorter::default().descending(&mut survivors, |lpn| u64::from(lpn.0 / 4));
-        assert_eq!(survivors, [9, 5, 7, 1, 3].map(Lpn));
-        Sorter::default().descending(&mut survivors, |lpn| u64::MAX - u64::from(lpn.0));
-        assert_eq!(survivors, [1, 3, 5, 7, 9].map(Lpn));
-        Sorter::default().descending(&mut [], |_| 0);
+        let mut words = [50, 90, 10, 70, 30];
+        Sorter::default().descending(&mut survivors, &mut words, |lpn, _| u64::from(lpn.0 / 4));
+        assert_eq!((survivors, words), ([9, 5, 7, 1, 3].map(Lpn), [90, 50, 70, 10, 30]));
+        Sorter::default().descending(&mut survivors, &mut words, |_, word| u64::MAX - word);
+        assert_eq!((survivors, words), ([1, 3, 5, 7, 9].map(Lpn), [10, 30, 50, 70, 90]));
+        Sorter::default().descending(&mut [], &mut [], |_, _| 0);
     }
 
     #[test]
@@ -146,8 +158,10 @@ mod tests {
                     let mut survivors: Vec<Lpn> = pages.collect();
                     let mut compared = survivors.clone();
                     compared.sort_by_key(|lpn| core::cmp::Reverse(key(lpn.0)));
-                    sorter.descending(&mut survivors, |lpn| key(lpn.0));
+                    let mut words: Vec<u64> = survivors.iter().map(|lpn| key(lpn.0)).collect();
+                    sorter.descending(&mut survivors, &mut words, |_, word| word);
                     assert_eq!(survivors, compared);
+                    assert!(survivors.iter().zip(words).all(|(lpn, word)| word == key(lpn.0)));
                 }
             }
         }

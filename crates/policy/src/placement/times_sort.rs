@@ -5,7 +5,7 @@
 
 use thermocline_flash::Lpn;
 
-use super::{Placement, Registered, hotness::Hotness, sorter::Sorter};
+use super::{Kept, Placement, Registered, hotness::Hotness, sorter::Sorter};
 use crate::{
     Args, Context, ParamError, PolicyInfo, Ticks,
     age::{Shape, Transform},
@@ -44,39 +44,39 @@ impl Placement for TimesSort {
         Some(0)
     }
 
-    fn filled(&mut self, lpn: Lpn, now: u64) {
-        self.hotness.filled(lpn, now);
+    #[inline(always)]
+    fn keeps(&self) -> Kept {
+        Kept::Word
+    }
+
+    fn filled_word(&mut self, lpn: Lpn, now: u64) -> u64 {
+        self.hotness.filled(lpn, now)
     }
 
     #[inline(always)]
-    fn written(&mut self, lpn: Lpn, now: u64) {
-        self.hotness.written(lpn, now);
+    fn written_word(&mut self, lpn: Lpn, word: u64, now: u64) -> u64 {
+        self.hotness.written(lpn, word, now)
     }
 
-    fn trimmed(&mut self, lpn: Lpn) {
-        self.hotness.trimmed(lpn);
+    fn trimmed_word(&mut self, lpn: Lpn, word: u64) {
+        self.hotness.trimmed(lpn, word);
     }
 
-    fn order(&mut self, survivors: &mut [Lpn], now: u64) {
+    fn order_words(&mut self, survivors: &mut [Lpn], words: &mut [u64], now: u64) {
         let Self { hotness, scratch } = self;
         // Degrees are not negative, and the bits of such numbers order as they do.
-        scratch.descending(survivors, |lpn| hotness.degree(lpn, now).to_bits());
+        scratch.descending(survivors, words, |lpn, word| hotness.degree(lpn, word, now).to_bits());
     }
 
     /// The update count.
     #[inline(always)]
-    fn note(&self, lpn: Lpn) -> u16 {
-        self.hotness.note(lpn)
+    fn note_word(&self, lpn: Lpn, word: u64) -> u16 {
+        self.hotness.note(lpn, word)
     }
 
     /// It is taken for last written when its copy was made: that may be later than it was.
-    fn recovered(&mut self, lpn: Lpn, _stream: u8, note: u16, time: u64) {
-        self.hotness.recovered(lpn, note, time);
-    }
-
-    #[inline(always)]
-    fn prefetch(&self, lpn: Lpn) {
-        self.hotness.prefetch(lpn);
+    fn recovered_word(&mut self, lpn: Lpn, _stream: u8, note: u16, time: u64) -> u64 {
+        self.hotness.recovered(lpn, note, time)
     }
 }
 

@@ -10,13 +10,13 @@
 //! is split, if a stream is free; else one that took less than a block of writes goes when its block is
 //! full. Time counts pages written by the host.
 //!
-//! Memory: 8 bytes a page, 16 once four thousand million pages were written.
+//! Memory: 8 bytes a page, 24 once four thousand million pages were written.
 
 use alloc::{vec, vec::Vec};
 
 use thermocline_flash::{BlockId, Lpn};
 
-use super::{Entry, Placement, Registered, numbers::Numbers};
+use super::{Entry, Kept, Place, Placement, Registered, beyond::Beyond};
 use crate::{
     Args, Context, ParamError, PolicyInfo, params,
     params::{MAX_STREAMS, within},
@@ -50,8 +50,9 @@ struct Cluster {
 /// Sends host writes to the stream of the cluster of their interval, survivors to the last stream.
 #[derive(Clone, Debug)]
 pub struct Warcip {
-    /// Of each page the host's last write of it, or [`NEVER`], and its age when it was last copied, if it was since.
-    pages: Numbers<2>,
+    /// The word of a page: the host's last write of it, or [`NEVER`], and its age when it was last copied, if it was
+    /// since.
+    beyond: Beyond<[u64; 2]>,
     /// By stream; the stream after them is for copies.
     clusters: Vec<Cluster>,
     /// The stream whose cluster goes when its block is full.
@@ -108,25 +109,26 @@ impl Placement for Warcip {
     }
 
     #[inline(always)]
-    fn host(&mut self, lpn: Lpn, _now: u64) -> u8 {
-        let [last, penalty] = self.pages.of(lpn);
+    fn keeps(&self) -> Kept {
+        Kept::Word
+    }
+
+    #[inline(always)]
+    fn host_word(&mut self, lpn: Lpn, word: u64, _old: Option<Place>, _now: u64) -> u8 {
+        let [last, penalty] = self.beyond.unpack(lpn, word);
         let interval = if last == NEVER { 0 } else { self.writes + 1 - last + penalty };
         self.join(interval as f64)
     }
 
-    fn filled(&mut self, lpn: Lpn, now: u64) {
-        self.host(lpn, now);
-        self.written(lpn, now);
+    fn filled_word(&mut self, lpn: Lpn, now: u64) -> u64 {
+        self.host_word(lpn, 0, None, now);
+        self.written_word(lpn, 0, now)
     }
 
     #[inline(always)]
-    fn written(&mut self, lpn: Lpn, _now: u64) {
+    fn written_word(&mut self, lpn: Lpn, _word: u64, _now: u64) -> u64 {
         self.writes += 1;
-        self.pages.set(lpn, [self.writes, 0]);
-    }
-
-    fn trimmed(&mut self, lpn: Lpn) {
-        self.pages.set(lpn, [NEVER, 0]);
+        self.beyond.pack(lpn, [self.writes, 0])
     }
 
     fn closing(&mut self, _bank: u32, _block: BlockId, stream: u8) -> Entry {
@@ -147,17 +149,18 @@ impl Placement for Warcip {
     }
 
     #[inline(always)]
-    fn survivor(&mut self, lpn: Lpn, _now: u64) -> u8 {
-        let [last, _] = self.pages.of(lpn);
-        if last != NEVER {
-            self.pages.set(lpn, [last, self.writes - last]);
-        }
-        self.clusters.len() as u8
+    fn common_stream(&self) -> Option<u8> {
+        Some(self.clusters.len() as u8)
     }
 
     #[inline(always)]
-    fn prefetch(&self, lpn: Lpn) {
-        self.pages.prefetch(lpn);
+    fn moving(&mut self, survivors: &[Lpn], words: &mut [u64], _now: u64) {
+        for (&lpn, word) in survivors.iter().zip(words) {
+            let [last, _] = self.beyond.unpack(lpn, *word);
+            if last != NEVER {
+                *word = self.beyond.pack(lpn, [last, self.writes - last]);
+            }
+        }
     }
 }
 
@@ -174,7 +177,7 @@ impl Registered for Warcip {
         let streams = WarcipParams::read(args)?.streams;
         let streams = within("streams", streams, 2..=MAX_STREAMS)? as usize;
         Ok(Self {
-            pages: Numbers::zeroes(context.logical_pages),
+            beyond: Beyond::none(context.logical_pages),
             clusters: vec![Cluster { active: true, ..Cluster::default() }; streams - 1],
             leaving: None,
             writes: 0,

@@ -1,5 +1,6 @@
 //! Placements of the published stream schemes, held against examples worked by hand.
 
+use crate::common::WithWords;
 use thermocline_flash::{BlockId, Lpn};
 use thermocline_policy::{
     Args, Context, ParamError,
@@ -9,10 +10,11 @@ use thermocline_policy::{
     },
 };
 
-fn build<P: Registered>(args: &[(&str, &str)]) -> P {
+fn build<P: Registered>(args: &[(&str, &str)]) -> WithWords<P> {
     let context =
         Context { logical_pages: 1000, blocks: 8, pages_per_block: 4, ..Context::smallest() };
-    P::build(&arguments(args), &context).unwrap_or_else(|e| panic!("{}: {e}", P::INFO.name))
+    let placement = P::build(&arguments(args), &context);
+    WithWords::of(placement.unwrap_or_else(|e| panic!("{}: {e}", P::INFO.name)))
 }
 
 fn arguments(args: &[(&str, &str)]) -> Args {
@@ -50,13 +52,13 @@ fn copy(placement: &mut impl Placement, lpn: u32) -> u8 {
 
 #[test]
 fn sep_gc_knows_only_writes_and_copies() {
-    let mut p: SepGc = build(&[]);
+    let mut p: WithWords<SepGc> = build(&[]);
     assert_eq!((p.streams(), write(&mut p, 3), copy(&mut p, 3)), (2, 0, 1));
 }
 
 #[test]
 fn dac_simple_goes_up_with_overwrites_and_down_with_copies() {
-    let mut p: DacSimple = build(&[("levels", "3")]);
+    let mut p: WithWords<DacSimple> = build(&[("levels", "3")]);
     assert_eq!(rewrite(&mut p, 7, 4), [0, 1, 2, 2]);
     assert_eq!([copy(&mut p, 7), copy(&mut p, 7), copy(&mut p, 7)], [1, 0, 0]);
     assert_eq!(write(&mut p, 7), 1);
@@ -70,8 +72,8 @@ const LONG: u8 = 0;
 const SHORT: u8 = 1;
 
 /// SepBIT with pages 0 to 9 filled.
-fn sep_bit() -> SepBit {
-    let mut p: SepBit = build(&[]);
+fn sep_bit() -> WithWords<SepBit> {
+    let mut p: WithWords<SepBit> = build(&[]);
     for lpn in 0..10 {
         p.filled(Lpn(lpn), 0);
     }
@@ -79,7 +81,7 @@ fn sep_bit() -> SepBit {
 }
 
 /// The same after 16 short-lived blocks, each cleaned 4 page writes after it was opened: ℓ = 4.
-fn sep_bit_with_life_span_4() -> SepBit {
+fn sep_bit_with_life_span_4() -> WithWords<SepBit> {
     let mut p = sep_bit();
     for _ in 0..16 {
         p.opened(0, BlockId(3), SHORT, 0);
@@ -154,7 +156,7 @@ fn sep_bit_sorts_survivors_by_their_block_and_then_by_age() {
 
 #[test]
 fn fadac_counts_in_powers_of_ten_of_the_mean_request() {
-    let mut p: Fadac = build(&[]);
+    let mut p: WithWords<Fadac> = build(&[]);
     for lpn in (0..100).step_by(2) {
         p.filled(Lpn(lpn), 0);
     }
@@ -180,7 +182,7 @@ fn fadac_counts_in_powers_of_ten_of_the_mean_request() {
 #[test]
 fn eti_cuts_out_hot_extents_and_lets_them_cool() {
     let (cold, hot) = (0, 1);
-    let mut p: Eti = build(&[("period", "6")]);
+    let mut p: WithWords<Eti> = build(&[("period", "6")]);
     // A request counts when the next one shows that it has ended.
     assert_eq!(rewrite(&mut p, 100, 6), [cold, cold, cold, cold, cold, hot]);
     assert_eq!([p.host(Lpn(99), 0), p.host(Lpn(101), 0)], [cold, cold], "its neighbours are not");
@@ -189,7 +191,7 @@ fn eti_cuts_out_hot_extents_and_lets_them_cool() {
     // counted from 0.
     assert_eq!(rewrite(&mut p, 100, 5), [hot, cold, cold, cold, hot]);
     // Requests of several pages cover all of theirs.
-    let mut p: Eti = build(&[]);
+    let mut p: WithWords<Eti> = build(&[]);
     for _ in 0..5 {
         for lpn in 40..48 {
             write(&mut p, lpn);
@@ -203,7 +205,7 @@ fn eti_cuts_out_hot_extents_and_lets_them_cool() {
 fn eti_stops_cutting_where_extents_run_out() {
     // Page 100 in the middle takes two cuts, page 0 at the edge takes one.
     for (extents, lpn, stream) in [("2", 100, 0), ("3", 100, 1), ("1", 0, 0), ("2", 0, 1)] {
-        let mut p: Eti = build(&[("extents", extents)]);
+        let mut p: WithWords<Eti> = build(&[("extents", extents)]);
         rewrite(&mut p, lpn, 9);
         assert_eq!(p.host(Lpn(lpn), 0), stream, "page {lpn} with {extents} extents");
     }
@@ -211,8 +213,8 @@ fn eti_stops_cutting_where_extents_run_out() {
 
 /// WARCIP with two clusters, after writes 1 to 32: centres 30 and 1, page 50 last written at 30, page
 /// 0 at 32.
-fn warcip() -> Warcip {
-    let mut p: Warcip = build(&[("streams", "3")]);
+fn warcip() -> WithWords<Warcip> {
+    let mut p: WithWords<Warcip> = build(&[("streams", "3")]);
     for lpn in [50].into_iter().chain(1..=28) {
         assert_eq!(write(&mut p, lpn), 0, "first writes have the interval 0");
     }
@@ -272,14 +274,14 @@ fn warcip_drops_idle_clusters_and_splits_busy_ones() {
 
 #[test]
 fn auto_stream_mq_queues_chunks_by_the_logarithm_of_their_writes() {
-    let mut p: AutoStreamMq = build(&[("streams", "4"), ("chunk", "4")]);
+    let mut p: WithWords<AutoStreamMq> = build(&[("streams", "4"), ("chunk", "4")]);
     // The queue of 0, 1, 2, … writes before: ln 3 > 1, ln 8 > 2, ln 21 > 3.
     let expected: Vec<u8> =
         (0..25).map(|n| [0, 1, 2][(n >= 3) as usize + (n >= 8) as usize]).collect();
     assert_eq!(rewrite(&mut p, 0, 25), expected, "three queues");
     assert_eq!(copy(&mut p, 0), 3);
     // A request of three pages touches its chunk once.
-    let mut p: AutoStreamMq = build(&[("streams", "4"), ("chunk", "4")]);
+    let mut p: WithWords<AutoStreamMq> = build(&[("streams", "4"), ("chunk", "4")]);
     for _ in 0..3 {
         assert_eq!([4, 5, 6].map(|lpn| write(&mut p, lpn)), [0, 0, 0]);
     }
@@ -289,7 +291,7 @@ fn auto_stream_mq_queues_chunks_by_the_logarithm_of_their_writes() {
 
 #[test]
 fn auto_stream_mq_lets_chunks_expire() {
-    let mut p: AutoStreamMq = build(&[("streams", "4"), ("chunk", "4")]);
+    let mut p: WithWords<AutoStreamMq> = build(&[("streams", "4"), ("chunk", "4")]);
     rewrite(&mut p, 0, 4); // in queue 1; rewritten after 1, so it expires at 4 + 1
     write(&mut p, 100);
     assert_eq!(p.clone().host(Lpn(0), 0), 1, "at 5");
@@ -301,12 +303,12 @@ fn auto_stream_mq_lets_chunks_expire() {
 #[test]
 fn auto_stream_sfr_goes_on_with_sequences_and_forgets_by_halves() {
     let args = [("streams", "4"), ("chunk", "4"), ("half_life", "10")];
-    let mut p: AutoStreamSfr = build(&args);
+    let mut p: WithWords<AutoStreamSfr> = build(&args);
     assert_eq!(rewrite(&mut p, 0, 9), [0, 0, 1, 1, 1, 1, 1, 2, 2], "ln 3 > 1, ln 8 > 2");
     assert_eq!([1, 2, 3, 4, 5].map(|lpn| write(&mut p, lpn)), [2; 5], "in sequence");
     assert_eq!(write(&mut p, 7), 0, "the second touch of chunk 1");
     assert_eq!(copy(&mut p, 7), 3);
-    let mut p: AutoStreamSfr = build(&args);
+    let mut p: WithWords<AutoStreamSfr> = build(&args);
     rewrite(&mut p, 0, 3);
     let mut idle = p.clone();
     rewrite(&mut p, 500, 8);
@@ -318,7 +320,7 @@ fn auto_stream_sfr_goes_on_with_sequences_and_forgets_by_halves() {
 #[test]
 fn multi_stream_takes_the_logarithm_of_fading_updates() {
     let args = [("streams", "3"), ("half_life", "100")];
-    let mut p: MultiStream = build(&args);
+    let mut p: WithWords<MultiStream> = build(&args);
     assert_eq!(rewrite(&mut p, 0, 10), [0, 0, 1, 1, 2, 2, 2, 2, 2, 2], "the first is no update");
     rewrite(&mut p, 1, 89);
     assert_eq!(copy(&mut p, 0), 2, "9");
@@ -336,7 +338,8 @@ struct Streams;
 
 impl placement::Visitor for Streams {
     type Output = u8;
-    fn visit<P: Placement>(self, mut placement: P) -> u8 {
+    fn visit<P: Placement>(self, placement: P) -> u8 {
+        let mut placement = WithWords::of(placement);
         for lpn in [0, 1, 0, 999, 0] {
             assert!(write(&mut placement, lpn) < placement.streams());
         }

@@ -1,6 +1,7 @@
 //! Placements that clean in an order of their own: each rule by hand, and the model of MiDAS against
 //! closed forms.
 
+use crate::common::WithWords;
 use thermocline_flash::{BlockId, Lpn};
 use thermocline_policy::{
     Args, BlockTable, BlockView, Context, ParamError, State,
@@ -30,14 +31,18 @@ fn args(pairs: &[(&str, &str)]) -> Args {
 
 /// A bank whose blocks are written and emptied by hand.
 struct Bank<P> {
-    placement: P,
+    placement: WithWords<P>,
     blocks: BlockTable,
     now: u64,
 }
 
 impl<P: Placement> Bank<P> {
     fn new(placement: P, blocks: u32, victim: &dyn Victim) -> Self {
-        Self { placement, blocks: BlockTable::new(blocks, PAGES, victim), now: 0 }
+        Self {
+            placement: WithWords::of(placement),
+            blocks: BlockTable::new(blocks, PAGES, victim),
+            now: 0,
+        }
     }
 
     /// Opens a block for a stream and fills it with data of the host.

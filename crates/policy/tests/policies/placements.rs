@@ -1,7 +1,7 @@
 //! Placements, as far as a layer can see them: streams within range, survivors never lost while
 //! sorted, and trimmed pages forgotten.
 
-use crate::common::Draws;
+use crate::common::{Draws, WithWords};
 use thermocline_flash::{BlockId, Lpn};
 use thermocline_policy::{
     Args, Context,
@@ -42,7 +42,8 @@ struct StreamsAndOrder;
 impl placement::Visitor for StreamsAndOrder {
     type Output = ();
 
-    fn visit<P: Placement>(self, mut placement: P) {
+    fn visit<P: Placement>(self, placement: P) {
+        let mut placement = WithWords::of(placement);
         let mut draws = Draws(1);
         for lpn in 0..400 {
             placement.filled(Lpn(lpn), 0);
@@ -91,7 +92,8 @@ impl placement::Visitor for Hot {
     /// Stream of page 0 as a survivor, and the order of pages 1 and 0.
     type Output = (u8, [u32; 2]);
 
-    fn visit<P: Placement>(self, mut placement: P) -> Self::Output {
+    fn visit<P: Placement>(self, placement: P) -> Self::Output {
+        let mut placement = WithWords::of(placement);
         for lpn in 0..400 {
             placement.filled(Lpn(lpn), 0);
         }
@@ -141,38 +143,52 @@ struct Script<'a>(&'a str, &'a [Event]);
 impl placement::Visitor for Script<'_> {
     type Output = ();
 
-    fn visit<P: Placement>(self, mut placement: P) {
+    fn visit<P: Placement>(self, placement: P) {
+        let mut placement = WithWords::of(placement);
         use Event::{Filled, Host, HostCleaned, ReadOnly, Spilt, Survivor, Trimmed};
         let page = Lpn(7);
+        // The stream that its copy lies in; that of read-only data is beyond the placement's own.
+        let mut lies: Option<u8> = None;
+        let at = |lies: Option<u8>| {
+            lies.map(|stream| Place { bank: 0, block: BlockId(0), stream, page: 0, next: 1 })
+        };
         for (i, &event) in self.1.iter().enumerate() {
             let told = match event {
                 Filled => {
                     placement.filled(page, 0);
+                    lies = Some(0);
                     None
                 }
                 Host(now, stream) | HostCleaned(now, stream) => {
-                    let host = placement.host(page, now);
+                    let host = placement.host_over(page, at(lies), now);
                     if let HostCleaned(..) = event {
-                        placement.cleaning(&cleaning(now));
+                        let from = lies.expect("it has a copy");
+                        placement.cleaning(&Cleaning { stream: from, ..cleaning(now) });
                         placement.survivor(page, now);
                     }
                     placement.written(page, now);
+                    lies = Some(host);
                     Some((host, stream))
                 }
                 Survivor(now, stream) | Spilt(now, stream, _) => {
-                    placement.cleaning(&cleaning(now));
+                    let from = lies.expect("it has a copy");
+                    placement.cleaning(&Cleaning { stream: from, ..cleaning(now) });
                     let survivor = placement.survivor(page, now);
+                    lies = Some(survivor);
                     if let Spilt(_, _, to) = event {
                         placement.spilt(page, to, now);
+                        lies = Some(to);
                     }
                     Some((survivor, stream))
                 }
                 ReadOnly(now) => {
                     placement.written(page, now);
+                    lies = Some(placement.streams());
                     None
                 }
                 Trimmed => {
                     placement.trimmed(page);
+                    lies = None;
                     None
                 }
             };
@@ -248,7 +264,8 @@ struct Intervals;
 impl placement::Visitor for Intervals {
     type Output = ();
 
-    fn visit<P: Placement>(self, mut placement: P) {
+    fn visit<P: Placement>(self, placement: P) {
+        let mut placement = WithWords::of(placement);
         const UNCLASSIFIED: u8 = 0;
         const HOT: u8 = 1;
         const WARM: u8 = 2;
@@ -314,7 +331,8 @@ struct Three;
 impl placement::Visitor for Three {
     type Output = [u8; 3];
 
-    fn visit<P: Placement>(self, mut placement: P) -> [u8; 3] {
+    fn visit<P: Placement>(self, placement: P) -> [u8; 3] {
+        let mut placement = WithWords::of(placement);
         let old = Place { bank: 0, block: BlockId(3), stream: 0, page: 5, next: 9 };
         placement.opened(0, BlockId(3), 0, 0);
         [

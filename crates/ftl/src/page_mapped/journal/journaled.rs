@@ -86,7 +86,7 @@ impl<C: Chip> Journaled for Parts<C> {
             return (LOST, 0);
         }
         let at = self.tables.data(lpn);
-        (at, if at == Ppn::NONE { 0 } else { self.placement.note(lpn) })
+        (at, if at == Ppn::NONE { 0 } else { self.placement.note_word(lpn, self.word(lpn)) })
     }
 
     fn filled(&self, block: BlockId) -> Filled {

@@ -60,14 +60,17 @@ fn take_block<C: Chip>(parts: &mut Parts<C>, pages: &Pages, block: BlockId, vali
     let entry = &pages.blocks[block.index()];
     let stream = clamped(parts, entry.stream);
     let bank = parts.banks.bank_of(block);
-    let placement = &mut parts.placement;
-    parts.banks[bank].recovered(placement, (block, stream), valid, entry.newest_time);
-    for lpn in parts.tables.current_pages(block) {
+    let Parts { placement, tables, banks, .. } = parts;
+    banks[bank].recovered(placement, (block, stream), valid, entry.newest_time);
+    let current: Vec<Lpn> = tables.current_pages(block).collect();
+    for lpn in current {
         let time = match pages.times[lpn.index()] {
             0 => entry.newest_time,
             time => time,
         };
-        placement.recovered(lpn, entry.stream, pages.notes[lpn.index()], time);
+        let note = pages.notes[lpn.index()];
+        let word = placement.recovered_word(lpn, entry.stream, note, time);
+        tables.set_word(lpn, word);
     }
 }
 

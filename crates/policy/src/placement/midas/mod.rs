@@ -622,15 +622,25 @@ impl Placement for Midas {
     }
 
     #[inline(always)]
-    fn survivor(&mut self, lpn: Lpn, _now: u64) -> u8 {
-        let heat = &mut self.heat[lpn.index()];
-        match self.from {
-            HOT => *heat = heat.saturating_sub(2),
-            FIRST => *heat = heat.saturating_sub(1),
-            _ => {}
-        }
+    fn common_stream(&self) -> Option<u8> {
         let to = if self.from == NO_GROUP { FIRST } else { self.from + 1 };
-        swapped(to.min(self.top()))
+        Some(swapped(to.min(self.top())))
+    }
+
+    #[inline(always)]
+    fn moving(&mut self, survivors: &[Lpn], _words: &mut [u64], _now: u64) {
+        let cooler = match self.from {
+            HOT => 2,
+            FIRST => 1,
+            _ => return,
+        };
+        for lpn in survivors {
+            prefetch(&self.heat, lpn.index());
+        }
+        for lpn in survivors {
+            let heat = &mut self.heat[lpn.index()];
+            *heat = heat.saturating_sub(cooler);
+        }
     }
 
     #[inline(always)]

@@ -12,6 +12,10 @@ use thermocline_policy::{
 
 pub use thermocline_testing::Draws;
 
+pub use words::WithWords;
+
+mod words;
+
 /// A victim policy with its arguments.
 #[derive(Clone)]
 pub struct Variant {

@@ -1,0 +1,131 @@
+//! The words that a placement has kept of pages: one beside each physical page, as a chip would keep it in the spare
+//! area.
+//!
+//! Problem. What is known of a page by its logical number is a cache line more for each page that is copied, and
+//! survivors are scattered over all of them. Idea. Like the reverse map the words are in physical order: those of a
+//! victim lie side by side, and so do those of the pages that are programmed one after another. Consequence. Only a
+//! page that the host writes has its word looked for elsewhere, at its old place, whose block is asked for as well.
+
+use alloc::{vec, vec::Vec};
+
+use thermocline_flash::prefetch;
+use thermocline_policy::placement::Kept;
+
+/// A word of each physical page, in 32 bits as long as all of them fit.
+pub(super) enum Words {
+    Nothing,
+    Narrow(Vec<u32>),
+    Wide(Vec<u64>),
+}
+
+impl Words {
+    /// All are 0.
+    pub(super) fn new(kept: Kept, pages: usize) -> Self {
+        match kept {
+            Kept::Nothing => Self::Nothing,
+            Kept::HalfWord => Self::Narrow(vec![0; pages]),
+            Kept::Word => Self::Wide(vec![0; pages]),
+        }
+    }
+
+    /// Bytes of all.
+    pub(super) const fn memory(&self) -> usize {
+        match self {
+            Self::Nothing => 0,
+            Self::Narrow(words) => words.capacity() * size_of::<u32>(),
+            Self::Wide(words) => words.capacity() * size_of::<u64>(),
+        }
+    }
+
+    /// The word of a physical page; 0 beyond the last, where pages without data have theirs.
+    #[inline(always)]
+    pub(super) fn get(&self, slot: usize) -> u64 {
+        match self {
+            Self::Nothing => 0,
+            Self::Narrow(words) => words.get(slot).copied().map_or(0, u64::from),
+            Self::Wide(words) => words.get(slot).copied().unwrap_or(0),
+        }
+    }
+
+    #[inline(always)]
+    pub(super) fn set(&mut self, slot: usize, word: u64) {
+        match &mut *self {
+            Self::Nothing => {}
+            Self::Narrow(words) => match u32::try_from(word) {
+                Ok(word) => words[slot] = word,
+                Err(_) => self.widen(slot, word),
+            },
+            Self::Wide(words) => words[slot] = word,
+        }
+    }
+
+    /// The words of pages programmed one after another from a slot on.
+    #[inline(always)]
+    pub(super) fn set_run(&mut self, slot: usize, run: &[u64]) {
+        match &mut *self {
+            Self::Nothing => {}
+            Self::Narrow(words) => {
+                let mut all = 0;
+                for (kept, &word) in words[slot..].iter_mut().zip(run) {
+                    *kept = word as u32;
+                    all |= word;
+                }
+                if all > u64::from(u32::MAX) {
+                    self.widen_run(slot, run);
+                }
+            }
+            Self::Wide(words) => words[slot..][..run.len()].copy_from_slice(run),
+        }
+    }
+
+    /// One of several words does not fit.
+    #[cold]
+    #[inline(never)]
+    fn widen_run(&mut self, slot: usize, run: &[u64]) {
+        (slot..).zip(run).for_each(|(slot, &word)| self.set(slot, word));
+    }
+
+    /// A word does not fit.
+    #[cold]
+    #[inline(never)]
+    fn widen(&mut self, slot: usize, word: u64) {
+        if let Self::Narrow(words) = self {
+            *self = Self::Wide(words.iter().map(|&word| u64::from(word)).collect());
+        }
+        self.set(slot, word);
+    }
+
+    /// Asks for the cache line of a word.
+    #[inline(always)]
+    pub(super) fn prefetch(&self, slot: usize) {
+        match self {
+            Self::Nothing => {}
+            Self::Narrow(words) => prefetch(words, slot),
+            Self::Wide(words) => prefetch(words, slot),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_word_that_does_not_fit_widens_all() {
+        let most = u64::from(u32::MAX);
+        for one_by_one in [true, false] {
+            let mut words = Words::new(Kept::HalfWord, 5);
+            words.set_run(1, &[7, most]);
+            assert!(matches!(words, Words::Narrow(_)));
+            let run = [most + 1, u64::MAX];
+            if one_by_one {
+                (3..).zip(run).for_each(|(slot, word)| words.set(slot, word));
+            } else {
+                words.set_run(3, &run);
+            }
+            assert!(matches!(words, Words::Wide(_)));
+            let all: Vec<u64> = (0..6).map(|slot| words.get(slot)).collect();
+            assert_eq!(all, [0, 7, most, most + 1, u64::MAX, 0]);
+        }
+    }
+}
