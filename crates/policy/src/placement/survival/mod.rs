@@ -8,8 +8,8 @@
 //!   its closing; of a block with survivors the mean is kept. A byte a page keeps the logarithm of a fading mean of
 //!   its intervals, `e ← (e + log2 interval)/2`.
 //! * Streams: some for what the host writes, told apart by that mean, some for survivors, by the time since they
-//!   were written and a little by address. Each has a centre (see `centres`). The first is that of the youngest
-//!   survivors and takes the fill; new pages join the last, of the longest intervals.
+//!   were written: those of a block are of one age, so they stay together. Each has a centre (see `centres`). The first is
+//!   that of the youngest survivors and takes the fill; new pages join the last, of the longest intervals.
 //! * The survival of each stream's blocks, by time since they closed, is counted (see `curves`) and gives them
 //!   the factor of their cost, which the index of victims takes. A block is weighed when it closes and when
 //!   it comes to another half-octave of age; and in turn with all others, a few at each choice,
@@ -39,7 +39,7 @@ use crate::{
 };
 
 use ages::{BINS, OCTAVE, log2};
-use centres::{Centres, address};
+use centres::Centres;
 use curves::{Curves, Exponents};
 
 /// A page whose intervals are not known yet.
@@ -69,8 +69,6 @@ params! {
         streams: Option<u32> = None,
         /// Whether a byte a page keeps a fading mean of its update intervals; otherwise the last one counts.
         history: bool = true,
-        /// What the other end of the device is worth where survivors join streams, in octaves of age.
-        address: f64 = 0.5,
         /// Exponent of the rate at which waiting pays, in a block's cost.
         hazard: f64 = 0.4,
         /// Exponent of a block's age, in the same.
@@ -104,14 +102,20 @@ struct Filling {
     block: BlockId,
     opened: u64,
     pages: u32,
-    /// Whether the block is full, and what is counted is what the next one will have.
-    is_next: bool,
     /// Survivors among them, and the sum of the times at which they were written.
     survivors: u32,
     sum: u64,
 }
 
 impl Filling {
+    const NONE: Self = Self { block: BlockId::NONE, opened: 0, pages: 0, survivors: 0, sum: 0 };
+
+    fn add_survivors(&mut self, pages: u32, written_at: u64) {
+        self.pages += pages;
+        self.survivors += pages;
+        self.sum += u64::from(pages) * written_at;
+    }
+
     /// When the first and the last page were written that are in it now.
     #[inline(always)]
     fn written(&self, now: u64) -> (u64, u64) {
@@ -150,10 +154,10 @@ pub struct Survival {
     banks: Vec<Bank>,
     /// The bank and the stream of the page that the host writes; none if it is read-only.
     to: Option<(u32, u8)>,
-    /// The bank of the victim, and when its pages were written on average.
-    from: (u32, u64),
-    /// Its survivors that have not been asked about yet.
-    left: u32,
+    /// The stream of the victim's survivors.
+    survivor_stream: u8,
+    /// Those that the open block of their stream has no room for, and when they were written on average.
+    over: (u32, u64),
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -203,11 +207,6 @@ impl Survival {
         }
         let next = if turn + 1 < self.streams_of_data() { turn + 1 } else { 0 };
         self.banks[bank as usize].turn = next;
-        let full = self.pages_per_block;
-        let filling = self.filling(bank, next);
-        if filling.pages >= full {
-            (filling.pages, filling.is_next) = (0, true);
-        }
         next
     }
 
@@ -318,7 +317,7 @@ impl Placement for Survival {
         let stream = if self.is_one {
             self.in_turn(bank)
         } else {
-            let host = value.map_or(self.hosts.len() - 1, |value| self.hosts.join(value, 0));
+            let host = value.map_or(self.hosts.len() - 1, |value| self.hosts.join(value, 1));
             self.survivors.len() + host
         };
         self.to = Some((bank, stream));
@@ -352,21 +351,13 @@ impl Placement for Survival {
 
     fn opened(&mut self, bank: u32, block: BlockId, stream: u8, _now: u64) {
         self.leave(block);
-        let (now, full, written_at) = (self.writes, self.pages_per_block, self.from.1);
-        let is_survivor = self.left > 0;
-        let filling = self.filling(bank, stream);
-        // The survivor that found no room was counted already. Of the victim's last one it is not
-        // known whether it did; counts that are off by one for that are right again one block later.
-        let counted = if filling.is_next { 0 } else { full };
-        let over = u32::from(is_survivor || filling.pages > counted);
-        *filling = Filling {
-            block,
-            opened: now,
-            pages: over,
-            is_next: false,
-            survivors: over,
-            sum: u64::from(over) * written_at,
-        };
+        let opened = self.writes;
+        let mut filling = Filling { block, opened, ..Filling::NONE };
+        if stream == self.survivor_stream {
+            let (pages, written_at) = core::mem::take(&mut self.over);
+            filling.add_survivors(pages, written_at);
+        }
+        *self.filling(bank, stream) = filling;
     }
 
     fn closing(&mut self, bank: u32, block: BlockId, stream: u8) -> Entry {
@@ -419,28 +410,35 @@ impl Placement for Survival {
 
     fn cleaning(&mut self, victim: &Cleaning) {
         let Block { first, last, .. } = self.blocks[victim.block.index()];
-        self.from = (victim.bank, u64::midpoint(first, last));
         self.look(victim.block, victim.valid);
         self.leave(victim.block);
-        self.left = victim.valid;
         self.banks[victim.bank as usize].left = SWEPT;
+        if victim.stream >= self.streams_of_data() {
+            // Read-only data stay with their like.
+            return;
+        }
+        let written_at = u64::midpoint(first, last);
+        let stream = if self.is_one {
+            self.in_turn(victim.bank)
+        } else {
+            self.survivors.join(log2(self.writes - written_at), victim.valid)
+        };
+        let full = self.pages_per_block;
+        let filling = self.filling(victim.bank, stream);
+        let fit = victim.valid.min(full.saturating_sub(filling.pages));
+        filling.add_survivors(fit, written_at);
+        self.survivor_stream = stream;
+        self.over = (victim.valid - fit, written_at);
     }
 
     #[inline(always)]
-    fn survivor(&mut self, lpn: Lpn, _now: u64) -> u8 {
-        let (bank, written_at) = self.from;
-        self.left = self.left.saturating_sub(1);
-        let stream = if self.is_one {
-            self.in_turn(bank)
-        } else {
-            let age = log2(self.writes - written_at);
-            self.survivors.join(age, address(lpn.0, self.logical_pages))
-        };
-        let filling = self.filling(bank, stream);
-        filling.pages += 1;
-        filling.survivors += 1;
-        filling.sum += written_at;
-        stream
+    fn common_stream(&self) -> Option<u8> {
+        Some(self.survivor_stream)
+    }
+
+    fn spilt(&mut self, _lpn: Lpn, _stream: u8, _now: u64) {
+        // No block is going to be opened for them. What their stream has is counted one block later.
+        self.over = (0, 0);
     }
 
     /// The mean of its intervals.
@@ -454,7 +452,7 @@ impl Placement for Survival {
         if let Some(own) = self.pages.get_mut(lpn.index()) {
             *own = kept;
             if kept != UNKNOWN {
-                self.hosts.join(u32::from(kept) << STEP, 0);
+                self.hosts.join(u32::from(kept) << STEP, 1);
             }
         }
     }
@@ -477,7 +475,6 @@ impl Registered for Survival {
     fn build(args: &Args, context: &Context) -> Result<Self, ParamError> {
         let p = SurvivalParams::read(args)?;
         for (key, value, most) in [
-            ("address", p.address, 64.0),
             ("hazard", p.hazard, 4.0),
             ("age", p.age, 4.0),
             ("prior", p.prior, 1000.0),
@@ -499,14 +496,6 @@ impl Registered for Survival {
         let (block, device) = (log2(pages_per_block.into()), log2(logical_pages.into()) + OCTAVE);
         let most = device.max(block + OCTAVE);
         let exponents = Exponents { hazard: p.hazard, age: p.age };
-        let none = Filling {
-            block: BlockId::NONE,
-            opened: 0,
-            pages: 0,
-            is_next: false,
-            survivors: 0,
-            sum: 0,
-        };
         let unseen = Block {
             first: 0,
             last: 0,
@@ -522,19 +511,19 @@ impl Registered for Survival {
             logical_pages,
             pages_per_block,
             writes: 0,
-            hosts: Centres::new(hosts, block, most, 0.0),
-            survivors: Centres::new(survivors, block, most, p.address),
+            hosts: Centres::new(hosts, block, most),
+            survivors: Centres::new(survivors, block, most),
             curves: Curves::new(streams + 1, pages_per_block, exponents, p.prior),
             gate: p.gate,
             is_one: false,
             refit_at: u64::from(logical_pages) / REFITS,
             blocks: vec![unseen; context.blocks as usize],
             queues: Queues::new(context.blocks, banks * QUEUES),
-            filling: vec![none; banks as usize * (usize::from(streams) + 1)],
+            filling: vec![Filling::NONE; banks as usize * (usize::from(streams) + 1)],
             banks: vec![Bank::default(); banks as usize],
             to: None,
-            from: (0, 0),
-            left: 0,
+            survivor_stream: 0,
+            over: (0, 0),
         })
     }
 }
