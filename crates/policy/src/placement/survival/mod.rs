@@ -65,7 +65,7 @@ const QUEUES: u32 = BINS as u32 + 1;
 params! {
     /// Parameters of [`Survival`].
     pub struct SurvivalParams {
-        /// Streams, 2 to 16, half of them for survivors; auto: one for 5 spare blocks of a bank, 4 to 9.
+        /// Streams, 2 to 16, half of them for survivors; auto: the root of two thirds of a bank's spare blocks, 4 to 16.
         streams: Option<u32> = None,
         /// Whether a byte a page keeps a fading mean of its update intervals; otherwise the last one counts.
         history: bool = true,
@@ -77,6 +77,8 @@ params! {
         prior: f64 = 16.0,
         /// The gain below which all data go to one stream, in nats a death; 0: never.
         gate: f64 = 0.04,
+        /// Exponent of a block's erase count, in its cost: even wear at the price of copies; CAT has 1.
+        wear: f64 = 0.0,
     }
 }
 
@@ -144,6 +146,8 @@ pub struct Survival {
     curves: Curves,
     /// The gain below which the gate closes.
     gate: f64,
+    /// The exponent of erase counts.
+    wear: f64,
     /// Whether all data go to one stream.
     is_one: bool,
     refit_at: u64,
@@ -154,6 +158,8 @@ pub struct Survival {
     banks: Vec<Bank>,
     /// The bank and the stream of the page that the host writes; none if it is read-only.
     to: Option<(u32, u8)>,
+    /// The bank of the victim, and when its pages were written on average.
+    from: (u32, u64),
     /// The stream of the victim's survivors.
     survivor_stream: u8,
     /// Those that the open block of their stream has no room for, and when they were written on average.
@@ -218,9 +224,12 @@ impl Survival {
 
     /// A block's weight, if it has changed.
     #[inline(always)]
-    fn reweigh(&mut self, block: BlockId) -> Option<f64> {
+    fn reweigh(&mut self, block: BlockId, erases: u32) -> Option<f64> {
         let Block { stream, bin, weight, .. } = self.blocks[block.index()];
-        let new = self.weight(stream, bin);
+        let mut new = self.weight(stream, bin);
+        if self.wear > 0.0 {
+            new *= libm::pow(f64::from(erases) + 1.0, self.wear);
+        }
         if (new - weight).abs() * REWEIGH <= weight {
             return None;
         }
@@ -387,7 +396,7 @@ impl Placement for Survival {
 
     fn choose(&mut self, bank: u32, blocks: &BlockView, _now: u64) -> Choice {
         while let Some(block) = self.come_of_age(bank, blocks) {
-            if let Some(weight) = self.reweigh(block) {
+            if let Some(weight) = self.reweigh(block, blocks.block(block).erases) {
                 return Choice::Weigh(block, weight);
             }
         }
@@ -398,8 +407,9 @@ impl Placement for Survival {
             own.swept = if own.swept + 1 < blocks.len() { own.swept + 1 } else { 0 };
             let block = blocks.nth(own.swept);
             if self.blocks[block.index()].bin < CLOSED {
-                self.look(block, blocks.block(block).valid);
-                if let Some(weight) = self.reweigh(block) {
+                let view = blocks.block(block);
+                self.look(block, view.valid);
+                if let Some(weight) = self.reweigh(block, view.erases) {
                     choice = Choice::Weigh(block, weight);
                 }
             }
@@ -418,11 +428,13 @@ impl Placement for Survival {
             return;
         }
         let written_at = u64::midpoint(first, last);
-        let stream = if self.is_one {
-            self.in_turn(victim.bank)
-        } else {
-            self.survivors.join(log2(self.writes - written_at), victim.valid)
-        };
+        self.from = (victim.bank, written_at);
+        if self.is_one {
+            // They are asked about one by one, or blocks that are half full stay open.
+            self.over = (0, 0);
+            return;
+        }
+        let stream = self.survivors.join(log2(self.writes - written_at), victim.valid);
         let full = self.pages_per_block;
         let filling = self.filling(victim.bank, stream);
         let fit = victim.valid.min(full.saturating_sub(filling.pages));
@@ -433,7 +445,21 @@ impl Placement for Survival {
 
     #[inline(always)]
     fn common_stream(&self) -> Option<u8> {
-        Some(self.survivor_stream)
+        (!self.is_one).then_some(self.survivor_stream)
+    }
+
+    #[inline(always)]
+    fn survivor(&mut self, _lpn: Lpn, _now: u64) -> u8 {
+        let (bank, written_at) = self.from;
+        let (stream, full) = (self.in_turn(bank), self.pages_per_block);
+        let filling = self.filling(bank, stream);
+        if filling.pages < full {
+            filling.add_survivors(1, written_at);
+        } else {
+            // A block is opened for it.
+            (self.survivor_stream, self.over) = (stream, (1, written_at));
+        }
+        stream
     }
 
     fn spilt(&mut self, _lpn: Lpn, _stream: u8, _now: u64) {
@@ -479,6 +505,7 @@ impl Registered for Survival {
             ("age", p.age, 4.0),
             ("prior", p.prior, 1000.0),
             ("gate", p.gate, 10.0),
+            ("wear", p.wear, 4.0),
         ] {
             if !(0.0..=most).contains(&value) {
                 let (value, expected) = (value.show(), format!("0 to {most}"));
@@ -490,7 +517,11 @@ impl Registered for Survival {
         let banks = context.banks.max(1);
         let needed = logical_pages.div_ceil(pages_per_block).div_ceil(banks);
         let spare = context.blocks_of_bank().saturating_sub(needed);
-        let affordable = (spare.saturating_sub(2) / 5).clamp(4, 9).min((spare / 2).max(2));
+        // Twice the streams halve the spread of lives in each, and keep twice the blocks open: what is best
+        // grows as the root of the blocks that can be open.
+        let open = spare - spare / 3;
+        let root = (4 * open.min(256)).isqrt().div_ceil(2);
+        let affordable = root.clamp(4, 16).min((spare / 2).max(2));
         let streams = within("streams", p.streams.unwrap_or(affordable), 2..=16)? as u8;
         let (hosts, survivors) = (streams / 2, streams - streams / 2);
         let (block, device) = (log2(pages_per_block.into()), log2(logical_pages.into()) + OCTAVE);
@@ -515,6 +546,7 @@ impl Registered for Survival {
             survivors: Centres::new(survivors, block, most),
             curves: Curves::new(streams + 1, pages_per_block, exponents, p.prior),
             gate: p.gate,
+            wear: p.wear,
             is_one: false,
             refit_at: u64::from(logical_pages) / REFITS,
             blocks: vec![unseen; context.blocks as usize],
@@ -522,6 +554,7 @@ impl Registered for Survival {
             filling: vec![Filling::NONE; banks as usize * (usize::from(streams) + 1)],
             banks: vec![Bank::default(); banks as usize],
             to: None,
+            from: (0, 0),
             survivor_stream: 0,
             over: (0, 0),
         })
