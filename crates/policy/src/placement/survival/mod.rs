@@ -104,13 +104,22 @@ struct Filling {
     block: BlockId,
     opened: u64,
     pages: u32,
+    /// Whether the block is full, and the turn is that of the stream's next one.
+    awaits_next: bool,
     /// Survivors among them, and the sum of the times at which they were written.
     survivors: u32,
     sum: u64,
 }
 
 impl Filling {
-    const NONE: Self = Self { block: BlockId::NONE, opened: 0, pages: 0, survivors: 0, sum: 0 };
+    const NONE: Self = Self {
+        block: BlockId::NONE,
+        opened: 0,
+        pages: 0,
+        awaits_next: false,
+        survivors: 0,
+        sum: 0,
+    };
 
     fn add_survivors(&mut self, pages: u32, written_at: u64) {
         self.pages += pages;
@@ -160,6 +169,8 @@ pub struct Survival {
     to: Option<(u32, u8)>,
     /// The bank of the victim, and when its pages were written on average.
     from: (u32, u64),
+    /// Its survivors that have not been asked about yet.
+    left: u32,
     /// The stream of the victim's survivors.
     survivor_stream: u8,
     /// Those that the open block of their stream has no room for, and when they were written on average.
@@ -207,12 +218,16 @@ impl Survival {
     /// stays open cannot be cleaned.
     #[inline(always)]
     fn in_turn(&mut self, bank: u32) -> u8 {
-        let turn = self.banks[bank as usize].turn;
-        if self.filling(bank, turn).pages < self.pages_per_block {
+        let (turn, full) = (self.banks[bank as usize].turn, self.pages_per_block);
+        let filling = self.filling(bank, turn);
+        if filling.pages < full || filling.awaits_next {
             return turn;
         }
         let next = if turn + 1 < self.streams_of_data() { turn + 1 } else { 0 };
         self.banks[bank as usize].turn = next;
+        // Survivors of a cleaning may be asked about before the host's page is there that it is for.
+        let filling = self.filling(bank, next);
+        filling.awaits_next = filling.pages >= full;
         next
     }
 
@@ -362,6 +377,10 @@ impl Placement for Survival {
         self.leave(block);
         let opened = self.writes;
         let mut filling = Filling { block, opened, ..Filling::NONE };
+        if self.left > 0 {
+            // While survivors are asked about, it is for the last of them. However its stream was counted, it is right now.
+            (self.survivor_stream, self.over) = (stream, (1, self.from.1));
+        }
         if stream == self.survivor_stream {
             let (pages, written_at) = core::mem::take(&mut self.over);
             filling.add_survivors(pages, written_at);
@@ -431,7 +450,7 @@ impl Placement for Survival {
         self.from = (victim.bank, written_at);
         if self.is_one {
             // They are asked about one by one, or blocks that are half full stay open.
-            self.over = (0, 0);
+            (self.left, self.over) = (victim.valid, (0, 0));
             return;
         }
         let stream = self.survivors.join(log2(self.writes - written_at), victim.valid);
@@ -451,6 +470,7 @@ impl Placement for Survival {
     #[inline(always)]
     fn survivor(&mut self, _lpn: Lpn, _now: u64) -> u8 {
         let (bank, written_at) = self.from;
+        self.left = self.left.saturating_sub(1);
         let (stream, full) = (self.in_turn(bank), self.pages_per_block);
         let filling = self.filling(bank, stream);
         if filling.pages < full {
@@ -555,6 +575,7 @@ impl Registered for Survival {
             banks: vec![Bank::default(); banks as usize],
             to: None,
             from: (0, 0),
+            left: 0,
             survivor_stream: 0,
             over: (0, 0),
         })
