@@ -140,6 +140,9 @@ class Results:
             return
         # Policies that find no room on a small device are missing.
         by_name = {run["config"]["policy"].replace(" ", ""): run for run in runs}
+        if BASELINE not in by_name:
+            print(f"{setting}: no room for {BASELINE}", file=sys.stderr)
+            return
         base = by_name[BASELINE]["flash"]["pages_copied"]
         for policy in (policy for policy in missing if policy in by_name):
             run = by_name[policy]
@@ -290,7 +293,11 @@ def print_inputs(rows: dict, policies: list[str]) -> None:
         amplification = {policy: 1 + row["copies"] / row["host"] for policy, row in here.items()}
         cells = [f"{amplification[policy]:.3f}" if policy in here else "–" for policy in policies]
         print(f"| {key[0]}, {key[1]} | {key[3]}, {key[2]} | " + " | ".join(cells) + " |")
-        presets = {policy: value for policy, value in amplification.items() if "(" not in policy}
+        # Only what ran on a device of the same size.
+        base = here.get(PRESET, {}).get("base")
+        presets = {
+            policy: value for policy, value in amplification.items() if "(" not in policy and here[policy]["base"] == base
+        }
         if PRESET not in presets:
             continue
         judged += 1
