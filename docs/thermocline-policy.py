@@ -2,6 +2,8 @@
 """The tables of thermocline-policy.md: the preset `thermocline` beside the others.
 
     docs/thermocline-policy.py [--policies NAMES] [--spare SHARES] [--blocks SIZES] [--inputs NAMES] [--results FILE] TRACES
+    docs/thermocline-policy.py --tune [--spare SHARES] [--results FILE] TRACES
+    docs/thermocline-policy.py --plateau PICTURE [--spare SHARE] [--results FILE] TRACES
 
 TRACES is the folder with the recorded traces; those of the corpus and the generators are added. Every input runs looped
 and in a single pass. FILE keeps the results: what is in it is not computed again. `--tables` prints without computing.
@@ -9,6 +11,9 @@ The binary is THERMOCLINE, or that of `make build`.
 
 Copies are compared with SepBIT's, a thousandth of the host's writes added to both, so that inputs which hardly copy
 weigh little. `policy(parameter=value)` is a policy of its own, for ablations.
+
+`--tune` tunes all parameters on one half of the inputs and judges the outcome on the other half, then with the halves
+exchanged. `--plateau` varies each parameter alone and draws what that costs.
 """
 
 import argparse
@@ -32,8 +37,10 @@ POLICIES = (
 # What counts as no loss to the best preset.
 SHARE, DIFFERENCE = 0.02, 0.01
 PART = 0.001
+# What is tuned and drawn.
+BLOCK = "1MiB"
 
-# Name, arguments, loops. Every second input is of the half that parameters were tuned on.
+# Name, arguments, loops.
 TRACES = [
     ("mysql", ["1und1-linux-mysql.blkreplay.load.zst"], 4),
     ("vm", ["cloudphysics-vm.vscsi1.bin.zst", "--shift=-7s"], 4),
@@ -47,6 +54,29 @@ TRACES = [
     ("btrfs", ["developer-btrfs.tct", "--ops=-trim"], 2),
     ("ext4", ["developer-ext4.tct", "--ops=-trim"], 2),
 ]
+# What comes of one recording, or of one person's work, is in one half.
+HALVES = (
+    {"mysql", "phone", "iozone", "sqlite", "sqlite-trim", "hot-cold", "uniform"},
+    {"vm", "boot", "rocksdb", "hplajw", "btrfs", "ext4", "zipf", "phases"},
+)
+# Where tuning begins: each rule of a weight alone, nothing presumed, no gate, few streams.
+UNTUNED = {"hazard": "1", "age": "0", "prior": "1", "gate": "0", "streams": "4"}
+GRID = {
+    "hazard": ["0", "0.2", "0.4", "0.6", "1"],
+    "age": ["0", "0.2", "0.5"],
+    "prior": ["1", "16"],
+    "gate": ["0", "0.04"],
+    "streams": ["4", "6", "auto"],
+}
+# What each is without being told, and what the plateau shows.
+DEFAULTS = {"hazard": "0.4", "age": "0.2", "prior": "16", "gate": "0.04", "streams": "auto"}
+PLATEAU = {
+    "hazard": ["0", "0.2", "0.3", "0.4", "0.5", "0.6", "0.8"],
+    "age": ["0", "0.1", "0.2", "0.3", "0.4"],
+    "prior": ["1", "4", "16", "64"],
+    "gate": ["0", "0.02", "0.04", "0.08", "0.16"],
+    "streams": ["2", "4", "6", "8", "auto"],
+}
 PHASES = "phases:hot-cold:90/10@512MiB,uniform@512MiB,zipf:0.99@512MiB,hot-cold:80/20@512MiB"
 GENERATORS = [
     ("uniform", ["--workload", "uniform", "--capacity", "256MiB", "--bytes", "2GiB"]),
@@ -54,6 +84,7 @@ GENERATORS = [
     ("zipf", ["--workload", "zipf:0.99", "--capacity", "256MiB", "--bytes", "2GiB"]),
     ("phases", ["--workload", PHASES, "--capacity", "256MiB"]),
 ]
+CARD_WORKLOADS = ("hot-cold:90/10", "uniform")
 CARD = ["--device", "intel-series2plus-24m", "--fill", "90%", "--bytes", "192MiB"]
 
 
@@ -102,64 +133,153 @@ class Results:
         missing = [policy for policy in policies if (*setting, policy) not in self.rows]
         if not missing:
             return
-        runs = compare(arguments, missing)
+        # A small device is as large as the policy with the most open blocks wants it, so SepBIT is measured anew on it.
+        runs = compare(arguments, [BASELINE, *(policy for policy in missing if policy != BASELINE)])
         if isinstance(runs, str):
             print(f"{setting}: {runs}", file=sys.stderr)
             return
         # Policies that find no room on a small device are missing.
         by_name = {run["config"]["policy"].replace(" ", ""): run for run in runs}
+        if BASELINE not in by_name:
+            print(f"{setting}: no room for {BASELINE}", file=sys.stderr)
+            return
+        base = by_name[BASELINE]["flash"]["pages_copied"]
         for policy in (policy for policy in missing if policy in by_name):
             run = by_name[policy]
             host, copies = run["flash"]["pages_programmed"] - run["flash"]["pages_copied"], run["flash"]["pages_copied"]
-            self.add((*setting, policy), {"copies": copies, "host": host, "erases": run["flash"]["blocks_erased"]})
+            erases = run["flash"]["blocks_erased"]
+            self.add((*setting, policy), {"copies": copies, "host": host, "erases": erases, "base": base})
 
 
-def ratio(row: dict, base: dict) -> float:
-    return (row["copies"] / row["host"] + PART) / (base["copies"] / base["host"] + PART)
+def ratio(row: dict) -> float:
+    return (row["copies"] / row["host"] + PART) / (row["base"] / row["host"] + PART)
 
 
 def mean(ratios: list[float]) -> float:
     return math.exp(sum(map(math.log, ratios)) / len(ratios))
 
 
-def settings(rows: dict, policy: str) -> dict[tuple, tuple[dict, dict]]:
-    """A policy's row and SepBIT's, by setting."""
-    return {
-        key[:-1]: (row, rows[(*key[:-1], BASELINE)])
-        for key, row in rows.items()
-        if key[-1] == policy and key[0] != "card" and (*key[:-1], BASELINE) in rows
-    }
+def settings(rows: dict, policy: str) -> dict[tuple, dict]:
+    """A policy's rows by setting."""
+    return {key[:-1]: row for key, row in rows.items() if key[-1] == policy and key[0] != "card"}
 
 
 def print_means(rows: dict, policies: list[str]) -> None:
     """Copies ÷ SepBIT's: geometric means, by loops and over-provisioning."""
-    groups = sorted({(key[1], key[2]) for key in rows if key[0] != "card"})
-    print("\n| policy | " + " | ".join(f"{loops}, {spare}" for loops, spare in groups) + " |")
+    groups = sorted({(key[3], key[1], key[2]) for key in rows if key[0] != "card"})
+    print("\n| policy | " + " | ".join(f"{block}, {loops}, {spare}" for block, loops, spare in groups) + " |")
     print("|---|" + "---|" * len(groups))
     for policy in policies:
         pairs, cells = settings(rows, policy), []
         for group in groups:
-            ratios = [ratio(*pair) for key, pair in pairs.items() if key[1:3] == group]
+            ratios = [ratio(row) for key, row in pairs.items() if (key[3], key[1], key[2]) == group]
             cells.append(f"{mean(ratios):.3f} ({len(ratios)})" if ratios else "–")
         print(f"| `{policy}` | " + " | ".join(cells) + " |")
 
 
-def print_halves(rows: dict, policies: list[str]) -> None:
-    """The variant that is best on one half of the inputs, on the other half."""
-    names = sorted({key[0] for key in rows if key[0] != "card"})
-    variants = [policy for policy in policies if policy.startswith(PRESET)]
-    for loops in ("looped", "single"):
-        for tuned in (0, 1):
+def named(parameters: dict[str, str]) -> str:
+    """The preset with these parameters; `auto` is what it takes without being told."""
+    told = ",".join(f"{key}={value}" for key, value in parameters.items() if value != "auto")
+    return f"{PRESET}({told})" if told else PRESET
 
-            def of(policy: str, half: int) -> list[float]:
-                pairs = settings(rows, policy).items()
-                return [ratio(*p) for key, p in pairs if key[1] == loops and names.index(key[0]) % 2 == half]
 
-            scored = [(mean(of(policy, tuned)), policy) for policy in variants if of(policy, tuned)]
-            if scored and of(min(scored)[1], 1 - tuned):
-                score, best = min(scored)
-                judged = mean(of(best, 1 - tuned))
-                print(f"\n{loops}: tuned on half {tuned + 1} ({score:.3f}) `{best}` comes to {judged:.3f} on the other")
+def ratios_of(rows: dict, policy: str, names: set[str], spare: str, block: str) -> list[float]:
+    """Copies ÷ SepBIT's, looped and in single passes."""
+    found = settings(rows, policy).items()
+    return [ratio(row) for key, row in found if key[0] in names and key[2:] == (spare, block)]
+
+
+def tune(results: Results, folder: Path, names: set[str], spare: str, block: str) -> dict[str, str]:
+    """The best parameters for some inputs: one after another takes its best value, until none changes."""
+    best = dict(UNTUNED)
+    while True:
+        before = dict(best)
+        for key, values in GRID.items():
+            variants = {value: named({**best, key: value}) for value in values}
+            compute(results, folder, names, spare, block, list(variants.values()))
+            scores = {
+                value: mean(ratios_of(results.rows, policy, names, spare, block)) for value, policy in variants.items()
+            }
+            if scores[best[key]] > min(scores.values()):
+                best[key] = min(scores, key=scores.get)
+        if best == before:
+            return best
+
+
+def cross_validate(results: Results, folder: Path, spares: list[str], block: str) -> None:
+    """Both halves tuned on, each judged on the other."""
+    print("\n| spare | tuned on half | parameters | there | on the other half | the defaults there |\n|---|---|---|---|---|---|")
+    for spare in spares:
+        for tuned, other in ((0, 1), (1, 0)):
+            best = tune(results, folder, HALVES[tuned], spare, block)
+            policies = [PRESET, named(best)]
+            compute(results, folder, HALVES[other], spare, block, policies)
+            here = mean(ratios_of(results.rows, named(best), HALVES[tuned], spare, block))
+            judged, own = (
+                mean(ratios_of(results.rows, policy, HALVES[other], spare, block)) for policy in (named(best), PRESET)
+            )
+            told = ", ".join(f"{key}={value}" for key, value in best.items())
+            print(f"| {spare} | {tuned + 1} | `{told}` | {here:.3f} | {judged:.3f} | {own:.3f} |")
+
+
+def plateau(results: Results, folder: Path, spare: str, block: str, picture: Path) -> None:
+    """Each parameter alone, the others as they are: a table, and its picture."""
+    names, panels = HALVES[0] | HALVES[1], []
+    for key, values in PLATEAU.items():
+        policies = [named({key: value}) if value != DEFAULTS[key] else PRESET for value in values]
+        compute(results, folder, names, spare, block, policies)
+        lines = []
+        for loops in ("looped", "single"):
+            found = [settings(results.rows, policy) for policy in policies]
+            lines.append([mean([ratio(row) for at, row in of.items() if at[1:] == (loops, spare, block)]) for of in found])
+        panels.append((key, values, lines))
+        for value, looped, single in zip(values, *lines):
+            print(f"| `{key}={value}` | {looped:.3f} | {single:.3f} |")
+    picture.write_text(draw(panels))
+
+
+WIDTH, HEIGHT, LEFT, TOP, PANEL = 960, 300, 60, 50, 170
+
+
+def draw(panels: list[tuple[str, list[str], list[list[float]]]]) -> str:
+    """A panel for each parameter, side by side; looped and single passes as lines."""
+    values = [value for _, _, lines in panels for line in lines for value in line]
+    least, most = math.floor(min(values) * 20) / 20, math.ceil(max(values) * 20) / 20
+    bottom = HEIGHT - 50
+
+    def y(value: float) -> float:
+        return bottom - (value - least) / (most - least) * (bottom - TOP)
+
+    out = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" height="{HEIGHT}" role="img" '
+        'aria-labelledby="t d">',
+        '<title id="t">Copies divided by those of SepBIT, each parameter of the preset varied alone</title>',
+        '<desc id="d">One panel for each parameter, one line for looped traces and generators, one for single passes. '
+        "A ring marks the default.</desc>",
+        "<style>text { font: 12px system-ui, sans-serif; fill: #1f2328; } .grid { stroke: #d1d9e0; } .name { font-weight: 600; }"
+        " .looped { stroke: #0969da; fill: none; stroke-width: 2; } .single { stroke: #bc4c00; fill: none; stroke-width: 2;"
+        " stroke-dasharray: 5 3; } .mark { fill: #ffffff; stroke-width: 2; stroke-dasharray: none; }</style>",
+        f'<rect width="{WIDTH}" height="{HEIGHT}" fill="#ffffff"/>',
+        '<path class="looped" d="M60 20h30"/><text x="96" y="24">looped and generated</text>',
+        '<path class="single" d="M240 20h30"/><text x="276" y="24">single pass</text>',
+        '<text x="370" y="24">copies ÷ SepBIT\'s; a ring marks the default</text>',
+    ]
+    for tick in range(round(least * 20), round(most * 20) + 1):
+        out.append(f'<path class="grid" d="M{LEFT} {y(tick / 20):.1f}H{WIDTH - 20}"/>')
+        out.append(f'<text x="{LEFT - 8}" y="{y(tick / 20) + 4:.1f}" text-anchor="end">{tick / 20:.2f}</text>')
+    for number, (key, names, lines) in enumerate(panels):
+        left = LEFT + number * (WIDTH - LEFT - 20) / len(panels) + 22
+        step = (PANEL - 50) / max(len(names) - 1, 1)
+        xs = [left + step * i for i in range(len(names))]
+        for x, name in zip(xs, names):
+            out.append(f'<text x="{x:.1f}" y="{bottom + 18}" text-anchor="middle">{name}</text>')
+        out.append(f'<text class="name" x="{(xs[0] + xs[-1]) / 2:.1f}" y="{bottom + 38}" text-anchor="middle">{key}</text>')
+        for kind, line in zip(("looped", "single"), lines):
+            points = " L".join(f"{x:.1f} {y(value):.1f}" for x, value in zip(xs, line))
+            out.append(f'<path class="{kind}" d="M{points}"/>')
+            at = names.index(DEFAULTS[key])
+            out.append(f'<circle class="{kind} mark" cx="{xs[at]:.1f}" cy="{y(line[at]):.1f}" r="4"/>')
+    return "\n".join([*out, "</svg>", ""])
 
 
 def print_inputs(rows: dict, policies: list[str]) -> None:
@@ -173,7 +293,11 @@ def print_inputs(rows: dict, policies: list[str]) -> None:
         amplification = {policy: 1 + row["copies"] / row["host"] for policy, row in here.items()}
         cells = [f"{amplification[policy]:.3f}" if policy in here else "–" for policy in policies]
         print(f"| {key[0]}, {key[1]} | {key[3]}, {key[2]} | " + " | ".join(cells) + " |")
-        presets = {policy: value for policy, value in amplification.items() if "(" not in policy}
+        # Only what ran on a device of the same size.
+        base = here.get(PRESET, {}).get("base")
+        presets = {
+            policy: value for policy, value in amplification.items() if "(" not in policy and here[policy]["base"] == base
+        }
         if PRESET not in presets:
             continue
         judged += 1
@@ -187,10 +311,22 @@ def print_inputs(rows: dict, policies: list[str]) -> None:
 
 
 def print_card(rows: dict, policies: list[str]) -> None:
+    """Erasures: the mean, the least and the most of some seeds."""
     print("\n| policy | card, 90/10, erasures | card, uniform |\n|---|---|---|")
     for policy in policies:
-        cells = [rows.get(("card", workload, policy)) for workload in ("hot-cold:90/10", "uniform")]
-        print(f"| `{policy}` | " + " | ".join(str(cell["erases"]) if cell else "–" for cell in cells) + " |")
+        cells = []
+        for workload in CARD_WORKLOADS:
+            erases = [row["erases"] for key, row in rows.items() if key[:2] == ("card", workload) and key[-1] == policy]
+            cells.append(f"{sum(erases) / len(erases):,.0f} ({min(erases):,}–{max(erases):,})" if erases else "–")
+        print(f"| `{policy}` | " + " | ".join(cells) + " |")
+
+
+def compute(results: Results, folder: Path, names: set[str], spare: str, block: str, policies: list[str]) -> None:
+    """Runs what is missing of some inputs, or of all."""
+    for name, loops, arguments in inputs(folder):
+        if not names or name in names:
+            space = ["--over-provisioning", spare, "--block-size", block]
+            results.run((name, loops, spare, block), [*arguments, *space], policies)
 
 
 def main() -> None:
@@ -199,29 +335,35 @@ def main() -> None:
     parser.add_argument("--spare", default="7%,15%,28%")
     parser.add_argument("--blocks", default="256KiB,1MiB,4MiB")
     parser.add_argument("--inputs", default="")
+    parser.add_argument("--seeds", type=int, default=5, help="of the card's runs")
     parser.add_argument("--results", type=Path)
     parser.add_argument("--tables", action="store_true")
+    parser.add_argument("--tune", action="store_true")
+    parser.add_argument("--plateau", type=Path, metavar="PICTURE")
     parser.add_argument("folder", type=Path, metavar="TRACES")
     args = parser.parse_args()
     policies = [policy.replace(";", ",") for policy in args.policies.split(",")]
     wanted = set(filter(None, args.inputs.split(",")))
+    spares, blocks = args.spare.split(","), args.blocks.split(",")
     results = Results(args.results)
+    if args.tune:
+        return cross_validate(results, args.folder, spares, BLOCK)
+    if args.plateau:
+        return plateau(results, args.folder, spares[0], BLOCK, args.plateau)
     if not args.tables:
-        for spare in args.spare.split(","):
-            for block in args.blocks.split(","):
-                for name, loops, arguments in inputs(args.folder):
-                    if wanted and name not in wanted:
-                        continue
-                    setting = (name, loops, spare, block)
-                    space = ["--over-provisioning", spare, "--block-size", block]
-                    results.run(setting, [*arguments, *space], policies)
+        for spare in spares:
+            for block in blocks:
+                compute(results, args.folder, wanted, spare, block, policies)
         if not wanted or "card" in wanted:
-            for workload in ("hot-cold:90/10", "uniform"):
-                results.run(("card", workload), [*CARD, "--workload", workload], policies)
+            for workload in CARD_WORKLOADS:
+                for seed in range(1, args.seeds + 1):
+                    results.run(
+                        ("card", workload, seed), [*CARD, "--workload", workload, "--seed", str(seed)], policies
+                    )
     print_means(results.rows, policies)
-    print_halves(results.rows, policies)
     print_inputs(results.rows, policies)
     print_card(results.rows, policies)
+    return None
 
 
 if __name__ == "__main__":

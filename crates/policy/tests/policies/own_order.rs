@@ -531,6 +531,7 @@ fn arguments_out_of_range_are_refused() {
         ("survival", "streams", "16", "1"),
         ("survival", "hazard", "0", "-1"),
         ("survival", "gate", "10", "11"),
+        ("survival", "wear", "4", "5"),
     ] {
         for context in [context(20, 40), Context::smallest()] {
             let build = |value: &str| {

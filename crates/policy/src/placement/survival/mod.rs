@@ -8,8 +8,8 @@
 //!   its closing; of a block with survivors the mean is kept. A byte a page keeps the logarithm of a fading mean of
 //!   its intervals, `e ← (e + log2 interval)/2`.
 //! * Streams: some for what the host writes, told apart by that mean, some for survivors, by the time since they
-//!   were written and a little by address. Each has a centre (see `centres`). The first is that of the youngest
-//!   survivors and takes the fill; new pages join the last, of the longest intervals.
+//!   were written: those of a block are of one age, so they stay together. Each has a centre (see `centres`). The first is
+//!   that of the youngest survivors and takes the fill; new pages join the last, of the longest intervals.
 //! * The survival of each stream's blocks, by time since they closed, is counted (see `curves`) and gives them
 //!   the factor of their cost, which the index of victims takes. A block is weighed when it closes and when
 //!   it comes to another half-octave of age; and in turn with all others, a few at each choice,
@@ -39,7 +39,7 @@ use crate::{
 };
 
 use ages::{BINS, OCTAVE, log2};
-use centres::{Centres, address};
+use centres::Centres;
 use curves::{Curves, Exponents};
 
 /// A page whose intervals are not known yet.
@@ -65,12 +65,10 @@ const QUEUES: u32 = BINS as u32 + 1;
 params! {
     /// Parameters of [`Survival`].
     pub struct SurvivalParams {
-        /// Streams, 2 to 16, half of them for survivors; auto: one for 5 spare blocks of a bank, 4 to 9.
+        /// Streams, 2 to 16, half of them for survivors; auto: the root of two thirds of a bank's spare blocks, 4 to 16.
         streams: Option<u32> = None,
         /// Whether a byte a page keeps a fading mean of its update intervals; otherwise the last one counts.
         history: bool = true,
-        /// What the other end of the device is worth where survivors join streams, in octaves of age.
-        address: f64 = 0.5,
         /// Exponent of the rate at which waiting pays, in a block's cost.
         hazard: f64 = 0.4,
         /// Exponent of a block's age, in the same.
@@ -79,6 +77,8 @@ params! {
         prior: f64 = 16.0,
         /// The gain below which all data go to one stream, in nats a death; 0: never.
         gate: f64 = 0.04,
+        /// Exponent of a block's erase count, in its cost: even wear at the price of copies; CAT has 1.
+        wear: f64 = 0.0,
     }
 }
 
@@ -104,14 +104,29 @@ struct Filling {
     block: BlockId,
     opened: u64,
     pages: u32,
-    /// Whether the block is full, and what is counted is what the next one will have.
-    is_next: bool,
+    /// Whether the block is full, and the turn is that of the stream's next one.
+    awaits_next: bool,
     /// Survivors among them, and the sum of the times at which they were written.
     survivors: u32,
     sum: u64,
 }
 
 impl Filling {
+    const NONE: Self = Self {
+        block: BlockId::NONE,
+        opened: 0,
+        pages: 0,
+        awaits_next: false,
+        survivors: 0,
+        sum: 0,
+    };
+
+    fn add_survivors(&mut self, pages: u32, written_at: u64) {
+        self.pages += pages;
+        self.survivors += pages;
+        self.sum += u64::from(pages) * written_at;
+    }
+
     /// When the first and the last page were written that are in it now.
     #[inline(always)]
     fn written(&self, now: u64) -> (u64, u64) {
@@ -140,6 +155,8 @@ pub struct Survival {
     curves: Curves,
     /// The gain below which the gate closes.
     gate: f64,
+    /// The exponent of erase counts.
+    wear: f64,
     /// Whether all data go to one stream.
     is_one: bool,
     refit_at: u64,
@@ -154,6 +171,10 @@ pub struct Survival {
     from: (u32, u64),
     /// Its survivors that have not been asked about yet.
     left: u32,
+    /// The stream of the victim's survivors.
+    survivor_stream: u8,
+    /// Those that the open block of their stream has no room for, and when they were written on average.
+    over: (u32, u64),
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -197,17 +218,16 @@ impl Survival {
     /// stays open cannot be cleaned.
     #[inline(always)]
     fn in_turn(&mut self, bank: u32) -> u8 {
-        let turn = self.banks[bank as usize].turn;
-        if self.filling(bank, turn).pages < self.pages_per_block {
+        let (turn, full) = (self.banks[bank as usize].turn, self.pages_per_block);
+        let filling = self.filling(bank, turn);
+        if filling.pages < full || filling.awaits_next {
             return turn;
         }
         let next = if turn + 1 < self.streams_of_data() { turn + 1 } else { 0 };
         self.banks[bank as usize].turn = next;
-        let full = self.pages_per_block;
+        // Survivors of a cleaning may be asked about before the host's page is there that it is for.
         let filling = self.filling(bank, next);
-        if filling.pages >= full {
-            (filling.pages, filling.is_next) = (0, true);
-        }
+        filling.awaits_next = filling.pages >= full;
         next
     }
 
@@ -219,9 +239,12 @@ impl Survival {
 
     /// A block's weight, if it has changed.
     #[inline(always)]
-    fn reweigh(&mut self, block: BlockId) -> Option<f64> {
+    fn reweigh(&mut self, block: BlockId, erases: u32) -> Option<f64> {
         let Block { stream, bin, weight, .. } = self.blocks[block.index()];
-        let new = self.weight(stream, bin);
+        let mut new = self.weight(stream, bin);
+        if self.wear > 0.0 {
+            new *= libm::pow(f64::from(erases) + 1.0, self.wear);
+        }
         if (new - weight).abs() * REWEIGH <= weight {
             return None;
         }
@@ -318,7 +341,7 @@ impl Placement for Survival {
         let stream = if self.is_one {
             self.in_turn(bank)
         } else {
-            let host = value.map_or(self.hosts.len() - 1, |value| self.hosts.join(value, 0));
+            let host = value.map_or(self.hosts.len() - 1, |value| self.hosts.join(value, 1));
             self.survivors.len() + host
         };
         self.to = Some((bank, stream));
@@ -352,21 +375,17 @@ impl Placement for Survival {
 
     fn opened(&mut self, bank: u32, block: BlockId, stream: u8, _now: u64) {
         self.leave(block);
-        let (now, full, written_at) = (self.writes, self.pages_per_block, self.from.1);
-        let is_survivor = self.left > 0;
-        let filling = self.filling(bank, stream);
-        // The survivor that found no room was counted already. Of the victim's last one it is not
-        // known whether it did; counts that are off by one for that are right again one block later.
-        let counted = if filling.is_next { 0 } else { full };
-        let over = u32::from(is_survivor || filling.pages > counted);
-        *filling = Filling {
-            block,
-            opened: now,
-            pages: over,
-            is_next: false,
-            survivors: over,
-            sum: u64::from(over) * written_at,
-        };
+        let opened = self.writes;
+        let mut filling = Filling { block, opened, ..Filling::NONE };
+        if self.left > 0 {
+            // While survivors are asked about, it is for the last of them. However its stream was counted, it is right now.
+            (self.survivor_stream, self.over) = (stream, (1, self.from.1));
+        }
+        if stream == self.survivor_stream {
+            let (pages, written_at) = core::mem::take(&mut self.over);
+            filling.add_survivors(pages, written_at);
+        }
+        *self.filling(bank, stream) = filling;
     }
 
     fn closing(&mut self, bank: u32, block: BlockId, stream: u8) -> Entry {
@@ -396,7 +415,7 @@ impl Placement for Survival {
 
     fn choose(&mut self, bank: u32, blocks: &BlockView, _now: u64) -> Choice {
         while let Some(block) = self.come_of_age(bank, blocks) {
-            if let Some(weight) = self.reweigh(block) {
+            if let Some(weight) = self.reweigh(block, blocks.block(block).erases) {
                 return Choice::Weigh(block, weight);
             }
         }
@@ -407,8 +426,9 @@ impl Placement for Survival {
             own.swept = if own.swept + 1 < blocks.len() { own.swept + 1 } else { 0 };
             let block = blocks.nth(own.swept);
             if self.blocks[block.index()].bin < CLOSED {
-                self.look(block, blocks.block(block).valid);
-                if let Some(weight) = self.reweigh(block) {
+                let view = blocks.block(block);
+                self.look(block, view.valid);
+                if let Some(weight) = self.reweigh(block, view.erases) {
                     choice = Choice::Weigh(block, weight);
                 }
             }
@@ -419,28 +439,52 @@ impl Placement for Survival {
 
     fn cleaning(&mut self, victim: &Cleaning) {
         let Block { first, last, .. } = self.blocks[victim.block.index()];
-        self.from = (victim.bank, u64::midpoint(first, last));
         self.look(victim.block, victim.valid);
         self.leave(victim.block);
-        self.left = victim.valid;
         self.banks[victim.bank as usize].left = SWEPT;
+        if victim.stream >= self.streams_of_data() {
+            // Read-only data stay with their like.
+            return;
+        }
+        let written_at = u64::midpoint(first, last);
+        self.from = (victim.bank, written_at);
+        if self.is_one {
+            // They are asked about one by one, or blocks that are half full stay open.
+            (self.left, self.over) = (victim.valid, (0, 0));
+            return;
+        }
+        let stream = self.survivors.join(log2(self.writes - written_at), victim.valid);
+        let full = self.pages_per_block;
+        let filling = self.filling(victim.bank, stream);
+        let fit = victim.valid.min(full.saturating_sub(filling.pages));
+        filling.add_survivors(fit, written_at);
+        self.survivor_stream = stream;
+        self.over = (victim.valid - fit, written_at);
     }
 
     #[inline(always)]
-    fn survivor(&mut self, lpn: Lpn, _now: u64) -> u8 {
+    fn common_stream(&self) -> Option<u8> {
+        (!self.is_one).then_some(self.survivor_stream)
+    }
+
+    #[inline(always)]
+    fn survivor(&mut self, _lpn: Lpn, _now: u64) -> u8 {
         let (bank, written_at) = self.from;
         self.left = self.left.saturating_sub(1);
-        let stream = if self.is_one {
-            self.in_turn(bank)
-        } else {
-            let age = log2(self.writes - written_at);
-            self.survivors.join(age, address(lpn.0, self.logical_pages))
-        };
+        let (stream, full) = (self.in_turn(bank), self.pages_per_block);
         let filling = self.filling(bank, stream);
-        filling.pages += 1;
-        filling.survivors += 1;
-        filling.sum += written_at;
+        if filling.pages < full {
+            filling.add_survivors(1, written_at);
+        } else {
+            // A block is opened for it.
+            (self.survivor_stream, self.over) = (stream, (1, written_at));
+        }
         stream
+    }
+
+    fn spilt(&mut self, _lpn: Lpn, _stream: u8, _now: u64) {
+        // No block is going to be opened for them. What their stream has is counted one block later.
+        self.over = (0, 0);
     }
 
     /// The mean of its intervals.
@@ -454,7 +498,7 @@ impl Placement for Survival {
         if let Some(own) = self.pages.get_mut(lpn.index()) {
             *own = kept;
             if kept != UNKNOWN {
-                self.hosts.join(u32::from(kept) << STEP, 0);
+                self.hosts.join(u32::from(kept) << STEP, 1);
             }
         }
     }
@@ -477,11 +521,11 @@ impl Registered for Survival {
     fn build(args: &Args, context: &Context) -> Result<Self, ParamError> {
         let p = SurvivalParams::read(args)?;
         for (key, value, most) in [
-            ("address", p.address, 64.0),
             ("hazard", p.hazard, 4.0),
             ("age", p.age, 4.0),
             ("prior", p.prior, 1000.0),
             ("gate", p.gate, 10.0),
+            ("wear", p.wear, 4.0),
         ] {
             if !(0.0..=most).contains(&value) {
                 let (value, expected) = (value.show(), format!("0 to {most}"));
@@ -493,20 +537,16 @@ impl Registered for Survival {
         let banks = context.banks.max(1);
         let needed = logical_pages.div_ceil(pages_per_block).div_ceil(banks);
         let spare = context.blocks_of_bank().saturating_sub(needed);
-        let affordable = (spare.saturating_sub(2) / 5).clamp(4, 9).min((spare / 2).max(2));
+        // Twice the streams halve the spread of lives in each, and keep twice the blocks open: what is best
+        // grows as the root of the blocks that can be open.
+        let open = spare - spare / 3;
+        let root = (4 * open.min(256)).isqrt().div_ceil(2);
+        let affordable = root.clamp(4, 16).min((spare / 2).max(2));
         let streams = within("streams", p.streams.unwrap_or(affordable), 2..=16)? as u8;
         let (hosts, survivors) = (streams / 2, streams - streams / 2);
         let (block, device) = (log2(pages_per_block.into()), log2(logical_pages.into()) + OCTAVE);
         let most = device.max(block + OCTAVE);
         let exponents = Exponents { hazard: p.hazard, age: p.age };
-        let none = Filling {
-            block: BlockId::NONE,
-            opened: 0,
-            pages: 0,
-            is_next: false,
-            survivors: 0,
-            sum: 0,
-        };
         let unseen = Block {
             first: 0,
             last: 0,
@@ -522,19 +562,22 @@ impl Registered for Survival {
             logical_pages,
             pages_per_block,
             writes: 0,
-            hosts: Centres::new(hosts, block, most, 0.0),
-            survivors: Centres::new(survivors, block, most, p.address),
+            hosts: Centres::new(hosts, block, most),
+            survivors: Centres::new(survivors, block, most),
             curves: Curves::new(streams + 1, pages_per_block, exponents, p.prior),
             gate: p.gate,
+            wear: p.wear,
             is_one: false,
             refit_at: u64::from(logical_pages) / REFITS,
             blocks: vec![unseen; context.blocks as usize],
             queues: Queues::new(context.blocks, banks * QUEUES),
-            filling: vec![none; banks as usize * (usize::from(streams) + 1)],
+            filling: vec![Filling::NONE; banks as usize * (usize::from(streams) + 1)],
             banks: vec![Bank::default(); banks as usize],
             to: None,
             from: (0, 0),
             left: 0,
+            survivor_stream: 0,
+            over: (0, 0),
         })
     }
 }
