@@ -18,7 +18,7 @@ BINARY ?= $(THERMOCLINE)
 # Tests and scripts append a line here for what they skip.
 SKIPPED := $(TARGET)/skipped
 # The policies of the demonstration.
-POLICIES := in-place,greedy,cost-benefit,lfs,cat,dac,update-interval,sep-bit,midas,fifo
+POLICIES := thermocline,in-place,greedy,cost-benefit,cat,dac,update-interval,sep-bit,midas,fifo
 
 .PHONY: help demo build install full pages test test-examples test-systems test-long test-tools systems browser pictures guest lint bench bench-server clean python python-docs test-python
 

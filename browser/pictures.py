@@ -9,7 +9,7 @@ from chromium import Chromium
 
 THERMOCLINE = os.environ["THERMOCLINE"]
 SQLITE = ["--trace", "corpus/sqlite-ext4.tct", "--ops=-trim", "--clock", "device"]
-POLICIES = "greedy,cost-benefit,lfs,cat,dac,update-interval,sep-bit,midas,fifo"
+POLICIES = "thermocline,greedy,cost-benefit,cat,dac,update-interval,sep-bit,midas,fifo"
 
 
 def main():
