@@ -275,6 +275,11 @@ pub trait Inspect {
         Vec::new()
     }
 
+    /// What the placement reports of itself beside counts: names and what is so.
+    fn report(&self) -> Vec<(&'static str, String)> {
+        Vec::new()
+    }
+
     /// Erased blocks that nothing was written to, where the layer keeps such.
     fn free_blocks(&self) -> Option<u32> {
         None

@@ -32,6 +32,8 @@ pub(crate) struct Facts<'a> {
     pub choices: BTreeMap<String, u64>,
     /// What was known to be dead, where anything was or somebody looked.
     pub dead_data: Option<result::DeadData>,
+    /// What the placement reports of itself, at the end.
+    pub report: BTreeMap<String, String>,
     /// Erases of each block.
     pub erases: Vec<u32>,
     /// Valid pages of each block, now.
@@ -70,6 +72,7 @@ impl Snapshot {
             chip: layer.chip().counts().since(&self.counts),
             choices: self.choices(job, layer, did.victims),
             dead_data: self.dead_data(layer, &did),
+            report: layer.inspect().report().into_iter().map(|(name, what)| (name.to_owned(), what)).collect(),
             erases: erases.map(|(now, then)| now - then).collect(),
             valid: (0..blocks).map(|block| layer.inspect().valid_pages(BlockId(block))).collect(),
             layer: did,

@@ -393,6 +393,7 @@ values! {
     Medium => Text,
     Energy => Json,
     BTreeMap<String, u64> => Json,
+    BTreeMap<String, String> => Json,
     Vec<crate::result::Bank> => Json,
 }
 

@@ -121,6 +121,9 @@ fn metrics(run: &RunResult, pairs: &mut Pairs) {
         }
         if name == "cleaning" {
             choices(run, pairs);
+            for (name, what) in &run.cleaning.policy {
+                pairs.add(name, what.clone());
+            }
         }
     }
 }

@@ -281,6 +281,17 @@ impl Bank {
         Ok(())
     }
 
+    /// Closes the open blocks of streams that are not in use, but for one stream: while they are open they cannot be
+    /// cleaned. Not to be called while survivors are moved.
+    pub(super) fn close_unused(&mut self, placement: &mut dyn Placement, but: u8) {
+        for stream in (0..self.read_only_stream()).filter(|&stream| stream != but) {
+            let is_open = self.open[usize::from(stream)].block() != BlockId::NONE;
+            if is_open && !placement.is_used(stream) {
+                self.close_open(placement, usize::from(stream));
+            }
+        }
+    }
+
     /// Closes a stream's open block, if there is one, be it full or not.
     pub(super) fn close_open(&mut self, placement: &mut dyn Placement, stream: usize) {
         let none = OpenBlock::none(self.shape.pages());

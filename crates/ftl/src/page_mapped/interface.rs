@@ -121,7 +121,9 @@ impl<C: Chip, P: Placement> Upkeep for PageMapped<C, P> {
         let Self { parts, journal, .. } = self;
         for bank in 0..parts.banks.len() {
             for stream in 0..parts.placement.streams() {
-                if parts.banks[bank].open(usize::from(stream)).block() == BlockId::NONE {
+                if parts.placement.is_used(stream)
+                    && parts.banks[bank].open(usize::from(stream)).block() == BlockId::NONE
+                {
                     open_next(parts, journal, bank, stream, now)?;
                 }
             }
@@ -205,6 +207,10 @@ impl<C: Chip, P: Placement> Inspect for PageMapped<C, P> {
             }
         }
         all
+    }
+
+    fn report(&self) -> Vec<(&'static str, String)> {
+        self.parts.placement.report()
     }
 
     fn free_blocks(&self) -> Option<u32> {

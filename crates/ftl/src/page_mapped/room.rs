@@ -65,6 +65,7 @@ fn make_room<C: Chip, P: Placement>(
     let mut target = if falling { marks.high } else { marks.low };
     let mut cleaned = false;
     scrub_under_load(parts, journal, cleaner, bank, now)?;
+    parts.banks[bank].close_unused(&mut parts.placement, stream);
     loop {
         if parts.failures.is_pending() {
             empty_condemned(parts, journal, cleaner, bank, now)?;

@@ -1,6 +1,8 @@
 //! What a placement is: asked where pages go and which block is next, it decides and changes nothing
 //! but its own memory.
 
+use alloc::{string::String, vec::Vec};
+
 use thermocline_flash::{BlockId, Lpn};
 
 use super::logs::Logs;
@@ -119,6 +121,18 @@ pub trait Placement: Send + 'static {
     /// stream 0.
     fn streams(&self) -> u8 {
         1
+    }
+
+    /// Whether a stream is in use, for placements that do not always need all of theirs: of one that is not, the layer
+    /// closes the open block when it makes room in that bank for the host, be it full or not.
+    fn is_used(&self, stream: u8) -> bool {
+        let _ = stream;
+        true
+    }
+
+    /// What there is to report of it beside counts: names and what is so.
+    fn report(&self) -> Vec<(&'static str, String)> {
+        Vec::new()
     }
 
     /// The stream of all that the host writes, where that is one whatever the page: then

@@ -1,30 +1,69 @@
 //! Streams that share out values among themselves: each has a centre, a page joins the nearest, and the
 //! centre moves a little towards it.
 //!
-//! Centres never pass one another: a page between two of them moves the nearer one.
+//! Centres never pass one another: a page between two of them moves the nearer one. Not all streams need be in use: those
+//! that are have numbers spread evenly over all.
 
 use alloc::vec::Vec;
+
+use super::ages::OCTAVE;
 
 /// A centre moves by one part in so many, as a power of 2.
 const DAMPING: u32 = 7;
 /// Fractions of the unit that centres are kept in, as a power of 2: a step is less than a unit.
 const FRACTION: u32 = 12;
 
-/// The centres of some streams in fractions, the least first.
+/// The centres of the streams that are in use in fractions, the least first.
 #[derive(Clone, Debug)]
 pub(super) struct Centres {
     centres: Vec<i64>,
+    /// The number of each one's stream.
+    streams: Vec<u8>,
+    /// Streams at most.
+    most: u8,
+    /// Those in use, as bits.
+    used: u32,
 }
 
 impl Centres {
-    /// So many centres, spread evenly over values between `least` and `most`.
-    pub(super) fn new(count: u8, least: u32, most: u32) -> Self {
-        let (least, most, count) = (i64::from(least), i64::from(most), i64::from(count));
-        let centre = |i| (least + (most - least) * (2 * i + 1) / (2 * count)) << FRACTION;
-        Self { centres: (0..count).map(centre).collect() }
+    /// `count` centres, spread evenly over values between `least` and `most`, of as many streams as there may be.
+    pub(super) fn new(count: u8, of: u8, least: u32, most: u32) -> Self {
+        let (least, most, n) = (i64::from(least), i64::from(most), i64::from(count));
+        let centre = |i| (least + (most - least) * (2 * i + 1) / (2 * n)) << FRACTION;
+        let mut all =
+            Self { centres: (0..n).map(centre).collect(), streams: Vec::new(), most: of.max(count), used: 0 };
+        all.number();
+        all
     }
 
-    /// So many pages of this value join the nearest; returns its number.
+    /// Gives the centres the numbers of streams: the first has the first.
+    fn number(&mut self) {
+        let (count, of) = (self.centres.len(), usize::from(self.most));
+        self.streams = (0..count).map(|i| (i * of / count) as u8).collect();
+        self.used = self.streams.iter().fold(0, |used, stream| used | 1 << stream);
+    }
+
+    /// Another number of streams is in use: the new centres divide the range as the old ones did, at their ends as they
+    /// did near them. A single one is taken to have neighbours an octave away.
+    pub(super) fn resize(&mut self, count: u8) {
+        let (mut old, count) = (self.centres.clone(), i64::from(count.clamp(1, self.most)));
+        if let [only] = old[..] {
+            let octave = i64::from(OCTAVE) << FRACTION;
+            old = alloc::vec![only - octave, only, only + octave];
+        }
+        let had = old.len() as i64;
+        let at = |i: i64| {
+            // Old centre n is at 2n + 1 of 2 · had; places are counted from the first one, 512 from each to the next.
+            let place = (2 * i + 1) * had * 256 / count - 256;
+            let before = place.div_euclid(512).clamp(0, had - 2);
+            let (left, right) = (old[before as usize], old[before as usize + 1]);
+            left + (right - left) * (place - 512 * before) / 512
+        };
+        self.centres = (0..count).map(at).collect();
+        self.number();
+    }
+
+    /// So many pages of this value join the nearest; returns its stream.
     #[inline(always)]
     pub(super) fn join(&mut self, value: u32, pages: u32) -> u8 {
         let value = i64::from(value) << FRACTION;
@@ -39,11 +78,28 @@ impl Centres {
         for _ in 0..pages {
             *centre += (value - *centre) >> DAMPING;
         }
-        nearest as u8
+        self.streams[nearest]
     }
 
+    /// How many streams are in use.
     pub(super) fn len(&self) -> u8 {
         self.centres.len() as u8
+    }
+
+    /// Streams, in use or not.
+    pub(super) const fn most(&self) -> u8 {
+        self.most
+    }
+
+    /// The stream of the greatest values.
+    #[inline(always)]
+    pub(super) fn last(&self) -> u8 {
+        self.streams[self.streams.len() - 1]
+    }
+
+    #[inline(always)]
+    pub(super) const fn is_used(&self, stream: u8) -> bool {
+        self.used >> stream & 1 != 0
     }
 }
 
@@ -53,12 +109,30 @@ mod tests {
 
     #[test]
     fn centres_go_where_the_values_are() {
-        let mut centres = Centres::new(2, 0, 4096);
+        let mut centres = Centres::new(2, 2, 0, 4096);
         for _ in 0..400 {
             assert_eq!(centres.join(1000, 10), 0);
             assert_eq!(centres.join(3500, 10), 1);
         }
         let at = |i: usize| centres.centres[i] >> FRACTION;
         assert!((at(0) - 1000).abs() <= 1 && (at(1) - 3500).abs() <= 1, "{centres:?}");
+    }
+
+    #[test]
+    fn more_and_fewer_streams_keep_the_order_of_centres_and_their_range() {
+        let at = |centres: &Centres| centres.centres.iter().map(|c| c >> FRACTION).collect::<Vec<_>>();
+        let mut centres = Centres::new(4, 8, 0, 800);
+        assert_eq!((at(&centres), &centres.streams[..]), ([100, 300, 500, 700].into(), &[0, 2, 4, 6][..]));
+        centres.resize(8);
+        assert_eq!(at(&centres), [50, 150, 250, 350, 450, 550, 650, 750]);
+        assert_eq!(centres.streams, [0, 1, 2, 3, 4, 5, 6, 7]);
+        centres.resize(2);
+        assert_eq!((at(&centres), centres.last()), ([200, 600].into(), 4));
+        assert!(centres.is_used(0) && centres.is_used(4) && !centres.is_used(1));
+        centres.resize(1);
+        assert_eq!((at(&centres), centres.len(), centres.join(9000, 1)), ([400].into(), 1, 0));
+        centres.resize(3);
+        assert_eq!(centres.streams, [0, 2, 5]);
+        assert!(centres.centres.is_sorted_by(|a, b| a < b), "{centres:?}");
     }
 }

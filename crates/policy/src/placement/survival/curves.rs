@@ -51,7 +51,7 @@ impl Cell {
 }
 
 /// Exponents of a block's weight.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Exponents {
     /// Of Λ.
     pub(super) hazard: f64,
@@ -83,6 +83,12 @@ impl Curves {
         };
         curves.weigh();
         curves
+    }
+
+    /// Weights follow other exponents from now on.
+    pub(super) fn set_exponents(&mut self, exponents: Exponents) {
+        self.exponents = exponents;
+        self.weigh();
     }
 
     pub(super) const fn bins(&self) -> Bins {

@@ -15,8 +15,8 @@
 //!   it comes to another half-octave of age; and in turn with all others, a few at each choice,
 //!   for the counts change.
 //! * The gate: where neither age nor stream tells when pages die, no placement can gain, and open
-//!   blocks cost space. Then all streams are filled one after another as if they were one, and blocks weigh
-//!   alike: greedy. Without evidence pages are kept apart.
+//!   blocks cost space. Then all data go to one stream, and blocks weigh alike: greedy. Without evidence pages are kept
+//!   apart.
 //!
 //! Of a loss of the tables: the means of intervals stand beside the pages and are found again; when blocks were
 //! written is not. The first interval of a page found there does not count; survival is counted anew, of which
@@ -27,8 +27,10 @@
 mod ages;
 mod centres;
 mod curves;
+mod duel;
+mod ghost;
 
-use alloc::{format, vec, vec::Vec};
+use alloc::{boxed::Box, format, string::String, vec, vec::Vec};
 
 use thermocline_flash::{BlockId, Lpn, prefetch};
 
@@ -41,6 +43,7 @@ use crate::{
 use ages::{BINS, OCTAVE, log2};
 use centres::Centres;
 use curves::{Curves, Exponents};
+use duel::{Duel, Rule};
 
 /// A page whose intervals are not known yet.
 const UNKNOWN: u8 = 0;
@@ -54,6 +57,9 @@ const REWEIGH: f64 = 32.0;
 const REFITS: u64 = 4;
 /// The gate opens at so many times the gain at which it closes.
 const HYSTERESIS: f64 = 1.5;
+
+/// The stream of all data while they go to one, that of the youngest survivors.
+const ALL: u8 = 0;
 
 /// The bin of blocks that closed since the last choice: what is valid in them has not been counted.
 const CLOSED: u8 = BINS as u8;
@@ -79,6 +85,40 @@ params! {
         gate: f64 = 0.04,
         /// Exponent of a block's erase count, in its cost: even wear at the price of copies; CAT has 1.
         wear: f64 = 0.0,
+        /// Whether rival rules are tried on a sample of the pages, and the best one is followed.
+        duel: bool = true,
+    }
+}
+
+/// What it is built for.
+#[derive(Clone, Copy, Debug)]
+struct Device {
+    logical_pages: u32,
+    pages_per_block: u32,
+    banks: u32,
+    blocks: u32,
+}
+
+impl Device {
+    /// Blocks of a bank beside those that its logical pages need.
+    fn spare(&self) -> u32 {
+        let needed = self.logical_pages.div_ceil(self.pages_per_block).div_ceil(self.banks);
+        (self.blocks / self.banks).saturating_sub(needed)
+    }
+
+    /// Streams. Twice the streams halve the spread of lives in each, and keep twice the blocks open: what is best grows
+    /// as the root of the blocks that can be open.
+    fn streams(&self) -> u8 {
+        let spare = self.spare();
+        let open = spare - spare / 3;
+        let root = (4 * open.min(256)).isqrt().div_ceil(2);
+        root.clamp(4, 16).min((spare / 2).max(2)) as u8
+    }
+
+    /// Streams if all those of a duel are to be possible.
+    fn most_streams(&self) -> u8 {
+        let twice = (2 * self.streams()).min(16);
+        twice.min((self.spare() / 4) as u8).max(self.streams())
     }
 }
 
@@ -104,8 +144,6 @@ struct Filling {
     block: BlockId,
     opened: u64,
     pages: u32,
-    /// Whether the block is full, and the turn is that of the stream's next one.
-    awaits_next: bool,
     /// Survivors among them, and the sum of the times at which they were written.
     survivors: u32,
     sum: u64,
@@ -116,7 +154,6 @@ impl Filling {
         block: BlockId::NONE,
         opened: 0,
         pages: 0,
-        awaits_next: false,
         survivors: 0,
         sum: 0,
     };
@@ -167,20 +204,18 @@ pub struct Survival {
     banks: Vec<Bank>,
     /// The bank and the stream of the page that the host writes; none if it is read-only.
     to: Option<(u32, u8)>,
-    /// The bank of the victim, and when its pages were written on average.
-    from: (u32, u64),
-    /// Its survivors that have not been asked about yet.
-    left: u32,
     /// The stream of the victim's survivors.
     survivor_stream: u8,
     /// Those that the open block of their stream has no room for, and when they were written on average.
     over: (u32, u64),
+    /// How many streams there are without a duel.
+    suggested: u8,
+    /// The duel, or why there is none.
+    duel: Result<Box<Duel>, String>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Bank {
-    /// The stream that is filled while all are one.
-    turn: u8,
     /// No block was ever in a later bin.
     oldest: u8,
     /// The block that is weighed next, and how many may be before the next cleaning.
@@ -189,8 +224,9 @@ struct Bank {
 }
 
 impl Survival {
+    /// Streams at most; the one after them is that of read-only data.
     fn streams_of_data(&self) -> u8 {
-        self.survivors.len() + self.hosts.len()
+        self.survivors.most() + self.hosts.most()
     }
 
     /// Where a stream's open block is filled, in a bank; read-only data have a stream of their own.
@@ -212,23 +248,6 @@ impl Survival {
         let open = self.filling(place.bank, place.stream);
         let (first, last) = open.written(now);
         Some(first + (last - first) * u64::from(place.page) / u64::from(place.next.max(1)))
-    }
-
-    /// The stream to be filled where all are one: the next as soon as its block is full, for a block that
-    /// stays open cannot be cleaned.
-    #[inline(always)]
-    fn in_turn(&mut self, bank: u32) -> u8 {
-        let (turn, full) = (self.banks[bank as usize].turn, self.pages_per_block);
-        let filling = self.filling(bank, turn);
-        if filling.pages < full || filling.awaits_next {
-            return turn;
-        }
-        let next = if turn + 1 < self.streams_of_data() { turn + 1 } else { 0 };
-        self.banks[bank as usize].turn = next;
-        // Survivors of a cleaning may be asked about before the host's page is there that it is for.
-        let filling = self.filling(bank, next);
-        filling.awaits_next = filling.pages >= full;
-        next
     }
 
     /// The weight that a block should have now.
@@ -300,6 +319,18 @@ impl Survival {
         self.blocks[block.index()].bin = NOWHERE;
     }
 
+    /// Follows another rule from now on.
+    #[cold]
+    #[inline(never)]
+    fn follow(&mut self, rule: Rule) {
+        self.curves.set_exponents(rule.exponents);
+        let streams = rule.streams(self.suggested, self.streams_of_data());
+        if streams != self.hosts.len() + self.survivors.len() {
+            self.hosts.resize(streams / 2);
+            self.survivors.resize(streams - streams / 2);
+        }
+    }
+
     /// Looks at the counts: what they say of the traffic, and of blocks.
     #[cold]
     #[inline(never)]
@@ -324,6 +355,16 @@ impl Placement for Survival {
         self.streams_of_data()
     }
 
+    fn is_used(&self, stream: u8) -> bool {
+        if self.is_one {
+            return stream == ALL;
+        }
+        match stream.checked_sub(self.survivors.most()) {
+            None => self.survivors.is_used(stream),
+            Some(host) => self.hosts.is_used(host),
+        }
+    }
+
     #[inline(always)]
     fn host_over(&mut self, lpn: Lpn, old: Option<Place>, _now: u64) -> u8 {
         let bank = old.map_or(0, |old| old.bank);
@@ -339,25 +380,28 @@ impl Placement for Survival {
             value = (*kept != UNKNOWN).then_some(u32::from(*kept) << STEP);
         }
         let stream = if self.is_one {
-            self.in_turn(bank)
+            ALL
         } else {
-            let host = value.map_or(self.hosts.len() - 1, |value| self.hosts.join(value, 1));
-            self.survivors.len() + host
+            let host = value.map_or(self.hosts.last(), |value| self.hosts.join(value, 1));
+            self.survivors.most() + host
         };
         self.to = Some((bank, stream));
         stream
     }
 
     fn is_hot_stream(&self, stream: u8) -> bool {
-        stream >= self.survivors.len() && stream + 1 < self.streams_of_data()
+        stream >= self.survivors.most() && stream < self.survivors.most() + self.hosts.last()
     }
 
-    fn filled(&mut self, _lpn: Lpn, _now: u64) {
+    fn filled(&mut self, lpn: Lpn, _now: u64) {
         self.writes += 1;
+        if let Ok(duel) = &mut self.duel {
+            duel.filled(lpn);
+        }
     }
 
     #[inline(always)]
-    fn written(&mut self, _lpn: Lpn, _now: u64) {
+    fn written(&mut self, lpn: Lpn, _now: u64) {
         self.writes += 1;
         if let Some((bank, stream)) = self.to.take() {
             self.filling(bank, stream).pages += 1;
@@ -365,11 +409,21 @@ impl Placement for Survival {
         if self.writes >= self.refit_at {
             self.refit();
         }
+        // Where all data go to one stream there is nothing to gain by rules.
+        if let Ok(duel) = &mut self.duel
+            && !self.is_one
+            && let Some(rule) = duel.written(lpn)
+        {
+            self.follow(rule);
+        }
     }
 
     fn trimmed(&mut self, lpn: Lpn) {
         if let Some(kept) = self.pages.get_mut(lpn.index()) {
             *kept = UNKNOWN;
+        }
+        if let Ok(duel) = &mut self.duel {
+            duel.trimmed(lpn);
         }
     }
 
@@ -377,10 +431,6 @@ impl Placement for Survival {
         self.leave(block);
         let opened = self.writes;
         let mut filling = Filling { block, opened, ..Filling::NONE };
-        if self.left > 0 {
-            // While survivors are asked about, it is for the last of them. However its stream was counted, it is right now.
-            (self.survivor_stream, self.over) = (stream, (1, self.from.1));
-        }
         if stream == self.survivor_stream {
             let (pages, written_at) = core::mem::take(&mut self.over);
             filling.add_survivors(pages, written_at);
@@ -447,13 +497,11 @@ impl Placement for Survival {
             return;
         }
         let written_at = u64::midpoint(first, last);
-        self.from = (victim.bank, written_at);
-        if self.is_one {
-            // They are asked about one by one, or blocks that are half full stay open.
-            (self.left, self.over) = (victim.valid, (0, 0));
-            return;
-        }
-        let stream = self.survivors.join(log2(self.writes - written_at), victim.valid);
+        let stream = if self.is_one {
+            ALL
+        } else {
+            self.survivors.join(log2(self.writes - written_at), victim.valid)
+        };
         let full = self.pages_per_block;
         let filling = self.filling(victim.bank, stream);
         let fit = victim.valid.min(full.saturating_sub(filling.pages));
@@ -464,22 +512,7 @@ impl Placement for Survival {
 
     #[inline(always)]
     fn common_stream(&self) -> Option<u8> {
-        (!self.is_one).then_some(self.survivor_stream)
-    }
-
-    #[inline(always)]
-    fn survivor(&mut self, _lpn: Lpn, _now: u64) -> u8 {
-        let (bank, written_at) = self.from;
-        self.left = self.left.saturating_sub(1);
-        let (stream, full) = (self.in_turn(bank), self.pages_per_block);
-        let filling = self.filling(bank, stream);
-        if filling.pages < full {
-            filling.add_survivors(1, written_at);
-        } else {
-            // A block is opened for it.
-            (self.survivor_stream, self.over) = (stream, (1, written_at));
-        }
-        stream
+        Some(self.survivor_stream)
     }
 
     fn spilt(&mut self, _lpn: Lpn, _stream: u8, _now: u64) {
@@ -501,6 +534,19 @@ impl Placement for Survival {
                 self.hosts.join(u32::from(kept) << STEP, 1);
             }
         }
+        if let Ok(duel) = &mut self.duel {
+            duel.filled(lpn);
+        }
+    }
+
+    fn report(&self) -> Vec<(&'static str, String)> {
+        let duel = match &self.duel {
+            Ok(duel) => duel.report(),
+            Err(why) => format!("off: {why}"),
+        };
+        let gate = if self.is_one { "closed: nothing tells when pages die" } else { "open" };
+        let streams = self.hosts.len() + self.survivors.len();
+        vec![("duel", duel), ("gate", gate.into()), ("streams", format!("{streams}"))]
     }
 
     #[inline(always)]
@@ -532,21 +578,37 @@ impl Registered for Survival {
                 return Err(ParamError::Value { key: key.into(), value, expected });
             }
         }
-        let logical_pages = context.logical_pages.max(1);
-        let pages_per_block = context.pages_per_block.max(1);
-        let banks = context.banks.max(1);
-        let needed = logical_pages.div_ceil(pages_per_block).div_ceil(banks);
-        let spare = context.blocks_of_bank().saturating_sub(needed);
-        // Twice the streams halve the spread of lives in each, and keep twice the blocks open: what is best
-        // grows as the root of the blocks that can be open.
-        let open = spare - spare / 3;
-        let root = (4 * open.min(256)).isqrt().div_ceil(2);
-        let affordable = root.clamp(4, 16).min((spare / 2).max(2));
-        let streams = within("streams", p.streams.unwrap_or(affordable), 2..=16)? as u8;
+        if let Some(streams) = p.streams {
+            within("streams", streams, 2..=16)?;
+        }
+        let device = Device {
+            logical_pages: context.logical_pages.max(1),
+            pages_per_block: context.pages_per_block.max(1),
+            banks: context.banks.max(1),
+            blocks: context.blocks,
+        };
+        let duel = if p.duel && p.streams.is_none() {
+            Duel::new(&p, &device).map(Box::new)
+        } else {
+            Err("by its parameters".into())
+        };
+        let most = if duel.is_ok() { device.most_streams() } else { 0 };
+        let own = Rule { exponents: Exponents { hazard: p.hazard, age: p.age }, halves: 2 };
+        Ok(Self { duel, ..Self::new(&p, &device, own, most) })
+    }
+}
+
+impl Survival {
+    /// One that begins with a rule, with `most` streams or as many as the rule wants.
+    fn new(p: &SurvivalParams, device: &Device, rule: Rule, most: u8) -> Self {
+        let Device { logical_pages, pages_per_block, banks, blocks } = *device;
+        let suggested = p.streams.map_or(device.streams(), |streams| streams as u8);
+        let streams = rule.streams(suggested, device.most_streams().max(suggested));
+        let most = most.max(streams);
+        let (of_hosts, of_survivors) = (most / 2, most - most / 2);
         let (hosts, survivors) = (streams / 2, streams - streams / 2);
-        let (block, device) = (log2(pages_per_block.into()), log2(logical_pages.into()) + OCTAVE);
-        let most = device.max(block + OCTAVE);
-        let exponents = Exponents { hazard: p.hazard, age: p.age };
+        let (block, whole) = (log2(pages_per_block.into()), log2(logical_pages.into()) + OCTAVE);
+        let greatest = whole.max(block + OCTAVE);
         let unseen = Block {
             first: 0,
             last: 0,
@@ -557,27 +619,27 @@ impl Registered for Survival {
             bin: NOWHERE,
             stream: 0,
         };
-        Ok(Self {
+        Self {
             pages: vec![UNKNOWN; if p.history { logical_pages as usize } else { 0 }],
             logical_pages,
             pages_per_block,
             writes: 0,
-            hosts: Centres::new(hosts, block, most),
-            survivors: Centres::new(survivors, block, most),
-            curves: Curves::new(streams + 1, pages_per_block, exponents, p.prior),
+            hosts: Centres::new(hosts, of_hosts, block, greatest),
+            survivors: Centres::new(survivors, of_survivors, block, greatest),
+            curves: Curves::new(most + 1, pages_per_block, rule.exponents, p.prior),
             gate: p.gate,
             wear: p.wear,
             is_one: false,
             refit_at: u64::from(logical_pages) / REFITS,
-            blocks: vec![unseen; context.blocks as usize],
-            queues: Queues::new(context.blocks, banks * QUEUES),
-            filling: vec![Filling::NONE; banks as usize * (usize::from(streams) + 1)],
+            blocks: vec![unseen; blocks as usize],
+            queues: Queues::new(blocks, banks * QUEUES),
+            filling: vec![Filling::NONE; banks as usize * (usize::from(most) + 1)],
             banks: vec![Bank::default(); banks as usize],
             to: None,
-            from: (0, 0),
-            left: 0,
-            survivor_stream: 0,
+            survivor_stream: ALL,
             over: (0, 0),
-        })
+            suggested,
+            duel: Err(String::new()),
+        }
     }
 }

@@ -51,6 +51,10 @@ impl<P: Placement> Placement for WithWords<P> {
         self.placement.streams()
     }
 
+    fn is_used(&self, stream: u8) -> bool {
+        self.placement.is_used(stream)
+    }
+
     fn host_stream(&self) -> Option<u8> {
         self.placement.host_stream()
     }
