@@ -72,7 +72,12 @@ impl Snapshot {
             chip: layer.chip().counts().since(&self.counts),
             choices: self.choices(job, layer, did.victims),
             dead_data: self.dead_data(layer, &did),
-            report: layer.inspect().report().into_iter().map(|(name, what)| (name.to_owned(), what)).collect(),
+            report: layer
+                .inspect()
+                .report()
+                .into_iter()
+                .map(|(name, what)| (name.to_owned(), what))
+                .collect(),
             erases: erases.map(|(now, then)| now - then).collect(),
             valid: (0..blocks).map(|block| layer.inspect().valid_pages(BlockId(block))).collect(),
             layer: did,

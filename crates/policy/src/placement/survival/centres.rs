@@ -30,8 +30,12 @@ impl Centres {
     pub(super) fn new(count: u8, of: u8, least: u32, most: u32) -> Self {
         let (least, most, n) = (i64::from(least), i64::from(most), i64::from(count));
         let centre = |i| (least + (most - least) * (2 * i + 1) / (2 * n)) << FRACTION;
-        let mut all =
-            Self { centres: (0..n).map(centre).collect(), streams: Vec::new(), most: of.max(count), used: 0 };
+        let mut all = Self {
+            centres: (0..n).map(centre).collect(),
+            streams: Vec::new(),
+            most: of.max(count),
+            used: 0,
+        };
         all.number();
         all
     }
@@ -120,9 +124,13 @@ mod tests {
 
     #[test]
     fn more_and_fewer_streams_keep_the_order_of_centres_and_their_range() {
-        let at = |centres: &Centres| centres.centres.iter().map(|c| c >> FRACTION).collect::<Vec<_>>();
+        let at =
+            |centres: &Centres| centres.centres.iter().map(|c| c >> FRACTION).collect::<Vec<_>>();
         let mut centres = Centres::new(4, 8, 0, 800);
-        assert_eq!((at(&centres), &centres.streams[..]), ([100, 300, 500, 700].into(), &[0, 2, 4, 6][..]));
+        assert_eq!(
+            (at(&centres), &centres.streams[..]),
+            ([100, 300, 500, 700].into(), &[0, 2, 4, 6][..])
+        );
         centres.resize(8);
         assert_eq!(at(&centres), [50, 150, 250, 350, 450, 550, 650, 750]);
         assert_eq!(centres.streams, [0, 1, 2, 3, 4, 5, 6, 7]);

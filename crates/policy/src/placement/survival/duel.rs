@@ -1,35 +1,36 @@
 //! The duel: ghosts do with a sample of the pages what the whole could do, each by a rule of its own, and the whole
 //! follows the best.
 //!
-//! A page in so many is in the sample, one of each group of neighbours, chosen by a hash; the blocks of the ghosts
-//! are smaller by that factor, or fewer, so that they have the share of spare blocks that the device has. The rule in force has a
-//! ghost too: what a small device copies is compared with what small devices copy. Copies fade, so that a rule may come
-//! into its own later; another one is followed only if it copies clearly less, so that near ties change nothing.
+//! One page of each group of neighbours is in the sample, chosen by a hash. Ghosts have as many blocks as a bank of the
+//! device, with fewer pages by that factor, so that streams cost them as much room; of large devices they have fewer.
+//! The rule that the parameters tell has a ghost too: what a small device copies is compared with what small devices copy.
+//! Copies fade, so that a rule may come into its own later. Another one is followed only if it copies clearly less,
+//! so that near ties change nothing.
+//!
+//! Memory: some 13 bytes for each page of a ghost (map, owner, mean, and its blocks' shares).
 
 use alloc::{format, string::String, vec::Vec};
 
 use thermocline_flash::Lpn;
 
-use super::{
-    Device, Survival, SurvivalParams,
-    curves::Exponents,
-    ghost::{Ghost, MOST_BLOCKS, PAGES},
-};
+use super::{Device, Survival, SurvivalParams, curves::Exponents, ghost::Ghost};
 use crate::trigger::Watermarks;
 
-/// One page in so many is in the sample, as a power of 2: at least.
-const LEAST_SHIFT: u32 = 3;
-/// Blocks of a ghost, about: with more of them a verdict is no better.
-const BLOCKS: u32 = 1024;
+/// Pages in a ghost's block, about: with fewer it says little of larger ones.
+const PAGES: u32 = 32;
+/// Blocks of a ghost at most, about: as many as the device has, for streams keep some open; with more a verdict is no better.
+const BLOCKS: u32 = 8192;
 /// Spare blocks without which there is no room for rules that differ.
 const LEAST_SPARE: u32 = 8;
 /// Verdicts while as much is written as a ghost holds.
 const VERDICTS: u32 = 4;
 /// What is left of the evidence after each, in tenths.
 const KEPT: u64 = 8;
-/// Another rule is followed if it copies less by one part in so many, and by one page in so many that were written.
-const CLEARLY: u64 = 32;
-const OF_WRITES: u64 = 256;
+/// Another rule is followed if it copies less by one part in so many of the leader's copies, and by one page in so many
+/// that were written, and by so many times what chance may make of it.
+const OF_COPIES: u64 = 32;
+const OF_WRITES: u64 = 128;
+const CHANCE: u64 = 3;
 
 /// What the duel is about.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -51,8 +52,7 @@ impl Rule {
 }
 
 /// The rivals of the rule that the parameters tell.
-const RIVALS: [Rule; 3] =
-    [Rule::new(0.2, 0.2, 4), Rule::new(0.8, 0.0, 1), Rule::new(0.0, 0.0, 2)];
+const RIVALS: [Rule; 3] = [Rule::new(0.2, 0.2, 4), Rule::new(0.8, 0.0, 1), Rule::new(0.0, 0.0, 2)];
 
 /// The ghosts, and whom the whole follows.
 #[derive(Clone, Debug)]
@@ -77,38 +77,38 @@ impl Duel {
         if pages_per_block < 2 * PAGES {
             return Err(format!("blocks of fewer than {} pages", 2 * PAGES));
         }
-        // A ghost is one bank. Its blocks are smaller than the device's, and where that is not enough, or more than
-        // enough blocks would be left, fewer.
+        // A ghost is one bank.
+        let smaller = (pages_per_block / PAGES).ilog2();
         let of_bank = blocks / banks;
-        let fewer = (blocks * (pages_per_block / PAGES)).div_ceil(BLOCKS.min(of_bank)).max(1 << LEAST_SHIFT);
-        let shift = fewer.next_power_of_two().ilog2();
-        let pages = u64::from(blocks) * u64::from(pages_per_block);
-        let reserve = Watermarks::default().reserve * banks;
-        let of_ghost = (pages - u64::from(reserve * pages_per_block)) >> shift;
-        let blocks = (of_ghost / u64::from(PAGES)) as u32 + Watermarks::default().reserve;
+        let fewer = (banks * of_bank.div_ceil(BLOCKS)).next_power_of_two().ilog2();
+        let shift = smaller + fewer;
+        let pages_of_block = 1 << (pages_per_block >> smaller).ilog2();
+        let reserve = Watermarks::default().reserve;
+        let pages = u64::from(blocks.saturating_sub(reserve * banks)) * u64::from(pages_per_block);
+        let blocks = ((pages >> shift) / u64::from(pages_of_block)) as u32 + reserve;
         let logical_pages = (logical_pages >> shift) + 1;
-        let ghost = Device { logical_pages, pages_per_block: PAGES, banks: 1, blocks };
+        let ghost = Device { logical_pages, pages_per_block: pages_of_block, banks: 1, blocks };
         if ghost.spare() < LEAST_SPARE {
-            return Err(format!("{} spare blocks in a ghost, {LEAST_SPARE} are needed", ghost.spare()));
+            return Err(format!(
+                "{} spare blocks in a ghost, {LEAST_SPARE} are needed",
+                ghost.spare()
+            ));
         }
-        debug_assert!(blocks <= MOST_BLOCKS, "{blocks} blocks");
-        let own = Rule {
-            exponents: Exponents { hazard: params.hazard, age: params.age },
-            halves: 2,
-        };
+        let own =
+            Rule { exponents: Exponents { hazard: params.hazard, age: params.age }, halves: 2 };
         let rules = core::iter::once(own).chain(RIVALS.into_iter().filter(|rival| *rival != own));
         let ghosts = rules
-            .map(|rule| (rule, Ghost::new(Survival::new(params, &ghost, rule, 0), blocks, logical_pages)))
+            .map(|rule| (rule, Ghost::new(Survival::new(params, &ghost, rule, 0), ghost)))
             .collect();
         Ok(Self { shift, ghosts, logical_pages, leader: 0, written: 0, evidence: 0, changes: 0 })
     }
 
     /// The ghosts' number of a page, if it is in the sample.
     #[inline(always)]
-    fn sample(&self, lpn: Lpn) -> Option<u16> {
+    fn sample(&self, lpn: Lpn) -> Option<u32> {
         let group = lpn.0 >> self.shift;
         let chosen = group.wrapping_mul(0x9E37_79B1) >> (32 - self.shift);
-        (lpn.0 & ((1 << self.shift) - 1) == chosen).then_some(group as u16)
+        (lpn.0 & ((1 << self.shift) - 1) == chosen).then_some(group)
     }
 
     pub(super) fn filled(&mut self, lpn: Lpn) {
@@ -131,7 +131,7 @@ impl Duel {
     }
 
     #[inline(never)]
-    fn written_to_ghosts(&mut self, page: u16) -> Option<Rule> {
+    fn written_to_ghosts(&mut self, page: u32) -> Option<Rule> {
         self.ghosts.iter_mut().for_each(|(_, ghost)| ghost.write(page));
         self.written += 1;
         (self.written * VERDICTS >= self.logical_pages).then(|| self.verdict()).flatten()
@@ -143,7 +143,8 @@ impl Duel {
         let copies = |n: usize| self.ghosts[n].1.copies;
         let best = (0..self.ghosts.len()).min_by_key(|&n| copies(n)).unwrap_or(0);
         let (least, own) = (copies(best), copies(self.leader));
-        let is_clear = own - least > own / CLEARLY + self.evidence / OF_WRITES;
+        let chance = CHANCE * own.isqrt();
+        let is_clear = own - least > own / OF_COPIES + self.evidence / OF_WRITES + chance;
         for (_, ghost) in &mut self.ghosts {
             ghost.copies = ghost.copies * KEPT / 10;
         }
@@ -158,12 +159,126 @@ impl Duel {
     /// Whom the whole follows, in words.
     pub(super) fn report(&self) -> String {
         let Rule { exponents: Exponents { hazard, age }, halves } = self.ghosts[self.leader].0;
-        let streams = ["", "half the streams", "all streams", "", "twice the streams"][halves as usize];
+        let streams =
+            ["", "half the streams", "all streams", "", "twice the streams"][halves as usize];
         format!(
-            "hazard={hazard}, age={age}, {streams}; {} changes; {} rules on one page in {}; {:?} {}",
+            "hazard={hazard}, age={age}, {streams}; {} changes; {} rules on one page in {}",
             self.changes,
             self.ghosts.len(),
-            1_u32 << self.shift, self.ghosts.iter().map(|g| g.1.copies).collect::<Vec<_>>(), self.evidence
+            1_u32 << self.shift
         )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        Args, Context,
+        placement::{Placement, Registered},
+    };
+
+    /// The parameters where nothing is told.
+    fn defaults() -> SurvivalParams {
+        SurvivalParams::read(&Args::default()).expect("defaults")
+    }
+
+    fn draws() -> impl FnMut(u32) -> u32 {
+        let mut state = 88_172_645_463_325_252_u64;
+        move |below| {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            (((state >> 32) * u64::from(below)) >> 32) as u32
+        }
+    }
+
+    #[test]
+    fn ghosts_have_the_spare_blocks_of_the_device_and_pages_for_all_of_the_sample() {
+        for (blocks, pages_per_block, banks) in
+            [(400, 256, 1), (400, 64, 1), (4000, 100, 8), (40_000, 1024, 1), (100_000, 2048, 16)]
+        {
+            let logical_pages = blocks / 10 * 9 * pages_per_block;
+            let device = Device { logical_pages, pages_per_block, banks, blocks };
+            let mut duel = Duel::new(&defaults(), &device).expect("there is room");
+            let pages = |lpn| duel.sample(Lpn(lpn));
+            assert!((0..logical_pages).filter_map(pages).all(|page| page < duel.logical_pages));
+            let sampled = (0..logical_pages).filter(|&lpn| duel.sample(Lpn(lpn)).is_some()).count();
+            let share = f64::from(logical_pages) / sampled as f64;
+            assert!(
+                (share / f64::from(1 << duel.shift) - 1.0).abs() < 0.01,
+                "{device:?}: 1/{share}"
+            );
+            // The last page, too.
+            duel.filled(Lpn(logical_pages - 1));
+        }
+    }
+
+    #[test]
+    fn small_devices_have_no_duel_and_say_why() {
+        let small = |blocks, pages_per_block| {
+            let device =
+                Device { logical_pages: 90 * pages_per_block, pages_per_block, banks: 1, blocks };
+            Duel::new(&defaults(), &device).err()
+        };
+        assert_eq!(small(110, 256), None);
+        assert!(small(110, 63).is_some_and(|why| why.contains("64 pages")));
+        assert!(small(96, 256).is_some_and(|why| why.contains("spare blocks")));
+    }
+
+    #[test]
+    fn another_rule_is_followed_when_it_copies_clearly_less() {
+        let device =
+            Device { logical_pages: 90 * 256, pages_per_block: 256, banks: 1, blocks: 110 };
+        let mut duel = Duel::new(&defaults(), &device).expect("there is room");
+        let round = |duel: &mut Duel, copies: [u64; 4]| {
+            for ((_, ghost), copies) in duel.ghosts.iter_mut().zip(copies) {
+                ghost.copies = copies;
+            }
+            duel.written = 4000;
+            duel.verdict()
+        };
+        assert_eq!(round(&mut duel, [1000, 990, 1200, 1300]), None, "a near tie");
+        assert_eq!(round(&mut duel, [1000, 700, 1200, 1300]), Some(RIVALS[0]));
+        assert_eq!(round(&mut duel, [650, 700, 1200, 1300]), None, "a near tie");
+        assert_eq!(round(&mut duel, [300, 700, 1200, 1300]).map(|rule| rule.halves), Some(2));
+        assert_eq!((duel.leader, duel.changes), (0, 2));
+        assert_eq!(round(&mut duel, [12, 2, 2, 2]), None, "chance");
+    }
+
+    #[test]
+    fn the_whole_changes_rules_and_streams_and_loses_nothing() {
+        let context = Context {
+            logical_pages: 300 * 64,
+            blocks: 400,
+            pages_per_block: 64,
+            ..Context::smallest()
+        };
+        let mut whole = Survival::build(&Args::default(), &context).expect("defaults");
+        let most = whole.streams_of_data();
+        let suggested = whole.suggested;
+        assert_eq!((suggested, most), (8, 16));
+        let used = |whole: &Survival| {
+            (0..most).filter(|&s| crate::placement::Placement::is_used(whole, s)).count()
+        };
+        for (rule, streams) in [(RIVALS[0], 16), (RIVALS[1], 4), (RIVALS[2], 8), (RIVALS[1], 4)] {
+            whole.follow(rule);
+            assert_eq!(used(&whole), streams, "{rule:?}");
+        }
+        let mut draw = draws();
+        let Ok(duel) = &mut whole.duel else { panic!("there is room for a duel") };
+        (0..300 * 64).for_each(|lpn| duel.filled(Lpn(lpn)));
+        for n in 0..400_000 {
+            let lpn = if draw(10) < 9 { draw(300 * 6) } else { draw(300 * 64) };
+            if n % 50 == 0 {
+                duel.trimmed(Lpn(lpn));
+            } else {
+                duel.written(Lpn(lpn));
+            }
+        }
+        for (rule, ghost) in &duel.ghosts {
+            ghost.check();
+            assert!(ghost.copies > 1000, "{rule:?}");
+        }
     }
 }

@@ -7,7 +7,7 @@ use alloc::{collections::VecDeque, vec, vec::Vec};
 
 use thermocline_flash::{BlockId, Lpn};
 
-use super::Survival;
+use super::{Device, Survival};
 use crate::{
     BlockTable,
     placement::{Cleaning, Place, Placement},
@@ -15,12 +15,8 @@ use crate::{
     victim,
 };
 
-/// Pages in a ghost's block: with fewer they say little of larger ones.
-pub(super) const PAGES: u32 = 32;
-/// Blocks of a ghost at most: pages have numbers of 16 bits.
-pub(super) const MOST_BLOCKS: u32 = (NONE as u32) / PAGES;
 /// No page.
-const NONE: u16 = u16::MAX;
+const NONE: u32 = u32::MAX;
 
 /// A block that is being filled.
 #[derive(Clone, Copy, Debug)]
@@ -31,17 +27,23 @@ struct Open {
     counted: u32,
 }
 
-/// No block: full, so that one is opened first.
-const CLOSED: Open = Open { block: BlockId::NONE, next: PAGES, counted: PAGES };
+impl Open {
+    /// No block: full, so that one is opened first.
+    const fn none(pages: u32) -> Self {
+        Self { block: BlockId::NONE, next: pages, counted: pages }
+    }
+}
 
 /// A device in small.
 #[derive(Clone, Debug)]
 pub(super) struct Ghost {
     pub(super) own: Survival,
+    /// Pages in a block, as a power of 2.
+    shift: u32,
     blocks: BlockTable,
     /// Where each logical page lies, and whose each physical page is.
-    map: Vec<u16>,
-    owners: Vec<u16>,
+    map: Vec<u32>,
+    owners: Vec<u32>,
     free: VecDeque<BlockId>,
     open: Vec<Open>,
     mapped: u32,
@@ -50,45 +52,52 @@ pub(super) struct Ghost {
 }
 
 impl Ghost {
-    /// An empty one of so many blocks and logical pages, that does as `own` says.
-    pub(super) fn new(own: Survival, blocks: u32, logical_pages: u32) -> Self {
-        debug_assert!(blocks <= MOST_BLOCKS, "{blocks} blocks");
+    /// An empty one of this shape, that does as `own` says; blocks have a power of 2 of pages.
+    pub(super) fn new(
+        own: Survival,
+        Device { logical_pages, pages_per_block, blocks, .. }: Device,
+    ) -> Self {
         Self {
-            blocks: BlockTable::new(blocks, PAGES, &victim::Survival),
+            shift: pages_per_block.ilog2(),
+            blocks: BlockTable::new(blocks, pages_per_block, &victim::Survival),
             map: vec![NONE; logical_pages as usize],
-            owners: vec![NONE; (blocks * PAGES) as usize],
+            owners: vec![NONE; (blocks * pages_per_block) as usize],
             free: (0..blocks).map(BlockId).collect(),
-            open: vec![CLOSED; usize::from(own.streams())],
+            open: vec![Open::none(pages_per_block); usize::from(own.streams())],
             mapped: 0,
             copies: 0,
             own,
         }
     }
 
-    fn block_of(at: u16) -> BlockId {
-        BlockId(u32::from(at) / PAGES)
+    fn pages(&self) -> u32 {
+        1 << self.shift
     }
 
-    fn lies(&self, page: u16) -> Option<u16> {
-        Some(self.map[usize::from(page)]).filter(|&at| at != NONE)
+    fn block_of(&self, at: u32) -> BlockId {
+        BlockId(at >> self.shift)
+    }
+
+    fn lies(&self, page: u32) -> Option<u32> {
+        Some(self.map[page as usize]).filter(|&at| at != NONE)
     }
 
     /// A page was there before the run.
-    pub(super) fn fill(&mut self, page: u16) {
+    pub(super) fn fill(&mut self, page: u32) {
         if self.lies(page).is_none() {
             self.program(page, 0);
-            self.own.filled(Lpn(page.into()), 0);
+            self.own.filled(Lpn(page), 0);
         }
     }
 
     /// The host writes a page.
-    pub(super) fn write(&mut self, page: u16) {
-        let lpn = Lpn(page.into());
+    pub(super) fn write(&mut self, page: u32) {
+        let lpn = Lpn(page);
         let old = self.lies(page).map(|at| {
-            let block = Self::block_of(at);
+            let block = self.block_of(at);
             let stream = self.blocks.block(block).stream;
             let next = self.open[usize::from(stream)].next;
-            Place { bank: 0, block, stream, page: u32::from(at) % PAGES, next }
+            Place { bank: 0, block, stream, page: at & (self.pages() - 1), next }
         });
         let stream = self.own.host_over(lpn, old, 0);
         self.program(page, usize::from(stream));
@@ -96,36 +105,36 @@ impl Ghost {
     }
 
     /// A page holds no data any more.
-    pub(super) fn trim(&mut self, page: u16) {
+    pub(super) fn trim(&mut self, page: u32) {
         if let Some(at) = self.lies(page) {
-            self.blocks.invalidate(Self::block_of(at), 0);
-            self.map[usize::from(page)] = NONE;
+            self.blocks.invalidate(self.block_of(at), 0);
+            self.map[page as usize] = NONE;
             self.mapped -= 1;
-            self.own.trimmed(Lpn(page.into()));
+            self.own.trimmed(Lpn(page));
         }
     }
 
-    fn program(&mut self, page: u16, stream: usize) {
-        if self.open[stream].next == PAGES {
+    fn program(&mut self, page: u32, stream: usize) {
+        if self.open[stream].next == self.pages() {
             self.make_room(stream);
         }
         let at = self.append(page, stream);
         self.open[stream].counted += 1;
-        self.blocks.wrote(Self::block_of(at), 0);
+        self.blocks.wrote(self.block_of(at), 0);
         match self.lies(page) {
-            Some(old) => self.blocks.invalidate(Self::block_of(old), 0),
+            Some(old) => self.blocks.invalidate(self.block_of(old), 0),
             None => self.mapped += 1,
         }
-        self.map[usize::from(page)] = at;
+        self.map[page as usize] = at;
     }
 
     /// The next page of a stream's open block is a page's.
-    fn append(&mut self, page: u16, stream: usize) -> u16 {
+    fn append(&mut self, page: u32, stream: usize) -> u32 {
         let open = &mut self.open[stream];
-        let at = open.block.0 * PAGES + open.next;
+        let at = (open.block.0 << self.shift) + open.next;
         open.next += 1;
         self.owners[at as usize] = page;
-        at as u16
+        at
     }
 
     /// Gives a stream room for what the host writes, and keeps the reserve.
@@ -133,7 +142,7 @@ impl Ghost {
         let enough = Watermarks::default().low as usize;
         self.close_unused(stream);
         loop {
-            let is_full = self.open[stream].next == PAGES;
+            let is_full = self.open[stream].next == self.pages();
             // Cleaning may have opened a block for this stream.
             let needed = enough - usize::from(!is_full);
             if self.free.len() >= needed || !self.clean() {
@@ -147,13 +156,15 @@ impl Ghost {
 
     /// Cleans the victim; false if there is none.
     fn clean(&mut self) -> bool {
-        let Some(victim) = self.blocks.choose(0, &mut self.own, &mut victim::Survival, 0) else { return false };
+        let Some(victim) = self.blocks.choose(0, &mut self.own, &mut victim::Survival, 0) else {
+            return false;
+        };
         let block = *self.blocks.block(victim);
         self.own.cleaning(&Cleaning {
             bank: 0,
             block: victim,
             valid: block.valid,
-            pages: PAGES,
+            pages: self.pages(),
             stream: block.stream,
             mapped: self.mapped,
             capacity: self.map.len() as u32,
@@ -161,16 +172,16 @@ impl Ghost {
         });
         self.copies += u64::from(block.valid);
         let stream = usize::from(self.own.common_stream().unwrap_or(0));
-        for at in victim.0 * PAGES..(victim.0 + 1) * PAGES {
+        for at in victim.0 << self.shift..(victim.0 + 1) << self.shift {
             let page = self.owners[at as usize];
-            if page == NONE || self.map[usize::from(page)] != at as u16 {
+            if page == NONE || self.map[page as usize] != at {
                 continue;
             }
-            if self.open[stream].next == PAGES {
+            if self.open[stream].next == self.pages() {
                 self.count_copied(stream, victim);
                 self.open_next(stream);
             }
-            self.map[usize::from(page)] = self.append(page, stream);
+            self.map[page as usize] = self.append(page, stream);
         }
         self.count_copied(stream, victim);
         self.blocks.withdraw(victim);
@@ -187,7 +198,8 @@ impl Ghost {
     }
 
     fn open_next(&mut self, stream: usize) {
-        let block = self.free.pop_front().expect("the reserve has a block for a victim's survivors");
+        let block =
+            self.free.pop_front().expect("the reserve has a block for a victim's survivors");
         self.close(stream);
         self.blocks.open(block, stream as u8, 0);
         self.own.opened(0, block, stream as u8, 0);
@@ -195,7 +207,8 @@ impl Ghost {
     }
 
     fn close(&mut self, stream: usize) {
-        let Open { block, .. } = core::mem::replace(&mut self.open[stream], CLOSED);
+        let Open { block, .. } =
+            core::mem::replace(&mut self.open[stream], Open::none(1 << self.shift));
         if block != BlockId::NONE {
             let entry = self.own.closing(0, block, stream as u8);
             self.blocks.close(block, &victim::Survival, entry);
@@ -208,5 +221,27 @@ impl Ghost {
                 self.close(stream);
             }
         }
+    }
+
+    /// Every page lies in one place, blocks have as many valid pages as lie in them, and each is used for one thing.
+    #[cfg(test)]
+    pub(super) fn check(&self) {
+        use crate::State;
+        let mut valid = vec![0; self.blocks.blocks().len()];
+        for (page, &at) in (0_u32..).zip(&self.map).filter(|&(_, &at)| at != NONE) {
+            assert_eq!(self.owners[at as usize], page, "at {at}");
+            valid[self.block_of(at).index()] += 1;
+        }
+        assert_eq!(valid.iter().sum::<u32>(), self.mapped);
+        for (n, block) in self.blocks.blocks().iter().enumerate() {
+            let is_free = self.free.contains(&BlockId(n as u32));
+            let is_open = self.open.iter().any(|open| open.block.0 == n as u32);
+            assert_eq!(
+                (is_free, is_open),
+                (block.state == State::Free, block.state == State::Open)
+            );
+            assert!(is_free || block.valid == valid[n], "block {n}: {block:?}, not {}", valid[n]);
+        }
+        assert!(self.free.len() >= Watermarks::default().reserve as usize);
     }
 }

@@ -150,13 +150,7 @@ struct Filling {
 }
 
 impl Filling {
-    const NONE: Self = Self {
-        block: BlockId::NONE,
-        opened: 0,
-        pages: 0,
-        survivors: 0,
-        sum: 0,
-    };
+    const NONE: Self = Self { block: BlockId::NONE, opened: 0, pages: 0, survivors: 0, sum: 0 };
 
     fn add_survivors(&mut self, pages: u32, written_at: u64) {
         self.pages += pages;
