@@ -3,12 +3,16 @@
 
 use crate::common;
 
-use std::sync::{Arc, Mutex};
+use std::sync::{
+    Arc, Mutex,
+    atomic::{AtomicBool, Ordering},
+};
 
 use common::{CARD, Draws, Ftl, Modelled, Named, On, Setup, foreign, placements};
 use thermocline_flash::{BlockId, CountingChip, Geometry, Lpn};
 use thermocline_ftl::{Counters, DeadPages, Inspect, PageIo, PageMapped, Upkeep};
 use thermocline_policy::{
+    Block, State,
     placement::{Cleaning, Placement},
     trigger::Watermarks,
     victim::VICTIMS,
@@ -401,4 +405,52 @@ fn a_placement_is_told_everything_but_marks_and_obeyed() {
     assert!(dropped > 100 && dropped == layer.counters().dead_left, "{dropped} dropped");
     let survived: u64 = told.iter().map(|t| u64::from(t.survived)).sum();
     assert_eq!((survived, layer.counters().spills), (layer.counters().copies, 0));
+}
+
+/// A placement that ceases to use its second stream.
+struct Ceasing(Arc<AtomicBool>);
+
+impl Placement for Ceasing {
+    fn streams(&self) -> u8 {
+        2
+    }
+    fn is_used(&self, stream: u8) -> bool {
+        stream == 0 || !self.0.load(Ordering::Relaxed)
+    }
+    fn host(&mut self, lpn: Lpn, _: u64) -> u8 {
+        (lpn.0 % 2) as u8 & u8::from(self.is_used(1))
+    }
+}
+
+#[test]
+fn the_open_block_of_a_stream_out_of_use_is_closed_and_cleaned() {
+    let setup = Setup::new(SMALL, 560, Named::plain("greedy"), Named::plain("one-stream"));
+    let ceased = Arc::new(AtomicBool::new(false));
+    let placement = Ceasing(Arc::clone(&ceased));
+    let mut layer =
+        PageMapped::new(setup.chip(), placement, |_| setup.build_victim(), setup.config)
+            .expect("it fits");
+    let mut draws = Draws(5);
+    let open = |layer: &PageMapped<_, _>| {
+        let of_stream = |block: &&Block| block.state == State::Open && block.stream == 1;
+        layer.blocks(0).blocks().iter().filter(of_stream).count()
+    };
+    for now in 0..3000 {
+        layer.write(Lpn(draws.below(560)), &[], now).expect("written");
+    }
+    assert_eq!(open(&layer), 1);
+    ceased.store(true, Ordering::Relaxed);
+    for now in 3000..3000 + 2 * u64::from(layer.blocks(0).pages()) {
+        layer.write(Lpn(draws.below(560)), &[], now).expect("written");
+    }
+    assert_eq!(open(&layer), 0);
+    for now in 4000..14_000 {
+        layer.write(Lpn(draws.below(560)), &[], now).expect("written");
+    }
+    assert!(layer.blocks(0).blocks().iter().all(|block| block.stream == 0), "cleaned in time");
+    ceased.store(false, Ordering::Relaxed);
+    for now in 14_000..17_000 {
+        layer.write(Lpn(draws.below(560)), &[], now).expect("written");
+    }
+    assert_eq!(open(&layer), 1);
 }
