@@ -212,6 +212,8 @@ pub struct Survival {
 struct Bank {
     /// No block was ever in a later bin.
     oldest: u8,
+    /// Before that none leaves its bin.
+    due: u64,
     /// The block that is weighed next, and how many may be before the next cleaning.
     swept: u32,
     left: u32,
@@ -268,31 +270,53 @@ impl Survival {
     /// The next block that comes of age goes to the bin of its age.
     fn come_of_age(&mut self, bank: u32, blocks: &BlockView) -> Option<BlockId> {
         let queue = bank * QUEUES;
-        let oldest = self.banks[bank as usize].oldest;
-        for bin in core::iter::once(CLOSED).chain((0..=oldest).rev()) {
+        // Blocks leave without a word where wear is levelled or the chip fails.
+        let is_full = |block| matches!(blocks.block(block).state, State::Closed | State::Aside);
+        while let Some(block) = self.queues.front(queue + u32::from(CLOSED)) {
+            if is_full(block) {
+                return Some(self.comes_to(0, bank, block, blocks.block(block).valid));
+            }
+            self.leave(block);
+        }
+        if self.writes < self.banks[bank as usize].due {
+            return None;
+        }
+        let mut due = u64::MAX;
+        for bin in (0..=self.banks[bank as usize].oldest).rev() {
             let Some(block) = self.queues.front(queue + u32::from(bin)) else { continue };
-            let view = blocks.block(block);
-            // Blocks leave without a word where wear is levelled or the chip fails.
-            if !matches!(view.state, State::Closed | State::Aside) {
+            if !is_full(block) {
                 self.leave(block);
+                due = 0;
                 continue;
             }
-            let closed = self.blocks[block.index()].closed;
-            let next = match bin {
-                CLOSED => 0,
-                bin if usize::from(bin) + 1 == BINS => continue,
-                bin if self.writes - closed < self.curves.bins().start(usize::from(bin) + 1) => {
-                    continue;
-                }
-                bin => bin + 1,
-            };
-            self.look(block, view.valid);
-            self.blocks[block.index()].bin = next;
-            self.banks[bank as usize].oldest = oldest.max(next);
-            self.queues.push(queue + u32::from(next), block);
-            return Some(block);
+            let of_age = self.of_age(block, bin);
+            if of_age <= self.writes {
+                return Some(self.comes_to(bin + 1, bank, block, blocks.block(block).valid));
+            }
+            due = due.min(of_age);
         }
+        self.banks[bank as usize].due = due;
         None
+    }
+
+    /// When a block leaves a bin.
+    fn of_age(&self, block: BlockId, bin: u8) -> u64 {
+        let next = usize::from(bin) + 1;
+        if next == BINS {
+            return u64::MAX;
+        }
+        self.blocks[block.index()].closed + self.curves.bins().start(next)
+    }
+
+    /// A block comes to a bin.
+    fn comes_to(&mut self, bin: u8, bank: u32, block: BlockId, valid: u32) -> BlockId {
+        self.look(block, valid);
+        self.blocks[block.index()].bin = bin;
+        self.queues.push(bank * QUEUES + u32::from(bin), block);
+        let of_age = self.of_age(block, bin);
+        let own = &mut self.banks[bank as usize];
+        (own.oldest, own.due) = (own.oldest.max(bin), own.due.min(of_age));
+        block
     }
 
     /// Counts what became of a full block's pages since the last look.
@@ -454,6 +478,7 @@ impl Placement for Survival {
         self.leave(old);
         if own.bin != NOWHERE {
             self.queues.push(bank * QUEUES + u32::from(own.bin), new);
+            self.banks[bank as usize].due = 0;
         }
     }
 
