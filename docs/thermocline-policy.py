@@ -178,9 +178,9 @@ def print_means(rows: dict, policies: list[str]) -> None:
 
 
 def named(parameters: dict[str, str]) -> str:
-    """The preset with these parameters; `auto` is what it takes without being told."""
-    told = ",".join(f"{key}={value}" for key, value in parameters.items() if value != "auto")
-    return f"{PRESET}({told})" if told else PRESET
+    """The preset with these parameters and no duel, which would replace them; `auto` is what it takes without being told."""
+    told = ",".join(f"{key}={value}" for key, value in {**parameters, "duel": "no"}.items() if value != "auto")
+    return f"{PRESET}({told})"
 
 
 def ratios_of(rows: dict, policy: str, names: set[str], spare: str, block: str) -> list[float]:
@@ -226,7 +226,7 @@ def plateau(results: Results, folder: Path, spare: str, block: str, picture: Pat
     """Each parameter alone, the others as they are: a table, and its picture."""
     names, panels = HALVES[0] | HALVES[1], []
     for key, values in PLATEAU.items():
-        policies = [named({key: value}) if value != DEFAULTS[key] else PRESET for value in values]
+        policies = [named({key: value} if value != DEFAULTS[key] else {}) for value in values]
         compute(results, folder, names, spare, block, policies)
         lines = []
         for loops in ("looped", "single"):

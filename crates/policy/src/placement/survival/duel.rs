@@ -19,7 +19,7 @@ use crate::trigger::Watermarks;
 /// Pages in a ghost's block, about: with fewer it says little of larger ones.
 const PAGES: u32 = 32;
 /// Blocks of a ghost at most, about: as many as the device has, for streams keep some open; with more a verdict is no better.
-const BLOCKS: u32 = 8192;
+const BLOCKS: u32 = 4096;
 /// Spare blocks without which there is no room for rules that differ.
 const LEAST_SPARE: u32 = 8;
 /// Verdicts while as much is written as a ghost holds.
