@@ -36,15 +36,18 @@ struct Page {
 impl Page {
     const MOST: u32 = u32::MAX - 1;
 
-    /// The upper half is 0 without data.
+    /// Count and period are in turn 16 bits each, so that 32 are enough for long; a count of 0 is that without data.
     #[inline(always)]
     fn of(word: u64) -> Self {
-        Self { count: ((word >> 32) as u32).checked_sub(1), period: word as u32 }
+        let [count, period] =
+            [word, word >> 16].map(|halves| (halves & 0xFFFF | halves >> 16 & 0xFFFF_0000) as u32);
+        Self { count: count.checked_sub(1), period }
     }
 
     #[inline(always)]
     fn word(self) -> u64 {
-        self.count.map_or(0, |count| u64::from(count + 1) << 32 | u64::from(self.period))
+        let halves = |x: u32| u64::from(x & 0xFFFF) | u64::from(x & 0xFFFF_0000) << 16;
+        self.count.map_or(0, |count| halves(count + 1) | halves(self.period) << 16)
     }
 }
 
@@ -66,7 +69,7 @@ impl MultiStream {
 
     #[inline]
     fn stream(&self, count: u32) -> u8 {
-        (count.max(1).ilog2() as u8).min(self.streams - 1)
+        count.clamp(1, 1 << (self.streams - 1)).ilog2() as u8
     }
 
     /// The count that a write of the page now makes.
@@ -83,7 +86,7 @@ impl Placement for MultiStream {
 
     #[inline(always)]
     fn keeps(&self) -> Kept {
-        Kept::Word
+        Kept::HalfWord
     }
 
     #[inline(always)]
