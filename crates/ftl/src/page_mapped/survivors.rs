@@ -138,12 +138,16 @@ impl Sorter {
     /// each stream begin. Then they can be moved stream by stream, for the order in which blocks are opened is the same.
     #[inline(always)]
     fn assign_all(&mut self, home: &Bank) -> bool {
+        let open = home.open_blocks();
+        let counts = &mut *self.ends;
+        counts[..open.len()].fill(0);
+        for &stream in &self.streams {
+            counts[usize::from(stream)] += 1;
+        }
         let (mut start, mut full) = (0, 0);
-        for ((stream, at), open) in (0..).zip(&mut *self.ends).zip(home.open_blocks()) {
-            *at = start;
-            let count = count_of(stream, &self.streams);
-            full += usize::from(count > open.room() as usize);
-            start += count;
+        for (count, open) in counts.iter_mut().zip(open) {
+            full += usize::from(*count > open.room() as usize);
+            start += core::mem::replace(count, start);
         }
         start == self.streams.len() && full <= 1 && full <= home.free_blocks()
     }
@@ -175,15 +179,6 @@ impl Sorter {
             sorted_words[at] = word;
         }
     }
-}
-
-/// How many survivors go to a stream. Counting each stream by itself takes sixteen pages at a time; to count all at once,
-/// a page would wait until what the page before it added is there.
-#[inline(always)]
-fn count_of(stream: u8, streams: &[u8]) -> usize {
-    let count = |part: &[u8]| part.iter().map(|&other| u8::from(other == stream)).sum::<u8>();
-    // As many as a byte counts.
-    streams.chunks(128).map(|part| usize::from(count(part))).sum()
 }
 
 /// Takes a page's room in a stream's open block; false if there is none.
