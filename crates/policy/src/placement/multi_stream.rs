@@ -36,18 +36,19 @@ struct Page {
 impl Page {
     const MOST: u32 = u32::MAX - 1;
 
-    /// Count and period are in turn 16 bits each, so that 32 are enough for long; a count of 0 is that without data.
+    /// The count and 1, or 0 without data, and the period: in 16 bits each where both fit, else in 32, the count above.
     #[inline(always)]
     fn of(word: u64) -> Self {
-        let [count, period] =
-            [word, word >> 16].map(|halves| (halves & 0xFFFF | halves >> 16 & 0xFFFF_0000) as u32);
+        let (low, high) = (word as u32, (word >> 32) as u32);
+        let (count, period) = if high == 0 { (low & 0xFFFF, low >> 16) } else { (high, low) };
         Self { count: count.checked_sub(1), period }
     }
 
     #[inline(always)]
     fn word(self) -> u64 {
-        let halves = |x: u32| u64::from(x & 0xFFFF) | u64::from(x & 0xFFFF_0000) << 16;
-        self.count.map_or(0, |count| halves(count + 1) | halves(self.period) << 16)
+        let Some(count) = self.count else { return 0 };
+        let (count, period) = (u64::from(count + 1), u64::from(self.period));
+        if (count | period) < 1 << 16 { period << 16 | count } else { count << 32 | period }
     }
 }
 
@@ -148,5 +149,22 @@ impl Registered for MultiStream {
         let half_life = p.half_life.unwrap_or(context.logical_pages.max(1));
         let half_life = within("half_life", half_life, 1..=u32::MAX)?;
         Ok(Self { streams, half_life, period: 0, writes: 0 })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_and_periods_of_any_size_are_found_again() {
+        let most = [0, 1, 0xFFFE, 0xFFFF, 0x1_0000, Page::MOST - 1, Page::MOST];
+        for (count, period) in most.iter().flat_map(|&c| most.map(|p| (c, p))) {
+            let word = Page { count: Some(count), period }.word();
+            assert_eq!(Page::of(word).count, Some(count), "{count}, {period}");
+            assert_eq!(Page::of(word).period, period, "{count}, {period}");
+            assert_eq!(word <= u64::from(u32::MAX), count < 0xFFFF && period <= 0xFFFF);
+        }
+        assert_eq!(Page::of(0).count, None);
     }
 }

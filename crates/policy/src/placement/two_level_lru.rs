@@ -68,6 +68,7 @@ impl TwoLevelLru {
         self.places[lpn.index()] = standing(entry, false);
         if let Some(forgotten) = fell {
             self.places[forgotten.index()] = NOWHERE;
+            // Of the one that falls out next nothing is at hand.
             prefetch(&self.places, self.candidates.last().index());
         }
     }
