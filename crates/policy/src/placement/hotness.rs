@@ -379,7 +379,7 @@ mod tests {
                 if bars % 3 == 0 { 0.0 } else { hotness.degree(Lpn(bars as u32), word, now) };
             bar.set(degree, now);
             let lpns: Vec<Lpn> = (0..2000).map(Lpn).collect();
-            hotness.exceed(&lpns, &words, &mut bar, |i, exceeds| {
+            hotness.exceed(&lpns, &words, &bar, |i, exceeds| {
                 assert_eq!(exceeds, hotness.degree(lpns[i], words[i], now) > degree);
             });
         }
