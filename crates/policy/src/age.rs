@@ -89,23 +89,11 @@ impl Transform {
 }
 
 impl Transform {
-    /// Two ages close together: up to the first T is below `factor` for certain, beyond the second it is
-    /// not; neither where T is never below it.
+    /// The time scale of [`Shape::Log`], where it is that.
+    #[inline]
     #[must_use]
-    pub fn ages_about(&self, factor: f64) -> (Option<u64>, Option<u64>) {
-        // More than the power of two is off, and than roundings make.
-        const MARGIN: f64 = 4e-6;
-        let Shape::Log = self.shape else { return (None, Some(u64::MAX)) };
-        if factor < 1.0 - MARGIN {
-            return (None, None);
-        }
-        let times = exp2_bound(factor - 1.0);
-        let below = times * (1.0 - MARGIN) - 1.0;
-        let above = times * (1.0 + MARGIN) - 1.0;
-        (
-            (below > 0.0).then_some((below * self.tau) as u64),
-            Some(libm::ceil(above * self.tau) as u64),
-        )
+    pub fn scale_of_log(&self) -> Option<f64> {
+        matches!(self.shape, Shape::Log).then_some(self.tau)
     }
 
     /// T(age) within 0.9 %, without a logarithm.

@@ -166,17 +166,17 @@ impl Sorter {
         if words.is_empty() {
             for (&stream, &lpn) in streams.iter().zip(lpns) {
                 let end = &mut ends[usize::from(stream)];
-                sorted[*end] = lpn;
-                *end += 1;
+                let at = core::mem::replace(end, *end + 1);
+                sorted[at] = lpn;
             }
             return;
         }
         let sorted_words = &mut self.sorted_words[..sorted.len()];
         for ((&stream, &lpn), &word) in streams.iter().zip(lpns).zip(words) {
             let end = &mut ends[usize::from(stream)];
-            sorted[*end] = lpn;
-            sorted_words[*end] = word;
-            *end += 1;
+            let at = core::mem::replace(end, *end + 1);
+            sorted[at] = lpn;
+            sorted_words[at] = word;
         }
     }
 }

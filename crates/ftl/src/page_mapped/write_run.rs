@@ -40,12 +40,12 @@ impl<C: Chip, P: Placement> PageMapped<C, P> {
         &mut self,
         run: &Run<F>,
     ) -> Result<usize, (usize, FtlError)> {
-        let cleans = self.parts.config.trigger == Trigger::Eager;
-        if self.journal.is_some() || cleans || self.parts.failures.is_read_only() {
+        if self.journal.is_some() || self.parts.failures.is_read_only() {
             return Ok(0);
         }
-        let Parts { placement, banks, .. } = &self.parts;
-        let is_plain = banks.len() == 1 && !placement.knows_hot();
+        let Parts { placement, banks, config, .. } = &self.parts;
+        let cleans = config.trigger == Trigger::Eager;
+        let is_plain = banks.len() == 1 && !placement.knows_hot() && !cleans;
         match placement.host_stream() {
             Some(stream) if is_plain && !placement.locates() => self.write_to_one(stream, run),
             None if is_plain => self.write_to_several(run),
@@ -67,10 +67,12 @@ impl<C: Chip, P: Placement> PageMapped<C, P> {
             return Ok(0);
         }
         let keeps = placement.keeps().is_any();
+        // Whether the words of the superseded copies count.
+        let recalls = keeps && placement.recalls();
         let oob = |i: u32| {
             let (lpn, time) = ((run.page)(i as usize).unwrap_or(Lpn::NONE), run.time(i as usize));
             let sequence = before + u64::from(i) + 1;
-            let word = if keeps { tables.word(lpn) } else { 0 };
+            let word = if recalls { tables.word(lpn) } else { 0 };
             Oob { lpn, stream, sequence, time, note: placement.note_word(lpn, word) }
         };
         let (programmed, failed) = match chip.program_run(to.at, taken, oob) {
@@ -90,7 +92,7 @@ impl<C: Chip, P: Placement> PageMapped<C, P> {
             let later = (run.page)(written + AHEAD_MORE);
             if let Some(at) = later.and_then(|lpn| rows.current(lpn)) {
                 home.prefetch(shape.block_of(at));
-                if keeps {
+                if recalls {
                     rows.prefetch_word(at);
                 }
             }
@@ -105,7 +107,7 @@ impl<C: Chip, P: Placement> PageMapped<C, P> {
             if rows.is_current(entry) {
                 home.invalidate(shape.block_of(entry), run.time(written));
             }
-            let word = if keeps { rows.word_at(entry) } else { 0 };
+            let word = if recalls { rows.word_at(entry) } else { 0 };
             let word = placement.written_word(lpn, word, run.time(written));
             if keeps {
                 rows.set_word(written, word);
@@ -221,7 +223,7 @@ impl<C: Chip, P: Placement> PageMapped<C, P> {
         Ok(written + 1)
     }
 
-    /// Each page by itself, until one finds no room at once.
+    /// Each page by itself, until one finds no room at once or, where blocks are cleaned eagerly, few free blocks.
     #[inline(always)]
     fn write_each<F: Fn(usize) -> Option<Lpn>>(
         &mut self,
@@ -240,9 +242,12 @@ impl<C: Chip, P: Placement> PageMapped<C, P> {
             self.parts.counters.host_writes += 1;
             let stream = stream_of(&mut self.parts, lpn, now);
             let bank = self.assign(lpn, stream);
-            let has_room = !self.parts.banks[bank].open(usize::from(stream)).is_full();
+            let Parts { banks, config, .. } = &self.parts;
+            let home = &banks[bank];
+            let may_clean = home.open(usize::from(stream)).is_full()
+                || config.trigger == Trigger::Eager && home.free_blocks() <= banks.reserve();
             self.write_to(bank, stream, lpn, &[], now).map_err(|e| (i, e))?;
-            if !has_room {
+            if may_clean {
                 return Ok(i + 1);
             }
         }

@@ -35,6 +35,11 @@ impl Placement for AgeSort {
         Kept::Word
     }
 
+    #[inline(always)]
+    fn recalls(&self) -> bool {
+        false
+    }
+
     fn filled_word(&mut self, _lpn: Lpn, now: u64) -> u64 {
         now
     }

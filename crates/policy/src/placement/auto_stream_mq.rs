@@ -34,10 +34,36 @@ params! {
     }
 }
 
+/// The least writes of each level from 1 on: eᵏ, rounded up.
+const LEAST: [u32; 22] = [
+    3,
+    8,
+    21,
+    55,
+    149,
+    404,
+    1_097,
+    2_981,
+    8_104,
+    22_027,
+    59_875,
+    162_755,
+    442_414,
+    1_202_605,
+    3_269_018,
+    8_886_111,
+    24_154_953,
+    65_659_970,
+    178_482_301,
+    485_165_196,
+    1_318_815_735,
+    3_584_912_847,
+];
+
 /// ⌊ln(writes)⌋, at most `top`.
 #[inline]
 pub(super) fn level(writes: u32, top: u8) -> u8 {
-    (libm::log(f64::from(writes.max(1))) as u8).min(top)
+    LEAST.iter().take(usize::from(top)).map(|&least| u8::from(writes >= least)).sum()
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -195,5 +221,22 @@ impl Registered for AutoStreamMq {
             current: NONE,
             stream: 0,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_level_is_the_logarithm_rounded_down() {
+        let around = LEAST.iter().flat_map(|&least| [least - 1, least, least + 1]);
+        for writes in around.chain(1..3000).chain([u32::MAX]) {
+            let exact = libm::log(f64::from(writes)) as u8;
+            for top in [0, 1, 4, 22, 30] {
+                assert_eq!(level(writes, top), exact.min(top), "{writes} writes, at most {top}");
+            }
+        }
+        assert_eq!(level(0, 4), 0);
     }
 }

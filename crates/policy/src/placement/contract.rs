@@ -330,6 +330,13 @@ pub trait Placement: Send + 'static {
         Kept::Nothing
     }
 
+    /// Whether the word of a superseded copy counts for anything that the host writes; 0 may be given in its place where
+    /// not.
+    #[inline(always)]
+    fn recalls(&self) -> bool {
+        true
+    }
+
     /// [`host`](Placement::host) and [`host_over`](Placement::host_over); `old` is there if it
     /// [locates](Placement::locates).
     #[inline(always)]

@@ -18,8 +18,13 @@ const EPOCH_PER_AGE: u64 = 3;
 /// Slots of an [`Epochs::found_at`]: eight for each doubling of an age of 64 bits.
 const SLOTS: usize = 62 * 8;
 
-/// Update counts that have their own place in a [`Bar`].
-const COUNTS: usize = 256;
+/// Bits of a digit of update counts, its values, and how many digits a [`Bar`] has the powers of.
+const DIGIT_BITS: usize = 4;
+const DIGIT: usize = 1 << DIGIT_BITS;
+const DIGITS: usize = 3;
+
+/// Closer calls than this part of `1 + age/τ` take a logarithm; roundings make far less.
+const MARGIN: f64 = 1e-9;
 
 /// Hot degrees of pages, by their words, and the mean of all.
 #[derive(Clone, Debug)]
@@ -120,16 +125,22 @@ impl Hotness {
         &self,
         lpns: &[Lpn],
         words: &[u64],
-        bar: &mut Bar,
+        bar: &Bar,
         mut tell: impl FnMut(usize, bool),
     ) {
+        // Powers say nothing of another transformation's ages.
+        let (tau, are_close) =
+            self.transform.scale_of_log().map_or((0.0, true), |tau| (tau, false));
         for (i, (&lpn, &word)) in lpns.iter().zip(words).enumerate() {
             let page = self.beyond.unpack(lpn, word);
-            let (hot_from, cold_before) = bar.of(page.count, &self.transform);
+            let age = bar.now.saturating_sub(page.written) as f64;
+            let half = 0.5 * bar.power(page.count);
             // Hot or not is a coin toss that no branch should wait for; close calls are rare.
-            let above = page.written >= hot_from;
-            let not_below = page.written >= cold_before;
-            tell(i, if above == not_below { above } else { self.is_above(page, bar) });
+            let above = age < (half * (1.0 - MARGIN) - 1.0) * tau;
+            let not_below = age <= (half * (1.0 + MARGIN) - 1.0) * tau;
+            let has_power = page.count >> (DIGITS * DIGIT_BITS) == 0;
+            let is_close = above != not_below || !has_power || are_close;
+            tell(i, if is_close { self.is_above(page, bar) } else { above });
         }
     }
 
@@ -163,73 +174,48 @@ fn degree(Updates { written, count }: Updates, transform: &Transform, now: u64) 
     f64::from(count) / transform.apply(now.saturating_sub(written))
 }
 
-/// A hot degree to be exceeded at one time: for each update count, since when a page of that count must
-/// have been last written. A count's times are worked out when a page first has it.
+/// A hot degree to be exceeded at one time. A page of so many updates exceeds it where
+/// `T(age) = 1 + log2(1 + age/τ) < count / degree`, which is where `1 + age/τ < 2^(count/degree) / 2`: the powers of counts
+/// are worked out once for a bar, by their digits.
 #[derive(Clone, Debug)]
 pub(super) struct Bar {
     now: u64,
     degree: f64,
-    /// Tells the times of this bar from those of bars before it.
-    number: u32,
-    /// By update count; greater ones share the last.
-    times: Box<[Times; COUNTS]>,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Times {
-    /// Pages written from this time on are hot for certain.
-    hot_from: u64,
-    /// Pages written before this time are cold for certain; not after the other.
-    cold_before: u64,
-    /// The number of the bar and the update count.
-    of: u64,
+    /// 2^(1/degree) to the power of the lowest digit of a count, of the next one, and so on.
+    powers: [[f64; DIGIT]; DIGITS],
 }
 
 impl Bar {
     pub(super) fn new() -> Self {
-        let none = Times { hot_from: 0, cold_before: 0, of: 0 };
-        Self { now: 0, degree: 0.0, number: 1, times: Box::new([none; COUNTS]) }
+        let mut bar = Self { now: 0, degree: 0.0, powers: [[1.0; DIGIT]; DIGITS] };
+        bar.set(0.0, 0);
+        bar
     }
 
     pub(super) fn set(&mut self, degree: f64, now: u64) {
         (self.degree, self.now) = (degree, now);
-        self.number = self.number.wrapping_add(1);
+        let mut base = libm::exp2(1.0 / degree);
+        for powers in &mut self.powers {
+            let mut power = 1.0;
+            for of_digit in powers {
+                *of_digit = power;
+                power *= base;
+            }
+            base = power;
+        }
     }
 
     /// The same degree, at another time.
-    pub(super) fn at(&mut self, now: u64) -> &mut Self {
-        if now != self.now {
-            self.set(self.degree, now);
-        }
+    pub(super) const fn at(&mut self, now: u64) -> &Self {
+        self.now = now;
         self
     }
 
-    /// Since when pages of that count are hot for certain, and before when cold.
+    /// 2^(count/degree), within a thousandth of a [`MARGIN`]; of counts that have few enough digits.
     #[inline(always)]
-    fn of(&mut self, count: u32, transform: &Transform) -> (u64, u64) {
-        let times = &mut self.times[count as usize % COUNTS];
-        let of = Times::of(self.number, count);
-        if times.of != of {
-            *times = Times { of, ..Times::new(count, self.degree, self.now, transform) };
-        }
-        (times.hot_from, times.cold_before)
-    }
-}
-
-impl Times {
-    #[inline(always)]
-    const fn of(number: u32, count: u32) -> u64 {
-        (number as u64) << 32 | count as u64
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn new(count: u32, degree: f64, now: u64, transform: &Transform) -> Self {
-        // count / T(age) > degree where T(age) < count / degree, but for roundings.
-        let factor = if count == 0 { 0.0 } else { f64::from(count) / degree };
-        let (below, above) = transform.ages_about(factor);
-        let since = |age: Option<u64>| age.map_or(u64::MAX, |age| now.saturating_sub(age));
-        Self { hot_from: since(below), cold_before: since(above), of: 0 }
+    fn power(&self, count: u32) -> f64 {
+        let digit = |i: usize| self.powers[i][count as usize >> (i * DIGIT_BITS) & (DIGIT - 1)];
+        digit(0) * digit(1) * digit(2)
     }
 }
 
@@ -393,7 +379,7 @@ mod tests {
                 if bars % 3 == 0 { 0.0 } else { hotness.degree(Lpn(bars as u32), word, now) };
             bar.set(degree, now);
             let lpns: Vec<Lpn> = (0..2000).map(Lpn).collect();
-            hotness.exceed(&lpns, &words, &mut bar, |i, exceeds| {
+            hotness.exceed(&lpns, &words, &bar, |i, exceeds| {
                 assert_eq!(exceeds, hotness.degree(lpns[i], words[i], now) > degree);
             });
         }

@@ -36,15 +36,19 @@ struct Page {
 impl Page {
     const MOST: u32 = u32::MAX - 1;
 
-    /// The upper half is 0 without data.
+    /// The count and 1, or 0 without data, and the period: in 16 bits each where both fit, else in 32, the count above.
     #[inline(always)]
     fn of(word: u64) -> Self {
-        Self { count: ((word >> 32) as u32).checked_sub(1), period: word as u32 }
+        let (low, high) = (word as u32, (word >> 32) as u32);
+        let (count, period) = if high == 0 { (low & 0xFFFF, low >> 16) } else { (high, low) };
+        Self { count: count.checked_sub(1), period }
     }
 
     #[inline(always)]
     fn word(self) -> u64 {
-        self.count.map_or(0, |count| u64::from(count + 1) << 32 | u64::from(self.period))
+        let Some(count) = self.count else { return 0 };
+        let (count, period) = (u64::from(count + 1), u64::from(self.period));
+        if (count | period) < 1 << 16 { period << 16 | count } else { count << 32 | period }
     }
 }
 
@@ -66,7 +70,7 @@ impl MultiStream {
 
     #[inline]
     fn stream(&self, count: u32) -> u8 {
-        (count.max(1).ilog2() as u8).min(self.streams - 1)
+        count.clamp(1, 1 << (self.streams - 1)).ilog2() as u8
     }
 
     /// The count that a write of the page now makes.
@@ -83,7 +87,7 @@ impl Placement for MultiStream {
 
     #[inline(always)]
     fn keeps(&self) -> Kept {
-        Kept::Word
+        Kept::HalfWord
     }
 
     #[inline(always)]
@@ -145,5 +149,22 @@ impl Registered for MultiStream {
         let half_life = p.half_life.unwrap_or(context.logical_pages.max(1));
         let half_life = within("half_life", half_life, 1..=u32::MAX)?;
         Ok(Self { streams, half_life, period: 0, writes: 0 })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_and_periods_of_any_size_are_found_again() {
+        let most = [0, 1, 0xFFFE, 0xFFFF, 0x1_0000, Page::MOST - 1, Page::MOST];
+        for (count, period) in most.iter().flat_map(|&c| most.map(|p| (c, p))) {
+            let word = Page { count: Some(count), period }.word();
+            assert_eq!(Page::of(word).count, Some(count), "{count}, {period}");
+            assert_eq!(Page::of(word).period, period, "{count}, {period}");
+            assert_eq!(word <= u64::from(u32::MAX), count < 0xFFFF && period <= 0xFFFF);
+        }
+        assert_eq!(Page::of(0).count, None);
     }
 }

@@ -68,6 +68,8 @@ impl TwoLevelLru {
         self.places[lpn.index()] = standing(entry, false);
         if let Some(forgotten) = fell {
             self.places[forgotten.index()] = NOWHERE;
+            // Of the one that falls out next nothing is at hand.
+            prefetch(&self.places, self.candidates.last().index());
         }
     }
 }
@@ -124,6 +126,21 @@ impl Placement for TwoLevelLru {
     #[inline(always)]
     fn survivor(&mut self, lpn: Lpn, _now: u64) -> u8 {
         if self.is_hot(lpn) { HOT } else { COLD }
+    }
+
+    #[inline(always)]
+    fn tells_at_once(&self) -> bool {
+        true
+    }
+
+    #[inline(always)]
+    fn survivors(&mut self, survivors: &[Lpn], streams: &mut [u8], now: u64) {
+        for lpn in survivors {
+            prefetch(&self.places, lpn.index());
+        }
+        for (&lpn, stream) in survivors.iter().zip(streams) {
+            *stream = self.survivor(lpn, now);
+        }
     }
 
     #[inline(always)]
@@ -184,6 +201,11 @@ impl List {
         self.links[entry as usize].page = page;
         self.link_first(entry);
         (entry, fell)
+    }
+
+    /// The page that falls out next.
+    fn last(&self) -> Lpn {
+        self.links[self.links[0].before as usize].page
     }
 
     fn refresh(&mut self, entry: u32) {

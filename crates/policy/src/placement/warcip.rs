@@ -13,6 +13,7 @@
 //! Memory: 8 bytes a page, 24 once four thousand million pages were written.
 
 use alloc::{vec, vec::Vec};
+use core::hint::select_unpredictable;
 
 use thermocline_flash::{BlockId, Lpn};
 
@@ -40,7 +41,7 @@ params! {
 #[derive(Clone, Copy, Debug, Default)]
 struct Cluster {
     active: bool,
-    /// Mean interval of the pages in its open block.
+    /// Mean interval of the pages in its open block; nothing is near to that of one that is not active.
     centre: f64,
     pages: u64,
     /// Pages written since the last look.
@@ -66,13 +67,12 @@ pub struct Warcip {
 
 impl Warcip {
     fn join(&mut self, interval: f64) -> u8 {
-        let mut nearest = 0;
-        let mut least = f64::INFINITY;
+        // No branch predictor wins on which is nearest, so there is no branch on it.
+        let (mut nearest, mut least) = (0, f64::INFINITY);
         for (stream, cluster) in self.clusters.iter().enumerate() {
             let distance = libm::fabs(cluster.centre - interval);
-            if cluster.active && distance < least {
-                (nearest, least) = (stream, distance);
-            }
+            nearest = select_unpredictable(distance < least, stream, nearest);
+            least = select_unpredictable(distance < least, distance, least);
         }
         let cluster = &mut self.clusters[nearest];
         let pages = cluster.pages as f64;
@@ -138,7 +138,7 @@ impl Placement for Warcip {
         cluster.pages = 0;
         if self.leaving == Some(stream) {
             self.leaving = None;
-            cluster.active = false;
+            (cluster.active, cluster.centre) = (false, f64::INFINITY);
         }
         self.filled += 1;
         if self.filled == PERIOD {

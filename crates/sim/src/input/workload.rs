@@ -7,10 +7,7 @@ use thermocline_trace::{
 };
 use thermocline_units::format_size;
 
-use super::{
-    BATCH,
-    extent::{Extent, cuts},
-};
+use super::extent::{Extent, cuts};
 use crate::SimError;
 
 /// A generated workload.
@@ -86,6 +83,10 @@ impl Workload {
         Ok(Generated { generator, batch, first, page, whole_pages, expected })
     }
 }
+
+/// Requests generated together: few enough that they and their extents leave the processor's second-level cache to the
+/// device's tables.
+const BATCH: usize = 512;
 
 /// A workload being generated.
 pub(crate) struct Generated {
