@@ -204,7 +204,8 @@ fn rows_have_the_same_columns_whatever_the_layer() {
 
 /// The names of all figures of a result, those in one column together as one.
 fn leaves(prefix: &str, value: &Value) -> Vec<String> {
-    const WHOLE: [&str; 3] = ["config.device.energy", "cleaning.choices", "banks"];
+    const WHOLE: [&str; 4] =
+        ["config.device.energy", "cleaning.choices", "cleaning.policy", "banks"];
     match value {
         Value::Object(object) if !WHOLE.contains(&prefix) => object
             .iter()

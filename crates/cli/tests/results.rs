@@ -52,7 +52,7 @@ fn figures<'a>(of: &'a Value, path: String, all: &mut Vec<(String, &'a Value)>) 
 /// A path without the numbers of elements and the names of policies.
 fn kind(path: &str) -> String {
     path.split('.')
-        .take_while(|part| *part != "choices")
+        .take_while(|part| !["choices", "policy"].contains(part))
         .map(|part| part.split('[').next().unwrap_or_default())
         .collect::<Vec<_>>()
         .join(".")

@@ -56,14 +56,46 @@ pub struct Policy {
     pub streams: u32,
 }
 
-pub const POLICIES: [Policy; 6] = [
+pub const POLICIES: [Policy; 7] = [
     Policy { victim: "greedy", placement: "sequential", args: &[], streams: 1 },
     Policy { victim: "cat", placement: "fine-grained", args: &[], streams: 2 },
     Policy { victim: "cost-benefit", placement: "dac", args: &[("regions", "3")], streams: 3 },
     Policy { victim: "greedy", placement: "sep-bit", args: &[("classes", "4")], streams: 4 },
     Policy { victim: "greedy", placement: "midas", args: &[("groups", "3")], streams: 3 },
     Policy { victim: "fifo", placement: "two-level-lru", args: &[], streams: 2 },
+    Policy { victim: "greedy", placement: "waning", args: &[], streams: 3 },
 ];
+
+/// Uses one of its streams, two, all three, and one again: the open blocks of the others are closed half full.
+struct Waning {
+    written: u64,
+}
+
+impl Waning {
+    const PHASE: u64 = 13;
+
+    fn used(&self) -> u32 {
+        1 + (self.written / Self::PHASE % 3) as u32
+    }
+}
+
+impl Placement for Waning {
+    fn streams(&self) -> u8 {
+        3
+    }
+
+    fn is_used(&self, stream: u8) -> bool {
+        u32::from(stream) < self.used()
+    }
+
+    fn host(&mut self, lpn: Lpn, _now: u64) -> u8 {
+        (lpn.0 % self.used()) as u8
+    }
+
+    fn written(&mut self, _lpn: Lpn, _now: u64) {
+        self.written += 1;
+    }
+}
 
 /// A chip's shape and what it was formatted for.
 #[derive(Clone, Debug)]
@@ -226,6 +258,7 @@ impl World {
             "dac" => make.visit(built::<Dac>(&args, &context)),
             "sep-bit" => make.visit(built::<SepBit>(&args, &context)),
             "midas" => make.visit(built::<Midas>(&args, &context)),
+            "waning" => make.visit(Waning { written: 0 }),
             _ => make.visit(built::<TwoLevelLru>(&args, &context)),
         }
     }

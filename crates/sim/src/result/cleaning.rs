@@ -34,8 +34,8 @@ part! {
             => Look::line("cost by this device's times", Format::Fixed(1)),
         /// Blocks cleaned by each rule, for policies that choose among several.
         pub choices: BTreeMap<String, u64> = facts.choices.clone() => Look::HIDDEN,
-        /// What the policy reports of itself, at the end of the run; absent where it reports nothing.
-        #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+        /// What the policy reports of itself at the end of the run, in words.
+        #[serde(default)]
         pub policy: BTreeMap<String, String> = facts.report.clone() => Look::HIDDEN,
         /// Blocks cleaned in idle time; part of `victims`.
         pub idle_victims: u64 = facts.layer.idle_victims

@@ -111,7 +111,7 @@ fn write_page<L: Journaled + ?Sized>(
         }
         surveys.look_at(layer, blocks())?;
     }
-    writer.append(layer, content.kind, |layer, page| {
+    let appended = writer.append(layer, content.kind, |layer, page| {
         let header = Header {
             kind: content.kind,
             sequence: layer.durability().programs(),
@@ -122,11 +122,13 @@ fn write_page<L: Journaled + ?Sized>(
             place: 0,
         };
         content.fill(&header, surveys, layer, page);
-    })?;
-    writer.checkpoint_page_written(content.after);
+    });
+    // Whether it was written or not: blocks that are not full go on.
     if content.kind == Kind::Blocks {
         surveys.keep_full(layer, blocks());
     }
+    appended?;
+    writer.checkpoint_page_written(content.after);
     Ok(())
 }
 
