@@ -35,7 +35,7 @@ pub(super) fn of(shared: &Shared, export: &Export) -> Result<Value, String> {
             "pages_with_data": inspect.mapped_pages(),
             "free_blocks": inspect.free_blocks(),
             "spare_blocks": inspect.spare_blocks(),
-            "policy": inspect.report().into_iter().map(|(name, what)| (name.to_owned(), what.into())).collect::<Map<_, _>>(),
+            "policy_state": inspect.report().into_iter().map(|(name, what)| (name.to_owned(), what.into())).collect::<Map<_, _>>(),
             "choices": inspect.choices().into_iter().map(|(rule, n)| (rule.to_owned(), n.into())).collect::<Map<_, _>>(),
         })
     });

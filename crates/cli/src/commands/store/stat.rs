@@ -135,7 +135,7 @@ pub fn show_live(live: &Value, output: Output) -> Result<(), Failure> {
     for (rule, blocks) in live["choices"].as_object().into_iter().flatten() {
         pairs.add(&format!("victims by {rule}"), count(blocks));
     }
-    for (name, what) in live["policy"].as_object().into_iter().flatten() {
+    for (name, what) in live["policy_state"].as_object().into_iter().flatten() {
         pairs.add(name, what.as_str().unwrap_or_default().to_owned());
     }
     pairs.group("wear");
