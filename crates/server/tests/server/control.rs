@@ -201,7 +201,8 @@ fn policy_and_watermarks_change_between_requests_and_nothing_is_lost() {
             round
         });
         let mut operator = controlled.operator();
-        for (policy, low, high) in [("greedy", 3, 3), ("cat", 4, 8), ("dac", 5, 5)] {
+        let settings = [("greedy", 3, 3), ("cat", 4, 8), ("dac", 5, 5), ("thermocline", 3, 3)];
+        for (policy, low, high) in settings {
             let change = Change {
                 policy: Some(policy.into()),
                 low: Some(low),
@@ -215,6 +216,8 @@ fn policy_and_watermarks_change_between_requests_and_nothing_is_lost() {
                 (&low.into(), &high.into())
             );
         }
+        let stat = operator.ask(Command::Stat).expect("an answer");
+        assert!(stat["policy_state"]["duel"].is_string(), "{stat}");
         let too_many = Change { high: Some(1000), ..Change::default() };
         let refused = operator.ask(Command::Set(too_many)).expect_err("there is no room");
         assert!(refused.contains("--high 1000"), "{refused}");

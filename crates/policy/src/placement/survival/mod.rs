@@ -17,12 +17,14 @@
 //! * The gate: where neither age nor stream tells when pages die, no placement can gain, and open
 //!   blocks cost space. Then all data go to one stream, and blocks weigh alike: greedy. Without evidence pages are kept
 //!   apart.
+//! * The duel: ghosts try other exponents and numbers of streams on a sample of the pages, and the best rule is followed
+//!   (see `duel`).
 //!
 //! Of a loss of the tables: the means of intervals stand beside the pages and are found again; when blocks were
 //! written is not. The first interval of a page found there does not count; survival is counted anew, of which
 //! two thirds are back after one and a quarter times the device's pages were written.
 //!
-//! Memory: 1 byte a page (0 with `history=no`), 60 bytes a block.
+//! Memory: 1 byte a page (0 with `history=no`), 60 bytes a block, and the ghosts'.
 
 mod ages;
 mod centres;
