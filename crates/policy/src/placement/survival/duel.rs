@@ -7,14 +7,14 @@
 //! Copies fade, so that a rule may come into its own later. Another one is followed only if it copies clearly less,
 //! so that near ties change nothing.
 //!
-//! Memory: some 13 bytes for each page of a ghost (map, owner, mean, and its blocks' shares).
+//! Memory: 13 to 17 bytes for each page of a ghost (map, owner, mean, and its share of a block).
 
 use alloc::{format, string::String, vec::Vec};
 use core::ops::RangeInclusive;
 
 use thermocline_flash::Lpn;
 
-use super::{Device, Survival, SurvivalParams, curves::Exponents, ghost::Ghost};
+use super::{Survival, SurvivalParams, curves::Exponents, device::Device, ghost::Ghost};
 use crate::trigger::Watermarks;
 
 /// One page in so many is in the sample, as a power of 2, as long as a ghost's blocks have [so many](PAGES) pages then.

@@ -7,7 +7,7 @@ use alloc::{collections::VecDeque, vec, vec::Vec};
 
 use thermocline_flash::{BlockId, Lpn};
 
-use super::{Device, Survival};
+use super::{Survival, device::Device};
 use crate::{
     BlockTable,
     placement::{Cleaning, Place, Placement},

@@ -29,6 +29,7 @@
 mod ages;
 mod centres;
 mod curves;
+mod device;
 mod duel;
 mod ghost;
 
@@ -45,6 +46,7 @@ use crate::{
 use ages::{BINS, OCTAVE, log2};
 use centres::Centres;
 use curves::{Curves, Exponents};
+use device::Device;
 use duel::{Duel, Rule};
 
 /// A page whose intervals are not known yet.
@@ -89,38 +91,6 @@ params! {
         wear: f64 = 0.0,
         /// Whether rival rules are tried on a sample of the pages, and the best one is followed.
         duel: bool = true,
-    }
-}
-
-/// What it is built for.
-#[derive(Clone, Copy, Debug)]
-struct Device {
-    logical_pages: u32,
-    pages_per_block: u32,
-    banks: u32,
-    blocks: u32,
-}
-
-impl Device {
-    /// Blocks of a bank beside those that its logical pages need.
-    fn spare(&self) -> u32 {
-        let needed = self.logical_pages.div_ceil(self.pages_per_block).div_ceil(self.banks);
-        (self.blocks / self.banks).saturating_sub(needed)
-    }
-
-    /// Streams. Twice the streams halve the spread of lives in each, and keep twice the blocks open: what is best grows
-    /// as the root of the blocks that can be open.
-    fn streams(&self) -> u8 {
-        let spare = self.spare();
-        let open = spare - spare / 3;
-        let root = (4 * open.min(256)).isqrt().div_ceil(2);
-        root.clamp(4, 16).min((spare / 2).max(2)) as u8
-    }
-
-    /// Streams if all those of a duel are to be possible.
-    fn most_streams(&self) -> u8 {
-        let twice = (2 * self.streams()).min(16);
-        twice.min((self.spare() / 4) as u8).max(self.streams())
     }
 }
 
