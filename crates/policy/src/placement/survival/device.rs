@@ -28,6 +28,6 @@ impl Device {
     /// Streams if all those of a duel are to be possible.
     pub(super) fn most_streams(&self) -> u8 {
         let twice = (2 * self.streams()).min(16);
-        twice.min((self.spare() / 4) as u8).max(self.streams())
+        twice.min((self.spare() / 4).min(16) as u8).max(self.streams())
     }
 }
