@@ -60,8 +60,8 @@ python: ## the Python package, built and installed into .venv (activate it by `.
 python-docs: ## the documentation of the Python package, target/python-docs (after `make python`)
 	python/docs.sh
 
-pages: build ## every paper's page again, docs/papers (four minutes; THERMOCLINE_TRACES names the folders of traces)
-	$(THERMOCLINE) reproduce all --report docs/papers
+pages: build ## every paper's page again, docs/papers (four minutes; THERMOCLINE_TRACES names folders of traces beside the corpus)
+	THERMOCLINE_TRACES="$${THERMOCLINE_TRACES:+$$THERMOCLINE_TRACES:}corpus" $(THERMOCLINE) reproduce all --report docs/papers
 
 test: export THERMOCLINE_SKIPPED := $(SKIPPED)
 # Notes for a second build cost a quarter of the first. Of the two at the end one builds and the other waits for QEMU.
