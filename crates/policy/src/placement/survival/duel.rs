@@ -14,8 +14,8 @@ use core::ops::RangeInclusive;
 
 use thermocline_flash::Lpn;
 
-use super::{Survival, SurvivalParams, curves::Exponents, device::Device, ghost::Ghost};
-use crate::trigger::Watermarks;
+use super::{Survival, SurvivalParams, curves::Exponents, ghost::Ghost, shares::spare};
+use crate::{Context, trigger::Watermarks};
 
 /// One page in so many is in the sample, as a power of 2, as long as a ghost's blocks have [so many](PAGES) pages then.
 const SHIFT: u32 = 3;
@@ -75,8 +75,8 @@ pub(super) struct Duel {
 
 impl Duel {
     /// Rivals on a device, or why there cannot be any.
-    pub(super) fn new(params: &SurvivalParams, device: &Device) -> Result<Self, String> {
-        let Device { logical_pages, pages_per_block, banks, blocks } = *device;
+    pub(super) fn new(params: &SurvivalParams, device: &Context) -> Result<Self, String> {
+        let Context { logical_pages, pages_per_block, banks, blocks, .. } = *device;
         let (least, most) = (*PAGES.start(), *PAGES.end());
         if pages_per_block < 2 * least {
             return Err(format!("blocks of fewer than {} pages", 2 * least));
@@ -84,7 +84,7 @@ impl Duel {
         // A ghost is one bank. Its blocks are smaller than the device's; where that is not enough, it has fewer.
         let suitable = (pages_per_block >> SHIFT).clamp(least, most);
         let smaller = (pages_per_block / suitable).ilog2();
-        let of_bank = blocks / banks;
+        let of_bank = device.blocks_of_bank();
         let fewer = (banks * of_bank.div_ceil(BLOCKS)).next_power_of_two().ilog2();
         let shift = (smaller + fewer).max(SHIFT);
         let pages_of_block = 1 << (pages_per_block >> smaller).ilog2();
@@ -92,18 +92,23 @@ impl Duel {
         let pages = u64::from(blocks.saturating_sub(reserve * banks)) * u64::from(pages_per_block);
         let blocks = ((pages >> shift) / u64::from(pages_of_block)) as u32 + reserve;
         let logical_pages = (logical_pages >> shift) + 1;
-        let ghost = Device { logical_pages, pages_per_block: pages_of_block, banks: 1, blocks };
-        if ghost.spare() < LEAST_SPARE {
+        let ghost = Context {
+            logical_pages,
+            pages_per_block: pages_of_block,
+            blocks,
+            ..Context::smallest()
+        };
+        if spare(&ghost) < LEAST_SPARE {
             return Err(format!(
                 "{} spare blocks in a ghost, {LEAST_SPARE} are needed",
-                ghost.spare()
+                spare(&ghost)
             ));
         }
         let own =
             Rule { exponents: Exponents { hazard: params.hazard, age: params.age }, halves: 2 };
         let rules = core::iter::once(own).chain(RIVALS.into_iter().filter(|rival| *rival != own));
         let ghosts = rules
-            .map(|rule| (rule, Ghost::new(Survival::new(params, &ghost, rule, 0), ghost)))
+            .map(|rule| (rule, Ghost::new(Survival::new(params, &ghost, rule, 0), &ghost)))
             .collect();
         Ok(Self { shift, ghosts, logical_pages, leader: 0, written: 0, evidence: 0, changes: 0 })
     }
@@ -178,7 +183,7 @@ impl Duel {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Args, Context, placement::Registered};
+    use crate::{Args, placement::Registered};
 
     /// The parameters where nothing is told.
     fn defaults() -> SurvivalParams {
@@ -201,7 +206,8 @@ mod tests {
             [(400, 256, 1), (400, 64, 1), (4000, 100, 8), (40_000, 1024, 1), (100_000, 2048, 16)]
         {
             let logical_pages = blocks / 10 * 9 * pages_per_block;
-            let device = Device { logical_pages, pages_per_block, banks, blocks };
+            let device =
+                Context { logical_pages, pages_per_block, banks, blocks, ..Context::smallest() };
             let mut duel = Duel::new(&defaults(), &device).expect("there is room");
             let pages = |lpn| duel.sample(Lpn(lpn));
             assert!((0..logical_pages).filter_map(pages).all(|page| page < duel.logical_pages));
@@ -219,8 +225,12 @@ mod tests {
     #[test]
     fn small_devices_have_no_duel_and_say_why() {
         let small = |blocks, pages_per_block| {
-            let device =
-                Device { logical_pages: 90 * pages_per_block, pages_per_block, banks: 1, blocks };
+            let device = Context {
+                logical_pages: 90 * pages_per_block,
+                pages_per_block,
+                blocks,
+                ..Context::smallest()
+            };
             Duel::new(&defaults(), &device).err()
         };
         assert_eq!(small(110, 256), None);
@@ -230,8 +240,12 @@ mod tests {
 
     #[test]
     fn another_rule_is_followed_when_it_copies_clearly_less() {
-        let device =
-            Device { logical_pages: 90 * 256, pages_per_block: 256, banks: 1, blocks: 110 };
+        let device = Context {
+            logical_pages: 90 * 256,
+            pages_per_block: 256,
+            blocks: 110,
+            ..Context::smallest()
+        };
         let mut duel = Duel::new(&defaults(), &device).expect("there is room");
         let round = |duel: &mut Duel, copies: [u64; 4]| {
             for ((_, ghost), copies) in duel.ghosts.iter_mut().zip(copies) {

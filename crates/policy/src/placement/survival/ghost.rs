@@ -7,9 +7,9 @@ use alloc::{collections::VecDeque, vec, vec::Vec};
 
 use thermocline_flash::{BlockId, Lpn};
 
-use super::{Survival, device::Device};
+use super::Survival;
 use crate::{
-    BlockTable,
+    BlockTable, Context,
     placement::{Cleaning, Place, Placement},
     trigger::Watermarks,
     victim,
@@ -55,7 +55,7 @@ impl Ghost {
     /// An empty one of this shape, that does as `own` says; blocks have a power of 2 of pages.
     pub(super) fn new(
         own: Survival,
-        Device { logical_pages, pages_per_block, blocks, .. }: Device,
+        &Context { logical_pages, pages_per_block, blocks, .. }: &Context,
     ) -> Self {
         Self {
             shift: pages_per_block.ilog2(),

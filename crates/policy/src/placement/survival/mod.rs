@@ -29,9 +29,9 @@
 mod ages;
 mod centres;
 mod curves;
-mod device;
 mod duel;
 mod ghost;
+mod shares;
 
 use alloc::{boxed::Box, format, string::String, vec, vec::Vec};
 
@@ -46,8 +46,8 @@ use crate::{
 use ages::{BINS, OCTAVE, log2};
 use centres::Centres;
 use curves::{Curves, Exponents};
-use device::Device;
 use duel::{Duel, Rule};
+use shares::{most_streams, suitable_streams};
 
 /// A page whose intervals are not known yet.
 const UNKNOWN: u8 = 0;
@@ -572,18 +572,18 @@ impl Registered for Survival {
         if let Some(streams) = p.streams {
             within("streams", streams, 2..=16)?;
         }
-        let device = Device {
+        let device = Context {
             logical_pages: context.logical_pages.max(1),
             pages_per_block: context.pages_per_block.max(1),
             banks: context.banks.max(1),
-            blocks: context.blocks,
+            ..context.clone()
         };
         let duel = if p.duel && p.streams.is_none() {
             Duel::new(&p, &device).map(Box::new)
         } else {
             Err("by its parameters".into())
         };
-        let most = if duel.is_ok() { device.most_streams() } else { 0 };
+        let most = if duel.is_ok() { most_streams(&device) } else { 0 };
         let own = Rule { exponents: Exponents { hazard: p.hazard, age: p.age }, halves: 2 };
         Ok(Self { duel, ..Self::new(&p, &device, own, most) })
     }
@@ -591,10 +591,10 @@ impl Registered for Survival {
 
 impl Survival {
     /// One that begins with a rule, with `most` streams or as many as the rule wants.
-    fn new(p: &SurvivalParams, device: &Device, rule: Rule, most: u8) -> Self {
-        let Device { logical_pages, pages_per_block, banks, blocks } = *device;
-        let suggested = p.streams.map_or(device.streams(), |streams| streams as u8);
-        let streams = rule.streams(suggested, device.most_streams().max(suggested));
+    fn new(p: &SurvivalParams, device: &Context, rule: Rule, most: u8) -> Self {
+        let Context { logical_pages, pages_per_block, banks, blocks, .. } = *device;
+        let suggested = p.streams.map_or(suitable_streams(device), |streams| streams as u8);
+        let streams = rule.streams(suggested, most_streams(device).max(suggested));
         let most = most.max(streams);
         let (of_hosts, of_survivors) = (most / 2, most - most / 2);
         let (hosts, survivors) = (streams / 2, streams - streams / 2);
