@@ -221,15 +221,16 @@ impl CountingChip {
     /// Checks that `count` pages from `to` on, at least one, may be programmed, and notes that they are.
     #[inline(always)]
     fn take_pages(&mut self, to: Ppn, count: u32) -> Result<(), FlashError> {
-        let mask = (1 << self.page_bits) - 1;
-        let end = (to.0 & mask) + count;
-        if let Some(next) = self.next.get_mut((to.0 >> self.page_bits) as usize)
+        let block = to.0 >> self.page_bits;
+        if let Some(next) = self.next.get_mut(block as usize)
             && *next == to
-            && end <= self.geometry.pages_per_block
         {
-            let is_full = end == self.geometry.pages_per_block;
-            *next = if is_full { Ppn::NONE } else { Ppn(to.0 + count) };
-            return Ok(());
+            // The next page is one of the block.
+            let room = self.geometry.pages_per_block - (to.0 - (block << self.page_bits));
+            if count <= room {
+                *next = if count == room { Ppn::NONE } else { Ppn(to.0 + count) };
+                return Ok(());
+            }
         }
         (to.0..to.0 + count).try_for_each(|page| self.take_page(Ppn(page)))
     }
