@@ -71,7 +71,7 @@ impl Placement for FineGrained {
     fn cleaning(&mut self, victim: &Cleaning) {
         if victim.valid > 0 {
             let mean = self.hotness.mean(victim.mapped, victim.now);
-            self.bar.set(mean, victim.now);
+            self.bar = self.hotness.bar(mean, victim.now);
         }
     }
 
@@ -94,8 +94,12 @@ impl Placement for FineGrained {
         streams: &mut [u8],
         now: u64,
     ) {
-        let tell = |i: usize, is_hot: bool| streams[i] = u8::from(!is_hot);
-        self.hotness.exceed(survivors, words, self.bar.at(now), tell);
+        let mut streams = streams.iter_mut();
+        self.hotness.exceed(survivors.iter().zip(&*words), self.bar.at(now), |is_hot| {
+            if let Some(stream) = streams.next() {
+                *stream = u8::from(!is_hot);
+            }
+        });
     }
 
     /// The update count.
@@ -122,9 +126,7 @@ impl Registered for FineGrained {
     fn build(args: &Args, context: &Context) -> Result<Self, ParamError> {
         let p = FineGrainedParams::read(args)?;
         let transform = Transform::new(Shape::Log, p.tau, context.time_scale, 0.0);
-        Ok(Self {
-            hotness: Hotness::new(context.logical_pages, transform, p.exact),
-            bar: Bar::new(),
-        })
+        let hotness = Hotness::new(context.logical_pages, transform, p.exact);
+        Ok(Self { bar: hotness.bar(0.0, 0), hotness })
     }
 }

@@ -16,6 +16,12 @@ pub(super) struct Updates {
     pub count: u32,
 }
 
+/// A time as a number: one conversion, for those of less than 2⁶³ are signed numbers too. Later ones are taken for that.
+#[inline(always)]
+pub(super) fn float(time: u64) -> f64 {
+    time.min(i64::MAX as u64) as i64 as f64
+}
+
 /// [`Updates`] that do not fit a word.
 pub(super) type History = Beyond<Updates>;
 

@@ -9,7 +9,7 @@ use alloc::{boxed::Box, vec, vec::Vec};
 
 use thermocline_flash::Lpn;
 
-use super::history::{History, Updates};
+use super::history::{History, Updates, float};
 use crate::age::Transform;
 
 /// Epochs are at most this part of their age long.
@@ -18,12 +18,13 @@ const EPOCH_PER_AGE: u64 = 3;
 /// Slots of an [`Epochs::found_at`]: eight for each doubling of an age of 64 bits.
 const SLOTS: usize = 62 * 8;
 
-/// Bits of a digit of update counts, its values, and how many digits a [`Bar`] has the powers of.
+/// Bits of a digit of update counts, its values, how many digits a [`Bar`] has the powers of, and what they count to.
 const DIGIT_BITS: usize = 4;
 const DIGIT: usize = 1 << DIGIT_BITS;
 const DIGITS: usize = 3;
+const COUNTS: u32 = 1 << (DIGITS * DIGIT_BITS);
 
-/// Closer calls than this part of `1 + age/τ` take a logarithm; roundings make far less.
+/// Closer calls than this part of `τ + age` take a logarithm; roundings make far less.
 const MARGIN: f64 = 1e-9;
 
 /// Hot degrees of pages, by their words, and the mean of all.
@@ -118,29 +119,27 @@ impl Hotness {
         degree(self.beyond.unpack(lpn, word), &self.transform, now)
     }
 
+    /// The bar of a mean hot degree.
+    pub(super) fn bar(&self, degree: f64, now: u64) -> Bar {
+        Bar::new(degree, now, &self.transform)
+    }
+
     /// Tells of pages whether their hot degrees exceed the bar; the same as comparing, but the logarithm is only
     /// taken where it is close.
     #[inline(always)]
-    pub(super) fn exceed(
+    pub(super) fn exceed<'a>(
         &self,
-        lpns: &[Lpn],
-        words: &[u64],
+        pages: impl Iterator<Item = (&'a Lpn, &'a u64)>,
         bar: &Bar,
-        mut tell: impl FnMut(usize, bool),
+        mut tell: impl FnMut(bool),
     ) {
-        // Powers say nothing of another transformation's ages.
-        let (tau, are_close) =
-            self.transform.scale_of_log().map_or((0.0, true), |tau| (tau, false));
-        for (i, (&lpn, &word)) in lpns.iter().zip(words).enumerate() {
+        for (&lpn, &word) in pages {
             let page = self.beyond.unpack(lpn, word);
-            let age = bar.now.saturating_sub(page.written) as f64;
-            let half = 0.5 * bar.power(page.count);
+            let reach = bar.reach(page.count);
+            let beyond = float(bar.now.saturating_sub(page.written)) + bar.tau - reach;
             // Hot or not is a coin toss that no branch should wait for; close calls are rare.
-            let above = age < (half * (1.0 - MARGIN) - 1.0) * tau;
-            let not_below = age <= (half * (1.0 + MARGIN) - 1.0) * tau;
-            let has_power = page.count >> (DIGITS * DIGIT_BITS) == 0;
-            let is_close = above != not_below || !has_power || are_close;
-            tell(i, if is_close { self.is_above(page, bar) } else { above });
+            let is_clear = beyond.abs() >= reach * MARGIN && page.count < COUNTS;
+            tell(if is_clear { beyond < 0.0 } else { self.is_above(page, bar) });
         }
     }
 
@@ -175,34 +174,32 @@ fn degree(Updates { written, count }: Updates, transform: &Transform, now: u64) 
 }
 
 /// A hot degree to be exceeded at one time. A page of so many updates exceeds it where
-/// `T(age) = 1 + log2(1 + age/τ) < count / degree`, which is where `1 + age/τ < 2^(count/degree) / 2`: the powers of counts
+/// `T(age) = 1 + log2(1 + age/τ) < count / degree`, which is where `τ + age < τ/2 · 2^(count/degree)`: the powers of counts
 /// are worked out once for a bar, by their digits.
 #[derive(Clone, Debug)]
 pub(super) struct Bar {
     now: u64,
     degree: f64,
-    /// 2^(1/degree) to the power of the lowest digit of a count, of the next one, and so on.
+    /// Powers say nothing of another transformation's ages: those have none, and every call is close.
+    tau: f64,
+    /// 2^(1/degree) to the power of the lowest digit of a count, times τ/2; to that of the next one, and so on.
     powers: [[f64; DIGIT]; DIGITS],
 }
 
 impl Bar {
-    pub(super) fn new() -> Self {
-        let mut bar = Self { now: 0, degree: 0.0, powers: [[1.0; DIGIT]; DIGITS] };
-        bar.set(0.0, 0);
-        bar
-    }
-
-    pub(super) fn set(&mut self, degree: f64, now: u64) {
-        (self.degree, self.now) = (degree, now);
-        let mut base = libm::exp2(1.0 / degree);
-        for powers in &mut self.powers {
+    fn new(degree: f64, now: u64, transform: &Transform) -> Self {
+        let tau = transform.scale_of_log().unwrap_or(f64::NAN);
+        let mut powers = [[0.0; DIGIT]; DIGITS];
+        let (mut base, mut first) = (libm::exp2(1.0 / degree), 0.5 * tau);
+        for powers in &mut powers {
             let mut power = 1.0;
             for of_digit in powers {
-                *of_digit = power;
+                *of_digit = first * power;
                 power *= base;
             }
-            base = power;
+            (base, first) = (power, 1.0);
         }
+        Self { now, degree, tau, powers }
     }
 
     /// The same degree, at another time.
@@ -211,9 +208,9 @@ impl Bar {
         self
     }
 
-    /// 2^(count/degree), within a thousandth of a [`MARGIN`]; of counts that have few enough digits.
+    /// τ/2 · 2^(count/degree), within a thousandth of a [`MARGIN`]; of counts that have few enough digits.
     #[inline(always)]
-    fn power(&self, count: u32) -> f64 {
+    fn reach(&self, count: u32) -> f64 {
         let digit = |i: usize| self.powers[i][count as usize >> (i * DIGIT_BITS) & (DIGIT - 1)];
         digit(0) * digit(1) * digit(2)
     }
@@ -361,7 +358,6 @@ mod tests {
         let transform = Transform::new(Shape::Log, Some(Ticks(1700)), 0.0, 0.0);
         let mut hotness = Hotness::new(2000, transform, 0);
         let mut words = vec![0; 2000];
-        let mut bar = Bar::new();
         let mut x = 1_u64;
         for bars in 0..300 {
             let now = 1 << (bars % 50);
@@ -377,11 +373,15 @@ mod tests {
             let word = words[bars as usize];
             let degree =
                 if bars % 3 == 0 { 0.0 } else { hotness.degree(Lpn(bars as u32), word, now) };
-            bar.set(degree, now);
+            let bar = hotness.bar(degree, now);
             let lpns: Vec<Lpn> = (0..2000).map(Lpn).collect();
-            hotness.exceed(&lpns, &words, &bar, |i, exceeds| {
-                assert_eq!(exceeds, hotness.degree(lpns[i], words[i], now) > degree);
+            let mut degrees =
+                lpns.iter().zip(&words).map(|(&lpn, &word)| hotness.degree(lpn, word, now));
+            hotness.exceed(lpns.iter().zip(&words), &bar, |exceeds| {
+                let of_page = degrees.next().expect("each page is told of once");
+                assert_eq!(exceeds, of_page > degree);
             });
+            assert_eq!(degrees.next(), None);
         }
     }
 

@@ -28,7 +28,7 @@ use thermocline_flash::{BlockId, Lpn};
 
 use super::{
     Choice, Cleaning, Entry, Kept, Place, Placement, Registered,
-    history::{History, Updates},
+    history::{History, Updates, float},
 };
 use crate::{Args, BlockView, Context, ParamError, PolicyInfo, choice, params, params::within};
 
@@ -100,10 +100,18 @@ struct Sums {
 }
 
 impl Sums {
-    fn add(&mut self, page: Updates, times: f64) {
-        self.written += times * float(page.written);
-        self.count += times * f64::from(page.count.max(1));
-        self.pages += times;
+    #[inline(always)]
+    fn add(&mut self, page: Updates) {
+        self.written += float(page.written);
+        self.count += f64::from(page.count.max(1));
+        self.pages += 1.0;
+    }
+
+    #[inline(always)]
+    fn remove(&mut self, page: Updates) {
+        self.written -= float(page.written);
+        self.count -= f64::from(page.count.max(1));
+        self.pages -= 1.0;
     }
 
     fn mean_count(&self) -> f64 {
@@ -113,12 +121,6 @@ impl Sums {
     fn mean_written(&self) -> f64 {
         if self.pages >= 1.0 { self.written / self.pages } else { 0.0 }
     }
-}
-
-/// A time as a number, in one instruction where it is less than 2⁶³, as all are.
-#[inline(always)]
-fn float(time: u64) -> f64 {
-    i64::try_from(time).map_or(time as f64, |time| time as f64)
 }
 
 /// The group of a page written `count` times, `age` ago the last time; neighbouring groups meet at these hotnesses.
@@ -209,7 +211,7 @@ impl Sfs {
 
     fn settle(&mut self) {
         if let Some((group, page)) = self.pending.take() {
-            self.filling[usize::from(group)].add(page, 1.0);
+            self.filling[usize::from(group)].add(page);
         }
     }
 }
@@ -235,7 +237,7 @@ impl Placement for Sfs {
         let Updates { written, count } = page;
         if let Some(old) = old {
             let block = &mut self.blocks[old.block.index()];
-            block.add(page, -1.0);
+            block.remove(page);
             if !core::mem::replace(&mut block.touched, true) {
                 self.touched[old.bank as usize].push(old.block);
             }
@@ -248,7 +250,7 @@ impl Placement for Sfs {
 
     fn filled_word(&mut self, lpn: Lpn, now: u64) -> u64 {
         let page = Updates { written: now, count: 1 };
-        self.filling[0].add(page, 1.0);
+        self.filling[0].add(page);
         self.beyond.pack(lpn, page)
     }
 
@@ -258,7 +260,7 @@ impl Placement for Sfs {
         let page = Updates { written: now, count };
         self.settle();
         if let Some(to) = self.to.take() {
-            self.filling[usize::from(to)].add(page, 1.0);
+            self.filling[usize::from(to)].add(page);
         }
         self.beyond.pack(lpn, page)
     }
