@@ -72,4 +72,4 @@ pub use context::{Context, Future};
 pub use info::PolicyInfo;
 pub use lowest::Lowest;
 pub use params::{Args, ParamError, ParamInfo, Ticks};
-pub use table::{Block, BlockTable, BlockView, Search, Side, State};
+pub use table::{Block, BlockTable, BlockView, Search, Side, State, Writes};

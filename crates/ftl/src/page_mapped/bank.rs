@@ -19,6 +19,7 @@ use thermocline_policy::{
 };
 
 use super::{
+    bank_writes::BankWrites,
     by_erases::ByErases,
     open_block::{OpenBlock, Target},
     shape::Shape,
@@ -202,30 +203,23 @@ impl Bank {
         }
     }
 
+    /// The bank for as long as nothing but host writes changes it; the shape is one that is at hand.
+    #[inline(always)]
+    pub(super) fn writes(&mut self, shape: Shape) -> BankWrites<'_> {
+        let Self { number, blocks, open, live, .. } = self;
+        BankWrites { number: *number, shape, blocks: blocks.writes(), open, live }
+    }
+
     /// The page taken last from a stream's open block was programmed with new data. Returns the block.
     #[inline(always)]
     pub(super) fn wrote(&mut self, stream: usize, now: u64) -> BlockId {
-        let block = self.open[stream].block();
-        self.blocks.wrote(block, now);
-        self.live += 1;
-        block
-    }
-
-    /// Pages taken last from a stream's open block are being programmed with new data, the last of them at
-    /// `now`. Returns the block.
-    #[inline(always)]
-    pub(super) fn wrote_run(&mut self, stream: usize, pages: u32, now: u64) -> BlockId {
-        let block = self.open[stream].block();
-        self.blocks.wrote_run(block, pages, now);
-        self.live += pages;
-        block
+        self.writes(self.shape).wrote(stream, 1, now)
     }
 
     /// A page of a block is no longer current.
     #[inline(always)]
     pub(super) fn invalidate(&mut self, block: BlockId, now: u64) {
-        self.live -= 1;
-        self.blocks.invalidate(block, now);
+        self.writes(self.shape).invalidate_in(block, now);
     }
 
     /// A page of a block that was inferred to be garbage is current after all.
@@ -254,6 +248,14 @@ impl Bank {
             if self.watched.len() == WATCHED {
                 self.pass_on_watched();
             }
+        }
+    }
+
+    /// The same of pages in the order of their writing.
+    #[inline(always)]
+    pub(super) fn watch_all(&mut self, lpns: impl Iterator<Item = Lpn>) {
+        if self.watches {
+            lpns.for_each(|lpn| self.watch(lpn));
         }
     }
 

@@ -36,6 +36,7 @@
 
 mod append;
 mod bank;
+mod bank_writes;
 mod banks;
 mod by_erases;
 mod check;

@@ -15,18 +15,28 @@ pub(super) struct Target {
     pub(super) slot: usize,
 }
 
+impl Target {
+    /// Page number `i` of a run that begins here.
+    #[inline(always)]
+    pub(super) const fn nth(self, i: usize) -> Self {
+        Self { at: Ppn(self.at.0 + i as u32), slot: self.slot + i }
+    }
+}
+
 /// The open block of a stream, or none, which counts as full.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct OpenBlock {
     block: BlockId,
     /// Data pages programmed so far.
     next: u32,
-    /// Those counted in the table of blocks, during a cleaning.
+    /// Those counted in the table of blocks, while that learns of pages in lots.
     counted: u32,
     pages: u32,
-    /// Physical page of the first data page.
+    /// Physical page of the first data page, and its place in the reverse map.
     first: Ppn,
-    first_slot: usize,
+    first_slot: u32,
+    /// When the host wrote the last of those not counted yet.
+    last: u64,
 }
 
 impl OpenBlock {
@@ -38,6 +48,7 @@ impl OpenBlock {
             pages,
             first: Ppn::NONE,
             first_slot: 0,
+            last: 0,
         }
     }
 
@@ -49,7 +60,8 @@ impl OpenBlock {
             counted: programmed,
             pages: shape.pages(),
             first: shape.data_page(block, 0),
-            first_slot: shape.first_slot(block),
+            first_slot: shape.first_slot(block) as u32,
+            last: 0,
         }
     }
 
@@ -80,10 +92,20 @@ impl OpenBlock {
         debug_assert!(!self.is_full(), "{:?} is full", self.block);
         let target = Target {
             at: Ppn(self.first.0 + self.next),
-            slot: self.first_slot + self.next as usize,
+            slot: (self.first_slot + self.next) as usize,
         };
         self.next += 1;
         target
+    }
+
+    /// The next page, which the host writes at `now`, if there is one.
+    #[inline(always)]
+    pub(super) fn take_if_room(&mut self, now: u64) -> Option<Target> {
+        if self.is_full() {
+            return None;
+        }
+        self.last = now;
+        Some(self.take())
     }
 
     /// Up to `most` next pages: the first, and how many there is room for.
@@ -91,7 +113,7 @@ impl OpenBlock {
     pub(super) fn take_run(&mut self, most: usize) -> (Target, u32) {
         let target = Target {
             at: Ppn(self.first.0.wrapping_add(self.next)),
-            slot: self.first_slot + self.next as usize,
+            slot: (self.first_slot + self.next) as usize,
         };
         let count = self.room().min(u32::try_from(most).unwrap_or(u32::MAX));
         self.next += count;
@@ -112,6 +134,16 @@ impl OpenBlock {
     /// All pages programmed so far are counted in the table of blocks.
     pub(super) const fn all_counted(&mut self) {
         self.counted = self.next;
+    }
+
+    /// The page taken last could not be programmed, and is not to be counted.
+    pub(super) const fn skip(&mut self) {
+        self.counted += 1;
+    }
+
+    /// When the host wrote the last of the pages not counted yet.
+    pub(super) const fn last_written(&self) -> u64 {
+        self.last
     }
 
     /// The pages programmed and not counted in the table of blocks yet; they count as counted now.

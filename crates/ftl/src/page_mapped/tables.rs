@@ -20,7 +20,7 @@ use thermocline_flash::{BlockId, Geometry, Lpn, Ppn, prefetch};
 use thermocline_policy::placement::Kept;
 
 use super::{open_block::Target, shape::Shape, words::Words};
-use crate::{AHEAD, FtlError};
+use crate::AHEAD;
 
 /// The entry of a page that held data which are nowhere to be found: reading it is an error until it is
 /// written or trimmed.
@@ -243,12 +243,7 @@ impl Tables {
     /// their block to lose a valid page; without any the page counts as mapped from now on.
     #[inline(always)]
     pub(super) fn supersede(&mut self, lpn: Lpn) -> Option<Ppn> {
-        self.supersede_entry(self.entry(lpn))
-    }
-
-    /// The same, by the table entry of the page.
-    #[inline(always)]
-    pub(super) fn supersede_entry(&mut self, old: Ppn) -> Option<Ppn> {
+        let old = self.entry(lpn);
         if self.is_current(old) {
             return Some(old);
         }
@@ -266,16 +261,14 @@ impl Tables {
         self.map[lpn.index()] = to.at;
     }
 
-    /// The tables while the host's pages are written to `count` physical pages from `to` on.
+    /// The tables for as long as nothing but host writes changes them.
     #[inline(always)]
-    pub(super) fn rows(&mut self, to: Target, count: u32) -> Rows<'_> {
-        debug_assert_eq!(self.shape.slot_of(to.at), to.slot, "a run goes to {:?}", to.at);
+    pub(super) const fn rows(&mut self) -> Rows<'_> {
         Rows {
-            map: &mut self.map,
-            owner: &mut self.owner[to.slot..][..count as usize],
+            map: self.map.as_mut_slice(),
+            owner: self.owner.as_mut_slice(),
             words: &mut self.words,
             shape: self.shape,
-            to,
             first_marked: self.first_marked,
             mapped: &mut self.mapped,
             marked: &mut self.marked,
@@ -453,30 +446,56 @@ fn gather<const WORDS: bool, W: Copy + Into<u64>>(
     found
 }
 
-/// The tables while pages are written one after another. What each write needs of them is at hand.
+/// The tables while the host writes one page after another. What each write needs of them is at hand, where the
+/// compiler would read the fields of [`Tables`] again after each page that is stored.
 pub(super) struct Rows<'a> {
     map: &'a mut [Ppn],
-    /// Of the pages written.
     owner: &'a mut [Lpn],
     words: &'a mut Words,
     shape: Shape,
-    to: Target,
     first_marked: u32,
     mapped: &'a mut u32,
     marked: &'a mut u32,
 }
 
 impl Rows<'_> {
+    #[inline(always)]
+    pub(super) const fn shape(&self) -> Shape {
+        self.shape
+    }
+
     /// Asks for the cache line of a page's entry.
     #[inline(always)]
     pub(super) fn prefetch(&self, lpn: Lpn) {
         prefetch(self.map, lpn.index());
     }
 
+    /// The table entry of a page; no page beyond the device has one.
+    #[inline(always)]
+    pub(super) fn entry(&self, lpn: Lpn) -> Option<Ppn> {
+        self.map.get(lpn.index()).copied()
+    }
+
+    /// Whether a table entry leads to current data.
+    #[inline(always)]
+    pub(super) const fn is_current(&self, entry: Ppn) -> bool {
+        entry.0 < self.first_marked
+    }
+
     /// Where the current data of a page are. No page beyond the device has any.
     #[inline(always)]
     pub(super) fn current(&self, lpn: Lpn) -> Option<Ppn> {
-        self.map.get(lpn.index()).copied().filter(|entry| entry.0 < self.first_marked)
+        self.entry(lpn).filter(|&entry| self.is_current(entry))
+    }
+
+    /// Where the data are that a table entry leads to, marked or not.
+    #[inline(always)]
+    pub(super) fn data_at(&self, entry: Ppn) -> Option<Ppn> {
+        if self.is_current(entry) {
+            Some(entry)
+        } else {
+            (entry.0 < LOST.0).then_some(Ppn(entry.0 & !MARK))
+        }
     }
 
     /// Asks for the cache line of the word of data.
@@ -485,43 +504,28 @@ impl Rows<'_> {
         self.words.prefetch(self.shape.slot_of(at));
     }
 
-    /// The word of the data that a table entry led to.
+    /// The word of the data that a table entry leads to.
     #[inline(always)]
     pub(super) fn word_at(&self, entry: Ppn) -> u64 {
-        if entry.0 >= LOST.0 {
-            return 0;
-        }
-        let at = if entry.0 < self.first_marked { entry } else { Ppn(entry.0 & !MARK) };
-        self.words.get(self.shape.slot_of(at))
+        self.data_at(entry).map_or(0, |at| self.words.get(self.shape.slot_of(at)))
     }
 
-    /// The word of physical page number `i` of the run.
+    /// The word of a page that is being programmed.
     #[inline(always)]
-    pub(super) fn set_word(&mut self, i: usize, word: u64) {
-        self.words.set(self.to.slot + i, word);
+    pub(super) fn set_word(&mut self, to: Target, word: u64) {
+        self.words.set(to.slot, word);
     }
 
-    /// Whether a table entry led to current data.
+    /// The newest data of a page, which `entry` led to, are in another physical page from now on.
     #[inline(always)]
-    pub(super) const fn is_current(&self, entry: Ppn) -> bool {
-        entry.0 < self.first_marked
-    }
-
-    /// The newest data of a page are in physical page number `i` of the run. Returns the entry that led to what they
-    /// supersede.
-    #[inline(always)]
-    pub(super) fn write(&mut self, i: usize, lpn: Lpn) -> Result<Ppn, FtlError> {
-        let (Some(entry), Some(owner)) = (self.map.get_mut(lpn.index()), self.owner.get_mut(i))
-        else {
-            return Err(FtlError::OutOfRange(lpn));
-        };
-        let old = core::mem::replace(entry, Ppn(self.to.at.0 + i as u32));
-        *owner = lpn;
-        if old.0 >= self.first_marked {
+    pub(super) fn point(&mut self, lpn: Lpn, entry: Ppn, to: Target) {
+        debug_assert_eq!(self.shape.slot_of(to.at), to.slot, "{lpn:?} goes to {:?}", to.at);
+        self.owner[to.slot] = lpn;
+        self.map[lpn.index()] = to.at;
+        if !self.is_current(entry) {
             *self.mapped += 1;
-            *self.marked -= u32::from(old.0 < LOST.0);
+            *self.marked -= u32::from(entry.0 < LOST.0);
         }
-        Ok(old)
     }
 }
 

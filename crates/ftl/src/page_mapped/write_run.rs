@@ -4,7 +4,7 @@
 //! the tables follow it; otherwise each page is written by itself. Only a write that finds no room cleans,
 //! and it ends the run.
 
-use thermocline_flash::{Chip, FlashError, Lpn, Oob, Ppn};
+use thermocline_flash::{Chip, FlashError, Lpn, Oob};
 use thermocline_policy::{placement::Placement, trigger::Trigger};
 
 use super::{
@@ -80,9 +80,9 @@ impl<C: Chip, P: Placement> PageMapped<C, P> {
             Err((programmed, failed)) => (programmed, Some(failed)),
         };
         durability.set_programs(before + u64::from(programmed));
-        let open = home.wrote_run(s, programmed, run.time(programmed.max(1) as usize - 1));
-        let shape = *tables.shape();
-        let mut rows = tables.rows(to, programmed);
+        let mut rows = tables.rows();
+        let mut bank = home.writes(rows.shape());
+        let open = bank.wrote(s, programmed, run.time(programmed.max(1) as usize - 1));
         let (mut written, mut result) = (0, Ok(()));
         while written < programmed as usize {
             if let Some(later) = (run.page)(written + AHEAD) {
@@ -91,35 +91,34 @@ impl<C: Chip, P: Placement> PageMapped<C, P> {
             }
             let later = (run.page)(written + AHEAD_MORE);
             if let Some(at) = later.and_then(|lpn| rows.current(lpn)) {
-                home.prefetch(shape.block_of(at));
+                bank.prefetch(at);
                 if recalls {
                     rows.prefetch_word(at);
                 }
             }
             let Some(lpn) = (run.page)(written) else { break };
-            let entry = match rows.write(written, lpn) {
-                Ok(entry) => entry,
-                Err(e) => {
-                    result = Err(e);
-                    break;
-                }
+            let Some(entry) = rows.entry(lpn) else {
+                result = Err(FtlError::OutOfRange(lpn));
+                break;
             };
+            let (to, now) = (to.nth(written), run.time(written));
+            rows.point(lpn, entry, to);
             if rows.is_current(entry) {
-                home.invalidate(shape.block_of(entry), run.time(written));
+                bank.invalidate(entry, now);
             }
             let word = if recalls { rows.word_at(entry) } else { 0 };
-            let word = placement.written_word(lpn, word, run.time(written));
+            let word = placement.written_word(lpn, word, now);
             if keeps {
-                rows.set_word(written, word);
+                rows.set_word(to, word);
             }
-            home.watch(lpn);
             written += 1;
         }
         counters.host_writes += written as u64;
         // Programmed pages without a logical page are garbage.
         for _ in written..programmed as usize {
-            home.invalidate(open, run.now);
+            bank.invalidate_in(open, run.now);
         }
+        home.watch_all((0..written).filter_map(&run.page));
         result.map_err(|e| (written, e))?;
         let Some(failed) = failed else { return Ok(written) };
         // The page whose program failed stays taken.
@@ -159,37 +158,36 @@ impl<C: Chip, P: Placement> PageMapped<C, P> {
         run: &Run<F>,
     ) -> Result<usize, (usize, FtlError)> {
         let Parts { chip, tables, banks, placement, durability, counters, .. } = &mut self.parts;
-        let (home, shape) = (&mut banks[0], *tables.shape());
         let before = durability.programs();
         let keeps = placement.keeps().is_any();
+        let mut rows = tables.rows();
+        let mut bank = banks[0].writes(rows.shape());
+        bank.begin();
         let mut written = 0;
         let mut stopped = None;
         while written < run.count {
             if let Some(later) = (run.page)(written + AHEAD) {
-                tables.prefetch(later);
+                rows.prefetch(later);
                 placement.prefetch_for_host(later);
             }
             let later = (run.page)(written + AHEAD_MORE);
-            if let Some(at) = later.and_then(|lpn| tables.current(lpn)) {
-                home.prefetch(shape.block_of(at));
+            if let Some(at) = later.and_then(|lpn| rows.current(lpn)) {
+                bank.prefetch(at);
                 if keeps {
-                    tables.prefetch_word(at);
+                    rows.prefetch_word(at);
                 }
             }
-            let Some(lpn) = (run.page)(written).filter(|lpn| lpn.index() < tables.len()) else {
-                break;
-            };
-            let now = run.time(written);
+            let Some(lpn) = (run.page)(written) else { break };
             // Nothing between here and its program moves the page.
-            let entry = tables.entry(lpn);
+            let Some(entry) = rows.entry(lpn) else { break };
+            let now = run.time(written);
             let mut place = None;
             if placement.locates() {
-                let old = tables.data_at(entry);
-                place = (old != Ppn::NONE).then(|| home.place(old));
+                place = rows.data_at(entry).map(|old| bank.place(old));
             }
-            let word = if keeps { tables.word_at(entry) } else { 0 };
+            let word = if keeps { rows.word_at(entry) } else { 0 };
             let stream = placement.host_word(lpn, word, place, now);
-            let Some(to) = home.take_if_room(usize::from(stream)) else {
+            let Some(to) = bank.take_if_room(usize::from(stream), now) else {
                 stopped = Some((lpn, stream, now, None));
                 break;
             };
@@ -197,18 +195,22 @@ impl<C: Chip, P: Placement> PageMapped<C, P> {
             let note = placement.note_word(lpn, word);
             let oob = Oob { lpn, stream, sequence, time: now, note };
             if let Err(failed) = chip.program(to.at, oob, &[]) {
+                bank.skip(usize::from(stream));
                 stopped = Some((lpn, stream, now, Some(failed)));
                 break;
             }
-            if let Some(old) = tables.supersede_entry(entry) {
-                home.invalidate(shape.block_of(old), now);
+            if rows.is_current(entry) {
+                bank.invalidate(entry, now);
             }
-            home.wrote(usize::from(stream), now);
+            rows.point(lpn, entry, to);
             let word = placement.written_word(lpn, word, now);
-            tables.point(lpn, word, to);
-            home.watch(lpn);
+            if keeps {
+                rows.set_word(to, word);
+            }
             written += 1;
         }
+        bank.end();
+        banks[0].watch_all((0..written).filter_map(&run.page));
         counters.host_writes += written as u64;
         durability.set_programs(before + written as u64);
         let Some((lpn, stream, now, failed)) = stopped else { return Ok(written) };

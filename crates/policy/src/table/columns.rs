@@ -41,6 +41,18 @@ pub struct Block {
     pub state: State,
 }
 
+impl Block {
+    /// The block, of that number and with so many data pages, as a second index sees it.
+    pub(super) fn side_node(&self, side: Side, block: u32, pages: u32) -> Node {
+        let weight = match side {
+            _ if self.valid == pages => f64::INFINITY,
+            Side::LeastValid => f64::from(self.valid),
+            Side::LeastErased => f64::from(self.erases),
+        };
+        Node::of(block, weight, 0, 0)
+    }
+}
+
 /// The blocks of a bank, counted from its first.
 #[derive(Clone, Debug)]
 pub(super) struct Columns {
@@ -65,13 +77,7 @@ impl Columns {
 
     /// A closed block as a second index sees it: no ages, slots in block order.
     pub fn side_node(&self, side: Side, block: u32) -> Node {
-        let b = &self.blocks[block as usize];
-        let weight = match side {
-            _ if b.valid == self.pages => f64::INFINITY,
-            Side::LeastValid => f64::from(b.valid),
-            Side::LeastErased => f64::from(b.erases),
-        };
-        Node::of(block, weight, 0, 0)
+        self.blocks[block as usize].side_node(side, block, self.pages)
     }
 }
 

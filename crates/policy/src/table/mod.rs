@@ -8,7 +8,7 @@
 use alloc::vec;
 use core::ops::Deref;
 
-use thermocline_flash::{BlockId, prefetch};
+use thermocline_flash::BlockId;
 
 use crate::{
     age::AgeSource,
@@ -24,10 +24,12 @@ mod ranks;
 mod search;
 mod tree;
 mod view;
+mod writes;
 
 pub use columns::{Block, Side, State};
 pub use search::Search;
 pub use view::BlockView;
+pub use writes::Writes;
 
 use columns::{Columns, SideLeaves};
 use costs::{Costs, Factor};
@@ -138,12 +140,6 @@ impl BlockTable {
         victim.choose(self, now).or_else(|| placement.fallback(bank, self))
     }
 
-    /// Asks for the cache lines that invalidating a page of `block` will need.
-    #[inline(always)]
-    pub fn prefetch(&self, block: BlockId) {
-        prefetch(&self.view.columns.blocks, self.at(block));
-    }
-
     /// Takes a block out of use for good.
     pub fn retire(&mut self, block: BlockId) {
         self.block_mut(block).state = State::Unusable;
@@ -175,26 +171,6 @@ impl BlockTable {
         let at = self.at(block);
         self.view.columns.blocks[at].valid = valid;
         self.view.columns.stamps[at] = stamp;
-    }
-
-    /// A page of an open block was programmed by the host.
-    #[inline(always)]
-    pub fn wrote(&mut self, block: BlockId, now: u64) {
-        let at = self.at(block);
-        self.view.columns.blocks[at].valid += 1;
-        if self.stamps_writes {
-            self.view.columns.stamps[at] = now;
-        }
-    }
-
-    /// The same of several pages, the last of them programmed at `now`.
-    #[inline(always)]
-    pub fn wrote_run(&mut self, block: BlockId, pages: u32, now: u64) {
-        let at = self.at(block);
-        self.view.columns.blocks[at].valid += pages;
-        if self.stamps_writes {
-            self.view.columns.stamps[at] = now;
-        }
     }
 
     /// Pages of an open block were filled with survivors of `victim`. No pages: no block needed.
@@ -306,39 +282,6 @@ impl BlockTable {
             let (weight, terms) =
                 (columns.costs.weight(at as u32, valid), columns.costs.terms(valid));
             tree.improve(slot as usize, weight, at as u32, terms, || columns.stamps[at]);
-        }
-    }
-
-    /// A page of `block` is no longer current.
-    #[inline(always)]
-    pub fn invalidate(&mut self, block: BlockId, now: u64) {
-        let at = self.at(block);
-        let BlockView { columns, index, side, .. } = &mut self.view;
-        let b = &mut columns.blocks[at];
-        b.valid -= 1;
-        let (valid, slot, state) = (b.valid, b.slot as usize, b.state);
-        match index {
-            Index::Tree(tree) => {
-                if state == State::Closed
-                    && !columns.costs.exceeds(at as u32, valid, tree.heed(slot))
-                {
-                    let weight = columns.costs.weight(at as u32, valid);
-                    let terms = columns.costs.terms(valid);
-                    tree.improve(slot, weight, at as u32, terms, || columns.stamps[at]);
-                }
-            }
-            Index::Lists(lists) => {
-                columns.stamps[at] = now;
-                if state == State::Closed {
-                    lists.fell(at as u32, slot as u32, valid, &columns.stamps);
-                }
-            }
-        }
-        if let Some((side, tree)) = side
-            && state == State::Closed
-        {
-            let node = columns.side_node(*side, at as u32);
-            tree.improve(at, node.weight, at as u32, node.terms, || 0);
         }
     }
 
