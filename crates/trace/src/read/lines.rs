@@ -1,12 +1,13 @@
 //! Drives a reader of lines: finds the lines, counts them, and says where a bad one stood.
 
-use memchr::memchr;
+use memchr::{memchr, memrchr};
 
 use super::{
     context::Context,
     decode::Decode,
     fault::{Fault, Parsed, shown},
     input::Input,
+    row::{Quick, Row},
 };
 use crate::{Place, Request, TraceError};
 
@@ -20,6 +21,13 @@ pub(crate) trait LineFormat: Send {
 
     /// The request of one line, without its line end; `None` if it holds none.
     fn line(&mut self, line: &[u8], cx: &mut Context) -> Parsed<Option<Request>>;
+
+    /// The same for the row that whole lines begin with, blanks before it passed over: reads rows that are as
+    /// most are, and leaves all others to [`LineFormat::line`], having changed nothing then.
+    #[inline]
+    fn quick(&mut self, _row: &mut Row<'_>, _cx: &mut Context) -> Quick {
+        None
+    }
 
     /// A request that a line before made, for formats whose lines give none at once or several.
     /// Asked until there is none.
@@ -119,16 +127,30 @@ impl<F: LineFormat> Lines<F> {
         limit: usize,
     ) -> Result<usize, TraceError> {
         let bytes = self.input.window();
+        let whole = memrchr(b'\n', bytes).map_or(0, |last| last + 1);
+        // The quick way need not know how long a line may be.
+        let quickly = bytes.len() <= LONGEST && !is_slow();
         let mut used = 0;
-        while out.len() < limit {
-            let Some(length) = memchr(b'\n', &bytes[used..]) else { break };
-            if length > LONGEST {
-                return Err(self.too_long(self.number + 1, &bytes[used..]));
-            }
-            let line = &bytes[used..used + length];
-            used += length + 1;
+        while out.len() < limit && used < whole {
+            let lines = &bytes[used..whole];
             self.number += 1;
-            match read_line(&mut self.format, &mut self.fresh, line, cx) {
+            let quick =
+                if quickly && !self.fresh { quick_row(&mut self.format, lines, cx) } else { None };
+            let read = match quick {
+                Some((read, length)) => {
+                    used += length;
+                    Ok(read)
+                }
+                None => {
+                    let length = memchr(b'\n', lines).unwrap_or_default();
+                    if length > LONGEST {
+                        return Err(self.too_long(self.number, lines));
+                    }
+                    used += length + 1;
+                    read_line(&mut self.format, &mut self.fresh, &lines[..length], cx)
+                }
+            };
+            match read {
                 Ok(Some(request)) => out.push(request),
                 Ok(None) => {
                     // What a line releases comes before the requests of the next.
@@ -171,6 +193,37 @@ impl<F: LineFormat> Lines<F> {
         )
         .at(self.input.path(), Place::Line(number))
     }
+}
+
+/// Reads the first of whole lines the quick way, if it is no comment: what it holds, and how many bytes it takes.
+#[inline]
+fn quick_row<F: LineFormat>(
+    format: &mut F,
+    lines: &[u8],
+    cx: &mut Context,
+) -> Option<(Option<Request>, usize)> {
+    let mut row = Row::new(lines);
+    row.blanks();
+    // Digits and letters, which rows begin with, are all above '#'.
+    if *row.rest().first()? <= b'#' {
+        return None;
+    }
+    let request = format.quick(&mut row, cx)?;
+    Some((request, lines.len() - row.after_line()?.len()))
+}
+
+#[cfg(test)]
+thread_local! {
+    /// Reads every row the slow way, so that tests can hold both ways against each other.
+    pub(crate) static SLOWLY: std::cell::Cell<bool> = const { std::cell::Cell::new(false) };
+}
+
+/// Whether the quick way is switched off, which tests alone do.
+fn is_slow() -> bool {
+    #[cfg(test)]
+    return SLOWLY.get();
+    #[cfg(not(test))]
+    false
 }
 
 /// Reads one line, if it is not blank, a comment or a header.

@@ -11,8 +11,10 @@ use crate::{
         context::Context,
         entry::{Entry, Special},
         fault::Parsed,
-        fields::{Field, label, request},
+        fields::{Field, label, request, trimmed},
+        layout::Separator,
         lines::LineFormat,
+        row::{self, Quick, Row},
         sample::Hit,
         units::TimeUnit,
     },
@@ -78,5 +80,31 @@ impl LineFormat for Xperf {
             _ => (field(OFFSET)?.hex()?, field(SIZE)?.hex()?, field(DISK)?),
         };
         request(time, op, offset, len, cx.volumes.named(disk.bytes)).map(Some)
+    }
+
+    #[inline]
+    fn quick(&mut self, row: &mut Row<'_>, cx: &mut Context) -> Quick {
+        const COMMA: Separator = Separator::Byte(b',');
+        let op = match row.word(COMMA)?.trim_ascii() {
+            b"DiskRead" => Op::Read,
+            b"DiskWrite" => Op::Write,
+            b"DiskFlush" => return None,
+            _ => return Some(None),
+        };
+        row.next(COMMA)?;
+        let time = row.time(cx.time_unit(TimeUnit::Microseconds), |mark| mark == b'.')?;
+        for _ in TIME.0 + 1..OFFSET.0 {
+            row.next(COMMA)?;
+            row.word(COMMA)?;
+        }
+        row.next(COMMA)?;
+        let offset = row.hex()?;
+        row.next(COMMA)?;
+        let len = row.hex()?;
+        row.next(COMMA)?;
+        row.word(COMMA)?;
+        row.next(COMMA)?;
+        let disk = trimmed(row.word(COMMA)?);
+        row::request(time, op, offset, len, || cx.volumes.named(disk))
     }
 }
