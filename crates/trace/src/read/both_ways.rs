@@ -219,7 +219,7 @@ const KINDS: &[Kind] = &[
         "a,b,c,d,e,f,g",
         &["1,W,1f,16,2.5,x,y", "2,R, 0x20,1,3,x , z", "2,D,7,1,3.1234,x,y,rest"],
     ),
-    kind("columns:sep=blank,time=1:100ns,op=2,offset=2,size=3", "a b c", &["1.25 W 16", "2 r 8"]),
+    kind("columns:sep=blank,time=1:100ns,op=2,offset=3,size=3", "a b c", &["1.25 W 16", "2 r 8 x"]),
     kind(
         "columns:sep=tab,time=1:ps,all=write,offset=2,size=3,volume=4",
         "a\tb\tc\td",

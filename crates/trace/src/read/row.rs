@@ -44,44 +44,44 @@ pub(crate) struct Row<'a> {
 
 impl<'a> Row<'a> {
     /// The row that whole lines begin with.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn new(lines: &'a [u8]) -> Row<'a> {
         Row { rest: lines }
     }
 
     /// What was not read yet: the rest of the row, and the lines after it.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn rest(&self) -> &'a [u8] {
         self.rest
     }
 
     /// The bytes from here to a later place.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn until(&self, end: Row<'_>) -> &'a [u8] {
         &self.rest[..self.rest.len() - end.rest.len()]
     }
 
     /// Passes over bytes; they must be there.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn pass(&mut self, bytes: usize) {
         self.rest = &self.rest[bytes..];
     }
 
     /// Passes over bytes that must be these.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn expect(&mut self, bytes: &[u8]) -> Option<()> {
         self.rest = self.rest.strip_prefix(bytes)?;
         Some(())
     }
 
     /// Eight bytes, the first lowest. The last bytes of a block are not enough: they are left to the slow way.
-    #[inline]
+    #[inline(always)]
     fn eight(&self) -> Option<u64> {
         self.rest.first_chunk().map(|bytes| u64::from_le_bytes(*bytes))
     }
 
     /// Passes over blanks, if there are any.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn blanks(&mut self) {
         while let [b' ', rest @ ..] = self.rest {
             self.rest = rest;
@@ -89,24 +89,25 @@ impl<'a> Row<'a> {
     }
 
     /// Passes over a run of blanks and tabs, of one at least.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn gap(&mut self) -> Option<()> {
         self.next(Separator::Blank)
     }
 
     /// Passes over what stands between two columns, and blanks beside it.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn next(&mut self, separator: Separator) -> Option<()> {
         match separator {
             Separator::Byte(byte) => {
-                if self.rest.first() == Some(&b' ') && byte != b' ' {
+                // Blanks beside it are few, but where they are blanks themselves.
+                let [first, rest @ ..] = self.rest else { return None };
+                if *first != byte {
                     self.blanks();
+                    self.expect(&[byte])?;
+                } else {
+                    self.rest = rest;
                 }
-                if *self.rest.first()? != byte {
-                    return None;
-                }
-                self.pass(1);
-                if self.rest.first() == Some(&b' ') && byte != b' ' {
+                if byte != b' ' {
                     self.blanks();
                 }
             }
@@ -122,13 +123,13 @@ impl<'a> Row<'a> {
     }
 
     /// Whether the line ends here.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn is_at_end(&self) -> bool {
         matches!(self.rest, [b'\n', ..] | [b'\r', b'\n', ..])
     }
 
     /// Makes sure that a column ends here, and with it perhaps the line.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn ends(&self, separator: Separator) -> Option<()> {
         let more = match (separator, *self.rest.first()?) {
             (Separator::Byte(byte), found) => found == byte,
@@ -138,7 +139,7 @@ impl<'a> Row<'a> {
     }
 
     /// The lines after this one.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn after_line(&self) -> Option<&'a [u8]> {
         match self.rest {
             [b'\n', after @ ..] => Some(after),
@@ -147,7 +148,7 @@ impl<'a> Row<'a> {
     }
 
     /// The rest of the line, without its end, which stays.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn line(&mut self) -> Option<&'a [u8]> {
         let (line, rest) = self.rest.split_at(memchr(b'\n', self.rest)?);
         self.rest = rest;
@@ -155,26 +156,21 @@ impl<'a> Row<'a> {
     }
 
     /// The bytes of a column. Between single bytes it may be empty; blanks and quotes around it are not removed.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn word(&mut self, separator: Separator) -> Option<&'a [u8]> {
         let (one, other) = match separator {
             Separator::Byte(byte) => (byte, byte),
             Separator::Blank => (b' ', b'\t'),
         };
-        let start = *self;
-        loop {
-            let bytes = self.eight()?;
-            let ends = zeros(bytes ^ u64::from(one) * ONES)
-                | zeros(bytes ^ u64::from(other) * ONES)
-                | zeros(bytes ^ u64::from(b'\n') * ONES);
-            if ends != 0 {
-                self.pass(ends.trailing_zeros() as usize / 8);
-                break;
-            }
-            self.pass(8);
-        }
-        let mut word = start.until(*self);
-        if self.rest.first() == Some(&b'\n') {
+        let bytes = self.eight()?;
+        let ends = of_three(bytes, one, other, b'\n');
+        let length = match ends {
+            0 => 8 + length_of_more(&self.rest[8..], one, other)?,
+            ends => ends.trailing_zeros() as usize / 8,
+        };
+        let (mut word, rest) = self.rest.split_at(length);
+        self.rest = rest;
+        if rest.first() == Some(&b'\n') {
             word = word.strip_suffix(b"\r").unwrap_or(word);
         }
         // Between blanks nothing is no column.
@@ -182,38 +178,35 @@ impl<'a> Row<'a> {
     }
 
     /// A whole number of decimal digits.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn number(&mut self) -> Option<u64> {
         self.digits().map(|(value, _)| value)
     }
 
     /// One to 19 decimal digits: their value, and how many they are.
-    #[inline]
+    #[inline(always)]
     fn digits(&mut self) -> Option<(u64, usize)> {
         let (first, count) = decimal(self.eight()?);
         self.pass(count);
         if count < 8 {
-            return (count > 0).then_some((first, count));
+            return if count > 0 { Some((first, count)) } else { None };
         }
-        let (second, count) = decimal(self.eight()?);
-        self.pass(count);
-        if count < 8 {
-            return Some((first * TENS[count] + second, 8 + count));
+        let (value, count) = more_digits(self.rest, first);
+        if count > 11 {
+            return None;
         }
-        let (third, count) = decimal(self.eight()?);
         self.pass(count);
-        let value = first * TENS[8] + second;
-        (count <= 3).then(|| (value * TENS[count] + third, 16 + count))
+        Some((value, 8 + count))
     }
 
     /// A whole number of `unit` bytes each, in bytes.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn bytes_of(&mut self, unit: u64) -> Option<u64> {
         self.number()?.checked_mul(unit)
     }
 
     /// A whole number of hexadecimal digits, up to 16, with or without `0x`.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn hex(&mut self) -> Option<u64> {
         if let [b'0', b'x' | b'X', rest @ ..] = self.rest {
             self.rest = rest;
@@ -230,7 +223,7 @@ impl<'a> Row<'a> {
     }
 
     /// A time of decimal digits in `unit`, with a decimal mark and a fraction or not, in nanoseconds.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn time(&mut self, unit: TimeUnit, is_mark: impl Fn(u8) -> bool) -> Option<u64> {
         let whole = self.number()?.checked_mul(unit.nanoseconds()?)?;
         if !self.rest.first().is_some_and(|&next| is_mark(next)) {
@@ -241,7 +234,7 @@ impl<'a> Row<'a> {
     }
 
     /// The digits after a decimal mark, in nanoseconds.
-    #[inline]
+    #[inline(always)]
     fn fraction(&mut self, unit: TimeUnit) -> Option<u64> {
         let start = *self;
         let (value, count) = self.digits()?;
@@ -253,7 +246,7 @@ impl<'a> Row<'a> {
     }
 
     /// `22:24:30.113180`, with one decimal or more, in nanoseconds since midnight.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn time_of_day(&mut self) -> Option<u64> {
         const COLONS: u64 = 0x0000_ff00_00ff_0000;
         let digits = self.eight()? ^ u64::from_le_bytes(*b"00:00:00");
@@ -274,7 +267,7 @@ impl<'a> Row<'a> {
     }
 
     /// An operation spelled out.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn op(&mut self, separator: Separator) -> Option<Op> {
         const CASE: u64 = 0x20 * ONES;
         let bytes = self.eight()?;
@@ -295,13 +288,13 @@ impl<'a> Row<'a> {
     }
 
     /// `read` or `write`, in small letters; what follows is to be looked at.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn plain_read_or_write(&mut self) -> Option<Op> {
         self.read_or_write(0)
     }
 
     /// The same where `case` are the bits set before.
-    #[inline]
+    #[inline(always)]
     fn read_or_write(&mut self, case: u64) -> Option<Op> {
         const READ: u64 = u64::from_le_bytes(*b"read\0\0\0\0");
         const WRITE: u64 = u64::from_le_bytes(*b"write\0\0\0");
@@ -332,6 +325,43 @@ pub(crate) fn request(
     Some(Some(Request { time_ns, op, offset, len, volume: volume() }))
 }
 
+/// The number that begins with eight digits of this value and goes on here, and how many digits go on; of more
+/// than 11, which may not fit, the number is wrong.
+#[inline(never)]
+fn more_digits(rest: &[u8], first: u64) -> (u64, usize) {
+    let mut row = Row { rest };
+    let Some((second, count)) = row.eight().map(decimal) else { return (0, usize::MAX) };
+    if count < 8 {
+        return (first * TENS[count] + second, count);
+    }
+    row.pass(8);
+    let Some((third, count)) = row.eight().map(decimal) else { return (0, usize::MAX) };
+    let value = first * TENS[8] + second;
+    (value.wrapping_mul(TENS[count]).wrapping_add(third), 8 + count)
+}
+
+/// How many bytes of a word are left.
+#[inline(never)]
+fn length_of_more(rest: &[u8], one: u8, other: u8) -> Option<usize> {
+    let mut row = Row { rest };
+    loop {
+        let ends = of_three(row.eight()?, one, other, b'\n');
+        if ends != 0 {
+            let length = rest.len() - row.rest.len();
+            return Some(length + ends.trailing_zeros() as usize / 8);
+        }
+        row.pass(8);
+    }
+}
+
+/// Marks the first byte that is one of three, and perhaps others behind it.
+#[inline]
+const fn of_three(bytes: u64, one: u8, two: u8, three: u8) -> u64 {
+    zeros(bytes ^ one as u64 * ONES)
+        | zeros(bytes ^ two as u64 * ONES)
+        | zeros(bytes ^ three as u64 * ONES)
+}
+
 /// Marks the bytes that are 0, the first of them exactly; bytes behind it may be marked wrongly.
 #[inline]
 const fn zeros(bytes: u64) -> u64 {
@@ -339,7 +369,7 @@ const fn zeros(bytes: u64) -> u64 {
 }
 
 /// The decimal digits that eight bytes begin with: their value, and how many they are.
-#[inline]
+#[inline(always)]
 fn decimal(bytes: u64) -> (u64, usize) {
     let digits = bytes ^ (0x30 * ONES);
     // What is no digit is above 9. A carry out of such a byte reaches only those behind it.
