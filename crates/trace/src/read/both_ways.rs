@@ -4,7 +4,11 @@ use std::io::Cursor;
 
 use proptest::prelude::*;
 
-use super::{Format, ReadOptions, TimeUnit, lines::SLOWLY, open_stream};
+use super::{
+    Format, ReadOptions, TimeUnit,
+    lines::{QUICK_ROWS, SLOWLY},
+    open_stream,
+};
 use crate::{Request, Source};
 
 /// A format and its options, a header, and rows as such traces have them.
@@ -484,15 +488,16 @@ proptest! {
 }
 
 #[test]
-fn every_text_format_is_held_against_its_slow_way() {
+fn sound_rows_of_every_text_format_are_read_the_quick_way() {
     for kind in KINDS {
         let bytes = trace(kind, &[]);
         let options = ReadOptions {
             format: Some(kind.format.parse::<Format>().expect("a known format")),
-            skip_bad_lines: true,
             ..ReadOptions::default()
         };
+        QUICK_ROWS.set(0);
         let made = made(&bytes, &options, false);
-        assert!(!made.requests.is_empty(), "{}: {made:?}", kind.format);
+        assert_eq!(made.error, None, "{}", kind.format);
+        assert!(!made.requests.is_empty() && QUICK_ROWS.get() > 0, "{}: {made:?}", kind.format);
     }
 }

@@ -261,7 +261,7 @@ impl LineFormat for Columns {
     }
 
     #[inline]
-    fn quick(&mut self, row: &mut Row<'_>, cx: &mut Context) -> Quick {
+    fn quick(&mut self, row: &mut Row<'_>, cx: &mut Context, out: &mut Vec<Request>) -> Quick {
         let separator = self.layout.separator;
         let always = if let OpRule::Always(op) = self.layout.op { op } else { Op::Read };
         let (mut time, mut op, mut offset, mut len) = (0, always, None, None);
@@ -292,7 +292,7 @@ impl LineFormat for Columns {
         }
         row.ends(separator)?;
         let joined = |key: &[u8]| joined(key, separator);
-        row::request(time, op, offset?, len?, || cx.volumes.index(volume, joined))
+        row::push(out, time, op, offset?, len?, || cx.volumes.index(volume, joined))
     }
 }
 

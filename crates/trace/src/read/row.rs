@@ -33,8 +33,8 @@ const TENS: [u64; 20] = {
     tens
 };
 
-/// What the quick way makes of a row: its request, if it holds one; `None` leaves the row to the slow way.
-pub(crate) type Quick = Option<Option<Request>>;
+/// Whether the quick way has read a row; `None` leaves it to the slow way.
+pub(crate) type Quick = Option<()>;
 
 /// A place in a block of whole lines, from which a row is read.
 #[derive(Clone, Copy, Debug)]
@@ -140,10 +140,10 @@ impl<'a> Row<'a> {
 
     /// The lines after this one.
     #[inline(always)]
-    pub(crate) fn after_line(&self) -> Option<&'a [u8]> {
+    pub(crate) fn after_line(&self) -> &'a [u8] {
         match self.rest {
-            [b'\n', after @ ..] => Some(after),
-            rest => memchr(b'\n', rest).map(|end| &rest[end + 1..]),
+            [b'\n', after @ ..] => after,
+            rest => memchr(b'\n', rest).map_or(&[], |end| &rest[end + 1..]),
         }
     }
 
@@ -309,20 +309,22 @@ impl<'a> Row<'a> {
     }
 }
 
-/// A request, its range checked. `volume` is asked for last, as it counts what it names.
-#[inline]
-pub(crate) fn request(
+/// Adds a request, its range checked. `volume` is asked for last, as it counts what it names.
+#[inline(always)]
+pub(crate) fn push(
+    out: &mut Vec<Request>,
     time_ns: u64,
     op: Op,
     offset: u64,
     len: u64,
     volume: impl FnOnce() -> u32,
 ) -> Quick {
-    if op == Op::Flush {
-        return Some(Some(Request { time_ns, op, offset: 0, len: 0, volume: volume() }));
-    }
+    let flushes = op == Op::Flush;
+    let (offset, len) = if flushes { (0, 0) } else { (offset, len) };
     offset.checked_add(len)?;
-    Some(Some(Request { time_ns, op, offset, len, volume: volume() }))
+    let volume = volume();
+    out.push(Request { time_ns, op, offset, len, volume });
+    Some(())
 }
 
 /// The number that begins with eight digits of this value and goes on here, and how many digits go on; of more

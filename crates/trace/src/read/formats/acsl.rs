@@ -52,10 +52,13 @@ impl LineFormat for Acsl {
     }
 
     #[inline]
-    fn quick(&mut self, row: &mut Row<'_>, cx: &mut Context) -> Quick {
+    fn quick(&mut self, row: &mut Row<'_>, cx: &mut Context, out: &mut Vec<Request>) -> Quick {
         let discards = row.rest().starts_with(DISCARDS);
-        let request = self.0.quick(row, cx)?;
-        Some(request.map(|request| Request { op: op(request.op, discards), ..request }))
+        self.0.quick(row, cx, out)?;
+        if discards && let Some(request) = out.last_mut() {
+            request.op = op(request.op, discards);
+        }
+        Some(())
     }
 }
 

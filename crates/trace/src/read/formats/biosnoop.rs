@@ -61,7 +61,7 @@ impl LineFormat for Biosnoop {
 
     /// Of rows whose process is one word, which are the same from either side.
     #[inline]
-    fn quick(&mut self, row: &mut Row<'_>, cx: &mut Context) -> Quick {
+    fn quick(&mut self, row: &mut Row<'_>, cx: &mut Context, out: &mut Vec<Request>) -> Quick {
         let time = row.time(cx.time_unit(TimeUnit::Seconds), |mark| mark == b'.')?;
         row.gap()?;
         let (_process, ()) = (row.word(Separator::Blank)?, row.gap()?);
@@ -88,6 +88,6 @@ impl LineFormat for Biosnoop {
                 }
             }
         }
-        row::request(time, op, offset, len, || cx.volumes.named(disk))
+        row::push(out, time, op, offset, len, || cx.volumes.named(disk))
     }
 }

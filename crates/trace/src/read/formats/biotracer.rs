@@ -60,7 +60,7 @@ impl LineFormat for Biotracer {
     }
 
     #[inline]
-    fn quick(&mut self, row: &mut Row<'_>, cx: &mut Context) -> Quick {
+    fn quick(&mut self, row: &mut Row<'_>, cx: &mut Context, out: &mut Vec<Request>) -> Quick {
         let sector = cx.sector();
         let offset = row.bytes_of(sector)?;
         row.gap()?;
@@ -75,7 +75,7 @@ impl LineFormat for Biotracer {
         // The range is that of the trace, with the header of a packed write.
         offset.checked_add(len)?;
         let (op, len) = op(flags, len, sector);
-        row::request(time, op, offset, len, || cx.volumes.named(b"0"))
+        row::push(out, time, op, offset, len, || cx.volumes.named(b"0"))
     }
 }
 

@@ -160,7 +160,7 @@ impl LineFormat for Blkparse {
     }
 
     #[inline]
-    fn quick(&mut self, row: &mut Row<'_>, cx: &mut Context) -> Quick {
+    fn quick(&mut self, row: &mut Row<'_>, cx: &mut Context, out: &mut Vec<Request>) -> Quick {
         if self.ended {
             return None;
         }
@@ -177,7 +177,7 @@ impl LineFormat for Blkparse {
         let (_pid, ()) = (row.word(Separator::Blank)?, row.gap()?);
         match row.rest() {
             [action, b' ', ..] if *action == self.action => row.pass(1),
-            [action, b' ', ..] if action.is_ascii_alphabetic() => return Some(None),
+            [action, b' ', ..] if action.is_ascii_alphabetic() => return Some(()),
             _ => return None,
         }
         row.gap()?;
@@ -191,7 +191,7 @@ impl LineFormat for Blkparse {
         row.ends(Separator::Blank)?;
         let op = rwbs::op(letters, sectors)?;
         let len = sectors.checked_mul(cx.sector())?;
-        row::request(time, op, offset, len, || cx.volumes.named(device))
+        row::push(out, time, op, offset, len, || cx.volumes.named(device))
     }
 }
 

@@ -62,7 +62,7 @@ impl LineFormat for Blkreplay {
         self.rows.line(line, cx)
     }
     #[inline]
-    fn quick(&mut self, row: &mut Row<'_>, cx: &mut Context) -> Quick {
-        if self.started { self.rows.quick(row, cx) } else { None }
+    fn quick(&mut self, row: &mut Row<'_>, cx: &mut Context, out: &mut Vec<Request>) -> Quick {
+        if self.started { self.rows.quick(row, cx, out) } else { None }
     }
 }

@@ -342,8 +342,8 @@ impl LineFormat for Described {
     }
 
     #[inline]
-    fn quick(&mut self, row: &mut Row<'_>, cx: &mut Context) -> Quick {
-        self.rows.as_mut()?.quick(row, cx)
+    fn quick(&mut self, row: &mut Row<'_>, cx: &mut Context, out: &mut Vec<Request>) -> Quick {
+        self.rows.as_mut()?.quick(row, cx, out)
     }
 }
 

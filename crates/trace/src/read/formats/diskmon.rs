@@ -60,7 +60,7 @@ impl LineFormat for Diskmon {
     }
 
     #[inline]
-    fn quick(&mut self, row: &mut Row<'_>, cx: &mut Context) -> Quick {
+    fn quick(&mut self, row: &mut Row<'_>, cx: &mut Context, out: &mut Vec<Request>) -> Quick {
         const TAB: Separator = Separator::Byte(b'\t');
         row.word(TAB)?;
         row.next(TAB)?;
@@ -76,7 +76,7 @@ impl LineFormat for Diskmon {
         row.next(TAB)?;
         let len = row.bytes_of(cx.sector())?;
         row.ends(TAB)?;
-        row::request(time, op, offset, len, || cx.volumes.named(disk))
+        row::push(out, time, op, offset, len, || cx.volumes.named(disk))
     }
 }
 

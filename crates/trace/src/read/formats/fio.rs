@@ -145,10 +145,10 @@ impl LineFormat for Fio {
     }
 
     #[inline]
-    fn quick(&mut self, row: &mut Row<'_>, cx: &mut Context) -> Quick {
+    fn quick(&mut self, row: &mut Row<'_>, cx: &mut Context, out: &mut Vec<Request>) -> Quick {
         let time = match self.version {
             Version::Unknown => return None,
-            Version::One => return self.rows.quick(row, cx),
+            Version::One => return self.rows.quick(row, cx, out),
             Version::Two => self.clock_ns,
             Version::Three => {
                 let time = row.time(cx.time_unit(TimeUnit::Microseconds), |mark| mark == b'.')?;
@@ -164,6 +164,6 @@ impl LineFormat for Fio {
         row.gap()?;
         let len = row.number()?;
         row.ends(Separator::Blank)?;
-        row::request(time, op, offset, len, || cx.volumes.named(trimmed(file)))
+        row::push(out, time, op, offset, len, || cx.volumes.named(trimmed(file)))
     }
 }

@@ -74,7 +74,7 @@ impl LineFormat for Fiu {
 
     /// Of rows of nine words, which are the same from either side.
     #[inline]
-    fn quick(&mut self, row: &mut Row<'_>, cx: &mut Context) -> Quick {
+    fn quick(&mut self, row: &mut Row<'_>, cx: &mut Context, out: &mut Vec<Request>) -> Quick {
         let time = row.time(cx.time_unit(TimeUnit::Nanoseconds), |mark| mark == b'.')?;
         row.gap()?;
         row.word(Separator::Blank)?;
@@ -97,7 +97,7 @@ impl LineFormat for Fiu {
         if hash.len() < 16 || !is_hex(hash) {
             return None;
         }
-        row::request(time, op, offset, len, || cx.volumes.index(volume, spelled))
+        row::push(out, time, op, offset, len, || cx.volumes.index(volume, spelled))
     }
 }
 

@@ -111,11 +111,11 @@ impl LineFormat for Ftrace {
     }
 
     #[inline]
-    fn quick(&mut self, row: &mut Row<'_>, cx: &mut Context) -> Quick {
+    fn quick(&mut self, row: &mut Row<'_>, cx: &mut Context, out: &mut Vec<Request>) -> Quick {
         const BLANK: Separator = Separator::Byte(b' ');
         let mut after = *row;
         let line = after.line()?;
-        let Some(at) = self.name.find(line) else { return Some(None) };
+        let Some(at) = self.name.find(line) else { return Some(()) };
         let before = before_event(&line[..at]);
         let start = before.iter().rposition(|&b| matches!(b, b' ' | b'\t')).map_or(0, |at| at + 1);
         let mut clock = *row;
@@ -150,6 +150,6 @@ impl LineFormat for Ftrace {
         row.ends(BLANK)?;
         let op = rwbs::op(letters, sectors)?;
         let (offset, len) = (sector.checked_mul(cx.sector())?, sectors.checked_mul(cx.sector())?);
-        row::request(time, op, offset, len, || cx.volumes.named(device))
+        row::push(out, time, op, offset, len, || cx.volumes.named(device))
     }
 }

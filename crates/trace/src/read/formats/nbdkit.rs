@@ -81,7 +81,7 @@ impl LineFormat for Nbdkit {
     }
 
     #[inline]
-    fn quick(&mut self, row: &mut Row<'_>, cx: &mut Context) -> Quick {
+    fn quick(&mut self, row: &mut Row<'_>, cx: &mut Context, out: &mut Vec<Request>) -> Quick {
         const BLANK: Separator = Separator::Byte(b' ');
         let date = *row.rest().first_chunk()?;
         if date != self.date {
@@ -96,7 +96,7 @@ impl LineFormat for Nbdkit {
         row.expect(b" ")?;
         // Answers are half of all lines.
         if row.rest().starts_with(b"...") {
-            return Some(None);
+            return Some(());
         }
         let op = match row.word(BLANK)? {
             b"Pread" | b"Read" => Op::Read,
@@ -111,7 +111,7 @@ impl LineFormat for Nbdkit {
         row.expect(b" count=")?;
         let len = row.hex()?;
         row.ends(BLANK)?;
-        row::request(time, op, offset, len, || cx.volumes.named(b"0"))
+        row::push(out, time, op, offset, len, || cx.volumes.named(b"0"))
     }
 }
 

@@ -111,7 +111,7 @@ impl LineFormat for Wpa {
     }
 
     #[inline]
-    fn quick(&mut self, row: &mut Row<'_>, cx: &mut Context) -> Quick {
+    fn quick(&mut self, row: &mut Row<'_>, cx: &mut Context, out: &mut Vec<Request>) -> Quick {
         let header = self.header.as_ref()?;
         let separator = Separator::Byte(header.separator);
         let (mut op, mut time, mut len, mut offset) = (Op::Read, 0, 0, 0);
@@ -134,6 +134,6 @@ impl LineFormat for Wpa {
             }
             row.ends(separator)?;
         }
-        row::request(time, op, offset, len, || cx.volumes.named(disk))
+        row::push(out, time, op, offset, len, || cx.volumes.named(disk))
     }
 }

@@ -83,13 +83,13 @@ impl LineFormat for Xperf {
     }
 
     #[inline]
-    fn quick(&mut self, row: &mut Row<'_>, cx: &mut Context) -> Quick {
+    fn quick(&mut self, row: &mut Row<'_>, cx: &mut Context, out: &mut Vec<Request>) -> Quick {
         const COMMA: Separator = Separator::Byte(b',');
         let op = match row.word(COMMA)?.trim_ascii() {
             b"DiskRead" => Op::Read,
             b"DiskWrite" => Op::Write,
             b"DiskFlush" => return None,
-            _ => return Some(None),
+            _ => return Some(()),
         };
         row.next(COMMA)?;
         let time = row.time(cx.time_unit(TimeUnit::Microseconds), |mark| mark == b'.')?;
@@ -105,6 +105,6 @@ impl LineFormat for Xperf {
         row.word(COMMA)?;
         row.next(COMMA)?;
         let disk = trimmed(row.word(COMMA)?);
-        row::request(time, op, offset, len, || cx.volumes.named(disk))
+        row::push(out, time, op, offset, len, || cx.volumes.named(disk))
     }
 }
