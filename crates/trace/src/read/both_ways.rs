@@ -216,7 +216,7 @@ const KINDS: &[Kind] = &[
     kind(
         "wpaexporter",
         "Disk,Min Offset,Size (B),Init Time (s),IO Type",
-        &["0,0x0000000000000200,16384,1.079943800,Read", "1,0xFF,512,1,5,Write"],
+        &["0,0x0000000000000200,16384,1.079943800,Read", "1,0xFF,512,1.5,Write"],
     ),
     kind(
         "columns:sep=comma,time=5:us,op=2:W/R/D,offset=3:sectors:hex,size=4:4k,volume=6-7",
@@ -330,6 +330,8 @@ enum Change {
     Cut(prop::sample::Index, usize),
     /// A number becomes another one.
     Number(prop::sample::Index, u64),
+    /// A separator stands twice.
+    Double(prop::sample::Index),
     /// It ends like a line of Windows.
     Return,
 }
@@ -342,6 +344,7 @@ fn change() -> impl Strategy<Value = Change> {
         2 => (at(), any::<u8>()).prop_map(|(at, byte)| Change::Byte(at, byte)),
         1 => (at(), 1..6usize).prop_map(|(at, bytes)| Change::Cut(at, bytes)),
         2 => (at(), any::<u64>(), 0..64u32).prop_map(|(at, n, bits)| Change::Number(at, n >> bits)),
+        2 => at().prop_map(Change::Double),
         1 => Just(Change::Return),
     ]
 }
@@ -391,6 +394,14 @@ fn spoil(row: &mut Vec<u8>, change: &Change) {
         Change::Cut(at, bytes) => {
             let at = at.index(row.len() + 1);
             row.drain(at..row.len().min(at + bytes));
+        }
+        Change::Double(at) => {
+            let separators: Vec<_> =
+                (0..row.len()).filter(|&at| !row[at].is_ascii_alphanumeric()).collect();
+            if !separators.is_empty() {
+                let at = separators[at.index(separators.len())];
+                row.insert(at, row[at]);
+            }
         }
         Change::Return => row.push(b'\r'),
         Change::Byte(..) => {}
@@ -498,6 +509,9 @@ fn sound_rows_of_every_text_format_are_read_the_quick_way() {
         QUICK_ROWS.set(0);
         let made = made(&bytes, &options, false);
         assert_eq!(made.error, None, "{}", kind.format);
-        assert!(!made.requests.is_empty() && QUICK_ROWS.get() > 0, "{}: {made:?}", kind.format);
+        assert!(!made.requests.is_empty(), "{}", kind.format);
+        // A column that is two things at once is left to the slow way.
+        let is_quick = !kind.format.contains("offset=3,size=3");
+        assert_eq!(QUICK_ROWS.get() > 0, is_quick, "{}: {made:?}", kind.format);
     }
 }

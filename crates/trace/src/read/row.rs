@@ -10,14 +10,14 @@
 use memchr::memchr;
 
 use super::{
-    fields::{Field, eight_digits, fraction_ns, trimmed},
+    fields::{Field, fraction_ns, trimmed},
     layout::Separator,
     units::TimeUnit,
 };
 use crate::{Op, Request};
 
 /// Each byte 1.
-const ONES: u64 = u64::from_ne_bytes([1; 8]);
+pub(crate) const ONES: u64 = u64::from_ne_bytes([1; 8]);
 
 /// The highest bit of each byte.
 const TOPS: u64 = 0x80 * ONES;
@@ -83,8 +83,8 @@ impl<'a> Row<'a> {
     /// Passes over blanks, if there are any.
     #[inline(always)]
     pub(crate) fn blanks(&mut self) {
-        while let [b' ', rest @ ..] = self.rest {
-            self.rest = rest;
+        if self.rest.first() == Some(&b' ') {
+            self.rest = after_blanks(self.rest);
         }
     }
 
@@ -112,10 +112,12 @@ impl<'a> Row<'a> {
                 }
             }
             Separator::Blank => {
-                let &[b' ' | b'\t', ref rest @ ..] = self.rest else { return None };
+                let [b' ' | b'\t', rest @ ..] = self.rest else { return None };
                 self.rest = rest;
-                while let [b' ' | b'\t', rest @ ..] = self.rest {
+                self.blanks();
+                while let [b'\t', rest @ ..] = self.rest {
                     self.rest = rest;
+                    self.blanks();
                 }
             }
         }
@@ -175,6 +177,19 @@ impl<'a> Row<'a> {
         }
         // Between blanks nothing is no column.
         (separator != Separator::Blank || !word.is_empty()).then_some(word)
+    }
+
+    /// Passes over a column that is not looked at, and the separator behind it.
+    #[inline(always)]
+    pub(crate) fn pass_column(&mut self, separator: u8) -> Option<()> {
+        loop {
+            let ends = of_three(self.eight()?, separator, separator, b'\n');
+            if ends != 0 {
+                self.pass(ends.trailing_zeros() as usize / 8);
+                return self.expect(&[separator]);
+            }
+            self.pass(8);
+        }
     }
 
     /// A whole number of decimal digits.
@@ -342,6 +357,20 @@ fn more_digits(rest: &[u8], first: u64) -> (u64, usize) {
     (value.wrapping_mul(TENS[count]).wrapping_add(third), 8 + count)
 }
 
+/// What follows blanks.
+#[inline]
+fn after_blanks(mut rest: &[u8]) -> &[u8] {
+    while let Some(bytes) = rest.first_chunk() {
+        let others = u64::from_le_bytes(*bytes) ^ (u64::from(b' ') * ONES);
+        let blanks = others.trailing_zeros() as usize / 8;
+        rest = &rest[blanks..];
+        if blanks < 8 {
+            return rest;
+        }
+    }
+    &rest[rest.iter().take_while(|&&byte| byte == b' ').count()..]
+}
+
 /// How many bytes of a word are left.
 #[inline(never)]
 fn length_of_more(rest: &[u8], one: u8, other: u8) -> Option<usize> {
@@ -366,7 +395,7 @@ const fn of_three(bytes: u64, one: u8, two: u8, three: u8) -> u64 {
 
 /// Marks the bytes that are 0, the first of them exactly; bytes behind it may be marked wrongly.
 #[inline]
-const fn zeros(bytes: u64) -> u64 {
+pub(crate) const fn zeros(bytes: u64) -> u64 {
     bytes.wrapping_sub(ONES) & !bytes & TOPS
 }
 
@@ -388,10 +417,6 @@ fn decimal(bytes: u64) -> (u64, usize) {
 /// The hexadecimal digits that eight bytes begin with: their value, and how many they are.
 #[inline]
 fn hexadecimal(bytes: u64) -> (u64, usize) {
-    // Eight digits, which long numbers have, are read at once.
-    if let Some(value) = eight_digits(bytes.to_le_bytes()) {
-        return (value, 8);
-    }
     // No sum below carries into the next byte.
     let seven = bytes & !TOPS;
     let small = seven | (0x20 * ONES);

@@ -85,25 +85,27 @@ impl LineFormat for Xperf {
     #[inline]
     fn quick(&mut self, row: &mut Row<'_>, cx: &mut Context, out: &mut Vec<Request>) -> Quick {
         const COMMA: Separator = Separator::Byte(b',');
-        let op = match row.word(COMMA)?.trim_ascii() {
+        let op = match row.word(COMMA)? {
             b"DiskRead" => Op::Read,
             b"DiskWrite" => Op::Write,
-            b"DiskFlush" => return None,
-            _ => return Some(()),
+            other => match other.trim_ascii() {
+                b"DiskRead" | b"DiskWrite" | b"DiskFlush" => return None,
+                _ => return Some(()),
+            },
         };
         row.next(COMMA)?;
         let time = row.time(cx.time_unit(TimeUnit::Microseconds), |mark| mark == b'.')?;
-        for _ in TIME.0 + 1..OFFSET.0 {
-            row.next(COMMA)?;
-            row.word(COMMA)?;
-        }
         row.next(COMMA)?;
+        for _ in TIME.0 + 1..OFFSET.0 {
+            row.pass_column(b',')?;
+        }
+        row.blanks();
         let offset = row.hex()?;
         row.next(COMMA)?;
         let len = row.hex()?;
         row.next(COMMA)?;
-        row.word(COMMA)?;
-        row.next(COMMA)?;
+        row.pass_column(b',')?;
+        row.blanks();
         let disk = trimmed(row.word(COMMA)?);
         row::push(out, time, op, offset, len, || cx.volumes.named(disk))
     }
