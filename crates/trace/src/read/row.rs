@@ -17,7 +17,7 @@ use super::{
 use crate::{Op, Request};
 
 /// Each byte 1.
-pub(crate) const ONES: u64 = u64::from_ne_bytes([1; 8]);
+const ONES: u64 = u64::from_ne_bytes([1; 8]);
 
 /// The highest bit of each byte.
 const TOPS: u64 = 0x80 * ONES;
@@ -358,7 +358,7 @@ fn more_digits(rest: &[u8], first: u64) -> (u64, usize) {
 }
 
 /// What follows blanks.
-#[inline]
+#[inline(always)]
 fn after_blanks(mut rest: &[u8]) -> &[u8] {
     while let Some(bytes) = rest.first_chunk() {
         let others = u64::from_le_bytes(*bytes) ^ (u64::from(b' ') * ONES);
@@ -388,15 +388,14 @@ fn length_of_more(rest: &[u8], one: u8, other: u8) -> Option<usize> {
 /// Marks the first byte that is one of three, and perhaps others behind it.
 #[inline]
 const fn of_three(bytes: u64, one: u8, two: u8, three: u8) -> u64 {
-    zeros(bytes ^ one as u64 * ONES)
-        | zeros(bytes ^ two as u64 * ONES)
-        | zeros(bytes ^ three as u64 * ONES)
+    finds(bytes, one) | finds(bytes, two) | finds(bytes, three)
 }
 
-/// Marks the bytes that are 0, the first of them exactly; bytes behind it may be marked wrongly.
+/// Marks the first byte that is this one, and perhaps others behind it.
 #[inline]
-pub(crate) const fn zeros(bytes: u64) -> u64 {
-    bytes.wrapping_sub(ONES) & !bytes & TOPS
+pub(crate) const fn finds(bytes: u64, byte: u8) -> u64 {
+    let others = bytes ^ (byte as u64 * ONES);
+    others.wrapping_sub(ONES) & !others & TOPS
 }
 
 /// The decimal digits that eight bytes begin with: their value, and how many they are.
@@ -415,7 +414,7 @@ fn decimal(bytes: u64) -> (u64, usize) {
 }
 
 /// The hexadecimal digits that eight bytes begin with: their value, and how many they are.
-#[inline]
+#[inline(always)]
 fn hexadecimal(bytes: u64) -> (u64, usize) {
     // No sum below carries into the next byte.
     let seven = bytes & !TOPS;

@@ -16,7 +16,7 @@ use crate::{
         input::Input,
         layout::Separator,
         lines::LineFormat,
-        row::{ONES, Quick, Row, zeros},
+        row::{Quick, Row, finds},
         sample::Hit,
     },
 };
@@ -90,7 +90,7 @@ impl Known {
     #[inline(always)]
     fn word(bytes: &[u8]) -> Option<(u128, usize)> {
         let bytes = u128::from_le_bytes(*bytes.first_chunk()?);
-        let blanks = |half: u64| zeros(half ^ (u64::from(b' ') * ONES));
+        let blanks = |half: u64| finds(half, b' ');
         let [first, second] = [bytes as u64, (bytes >> 64) as u64].map(blanks);
         let bits = if first != 0 { first.trailing_zeros() } else { 64 + second.trailing_zeros() };
         let length = bits as usize / 8;
