@@ -225,7 +225,7 @@ const KINDS: &[Kind] = &[
     ),
     kind("columns:sep=blank,time=1:100ns,op=2,offset=3,size=3", "a b c", &["1.25 W 16", "2 r 8 x"]),
     kind(
-        "columns:sep=tab,time=1:ps,all=write,offset=2,size=3,volume=4",
+        "columns:sep=tab,time=1:ns,all=write,offset=2,size=3,volume=4",
         "a\tb\tc\td",
         &["1500\t16\t8\tx", "2501\t8\t8\t\"x\""],
     ),
