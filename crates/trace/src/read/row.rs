@@ -83,8 +83,10 @@ impl<'a> Row<'a> {
     /// Passes over blanks, if there are any.
     #[inline(always)]
     pub(crate) fn blanks(&mut self) {
-        if self.rest.first() == Some(&b' ') {
-            self.rest = after_blanks(self.rest);
+        match self.rest {
+            [b' ', b' ', ..] => self.rest = after_blanks(self.rest),
+            [b' ', rest @ ..] => self.rest = rest,
+            _ => {}
         }
     }
 
@@ -228,7 +230,7 @@ impl<'a> Row<'a> {
         }
         let (first, count) = hexadecimal(self.eight()?);
         self.pass(count);
-        if count < 8 {
+        if count < 8 || !self.rest.first()?.is_ascii_hexdigit() {
             return (count > 0).then_some(first);
         }
         let (second, count) = hexadecimal(self.eight()?);

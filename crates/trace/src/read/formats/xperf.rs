@@ -85,14 +85,17 @@ impl LineFormat for Xperf {
     #[inline]
     fn quick(&mut self, row: &mut Row<'_>, cx: &mut Context, out: &mut Vec<Request>) -> Quick {
         const COMMA: Separator = Separator::Byte(b',');
-        let op = match row.word(COMMA)? {
-            b"DiskRead" => Op::Read,
-            b"DiskWrite" => Op::Write,
-            other => match other.trim_ascii() {
-                b"DiskRead" | b"DiskWrite" | b"DiskFlush" => return None,
-                _ => return Some(()),
-            },
+        let (op, name) = if row.rest().starts_with(b"DiskRead,") {
+            (Op::Read, 8)
+        } else if row.rest().starts_with(b"DiskWrite,") {
+            (Op::Write, 9)
+        } else {
+            return match row.word(COMMA)?.trim_ascii() {
+                b"DiskRead" | b"DiskWrite" | b"DiskFlush" => None,
+                _ => Some(()),
+            };
         };
+        row.pass(name);
         row.next(COMMA)?;
         let time = row.time(cx.time_unit(TimeUnit::Microseconds), |mark| mark == b'.')?;
         row.next(COMMA)?;
