@@ -332,6 +332,8 @@ enum Change {
     Number(prop::sample::Index, u64),
     /// A separator stands twice.
     Double(prop::sample::Index),
+    /// A separator becomes a tab.
+    Tab(prop::sample::Index),
     /// It ends like a line of Windows.
     Return,
 }
@@ -345,6 +347,7 @@ fn change() -> impl Strategy<Value = Change> {
         1 => (at(), 1..6usize).prop_map(|(at, bytes)| Change::Cut(at, bytes)),
         2 => (at(), any::<u64>(), 0..64u32).prop_map(|(at, n, bits)| Change::Number(at, n >> bits)),
         2 => at().prop_map(Change::Double),
+        1 => at().prop_map(Change::Tab),
         1 => Just(Change::Return),
     ]
 }
@@ -395,12 +398,15 @@ fn spoil(row: &mut Vec<u8>, change: &Change) {
             let at = at.index(row.len() + 1);
             row.drain(at..row.len().min(at + bytes));
         }
-        Change::Double(at) => {
+        Change::Double(at) | Change::Tab(at) => {
             let separators: Vec<_> =
                 (0..row.len()).filter(|&at| !row[at].is_ascii_alphanumeric()).collect();
             if !separators.is_empty() {
                 let at = separators[at.index(separators.len())];
-                row.insert(at, row[at]);
+                match change {
+                    Change::Tab(_) => row[at] = b'\t',
+                    _ => row.insert(at, row[at]),
+                }
             }
         }
         Change::Return => row.push(b'\r'),
@@ -425,8 +431,11 @@ fn trace(kind: &Kind, rows: &[(prop::sample::Index, Vec<Change>)]) -> Vec<u8> {
     for (which, changes) in rows {
         let mut row = kind.rows[which.index(kind.rows.len())].as_bytes().to_vec();
         changes.iter().for_each(|change| spoil(&mut row, change));
-        bytes.extend(row);
-        bytes.push(b'\n');
+        // Twice, for the sake of readers that remember what they met.
+        for _ in 0..2 {
+            bytes.extend_from_slice(&row);
+            bytes.push(b'\n');
+        }
     }
     // The last rows of a block are read the slow way.
     sound(&mut bytes);

@@ -118,7 +118,11 @@ impl Known {
         let (_, rest) = word(line);
         let (_, rest) = word(rest);
         let (_, rest) = word(rest);
-        if let Some((word, _)) = Known::word(rest.trim_ascii_start()) {
+        let (word, _) = word(rest);
+        let mut bytes = [0; 16];
+        if word.len() < bytes.len() {
+            bytes[..word.len()].copy_from_slice(word);
+            let word = u128::from_le_bytes(bytes);
             self.0[Known::place(word)] = (word, address);
         }
     }
