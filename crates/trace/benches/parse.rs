@@ -40,7 +40,14 @@ fn row(n: u64) -> Row {
 
 type Writer = fn(&mut String, Row) -> std::fmt::Result;
 
-const FORMATS: [(&str, Writer); 13] = [
+const FORMATS: [(&str, Writer); 25] = [
+    ("csv", |to, r| {
+        if r.n == 0 {
+            to.push_str("time_ns,op,volume,offset,len\n");
+        }
+        let op = if r.one == 1 { "write" } else { "read" };
+        writeln!(to, "{},{op},8:16,{},{}", r.n * 1000, r.sector * 512, r.sectors * 512)
+    }),
     ("msr", |to, r| {
         let op = if r.one == 1 { "Write" } else { "Read" };
         let (offset, size) = (r.sector * 512, r.sectors * 512);
@@ -62,8 +69,44 @@ const FORMATS: [(&str, Writer); 13] = [
         let (offset, size) = (r.sector * 512, r.sectors * 512);
         writeln!(to, "1456095145.{:09},0.000806000,{},0,{offset},{size}", r.n * 1000, r.op)
     }),
+    ("k5cloud", |to, r| {
+        let (time, offset, size) = (r.n as f64 / 1e4, r.sector * 512, r.sectors * 512);
+        writeln!(to, "{},{time:.9},{},{offset},{size}", r.n % 7, r.op)
+    }),
+    ("nexus5", |to, r| {
+        if r.n == 0 {
+            to.push_str("time_s_unix,op,lba512,sectors,packed,session\n");
+        }
+        let (whole, part) = (1_396_928_764 + r.n / 1000, r.n % 1000 * 1_000_001);
+        writeln!(to, "{whole}.{part:09},{},{},{},1,131_music", r.op, r.sector, r.sectors)
+    }),
+    ("rocksdb", |to, r| {
+        if r.n == 0 {
+            to.push_str("time_ns,op,lba,sectors,io_class,file_id,file_name\n");
+        }
+        writeln!(to, "{},{},{},{},19,76,000014.sst", r.n * 1000, r.op, r.sector, r.sectors)
+    }),
+    ("acsl", |to, r| {
+        if r.n == 0 {
+            to.push_str("proces,device,rw_flag,sector,size,timestamp\n");
+        }
+        let time = r.n as f64 / 1e5;
+        writeln!(to, "kworker/u16:1,8388608,{},{},{},{time:.9}", r.op, r.sector, r.sectors)
+    }),
+    ("biotracer", |to, r| {
+        let (whole, part) = (1_396_928_764 + r.n / 1000, r.n % 1000 * 1_000_000);
+        let (sector, sectors, bytes) = (r.sector, r.sectors, r.sectors * 512);
+        write!(to, "{sector}\t{sectors}\t{bytes}\t{}", if r.one == 1 { 1 } else { 4 })?;
+        for stage in 0..4 {
+            write!(to, "\t{whole}.{:09}", part + stage * 10_000)?;
+        }
+        writeln!(to)
+    }),
     ("disksim", |to, r| {
         writeln!(to, "{:.6}\t0\t{}\t{}\t{}", r.n as f64 / 10.0, r.sector, r.sectors, r.one)
+    }),
+    ("flashsim", |to, r| {
+        writeln!(to, "{:.6}\t0\t{}\t{}\t{}", r.n as f64 / 10.0, r.sector, r.sectors / 8, r.one)
     }),
     ("ssdsim", |to, r| writeln!(to, "{} 0 {} {} {}", r.n * 1000, r.sector, r.sectors, r.one)),
     ("blkreplay", |to, r| {
@@ -83,6 +126,25 @@ const FORMATS: [(&str, Writer); 13] = [
             to,
             "  8,16   5 {:8} {time:13.9} 18615  D {op:>3} {} + {} [java]",
             r.n, r.sector, r.sectors
+        )
+    }),
+    ("ftrace", |to, r| {
+        let (n, op, sector, sectors) = (r.n, r.op, r.sector, r.sectors);
+        writeln!(
+            to,
+            "     kworker/0:1-21    [000] d..1 {}.{:06}: block_rq_issue: 8,0 {op} {} () {sector} + \
+             {sectors} [kworker/0:1]",
+            n / 100_000,
+            n % 100_000 * 10,
+            sectors * 512
+        )
+    }),
+    ("biosnoop", |to, r| {
+        let (time, op, bytes) = (r.n as f64 / 1e5, r.op, r.sectors * 512);
+        writeln!(
+            to,
+            "{time:<11.9} supervise      1950   xvda1     {op} {:<10} {bytes:<7} 0.74",
+            r.sector
         )
     }),
     ("fiu", |to, r| {
@@ -108,6 +170,32 @@ const FORMATS: [(&str, Writer); 13] = [
         writeln!(to, "{urb} {us} C B{way}:1:005:2 0 {bytes} >")?;
         writeln!(to, "{urb} {us} S Bi:1:005:1 -115 13 <")?;
         writeln!(to, "{urb} {us} C Bi:1:005:1 0 13 = 55534253 {tag:08x} 00000000 00")
+    }),
+    // A request and its answer: two lines a request.
+    ("nbdkit", |to, r| {
+        let (minute, second, us) = (r.n / 600_000, r.n / 10_000 % 60, r.n % 10_000 * 100);
+        let (op, id) = (if r.one == 1 { "Write" } else { "Read" }, r.n);
+        let (offset, count) = (r.sector * 512, r.sectors * 512);
+        let clock = format!("2026-11-20 22:{minute:02}:{second:02}");
+        writeln!(
+            to,
+            "{clock}.{us:06} connection=1 {op} id={id} offset={offset:#x} count={count:#x} ..."
+        )?;
+        writeln!(to, "{clock}.{:06} connection=1 ...{op} id={id} return=0", us + 50)
+    }),
+    ("xperf", |to, r| {
+        let op = if r.one == 1 { "DiskWrite" } else { "DiskRead" };
+        let (time, offset, size) = (r.n * 100, r.sector * 512, r.sectors * 512);
+        writeln!(
+            to,
+            "{op:>19}, {time:>10},   System (   4),       16, 0xfffffa8000000001, {offset:#012x}, \
+             {size:#010x},          35,        1, 0x000043,           31, Normal, 0, \
+             0xfffff8a000000001, \"C:\\pagefile.sys\""
+        )
+    }),
+    ("diskmon", |to, r| {
+        let (time, op) = (r.n as f64 / 1e5, if r.one == 1 { "Write" } else { "Read" });
+        writeln!(to, "{}\t{time:.6}\t0.00000763\t0\t{op}\t{}\t{}", r.n, r.sector, r.sectors)
     }),
     ("wpaexporter", |to, r| {
         if r.n == 0 {

@@ -200,7 +200,7 @@ impl<'a> Field<'a> {
 
 /// Eight hexadecimal digits as a number, all at once: the lower half of each byte, and 9 more for letters.
 #[inline]
-const fn eight_digits(digits: [u8; 8]) -> Option<u64> {
+pub(crate) const fn eight_digits(digits: [u8; 8]) -> Option<u64> {
     const ONES: u64 = u64::from_ne_bytes([1; 8]);
     let raw = u64::from_be_bytes(digits);
     let small = raw | ((raw >> 1) & (0x20 * ONES));
@@ -252,7 +252,7 @@ fn whole_ns(value: u64, unit: TimeUnit) -> Option<u64> {
 
 /// The digits after a decimal point, in nanoseconds; `None` if they are not digits.
 #[inline]
-fn fraction_ns(digits: &[u8], unit: TimeUnit) -> Option<u64> {
+pub(crate) fn fraction_ns(digits: &[u8], unit: TimeUnit) -> Option<u64> {
     const TENS: [u64; 10] =
         [1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000, 1_000_000_000];
     if digits.is_empty() {

@@ -7,6 +7,7 @@ use super::{
     fault::{Fault, Parsed},
     fields::{Field, label, request, trimmed},
     lines::LineFormat,
+    row::{self, Quick, Row},
     units::TimeUnit,
 };
 use crate::{Op, Request};
@@ -71,31 +72,49 @@ impl Layout {
     /// Whether a column is one of those that requests are made of.
     #[cfg(feature = "tables")]
     pub(crate) fn uses(&self, at: usize) -> bool {
-        let op = match self.op {
-            OpRule::Word(op)
-            | OpRule::WordOrUnknown(op)
-            | OpRule::OneWrites(op)
-            | OpRule::OneReads(op)
-            | OpRule::ReadFlag(op)
-            | OpRule::Chosen(op, _) => Some(op),
-            OpRule::Always(_) => None,
-        };
+        let op = self.op_column();
         let volume = self.volume.is_some_and(|(first, last)| (first..=last).contains(&at));
         let time = self.time.map(|(time, _)| time);
         volume || [op, time, Some(self.offset.0), Some(self.size.0)].contains(&Some(at))
     }
 
-    /// How many columns a row must have.
-    pub(crate) fn columns(&self) -> usize {
-        let op = match self.op {
+    /// The column that tells the operation.
+    fn op_column(&self) -> Option<usize> {
+        match self.op {
             OpRule::Word(at)
             | OpRule::WordOrUnknown(at)
             | OpRule::OneWrites(at)
             | OpRule::OneReads(at)
             | OpRule::ReadFlag(at)
-            | OpRule::Chosen(at, _) => at,
-            OpRule::Always(_) => 0,
-        };
+            | OpRule::Chosen(at, _) => Some(at),
+            OpRule::Always(_) => None,
+        }
+    }
+
+    /// How the quick way reads `needed` columns; `None` if one is used twice.
+    fn steps(&self, needed: usize) -> Option<Box<[Step]>> {
+        let mut steps = vec![None; needed];
+        let volume = self.volume.map(|(first, last)| (first, Step::Volume(last - first + 1)));
+        let op = self.op_column().map(|at| (at, Step::Op));
+        let time = self.time.map(|(at, unit)| (at, Step::Time(unit)));
+        let offset = Some((self.offset.0, Step::Offset(self.offset.1)));
+        let size = Some((self.size.0, Step::Size(self.size.1)));
+        for (at, step) in [volume, op, time, offset, size].into_iter().flatten() {
+            let columns = if let Step::Volume(columns) = step { columns } else { 1 };
+            for (column, taken) in steps[at..at + columns].iter_mut().enumerate() {
+                if taken.is_some() {
+                    return None;
+                }
+                // The first column of a volume stands for all.
+                *taken = Some(if column == 0 { Some(step) } else { None });
+            }
+        }
+        Some(steps.into_iter().filter_map(|step| step.unwrap_or(Some(Step::Pass))).collect())
+    }
+
+    /// How many columns a row must have.
+    pub(crate) fn columns(&self) -> usize {
+        let op = self.op_column().unwrap_or(0);
         let time = self.time.map_or(0, |(at, _)| at);
         let volume = self.volume.map_or(0, |(_, last)| last);
         1 + op.max(time).max(volume).max(self.offset.0).max(self.size.0)
@@ -108,6 +127,20 @@ pub(crate) struct Columns {
     needed: usize,
     /// Start and end of each column of the current row.
     cells: [(u32, u32); MOST_COLUMNS],
+    /// The same for the quick way: what to read, from the left to the right; nothing where a column is
+    /// used twice.
+    steps: Box<[Step]>,
+}
+
+/// What a column is, or several that name the volume together.
+#[derive(Clone, Copy, Debug)]
+enum Step {
+    Pass,
+    Time(TimeUnit),
+    Op,
+    Offset(Unit),
+    Size(Unit),
+    Volume(usize),
 }
 
 impl Columns {
@@ -115,7 +148,8 @@ impl Columns {
     pub(crate) fn new(layout: Layout) -> Columns {
         let needed = layout.columns();
         debug_assert!(needed <= MOST_COLUMNS);
-        Columns { layout, needed, cells: [(0, 0); MOST_COLUMNS] }
+        let steps = layout.steps(needed).unwrap_or_default();
+        Columns { layout, needed, cells: [(0, 0); MOST_COLUMNS], steps }
     }
 
     /// A column of the row that was split last.
@@ -224,6 +258,80 @@ impl LineFormat for Columns {
         let len = bytes(self.field(line, size_at, "size"), size_unit)?;
         let volume = self.volume(line, cx);
         request(time, op, offset, len, volume).map(Some)
+    }
+
+    #[inline]
+    fn quick(&mut self, row: &mut Row<'_>, cx: &mut Context, out: &mut Vec<Request>) -> Quick {
+        let separator = self.layout.separator;
+        let always = if let OpRule::Always(op) = self.layout.op { op } else { Op::Read };
+        let (mut time, mut op, mut offset, mut len) = (0, always, None, None);
+        let mut volume = &b"0"[..];
+        for (at, step) in self.steps.iter().enumerate() {
+            if at > 0 {
+                row.next(separator)?;
+            }
+            match *step {
+                Step::Pass => {
+                    row.word(separator)?;
+                }
+                Step::Time(unit) => time = row.time(cx.time_unit(unit), |mark| mark == b'.')?,
+                Step::Op => op = self.quick_op(row)?,
+                Step::Offset(unit) => offset = Some(quick_bytes(row, unit, cx)?),
+                Step::Size(unit) => len = Some(quick_bytes(row, unit, cx)?),
+                Step::Volume(columns) => {
+                    let start = *row;
+                    for column in 0..columns {
+                        if column > 0 {
+                            row.next(separator)?;
+                        }
+                        row.word(separator)?;
+                    }
+                    volume = trimmed(start.until(*row));
+                }
+            }
+        }
+        row.ends(separator)?;
+        let joined = |key: &[u8]| joined(key, separator);
+        row::push(out, time, op, offset?, len?, || cx.volumes.index(volume, joined))
+    }
+}
+
+impl Columns {
+    /// The operation, the quick way.
+    #[inline]
+    fn quick_op(&self, row: &mut Row<'_>) -> Option<Op> {
+        let separator = self.layout.separator;
+        let one_or_zero = |row: &mut Row<'_>, one, zero| {
+            let op = match row.rest() {
+                [b'0', ..] => zero,
+                [b'1', ..] => one,
+                _ => return None,
+            };
+            row.pass(1);
+            Some(op)
+        };
+        match &self.layout.op {
+            OpRule::Word(_) | OpRule::WordOrUnknown(_) => row.op(separator),
+            OpRule::OneWrites(_) => one_or_zero(row, Op::Write, Op::Read),
+            OpRule::OneReads(_) => one_or_zero(row, Op::Read, Op::Write),
+            OpRule::ReadFlag(_) => Some(if row.hex()? & 1 == 1 { Op::Read } else { Op::Write }),
+            OpRule::Chosen(_, words) => {
+                let word = trimmed(row.word(separator)?);
+                words.iter().find(|(known, _)| **known == *word).map(|(_, op)| *op)
+            }
+            OpRule::Always(op) => Some(*op),
+        }
+    }
+}
+
+/// An offset or a size in bytes, the quick way.
+#[inline]
+fn quick_bytes(row: &mut Row<'_>, unit: Unit, cx: &Context) -> Option<u64> {
+    match unit {
+        Unit::Sector => row.bytes_of(cx.sector()),
+        Unit::Bytes(bytes) => row.bytes_of(bytes),
+        Unit::Hex(0) => row.hex()?.checked_mul(cx.sector()),
+        Unit::Hex(bytes) => row.hex()?.checked_mul(bytes),
     }
 }
 

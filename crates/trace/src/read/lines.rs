@@ -1,12 +1,13 @@
 //! Drives a reader of lines: finds the lines, counts them, and says where a bad one stood.
 
-use memchr::memchr;
+use memchr::{memchr, memrchr};
 
 use super::{
     context::Context,
     decode::Decode,
     fault::{Fault, Parsed, shown},
     input::Input,
+    row::{Quick, Row},
 };
 use crate::{Place, Request, TraceError};
 
@@ -20,6 +21,14 @@ pub(crate) trait LineFormat: Send {
 
     /// The request of one line, without its line end; `None` if it holds none.
     fn line(&mut self, line: &[u8], cx: &mut Context) -> Parsed<Option<Request>>;
+
+    /// The same for the row that whole lines begin with, blanks before it passed over: adds its request to
+    /// `out`, if it holds one. Reads rows that are as most are, and leaves all others to [`LineFormat::line`],
+    /// having changed nothing then.
+    #[inline]
+    fn quick(&mut self, _row: &mut Row<'_>, _cx: &mut Context, _out: &mut Vec<Request>) -> Quick {
+        None
+    }
 
     /// A request that a line before made, for formats whose lines give none at once or several.
     /// Asked until there is none.
@@ -58,14 +67,14 @@ impl<F: LineFormat> Decode for Lines<F> {
         out: &mut Vec<Request>,
         limit: usize,
     ) -> Result<(), TraceError> {
-        self.deliver(out, limit);
+        deliver(&mut self.format, out, limit);
         if self.ended.is_none() && out.len() < limit {
             match self.lines(cx, out, limit) {
                 Ok(()) if out.len() >= limit => return Ok(()),
                 ended => self.ended = Some(ended),
             }
             self.format.end(cx);
-            self.deliver(out, limit);
+            deliver(&mut self.format, out, limit);
         }
         if out.len() >= limit {
             return Ok(());
@@ -79,16 +88,6 @@ impl<F: LineFormat> Decode for Lines<F> {
 }
 
 impl<F: LineFormat> Lines<F> {
-    /// Adds what the format held back.
-    #[inline]
-    fn deliver(&mut self, out: &mut Vec<Request>, limit: usize) {
-        while out.len() < limit
-            && let Some(request) = self.format.held()
-        {
-            out.push(request);
-        }
-    }
-
     /// Reads lines until `out` holds `limit` requests or the trace ends.
     fn lines(
         &mut self,
@@ -119,25 +118,32 @@ impl<F: LineFormat> Lines<F> {
         limit: usize,
     ) -> Result<usize, TraceError> {
         let bytes = self.input.window();
+        let whole = memrchr(b'\n', bytes).map_or(0, |last| last + 1);
+        // The quick way need not know how long a line may be.
+        let quickly = bytes.len() <= LONGEST && !is_slow();
         let mut used = 0;
-        while out.len() < limit {
-            let Some(length) = memchr(b'\n', &bytes[used..]) else { break };
-            if length > LONGEST {
-                return Err(self.too_long(self.number + 1, &bytes[used..]));
-            }
-            let line = &bytes[used..used + length];
-            used += length + 1;
+        while out.len() < limit && used < whole {
+            let lines = &bytes[used..whole];
             self.number += 1;
-            match read_line(&mut self.format, &mut self.fresh, line, cx) {
-                Ok(Some(request)) => out.push(request),
-                Ok(None) => {
-                    // What a line releases comes before the requests of the next.
-                    while out.len() < limit
-                        && let Some(request) = self.format.held()
-                    {
-                        out.push(request);
+            if quickly && !self.fresh {
+                let before = out.len();
+                if let Some(length) = quick_row(&mut self.format, lines, cx, out) {
+                    used += length;
+                    if out.len() == before {
+                        deliver(&mut self.format, out, limit);
                     }
+                    continue;
                 }
+            }
+            let length = memchr(b'\n', lines).unwrap_or_default();
+            if length > LONGEST {
+                return Err(self.too_long(self.number, lines));
+            }
+            used += length + 1;
+            match read_line(&mut self.format, &mut self.fresh, &lines[..length], cx) {
+                Ok(Some(request)) => out.push(request),
+                // What a line releases comes before the requests of the next.
+                Ok(None) => deliver(&mut self.format, out, limit),
                 Err(fault) if cx.tolerate(self.number, &fault) => {}
                 Err(fault) => return Err(fault.at(self.input.path(), Place::Line(self.number))),
             }
@@ -171,6 +177,53 @@ impl<F: LineFormat> Lines<F> {
         )
         .at(self.input.path(), Place::Line(number))
     }
+}
+
+/// Adds what the format held back.
+#[inline]
+fn deliver<F: LineFormat>(format: &mut F, out: &mut Vec<Request>, limit: usize) {
+    while out.len() < limit
+        && let Some(request) = format.held()
+    {
+        out.push(request);
+    }
+}
+
+/// Reads the first of whole lines the quick way, if it is no comment; how many bytes it takes.
+#[inline]
+fn quick_row<F: LineFormat>(
+    format: &mut F,
+    lines: &[u8],
+    cx: &mut Context,
+    out: &mut Vec<Request>,
+) -> Option<usize> {
+    let mut row = Row::new(lines);
+    row.blanks();
+    // Digits and letters, which rows begin with, are all above '#'.
+    if *row.rest().first()? <= b'#' {
+        return None;
+    }
+    format.quick(&mut row, cx, out)?;
+    #[cfg(test)]
+    QUICK_ROWS.set(QUICK_ROWS.get() + 1);
+    Some(lines.len() - row.after_line().len())
+}
+
+#[cfg(test)]
+thread_local! {
+    /// Reads every row the slow way, so that tests can hold both ways against each other.
+    pub(crate) static SLOWLY: std::cell::Cell<bool> = const { std::cell::Cell::new(false) };
+
+    /// How many rows were read the quick way.
+    pub(crate) static QUICK_ROWS: std::cell::Cell<u64> = const { std::cell::Cell::new(0) };
+}
+
+/// Whether the quick way is switched off, which tests alone do.
+fn is_slow() -> bool {
+    #[cfg(test)]
+    return SLOWLY.get();
+    #[cfg(not(test))]
+    false
 }
 
 /// Reads one line, if it is not blank, a comment or a header.

@@ -24,6 +24,8 @@
 
 mod action;
 mod ahead;
+#[cfg(test)]
+mod both_ways;
 mod compress;
 mod context;
 mod dates;
@@ -41,6 +43,7 @@ mod lines;
 mod merge;
 mod options;
 mod reader;
+mod row;
 mod sample;
 mod sniff;
 mod tar;

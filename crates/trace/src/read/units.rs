@@ -33,6 +33,7 @@ impl TimeUnit {
     ];
 
     /// Picoseconds in one unit: small enough for every unit to be a whole number.
+    #[inline]
     pub(crate) fn picoseconds(self) -> u64 {
         match self {
             TimeUnit::Picoseconds => 1,
@@ -41,6 +42,27 @@ impl TimeUnit {
             TimeUnit::Microseconds => 1_000_000,
             TimeUnit::Milliseconds => 1_000_000_000,
             TimeUnit::Seconds => 1_000_000_000_000,
+        }
+    }
+
+    /// Nanoseconds in one unit, where they are whole.
+    #[inline]
+    pub(crate) fn nanoseconds(self) -> Option<u64> {
+        match self {
+            TimeUnit::Picoseconds => None,
+            unit => Some(unit.picoseconds() / 1000),
+        }
+    }
+
+    /// How many decimals of one unit are whole nanoseconds.
+    #[inline]
+    pub(crate) fn decimals(self) -> usize {
+        match self {
+            TimeUnit::Picoseconds | TimeUnit::Nanoseconds => 0,
+            TimeUnit::Ticks => 2,
+            TimeUnit::Microseconds => 3,
+            TimeUnit::Milliseconds => 6,
+            TimeUnit::Seconds => 9,
         }
     }
 }

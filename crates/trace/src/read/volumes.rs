@@ -8,7 +8,7 @@ const SLOTS: usize = 1024;
 /// The names met so far, and the index of each.
 ///
 /// Rows of many volumes may be mixed, and each needs its index: a direct-mapped cache finds most
-/// of them by one comparison.
+/// of them by one comparison, of short names without looking at them elsewhere.
 #[derive(Debug)]
 pub(crate) struct Volumes {
     names: Vec<String>,
@@ -16,8 +16,18 @@ pub(crate) struct Volumes {
     by_key: FxHashMap<Box<[u8]>, u32>,
     /// Bytes of each, as far as the trace tells.
     bytes: Vec<Option<u64>>,
-    /// Index of the volume last met in each slot.
-    slots: Box<[u32; SLOTS]>,
+    /// The volume last met in each slot.
+    slots: Box<[Slot; SLOTS]>,
+}
+
+/// A volume that was met.
+#[derive(Clone, Copy, Debug)]
+struct Slot {
+    /// The last eight bytes of its key, or all.
+    tail: u64,
+    /// Bytes of its key; none has as many as an unused slot.
+    length: usize,
+    index: u32,
 }
 
 impl Default for Volumes {
@@ -27,7 +37,7 @@ impl Default for Volumes {
             keys: Vec::new(),
             by_key: FxHashMap::default(),
             bytes: Vec::new(),
-            slots: Box::new([0; SLOTS]),
+            slots: Box::new([Slot { tail: 0, length: usize::MAX, index: 0 }; SLOTS]),
         }
     }
 }
@@ -36,12 +46,14 @@ impl Volumes {
     /// The index of the volume that the trace's bytes `key` stand for; `name` spells it for people.
     #[inline]
     pub(crate) fn index(&mut self, key: &[u8], name: impl FnOnce(&[u8]) -> String) -> u32 {
-        let slot = slot(key);
-        let index = self.slots[slot];
-        match self.keys.get(index as usize) {
-            Some(known) if **known == *key => index,
-            _ => self.look_up(key, slot, name),
+        let tail = tail(key);
+        let slot = place(tail);
+        let Slot { tail: known, length, index } = self.slots[slot];
+        let alike = known == tail && length == key.len();
+        if alike && (length <= 8 || *self.keys[index as usize] == *key) {
+            return index;
         }
+        self.look_up(key, slot, name)
     }
 
     /// As [`Volumes::index`], for a key that is its own name.
@@ -87,15 +99,28 @@ impl Volumes {
                 index
             }
         };
-        self.slots[slot] = index;
+        self.slots[slot] = Slot { tail: tail(key), length: key.len(), index };
         index
+    }
+}
+
+/// The last eight bytes of a key, or all of a shorter one.
+#[inline]
+fn tail(key: &[u8]) -> u64 {
+    if let Some(tail) = key.last_chunk() {
+        return u64::from_le_bytes(*tail);
+    }
+    match (key.first_chunk::<4>(), key.last_chunk::<4>()) {
+        // The two overlap, but no two keys of one length are alike in both and differ.
+        (Some(first), Some(last)) => {
+            u64::from(u32::from_le_bytes(*first)) << 32 | u64::from(u32::from_le_bytes(*last))
+        }
+        _ => key.iter().fold(0, |word, &byte| word << 8 | u64::from(byte)),
     }
 }
 
 /// The slot of a key: its last bytes tell names that differ in a number apart.
 #[inline]
-fn slot(key: &[u8]) -> usize {
-    let tail = &key[key.len().saturating_sub(8)..];
-    let word = tail.iter().fold(0_u64, |word, &byte| word << 8 | u64::from(byte));
-    (word.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 54) as usize
+fn place(tail: u64) -> usize {
+    (tail.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 54) as usize
 }

@@ -11,6 +11,7 @@ use crate::{
         fault::Parsed,
         layout::{Columns, Layout, OpRule, Separator, Unit},
         lines::LineFormat,
+        row::{Quick, Row},
         sample::Hit,
         units::TimeUnit,
     },
@@ -46,10 +47,24 @@ struct Acsl(Columns);
 impl LineFormat for Acsl {
     fn line(&mut self, line: &[u8], cx: &mut Context) -> Parsed<Option<Request>> {
         let request = self.0.line(line, cx)?;
-        let discards = self.0.field(line, 0, "process").bytes.starts_with(b"f2fs_discard");
-        Ok(request.map(|request| match request.op {
-            Op::Read if discards => Request { op: Op::Trim, ..request },
-            _ => request,
-        }))
+        let discards = self.0.field(line, 0, "process").bytes.starts_with(DISCARDS);
+        Ok(request.map(|request| Request { op: op(request.op, discards), ..request }))
     }
+
+    #[inline]
+    fn quick(&mut self, row: &mut Row<'_>, cx: &mut Context, out: &mut Vec<Request>) -> Quick {
+        let discards = row.rest().starts_with(DISCARDS);
+        self.0.quick(row, cx, out)?;
+        if discards && let Some(request) = out.last_mut() {
+            request.op = op(request.op, discards);
+        }
+        Some(())
+    }
+}
+
+/// What the threads that discard are called.
+const DISCARDS: &[u8] = b"f2fs_discard";
+
+fn op(marked: Op, discards: bool) -> Op {
+    if discards && marked == Op::Read { Op::Trim } else { marked }
 }

@@ -10,7 +10,9 @@ use crate::{
         entry::{Entry, Special},
         fault::{Fault, Parsed},
         fields::{Field, request},
+        layout::Separator,
         lines::LineFormat,
+        row::{self, Quick, Row},
         sample::Hit,
         units::TimeUnit,
     },
@@ -55,5 +57,37 @@ impl LineFormat for Biosnoop {
         let len = Field::new(right[at - 2], 0, "BYTES").number()?;
         let time = time.time(cx.time_unit(TimeUnit::Seconds))?;
         request(time, op, offset, len, cx.volumes.named(right[at + 1])).map(Some)
+    }
+
+    /// Of rows whose process is one word, which are the same from either side.
+    #[inline]
+    fn quick(&mut self, row: &mut Row<'_>, cx: &mut Context, out: &mut Vec<Request>) -> Quick {
+        let time = row.time(cx.time_unit(TimeUnit::Seconds), |mark| mark == b'.')?;
+        row.gap()?;
+        let (_process, ()) = (row.word(Separator::Blank)?, row.gap()?);
+        let (_pid, ()) = (row.word(Separator::Blank)?, row.gap()?);
+        let disk = row.word(Separator::Blank)?;
+        row.gap()?;
+        if !matches!(row.rest(), [_, b' ' | b'\t', ..]) {
+            return None;
+        }
+        let op = row.op(Separator::Blank)?;
+        row.gap()?;
+        let offset = row.bytes_of(cx.sector())?;
+        row.gap()?;
+        let len = row.number()?;
+        row.gap()?;
+        // Behind them is the latency, and before that perhaps the time in the queue.
+        row.word(Separator::Blank)?;
+        if !row.is_at_end() {
+            row.gap()?;
+            if !row.is_at_end() {
+                row.word(Separator::Blank)?;
+                if !row.is_at_end() {
+                    return None;
+                }
+            }
+        }
+        row::push(out, time, op, offset, len, || cx.volumes.named(disk))
     }
 }

@@ -12,6 +12,7 @@ use crate::{
         fault::Parsed,
         layout::{Columns, Layout, OpRule, Separator, Unit},
         lines::LineFormat,
+        row::{self, Quick, Row},
         sample::{Hit, Sample},
         units::TimeUnit,
     },
@@ -52,14 +53,38 @@ struct Biotracer(Columns);
 
 impl LineFormat for Biotracer {
     fn line(&mut self, line: &[u8], cx: &mut Context) -> Parsed<Option<Request>> {
-        let Some(mut request) = self.0.line(line, cx)? else { return Ok(None) };
-        if self.0.field(line, 3, "type").number()? & 1 == 1 {
-            request.op = Op::Write;
-            let sector = cx.sector();
-            if request.len / sector % PAGE_SECTORS == 1 && request.len > sector {
-                request.len -= sector;
-            }
-        }
-        Ok(Some(request))
+        let Some(request) = self.0.line(line, cx)? else { return Ok(None) };
+        let flags = self.0.field(line, 3, "type").number()?;
+        let (op, len) = op(flags, request.len, cx.sector());
+        Ok(Some(Request { op, len, ..request }))
     }
+
+    #[inline]
+    fn quick(&mut self, row: &mut Row<'_>, cx: &mut Context, out: &mut Vec<Request>) -> Quick {
+        let sector = cx.sector();
+        let offset = row.bytes_of(sector)?;
+        row.gap()?;
+        let len = row.bytes_of(sector)?;
+        row.gap()?;
+        row.word(Separator::Blank)?;
+        row.gap()?;
+        let flags = row.number()?;
+        row.gap()?;
+        let time = row.time(cx.time_unit(TimeUnit::Seconds), |mark| mark == b'.')?;
+        row.ends(Separator::Blank)?;
+        // The range is that of the trace, with the header of a packed write.
+        offset.checked_add(len)?;
+        let (op, len) = op(flags, len, sector);
+        row::push(out, time, op, offset, len, || cx.volumes.named(b"0"))
+    }
+}
+
+/// The operation that flags tell, and how much of `len` bytes is data.
+#[inline]
+fn op(flags: u64, len: u64, sector: u64) -> (Op, u64) {
+    if flags & 1 == 0 {
+        return (Op::Read, len);
+    }
+    let packed = len / sector % PAGE_SECTORS == 1 && len > sector;
+    (Op::Write, if packed { len - sector } else { len })
 }

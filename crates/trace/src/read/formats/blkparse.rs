@@ -12,7 +12,9 @@ use crate::{
         fault::{Fault, Parsed},
         fields::{Field, request},
         input::Input,
+        layout::Separator,
         lines::LineFormat,
+        row::{self, Quick, Row},
         sample::{Hit, Sample},
         units::TimeUnit,
     },
@@ -155,6 +157,41 @@ impl LineFormat for Blkparse {
         let offset = sector.bytes_of(cx.sector())?;
         let len = sectors.bytes_of(cx.sector())?;
         request(time, op, offset, len, cx.volumes.named(device.bytes)).map(Some)
+    }
+
+    #[inline]
+    fn quick(&mut self, row: &mut Row<'_>, cx: &mut Context, out: &mut Vec<Request>) -> Quick {
+        if self.ended {
+            return None;
+        }
+        let start = *row;
+        row.number()?;
+        row.expect(b",")?;
+        row.number()?;
+        let device = start.until(*row);
+        row.gap()?;
+        let (_cpu, ()) = (row.word(Separator::Blank)?, row.gap()?);
+        let (_sequence, ()) = (row.word(Separator::Blank)?, row.gap()?);
+        let time = row.time(cx.time_unit(TimeUnit::Seconds), |mark| mark == b'.')?;
+        row.gap()?;
+        let (_pid, ()) = (row.word(Separator::Blank)?, row.gap()?);
+        match row.rest() {
+            [action, b' ', ..] if *action == self.action => row.pass(1),
+            [action, b' ', ..] if action.is_ascii_alphabetic() => return Some(()),
+            _ => return None,
+        }
+        row.gap()?;
+        let letters = row.word(Separator::Blank)?;
+        row.gap()?;
+        let offset = row.bytes_of(cx.sector())?;
+        row.gap()?;
+        row.expect(b"+")?;
+        row.gap()?;
+        let sectors = row.number()?;
+        row.ends(Separator::Blank)?;
+        let op = rwbs::op(letters, sectors)?;
+        let len = sectors.checked_mul(cx.sector())?;
+        row::push(out, time, op, offset, len, || cx.volumes.named(device))
     }
 }
 

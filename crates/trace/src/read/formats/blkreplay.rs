@@ -8,6 +8,7 @@ use crate::{
         fault::Parsed,
         layout::{Columns, Layout, OpRule, Separator, Unit},
         lines::LineFormat,
+        row::{Quick, Row},
         units::TimeUnit,
     },
 };
@@ -59,5 +60,9 @@ impl LineFormat for Blkreplay {
             self.started = true;
         }
         self.rows.line(line, cx)
+    }
+    #[inline]
+    fn quick(&mut self, row: &mut Row<'_>, cx: &mut Context, out: &mut Vec<Request>) -> Quick {
+        if self.started { self.rows.quick(row, cx, out) } else { None }
     }
 }

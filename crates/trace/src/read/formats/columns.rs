@@ -25,6 +25,7 @@ use crate::{
         fields::trimmed,
         layout::{Columns, Layout, MOST_COLUMNS, OpRule, Separator, Unit},
         lines::{LineFormat, is_header},
+        row::{Quick, Row},
         units::TimeUnit,
     },
 };
@@ -338,6 +339,11 @@ impl LineFormat for Described {
             Some(rows) => rows.line(line, cx),
             None => self.begin(line, cx),
         }
+    }
+
+    #[inline]
+    fn quick(&mut self, row: &mut Row<'_>, cx: &mut Context, out: &mut Vec<Request>) -> Quick {
+        self.rows.as_mut()?.quick(row, cx, out)
     }
 }
 

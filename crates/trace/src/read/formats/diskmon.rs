@@ -9,8 +9,10 @@ use crate::{
         context::Context,
         entry::{Entry, Special},
         fault::{Fault, Parsed},
-        fields::{Field, label, request},
+        fields::{Field, label, request, trimmed},
+        layout::Separator,
         lines::LineFormat,
+        row::{self, Quick, Row},
         sample::Hit,
         units::TimeUnit,
     },
@@ -55,6 +57,26 @@ impl LineFormat for Diskmon {
         let offset = sector.bytes_of(cx.sector())?;
         let len = length.bytes_of(cx.sector())?;
         request(time, op, offset, len, cx.volumes.named(disk.bytes)).map(Some)
+    }
+
+    #[inline]
+    fn quick(&mut self, row: &mut Row<'_>, cx: &mut Context, out: &mut Vec<Request>) -> Quick {
+        const TAB: Separator = Separator::Byte(b'\t');
+        row.word(TAB)?;
+        row.next(TAB)?;
+        let time = locale::quick_time(row, cx.time_unit(TimeUnit::Seconds))?;
+        row.next(TAB)?;
+        row.word(TAB)?;
+        row.next(TAB)?;
+        let disk = trimmed(row.word(TAB)?);
+        row.next(TAB)?;
+        let op = row.op(TAB)?;
+        row.next(TAB)?;
+        let offset = row.bytes_of(cx.sector())?;
+        row.next(TAB)?;
+        let len = row.bytes_of(cx.sector())?;
+        row.ends(TAB)?;
+        row::push(out, time, op, offset, len, || cx.volumes.named(disk))
     }
 }
 

@@ -11,9 +11,10 @@ use crate::{
         context::Context,
         entry::{Entry, Special},
         fault::{Fault, Parsed},
-        fields::{Field, request},
+        fields::{Field, request, trimmed},
         layout::{Columns, Layout, OpRule, Separator, Unit},
         lines::LineFormat,
+        row::{self, Quick, Row},
         sample::Hit,
         units::TimeUnit,
     },
@@ -141,5 +142,28 @@ impl LineFormat for Fio {
             Version::Two | Version::Three => self.action(line, cx),
             Version::One | Version::Unknown => self.rows.line(line, cx),
         }
+    }
+
+    #[inline]
+    fn quick(&mut self, row: &mut Row<'_>, cx: &mut Context, out: &mut Vec<Request>) -> Quick {
+        let time = match self.version {
+            Version::Unknown => return None,
+            Version::One => return self.rows.quick(row, cx, out),
+            Version::Two => self.clock_ns,
+            Version::Three => {
+                let time = row.time(cx.time_unit(TimeUnit::Microseconds), |mark| mark == b'.')?;
+                row.gap()?;
+                time
+            }
+        };
+        let file = row.word(Separator::Blank)?;
+        row.gap()?;
+        let op = row.plain_read_or_write()?;
+        row.gap()?;
+        let offset = row.number()?;
+        row.gap()?;
+        let len = row.number()?;
+        row.ends(Separator::Blank)?;
+        row::push(out, time, op, offset, len, || cx.volumes.named(trimmed(file)))
     }
 }

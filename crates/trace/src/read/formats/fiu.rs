@@ -12,7 +12,9 @@ use crate::{
         entry::{Entry, Special},
         fault::{Fault, Parsed},
         fields::{Field, is_hex, request},
+        layout::Separator,
         lines::LineFormat,
+        row::{self, Quick, Row},
         sample::Hit,
         units::TimeUnit,
     },
@@ -66,9 +68,40 @@ impl LineFormat for Fiu {
         // Both words stand in one line, in this order: what is between them names the volume.
         let start = major.bytes.as_ptr() as usize - line.as_ptr() as usize;
         let end = minor.bytes.as_ptr() as usize - line.as_ptr() as usize + minor.bytes.len();
-        let volume = cx.volumes.index(&line[start..end], |key| {
-            String::from_utf8_lossy(key).split_ascii_whitespace().collect::<Vec<_>>().join(",")
-        });
+        let volume = cx.volumes.index(&line[start..end], spelled);
         request(time, op, offset, len, volume).map(Some)
     }
+
+    /// Of rows of nine words, which are the same from either side.
+    #[inline]
+    fn quick(&mut self, row: &mut Row<'_>, cx: &mut Context, out: &mut Vec<Request>) -> Quick {
+        let time = row.time(cx.time_unit(TimeUnit::Nanoseconds), |mark| mark == b'.')?;
+        row.gap()?;
+        row.word(Separator::Blank)?;
+        row.gap()?;
+        row.word(Separator::Blank)?;
+        row.gap()?;
+        let offset = row.bytes_of(cx.sector())?;
+        row.gap()?;
+        let len = row.bytes_of(cx.sector())?;
+        row.gap()?;
+        let op = row.op(Separator::Blank)?;
+        row.gap()?;
+        let start = *row;
+        row.number()?;
+        row.gap()?;
+        row.number()?;
+        let volume = start.until(*row);
+        row.gap()?;
+        let hash = row.line()?;
+        if hash.len() < 16 || !is_hex(hash) {
+            return None;
+        }
+        row::push(out, time, op, offset, len, || cx.volumes.index(volume, spelled))
+    }
+}
+
+/// Major and minor number, `6,0`.
+fn spelled(key: &[u8]) -> String {
+    String::from_utf8_lossy(key).split_ascii_whitespace().collect::<Vec<_>>().join(",")
 }

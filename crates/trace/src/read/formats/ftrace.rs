@@ -3,7 +3,7 @@
 //! `… seconds: block_rq_issue: maj,min RWBS bytes (cmd) sector + n [process]`, and the same for
 //! `block_rq_complete` and `block_bio_queue`. One of the three counts. The volume is `maj,min`.
 
-use memchr::memmem;
+use memchr::memmem::{self, Finder};
 
 use super::rwbs;
 use crate::{
@@ -15,7 +15,9 @@ use crate::{
         fault::{Fault, Parsed},
         fields::{Field, request},
         input::Input,
+        layout::Separator,
         lines::LineFormat,
+        row::{self, Quick, Row},
         sample::{Hit, Sample},
         units::TimeUnit,
     },
@@ -35,7 +37,10 @@ pub(super) const ENTRY: Entry = Entry {
     },
     open: |setup| {
         let named = setup.action;
-        setup.lines(|input| Ftrace { action: named.unwrap_or_else(|| preferred(input)) })
+        setup.lines(|input| {
+            let action = named.unwrap_or_else(|| preferred(input));
+            Ftrace { action, name: Finder::new(event(action)) }
+        })
     },
 };
 
@@ -61,8 +66,17 @@ fn find(line: &[u8], action: Action) -> Option<(&[u8], &[u8])> {
     Some((&line[..at], &line[at + name.len()..]))
 }
 
+/// What stands before an event, to the end of its time.
+fn before_event(before: &[u8]) -> &[u8] {
+    // perf puts the subsystem before the event: "block:block_rq_issue:".
+    let before = before.strip_suffix(b"block:").unwrap_or(before).trim_ascii_end();
+    before.strip_suffix(b":").unwrap_or(before)
+}
+
 struct Ftrace {
     action: Action,
+    /// Finds the name of its event.
+    name: Finder<'static>,
 }
 
 impl LineFormat for Ftrace {
@@ -71,9 +85,7 @@ impl LineFormat for Ftrace {
 
     fn line(&mut self, line: &[u8], cx: &mut Context) -> Parsed<Option<Request>> {
         let Some((before, after)) = find(line, self.action) else { return Ok(None) };
-        // perf puts the subsystem before the event: "block:block_rq_issue:".
-        let before = before.strip_suffix(b"block:").unwrap_or(before).trim_ascii_end();
-        let before = before.strip_suffix(b":").unwrap_or(before);
+        let before = before_event(before);
         let start = before.iter().rposition(|&b| matches!(b, b' ' | b'\t')).map_or(0, |at| at + 1);
         let time = Field::new(&before[start..], 0, "time").time(cx.time_unit(TimeUnit::Seconds))?;
         let missing = |name: &str| Fault::line(format!("the {name} is missing"));
@@ -96,5 +108,48 @@ impl LineFormat for Ftrace {
         // A flush has no place, and some kernels print -1 for it.
         let offset = if op == crate::Op::Flush { 0 } else { sector.bytes_of(cx.sector())? };
         request(time, op, offset, len, cx.volumes.named(device)).map(Some)
+    }
+
+    #[inline]
+    fn quick(&mut self, row: &mut Row<'_>, cx: &mut Context, out: &mut Vec<Request>) -> Quick {
+        const BLANK: Separator = Separator::Byte(b' ');
+        let mut after = *row;
+        let line = after.line()?;
+        let Some(at) = self.name.find(line) else { return Some(()) };
+        let before = before_event(&line[..at]);
+        let start = before.iter().rposition(|&b| matches!(b, b' ' | b'\t')).map_or(0, |at| at + 1);
+        let mut clock = *row;
+        clock.pass(start);
+        let time = clock.time(cx.time_unit(TimeUnit::Seconds), |mark| mark == b'.')?;
+        if row.until(clock).len() != before.len() {
+            return None;
+        }
+        row.pass(at + self.name.needle().len());
+        let device = row.word(BLANK)?;
+        row.expect(b" ")?;
+        let letters = row.word(BLANK)?;
+        row.expect(b" ")?;
+        if device.is_empty() || letters.is_empty() {
+            return None;
+        }
+        // Bytes and an empty command in parentheses come before the sector, the one or both.
+        if row.rest().first() != Some(&b'(') {
+            let number = *row;
+            row.number()?;
+            row.expect(b" ")?;
+            if row.rest().first() != Some(&b'(') {
+                *row = number;
+            }
+        }
+        if row.rest().first() == Some(&b'(') {
+            row.expect(b"() ")?;
+        }
+        let sector = row.number()?;
+        row.expect(b" + ")?;
+        let sectors = row.number()?;
+        row.ends(BLANK)?;
+        let op = rwbs::op(letters, sectors)?;
+        let (offset, len) = (sector.checked_mul(cx.sector())?, sectors.checked_mul(cx.sector())?);
+        row::push(out, time, op, offset, len, || cx.volumes.named(device))
     }
 }

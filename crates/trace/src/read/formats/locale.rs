@@ -1,6 +1,6 @@
 //! Numbers as Windows writes them in the user's language: `1.048.576`, `1,079943800`.
 
-use crate::read::{fault::Parsed, fields::Field, units::TimeUnit};
+use crate::read::{fault::Parsed, fields::Field, row::Row, units::TimeUnit};
 
 /// What groups digits by threes: a dot, a comma, an apostrophe, blanks of several widths.
 fn is_grouping(byte: u8) -> bool {
@@ -17,9 +17,15 @@ pub(super) fn whole(field: Field<'_>) -> Parsed<u64> {
     grouped(field.bytes).map_or_else(|| whole_slowly(field), Ok)
 }
 
+/// A time with a decimal comma or point, the quick way.
+#[inline]
+pub(super) fn quick_time(row: &mut Row<'_>, unit: TimeUnit) -> Option<u64> {
+    row.time(unit, |mark| matches!(mark, b'.' | b','))
+}
+
 /// Digits, grouped by marks of one byte or not at all; nothing else, and no number that is too great.
 #[inline]
-fn grouped(bytes: &[u8]) -> Option<u64> {
+pub(super) fn grouped(bytes: &[u8]) -> Option<u64> {
     let (mut value, used) = atoi_simd::parse_prefix_pos::<u64, false>(bytes).ok()?;
     let mut rest = &bytes[used..];
     while let [

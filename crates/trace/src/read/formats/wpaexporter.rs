@@ -12,8 +12,10 @@ use crate::{
         context::Context,
         entry::{Entry, Special},
         fault::{Fault, Parsed},
-        fields::{Field, request},
+        fields::{Field, request, trimmed},
+        layout::Separator,
         lines::LineFormat,
+        row::{self, Quick, Row},
         sample::Hit,
         units::TimeUnit,
     },
@@ -106,5 +108,32 @@ impl LineFormat for Wpa {
             _ => (offset.hex()?, locale::whole(size)?),
         };
         request(time, op, offset, len, cx.volumes.named(disk.bytes)).map(Some)
+    }
+
+    #[inline]
+    fn quick(&mut self, row: &mut Row<'_>, cx: &mut Context, out: &mut Vec<Request>) -> Quick {
+        let header = self.header.as_ref()?;
+        let separator = Separator::Byte(header.separator);
+        let (mut op, mut time, mut len, mut offset) = (Op::Read, 0, 0, 0);
+        let (mut disk, mut passed) = (&[][..], 0);
+        for &which in &header.order {
+            while passed < header.at[which] {
+                row.word(separator)?;
+                row.next(separator)?;
+                passed += 1;
+            }
+            match which {
+                0 => op = row.op(separator)?,
+                1 if header.separator == b',' => {
+                    time = row.time(cx.time_unit(TimeUnit::Seconds), |mark| mark == b'.')?;
+                }
+                1 => time = locale::quick_time(row, cx.time_unit(TimeUnit::Seconds))?,
+                2 => len = locale::grouped(trimmed(row.word(separator)?))?,
+                3 => offset = row.hex()?,
+                _ => disk = trimmed(row.word(separator)?),
+            }
+            row.ends(separator)?;
+        }
+        row::push(out, time, op, offset, len, || cx.volumes.named(disk))
     }
 }

@@ -11,8 +11,10 @@ use crate::{
         context::Context,
         entry::{Entry, Special},
         fault::Parsed,
-        fields::{Field, label, request},
+        fields::{Field, label, request, trimmed},
+        layout::Separator,
         lines::LineFormat,
+        row::{self, Quick, Row},
         sample::Hit,
         units::TimeUnit,
     },
@@ -78,5 +80,36 @@ impl LineFormat for Xperf {
             _ => (field(OFFSET)?.hex()?, field(SIZE)?.hex()?, field(DISK)?),
         };
         request(time, op, offset, len, cx.volumes.named(disk.bytes)).map(Some)
+    }
+
+    #[inline]
+    fn quick(&mut self, row: &mut Row<'_>, cx: &mut Context, out: &mut Vec<Request>) -> Quick {
+        const COMMA: Separator = Separator::Byte(b',');
+        let (op, name) = if row.rest().starts_with(b"DiskRead,") {
+            (Op::Read, 8)
+        } else if row.rest().starts_with(b"DiskWrite,") {
+            (Op::Write, 9)
+        } else {
+            return match row.word(COMMA)?.trim_ascii() {
+                b"DiskRead" | b"DiskWrite" | b"DiskFlush" => None,
+                _ => Some(()),
+            };
+        };
+        row.pass(name);
+        row.next(COMMA)?;
+        let time = row.time(cx.time_unit(TimeUnit::Microseconds), |mark| mark == b'.')?;
+        row.next(COMMA)?;
+        for _ in TIME.0 + 1..OFFSET.0 {
+            row.pass_column(b',')?;
+        }
+        row.blanks();
+        let offset = row.hex()?;
+        row.next(COMMA)?;
+        let len = row.hex()?;
+        row.next(COMMA)?;
+        row.pass_column(b',')?;
+        row.blanks();
+        let disk = trimmed(row.word(COMMA)?);
+        row::push(out, time, op, offset, len, || cx.volumes.named(disk))
     }
 }

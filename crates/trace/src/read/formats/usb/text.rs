@@ -5,8 +5,6 @@
 //! volume is `bus.device`, and `.unit` for all but the first logical unit (`1t` names no bus). At
 //! most 32 bytes of a transfer are recorded, which is enough for commands and never for contents.
 
-use memchr::memchr2;
-
 use super::{disks::Disks, start::Start, transfer::Transfer};
 use crate::{
     Request,
@@ -14,9 +12,11 @@ use crate::{
         context::Context,
         entry::{Entry, Special},
         fault::{Fault, Parsed},
-        fields::{Field, HEX, NO_HEX},
+        fields::{Field, HEX, NO_HEX, eight_digits},
         input::Input,
+        layout::Separator,
         lines::LineFormat,
+        row::{Quick, Row, finds},
         sample::Hit,
     },
 };
@@ -65,34 +65,52 @@ fn first_time(input: &Input) -> Option<u64> {
 /// What every event has.
 struct Event<'a> {
     time: Field<'a>,
-    /// In microseconds, if they fit.
-    us: Option<u64>,
     /// Submitted, complete, or an error in submitting.
     kind: u8,
     address: Address,
     rest: &'a [u8],
 }
 
-/// The words of the addresses met last, one outward and one inward: most lines have one of them.
-#[derive(Default)]
-struct Known([Option<(Vec<u8>, Address)>; 2]);
+/// Words of addresses that were met, and what they say: most lines have one of few.
+struct Known([(u128, Address); KNOWN]);
+
+/// Words that are remembered; a power of two.
+const KNOWN: usize = 64;
+
+impl Default for Known {
+    fn default() -> Known {
+        // No word is 0.
+        Known([(0, Address { bulk: false, inward: false, bus: None, device: 0 }); KNOWN])
+    }
+}
 
 impl Known {
-    /// Takes a line apart whose words stand one blank apart and whose address was met before.
-    #[inline]
-    fn event<'a>(&self, line: &'a [u8]) -> Option<Event<'a>> {
-        let tag = memchr2(b' ', b'\t', line).filter(|end| *end > 0)?;
-        if line[tag] == b'\t' {
-            return None;
-        }
-        let (us, digits) = atoi_simd::parse_prefix_pos::<u64, false>(&line[tag + 1..]).ok()?;
-        let (time, rest) = line[tag + 1..].split_at(digits);
-        let [b' ', kind @ (b'S' | b'C'), b' ', rest @ ..] = rest else { return None };
-        let way = usize::from(*rest.get(1)? == b'i');
-        let (word, address) = self.0[way].as_ref()?;
-        let rest = rest.strip_prefix(&word[..]).filter(|rest| rest.starts_with(b" "))?;
-        let time = Field { bytes: time, number: 2, name: "time" };
-        Some(Event { time, us: Some(us), kind: *kind, address: *address, rest })
+    /// The word that a row goes on with, up to a blank and as a number; `None` if it is longer than any that
+    /// is remembered.
+    #[inline(always)]
+    fn word(bytes: &[u8]) -> Option<(u128, usize)> {
+        let bytes = u128::from_le_bytes(*bytes.first_chunk()?);
+        let blanks = |half: u64| finds(half, b' ');
+        let [first, second] = [bytes as u64, (bytes >> 64) as u64].map(blanks);
+        let bits = if first != 0 { first.trailing_zeros() } else { 64 + second.trailing_zeros() };
+        let length = bits as usize / 8;
+        (1..16).contains(&length).then(|| (bytes & ((1 << (8 * length)) - 1), length))
+    }
+
+    /// Where a word is remembered.
+    #[inline(always)]
+    fn place(word: u128) -> usize {
+        let both = (word as u64).rotate_left(20) ^ (word >> 64) as u64;
+        (both.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 58) as usize % KNOWN
+    }
+
+    /// Reads the address that a row goes on with, if it was met before.
+    #[inline(always)]
+    fn address(&self, row: &mut Row<'_>) -> Option<Address> {
+        let (word, length) = Known::word(row.rest())?;
+        let (known, address) = self.0[Known::place(word)];
+        row.pass(length);
+        (known == word).then_some(address)
     }
 
     /// Remembers the address of a line.
@@ -100,10 +118,13 @@ impl Known {
         let (_, rest) = word(line);
         let (_, rest) = word(rest);
         let (_, rest) = word(rest);
-        let (known, of) = self.0[usize::from(address.inward)].get_or_insert((Vec::new(), address));
-        known.clear();
-        known.extend_from_slice(word(rest).0);
-        *of = address;
+        let (word, _) = word(rest);
+        let mut bytes = [0; 16];
+        if word.len() < bytes.len() {
+            bytes[..word.len()].copy_from_slice(word);
+            let word = u128::from_le_bytes(bytes);
+            self.0[Known::place(word)] = (word, address);
+        }
     }
 }
 
@@ -131,7 +152,6 @@ fn event(line: &[u8]) -> Option<Event<'_>> {
     let address = Address::of(address)?;
     (!tag.is_empty() && is_number).then(|| Event {
         time: Field::new(time, 2, "time"),
-        us: None,
         kind,
         address,
         rest,
@@ -186,7 +206,7 @@ fn word(line: &[u8]) -> (&[u8], &[u8]) {
 }
 
 /// A clock that begins anew about every hour.
-#[derive(Default)]
+#[derive(Clone, Copy, Default)]
 struct Clock {
     /// Microseconds of all turns so far, and of the last one.
     turned: u64,
@@ -221,19 +241,13 @@ impl LineFormat for Usbmon {
     const SKIPS_HEADER: bool = false;
 
     fn line(&mut self, line: &[u8], cx: &mut Context) -> Parsed<Option<Request>> {
-        let event = match self.known.event(line) {
-            Some(event) => event,
-            None => {
-                let event = event(line).ok_or_else(|| not_an_event(line))?;
-                self.known.learn(line, event.address);
-                event
-            }
-        };
+        let event = event(line).ok_or_else(|| not_an_event(line))?;
+        self.known.learn(line, event.address);
         // Errors have no time in older kernels.
         if event.kind == b'E' {
             return Ok(None);
         }
-        let us = event.us.map_or_else(|| event.time.number(), Ok)?;
+        let us = event.time.number()?;
         let time = self.clock.at(us).and_then(|us| us.checked_mul(1000));
         let time = time.ok_or_else(|| event.time.fault("past 584 years"))?;
         let time_ns = time.saturating_sub(self.start.or(time));
@@ -254,6 +268,43 @@ impl LineFormat for Usbmon {
         let data = &bytes[..captured];
         self.disks.transfer(&Transfer { time_ns, bus, device, inward, length, data }, cx);
         Ok(None)
+    }
+
+    #[inline]
+    fn quick(&mut self, row: &mut Row<'_>, cx: &mut Context, _: &mut Vec<Request>) -> Quick {
+        const BLANK: Separator = Separator::Blank;
+        row.word(BLANK)?;
+        row.expect(b" ")?;
+        let us = row.number()?;
+        let [b' ', kind @ (b'S' | b'C'), b' '] = *row.rest().first_chunk()? else { return None };
+        row.pass(3);
+        let Address { bulk, inward, bus, device } = self.known.address(row)?;
+        let mut clock = self.clock;
+        let time = clock.at(us)?.checked_mul(1000)?;
+        let moves = bulk && inward == (kind == b'C');
+        let (mut length, mut bytes, mut captured) = (0, [0; MOST], 0);
+        if moves {
+            row.expect(b" ")?;
+            row.word(BLANK)?;
+            row.expect(b" ")?;
+            length = row.number()?;
+            match *row.rest().first_chunk()? {
+                [b' ', b'='] => {
+                    row.pass(2);
+                    captured = quick_hex(row, &mut bytes)?;
+                }
+                [b' ', b'<' | b'>'] => {}
+                _ => row.is_at_end().then_some(())?,
+            }
+        }
+        self.clock = clock;
+        let time_ns = time.saturating_sub(self.start.or(time));
+        if length > 0 {
+            let captured = captured.min(usize::try_from(length).unwrap_or(MOST));
+            let data = &bytes[..captured];
+            self.disks.transfer(&Transfer { time_ns, bus, device, inward, length, data }, cx);
+        }
+        Some(())
     }
 
     #[inline]
@@ -294,6 +345,39 @@ fn hex(mut words: &[u8], bytes: &mut [u8; MOST]) -> Parsed<usize> {
             found += 1;
         }
     }
+}
+
+/// The same of words one blank apart, up to the end of the line: four bytes each, but for the last.
+#[inline]
+fn quick_hex(row: &mut Row<'_>, bytes: &mut [u8; MOST]) -> Option<usize> {
+    let mut found = 0;
+    for four in bytes.as_chunks_mut::<4>().0 {
+        if row.is_at_end() {
+            return Some(found);
+        }
+        row.expect(b" ")?;
+        match eight_digits(*row.rest().first_chunk()?) {
+            Some(value) => {
+                *four = (value as u32).to_be_bytes();
+                row.pass(8);
+                found += 4;
+            }
+            None => {
+                if matches!(row.rest(), [_, b'x' | b'X', ..]) {
+                    return None;
+                }
+                let start = *row;
+                let value = row.hex()?;
+                let digits = start.until(*row).len();
+                if digits % 2 == 1 || digits > 8 || !row.is_at_end() {
+                    return None;
+                }
+                *four = ((value as u32) << (32 - 4 * digits)).to_be_bytes();
+                found += digits / 2;
+            }
+        }
+    }
+    None
 }
 
 /// Says which of the fields that all lines have is wrong.
