@@ -1,9 +1,10 @@
 //! What choosing a victim takes, by policy and number of blocks.
 //!
-//! `cargo bench --package thermocline-policy --bench victims -- [BLOCKS ...] [PRESET ...] [warm=OVERWRITES] [FILE.csv] [FILE.svg]`
+//! `cargo bench --package thermocline-policy --bench victims -- [BLOCKS ...] [PRESET ...] [warm=OVERWRITES] [hot] [FILE.csv] [FILE.svg]`
 //!
 //! A log in its simplest form asks the policies as the translation layer does: uniform page writes, blocks of 16
-//! pages, a seventh of them spare. The device is filled and half of it overwritten (`warm=2`: all of it twice). Then
+//! pages, a seventh of them spare. The device is filled and half of it overwritten (`warm=2`: all of it twice).
+//! With `hot` nine of ten writes go to a tenth of the pages. Then
 //! a hundred thousand choices are timed in ten stretches, with the reading of the clock (some 40 ns); the median
 //! stretch counts, so that other work on the machine counts little. What the caches hold by then counts: the choices of a
 //! large device take longer by the misses on their way, were they to look at nothing more.
@@ -210,6 +211,24 @@ struct Measured {
     digest: u64,
 }
 
+/// The pages that the host overwrites.
+struct Host {
+    draws: Draws,
+    logical: u32,
+    /// Whether most writes go to few pages.
+    is_hot: bool,
+}
+
+impl Host {
+    fn next(&mut self) -> Lpn {
+        let is_hot = self.is_hot && self.draws.index(10) > 0;
+        let pages = if is_hot { self.logical / 10 } else { self.logical };
+        // Hot pages lie among the others.
+        let page = self.draws.index(pages as usize) as u32;
+        Lpn(if is_hot { page * 10 } else { page })
+    }
+}
+
 /// Measures a preset on a device.
 struct Measure<'a> {
     preset: &'a Preset,
@@ -217,13 +236,14 @@ struct Measure<'a> {
     context: Context,
     /// How often the device is overwritten before.
     warm: f64,
+    is_hot: bool,
 }
 
 impl Visitor for Measure<'_> {
     type Output = Measured;
 
     fn visit<P: Placement>(self, placement: P) -> Measured {
-        let Self { preset, victim, context, warm } = self;
+        let Self { preset, victim, context, warm, is_hot } = self;
         let Context { logical_pages: logical, blocks, .. } = context;
         let mut log = Log {
             table: BlockTable::new(blocks, PAGES, &*victim),
@@ -240,7 +260,7 @@ impl Visitor for Measure<'_> {
             spent: Duration::ZERO,
             digest: 0xcbf2_9ce4_8422_2325,
         };
-        let mut draws = Draws(7);
+        let mut host = Host { draws: Draws(7), logical, is_hot };
         let overwrites = (f64::from(logical) * warm) as u64;
         let mut now = 0;
         for _ in 0..logical {
@@ -248,14 +268,14 @@ impl Visitor for Measure<'_> {
             now += 1;
         }
         for _ in 0..overwrites {
-            log.write(Lpn(draws.index(logical as usize) as u32), now);
+            log.write(host.next(), now);
             now += 1;
         }
         let mut stretches = [0.0; STRETCHES];
         for ns in &mut stretches {
             (log.choices, log.spent) = (0, Duration::ZERO);
             while log.choices < CHOICES {
-                log.write(Lpn(draws.index(logical as usize) as u32), now);
+                log.write(host.next(), now);
                 now += 1;
             }
             *ns = log.spent.as_nanos() as f64 / f64::from(log.choices);
@@ -273,7 +293,7 @@ fn call(words: &str) -> (&str, Args) {
     (name, Args(args.map(|(k, v)| (k.trim().to_owned(), v.trim().to_owned())).collect()))
 }
 
-fn measure(preset: &Preset, blocks: u32, warm: f64) -> Measured {
+fn measure(preset: &Preset, blocks: u32, task: &Task) -> Measured {
     let logical = blocks * PAGES / 7 * 6;
     let context = Context {
         logical_pages: logical,
@@ -286,7 +306,8 @@ fn measure(preset: &Preset, blocks: u32, warm: f64) -> Measured {
     let entry = victim::find(name).expect("presets name registered victims");
     let victim = (entry.build)(&args, &context).expect("presets have arguments that are right");
     let (name, args) = call(preset.placement);
-    let visitor = Measure { preset, victim, context: context.clone(), warm };
+    let &Task { warm, is_hot, .. } = task;
+    let visitor = Measure { preset, victim, context: context.clone(), warm, is_hot };
     placement::dispatch(name, &args, &context, visitor)
         .expect("presets name registered placements")
         .expect("presets have arguments that are right")
@@ -297,6 +318,7 @@ struct Task {
     sizes: Vec<u32>,
     presets: Vec<&'static Preset>,
     warm: f64,
+    is_hot: bool,
     csv: Option<String>,
     svg: Option<String>,
 }
@@ -304,7 +326,7 @@ struct Task {
 impl Task {
     fn read(args: impl Iterator<Item = String>) -> Result<Self, String> {
         let (mut sizes, mut presets) = (Vec::new(), Vec::new());
-        let (mut warm, mut csv, mut svg) = (0.5, None, None);
+        let (mut warm, mut is_hot, mut csv, mut svg) = (0.5, false, None, None);
         for arg in args {
             if let Some(overwrites) = arg.strip_prefix("warm=") {
                 let number = overwrites.parse().ok().filter(|warm| (0.5..=100.0).contains(warm));
@@ -316,6 +338,8 @@ impl Task {
                 sizes.push(blocks);
             } else if let Some(preset) = preset::find(&arg).filter(|preset| is_measured(preset)) {
                 presets.push(preset);
+            } else if arg == "hot" {
+                is_hot = true;
             } else if arg.ends_with(".csv") {
                 csv = Some(arg);
             } else if arg.ends_with(".svg") {
@@ -323,7 +347,7 @@ impl Task {
             } else {
                 return Err(format!(
                     "{arg}: a number of blocks, a preset of the page-mapped layer without \
-                     foresight, warm=OVERWRITES, FILE.csv or FILE.svg is expected"
+                     foresight, warm=OVERWRITES, hot, FILE.csv or FILE.svg is expected"
                 ));
             }
         }
@@ -333,7 +357,7 @@ impl Task {
         if presets.is_empty() {
             presets = PRESETS.iter().filter(|preset| is_measured(preset)).collect();
         }
-        Ok(Self { sizes, presets, warm, csv, svg })
+        Ok(Self { sizes, presets, warm, is_hot, csv, svg })
     }
 }
 
@@ -384,7 +408,7 @@ fn run(task: &Task) -> Result<(), String> {
             let measured = match before {
                 Some(measured) => measured.clone(),
                 None => {
-                    let measured = measure(preset, blocks, task.warm);
+                    let measured = measure(preset, blocks, task);
                     if let Some(path) = &task.csv {
                         keep(path, &measured).map_err(|error| format!("{path}: {error}"))?;
                     }
