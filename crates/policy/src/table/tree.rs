@@ -206,10 +206,38 @@ impl Tree {
         }
     }
 
+    /// The weight of the candidate at `slot` changed from `before`.
+    #[inline]
+    pub(super) fn reweigh(&mut self, slot: usize, before: f64, now: &Node, blocks: &impl Leaves) {
+        if now.weight <= before {
+            self.improve(slot, now.weight, now.champion, now.terms, || now.stamp);
+        } else if before <= self.heed(slot) {
+            self.refresh(slot, blocks);
+        }
+        // Else it was no node's lightest candidate, and no node's second.
+    }
+
     /// The candidate at `slot` went, or its weight rose.
     pub(super) fn refresh(&mut self, slot: usize, blocks: &impl Leaves) {
-        let index = slot >> FANOUT_BITS;
-        self.refold(index..index + 1, blocks);
+        let mut index = slot >> FANOUT_BITS;
+        let mut node = self.fold_leaves(index, blocks);
+        let mut height = 0;
+        loop {
+            let old = core::mem::replace(&mut self.levels[height][index], node);
+            height += 1;
+            if height == self.levels.len() || self.is_same(&old, &node) {
+                return;
+            }
+            index >>= BRANCH_BITS;
+            node = self.fold_nodes(height, index);
+        }
+    }
+
+    /// Whether a node tells those above the same as before.
+    fn is_same(&self, old: &Node, new: &Node) -> bool {
+        let champions = old.weight == new.weight && old.champion == new.champion;
+        let ages = (old.second, old.stamp, old.oldest) == (new.second, new.stamp, new.oldest);
+        champions && (!self.aged || (ages && old.terms == new.terms))
     }
 
     /// Candidates below these lowest nodes changed.
