@@ -8,7 +8,7 @@
 use alloc::vec;
 use core::ops::Deref;
 
-use thermocline_flash::{BlockId, prefetch};
+use thermocline_flash::BlockId;
 
 use crate::{
     age::AgeSource,
@@ -136,12 +136,6 @@ impl BlockTable {
             }
         }
         victim.choose(self, now).or_else(|| placement.fallback(bank, self))
-    }
-
-    /// Asks for the cache lines that invalidating a page of `block` will need.
-    #[inline(always)]
-    pub fn prefetch(&self, block: BlockId) {
-        prefetch(&self.view.columns.blocks, self.at(block));
     }
 
     /// Takes a block out of use for good.

@@ -104,10 +104,10 @@ impl Blocks {
         &self.banks[bank as usize].due
     }
 
-    /// Asks for the cache line of a block.
+    /// Asks for the cache line of the block that closed after this one.
     #[inline(always)]
-    pub(super) fn prefetch(&self, block: BlockId) {
-        prefetch(&self.blocks, block.index());
+    pub(super) fn prefetch_younger(&self, block: BlockId) {
+        prefetch(&self.blocks, self[block].younger as usize);
     }
 
     /// A block that is in no bin becomes the youngest of one.

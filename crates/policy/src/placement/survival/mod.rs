@@ -242,7 +242,13 @@ impl Survival {
             if is_full(block) {
                 // Only that bin has got a block that may be due in it too.
                 self.banks[bank as usize].from = if left { oldest } else { bin + 1 };
-                return Some(self.comes_to(bin + 1, bank, block, blocks.block(block).valid));
+                self.comes_to(bin + 1, bank, block, blocks.block(block).valid);
+                // The next one comes of age at the next choice or soon after it.
+                if let Some(next) = self.blocks.front(bank, bin) {
+                    blocks.prefetch(next);
+                    self.blocks.prefetch_younger(next);
+                }
+                return Some(block);
             }
             self.blocks.remove(bank, block);
             left = true;
