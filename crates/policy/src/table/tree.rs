@@ -20,6 +20,8 @@
 use alloc::{vec, vec::Vec};
 use core::ops::Range;
 
+use thermocline_flash::prefetch;
+
 /// Leaves of a lowest node: so many that the weight of one, falling, is seldom the least of them.
 const FANOUT_BITS: u32 = 4;
 pub(super) const FANOUT: usize = 1 << FANOUT_BITS;
@@ -147,6 +149,12 @@ impl Tree {
 
     pub(super) fn root(&self) -> &Node {
         &self.levels[self.levels.len() - 1][0]
+    }
+
+    /// Asks for the cache line of the node above a slot.
+    #[inline(always)]
+    pub(super) fn prefetch(&self, slot: usize) {
+        prefetch(&self.levels[0], slot >> FANOUT_BITS);
     }
 
     /// A candidate at `slot` that is heavier than this changes nothing by becoming lighter.

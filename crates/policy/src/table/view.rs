@@ -135,6 +135,17 @@ impl BlockView {
         prefetch(&self.columns.blocks, self.at(block));
     }
 
+    /// Asks for the cache lines that a block's new factor will need.
+    #[inline(always)]
+    pub(crate) fn prefetch_factor(&self, block: BlockId) {
+        let at = self.at(block);
+        self.prefetch(block);
+        self.columns.costs.prefetch(at);
+        if let Index::Tree(tree) = &self.index {
+            tree.prefetch(at);
+        }
+    }
+
     /// All blocks, in block order.
     #[must_use]
     pub fn blocks(&self) -> &[Block] {

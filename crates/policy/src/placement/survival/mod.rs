@@ -245,7 +245,7 @@ impl Survival {
                 self.comes_to(bin + 1, bank, block, blocks.block(block).valid);
                 // The next one comes of age at the next choice or soon after it.
                 if let Some(next) = self.blocks.front(bank, bin) {
-                    blocks.prefetch(next);
+                    blocks.prefetch_factor(next);
                     self.blocks.prefetch_younger(next);
                 }
                 return Some(block);
