@@ -30,6 +30,9 @@ pub(super) const FANOUT: usize = 1 << FANOUT_BITS;
 const BRANCH_BITS: u32 = 2;
 const BRANCHES: usize = 1 << BRANCH_BITS;
 
+/// Slots from which on a lowest node's blocks are asked for before they are looked at: fewer stay in the caches.
+const FAR: usize = 1 << 16;
+
 /// No block.
 pub(super) const NO_BLOCK: u32 = u32::MAX;
 
@@ -375,7 +378,7 @@ impl Tree {
             }
             let child = &children[next];
             let at = (index << BRANCH_BITS) + next;
-            if height == 1 {
+            if height == 1 && self.slots >= FAR {
                 let first = at << FANOUT_BITS;
                 costs.prefetch(first..(first + FANOUT).min(self.slots));
             }
