@@ -374,7 +374,9 @@ fn earlier(path: &str) -> Result<Vec<Measured>, String> {
     let line = |(n, line): (usize, &str)| {
         measured(line).ok_or_else(|| {
             let n = n + 1;
-            format!("{path}, line {n}: preset, blocks, nanoseconds and digest are expected; remove it")
+            format!(
+                "{path}, line {n}: preset, blocks, nanoseconds and digest are expected; remove it"
+            )
         })
     };
     text.lines().enumerate().map(line).collect()

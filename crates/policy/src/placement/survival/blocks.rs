@@ -118,7 +118,9 @@ impl Blocks {
             NONE
         } else {
             let bins = (0..bin).rev().chain([CLOSED]);
-            bins.map(|bin| own.fronts[usize::from(bin)]).find(|&front| front != NONE).unwrap_or(NONE)
+            bins.map(|bin| own.fronts[usize::from(bin)])
+                .find(|&front| front != NONE)
+                .unwrap_or(NONE)
         };
         let older = match younger {
             NONE => own.youngest,
