@@ -3,11 +3,11 @@
 //! `cargo bench --package thermocline-policy --bench victims -- [BLOCKS ...] [PRESET ...] [warm=OVERWRITES] [hot] [FILE.csv] [FILE.svg]`
 //!
 //! A log in its simplest form asks the policies as the translation layer does: uniform page writes, blocks of 16
-//! pages, a seventh of them spare. The device is filled and half of it overwritten (`warm=2`: all of it twice).
-//! With `hot` nine of ten writes go to a tenth of the pages. Then
-//! a hundred thousand choices are timed in ten stretches, with the reading of the clock (some 40 ns); the median
-//! stretch counts, so that other work on the machine counts little. What the caches hold by then counts: the choices of a
-//! large device take longer by the misses on their way, were they to look at nothing more.
+//! pages, a seventh of them spare; with `hot` nine of ten writes go to a tenth of the pages. The device is filled and half
+//! of it overwritten (`warm=2`: all of it twice). Then a thousand stretches of a hundred choices are timed, with the reading
+//! of the clock (some 40 ns). The median stretch counts: where the machine does other work, most stretches know nothing of
+//! it. What the caches hold by then counts: the choices of a large device take longer by the misses on their way, were
+//! they to look at nothing more.
 //!
 //! `FILE.csv` takes each measurement as soon as it is made, and what it has already is not measured again: a run that was
 //! broken off goes on. Its last column is a digest of all victims, equal for two builds that choose alike.
@@ -35,8 +35,8 @@ use thermocline_testing::Draws;
 
 const PAGES: u32 = 16;
 /// Choices in a stretch, and stretches.
-const CHOICES: u32 = 10_000;
-const STRETCHES: usize = 10;
+const CHOICES: u32 = 100;
+const STRETCHES: usize = 1_000;
 /// Blocks at most, so that pages have numbers of 32 bits.
 const MOST_BLOCKS: u32 = u32::MAX / PAGES;
 const NOWHERE: u32 = u32::MAX;
