@@ -1,6 +1,6 @@
 //! What choosing a victim takes, by policy and number of blocks.
 //!
-//! `cargo bench --package thermocline-policy --bench victims -- [BLOCKS ...] [PRESET ...] [warm=OVERWRITES] [hot] [FILE.csv] [FILE.svg]`
+//! `cargo bench --package thermocline-policy --bench victims -- [BLOCKS ...] [PRESET ...] [warm=OVERWRITES] [hot] [kept] [FILE.csv] [FILE.svg]`
 //!
 //! A log in its simplest form asks the policies as the translation layer does: uniform page writes, blocks of 16
 //! pages, a seventh of them spare; with `hot` nine of ten writes go to a tenth of the pages. The device is filled and half
@@ -10,9 +10,9 @@
 //! they to look at nothing more.
 //!
 //! `FILE.csv` takes each measurement as soon as it is made, and what it has already is not measured again: a run that was
-//! broken off goes on. Its last column is a digest of all victims, equal for two builds that choose alike.
+//! broken off goes on, and with `kept` nothing is measured: the table and the picture show what there is. Its last column is a digest of all victims, equal for two builds that choose alike.
 //!
-//! Memory: 350 bytes a block. A device of ten million blocks takes 3.5 GB and about a minute a preset.
+//! Memory: 350 bytes a block. A device of ten million blocks takes up to 3.5 GB, and one to three minutes a preset.
 
 use std::{
     collections::VecDeque,
@@ -319,6 +319,8 @@ struct Task {
     presets: Vec<&'static Preset>,
     warm: f64,
     is_hot: bool,
+    /// Whether nothing is to be measured.
+    is_kept: bool,
     csv: Option<String>,
     svg: Option<String>,
 }
@@ -326,7 +328,7 @@ struct Task {
 impl Task {
     fn read(args: impl Iterator<Item = String>) -> Result<Self, String> {
         let (mut sizes, mut presets) = (Vec::new(), Vec::new());
-        let (mut warm, mut is_hot, mut csv, mut svg) = (0.5, false, None, None);
+        let (mut warm, mut is_hot, mut is_kept, mut csv, mut svg) = (0.5, false, false, None, None);
         for arg in args {
             if let Some(overwrites) = arg.strip_prefix("warm=") {
                 let number = overwrites.parse().ok().filter(|warm| (0.5..=100.0).contains(warm));
@@ -340,6 +342,8 @@ impl Task {
                 presets.push(preset);
             } else if arg == "hot" {
                 is_hot = true;
+            } else if arg == "kept" {
+                is_kept = true;
             } else if arg.ends_with(".csv") {
                 csv = Some(arg);
             } else if arg.ends_with(".svg") {
@@ -347,7 +351,7 @@ impl Task {
             } else {
                 return Err(format!(
                     "{arg}: a number of blocks, a preset of the page-mapped layer without \
-                     foresight, warm=OVERWRITES, hot, FILE.csv or FILE.svg is expected"
+                     foresight, warm=OVERWRITES, hot, kept, FILE.csv or FILE.svg is expected"
                 ));
             }
         }
@@ -357,7 +361,7 @@ impl Task {
         if presets.is_empty() {
             presets = PRESETS.iter().filter(|preset| is_measured(preset)).collect();
         }
-        Ok(Self { sizes, presets, warm, is_hot, csv, svg })
+        Ok(Self { sizes, presets, warm, is_hot, is_kept, csv, svg })
     }
 }
 
@@ -409,6 +413,10 @@ fn run(task: &Task) -> Result<(), String> {
             let before = known.iter().find(|m| m.preset == preset.name && m.blocks == blocks);
             let measured = match before {
                 Some(measured) => measured.clone(),
+                None if task.is_kept => {
+                    print!(" |");
+                    continue;
+                }
                 None => {
                     let measured = measure(preset, blocks, task);
                     if let Some(path) = &task.csv {
