@@ -3,6 +3,8 @@
 
 use alloc::{vec, vec::Vec};
 
+use thermocline_flash::prefetch;
+
 use super::tree::SLACK;
 
 /// The factors of a policy's cost, tabulated.
@@ -102,6 +104,14 @@ impl Costs {
             Factor::HotPages(hot) => ratio.num + f64::from(hot[block as usize]),
         };
         num * SLACK > bound * ratio.den
+    }
+
+    /// Asks for the cache line of a block's factor of wear.
+    #[inline(always)]
+    pub fn prefetch(&self, block: usize) {
+        if let Factor::Wear(wear) = &self.factor {
+            prefetch(wear, block);
+        }
     }
 
     /// The weight of any block with that many valid pages and that factor of wear.

@@ -252,11 +252,18 @@ impl BlockTable {
     /// changes, where ages do not count from the last invalidation.
     pub fn set_factor(&mut self, block: BlockId, factor: f64) {
         let at = self.at(block);
-        if self.takes_factor
-            && let Factor::Wear(wear) = &mut self.view.columns.costs.factor
+        let BlockView { columns, index, .. } = &mut self.view;
+        let Block { valid, slot, state, .. } = columns.blocks[at];
+        let before = columns.costs.weight(at as u32, valid);
+        let Factor::Wear(wear) = &mut columns.costs.factor else { return };
+        if !self.takes_factor {
+            return;
+        }
+        wear[at] = factor;
+        if state == State::Closed
+            && let Index::Tree(tree) = index
         {
-            wear[at] = factor;
-            self.refresh(at);
+            tree.reweigh(slot as usize, before, &columns.node(at as u32), columns);
         }
     }
 

@@ -1,11 +1,13 @@
 //! The search for the candidate of least cost, with the scratch space it needs.
 
-use thermocline_flash::BlockId;
+use core::ops::Range;
+
+use thermocline_flash::{BlockId, prefetch};
 
 use super::{
     columns::{Columns, State},
     lists::{Near, Weights},
-    tree::{Costs, Leaves, Node},
+    tree::Costs,
     view::{BlockView, Index},
 };
 use crate::age::Ages;
@@ -44,14 +46,26 @@ struct Aged<'a, T> {
     now: u64,
 }
 
-impl<T> Leaves for Aged<'_, T> {
-    #[inline(always)]
-    fn leaf(&self, slot: usize) -> Option<Node> {
-        self.columns.leaf(slot)
-    }
-}
-
 impl<T: Ages> Costs for Aged<'_, T> {
+    #[inline(always)]
+    fn weight_at(&self, slot: usize) -> Option<(u32, f64)> {
+        let block = self.columns.slots[slot];
+        let b = self.columns.blocks.get(block as usize)?;
+        let weight = || self.columns.costs.weight(block, b.valid);
+        (b.state == State::Closed).then(|| (block, weight()))
+    }
+    #[inline(always)]
+    fn prefetch(&self, slots: Range<usize>) {
+        for &block in &self.columns.slots[slots] {
+            prefetch(&self.columns.blocks, block as usize);
+            prefetch(&self.columns.stamps, block as usize);
+            self.columns.costs.prefetch(block as usize);
+        }
+    }
+    #[inline(always)]
+    fn stamp_of(&self, block: u32) -> u64 {
+        self.columns.stamps[block as usize]
+    }
     #[inline(always)]
     fn age(&self, stamp: u64) -> f64 {
         self.ages.factor(self.now.saturating_sub(stamp))

@@ -20,6 +20,8 @@
 use alloc::{vec, vec::Vec};
 use core::ops::Range;
 
+use thermocline_flash::prefetch;
+
 /// Leaves of a lowest node: so many that the weight of one, falling, is seldom the least of them.
 const FANOUT_BITS: u32 = 4;
 pub(super) const FANOUT: usize = 1 << FANOUT_BITS;
@@ -27,6 +29,9 @@ pub(super) const FANOUT: usize = 1 << FANOUT_BITS;
 /// Children of the nodes above: so few that a search, and a block that leaves, look at little on each level.
 const BRANCH_BITS: u32 = 2;
 const BRANCHES: usize = 1 << BRANCH_BITS;
+
+/// Slots from which on a lowest node's blocks are asked for before they are looked at: fewer stay in the caches.
+const FAR: usize = 1 << 16;
 
 /// No block.
 pub(super) const NO_BLOCK: u32 = u32::MAX;
@@ -81,19 +86,6 @@ impl Node {
         }
         self.oldest = oldest;
     }
-
-    /// No candidate below costs less, where none costs less than its weight times `per_age`.
-    #[inline]
-    fn floor(&self, per_age: f64, costs: &impl Costs) -> f64 {
-        if self.weight == 0.0 {
-            return 0.0; // whatever the age, which may be 0 too
-        }
-        let of_lightest = self.weight * (SLACK / costs.age_bound(self.stamp));
-        if self.second * per_age >= of_lightest {
-            return of_lightest;
-        }
-        of_lightest.min(self.second * (SLACK / costs.age_bound(self.oldest)))
-    }
 }
 
 /// What the tree needs to know of blocks.
@@ -103,7 +95,13 @@ pub(super) trait Leaves {
 }
 
 /// What a search needs to know of them; costs are compared, smaller is better.
-pub(super) trait Costs: Leaves {
+pub(super) trait Costs {
+    /// The candidate at a leaf, and its weight.
+    fn weight_at(&self, slot: usize) -> Option<(u32, f64)>;
+    /// Asks for what the leaves of a lowest node say of their blocks.
+    fn prefetch(&self, slots: Range<usize>);
+    /// When a block's age counts from.
+    fn stamp_of(&self, block: u32) -> u64;
     /// The age factor of a stamp; does not grow as the stamp does.
     fn age(&self, stamp: u64) -> f64;
     /// A value little greater than the age factor, and quicker to tell.
@@ -147,6 +145,12 @@ impl Tree {
 
     pub(super) fn root(&self) -> &Node {
         &self.levels[self.levels.len() - 1][0]
+    }
+
+    /// Asks for the cache line of the node above a slot.
+    #[inline(always)]
+    pub(super) fn prefetch(&self, slot: usize) {
+        prefetch(&self.levels[0], slot >> FANOUT_BITS);
     }
 
     /// A candidate at `slot` that is heavier than this changes nothing by becoming lighter.
@@ -206,10 +210,38 @@ impl Tree {
         }
     }
 
+    /// The weight of the candidate at `slot` changed from `before`.
+    #[inline]
+    pub(super) fn reweigh(&mut self, slot: usize, before: f64, now: &Node, blocks: &impl Leaves) {
+        if now.weight <= before {
+            self.improve(slot, now.weight, now.champion, now.terms, || now.stamp);
+        } else if before <= self.heed(slot) {
+            self.refresh(slot, blocks);
+        }
+        // Else it was no node's lightest candidate, and no node's second.
+    }
+
     /// The candidate at `slot` went, or its weight rose.
     pub(super) fn refresh(&mut self, slot: usize, blocks: &impl Leaves) {
-        let index = slot >> FANOUT_BITS;
-        self.refold(index..index + 1, blocks);
+        let mut index = slot >> FANOUT_BITS;
+        let mut node = self.fold_leaves(index, blocks);
+        let mut height = 0;
+        loop {
+            let old = core::mem::replace(&mut self.levels[height][index], node);
+            height += 1;
+            if height == self.levels.len() || self.is_same(&old, &node) {
+                return;
+            }
+            index >>= BRANCH_BITS;
+            node = self.fold_nodes(height, index);
+        }
+    }
+
+    /// Whether a node tells those above the same as before.
+    fn is_same(&self, old: &Node, new: &Node) -> bool {
+        let champions = old.weight == new.weight && old.champion == new.champion;
+        let ages = (old.second, old.stamp, old.oldest) == (new.second, new.stamp, new.oldest);
+        champions && (!self.aged || (ages && old.terms == new.terms))
     }
 
     /// Candidates below these lowest nodes changed.
@@ -285,39 +317,45 @@ impl Tree {
             best.consider(costs.cost(block, costs.age(stamp)), block);
         }
         if self.root().champion != NO_BLOCK {
-            let age = costs.age_bound(self.root().oldest);
-            self.descend(self.levels.len() - 1, 0, age, costs, &mut best);
+            let per_age = SLACK / costs.age_bound(self.root().oldest);
+            self.descend(self.levels.len() - 1, 0, per_age, costs, &mut best);
         }
         best
     }
 
-    /// Looks below a node; no candidate there has an age factor greater than `age`.
-    fn descend<C: Costs>(&self, height: usize, index: usize, age: f64, costs: &C, best: &mut Best) {
-        let per_age = SLACK / age;
+    /// Looks below a node; no candidate there costs less than its weight times `per_age`.
+    fn descend<C: Costs>(
+        &self,
+        height: usize,
+        index: usize,
+        per_age: f64,
+        costs: &C,
+        best: &mut Best,
+    ) {
         if height == 0 {
             let first = index << FANOUT_BITS;
             for slot in first..(first + FANOUT).min(self.slots) {
-                if let Some(leaf) = costs.leaf(slot) {
-                    debug_assert!(leaf.oldest >= self.levels[0][index].oldest, "a bound holds");
+                if let Some((block, weight)) = costs.weight_at(slot) {
                     // "Not worse": an age factor of 0 makes an idle product not a number.
-                    let worse = leaf.weight * per_age > best.cost;
-                    if leaf.weight < f64::INFINITY && !worse {
-                        let cost = costs.cost(leaf.champion, costs.age(leaf.oldest));
-                        best.consider(cost, leaf.champion);
+                    let worse = weight * per_age > best.cost;
+                    if weight < f64::INFINITY && !worse {
+                        let stamp = costs.stamp_of(block);
+                        debug_assert!(stamp >= self.levels[0][index].oldest, "a bound holds");
+                        best.consider(costs.cost(block, costs.age(stamp)), block);
                     }
                 }
             }
             return;
         }
         // Least floor first, the lowest number among equals: of a thousand blocks without valid pages only
-        // one is looked at. No child is older than its parent, so `age` rules most of them out.
+        // one is looked at. No child is older than its parent, so `per_age` rules most of them out.
         let children = self.children(height, index);
-        let mut floors = [f64::INFINITY; BRANCHES];
+        let mut floors = [Floor::NONE; BRANCHES];
         let mut left = 0_u32;
         for (at, child) in children.iter().enumerate() {
             let worse = child.weight * per_age > best.cost;
             if child.weight < f64::INFINITY && !worse {
-                floors[at] = child.floor(per_age, costs);
+                floors[at] = Floor::of(child, per_age, costs);
                 left |= 1 << at;
             }
         }
@@ -327,21 +365,60 @@ impl Tree {
             while others != 0 {
                 let at = others.trailing_zeros() as usize;
                 others &= others - 1;
+                let (floor, least) = (floors[at].cost, floors[next].cost);
                 let lower = children[at].champion < children[next].champion;
-                if floors[at] < floors[next] || (floors[at] == floors[next] && lower) {
+                if floor < least || (floor == least && lower) {
                     next = at;
                 }
             }
             left &= !(1 << next);
-            if floors[next] > best.cost {
+            let floor = &floors[next];
+            if floor.cost > best.cost {
                 break;
             }
             let child = &children[next];
-            let age = costs.age_bound(child.oldest);
-            if best.may_improve(child, age, costs) {
-                self.descend(height - 1, (index << BRANCH_BITS) + next, age, costs, best);
+            let at = (index << BRANCH_BITS) + next;
+            if height == 1 && self.slots >= FAR {
+                let first = at << FANOUT_BITS;
+                costs.prefetch(first..(first + FANOUT).min(self.slots));
+            }
+            let per_age = floor.per_age.unwrap_or_else(|| SLACK / costs.age_bound(child.oldest));
+            if best.may_improve(child, floor.lightest, per_age, costs) {
+                self.descend(height - 1, at, per_age, costs, best);
             }
         }
+    }
+}
+
+/// What candidates below a node cost at least.
+#[derive(Clone, Copy)]
+struct Floor {
+    /// All of them.
+    cost: f64,
+    /// The lightest.
+    lightest: f64,
+    /// Any of them, for each unit of its weight, where that was asked for.
+    per_age: Option<f64>,
+}
+
+impl Floor {
+    const NONE: Self = Self { cost: f64::INFINITY, lightest: f64::INFINITY, per_age: None };
+
+    /// That of a node below one for which `above` is what candidates cost for their weight.
+    #[inline(always)]
+    fn of(node: &Node, above: f64, costs: &impl Costs) -> Self {
+        if node.weight == 0.0 {
+            return Self { cost: 0.0, lightest: 0.0, per_age: None }; // whatever the age, which may be 0 too
+        }
+        let per_lightest = SLACK / costs.age_bound(node.stamp);
+        let lightest = node.weight * per_lightest;
+        let mut per_age = (node.oldest == node.stamp).then_some(per_lightest);
+        if node.second * above >= lightest {
+            return Self { cost: lightest, lightest, per_age };
+        }
+        let others = per_age.unwrap_or_else(|| SLACK / costs.age_bound(node.oldest));
+        per_age = Some(others);
+        Self { cost: lightest.min(node.second * others), lightest, per_age }
     }
 }
 
@@ -354,13 +431,13 @@ pub(super) struct Best {
 }
 
 impl Best {
-    /// Whether a better block may stand below `node`, where no age factor exceeds `age`.
-    fn may_improve(&self, node: &Node, age: f64, costs: &impl Costs) -> bool {
-        let worse = node.second * (SLACK / age) > self.cost;
+    /// Whether a better block may stand below `node`, where the lightest cost no less than `floor`, and others no less
+    /// than their weight times `per_age`.
+    fn may_improve(&self, node: &Node, floor: f64, per_age: f64, costs: &impl Costs) -> bool {
+        let worse = node.second * per_age > self.cost;
         if !worse {
             return true;
         }
-        let floor = node.weight * (SLACK / costs.age_bound(node.stamp));
         if floor > self.cost {
             return false;
         }

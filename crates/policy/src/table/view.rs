@@ -1,6 +1,6 @@
 //! What policies see of the erase blocks of a bank.
 
-use thermocline_flash::BlockId;
+use thermocline_flash::{BlockId, prefetch};
 
 use crate::age::Ages;
 
@@ -127,6 +127,23 @@ impl BlockView {
     #[must_use]
     pub fn block(&self, block: BlockId) -> &Block {
         &self.columns.blocks[self.at(block)]
+    }
+
+    /// Asks for the cache line of a block that is to be looked at, or of which a page is to be invalidated.
+    #[inline(always)]
+    pub fn prefetch(&self, block: BlockId) {
+        prefetch(&self.columns.blocks, self.at(block));
+    }
+
+    /// Asks for the cache lines that a block's new factor will need.
+    #[inline(always)]
+    pub(crate) fn prefetch_factor(&self, block: BlockId) {
+        let at = self.at(block);
+        self.prefetch(block);
+        self.columns.costs.prefetch(at);
+        if let Index::Tree(tree) = &self.index {
+            tree.prefetch(at);
+        }
     }
 
     /// All blocks, in block order.

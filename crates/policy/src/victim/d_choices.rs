@@ -56,14 +56,14 @@ impl DChoices {
 
 impl Victim for DChoices {
     fn choose(&mut self, blocks: &BlockView, _now: u64) -> Option<BlockId> {
-        let mut best = draw(&mut self.rng, blocks)?;
-        for _ in 1..self.d {
-            let block = draw(&mut self.rng, blocks)?;
-            if blocks.block(block).valid < blocks.block(best).valid {
-                best = block;
+        let mut best = None;
+        draw(&mut self.rng, blocks, self.d, |block| {
+            let valid = blocks.block(block).valid;
+            if best.is_none_or(|(least, _)| valid < least) {
+                best = Some((valid, block));
             }
-        }
-        Some(best)
+        });
+        best.map(|(_, block)| block)
     }
 
     /// Among those that were drawn.

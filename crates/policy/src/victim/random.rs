@@ -39,7 +39,9 @@ impl Random {
 
 impl Victim for Random {
     fn choose(&mut self, blocks: &BlockView, _now: u64) -> Option<BlockId> {
-        draw(&mut self.rng, blocks)
+        let mut drawn = None;
+        draw(&mut self.rng, blocks, 1, |block| drawn = Some(block));
+        drawn
     }
 
     fn cost(&self, _blocks: &BlockView, _block: BlockId, _now: u64) -> Option<f64> {
@@ -52,15 +54,36 @@ impl Victim for Random {
     }
 }
 
-/// A random candidate. Nearly every block is one once cleaning has begun; where so few are that
-/// drawing keeps missing, the lightest serves.
-pub(super) fn draw(rng: &mut Xoshiro256PlusPlus, blocks: &BlockView) -> Option<BlockId> {
-    let lightest = blocks.lightest()?;
-    for _ in 0..256 {
-        let block = blocks.nth(rng.random_range(0..blocks.len()));
-        if blocks.is_candidate(block) {
-            return Some(block);
+/// Blocks that are asked for at once.
+const AT_ONCE: usize = 16;
+/// Draws without a candidate after which the lightest serves.
+const MISSES: u32 = 256;
+
+/// Random candidates, `count` of them; none if there is no candidate. Nearly every block is one once cleaning has
+/// begun; where so few are that drawing keeps missing, the lightest serves.
+pub(super) fn draw(
+    rng: &mut Xoshiro256PlusPlus,
+    blocks: &BlockView,
+    count: u32,
+    mut take: impl FnMut(BlockId),
+) {
+    let Some(lightest) = blocks.lightest() else { return };
+    let (mut left, mut misses) = (count, 0);
+    while left > 0 {
+        // Each of them is a cache miss on a large device, and is needed: a candidate takes one draw at least.
+        let mut drawn = [lightest; AT_ONCE];
+        let drawn = &mut drawn[..AT_ONCE.min(left as usize)];
+        for block in &mut *drawn {
+            *block = blocks.nth(rng.random_range(0..blocks.len()));
+            blocks.prefetch(*block);
+        }
+        for &block in &*drawn {
+            let is_candidate = blocks.is_candidate(block);
+            misses += u32::from(!is_candidate);
+            if is_candidate || misses == MISSES {
+                take(if is_candidate { block } else { lightest });
+                (left, misses) = (left - 1, 0);
+            }
         }
     }
-    Some(lightest)
 }

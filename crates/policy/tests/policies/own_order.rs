@@ -470,35 +470,39 @@ impl Victim for Worn {
 }
 
 /// After each change of a factor the victim is that of a look at all blocks.
-fn factors_are_exact(mut victim: impl Victim) {
+fn factors_are_exact(mut victim: impl Victim, age: impl Fn(u64) -> f64) {
+    const BLOCKS: usize = 300;
     let mut draws = crate::common::Draws(3);
-    let mut blocks = BlockTable::new(100, PAGES, &victim);
-    let mut valid = [3; 100];
-    let mut factors = [1.0; 100];
-    for b in (0..100).map(BlockId) {
-        blocks.open(b, 0, 0);
+    let mut blocks = BlockTable::new(BLOCKS as u32, PAGES, &victim);
+    let mut valid = [3; BLOCKS];
+    let mut factors = [1.0; BLOCKS];
+    for b in (0..BLOCKS as u32).map(BlockId) {
+        blocks.open(b, 0, u64::from(b.0 / 10));
         (0..PAGES).for_each(|_| blocks.wrote(b, 0));
         blocks.close(b, &victim, Entry::Indexed);
         blocks.invalidate(b, 0);
     }
-    for _ in 0..2000 {
-        let b = draws.index(100);
+    for _ in 0..4000 {
+        let b = draws.index(BLOCKS);
         if valid[b] > 1 && draws.one_in(10) {
             valid[b] -= 1;
             blocks.invalidate(BlockId(b as u32), 1);
         }
         factors[b] = 1.0 + draws.index(50) as f64;
         blocks.set_factor(BlockId(b as u32), factors[b]);
-        let cost = |b: usize| f64::from(valid[b]) * factors[b] / f64::from(PAGES - valid[b]);
-        let best = (0..100).min_by(|&a, &b| cost(a).total_cmp(&cost(b))).map(|b| BlockId(b as u32));
-        assert_eq!(victim.choose(&blocks, 9), best);
+        let cost = |b: usize| {
+            let garbage = f64::from(PAGES - valid[b]);
+            f64::from(valid[b]) * factors[b] / (garbage * age(40 - b as u64 / 10))
+        };
+        let best = (0..BLOCKS).min_by(|&a, &b| cost(a).total_cmp(&cost(b)));
+        assert_eq!(victim.choose(&blocks, 40), best.map(|b| BlockId(b as u32)));
     }
 }
 
 #[test]
 fn factors_are_set_anew_both_ways_and_only_where_they_are_taken() {
-    factors_are_exact(CostHotness::new(Since::Created));
-    factors_are_exact(Survival);
+    factors_are_exact(CostHotness::new(Since::Created), |age| age as f64);
+    factors_are_exact(Survival, |_| 1.0);
     let mut blocks = BlockTable::new(2, PAGES, &Worn);
     for b in (0..2).map(BlockId) {
         blocks.set_erases(b, b.0);

@@ -107,10 +107,14 @@ impl Curves {
         let (before, after) = (u64::from(pages.0), u64::from(pages.1));
         let width = self.bins.width(usize::from(bin)).max(1);
         let time = ages.1.saturating_sub(ages.0).min(width);
-        self.cells[usize::from(stream)][usize::from(bin)].add(Cell {
-            deaths: before.saturating_sub(after) * PARTS,
-            exposure: (before + after) / 2 * time * PARTS / width,
-        });
+        let at_risk = (before + after) / 2 * time * PARTS;
+        // All bins but the first: quicker than a division, and the same.
+        let exposure = match width.is_power_of_two() {
+            true => at_risk >> width.ilog2(),
+            false => at_risk / width,
+        };
+        let deaths = before.saturating_sub(after) * PARTS;
+        self.cells[usize::from(stream)][usize::from(bin)].add(Cell { deaths, exposure });
     }
 
     /// A fifth of what is known is forgotten.

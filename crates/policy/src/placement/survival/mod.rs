@@ -24,9 +24,10 @@
 //! written is not. The first interval of a page found there does not count; survival is counted anew, of which
 //! two thirds are back after one and a quarter times the device's pages were written.
 //!
-//! Memory: 1 byte a page (0 with `history=no`), 60 bytes a block, and the ghosts'.
+//! Memory: 1 byte a page (0 with `history=no`), 64 bytes a block, and the ghosts'.
 
 mod ages;
+mod blocks;
 mod centres;
 mod curves;
 mod duel;
@@ -37,13 +38,14 @@ use alloc::{boxed::Box, format, string::String, vec, vec::Vec};
 
 use thermocline_flash::{BlockId, Lpn, prefetch};
 
-use super::{Choice, Cleaning, Entry, Place, Placement, Registered, queues::Queues};
+use super::{Choice, Cleaning, Entry, Place, Placement, Registered};
 use crate::{
     Args, BlockView, Context, ParamError, PolicyInfo, State, params,
     params::{ParamValue, within},
 };
 
-use ages::{BINS, OCTAVE, log2};
+use ages::{OCTAVE, log2};
+use blocks::{Block, Blocks, CLOSED, NOWHERE};
 use centres::Centres;
 use curves::{Curves, Exponents};
 use duel::{Duel, Rule};
@@ -65,13 +67,6 @@ const HYSTERESIS: f64 = 1.5;
 /// The stream of all data while they go to one, that of the youngest survivors.
 const ALL: u8 = 0;
 
-/// The bin of blocks that closed since the last choice: what is valid in them has not been counted.
-const CLOSED: u8 = BINS as u8;
-/// The bin of blocks that do not stand in a queue.
-const NOWHERE: u8 = CLOSED + 1;
-/// Queues of a bank.
-const QUEUES: u32 = BINS as u32 + 1;
-
 params! {
     /// Parameters of [`Survival`].
     pub struct SurvivalParams {
@@ -92,22 +87,6 @@ params! {
         /// Whether rival rules are tried on a sample of the pages, and the best one is followed.
         duel: bool = true,
     }
-}
-
-/// What is known of a full block.
-#[derive(Clone, Copy, Debug)]
-struct Block {
-    /// When its first and its last page were written; both the mean where it has survivors.
-    first: u64,
-    last: u64,
-    closed: u64,
-    /// Its factor in the index.
-    weight: f64,
-    /// When it was looked at last, and how many valid pages it had.
-    looked: u64,
-    valid: u32,
-    bin: u8,
-    stream: u8,
 }
 
 /// What a stream's open block has got, in one bank.
@@ -163,9 +142,7 @@ pub struct Survival {
     /// Whether all data go to one stream.
     is_one: bool,
     refit_at: u64,
-    blocks: Vec<Block>,
-    /// The full blocks of each bank by bin, in the order in which they closed.
-    queues: Queues,
+    blocks: Blocks,
     filling: Vec<Filling>,
     banks: Vec<Bank>,
     /// The bank and the stream of the page that the host writes; none if it is read-only.
@@ -184,6 +161,8 @@ pub struct Survival {
 struct Bank {
     /// No block was ever in a later bin.
     oldest: u8,
+    /// No block in a later bin is due at this choice.
+    from: u8,
     /// Before that none leaves its bin.
     due: u64,
     /// The block that is weighed next, and how many may be before the next cleaning.
@@ -208,7 +187,7 @@ impl Survival {
     #[inline(always)]
     fn written_at(&mut self, place: &Place) -> Option<u64> {
         let now = self.writes;
-        let Block { first, last, closed, bin, .. } = self.blocks[place.block.index()];
+        let Block { first, last, closed, bin, .. } = self.blocks[place.block];
         if bin != NOWHERE {
             let into = (last - first) * u64::from(place.page) / u64::from(self.pages_per_block);
             return (closed > 0).then_some(first + into);
@@ -227,7 +206,7 @@ impl Survival {
     /// A block's weight, if it has changed.
     #[inline(always)]
     fn reweigh(&mut self, block: BlockId, erases: u32) -> Option<f64> {
-        let Block { stream, bin, weight, .. } = self.blocks[block.index()];
+        let Block { stream, bin, weight, .. } = self.blocks[block];
         let mut new = self.weight(stream, bin);
         if self.wear > 0.0 {
             new *= libm::pow(f64::from(erases) + 1.0, self.wear);
@@ -235,59 +214,61 @@ impl Survival {
         if (new - weight).abs() * REWEIGH <= weight {
             return None;
         }
-        self.blocks[block.index()].weight = new;
+        self.blocks[block].weight = new;
         Some(new)
     }
 
     /// The next block that comes of age goes to the bin of its age.
+    #[inline(always)]
     fn come_of_age(&mut self, bank: u32, blocks: &BlockView) -> Option<BlockId> {
-        let queue = bank * QUEUES;
         // Blocks leave without a word where wear is levelled or the chip fails.
         let is_full = |block| matches!(blocks.block(block).state, State::Closed | State::Aside);
-        while let Some(block) = self.queues.front(queue + u32::from(CLOSED)) {
+        while let Some(block) = self.blocks.front(bank, CLOSED) {
             if is_full(block) {
                 return Some(self.comes_to(0, bank, block, blocks.block(block).valid));
             }
-            self.leave(block);
+            self.blocks.remove(bank, block);
         }
-        if self.writes < self.banks[bank as usize].due {
+        let Bank { due, from, oldest, .. } = self.banks[bank as usize];
+        if self.writes < due {
             return None;
         }
-        let mut due = u64::MAX;
-        for bin in (0..=self.banks[bank as usize].oldest).rev() {
-            let Some(block) = self.queues.front(queue + u32::from(bin)) else { continue };
-            if !is_full(block) {
-                self.leave(block);
-                due = 0;
+        let mut left = false;
+        for bin in (0..=from).rev() {
+            if self.blocks.due(bank)[usize::from(bin)] > self.writes {
                 continue;
             }
-            let of_age = self.of_age(block, bin);
-            if of_age <= self.writes {
-                return Some(self.comes_to(bin + 1, bank, block, blocks.block(block).valid));
+            let Some(block) = self.blocks.front(bank, bin) else { continue };
+            if is_full(block) {
+                // Only that bin has got a block that may be due in it too.
+                self.banks[bank as usize].from = if left { oldest } else { bin + 1 };
+                self.comes_to(bin + 1, bank, block, blocks.block(block).valid);
+                // The next one comes of age at the next choice or soon after it.
+                if let Some(next) = self.blocks.front(bank, bin) {
+                    blocks.prefetch_factor(next);
+                    self.blocks.prefetch_younger(next);
+                }
+                return Some(block);
             }
-            due = due.min(of_age);
+            self.blocks.remove(bank, block);
+            left = true;
         }
-        self.banks[bank as usize].due = due;
+        let due = self.blocks.due(bank)[..=usize::from(oldest)].iter().min();
+        let own = &mut self.banks[bank as usize];
+        own.from = oldest;
+        own.due = if left { 0 } else { due.copied().unwrap_or(u64::MAX) };
         None
     }
 
-    /// When a block leaves a bin.
-    fn of_age(&self, block: BlockId, bin: u8) -> u64 {
-        let next = usize::from(bin) + 1;
-        if next == BINS {
-            return u64::MAX;
-        }
-        self.blocks[block.index()].closed + self.curves.bins().start(next)
-    }
-
     /// A block comes to a bin.
+    #[inline(always)]
     fn comes_to(&mut self, bin: u8, bank: u32, block: BlockId, valid: u32) -> BlockId {
         self.look(block, valid);
-        self.blocks[block.index()].bin = bin;
-        self.queues.push(bank * QUEUES + u32::from(bin), block);
-        let of_age = self.of_age(block, bin);
+        self.blocks.advance(bank, block);
+        let due = self.blocks.due(bank)[usize::from(bin)];
         let own = &mut self.banks[bank as usize];
-        (own.oldest, own.due) = (own.oldest.max(bin), own.due.min(of_age));
+        own.oldest = own.oldest.max(bin);
+        own.due = own.due.min(due);
         block
     }
 
@@ -295,18 +276,12 @@ impl Survival {
     #[inline(always)]
     fn look(&mut self, block: BlockId, valid: u32) {
         let now = self.writes;
-        let own = &mut self.blocks[block.index()];
+        let own = &mut self.blocks[block];
         if own.bin < CLOSED {
             let ages = (own.looked - own.closed, now - own.closed);
             self.curves.lived(own.stream, own.bin, (own.valid, valid), ages);
         }
         (own.looked, own.valid) = (now, valid);
-    }
-
-    /// A block is no full one any more.
-    fn leave(&mut self, block: BlockId) {
-        self.queues.remove(block);
-        self.blocks[block.index()].bin = NOWHERE;
     }
 
     /// Follows another rule from now on.
@@ -418,7 +393,7 @@ impl Placement for Survival {
     }
 
     fn opened(&mut self, bank: u32, block: BlockId, stream: u8, _now: u64) {
-        self.leave(block);
+        self.blocks.remove(bank, block);
         let opened = self.writes;
         let mut filling = Filling { block, opened, ..Filling::NONE };
         if stream == self.survivor_stream {
@@ -433,25 +408,22 @@ impl Placement for Survival {
         let stream = stream.min(self.streams_of_data());
         let filling = *self.filling(bank, stream);
         let weight = self.weight(stream, 0);
-        let own = &mut self.blocks[block.index()];
+        self.blocks.remove(bank, block);
+        let own = &mut self.blocks[block];
         // A block whose cleaning was broken off is no stream's open one.
         if filling.block == block {
             (own.first, own.last) = filling.written(now);
         }
-        (own.closed, own.bin, own.stream, own.weight) = (now, CLOSED, stream, weight);
-        self.queues.push(bank * QUEUES + u32::from(CLOSED), block);
+        (own.closed, own.stream, own.weight) = (now, stream, weight);
+        self.blocks.push(bank, CLOSED, block);
         Entry::Weighed(weight)
     }
 
     fn replaced(&mut self, bank: u32, old: BlockId, new: BlockId) {
+        self.blocks.replace(bank, old, new);
         // Its place in the index is that of a block with a factor of 1.
-        let own = Block { weight: 1.0, ..self.blocks[old.index()] };
-        self.blocks[new.index()] = own;
-        self.leave(old);
-        if own.bin != NOWHERE {
-            self.queues.push(bank * QUEUES + u32::from(own.bin), new);
-            self.banks[bank as usize].due = 0;
-        }
+        self.blocks[new].weight = 1.0;
+        self.banks[bank as usize].due = 0;
     }
 
     fn choose(&mut self, bank: u32, blocks: &BlockView, _now: u64) -> Choice {
@@ -466,7 +438,7 @@ impl Placement for Survival {
             own.left -= 1;
             own.swept = if own.swept + 1 < blocks.len() { own.swept + 1 } else { 0 };
             let block = blocks.nth(own.swept);
-            if self.blocks[block.index()].bin < CLOSED {
+            if self.blocks[block].bin < CLOSED {
                 let view = blocks.block(block);
                 self.look(block, view.valid);
                 if let Some(weight) = self.reweigh(block, view.erases) {
@@ -479,9 +451,9 @@ impl Placement for Survival {
     }
 
     fn cleaning(&mut self, victim: &Cleaning) {
-        let Block { first, last, .. } = self.blocks[victim.block.index()];
+        let Block { first, last, .. } = self.blocks[victim.block];
         self.look(victim.block, victim.valid);
-        self.leave(victim.block);
+        self.blocks.remove(victim.bank, victim.block);
         self.banks[victim.bank as usize].left = SWEPT;
         if victim.stream >= self.streams_of_data() {
             // Read-only data stay with their like.
@@ -600,16 +572,7 @@ impl Survival {
         let (hosts, survivors) = (streams / 2, streams - streams / 2);
         let (block, whole) = (log2(pages_per_block.into()), log2(logical_pages.into()) + OCTAVE);
         let greatest = whole.max(block + OCTAVE);
-        let unseen = Block {
-            first: 0,
-            last: 0,
-            closed: 0,
-            weight: 1.0,
-            looked: 0,
-            valid: 0,
-            bin: NOWHERE,
-            stream: 0,
-        };
+        let curves = Curves::new(most + 1, pages_per_block, rule.exponents, p.prior);
         Self {
             pages: vec![UNKNOWN; if p.history { logical_pages as usize } else { 0 }],
             logical_pages,
@@ -617,13 +580,12 @@ impl Survival {
             writes: 0,
             hosts: Centres::new(hosts, of_hosts, block, greatest),
             survivors: Centres::new(survivors, of_survivors, block, greatest),
-            curves: Curves::new(most + 1, pages_per_block, rule.exponents, p.prior),
             gate: p.gate,
             wear: p.wear,
             is_one: false,
             refit_at: u64::from(logical_pages) / REFITS,
-            blocks: vec![unseen; blocks as usize],
-            queues: Queues::new(blocks, banks * QUEUES),
+            blocks: Blocks::new(blocks, banks, curves.bins()),
+            curves,
             filling: vec![Filling::NONE; banks as usize * (usize::from(most) + 1)],
             banks: vec![Bank::default(); banks as usize],
             to: None,
