@@ -519,7 +519,6 @@ impl Rows<'_> {
     /// The newest data of a page, which `entry` led to, are in another physical page from now on.
     #[inline(always)]
     pub(super) fn point(&mut self, lpn: Lpn, entry: Ppn, to: Target) {
-        debug_assert_eq!(self.shape.slot_of(to.at), to.slot, "{lpn:?} goes to {:?}", to.at);
         self.owner[to.slot] = lpn;
         self.map[lpn.index()] = to.at;
         if !self.is_current(entry) {

@@ -81,6 +81,7 @@ impl<C: Chip, P: Placement> PageMapped<C, P> {
         };
         durability.set_programs(before + u64::from(programmed));
         let mut rows = tables.rows();
+        debug_assert_eq!(rows.shape().slot_of(to.at), to.slot, "a run goes to {:?}", to.at);
         let mut bank = home.writes(rows.shape());
         let open = bank.wrote(s, programmed, run.time(programmed.max(1) as usize - 1));
         let (mut written, mut result) = (0, Ok(()));
@@ -191,6 +192,7 @@ impl<C: Chip, P: Placement> PageMapped<C, P> {
                 stopped = Some((lpn, stream, now, None));
                 break;
             };
+            debug_assert_eq!(rows.shape().slot_of(to.at), to.slot, "{lpn:?} goes to {:?}", to.at);
             let sequence = before + written as u64 + 1;
             let note = placement.note_word(lpn, word);
             let oob = Oob { lpn, stream, sequence, time: now, note };
