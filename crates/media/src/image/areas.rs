@@ -13,6 +13,7 @@ use super::{
     record::{self, Beside, Record},
     runs::Runs,
     store::Store,
+    unread::Unread,
 };
 
 /// Memory for areas, in bytes, if that is more than [`LEAST_SLOTS`] take; the system gives it as it is used.
@@ -34,6 +35,10 @@ pub(super) struct Areas {
     bytes: Vec<u8>,
     /// Of each page of a slot, on NOR: its record is blank, but its payload is not.
     debris: Vec<bool>,
+    /// Of each slot: the disk cannot read all of it. It is written whole then, which mends a disk.
+    holes: Vec<bool>,
+    /// What the disk could not read.
+    pub unread: Unread,
     /// The slot to be given away next.
     hand: usize,
     /// Where payload is read to or written from that nobody keeps.
@@ -41,8 +46,8 @@ pub(super) struct Areas {
 }
 
 impl Areas {
-    pub(super) fn new(layout: Layout) -> Self {
-        Self::sized(layout, (MEMORY / layout.areas_bytes).max(LEAST_SLOTS))
+    pub(super) fn new(layout: Layout, unread: Unread) -> Self {
+        Self { unread, ..Self::sized(layout, (MEMORY / layout.areas_bytes).max(LEAST_SLOTS)) }
     }
 
     /// Of so many blocks at most.
@@ -56,6 +61,8 @@ impl Areas {
             nexts: vec![0; slots],
             bytes: vec![0; slots * layout.areas_bytes],
             debris: vec![false; if is_nor { slots * pages } else { 0 }],
+            holes: vec![false; slots],
+            unread: Unread::default(),
             hand: 0,
             scratch: Vec::new(),
             layout,
@@ -96,7 +103,11 @@ impl Areas {
         self.blocks[slot..slot + count].fill(NONE);
         let length = self.layout.areas_bytes;
         let bytes = &mut self.bytes[slot * length..][..count * length];
-        store.read_at(bytes, self.layout.areas_of(block))?;
+        let holes = self.unread.read_around(store, bytes, self.layout.areas_of(block))?;
+        for (number, slot) in (slot..slot + count).enumerate() {
+            let end = (number + 1) * length;
+            self.holes[slot] = holes.iter().any(|hole| hole.start < end && hole.end > end - length);
+        }
         if self.layout.kind == Kind::Nor {
             // What is beside a page is read as of its block.
             self.put(slot, block.0);
@@ -150,8 +161,9 @@ impl Areas {
             let flag = slot * pages as usize + page as usize;
             self.debris[flag] = false;
             if page >= header && self.beside(slot, page) == Beside::Blank {
-                store.read_at(&mut payload, self.layout.payload_of(block, page))?;
-                self.debris[flag] = payload.iter().any(|&byte| byte != 0xff);
+                let at = self.layout.payload_of(block, page);
+                let holes = self.unread.read_around(store, &mut payload, at)?;
+                self.debris[flag] = !holes.is_empty() || payload.iter().any(|&byte| byte != 0xff);
             }
         }
         self.scratch = payload;
@@ -209,7 +221,7 @@ impl Areas {
         }
         let Some(at) = self.layout.record_of(page) else { return Ok(Beside::Blank) };
         let mut record = [0; record::BYTES];
-        store.read_at(&mut record, self.layout.areas_of(block) + at as u64)?;
+        self.unread.read_around(store, &mut record, self.layout.areas_of(block) + at as u64)?;
         Ok(record::decode(self.layout.kind, place, &record))
     }
 
@@ -295,7 +307,10 @@ impl Areas {
     /// Writes a range of a slot, as much more of it as the file demands.
     fn write(&mut self, slot: usize, from: usize, to: usize, store: &dyn Store) -> io::Result<()> {
         let unit = store.unit();
-        let (from, to) = (from / unit * unit, to.next_multiple_of(unit));
+        let (from, to) = match std::mem::take(&mut self.holes[slot]) {
+            true => (0, self.layout.areas_bytes),
+            false => (from / unit * unit, to.next_multiple_of(unit)),
+        };
         let block = BlockId(self.blocks[slot]);
         let bytes = &self.bytes[slot * self.layout.areas_bytes..][from..to];
         let done = store.write_at(bytes, self.layout.areas_of(block) + from as u64);

@@ -11,14 +11,14 @@ use super::{
     record::{self, Beside},
     runs::Runs,
     syncing::medium,
+    unread::is_unreadable,
 };
 
 /// What a blank page reads as.
 const BLANK: u8 = 0xff;
 
-/// System errors: a medium that cannot be written, and one that cannot be read.
+/// The system error of a medium that cannot be written.
 const READ_ONLY: FlashError = FlashError::Medium(30);
-const UNREADABLE: i32 = 5;
 
 impl Image {
     #[inline]
@@ -79,11 +79,17 @@ impl Image {
         from: Ppn,
         read: std::io::Result<bool>,
     ) -> Result<(), FlashError> {
-        let is_good = match read.map_err(medium) {
+        let is_good = match read {
             Ok(is_good) => is_good,
             // A page the disk cannot read is one page, not the end of the medium.
-            Err(FlashError::Medium(UNREADABLE)) => false,
-            Err(error) => return Err(error),
+            Err(error) if is_unreadable(&error) => {
+                let geometry = &self.header.geometry;
+                let (block, page) = (geometry.block_of(from), geometry.page_of(from));
+                let at = self.layout.payload_of(block, page);
+                self.areas.unread.note(at..at + u64::from(geometry.page_size));
+                false
+            }
+            Err(error) => return Err(medium(error)),
         };
         if !is_good {
             self.failed_reads += 1;

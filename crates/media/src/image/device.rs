@@ -22,6 +22,7 @@ use super::{
     layout::{Header, Layout, PAGE},
     plan,
     store::Store,
+    unread::is_unreadable,
     write_blank,
 };
 use crate::{Medium, MediumEntry, MediumError, NewChip, OpenChip, OpenedChip};
@@ -39,6 +40,8 @@ pub(crate) const ENTRY: MediumEntry = MediumEntry {
 
 /// Bytes at either end that are looked at before a device counts as blank, and that are blanked at once.
 const STEP: usize = 1 << 20;
+/// Bytes at the end of a device in which the second copy of a header page is looked for.
+const BEHIND: u64 = 64 << 20;
 
 /// The device as an image sees it: as long as the image.
 #[derive(Debug)]
@@ -196,15 +199,41 @@ fn blank(device: &BlockDevice, layout: &Layout) -> io::Result<()> {
     Ok(())
 }
 
-/// The device, as long as its header says, if it is no shorter.
+/// The device, as long as its header says, or the copy of that behind the image, if it is no shorter.
 fn sized(device: BlockDevice) -> Result<BlockDevice, Damage> {
+    let said = match header_at(&device, 0)? {
+        Some(said) => Some(said),
+        None => second_header(&device)?,
+    };
+    Ok(BlockDevice { length: said.map_or(device.length, |said| said.min(device.length)), ..device })
+}
+
+/// The length of the image whose header stands there.
+fn header_at(device: &BlockDevice, at: u64) -> Result<Option<u64>, Damage> {
     let mut page = vec![0; PAGE];
-    if device.length < PAGE as u64 {
-        return Ok(device);
+    if at + PAGE as u64 > device.length {
+        return Ok(None);
     }
-    device.read_at(&mut page, 0).map_err(Damage::when("read the header page"))?;
-    let said = Header::decode(&page).map_or(device.length, |(_, said)| said);
-    Ok(BlockDevice { length: device.length.min(said), ..device })
+    match device.read_at(&mut page, at) {
+        Ok(()) => Ok(Header::decode(&page).ok().map(|(_, said)| said)),
+        Err(error) if is_unreadable(&error) => Ok(None),
+        Err(error) => Err(Damage::System { doing: "read the header page", error }),
+    }
+}
+
+/// The length of an image by the copy of its header page behind it, which is the last page of the image, and
+/// near the end of the device.
+fn second_header(device: &BlockDevice) -> Result<Option<u64>, Damage> {
+    let pages = device.length / PAGE as u64;
+    for number in (pages.saturating_sub(BEHIND / PAGE as u64)..pages).rev() {
+        let at = number * PAGE as u64;
+        if let Some(said) = header_at(device, at)?
+            && said == at + PAGE as u64
+        {
+            return Ok(Some(said));
+        }
+    }
+    Ok(None)
 }
 
 fn open(path: &Path, how: &OpenChip) -> Result<OpenedChip, MediumError> {

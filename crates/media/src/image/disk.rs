@@ -10,7 +10,7 @@ use std::{
 
 use thermocline_files::Kind;
 
-use super::{error::Damage, layout::PAGE, store::Store};
+use super::{error::Damage, layout::PAGE, store::Store, unread::is_unreadable};
 
 /// How a file is opened.
 #[derive(Clone, Copy, Debug)]
@@ -164,6 +164,10 @@ impl Direct {
             // An empty file tells nothing of reads, but refuses wrong ones all the same.
             match file.read_at(through.bytes(unit), unit as u64) {
                 Ok(_) => return Ok(Self { unit, through: Mutex::new(through) }),
+                // The range is one that it would read.
+                Err(error) if is_unreadable(&error) => {
+                    return Ok(Self { unit, through: Mutex::new(through) });
+                }
                 Err(error) if error.kind() == io::ErrorKind::InvalidInput => {}
                 Err(error) => return Err(Damage::System { doing: "read the file", error }),
             }

@@ -42,6 +42,14 @@ pub enum Damage {
     /// The checksum of the header page does not fit.
     #[error("the header page is damaged; restore the image from a copy")]
     Header,
+    /// Neither copy of the header page can be read.
+    #[error(
+        "cannot read the header page at byte {at}, and its copy at the end is none; restore the image from a copy"
+    )]
+    Unreadable {
+        /// Where the first is.
+        at: u64,
+    },
     /// The file has another length than its header says.
     #[error(
         "{is} bytes long, but its header says {should}: it was {}; restore it from a complete copy",

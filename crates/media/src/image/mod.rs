@@ -35,6 +35,7 @@ mod syncing;
 mod table;
 #[cfg(test)]
 mod tests;
+mod unread;
 
 use std::{
     fs::File,
@@ -58,6 +59,7 @@ use runs::Runs;
 use store::{Guarded, Store};
 use syncing::Waiting;
 use table::Table;
+use unread::{Unread, is_unreadable};
 
 /// How to make an image.
 #[derive(Clone, Debug)]
@@ -195,9 +197,11 @@ impl Image {
             return Err(Damage::Stub(is));
         }
         let (header, should, damaged_header) = read_header(&*store, is)?;
-        if is != should {
+        // What is left of one that was cut off can be read.
+        if is > should || is < should && !open.read_only {
             return Err(Damage::Length { is, should });
         }
+        let mut unread = Unread::new(is, should);
         let layout = Layout::of(header.kind, &header.geometry);
         let size = header.geometry.page_size as usize;
         let unit = store.unit();
@@ -205,14 +209,14 @@ impl Image {
             let why = format!("the disk has blocks of {unit} bytes, and a page is {size} long");
             return Err(Damage::Direct(why));
         }
-        let (table, lost_groups) =
-            Table::read(&*store, &layout).map_err(Damage::when("read the block table"))?;
+        let (table, lost_groups) = Table::read(&*store, &layout, &mut unread)
+            .map_err(Damage::when("read the block table"))?;
         Ok(Self {
             path: path.into(),
             layout,
             store: Guarded::new(store),
             table,
-            areas: Areas::new(layout),
+            areas: Areas::new(layout, unread),
             runs: Runs::new(&layout),
             ahead: Ahead::new(),
             waiting: Waiting::new(header.geometry.blocks()),
@@ -272,17 +276,20 @@ impl Copy {
 /// which of them is.
 fn read_header(store: &dyn Store, is: u64) -> Result<(Header, u64, Option<Copy>), Damage> {
     let mut page = vec![0; PAGE];
-    store.read_at(&mut page, 0).map_err(Damage::when("read the header page"))?;
-    let first = Header::decode(&page);
+    let mut copy = |at: u64| match store.read_at(&mut page, at) {
+        Ok(()) => Header::decode(&page),
+        Err(error) if is_unreadable(&error) => Err(Damage::Unreadable { at }),
+        Err(error) => Err(Damage::System { doing: "read the header page", error }),
+    };
+    let first = copy(0);
     // The last whole page of a file of any length is where the copy is, or nothing that passes for one.
-    let at = is.saturating_sub(PAGE as u64);
-    let second = store.read_at(&mut page, at).ok().and_then(|()| Header::decode(&page).ok());
+    let second = copy(is.saturating_sub(PAGE as u64));
     match (first, second) {
-        (Ok((header, should)), Some((copy, _))) if copy == header => Ok((header, should, None)),
+        (Ok((header, should)), Ok((copy, _))) if copy == header => Ok((header, should, None)),
         // Of another length it is no image, whatever its end holds.
         (Ok((header, should)), _) if should != is => Ok((header, should, None)),
         (Ok((header, should)), _) => Ok((header, should, Some(Copy::Second))),
-        (Err(_), Some((header, should))) if should == is => Ok((header, should, Some(Copy::First))),
+        (Err(_), Ok((header, should))) if should == is => Ok((header, should, Some(Copy::First))),
         (Err(damage), _) => Err(damage),
     }
 }
@@ -330,7 +337,7 @@ fn write_blank(
 ) -> std::io::Result<()> {
     Table::new(layout, bad).write_new(store, layout)?;
     if layout.kind == Kind::Nor {
-        let (mut areas, runs) = (Areas::new(*layout), Runs::new(layout));
+        let (mut areas, runs) = (Areas::new(*layout, Unread::default()), Runs::new(layout));
         for block in (0..layout.geometry.blocks()).map(BlockId) {
             areas.blank(block, &record::segment::erased(block, 0), &runs, store)?;
         }

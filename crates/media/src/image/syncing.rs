@@ -156,17 +156,28 @@ impl Medium for Image {
         let table = (self.lost_groups > 0).then(|| {
             format!("{} groups of the block table are damaged, in both copies", self.lost_groups)
         });
-        header.into_iter().chain(table).collect()
+        header.into_iter().chain(table).chain(self.areas.unread.words()).collect()
     }
 
     fn mend(&mut self) -> Result<Vec<String>, FlashError> {
-        let Some(copy) = self.damaged_header else { return Ok(Vec::new()) };
-        let at = if copy == Copy::First { 0 } else { self.layout.second_header() };
-        self.waiting.wrote();
-        self.store.write_at(&self.header.encode(), at).map_err(medium)?;
-        self.sync_once()?;
-        self.damaged_header = None;
-        Ok(vec![format!("{} was damaged and is written anew from the other", copy.name())])
+        let mut mended = Vec::new();
+        if let Some(copy) = self.damaged_header {
+            let at = if copy == Copy::First { 0 } else { self.layout.second_header() };
+            self.waiting.wrote();
+            self.store.write_at(&self.header.encode(), at).map_err(medium)?;
+            mended.push(format!("{} was damaged and is written anew from the other", copy.name()));
+        }
+        for group in self.table.renew_unread() {
+            mended.push(format!(
+                "group {group} of the block table, at byte {}, could not be read whole and is written anew",
+                self.layout.group(group, 0)
+            ));
+        }
+        if !mended.is_empty() {
+            self.sync_all()?;
+            self.damaged_header = None;
+        }
+        Ok(mended)
     }
 
     fn health(&self) -> Health {

@@ -21,6 +21,7 @@ use super::{
     checksum,
     layout::{GROUP_BLOCKS, Layout, PAGE},
     store::Store,
+    unread::Unread,
 };
 
 const BAD: u32 = 1 << 31;
@@ -34,6 +35,8 @@ pub(super) struct Table {
     /// Groups that differ from what the file says, each once.
     dirty: Vec<u32>,
     bad: u32,
+    /// Groups of which a slot cannot be read.
+    unread: Vec<u32>,
     page: Vec<u8>,
 }
 
@@ -59,18 +62,25 @@ impl Table {
         let group = Group { version: 0, slot: 1, written: 0, is_dirty: true };
         let groups = vec![group; layout.groups as usize];
         let bad = entries.iter().filter(|&&entry| entry & BAD != 0).count() as u32;
-        Self { entries, groups, dirty: (0..layout.groups).collect(), bad, page: vec![0; PAGE] }
+        let dirty = (0..layout.groups).collect();
+        Self { entries, groups, dirty, bad, unread: Vec::new(), page: vec![0; PAGE] }
     }
 
     /// Reads the table. A group of which no slot is whole, which no loss of power brings about, has
     /// the others' mean erase count, and no bad blocks: those will fail again, and be marked again.
-    pub(super) fn read(store: &dyn Store, layout: &Layout) -> io::Result<(Self, u32)> {
+    pub(super) fn read(
+        store: &dyn Store,
+        layout: &Layout,
+        unread: &mut Unread,
+    ) -> io::Result<(Self, u32)> {
         let mut table = Self::new(layout, &[]);
         table.dirty.clear();
         let mut slots = vec![0; 2 * PAGE];
         let mut lost = Vec::new();
         for number in 0..layout.groups {
-            store.read_at(&mut slots, layout.group(number, 0))?;
+            if !unread.read_around(store, &mut slots, layout.group(number, 0))?.is_empty() {
+                table.unread.push(number);
+            }
             let versions = slots.chunks_exact(PAGE).map(|slot| version(slot, number));
             let newest = (0..2).zip(versions).filter_map(|(slot, version)| Some((version?, slot)));
             let Some((version, slot)) = newest.max() else {
@@ -136,6 +146,13 @@ impl Table {
             group.is_dirty = true;
             self.dirty.push(number);
         }
+    }
+
+    /// Groups of which a slot cannot be read are written anew, into it.
+    pub(super) fn renew_unread(&mut self) -> Vec<u32> {
+        let unread = std::mem::take(&mut self.unread);
+        unread.iter().for_each(|&group| self.touch(BlockId(group * GROUP_BLOCKS)));
+        unread
     }
 
     /// Whether the file has another opinion.

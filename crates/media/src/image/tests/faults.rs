@@ -165,3 +165,95 @@ fn nor_keeps_the_papers_layout_and_clears_flags_in_place() {
     image.program(system, oob(1), &[]).expect("memory");
     assert_eq!(store.bytes(layout.areas_of(BlockId(9)) + 25, 1), [3]);
 }
+
+/// Everything but what was in it is there, by either copy of the header page.
+#[test]
+fn a_sector_that_cannot_be_read_loses_what_was_in_it() {
+    for kind in [Kind::Nand, Kind::Nor] {
+        let (store, layout, mut image) = image(kind);
+        let pages = image.geometry().header_pages..20;
+        for page in pages.clone() {
+            program(&mut image, page).expect("memory");
+        }
+        image.mark_bad(BlockId(1)).expect("a block");
+        image.sync().expect("memory");
+        drop(image);
+        let told = |image: &Image, what: &str| {
+            let ailments = image.ailments();
+            assert!(ailments.iter().any(|it| it.contains(what)), "{what}: {ailments:?}");
+        };
+        let all_but = |image: &mut Image, lost: &[u32]| {
+            for page in pages.clone() {
+                assert_eq!(is_there(image, page), !lost.contains(&page), "{kind:?} {page}");
+            }
+        };
+
+        for at in [0, layout.second_header() + 1024] {
+            store.spoil_sector(at);
+            let mut image = open_image(&store, Open::default());
+            all_but(&mut image, &[]);
+            told(&image, "copy of the header page");
+            assert_eq!(image.mend().expect("memory").len(), 1);
+            assert!(open_image(&store, Open::default()).ailments().is_empty());
+        }
+        for slot in 0..2 {
+            store.spoil_sector(layout.group(0, slot) + 512);
+            let mut image = open_image(&store, Open::default());
+            // Whether the mark is known depends on the slot: an older one does not have it.
+            all_but(&mut image, &[]);
+            told(&image, &format!("bytes {} to", layout.group(0, slot) + 512));
+            image.mark_bad(BlockId(1)).expect("a block");
+            assert_eq!(image.mend().expect("memory").len(), 1);
+            let image = open_image(&store, Open::default());
+            assert!(image.ailments().is_empty() && image.is_bad(BlockId(1)));
+        }
+
+        let payload = layout.payload_of(BLOCK, 7);
+        store.spoil_sector(payload);
+        let mut image = open_image(&store, Open::default());
+        // Records share sectors, and on NOR a header does too.
+        all_but(&mut image, &[7]);
+        told(&image, &format!("bytes {payload} to {}", payload + 1023));
+        let records = layout.areas_of(BLOCK) + 512;
+        store.spoil_sector(records);
+        let mut image = open_image(&store, Open::default());
+        // On NOR the header takes the place of a record, and there is none for the header page.
+        let gone: Vec<u32> = std::iter::once(7).chain(16..20).collect();
+        all_but(&mut image, &gone);
+        told(&image, &format!("bytes {records} to {}", records + 511));
+        let at = image.geometry().ppn(BLOCK, 17);
+        assert_eq!(image.read_oob(at), Err(FlashError::Unreadable(at)));
+
+        // What is erased is whole again.
+        image.erase(BLOCK).expect("is noted");
+        image.sync().expect("memory");
+        for page in pages.clone() {
+            program(&mut image, page).expect("memory");
+        }
+        image.sync().expect("memory");
+        drop(image);
+        let mut image = open_image(&store, Open::default());
+        all_but(&mut image, &[]);
+        assert!(image.ailments().is_empty(), "{:?}", image.ailments());
+    }
+}
+
+#[test]
+fn half_a_file_gives_back_its_half() {
+    let (store, layout, mut image) = image(Kind::Nand);
+    for page in 0..20 {
+        program(&mut image, page).expect("memory");
+    }
+    image.sync().expect("memory");
+    drop(image);
+    store.cut_off(layout.payload_of(BLOCK, 9) + 500);
+    let path = std::path::Path::new("memory");
+    let refused = Image::over(path, Box::new(store.clone()), Open::default()).expect_err("is cut");
+    assert!(refused.to_string().contains("cut off"), "{refused}");
+    let mut image = open_image(&store, Open { read_only: true, ..Open::default() });
+    for page in 0..20 {
+        assert_eq!(is_there(&mut image, page), page < 9, "{page}");
+    }
+    assert_eq!(image.ailments().len(), 1, "{:?}", image.ailments());
+    assert!(image.ailments()[0].contains("it was cut off"), "{:?}", image.ailments());
+}

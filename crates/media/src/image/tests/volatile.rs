@@ -49,6 +49,8 @@ struct File {
     /// The system error with which syncs fail, and that with which writes do.
     sync_error: Option<i32>,
     write_error: Option<i32>,
+    /// Sectors from the first to before the second cannot be read until they are written.
+    unreadable: Vec<(u64, u64)>,
     /// Where NOR blocks begin, and their length: there a write that is not a whole block clears bits
     /// only.
     nor: Option<(u64, usize)>,
@@ -66,6 +68,7 @@ impl Volatile {
             reads: 0,
             sync_error: None,
             write_error: None,
+            unreadable: Vec::new(),
             nor: None,
         })))
     }
@@ -80,6 +83,17 @@ impl Volatile {
 
     pub(super) fn fail_writes(&self, error: Option<i32>) {
         self.file().write_error = error;
+    }
+
+    /// The disk cannot read that sector until it is written.
+    pub(super) fn spoil_sector(&self, at: u64) {
+        let at = at / SECTOR as u64 * SECTOR as u64;
+        self.file().unreadable.push((at, at + SECTOR as u64));
+    }
+
+    /// Cuts the file off.
+    pub(super) fn cut_off(&self, bytes: u64) {
+        self.file().now.truncate(bytes as usize);
     }
 
     /// Writes that did not fail, so far.
@@ -144,7 +158,12 @@ impl Store for Volatile {
     fn read_at(&self, into: &mut [u8], at: u64) -> io::Result<()> {
         let mut file = self.file();
         file.reads += 1;
-        into.copy_from_slice(&file.now[at as usize..][..into.len()]);
+        let end = at + into.len() as u64;
+        if file.unreadable.iter().any(|&(from, to)| at < to && end > from) {
+            return Err(io::Error::from_raw_os_error(5));
+        }
+        let there = file.now.get(at as usize..end as usize);
+        into.copy_from_slice(there.ok_or(io::ErrorKind::UnexpectedEof)?);
         Ok(())
     }
 
@@ -161,6 +180,8 @@ impl Store for Volatile {
             let only_clears = from.iter().zip(old).all(|(new, old)| new & !old == 0);
             assert!(only_clears, "a bit was set without an erase");
         }
+        let end = at + from.len() as u64;
+        self.file().unreadable.retain(|&(from, to)| from < at || to > end);
         self.put(at, |bytes| bytes.copy_from_slice(from), from.len());
         Ok(())
     }
