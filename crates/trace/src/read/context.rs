@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::{fault::Fault, units::TimeUnit, volumes::Volumes};
+use super::{fault::Fault, units::TimeUnit, unpack::Passed, volumes::Volumes};
 
 /// Bytes in a sector where neither the trace nor the user says otherwise.
 const SECTOR: u64 = 512;
@@ -12,6 +12,8 @@ const SECTOR: u64 = 512;
 pub(crate) struct Context {
     /// The volumes met so far.
     pub(crate) volumes: Volumes,
+    /// The files of archives that are no traces.
+    pub(super) passed: Vec<Passed>,
     sector: Option<u64>,
     time_unit: Option<TimeUnit>,
     skip_bad_lines: bool,
@@ -102,6 +104,13 @@ impl Context {
         for &(why, count) in &self.dropped {
             let (n, rows) = counted(count, "row", "rows");
             all.push(format!("{n} {rows} left out: {why}"));
+        }
+        let passed: Vec<String> = self.passed.iter().flat_map(Passed::names).collect();
+        if !passed.is_empty() {
+            let (n, files) = counted(passed.len() as u64, "file", "files");
+            let names = passed[..passed.len().min(5)].join(", ");
+            let dots = if passed.len() > 5 { ", …" } else { "" };
+            all.push(format!("{n} {files} of the archive passed over, no traces: {names}{dots}"));
         }
         for (what, count) in &self.remarks {
             all.push(if *count == 0 { what.to_string() } else { format!("{what}: {count}") });

@@ -23,6 +23,19 @@ pub(crate) fn unix_ns(text: &[u8]) -> Option<u64> {
     u64::try_from(seconds).ok()?.checked_mul(1_000_000_000)?.checked_add(ns)
 }
 
+/// Nanoseconds from midnight to a time of day: `HH:MM:SS[.fraction]`.
+pub(crate) fn of_day_ns(text: &[u8]) -> Option<u64> {
+    let mut rest = text;
+    let (hour, minute, second) =
+        (digits(&mut rest, 2)?, after(&mut rest, b":")?, after(&mut rest, b":")?);
+    if hour > 23 || minute > 59 || second > 60 {
+        return None;
+    }
+    let ns = fraction(&mut rest)?;
+    let seconds = u64::try_from(hour * 3600 + minute * 60 + second).ok()?;
+    rest.is_empty().then_some(seconds * 1_000_000_000 + ns)
+}
+
 /// Days from 1970 to a day of the Gregorian calendar. A year begins in March here, so that the leap day is its
 /// last.
 fn days(year: i64, month: i64, day: i64) -> i64 {
@@ -75,6 +88,15 @@ fn zone(text: &[u8]) -> Option<i64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn times_of_day_are_read_to_the_nanosecond() {
+        assert_eq!(of_day_ns(b"17:58:57.814"), Some(64_737_814_000_000));
+        assert_eq!(of_day_ns(b"00:00:01"), Some(1_000_000_000));
+        for text in [&b"24:00:00"[..], b"7:58:57", b"17:58", b"17:58:57x", b"17:58:57."] {
+            assert_eq!(of_day_ns(text), None);
+        }
+    }
 
     #[test]
     fn dates_are_read_to_the_nanosecond() {

@@ -1,23 +1,36 @@
 //! Tells a trace's format from how it begins.
 
-use std::path::Path;
+use std::{io::Cursor, path::Path};
 
 use super::{
-    entry::Entry,
+    context::Context,
+    entry::{Entry, Setup},
     fault::shown,
     format::Format,
     formats::{REFUSED, REGISTRY},
+    input::Input,
     reader::Guess,
     sample::{Hit, Sample},
     sniff,
+    units::TimeUnit,
 };
-use crate::TraceError;
+use crate::{Request, TraceError};
 
 /// A score at which a format is believed more than a header line that tells what its columns are.
 const SURE: u8 = 90;
 
-/// The format that fits best, or why there is none.
-pub(crate) fn detect(sample: &Sample<'_>, path: &Path) -> Result<Guess, TraceError> {
+/// The score of a magic number, or of a header line that only one format has.
+const CERTAIN: u8 = 100;
+
+/// Requests that two readings of a sample are compared by.
+const COMPARED: usize = 500;
+
+/// The format that fits best, or why there is none; `time_unit` is what the user says of times.
+pub(crate) fn detect(
+    sample: &Sample<'_>,
+    path: &Path,
+    time_unit: Option<TimeUnit>,
+) -> Result<Guess, TraceError> {
     if sample.bytes.is_empty() {
         return Err(TraceError::Format {
             path: path.to_owned(),
@@ -33,14 +46,71 @@ pub(crate) fn detect(sample: &Sample<'_>, path: &Path) -> Result<Guess, TraceErr
             best = Some((entry, hit));
         }
     }
-    if best.as_ref().is_none_or(|(_, hit)| hit.score < SURE)
-        && let Some(columns) = sniff::text(sample)
-    {
-        let format = format!("columns:{columns}").parse()?;
-        return Ok(Guess { format, from: Some("its header line") });
+    let known = best.map(|(entry, hit)| (Format::of(entry), hit));
+    match (known, sniff::text(sample, time_unit)) {
+        (Some((format, hit)), _) if hit.score == CERTAIN => {
+            Ok(Guess { format, from: Some(hit.from) })
+        }
+        (known, Ok(Some(described))) => {
+            let format = format!("columns:{}", described.text).parse()?;
+            match known {
+                Some((known, hit))
+                    if hit.score >= SURE && !denies(sample, &known, &format, &described) =>
+                {
+                    Ok(Guess { format: known, from: Some(hit.from) })
+                }
+                _ => Ok(Guess { format, from: Some("its header line") }),
+            }
+        }
+        (known, Err(unclear)) if known.as_ref().is_none_or(|(_, hit)| hit.score < SURE) => {
+            let named = known.map(|(format, _)| format!(", or --format {format}"));
+            Err(TraceError::Format {
+                path: path.to_owned(),
+                what: unclear.what,
+                remedy: format!(
+                    "say which by --columns '{}', with {}{}",
+                    unclear.example,
+                    unclear.others,
+                    named.unwrap_or_default()
+                ),
+            })
+        }
+        (Some((format, hit)), _) => Ok(Guess { format, from: Some(hit.from) }),
+        (None, _) => Err(refusal(sample, path)),
     }
-    let (entry, hit) = best.ok_or_else(|| refusal(sample, path))?;
-    Ok(Guess { format: Format::of(entry), from: Some(hit.from) })
+}
+
+/// Whether the header line says in so many words that `known`, which the rows look like, reads them wrongly.
+fn denies(
+    sample: &Sample<'_>,
+    known: &Format,
+    described: &Format,
+    told: &sniff::Description,
+) -> bool {
+    let (Ok(known), Ok(described)) =
+        (first_requests(sample, known), first_requests(sample, described))
+    else {
+        return false;
+    };
+    let differs = |one: &Request, other: &Request| {
+        told.tells_time && one.time_ns != other.time_ns
+            || told.tells_places && (one.offset, one.len) != (other.offset, other.len)
+    };
+    known.len() == described.len()
+        && known.iter().zip(&described).any(|(one, other)| differs(one, other))
+}
+
+/// What a format makes of the sample, as far as it can read it.
+fn first_requests(sample: &Sample<'_>, format: &Format) -> Result<Vec<Request>, TraceError> {
+    let mut text = sample.lines.join(&b'\n');
+    text.push(b'\n');
+    let inputs = vec![Input::new(Path::new("sample"), Cursor::new(text))?];
+    let setup = Setup { inputs, argument: None, action: None, time_unit: None, contents: false };
+    let (mut cx, mut requests) = (Context::new(None, None, true), Vec::new());
+    for mut reader in format.open(setup)? {
+        reader.decode(&mut cx, &mut requests, COMPARED)?;
+    }
+    Ok(requests)
 }
 
 /// Why no format fits.

@@ -12,6 +12,7 @@ use super::{
     layout::{Columns, Layout},
     lines::{LineFormat, Lines},
     sample::{Hit, Sample},
+    units::TimeUnit,
 };
 use crate::TraceError;
 
@@ -68,6 +69,8 @@ pub(crate) struct Setup {
     pub(crate) argument: Option<String>,
     /// The event that is to stand for a request, if the user says so.
     pub(crate) action: Option<Action>,
+    /// The unit of times, if the user says so; the context has it for whoever reads a row.
+    pub(crate) time_unit: Option<TimeUnit>,
     /// Whether to keep what requests wrote and read.
     pub(crate) contents: bool,
 }

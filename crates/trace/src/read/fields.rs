@@ -3,9 +3,13 @@
 use super::{
     dates,
     fault::{Fault, MEND, Parsed, shown},
+    rwbs,
     units::TimeUnit,
 };
 use crate::{Op, Request};
+
+/// What is wrong with a word that is no operation.
+const NOTHING: &str = "no operation (R, W, …)";
 
 /// What is no hexadecimal digit.
 pub(crate) const NO_HEX: u8 = 0xff;
@@ -71,7 +75,11 @@ impl<'a> Field<'a> {
             return Err(self.fault("a negative number"));
         }
         if !all_digits(self.bytes) {
-            return Err(self.fault("not a whole number"));
+            return match decimal(self.bytes) {
+                Some(Some(value)) => Ok(value),
+                Some(None) => Err(self.fault("more than 64 bits hold")),
+                None => Err(self.fault("not a whole number")),
+            };
         }
         let zeros = self.bytes.iter().take_while(|&&b| b == b'0').count();
         let digits = &self.bytes[zeros..];
@@ -153,11 +161,15 @@ impl<'a> Field<'a> {
             return Ok(ns);
         }
         let value: f64 = fast_float2::parse(self.bytes).map_err(|_| self.fault("not a time"))?;
+        // Words such as `nan` and `infinity` are numbers to the parser.
+        if !self.bytes.iter().any(u8::is_ascii_digit) {
+            return Err(self.fault("not a time"));
+        }
         if value < 0.0 {
             return Err(self.fault("a negative time"));
         }
         let ns = value * unit.picoseconds() as f64 / 1e3;
-        // 2^64 as f64; NaN fails the comparison too.
+        // 2^64 as f64.
         if ns < 18_446_744_073_709_551_616.0 {
             Ok(ns.round() as u64)
         } else {
@@ -173,28 +185,28 @@ impl<'a> Field<'a> {
             b"W" | b"w" | b"Write" | b"write" => return Ok(Op::Write),
             _ => {}
         }
+        self.traced_op()?.ok_or_else(|| self.fault(NOTHING))
+    }
+
+    /// The same, or `None` for a word of Linux block tracing that moves no data.
+    pub(crate) fn traced_op(&self) -> Parsed<Option<Op>> {
         let among = |words: &[&str]| {
             words.iter().any(|word| self.bytes.eq_ignore_ascii_case(word.as_bytes()))
         };
-        // Linux block tracing adds letters: read-ahead, sync, meta, FUA, barrier.
-        let traced = |letter: u8| {
-            let rest = self.bytes.strip_prefix(&[letter]);
-            rest.is_some_and(|rest| {
-                rest.len() <= 4
-                    && rest.iter().all(|b| matches!(b, b'A' | b'S' | b'M' | b'F' | b'B'))
-            })
-        };
-        if among(&["read", "rd"]) || traced(b'R') {
-            Ok(Op::Read)
-        } else if among(&["write", "wr"]) || traced(b'W') {
-            Ok(Op::Write)
-        } else if among(&["d", "t", "trim", "discard", "unmap"]) || traced(b'D') {
-            Ok(Op::Trim)
+        let op = if among(&["r", "read", "rd"]) {
+            Op::Read
+        } else if among(&["w", "write", "wr"]) {
+            Op::Write
+        } else if among(&["d", "t", "trim", "discard", "unmap"]) {
+            Op::Trim
         } else if among(&["f", "flush", "sync"]) {
-            Ok(Op::Flush)
+            Op::Flush
+        } else if rwbs::is_word(self.bytes) {
+            return Ok(rwbs::op_of(self.bytes));
         } else {
-            Err(self.fault("no operation (R, W, …)"))
-        }
+            return Err(self.fault(NOTHING));
+        };
+        Ok(Some(op))
     }
 }
 
@@ -277,6 +289,45 @@ pub(crate) fn fraction_ns(digits: &[u8], unit: TimeUnit) -> Option<u64> {
     Some((value * per_unit / scale + 500) / 1000)
 }
 
+/// A whole number with a decimal point or an exponent, exactly: `4096e3`, `4.096e+6`, `4096.0`. Inside, `None`
+/// where 64 bits do not hold it; `None` where it is not whole, or may be grouped by thousands (`1.000`).
+pub(crate) fn decimal(bytes: &[u8]) -> Option<Option<u64>> {
+    let at = bytes.iter().position(|b| matches!(b, b'e' | b'E'));
+    let (mantissa, exponent) = bytes.split_at(at.unwrap_or(bytes.len()));
+    let at = mantissa.iter().position(|&b| b == b'.');
+    let (whole, fraction) = mantissa.split_at(at.unwrap_or(mantissa.len()));
+    let fraction = fraction.strip_prefix(b".").unwrap_or(fraction);
+    let grouped = exponent.is_empty() && fraction.len() == 3 && whole.len() <= 3 && whole != b"0";
+    let digits = |part: &[u8]| part.iter().all(u8::is_ascii_digit);
+    if whole.is_empty() || !digits(whole) || !digits(fraction) || grouped {
+        return None;
+    }
+    let mut power = match exponent {
+        [] => 0,
+        [_, rest @ ..] => std::str::from_utf8(rest).ok()?.parse::<i32>().ok()?,
+    };
+    power = power.checked_sub(i32::try_from(fraction.len()).ok()?)?;
+    let (mut value, mut is_lost) = (0_u64, false);
+    let mut zeros = 0_u32;
+    // Zeros are taken up when a digit follows them: those at the end count to the power.
+    for digit in whole.iter().chain(fraction) {
+        zeros += 1;
+        if *digit != b'0' {
+            let scale = if value == 0 { Some(1) } else { 10_u64.checked_pow(zeros) };
+            let next = scale.and_then(|scale| value.checked_mul(scale));
+            let next = next.and_then(|next| next.checked_add(u64::from(digit - b'0')));
+            is_lost |= next.is_none();
+            (value, zeros) = (next.unwrap_or(value), 0);
+        }
+    }
+    if value == 0 {
+        return Some(Some(0));
+    }
+    let power = u32::try_from(i64::from(power) + i64::from(zeros)).ok()?;
+    let scaled = 10_u64.checked_pow(power).and_then(|scale| value.checked_mul(scale));
+    Some(scaled.filter(|_| !is_lost))
+}
+
 /// True for one decimal digit or more.
 fn all_digits(bytes: &[u8]) -> bool {
     !bytes.is_empty() && bytes.iter().all(u8::is_ascii_digit)
@@ -342,6 +393,57 @@ mod tests {
         assert!(fault("18446744073709551616").is_err());
         assert_eq!(fault("18446744073709551615"), Ok(u64::MAX));
         assert_eq!(fault("00000000000000000000000000000017"), Ok(17));
+    }
+
+    #[test]
+    fn numbers_in_scientific_notation_are_exact_or_refused() {
+        let number = |text: &str| Field::new(text.as_bytes(), 1, "Offset").number().ok();
+        for (text, value) in [
+            ("4096e3", 4_096_000),
+            ("4096E3", 4_096_000),
+            ("4.096e+06", 4_096_000),
+            ("4096.0", 4096),
+            ("4096.000000", 4096),
+            ("4096.000", 4096),
+            ("40960000e-4", 4096),
+            ("0e0", 0),
+            ("0.0", 0),
+            ("0.000", 0),
+            ("10e-1", 1),
+            ("7.", 7),
+            ("1.8446744073709551615e19", u64::MAX),
+            ("00000000000000000000000001e0", 1),
+            ("1000000000000000000000000e-24", 1),
+        ] {
+            assert_eq!(number(text), Some(value), "{text}");
+        }
+        for text in [
+            "1.8446744073709551616e19",
+            "1e20",
+            "1.5",
+            "15e-1",
+            "1e",
+            "e3",
+            ".e3",
+            "1e3.5",
+            "1.2.3",
+            "1e+",
+            "1.000",
+            "1.234",
+            "4096e3x",
+            "1e99999999999",
+            "--1e3",
+            "1e--3",
+        ] {
+            assert_eq!(number(text), None, "{text}");
+        }
+        let fault = |text: &str| Field::new(text.as_bytes(), 5, "T").time(TimeUnit::Seconds);
+        for text in ["nan", "NaN", "inf", "Infinity", "-inf"] {
+            let fault = fault(text).expect_err("refused");
+            assert!(fault.what().ends_with(", not a time"), "{}", fault.what());
+        }
+        let long = fault("1e400").expect_err("refused");
+        assert!(long.what().ends_with("more than 584 years in units of s"), "{}", long.what());
     }
 
     #[test]

@@ -6,10 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::{
-    compress::{self, Compression},
-    tar,
-};
+use super::unpack::{Passed, Unpacked, explain, unpacked};
 use crate::{Place, TraceError};
 
 /// What the buffer begins with: large enough to make system calls rare, small enough for the
@@ -23,7 +20,7 @@ pub(crate) const LARGEST: usize = 4 << 20;
 pub(crate) struct Input {
     path: PathBuf,
     source: Box<dyn Read + Send>,
-    compression: Compression,
+    passed: Passed,
     buffer: Vec<u8>,
     start: usize,
     end: usize,
@@ -47,13 +44,12 @@ impl Input {
 
     /// Reads from `raw`; `path` is what messages call it.
     pub(crate) fn new(path: &Path, raw: impl Read + Send + 'static) -> Result<Input, TraceError> {
-        let (compression, source) =
-            compress::decompressed(raw).map_err(|error| Compression::Plain.explain(path, error))?;
-        let source = tar::members(source);
+        let Unpacked { bytes: source, passed } =
+            unpacked(raw).map_err(|error| explain(path, error))?;
         Ok(Input {
             path: path.to_owned(),
             source,
-            compression,
+            passed,
             buffer: vec![0; START],
             start: 0,
             end: 0,
@@ -66,6 +62,11 @@ impl Input {
     /// What messages call the trace.
     pub(crate) fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// The files of its archives that are passed over.
+    pub(super) fn passed(&self) -> Passed {
+        self.passed.clone()
     }
 
     /// The bytes at hand.
@@ -108,7 +109,7 @@ impl Input {
             }
             Err(error) => {
                 self.ended = true;
-                Err(self.compression.explain(&self.path, error))
+                Err(explain(&self.path, error))
             }
         }
     }

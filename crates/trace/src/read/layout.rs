@@ -1,6 +1,6 @@
 //! Text formats whose rows are columns: which column is what, as data.
 
-use memchr::memchr_iter;
+use memchr::{memchr, memchr_iter};
 
 use super::{
     context::Context,
@@ -8,12 +8,16 @@ use super::{
     fields::{Field, label, request, trimmed},
     lines::LineFormat,
     row::{self, Quick, Row},
+    rwbs,
     units::TimeUnit,
 };
 use crate::{Op, Request};
 
 /// The most columns a row is split into.
 pub(crate) const MOST_COLUMNS: usize = 64;
+
+/// Stands between the cells of a table's row: no text has it, and quotes mean nothing beside it.
+pub(crate) const CELL_END: u8 = 0x1f;
 
 /// What stands between columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,6 +70,9 @@ pub(crate) struct Layout {
     pub(crate) size: (usize, Unit),
     /// The columns, first and last, that name the volume together.
     pub(crate) volume: Option<(usize, usize)>,
+    /// The decimal mark, a point or a comma, where the other one may group digits by threes; without it a point,
+    /// and no groups.
+    pub(crate) decimal: Option<u8>,
 }
 
 impl Layout {
@@ -163,9 +170,10 @@ impl Columns {
     /// Finds the columns of a row.
     #[inline]
     pub(crate) fn split(&mut self, line: &[u8]) -> Parsed<()> {
+        let cells = &mut self.cells[..self.needed];
         let found = match self.layout.separator {
-            Separator::Byte(byte) => split_at(line, byte, &mut self.cells[..self.needed]),
-            Separator::Blank => split_blank(line, &mut self.cells[..self.needed]),
+            Separator::Byte(byte) if memchr(b'"', line).is_none() => split_at(line, byte, cells),
+            separator => split_slowly(line, separator, cells),
         };
         if found < self.needed { Err(self.missing(found)) } else { Ok(()) }
     }
@@ -202,10 +210,10 @@ impl Columns {
     fn op(&self, line: &[u8]) -> Parsed<Option<Op>> {
         let field = |at| self.field(line, at, "op");
         match &self.layout.op {
-            OpRule::Word(at) => field(*at).op().map(Some),
+            OpRule::Word(at) => field(*at).traced_op(),
             OpRule::WordOrUnknown(at) => {
                 let field = field(*at);
-                if field.bytes.is_empty() { Ok(None) } else { field.op().map(Some) }
+                if field.bytes.is_empty() { Ok(None) } else { field.traced_op() }
             }
             OpRule::OneWrites(at) => one_or_zero(field(*at), Op::Write, Op::Read),
             OpRule::OneReads(at) => one_or_zero(field(*at), Op::Read, Op::Write),
@@ -223,14 +231,31 @@ impl Columns {
         }
     }
 
+    /// The word of the operation, where it is spelled out.
+    fn op_word<'a>(&'a self, line: &'a [u8]) -> Option<&'a [u8]> {
+        match self.layout.op {
+            OpRule::Word(at) | OpRule::WordOrUnknown(at) => Some(self.field(line, at, "op").bytes),
+            _ => None,
+        }
+    }
+
     #[inline]
     fn volume(&self, line: &[u8], cx: &mut Context) -> u32 {
         let Some((first, last)) = self.layout.volume else {
             return cx.volumes.named(b"0");
         };
-        let key = trimmed(&line[self.cells[first].0 as usize..self.cells[last].1 as usize]);
+        let key = &line[self.cells[first].0 as usize..self.cells[last].1 as usize];
+        self.numbered(key, last - first + 1, cx)
+    }
+
+    /// The number of the volume that so many columns name.
+    #[inline(always)]
+    fn numbered(&self, key: &[u8], columns: usize, cx: &mut Context) -> u32 {
+        if columns == 1 {
+            return cx.volumes.named(trimmed(key));
+        }
         let separator = self.layout.separator;
-        cx.volumes.index(key, |key| joined(key, separator))
+        cx.volumes.index(key.trim_ascii(), |key| joined(key, separator))
     }
 }
 
@@ -238,17 +263,18 @@ impl LineFormat for Columns {
     #[inline]
     fn line(&mut self, line: &[u8], cx: &mut Context) -> Parsed<Option<Request>> {
         self.split(line)?;
-        let Some(op) = self.op(line)? else {
-            cx.drop_row("the operation is empty, so unknown");
+        let Some(mut op) = self.op(line)? else {
+            let is_empty = self.op_word(line).is_none_or(|word| word.is_empty());
+            cx.drop_row(if is_empty { "the operation is empty, so unknown" } else { rwbs::NO_OP });
             return Ok(None);
         };
         let time = match self.layout.time {
-            Some((at, unit)) => self.field(line, at, "time").time(cx.time_unit(unit))?,
+            Some((at, unit)) => self.time(self.field(line, at, "time"), cx.time_unit(unit))?,
             None => 0,
         };
         let bytes = |field: Field<'_>, unit| match unit {
-            Unit::Sector => field.bytes_of(cx.sector()),
-            Unit::Bytes(bytes) => field.bytes_of(bytes),
+            Unit::Sector => self.bytes(field, cx.sector()),
+            Unit::Bytes(bytes) => self.bytes(field, bytes),
             Unit::Hex(0) => field.bytes_of_hex(cx.sector()),
             Unit::Hex(bytes) => field.bytes_of_hex(bytes),
         };
@@ -256,6 +282,9 @@ impl LineFormat for Columns {
             (self.layout.offset, self.layout.size);
         let offset = bytes(self.field(line, offset_at, "offset"), offset_unit)?;
         let len = bytes(self.field(line, size_at, "size"), size_unit)?;
+        if len == 0 && self.op_word(line).and_then(|word| rwbs::op(word, 0)).is_some() {
+            op = Op::Flush;
+        }
         let volume = self.volume(line, cx);
         request(time, op, offset, len, volume).map(Some)
     }
@@ -265,16 +294,19 @@ impl LineFormat for Columns {
         let separator = self.layout.separator;
         let always = if let OpRule::Always(op) = self.layout.op { op } else { Op::Read };
         let (mut time, mut op, mut offset, mut len) = (0, always, None, None);
-        let mut volume = &b"0"[..];
+        let mut volume = (&b"0"[..], 1);
         for (at, step) in self.steps.iter().enumerate() {
             if at > 0 {
                 row.next(separator)?;
             }
             match *step {
                 Step::Pass => {
-                    row.word(separator)?;
+                    row.column(separator)?;
                 }
-                Step::Time(unit) => time = row.time(cx.time_unit(unit), |mark| mark == b'.')?,
+                Step::Time(unit) => {
+                    let decimal = self.layout.decimal.unwrap_or(b'.');
+                    time = row.time(cx.time_unit(unit), |mark| mark == decimal)?;
+                }
                 Step::Op => op = self.quick_op(row)?,
                 Step::Offset(unit) => offset = Some(quick_bytes(row, unit, cx)?),
                 Step::Size(unit) => len = Some(quick_bytes(row, unit, cx)?),
@@ -284,19 +316,46 @@ impl LineFormat for Columns {
                         if column > 0 {
                             row.next(separator)?;
                         }
-                        row.word(separator)?;
+                        row.column(separator)?;
                     }
-                    volume = trimmed(start.until(*row));
+                    volume = (start.until(*row), columns);
                 }
             }
         }
         row.ends(separator)?;
-        let joined = |key: &[u8]| joined(key, separator);
-        row::push(out, time, op, offset?, len?, || cx.volumes.index(volume, joined))
+        // What flushes and writes nothing is a flush, as its letters say.
+        if len == Some(0) && matches!(self.layout.op, OpRule::Word(_) | OpRule::WordOrUnknown(_)) {
+            return None;
+        }
+        let (key, columns) = volume;
+        row::push(out, time, op, offset?, len?, || self.numbered(key, columns, cx))
     }
 }
 
 impl Columns {
+    /// A time, with the decimal mark of the layout.
+    #[inline]
+    fn time(&self, field: Field<'_>, unit: TimeUnit) -> Parsed<u64> {
+        let Some(decimal) = self.layout.decimal else { return field.time(unit) };
+        let plain = plain(field.bytes, decimal);
+        match plain.as_deref() {
+            Some(bytes) => {
+                Field { bytes, ..field }.time(unit).map_err(|_| field.fault("not a time"))
+            }
+            None => field.time(unit),
+        }
+    }
+
+    /// A whole number of units, with the marks of the layout.
+    #[inline]
+    fn bytes(&self, field: Field<'_>, unit: u64) -> Parsed<u64> {
+        let plain = self.layout.decimal.and_then(|decimal| plain(field.bytes, decimal));
+        match plain.as_deref() {
+            Some(bytes) => Field { bytes, ..field }.bytes_of(unit),
+            None => field.bytes_of(unit),
+        }
+    }
+
     /// The operation, the quick way.
     #[inline]
     fn quick_op(&self, row: &mut Row<'_>) -> Option<Op> {
@@ -344,6 +403,28 @@ fn one_or_zero(field: Field<'_>, one: Op, zero: Op) -> Parsed<Option<Op>> {
     }
 }
 
+/// A number without marks between groups of three digits, and with a point for its decimal mark; nothing for
+/// what is written otherwise.
+fn plain(bytes: &[u8], decimal: u8) -> Option<Vec<u8>> {
+    let group = if decimal == b',' { b'.' } else { b',' };
+    let at = bytes.iter().position(|&b| b == decimal).unwrap_or(bytes.len());
+    let (whole, fraction) = bytes.split_at(at);
+    let groups: Vec<&[u8]> = whole.split(|b| [group, b'\'', b' '].contains(b)).collect();
+    let digits = |part: &&[u8]| !part.is_empty() && part.iter().all(u8::is_ascii_digit);
+    let (first, others) = groups.split_first()?;
+    let is_grouped = others.is_empty() || first.len() <= 3 && others.iter().all(|g| g.len() == 3);
+    let fraction = fraction.strip_prefix(&[decimal]).unwrap_or(b"0");
+    if !is_grouped || !groups.iter().all(digits) || !digits(&fraction) {
+        return None;
+    }
+    let mut plain = groups.concat();
+    if at < bytes.len() {
+        plain.push(b'.');
+        plain.extend_from_slice(fraction);
+    }
+    Some(plain)
+}
+
 /// Finds columns between single bytes; how many were found.
 #[inline]
 fn split_at(line: &[u8], separator: u8, cells: &mut [(u32, u32)]) -> usize {
@@ -361,31 +442,62 @@ fn split_at(line: &[u8], separator: u8, cells: &mut [(u32, u32)]) -> usize {
     found + 1
 }
 
-/// Finds columns between runs of blanks and tabs; how many were found.
+/// Finds columns between anything; how many were found.
 #[inline]
-fn split_blank(line: &[u8], cells: &mut [(u32, u32)]) -> usize {
-    let blank = |b: &u8| matches!(b, b' ' | b'\t');
-    let mut at = 0;
-    let wanted = cells.len();
-    for (found, cell) in cells.iter_mut().enumerate() {
-        at += line[at..].iter().take_while(|b| blank(b)).count();
-        if at == line.len() {
-            return found;
-        }
-        let start = at;
-        at += line[at..].iter().take_while(|b| !blank(b)).count();
-        *cell = (start as u32, at as u32);
+fn split_slowly(line: &[u8], separator: Separator, cells: &mut [(u32, u32)]) -> usize {
+    let mut found = 0;
+    for (cell, (start, end)) in cells.iter_mut().zip(columns(line, separator)) {
+        *cell = (start as u32, end as u32);
+        found += 1;
     }
-    wanted
+    found
+}
+
+/// Where the columns of a line begin and end. Within double quotes, which may be doubled there, nothing separates.
+pub(crate) fn columns(line: &[u8], separator: Separator) -> impl Iterator<Item = (usize, usize)> {
+    let blank = |b: &u8| matches!(b, b' ' | b'\t');
+    let ends = move |b: &u8| match separator {
+        Separator::Byte(byte) => *b == byte,
+        Separator::Blank => blank(b),
+    };
+    let mut next = Some(0);
+    std::iter::from_fn(move || {
+        let mut start = next?;
+        if separator == Separator::Blank {
+            start += line[start..].iter().take_while(|b| blank(b)).count();
+            if start == line.len() {
+                return None;
+            }
+        }
+        let begins = start + line[start..].iter().take_while(|&&b| b == b' ').count();
+        let end_of = |from: usize| {
+            line[from..].iter().position(ends).map_or(line.len(), |length| from + length)
+        };
+        let end = Some(&line[begins..])
+            .filter(|_| separator != Separator::Byte(CELL_END))
+            .and_then(quoted)
+            .map(|length| begins + length)
+            .filter(|&end| line[end..].iter().find(|b| !blank(b) || ends(b)).is_none_or(ends))
+            .map_or_else(|| end_of(begins), end_of);
+        next = (end < line.len()).then_some(end + 1);
+        Some((start, end))
+    })
+}
+
+/// How long the text in quotes is that bytes begin with, its quotes included.
+fn quoted(bytes: &[u8]) -> Option<usize> {
+    let mut rest = bytes.strip_prefix(b"\"")?;
+    loop {
+        rest = &rest[memchr(b'"', rest)? + 1..];
+        match rest {
+            [b'"', more @ ..] => rest = more,
+            _ => return Some(bytes.len() - rest.len()),
+        }
+    }
 }
 
 /// The name of a volume that several columns make up: `hm,0` is `hm:0`.
 fn joined(key: &[u8], separator: Separator) -> String {
-    let text = String::from_utf8_lossy(key);
-    match separator {
-        Separator::Byte(byte) => {
-            text.split(char::from(byte)).map(str::trim).collect::<Vec<_>>().join(":")
-        }
-        Separator::Blank => text.split_ascii_whitespace().collect::<Vec<_>>().join(":"),
-    }
+    let text = |(start, end)| String::from_utf8_lossy(trimmed(&key[start..end])).into_owned();
+    columns(key, separator).map(text).collect::<Vec<_>>().join(":")
 }

@@ -47,8 +47,8 @@ pub(crate) struct Lines<F> {
     format: F,
     /// Lines seen so far: the number of the current one, counted from 1.
     number: u64,
-    /// No line but blank ones and comments has been seen.
-    fresh: bool,
+    /// The first line, if it is a header.
+    header: Header,
     /// The lines have ended, with or without an error, which stands behind what is held back.
     ended: Option<Result<(), TraceError>>,
 }
@@ -56,7 +56,7 @@ pub(crate) struct Lines<F> {
 impl<F: LineFormat> Lines<F> {
     /// Reads `input` as `format`.
     pub(crate) fn new(input: Input, format: F) -> Lines<F> {
-        Lines { input, format, number: 0, fresh: true, ended: None }
+        Lines { input, format, number: 0, header: Header::default(), ended: None }
     }
 }
 
@@ -125,7 +125,7 @@ impl<F: LineFormat> Lines<F> {
         while out.len() < limit && used < whole {
             let lines = &bytes[used..whole];
             self.number += 1;
-            if quickly && !self.fresh {
+            if quickly && self.header.is_past() {
                 let before = out.len();
                 if let Some(length) = quick_row(&mut self.format, lines, cx, out) {
                     used += length;
@@ -140,7 +140,7 @@ impl<F: LineFormat> Lines<F> {
                 return Err(self.too_long(self.number, lines));
             }
             used += length + 1;
-            match read_line(&mut self.format, &mut self.fresh, &lines[..length], cx) {
+            match read_line(&mut self.format, &mut self.header, &lines[..length], cx) {
                 Ok(Some(request)) => out.push(request),
                 // What a line releases comes before the requests of the next.
                 Ok(None) => deliver(&mut self.format, out, limit),
@@ -158,7 +158,7 @@ impl<F: LineFormat> Lines<F> {
             return Ok(());
         }
         self.number += 1;
-        let result = read_line(&mut self.format, &mut self.fresh, line, cx);
+        let result = read_line(&mut self.format, &mut self.header, line, cx);
         let length = line.len();
         match result {
             Ok(request) => out.extend(request),
@@ -226,11 +226,29 @@ fn is_slow() -> bool {
     false
 }
 
+/// The first line of a text that is neither blank nor a comment, if it is a header.
+#[derive(Default)]
+pub(crate) struct Header(Option<Box<[u8]>>);
+
+impl Header {
+    /// Whether the first line has been seen.
+    #[inline]
+    fn is_past(&self) -> bool {
+        self.0.is_some()
+    }
+
+    /// Whether a line is the header again, as in files joined together.
+    #[inline]
+    fn is_repeated_by(&self, line: &[u8]) -> bool {
+        self.0.as_ref().is_some_and(|header| !header.is_empty() && **header == *line.trim_ascii())
+    }
+}
+
 /// Reads one line, if it is not blank, a comment or a header.
 #[inline]
 pub(crate) fn read_line<F: LineFormat>(
     format: &mut F,
-    fresh: &mut bool,
+    header: &mut Header,
     line: &[u8],
     cx: &mut Context,
 ) -> Parsed<Option<Request>> {
@@ -239,13 +257,17 @@ pub(crate) fn read_line<F: LineFormat>(
     if line.first().is_none_or(|&first| first <= b'#') && nothing_to_read(line) {
         return Ok(None);
     }
-    if *fresh {
-        *fresh = false;
-        let line = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line);
-        if F::SKIPS_HEADER && is_header(line) {
+    // Files joined together have a mark of their own each.
+    let line = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line);
+    if header.is_repeated_by(line) {
+        return Ok(None);
+    }
+    if !header.is_past() {
+        let found = F::SKIPS_HEADER && is_header(line);
+        header.0 = Some(if found { line.trim_ascii().into() } else { Box::default() });
+        if found {
             return Ok(None);
         }
-        return format.line(line, cx);
     }
     format.line(line, cx)
 }

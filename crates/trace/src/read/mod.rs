@@ -26,6 +26,7 @@ mod action;
 mod ahead;
 #[cfg(test)]
 mod both_ways;
+mod clock;
 mod compress;
 mod context;
 mod dates;
@@ -44,11 +45,14 @@ mod merge;
 mod options;
 mod reader;
 mod row;
+mod rwbs;
 mod sample;
 mod sniff;
 mod tar;
 mod units;
+mod unpack;
 mod volumes;
+mod zip;
 
 use std::{
     io::Read,
@@ -62,6 +66,7 @@ pub use reader::{Guess, Reader};
 pub use units::TimeUnit;
 
 use crate::TraceError;
+use clock::Carried;
 use context::Context;
 use decode::Decode;
 use entry::Setup;
@@ -116,15 +121,22 @@ fn open_inputs(mut inputs: Vec<Input>, options: &ReadOptions) -> Result<Reader, 
         ));
     }
     if inputs.len() > 1 {
-        check_alike(&inputs, &guess)?;
+        check_alike(&inputs, &guess, options.time_unit)?;
     }
-    let (action, contents) = (options.action, options.contents);
-    let mut readers = guess.format.open(Setup { inputs, argument: None, action, contents })?;
+    let passed = inputs.iter().map(Input::passed).collect();
+    let ReadOptions { action, time_unit, contents, .. } = *options;
+    let opened =
+        guess.format.open(Setup { inputs, argument: None, action, time_unit, contents })?;
+    // Each file has a clock of its own, which is put right before they are merged by it.
+    let carried =
+        opened.into_iter().map(|reader| Box::new(Carried::new(reader)) as Box<dyn Decode>);
+    let mut readers: Vec<_> = carried.collect();
     let source: Box<dyn Decode> = match readers.len() {
         1 => readers.remove(0),
         _ => Box::new(Merge::new(readers)),
     };
-    let cx = Context::new(options.sector_size, options.time_unit, options.skip_bad_lines);
+    let mut cx = Context::new(options.sector_size, options.time_unit, options.skip_bad_lines);
+    cx.passed = passed;
     Ok(Reader::new(source, cx, guess, options.invert_ops))
 }
 
@@ -139,17 +151,21 @@ fn guess(inputs: &mut [Input], options: &ReadOptions) -> Result<Guess, TraceErro
         return Ok(Guess { format: format.clone(), from: None });
     }
     // Of a truncated archive too little may be left to tell the format.
-    detect::detect(&Sample::new(first.window()), first.path())
+    detect::detect(&Sample::new(first.window()), first.path(), options.time_unit)
         .map_err(|unknown| first.take_error().unwrap_or(unknown))
 }
 
 /// Refuses to merge files of different formats when the format is a guess.
-fn check_alike(inputs: &[Input], guess: &Guess) -> Result<(), TraceError> {
+fn check_alike(
+    inputs: &[Input],
+    guess: &Guess,
+    time_unit: Option<TimeUnit>,
+) -> Result<(), TraceError> {
     if guess.from.is_none() {
         return Ok(());
     }
     for input in inputs.iter().filter(|input| !input.window().is_empty()) {
-        let other = detect::detect(&Sample::new(input.window()), input.path())?.format;
+        let other = detect::detect(&Sample::new(input.window()), input.path(), time_unit)?.format;
         if other.name() != guess.format.name() {
             return Err(TraceError::Format {
                 path: input.path().to_owned(),

@@ -7,7 +7,7 @@
 //!
 //! [`LineFormat::line`]: super::lines::LineFormat::line
 
-use memchr::memchr;
+use memchr::{memchr, memchr2};
 
 use super::{
     fields::{Field, fraction_ns, trimmed},
@@ -181,6 +181,22 @@ impl<'a> Row<'a> {
         (separator != Separator::Blank || !word.is_empty()).then_some(word)
     }
 
+    /// The bytes of a column, as [`Row::word`]; one in quotes may hold separators, and keeps its quotes.
+    #[inline(always)]
+    pub(crate) fn column(&mut self, separator: Separator) -> Option<&'a [u8]> {
+        if self.rest.first() == Some(&b'"') { self.quoted(separator) } else { self.word(separator) }
+    }
+
+    #[inline(never)]
+    fn quoted(&mut self, separator: Separator) -> Option<&'a [u8]> {
+        let length = 2 + memchr2(b'"', b'\n', self.rest.get(1..)?)?;
+        let (word, rest) = self.rest.split_at(length);
+        self.rest = rest;
+        // A quote that is doubled, or stands within a word, is rare.
+        self.ends(separator)?;
+        (word.len() > 1 && word.ends_with(b"\"")).then_some(word)
+    }
+
     /// Passes over a column that is not looked at, and the separator behind it.
     #[inline(always)]
     pub(crate) fn pass_column(&mut self, separator: u8) -> Option<()> {
@@ -300,7 +316,9 @@ impl<'a> Row<'a> {
         }
         self.read_or_write(CASE).or_else(|| {
             let bytes = trimmed(self.word(separator)?);
-            Field { bytes, number: 0, name: "" }.op().ok()
+            let op = Field { bytes, number: 0, name: "" }.op().ok()?;
+            // What flushes before it writes may write nothing.
+            (op == Op::Flush || !bytes.starts_with(b"F")).then_some(op)
         })
     }
 

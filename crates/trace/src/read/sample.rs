@@ -2,8 +2,8 @@
 
 use super::{
     context::Context,
-    layout::{Columns, Layout, Separator},
-    lines::{LineFormat, read_line},
+    layout::{Columns, Layout, columns},
+    lines::{Header, LineFormat, read_line},
 };
 use crate::Request;
 
@@ -67,10 +67,10 @@ impl<'a> Sample<'a> {
     /// Reads the sample as `format`.
     pub(crate) fn rows<F: LineFormat>(&self, mut format: F) -> Rows {
         let mut cx = Context::default();
-        let mut fresh = true;
+        let mut header = Header::default();
         let mut rows = Rows { requests: Vec::new(), bad: 0 };
         for line in &self.lines {
-            match read_line(&mut format, &mut fresh, line, &mut cx) {
+            match read_line(&mut format, &mut header, line, &mut cx) {
                 Ok(request) => rows.requests.extend(request),
                 Err(_) => rows.bad += 1,
             }
@@ -89,13 +89,7 @@ impl<'a> Sample<'a> {
         // The last lines are rows even where a long preamble comes first; the very last may be
         // cut by the end of a truncated trace.
         let mut rows = self.lines.iter().rev().filter(|line| !line.is_empty()).take(2);
-        let columns = |row: &[u8]| match layout.separator {
-            Separator::Byte(byte) => row.split(|&b| b == byte).count(),
-            Separator::Blank => {
-                row.split(|b| matches!(b, b' ' | b'\t')).filter(|word| !word.is_empty()).count()
-            }
-        };
-        let fits = rows.any(|row| width.contains(&columns(row)))
+        let fits = rows.any(|row| width.contains(&columns(row, layout.separator).count()))
             && self.rows(Columns::new(layout.clone())).fit();
         fits.then_some(Hit { score, from })
     }

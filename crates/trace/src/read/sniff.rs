@@ -4,9 +4,11 @@
 //! It is a guess, shown so that it can be corrected. Where a role has no column, or the operations make no sense,
 //! there is none.
 
+use std::borrow::Cow;
+
 use super::{
     dates,
-    fields::Field,
+    fields::{self, Field},
     formats::cells,
     layout::{MOST_COLUMNS, Separator},
     lines::is_header,
@@ -41,6 +43,7 @@ const TIME: &[&str] = &[
     "epoch",
     "clock",
     "start",
+    "starts",
 ];
 const OP: &[&str] = &[
     "op",
@@ -151,24 +154,58 @@ const SIZE_UNITS: &[(&str, &str)] = &[
     ("lba", "sectors"),
 ];
 
+/// Which columns are what.
+pub(crate) struct Description {
+    /// What a user would give for `columns:…`.
+    pub(crate) text: String,
+    /// Whether the names tell the units, of times and of offsets and sizes; else the values do.
+    pub(crate) tells_time: bool,
+    pub(crate) tells_places: bool,
+}
+
+/// Columns that are known, but not what they count: a guess might be wrong by a power of ten.
+pub(crate) struct Unclear {
+    /// What is not clear.
+    pub(crate) what: String,
+    /// A description that makes it clear, to choose another one by.
+    pub(crate) example: String,
+    /// What else may stand there.
+    pub(crate) others: &'static str,
+}
+
+/// What the columns of a table tell.
+type Told = Result<Option<Description>, Unclear>;
+
 /// The description of a text with a header line, if that tells what its columns are.
-pub(crate) fn text(sample: &Sample<'_>) -> Option<String> {
+pub(crate) fn text(sample: &Sample<'_>, time_unit: Option<TimeUnit>) -> Told {
     let header = sample.first_line();
     if !is_header(header) {
-        return None;
+        return Ok(None);
     }
-    let at = sample.lines.iter().position(|line| line.ends_with(header))?;
-    let lines = sample.lines[at + 1..].iter().filter(|line| !line.is_empty()).take(ROWS);
-    SEPARATORS.iter().find_map(|(word, separator)| {
-        let names = cells(header, *separator);
-        let rows: Vec<_> = lines.clone().map(|line| cells(line, *separator)).collect();
+    let Some(at) = sample.lines.iter().position(|line| line.ends_with(header)) else {
+        return Ok(None);
+    };
+    let is_row = |line: &&&[u8]| !line.is_empty() && !line.ends_with(header);
+    let lines = sample.lines[at + 1..].iter().filter(is_row).take(ROWS);
+    for (word, separator) in SEPARATORS {
+        let names = cells(header, separator);
+        let rows: Vec<_> = lines.clone().map(|line| cells(line, separator)).collect();
         let alike = rows.iter().filter(|row| row.len() == names.len()).count();
         if names.len() < 3 || alike * 10 < rows.len() * 9 {
-            return None;
+            continue;
         }
-        let found = table(&names, &rows, &[])?;
-        Some(if *word == "comma" { found } else { format!("sep={word},{found}") })
-    })
+        let sep = if word == "comma" { String::new() } else { format!("sep={word},") };
+        match table(&names, &rows, &[], time_unit) {
+            Ok(None) => {}
+            Ok(Some(found)) => {
+                return Ok(Some(Description { text: format!("{sep}{}", found.text), ..found }));
+            }
+            Err(unclear) => {
+                return Err(Unclear { example: format!("{sep}{}", unclear.example), ..unclear });
+            }
+        }
+    }
+    Ok(None)
 }
 
 /// The names of a text's columns, where its first line is a header. Words of prose are none.
@@ -179,12 +216,14 @@ pub(crate) fn names(sample: &Sample<'_>) -> Option<Vec<String>> {
     split.max_by_key(Vec::len).filter(|names| names.len() >= 3 && is_header(header))
 }
 
-/// The description of a table with these columns and rows; `units` are those of times that have one of their own.
+/// The description of a table with these columns and rows; `units` are those of times that have one of their own,
+/// `time_unit` is the one that the user gives.
 pub(crate) fn table(
     names: &[String],
     rows: &[Vec<String>],
     units: &[Option<TimeUnit>],
-) -> Option<String> {
+    time_unit: Option<TimeUnit>,
+) -> Told {
     let names = &names[..names.len().min(MOST_COLUMNS)];
     let columns: Vec<_> = names.iter().map(|name| Name::of(name)).collect();
     let mut taken = Vec::new();
@@ -195,27 +234,131 @@ pub(crate) fn table(
         taken.push(at);
         Some(at)
     };
-    let (time, op) = (find(TIME, TIME_UNITS), find(OP, &[])?);
-    let (offset, size) = (find(OFFSET, SIZE_UNITS)?, find(SIZE, SIZE_UNITS)?);
+    let (time, op) = (find(TIME, TIME_UNITS), find(OP, &[]));
+    let (offset, size) = (find(OFFSET, SIZE_UNITS), find(SIZE, SIZE_UNITS));
     let volume = find(VOLUME, &[]);
-    let values = |at: usize| rows.iter().filter_map(move |row| row.get(at)).map(String::as_str);
-    let called = |at: usize| reference(names, at);
-    let mut parts = Vec::new();
-    if let Some(at) = time {
-        let own = units.get(at).copied().flatten();
-        let unit = own.map(|unit| unit.to_string()).or_else(|| {
-            let named = columns[at].unit(TIME_UNITS);
-            Some(named.or_else(|| time_unit(&values(at).collect::<Vec<_>>()))?.to_owned())
-        });
-        parts.push(format!("time={}{}", called(at), suffix(unit)));
-    }
-    parts.push(format!("op={}{}", called(op), op_words(&columns[op], values(op))?));
+    let (Some(op), Some(offset), Some(size)) = (op, offset, size) else { return Ok(None) };
+    let values = |at: usize| -> Vec<&str> {
+        rows.iter().filter_map(|row| row.get(at)).map(String::as_str).collect()
+    };
+    let marks =
+        Marks::of(&time.map_or_else(Vec::new, values), &[values(offset), values(size)].concat());
+    let Some(op_words) = op_words(&columns[op], values(op).into_iter()) else { return Ok(None) };
+    let mut places = String::new();
     for (key, at) in [("offset", offset), ("size", size)] {
-        let unit = place_unit(&columns[at], &values(at).collect::<Vec<_>>())?;
-        parts.push(format!("{key}={}:{unit}", called(at)));
+        let Some(unit) = place_unit(&columns[at], &marks.plain(&values(at))) else {
+            return Ok(None);
+        };
+        places.push_str(&format!(",{key}={}:{unit}", reference(names, at)));
     }
-    parts.extend(volume.map(|at| format!("volume={}", called(at))));
-    Some(parts.join(","))
+    if let Some(at) = volume {
+        places.push_str(&format!(",volume={}", reference(names, at)));
+    }
+    let op = format!("op={}{op_words}", reference(names, op));
+    let tells = |at: usize| columns[at].unit(SIZE_UNITS).is_some();
+    let mut found = Description {
+        text: String::new(),
+        tells_time: true,
+        tells_places: tells(offset) && tells(size),
+    };
+    let Some(at) = time else {
+        found.text = format!("{op}{places}{}", marks.key());
+        return Ok(Some(found));
+    };
+    let written = |unit: &str, marks: &str| {
+        let unit = if unit.is_empty() { String::new() } else { format!(":{unit}") };
+        format!("time={}{unit},{op}{places}{marks}", reference(names, at))
+    };
+    let own = units.get(at).copied().flatten().map(|unit| unit.to_string());
+    let named = || columns[at].unit(TIME_UNITS).map(str::to_owned);
+    let times = marks.plain(&values(at));
+    let unit = match own.or_else(named) {
+        Some(unit) => unit,
+        None => {
+            found.tells_time = false;
+            let given = || time_unit.map(|unit| unit.to_string());
+            given().or_else(|| unit_of(&times).map(str::to_owned)).ok_or_else(|| Unclear {
+                what: format!(
+                    "the times in column {:?} may be of any unit ({})",
+                    names[at],
+                    times.iter().take(3).map(|time| &**time).collect::<Vec<_>>().join(", ")
+                ),
+                example: written("us", marks.key()),
+                others: "ns, ms or s in place of us",
+            })?
+        }
+    };
+    if marks == Marks::Either {
+        return Err(Unclear {
+            what: format!(
+                "the commas in column {:?} may be decimal marks or stand between thousands ({})",
+                names[at],
+                values(at).into_iter().find(|value| value.contains(',')).unwrap_or_default()
+            ),
+            example: written(&unit, Marks::Comma.key()),
+            others: "decimal=point for thousands",
+        });
+    }
+    found.text = written(&unit, marks.key());
+    Ok(Some(found))
+}
+
+/// How numbers are written.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Marks {
+    /// With a decimal point or without, and no groups.
+    Plain,
+    /// With a decimal comma, and perhaps points between groups of three digits.
+    Comma,
+    /// With commas between groups of three digits.
+    Grouped,
+    /// With commas that may be either.
+    Either,
+}
+
+impl Marks {
+    /// Looks at times, and at offsets and sizes, which are whole.
+    fn of(times: &[&str], places: &[&str]) -> Self {
+        let of_times: Vec<Marks> = times.iter().filter_map(|time| Self::of_time(time)).collect();
+        let grouped = places.iter().any(|place| place.contains(','));
+        let found = [Marks::Comma, Marks::Grouped, Marks::Either];
+        let found = found.into_iter().find(|marks| of_times.contains(marks));
+        found.unwrap_or(if grouped { Marks::Grouped } else { Marks::Plain })
+    }
+
+    /// What the commas of a time say, if it has some.
+    fn of_time(time: &str) -> Option<Self> {
+        let (whole, fraction) = time.rsplit_once(',')?;
+        if dates::unix_ns(time.as_bytes()).is_some() {
+            return None;
+        }
+        Some(if whole.contains(',') || fraction.contains('.') {
+            Marks::Grouped
+        } else if fraction.len() != 3 || whole.len() > 3 || whole == "0" {
+            Marks::Comma
+        } else {
+            Marks::Either
+        })
+    }
+
+    /// What says so in a description.
+    fn key(self) -> &'static str {
+        match self {
+            Marks::Plain => "",
+            Marks::Comma => ",decimal=comma",
+            Marks::Grouped | Marks::Either => ",decimal=point",
+        }
+    }
+
+    /// The values without groups, and with a decimal point.
+    fn plain<'a>(self, values: &[&'a str]) -> Vec<Cow<'a, str>> {
+        let one = |value: &&'a str| match self {
+            Marks::Plain => Cow::Borrowed(*value),
+            Marks::Comma | Marks::Either => Cow::Owned(value.replace('.', "").replace(',', ".")),
+            Marks::Grouped => Cow::Owned(value.replace(',', "")),
+        };
+        values.iter().map(one).collect()
+    }
 }
 
 /// What a column is called in a description: by its name, or by its number where the name would be misread.
@@ -229,10 +372,6 @@ fn reference(names: &[String], at: usize) -> String {
     } else {
         (at + 1).to_string()
     }
-}
-
-fn suffix(unit: Option<String>) -> String {
-    unit.map_or_else(String::new, |unit| format!(":{unit}"))
 }
 
 /// The words of a column's name: `IOSize(bytes)` is io, size, bytes.
@@ -279,29 +418,22 @@ impl Name {
     }
 }
 
-/// The unit of times, by how large they are; none for dates.
-fn time_unit(values: &[&str]) -> Option<&'static str> {
+/// The unit of times, where the values tell: dates have none, and a clock that counts from 1970 or 1601 is as
+/// far as it is today. Fractions are those of seconds.
+fn unit_of(values: &[Cow<'_, str>]) -> Option<&'static str> {
     let first = values.first()?;
     if dates::unix_ns(first.as_bytes()).is_some() {
-        return None;
+        return Some("");
     }
-    let numbers: Vec<f64> = values.iter().filter_map(|value| value.parse().ok()).collect();
-    let (from, to) = (*numbers.first()?, numbers.iter().copied().fold(0.0, f64::max));
-    Some(match from {
-        _ if from >= 1e18 => "ns",
-        _ if from >= 1e17 => "100ns",
-        _ if from >= 1e15 => "us",
-        _ if from >= 1e12 => "ms",
-        _ if from >= 1e9 || values.iter().any(|value| value.contains('.')) => "s",
-        // Since its beginning: the unit in which the device is busy, but not impossibly so.
-        _ => {
-            let rate =
-                |unit: f64| numbers.len() as f64 / ((to - from) * unit).max(f64::MIN_POSITIVE);
-            let fits = |&(_, unit): &(&str, f64)| (1.0..1e6).contains(&rate(unit));
-            let units = [("us", 1e-6), ("ms", 1e-3), ("ns", 1e-9), ("s", 1.0)];
-            units.into_iter().find(fits).map_or("us", |(name, _)| name)
-        }
-    })
+    let from =
+        values.iter().find_map(|value| value.parse::<f64>().ok().filter(|it| it.is_finite()))?;
+    // From 2001 to 2065.
+    let epochs = [("s", 1e9), ("ms", 1e12), ("us", 1e15), ("100ns", 1.2e17), ("ns", 1e18)];
+    let is_epoch =
+        |since: f64| (since..if since == 1.2e17 { 1.47e17 } else { 3.0 * since }).contains(&from);
+    let epoch = epochs.into_iter().find(|(_, since)| is_epoch(*since));
+    let is_fraction = || values.iter().any(|value| value.contains('.'));
+    epoch.map(|(unit, _)| unit).or_else(|| is_fraction().then_some("s"))
 }
 
 /// The words of the operations, where they do not spell themselves out.
@@ -312,7 +444,7 @@ fn op_words<'a>(name: &Name, values: impl Iterator<Item = &'a str>) -> Option<St
             words.push(value);
         }
     }
-    let spelled = |word: &&str| Field::new(word.as_bytes(), 1, "op").op().is_ok();
+    let spelled = |word: &&str| Field::new(word.as_bytes(), 1, "op").traced_op().is_ok();
     if words.iter().all(spelled) {
         return Some(String::new());
     }
@@ -331,17 +463,23 @@ fn op_words<'a>(name: &Name, values: impl Iterator<Item = &'a str>) -> Option<St
 }
 
 /// The unit of offsets or sizes, by the column's name or by what the numbers are multiples of.
-fn place_unit(name: &Name, values: &[&str]) -> Option<String> {
+fn place_unit(name: &Name, values: &[Cow<'_, str>]) -> Option<String> {
+    // An exponent is a digit of hexadecimal numbers too, but these have others as well.
     let is_hex = values.iter().any(|value| {
         value.bytes().any(|byte| byte.is_ascii_hexdigit() && !byte.is_ascii_digit())
             && !value.starts_with("0x")
             && !value.starts_with("0X")
+            && fields::decimal(value.as_bytes()).is_none()
     });
-    let mut numbers = Vec::new();
-    for value in values.iter().filter(|value| !value.is_empty()) {
-        let digits = value.trim_start_matches("0x").trim_start_matches("0X");
-        let radix = if is_hex || digits.len() < value.len() { 16 } else { 10 };
-        numbers.push(u64::from_str_radix(digits, radix).ok()?);
+    // A wrong value is told where it is read; many are no numbers of this kind.
+    let filled = || values.iter().filter(|value| !value.is_empty());
+    let number = |value: &Cow<'_, str>| {
+        let field = Field::new(value.as_bytes(), 1, "place");
+        if is_hex { field.hex() } else { field.number() }.ok()
+    };
+    let numbers: Vec<u64> = filled().filter_map(number).collect();
+    if numbers.len() * 2 < filled().count() {
+        return None;
     }
     let by_value = || {
         let in_bytes = numbers.iter().all(|number| number.is_multiple_of(512))

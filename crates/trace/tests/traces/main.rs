@@ -7,6 +7,7 @@ mod readers;
 mod readers_faults;
 mod readers_fuzz;
 mod readers_real;
+mod readers_shapes;
 mod readers_usb;
 mod readers_usb_commands;
 mod stats;

@@ -1,18 +1,21 @@
-//! bcc's biosnoop: `TIME(s) COMM PID DISK T SECTOR BYTES [QUE(ms)] LAT(ms)`.
+//! bcc's biosnoop, in Python and with libbpf: `TIME(s) COMM PID DISK T SECTOR BYTES [P] [QUE(ms)] LAT(ms)`.
 //!
-//! Times are seconds, of completion; sectors 512 bytes. Process names may hold blanks, so the
-//! columns are found from the right, where `T` (R or W) stands fourth or, with QUE, fifth.
+//! Times are of completion: seconds, `TIMESTAMP` of day, or `TIME` with a date; sectors have 512 bytes. Process
+//! names may hold blanks, so the columns are found from the right: `T`, a letter or several as the kernel has
+//! them, stands before two numbers.
 
 use crate::{
     Request,
     read::{
         context::Context,
-        entry::{Entry, Special},
+        dates,
+        entry::{Entry, Refused, Special},
         fault::{Fault, Parsed},
         fields::{Field, request},
         layout::Separator,
         lines::LineFormat,
         row::{self, Quick, Row},
+        rwbs,
         sample::Hit,
         units::TimeUnit,
     },
@@ -20,42 +23,74 @@ use crate::{
 
 pub(super) const ENTRY: Entry = Entry {
     name: "biosnoop",
-    about: "bcc biosnoop: seconds (completion), process, disk, R|W, 512 B sector, bytes",
-    source: "github.com/iovisor/bcc, tools/biosnoop",
+    about: "bcc and libbpf biosnoop: seconds (completion), process, disk, RWBS, 512 B sector, bytes",
+    source: "github.com/iovisor/bcc, tools/biosnoop and libbpf-tools/biosnoop",
     special: Special::NONE,
     detect: |sample| {
-        let header = sample.first_line().trim_ascii().starts_with(b"TIME(s)");
-        let hit = Hit { score: 90, from: "the columns of biosnoop" };
+        let hit = Hit { score: 95, from: "the columns of biosnoop" };
+        let header = is_header(sample.first_line());
         (header && sample.rows(Biosnoop).fit()).then_some(hit)
     },
     open: |setup| setup.lines(|_| Biosnoop),
 };
 
+/// The tool of the same name that comes with bpftrace.
+pub(super) const BPFTRACE: Refused = Refused {
+    detect: |sample| {
+        let mut words = words(sample.first_line());
+        words.next() == Some(b"TIME(ms)") && words.next_back() == Some(b"LAT(ms)")
+    },
+    what: "bpftrace's biosnoop.bt prints neither sectors nor sizes",
+    remedy: "record with bcc's biosnoop, or by bpftrace -e 'tracepoint:block:block_rq_issue { \
+             printf(\"%llu %d %s %llu %d\\n\", nsecs, args.dev, args.rwbs, args.sector, args.bytes); }' \
+             and read that with --columns 'sep=space,skip=1,time=1:ns,op=3,offset=4:sectors,size=5,volume=2'",
+};
+
+/// The words of a line.
+fn words(line: &[u8]) -> impl DoubleEndedIterator<Item = &[u8]> {
+    line.split(|b| matches!(b, b' ' | b'\t')).filter(|word| !word.is_empty())
+}
+
+/// The header, which the tool prints again for new readers of a pipe.
+fn is_header(line: &[u8]) -> bool {
+    let mut words = words(line);
+    matches!(words.next(), Some(b"TIME(s)" | b"TIME" | b"TIMESTAMP"))
+        && words.any(|word| word == b"SECTOR")
+}
+
+/// The most columns behind `T`, and the disk before it.
+const RIGHT: usize = 7;
+
 struct Biosnoop;
 
 impl LineFormat for Biosnoop {
+    const SKIPS_HEADER: bool = false;
+
     fn line(&mut self, line: &[u8], cx: &mut Context) -> Parsed<Option<Request>> {
-        let blank = |b: &u8| matches!(b, b' ' | b'\t');
-        let words = || line.split(blank).filter(|word| !word.is_empty());
-        // A header printed again, as the tool does for new readers of a pipe.
-        if words().next() == Some(b"TIME(s)") {
+        if is_header(line) {
             return Ok(None);
         }
-        let mut right: [&[u8]; 6] = [b""; 6];
-        for (cell, word) in right.iter_mut().zip(words().rev()) {
+        let mut right: [&[u8]; RIGHT] = [b""; RIGHT];
+        for (cell, word) in right.iter_mut().zip(words(line).rev()) {
             *cell = word;
         }
-        let one_letter = |word: &[u8]| word.len() == 1 && word[0].is_ascii_alphabetic();
-        let at = match right {
-            [_, _, _, op, ..] if one_letter(op) => 3,
-            [_, _, _, _, op, _] if one_letter(op) => 4,
-            _ => return Err(Fault::line("the column T (R or W) is missing")),
+        let is_number = |word: &[u8]| !word.is_empty() && word.iter().all(u8::is_ascii_digit);
+        let is_op = |at: &usize| {
+            rwbs::is_word(right[*at]) && is_number(right[at - 1]) && is_number(right[at - 2])
         };
-        let time = Field::new(words().next().unwrap_or_default(), 1, "TIME(s)");
-        let op = Field::new(right[at], 0, "T").op()?;
+        // Behind the bytes are the latency, and perhaps the time in the queue and the pattern.
+        let at = (3..RIGHT - 1).find(is_op);
+        let at = at.ok_or_else(|| {
+            Fault::line("the column T (R or W) before sector and bytes is missing")
+        })?;
         let offset = Field::new(right[at - 1], 0, "SECTOR").bytes_of(cx.sector())?;
         let len = Field::new(right[at - 2], 0, "BYTES").number()?;
-        let time = time.time(cx.time_unit(TimeUnit::Seconds))?;
+        let time = time(line, cx)?;
+        let op = rwbs::op(right[at], len).or_else(|| rwbs::op(right[at], 1));
+        let Some(op) = op else {
+            cx.drop_row(rwbs::NO_OP);
+            return Ok(None);
+        };
         request(time, op, offset, len, cx.volumes.named(right[at + 1])).map(Some)
     }
 
@@ -68,10 +103,7 @@ impl LineFormat for Biosnoop {
         let (_pid, ()) = (row.word(Separator::Blank)?, row.gap()?);
         let disk = row.word(Separator::Blank)?;
         row.gap()?;
-        if !matches!(row.rest(), [_, b' ' | b'\t', ..]) {
-            return None;
-        }
-        let op = row.op(Separator::Blank)?;
+        let letters = row.word(Separator::Blank)?;
         row.gap()?;
         let offset = row.bytes_of(cx.sector())?;
         row.gap()?;
@@ -88,6 +120,27 @@ impl LineFormat for Biosnoop {
                 }
             }
         }
+        let op = rwbs::op(letters, len)?;
+        if !rwbs::is_word(letters) {
+            return None;
+        }
         row::push(out, time, op, offset, len, || cx.volumes.named(disk))
     }
+}
+
+/// The time that a line begins with.
+fn time(line: &[u8], cx: &Context) -> Parsed<u64> {
+    let mut words = words(line);
+    let first = words.next().unwrap_or_default();
+    let field = Field::new(first, 1, "TIME(s)");
+    if first.contains(&b':') {
+        return dates::of_day_ns(first).ok_or_else(|| field.fault("not a time of day"));
+    }
+    // A day, and a time of it in the next word.
+    if let (Some(day), Some(time)) =
+        (dates::unix_ns(first), words.next().and_then(dates::of_day_ns))
+    {
+        return Ok(day + time);
+    }
+    field.time(cx.time_unit(TimeUnit::Seconds))
 }

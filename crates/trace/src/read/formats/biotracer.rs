@@ -27,6 +27,7 @@ const LAYOUT: Layout = Layout {
     offset: (0, Unit::Sector),
     size: (1, Unit::Sector),
     volume: None,
+    decimal: None,
 };
 
 /// Sectors of a page; packed writes carry one more than whole pages.

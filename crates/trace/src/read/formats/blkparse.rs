@@ -15,12 +15,11 @@ use crate::{
         layout::Separator,
         lines::LineFormat,
         row::{self, Quick, Row},
+        rwbs,
         sample::{Hit, Sample},
         units::TimeUnit,
     },
 };
-
-use super::rwbs;
 
 pub(super) const ENTRY: Entry = Entry {
     name: "blkparse",
@@ -112,9 +111,11 @@ impl LineFormat for Blkparse {
     const SKIPS_HEADER: bool = false;
 
     fn line(&mut self, line: &[u8], cx: &mut Context) -> Parsed<Option<Request>> {
-        if self.ended {
+        if self.ended && event(line).is_none() {
             return Ok(None);
         }
+        // Events behind a summary are those of another output, joined to the first.
+        self.ended = false;
         let mut words = Words { rest: line };
         let device = Field::new(words.next(), 1, "device");
         if !is_device(device.bytes) {

@@ -5,6 +5,7 @@
 //! together ([`crate::read::open_many`]) to have them merged by time.
 
 use std::{
+    collections::{BTreeMap, BTreeSet},
     fs, io,
     path::{Path, PathBuf},
 };
@@ -19,6 +20,7 @@ use crate::{
         fault::Fault,
         fields::request,
         input::Input,
+        rwbs,
         sample::{Hit, LOOKED_AT},
     },
 };
@@ -58,7 +60,14 @@ pub(super) const ENTRY: Entry = Entry {
     },
     open: |setup| {
         let action = code(setup.action.unwrap_or_else(|| preferred(&setup.inputs)));
-        setup.each(|input| Ok(Blktrace { input, action }))
+        let mut missing = missing(&setup.inputs);
+        let mut readers = Vec::new();
+        for input in setup.inputs {
+            // The first says it for all.
+            let missing = std::mem::take(&mut missing);
+            readers.push(Box::new(Blktrace { input, action, missing }) as Box<dyn Decode>);
+        }
+        Ok(readers)
     },
 };
 
@@ -132,6 +141,56 @@ fn files_in(directory: &Path, prefix: &str) -> io::Result<Vec<PathBuf>> {
     Ok(found.into_iter().map(|(_, path)| path).collect())
 }
 
+/// What is missing of the sets of files that these belong to, one line each: numbers between those that are
+/// there, and files beside them that were not named.
+fn missing(inputs: &[Input]) -> Vec<String> {
+    let mut sets: BTreeMap<PathBuf, BTreeSet<u32>> = BTreeMap::new();
+    for (set, cpu) in inputs.iter().filter_map(|input| set_of(input.path())) {
+        sets.entry(set).or_default().insert(cpu);
+    }
+    let mut said = Vec::new();
+    for (set, named) in sets {
+        let beside = files_in(set.parent().unwrap_or(Path::new(".")), "").unwrap_or_default();
+        let there =
+            beside.iter().filter_map(|path| set_of(path)).filter(|(other, _)| *other == set);
+        let there: BTreeSet<u32> = there.map(|(_, cpu)| cpu).collect();
+        let name = set.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let list = |cpus: &[u32]| {
+            let names = cpus.iter().take(5).map(|cpu| format!("{name}{PER_CPU}{cpu}"));
+            let more = if cpus.len() > 5 { ", …" } else { "" };
+            format!("{}{more}", names.collect::<Vec<_>>().join(", "))
+        };
+        let unnamed: Vec<u32> = there.difference(&named).copied().collect();
+        let last = named.last().max(there.last()).copied().unwrap_or(0);
+        let gone = (0..last).filter(|cpu| !named.contains(cpu) && !there.contains(cpu));
+        let gone: Vec<u32> = gone.take(6).collect();
+        if !unnamed.is_empty() {
+            said.push(format!(
+                "other processors' files lie beside it and are not read: {}; name the folder, or {}",
+                list(&unnamed),
+                set.display()
+            ));
+        }
+        if !gone.is_empty() {
+            said.push(format!(
+                "files of processors are missing: {}; what they issued is not in the trace",
+                list(&gone)
+            ));
+        }
+    }
+    said
+}
+
+/// The folder and device of a file of one processor, and the processor's number.
+fn set_of(path: &Path) -> Option<(PathBuf, u32)> {
+    let (device, rest) = path.file_name()?.to_str()?.split_once(PER_CPU)?;
+    let folder = match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    };
+    Some((folder.join(device), rest.split('.').next()?.parse().ok()?))
+}
+
 /// A byte order.
 #[derive(Clone, Copy)]
 enum Order {
@@ -184,6 +243,8 @@ impl Order {
 struct Blktrace {
     input: Input,
     action: u32,
+    /// What to say of files that are not there.
+    missing: Vec<String>,
 }
 
 impl Decode for Blktrace {
@@ -193,6 +254,9 @@ impl Decode for Blktrace {
         out: &mut Vec<Request>,
         limit: usize,
     ) -> Result<(), TraceError> {
+        for missing in self.missing.drain(..) {
+            cx.remark(missing);
+        }
         while out.len() < limit && self.input.need(RECORD, "a blktrace record")? {
             let record = &self.input.window()[..RECORD];
             let Some(order) = Order::of(record) else {
@@ -242,7 +306,7 @@ impl Blktrace {
             (category & READ != 0).then_some(Op::Read)
         };
         let Some(op) = op else {
-            cx.drop_row(super::rwbs::NO_OP);
+            cx.drop_row(rwbs::NO_OP);
             return Ok(None);
         };
         let sector = order.u64(record, 16);

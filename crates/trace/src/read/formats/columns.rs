@@ -12,6 +12,7 @@
 //! | `offset` | COLUMN`[:bytes\|sectors\|N\|Nk\|Nm][:hex]`, what it counts; `0x1f` is understood without `hex` | `bytes` |
 //! | `size` | the same | `bytes` |
 //! | `volume` | COLUMN, or FIRST`-`LAST for a name in several | one volume |
+//! | `decimal` | `comma` or `point`, the decimal mark; the other one may then group digits by threes | a point, and no groups |
 //!
 //! A COLUMN is a number from 1, or a name in the header line (the last line skipped), in any case. A sector
 //! has 512 bytes unless the reader's options say otherwise.
@@ -23,7 +24,7 @@ use crate::{
         entry::{Entry, Special},
         fault::{Fault, Parsed},
         fields::trimmed,
-        layout::{Columns, Layout, MOST_COLUMNS, OpRule, Separator, Unit},
+        layout::{Columns, Layout, MOST_COLUMNS, OpRule, Separator, Unit, columns},
         lines::{LineFormat, is_header},
         row::{Quick, Row},
         units::TimeUnit,
@@ -42,9 +43,15 @@ pub(super) const ENTRY: Entry = Entry {
             let spec = Spec::parse(text)?;
             #[cfg(feature = "tables")]
             if setup.inputs.iter().all(|input| super::tables::is_table(input.window())) {
-                return setup.each(|input| super::tables::Table::open(input, Some(spec.clone())));
+                return setup
+                    .each(|input| super::tables::Table::open(input, Some(spec.clone()), None));
             }
-            setup.lines(|_| Described { spec: spec.clone(), rows: None, seen: 0 })
+            setup.lines(|_| Described {
+                spec: spec.clone(),
+                rows: None,
+                seen: 0,
+                header: Box::default(),
+            })
         }
         None => Err(usage("the format columns needs a description of them")),
     },
@@ -68,6 +75,7 @@ pub(super) struct Spec {
     offset: (At, Unit),
     size: (At, Unit),
     volume: Option<(At, At)>,
+    decimal: Option<u8>,
 }
 
 /// A column, by number (from 0) or by its name in the header.
@@ -89,6 +97,7 @@ impl Spec {
     pub(super) fn parse(text: &str) -> Result<Spec, TraceError> {
         let (mut separator, mut skip) = (Separator::Byte(b','), None);
         let (mut time, mut op, mut offset, mut size, mut volume) = (None, None, None, None, None);
+        let mut decimal = None;
         for part in text.split(',').filter(|part| !part.is_empty()) {
             let (key, value) = part
                 .split_once('=')
@@ -115,6 +124,17 @@ impl Spec {
                 "offset" => offset = Some(parse_place(value)?),
                 "size" => size = Some(parse_place(value)?),
                 "volume" => volume = Some(parse_volume(value)?),
+                "decimal" => {
+                    decimal = Some(match value {
+                        "comma" => b',',
+                        "point" => b'.',
+                        _ => {
+                            return Err(usage(format!(
+                                "decimal={value} is neither comma nor point"
+                            )));
+                        }
+                    });
+                }
                 _ => return Err(usage(format!("{key:?} is no key of a column description"))),
             }
         }
@@ -127,6 +147,7 @@ impl Spec {
             offset: offset.ok_or_else(|| missing("offset"))?,
             size: size.ok_or_else(|| missing("size"))?,
             volume,
+            decimal,
         })
     }
 
@@ -172,6 +193,7 @@ impl Spec {
             offset: (find(&self.offset.0)?, self.offset.1),
             size: (find(&self.size.0)?, self.size.1),
             volume,
+            decimal: self.decimal,
         })
     }
 
@@ -202,14 +224,7 @@ impl Spec {
 pub(in crate::read) fn cells(header: &[u8], separator: Separator) -> Vec<String> {
     let header = header.strip_prefix(b"\xef\xbb\xbf").unwrap_or(header);
     let text = |cell: &[u8]| String::from_utf8_lossy(trimmed(cell)).into_owned();
-    match separator {
-        Separator::Byte(byte) => header.split(|&b| b == byte).map(text).collect(),
-        Separator::Blank => header
-            .split(|b| matches!(b, b' ' | b'\t'))
-            .filter(|word| !word.is_empty())
-            .map(text)
-            .collect(),
-    }
+    columns(header, separator).map(|(start, end)| text(&header[start..end])).collect()
 }
 
 impl At {
@@ -327,6 +342,8 @@ struct Described {
     rows: Option<Columns>,
     /// Lines passed over so far.
     seen: u64,
+    /// The header line, which files joined together repeat.
+    header: Box<[u8]>,
 }
 
 impl LineFormat for Described {
@@ -336,6 +353,7 @@ impl LineFormat for Described {
     #[inline]
     fn line(&mut self, line: &[u8], cx: &mut Context) -> Parsed<Option<Request>> {
         match &mut self.rows {
+            Some(_) if !self.header.is_empty() && line.trim_ascii() == &*self.header => Ok(None),
             Some(rows) => rows.line(line, cx),
             None => self.begin(line, cx),
         }
@@ -358,6 +376,9 @@ impl Described {
         }
         let is_row = skip == 0;
         let layout = self.spec.layout((!is_row).then_some(line))?;
+        if !is_row {
+            self.header = line.trim_ascii().into();
+        }
         let rows = self.rows.insert(Columns::new(layout));
         if is_row { rows.line(line, cx) } else { Ok(None) }
     }

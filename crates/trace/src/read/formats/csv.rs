@@ -18,6 +18,7 @@ const LAYOUT: Layout = Layout {
     offset: (3, Unit::Bytes(1)),
     size: (4, Unit::Bytes(1)),
     volume: Some((2, 2)),
+    decimal: None,
 };
 
 pub(super) const ENTRY: Entry = Entry {

@@ -19,6 +19,7 @@ const DISKSIM_LAYOUT: Layout = Layout {
     offset: (2, Unit::Sector),
     size: (3, Unit::Sector),
     volume: Some((1, 1)),
+    decimal: None,
 };
 
 /// SSDSim and MQSim: whole nanoseconds, 0 write and 1 read.

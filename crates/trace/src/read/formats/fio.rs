@@ -29,6 +29,7 @@ const VERSION_1: Layout = Layout {
     offset: (1, Unit::Bytes(1)),
     size: (2, Unit::Bytes(1)),
     volume: None,
+    decimal: None,
 };
 
 pub(super) const ENTRY: Entry = Entry {
@@ -135,7 +136,9 @@ impl LineFormat for Fio {
     const SKIPS_HEADER: bool = false;
 
     fn line(&mut self, line: &[u8], cx: &mut Context) -> Parsed<Option<Request>> {
-        if self.version == Version::Unknown && self.begin(line)? {
+        // Logs joined together have a first line each.
+        let begins = self.version == Version::Unknown || line.starts_with(b"fio version ");
+        if begins && self.begin(line)? {
             return Ok(None);
         }
         match self.version {

@@ -5,7 +5,6 @@
 
 use memchr::memmem::{self, Finder};
 
-use super::rwbs;
 use crate::{
     Request,
     read::{
@@ -18,6 +17,7 @@ use crate::{
         layout::Separator,
         lines::LineFormat,
         row::{self, Quick, Row},
+        rwbs,
         sample::{Hit, Sample},
         units::TimeUnit,
     },

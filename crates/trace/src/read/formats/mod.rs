@@ -24,7 +24,6 @@ mod native;
 mod nbdkit;
 mod nexus5;
 mod rocksdb;
-mod rwbs;
 mod spc;
 mod srt;
 mod systor;
@@ -90,6 +89,7 @@ pub(super) static REFUSED: &[Refused] = &[
     cache_traces::ORACLE_GENERAL,
     cache_traces::LIS,
     utf16::UTF16,
+    biosnoop::BPFTRACE,
     #[cfg(not(feature = "tables"))]
     columns::TABLE_REFUSED,
     #[cfg(not(feature = "usb-captures"))]

@@ -30,19 +30,16 @@ use crate::{
     read::{
         context::Context,
         decode::Decode,
-        entry::{Entry, Special},
+        entry::{Entry, Readers, Setup, Special},
         fault::Parsed,
         input::Input,
-        layout::Columns,
+        layout::{CELL_END, Columns},
         lines::LineFormat,
         sample::Hit,
         sniff,
         units::TimeUnit,
     },
 };
-
-/// Stands between the cells of a row: no text has it.
-const BETWEEN: u8 = 0x1f;
 
 const PARQUET_MAGIC: &[u8] = b"PAR1";
 /// An Arrow file begins so; the stream that it holds follows.
@@ -61,7 +58,7 @@ pub(super) const PARQUET: Entry = Entry {
             .starts_with(PARQUET_MAGIC)
             .then_some(Hit { score: 100, from: "its magic number" })
     },
-    open: |setup| setup.each(|input| Table::open(input, None)),
+    open,
 };
 
 pub(super) const ARROW: Entry = Entry {
@@ -70,8 +67,13 @@ pub(super) const ARROW: Entry = Entry {
     source: "arrow.apache.org",
     special: Special::NONE,
     detect: |sample| is_arrow(sample.bytes).then_some(Hit { score: 100, from: "its magic number" }),
-    open: |setup| setup.each(|input| Table::open(input, None)),
+    open,
 };
+
+fn open(setup: Setup) -> Result<Readers, TraceError> {
+    let time_unit = setup.time_unit;
+    setup.each(|input| Table::open(input, None, time_unit))
+}
 
 /// Whether a file that begins so is a table.
 pub(super) fn is_table(bytes: &[u8]) -> bool {
@@ -114,7 +116,11 @@ pub(super) struct Table {
 
 impl Table {
     /// Opens a table; without a description its columns are found by their names.
-    pub(super) fn open(input: Input, spec: Option<Spec>) -> Result<Self, TraceError> {
+    pub(super) fn open(
+        input: Input,
+        spec: Option<Spec>,
+        time_unit: Option<TimeUnit>,
+    ) -> Result<Self, TraceError> {
         let name = input.path().to_owned();
         let failed = |what: String, remedy: &str| TraceError::Format {
             path: name.clone(),
@@ -141,7 +147,11 @@ impl Table {
             None => {
                 first = batches.next().transpose().map_err(damaged)?;
                 let rows = first.as_ref().map_or_else(Vec::new, sample);
-                let description = sniff::table(&names, &rows, &units).ok_or_else(|| {
+                let told = sniff::table(&names, &rows, &units, time_unit).map_err(|unclear| {
+                    let sniff::Unclear { what, example, others } = unclear;
+                    failed(what, &format!("say which by --columns '{example}', with {others}"))
+                })?;
+                let description = told.map(|told| told.text).ok_or_else(|| {
                     failed(
                         format!("its columns {} do not tell a trace", names.join(", ")),
                         "say by --columns which is what, such as \
@@ -153,8 +163,9 @@ impl Table {
                 spec
             }
         };
-        let mut layout =
-            spec.layout_of_table(&names, BETWEEN).map_err(|fault| fault.at(&name, Place::Whole))?;
+        let mut layout = spec
+            .layout_of_table(&names, CELL_END)
+            .map_err(|fault| fault.at(&name, Place::Whole))?;
         if let Some((at, unit)) = &mut layout.time
             && let Some(own) = units.get(*at).copied().flatten()
         {
@@ -208,7 +219,7 @@ impl Table {
         self.line.clear();
         for (at, cells) in self.batch.iter().enumerate() {
             if at > 0 {
-                self.line.push(char::from(BETWEEN));
+                self.line.push(char::from(CELL_END));
             }
             if let Some(cells) = cells {
                 cells.write(self.row, &mut self.line);

@@ -17,6 +17,7 @@ const LAYOUT: Layout = Layout {
     offset: (1, Unit::Sector),
     size: (2, Unit::Sector),
     volume: Some((4, 4)),
+    decimal: None,
 };
 
 /// Unix seconds of 2001-09-09 and 2065: what tells the first column from other numbers.

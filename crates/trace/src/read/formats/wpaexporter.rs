@@ -4,8 +4,6 @@
 //! names: `IO Type`, `Init Time (s)`, `Size (B)`, `Min Offset` (hexadecimal bytes), `Disk`.
 //! Numbers follow the locale of the exporting host. The arrival is the init time, in seconds.
 
-use memchr::memchr;
-
 use crate::{
     Op, Request,
     read::{
@@ -13,7 +11,7 @@ use crate::{
         entry::{Entry, Special},
         fault::{Fault, Parsed},
         fields::{Field, request, trimmed},
-        layout::Separator,
+        layout::{Separator, columns},
         lines::LineFormat,
         row::{self, Quick, Row},
         sample::Hit,
@@ -50,8 +48,10 @@ impl Header {
         let separator = if line.contains(&b';') { b';' } else { b',' };
         let mut at = [0; WANTED.len()];
         for (at, name) in at.iter_mut().zip(WANTED) {
-            let mut cells = line.split(|&b| b == separator).map(|cell| Field::new(cell, 0, ""));
-            *at = cells.position(|cell| cell.bytes == name.as_bytes()).ok_or_else(|| {
+            let mut cells = columns(line, Separator::Byte(separator));
+            let found =
+                cells.position(|(start, end)| trimmed(&line[start..end]) == name.as_bytes());
+            *at = found.ok_or_else(|| {
                 Fault::with_remedy(
                     format!("the header has no column {name:?}"),
                     "export again with a profile that shows it",
@@ -67,16 +67,11 @@ impl Header {
     fn row<'a>(&self, line: &'a [u8]) -> Parsed<[Field<'a>; WANTED.len()]> {
         let mut row = WANTED.map(|name| Field { bytes: &[], number: 0, name });
         // From the left to the right, each wanted column once.
-        let (mut cells, mut passed) = (line, 0);
+        let mut cells = columns(line, Separator::Byte(self.separator)).enumerate();
         for &which in &self.order {
             let column = self.at[which];
-            while passed < column {
-                let end = memchr(self.separator, cells).ok_or_else(too_few)?;
-                cells = &cells[end + 1..];
-                passed += 1;
-            }
-            let end = memchr(self.separator, cells).unwrap_or(cells.len());
-            row[which] = Field::new(&cells[..end], column + 1, WANTED[which]);
+            let (_, (start, end)) = cells.find(|(at, _)| *at == column).ok_or_else(too_few)?;
+            row[which] = Field::new(&line[start..end], column + 1, WANTED[which]);
         }
         Ok(row)
     }
@@ -100,6 +95,10 @@ impl LineFormat for Wpa {
             return Ok(None);
         };
         let [op, time, size, offset, disk] = header.row(line)?;
+        // The header of a file that was joined to another one.
+        if op.bytes == WANTED[0].as_bytes() {
+            return Ok(None);
+        }
         let op = op.op()?;
         let time = locale::time(time, cx.time_unit(TimeUnit::Seconds))?;
         // A flush has an offset of 2^64 - 1 and a size of 0: neither means anything.
@@ -118,7 +117,7 @@ impl LineFormat for Wpa {
         let (mut disk, mut passed) = (&[][..], 0);
         for &which in &header.order {
             while passed < header.at[which] {
-                row.word(separator)?;
+                row.column(separator)?;
                 row.next(separator)?;
                 passed += 1;
             }
@@ -130,7 +129,7 @@ impl LineFormat for Wpa {
                 1 => time = locale::quick_time(row, cx.time_unit(TimeUnit::Seconds))?,
                 2 => len = locale::grouped(trimmed(row.word(separator)?))?,
                 3 => offset = row.hex()?,
-                _ => disk = trimmed(row.word(separator)?),
+                _ => disk = trimmed(row.column(separator)?),
             }
             row.ends(separator)?;
         }

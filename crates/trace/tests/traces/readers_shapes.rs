@@ -1,0 +1,499 @@
+//! Inputs in the shapes that people have them: each is read as it was meant, or refused with the line to type.
+
+use std::io::Write as _;
+
+use flate2::{Compression, write::GzEncoder};
+use thermocline_trace::{
+    Op::{self, Flush, Read, Trim, Write},
+    read::{self, ReadOptions, TimeUnit},
+};
+
+use crate::common::{blktrace_record, drain, open};
+
+/// Time in nanoseconds, operation, offset, length.
+type Row = (u64, Op, u64, u64);
+
+/// All rows of a trace, its volumes and its warnings.
+fn rows(bytes: &[u8], format: &str) -> (Vec<Row>, Vec<String>, Vec<String>) {
+    let format = (!format.is_empty()).then(|| format.parse().expect("a format"));
+    let mut reader = open(bytes, &ReadOptions { format, ..ReadOptions::default() })
+        .unwrap_or_else(|error| panic!("{error}: {}", String::from_utf8_lossy(bytes)));
+    let (requests, error) = drain(&mut reader, 3);
+    assert!(error.is_none(), "{error:?}");
+    let rows = requests.iter().map(|r| (r.time_ns, r.op, r.offset, r.len)).collect();
+    (rows, reader.volumes().to_vec(), reader.warnings())
+}
+
+fn read_rows(text: &str, format: &str) -> Vec<Row> {
+    rows(text.as_bytes(), format).0
+}
+
+/// Why a trace is refused, when it is opened or where it is read.
+fn refusal(bytes: &[u8]) -> String {
+    match open(bytes, &ReadOptions::default()) {
+        Ok(mut reader) => drain(&mut reader, 100).1.expect("refused").to_string(),
+        Err(error) => error.to_string(),
+    }
+}
+
+const MS: u64 = 1_000_000;
+const S: u64 = 1_000 * MS;
+
+#[test]
+fn numbers_in_scientific_notation_are_numbers() {
+    let text = "timestamp,op,offset,size\n0.1,W,4096,4096\n0.2,W,8192,4096\n0.3,W,4096e3,4096\n\
+                0.4,W,12288,512e3\n";
+    let expected = [
+        (100 * MS, Write, 4096, 4096),
+        (200 * MS, Write, 8192, 4096),
+        (300 * MS, Write, 4_096_000, 4096),
+        (400 * MS, Write, 12_288, 512_000),
+    ];
+    assert_eq!(read_rows(text, ""), expected);
+    // As tables of floats are written.
+    let text = "ts_s,op,offset,size\n1e-1,W,4.096e+03,4096.0\n0.2,R,1.048576e6,512.0\n";
+    let expected = [(100 * MS, Write, 4096, 4096), (200 * MS, Read, 1 << 20, 512)];
+    assert_eq!(read_rows(text, ""), expected);
+    // Other letters are those of hexadecimal numbers.
+    let text = "ts_s,op,lba,len\n0.1,W,12e4,4096\n0.2,R,1f00,512\n";
+    assert_eq!(read_rows(text, "")[0].2, 0x12e4 * 512);
+    let text = "ts_s,op,offset,size\n0.1,W,4096,512\n0.2,W,1e30,512\n";
+    assert!(refusal(text.as_bytes()).contains("field 3 (offset) is \"1e30\", more than 64 bits"));
+}
+
+#[test]
+fn separators_within_quotes_separate_nothing() {
+    let text =
+        "timestamp,process,op,offset,size\n0.5,\"worker, 1\",W,4096,8192\n1.5,plain,R,0,4096\n";
+    let expected = [(500 * MS, Write, 4096, 8192), (1500 * MS, Read, 0, 4096)];
+    assert_eq!(read_rows(text, ""), expected);
+    let columns = "columns:time=timestamp:s,op=op,offset=offset:bytes,size=size:bytes";
+    assert_eq!(read_rows(text, columns), expected);
+    // The same by any separator, with the quotes doubled, with all in quotes, and in the header.
+    for separator in [";", "\t", "|"] {
+        let text = text.replace(',', separator).replace("worker", "the \"\"worker\"\"");
+        assert_eq!(read_rows(&text, ""), expected, "{separator:?}");
+    }
+    let text = "\"timestamp\",\"process, thread\",\"op\",\"offset\",\"size\"\n\
+                \"0.5\",\"a, b\",\"W\",\"4096\",\"8192\"\n\"1.5\",\"\",\"R\",\"0\",\"4096\"\n";
+    assert_eq!(read_rows(text, ""), expected);
+    let (_, volumes, _) = rows(
+        b"0.5,\"sda, old\",W,0,512\n1,\"sda, old\",W,0,512\n",
+        "columns:time=1,volume=2,op=3,offset=4,size=5",
+    );
+    assert_eq!(volumes, ["sda, old"]);
+    // Words in quotes between blanks.
+    let text = "0.5 \"my disk\" W 0 512\n0.6 \"my disk\" W 512 512\n";
+    let read = read_rows(text, "columns:sep=space,time=1,op=3,offset=4,size=5");
+    assert_eq!(read, [(500 * MS, Write, 0, 512), (600 * MS, Write, 512, 512)]);
+    let wpa = "\"IO Type\",\"Process\",\"Init Time (s)\",\"Size (B)\",\"Min Offset\",\"Disk\"\n\
+               Write,\"a, b\",0.5,512,0x200,0\n";
+    assert_eq!(read_rows(wpa, ""), [(500 * MS, Write, 512, 512)]);
+}
+
+#[test]
+fn a_header_may_come_again_where_files_were_joined() {
+    let systor = "Timestamp,Response,IOType,LUN,Offset,Size\n1.5,0.1,W,0,4096,4096\n";
+    let expected = [(1500 * MS, Write, 4096, 4096); 2];
+    let twice = format!("{systor}{systor}");
+    assert_eq!(read_rows(&twice, ""), expected);
+    assert_eq!(read_rows(&twice, "systor17"), expected);
+    // With the byte order mark of each file, and the line ends of Windows.
+    let windows = format!("\u{feff}{systor}").replace('\n', "\r\n").repeat(2);
+    assert_eq!(read_rows(&windows, "systor17"), expected);
+    let named = "when;rw;at;len\n0.5;W;0;512\n";
+    let columns = "columns:sep=semicolon,time=when,op=rw,offset=at,size=len";
+    assert_eq!(read_rows(&named.repeat(3), columns), [(500 * MS, Write, 0, 512); 3]);
+    let counted = "columns:sep=semicolon,skip=1,time=1,op=2,offset=3,size=4";
+    assert_eq!(read_rows(&named.repeat(3), counted), [(500 * MS, Write, 0, 512); 3]);
+    // A header that says something else is no row either.
+    let other = format!("{named}at;rw;when;len\n0;W;0.5;512\n");
+    let format = Some(columns.parse().expect("a description"));
+    let mut reader =
+        open(other.as_bytes(), &ReadOptions { format, ..ReadOptions::default() }).expect("opens");
+    let error = drain(&mut reader, 10).1.expect("refused").to_string();
+    assert!(error.starts_with("test:3: "), "{error}");
+    // Outputs of tools, one behind the other.
+    let iolog = "fio version 2 iolog\n/dev/a write 0 512\n";
+    assert_eq!(read_rows(&iolog.repeat(2), "").len(), 2);
+    let blkparse = "8,16 1 1 0.5 7 D W 8 + 8 [x]\nCPU0 (8,16):\n Reads Queued: 0, 0KiB\n";
+    assert_eq!(read_rows(&blkparse.repeat(2), "").len(), 2);
+}
+
+fn gzip(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+    encoder.write_all(bytes).expect("writes");
+    encoder.finish().expect("ends")
+}
+
+/// A member of a tar archive.
+fn member(name: &str, kind: u8, bytes: &[u8], magic: &[u8]) -> Vec<u8> {
+    let mut header = [0; 512];
+    header[..name.len()].copy_from_slice(name.as_bytes());
+    header[124..136].copy_from_slice(format!("{:011o}\0", bytes.len()).as_bytes());
+    header[156] = kind;
+    header[257..257 + magic.len()].copy_from_slice(magic);
+    header[148..156].fill(b' ');
+    let sum: u32 = header.iter().map(|&byte| u32::from(byte)).sum();
+    header[148..156].copy_from_slice(format!("{sum:06o}\0 ").as_bytes());
+    let mut member = header.to_vec();
+    member.extend(bytes);
+    member.resize(member.len().next_multiple_of(512), 0);
+    member
+}
+
+fn tar(files: &[(&str, &[u8])]) -> Vec<u8> {
+    let mut archive = member("a/", b'5', b"", b"ustar\0");
+    for (name, bytes) in files {
+        archive.extend(member(name, b'0', bytes, b"ustar\0"));
+    }
+    archive.resize(archive.len() + 1024, 0);
+    archive
+}
+
+/// A zip archive; sizes stand before the files, or behind them as streams have it.
+fn zip(files: &[(&str, &[u8])], is_deflated: bool, is_stream: bool) -> Vec<u8> {
+    let mut archive = Vec::new();
+    for (name, bytes) in files {
+        let packed = if is_deflated {
+            let mut encoder = flate2::write::DeflateEncoder::new(Vec::new(), Compression::fast());
+            encoder.write_all(bytes).expect("writes");
+            encoder.finish().expect("ends")
+        } else {
+            bytes.to_vec()
+        };
+        let mut crc = flate2::Crc::new();
+        crc.update(bytes);
+        let sizes =
+            [crc.sum(), packed.len() as u32, bytes.len() as u32].map(u32::to_le_bytes).concat();
+        archive.extend(b"PK\x03\x04\x14\0");
+        archive.extend([
+            if is_stream { 8 } else { 0 },
+            0,
+            if is_deflated { 8 } else { 0 },
+            0,
+            0,
+            0,
+            0,
+            0,
+        ]);
+        archive.extend(if is_stream { vec![0; 12] } else { sizes.clone() });
+        archive.extend((name.len() as u16).to_le_bytes());
+        archive.extend([0, 0]);
+        archive.extend(name.as_bytes());
+        archive.extend(packed);
+        if is_stream {
+            archive.extend(b"PK\x07\x08");
+            archive.extend(sizes);
+        }
+    }
+    archive.extend(b"PK\x01\x02 the directory, which nobody reads");
+    archive
+}
+
+const ONE: &[u8] = b"128166372003061629,hm,0,Write,4096,8192,1\n";
+const TWO: &[u8] = b"128166372013061629,hm,0,Read,0,4096,1";
+
+#[test]
+fn archives_are_read_however_they_are_packed() {
+    let expected = rows(&[ONE, TWO].concat(), "");
+    let gz = (gzip(ONE), gzip(TWO));
+    let files: [(&str, &[u8]); 2] = [("hm_0.csv.gz", &gz.0), ("b/hm_0.csv.gz", &gz.1)];
+    let plain: [(&str, &[u8]); 2] = [("hm_0.csv", ONE), ("b/hm_0.csv", TWO)];
+    let xz = [ONE, TWO].map(|bytes| zstd::encode_all(bytes, 1).expect("compresses"));
+    let inner = tar(&plain);
+    for (name, bytes) in [
+        ("files of gzip in tar", tar(&files)),
+        ("the same in gzip", gzip(&tar(&files))),
+        ("files of zstd in tar", tar(&[("a", &xz[0]), ("b", &xz[1])])),
+        ("zip", zip(&plain, true, false)),
+        ("zip as a stream", zip(&plain, true, true)),
+        ("zip that packs nothing", zip(&plain, false, false)),
+        ("files of gzip in zip", zip(&files, false, false)),
+        ("zip of gzip as a stream", zip(&files, true, true)),
+        ("tar in zip", zip(&[("a.tar", &inner)], true, false)),
+        ("zip in tar", tar(&[("a.zip", &zip(&plain, true, true))])),
+        ("gzip in gzip", gzip(&gzip(&[ONE, TWO].concat()))),
+        ("tar before POSIX", [member("a", b'0', ONE, b""), member("b", 0, TWO, b"")].concat()),
+    ] {
+        assert_eq!(rows(&bytes, ""), expected, "{name}");
+    }
+    // What stands beside the traces is passed over, and said.
+    let beside: [(&str, &[u8]); 5] = [
+        ("README.txt", b"hello"),
+        ("a.csv", ONE),
+        ("__MACOSX/._a.csv", b"\0"),
+        (".DS_Store", b"\0"),
+        ("b", TWO),
+    ];
+    for bytes in [tar(&beside), zip(&beside, true, false)] {
+        let (read, _, said) = rows(&bytes, "");
+        assert_eq!(read, expected.0);
+        let names = "README.txt, __MACOSX/._a.csv, .DS_Store";
+        assert_eq!(said, [format!("3 files of the archive passed over, no traces: {names}")]);
+    }
+}
+
+#[test]
+fn large_members_of_tar_tell_their_size_before_them() {
+    let mut large = member("b", b'0', b"", b"ustar\0");
+    large.extend(TWO);
+    large.resize(large.len().next_multiple_of(512), 0);
+    let record = format!("{} size={}\n", 11 + TWO.len().ilog10(), TWO.len());
+    let archive = [
+        member("a", b'0', ONE, b"ustar\0"),
+        member("x", b'x', record.as_bytes(), b"ustar\0"),
+        large,
+    ];
+    assert_eq!(rows(&archive.concat(), ""), rows(&[ONE, TWO].concat(), ""));
+}
+
+#[test]
+fn damaged_archives_are_named() {
+    let plain: [(&str, &[u8]); 2] = [("hm_0.csv", ONE), ("b/hm_0.csv", TWO)];
+    let whole = zip(&plain, true, false);
+    for length in [40, 60, whole.len() - 40] {
+        assert!(
+            refusal(&whole[..length]).starts_with("test: the zip archive ends early"),
+            "{length}"
+        );
+    }
+    let stored = zip(&plain, false, false);
+    let mut wrong = stored.clone();
+    wrong[40] ^= 1;
+    assert!(
+        refusal(&wrong).contains("hm_0.csv in the zip archive is damaged"),
+        "{}",
+        refusal(&wrong)
+    );
+    let mut locked = stored.clone();
+    locked[6] = 1;
+    assert!(
+        refusal(&locked).contains("hm_0.csv in the zip archive is encrypted; unpack the archive")
+    );
+    let mut other = stored;
+    other[8] = 93;
+    assert!(refusal(&other).contains("packed by zstd within zip"));
+    let gz = gzip(ONE);
+    let cut = tar(&[("a", &gz[..gz.len() - 3])]);
+    assert!(refusal(&cut).starts_with("test: the gzip stream ends early"), "{}", refusal(&cut));
+    let deep = (0..9).fold(ONE.to_vec(), |bytes, _| gzip(&bytes));
+    assert!(refusal(&deep).contains("more than 8 archives are one within the other"));
+}
+
+#[test]
+fn the_letters_of_block_tracing_are_words_everywhere() {
+    let text = "COMM         PID    TYPE DEV      BLOCK        BYTES     LATms\n\
+                writer       446    WS   8,0      34898224     28672      0.26\n\
+                journal      447    FWS  8,0      34898280     4096       2.90\n\
+                zeroer       448    WZS  8,0      34898288     65536      0.10\n\
+                flusher      449    FF   8,0      0            0          0.10\n\
+                flusher      449    FWS  8,0      0            0          0.10\n\
+                eraser       450    DES  8,0      8            4096       0.10\n\
+                zone         451    ZR   8,0      8            0          0.10\n";
+    let at = 34_898_224 * 512;
+    let expected = [
+        (0, Write, at, 28_672),
+        (0, Write, at + 28_672, 4096),
+        (0, Write, at + 32_768, 65_536),
+        (0, Flush, 0, 0),
+        (0, Flush, 0, 0),
+        (0, Trim, 4096, 4096),
+    ];
+    let columns = "columns:sep=space,skip=1,op=3,offset=5:sectors,size=6";
+    let (read, _, said) = rows(text.as_bytes(), columns);
+    assert_eq!(read, expected);
+    assert_eq!(said, ["1 row left out: neither read, write, discard nor flush"]);
+    // Recognised by its header too, as perf-tools' iosnoop prints it.
+    assert_eq!(read_rows(text, ""), expected);
+    let timed = "STARTs         ENDs           COMM         PID    TYPE DEV      BLOCK        BYTES     LATms\n\
+                 5982800.302061 5982800.302679 supervise    1809   FWS  202,1    17039600     4096       0.62\n\
+                 5982800.302423 5982800.302842 supervise    1809   RM   202,1    17039608     4096       0.42\n";
+    let expected = [
+        (5_982_800_302_061_000, Write, 17_039_600 * 512, 4096),
+        (5_982_800_302_423_000, Read, 17_039_608 * 512, 4096),
+    ];
+    assert_eq!(read_rows(timed, ""), expected);
+}
+
+#[test]
+fn every_biosnoop_is_read_by_its_columns() {
+    let write = |time, sector: u64, len| (time, Write, sector * 512, len);
+    for (text, expected) in [
+        (
+            "TIME(s)     COMM           PID     DISK    T    SECTOR     BYTES   LAT(ms)\n\
+             0.000000    jbd2/sda2-8    447     sda     FWS  34898280   4096    2.90\n\
+             0.100000    kworker/0:1H   8       sda     FF   0          0       2.90\n",
+            vec![write(0, 34_898_280, 4096), (100 * MS, Flush, 0, 0)],
+        ),
+        (
+            "TIME(s)     COMM           PID     DISK    T    SECTOR     BYTES   QUE(ms) LAT(ms)\n\
+             0.1         Web Content    447     sda     WSM  8          4096    0.1     2.90\n",
+            vec![write(100 * MS, 8, 4096)],
+        ),
+        (
+            "TIMESTAMP    COMM           PID     DISK    T    SECTOR     BYTES   LAT(ms)\n\
+             23:59:59.900 mount          163467  sde     WSM  41944043   524288    1.422\n\
+             00:00:00.100 mount          163467  sde     WSM  41945067   524288    1.429\n",
+            vec![
+                write(86_399_900 * MS, 41_944_043, 524_288),
+                write(86_400_100 * MS, 41_945_067, 524_288),
+            ],
+        ),
+        (
+            "TIME(s)     COMM           PID     DISK      T SECTOR     BYTES  P LAT(ms)\n\
+             11.269319   kworker/u16:4  2784813 vda       W 113638304  8192   R    5.49\n",
+            vec![write(11_269_319_000, 113_638_304, 8192)],
+        ),
+        (
+            "TIME                       COMM           PID     DISK      T SECTOR     BYTES  LAT(ms)\n\
+             1970-01-02 00:00:11.309563 my tar         1991698 sdb       W 903685432  16384     0.24\n",
+            vec![write(86_411_309_563_000, 903_685_432, 16_384)],
+        ),
+    ] {
+        let (read, volumes, _) = rows(text.as_bytes(), "");
+        assert_eq!(read, expected, "{text}");
+        assert_eq!(volumes.len(), 1, "{volumes:?}");
+        assert!(volumes[0].len() == 3, "{volumes:?}");
+    }
+    let bpftrace = b"TIME(ms)     DISK    COMM             PID    LAT(ms)\n611          sda     bash             4179        10\n";
+    let said = refusal(bpftrace);
+    assert!(
+        said.contains("bpftrace's biosnoop.bt prints neither sectors nor sizes; record with"),
+        "{said}"
+    );
+}
+
+#[test]
+fn commas_that_are_decimal_marks_are_told_from_those_that_group() {
+    let text = "timestamp;op;offset;size\n0,5;W;4096;8192\n1,25;R;0;4096\n";
+    let expected = [(500 * MS, Write, 4096, 8192), (1250 * MS, Read, 0, 4096)];
+    assert_eq!(read_rows(text, ""), expected);
+    let quoted = "timestamp,op,offset,size\n\"0,5\",W,4096,8192\n\"1,25\",R,0,4096\n";
+    assert_eq!(read_rows(quoted, ""), expected);
+    let grouped = "timestamp;op;offset;size\n0,5;W;4.096;8.192\n1.000,25;R;1.048.576;4.096\n";
+    let expected = [(500 * MS, Write, 4096, 8192), (1_000_250 * MS, Read, 1 << 20, 4096)];
+    assert_eq!(read_rows(grouped, ""), expected);
+    let english = "timestamp;op;offset;size\n0.5;W;4,096;8,192\n\"1,000.25\";R;1,048,576;4,096\n";
+    assert_eq!(read_rows(english, ""), expected);
+    // What may be either is not guessed.
+    let unclear = "time_ms;op;offset;size\n1,500;W;4096;512\n2,250;W;4096;512\n";
+    let said = refusal(unclear.as_bytes());
+    let line = "--columns 'sep=semicolon,time=time_ms:ms,op=op,offset=offset:bytes,size=size:bytes,decimal=comma', \
+                with decimal=point for thousands";
+    assert!(said.contains(line), "{said}");
+    let columns = "columns:sep=semicolon,time=time_ms:ms,op=op,offset=offset,size=size,decimal=";
+    let time = |mark: &str| read_rows(unclear, &format!("{columns}{mark}"))[0].0;
+    assert_eq!((time("comma"), time("point")), (1_500_000, 1500 * MS));
+    assert!(format!("{columns}dot").parse::<read::Format>().is_err());
+    // Without a word a point is a decimal mark, and three digits behind it may be a group.
+    assert!(
+        refusal(b"ts_s,op,lba,size\n0.5,W,8,4096\n1,W,1.024,512\n")
+            .contains("\"1.024\", not a whole number")
+    );
+}
+
+#[test]
+fn a_header_that_names_units_is_believed_whatever_the_rows_look_like() {
+    let expected = [(MS, Write, 8 * 512, 8 * 512), (6 * MS, Read, 16 * 512, 8 * 512)];
+    for separator in [";", ",", "\t", "|", " "] {
+        let text = "timestamp_ms;lba;count;type\n1;8;8;W\n6;16;8;R\n".replace(';', separator);
+        assert_eq!(read_rows(&text, ""), expected, "{text}");
+    }
+    // The rows of Alibaba's traces, in other units.
+    let text =
+        "device_id,opcode,offset_sectors,length_bytes,timestamp_ms\n3,W,8,4096,1\n3,R,16,4096,6\n";
+    assert_eq!(read_rows(text, ""), [(MS, Write, 4096, 4096), (6 * MS, Read, 8192, 4096)]);
+    // In the same units the format is the better reader: it knows the volumes.
+    let text = "device_id,opcode,offset,length,timestamp_us\n3,W,4096,4096,1\n3,R,8192,4096,6\n";
+    let reader = open(text.as_bytes(), &ReadOptions::default()).expect("opens");
+    assert_eq!(reader.guess().format.name(), "alibaba");
+}
+
+#[test]
+fn a_unit_of_time_that_nothing_tells_is_asked_for() {
+    let said = refusal(b"time,op,lba,size\n0,W,8,4096\n1000,W,16,4096\n2500,R,8,4096\n");
+    assert_eq!(
+        said,
+        "test: the times in column \"time\" may be of any unit (0, 1000, 2500); say which by --columns \
+         'time=time:us,op=op,offset=lba:sectors,size=size:bytes', with ns, ms or s in place of us"
+    );
+    let time_unit = Some(TimeUnit::Milliseconds);
+    let options = ReadOptions { time_unit, ..ReadOptions::default() };
+    let text = b"time,op,lba,size\n0,W,8,4096\n1000,W,16,4096\n";
+    let mut reader = open(text, &options).expect("opens");
+    assert_eq!(drain(&mut reader, 10).0[1].time_ns, S);
+    // Fractions are those of seconds, and clocks that count from an epoch are as far as today's.
+    for (first, ns) in [
+        ("0.5", 500 * MS),
+        ("1700000000", 1_700_000_000 * S),
+        ("1700000000000", 1_700_000_000 * S),
+        ("1700000000000000", 1_700_000_000 * S),
+        ("1700000000000000000", 1_700_000_000 * S),
+        ("128166372003061629", 12_816_637_200_306_162_900),
+    ] {
+        let text = format!("time,op,lba,size\n{first},W,8,4096\n");
+        assert_eq!(read_rows(&text, ""), [(ns, Write, 4096, 4096)], "{first}");
+    }
+}
+
+#[test]
+fn a_clock_that_wraps_is_carried_on() {
+    // 32 bits of microseconds, a millisecond between requests, and the wrap in their midst.
+    let wrap = (1_u64 << 32) * 1000;
+    let text: String = (0..4000)
+        .map(|n| {
+            let us = ((1_u64 << 32) - 2_000_000 + 1000 * n) % (1 << 32);
+            format!("{}.{:06},W,{},4096\n", us / 1_000_000, us % 1_000_000, 4096 * n)
+        })
+        .collect();
+    let (read, _, said) = rows(format!("timestamp,op,offset,size\n{text}").as_bytes(), "");
+    assert!(read.is_sorted_by_key(|row| row.0));
+    assert_eq!(read[3999].0, wrap + 1_999 * MS);
+    let told = "the clock wraps at 4294.967296 s, 32 bits of microseconds; it was carried on there";
+    assert_eq!(said, [told]);
+    // Each file of several has a clock of its own.
+    let folder = tempfile::tempdir().expect("a folder");
+    let files = ["a", "b"].map(|name| folder.path().join(name));
+    for file in &files {
+        std::fs::write(file, format!("timestamp,op,offset,size\n{text}")).expect("written");
+    }
+    let mut reader = read::open_many(&files, &ReadOptions::default()).expect("opens");
+    let (requests, _) = drain(&mut reader, 100);
+    assert!(requests.len() == 8000 && requests.is_sorted_by_key(|request| request.time_ns));
+    assert_eq!(reader.warnings(), [told]);
+}
+
+#[test]
+fn times_that_are_no_numbers_are_refused_as_such() {
+    for word in ["NaN", "nan", "inf", "-inf", "Infinity"] {
+        let text = format!("timestamp,op,offset,size\n0.5,W,0,512\n{word},W,0,512\n");
+        let said = refusal(text.as_bytes());
+        assert!(said.contains(&format!("field 1 (time) is \"{word}\", not a time")), "{said}");
+    }
+}
+
+#[test]
+fn a_missing_file_of_a_processor_is_said() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let record = blktrace_record(false, 1, 10, 512, 0x42 << 16 | 7, 8 << 20, 0);
+    for cpu in [0, 1, 3] {
+        std::fs::write(folder.path().join(format!("sda.blktrace.{cpu}")), &record)
+            .expect("written");
+    }
+    let said = |path: &std::path::Path| {
+        let mut reader = read::open(path, &ReadOptions::default()).expect("opens");
+        drain(&mut reader, 10);
+        reader.warnings()
+    };
+    let gone =
+        "files of processors are missing: sda.blktrace.2; what they issued is not in the trace";
+    assert_eq!(said(folder.path()), [gone]);
+    assert_eq!(said(&folder.path().join("sda")), [gone]);
+    let one = said(&folder.path().join("sda.blktrace.1"));
+    let beside = "other processors' files lie beside it and are not read: sda.blktrace.0, sda.blktrace.3; \
+                  name the folder, or ";
+    assert!(one[0].starts_with(beside) && one[1] == gone, "{one:?}");
+    std::fs::write(folder.path().join("sda.blktrace.2"), b"").expect("written");
+    assert!(said(folder.path()).is_empty());
+}
