@@ -5,8 +5,9 @@ use crate::{
     blocks::{Block, MOST_PAGES, State},
     cache::{Cache, MOST, NONE, TRIMMED},
     clean::{Cleaning, MEAN},
+    header::Header,
     log::{MAP_STREAM, Open, Payload},
-    memory::{MAP_ENTRY, MAP_HEADER, entries_of_map_page, map_pages},
+    memory::{MAP_ENTRY, entries_of_map_page, map_pages},
     policy::{Placement, Victim},
 };
 
@@ -467,13 +468,12 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
     /// The next page of the map, with the header that says what the store is.
     pub(crate) fn write_map_page(&mut self, page: u32) -> Result<(), Error> {
         self.gather_map_page(page)?;
-        let end = self.shape.page_size - MAP_HEADER;
         let header = Header {
             logical_pages: self.logical_pages,
             spare_blocks: self.spare_blocks,
             horizon: self.horizon,
         };
-        self.buffer[end as usize..].copy_from_slice(&header.encode());
+        header.seal(&mut self.buffer, &self.shape);
         let at = self.append(MAP_STREAM, Content::Map, page, Payload::Buffer)?;
         self.counters.map_writes += 1;
         self.map_page_is_at(page, at);
@@ -516,49 +516,6 @@ const SPREAD: u32 = 3;
 /// what cleaning changes in it, and those that spread the work.
 const fn enough(map_pages: u32, pages: u32) -> u32 {
     3 + map_pages.div_ceil(pages) + SPREAD
-}
-
-/// The last bytes of each page of the map.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Header {
-    pub(crate) logical_pages: u32,
-    pub(crate) spare_blocks: u32,
-    /// All changes of the map up to this program were on the chip.
-    pub(crate) horizon: u64,
-}
-
-impl Header {
-    /// "TC", and the version.
-    const MAGIC: u32 = u32::from_le_bytes([b'T', b'C', 1, 0]);
-
-    fn encode(&self) -> [u8; MAP_HEADER as usize] {
-        let mut bytes = [0; MAP_HEADER as usize];
-        bytes[..4].copy_from_slice(&Self::MAGIC.to_le_bytes());
-        bytes[4..8].copy_from_slice(&self.logical_pages.to_le_bytes());
-        bytes[8..10].copy_from_slice(&(self.spare_blocks.min(0xffff) as u16).to_le_bytes());
-        bytes[10..].copy_from_slice(&self.horizon.to_le_bytes()[..6]);
-        bytes
-    }
-
-    pub(crate) fn decode(bytes: &[u8; MAP_HEADER as usize]) -> Result<Self, Error> {
-        let word = |at: usize| {
-            u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
-        };
-        let magic = word(0);
-        if magic != Self::MAGIC {
-            return Err(if magic & 0xffff == Self::MAGIC & 0xffff {
-                Error::Version(magic >> 16)
-            } else {
-                Error::NotFormatted
-            });
-        }
-        Ok(Self {
-            logical_pages: word(4),
-            spare_blocks: u32::from(u16::from_le_bytes([bytes[8], bytes[9]])),
-            horizon: u64::from(word(10))
-                | u64::from(u16::from_le_bytes([bytes[14], bytes[15]])) << 32,
-        })
-    }
 }
 
 /// Of an operation that can fail only where the chip does not answer.

@@ -67,6 +67,7 @@ mod clean;
 pub mod conformance;
 mod error;
 mod ftl;
+mod header;
 mod log;
 mod map;
 mod memory;

@@ -9,6 +9,7 @@ use crate::{
     Area, Error, Found, Ftl, Nand, NandError,
     cache::{NONE, TRIMMED},
     ftl::device,
+    header,
     memory::MAP_ENTRY,
     policy::{Placement, Victim},
 };
@@ -159,9 +160,9 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
         } else {
             self.counters.map_reads += 1;
             match self.nand.read(at, 0, &mut self.buffer) {
-                Ok(()) => {}
+                Ok(()) if header::is_whole(&self.buffer, &self.shape) => {}
                 Err(NandError::Device) => return Err(Error::Device),
-                Err(_) => return Err(Error::MapUnreadable(page * self.map_entries)),
+                _ => return Err(Error::MapUnreadable(page * self.map_entries)),
             }
         }
         let first = page * self.map_entries;

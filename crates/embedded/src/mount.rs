@@ -12,7 +12,8 @@ use crate::{
     Area, Content, Error, Found, Ftl, Memory, Nand, NandError,
     blocks::State,
     cache::{NONE, TRIMMED},
-    ftl::{Header, device},
+    ftl::device,
+    header::{self, Header},
     log::MAP_STREAM,
     memory::MAP_ENTRY,
     policy::{Placement, Victim},
@@ -177,6 +178,9 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
             Err(_) => return Ok(None),
         }
         let Some(bytes) = self.buffer.last_chunk() else { return Ok(Some(0)) };
+        if !header::is_whole(&self.buffer, &self.shape) {
+            return Ok(None);
+        }
         let header = match Header::decode(bytes) {
             Ok(header) => header,
             Err(Error::NotFormatted) => return Ok(Some(0)),

@@ -1,4 +1,9 @@
-//! The power is cut at every operation of hundreds of histories.
+//! The power is cut at every operation of hundreds of histories; and a chip fails in all ways that chips do.
+
+mod chip;
+mod faults;
+mod histories;
+mod promises;
 
 use thermocline_embedded::{
     conformance::{Bench, Report},

@@ -1,0 +1,52 @@
+//! Thousands of histories of each kind of fault.
+
+use std::{collections::BTreeMap, env, panic};
+
+use crate::{
+    histories::{KINDS, Kind, SURVIVED, Stores, replay},
+    promises::{Broken, broken},
+};
+
+/// A history, and what it breaks, a panic included.
+fn run(stores: &mut Stores, kind: Kind, seed: u64) -> Result<u64, Broken> {
+    let history = panic::AssertUnwindSafe(|| stores.history(kind, seed));
+    panic::catch_unwind(history).unwrap_or_else(|panic| {
+        let said = panic.downcast_ref::<String>().map_or("", String::as_str);
+        let said = panic.downcast_ref::<&str>().copied().unwrap_or(said);
+        Err(broken("panic", said))
+    })
+}
+
+#[test]
+fn faults() {
+    let mut stores = Stores::default();
+    if let Ok(one) = env::var("THERMOCLINE_FAULTS") {
+        let (name, seed) = one.split_once(':').expect("a kind and a seed: torn:17");
+        let kind = KINDS.iter().find(|(known, _)| *known == name).expect("a kind of fault").1;
+        let broken = stores.history(kind, seed.parse().expect("a number"));
+        return println!("{broken:?}");
+    }
+    let many = env::var("THERMOCLINE_FAULT_HISTORIES").ok();
+    let many = many.map(|many| many.parse().expect("a number of histories"));
+    for (name, kind) in KINDS {
+        if many.is_none() && !SURVIVED.contains(&kind) {
+            continue;
+        }
+        let (mut broken, mut acknowledged) = (BTreeMap::<_, Vec<(u64, String)>>::new(), 0);
+        let histories = many.unwrap_or(300);
+        for seed in 0..histories {
+            match run(&mut stores, kind, seed) {
+                Ok(writes) => acknowledged += writes,
+                Err(fault) => broken.entry(fault.kind).or_default().push((seed, fault.what)),
+            }
+        }
+        println!("{name}: {histories} histories, {acknowledged} writes");
+        for (fault, seeds) in &broken {
+            println!("  {fault}: {}", seeds.len());
+            for (seed, what) in &seeds[..seeds.len().min(3)] {
+                println!("    {what}\n    {}", replay(name, *seed));
+            }
+        }
+        assert!(many.is_some() || broken.is_empty(), "promises are broken");
+    }
+}
