@@ -2,7 +2,7 @@
 
 use thermocline_flash::{BlockId, Condition, FlashError, Lpn, Ppn};
 
-use super::InPlace;
+use super::{InPlace, Rewriting};
 use crate::{
     Counters, FtlError,
     page_mapped::{
@@ -69,6 +69,13 @@ impl<C: Condition> Journaled for InPlace<C> {
 
     fn is_absent(&self, lpn: Lpn) -> bool {
         !self.mapped[lpn.index()] && !self.lost[lpn.index()]
+    }
+
+    fn is_lost(&self, lpn: Lpn) -> bool {
+        let (block, page) = self.place(lpn);
+        let waits = |rewriting: Rewriting| rewriting.block == block && rewriting.next <= page;
+        let is_in_memory = self.rewriting.is_some_and(waits) && self.mapped[lpn.index()];
+        self.lost[lpn.index()] || is_in_memory
     }
 
     fn map_entry(&self, lpn: Lpn) -> (Ppn, u16) {

@@ -189,6 +189,44 @@ impl World {
         Self { nftl: None, in_place: true, ..world }
     }
 
+    /// A chip of that kind with nothing special about it.
+    pub fn of(nftl: bool, in_place: bool, in_order: bool) -> Self {
+        let geometry = Geometry {
+            banks: 1,
+            channels: 1,
+            blocks_per_bank: 0,
+            pages_per_block: 8,
+            page_size: PAGE as u32,
+            oob_size: 32,
+            header_pages: 0,
+            system_blocks: 0,
+        };
+        let nftl = nftl.then(|| [0, 1].map(|_| NftlConfig::new(0)));
+        let (config, policies) = (Config::new(0), [POLICIES[0]; 2]);
+        Self { geometry, in_order, config, policies, nftl, in_place }
+    }
+
+    /// The same with so many of the pages that it can hold, and these policies.
+    pub fn filled(mut self, percent: u32, policies: [usize; 2]) -> Self {
+        const FULL: u32 = 24;
+        self.policies = policies.map(|policy| POLICIES[policy]);
+        let streams = self.policies.iter().map(|policy| policy.streams).max().unwrap_or(1);
+        // The reserve and a block for each stream; an NFTL keeps two.
+        let apart = if self.nftl.is_some() { 2 } else { 2 + streams };
+        let logical_pages = FULL * self.geometry.pages_per_block * percent / 100;
+        self.config.logical_pages = logical_pages;
+        if let Some(configs) = &mut self.nftl {
+            configs.iter_mut().for_each(|config| config.logical_pages = logical_pages);
+        }
+        let mut system = 0;
+        while system < index::system_blocks_for(&self.geometry, logical_pages) {
+            system = index::system_blocks_for(&self.geometry, logical_pages);
+            self.geometry.system_blocks = system;
+            self.geometry.blocks_per_bank = FULL + apart + system;
+        }
+        self
+    }
+
     pub fn chip(&self, state: super::chip::State) -> Slate {
         Slate::new(self.geometry, self.in_order, state)
     }

@@ -104,8 +104,7 @@ impl Use<'_> {
             0..=1 => {
                 let end = pages.min(lpn + 1 + draws.below(6));
                 for lpn in lpn..end {
-                    self.note(Event::Trim(lpn));
-                    self.device.trim(Lpn(lpn), now)?;
+                    self.trim(lpn)?;
                 }
             }
             2 => {
@@ -143,6 +142,11 @@ impl Use<'_> {
         } else {
             self.device.write(Lpn(lpn), &page, *self.now)
         }
+    }
+
+    pub fn trim(&mut self, lpn: u32) -> Result<(), FtlError> {
+        self.note(Event::Trim(lpn));
+        self.device.trim(Lpn(lpn), *self.now).map(drop)
     }
 
     pub fn flush(&mut self) -> Result<(), FtlError> {

@@ -123,6 +123,7 @@ fn log_page(geometry: &Geometry, entry: &Entry) -> LogPage {
         Record::Blocks(_, blocks) => format!("{} blocks", blocks.len()),
         Record::Map(map) => format!("{} pages", map.len()),
         Record::Clean(complete, _) => format!("checkpoint {} says it all", complete.checkpoint),
+        Record::Lost(lost) => format!("lost: {}", runs(lost)),
         Record::Rewritten(runs) => format!("{} runs of pages are written back", runs.len()),
         Record::Erased(numbers) => format!("{} pages were erased", numbers.len()),
         Record::InUse(known) => {

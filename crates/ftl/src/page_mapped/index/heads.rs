@@ -46,7 +46,7 @@ pub fn write_heads<C: Flash>(
     let summary = Summary::of(&geometry, layer, logical_pages, created, id);
     let mut page = Page::new(geometry.page_size);
     let (complete, known) = (Complete::NONE, alloc::vec::Vec::new());
-    let head = Head { summary, complete, known, before: 0, has_holes: false };
+    let head = Head { summary, complete, known, before: 0, kept: None };
     page.head(&Header::plain(Kind::Head, 0), &head);
     page.set_place(1);
     let mut written = 0;

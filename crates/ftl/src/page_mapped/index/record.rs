@@ -26,7 +26,7 @@ const NOTED: u16 = 1;
 const PLACE_AT: u32 = 4;
 /// Places are counted modulo that.
 pub(crate) const PLACES: u32 = 1 << (16 - PLACE_AT);
-const HOLES: u32 = 1 << 31;
+const SAYS_KEPT: u32 = 1 << 31;
 
 /// What a page of the log holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,9 +52,16 @@ pub enum Kind {
     Erased = 9,
     /// Logical pages with data whose block is erased and written back, in place.
     Rewritten = 10,
+    /// Logical pages of a checkpoint without a map whose data are lost.
+    Lost = 11,
 }
 
 impl Kind {
+    /// Whether a page of it stands for itself, and says what is said nowhere else.
+    pub(crate) const fn is_kept(self) -> bool {
+        matches!(self, Self::Trims | Self::Erased | Self::Rewritten)
+    }
+
     fn of(number: u8) -> Option<Self> {
         [
             Self::Head,
@@ -67,6 +74,7 @@ impl Kind {
             Self::InUse,
             Self::Erased,
             Self::Rewritten,
+            Self::Lost,
         ]
         .into_iter()
         .find(|kind| *kind as u8 == number)
@@ -131,8 +139,9 @@ pub struct Head {
     pub known: Vec<Interval>,
     /// Pages written to the block of the turn before.
     pub before: u32,
-    /// Turns since the checkpoint are left out: their blocks held nothing that is needed.
-    pub has_holes: bool,
+    /// Which turns before this one are kept: a bit each, the lowest of the first byte for the last turn. The
+    /// blocks of others hold nothing that is needed. Nothing where all are kept.
+    pub kept: Option<Vec<u8>>,
 }
 
 /// What is kept of a block.
@@ -171,6 +180,8 @@ pub enum Record {
     Erased(Vec<u64>),
     /// See [`Kind::Rewritten`]; as runs.
     Rewritten(Vec<(u32, u32)>),
+    /// See [`Kind::Lost`]; as runs.
+    Lost(Vec<(u32, u32)>),
 }
 
 /// A page of the log, being written.
@@ -234,8 +245,10 @@ impl Page {
         self.begin(header, 0);
         head.summary.write(&mut self.bytes);
         self.complete(&head.complete);
-        self.u32(head.before | if head.has_holes { HOLES } else { 0 });
+        self.u32(head.before | if head.kept.is_some() { SAYS_KEPT } else { 0 });
         self.known(&head.known);
+        let room = self.bytes.capacity() - self.bytes.len();
+        self.bytes.extend(head.kept.iter().flatten().take(room));
         self.end();
     }
 
@@ -354,11 +367,12 @@ fn read_head(bytes: &mut Bytes<'_>, known_version: bool) -> Option<Head> {
     let summary = Summary::read(bytes)?;
     if !known_version {
         let (complete, known) = (Complete::NONE, Vec::new());
-        return Some(Head { summary, complete, known, before: 0, has_holes: false });
+        return Some(Head { summary, complete, known, before: 0, kept: None });
     }
     let (complete, before) = (read_complete(bytes)?, bytes.u32()?);
-    let (known, has_holes) = (read_known(bytes)?, before & HOLES != 0);
-    Some(Head { summary, complete, known, before: before & !HOLES, has_holes })
+    let known = read_known(bytes)?;
+    let kept = (before & SAYS_KEPT != 0).then(|| bytes.rest().to_vec());
+    Some(Head { summary, complete, known, before: before & !SAYS_KEPT, kept })
 }
 
 fn read_block_entry(bytes: &mut Bytes<'_>) -> Option<BlockEntry> {
@@ -407,6 +421,7 @@ impl Record {
             Kind::Clean => Self::Clean(read_complete(&mut bytes)?, read_known(&mut bytes)?),
             Kind::InUse => Self::InUse(read_known(&mut bytes)?),
             Kind::Rewritten => Self::Rewritten(read_runs(&mut bytes)?),
+            Kind::Lost => Self::Lost(read_runs(&mut bytes)?),
             Kind::Erased => {
                 let count = bytes.u32()?;
                 Self::Erased(bytes.many(count, Bytes::u64)?)

@@ -24,6 +24,9 @@ use crate::{
     },
 };
 
+/// Checkpoints that may be cut off in a row: after that one without a map is written, which is short.
+const MOST_UNFINISHED: u32 = 4;
+
 /// Writes one page of the checkpoint, or proves one that is written; begins the next where there is
 /// none.
 pub(super) fn step<L: Journaled + ?Sized>(
@@ -36,20 +39,21 @@ pub(super) fn step<L: Journaled + ?Sized>(
         return writer.begin_block(layer);
     }
     writer.begin_checkpoint(true);
-    write_page(writer, trims, surveys, layer)
+    // Should the checkpoint never be complete, trims record the absent pages too.
+    trims.write(writer, layer)?;
+    write_page(writer, surveys, layer)
 }
 
 /// Writes a whole checkpoint at once, and proves it.
 pub(super) fn write_whole<L: Journaled + ?Sized>(
     writer: &mut Writer,
-    trims: &mut PendingTrims,
     surveys: &mut Surveys,
     layer: &mut L,
     has_map: bool,
 ) -> Result<Complete, FtlError> {
     writer.begin_checkpoint(has_map);
     while writer.finished().is_none() {
-        write_page(writer, trims, surveys, layer)?;
+        write_page(writer, surveys, layer)?;
     }
     let written = writer.finished().unwrap_or(Complete::NONE);
     writer.begin_block(layer)?;
@@ -57,13 +61,15 @@ pub(super) fn write_whole<L: Journaled + ?Sized>(
 }
 
 /// Makes sure that a whole checkpoint finds room in the log: writes one at once where it would
-/// not for long.
+/// not for long. To be called before anything that the log has to keep is written: a block of which
+/// nothing is to be kept is free again after a crash, so the room for a checkpoint is there however many
+/// of them are cut off.
 ///
 /// Steps keep pace with what else is written, so this is for a row of crashes, each of which
-/// leaves an unfinished checkpoint behind. Where not even a checkpoint fits, what is absent does.
+/// leaves an unfinished checkpoint behind. Where not even a checkpoint fits, or lives are too short for
+/// one, what is absent does.
 pub(super) fn keep_room<L: Journaled + ?Sized>(
     writer: &mut Writer,
-    trims: &mut PendingTrims,
     surveys: &mut Surveys,
     layer: &mut L,
 ) -> Result<(), FtlError> {
@@ -76,11 +82,17 @@ pub(super) fn keep_room<L: Journaled + ?Sized>(
     }
     let written = writer.writing().filter(|(writing, _)| writing.has_map());
     let written = written.map_or(0, |(writing, _)| writing.pages());
-    let has_map = whole.saturating_sub(written) + geometry.pages_per_block <= room;
+    let fits = whole.saturating_sub(written) + geometry.pages_per_block <= room;
+    let has_map = fits && writer.unfinished() <= MOST_UNFINISHED;
     if !has_map {
         writer.drop_checkpoint();
     }
-    write_whole(writer, trims, surveys, layer, has_map).map(|_| ())
+    write_whole(writer, surveys, layer, has_map)?;
+    // What is kept from now on must not survive without the checkpoint: it would take the room of the next.
+    let programs = layer.durability().programs();
+    layer.chip_mut().sync()?;
+    layer.durability_mut().synced(programs);
+    Ok(())
 }
 
 /// What a page of a checkpoint is about, and what comes after it.
@@ -95,12 +107,9 @@ struct Content {
 
 fn write_page<L: Journaled + ?Sized>(
     writer: &mut Writer,
-    trims: &mut PendingTrims,
     surveys: &mut Surveys,
     layer: &mut L,
 ) -> Result<(), FtlError> {
-    // Should the checkpoint never be complete, trims record the absent pages too.
-    trims.write(writer, layer)?;
     let Some((writing, checkpoint)) = writer.writing() else { return Ok(()) };
     let Some(content) = Content::of(&writing, layer) else { return Ok(()) };
     let blocks = || (content.first..content.first + content.count).map(BlockId);
@@ -140,10 +149,15 @@ impl Content {
         Some(match writing.next() {
             Next::Absent(first) => {
                 let (kind, count) = absent_range(layer, first, geometry.page_size);
-                let behind = if writing.has_map() { Next::Blocks(0) } else { Next::Nothing };
+                let behind = if writing.has_map() { Next::Blocks(0) } else { lost_from(layer, 0) };
                 let end = first + count;
                 let after = if end < logical { Next::Absent(end) } else { behind };
                 Self { kind, first, count, after, noted: false }
+            }
+            Next::Lost(first) => {
+                let count = lost_range(layer, first, geometry.page_size);
+                let after = lost_from(layer, first + count);
+                Self { kind: Kind::Lost, first, count, after, noted: false }
             }
             Next::Blocks(first) => {
                 let blocks = geometry.data_blocks();
@@ -175,15 +189,17 @@ impl Content {
     ) {
         let range = self.first..self.first + self.count;
         let is_absent = |lpn: u32| layer.is_absent(Lpn(lpn));
+        let runs = |is_meant: &dyn Fn(Lpn) -> bool| {
+            let mut runs = Vec::new();
+            for lpn in range.clone().map(Lpn).filter(|&lpn| is_meant(lpn)) {
+                add_to_runs(&mut runs, lpn);
+            }
+            runs
+        };
         match self.kind {
             Kind::AbsentBits => page.bits(header, is_absent),
-            Kind::AbsentRuns => {
-                let mut runs = Vec::new();
-                for lpn in range.filter(|&lpn| is_absent(lpn)) {
-                    add_to_runs(&mut runs, Lpn(lpn));
-                }
-                page.runs(header, &runs);
-            }
+            Kind::AbsentRuns => page.runs(header, &runs(&|lpn| layer.is_absent(lpn))),
+            Kind::Lost => page.runs(header, &runs(&|lpn| layer.is_lost(lpn))),
             Kind::Blocks => {
                 let entries = range.map(|block| surveys.entry(BlockId(block)));
                 page.blocks(header, surveys.base_of_table(), entries);
@@ -216,4 +232,24 @@ fn absent_range<L: Journaled + ?Sized>(layer: &L, first: u32, page_size: u32) ->
         inside = absent;
     }
     (Kind::AbsentRuns, end - first)
+}
+
+/// The next page of a checkpoint without a map, about the first lost page from one on.
+fn lost_from<L: Journaled + ?Sized>(layer: &L, first: u32) -> Next {
+    let lost = (first..layer.logical_pages()).find(|&lpn| layer.is_lost(Lpn(lpn)));
+    lost.map_or(Next::Nothing, Next::Lost)
+}
+
+/// How many logical pages from `first` on have as many runs of lost ones as a page of the log has room for.
+fn lost_range<L: Journaled + ?Sized>(layer: &L, first: u32, page_size: u32) -> u32 {
+    let mut runs = Vec::new();
+    for lpn in first..layer.logical_pages() {
+        if layer.is_lost(Lpn(lpn)) {
+            add_to_runs(&mut runs, Lpn(lpn));
+        }
+        if runs.len() > most_runs(page_size) {
+            return lpn - first;
+        }
+    }
+    layer.logical_pages() - first
 }

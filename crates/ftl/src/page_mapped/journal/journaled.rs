@@ -36,6 +36,11 @@ pub(crate) trait Journaled {
     /// Whether a logical page holds no data.
     fn is_absent(&self, lpn: Lpn) -> bool;
 
+    /// Whether the data of a logical page are lost, or are nowhere on the chip just now.
+    fn is_lost(&self, lpn: Lpn) -> bool {
+        self.map_entry(lpn).0 == LOST
+    }
+
     /// Where a logical page is and its note, as the map of a checkpoint has them.
     fn map_entry(&self, lpn: Lpn) -> (Ppn, u16);
 

@@ -8,7 +8,7 @@
 //! blocks before that are erased and written again. As a block is erased before it is written, its
 //! first page proves that everything done before that erase is on the chip.
 
-use alloc::collections::VecDeque;
+use alloc::{collections::VecDeque, vec::Vec};
 
 use thermocline_flash::{BlockId, Flash, FlashError, Lpn, Oob};
 
@@ -25,6 +25,8 @@ use crate::{
 pub(crate) struct Used {
     pub(crate) turn: u64,
     pub(crate) block: BlockId,
+    /// It holds facts that stand nowhere else, or pages of the newest complete checkpoint.
+    pub(crate) is_kept: bool,
 }
 
 /// Where the log stands.
@@ -40,8 +42,6 @@ pub(crate) struct Log {
     turn: u64,
     /// Pages that were written to it.
     written: u32,
-    /// The first turn in use from which on none is left out.
-    unbroken: u64,
     /// Pages of the log that were programmed.
     programs: u64,
     /// What stands beside each page as the stream: the kind of layer, counted down.
@@ -51,32 +51,22 @@ pub(crate) struct Log {
 impl Log {
     /// A log of which nothing is written yet.
     pub(crate) const fn new(free: VecDeque<BlockId>) -> Self {
-        Self::found(VecDeque::new(), free, None, (0, 0), 0)
+        Self::found(VecDeque::new(), free, None, (0, 0))
     }
 
     /// A log that goes on in the last block in use, from that page, if it can; `turn` was the last, and
-    /// has so many pages that can be read. From `unbroken` on no turn is left out.
+    /// has so many pages that can be read.
     pub(crate) const fn found(
         used: VecDeque<Used>,
         free: VecDeque<BlockId>,
         next: Option<u32>,
         (turn, written): (u64, u32),
-        unbroken: u64,
     ) -> Self {
         let next = match next {
             Some(next) => next,
             None => u32::MAX,
         };
-        Self {
-            used,
-            free,
-            next,
-            turn,
-            written,
-            unbroken,
-            programs: 0,
-            stream: stream_of(PAGE_MAPPED),
-        }
+        Self { used, free, next, turn, written, programs: 0, stream: stream_of(PAGE_MAPPED) }
     }
 
     /// The log is of that kind of layer.
@@ -99,9 +89,20 @@ impl Log {
         self.written
     }
 
-    /// Whether turns from that one on are left out.
-    pub(crate) const fn has_holes(&self, from: u64) -> bool {
-        from < self.unbroken
+    /// Turns before the next one that are kept: a bit each, the lowest of the first byte for the last.
+    pub(crate) fn kept(&self) -> Vec<u8> {
+        let mut kept = Vec::new();
+        for used in self.used.iter().filter(|used| used.is_kept) {
+            let back = (self.turn - used.turn) as usize;
+            kept.resize(kept.len().max(back / 8 + 1), 0);
+            kept[back / 8] |= 1 << (back % 8);
+        }
+        kept
+    }
+
+    /// Turns from that one on are kept: they hold the newest complete checkpoint.
+    pub(crate) fn keep_from(&mut self, turn: u64) {
+        self.used.iter_mut().for_each(|used| used.is_kept |= used.turn >= turn);
     }
 
     /// Pages of the log that were programmed.
@@ -144,7 +145,7 @@ impl Log {
                 self.programs += 1;
                 (self.turn, self.written) = (turn, 1);
                 self.next = geometry.header_pages + 1;
-                self.used.push_back(Used { turn, block });
+                self.used.push_back(Used { turn, block, is_kept: false });
                 return Ok(());
             }
             if let Err(failed) = retire(chip, block, done) {
@@ -165,9 +166,11 @@ impl Log {
         time: u64,
     ) -> Result<bool, FtlError> {
         let geometry = *chip.geometry();
-        let Some(last) = self.used.back() else { return Ok(false) };
+        let Some(last) = self.used.back_mut() else { return Ok(false) };
         let (at, block) = (geometry.ppn(last.block, self.next), last.block);
-        let done = chip.program(at, self.oob(last.turn, kind, time), page.bytes());
+        last.is_kept |= kind.is_kept();
+        let turn = last.turn;
+        let done = chip.program(at, self.oob(turn, kind, time), page.bytes());
         if done.is_ok() {
             self.programs += 1;
             self.written += 1;
@@ -181,6 +184,18 @@ impl Log {
         retire(chip, block, done)?;
         self.next = geometry.pages_per_block;
         Ok(false)
+    }
+
+    /// Lets go of blocks before a turn that nothing is kept of, as the head written last has told.
+    pub(crate) fn release_unkept<C: Flash>(&mut self, chip: &C, before: u64) {
+        let Self { used, free, .. } = self;
+        used.retain(|used| {
+            let is_needed = used.is_kept || used.turn >= before;
+            if !is_needed && !chip.is_bad(used.block) {
+                free.push_back(used.block);
+            }
+            is_needed
+        });
     }
 
     /// Lets go of the blocks before a turn.

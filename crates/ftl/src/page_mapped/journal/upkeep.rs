@@ -184,6 +184,9 @@ impl Journal {
 
     /// Writes the trims that the log has no record of, and as much of a checkpoint as is due for that.
     fn write_trims<L: Journaled + ?Sized>(&mut self, layer: &mut L) -> Result<(), FtlError> {
+        if !self.trims.is_empty() {
+            self.keep_room(layer)?;
+        }
         let before = self.writer.log().programs();
         self.trims.write(&mut self.writer, layer)?;
         for _ in before..self.writer.log().programs() {
@@ -203,7 +206,7 @@ impl Journal {
     }
 
     fn keep_room<L: Journaled + ?Sized>(&mut self, layer: &mut L) -> Result<(), FtlError> {
-        checkpoint::keep_room(&mut self.writer, &mut self.trims, &mut self.surveys, layer)
+        checkpoint::keep_room(&mut self.writer, &mut self.surveys, layer)
     }
 
     /// Before anything is changed after a clean mount, the log records that the layer is in use. That is
@@ -332,10 +335,10 @@ impl Journal {
         self.surveys.completed(self.writer.complete());
         let numbers = self.surveys.numbers_to_tell(layer.chip_mut(), block)?;
         for numbers in numbers.chunks(most_erased(layer.chip().geometry().page_size)) {
+            self.keep_room(layer)?;
             self.writer.append(layer, Kind::Erased, |layer, page| {
                 page.erased(&Header::plain(Kind::Erased, layer.durability().programs()), numbers);
             })?;
-            self.keep_room(layer)?;
             self.checkpoint_step(layer)?;
         }
         Ok(())
@@ -394,8 +397,7 @@ impl Journal {
     ) -> Result<(), FtlError> {
         self.record_use(layer)?;
         self.writer.drop_checkpoint();
-        let (writer, trims, surveys) = (&mut self.writer, &mut self.trims, &mut self.surveys);
-        checkpoint::write_whole(writer, trims, surveys, layer, true)?;
+        checkpoint::write_whole(&mut self.writer, &mut self.surveys, layer, true)?;
         self.keep_room(layer)
     }
 
@@ -428,8 +430,7 @@ impl Journal {
         self.writer.set_time(now);
         self.write_trims(layer)?;
         self.writer.drop_checkpoint();
-        let (writer, trims, surveys) = (&mut self.writer, &mut self.trims, &mut self.surveys);
-        let written = checkpoint::write_whole(writer, trims, surveys, layer, true)?;
+        let written = checkpoint::write_whole(&mut self.writer, &mut self.surveys, layer, true)?;
         layer.chip_mut().sync()?;
         self.writer.append(layer, Kind::Clean, |layer, page| {
             let (sequence, checkpoint) = (layer.durability().programs(), written.checkpoint);

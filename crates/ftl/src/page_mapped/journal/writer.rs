@@ -30,6 +30,7 @@ pub(super) struct Progress {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Next {
     Absent(u32),
+    Lost(u32),
     Blocks(u32),
     Map(u32),
     Nothing,
@@ -122,8 +123,11 @@ impl Writer {
         let finished = self.finished();
         let complete = finished.unwrap_or(self.complete);
         let (known, programs) = (layer.durability().known_now(), layer.durability().programs());
-        let (before, has_holes) = (self.log.written(), self.log.has_holes(complete.turn));
-        let head = Head { summary: self.summary, complete, known, before, has_holes };
+        if finished.is_some() {
+            self.log.keep_from(complete.turn);
+        }
+        let (before, kept) = (self.log.written(), Some(self.log.kept()));
+        let head = Head { summary: self.summary, complete, known, before, kept };
         self.page.head(&Header::plain(Kind::Head, programs), &head);
         self.page.set_place(1);
         let begun = self.log.begin_block(layer.chip_mut(), &self.page, self.time);
@@ -138,6 +142,8 @@ impl Writer {
             self.drop_checkpoint();
             self.log.release(layer.chip(), complete.turn);
         }
+        let writing = self.writing.and_then(|writing| writing.turn);
+        self.log.release_unkept(layer.chip(), writing.or(self.log.turn()).unwrap_or(0));
         Ok(())
     }
 
@@ -160,6 +166,11 @@ impl Writer {
     /// The checkpoint being written, and its number.
     pub(super) fn writing(&self) -> Option<(Progress, u32)> {
         self.writing.map(|writing| (writing, self.numbered))
+    }
+
+    /// Checkpoints begun since the newest complete one.
+    pub(super) const fn unfinished(&self) -> u32 {
+        self.numbered - self.complete.checkpoint
     }
 
     /// Begins a checkpoint, unless one is being written.

@@ -48,10 +48,9 @@ pub(crate) struct FoundLog {
     pub(crate) missing: u64,
     /// Pages that each turn has at least, as the next head says.
     before: Vec<(u64, u32)>,
-    /// Whether turns are left out.
-    has_holes: bool,
-    /// Turns whose blocks are worth keeping: they hold trims, or identify the log.
-    kept: Vec<u64>,
+    /// The turn of the newest head, and which turns before it are kept; all where it does not say.
+    newest_head: u64,
+    kept: Option<Vec<u8>>,
     payload: Vec<u8>,
 }
 
@@ -77,29 +76,29 @@ impl FoundLog {
             from: 0,
             missing: 0,
             before: Vec::new(),
-            has_holes: false,
-            kept: Vec::new(),
+            newest_head: 0,
+            kept: None,
             payload: vec![0; geometry.page_size as usize],
         };
-        let mut newest_head = 0;
         for block in (geometry.data_blocks()..geometry.blocks()).map(BlockId) {
             let head = found.read(chip, geometry.ppn(block, geometry.header_pages), None)?;
             let turn = match &head {
                 Some((_, Record::Head(head))) if head.summary.id != summary.id => None,
                 // A bad block may hold what was written before the chip was formatted.
                 None if chip.is_bad(block) => None,
+                // Its head was cut off: the turn did not begin.
+                None if !is_begun(chip, block)? => None,
                 _ => turn_of(chip, block)?,
             };
             let Some(turn) = turn else {
                 found.others.push(block);
                 continue;
             };
-            found.blocks.push(Used { turn, block });
+            found.blocks.push(Used { turn, block, is_kept: false });
             let Some((_, Record::Head(head))) = head else { continue };
             found.before.push((turn.saturating_sub(1), head.before));
-            if turn > newest_head {
-                newest_head = turn;
-                found.has_holes = head.has_holes;
+            if turn > found.newest_head {
+                (found.newest_head, found.kept) = (turn, head.kept);
                 found.complete = head.complete;
                 found.learn_failed(&head.known);
                 found.known = head.known;
@@ -107,9 +106,7 @@ impl FoundLog {
         }
         found.blocks.sort_by_key(|used| used.turn);
         found.from = found.complete.turn;
-        found.kept.push(newest_head);
         if let Some(newest) = found.blocks.last().copied() {
-            found.kept.push(newest.turn);
             found.look_at_end(chip, newest)?;
         }
         Ok(found)
@@ -219,7 +216,7 @@ impl FoundLog {
         mut visit: impl FnMut(&mut Self, &mut C, Header, Record) -> Result<(), FlashError>,
     ) -> Result<(), FlashError> {
         (self.gaps, self.rows) = (Vec::new(), Vec::new());
-        for used in self.blocks.clone() {
+        for (i, used) in self.blocks.clone().into_iter().enumerate() {
             if used.turn < self.from {
                 continue;
             }
@@ -234,11 +231,7 @@ impl FoundLog {
                 self.numbered = self.numbered.max(header.checkpoint);
                 let of_complete =
                     header.checkpoint != 0 && header.checkpoint == self.complete.checkpoint;
-                if of_complete
-                    || matches!(header.kind, Kind::Trims | Kind::Erased | Kind::Rewritten)
-                {
-                    self.kept.push(used.turn);
-                }
+                self.blocks[i].is_kept |= of_complete || header.kind.is_kept();
                 if let Record::Clean(_, known) | Record::InUse(known) = &record {
                     self.learn(known);
                 }
@@ -262,17 +255,37 @@ impl FoundLog {
             gap.turn == newest && (self.clean.is_some() || self.known.iter().any(known))
         };
         let within: u64 = self.gaps.iter().filter(lasted).map(|gap| u64::from(gap.pages)).sum();
-        let mut ends = 0;
-        for &(turn, pages) in self.before.iter().filter(|(turn, _)| *turn >= self.from) {
-            let rows = self.rows.iter().filter(|row| row.0 == turn).map(|(_, row)| row);
+        let there = |turn: u64| {
+            let rows = self.rows.iter().filter(|row| row.0 == turn);
             // One that failed may have a head of the same turn.
-            let there = rows.map(|row| row.there + row.maps).max().unwrap_or(0);
-            ends += u64::from(pages.saturating_sub(there));
+            rows.map(|(_, row)| row.there + row.maps).max()
+        };
+        let mut ends = 0;
+        for &(turn, pages) in self.before.iter().filter(|before| self.is_needed(before.0)) {
+            ends += u64::from(pages.saturating_sub(there(turn).unwrap_or(0)));
         }
-        let mut turns: Vec<u64> = self.rows.iter().map(|row| row.0).collect();
-        turns.dedup();
-        let absent = (newest + 1 - self.from.max(1)).saturating_sub(turns.len() as u64);
-        self.missing = within + ends + if self.has_holes { 0 } else { absent };
+        let is_absent = |turn: &u64| self.is_needed(*turn) && there(*turn).is_none();
+        let absent = match &self.kept {
+            Some(kept) => {
+                let back = 1..=self.newest_head.min(8 * kept.len() as u64);
+                back.map(|back| self.newest_head - back).filter(is_absent).count() as u64
+            }
+            None => {
+                let mut turns: Vec<u64> = self.rows.iter().map(|row| row.0).collect();
+                turns.dedup();
+                (newest + 1 - self.from.max(1)).saturating_sub(turns.len() as u64)
+            }
+        };
+        self.missing = within + ends + absent;
+    }
+
+    /// Whether the log needs a turn: one that the newest head leaves out may be gone, or half erased. Of those
+    /// behind that head nobody has said anything yet.
+    fn is_needed(&self, turn: u64) -> bool {
+        let Some(kept) = &self.kept else { return turn >= self.from };
+        let back = self.newest_head.wrapping_sub(turn).wrapping_sub(1);
+        let bits = usize::try_from(back / 8).ok().and_then(|byte| kept.get(byte));
+        turn >= self.from && bits.is_some_and(|bits| bits >> (back % 8) & 1 != 0)
     }
 
     /// Whether something is missing in the last block that need not have lasted.
@@ -283,16 +296,17 @@ impl FoundLog {
 
     /// The log, to be written on.
     pub(crate) fn log<C: Flash>(&self, chip: &C) -> Log {
-        let is_needed = |used: &Used| used.turn >= self.from && self.kept.contains(&used.turn);
-        let left_out = self.blocks.iter().filter(|used| used.turn >= self.from && !is_needed(used));
-        let unbroken = left_out.map(|used| used.turn + 1).max().unwrap_or(0);
+        let turn = self.blocks.last().map_or(0, |used| used.turn);
+        // The newest head identifies the log.
+        let is_needed = |used: &Used| {
+            let is_last = used.turn == turn || used.turn == self.newest_head;
+            used.turn >= self.from && (used.is_kept || is_last)
+        };
         let (used, stale): (Vec<Used>, Vec<Used>) =
             self.blocks.iter().copied().partition(is_needed);
-        // Turns since the checkpoint are left out last, when a head has told that some are.
+        // Those behind the newest head come last: the next head tells first that they are not kept.
         let stale = stale.into_iter().map(|used| used.block);
         let free = self.others.iter().copied().chain(stale).filter(|&block| !chip.is_bad(block));
-        let turn = self.blocks.last().map_or(0, |used| used.turn);
-        let unbroken = if self.has_holes { turn } else { unbroken };
         // What is bad is not written any more.
         let goes_on = used.last().is_some_and(|last| !chip.is_bad(last.block)) && !self.ends_torn();
         let written = self.rows.iter().rfind(|row| row.0 == turn).map_or(0, |(_, row)| {
@@ -300,7 +314,7 @@ impl FoundLog {
             if self.ends_torn() { row.there } else { row.place }
         });
         let next = goes_on.then_some(self.next);
-        Log::found(VecDeque::from(used), free.collect(), next, (turn, written), unbroken)
+        Log::found(VecDeque::from(used), free.collect(), next, (turn, written))
     }
 }
 
@@ -353,6 +367,18 @@ fn is_map<C: Flash>(chip: &mut C, at: Ppn, turn: u64) -> Result<bool, FlashError
         Err(FlashError::Unreadable(_)) => Ok(false),
         Err(e) => Err(e),
     }
+}
+
+/// Whether a block of the log has more than its first page.
+fn is_begun<C: Flash>(chip: &mut C, block: BlockId) -> Result<bool, FlashError> {
+    for at in log_pages(*chip.geometry(), block).skip(1) {
+        match chip.read_oob(at) {
+            Ok(None) => {}
+            Ok(Some(_)) | Err(FlashError::Unreadable(_)) => return Ok(true),
+            Err(e) => return Err(e),
+        }
+    }
+    Ok(false)
 }
 
 /// The turn of a block: the same beside all its pages.

@@ -150,17 +150,19 @@ impl Pages {
         Ok(Some(pages))
     }
 
-    /// Pages that the log records as absent are dead up to then. Of checkpoints only the complete one
+    /// Pages that the log records as absent, or as lost, are dead up to then. Of checkpoints only the complete one
     /// counts: it is durable.
     fn take_fact(&mut self, found: &FoundLog, header: &Header, record: &Record) {
-        let runs = match record {
-            Record::Trims(runs) => runs,
-            Record::Absent(runs) if header.checkpoint == found.complete.checkpoint => runs,
+        let of_it = header.checkpoint == found.complete.checkpoint;
+        let (runs, what) = match record {
+            Record::Trims(runs) => (runs, Ppn::NONE),
+            Record::Absent(runs) if of_it => (runs, Ppn::NONE),
+            Record::Lost(runs) if of_it => (runs, LOST),
             _ => return,
         };
         for (first, length) in runs {
             for lpn in *first..first.saturating_add(*length).min(self.map.len() as u32) {
-                self.is_absent(Lpn(lpn), header.sequence);
+                self.is_nowhere(Lpn(lpn), what, header.sequence);
             }
         }
     }
@@ -260,17 +262,18 @@ impl Pages {
             let is_held = promised == at && newest >= least
                 || newest > sequence
                 || at == Ppn::NONE && newest == sequence && promised != LOST;
-            if promised != Ppn::NONE && (!is_held || at == LOST) {
+            if promised != Ppn::NONE && !is_held || at == LOST {
                 self.map[lpn.index()] = LOST;
                 recovery.lost.push(lpn);
             }
         }
     }
 
-    fn is_absent(&mut self, lpn: Lpn, sequence: u64) {
+    /// A page held no data then, or its data were lost.
+    fn is_nowhere(&mut self, lpn: Lpn, what: Ppn, sequence: u64) {
         if sequence >= self.newest[lpn.index()] {
             self.newest[lpn.index()] = sequence;
-            self.map[lpn.index()] = Ppn::NONE;
+            self.map[lpn.index()] = what;
         }
     }
 
@@ -319,7 +322,7 @@ impl Pages {
             return;
         }
         if at == Ppn::NONE {
-            return self.is_absent(lpn, sequence);
+            return self.is_nowhere(lpn, Ppn::NONE, sequence);
         }
         if at == LOST {
             return;
