@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::{Draws, history::History};
 
 /// Bytes of the header page and of a slot of the block table.
-const PAGE: usize = 4096;
+pub(super) const PAGE: usize = 4096;
 const RECORD: usize = 32;
 
 /// A kind of damage.
@@ -48,15 +48,22 @@ enum Spoil {
 pub struct Harm<'a> {
     history: &'a History,
     pub bytes: Vec<u8>,
+    /// Bytes of the file.
+    pub length: u64,
     pub what: String,
 }
 
 impl<'a> Harm<'a> {
+    /// None so far.
+    pub fn whole(history: &'a History) -> Self {
+        let bytes = history.image().to_vec();
+        Self { history, length: bytes.len() as u64, bytes, what: String::new() }
+    }
+
     /// The image in the end with damage of a class; nothing where the damage would change nothing.
     pub fn of(history: &'a History, class: Class, draws: &mut Draws) -> Option<Self> {
         for _ in 0..20 {
-            let (bytes, what) = (history.image().to_vec(), String::new());
-            let mut harm = Self { history, bytes, what };
+            let mut harm = Self::whole(history);
             (class.harm)(&mut harm, draws);
             if harm.bytes != history.image() {
                 return Some(harm);
@@ -65,15 +72,15 @@ impl<'a> Harm<'a> {
         None
     }
 
-    fn blocks(&self) -> u32 {
+    pub(super) fn blocks(&self) -> u32 {
         self.history.geometry.blocks()
     }
 
-    fn pages(&self) -> u32 {
+    pub(super) fn pages(&self) -> u32 {
         self.history.geometry.pages_per_block
     }
 
-    fn table(&self) -> Range<usize> {
+    pub(super) fn table(&self) -> Range<usize> {
         PAGE..PAGE * (1 + 2 * (self.blocks() as usize).div_ceil(1016))
     }
 
@@ -86,12 +93,12 @@ impl<'a> Harm<'a> {
         first..first + self.pages() as usize * RECORD
     }
 
-    fn area(&self, block: u32, page: u32) -> Range<usize> {
+    pub(super) fn area(&self, block: u32, page: u32) -> Range<usize> {
         let first = self.areas(block).start + page as usize * RECORD;
         first..first + RECORD
     }
 
-    fn payload(&self, block: u32, page: u32) -> Range<usize> {
+    pub(super) fn payload(&self, block: u32, page: u32) -> Range<usize> {
         let start = self.table().end + self.blocks() as usize * self.areas_bytes();
         let number = block as usize * self.pages() as usize + page as usize;
         let size = self.history.geometry.page_size as usize;
@@ -99,7 +106,7 @@ impl<'a> Harm<'a> {
         first..first + size
     }
 
-    fn say(&mut self, what: &str) {
+    pub(super) fn say(&mut self, what: &str) {
         self.what = format!("{} {what}", self.what);
     }
 
@@ -109,7 +116,7 @@ impl<'a> Harm<'a> {
     }
 
     /// A page that is not blank, of a block of those.
-    fn written(&self, draws: &mut Draws, blocks: Range<u32>) -> (u32, u32) {
+    pub(super) fn written(&self, draws: &mut Draws, blocks: Range<u32>) -> (u32, u32) {
         loop {
             let block = blocks.start + draws.below(blocks.end - blocks.start);
             let page = draws.below(self.pages());
@@ -123,12 +130,12 @@ impl<'a> Harm<'a> {
         0..self.history.geometry.data_blocks()
     }
 
-    fn log(&self) -> Range<u32> {
+    pub(super) fn log(&self) -> Range<u32> {
         self.history.geometry.data_blocks()..self.blocks()
     }
 
     /// Blocks of data mostly, else of the log.
-    fn some(&self, draws: &mut Draws) -> Range<u32> {
+    pub(super) fn some(&self, draws: &mut Draws) -> Range<u32> {
         if draws.one_in(4) { self.log() } else { self.data() }
     }
 

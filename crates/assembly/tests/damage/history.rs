@@ -176,6 +176,13 @@ impl History {
         &self.images[..self.images.len() - 1]
     }
 
+    /// Makes the file that long.
+    pub fn lengthen(&self, bytes: u64) {
+        let file = fs::File::options().write(true).open(&self.file).expect("the image is there");
+        // Where the file system takes it.
+        let _ = file.set_len(bytes);
+    }
+
     /// Makes the file this image.
     pub fn put(&self, image: &[u8]) {
         fs::write(&self.file, image).expect("the image is written");

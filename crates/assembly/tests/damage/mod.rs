@@ -9,6 +9,7 @@
 //! `THERMOCLINE_DAMAGE_SECONDS` says how long to look for a fault, `THERMOCLINE_DAMAGE_SEED` runs the one
 //! history in which one was found.
 
+mod forged;
 mod harm;
 mod history;
 
@@ -33,7 +34,7 @@ const HISTORIES: u64 = 16;
 pub struct Draws(pub u64);
 
 impl Draws {
-    fn next(&mut self) -> u64 {
+    pub fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

@@ -4,7 +4,7 @@ use std::{io, path::PathBuf};
 
 use thermocline_flash::GeometryError;
 
-use super::layout::{FORMAT_VERSION, MOST_PAGES, PAGE, PROFILE_BYTES};
+use super::layout::{FORMAT_VERSION, LARGEST_BLOCK, LARGEST_PAGE, MOST_PAGES, PAGE, PROFILE_BYTES};
 
 /// An image could not be made or opened.
 #[derive(Debug, thiserror::Error)]
@@ -84,6 +84,23 @@ pub enum Damage {
     /// Erase blocks of too many pages.
     #[error("an erase block has more than {MOST_PAGES} pages; set pages_per_block to fewer")]
     LongBlocks,
+    /// Pages or erase blocks of too many bytes.
+    #[error(
+        "a page has more than {} MiB or an erase block more than {} MiB; set page_size or pages_per_block to less",
+        LARGEST_PAGE >> 20, LARGEST_BLOCK >> 20
+    )]
+    LargeBlocks,
+    /// Most of the block table is no block table.
+    #[error(
+        "of the first {seen} groups of the block table {lost} are damaged in both copies: the header page names a chip \
+         that is not there; restore the image from a copy"
+    )]
+    Table {
+        /// Groups that were looked at.
+        seen: u32,
+        /// Those of which no slot is whole.
+        lost: usize,
+    },
     /// Direct I/O is not possible.
     #[error("direct I/O is not possible: {0}; open it without")]
     Direct(String),

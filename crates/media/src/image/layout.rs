@@ -13,6 +13,12 @@ pub(super) const PAGE: usize = 4096;
 /// The longest erase block, in pages: its areas are kept in memory whole.
 pub(super) const MOST_PAGES: u32 = 1 << 18;
 
+/// The largest page, in bytes: some are kept in memory.
+pub(super) const LARGEST_PAGE: u32 = 16 << 20;
+
+/// The largest erase block, in bytes: a layer that updates in place, and a NOR chip, keep one in memory.
+pub(super) const LARGEST_BLOCK: u64 = 1 << 30;
+
 /// The longest profile that fits, in bytes.
 pub const PROFILE_BYTES: usize = 3072;
 
@@ -160,6 +166,9 @@ impl Layout {
         // Payload, areas, and more than the table takes.
         if pages * (u128::from(geometry.page_size) + 4096) > 1 << 62 {
             return Err(Damage::TooLarge);
+        }
+        if geometry.page_size > LARGEST_PAGE || geometry.block_size() > LARGEST_BLOCK {
+            return Err(Damage::LargeBlocks);
         }
         let layout = Self::of(kind, geometry);
         let header = geometry.header_pages as usize * geometry.page_size as usize;

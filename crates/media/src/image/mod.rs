@@ -209,8 +209,7 @@ impl Image {
             let why = format!("the disk has blocks of {unit} bytes, and a page is {size} long");
             return Err(Damage::Direct(why));
         }
-        let (table, lost_groups) = Table::read(&*store, &layout, &mut unread)
-            .map_err(Damage::when("read the block table"))?;
+        let (table, lost_groups) = Table::read(&*store, &layout, &mut unread)?;
         Ok(Self {
             path: path.into(),
             layout,

@@ -19,12 +19,15 @@ use thermocline_flash::BlockId;
 
 use super::{
     checksum,
+    error::Damage,
     layout::{GROUP_BLOCKS, Layout, PAGE},
     store::Store,
     unread::Unread,
 };
 
 const BAD: u32 = 1 << 31;
+/// Groups that may be lost where most are.
+const MOST_LOST: usize = 64;
 const HEADER: usize = PAGE - 4 * GROUP_BLOCKS as usize;
 
 #[derive(Debug)]
@@ -67,36 +70,43 @@ impl Table {
     }
 
     /// Reads the table. A group of which no slot is whole, which no loss of power brings about, has
-    /// the others' mean erase count, and no bad blocks: those will fail again, and be marked again.
+    /// the others' mean erase count, and no bad blocks: those will fail again, and be marked again. Memory
+    /// is taken group by group, as the file has it.
     pub(super) fn read(
         store: &dyn Store,
         layout: &Layout,
         unread: &mut Unread,
-    ) -> io::Result<(Self, u32)> {
-        let mut table = Self::new(layout, &[]);
-        table.dirty.clear();
+    ) -> Result<(Self, u32), Damage> {
+        let (mut entries, mut groups) = (Vec::new(), Vec::new());
+        let (mut lost, mut holes) = (Vec::new(), Vec::new());
         let mut slots = vec![0; 2 * PAGE];
-        let mut lost = Vec::new();
         for number in 0..layout.groups {
-            if !unread.read_around(store, &mut slots, layout.group(number, 0))?.is_empty() {
-                table.unread.push(number);
+            let read = unread.read_around(store, &mut slots, layout.group(number, 0));
+            if !read.map_err(Damage::when("read the block table"))?.is_empty() {
+                holes.push(number);
             }
             let versions = slots.chunks_exact(PAGE).map(|slot| version(slot, number));
             let newest = (0..2).zip(versions).filter_map(|(slot, version)| Some((version?, slot)));
-            let Some((version, slot)) = newest.max() else {
+            let newest = newest.max();
+            let (version, slot) = newest.unwrap_or((0, 1));
+            if newest.is_none() {
                 lost.push(number);
-                table.dirty.push(number);
-                continue;
-            };
-            table.groups[number as usize] = Group { version, slot, written: 0, is_dirty: false };
-            let page = &slots[slot as usize * PAGE..][..PAGE];
-            for (entry, bytes) in table.entries_of(number).iter_mut().zip(page[HEADER..].chunks(4))
-            {
-                *entry = u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]);
+                if lost.len() > MOST_LOST && 2 * lost.len() > groups.len() {
+                    return Err(Damage::Table { seen: number + 1, lost: lost.len() });
+                }
             }
+            groups.push(Group { version, slot, written: 0, is_dirty: newest.is_none() });
+            let left = layout.geometry.blocks() - number * GROUP_BLOCKS;
+            let page = &slots[slot as usize * PAGE..][HEADER..PAGE];
+            let numbers = page.chunks(4).map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]]));
+            let numbers = numbers.map(|number| if newest.is_some() { number } else { 0 });
+            entries.extend(numbers.take(left as usize));
         }
-        table.bad = table.entries.iter().filter(|&&entry| entry & BAD != 0).count() as u32;
+        let bad = entries.iter().filter(|&&entry| entry & BAD != 0).count() as u32;
+        let page = vec![0; PAGE];
+        let mut table = Self { entries, groups, dirty: lost, bad, unread: holes, page };
         let sum: u64 = table.entries.iter().map(|&entry| u64::from(entry & !BAD)).sum();
+        let lost = table.dirty.clone();
         let gone: usize = lost.iter().map(|&number| table.entries_of(number).len()).sum();
         let left = table.entries.len() - gone;
         for &number in &lost {
@@ -228,5 +238,7 @@ fn version(slot: &[u8], group: u32) -> Option<u64> {
     if checksum(&slot[4..]) != number(0) || number(4) != group {
         return None;
     }
-    Some(u64::from(number(8)) | u64::from(number(12)) << 32)
+    let version = u64::from(number(8)) | u64::from(number(12)) << 32;
+    // Nobody has written so often.
+    (version < 1 << 63).then_some(version)
 }

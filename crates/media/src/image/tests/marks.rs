@@ -3,7 +3,7 @@
 use thermocline_flash::{BlockId, Condition, Flash, Geometry};
 
 use super::{
-    super::{Open, layout::Layout, write_blank},
+    super::{Damage, Image, Open, layout::Layout, write_blank},
     Chip, Kind,
     log::open_image,
     volatile::{Draw, Volatile},
@@ -101,4 +101,41 @@ fn a_group_without_a_whole_slot_takes_the_mean_of_the_others() {
     assert_eq!((image.erase_count(BlockId(5)), image.erase_count(BlockId(1400))), (5, 4));
     assert_eq!((image.is_bad(BlockId(3)), image.is_bad(BlockId(1400))), (true, false));
     assert_eq!(image.health().bad_blocks, 1);
+}
+
+/// A file of two pages and holes says that it is a chip of so many blocks, with the right checksum.
+#[test]
+fn a_block_table_that_was_never_written_is_refused_before_it_takes_memory() {
+    let folder = tempfile::TempDir::new().expect("a folder");
+    let path = folder.path().join("chip.img");
+    for (blocks, pages, size) in [(1_000_000_000, 1, 512), (1 << 27, 8, 512), (100_000, 4, 4096)] {
+        let mut header = Chip { kind: Kind::Nand, in_order: true }.header();
+        header.geometry = Geometry {
+            blocks_per_bank: blocks,
+            pages_per_block: pages,
+            page_size: size,
+            ..header.geometry
+        };
+        let layout = Layout::of(header.kind, &header.geometry);
+        let file = std::fs::File::create(&path).expect("made");
+        file.set_len(layout.length).expect("holes");
+        for at in [0, layout.second_header()] {
+            std::os::unix::fs::FileExt::write_all_at(&file, &header.encode(), at).expect("written");
+        }
+        let refused = Image::open(&path, Open::default()).expect_err("refused");
+        assert!(
+            matches!(refused.what, Damage::Table { seen: 65, lost: 65 }),
+            "{blocks} blocks: {refused}"
+        );
+    }
+}
+
+#[test]
+fn pages_and_blocks_that_no_memory_has_room_for_are_refused() {
+    for (pages, size) in [(1, 17 << 20), (1 << 12, 1 << 20)] {
+        let mut header = Chip { kind: Kind::Nand, in_order: true }.header();
+        header.geometry = Geometry { pages_per_block: pages, page_size: size, ..header.geometry };
+        let checked = Layout::checked(header.kind, &header.geometry);
+        assert!(matches!(checked, Err(Damage::LargeBlocks)), "{pages} pages of {size}");
+    }
 }
