@@ -88,13 +88,17 @@ enum thermocline_error {
     THERMOCLINE_MEMORY = -10,
     THERMOCLINE_TOO_LARGE = -11,
     THERMOCLINE_NO_SUCH_POLICY = -12,
-    THERMOCLINE_DEVICE = -13
+    THERMOCLINE_DEVICE = -13,
+    THERMOCLINE_NOT_OPEN = -14
 };
 
 /* In words what a code says; never NULL. */
 const char *thermocline_error_text(int code);
 
-/* A store, in the caller's memory. What is in it is the library's. */
+/*
+ * A store, in the caller's memory. What is in it is the library's. Before its first use all of it is zero. Where it is not open,
+ * as after a mount that failed, everything but format and mount answers THERMOCLINE_NOT_OPEN.
+ */
 typedef union thermocline {
     uint64_t aligned;
     unsigned char bytes[512];
@@ -103,13 +107,14 @@ typedef union thermocline {
 /*
  * Bytes of memory for a chip, beside the store itself, with room for so many changes of the map that wait to be
  * written: the more, the fewer pages of the map are written. At least two for each page of the map, of which there is one
- * for each (page_size - 16) / 3 logical pages.
+ * for each (page_size - 16) / 3 logical pages. 0 for a chip that cannot be used.
  */
 size_t thermocline_ram(const struct thermocline_nand *nand, uint32_t changes);
 
 /*
  * Makes an empty store, of so many logical pages: 93 % of the chip's pages at most, 85 % make cleaning cheap. So many
- * blocks may go bad. What the chip holds is lost. `memory` is the store's as long as it is used; what is more than
+ * blocks may go bad. What the chip holds is lost; but where the answer is THERMOCLINE_TOO_LARGE, THERMOCLINE_MEMORY,
+ * THERMOCLINE_SHAPE or THERMOCLINE_NO_SUCH_POLICY, nothing was erased. `memory` is the store's as long as it is used; what is more than
  * needed is used for changes of the map. `nand` is copied, its context is not.
  */
 int thermocline_format(thermocline *store, const struct thermocline_nand *nand, int victim, int placement,

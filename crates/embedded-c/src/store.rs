@@ -2,7 +2,8 @@
 
 use core::{
     ffi::{CStr, c_char, c_int, c_void},
-    mem::{align_of, size_of},
+    mem::{MaybeUninit, align_of, size_of},
+    slice::{from_raw_parts, from_raw_parts_mut},
 };
 
 use thermocline_embedded::{Config, Error, Ftl};
@@ -15,9 +16,19 @@ use crate::{
 
 type Store = Ftl<'static, ThermoclineNand, AnyVictim, AnyPlacement>;
 
-/// `THERMOCLINE_STORE_BYTES`, in which a store finds room, aligned as the header's union is.
+/// What is in the caller's `thermocline`. Zeros are a store that is not open.
+#[repr(C)]
+struct Handle {
+    /// [`OPEN`] where there is a store.
+    is_open: u32,
+    store: MaybeUninit<Store>,
+}
+
+const OPEN: u32 = 0x6c63_7468;
+
+/// The bytes of the header's union, aligned as it is.
 const STORE_BYTES: usize = 512;
-const _: () = assert!(size_of::<Store>() <= STORE_BYTES && align_of::<Store>() <= 8);
+const _: () = assert!(size_of::<Handle>() <= STORE_BYTES && align_of::<Handle>() <= 8);
 
 /// `struct thermocline_counters`.
 #[repr(C)]
@@ -39,6 +50,7 @@ pub struct ThermoclineCounters {
 
 const OK: c_int = 0;
 const NO_SUCH_POLICY: c_int = -12;
+const NOT_OPEN: c_int = -14;
 
 const fn code(error: Error) -> c_int {
     match error {
@@ -61,6 +73,10 @@ fn done(result: Result<(), Error>) -> c_int {
     result.map_or_else(code, |()| OK)
 }
 
+fn answer(result: Result<bool, Error>) -> c_int {
+    result.map_or_else(code, c_int::from)
+}
+
 /// In words what a code says.
 #[unsafe(no_mangle)]
 pub extern "C" fn thermocline_error_text(code: c_int) -> *const c_char {
@@ -79,6 +95,7 @@ pub extern "C" fn thermocline_error_text(code: c_int) -> *const c_char {
         -11 => c"so many logical pages do not fit on the chip",
         -12 => c"no such policy",
         -13 => c"the chip does not answer",
+        -14 => c"the store is not open: format it or mount it",
         _ => c"no error of this library",
     };
     text.as_ptr()
@@ -92,7 +109,8 @@ pub extern "C" fn thermocline_error_text(code: c_int) -> *const c_char {
 pub unsafe extern "C" fn thermocline_ram(nand: *const ThermoclineNand, changes: u32) -> usize {
     // SAFETY: the caller's promise.
     let shape = unsafe { &*nand }.shape();
-    memory::fixed(&shape) + changes as usize * size_of::<thermocline_embedded::Change>()
+    let changes = (changes as usize).saturating_mul(size_of::<thermocline_embedded::Change>());
+    if shape.check().is_ok() { memory::fixed(&shape).saturating_add(changes) } else { 0 }
 }
 
 /// What a store is opened with: the chip, the policies, the memory.
@@ -109,9 +127,48 @@ unsafe fn parts(
     let nand = unsafe { *nand };
     let policies = AnyVictim::of(victim).zip(AnyPlacement::of(placement));
     let (victim, placement) = policies.ok_or(NO_SUCH_POLICY)?;
+    nand.shape().check().map_err(code)?;
     // SAFETY: the memory is the store's from now on, by the caller's promise.
     let memory = unsafe { memory::cut(bytes.cast(), length, &nand.shape()) };
     Ok((nand, victim, placement, memory.ok_or(code(Error::Memory("")))?))
+}
+
+/// Opens a store, or leaves it closed.
+///
+/// # Safety
+/// That of the header's functions.
+unsafe fn open(
+    handle: *mut c_void,
+    nand: *const ThermoclineNand,
+    policies: (c_int, c_int),
+    memory: (*mut c_void, usize),
+    how: impl FnOnce(
+        ThermoclineNand,
+        thermocline_embedded::Memory<'static>,
+        AnyVictim,
+        AnyPlacement,
+    ) -> Result<Store, Error>,
+) -> c_int {
+    let handle = handle.cast::<Handle>();
+    if handle.is_null() || nand.is_null() {
+        return NOT_OPEN;
+    }
+    // SAFETY: it has room there, as is asserted above.
+    unsafe { (&raw mut (*handle).is_open).write(0) };
+    // SAFETY: the caller's promise.
+    let made =
+        unsafe { parts(nand, policies, memory) }.and_then(|(nand, victim, placement, memory)| {
+            how(nand, memory, victim, placement).map_err(code)
+        });
+    match made {
+        Ok(made) => {
+            let open = Handle { is_open: OPEN, store: MaybeUninit::new(made) };
+            // SAFETY: as above.
+            unsafe { handle.write(open) };
+            OK
+        }
+        Err(code) => code,
+    }
 }
 
 /// Makes an empty store.
@@ -129,20 +186,16 @@ pub unsafe extern "C" fn thermocline_format(
     logical_pages: u32,
     spare_blocks: u32,
 ) -> c_int {
-    // SAFETY: the caller's promise.
-    let parts = unsafe { parts(nand, (victim, placement), (memory, bytes)) };
-    let (nand, victim, placement, memory) = match parts {
-        Ok(parts) => parts,
-        Err(code) => return code,
-    };
     let config = Config { logical_pages, spare_blocks };
-    match Ftl::format(nand, memory, victim, placement, config) {
-        Ok(made) => {
-            // SAFETY: it has room there, as is asserted above.
-            unsafe { store.cast::<Store>().write(made) };
-            OK
-        }
-        Err(e) => code(e),
+    // SAFETY: the caller's promise.
+    unsafe {
+        open(
+            store,
+            nand,
+            (victim, placement),
+            (memory, bytes),
+            |nand, memory, victim, placement| Ftl::format(nand, memory, victim, placement, config),
+        )
     }
 }
 
@@ -160,38 +213,40 @@ pub unsafe extern "C" fn thermocline_mount(
     bytes: usize,
 ) -> c_int {
     // SAFETY: the caller's promise.
-    let parts = unsafe { parts(nand, (victim, placement), (memory, bytes)) };
-    let (nand, victim, placement, memory) = match parts {
-        Ok(parts) => parts,
-        Err(code) => return code,
-    };
-    match Ftl::mount(nand, memory, victim, placement) {
-        Ok(made) => {
-            // SAFETY: it has room there, as is asserted above.
-            unsafe { store.cast::<Store>().write(made) };
-            OK
-        }
-        Err(e) => code(e),
-    }
+    unsafe { open(store, nand, (victim, placement), (memory, bytes), Ftl::mount) }
 }
 
-/// The store that a caller opened.
+/// The store that a caller opened; nothing where none is open.
 ///
 /// # Safety
-/// A function above made it, and nobody else uses it now.
-unsafe fn store<'s>(store: *mut c_void) -> &'s mut Store {
+/// The bytes are zeros, or what a function above left; nobody else uses them now.
+unsafe fn store<'s>(handle: *mut c_void) -> Option<&'s mut Store> {
+    let handle = handle.cast::<Handle>();
     // SAFETY: the caller's promise.
-    unsafe { &mut *store.cast::<Store>() }
+    if handle.is_null() || unsafe { (&raw const (*handle).is_open).read() } != OPEN {
+        return None;
+    }
+    // SAFETY: a store was written there before it was called open.
+    Some(unsafe { (*handle).store.assume_init_mut() })
 }
 
-/// Logical pages.
+/// What a store answers; [`NOT_OPEN`] where none is open.
 ///
 /// # Safety
-/// `handle` is a store that was opened; so it is below.
+/// That of [`store`].
+unsafe fn with(handle: *mut c_void, what: impl FnOnce(&mut Store) -> c_int) -> c_int {
+    // SAFETY: the caller's promise.
+    unsafe { store(handle) }.map_or(NOT_OPEN, what)
+}
+
+/// Logical pages; none where no store is open.
+///
+/// # Safety
+/// `handle` is a store's bytes, open or not; so it is below.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn thermocline_pages(handle: *mut c_void) -> u32 {
     // SAFETY: the caller's promise.
-    unsafe { store(handle) }.logical_pages()
+    unsafe { store(handle) }.map_or(0, |store| store.logical_pages())
 }
 
 /// Reads a page.
@@ -205,13 +260,11 @@ pub unsafe extern "C" fn thermocline_read(
     into: *mut c_void,
 ) -> c_int {
     // SAFETY: the caller's promise.
-    let store = unsafe { store(handle) };
-    let length = store.page_size() as usize;
-    // SAFETY: the caller's promise.
-    let into = unsafe { core::slice::from_raw_parts_mut(into.cast::<u8>(), length) };
-    match store.read(page, into) {
-        Ok(holds_data) => c_int::from(holds_data),
-        Err(e) => code(e),
+    unsafe {
+        with(handle, |store| {
+            let length = store.page_size() as usize;
+            answer(store.read(page, from_raw_parts_mut(into.cast(), length)))
+        })
     }
 }
 
@@ -226,11 +279,12 @@ pub unsafe extern "C" fn thermocline_write(
     data: *const c_void,
 ) -> c_int {
     // SAFETY: the caller's promise.
-    let store = unsafe { store(handle) };
-    let length = store.page_size() as usize;
-    // SAFETY: the caller's promise.
-    let data = unsafe { core::slice::from_raw_parts(data.cast::<u8>(), length) };
-    done(store.write(page, data))
+    unsafe {
+        with(handle, |store| {
+            let length = store.page_size() as usize;
+            done(store.write(page, from_raw_parts(data.cast(), length)))
+        })
+    }
 }
 
 /// Reads bytes.
@@ -246,13 +300,12 @@ pub unsafe extern "C" fn thermocline_read_at(
     page: *mut c_void,
 ) -> c_int {
     // SAFETY: the caller's promise.
-    let store = unsafe { store(handle) };
-    let size = store.page_size() as usize;
-    // SAFETY: the caller's promise.
-    let page = unsafe { core::slice::from_raw_parts_mut(page.cast::<u8>(), size) };
-    // SAFETY: the caller's promise.
-    let into = unsafe { core::slice::from_raw_parts_mut(into.cast::<u8>(), length) };
-    done(store.read_at(offset, into, page))
+    unsafe {
+        with(handle, |store| {
+            let page = from_raw_parts_mut(page.cast(), store.page_size() as usize);
+            done(store.read_at(offset, from_raw_parts_mut(into.cast(), length), page))
+        })
+    }
 }
 
 /// Writes bytes.
@@ -268,13 +321,12 @@ pub unsafe extern "C" fn thermocline_write_at(
     page: *mut c_void,
 ) -> c_int {
     // SAFETY: the caller's promise.
-    let store = unsafe { store(handle) };
-    let size = store.page_size() as usize;
-    // SAFETY: the caller's promise.
-    let page = unsafe { core::slice::from_raw_parts_mut(page.cast::<u8>(), size) };
-    // SAFETY: the caller's promise.
-    let data = unsafe { core::slice::from_raw_parts(data.cast::<u8>(), length) };
-    done(store.write_at(offset, data, page))
+    unsafe {
+        with(handle, |store| {
+            let page = from_raw_parts_mut(page.cast(), store.page_size() as usize);
+            done(store.write_at(offset, from_raw_parts(data.cast(), length), page))
+        })
+    }
 }
 
 /// Forgets a page.
@@ -284,7 +336,7 @@ pub unsafe extern "C" fn thermocline_write_at(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn thermocline_trim(handle: *mut c_void, page: u32) -> c_int {
     // SAFETY: the caller's promise.
-    done(unsafe { store(handle) }.trim(page).map(drop))
+    unsafe { with(handle, |store| done(store.trim(page).map(drop))) }
 }
 
 /// Makes all that was done last.
@@ -294,7 +346,7 @@ pub unsafe extern "C" fn thermocline_trim(handle: *mut c_void, page: u32) -> c_i
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn thermocline_flush(handle: *mut c_void) -> c_int {
     // SAFETY: the caller's promise.
-    done(unsafe { store(handle) }.flush())
+    unsafe { with(handle, |store| done(store.flush())) }
 }
 
 /// Writes all of the map.
@@ -304,7 +356,7 @@ pub unsafe extern "C" fn thermocline_flush(handle: *mut c_void) -> c_int {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn thermocline_checkpoint(handle: *mut c_void) -> c_int {
     // SAFETY: the caller's promise.
-    done(unsafe { store(handle) }.checkpoint())
+    unsafe { with(handle, |store| done(store.checkpoint())) }
 }
 
 /// What the store did.
@@ -314,15 +366,17 @@ pub unsafe extern "C" fn thermocline_checkpoint(handle: *mut c_void) -> c_int {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn thermocline_counters(handle: *mut c_void, into: *mut ThermoclineCounters) {
     // SAFETY: the caller's promise.
-    let did = unsafe { store(handle) }.counters();
-    let counters = ThermoclineCounters {
-        host_writes: did.host_writes,
-        copies: did.copies,
-        map_writes: did.map_writes,
-        erases: did.erases,
-        failed_blocks: did.failed_blocks,
-        lost: did.lost,
-    };
+    let counters = unsafe { store(handle) }.map_or_else(ThermoclineCounters::default, |store| {
+        let did = store.counters();
+        ThermoclineCounters {
+            host_writes: did.host_writes,
+            copies: did.copies,
+            map_writes: did.map_writes,
+            erases: did.erases,
+            failed_blocks: did.failed_blocks,
+            lost: did.lost,
+        }
+    });
     // SAFETY: the caller's promise.
     unsafe { into.write(counters) };
 }

@@ -37,19 +37,29 @@ fn run(command: &mut Command) -> String {
     text
 }
 
-#[test]
-fn the_example_in_c_reads_back_what_it_wrote() {
+/// Builds a program with the library, and runs it.
+fn program(source: &str) -> String {
     let folder = tempfile::tempdir().expect("a folder can be made");
-    let program = folder.path().join("ram");
+    let program = folder.path().join("program");
     run(Command::new("cc")
         .args(["-std=c99", "-Wall", "-Wextra", "-pedantic", "-Werror", "-O1", "-I"])
         .arg(here("include"))
-        .arg(here("examples/c/ram.c"))
+        .arg(here(source))
         .arg(library())
         .args(["-lpthread", "-ldl", "-lm", "-o"])
         .arg(&program));
-    let said = run(&mut Command::new(&program));
+    run(&mut Command::new(&program))
+}
+
+#[test]
+fn the_example_in_c_reads_back_what_it_wrote() {
+    let said = program("examples/c/ram.c");
     assert!(said.starts_with("20002 pages written") && said.contains("all read back"), "{said}");
+}
+
+#[test]
+fn every_call_answers_in_every_state() {
+    assert_eq!(program("tests/states.c"), "every call answers\n");
 }
 
 #[test]

@@ -2,8 +2,8 @@
 
 use crate::{
     Area, Content, Error, Found, Geometry, Memory, Nand, NandError, Slots,
-    blocks::{Block, MOST_PAGES, State},
-    cache::{Cache, MOST, NONE, TRIMMED},
+    blocks::{Block, State},
+    cache::{Cache, NONE, TRIMMED},
     clean::{Cleaning, MEAN},
     header::Header,
     log::{MAP_STREAM, Open, Payload},
@@ -106,18 +106,7 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
     /// [`Error::Shape`], [`Error::Memory`].
     pub fn unmounted(nand: N, memory: Memory<'a>, victim: V, placement: P) -> Result<Self, Error> {
         let shape = nand.geometry();
-        let wrong = if !(1..=MOST_PAGES).contains(&shape.pages) || shape.pages < 2 {
-            "a block has 2 to 511 pages"
-        } else if shape.page_size < 64 {
-            "a page has at least 64 bytes"
-        } else if u64::from(shape.blocks) * u64::from(shape.pages) > u64::from(MOST) {
-            "a chip has at most 16,777,214 pages"
-        } else {
-            ""
-        };
-        if !wrong.is_empty() {
-            return Err(Error::Shape(wrong));
-        }
+        shape.check()?;
         let Memory { blocks, directory, changes, page } = memory;
         let Some(blocks) = blocks.first(shape.blocks as usize) else {
             return Err(Error::Memory("blocks: one of each block"));
@@ -187,8 +176,14 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
     /// Makes the store empty, and erases all good blocks.
     ///
     /// # Errors
-    /// Those of [`format`](Self::format). After one nothing of the store can be used.
+    /// Those of [`format`](Self::format). What is refused for the size or the memory leaves chip and store as they were; after
+    /// any other error nothing of the store can be used.
     pub fn reformat(&mut self, config: Config) -> Result<(), Error> {
+        let mut bad = 0;
+        for block in 0..self.shape.blocks {
+            bad += u32::from(self.nand.is_bad(block).map_err(device)?);
+        }
+        self.check_size(&config, bad)?;
         self.forget();
         for block in 0..self.shape.blocks {
             if self.nand.is_bad(block).map_err(device)? {
@@ -200,29 +195,31 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
                     self.free += 1;
                 }
                 Err(NandError::Device) => return Err(Error::Device),
-                Err(_) => self.nand.mark_bad(block).map_err(device)?,
+                Err(_) => {
+                    self.nand.mark_bad(block).map_err(device)?;
+                    bad += 1;
+                }
             }
         }
-        let most = self.most_logical_pages(config.spare_blocks);
-        if config.logical_pages == 0 || config.logical_pages > most {
-            return Err(Error::TooLarge(most));
-        }
+        self.check_size(&config, bad)?;
         self.set_size(config.logical_pages)?;
         self.spare_blocks = config.spare_blocks;
         self.write_map_page(0)?;
         self.nand.sync().map_err(device)
     }
 
-    /// The most logical pages that could be stored with the good blocks that are left, if so many more went
-    /// bad. Cleaning would be dear.
-    pub(crate) fn most_logical_pages(&self, spare_blocks: u32) -> u32 {
-        let good = self.blocks.iter().filter(|block| block.state() != State::Bad).count() as u32;
-        let bad = self.shape.blocks - good;
-        most_logical_pages(&self.shape, bad + spare_blocks, self.placement.streams())
+    /// Whether a store finds room beside so many bad blocks, as many more of which may go bad as it says.
+    fn check_size(&self, config: &Config, bad: u32) -> Result<(), Error> {
+        let streams = self.placement.streams();
+        let most =
+            most_logical_pages(&self.shape, bad.saturating_add(config.spare_blocks), streams);
+        if config.logical_pages == 0 || config.logical_pages > most {
+            return Err(Error::TooLarge(most));
+        }
+        self.check_memory(config.logical_pages)
     }
 
-    pub(crate) fn set_size(&mut self, logical_pages: u32) -> Result<(), Error> {
-        self.logical_pages = logical_pages;
+    fn check_memory(&self, logical_pages: u32) -> Result<(), Error> {
         let pages = map_pages(self.shape.page_size, logical_pages) as usize;
         if self.directory.len() < pages {
             return Err(Error::Memory("directory: one of each page of the map"));
@@ -230,6 +227,12 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
         if self.cache.capacity() < 2 * pages {
             return Err(Error::Memory("changes: at least two of each page of the map"));
         }
+        Ok(())
+    }
+
+    pub(crate) fn set_size(&mut self, logical_pages: u32) -> Result<(), Error> {
+        self.check_memory(logical_pages)?;
+        self.logical_pages = logical_pages;
         Ok(())
     }
 
@@ -503,7 +506,7 @@ pub const fn most_logical_pages(shape: &Geometry, bad_blocks: u32, streams: u8) 
     // Free blocks, an open one of each stream and of the map, and one that is all garbage.
     let all = shape.blocks.saturating_mul(shape.pages);
     let enough = enough(map_pages(shape.page_size, all), shape.pages);
-    let taken = enough + streams as u32 + 2 + bad_blocks;
+    let taken = (enough + streams as u32 + 2).saturating_add(bad_blocks);
     let pages = shape.blocks.saturating_sub(taken) * shape.pages;
     let map = pages.div_ceil(entries_of_map_page(shape.page_size));
     pages.saturating_sub(map + map / 4)

@@ -1,5 +1,7 @@
 //! The chip: all that a driver implements.
 
+use crate::{Error, blocks::MOST_PAGES, cache::MOST};
+
 /// Bytes that the layer programs beside each page.
 pub const AREA: usize = 16;
 
@@ -12,6 +14,27 @@ pub struct Geometry {
     pub pages: u32,
     /// Bytes of a page, without the out-of-band area.
     pub page_size: u32,
+}
+
+impl Geometry {
+    /// Whether the layer can use such a chip.
+    ///
+    /// # Errors
+    /// [`Error::Shape`].
+    pub fn check(&self) -> Result<(), Error> {
+        let wrong = if !(2..=MOST_PAGES).contains(&self.pages) {
+            "a block has 2 to 511 pages"
+        } else if !(64..1 << 24).contains(&self.page_size) {
+            "a page has at least 64 bytes, and fewer than 16 MiB"
+        } else if self.blocks == 0 {
+            "a chip has at least one block"
+        } else if u64::from(self.blocks) * u64::from(self.pages) > u64::from(MOST) {
+            "a chip has at most 16,777,214 pages"
+        } else {
+            return Ok(());
+        };
+        Err(Error::Shape(wrong))
+    }
 }
 
 /// Why the chip did not do what it was asked to.
