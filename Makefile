@@ -20,7 +20,7 @@ SKIPPED := $(TARGET)/skipped
 # The policies of the demonstration.
 POLICIES := thermocline,in-place,greedy,cost-benefit,cat,dac,update-interval,sep-bit,midas,fifo
 
-.PHONY: help demo build install full pages test test-examples test-systems test-long test-tools systems browser pictures guest lint bench bench-server clean python python-docs test-python
+.PHONY: help demo build install full pages test test-examples test-systems test-long test-tools systems browser pictures guest mutants lint bench bench-server clean python python-docs test-python
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -98,7 +98,7 @@ test-tools: ## the Debian packages and the kernel that tests need, where missing
 	  $$(embedded/run.sh --packages)
 	guest/run.sh --kernel || [ $$? -eq 77 ]
 
-systems: build ## the server among real file systems, crashes and clients (as root; two minutes)
+systems: build ## the server among real file systems, crashes, a full disk and clients (as root; two minutes)
 	THERMOCLINE=$(THERMOCLINE) systems/run.sh
 
 lint: ## formatting and clippy, warnings are errors
@@ -113,6 +113,9 @@ browser: build ## reports, dashboard and replay in a real browser (a minute)
 
 pictures: build ## the pictures of the documentation, docs/pictures (needs Chromium and Python)
 	THERMOCLINE=$(THERMOCLINE) browser/run.sh --pictures
+
+mutants: ## faults put into a copy of the tree, one at a time: a test must notice each (mutants/README.md; minutes)
+	mutants/run.py
 
 guest: build ## tests in a machine of QEMU's: raw NAND, file systems, the kernel's NBD client
 	THERMOCLINE=$(THERMOCLINE) guest/run.sh

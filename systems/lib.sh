@@ -27,7 +27,7 @@ DEVICE=${DEVICE:-slc-generic}
 python=/usr/bin/python3 # the one that Debian's python3-libnbd belongs to
 
 # What a run holds, for the trap to take down.
-work='' socket='' uri='' server='' fuse='' fuse_pid='' dev='' mnt='' child='' watchdog='' at=''
+work='' below='' socket='' uri='' server='' fuse='' fuse_pid='' dev='' mnt='' child='' watchdog='' at=''
 verdict=failed began=$SECONDS doing='setting up'
 
 say() { printf '%s: %s\n' "$script" "$*" >&2; }
@@ -272,7 +272,10 @@ at_exit() {
         gone "$child" 5 || kill -9 "$child"
     fi
     if [[ $server && $verdict == failed ]]; then tail -n 5 "$work/server.log" >&2; fi
+    # An image on a file system of the script's own: nobody may have it open.
+    if [[ $below && $server ]]; then kill -9 "$server"; fi
     abandon
+    if [[ $below ]]; then umount "$below"; fi
     if [[ $server ]]; then
         kill "$server" 2>/dev/null
         gone "$server" 10 || kill -9 "$server"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# The server among real programs: file systems, crashes, clients. About two minutes on two cores.
+# The server among real programs: file systems, crashes, a full disk, clients. About two minutes on two cores.
 #
-#   systems/run.sh [filesystems|kill9|clients]...         all of them by default
+#   systems/run.sh [filesystems|kill9|fulldisk|clients]...         all of them by default
 #   systems/run.sh --packages                             the Debian packages that they need
 #
 # Installs these packages (systems/install.sh), runs each script, and prints a line for each. Exit code 0
@@ -14,7 +14,7 @@ if [[ ${1:-} == --packages ]]; then
     echo "${packages[*]}"
     exit
 fi
-parts=(filesystems kill9 clients)
+parts=(filesystems kill9 fulldisk clients)
 (($#)) || set -- "${parts[@]}"
 for part in "$@"; do
     [[ " ${parts[*]} " == *" $part "* ]] || die "the tests are ${parts[*]}; not '$part'"

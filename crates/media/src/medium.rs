@@ -92,6 +92,11 @@ pub trait Medium: Chip + Send {
         Health::default()
     }
 
+    /// What an operator should know of how it was opened, in words.
+    fn remarks(&self) -> Vec<String> {
+        Vec::new()
+    }
+
     /// What is damaged of what the medium keeps beside the chip's pages, in words.
     fn ailments(&self) -> Vec<String> {
         Vec::new()
@@ -121,6 +126,9 @@ impl<M: Medium + ?Sized> Medium for Box<M> {
     }
     fn health(&self) -> Health {
         (**self).health()
+    }
+    fn remarks(&self) -> Vec<String> {
+        (**self).remarks()
     }
     fn ailments(&self) -> Vec<String> {
         (**self).ailments()

@@ -251,6 +251,10 @@ impl<M: Medium> Medium for Faulty<M> {
         self.inner.publish()
     }
 
+    fn remarks(&self) -> Vec<String> {
+        self.inner.remarks()
+    }
+
     fn ailments(&self) -> Vec<String> {
         self.inner.ailments()
     }

@@ -321,6 +321,11 @@ impl Areas {
         done
     }
 
+    /// Nothing that is known holds any longer.
+    pub(super) fn forget_all(&mut self) {
+        self.blocks.fill(NONE);
+    }
+
     /// What is known of a block holds no longer.
     pub(super) fn forget(&mut self, block: BlockId) {
         if let Some(slot) = self.find(block) {

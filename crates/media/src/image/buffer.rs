@@ -5,6 +5,7 @@ use thermocline_flash::{BlockId, FlashError, Kind, Oob, Ppn};
 use super::{
     Image, checksum,
     record::{self, segment},
+    store::Store,
     syncing::medium,
 };
 
@@ -61,7 +62,7 @@ impl Image {
         if self.runs.fill_from(at, block, page) {
             return Ok(());
         }
-        let store = &**self.store;
+        let store = &*self.store;
         let room = self.runs.room(at);
         let read = if let Some(payload) = self.ahead.payload((block, page), &self.layout, store) {
             room.copy_from_slice(payload);
@@ -94,10 +95,10 @@ impl Image {
     /// cannot be written stays.
     fn write_out(&mut self, at: usize) -> Result<(), FlashError> {
         let Some((block, pages, payload)) = self.runs.waits(at) else { return Ok(()) };
-        let store = &**self.store;
+        let store = &*self.store;
         self.waiting.wrote();
         let write = || {
-            store.write_at(payload, self.layout.payload_of(block, pages.start))?;
+            store.write_payload(payload, self.layout.payload_of(block, pages.start))?;
             let slot = self.areas.load(block, &self.runs, store)?;
             self.areas.write_records(slot, pages, store)
         };
@@ -138,7 +139,7 @@ impl Image {
         data: &[u8],
     ) -> Result<(), FlashError> {
         let slot = self.load(block)?;
-        let store = &**self.store;
+        let store = &*self.store;
         self.waiting.wrote();
         if let Err(error) = store.write_at(data, self.layout.payload_of(block, page)) {
             // What was written of it cannot be written over.

@@ -10,6 +10,7 @@ use super::{
     checksum,
     record::{self, Beside},
     runs::Runs,
+    store::Store,
     syncing::medium,
     unread::is_unreadable,
 };
@@ -36,13 +37,13 @@ impl Image {
         if self.waiting.has(block) {
             return Ok(Beside::Blank);
         }
-        self.areas.peek(block, page, &self.runs, &**self.store).map_err(medium)
+        self.areas.peek(block, page, &self.runs, &*self.store).map_err(medium)
     }
 
     /// The slot of a block's areas.
     #[inline]
     pub(super) fn load(&mut self, block: BlockId) -> Result<usize, FlashError> {
-        self.areas.load(block, &self.runs, &**self.store).map_err(medium)
+        self.areas.load(block, &self.runs, &*self.store).map_err(medium)
     }
 
     /// Reads the payload of a page and compares it with its checksum.
@@ -177,7 +178,7 @@ impl Image {
         let Ok(slot) = self.load(block) else { return };
         if matches!(self.areas.beside(slot, number), Beside::Holds(..)) {
             self.waiting.wrote();
-            let store = &**self.store;
+            let store = &*self.store;
             let _ = self.areas.clear_bits(slot, Some(number), store, record::make_obsolete);
         }
     }

@@ -85,6 +85,10 @@ impl Store for BlockDevice {
         self.disk.punch(at, bytes)
     }
 
+    fn forget_cached(&mut self, fits: &dyn Fn(usize) -> bool) -> io::Result<Option<String>> {
+        Ok(self.disk.forget(self.length, fits))
+    }
+
     fn unit(&self) -> usize {
         self.disk.unit()
     }
@@ -241,6 +245,6 @@ fn open(path: &Path, how: &OpenChip) -> Result<OpenedChip, MediumError> {
     let open = Open { read_only: how.read_only, direct: how.direct, ..Open::default() };
     let image = BlockDevice::open(path, open)
         .and_then(sized)
-        .and_then(|device| Image::over(path, Box::new(device), open));
+        .and_then(|device| Image::reopen(path, Box::new(device), open));
     Ok(entry::opened(image.map_err(at(path))?))
 }

@@ -10,6 +10,8 @@ use std::{
 
 use thermocline_files::Kind;
 
+#[cfg(target_os = "linux")]
+use super::cached;
 use super::{error::Damage, layout::PAGE, store::Store, unread::is_unreadable};
 
 /// How a file is opened.
@@ -70,6 +72,56 @@ impl Disk {
             io::ErrorKind::Unsupported => Damage::Preallocate(error),
             _ => Damage::System { doing: "allocate the file", error },
         })
+    }
+
+    /// From now on reads and writes go past the page cache, if the image `fits` the unit of such.
+    #[cfg(target_os = "linux")]
+    fn go_direct(&mut self, fits: &dyn Fn(usize) -> bool) -> Result<(), Damage> {
+        if self.direct.is_some() {
+            return Ok(());
+        }
+        let no = |error: rustix::io::Errno| Damage::Direct(error.to_string());
+        let flags = rustix::fs::fcntl_getfl(&self.file).map_err(no)?;
+        rustix::fs::fcntl_setfl(&self.file, flags | rustix::fs::OFlags::DIRECT).map_err(no)?;
+        let direct = Direct::probe(&self.file).and_then(|direct| match direct.unit {
+            unit if fits(unit) => Ok(direct),
+            unit => Err(Damage::Direct(format!("its pages are not whole blocks of {unit} bytes"))),
+        });
+        if direct.is_err() {
+            rustix::fs::fcntl_setfl(&self.file, flags).map_err(no)?;
+        }
+        self.direct = Some(direct?);
+        Ok(())
+    }
+
+    /// Makes the page cache forget the first bytes of a file, all of which were synced. Where it does not, what is
+    /// read goes past it from now on. Says in words what an operator should know.
+    #[cfg(target_os = "linux")]
+    pub(super) fn forget(&mut self, bytes: u64, fits: &dyn Fn(usize) -> bool) -> Option<String> {
+        if is_in_memory(&self.file) {
+            return None;
+        }
+        let why = match cached::forget(&self.file, bytes) {
+            Ok(true) => return None,
+            Ok(false) => "another program keeps pages of the image in the system's cache".into(),
+            Err(error) => format!("the system's cache of the image cannot be dropped ({error})"),
+        };
+        Some(match self.go_direct(fits) {
+            Ok(()) => format!("{why}: it is read and written past the cache, as with --direct"),
+            Err(refused) => format!(
+                "{why}, and {refused}. If a sync of it has failed before, what is read here may not be \
+                 what the disk holds: stop that program, or restart the machine, and start again"
+            ),
+        })
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    pub(super) fn forget(&mut self, _: u64, _: &dyn Fn(usize) -> bool) -> Option<String> {
+        Some(
+            "this system cannot drop what it has cached of the image: after a sync that failed, \
+             restart the machine"
+                .into(),
+        )
     }
 
     /// Waits until the file's length and place in the file system last as well.
@@ -149,6 +201,11 @@ impl Store for Disk {
 
     fn waits_for_disk(&self) -> bool {
         !is_in_memory(&self.file)
+    }
+
+    fn forget_cached(&mut self, fits: &dyn Fn(usize) -> bool) -> io::Result<Option<String>> {
+        let bytes = self.len()?;
+        Ok(self.forget(bytes, fits))
     }
 
     fn unit(&self) -> usize {

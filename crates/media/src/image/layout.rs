@@ -207,6 +207,12 @@ impl Layout {
         }
     }
 
+    /// Whether pages and areas can be read and written in blocks of that many bytes.
+    pub(super) const fn fits(&self, unit: usize) -> bool {
+        let page = self.geometry.page_size as usize;
+        page.is_multiple_of(unit) && self.areas_bytes.is_multiple_of(unit)
+    }
+
     /// The second copy of the header page: the file's last page.
     pub(super) const fn second_header(&self) -> u64 {
         self.length - PAGE as u64
@@ -229,6 +235,13 @@ impl Layout {
     pub(super) const fn payload_of(&self, block: BlockId, page: u32) -> u64 {
         let pages = block.0 as u64 * self.geometry.pages_per_block as u64 + page as u64;
         self.payload + pages * self.geometry.page_size as u64
+    }
+
+    /// The page whose payload is there.
+    pub(super) const fn page_at(&self, at: u64) -> (BlockId, u32) {
+        let page = (at - self.payload) / self.geometry.page_size as u64;
+        let per_block = self.geometry.pages_per_block as u64;
+        (BlockId((page / per_block) as u32), (page % per_block) as u32)
     }
 
     /// Where in a block's areas the record of a page begins; nothing for a page that has none.

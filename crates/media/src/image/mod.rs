@@ -17,11 +17,16 @@
 //!   it is older than what replaced it.
 //! * A record, and every other thing that changes in place, lies within a sector of 512 bytes, which
 //!   a disk writes whole or not at all. The block table does not rely even on that.
-//! * After a sync that failed none succeeds: nobody knows what was lost.
+//! * After a sync that failed none succeeds: nobody knows what was lost. Where the file system had no
+//!   room, what the last good sync does not cover is first [written once more](unsynced).
+//! * Whoever opens an image syncs the file, and reads past what the system has cached of it: what was
+//!   not written when a sync failed, in whichever process, is not there.
 
 mod ahead;
 mod areas;
 mod buffer;
+#[cfg(target_os = "linux")]
+mod cached;
 mod chip;
 #[cfg(target_os = "linux")]
 pub(crate) mod device;
@@ -36,6 +41,7 @@ mod table;
 #[cfg(test)]
 mod tests;
 mod unread;
+mod unsynced;
 
 use std::{
     fs::File,
@@ -56,7 +62,7 @@ use areas::Areas;
 use disk::{Disk, How};
 use layout::{Layout, PAGE};
 use runs::Runs;
-use store::{Guarded, Store};
+use store::{Guarded, Store, read_anew};
 use syncing::Waiting;
 use table::Table;
 use unread::{Unread, is_unreadable};
@@ -123,6 +129,8 @@ pub struct Image {
     page: Vec<u8>,
     /// The name that it has yet to take.
     unnamed: Option<Unnamed>,
+    /// What an operator should know of how it was opened.
+    remarks: Vec<String>,
 }
 
 /// What a new image needs to take its name.
@@ -186,8 +194,21 @@ impl Image {
     pub fn open(path: &Path, open: Open) -> Result<Self, ImageError> {
         let how = How { write: !open.read_only, lock: open.lock, direct: open.direct };
         let disk = Disk::open(path, how);
-        disk.and_then(|disk| Self::over(path, Box::new(disk), open))
+        disk.and_then(|disk| Self::reopen(path, Box::new(disk), open))
             .map_err(|what| ImageError { path: path.into(), what })
+    }
+
+    /// Opens what a store held before: nothing is believed that only the system's cache may know. What is
+    /// read lasts.
+    fn reopen(path: &Path, mut store: Box<dyn Store>, open: Open) -> Result<Self, Damage> {
+        // Nothing ever changes in the header: the cache may be asked.
+        let header = store.len().ok().and_then(|is| read_header(&*store, is).ok());
+        let layout = header.map(|(header, ..)| Layout::of(header.kind, &header.geometry));
+        let fits = |unit| layout.is_some_and(|layout| layout.fits(unit));
+        let remarks = read_anew(&mut *store, open.read_only, &fits)?;
+        let mut image = Self::over(path, store, open)?;
+        image.remarks = remarks;
+        Ok(image)
     }
 
     /// Opens what a store holds.
@@ -205,7 +226,7 @@ impl Image {
         let layout = Layout::of(header.kind, &header.geometry);
         let size = header.geometry.page_size as usize;
         let unit = store.unit();
-        if !size.is_multiple_of(unit) || !layout.areas_bytes.is_multiple_of(unit) {
+        if !layout.fits(unit) {
             let why = format!("the disk has blocks of {unit} bytes, and a page is {size} long");
             return Err(Damage::Direct(why));
         }
@@ -225,6 +246,7 @@ impl Image {
             damaged_header,
             page: vec![0; size],
             unnamed: None,
+            remarks: Vec::new(),
             header,
         })
     }

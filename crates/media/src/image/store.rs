@@ -4,11 +4,12 @@
 use std::{
     fmt, io,
     sync::{
-        Arc,
-        atomic::{AtomicI32, AtomicU64, Ordering},
+        Arc, Condvar, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, Ordering},
     },
 };
 
+use super::{error::Damage, unread::EIO, unsynced::Unsynced};
 use crate::Durable;
 
 /// What an image needs of a file.
@@ -19,6 +20,11 @@ pub(super) trait Store: fmt::Debug + Send + Sync {
     /// Writes all of them. They last after the next sync; until then any part of them may, in any
     /// order with other writes.
     fn write_at(&self, from: &[u8], at: u64) -> io::Result<()>;
+
+    /// The same of the payloads of whole pages, whose records follow.
+    fn write_payload(&self, from: &[u8], at: u64) -> io::Result<()> {
+        self.write_at(from, at)
+    }
 
     /// Waits until everything written before the call lasts.
     fn sync(&self) -> io::Result<()>;
@@ -37,6 +43,13 @@ pub(super) trait Store: fmt::Debug + Send + Sync {
         true
     }
 
+    /// Forgets what the system has cached, all of which was synced: reads tell what lasts then. May go past the
+    /// cache instead, where the image `fits` such a [unit](Self::unit). Says in words what an operator should know.
+    fn forget_cached(&mut self, fits: &dyn Fn(usize) -> bool) -> io::Result<Option<String>> {
+        let _ = fits;
+        Ok(None)
+    }
+
     /// Reads and writes begin and end at multiples of this many bytes.
     fn unit(&self) -> usize {
         1
@@ -47,54 +60,244 @@ pub(super) trait Store: fmt::Debug + Send + Sync {
 ///
 /// After a failed sync the system may have dropped what it could not write, and the next sync of the
 /// same file says that all is well. So nothing that was written since the last good one is known to
-/// last, and no later sync may be believed.
+/// last, and no later sync may be believed, before all that is written [once more](Unsynced). Nor may one that ran at the same time: the system tells an
+/// error once, and who is told may be late to say so.
 #[derive(Debug)]
 pub(super) struct Guarded {
     store: Box<dyn Store>,
-    /// The system's error number of the first sync that failed, or 0.
-    failed: AtomicI32,
+    results: Mutex<Results>,
+    ended: Condvar,
     syncs: AtomicU64,
+    unsynced: Mutex<Unsynced>,
+}
+
+/// What became of the syncs of a store.
+#[derive(Debug, Default)]
+struct Results {
+    /// Syncs begun; their numbers count from 1.
+    begun: u64,
+    /// Those that run.
+    running: Vec<u64>,
+    /// The system's error number of the first sync that failed.
+    failed: Option<i32>,
 }
 
 impl Guarded {
     pub(super) fn new(store: Box<dyn Store>) -> Arc<Self> {
-        Arc::new(Self { store, failed: AtomicI32::new(0), syncs: AtomicU64::new(0) })
+        Arc::new(Self {
+            store,
+            results: Mutex::default(),
+            ended: Condvar::new(),
+            syncs: AtomicU64::new(0),
+            unsynced: Mutex::default(),
+        })
     }
 
     /// Syncs that were waited for.
     pub(super) fn syncs(&self) -> u64 {
         self.syncs.load(Ordering::Relaxed)
     }
+
+    /// The store itself.
+    pub(super) fn below(&self) -> &dyn Store {
+        &*self.store
+    }
+
+    /// What no good sync covers.
+    pub(super) fn unsynced(&self) -> MutexGuard<'_, Unsynced> {
+        self.unsynced.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether a sync found no room, once none runs any more.
+    pub(super) fn found_no_room(&self) -> bool {
+        let results = self.results();
+        let full = [io::ErrorKind::StorageFull, io::ErrorKind::QuotaExceeded];
+        let kind = results.failed.map(|failed| io::Error::from_raw_os_error(failed).kind());
+        if !kind.is_some_and(|kind| full.contains(&kind)) {
+            return false;
+        }
+        drop(self.ended.wait_while(results, |results| !results.running.is_empty()));
+        true
+    }
+
+    /// What the failed sync may have dropped is written again.
+    pub(super) fn begin_anew(&self) {
+        self.results().failed = None;
+    }
+
+    /// Something is gone of what a failed sync dropped.
+    pub(super) fn fail_for_ever(&self) -> io::Error {
+        self.results().failed = Some(EIO);
+        io::Error::from_raw_os_error(EIO)
+    }
+
+    fn results(&self) -> MutexGuard<'_, Results> {
+        // Each change of it is whole before anything can go wrong.
+        self.results.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
-impl std::ops::Deref for Guarded {
-    type Target = dyn Store;
+impl Store for Guarded {
+    fn read_at(&self, into: &mut [u8], at: u64) -> io::Result<()> {
+        self.store.read_at(into, at)
+    }
 
-    fn deref(&self) -> &Self::Target {
-        &*self.store
+    fn write_at(&self, from: &[u8], at: u64) -> io::Result<()> {
+        self.store.write_at(from, at)?;
+        self.unsynced().wrote(at, from, false);
+        Ok(())
+    }
+
+    fn write_payload(&self, from: &[u8], at: u64) -> io::Result<()> {
+        self.store.write_payload(from, at)?;
+        self.unsynced().wrote(at, from, true);
+        Ok(())
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        Durable::sync(self)
+    }
+
+    fn len(&self) -> io::Result<u64> {
+        self.store.len()
+    }
+
+    fn set_len(&self, bytes: u64) -> io::Result<()> {
+        self.store.set_len(bytes)
+    }
+
+    fn punch(&self, at: u64, bytes: u64) -> io::Result<()> {
+        self.store.punch(at, bytes)
+    }
+
+    fn waits_for_disk(&self) -> bool {
+        self.store.waits_for_disk()
+    }
+
+    fn unit(&self) -> usize {
+        self.store.unit()
     }
 }
 
 impl Durable for Guarded {
+    /// Well only once all that began before the end of this sync have ended, and none failed.
     fn sync(&self) -> io::Result<()> {
-        let failed = self.failed.load(Ordering::Acquire);
-        if failed != 0 {
+        let mut results = self.results();
+        if let Some(failed) = results.failed {
             return Err(io::Error::from_raw_os_error(failed));
         }
+        results.begun += 1;
+        let number = results.begun;
+        results.running.push(number);
+        drop(results);
         self.syncs.fetch_add(1, Ordering::Relaxed);
         let done = self.store.sync();
+        let mut results = self.results();
+        results.running.retain(|&it| it != number);
         if let Err(error) = &done {
-            self.failed.store(error_number(error), Ordering::Release);
-        } else if self.failed.load(Ordering::Acquire) != 0 {
-            // Another sync failed meanwhile, and may have been told what belonged to this one.
-            return Err(io::Error::from_raw_os_error(self.failed.load(Ordering::Acquire)));
+            results.failed.get_or_insert(error_number(error));
         }
-        done
+        self.ended.notify_all();
+        let before = results.begun;
+        let results = self.ended.wait_while(results, |results| {
+            results.failed.is_none() && results.running.iter().any(|&it| it <= before)
+        });
+        let results = results.unwrap_or_else(PoisonError::into_inner);
+        done.and(results.failed.map_or(Ok(()), |failed| Err(io::Error::from_raw_os_error(failed))))
     }
+}
+
+/// How often a sync is tried when a store is opened: the first may be told of a write that failed before.
+const ATTEMPTS: u32 = 3;
+
+/// Syncs what the system has yet to write, and forgets the rest of what it has cached: what is read from now on
+/// is on the disk. Says in words what an operator should know.
+pub(super) fn read_anew(
+    store: &mut dyn Store,
+    read_only: bool,
+    fits: &dyn Fn(usize) -> bool,
+) -> Result<Vec<String>, Damage> {
+    let mut remarks = Vec::new();
+    for attempt in 1..=ATTEMPTS {
+        let Err(error) = store.sync() else { break };
+        if attempt == ATTEMPTS && !read_only {
+            return Err(Damage::System { doing: "sync what was written before", error });
+        }
+        remarks = vec![format!(
+            "a write to the image had failed before it was opened ({error}): what the disk holds counts"
+        )];
+    }
+    let forgotten =
+        store.forget_cached(fits).map_err(Damage::when("drop what is cached of the file"))?;
+    remarks.extend(forgotten);
+    Ok(remarks)
 }
 
 /// The system's number of an error; "input/output error" for one that has none.
 pub(super) fn error_number(error: &io::Error) -> i32 {
-    const EIO: i32 = 5;
     error.raw_os_error().unwrap_or(EIO)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{sync::mpsc, thread, time::Duration};
+
+    use super::*;
+
+    /// The first sync is told of an error and is late to say so: not before another sync has returned, or
+    /// waits for it.
+    #[derive(Debug)]
+    struct TellsOnce {
+        is_told: mpsc::Sender<()>,
+        late: Mutex<Option<mpsc::Receiver<()>>>,
+    }
+
+    impl Store for TellsOnce {
+        fn sync(&self) -> io::Result<()> {
+            let Some(late) = self.late.lock().expect("no test dies with it").take() else {
+                return Ok(());
+            };
+            self.is_told.send(()).expect("the test waits for it");
+            // Nobody says so where the other sync waits, as it should.
+            let _ = late.recv_timeout(Duration::from_millis(200));
+            Err(io::Error::from_raw_os_error(EIO))
+        }
+
+        fn read_at(&self, _: &mut [u8], _: u64) -> io::Result<()> {
+            Ok(())
+        }
+
+        fn write_at(&self, _: &[u8], _: u64) -> io::Result<()> {
+            Ok(())
+        }
+
+        fn len(&self) -> io::Result<u64> {
+            Ok(0)
+        }
+
+        fn set_len(&self, _: u64) -> io::Result<()> {
+            Ok(())
+        }
+
+        fn punch(&self, _: u64, _: u64) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_sync_beside_one_that_fails_fails_however_late_that_says_so() {
+        let ((is_told, told), (returned, late)) = (mpsc::channel(), mpsc::channel());
+        let store = TellsOnce { is_told, late: Mutex::new(Some(late)) };
+        let store = Guarded::new(Box::new(store));
+        thread::scope(|scope| {
+            let first = scope.spawn(|| Durable::sync(&*store));
+            told.recv().expect("the first sync runs");
+            let second = Durable::sync(&*store);
+            let _ = returned.send(());
+            let number = |done: io::Result<()>| done.expect_err("lost").raw_os_error();
+            assert_eq!(number(second), Some(EIO));
+            assert_eq!(number(first.join().expect("no panic")), Some(EIO));
+            assert_eq!(number(Durable::sync(&*store)), Some(EIO));
+        });
+    }
 }

@@ -7,7 +7,10 @@ use std::{collections::VecDeque, sync::Arc};
 
 use thermocline_flash::{BlockId, FlashError};
 
-use super::{Copy, Image, ImageError, entry, record, store};
+use super::{
+    Copy, Image, ImageError, entry, record,
+    store::{self, Store},
+};
 use crate::{Durable, Health, Medium, MediumError, Syncing};
 
 /// What waits for a sync.
@@ -93,7 +96,7 @@ impl Image {
     fn carry_out(&mut self, block: BlockId) -> std::io::Result<()> {
         let header = record::segment::erased(block, self.table.erases(block));
         self.waiting.wrote();
-        self.areas.blank(block, &header, &self.runs, &**self.store)?;
+        self.areas.blank(block, &header, &self.runs, &*self.store)?;
         let is_nand = self.header.kind == thermocline_flash::Kind::Nand;
         if self.open.punch_erased && is_nand {
             self.store
@@ -109,7 +112,7 @@ impl Image {
         }
         let Waiting { begun, lasting, .. } = self.waiting;
         self.waiting.wrote();
-        self.table.write(&**self.store, &self.layout, begun, lasting).map_err(medium)
+        self.table.write(&*self.store, &self.layout, begun, lasting).map_err(medium)
     }
 }
 
@@ -124,17 +127,20 @@ impl Medium for Image {
         if self.open.read_only {
             return Ok(Syncing::default());
         }
+        self.write_again()?;
         // Everything programmed so far, or the sync would not cover it.
         self.write_out_all()?;
         // Bad marks go along, unless the slot they belong to is on its way itself.
         self.write_table()?;
         let target = (!self.waiting.all_lasts()).then(|| self.store.clone() as Arc<dyn Durable>);
         self.waiting.begun += 1;
+        self.store.unsynced().sync_begun(self.waiting.begun);
         Ok(Syncing { generation: self.waiting.begun, target })
     }
 
     fn finish_sync(&mut self, done: &Syncing) -> Result<(), FlashError> {
         self.waiting.lasting = self.waiting.lasting.max(done.generation);
+        self.store.unsynced().lasts(self.waiting.lasting);
         while let Some(block) = self.waiting.due() {
             self.carry_out(block).map_err(medium)?;
             self.waiting.done(block);
@@ -149,6 +155,10 @@ impl Medium for Image {
     fn publish(&mut self) -> Result<(), MediumError> {
         self.take_name()
             .map_err(|what| entry::refused(ImageError { path: self.path.clone(), what }))
+    }
+
+    fn remarks(&self) -> Vec<String> {
+        self.remarks.clone()
     }
 
     fn ailments(&self) -> Vec<String> {

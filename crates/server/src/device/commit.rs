@@ -44,6 +44,8 @@ struct Rounds {
     /// What each who waits, or leads, needs to last, and for how many flushes.
     wanted: Vec<(u64, u64)>,
     failed: Option<Arc<str>>,
+    /// The last sync found no room.
+    is_full: bool,
 }
 
 impl Commit {
@@ -51,7 +53,7 @@ impl Commit {
     /// that are. `asked` flushes share this call.
     ///
     /// A sync that failed is never tried again: the system may have dropped what it could not write,
-    /// and would then report success.
+    /// and would then report success. One that found no room is: the medium makes up for what was dropped.
     pub(crate) fn wait(
         &self,
         changes: u64,
@@ -107,9 +109,11 @@ impl Commit {
         result.map(|_| ())
     }
 
-    /// Why nothing that is written lasts any more, if that is so.
-    pub(crate) fn failed(&self) -> Option<Arc<str>> {
-        self.rounds().failed.clone()
+    /// Why nothing that is written lasts: for ever, or before there is room.
+    pub(crate) fn failed(&self) -> Option<Fault> {
+        let rounds = self.rounds();
+        let full = rounds.is_full.then_some(Fault::FileSystemFull);
+        rounds.failed.clone().map(Fault::Sync).or(full)
     }
 
     /// Waits until no sync runs.
@@ -127,6 +131,7 @@ impl Commit {
     fn end(&self, mine: (u64, u64), result: &Result<u64, Fault>) {
         let mut rounds = self.rounds();
         rounds.running = false;
+        rounds.is_full = *result == Err(Fault::FileSystemFull);
         match result {
             Ok(lasting) => {
                 rounds.lasting = rounds.lasting.max(*lasting);
@@ -224,6 +229,16 @@ mod tests {
         let after = commit.wait(2, 1, || unreachable!("it is not tried again"));
         assert_eq!(after, failed);
         assert_eq!(commit.wait(0, 1, || unreachable!("nor then")), failed);
+    }
+
+    #[test]
+    fn a_sync_that_found_no_room_leaves_the_next_one_its_chance() {
+        let commit = Commit::default();
+        let full = Err(Fault::FileSystemFull);
+        assert_eq!(commit.wait(1, 1, || Err(Fault::FileSystemFull)), full);
+        assert_eq!(commit.failed(), full.err());
+        assert_eq!(commit.wait(1, 1, || Ok(1)), Ok(()));
+        assert_eq!(commit.failed(), None);
     }
 
     #[test]

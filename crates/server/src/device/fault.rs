@@ -1,5 +1,7 @@
 //! Why a request could not be done.
 
+use std::io;
+
 use thermocline_flash::FlashError;
 use thermocline_ftl::FtlError;
 
@@ -17,8 +19,8 @@ pub enum Fault {
     WornOut,
     /// The file system in which the image lies has no room for what is written.
     #[error(
-        "the file system of the image is full: make room there, and write again; an image that was \
-         formatted with --preallocate never grows"
+        "the file system of the image is full: make room there, and write or flush again: what it had no room \
+         for is kept, and written again then; an image that was formatted with --preallocate never grows"
     )]
     FileSystemFull,
     /// Every page holds current data.
@@ -66,6 +68,28 @@ impl Fault {
                 Self::Chip { offset: u64::from(page) * u64::from(page_size), page, error }
             }
         }
+    }
+
+    /// What a sync that failed means to the host. Where there was no room the next one makes up for it.
+    pub(crate) fn of_sync(error: &io::Error) -> Self {
+        if matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded) {
+            return Self::FileSystemFull;
+        }
+        Self::Sync(
+            format!(
+                "what was written could not be made to last: {error}; no flush succeeds any more. Look at \
+                 the disk below, and start the server again: it goes on with what the disk holds"
+            )
+            .into(),
+        )
+    }
+
+    /// The same of a sync by the chip.
+    pub(crate) fn of_chip_sync(error: FlashError) -> Self {
+        Self::of_sync(&match error {
+            FlashError::Medium(number) => io::Error::from_raw_os_error(number),
+            error => io::Error::other(error.to_string()),
+        })
     }
 
     /// Whether it is a page whose bits cannot be corrected any more.

@@ -191,6 +191,9 @@ impl Device {
         if let Some(pace) = &opening.pace {
             pace.restart();
         }
+        for remark in layer.chip().remarks() {
+            tracing::warn!(export = opening.name, "{remark}");
+        }
         Self {
             size: u64::from(layer.logical_pages()) * u64::from(geometry.page_size),
             page_size: geometry.page_size,
@@ -222,7 +225,8 @@ impl Device {
                 ignores_trims: opening.ignores_trims,
                 snapshot: None,
                 settings: opening.settings,
-                changes: 0,
+                // What a mount shows may have been written by whoever crashed: the first flush syncs.
+                changes: u64::from(!opening.read_only),
                 last: None,
                 closed: false,
                 broken: false,
@@ -333,32 +337,24 @@ impl Device {
 
     /// Makes everything so far last, and tells how many changes that are.
     fn sync(&self) -> Result<u64, Fault> {
-        let failed = |e: &dyn std::fmt::Display| {
-            Fault::Sync(format!("what was written could not be made to last: {e}").into())
-        };
+        self.sync_now().inspect_err(|fault| self.news.tell_of(&self.name, fault))
+    }
+
+    fn sync_now(&self) -> Result<u64, Fault> {
         let (changes, covered, syncing) = {
             let mut held = self.lock()?;
             held.settle()?;
             let layer = &mut held.state.layer;
             let covered = layer.upkeep().last_program();
-            let syncing = layer.chip_mut().begin_sync().map_err(|e| match FtlError::from(e) {
-                // What waits to be written still does.
-                error if is_full(&error) => Fault::FileSystemFull,
-                error => failed(&error),
-            });
-            let syncing = syncing.inspect_err(|fault| self.news.tell_of(&self.name, fault))?;
+            let syncing = layer.chip_mut().begin_sync().map_err(Fault::of_chip_sync)?;
             (held.state.changes, covered, syncing)
         };
         // The lock is free meanwhile.
-        syncing.wait().map_err(|e| {
-            let fault = failed(&e);
-            self.news.tell_of(&self.name, &fault);
-            fault
-        })?;
+        syncing.wait().map_err(|e| Fault::of_sync(&e))?;
         // The device may have been closed since: it is in order all the same.
         let mut state = Careful(self.state.lock());
         state.check_sound()?;
-        state.layer.chip_mut().finish_sync(&syncing).map_err(|e| failed(&e))?;
+        state.layer.chip_mut().finish_sync(&syncing).map_err(Fault::of_chip_sync)?;
         state.layer.upkeep().synced(covered);
         Ok(changes)
     }
@@ -493,8 +489,8 @@ impl Device {
 
     /// What is wrong with it, if anything is: with a chip that takes no more writes, too.
     pub(crate) fn ailment(&self) -> Option<String> {
-        if let Some(text) = self.commit.failed() {
-            return Some(text.to_string());
+        if let Some(fault) = self.commit.failed() {
+            return Some(fault.to_string());
         }
         let state = self.state.lock();
         if let Err(fault) = state.check_sound() {

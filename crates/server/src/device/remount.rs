@@ -96,9 +96,7 @@ impl Device {
             let now = state.now;
             let unmounted = state.layer.upkeep().unmount(now);
             unmounted.map_err(|e| Fault::of_layer(e, 0, self.page_size))?;
-            state.layer.chip_mut().sync().map_err(|e| {
-                Fault::Sync(format!("what was written could not be made to last: {e}").into())
-            })?;
+            state.layer.chip_mut().sync().map_err(Fault::of_chip_sync)?;
             // Until the new layer is there, nothing is known to hold.
             state.broken = true;
             let geometry = Geometry { blocks_per_bank: 0, ..*state.layer.chip().geometry() };

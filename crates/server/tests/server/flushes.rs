@@ -101,6 +101,31 @@ fn a_flush_with_nothing_new_syncs_nothing() {
     assert_eq!(known.syncs.load(SeqCst), 2, "a trim must last too");
 }
 
+/// What a mount shows may have been written by a server that was killed.
+#[test]
+fn the_first_flush_syncs_what_nobody_wrote_to() {
+    let (running, known) = slow(0);
+    let mut client = running.connect();
+    for _ in 0..3 {
+        client.flush().expect("an answer");
+    }
+    assert_eq!(known.syncs.load(SeqCst), 1);
+}
+
+#[test]
+fn after_a_sync_that_found_no_room_the_next_flush_makes_up_for_it() {
+    let (running, known) = slow(0);
+    let mut client = running.connect();
+    client.write(0, &[1; 4096]).expect("an answer");
+    known.syncs_are_full.store(true, SeqCst);
+    assert_eq!(client.flush().expect("an answer"), 28);
+    let (status, body) = running.get("/healthz").expect("an answer");
+    assert!(status.contains("503") && body.contains("write or flush again"), "{status}: {body}");
+    known.syncs_are_full.store(false, SeqCst);
+    assert_eq!(client.flush().expect("an answer"), 0);
+    assert!(running.get("/healthz").expect("an answer").0.contains("200"));
+}
+
 #[test]
 fn after_a_sync_that_failed_no_flush_is_answered_well_and_reads_go_on() {
     let (mut running, known) = slow(0);

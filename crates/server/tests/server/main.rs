@@ -6,6 +6,7 @@ mod control;
 mod crowd;
 mod flushes;
 mod idle;
+mod lasting;
 mod layer;
 mod model;
 mod observed;

@@ -23,6 +23,8 @@ pub struct Known {
     pub syncs: AtomicU64,
     pub sync_ms: AtomicU64,
     pub syncs_fail: AtomicBool,
+    /// They find no room.
+    pub syncs_are_full: AtomicBool,
     /// The file system below has no room.
     pub is_full: AtomicBool,
     /// The physical page that cannot be read, plus 1.
@@ -50,6 +52,9 @@ impl Durable for Below {
     fn sync(&self) -> io::Result<()> {
         self.0.syncs.fetch_add(1, SeqCst);
         std::thread::sleep(Duration::from_millis(self.0.sync_ms.load(SeqCst)));
+        if self.0.syncs_are_full.load(SeqCst) {
+            return Err(io::Error::from_raw_os_error(28));
+        }
         if self.0.syncs_fail.load(SeqCst) {
             return Err(io::Error::other("the disk is on fire"));
         }

@@ -92,6 +92,92 @@ fn after_a_failed_sync_none_succeeds_and_nothing_is_erased() {
     assert!(is_there(&mut open_image(&store, Open::default()), 0));
 }
 
+/// What a sync dropped is shown by the cache, to whoever asks it.
+#[test]
+fn what_a_failed_sync_dropped_is_not_there_when_the_image_is_opened_again() {
+    for kind in [Kind::Nand, Kind::Nor] {
+        let (store, _, mut image) = image(kind);
+        program(&mut image, 1 - u32::from(kind == Kind::Nand)).expect("memory");
+        image.sync().expect("memory");
+        program(&mut image, 2 - u32::from(kind == Kind::Nand)).expect("memory");
+        store.drop_at_next_sync(EIO);
+        assert_eq!(image.sync(), Err(FlashError::Medium(EIO)));
+        drop(image);
+        let store = Box::new(store);
+        let mut image =
+            Image::reopen("test".as_ref(), store, Open::default()).expect("is an image");
+        assert!(is_there(&mut image, 1 - u32::from(kind == Kind::Nand)));
+        let gone = image.geometry().ppn(BLOCK, 2 - u32::from(kind == Kind::Nand));
+        assert_eq!(image.read_oob(gone), Ok(None));
+        assert_eq!(image.remarks(), [""; 0]);
+    }
+}
+
+#[test]
+fn what_was_written_before_the_image_is_opened_lasts_then() {
+    let (store, _, mut image) = image(Kind::Nand);
+    program(&mut image, 0).expect("memory");
+    // The process ends.
+    drop(image);
+    assert!(store.is_dirty());
+    let open =
+        |store: &Volatile, open| Image::reopen("test".as_ref(), Box::new(store.clone()), open);
+    let mut image = open(&store, Open::default()).expect("is an image");
+    assert!(is_there(&mut image, 0));
+    store.cut(&mut Draw(1));
+    assert!(is_there(&mut open_image(&store, Open::default()), 0));
+    // An error of before is told once, and the disk is asked again.
+    store.drop_at_next_sync(EIO);
+    let image = open(&store, Open::default()).expect("the second sync succeeds");
+    assert!(image.remarks()[0].contains("failed before it was opened"), "{:?}", image.remarks());
+    store.fail_syncs(Some(EIO));
+    let refused = open(&store, Open::default()).expect_err("it cannot be written");
+    assert!(refused.to_string().contains("sync what was written before"), "{refused}");
+    let looking = Open { read_only: true, ..Open::default() };
+    open(&store, looking).expect("whoever only reads gets what the disk holds");
+}
+
+#[test]
+fn what_found_no_room_is_written_again_whole_or_never_believed() {
+    for (kind, is_forgotten) in
+        [(Kind::Nand, false), (Kind::Nor, false), (Kind::Nand, true), (Kind::Nor, true)]
+    {
+        let (store, _, mut image) = image(kind);
+        let pages = image.geometry().header_pages..18;
+        for page in pages.clone().take(4) {
+            program(&mut image, page).expect("memory");
+        }
+        image.sync().expect("memory");
+        // A table, records and payloads, of two blocks.
+        image.erase(BlockId(5)).expect("is noted");
+        image.sync_programs().expect("memory");
+        for page in pages.clone().skip(4) {
+            program(&mut image, page).expect("memory");
+        }
+        let other = image.geometry().ppn(BlockId(5), image.geometry().header_pages);
+        image.program(other, oob(40), &[7; 1024]).expect("memory");
+        store.drop_at_next_sync(ENOSPC);
+        let syncing = image.begin_sync().expect("is waited for later");
+        assert_eq!(syncing.wait().expect_err("no room").raw_os_error(), Some(ENOSPC));
+        if is_forgotten {
+            store.forget();
+        }
+        if is_forgotten && kind == Kind::Nand {
+            let eio = Err(FlashError::Medium(EIO));
+            assert_eq!((image.sync(), image.sync()), (eio, eio), "the payloads are gone");
+            continue;
+        }
+        program(&mut image, 18).expect("memory");
+        assert_eq!(image.sync(), Ok(()));
+        store.cut(&mut Draw(1));
+        store.forget();
+        let mut image = open_image(&store, Open::default());
+        assert!(pages.chain([18]).all(|page| is_there(&mut image, page)), "{kind:?}");
+        assert_eq!(image.read_oob(other), Ok(Some(oob(40))));
+        assert_eq!(image.erase_count(BlockId(5)), 1);
+    }
+}
+
 #[test]
 fn a_turned_bit_makes_a_page_unreadable() {
     for kind in [Kind::Nand, Kind::Nor] {

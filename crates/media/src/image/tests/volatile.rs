@@ -46,6 +46,8 @@ struct File {
     /// Writes and reads so far.
     writes: u64,
     reads: u64,
+    /// Whether a sync that fails drops what it should have written: the cache goes on to show it.
+    drops: bool,
     /// The system error with which syncs fail, and that with which writes do.
     sync_error: Option<i32>,
     write_error: Option<i32>,
@@ -66,6 +68,7 @@ impl Volatile {
             written: BTreeMap::new(),
             writes: 0,
             reads: 0,
+            drops: false,
             sync_error: None,
             write_error: None,
             unreadable: Vec::new(),
@@ -79,6 +82,18 @@ impl Volatile {
 
     pub(super) fn fail_syncs(&self, error: Option<i32>) {
         self.file().sync_error = error;
+    }
+
+    /// The next sync fails, and drops what it should have written.
+    pub(super) fn drop_at_next_sync(&self, error: i32) {
+        let file = &mut *self.file();
+        (file.sync_error, file.drops) = (Some(error), true);
+    }
+
+    /// The system forgets what it has cached.
+    pub(super) fn forget(&self) {
+        let file = &mut *self.file();
+        file.now.clone_from(&file.lasting);
     }
 
     pub(super) fn fail_writes(&self, error: Option<i32>) {
@@ -189,6 +204,10 @@ impl Store for Volatile {
     fn sync(&self) -> io::Result<()> {
         let file = &mut *self.file();
         if let Some(error) = file.sync_error {
+            if std::mem::take(&mut file.drops) {
+                file.written.clear();
+                file.sync_error = None;
+            }
             return Err(io::Error::from_raw_os_error(error));
         }
         for &sector in file.written.keys() {
@@ -197,6 +216,12 @@ impl Store for Volatile {
         }
         file.written.clear();
         Ok(())
+    }
+
+    fn forget_cached(&mut self, _: &dyn Fn(usize) -> bool) -> io::Result<Option<String>> {
+        assert!(!self.is_dirty(), "what was not synced is not forgotten");
+        self.forget();
+        Ok(None)
     }
 
     fn len(&self) -> io::Result<u64> {

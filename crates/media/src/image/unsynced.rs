@@ -1,0 +1,153 @@
+//! What no good sync covers yet, so that it can be written once more.
+//!
+//! A sync for which the file system had no room has dropped what it could not write. It is written
+//! again, once there is room: records and tables from memory, payloads of NAND from the system's cache, each
+//! held against the checksum in its record. On NOR an erase sets the payloads that were programmed after it, so
+//! all is kept in memory, in its order.
+
+use std::{collections::VecDeque, io};
+
+use thermocline_flash::FlashError;
+
+use super::{Image, checksum, record::Beside, syncing::medium};
+
+/// Bytes of memory for all this. More than a gigabyte of payload fits in the usual geometries.
+const MEMORY: usize = 16 << 20;
+/// Bytes of payload that are read and written again at once.
+const STEP: u64 = 1 << 20;
+
+/// The writes, in their order.
+#[derive(Debug, Default)]
+pub(super) struct Unsynced {
+    writes: VecDeque<Write>,
+    /// What they take in memory.
+    memory: usize,
+    /// Syncs that were begun.
+    begun: u64,
+    /// There were too many: not before the sync after this many is anything known again.
+    overflown: Option<u64>,
+}
+
+#[derive(Debug)]
+struct Write {
+    /// Syncs begun before it.
+    begun: u64,
+    at: u64,
+    what: What,
+}
+
+#[derive(Debug)]
+enum What {
+    Bytes(Box<[u8]>),
+    /// So many bytes of payload: whole pages, whose records have their checksums.
+    Payload(u64),
+}
+
+impl Write {
+    fn memory(&self) -> usize {
+        let bytes = if let What::Bytes(bytes) = &self.what { bytes.len() } else { 0 };
+        size_of::<Self>() + bytes
+    }
+}
+
+impl Unsynced {
+    pub(super) fn wrote(&mut self, at: u64, bytes: &[u8], is_payload: bool) {
+        let what =
+            if is_payload { What::Payload(bytes.len() as u64) } else { What::Bytes(bytes.into()) };
+        self.push(Write { begun: self.begun, at, what });
+    }
+
+    fn push(&mut self, write: Write) {
+        if self.overflown.is_none() && self.memory + write.memory() <= MEMORY {
+            self.memory += write.memory();
+            self.writes.push_back(write);
+        } else {
+            (self.writes, self.memory) = (VecDeque::new(), 0);
+            self.overflown = Some(self.begun);
+        }
+    }
+
+    /// So many syncs were begun.
+    pub(super) const fn sync_begun(&mut self, begun: u64) {
+        self.begun = begun;
+    }
+
+    /// Everything done before the sync of this number was begun lasts.
+    pub(super) fn lasts(&mut self, lasting: u64) {
+        let many = self.writes.partition_point(|write| write.begun < lasting);
+        self.memory -= self.writes.drain(..many).map(|write| write.memory()).sum::<usize>();
+        if self.overflown.is_some_and(|begun| begun < lasting) {
+            self.overflown = None;
+        }
+    }
+}
+
+impl Image {
+    /// Writes what no good sync covers once more, if the last sync found no room. Where something of it is gone
+    /// from the cache nothing is known to last any more, and no sync succeeds again.
+    pub(super) fn write_again(&mut self) -> Result<(), FlashError> {
+        if !self.store.found_no_room() {
+            return Ok(());
+        }
+        if self.store.unsynced().overflown.is_some() {
+            return Err(self.give_up());
+        }
+        self.waiting.wrote();
+        let writes = std::mem::take(&mut self.store.unsynced().writes);
+        let done = self.write_all_again(&writes);
+        let mut unsynced = self.store.unsynced();
+        let begun = unsynced.begun;
+        unsynced.writes = writes;
+        unsynced.writes.iter_mut().for_each(|write| write.begun = begun);
+        drop(unsynced);
+        match done {
+            Ok(true) => {
+                self.store.begin_anew();
+                Ok(())
+            }
+            Ok(false) => Err(self.give_up()),
+            Err(error) => Err(medium(error)),
+        }
+    }
+
+    fn give_up(&self) -> FlashError {
+        medium(self.store.fail_for_ever())
+    }
+
+    /// False if a payload is not there any more.
+    fn write_all_again(&mut self, writes: &VecDeque<Write>) -> io::Result<bool> {
+        let store = self.store.clone();
+        let store = store.below();
+        for write in writes {
+            if let What::Bytes(bytes) = &write.what {
+                store.write_at(bytes, write.at)?;
+            }
+        }
+        self.areas.forget_all();
+        let size = u64::from(self.header.geometry.page_size);
+        let step = (STEP / size).max(1) * size;
+        let mut payload = Vec::new();
+        for write in writes {
+            let What::Payload(bytes) = write.what else { continue };
+            for at in (write.at..write.at + bytes).step_by(step as usize) {
+                payload.resize((write.at + bytes - at).min(step) as usize, 0);
+                if store.read_at(&mut payload, at).is_err() {
+                    return Ok(false);
+                }
+                for (at, page) in (at..).step_by(size as usize).zip(payload.chunks(size as usize)) {
+                    let (block, number) = self.layout.page_at(at);
+                    let slot = self.areas.load(block, &self.runs, store)?;
+                    let beside = self.areas.beside(slot, number);
+                    // A page without a record was never programmed.
+                    if let Beside::Holds(_, sum) = beside
+                        && sum != checksum(page)
+                    {
+                        return Ok(false);
+                    }
+                }
+                store.write_payload(&payload, at)?;
+            }
+        }
+        Ok(true)
+    }
+}

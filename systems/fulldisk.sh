@@ -1,0 +1,90 @@
+#!/usr/bin/env bash
+# A disk below the image that finds no room, without any injection: ext4 on a loop device whose file lies on a small
+# file system that another file fills. A sync of the image fails, and the kernel takes for clean what it
+# could not write. Room is made, the server is started again and flushes, its hosts write on, and the system's
+# cache is dropped, as a restart of the machine does. Each page must then be what the server showed: of one of
+# its two versions, and none an error.
+#
+#   systems/fulldisk.sh [LAYER]...       page-mapped, nftl and demand-paged by default
+source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+
+disk_of_no_room() {
+    mkdir -p "$work/small"
+    mount -t tmpfs -o size=90m none "$work/small"
+    below=$work/small
+    truncate -s 128M "$below/disk"
+    mkfs.ext4 -q -m 0 -J size=4 -E nodiscard,lazy_itable_init=0,lazy_journal_init=0 "$below/disk"
+    dev=$(losetup --find --show "$below/disk")
+    mount -t ext4 -o errors=continue "$dev" "$work/mnt"
+    mnt=$work/mnt
+}
+
+away_with_it() {
+    mount_down
+    loop_down
+    umount "$below"
+    below=''
+}
+
+client() { "$python" "$here/fulldisk.py" "$1" "$uri" "$pages" "${@:2}"; }
+
+test_layer() {
+    local image=$work/mnt/disk.img code=0
+    step "$1: a sync that fails"
+    disk_of_no_room
+    "$THERMOCLINE" format "$image" --layer "$1" --capacity 32MiB --block-size 64KiB --preallocate >/dev/null
+    sync -f "$image"
+    start_server "$image"
+    pages=$(($(size_of_disk) / 4096 / 3))
+    client write 1
+    # Until there is no more room; dd says so.
+    dd if=/dev/zero of="$below/filler" bs=4k 2>/dev/null || true
+    client write 2 2>/dev/null || code=$?
+    ((code == 5)) || die "a flush without room below ended with $code, not with 5 (EIO)"
+    kill_server
+
+    step "$1: room is made, and the server goes on"
+    rm "$below/filler"
+    start_server "$image"
+    client read >"$work/shown"
+    grep -qx 1 "$work/shown" || die "the disk had room for all: this shows nothing"
+    client churn
+    kill_server
+    "$python" -c 'import os, sys
+file = os.open(sys.argv[1], os.O_RDONLY)
+os.fsync(file)
+os.posix_fadvise(file, 0, 0, os.POSIX_FADV_DONTNEED)' "$image"
+    check_image "$image" 3
+    start_server "$image"
+    client read >"$work/found"
+    cmp "$work/shown" "$work/found" || die "flushed pages are not what the server had shown"
+    stop_server
+    sort "$work/found" | uniq -c | tr '\n' ';' >&2
+    echo >&2
+
+    if [[ $1 == page-mapped ]]; then
+        step "another program keeps the image in the cache"
+        "$python" -c 'import mmap, sys, time
+with open(sys.argv[1], "rb") as file, mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ) as window:
+    sum(window[::4096])
+    open(sys.argv[2], "w")
+    time.sleep(600)' "$image" "$work/mapped" &
+        child=$!
+        until [[ -e $work/mapped ]]; do sleep 0.02; done
+        start_server "$image"
+        grep -q 'past the cache, as with --direct' "$work/server.log" || die "the log does not say so"
+        client read | cmp - "$work/found"
+        stop_server
+        kill "$child"
+        wait "$child" 2>/dev/null || true
+        child=''
+    fi
+    away_with_it
+}
+
+(($#)) || set -- page-mapped nftl demand-paged
+skip_unless root loop ext4.fs mkfs.ext4 nbdinfo python-nbd
+[[ $SERVER == thermocline ]] || skip "only promised by thermocline"
+start_work 60
+for layer in "$@"; do test_layer "$layer"; done
+finished
