@@ -1,5 +1,9 @@
 //! NOR flash behind the traits of `embedded-storage`: a chip without out-of-band areas. What would stand there stands
 //! at the end of each block, from the last bytes down, and is written after its page.
+//!
+//! NOR corrects nothing, and says nothing of bits that turned. With a checksum ([`Nor::checked`]) a page that is not what
+//! was written is one that cannot be read. It takes four bytes a page (or what the flash writes at once), and each
+//! read of a part of a page reads all of it.
 
 use embedded_storage::nor_flash::NorFlash;
 
@@ -13,7 +17,12 @@ pub struct Nor<F> {
     flash: F,
     block_size: u32,
     page_size: u32,
+    /// Bytes of the checksum of a page; none without one.
+    check: u32,
 }
+
+/// Bytes of a checksum.
+const CHECK: usize = 4;
 
 impl<F: NorFlash> Nor<F> {
     /// Blocks and pages of so many bytes: a block a multiple of what the flash erases, a page and the 16 bytes of its
@@ -22,16 +31,29 @@ impl<F: NorFlash> Nor<F> {
     /// # Errors
     /// What is wrong with them.
     pub fn new(flash: F, block_size: u32, page_size: u32) -> Result<Self, &'static str> {
+        Self::with(flash, block_size, page_size, 0)
+    }
+
+    /// The same with a checksum of each page and its area.
+    ///
+    /// # Errors
+    /// What is wrong with them.
+    pub fn checked(flash: F, block_size: u32, page_size: u32) -> Result<Self, &'static str> {
+        let check = CHECK.max(F::WRITE_SIZE).max(F::READ_SIZE) as u32;
+        Self::with(flash, block_size, page_size, check)
+    }
+
+    fn with(flash: F, block_size: u32, page_size: u32, check: u32) -> Result<Self, &'static str> {
         let (block, page) = (block_size as usize, page_size as usize);
         let unit = |bytes: usize| page.is_multiple_of(bytes) && AREA.is_multiple_of(bytes);
         if block == 0 || !block.is_multiple_of(F::ERASE_SIZE) {
             Err("a block must be a multiple of the sectors that the flash erases")
         } else if page == 0 || !unit(F::WRITE_SIZE) || !unit(F::READ_SIZE) {
             Err("a page and 16 bytes must be multiples of what the flash reads and writes")
-        } else if block < 2 * (page + AREA) {
+        } else if block < 2 * (page + AREA + check as usize) {
             Err("a block must have room for two pages")
         } else {
-            Ok(Self { flash, block_size, page_size })
+            Ok(Self { flash, block_size, page_size, check })
         }
     }
 
@@ -40,16 +62,83 @@ impl<F: NorFlash> Nor<F> {
         self.flash
     }
 
+    /// Bytes beside a page.
+    fn beside(&self) -> u32 {
+        AREA as u32 + self.check
+    }
+
     fn pages(&self) -> u32 {
-        self.block_size / (self.page_size + AREA as u32)
+        self.block_size / (self.page_size + self.beside()).max(1)
     }
 
     fn page_at(&self, page: u32) -> u32 {
-        page / self.pages() * self.block_size + page % self.pages() * self.page_size
+        let pages = self.pages().max(1);
+        page / pages * self.block_size + page % pages * self.page_size
     }
 
+    /// Where the bytes beside a page are: the area, then the checksum.
     fn area_at(&self, page: u32) -> u32 {
-        (page / self.pages() + 1) * self.block_size - (page % self.pages() + 1) * AREA as u32
+        let pages = self.pages().max(1);
+        (page / pages + 1) * self.block_size - (page % pages + 1) * self.beside()
+    }
+
+    /// Reads a page in units of 16 bytes, of which the last may be shorter: all of it, or the units that hold the bytes
+    /// from `from` on, as many as `into` has room for.
+    fn read_units(
+        &mut self,
+        page: u32,
+        (from, into): (usize, &mut [u8]),
+        all: Option<&mut Checksum>,
+    ) -> Result<(), NandError> {
+        let (at, size, end) = (self.page_at(page), self.page_size as usize, from + into.len());
+        let (first, last) = if all.is_some() { (0, size) } else { (from / AREA * AREA, end) };
+        let mut sum = all;
+        let mut unit = [0; AREA];
+        for start in (first..last).step_by(AREA) {
+            let unit = &mut unit[..AREA.min(size - start)];
+            self.flash.read(at + start as u32, unit).map_err(device)?;
+            if let Some(sum) = &mut sum {
+                sum.add(unit);
+            }
+            let wanted = into.iter_mut().zip(from..).skip(start.saturating_sub(from));
+            let here = unit.iter().zip(start..).skip(from.saturating_sub(start));
+            for ((to, _), (byte, _)) in wanted.zip(here) {
+                *to = *byte;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a page has its checksum; a blank one has none.
+    fn read_checked(&mut self, page: u32, offset: u32, into: &mut [u8]) -> Result<(), NandError> {
+        let mut sum = Checksum::default();
+        self.read_units(page, (offset as usize, into), Some(&mut sum))?;
+        let (mut area, mut check) = ([0; AREA], [0; AREA]);
+        let at = self.area_at(page);
+        self.flash.read(at, &mut area).map_err(device)?;
+        let check = check.get_mut(..self.check as usize).ok_or(NandError::Device)?;
+        self.flash.read(at + AREA as u32, check).map_err(device)?;
+        sum.add(&area);
+        let is_blank = area.iter().chain(&*check).all(|&byte| byte == 0xff);
+        let is_right = check.iter().zip(sum.bytes()).all(|(is, should)| *is == should);
+        if is_right || is_blank { Ok(()) } else { Err(NandError::Unreadable) }
+    }
+}
+
+/// A checksum of words of four bytes: a change within one is noticed for certain, any other but once in 2³².
+#[derive(Default)]
+struct Checksum(u32);
+
+impl Checksum {
+    fn add(&mut self, bytes: &[u8]) {
+        for word in bytes.chunks(CHECK) {
+            let word = word.iter().rev().fold(0, |word, &byte| word << 8 | u32::from(byte));
+            self.0 = (self.0.rotate_left(5) ^ word).wrapping_mul(0x9e37_79b1);
+        }
+    }
+
+    fn bytes(&self) -> [u8; CHECK] {
+        self.0.to_le_bytes()
     }
 }
 
@@ -64,23 +153,13 @@ impl<F: NorFlash> Nand for Nor<F> {
     }
 
     fn read(&mut self, page: u32, offset: u32, into: &mut [u8]) -> Result<(), NandError> {
-        let at = self.page_at(page) + offset;
+        if self.check > 0 {
+            return self.read_checked(page, offset, into);
+        }
         if F::READ_SIZE == 1 {
-            return self.flash.read(at, into).map_err(device);
+            return self.flash.read(self.page_at(page) + offset, into).map_err(device);
         }
-        // By the units in which the flash is read, 16 bytes at most.
-        let mut unit = [0; AREA];
-        let mut done = 0;
-        while done < into.len() {
-            let from = at as usize + done;
-            let start = from / AREA * AREA;
-            self.flash.read(start as u32, &mut unit).map_err(device)?;
-            let here = &unit[from - start..];
-            let count = here.len().min(into.len() - done);
-            into[done..done + count].copy_from_slice(&here[..count]);
-            done += count;
-        }
-        Ok(())
+        self.read_units(page, (offset as usize, into), None)
     }
 
     fn read_area(&mut self, page: u32, into: &mut [u8; AREA]) -> Result<(), NandError> {
@@ -89,7 +168,19 @@ impl<F: NorFlash> Nand for Nor<F> {
 
     fn program(&mut self, page: u32, data: &[u8], area: &[u8; AREA]) -> Result<(), NandError> {
         self.flash.write(self.page_at(page), data).map_err(device)?;
-        self.flash.write(self.area_at(page), area).map_err(device)
+        let at = self.area_at(page);
+        if self.check > 0 {
+            let mut sum = Checksum::default();
+            data.chunks(AREA).for_each(|unit| sum.add(unit));
+            sum.add(area);
+            let mut check = [0xff; AREA];
+            for (to, byte) in check.iter_mut().zip(sum.bytes()) {
+                *to = byte;
+            }
+            let check = check.get(..self.check as usize).ok_or(NandError::Device)?;
+            self.flash.write(at + AREA as u32, check).map_err(device)?;
+        }
+        self.flash.write(at, area).map_err(device)
     }
 
     fn erase(&mut self, block: u32) -> Result<(), NandError> {

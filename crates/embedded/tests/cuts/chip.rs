@@ -67,6 +67,8 @@ struct Cell {
     area_reads: bool,
     /// Reads until it can be read no more.
     reads_left: u32,
+    /// Its program was done.
+    whole: bool,
     flickers: bool,
 }
 
@@ -75,6 +77,7 @@ const BLANK: Cell = Cell {
     data_reads: true,
     area_reads: true,
     reads_left: u32::MAX,
+    whole: true,
     flickers: false,
 };
 
@@ -120,6 +123,9 @@ pub struct Chip {
     pub broken: Option<String>,
     /// Pages that failed though their program was done, since [`Chip::take_failed`].
     failed: Vec<u32>,
+    /// A page may be lost, until the store has said so and has written all of its map: what two losses at once take is more
+    /// than anything on the chip can tell.
+    pub may_lose: bool,
 }
 
 /// Reads in one call of the layer, beyond which it does not end.
@@ -142,6 +148,7 @@ impl Chip {
             reads: 0,
             broken: None,
             failed: Vec::new(),
+            may_lose: true,
         }
     }
 
@@ -248,9 +255,12 @@ impl Chip {
         }
         let cell = &mut self.cells[page as usize];
         if cell.reads_left != u32::MAX {
-            if cell.reads_left == 0 && cell.data_reads {
+            if cell.reads_left == 0 && cell.data_reads && (self.may_lose || !cell.whole) {
                 (cell.data_reads, cell.area_reads) = (false, false);
-                self.failed.push(page);
+                if cell.whole {
+                    self.may_lose = false;
+                    self.failed.push(page);
+                }
             }
             cell.reads_left = cell.reads_left.saturating_sub(1);
         }
@@ -303,6 +313,7 @@ impl Chip {
         if self.faults.unstable && self.draws.once_in(2) {
             self.set(page, data, area);
             self.cells[page].reads_left = 1 + self.draws.below(12);
+            self.cells[page].whole = false;
             return;
         }
         match outcome {

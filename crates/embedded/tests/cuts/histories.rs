@@ -260,6 +260,7 @@ impl History {
                 self.note_losses(store.nand_mut());
                 if result.is_ok() {
                     self.promises.flushed();
+                    store.nand_mut().may_lose |= what == "checkpoint";
                 }
                 result.map_or_else(|e| self.refused(store.nand(), what, e), |()| Ok(None))
             }
@@ -290,6 +291,13 @@ impl History {
             return;
         }
         let Some(page) = chip.a_programmed_page(true) else { return };
+        let two_bits = self.draws.once_in(4);
+        if kind != Turned || two_bits {
+            if !chip.may_lose {
+                return;
+            }
+            chip.may_lose = false;
+        }
         match kind {
             Unreadable => {
                 let area = self.draws.once_in(2);
@@ -300,7 +308,7 @@ impl History {
             Turned => {
                 let bit = self.draws.below(128);
                 chip.turn_area(page, bit);
-                if self.draws.once_in(4) {
+                if two_bits {
                     chip.turn_area(page, (bit + 1 + self.draws.below(127)) % 128);
                     self.promises.lost(chip.content(page));
                 }

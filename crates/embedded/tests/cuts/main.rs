@@ -3,6 +3,7 @@
 mod chip;
 mod faults;
 mod histories;
+mod nor;
 mod promises;
 
 use thermocline_embedded::{
