@@ -41,13 +41,17 @@ pub struct Repaired {
     pub mended: Vec<String>,
 }
 
-/// Repairs a chip.
+/// Repairs a chip. Where that is cut off, it can be done again.
 ///
 /// # Errors
 /// [`AssemblyError`], where nothing can be rebuilt.
-pub fn repair(place: &Place, progress: &Progress) -> Result<Repaired, AssemblyError> {
+pub fn repair(
+    place: &Place,
+    access: &Access,
+    progress: &Progress,
+) -> Result<Repaired, AssemblyError> {
     let before = by_checkpoint(place);
-    let (mut layer, recovery, headless) = rebuild(place)?;
+    let (mut layer, recovery, headless) = rebuild(place, access)?;
     layer.inspect().check().map_err(|e| AssemblyError::failed(place, e))?;
     let mended = layer.chip_mut().mend().map_err(|e| AssemblyError::failed(place, e))?;
     let rolled_back = rolled_back(&mut layer, &recovery, before.as_deref());
@@ -81,8 +85,11 @@ fn by_checkpoint(place: &Place) -> Option<Vec<Ppn>> {
 }
 
 /// The layer as the pages say, and whether that is all there was.
-fn rebuild(place: &Place) -> Result<(AnyLayer<Chip>, Recovery, bool), AssemblyError> {
-    let Headless { chip, device, traces } = match chips::find(place, &Access::default())? {
+fn rebuild(
+    place: &Place,
+    access: &Access,
+) -> Result<(AnyLayer<Chip>, Recovery, bool), AssemblyError> {
+    let Headless { chip, device, traces } = match chips::find(place, access)? {
         Found::Whole(opened) => {
             let (layer, recovery) = opened.mount(Mount::Repair)?;
             return Ok((layer, recovery, false));

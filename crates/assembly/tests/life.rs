@@ -64,7 +64,7 @@ fn a_chip_in_a_file_is_formatted_served_checked_and_repaired() {
     let report = check(&chip, false, &progress).expect("checked");
     assert_eq!((report.verdict(), report.pages_verified), (Verdict::Sound, 1));
     assert_eq!(progress.so_far().1, u64::from(made.logical_pages));
-    let repaired = repair(&chip, &progress).expect("repaired");
+    let repaired = repair(&chip, &Access::default(), &progress).expect("repaired");
     assert!(repaired.lost.is_empty() && repaired.rolled_back.is_empty());
     assert_eq!(status(&chip).expect("mounted").pages_with_data, 1);
     let refused = format(&chip, &options()).expect_err("it is there");

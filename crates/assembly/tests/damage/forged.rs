@@ -95,7 +95,7 @@ const COMMANDS: [(&str, Command); 7] = [
         }
     }),
     ("serve", use_it),
-    ("repair", |history| drop(repair(&history.place(), &Progress::default()))),
+    ("repair", |history| drop(repair(&history.place(), &Access::default(), &Progress::default()))),
     ("serve after a repair", use_it),
 ];
 

@@ -106,6 +106,16 @@ impl<'a> Harm<'a> {
         first..first + size
     }
 
+    /// A bit of what stands beside the first page of each block of the log.
+    pub fn spoil_heads(&mut self) {
+        for block in self.log() {
+            let area = self.area(block, 0);
+            if self.bytes[area.start] == 0xa1 {
+                self.bytes[area.start + 5] ^= 1;
+            }
+        }
+    }
+
     pub(super) fn say(&mut self, what: &str) {
         self.what = format!("{} {what}", self.what);
     }

@@ -11,6 +11,7 @@
 
 mod forged;
 mod harm;
+mod headless;
 mod history;
 
 use std::{

@@ -69,8 +69,9 @@ impl Tables {
         }
     }
 
-    /// Fills tables in which nothing is mapped. Returns how many pages are mapped into each block.
-    pub(super) fn recovered(&mut self, map: Vec<Ppn>, blocks: usize) -> Vec<u32> {
+    /// Fills tables in which nothing is mapped. Returns how many pages are mapped into each block, and the
+    /// logical pages that are said to be where another one is: they are lost.
+    pub(super) fn recovered(&mut self, mut map: Vec<Ppn>, blocks: usize) -> (Vec<u32>, Vec<Lpn>) {
         debug_assert!(self.mapped == 0 && map.len() == self.map.len());
         let mut valid = vec![0_u32; blocks];
         for (lpn, &at) in (0..).map(Lpn).zip(&map) {
@@ -80,8 +81,17 @@ impl Tables {
                 self.mapped += 1;
             }
         }
+        let mut displaced = Vec::new();
+        for (lpn, at) in (0..).map(Lpn).zip(&mut map) {
+            if at.0 < LOST.0 && self.owner[self.shape.slot_of(*at)] != lpn {
+                valid[self.shape.block_of(*at).index()] -= 1;
+                self.mapped -= 1;
+                *at = LOST;
+                displaced.push(lpn);
+            }
+        }
         self.map = map;
-        valid
+        (valid, displaced)
     }
 
     #[inline(always)]

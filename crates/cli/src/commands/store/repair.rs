@@ -1,6 +1,6 @@
 //! `thermocline repair`: the tables rebuilt from the pages, and a fresh checkpoint.
 
-use thermocline_assembly::{Repaired, repair};
+use thermocline_assembly::{Access, Repaired, repair};
 
 use super::page::line;
 use crate::{
@@ -19,7 +19,7 @@ const MOST_NAMED: usize = 100;
 pub fn run(args: &ChipArgs, console: Console) -> Result<(), Failure> {
     let output = Output::open(None)?;
     let bar = console.context().runs("reading".into(), 1);
-    let repaired = repair(&args.chip, interrupt::progress())?;
+    let repaired = repair(&args.chip, &Access::default(), interrupt::progress())?;
     drop(bar);
     if args.json { json::print(&repaired, output) } else { show(&repaired, output) }
 }

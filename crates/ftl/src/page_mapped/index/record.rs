@@ -24,6 +24,11 @@ const MAGIC: u32 = u32::from_le_bytes(*b"TCIX");
 const NOTED: u16 = 1;
 /// Where in the flags the place of a page among those of its block stands, and how many bits it has.
 const PLACE_AT: u32 = 4;
+/// No chip lives for so many programs, turns of the log, or checkpoints: who says so lies, and nothing is
+/// worked out from it.
+pub(crate) const MOST_PROGRAMS: u64 = 1 << 51;
+pub(crate) const MOST_TURNS: u64 = 1 << 48;
+const MOST_CHECKPOINTS: u32 = 1 << 31;
 /// Places are counted modulo that.
 pub(crate) const PLACES: u32 = 1 << (16 - PLACE_AT);
 const SAYS_KEPT: u32 = 1 << 31;
@@ -350,17 +355,22 @@ fn read_runs(bytes: &mut Bytes<'_>) -> Option<Vec<(u32, u32)>> {
 }
 
 fn read_complete(bytes: &mut Bytes<'_>) -> Option<Complete> {
-    Some(Complete {
+    let complete = Complete {
         checkpoint: bytes.u32()?,
         pages: bytes.u32()?,
         turn: bytes.u64()?,
         has_map: bytes.u32()? != 0,
-    })
+    };
+    let Complete { checkpoint, turn, .. } = complete;
+    (checkpoint < MOST_CHECKPOINTS && turn < MOST_TURNS).then_some(complete)
 }
 
 fn read_known(bytes: &mut Bytes<'_>) -> Option<Vec<Interval>> {
     let count = bytes.u32()?;
-    bytes.many(count, |bytes| Some((bytes.u64()?, bytes.u64()?)))
+    bytes.many(count, |bytes| {
+        let known = (bytes.u64()?, bytes.u64()?);
+        (known.0 < MOST_PROGRAMS && known.1 < MOST_PROGRAMS).then_some(known)
+    })
 }
 
 fn read_head(bytes: &mut Bytes<'_>, known_version: bool) -> Option<Head> {
@@ -407,6 +417,9 @@ impl Record {
             place: u32::from(flags >> PLACE_AT),
         };
         header.first.checked_add(header.count)?;
+        if header.sequence >= MOST_PROGRAMS || header.checkpoint >= MOST_CHECKPOINTS {
+            return None;
+        }
         let record = match kind {
             Kind::Head => Self::Head(read_head(&mut bytes, known_version)?),
             Kind::Trims => Self::Trims(read_runs(&mut bytes)?),

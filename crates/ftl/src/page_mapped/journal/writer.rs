@@ -72,6 +72,7 @@ impl Writer {
     pub(super) fn new(summary: Summary, mut log: Log, complete: Complete, numbered: u32) -> Self {
         log.set_layer(summary.layer);
         let page = Page::new(summary.page_size);
+        let numbered = numbered.max(complete.checkpoint);
         Self { summary, log, complete, writing: None, numbered, page, time: 0 }
     }
 

@@ -8,7 +8,7 @@ use crate::page_mapped::{
     durability,
     index::{
         find::log_pages,
-        record::{Complete, Header, Interval, Kind, PLACES, Record},
+        record::{Complete, Header, Interval, Kind, MOST_TURNS, PLACES, Record},
         summary::Summary,
     },
     journal::{Log, Used},
@@ -20,7 +20,7 @@ pub(crate) struct FoundLog {
     pub(crate) geometry: Geometry,
     pub(crate) summary: Summary,
     /// Blocks with a turn, oldest first.
-    blocks: Vec<Used>,
+    pub(super) blocks: Vec<Used>,
     /// Blocks without one.
     others: Vec<BlockId>,
     /// The page behind the last of the newest block that is not blank.
@@ -42,7 +42,7 @@ pub(crate) struct FoundLog {
     pub(crate) numbered: u32,
     pub(crate) pages_read: u64,
     /// The turn from which on pages are needed.
-    from: u64,
+    pub(super) from: u64,
     /// Pages of the log that were lost, though what was written after them is proved to last: those of the
     /// map apart, for which the areas of data can stand in.
     pub(crate) missing: u64,
@@ -108,6 +108,9 @@ impl FoundLog {
         found.from = found.complete.turn;
         if let Some(newest) = found.blocks.last().copied() {
             found.look_at_end(chip, newest)?;
+        }
+        if found.newest_head == 0 && found.clean.is_none() {
+            found.infer_complete(chip)?;
         }
         Ok(found)
     }
@@ -189,7 +192,7 @@ impl FoundLog {
     }
 
     /// Reads a page of the log; nothing if it cannot be read, is none, or is of another turn.
-    fn read<C: Flash>(
+    pub(super) fn read<C: Flash>(
         &mut self,
         chip: &mut C,
         at: Ppn,
@@ -273,7 +276,7 @@ impl FoundLog {
             None => {
                 let mut turns: Vec<u64> = self.rows.iter().map(|row| row.0).collect();
                 turns.dedup();
-                (newest + 1 - self.from.max(1)).saturating_sub(turns.len() as u64)
+                (newest + 1).saturating_sub(self.from.max(1)).saturating_sub(turns.len() as u64)
             }
         };
         self.missing = within + ends + absent;
@@ -294,19 +297,24 @@ impl FoundLog {
         self.gaps.iter().any(|gap| Some(gap.turn) == newest)
     }
 
-    /// The log, to be written on.
-    pub(crate) fn log<C: Flash>(&self, chip: &C) -> Log {
+    /// The log, to be written on. A repair has so many blocks to write a checkpoint to, if need be the oldest
+    /// that hold what is known by now.
+    pub(crate) fn log<C: Flash>(&self, chip: &C, wanted: u32) -> Log {
         let turn = self.blocks.last().map_or(0, |used| used.turn);
         // The newest head identifies the log.
         let is_needed = |used: &Used| {
             let is_last = used.turn == turn || used.turn == self.newest_head;
             used.turn >= self.from && (used.is_kept || is_last)
         };
-        let (used, stale): (Vec<Used>, Vec<Used>) =
+        let (mut used, stale): (Vec<Used>, Vec<Used>) =
             self.blocks.iter().copied().partition(is_needed);
         // Those behind the newest head come last: the next head tells first that they are not kept.
         let stale = stale.into_iter().map(|used| used.block);
         let free = self.others.iter().copied().chain(stale).filter(|&block| !chip.is_bad(block));
+        let mut free: VecDeque<BlockId> = free.collect();
+        let lacks = (wanted as usize).saturating_sub(free.len()).min(used.len().saturating_sub(1));
+        let given = used.drain(..lacks).map(|used| used.block);
+        free.extend(given.filter(|&block| !chip.is_bad(block)));
         // What is bad is not written any more.
         let goes_on = used.last().is_some_and(|last| !chip.is_bad(last.block)) && !self.ends_torn();
         let written = self.rows.iter().rfind(|row| row.0 == turn).map_or(0, |(_, row)| {
@@ -314,7 +322,7 @@ impl FoundLog {
             if self.ends_torn() { row.there } else { row.place }
         });
         let next = goes_on.then_some(self.next);
-        Log::found(VecDeque::from(used), free.collect(), next, (turn, written))
+        Log::found(VecDeque::from(used), free, next, (turn, written))
     }
 }
 
@@ -385,7 +393,9 @@ fn is_begun<C: Flash>(chip: &mut C, block: BlockId) -> Result<bool, FlashError> 
 fn turn_of<C: Flash>(chip: &mut C, block: BlockId) -> Result<Option<u64>, FlashError> {
     for at in log_pages(*chip.geometry(), block) {
         match chip.read_oob(at) {
-            Ok(Some(oob)) if oob.lpn == Lpn::NONE => return Ok(Some(oob.sequence)),
+            Ok(Some(oob)) if oob.lpn == Lpn::NONE && oob.sequence < MOST_TURNS => {
+                return Ok(Some(oob.sequence));
+            }
             Ok(None) | Err(FlashError::Unreadable(_)) => {}
             Ok(Some(_)) => return Ok(None),
             Err(e) => return Err(e),

@@ -15,6 +15,7 @@
 
 mod error;
 mod found_log;
+mod headless;
 mod opened;
 mod pages;
 mod recovery;

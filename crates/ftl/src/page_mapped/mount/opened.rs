@@ -18,6 +18,7 @@ use crate::page_mapped::{
     durability::Durability,
     index::{
         find::{find_summary, find_traces},
+        size::checkpoint_pages,
         summary::{PAGE_MAPPED, Summary, VERSION},
     },
     journal::Journal,
@@ -120,7 +121,8 @@ impl GoingOn {
         let programs =
             if recovery.clean { found.sequence } else { (found.sequence / EPOCH + 1) * EPOCH };
         let since = found.since.filter(|_| recovery.clean).unwrap_or(programs);
-        let log = found.log(chip);
+        let wanted = if how == Mount::Repair { blocks_of_checkpoint(&summary, chip) } else { 0 };
+        let log = found.log(chip, wanted);
         let is_exhausted = log.has_no_free_block();
         let checkpoint = (found.complete, found.numbered);
         let state = (recovery.clean, how != Mount::Quick);
@@ -132,6 +134,13 @@ impl GoingOn {
             is_exhausted,
         })
     }
+}
+
+/// Blocks of the log that a checkpoint and what ends it are written to.
+fn blocks_of_checkpoint<C: Flash>(summary: &Summary, chip: &C) -> u32 {
+    let geometry = chip.geometry();
+    let pages = checkpoint_pages(geometry, summary.logical_pages);
+    pages.div_ceil(geometry.data_pages_per_block().saturating_sub(1).max(1)).saturating_add(2)
 }
 
 /// What a chip was formatted as.

@@ -2,7 +2,7 @@
 
 use alloc::{vec, vec::Vec};
 
-use thermocline_flash::{BlockId, Flash, FlashError, Lpn, Oob, Ppn};
+use thermocline_flash::{BlockId, Flash, FlashError, Geometry, Lpn, Oob, Ppn};
 
 use super::{
     found_log::FoundLog,
@@ -307,6 +307,10 @@ impl Pages {
                     reading.is_broken = true;
                     return Ok(());
                 }
+                if entries.iter().any(|(at, _)| !self.may_be(&found.geometry, *at)) {
+                    reading.is_broken = true;
+                    return Ok(());
+                }
                 for (lpn, (at, note)) in (header.first..).map(Lpn).zip(entries) {
                     self.take_entry(found, lpn, at, note, header.sequence);
                 }
@@ -314,6 +318,17 @@ impl Pages {
             _ => {}
         }
         Ok(())
+    }
+
+    /// Whether an entry of the map can be one: it leads to a data page, which was programmed.
+    fn may_be(&self, geometry: &Geometry, at: Ppn) -> bool {
+        let (block, page) = (geometry.block_of(at).index(), geometry.page_of(at));
+        let is_data = block < self.blocks.len()
+            && (geometry.header_pages..geometry.pages_per_block).contains(&page);
+        at.0 >= LOST.0
+            || is_data
+                && (self.scanned[block]
+                    || page - geometry.header_pages < self.blocks[block].programmed)
     }
 
     /// An entry of the map: so it was when `sequence` pages had been programmed.
@@ -346,7 +361,8 @@ impl Pages {
         recovery: &mut Recovery,
     ) -> Result<bool, FlashError> {
         let geometry = found.geometry;
-        if reading.table.len() != self.blocks.len() {
+        let too_many = |entry: &BlockEntry| entry.programmed > geometry.data_pages_per_block();
+        if reading.table.len() != self.blocks.len() || reading.table.iter().any(too_many) {
             return Ok(false);
         }
         for (block, entry) in (0..).map(BlockId).zip(&reading.table) {

@@ -15,8 +15,11 @@ pub(super) fn take_tables<C: Chip>(
     pages: &mut Pages,
     recovery: &mut Recovery,
 ) -> bool {
-    let valid = parts.tables.recovered(core::mem::take(&mut pages.map), pages.blocks.len());
+    let map = core::mem::take(&mut pages.map);
+    let (valid, displaced) = parts.tables.recovered(map, pages.blocks.len());
     recovery.pages_found = parts.tables.mapped();
+    recovery.lost.extend(displaced);
+    recovery.lost.sort_unstable();
 
     // In the order in which they were opened; blocks of which nothing can be read come first.
     let mut order: Vec<BlockId> = (0..pages.blocks.len() as u32)
