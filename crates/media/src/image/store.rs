@@ -120,6 +120,11 @@ impl Guarded {
         true
     }
 
+    /// The error of a sync that failed, if one did.
+    pub(super) fn check(&self) -> io::Result<()> {
+        self.results().failed.map_or(Ok(()), |failed| Err(io::Error::from_raw_os_error(failed)))
+    }
+
     /// What the failed sync may have dropped is written again.
     pub(super) fn begin_anew(&self) {
         self.results().failed = None;
@@ -182,10 +187,8 @@ impl Store for Guarded {
 impl Durable for Guarded {
     /// Well only once all that began before the end of this sync have ended, and none failed.
     fn sync(&self) -> io::Result<()> {
+        self.check()?;
         let mut results = self.results();
-        if let Some(failed) = results.failed {
-            return Err(io::Error::from_raw_os_error(failed));
-        }
         results.begun += 1;
         let number = results.begun;
         results.running.push(number);
@@ -202,8 +205,8 @@ impl Durable for Guarded {
         let results = self.ended.wait_while(results, |results| {
             results.failed.is_none() && results.running.iter().any(|&it| it <= before)
         });
-        let results = results.unwrap_or_else(PoisonError::into_inner);
-        done.and(results.failed.map_or(Ok(()), |failed| Err(io::Error::from_raw_os_error(failed))))
+        drop(results.unwrap_or_else(PoisonError::into_inner));
+        done.and_then(|()| self.check())
     }
 }
 

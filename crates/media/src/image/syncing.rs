@@ -138,7 +138,9 @@ impl Medium for Image {
         Ok(Syncing { generation: self.waiting.begun, target })
     }
 
+    /// Fails if another sync has failed since this one was waited for.
     fn finish_sync(&mut self, done: &Syncing) -> Result<(), FlashError> {
+        self.store.check().map_err(medium)?;
         self.waiting.lasting = self.waiting.lasting.max(done.generation);
         self.store.unsynced().lasts(self.waiting.lasting);
         while let Some(block) = self.waiting.due() {

@@ -178,6 +178,19 @@ fn what_found_no_room_is_written_again_whole_or_never_believed() {
     }
 }
 
+/// Who waited for the good one may come late for the image.
+#[test]
+fn a_sync_is_not_finished_well_after_another_one_failed() {
+    let (store, _, mut image) = image(Kind::Nand);
+    program(&mut image, 0).expect("memory");
+    let good = image.begin_sync().expect("memory");
+    good.wait().expect("memory");
+    program(&mut image, 1).expect("memory");
+    store.drop_at_next_sync(EIO);
+    assert_eq!(image.sync_programs(), Err(FlashError::Medium(EIO)));
+    assert_eq!(image.finish_sync(&good), Err(FlashError::Medium(EIO)));
+}
+
 #[test]
 fn a_turned_bit_makes_a_page_unreadable() {
     for kind in [Kind::Nand, Kind::Nor] {
