@@ -1,10 +1,14 @@
 /* The same work on the same chip through a layer's own interface: PEER is thermocline, dhara or littlefs.
  *
- *   bench WORK FULL RAM TIMES     WORK: sequential, uniform, 90/10, zipf, or a file of page numbers; FULL: percent of the
+ *   bench WORK FULL RAM TIMES [EVERY]   WORK: sequential, uniform, 90/10, zipf, or a file of page numbers; FULL: percent of the
  *                           chip's pages that the host sees; RAM: bytes in all (thermocline), or what the peer is set to
  *
  * Prints a line: erasures, programs a page written, milliseconds to mount after a power cut, mean and worst write, bytes
- * of RAM. The chip is that of crates/embedded/examples/budget.rs: 128 MiB, 64 pages of 2 KiB a block; 25 us to read a page
+ * of RAM. With EVERY the device is switched off after so many writes and a sync, 400 times after that work, and the line is: erasures
+ * and programs a page written, loads of a page in a mount, milliseconds of a mount, the worst one, microseconds a write with its sync, RAM.
+ *
+ * BUS in the environment: nanoseconds a byte on the bus, 20 where it is not set; 200 is SPI with one line at 40 MHz.
+ * RATIO: dhara's gc_ratio, otherwise the least with room for the data. The chip is that of crates/embedded/examples/budget.rs: 128 MiB, 64 pages of 2 KiB a block; 25 us to read a page
  * into its register, 200 us to program it, 1.5 ms to erase a block, 20 ns a byte on the bus.
  */
 #include <math.h>
@@ -24,7 +28,7 @@
 static uint8_t *data;
 static uint8_t areas[CHIP_PAGES][AREA];
 static uint8_t programmed[CHIP_PAGES];
-static uint64_t ns, erases, programs;
+static uint64_t ns, erases, programs, loads, bus = 20;
 
 static void rule(int holds, const char *what)
 {
@@ -37,7 +41,8 @@ static void rule(int holds, const char *what)
 static void chip_read(uint32_t page, size_t offset, size_t length, void *into)
 {
     rule(page < CHIP_PAGES && offset + length <= PAGE, "read beyond its end");
-    ns += 25000 + length * 20;
+    loads++;
+    ns += 25000 + length * bus;
     memcpy(into, data + (size_t)page * PAGE + offset, length);
 }
 
@@ -45,7 +50,7 @@ static void chip_program(uint32_t page, const void *from, const uint8_t *area)
 {
     rule(page < CHIP_PAGES && !programmed[page], "a page is programmed twice");
     rule(page % PAGES == 0 || programmed[page - 1], "pages are programmed out of order");
-    ns += 200000 + PAGE * 20;
+    ns += 200000 + PAGE * bus;
     programs++;
     programmed[page] = 1;
     memcpy(data + (size_t)page * PAGE, from, PAGE);
@@ -86,7 +91,8 @@ static int t_read(void *c, uint32_t page, uint32_t offset, void *into, uint32_t 
 static int t_read_area(void *c, uint32_t page, uint8_t *into)
 {
     (void)c;
-    ns += 25000 + AREA * 20;
+    loads++;
+    ns += 25000 + AREA * bus;
     memcpy(into, areas[page], AREA);
     return 0;
 }
@@ -174,7 +180,8 @@ int dhara_nand_prog(const struct dhara_nand *n, dhara_page_t p, const uint8_t *f
 int dhara_nand_is_free(const struct dhara_nand *n, dhara_page_t p)
 {
     (void)n;
-    ns += 25000 + PAGE * 20;
+    loads++;
+    ns += 25000 + PAGE * bus;
     return !programmed[p];
 }
 int dhara_nand_read(const struct dhara_nand *n, dhara_page_t p, size_t offset, size_t length, uint8_t *into,
@@ -204,13 +211,14 @@ static void begin(uint32_t pages)
 {
     dhara_error_t err;
     /* Collects no more than the work needs: the least ratio with room for all pages. */
-    for (ratio = 1; ratio < 255; ratio++) {
+    const char *set = getenv("RATIO");
+    for (ratio = set ? (uint8_t)atoi(set) : 1; ratio < 255; ratio++) {
         dhara_map_init(&map, &nand, buffer, ratio);
         dhara_map_resume(&map, &err);
-        if (dhara_map_capacity(&map) >= pages)
+        if (set || dhara_map_capacity(&map) >= pages)
             break;
     }
-    check(ratio < 255, "dhara has no room for so many pages");
+    check(ratio < 255 && dhara_map_capacity(&map) >= pages, "dhara has no room for so many pages");
     ram = sizeof map + sizeof buffer;
 }
 
@@ -371,15 +379,63 @@ static uint32_t next_page(const char *work, uint64_t n, uint32_t pages)
     return scattered[low];
 }
 
+static uint32_t *version;
+
+static void write_next(const char *work, uint64_t n, uint32_t pages, uint8_t *page)
+{
+    uint32_t at = next_page(work, n, pages);
+    version[at]++;
+    memcpy(page, &at, sizeof at);
+    memcpy(page + 4, &version[at], sizeof version[at]);
+    put(at, page);
+}
+
+static void check_all(uint32_t pages, uint8_t *page)
+{
+    for (uint32_t i = 0; i < pages; i++) {
+        uint32_t seen[2];
+        get(i, page);
+        memcpy(seen, page, sizeof seen);
+        check(seen[0] == i && seen[1] == version[i], "another version was read after the mount");
+    }
+}
+
+/* The power goes off after so many writes and a sync, again and again. */
+static void cycles(const char *work, uint64_t n, uint32_t pages, uint32_t every, uint8_t *page)
+{
+    const double mounts = 400, writes = mounts * every;
+    uint64_t erases0 = erases, programs0 = programs, in_mounts = 0, mounting = 0, worst = 0, writing = 0;
+    for (int cycle = 0; cycle < mounts; cycle++) {
+        uint64_t before = ns, loads0 = loads;
+        mount_again();
+        in_mounts += loads - loads0;
+        mounting += ns - before;
+        if (ns - before > worst)
+            worst = ns - before;
+        before = ns;
+        for (uint32_t i = 0; i < every; i++)
+            write_next(work, n++, pages, page);
+        sync_all();
+        writing += ns - before;
+    }
+    uint64_t erased = erases - erases0, wrote = programs - programs0;
+    mount_again();
+    check_all(pages, page);
+    printf("%.3f %.2f %.0f %.1f %.1f %.0f %zu\n", (double)erased / writes, (double)wrote / writes, (double)in_mounts / mounts,
+           (double)mounting / mounts / 1e6, (double)worst / 1e6, (double)writing / writes / 1e3, ram);
+}
+
 int main(int argc, char **argv)
 {
-    check(argc == 5, "usage: bench WORK FULL RAM TIMES");
+    check(argc == 5 || argc == 6, "usage: bench WORK FULL RAM TIMES [EVERY]");
+    if (getenv("BUS"))
+        bus = (uint64_t)atol(getenv("BUS"));
     const char *work = argv[1];
     uint32_t pages = (uint32_t)((uint64_t)CHIP_PAGES * (unsigned)atoi(argv[2]) / 100), i;
     ram = (size_t)atol(argv[3]);
     uint64_t writes = (uint64_t)(pages * atof(argv[4])), n, worst = 0;
     uint8_t page[PAGE];
-    uint32_t *version = calloc(pages, sizeof *version);
+    version = calloc(pages, sizeof *version);
 
     data = malloc((size_t)CHIP_PAGES * PAGE);
     memset(data, 0xff, (size_t)CHIP_PAGES * PAGE);
@@ -407,26 +463,21 @@ int main(int argc, char **argv)
     sync_all();
     uint64_t ns0 = ns, erases0 = erases, programs0 = programs;
     for (n = 0; n < writes; n++) {
-        uint32_t at = next_page(work, n, pages);
         uint64_t before = ns;
-        version[at]++;
-        memcpy(page, &at, sizeof at);
-        memcpy(page + 4, &version[at], sizeof version[at]);
-        put(at, page);
+        write_next(work, n, pages, page);
         if (ns - before > worst)
             worst = ns - before;
     }
     sync_all();
+    if (argc == 6) {
+        cycles(work, n, pages, (uint32_t)atoi(argv[5]), page);
+        return 0;
+    }
     uint64_t erased = erases - erases0, took = ns - ns0, wrote = programs - programs0;
     uint64_t before = ns;
     mount_again();
     uint64_t mounted = ns - before;
-    for (i = 0; i < pages; i++) {
-        uint32_t seen[2];
-        get(i, page);
-        memcpy(seen, page, sizeof seen);
-        check(seen[0] == i && seen[1] == version[i], "another version was read after the mount");
-    }
+    check_all(pages, page);
     printf("%llu %.3f %llu %.0f %.1f %zu\n", (unsigned long long)erased, (double)wrote / (double)writes,
            (unsigned long long)(mounted / 1000000), (double)took / (double)writes / 1e3, (double)worst / 1e6, ram);
     return 0;

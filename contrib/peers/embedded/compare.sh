@@ -1,6 +1,6 @@
 #!/bin/bash
-# Erasures, write amplification, mount and worst write of this layer beside dhara and littlefs, on the same work: the
-# table of docs/embedding.md. Takes their sources from folders that you name; nothing of theirs is in this repository.
+# Erasures, write amplification, mount and worst write of this layer beside dhara and littlefs, on the same work, and what
+# a device pays that is switched off again and again: the tables of docs/embedding.md. Takes their sources from folders that you name; nothing of theirs is in this repository.
 #
 #   DHARA=~/dhara LITTLEFS=~/littlefs contrib/peers/embedded/compare.sh
 #
@@ -23,22 +23,46 @@ awk -F, 'NR > 1 { for (p = int($4 / 2048); p < ($4 + $5) / 2048; p++) print p }'
 echo '| full | work | layer | RAM | erasures | programs a page | mount | mean write | worst write |'
 echo '|---|---|---|---|---|---|---|---|---|'
 row() {
-    local layer=$1 work=$2 full=$3 ram=$4 times=$5 said
+    local layer=$1 work=$2 full=$3 ram=$4 times=$5 said label=${6:-$1}
     local name=${work#"$build/"}
     [ -x "$build/$layer" ] || return 0
     if said=$("$build/$layer" "$work" "$full" "$ram" "$times" 2>&1); then
         read -r erases programs mount mean worst bytes <<< "$said"
-        printf '| %s %% | %s | %s | %s | %s | %s | %s ms | %s µs | %s ms |\n' "$full" "${name%.pages}" "$layer" \
+        printf '| %s %% | %s | %s | %s | %s | %s | %s ms | %s µs | %s ms |\n' "$full" "${name%.pages}" "$label" \
             "$(awk "BEGIN { printf \"%.1f KiB\", $bytes / 1024 }")" "$erases" "$programs" "$mount" "$mean" "$worst"
     else
-        printf '| %s %% | %s | %s | | %s | | | | |\n' "$full" "${name%.pages}" "$layer" "${said#bench: }"
+        printf '| %s %% | %s | %s | | %s | | | | |\n' "$full" "${name%.pages}" "$label" "${said#bench: }"
     fi
 }
 for full in 80 90; do
     for work in sequential uniform 90/10 zipf "$build/sqlite.pages"; do
         for ram in 16384 24576 32768 65536; do row thermocline "$work" "$full" "$ram" 3.5; done
-        row dhara "$work" "$full" 0 3.5
+        row dhara "$work" "$full" 0 3.5 "dhara, least gc_ratio"
+        # What ESP-IDF sets, and the most.
+        for ratio in 45 254; do RATIO=$ratio row dhara "$work" "$full" 0 3.5 "dhara, gc_ratio $ratio"; done
     done
 done
 # A hundredth of the writes: each rewrites half a block and a part of the directory.
 for work in sequential uniform 90/10; do row littlefs "$work" 80 0 0.035; done
+
+# Switched off after every few writes and a sync; uniform writes after half a chip of them. A fast bus (50 MB/s), and SPI with one
+# line at 40 MHz.
+cycle() {
+    local layer=$1 full=$2 ram=$3 every=$4 bus=$5 label=$6 said
+    [ -x "$build/$layer" ] || return 0
+    said=$(BUS=$bus "$build/$layer" uniform "$full" "$ram" 0.5 "$every" 2>&1) || said="${said#bench: } - - - - - 0"
+    read -r erases programs loads mean worst micros bytes <<< "$said"
+    printf '| %s %% | %s | %s ns | %s | %s | %s | %s | %s | %s ms | %s ms | %s µs |\n' "$full" "$every" "$bus" "$label" \
+        "$(awk "BEGIN { printf \"%.1f KiB\", $bytes / 1024 }")" "$erases" "$programs" "$loads" "$mean" "$worst" "$micros"
+}
+echo
+echo '| full | writes a power-up | bus, a byte | layer | RAM | erasures a write | programs a write | loads a mount | mount | worst mount | a write and its share of the sync |'
+echo '|---|---|---|---|---|---|---|---|---|---|---|'
+for full in 50 80 90; do
+    for every in 1 8 64; do
+        for bus in 20 200; do
+            for ram in 16384 65536; do cycle thermocline "$full" "$ram" "$every" "$bus" thermocline; done
+            for ratio in 45 254; do RATIO=$ratio cycle dhara "$full" 0 "$every" "$bus" "dhara, gc_ratio $ratio"; done
+        done
+    done
+done

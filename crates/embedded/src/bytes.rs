@@ -7,6 +7,15 @@ use crate::{
     policy::{Placement, Victim},
 };
 
+/// Copies what both have room for.
+fn copy(from: Option<&[u8]>, into: &mut [u8]) {
+    if let Some(from) = from
+        && from.len() == into.len()
+    {
+        into.copy_from_slice(from);
+    }
+}
+
 impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
     /// Bytes of the store.
     #[must_use]
@@ -20,11 +29,12 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
     /// Those of [`read`](Ftl::read); [`Error::OutOfRange`] before anything is read.
     pub fn read_at(&mut self, offset: u64, bytes: &mut [u8], page: &mut [u8]) -> Result<(), Error> {
         for (lpn, part, of) in self.parts(offset, bytes.len(), page)? {
+            let Some(bytes) = bytes.get_mut(of) else { continue };
             if part.len() == page.len() {
-                self.read(lpn, &mut bytes[of])?;
+                self.read(lpn, bytes)?;
             } else {
                 self.read(lpn, page)?;
-                bytes[of].copy_from_slice(&page[part]);
+                copy(page.get(part), bytes);
             }
         }
         Ok(())
@@ -37,11 +47,12 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
     /// Those of [`read`](Ftl::read) and [`write`](Ftl::write); [`Error::OutOfRange`] before anything is written.
     pub fn write_at(&mut self, offset: u64, bytes: &[u8], page: &mut [u8]) -> Result<(), Error> {
         for (lpn, part, of) in self.parts(offset, bytes.len(), page)? {
+            let Some(bytes) = bytes.get(of) else { continue };
             if part.len() == page.len() {
-                self.write(lpn, &bytes[of])?;
+                self.write(lpn, bytes)?;
             } else {
                 self.read(lpn, page)?;
-                page[part].copy_from_slice(&bytes[of]);
+                copy(Some(bytes), page.get_mut(part).unwrap_or_default());
                 self.write(lpn, page)?;
             }
         }
@@ -55,7 +66,7 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
         length: usize,
         page: &[u8],
     ) -> Result<impl Iterator<Item = (u32, Range<usize>, Range<usize>)> + use<N, V, P>, Error> {
-        let size = u64::from(self.page_size());
+        let size = u64::from(self.page_size().max(1));
         if page.len() as u64 != size {
             return Err(Error::WrongLength(page.len()));
         }

@@ -63,7 +63,7 @@ impl<'a> Cache<'a> {
     }
 
     fn used(&self) -> &[Change] {
-        &self.changes[..self.len]
+        self.changes.get(..self.len).unwrap_or_default()
     }
 
     fn find(&self, lpn: u32) -> Result<usize, usize> {
@@ -72,18 +72,25 @@ impl<'a> Cache<'a> {
 
     /// Where a logical page is, if that changed.
     pub(crate) fn get(&self, lpn: u32) -> Option<u32> {
-        self.find(lpn).ok().map(|i| self.changes[i].at())
+        self.changes.get(self.find(lpn).ok()?).map(|change| change.at())
     }
 
     /// A logical page is there now. There is room, or the page is among the changes.
     pub(crate) fn set(&mut self, lpn: u32, at: u32) {
+        let change = Change::new(lpn, at);
         match self.find(lpn) {
-            Ok(i) => self.changes[i] = Change::new(lpn, at),
+            Ok(i) => {
+                if let Some(known) = self.changes.get_mut(i) {
+                    *known = change;
+                }
+            }
             Err(i) => {
                 debug_assert!(!self.is_full());
-                self.changes.copy_within(i..self.len, i + 1);
-                self.changes[i] = Change::new(lpn, at);
-                self.len += 1;
+                if let Some(later @ [_, ..]) = self.changes.get_mut(i..=self.len) {
+                    later.copy_within(..later.len() - 1, 1);
+                    later[0] = change;
+                    self.len += 1;
+                }
             }
         }
     }
@@ -103,21 +110,28 @@ impl<'a> Cache<'a> {
     pub(crate) fn range(&self, from: u32, to: u32) -> impl Iterator<Item = (u32, u32)> {
         let (Ok(first) | Err(first)) = self.find(from);
         let (Ok(end) | Err(end)) = self.find(to);
-        self.changes[first..end].iter().map(|change| (change.lpn(), change.at()))
+        let changes = self.changes.get(first..end).unwrap_or_default();
+        changes.iter().map(|change| (change.lpn(), change.at()))
     }
 
     /// The chip has the changes of a range.
     pub(crate) fn remove(&mut self, from: u32, to: u32) {
         let (Ok(first) | Err(first)) = self.find(from);
         let (Ok(end) | Err(end)) = self.find(to);
-        self.changes.copy_within(end..self.len, first);
-        self.len -= end - first;
+        let gone = end.saturating_sub(first);
+        if let Some(later) = self.changes.get_mut(first..self.len)
+            && gone <= later.len()
+        {
+            later.copy_within(gone.., 0);
+            self.len -= gone;
+        }
     }
 
     /// The first trim from `lpn` on that no page on the chip says.
     pub(crate) fn first_trim(&self, lpn: u32) -> Option<u32> {
         let (Ok(i) | Err(i)) = self.find(lpn);
-        self.used()[i..].iter().find(|change| change.at() == TRIMMED).map(|change| change.lpn())
+        let mut later = self.used().iter().skip(i);
+        later.find(|change| change.at() == TRIMMED).map(|change| change.lpn())
     }
 }
 
