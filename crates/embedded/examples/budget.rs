@@ -1,6 +1,7 @@
 //! What a budget of RAM buys: erasures, write amplification, mount time and the worst write, by chip and policy.
 //!
-//! `cargo run --release -p thermocline-embedded --example budget [-- 1GiB]` prints the table of docs/embedding.md.
+//! `cargo run --release -p thermocline-embedded --example budget [-- 1GiB]` prints the table of docs/embedding.md;
+//! `-- power-ups` prints how a store fares whose power fails after every few operations, 2,000 times.
 //!
 //! Times are those of a SLC NAND on a bus of 50 MB/s: 25 µs to read a page into the chip's register, 200 µs to program
 //! it, 1.5 ms to erase a block, 20 ns a byte on the bus. What the processor takes is not counted.
@@ -9,7 +10,7 @@ use rand::{RngExt, SeedableRng};
 use rand_distr::{Distribution, Zipf};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use thermocline_embedded::{
-    AREA, Block, Change, Config, Ftl, Geometry, Memory, Nand, NandError, map_pages,
+    AREA, Block, Change, Config, Error, Ftl, Geometry, Memory, Nand, NandError, map_pages,
     policy::{Cat, CostBenefit, Dac, Greedy, HotCold, OneStream, Placement, Victim},
     ram,
 };
@@ -27,6 +28,9 @@ struct Chip {
     areas: Vec<[u8; AREA]>,
     contents: std::collections::HashMap<u32, Box<[u8]>>,
     ns: u64,
+    loads: u64,
+    /// Programs and erases until the power fails.
+    left: u32,
 }
 
 impl Chip {
@@ -36,11 +40,24 @@ impl Chip {
             areas: vec![[0xff; AREA]; (blocks * PAGES) as usize],
             contents: std::collections::HashMap::new(),
             ns: 0,
+            loads: 0,
+            left: u32::MAX,
         }
     }
 
     fn bus(&mut self, array_us: u64, bytes: usize) {
         self.ns += array_us * 1000 + bytes as u64 * 20;
+    }
+
+    fn load(&mut self, bytes: usize) -> Result<(), NandError> {
+        self.bus(25, bytes);
+        self.loads += 1;
+        if self.left == 0 { Err(NandError::Device) } else { Ok(()) }
+    }
+
+    fn operation(&mut self) -> Result<(), NandError> {
+        self.left = self.left.checked_sub(1).ok_or(NandError::Device)?;
+        Ok(())
     }
 }
 
@@ -50,21 +67,23 @@ impl Nand for Chip {
     }
 
     fn read(&mut self, page: u32, offset: u32, into: &mut [u8]) -> Result<(), NandError> {
-        self.bus(25, into.len());
+        self.load(into.len())?;
         match self.contents.get(&page) {
             Some(content) => into.copy_from_slice(&content[offset as usize..][..into.len()]),
+            None if self.areas[page as usize] == [0xff; AREA] => into.fill(0xff),
             None => into.fill(0),
         }
         Ok(())
     }
 
     fn read_area(&mut self, page: u32, into: &mut [u8; AREA]) -> Result<(), NandError> {
-        self.bus(25, AREA);
+        self.load(AREA)?;
         *into = self.areas[page as usize];
         Ok(())
     }
 
     fn program(&mut self, page: u32, data: &[u8], area: &[u8; AREA]) -> Result<(), NandError> {
+        self.operation()?;
         self.bus(200, data.len() + AREA);
         // Data of the host are zeros here, pages of the map are not.
         if data.iter().any(|&byte| byte != 0) {
@@ -75,6 +94,7 @@ impl Nand for Chip {
     }
 
     fn erase(&mut self, block: u32) -> Result<(), NandError> {
+        self.operation()?;
         self.bus(1500, 0);
         for page in block * PAGES..(block + 1) * PAGES {
             self.contents.remove(&page);
@@ -137,6 +157,36 @@ struct Run {
     mean_us: f64,
 }
 
+/// The memory of a store, of a size in all.
+struct Parts {
+    blocks: Vec<Block>,
+    directory: Vec<u32>,
+    changes: Vec<Change>,
+    page: Vec<u8>,
+}
+
+impl Parts {
+    fn new<V, P>(blocks: u32, logical: u32, budget: usize) -> Option<Self> {
+        let fixed = ram(blocks, PAGE, logical, 0) + size_of::<Ftl<'_, Chip, V, P>>();
+        let changes = budget.checked_sub(fixed)? / size_of::<Change>();
+        Some(Self {
+            blocks: vec![Block::UNKNOWN; blocks as usize],
+            directory: vec![0; map_pages(PAGE, logical) as usize],
+            changes: vec![Change::EMPTY; changes],
+            page: vec![0; PAGE as usize],
+        })
+    }
+
+    fn memory(&mut self) -> Memory<'_> {
+        Memory {
+            blocks: self.blocks.as_mut_slice().into(),
+            directory: self.directory.as_mut_slice().into(),
+            changes: self.changes.as_mut_slice().into(),
+            page: self.page.as_mut_slice().into(),
+        }
+    }
+}
+
 fn run<V: Victim + Clone, P: Placement + Clone>(
     blocks: u32,
     budget: usize,
@@ -144,29 +194,15 @@ fn run<V: Victim + Clone, P: Placement + Clone>(
     work: Work,
 ) -> Option<Run> {
     let logical = (f64::from(blocks * PAGES) * FULL) as u32;
-    let fixed = ram(blocks, PAGE, logical, 0) + size_of::<Ftl<'_, Chip, V, P>>();
-    let changes = budget.checked_sub(fixed)? / size_of::<Change>();
-    let mut parts = (
-        vec![Block::UNKNOWN; blocks as usize],
-        vec![0; map_pages(PAGE, logical) as usize],
-        vec![Change::EMPTY; changes],
-        vec![0; PAGE as usize],
-    );
+    let mut parts = Parts::new::<V, P>(blocks, logical, budget)?;
     let mut chip = Chip::new(blocks);
     let page = vec![0; PAGE as usize];
     let (mut before, mut worst) = (0, 0);
     let counters = {
-        let (blocks, directory, changes, buffer) =
-            (&mut parts.0[..], &mut parts.1[..], &mut parts.2[..], &mut parts.3[..]);
-        let memory = Memory {
-            blocks: blocks.into(),
-            directory: directory.into(),
-            changes: changes.into(),
-            page: buffer.into(),
-        };
         let config = Config { logical_pages: logical, ..Config::default() };
         let mut ftl =
-            Ftl::format(&mut chip, memory, victim.clone(), placement.clone(), config).ok()?;
+            Ftl::format(&mut chip, parts.memory(), victim.clone(), placement.clone(), config)
+                .ok()?;
         for lpn in 0..logical {
             ftl.write(lpn, &page).expect("the chip does not fail");
         }
@@ -182,15 +218,7 @@ fn run<V: Victim + Clone, P: Placement + Clone>(
     };
     // The power is cut here.
     let cut = chip.ns;
-    let (blocks, directory, changes, buffer) =
-        (&mut parts.0[..], &mut parts.1[..], &mut parts.2[..], &mut parts.3[..]);
-    let memory = Memory {
-        blocks: blocks.into(),
-        directory: directory.into(),
-        changes: changes.into(),
-        page: buffer.into(),
-    };
-    drop(Ftl::mount(&mut chip, memory, victim, placement).expect("the store is there"));
+    drop(Ftl::mount(&mut chip, parts.memory(), victim, placement).expect("the store is there"));
     let _ = before;
     let (filled, done, ns) = counters;
     let writes = done.host_writes - filled.host_writes;
@@ -224,7 +252,85 @@ fn rows<V: Victim + Clone, P: Placement + Clone>(
     }
 }
 
+const POWER_UPS: u32 = 2000;
+
+/// A row of what power-ups of so many operations do to a store that is so full.
+fn power_ups<V: Victim + Clone, P: Placement + Clone>(
+    full: u32,
+    operations: u32,
+    (victim, placement): (V, P),
+    name: &str,
+) {
+    let (blocks, budget) = (1024, 16 << 10);
+    let logical = blocks * PAGES / 100 * full;
+    let mut parts = Parts::new::<V, P>(blocks, logical, budget).expect("there is room");
+    let mut chip = Chip::new(blocks);
+    let page = vec![0; PAGE as usize];
+    let mut pages = Work::Uniform.pages(logical);
+    let config = Config { logical_pages: logical, ..Config::default() };
+    {
+        let (victim, placement) = (victim.clone(), placement.clone());
+        let mut store = Ftl::format(&mut chip, parts.memory(), victim, placement, config)
+            .expect("there is room");
+        for lpn in (0..logical).chain(pages.by_ref().take(logical as usize / 2)) {
+            store.write(lpn, &page).expect("the chip does not fail");
+        }
+    }
+    let (mut written, mut worst, mut loads, mut refused) = (0, 0, 0, None);
+    for up in 0..POWER_UPS {
+        (chip.left, chip.loads) = (operations, 0);
+        let (victim, placement) = (victim.clone(), placement.clone());
+        let Ok(mut store) = Ftl::mount(&mut chip, parts.memory(), victim, placement) else {
+            continue;
+        };
+        (worst, loads) = (worst.max(store.nand().loads), loads + store.nand().loads);
+        let error = loop {
+            match store.write(pages.next().expect("they do not end"), &page) {
+                Ok(()) => written += 1,
+                Err(e) => break e,
+            }
+        };
+        if error != Error::Device {
+            refused = Some(format!("read-only after {up}"));
+            break;
+        }
+    }
+    chip.left = u32::MAX;
+    let mut store =
+        Ftl::mount(&mut chip, parts.memory(), victim, placement).expect("the store is there");
+    let after = (0..1000)
+        .take_while(|_| store.write(pages.next().expect("they do not end"), &page).is_ok())
+        .count();
+    let fate = refused.unwrap_or_else(|| format!("{POWER_UPS}, writable"));
+    println!(
+        "| {full} % | {operations} | {name} | {fate} | {written} | {} | {worst} | {after} |",
+        loads / u64::from(POWER_UPS)
+    );
+}
+
+fn all_power_ups() {
+    println!(
+        "| full | operations a power-up | policy | power-ups | writes | loads a mount | worst mount | of 1,000 writes after |"
+    );
+    println!("|---|---|---|---|---|---|---|---|");
+    for full in [50, 80, 90, 97] {
+        for operations in [1, 4, 8, 16, 64] {
+            power_ups(full, operations, (Greedy, OneStream), "greedy");
+            power_ups(
+                full,
+                operations,
+                (CostBenefit::default(), HotCold),
+                "cost-benefit, hot/cold",
+            );
+            power_ups(full, operations, (Cat::default(), Dac::<3>), "CAT, DAC");
+        }
+    }
+}
+
 fn main() {
+    if std::env::args().any(|arg| arg == "power-ups") {
+        return all_power_ups();
+    }
     let large = std::env::args().any(|arg| arg == "1GiB");
     let (blocks, budgets): (u32, &[usize]) =
         if large { (8192, &[64 << 10]) } else { (1024, &[16 << 10, 32 << 10, 64 << 10]) };
