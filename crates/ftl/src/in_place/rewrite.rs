@@ -121,6 +121,13 @@ impl<C: Condition> InPlace<C> {
                     self.lose(lpn);
                     true
                 }
+                Err(FlashError::NotErased(_) | FlashError::OutOfOrder(_)) => {
+                    // A program that was reported as failed was done: all is written anew, under numbers that
+                    // no page has.
+                    self.durability.last_failed();
+                    self.erase_again(block)?;
+                    continue;
+                }
                 Err(e) => {
                     self.durability.last_failed();
                     self.needs_attention = true;
@@ -130,6 +137,24 @@ impl<C: Condition> InPlace<C> {
             self.programmed[lpn.index()] = true;
             self.rewriting = Some(Rewriting { block, next: next + 1, has_failed });
         }
+        Ok(())
+    }
+
+    /// Erases a block that is being rewritten, to write it back from its first page on.
+    #[cold]
+    fn erase_again(&mut self, block: BlockId) -> Result<(), FtlError> {
+        match self.chip.erase(block) {
+            Ok(()) => {}
+            Err(
+                e @ (FlashError::WornOut(_) | FlashError::BadBlock(_) | FlashError::EraseFailed(_)),
+            ) => {
+                self.rewriting = None;
+                return self.not_erased(block, e);
+            }
+            Err(e) => return Err(e.into()),
+        }
+        self.counters.erases += 1;
+        self.rewriting = Some(Rewriting { block, next: 0, has_failed: false });
         Ok(())
     }
 
@@ -176,9 +201,14 @@ impl<C: Condition> InPlace<C> {
             }
             FlashError::OutOfOrder(_) | FlashError::NotErased(_) => self.rewrite_kept(lpn, data),
             other => {
-                // It may have been programmed for all that.
+                // It may have been programmed for all that: the next flush says that it holds no data.
                 let is_blank = matches!(self.chip.read_oob(self.ppn(block, page)), Ok(None));
                 self.programmed[lpn.index()] = !is_blank;
+                if let Some(journal) =
+                    self.journal.as_deref_mut().filter(|_| !self.lost[lpn.index()])
+                {
+                    journal.dropped(lpn);
+                }
                 Err(other.into())
             }
         }

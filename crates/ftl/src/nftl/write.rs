@@ -88,6 +88,12 @@ impl<C: Condition> Nftl<C> {
             return Err(failed.into());
         }
         self.durability.last_failed();
+        if self.map[lpn.index()] == Ppn::NONE
+            && let Some(journal) = &mut self.journal
+        {
+            // It may have been programmed for all that: the next flush says that it holds no data.
+            journal.dropped(lpn);
+        }
         let block = self.chip.geometry().block_of(at);
         let v = lpn.0 / self.pages;
         let has_failed = matches!(failed, FlashError::ProgramFailed(_) | FlashError::BadBlock(_));

@@ -114,6 +114,25 @@ pub(super) fn program_elsewhere<C: Chip, P: Placement>(
     journal: &mut Option<Box<Journal>>,
     cleaner: &mut Cleaner,
     bank: usize,
+    write: PageWrite<'_>,
+    failed: FlashError,
+) -> Result<(Target, u64), FtlError> {
+    let done = try_elsewhere(parts, journal, cleaner, bank, write, failed);
+    if done.is_err()
+        && parts.tables.is_absent(write.lpn)
+        && let Some(journal) = journal
+    {
+        // It may have been programmed for all that: the next flush says that it holds no data.
+        journal.dropped(write.lpn);
+    }
+    done
+}
+
+fn try_elsewhere<C: Chip, P: Placement>(
+    parts: &mut Parts<C, P>,
+    journal: &mut Option<Box<Journal>>,
+    cleaner: &mut Cleaner,
+    bank: usize,
     PageWrite { lpn, stream, data, now }: PageWrite<'_>,
     mut failed: FlashError,
 ) -> Result<(Target, u64), FtlError> {

@@ -99,13 +99,12 @@ fn move_data<C: Chip>(parts: &mut Parts<C>, Pair { bank, fresh, worn }: Pair, no
         let to = open.take();
         let word = parts.word(lpn);
         let oob = parts.oob(lpn, word, stream, now);
-        let oob_number = parts.durability.programs();
         match parts.chip.copy(from, to.at, oob) {
             Ok(()) => {}
             Err(FlashError::Unreadable(_)) => {
                 parts.counters.pages_lost += 1;
-                // Nothing was programmed by that number, and a mount would miss it.
-                parts.durability.set_programs(oob_number - 1);
+                // No page has that number, and no other gets it.
+                parts.durability.last_failed();
                 open.untake();
                 left = true;
                 continue;

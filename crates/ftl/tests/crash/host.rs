@@ -18,6 +18,8 @@ pub enum Event {
     Trim(u32),
     /// Taken for garbage: it may be gone from now on.
     Marked(u32),
+    /// What was done last to a page failed: it may hold that as before.
+    Maybe(u32, u64),
     /// Flushed, with a sync that was the operation of that number.
     Flushed,
 }
@@ -41,15 +43,18 @@ impl Host {
         match event {
             Event::Write(lpn, content) => self.set(lpn, content),
             Event::Trim(lpn) => self.set(lpn, ZEROS),
-            Event::Marked(lpn) => {
-                for list in [&mut self.allowed, &mut self.now] {
-                    let list = &mut list[lpn as usize];
-                    if !list.contains(&ZEROS) {
-                        list.push(ZEROS);
-                    }
-                }
-            }
+            Event::Marked(lpn) => self.may(lpn, ZEROS),
+            Event::Maybe(lpn, content) => self.may(lpn, content),
             Event::Flushed => self.allowed.clone_from(&self.now),
+        }
+    }
+
+    fn may(&mut self, lpn: u32, content: u64) {
+        for list in [&mut self.allowed, &mut self.now] {
+            let list = &mut list[lpn as usize];
+            if !list.contains(&content) {
+                list.push(content);
+            }
         }
     }
 
@@ -88,7 +93,7 @@ pub struct Use<'a> {
 }
 
 impl Use<'_> {
-    fn note(&mut self, event: Event) {
+    pub fn note(&mut self, event: Event) {
         let ops = self.device.chip().ops.len();
         self.host.learn(event);
         self.events.push((ops, event));

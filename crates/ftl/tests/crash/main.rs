@@ -14,6 +14,7 @@ mod damage;
 mod device;
 mod equal;
 mod host;
+mod lies;
 mod lives;
 
 use std::time::{Duration, Instant};

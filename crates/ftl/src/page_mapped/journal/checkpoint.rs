@@ -136,7 +136,11 @@ fn write_page<L: Journaled + ?Sized>(
     if content.kind == Kind::Blocks {
         surveys.keep_full(layer, blocks());
     }
-    appended?;
+    if appended.is_err() {
+        // The page may be there for all that, and say less than the next of that number would.
+        writer.drop_checkpoint();
+        return appended;
+    }
     writer.checkpoint_page_written(content.after);
     Ok(())
 }
