@@ -133,7 +133,6 @@ class Results:
         missing = [policy for policy in policies if (*setting, policy) not in self.rows]
         if not missing:
             return
-        # A small device is as large as the policy with the most open blocks wants it, so SepBIT is measured anew on it.
         runs = compare(arguments, [BASELINE, *(policy for policy in missing if policy != BASELINE)])
         if isinstance(runs, str):
             print(f"{setting}: {runs}", file=sys.stderr)

@@ -85,7 +85,7 @@ fn compare(py: Python<'_>, words: Words, traces: InMemory, listener: Listener) -
     settings.simulation.cleaning.own = policy::registered();
     done(py, &Named::of(traces), listener.as_ref(), |context| {
         let compared = thermocline_study::compare(&settings, context)?;
-        let listed = compared.listed(settings.many.aim);
+        let listed = compared.listed(settings.many.wish());
         Ok(json!({ "listed": listed, "notes": compared.notes }).to_string())
     })
 }

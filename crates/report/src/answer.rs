@@ -1,6 +1,10 @@
 //! The answer in words.
 
-use thermocline_sim::{answer::Answer, metric::Format};
+use thermocline_sim::{
+    RunResult,
+    answer::{Answer, Reason},
+    metric::Format,
+};
 use thermocline_units as units;
 
 use crate::{
@@ -18,7 +22,15 @@ pub fn sentence(answer: &Answer) -> String {
     let mut text = format!("Answer (aim {aim}): {best}.");
     text += &ties(answer, best);
     text += &margins(answer);
+    if let Some(erases) = answer.few_events {
+        text += &format!(
+            " Only {} were counted: a smaller difference than that of three is none.",
+            number::counted(erases, "erase")
+        );
+    }
     text += &costs(answer);
+    text += &left_out(answer);
+    text += &unsettled(answer);
     if answer.few_erases {
         text += " There were too few erases to extrapolate lifetimes: write amplification decided, \
                  and a longer trace (--loop) may decide otherwise.";
@@ -30,6 +42,52 @@ pub fn sentence(answer: &Answer) -> String {
         );
     }
     text
+}
+
+/// Policies that ran and are no candidates, a sentence a reason.
+fn left_out(answer: &Answer) -> String {
+    let of = |(reason, why): (Reason, &str)| {
+        let named = answer.left_out.iter().filter(|out| out.reason == reason);
+        let names: Vec<_> = named.map(|out| out.policy.as_str()).collect();
+        (!names.is_empty()).then(|| format!(" Left out: {} ({why}).", names.join(", ")))
+    };
+    let reasons = [
+        (Reason::ModelsHost, "a host that places its own data; buildable `any` admits it"),
+        (Reason::ModelsController, "no host that places its own data; buildable `any` admits it"),
+        (Reason::Overloaded, "overloaded: its times are those of a growing queue"),
+    ];
+    reasons.into_iter().filter_map(of).collect()
+}
+
+/// A warning about results of devices that were not in their final state.
+fn unsettled(answer: &Answer) -> String {
+    let named = match &answer.unsettled[..] {
+        [] => return String::new(),
+        [only] => format!("with {only}"),
+        all => format!("with {} policies", all.len()),
+    };
+    format!(
+        " Write amplification had not settled {named}: the figures and lifetimes are those of a device that is \
+         still filling with garbage (settle repeats the input until they are level)."
+    )
+}
+
+/// A warning about a run that ended before its device had settled; nothing for others.
+pub fn settling(run: &RunResult) -> String {
+    let Some(settled) = run.settled.as_ref().filter(|settled| !settled.settled) else {
+        return String::new();
+    };
+    let figure = |value: f64| number::fixed(value, 3);
+    let stretches = match (settled.passes, settled.stretch.as_str()) {
+        (Some(passes), _) => format!("{} in the last of {passes} passes", figure(settled.last)),
+        (None, "passes") => format!("{} in the last pass", figure(settled.last)),
+        (None, _) => format!("{} in the last quarter of the writes", figure(settled.last)),
+    };
+    format!(
+        " Write amplification had not settled: it was {stretches} and {} in the one before; settle repeats the \
+         input until it has.",
+        figure(settled.before)
+    )
 }
 
 /// The same in a few words.
@@ -123,7 +181,8 @@ fn costs(answer: &Answer) -> String {
         if let Some(p99) = costs.write_p99_us {
             let show = |us: f64| show_number(Format::Micros, us);
             let other = of_greedy(greedy.and_then(|g| g.write_p99_us), &show);
-            text += &format!(" and a write p99 of {}{}", show(p99), bracketed(&other));
+            let queue = if answer.overloaded.is_some() { " (overloaded)" } else { "" };
+            text += &format!(" and a write p99 of {}{queue}{}", show(p99), bracketed(&other));
         }
         text += ".";
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde::Serialize;
 use thermocline_sim::{
     History, RunResult,
-    answer::{Aim, Answer, Candidate, answer},
+    answer::{Answer, Candidate, Wish, answer},
     metric::{Better, Metric},
     statistics::Interval,
     traffic::Traffic,
@@ -102,8 +102,8 @@ impl Compared {
 }
 
 /// The policy to choose on these inputs.
-pub fn answer_for(aim: Aim, inputs: &[&Compared]) -> Answer {
-    let Some(first) = inputs.first() else { return answer(aim, &[]) };
+pub fn answer_for(wish: Wish, inputs: &[&Compared]) -> Answer {
+    let Some(first) = inputs.first() else { return answer(wish, &[]) };
     let candidate = |row: &'_ Row| -> Option<Vec<usize>> {
         let place = |input: &&Compared| input.rows.iter().position(|r| r.policy == row.policy);
         inputs.iter().map(place).collect()
@@ -117,5 +117,5 @@ pub fn answer_for(aim: Aim, inputs: &[&Compared]) -> Answer {
             Some(Candidate { name: row.name(), runs: runs.collect() })
         })
         .collect();
-    answer(aim, &candidates)
+    answer(wish, &candidates)
 }

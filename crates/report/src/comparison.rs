@@ -4,7 +4,7 @@ use sha2::{Digest, Sha256};
 use thermocline_chart::Chart;
 use thermocline_sim::{
     RunResult,
-    answer::Aim,
+    answer::Wish,
     metric::{Better, Metric, metrics},
     statistics::Interval,
 };
@@ -34,13 +34,13 @@ pub struct Repeat {
 
 /// The page of a comparison; of a run, where there is one policy on one input.
 #[must_use]
-pub fn page(inputs: &[Compared], aim: Aim, repeat: &Repeat) -> Page {
+pub fn page(inputs: &[Compared], wish: Wish, repeat: &Repeat) -> Page {
     let several = inputs.len() > 1;
     let mut sections: Vec<_> = inputs
         .iter()
         .map(|compared| Section {
             title: compared.input.clone(),
-            blocks: blocks(compared, several, aim),
+            blocks: blocks(compared, several, wish),
         })
         .collect();
     sections.push(repetition(inputs, repeat));
@@ -53,7 +53,7 @@ pub fn page(inputs: &[Compared], aim: Aim, repeat: &Repeat) -> Page {
         (_, [only]) => format!("{policies} policies on {}", only.input),
         _ => format!("{policies} policies on {}", number::counted(inputs.len() as u64, "input")),
     };
-    Page { title, lead: lead(inputs, aim, policies), sections }
+    Page { title, lead: lead(inputs, wish, policies), sections }
 }
 
 /// Every chart of a comparison, for files: with several inputs their names begin with the input's number.
@@ -67,12 +67,12 @@ pub fn all_charts(inputs: &[Compared]) -> Vec<Chart> {
 }
 
 /// The answer.
-fn lead(inputs: &[Compared], aim: Aim, policies: usize) -> Vec<String> {
+fn lead(inputs: &[Compared], wish: Wish, policies: usize) -> Vec<String> {
     if policies == 1 {
         return inputs.iter().flat_map(Compared::runs).take(1).map(in_a_sentence).collect();
     }
     let all: Vec<_> = inputs.iter().collect();
-    vec![answer::sentence(&answer_for(aim, &all))]
+    vec![answer::sentence(&answer_for(wish, &all))]
 }
 
 /// What a single run came to.
@@ -89,17 +89,19 @@ fn in_a_sentence(run: &RunResult) -> String {
         text += &format!(", {} more than the oracle", number::share(oracle.excess));
     }
     text += &format!(
-        ", with {} and a write p99 of {}.",
+        ", with {} and a write p99 of {}{}.",
         number::counted(run.flash.blocks_erased, "erase"),
-        run.response_us.write.p99.map_or_else(|| number::NONE.into(), number::time_us)
+        run.response_us.write.p99.map_or_else(|| number::NONE.into(), number::time_us),
+        if run.lifetime.overloaded { " (overloaded)" } else { "" }
     );
+    text += &answer::settling(run);
     text
 }
 
-fn blocks(compared: &Compared, several: bool, aim: Aim) -> Vec<Block> {
+fn blocks(compared: &Compared, several: bool, wish: Wish) -> Vec<Block> {
     let mut blocks = Vec::new();
     if several && compared.rows.len() > 1 {
-        let found = answer_for(aim, &[compared]);
+        let found = answer_for(wish, &[compared]);
         blocks.push(Block::Text(format!("Here: {}.", answer::brief(&found))));
     }
     blocks.extend(compared.runs().next().map(|run| Block::Text(device(run))));
@@ -179,10 +181,13 @@ fn figure_of(row: &Row, metric: &Metric, scale: &Scale, best: Option<f64>) -> Ce
     else {
         return Cell { text: number::NONE.into(), value: None, best: false };
     };
-    let text = match half > mean.abs() * CERTAIN {
+    let mut text = match half > mean.abs() * CERTAIN {
         true => format!("{} ± {}", scale.show(mean), scale.show_half(half)),
         false => scale.show(mean),
     };
+    if row.runs().iter().any(|run| metric.is_of_queue(run)) {
+        text += " (overloaded)";
+    }
     let close = |best: f64| (mean - best).abs() <= thermocline_sim::answer::IRRELEVANT * best.abs();
     Cell { text, value: Some(mean), best: best.is_some_and(close) }
 }

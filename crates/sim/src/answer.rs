@@ -2,8 +2,9 @@
 //!
 //! Every candidate has a score for an aim, the less the better, on each input and with each seed;
 //! scores of several inputs are combined by their geometric mean. Candidates that differ by less than
-//! [`IRRELEVANT`], or by no more than the seeds do, are ties, and of ties the one with the least memory
-//! is the answer. What knows the future and what did not finish is no candidate.
+//! [`IRRELEVANT`], by less than [`EVENTS`] of the events that were counted, or by no more than the seeds do, are
+//! ties, and of ties the one with the least memory is the answer. A policy that knows the future or did not finish
+//! is no candidate; [`Answer::left_out`] names those that are none for a reason of the asker's.
 
 use serde::Serialize;
 
@@ -11,6 +12,12 @@ use crate::{RunResult, statistics::Interval};
 
 /// A difference that decides nothing: other traffic or another device would turn it round.
 pub const IRRELEVANT: f64 = 0.01;
+
+/// Events by which two counts may differ without a meaning: where a run begins and ends between two erases is chance.
+const EVENTS: f64 = 3.0;
+
+/// Writes above a percentile below which it is no more than the longest few.
+const FEWEST_ABOVE: f64 = 10.0;
 
 /// The same of a sample: 1 % of differences above it were of the wrong sign (docs/sampling.md).
 const IRRELEVANT_IN_SAMPLES: f64 = 0.03;
@@ -48,6 +55,72 @@ impl Aim {
     }
 }
 
+/// Who builds the policy that is asked for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Buildable {
+    /// A controller, by itself.
+    #[default]
+    Controller,
+    /// A host that places its own data.
+    Host,
+    /// Either.
+    Any,
+}
+
+impl Buildable {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Controller, Self::Host, Self::Any];
+
+    /// What users call it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Controller => "controller",
+            Self::Host => "host",
+            Self::Any => "any",
+        }
+    }
+
+    /// Why a policy cannot be built by who asks.
+    fn refuses(self, run: &RunResult) -> Option<Reason> {
+        match (self, run.models_host()) {
+            (Self::Controller, true) => Some(Reason::ModelsHost),
+            (Self::Host, false) => Some(Reason::ModelsController),
+            _ => None,
+        }
+    }
+}
+
+/// A policy for an aim, from those that can be built.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Wish {
+    /// What it is for.
+    pub aim: Aim,
+    /// Who builds it.
+    pub buildable: Buildable,
+}
+
+/// Why a policy that ran is no candidate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Reason {
+    /// It stands for a host that places its own data.
+    ModelsHost,
+    /// It stands for a controller.
+    ModelsController,
+    /// The device could not keep up: its response times are those of a queue.
+    Overloaded,
+}
+
+/// A policy that ran and is no candidate.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct LeftOut {
+    /// The policy.
+    pub policy: String,
+    /// Why.
+    pub reason: Reason,
+}
+
 /// A policy, and its runs: for each input one with each seed, the same seeds for all.
 #[derive(Debug)]
 pub struct Candidate<'a> {
@@ -62,6 +135,10 @@ pub struct Candidate<'a> {
 pub struct Answer {
     /// What it was chosen for.
     pub aim: &'static str,
+    /// Who is to build it.
+    pub buildable: &'static str,
+    /// Policies that ran and are no candidates.
+    pub left_out: Vec<LeftOut>,
     /// The key of the metric that decided; `balanced` for the product of three.
     pub metric: &'static str,
     /// The policy to choose; `null` where nothing tells them apart.
@@ -84,6 +161,10 @@ pub struct Answer {
     pub few_erases: bool,
     /// The time the best needs over the time its trace has, where that is too much.
     pub overloaded: Option<f64>,
+    /// Policies whose write amplification had not settled when a run ended.
+    pub unsettled: Vec<String>,
+    /// Erases behind the figure of the policy that had fewest, where their number and not 1 % said what a tie is.
+    pub few_events: Option<u64>,
     /// Why there is no best.
     pub undecided: Option<&'static str>,
 }
@@ -101,8 +182,20 @@ pub struct Costs {
 
 /// Answers for an aim.
 #[must_use]
-pub fn answer(aim: Aim, candidates: &[Candidate<'_>]) -> Answer {
-    let candidates = eligible(candidates);
+pub fn answer(wish: Wish, candidates: &[Candidate<'_>]) -> Answer {
+    let Wish { aim, buildable } = wish;
+    let finished = eligible(candidates);
+    let ranks_times = matches!(aim, Aim::Latency | Aim::Balanced);
+    let reason = |candidate: &Candidate<'_>| {
+        let late = |run: &RunResult| ranks_times && run.lifetime.overloaded;
+        let mut runs = candidate.runs.iter().copied().flatten();
+        runs.find_map(|run| buildable.refuses(run).or(late(run).then_some(Reason::Overloaded)))
+    };
+    let left_out: Vec<_> = finished
+        .iter()
+        .filter_map(|c| Some(LeftOut { policy: c.name.to_owned(), reason: reason(c)? }))
+        .collect();
+    let candidates: Vec<_> = finished.into_iter().filter(|c| reason(c).is_none()).collect();
     let runs = || candidates.iter().flat_map(|c| c.runs.iter().copied().flatten());
     let few_erases = runs().any(|run| run.lifetime.few_erases);
     let life = if few_erases { Score::Amplification } else { Score::Tbw };
@@ -112,8 +205,13 @@ pub fn answer(aim: Aim, candidates: &[Candidate<'_>]) -> Answer {
         Aim::Memory => (Score::Memory.key(), vec![Score::Memory]),
         Aim::Balanced => ("balanced", vec![life, Score::WriteP99, Score::Memory]),
     };
+    let unsettled = candidates.iter().filter(|c| c.runs().any(RunResult::is_unsettled));
     let mut answer = Answer {
         aim: aim.name(),
+        buildable: buildable.name(),
+        unsettled: unsettled.map(|c| c.name.to_owned()).collect(),
+        few_events: None,
+        left_out,
         metric,
         best: None,
         margin: None,
@@ -130,10 +228,28 @@ pub fn answer(aim: Aim, candidates: &[Candidate<'_>]) -> Answer {
     let scored: Vec<Scored<'_>> =
         candidates.iter().filter_map(|c| Scored::of(c, &scores, aim)).collect();
     answer.undecided = match () {
-        () if candidates.is_empty() => Some("no policy finished"),
+        () if candidates.is_empty() => {
+            Some(match answer.left_out.iter().map(|out| out.reason).max() {
+                None => "no policy finished",
+                Some(Reason::Overloaded) => {
+                    "the device is overloaded with every policy, and response times are those of a growing queue"
+                }
+                Some(Reason::ModelsHost) => {
+                    "every policy stands for a host that places its own data"
+                }
+                Some(Reason::ModelsController) => {
+                    "no policy stands for a host that places its own data"
+                }
+            })
+        }
         () if scored.is_empty() => Some("the runs have no such figure"),
         () if aim != Aim::Memory && !runs().any(|run| run.cleaning.victims > 0) => {
             Some("nothing was cleaned")
+        }
+        () if ranks_times
+            && runs().any(|run| (run.response_us.write.count as f64) < FEWEST_ABOVE * 100.0) =>
+        {
+            Some("there are fewer than 1,000 writes, too few for a 99th percentile")
         }
         () => None,
     };
@@ -163,6 +279,13 @@ fn decide(answer: &mut Answer, scored: &[Scored<'_>]) {
     let runs = best.candidate.runs.iter().copied().flatten();
     let late = runs.filter(|run| run.lifetime.overloaded);
     answer.overloaded = late.filter_map(|run| run.lifetime.time_factor).reduce(f64::max);
+    // Where 1 % would have told two of them apart, the number of events did not.
+    let coarse = |s: &&&Scored<'_>| {
+        s.mean() - least.mean() > IRRELEVANT.ln_1p() && s.resolution > IRRELEVANT
+    };
+    if tied.iter().any(|s| coarse(&s)) {
+        answer.few_events = scored.iter().filter_map(|s| s.events).min();
+    }
     answer.costs = Some(Costs::of(best.candidate));
     answer.greedy_costs = greedy.map(|greedy| Costs::of(greedy.candidate));
 }
@@ -192,6 +315,11 @@ fn eligible<'a, 'r>(candidates: &'a [Candidate<'r>]) -> Vec<&'a Candidate<'r>> {
 }
 
 impl Candidate<'_> {
+    /// All of them.
+    fn runs(&self) -> impl Iterator<Item = &RunResult> {
+        self.runs.iter().copied().flatten()
+    }
+
     /// The geometric mean of a figure over all runs.
     fn mean(&self, figure: impl Fn(&RunResult) -> Option<f64>) -> Option<f64> {
         let runs = self.runs.iter().copied().flatten();
@@ -255,6 +383,10 @@ struct Scored<'a> {
     seeds: Vec<f64>,
     /// What decides between ties.
     second: f64,
+    /// Erases behind the score, in the run that had fewest; where they are behind it.
+    events: Option<u64>,
+    /// The least difference that is none of chance.
+    resolution: f64,
 }
 
 impl<'a> Scored<'a> {
@@ -276,7 +408,20 @@ impl<'a> Scored<'a> {
             Aim::Memory => candidate.mean(|run| run.write_amplification),
             Aim::Endurance | Aim::Latency | Aim::Balanced => costs.total_bytes,
         };
-        Some(Self { candidate, seeds: seeds?, second: second.unwrap_or(0.0) })
+        let counts_erases = scores.iter().any(|s| matches!(s, Score::Tbw | Score::Amplification));
+        let events = candidate.runs().map(|run| run.lifetime.from_erases).min();
+        let events = events.filter(|events| counts_erases && *events > 0);
+        let sampled = candidate.runs().any(|run| run.sample.is_some());
+        let least = if sampled { IRRELEVANT_IN_SAMPLES } else { IRRELEVANT };
+        // Of a product of scores the erases decide one.
+        let share = events.map_or(0.0, |events| EVENTS / events as f64 / scores.len() as f64);
+        Some(Self {
+            candidate,
+            seeds: seeds?,
+            second: second.unwrap_or(0.0),
+            events,
+            resolution: least.max(share),
+        })
     }
 
     fn mean(&self) -> f64 {
@@ -285,9 +430,7 @@ impl<'a> Scored<'a> {
 
     /// Whether this is no worse than the least, for all that is known.
     fn ties(&self, least: &Self) -> bool {
-        let sampled = self.candidate.runs.iter().copied().flatten().any(|run| run.sample.is_some());
-        let irrelevant = if sampled { IRRELEVANT_IN_SAMPLES } else { IRRELEVANT };
-        is_tie(&self.seeds, &least.seeds, irrelevant)
+        is_tie(&self.seeds, &least.seeds, self.resolution.max(least.resolution))
     }
 }
 

@@ -60,10 +60,8 @@ pub fn compare_each(
     threads: usize,
     progress: &Progress,
 ) -> Result<Vec<Outcome>, SimError> {
-    let jobs: Vec<_> = on_equal_devices(jobs)
-        .into_iter()
-        .map(|job| with_fewer_classes(&job).unwrap_or(job))
-        .collect();
+    let jobs: Vec<_> =
+        jobs.iter().map(|job| with_fewer_classes(job).unwrap_or_else(|| job.clone())).collect();
     let jobs = &jobs[..];
     let setups: Vec<_> = jobs.iter().map(|job| Setup::of(job).ok()).collect();
     let oracles = Oracles::of(jobs, &setups, oracle)?;
@@ -121,31 +119,6 @@ pub fn compare_each(
     Ok(done.into_iter().enumerate().map(outcome).collect())
 }
 
-/// A trace cuts the device to its size, and on a small one policies with many streams need more
-/// blocks. What is compared runs on the same device: the one that all of them can run on.
-fn on_equal_devices<'a>(jobs: &[Job<'a>]) -> Vec<Job<'a>> {
-    let sized: Vec<_> = jobs.iter().map(|job| Setup::sized_device(job).ok()).collect();
-    let blocks = |device: &Device| device.profile.geometry.blocks_per_bank;
-    let equal = |job: &Job<'a>| {
-        let alike = |other: &Job<'_>| {
-            same_input(&other.input, &job.input)
-                && other.device.profile == job.device.profile
-                && other.over_provisioning == job.over_provisioning
-                && other.wrap == job.wrap
-        };
-        let all = jobs.iter().zip(&sized).filter(|(other, _)| alike(other));
-        let largest = all.filter_map(|(_, device)| device.as_ref()).max_by_key(|d| blocks(d));
-        let device = match largest {
-            Some(device) if blocks(device) != blocks(&job.device) => {
-                Device { fixed_capacity: true, ..device.clone() }
-            }
-            _ => job.device.clone(),
-        };
-        Job { device, ..job.clone() }
-    };
-    jobs.iter().map(equal).collect()
-}
-
 /// Whether an error is none of the policy's, so that no other could do better, or a mistake in a policy that its
 /// author wants to see at once.
 const fn stops_all(error: &SimError) -> bool {
@@ -189,6 +162,9 @@ impl<'a> Oracles<'a> {
         for (job, setup) in jobs.iter().zip(setups) {
             let oracle = match setup {
                 None => Err("it did not run".into()),
+                Some(_) if job.settle.is_some() => {
+                    Err("the input is repeated until it settles, and the oracle would have to know how often".into())
+                }
                 Some(setup) => oracle_for(job, setup)?.ok_or_else(|| {
                     format!(
                         "it needs {} open blocks, more than {} can spare",
@@ -242,6 +218,7 @@ fn same_run(a: &Job<'_>, b: &Job<'_>) -> bool {
         time_scale_ns,
         map_cache,
         warm_up,
+        settle,
         wrap,
         clock,
         read_only,
@@ -269,6 +246,7 @@ fn same_run(a: &Job<'_>, b: &Job<'_>) -> bool {
         && *time_scale_ns == b.time_scale_ns
         && *map_cache == b.map_cache
         && *warm_up == b.warm_up
+        && *settle == b.settle
         && *wrap == b.wrap
         && *clock == b.clock
         && *read_only == b.read_only

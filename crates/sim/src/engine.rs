@@ -23,6 +23,7 @@ use crate::{
     queue::Queue,
     responses::Responses,
     result::ResponseTimes,
+    settling::{Series, Settling},
     setup::Setup,
 };
 
@@ -39,6 +40,10 @@ pub(crate) struct Measured {
     pub predictions: Predictions,
     /// The last arrival, where requests arrive.
     pub last_arrival_ns: Option<u64>,
+    /// The last two stretches of the run.
+    pub settling: Option<Settling>,
+    /// How often the input was run until it settled, where that was asked for.
+    pub passes: Option<u32>,
     /// What was recorded for pictures, where that was asked for.
     pub recorded: Option<Recorded>,
 }
@@ -81,6 +86,7 @@ pub(crate) struct Engine<'a, L> {
     page: Vec<u8>,
     log: Option<&'a DelayLog>,
     recorder: Option<Recorder>,
+    series: Series,
     watch: Option<&'a dyn Watch>,
     faults: &'a Faults,
     /// What the layer had done when the statistics began.
@@ -152,6 +158,7 @@ impl<'a, L: Layer<Chip = CountingChip>> Engine<'a, L> {
             recorder: job
                 .history
                 .then(|| Recorder::new(setup.plan.device.profile.geometry.data_pages_per_block())),
+            series: Series::begin(&Counters::default()),
             watch: None,
             faults: &setup.plan.faults,
             before: Counters::default(),
@@ -204,6 +211,13 @@ impl<'a, L: Layer<Chip = CountingChip>> Engine<'a, L> {
             self.warm_up(extents, pages, progress)?;
             self.end();
         }
+        self.log = log;
+        self.begin();
+        Ok(())
+    }
+
+    /// Statistics begin here.
+    fn begin(&mut self) {
         (self.writes, self.reads) = (Responses::new(), Responses::new());
         (self.requests, self.flushes, self.pages_written, self.bytes_written) = (0, 0, 0, 0);
         (self.write_delay_ns, self.read_delay_ns) = (0, 0);
@@ -211,11 +225,12 @@ impl<'a, L: Layer<Chip = CountingChip>> Engine<'a, L> {
         // A flush is not recorded: nothing is being answered.
         self.answer.op = Op::Flush;
         self.start_ns = if self.arrivals { self.last_arrival } else { self.done_ns };
-        self.log = log;
+        let counters = self.layer.inspect().counters();
         if let Some(recorder) = &mut self.recorder {
-            recorder.begin(self.layer.inspect().counters());
+            recorder.begin(counters);
         }
-        Ok(())
+        self.series = Series::begin(counters);
+        self.before = *counters;
     }
 
     /// Serves requests until the host has written so many pages.
@@ -239,24 +254,50 @@ impl<'a, L: Layer<Chip = CountingChip>> Engine<'a, L> {
         Ok(())
     }
 
+    /// Serves the requests whose statistics count.
     pub(crate) fn run(
-        mut self,
-        mut extents: Extents,
+        &mut self,
+        extents: &mut Extents,
         watch: Option<&'a dyn Watch>,
         progress: &Progress,
-    ) -> Result<Measured, SimError> {
-        self.before = *self.layer.inspect().counters();
+    ) -> Result<(), SimError> {
         self.watch = watch;
         self.look();
-        self.serve_all(&mut extents, u64::MAX, progress)?;
+        self.serve_all(extents, u64::MAX, progress)?;
         self.end();
+        Ok(())
+    }
+
+    /// Begins another pass over the input, and the statistics with it.
+    pub(crate) fn run_again(&mut self, extents: &mut Extents) -> Result<(), SimError> {
+        let gap = extents.begin_again()?;
+        if self.arrivals {
+            self.last_arrival = self.last_arrival.saturating_add(gap);
+            self.shift = self.last_arrival;
+        }
+        self.begin();
+        Ok(())
+    }
+
+    /// Page programs a page written, since the statistics began.
+    pub(crate) fn write_amplification(&self) -> Option<f64> {
+        let did = self.layer.inspect().counters().since(&self.before);
+        let programs = did.host_writes + did.copies + did.map_programs;
+        (did.host_writes > 0).then(|| programs as f64 / did.host_writes as f64)
+    }
+
+    /// What was measured since the statistics began.
+    pub(crate) fn finish(mut self) -> Measured {
+        let settling = self.series.finish(self.layer.inspect().counters());
         let recorded = self.recorder.take().map(|recorder| {
             let (samples, victims) = recorder.finish();
             let (writes, reads) = (self.writes.quantiles(), self.reads.quantiles());
             Recorded { samples, victims, writes, reads }
         });
         let since = |time: u64| time.saturating_sub(self.start_ns);
-        Ok(Measured {
+        Measured {
+            settling,
+            passes: None,
             recorded,
             requests: self.requests,
             flushes: self.flushes,
@@ -267,7 +308,7 @@ impl<'a, L: Layer<Chip = CountingChip>> Engine<'a, L> {
             predictions: self.predictions,
             write: self.writes.times(),
             read: self.reads.times(),
-        })
+        }
     }
 
     /// Serves requests until there are no more, or so many were served; gives how many.
@@ -289,6 +330,9 @@ impl<'a, L: Layer<Chip = CountingChip>> Engine<'a, L> {
                 if batch.extents.is_empty() {
                     break;
                 }
+                if batch.begins_pass {
+                    self.series.pass(self.layer.inspect().counters());
+                }
                 if self.layer.looks_ahead() {
                     self.announce(&batch.extents);
                 }
@@ -302,7 +346,7 @@ impl<'a, L: Layer<Chip = CountingChip>> Engine<'a, L> {
             let before = self.pages_written;
             let left = (batch.extents.len() - self.at) as u64;
             let watched = self.watch.map_or(u64::MAX, |watch| watch.stride(before).max(1) as u64);
-            let count = due.min(left).min(stride).min(watched) as usize;
+            let count = due.min(left).min(stride).min(watched).min(self.series.due()) as usize;
             let done = match (self.page.is_empty(), self.in_line) {
                 (true, true) => self.batch::<true>(&batch.extents[self.at..self.at + count]),
                 (true, false) => self.batch::<false>(&batch.extents[self.at..self.at + count]),
@@ -318,6 +362,7 @@ impl<'a, L: Layer<Chip = CountingChip>> Engine<'a, L> {
             if let Some(recorder) = &mut self.recorder {
                 recorder.note(self.layer.inspect().counters());
             }
+            self.series.note(count as u64, self.layer.inspect().counters());
             self.at += count;
             due -= count as u64;
             self.look();

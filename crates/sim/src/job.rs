@@ -58,6 +58,9 @@ pub struct Job<'a> {
     pub map_cache: Option<u64>,
     /// Bytes the host writes before the statistics begin, beside the fill.
     pub warm_up: u64,
+    /// Repeat the input until write amplification has settled, so many times at most; statistics are those of the
+    /// last time.
+    pub settle: Option<u32>,
     /// Trace addresses beyond the device are taken modulo its size.
     pub wrap: bool,
     /// The clock; by default arrivals where there are any.
@@ -100,6 +103,7 @@ impl<'a> Job<'a> {
             time_scale_ns: None,
             map_cache: None,
             warm_up: 0,
+            settle: None,
             wrap: false,
             clock: None,
             read_only: ReadOnly::None,

@@ -89,6 +89,8 @@ pub enum Better {
 pub enum Trust {
     /// Nothing.
     Always,
+    /// A device that keeps up with the arrivals.
+    InTime,
     /// Enough erases to extrapolate from.
     EnoughErases,
     /// Those, and a device that keeps up with the arrivals.
@@ -217,9 +219,16 @@ impl Metric {
         let life = &run.lifetime;
         match self.look.trust {
             Trust::Always => true,
+            Trust::InTime => !life.overloaded,
             Trust::EnoughErases => !life.few_erases,
             Trust::EnoughErasesInTime => !life.few_erases && !life.overloaded,
         }
+    }
+
+    /// Whether a result's value is that of a queue which grows as long as the run goes on.
+    #[must_use]
+    pub fn is_of_queue(&self, run: &RunResult) -> bool {
+        self.look.trust == Trust::InTime && run.lifetime.overloaded
     }
 
     /// The group it is shown in.

@@ -80,6 +80,7 @@ impl Responses {
         let least = self.histogram.min();
         let at = |q| us(self.histogram.value_at_quantile(q).clamp(least, self.max));
         ResponseTimes {
+            count: self.histogram.len(),
             mean: Some(self.sum as f64 / self.histogram.len() as f64 / 1000.0),
             p50: at(0.5),
             p99: at(0.99),

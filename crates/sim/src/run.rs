@@ -16,6 +16,7 @@ use crate::{
     history::{History, erase_curve},
     huge_pages::Meter,
     result::Perf,
+    settling::Settling,
     setup::Setup,
 };
 
@@ -25,6 +26,19 @@ use crate::{
 /// [`SimError`].
 pub fn run(job: &Job<'_>, progress: &Progress) -> Result<RunResult, SimError> {
     Ok(run_sharing(job, &Shared::new(1), progress)?.result)
+}
+
+/// Repetitions of an input that is to settle.
+struct Passes {
+    count: u32,
+    /// The last two.
+    settling: Option<Settling>,
+}
+
+impl Passes {
+    fn is_level(&self) -> bool {
+        self.settling.as_ref().is_some_and(Settling::is_level)
+    }
 }
 
 /// A run, and how it went where that was asked for.
@@ -89,7 +103,11 @@ impl Runner<'_> {
         let (job, setup) = (self.job, self.setup);
         let started = Instant::now();
         self.fill(&mut layer)?;
-        let memory = self.memory.bytes();
+        // The tables that a simulation keeps are not those of a device whose map is on the chip.
+        let memory = match job.map_cache {
+            Some(_) => Some(setup.map_ram(job)),
+            None => self.memory.bytes(),
+        };
         self.write_found(&mut layer)?;
         let page_size = setup.plan.device.profile.geometry.page_size;
         let mut extents = job.input.open(
@@ -106,16 +124,29 @@ impl Runner<'_> {
             setup.warm_up_pages(job),
             self.progress,
         )?;
-        let filled = Snapshot::of(engine.layer());
         let running = Instant::now();
-        let mut measured = engine.run(extents, job.watch, self.progress)?;
+        let mut before = Snapshot::of(engine.layer());
+        engine.run(&mut extents, job.watch, self.progress)?;
+        let mut passes = Passes { count: 1, settling: None };
+        while passes.count < job.settle.unwrap_or(1) && !passes.is_level() {
+            let last = engine.write_amplification();
+            before = Snapshot::of(engine.layer());
+            engine.run_again(&mut extents)?;
+            engine.run(&mut extents, job.watch, self.progress)?;
+            passes.count += 1;
+            passes.settling = last.zip(engine.write_amplification()).map(Settling::of_passes);
+        }
+        let mut measured = engine.finish();
+        if job.settle.is_some() {
+            (measured.settling, measured.passes) = (passes.settling, Some(passes.count));
+        }
         let seconds = running.elapsed().as_secs_f64();
 
         if job.check {
             layer.inspect().check().map_err(SimError::Broken)?;
         }
         let recorded = measured.recorded.take();
-        let facts = filled.facts(job, setup, &layer, &measured, memory);
+        let facts = before.facts(job, setup, &layer, &measured, memory);
         let mut result = RunResult::of(&facts);
         let per_second = |n: u64| if seconds > 0.0 { n as f64 / seconds } else { 0.0 };
         result.perf = Some(Perf {

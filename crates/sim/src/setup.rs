@@ -1,7 +1,7 @@
 //! What a simulation leaves to be worked out: the size of the device, the clock, and what is filled.
 
-use thermocline_assembly::{Device, LayerPlan, PolicySpec, Room, show_pages};
-use thermocline_flash::{CountingChip, Geometry};
+use thermocline_assembly::{Device, LayerPlan, Room, show_pages};
+use thermocline_flash::CountingChip;
 use thermocline_policy::{preset::LayerKind, trigger::Trigger};
 
 use crate::{
@@ -37,6 +37,10 @@ impl Setup {
         let policy = &job.policy;
         if job.input.sampled() > 1 && policy.layer != LayerKind::PageMapped {
             let text = "--sample is for policies that map pages: others move whole blocks";
+            return Err(SimError::Usage(text.into()));
+        }
+        if job.settle.is_some() && policy.sees_future() {
+            let text = "a policy that knows the future cannot run until it settles; leave out settle, or the policy";
             return Err(SimError::Usage(text.into()));
         }
         let device = Self::sized_device(job)?;
@@ -90,38 +94,47 @@ impl Setup {
         if wears_out { chip.that_wears_out() } else { chip }
     }
 
-    /// A trace alone chooses the number of blocks: its footprint and the over-provisioning.
+    /// A trace alone chooses the number of blocks: its footprint and the over-provisioning. The policy has no part
+    /// in it, so a result does not depend on the policies beside it.
     pub(crate) fn sized_device(job: &Job<'_>) -> Result<Device, SimError> {
-        let Input::Trace(trace, _) = job.input else { return Ok(job.device.clone()) };
-        if job.device.fixed_capacity || matches!(job.fill, Fill::Share(_)) || job.wrap {
-            return Ok(job.device.clone());
-        }
-        let pages = f64::from(job.device.profile.geometry.data_pages_per_block());
-        let footprint = f64::from(trace.pages);
-        let wanted = (footprint * (1.0 + job.over_provisioning) / pages).ceil() as u64;
-        // Small traces need the reserve, an open block a stream and one to clean beside their data,
-        // in every bank.
-        let banks = u64::from(job.device.profile.geometry.banks);
-        let data = (footprint / pages / banks as f64).ceil() as u64;
-        let mut device = job.device.sized(wanted)?;
-        loop {
-            // Some take more streams on a larger device; none takes a stream for every block more.
-            let geometry = &device.profile.geometry;
-            let streams = u64::from(Self::least_streams(&job.policy, geometry));
-            let least = (data + u64::from(job.watermarks.high) + streams) * banks;
-            if u64::from(geometry.data_blocks()) >= least {
-                return Ok(device);
-            }
-            device = job.device.sized(least)?;
+        match cut_to_trace(job) {
+            Some(Cut { wanted, least }) => Ok(job.device.sized(wanted.max(least))?),
+            None => Ok(job.device.clone()),
         }
     }
+}
 
-    /// Open blocks that a device cut to size has room for. What takes as many as there are gets no
-    /// larger device than the others.
-    fn least_streams(policy: &PolicySpec, geometry: &Geometry) -> u32 {
-        const USUAL: u32 = 3;
-        if policy.takes_what_there_is() { USUAL } else { policy.open_blocks(geometry).max(USUAL) }
+/// Open blocks of a bank that a device cut to a trace has room for: as many as any preset keeps.
+const OPEN_BLOCKS: u64 = 6;
+
+/// Data blocks of a device that is cut to a trace.
+struct Cut {
+    /// What the over-provisioning comes to.
+    wanted: u64,
+    /// What a log needs beside the data: its free blocks and its open ones, in every bank.
+    least: u64,
+}
+
+/// The size of the device, where the trace decides it.
+fn cut_to_trace(job: &Job<'_>) -> Option<Cut> {
+    let Input::Trace(trace, _) = job.input else { return None };
+    if job.device.fixed_capacity || matches!(job.fill, Fill::Share(_)) || job.wrap {
+        return None;
     }
+    let geometry = &job.device.profile.geometry;
+    let (pages, banks) = (f64::from(geometry.data_pages_per_block()), u64::from(geometry.banks));
+    let footprint = f64::from(trace.pages);
+    let data = (footprint / pages / banks as f64).ceil() as u64;
+    Some(Cut {
+        wanted: (footprint * (1.0 + job.over_provisioning) / pages).ceil() as u64,
+        least: (data + u64::from(job.watermarks.high) + OPEN_BLOCKS) * banks,
+    })
+}
+
+/// Whether the trace is so small that its device has more blocks than the over-provisioning asks for.
+#[must_use]
+pub fn is_enlarged(job: &Job<'_>) -> bool {
+    cut_to_trace(job).is_some_and(|cut| cut.least > cut.wanted)
 }
 
 /// Logical pages of the device, which must have room for them, and they for the trace.

@@ -9,7 +9,7 @@ use thermocline_policy::{
 use thermocline_report::compared::{Compared, Refused, Row, answer_for};
 use thermocline_sim::{
     Device, Outcome, RunResult, SimError,
-    answer::{Aim, Answer},
+    answer::{Aim, Answer, Wish},
     metric::metrics,
     statistics::Interval,
 };
@@ -107,8 +107,8 @@ pub fn compare(settings: &CompareSettings, context: Context<'_>) -> Result<Done,
 impl Done {
     /// As `thermocline compare --json` prints it.
     #[must_use]
-    pub fn listed(&self, aim: Aim) -> Listed<'_> {
-        Listed::of(&self.inputs, aim)
+    pub fn listed(&self, wish: Wish) -> Listed<'_> {
+        Listed::of(&self.inputs, wish)
     }
 }
 
@@ -278,7 +278,7 @@ pub struct AnswerFor<'a> {
 impl<'a> Listed<'a> {
     /// For what a policy is chosen for.
     #[must_use]
-    pub fn of(inputs: &'a [Compared], aim: Aim) -> Self {
+    pub fn of(inputs: &'a [Compared], wish: Wish) -> Self {
         let several = inputs.iter().filter(|_| inputs.len() > 1);
         let rows = inputs.iter().flat_map(|input| input.rows.iter().map(move |row| (input, row)));
         Self {
@@ -289,9 +289,9 @@ impl<'a> Listed<'a> {
                 .map(|(input, row)| Means::of(input, row))
                 .collect(),
             answers: several
-                .map(|input| AnswerFor { trace: &input.input, answer: answer_for(aim, &[input]) })
+                .map(|input| AnswerFor { trace: &input.input, answer: answer_for(wish, &[input]) })
                 .collect(),
-            answer: answer_for(aim, &inputs.iter().collect::<Vec<_>>()),
+            answer: answer_for(wish, &inputs.iter().collect::<Vec<_>>()),
         }
     }
 }

@@ -12,13 +12,17 @@ use std::{
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use thermocline_assembly::{Device, PolicySpec};
-use thermocline_sim::{Input, PreparedTrace, SimError, compare_each};
+use thermocline_report::number;
+use thermocline_sim::{
+    Input, Job as Simulation, PreparedTrace, SimError, compare_each, is_enlarged,
+};
 use thermocline_sweep::{
     Job, Setting, Settings, Store, Volume, Volumes, Work,
     digest::of_parts,
     fleet::{Sample, Summary, summarize},
     run_all,
 };
+use thermocline_units as units;
 
 use crate::{
     Context, Counted,
@@ -27,6 +31,9 @@ use crate::{
     settings::{compare::CompareSettings, simulation::SimulationArgs},
     usage,
 };
+
+/// What stands for the results of a volume that was left out.
+const EXCLUDED: &str = "too small";
 
 /// A trace that was taken apart.
 struct Trace {
@@ -81,6 +88,8 @@ pub struct Done {
     pub summaries: Vec<Summary>,
     /// Volumes that have no result.
     pub failed: usize,
+    /// Volumes that were left out: they are too small.
+    pub excluded: usize,
 }
 
 impl<'a> Fleet<'a> {
@@ -182,6 +191,7 @@ impl Settled<'_> {
             check,
             self.args.many.seeds,
             self.args.many.no_oracle,
+            self.args.many.min_volume,
         );
         of_parts(&[
             format!("{:?} {:?}", self.device, self.policies),
@@ -248,11 +258,16 @@ impl Settled<'_> {
         let mut possible = vec![true; self.policies.len()];
         let mut samples = Vec::new();
         let mut bytes_written = Vec::new();
+        let mut excluded = 0;
         for (number, place) in places.iter().enumerate() {
             let volume = place.volume();
             let mut of_volume = Vec::new();
             let outcomes = failures.get(&number).is_none().then(|| store.get(&digests[number]));
             let mut outcomes = match outcomes.flatten() {
+                Some(Value::String(too_small)) if too_small == EXCLUDED => {
+                    excluded += 1;
+                    continue;
+                }
                 Some(Value::Array(outcomes)) => outcomes.into_iter(),
                 _ => Vec::new().into_iter(),
             };
@@ -282,7 +297,33 @@ impl Settled<'_> {
         let policies = self.policies.iter().map(|policy| policy.name.clone()).zip(possible);
         let policies: Vec<_> = policies.collect();
         let summaries = summarize(&policies, &samples);
-        Ok(Done { policies, bytes_written, samples, summaries, failed: failures.len() })
+        if excluded > 0 {
+            self.context.note(&self.about_excluded(excluded, places.len()));
+        }
+        let failed = failures.len();
+        Ok(Done { policies, bytes_written, samples, summaries, failed, excluded })
+    }
+
+    /// Whether a volume is too small: below the size asked for, or too small for its over-provisioning.
+    fn is_excluded(&self, job: &Simulation<'_>, trace: &PreparedTrace) -> bool {
+        let page = u64::from(self.device.profile.geometry.page_size);
+        match self.args.many.min_volume {
+            Some(least) => u64::from(trace.pages) * page < least,
+            None => is_enlarged(job),
+        }
+    }
+
+    /// What a person should know of volumes that were left out.
+    fn about_excluded(&self, excluded: usize, of: usize) -> String {
+        let why = match self.args.many.min_volume {
+            Some(least) => format!("their footprints are below {}", units::show_size(least)),
+            None => format!(
+                "their over-provisioning of {} is less than a log needs beside its data; min-volume 0 takes \
+                 them with more, and smaller blocks leave out fewer",
+                number::percent(self.args.simulation.device.over_provisioning)
+            ),
+        };
+        format!("{excluded} of {} are left out: {why}", number::counted(of as u64, "volume"))
     }
 
     /// What a row was asked with.
@@ -332,6 +373,9 @@ impl Job for Task<'_> {
         let mut all = Vec::new();
         for policy in *policies {
             let job = jobs::job_on(input, policy, device, simulation);
+            if self.fleet.is_excluded(&job, trace) {
+                return Ok(Value::from(EXCLUDED));
+            }
             for more in 0..args.many.seeds {
                 let mut job = job.clone();
                 job.seed = simulation.seed.wrapping_add(more);

@@ -282,6 +282,7 @@ pub fn job_on<'a>(
         map_cache: args.device.map_cache,
         logical_pages: args.device.logical_pages.map(|pages| pages.div_ceil(input.sampled())),
         warm_up: args.device.warm_up.unwrap_or(0),
+        settle: args.mapping.settle,
         wrap: args.mapping.wrap,
         clock: args.device.clock.map(|clock| match clock {
             ClockArg::Device => Clock::Device,

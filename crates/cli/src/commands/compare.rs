@@ -52,16 +52,16 @@ pub fn run(args: CompareArgs, console: Console) -> Result<(), Failure> {
     if let Some(metric) = sort {
         compared.iter_mut().for_each(|compared| compared.sort(metric));
     }
-    let (form, aim) = (form.form(), settings.many.aim);
+    let (form, wish) = (form.form(), settings.many.wish());
     let view = View {
         width: output.width().unwrap_or(USUAL_WIDTH),
         wide,
         metrics,
         markdown: form == ResultFormat::Markdown,
-        aim,
+        wish,
     };
     results::print_comparison(&compared, form, &view, output)?;
-    let page = || comparison::page(&compared, aim, &pictures::repeat());
+    let page = || comparison::page(&compared, wish, &pictures::repeat());
     pictures.write(page, || comparison::all_charts(&compared))?;
     match compared.iter().find(|compared| compared.runs().next().is_none()) {
         Some(Compared { input, .. }) => {

@@ -3,7 +3,7 @@
 use std::{path::Path, slice};
 
 use thermocline_report::comparison;
-use thermocline_sim::{DelayLog, answer::Aim};
+use thermocline_sim::{DelayLog, answer::Wish};
 use thermocline_study::{Run, jobs::Extras, settings::run::RunSettings};
 
 use crate::{
@@ -35,7 +35,7 @@ pub fn run(args: RunArgs, console: Console) -> Result<(), Failure> {
     done.notes.iter().for_each(|note| console.note(note));
     results::print_run(done.result(), form.form(), output)?;
     let compared = slice::from_ref(done.compared());
-    let page = || comparison::page(compared, Aim::default(), &pictures::repeat());
+    let page = || comparison::page(compared, Wish::default(), &pictures::repeat());
     pictures.write(page, || comparison::all_charts(compared))
 }
 

@@ -5,7 +5,7 @@ use comfy_table::{Attribute, Cell};
 use thermocline_chart::show::plain;
 use thermocline_sim::{
     RunResult,
-    answer::{Aim, are_tied},
+    answer::{Wish, are_tied},
     metric::{Better, Metric, Trust, metrics},
     statistics::Interval,
 };
@@ -30,8 +30,8 @@ pub struct View {
     pub metrics: Vec<&'static Metric>,
     /// Tables as Markdown.
     pub markdown: bool,
-    /// What the policy is chosen for.
-    pub aim: Aim,
+    /// What the policy is chosen for, and who builds it.
+    pub wish: Wish,
 }
 
 /// A table an input; where there are several, a table of all of them; the answer at the end.
@@ -49,13 +49,13 @@ pub fn show(inputs: &[Compared], view: &View) -> String {
         );
         if inputs.len() > 1 {
             for compared in inputs {
-                let found = answer_for(view.aim, &[compared]);
+                let found = answer_for(view.wish, &[compared]);
                 let sentence = format!("{}: {}", plain(&compared.input), answer::brief(&found));
                 text += &wrap(&format!("{sentence}\n"), view.width);
             }
         }
         let all: Vec<_> = inputs.iter().collect();
-        let sentence = answer::sentence(&answer_for(view.aim, &all));
+        let sentence = answer::sentence(&answer_for(view.wish, &all));
         let sentence = wrap(&sentence, view.width);
         text += &match view.markdown {
             true => format!("\n{sentence}\n"),
@@ -189,6 +189,14 @@ fn extrapolation(compared: &Compared) -> String {
     if few > 0 {
         text += "Too few erases (fewer than one a block) to rank lifetimes by.\n";
     }
+    let unsettled: Vec<_> =
+        compared.rows.iter().filter(|row| row.runs().iter().any(RunResult::is_unsettled)).collect();
+    if let [first, ..] = &unsettled[..] {
+        text += &match unsettled.len() {
+            1 => format!("{} had not settled when the run ended.\n", first.name()),
+            n => format!("{n} policies had not settled when the run ended.\n"),
+        };
+    }
     text
 }
 
@@ -214,7 +222,12 @@ impl Column {
             Some(scale.show(mean) + &half)
         };
         let texts = compared.rows.iter().zip(&values).map(|(row, values)| match values {
-            Some(values) => text(values),
+            Some(values) => {
+                text(values).map(|text| match row.runs().iter().any(|r| metric.is_of_queue(r)) {
+                    true => format!("{text} (overloaded)"),
+                    false => text,
+                })
+            }
             None => words(metric, row),
         });
         Self {

@@ -103,7 +103,8 @@ impl Sink {
                 let summaries = out.get_ref().check(summaries)?;
                 let written = writeln!(
                     out,
-                    "{begin}\n],\n\"failures\": {failures},\n\"fleet\": {summaries}}}"
+                    "{begin}\n],\n\"failures\": {failures},\n\"excluded\": {},\n\"fleet\": {summaries}}}",
+                    fleet.excluded
                 );
                 let written = written.and_then(|()| out.flush());
                 out.get_ref().check(written)?;
@@ -212,6 +213,9 @@ impl Fleet<'_> {
         ranked.retain(|(_, s)| s.volumes == most);
         ranked.sort_by(|a, b| a.0.total_cmp(&b.0));
         let answer = match &ranked[..] {
+            [] if self.0.samples.is_empty() && self.0.excluded > 0 => {
+                "Answer: none, because every volume is too small.".to_owned()
+            }
             [] => "Answer: none, because nothing was written.".to_owned(),
             [(_, only)] => format!("Answer: {} is the only policy.", only.policy),
             [(best, first), (next, second), ..] => {

@@ -68,7 +68,7 @@ pub fn print_comparison(
     match form {
         ResultFormat::Table => output.put_styled(&compare::show(inputs, view)),
         ResultFormat::Markdown => output.put(compare::show(inputs, view).as_bytes()),
-        ResultFormat::Json => json::print(&Listed::of(inputs, view.aim), output),
+        ResultFormat::Json => json::print(&Listed::of(inputs, view.wish), output),
         ResultFormat::JsonLines => json::print_lines(&runs, output),
         ResultFormat::Csv => output.put(columns::csv(&runs).as_bytes()),
         ResultFormat::Parquet => parquet(&runs, output),

@@ -104,7 +104,11 @@ fn groups(run: &RunResult) -> Vec<Group> {
         if metric.optional && value.is_null() || metric.look.quiet && is_zero {
             continue;
         }
-        let member = (metric.title.as_str(), figure::show(metric.look.format, &value));
+        let mut shown = figure::show(metric.look.format, &value);
+        if metric.is_of_queue(run) && !value.is_null() {
+            shown += " (overloaded)";
+        }
+        let member = (metric.title.as_str(), shown);
         match groups.iter_mut().find(|(name, _)| *name == metric.group()) {
             Some((_, members)) => members.push(member),
             None => groups.push((metric.group(), vec![member])),
@@ -176,6 +180,7 @@ fn life(run: &RunResult) -> String {
     if life.few_erases {
         text += " Fewer than one erase a block: too few to rely on.";
     }
+    text += &super::answer::settling(run);
     if let Some(factor) = life.time_factor.filter(|_| life.overloaded) {
         text += &format!(
             " The device is overloaded: it would need {} × the time the trace has.",

@@ -27,7 +27,8 @@ fn rows(text: &str) -> Vec<Value> {
 fn each_volume_is_a_device_of_its_own() {
     let folder = folder();
     let trace = file(&folder, "fleet.csv", fleet());
-    let args = [&["compare", "--trace", &trace, "--per-volume"], &COMMON[..]].concat();
+    let args = [&["compare", "--trace", &trace, "--per-volume", "--min-volume", "0"], &COMMON[..]]
+        .concat();
     let all = rows(&done(&[&args[..], &["--format", "jsonl"]].concat()));
     assert_eq!(all.len(), 10);
     for volume in ["vol-0", "vol-3"] {
@@ -69,13 +70,44 @@ fn each_volume_is_a_device_of_its_own() {
 }
 
 #[test]
+fn a_volume_too_small_for_its_over_provisioning_is_left_out() {
+    let folder = folder();
+    // Of 300 and 30 blocks of 32 KiB: 15 % are 45 blocks and 4, and a log needs 9.
+    let writes = |volume, pages: u64| {
+        let page = move |i: u64| i * 7919 % pages * 4096;
+        (0..3 * pages).map(move |i| format!("{i},write,{volume},{},4096\n", page(i)))
+    };
+    let lines: String = writes("large", 2401).chain(writes("small", 239)).collect();
+    let trace = file(&folder, "two.csv", format!("time_ns,op,volume,offset,len\n{lines}"));
+    let fleet = |more: &[&str]| {
+        let args = [&["compare", "--trace", &trace, "--per-volume"], &COMMON[..], more].concat();
+        let ran = thermocline(&[&args[..], &["--json"]].concat());
+        let told: Value = serde_json::from_str(&ran.out).expect("JSON");
+        (told["runs"].as_array().expect("a list").len(), told["excluded"].as_u64(), ran.err)
+    };
+    let (runs, excluded, told) = fleet(&[]);
+    assert_eq!((runs, excluded), (2, Some(1)));
+    assert!(told.contains("1 of 2 volumes are left out"), "{told}");
+    let (runs, excluded, told) = fleet(&["--min-volume", "0"]);
+    assert!(runs == 4 && excluded == Some(0) && !told.contains("left out"), "{told}");
+    assert_eq!(fleet(&["--min-volume", "100MiB"]).1, Some(2));
+    // Alone or beside others, a policy has the same figure.
+    let of = |policies: &str| {
+        let args = ["compare", "--trace", &trace, "--per-volume", "--policies", policies];
+        let told = json(&[&args[..], &["--block-size", "32KiB", "--json"]].concat());
+        told["fleet"][0]["write_amplification"].as_f64()
+    };
+    assert_eq!(of("greedy"), of("greedy,sep-bit,fadac"));
+}
+
+#[test]
 fn shards_of_a_fleet_joined_are_the_whole() {
     let folder = folder();
     let trace = file(&folder, "fleet.csv", fleet());
     let store = folder.path().join("store");
     let store = store.to_str().expect("UTF-8");
-    let args =
-        [&["compare", "--trace", &trace, "--per-volume", "--format", "csv"], &COMMON[..]].concat();
+    let form = ["--per-volume", "--min-volume", "0", "--format", "csv"];
+    let args = [&["compare", "--trace", &trace], &form[..], &COMMON[..]].concat();
     let whole = done(&args);
     let (header, rows) = whole.split_once('\n').expect("a header");
     let mut joined = String::new();

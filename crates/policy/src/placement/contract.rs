@@ -425,6 +425,9 @@ pub trait Registered: Placement + Sized {
     /// Whether it needs [`Context::future`].
     const SEES_FUTURE: bool = false;
 
+    /// Whether it stands for a host that places its own data, which no controller can do by itself.
+    const MODELS_HOST: bool = false;
+
     /// What the catalogue says.
     const INFO: PolicyInfo;
 

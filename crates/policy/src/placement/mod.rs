@@ -94,6 +94,13 @@ macro_rules! placements {
             $(<$policy as Registered>::INFO.is_called(name)
                 && <$policy as Registered>::SEES_FUTURE)||*
         }
+
+        /// Whether the placement called `name` stands for a host that places its own data.
+        #[must_use]
+        pub fn models_host(name: &str) -> bool {
+            $(<$policy as Registered>::INFO.is_called(name)
+                && <$policy as Registered>::MODELS_HOST)||*
+        }
     };
 }
 

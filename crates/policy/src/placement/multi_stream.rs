@@ -135,6 +135,8 @@ impl Placement for MultiStream {
 }
 
 impl Registered for MultiStream {
+    const MODELS_HOST: bool = true;
+
     const INFO: PolicyInfo = PolicyInfo {
         name: "multi-stream",
         aliases: &[],

@@ -117,6 +117,8 @@ impl Input<'_> {
 pub(crate) struct Batch {
     pub extents: Vec<Extent>,
     pub known: Known,
+    /// Whether the input begins again with it.
+    pub begins_pass: bool,
 }
 
 /// A stream of extents, in batches.
@@ -130,12 +132,14 @@ impl Extents {
     pub(crate) fn next_batch(&mut self, batch: &mut Batch) -> Result<(), SimError> {
         batch.extents.clear();
         batch.known.clear();
+        batch.begins_pass = false;
         match self {
             Self::Replay { replay, times, requests, base_ns, period_ns, wrap } => {
                 if replay.left == 0 && *times > 1 {
                     *times -= 1;
                     *base_ns += *period_ns;
                     replay.rewind(*requests);
+                    batch.begins_pass = true;
                 }
                 replay.next_batch(batch, *base_ns)?;
                 if wrap_around(&mut batch.extents, *wrap) {
@@ -146,5 +150,18 @@ impl Extents {
             Self::Generated(generated) => generated.next_batch(&mut batch.extents)?,
         }
         Ok(())
+    }
+
+    /// Begins the input again from time 0, a workload with other random numbers. The time from its end to its new
+    /// beginning.
+    pub(crate) fn begin_again(&mut self) -> Result<u64, SimError> {
+        match self {
+            Self::Replay { replay, requests, base_ns, period_ns, .. } => {
+                *base_ns = 0;
+                replay.rewind(*requests);
+                Ok(*period_ns / (*requests).max(1))
+            }
+            Self::Generated(generated) => generated.begin_again().map(|()| 0),
+        }
     }
 }

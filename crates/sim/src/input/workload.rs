@@ -75,12 +75,13 @@ impl Workload {
             read_share: self.read_share,
         };
         let generator = Generator::new(&self.spec, &options)?;
+        let again = (self.spec.clone(), options);
         let request = self.request_bytes.unwrap_or(page);
         let expected = generator.writes_left() * request.div_ceil(page);
         let whole = request.is_multiple_of(page) && page.is_power_of_two();
         let whole_pages = if whole { (request / page) as u32 } else { 0 };
         let batch = Vec::with_capacity(BATCH);
-        Ok(Generated { generator, batch, first, page, whole_pages, expected })
+        Ok(Generated { generator, again, batch, first, page, whole_pages, expected })
     }
 }
 
@@ -91,6 +92,8 @@ const BATCH: usize = 512;
 /// A workload being generated.
 pub(crate) struct Generated {
     generator: Generator,
+    /// What it was made of.
+    again: (PatternSpec, GeneratorOptions),
     batch: Vec<Request>,
     first: u32,
     page: u64,
@@ -101,6 +104,14 @@ pub(crate) struct Generated {
 }
 
 impl Generated {
+    /// The same workload from its start, with the numbers of the next seed.
+    pub(super) fn begin_again(&mut self) -> Result<(), SimError> {
+        let (spec, options) = &mut self.again;
+        options.seed = options.seed.wrapping_add(1);
+        self.generator = Generator::new(spec, options)?;
+        Ok(())
+    }
+
     pub(super) fn next_batch(&mut self, batch: &mut Vec<Extent>) -> Result<(), SimError> {
         self.generator.next_batch(&mut self.batch, BATCH)?;
         // Pages are nearly always a power of two long, and two divisions a request are not free.

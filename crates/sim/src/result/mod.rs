@@ -6,6 +6,7 @@
 mod cleaning;
 mod config;
 mod sample;
+mod settled;
 mod times;
 mod traffic;
 mod wear;
@@ -16,6 +17,7 @@ pub use cleaning::{Cleaning, DeadData, Map, Nftl, Predictions};
 pub use config::{Config, Device, Idle, Trigger};
 pub use sample::Sample;
 pub(crate) use sample::more_programs;
+pub use settled::Settled;
 pub use times::{Application, ResponseTimes, Responses};
 pub use traffic::{Flash, Host, TraceInfo};
 pub use wear::{Lifetime, Memory, Wear};
@@ -51,6 +53,9 @@ part! {
             .among(AMPLIFICATION)
             .column("write\namplif.", 1)
             .less(),
+        /// Whether write amplification has settled; absent where nothing was cleaned, or too little was written to tell.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub settled: Option<Settled> = Settled::of(facts) => Look::HIDDEN,
         /// The distance to knowing the future; absent where it was not measured.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub oracle: Option<OracleDistance> = None => Look::HIDDEN,
@@ -159,8 +164,24 @@ impl RunResult {
     /// Whether the policy knew the future: it is a yardstick, and no choice.
     #[must_use]
     pub fn knows_future(&self) -> bool {
-        let name = self.config.placement.as_deref().and_then(|call| call.split('(').next());
-        name.is_some_and(thermocline_policy::placement::sees_future)
+        self.placement().is_some_and(thermocline_policy::placement::sees_future)
+    }
+
+    /// Whether the policy stands for a host that places its data: a controller alone cannot do so.
+    #[must_use]
+    pub fn models_host(&self) -> bool {
+        self.placement().is_some_and(thermocline_policy::placement::models_host)
+    }
+
+    /// The placement, without its parameters.
+    fn placement(&self) -> Option<&str> {
+        self.config.placement.as_deref().and_then(|call| call.split('(').next())
+    }
+
+    /// Whether write amplification was still on its way when the run ended.
+    #[must_use]
+    pub fn is_unsettled(&self) -> bool {
+        self.settled.as_ref().is_some_and(|settled| !settled.settled)
     }
 }
 

@@ -2,23 +2,25 @@
 
 use crate::{
     facts::Facts,
-    metric::{Format, Look, part},
+    metric::{Format, Look, Trust, part},
 };
 
 part! {
     /// Response times of one kind of request, in microseconds; `null` where there was no such request.
     #[derive(Copy, Default)]
     pub struct ResponseTimes ("response times") {
+        /// Requests.
+        pub count: u64 => Look::HIDDEN,
         /// Mean.
-        pub mean: Option<f64> => Look::line("mean", Format::Micros).column("mean", 10).less(),
+        pub mean: Option<f64> => time("mean").column("mean", 10),
         /// Median.
-        pub p50: Option<f64> => Look::line("median", Format::Micros).column("median", 22).less(),
+        pub p50: Option<f64> => time("median").column("median", 22),
         /// 99th percentile.
-        pub p99: Option<f64> => Look::line("99 %", Format::Micros).column("p99", 5).less(),
+        pub p99: Option<f64> => time("99 %").column("p99", 5),
         /// 99.9th percentile.
-        pub p999: Option<f64> => Look::line("99.9 %", Format::Micros).column("p99.9", 11).less(),
+        pub p999: Option<f64> => time("99.9 %").column("p99.9", 11),
         /// Longest.
-        pub max: Option<f64> => Look::line("longest", Format::Micros).column("max", 12).less(),
+        pub max: Option<f64> => time("longest").column("max", 12),
     }
 }
 
@@ -53,6 +55,11 @@ part! {
             us(facts.measured.application.write_delay_ns) / facts.layer.host_writes as f64
         }).filter(|_| facts.job.input.sampled() == 1) => Look::line("delay of a page written", Format::Micros),
     }
+}
+
+/// A time that is one of a queue where the device cannot keep up.
+const fn time(title: &'static str) -> Look {
+    Look::line(title, Format::Micros).less().trust(Trust::InTime)
 }
 
 /// Response times; a sample has parts of requests, and so none.

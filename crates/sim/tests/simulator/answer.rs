@@ -3,7 +3,7 @@
 use thermocline_assembly::device::Overrides;
 use thermocline_sim::{
     Device, Input, Job, PolicySpec, Progress, RunResult, Workload,
-    answer::{Aim, Answer, Candidate, answer, are_tied},
+    answer::{Aim, Answer, Buildable, Candidate, LeftOut, Reason, Wish, answer, are_tied},
     result::Memory,
     run,
 };
@@ -42,9 +42,13 @@ fn runs(tbw: &[f64], bytes: u64) -> Vec<RunResult> {
 }
 
 fn ask(aim: Aim, policies: &[(&str, Vec<RunResult>)]) -> Answer {
+    ask_for(Wish { aim, ..Wish::default() }, policies)
+}
+
+fn ask_for(wish: Wish, policies: &[(&str, Vec<RunResult>)]) -> Answer {
     let candidates: Vec<_> =
         policies.iter().map(|(name, runs)| Candidate { name, runs: vec![&runs[..]] }).collect();
-    answer(aim, &candidates)
+    answer(wish, &candidates)
 }
 
 #[test]
@@ -111,4 +115,53 @@ fn what_knows_the_future_or_ended_early_is_no_choice() {
     idle[0].cleaning.victims = 0;
     let answer = ask(Aim::Endurance, &[("a", idle)]);
     assert_eq!((answer.best, answer.undecided), (None, Some("nothing was cleaned")));
+}
+
+#[test]
+fn a_few_erases_tell_no_policies_apart() {
+    let with = |tbw: f64, bytes: u64, erases: u64| {
+        let mut runs = runs(&[tbw], bytes);
+        runs[0].lifetime.from_erases = erases;
+        runs
+    };
+    // 16 against 17 erases.
+    let few = [("large", with(1.062, 20, 16)), ("small", with(1.0, 10, 17))];
+    let answer = ask(Aim::Endurance, &few);
+    assert_eq!((answer.best.as_deref(), answer.few_events), (Some("small"), Some(16)));
+    let many = [("large", with(1.062, 20, 16_000)), ("small", with(1.0, 10, 17_000))];
+    let answer = ask(Aim::Endurance, &many);
+    assert_eq!((answer.best.as_deref(), answer.few_events), (Some("large"), None));
+}
+
+#[test]
+fn a_policy_that_the_asker_cannot_build_is_named_and_left_out() {
+    let mut host = runs(&[9.0], 1);
+    host[0].config.placement = Some("multi-stream(streams=6)".into());
+    let policies = [("multi-stream", host), ("greedy", runs(&[1.0], 1))];
+    let answer = ask(Aim::Endurance, &policies);
+    let out = LeftOut { policy: "multi-stream".into(), reason: Reason::ModelsHost };
+    assert_eq!((answer.best.as_deref(), &answer.left_out[..]), (Some("greedy"), &[out][..]));
+    let ask = |buildable| ask_for(Wish { buildable, ..Wish::default() }, &policies).best;
+    assert_eq!(ask(Buildable::Any).as_deref(), Some("multi-stream"));
+    assert_eq!(ask(Buildable::Host).as_deref(), Some("multi-stream"));
+}
+
+#[test]
+fn response_times_of_a_queue_are_not_ranked() {
+    let with = |p99: f64, overloaded: bool| {
+        let mut runs = runs(&[1.0], 1);
+        runs[0].response_us.write.p99 = Some(p99);
+        runs[0].lifetime.overloaded = overloaded;
+        runs
+    };
+    let policies = [("late", with(1.0, true)), ("in time", with(2.0, false))];
+    let answer = ask(Aim::Latency, &policies);
+    assert_eq!((answer.best.as_deref(), answer.left_out.len()), (Some("in time"), 1));
+    let answer = ask(Aim::Latency, &[("a", with(1.0, true)), ("b", with(2.0, true))]);
+    assert!(answer.best.is_none() && answer.undecided.is_some_and(|why| why.contains("queue")));
+    assert!(ask(Aim::Endurance, &policies).left_out.is_empty());
+    let mut short = with(1.0, false);
+    short[0].response_us.write.count = 999;
+    let answer = ask(Aim::Latency, &[("short", short), ("long", with(2.0, false))]);
+    assert!(answer.undecided.is_some_and(|why| why.contains("too few")), "{answer:?}");
 }

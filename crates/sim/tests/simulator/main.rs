@@ -12,6 +12,7 @@ mod oracle;
 mod page_mapped_fsaf;
 mod result_keys;
 mod runs;
+mod settling;
 mod slac_fsaf;
 mod striping;
 mod update_interval;

@@ -1,8 +1,9 @@
 //! What a run makes of its input: bytes, partial pages, clocks, sizes, a device that wears out.
 
+use thermocline_policy::preset::{LayerKind, PRESETS};
 use thermocline_sim::{
     Device, Fill, Input, Job, PolicySpec, PreparedTrace, Progress, RunResult, Sampling, SimError,
-    TraceMapping, Workload, run,
+    TraceMapping, Workload, compare, is_enlarged, run,
 };
 use thermocline_trace::{Op, Request, Source, TraceError};
 
@@ -181,4 +182,23 @@ fn a_sample_that_tells_nothing_is_refused() {
     let small = Device::load("slc-generic").expect("built in").sampled(8);
     let error = small.expect_err("8 pages a block").to_string();
     assert!(error.contains("take at least 1/2, or a larger --block-size"), "{error}");
+}
+
+#[test]
+fn a_small_trace_has_one_device_whatever_policies_run_on_it() {
+    // 32 blocks of data, of which 15 % more are fewer than a log needs.
+    let mut all: Vec<_> =
+        (0..2048).map(|page| request(page, Op::Write, page * 4096, 4096)).collect();
+    all.extend((0..4096).map(|i| request(2048 + i, Op::Write, i * 1237 % 2048 * 4096, 4096)));
+    let trace = prepare(all).expect("a trace");
+    let input = Input::Trace(&trace, 1);
+    let policies = PRESETS.iter().filter(|preset| preset.layer == LayerKind::PageMapped);
+    let jobs: Vec<_> = policies.map(|preset| job(preset.name, input)).collect();
+    assert!(jobs.iter().all(is_enlarged));
+    let together = compare(&jobs, 0, &Progress::default()).expect("all run");
+    for (job, beside) in jobs.iter().zip(together) {
+        let alone = done(job);
+        assert_eq!(alone.stable_json(), beside.stable_json(), "{}", job.policy.name);
+        assert_eq!(alone.config.device.geometry.blocks_per_bank, 32 + 3 + 6);
+    }
 }

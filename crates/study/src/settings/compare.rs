@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
-use thermocline_sim::answer::Aim;
+use thermocline_sim::answer::{Aim, Buildable, Wish};
 use thermocline_sweep::Shard;
 
 use super::{
@@ -37,8 +37,13 @@ pub struct ManyPolicies {
     #[arg(value_parser = Suggest(values::placements), hide_possible_values = true)]
     pub placement: Vec<String>,
     /// Each volume of a trace is a device of its own: a table of the volumes, and percentiles over all.
-    #[arg(long, help_heading = FLEET, conflicts_with_all = ["aim", "workload"])]
+    #[arg(long, help_heading = FLEET, conflicts_with_all = ["aim", "buildable", "workload"])]
     pub per_volume: bool,
+    /// Leave out volumes with a smaller footprint [default: those too small for the over-provisioning, whose
+    /// devices would have to be larger; 0 takes them all].
+    #[arg(long, value_name = "SIZE", requires = "per_volume", help_heading = FLEET)]
+    #[arg(value_parser = values::size)]
+    pub min_volume: Option<u64>,
     /// Only this part of the volumes, about equal in requests, as in 3/16; the rows of the parts one
     /// behind another are the whole.
     #[arg(long, value_name = "N/OF", requires = "per_volume", help_heading = FLEET)]
@@ -55,10 +60,23 @@ pub struct ManyPolicies {
     #[arg(long, value_name = "AIM", default_value = "endurance", help_heading = HEADING)]
     #[arg(value_parser = values::aim())]
     pub aim: Aim,
+    /// Who builds the policy that is chosen: a controller alone, a host that places its own data
+    /// (multi-stream), or any.
+    #[arg(long, value_name = "WHO", default_value = "controller", help_heading = HEADING)]
+    #[arg(value_parser = values::buildable())]
+    pub buildable: Buildable,
     /// Run everything with so many seeds, from --seed on: figures are means with 95 % intervals.
     #[arg(long, value_name = "N", default_value_t = 1, help_heading = RUNNING)]
     #[arg(value_parser = clap::value_parser!(u64).range(1..=1000))]
     pub seeds: u64,
+}
+
+impl ManyPolicies {
+    /// The policy that is looked for.
+    #[must_use]
+    pub const fn wish(&self) -> Wish {
+        Wish { aim: self.aim, buildable: self.buildable }
+    }
 }
 
 /// The settings of a comparison.

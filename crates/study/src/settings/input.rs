@@ -63,6 +63,11 @@ pub struct MappingArgs {
     #[arg(long = "loop", value_name = "N", help_heading = HEADING)]
     #[arg(value_parser = clap::value_parser!(u32).range(1..))]
     pub times: Option<u32>,
+    /// Repeat the input until write amplification has settled, at most N times; the statistics are those of the
+    /// last time [default N: 20].
+    #[arg(long, value_name = "N", num_args = 0..=1, require_equals = true, default_missing_value = "20")]
+    #[arg(value_parser = clap::value_parser!(u32).range(2..), help_heading = HEADING, conflicts_with = "times")]
+    pub settle: Option<u32>,
     /// Keep the trace's addresses [default: number the touched pages densely].
     #[arg(long, help_heading = HEADING)]
     pub absolute: bool,

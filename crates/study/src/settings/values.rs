@@ -8,7 +8,7 @@ use std::{ffi::OsStr, path::Path, str::FromStr};
 use thermocline_assembly::policy::split_list;
 use thermocline_policy::{Ticks, params::ParamValue};
 use thermocline_sim::{
-    answer::Aim,
+    answer::{Aim, Buildable},
     metric::{self, Metric},
 };
 use thermocline_trace::{read::Format, transform::Window};
@@ -92,6 +92,12 @@ pub fn metric(text: &str) -> Result<&'static Metric, String> {
 pub fn aim() -> impl TypedValueParser<Value = Aim> {
     PossibleValuesParser::new(Aim::ALL.map(Aim::name))
         .map(|name| Aim::ALL.into_iter().find(|aim| aim.name() == name).unwrap_or_default())
+}
+
+/// Who builds a policy.
+pub fn buildable() -> impl TypedValueParser<Value = Buildable> {
+    PossibleValuesParser::new(Buildable::ALL.map(Buildable::name))
+        .map(|name| Buildable::ALL.into_iter().find(|who| who.name() == name).unwrap_or_default())
 }
 
 /// A trace format by name, or `columns:…`.

@@ -1,0 +1,200 @@
+//! Whether write amplification has settled: a result of a device that is still filling up with garbage is no
+//! result of that device in use.
+//!
+//! The test: two stretches of the run, one after the other, differ by little. A trace that is replayed several
+//! times has its last two passes as stretches: the same requests, so [`BETWEEN_PASSES`] decides. Everything else
+//! has the last two quarters of its host writes, in which the traffic itself may differ: [`BETWEEN_QUARTERS`]. A
+//! run that erased fewer blocks than there are has not settled, whatever its quarters say: blocks are left that no
+//! garbage collection has seen. A run that cleaned nothing says nothing.
+//!
+//! Invariant: samples stand at fixed numbers of requests, so neither a recording nor an onlooker moves them.
+
+use thermocline_ftl::Counters;
+
+/// The most by which the write amplification of two passes may differ.
+pub const BETWEEN_PASSES: f64 = 0.02;
+
+/// The same of two quarters.
+pub const BETWEEN_QUARTERS: f64 = 0.05;
+
+/// The most samples kept.
+const MOST: usize = 256;
+
+/// What was compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stretch {
+    /// Passes over the trace.
+    Passes,
+    /// Quarters of the host writes.
+    Quarters,
+}
+
+/// Pages written by the host and programmed in all, since the statistics began.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Point {
+    host: u64,
+    programs: u64,
+}
+
+impl Point {
+    /// Programs a page written, since another point.
+    fn since(self, before: Self) -> Option<f64> {
+        let host = self.host - before.host;
+        (host > 0).then(|| (self.programs - before.programs) as f64 / host as f64)
+    }
+}
+
+/// Two stretches of a run.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Settling {
+    pub stretch: Stretch,
+    /// The write amplification of the last but one.
+    pub before: f64,
+    /// That of the last.
+    pub last: f64,
+}
+
+impl Settling {
+    /// Of two passes, by their write amplification.
+    pub(crate) const fn of_passes((before, last): (f64, f64)) -> Self {
+        Self { stretch: Stretch::Passes, before, last }
+    }
+
+    /// Whether they differ by little.
+    pub(crate) fn is_level(&self) -> bool {
+        let most = match self.stretch {
+            Stretch::Passes => BETWEEN_PASSES,
+            Stretch::Quarters => BETWEEN_QUARTERS,
+        };
+        (self.last / self.before - 1.0).abs() <= most
+    }
+}
+
+/// Takes samples while a run goes on.
+#[derive(Debug)]
+pub(crate) struct Series {
+    /// Counters when the statistics began.
+    start: Counters,
+    /// Extents between two samples.
+    distance: u64,
+    /// Extents until the next one.
+    left: u64,
+    samples: Vec<Point>,
+    /// Where passes ended, the last one excepted.
+    passes: Vec<Point>,
+}
+
+impl Series {
+    /// Statistics begin here.
+    pub(crate) fn begin(counters: &Counters) -> Self {
+        let (samples, passes) = (vec![Point::default()], Vec::new());
+        Self { start: *counters, distance: 1, left: 1, samples, passes }
+    }
+
+    /// Extents until the next sample.
+    pub(crate) const fn due(&self) -> u64 {
+        self.left
+    }
+
+    /// So many extents were served, no more than were due.
+    pub(crate) fn note(&mut self, extents: u64, counters: &Counters) {
+        self.left -= extents;
+        if self.left > 0 {
+            return;
+        }
+        self.samples.push(self.point(counters));
+        if self.samples.len() > MOST {
+            let mut at = 0;
+            self.samples.retain(|_| {
+                at += 1;
+                at % 2 == 1
+            });
+            self.distance *= 2;
+        }
+        self.left = self.distance;
+    }
+
+    /// A pass over the trace ended, and another one begins.
+    pub(crate) fn pass(&mut self, counters: &Counters) {
+        self.passes.push(self.point(counters));
+    }
+
+    fn point(&self, counters: &Counters) -> Point {
+        let Counters { host_writes, copies, map_programs, .. } = counters.since(&self.start);
+        Point { host: host_writes, programs: host_writes + copies + map_programs }
+    }
+
+    /// The last two stretches of the run; nothing if it is too short to have two.
+    pub(crate) fn finish(&self, counters: &Counters) -> Option<Settling> {
+        let end = self.point(counters);
+        if let Some(last) = self.passes.last() {
+            let before =
+                self.passes.len().checked_sub(2).map_or(Point::default(), |at| self.passes[at]);
+            let (before, last) = (last.since(before)?, end.since(*last)?);
+            return Some(Settling { stretch: Stretch::Passes, before, last });
+        }
+        let after = |share: u64| {
+            let host = end.host / 4 * share;
+            self.samples.iter().copied().find(|point| point.host >= host)
+        };
+        let (half, three) = (after(2)?, after(3)?);
+        let (before, last) = (three.since(half)?, end.since(three)?);
+        Some(Settling { stretch: Stretch::Quarters, before, last })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn counters(host_writes: u64, copies: u64) -> Counters {
+        Counters { host_writes, copies, ..Counters::default() }
+    }
+
+    /// A run of so many page writes, each of one extent, with copies as told for each.
+    fn run(writes: u64, copies: impl Fn(u64) -> u64) -> Option<Settling> {
+        let mut series = Series::begin(&Counters::default());
+        let (mut done, mut copied) = (0, 0);
+        while done < writes {
+            let step = series.due().min(writes - done);
+            copied += (done..done + step).map(&copies).sum::<u64>();
+            done += step;
+            series.note(step, &counters(done, copied));
+        }
+        series.finish(&counters(done, copied))
+    }
+
+    #[test]
+    fn a_level_run_has_settled_and_a_rising_one_has_not() {
+        let level = run(100_000, |_| 1).expect("long");
+        assert!(level.is_level() && (level.last - 2.0).abs() < 1e-9);
+        let rising = run(100_000, |at| at / 10_000).expect("long");
+        assert!(!rising.is_level() && rising.last > rising.before);
+        assert_eq!(run(2, |_| 1), None);
+    }
+
+    #[test]
+    fn passes_are_compared_where_there_are_several() {
+        let mut series = Series::begin(&Counters::default());
+        // Quarters differ, passes do not.
+        for (at, copies) in [(100, 10), (200, 90), (300, 100), (400, 180)] {
+            series.note(1, &counters(at, copies));
+            if at == 200 {
+                series.pass(&counters(at, copies));
+            }
+        }
+        let settling = series.finish(&counters(400, 180)).expect("two passes");
+        assert_eq!(settling.stretch, Stretch::Passes);
+        assert!(settling.is_level(), "{settling:?}");
+    }
+
+    #[test]
+    fn samples_are_bounded() {
+        let mut series = Series::begin(&Counters::default());
+        for at in 1..1_000_000 {
+            let due = series.due();
+            series.note(due.min(1), &counters(at, 0));
+        }
+        assert!(series.samples.len() <= MOST + 1 && series.samples.len() > MOST / 2);
+    }
+}
