@@ -106,7 +106,6 @@ fn check_as_served(
     report.clean = recovery.clean;
     report.logical_pages = layer.logical_pages();
     report.pages_with_data = recovery.pages_found;
-    report.contradictions.extend(layer.chip().ailments());
     report.contradictions.extend(contradiction("checkpoint", &layer));
     report.lost = recovery.lost.len() as u64;
     let by_checkpoint = places(&mut layer);
@@ -122,6 +121,8 @@ fn check_as_served(
             }
         })?;
     }
+    // What could not be read of the data is among them.
+    report.contradictions.extend(layer.chip().ailments());
     Ok(by_checkpoint)
 }
 

@@ -72,6 +72,8 @@ pub struct Access {
     pub read_only: bool,
     /// Past the system's cache.
     pub direct: bool,
+    /// A chip that was cut off is made as long as it was.
+    pub lengthen: bool,
     /// Faults that are put in the way.
     pub faults: Option<Faults>,
 }
@@ -224,8 +226,8 @@ fn open_raw(
     access: &Access,
     system_blocks: u32,
 ) -> Result<OpenedChip, AssemblyError> {
-    let Access { read_only, direct, .. } = *access;
-    Ok(place.open(&OpenChip { read_only, direct, system_blocks })?)
+    let Access { read_only, direct, lengthen, .. } = *access;
+    Ok(place.open(&OpenChip { read_only, direct, lengthen, system_blocks })?)
 }
 
 /// The device that a chip stands for, by what its medium keeps of it.

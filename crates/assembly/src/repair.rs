@@ -51,7 +51,8 @@ pub fn repair(
     progress: &Progress,
 ) -> Result<Repaired, AssemblyError> {
     let before = by_checkpoint(place);
-    let (mut layer, recovery, headless) = rebuild(place, access)?;
+    let access = Access { lengthen: true, ..access.clone() };
+    let (mut layer, recovery, headless) = rebuild(place, &access)?;
     layer.inspect().check().map_err(|e| AssemblyError::failed(place, e))?;
     let mended = layer.chip_mut().mend().map_err(|e| AssemblyError::failed(place, e))?;
     let rolled_back = rolled_back(&mut layer, &recovery, before.as_deref());

@@ -29,6 +29,8 @@ pub struct Status {
     pub state: &'static str,
     /// What to do.
     pub action: &'static str,
+    /// What is damaged of what the medium keeps beside the chip's pages, in words.
+    pub ailments: Vec<String>,
     /// Bytes that the store exports.
     pub exported_bytes: u64,
     /// The same in pages.
@@ -99,6 +101,7 @@ pub fn status(place: &Place) -> Result<Status, AssemblyError> {
         layer: chips::kind_of(summary.layer).name(),
         state,
         action,
+        ailments: layer.chip().ailments(),
         exported_bytes: u64::from(summary.logical_pages) * u64::from(geometry.page_size),
         logical_pages: summary.logical_pages,
         page_size: geometry.page_size,
@@ -135,7 +138,12 @@ fn state(
         ("read-only: the blocks of the index log are used up", COPY)
     } else if layer.inspect().is_read_only() || served.is_some_and(|served| served.is_over) {
         ("read-only: worn out", COPY)
-    } else if !recovery.clean {
+    } else if !layer.chip().ailments().is_empty() {
+        (
+            "damaged",
+            "run `thermocline check`, then `thermocline repair`: it mends what there are two copies of",
+        )
+    } else if !recovery.clean && recovery.lost.is_empty() {
         ("in use or crashed", "none: the next mount recovers all that was flushed")
     } else if recovery.unreadable_pages > 0 || !recovery.lost.is_empty() {
         ("has pages that cannot be read", "run `thermocline check` to see whether data are lost")

@@ -79,6 +79,8 @@ pub struct OpenChip {
     pub read_only: bool,
     /// Past the system's cache, where there is one.
     pub direct: bool,
+    /// One that was cut off is made as long as it was: what stood behind cannot be read.
+    pub lengthen: bool,
     /// Blocks (the last ones) that hold the layer's own records, for media that do not keep a
     /// [`Description`].
     pub system_blocks: u32,

@@ -192,4 +192,16 @@ impl Medium for Paced {
     fn health(&self) -> Health {
         self.chip.health()
     }
+
+    fn remarks(&self) -> Vec<String> {
+        self.chip.remarks()
+    }
+
+    fn ailments(&self) -> Vec<String> {
+        self.chip.ailments()
+    }
+
+    fn mend(&mut self) -> Result<Vec<String>, FlashError> {
+        self.chip.mend()
+    }
 }

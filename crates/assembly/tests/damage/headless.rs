@@ -2,11 +2,16 @@
 //! is done again.
 
 use tempfile::TempDir;
-use thermocline_assembly::{Access, Progress, repair};
+use thermocline_assembly::{Access, Progress, repair, status};
 use thermocline_media::Faults;
 use thermocline_policy::preset::LayerKind;
 
-use super::{End, Outcome, harm::Harm, history::History, outcome};
+use super::{
+    End, Outcome,
+    harm::Harm,
+    history::{self, History},
+    outcome,
+};
 
 /// Histories of each layer: half of them end by a kill.
 const HISTORIES: u64 = 4;
@@ -47,4 +52,46 @@ fn a_repair_needs_no_heads_and_may_be_cut_off_anywhere() {
         }
         assert!(cuts > 3, "{layer:?} seed {seed}: {cuts} cuts");
     }
+}
+
+/// The end of an image is the index log, and the payload of the blocks before it.
+#[test]
+fn what_is_left_of_an_image_that_was_cut_off_is_given_back() {
+    let folder = ["/dev/shm", "."].iter().find_map(|place| TempDir::new_in(place).ok());
+    let folder = folder.expect("a folder");
+    for layer in [LayerKind::PageMapped, LayerKind::Nftl, LayerKind::InPlace] {
+        let history = History::write(3, layer, folder.path());
+        let image = history.image();
+        history.put(&image[..image.len() * 3 / 4]);
+        let refused = history.serve(false).err().expect("it is cut off").to_string();
+        assert!(refused.contains("cut off") && refused.contains("repair"), "{refused}");
+        let repaired = repair(&history.place(), &Access::default(), &Progress::default());
+        let repaired = repaired.unwrap_or_else(|e| panic!("{layer:?}: {e}"));
+        assert!(repaired.mended.iter().any(|it| it.contains("cut off")), "{:?}", repaired.mended);
+        let status = status(&history.place()).expect("repaired");
+        assert_eq!(status.ailments, [""; 0], "{layer:?}");
+        let mut layer = history.serve(false).expect("repaired");
+        let is_right = |lpn: &u32| {
+            let found = history::read(&mut layer, *lpn);
+            found.is_ok_and(|found| history.may_hold(*lpn).contains(&found))
+        };
+        let right = (0..history.pages()).filter(is_right).count();
+        assert!(right > history.pages() as usize / 3, "{right} of {}", history.pages());
+    }
+}
+
+#[test]
+fn stat_tells_of_a_damaged_copy_of_the_header_page_as_check_does() {
+    let folder = ["/dev/shm", "."].iter().find_map(|place| TempDir::new_in(place).ok());
+    let folder = folder.expect("a folder");
+    let history = History::write(1, LayerKind::PageMapped, folder.path());
+    let mut image = history.image().to_vec();
+    image[..4096].fill(0);
+    history.put(&image);
+    let found = status(&history.place()).expect("the other copy is whole");
+    assert_eq!(found.state, "damaged");
+    assert!(found.ailments[0].contains("first copy of the header page"), "{:?}", found.ailments);
+    assert!(found.action.contains("thermocline repair"), "{}", found.action);
+    repair(&history.place(), &Access::default(), &Progress::default()).expect("repaired");
+    assert_ne!(status(&history.place()).expect("repaired").state, "damaged");
 }

@@ -47,7 +47,8 @@ pub(super) fn refused(error: ImageError) -> MediumError {
 }
 
 fn open(path: &Path, how: &OpenChip) -> Result<OpenedChip, MediumError> {
-    let open = Open { read_only: how.read_only, direct: how.direct, ..Open::default() };
+    let OpenChip { read_only, direct, lengthen, .. } = *how;
+    let open = Open { read_only, direct, lengthen, ..Open::default() };
     let image = Image::open(path, open).map_err(|error| {
         let raw = path.display();
         MediumError::Unusable(match error.what {

@@ -52,8 +52,13 @@ pub enum Damage {
     },
     /// The file has another length than its header says.
     #[error(
-        "{is} bytes long, but its header says {should}: it was {}; restore it from a complete copy",
-        if is < should { "cut off" } else { "written past its end" }
+        "{is} bytes long, but its header says {should}: it was {}",
+        if is < should {
+            "cut off; restore it from a complete copy, or keep what is left of it: `thermocline repair` makes it \
+             readable, `thermocline export` reads it"
+        } else {
+            "written past its end; restore it from a complete copy"
+        }
     )]
     Length {
         /// Bytes of the file.

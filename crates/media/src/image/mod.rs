@@ -96,6 +96,8 @@ pub struct Open {
     pub lock: bool,
     /// Reads and writes past the system's page cache (`O_DIRECT`).
     pub direct: bool,
+    /// Makes a file that was cut off as long as it was: what stood behind cannot be read.
+    pub lengthen: bool,
     /// Gives the payload of erased blocks back to the file system.
     pub punch_erased: bool,
     /// Makes erases past the rated endurance fail.
@@ -104,7 +106,14 @@ pub struct Open {
 
 impl Default for Open {
     fn default() -> Self {
-        Self { read_only: false, lock: true, direct: false, punch_erased: false, wears_out: false }
+        Self {
+            read_only: false,
+            lock: true,
+            direct: false,
+            lengthen: false,
+            punch_erased: false,
+            wears_out: false,
+        }
     }
 }
 
@@ -219,9 +228,14 @@ impl Image {
         }
         let (header, should, damaged_header) = read_header(&*store, is)?;
         // What is left of one that was cut off can be read.
-        if is > should || is < should && !open.read_only {
+        if is > should || is < should && !open.read_only && !open.lengthen {
             return Err(Damage::Length { is, should });
         }
+        let is_lengthened = is < should && !open.read_only;
+        if is_lengthened {
+            store.set_len(should).map_err(Damage::when("make the file as long as it was"))?;
+        }
+        let damaged_header = if is_lengthened { Some(Copy::Second) } else { damaged_header };
         let mut unread = Unread::new(is, should);
         let layout = Layout::of(header.kind, &header.geometry);
         let size = header.geometry.page_size as usize;

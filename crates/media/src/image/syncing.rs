@@ -179,6 +179,11 @@ impl Medium for Image {
             self.store.write_at(&self.header.encode(), at).map_err(medium)?;
             mended.push(format!("{} was damaged and is written anew from the other", copy.name()));
         }
+        if let Some(at) = self.areas.unread.cut_at() {
+            mended.push(format!(
+                "the file was cut off at byte {at} and is as long as it was; what stood behind is lost"
+            ));
+        }
         for group in self.table.renew_unread() {
             mended.push(format!(
                 "group {group} of the block table, at byte {}, could not be read whole and is written anew",

@@ -31,6 +31,11 @@ pub(super) struct Unread {
 }
 
 impl Unread {
+    /// The bytes that a file has that was cut off.
+    pub(super) fn cut_at(&self) -> Option<u64> {
+        self.cut.map(|(is, _)| is)
+    }
+
     /// Of a file that has so many bytes and should have so many.
     pub(super) fn new(is: u64, should: u64) -> Self {
         Self { cut: (is < should).then_some((is, should)), ..Self::default() }
@@ -38,6 +43,7 @@ impl Unread {
 
     pub(super) fn note(&mut self, range: Range<u64>) {
         let Range { mut start, mut end } = range;
+        // What stood behind the end is told of as one.
         if self.cut.is_some_and(|(is, _)| end > is) {
             return;
         }

@@ -78,6 +78,10 @@ pub(crate) fn state(shared: &Shared, device: &Device) -> (String, &'static str) 
         None if shared.draining.load(Relaxed) => {
             ("served, and draining".into(), "none: it stops when the last client has left")
         }
+        None if let [first, ..] = &device.ailments()[..] => (
+            format!("served, and damaged: {first}"),
+            "stop it, and run `thermocline check`, then `thermocline repair`",
+        ),
         None => ("served".into(), "none; `thermocline check` reads and verifies all data"),
     }
 }

@@ -194,6 +194,12 @@ impl Device {
         for remark in layer.chip().remarks() {
             tracing::warn!(export = opening.name, "{remark}");
         }
+        for ailment in layer.chip().ailments() {
+            tracing::warn!(
+                export = opening.name,
+                "{ailment}; stop it, and run `thermocline repair`"
+            );
+        }
         Self {
             size: u64::from(layer.logical_pages()) * u64::from(geometry.page_size),
             page_size: geometry.page_size,
@@ -498,6 +504,11 @@ impl Device {
         }
         let over = state.layer.inspect().end_of_life()?;
         Some(format!("read-only: {over}; copy what it holds to another chip"))
+    }
+
+    /// What of the medium is damaged beside the chip's pages.
+    pub(crate) fn ailments(&self) -> Vec<String> {
+        self.state.lock().layer.chip().ailments()
     }
 
     /// Logs what happened to the chip since it was last asked, if nobody has it in hand.

@@ -2,7 +2,7 @@
 
 use thermocline_assembly::{Access, Repaired, repair};
 
-use super::page::line;
+use super::page::ranges;
 use crate::{
     args::store::ChipArgs,
     console::Console,
@@ -12,7 +12,7 @@ use crate::{
     print::{json, number, table::Pairs},
 };
 
-/// Pages that are named one by one in the text, of each kind of trouble.
+/// Ranges of pages that are named in the text, of each kind of trouble.
 const MOST_NAMED: usize = 100;
 
 /// Repairs, and says what was found.
@@ -37,11 +37,12 @@ fn show(repaired: &Repaired, output: Output) -> Result<(), Failure> {
     pairs.add("log pages not found", number::grouped(repaired.missing_log_pages));
     let mut text = pairs.finish();
     for (what, pages) in [("rolled back", &repaired.rolled_back), ("lost", &repaired.lost)] {
-        for page in pages.iter().take(MOST_NAMED) {
-            text += &line(what, page);
+        let ranges = ranges(pages);
+        for range in ranges.iter().take(MOST_NAMED) {
+            text += &format!("{what}: {range}\n");
         }
-        if pages.len() > MOST_NAMED {
-            text += &format!("and {} more, which --json lists\n", pages.len() - MOST_NAMED);
+        if ranges.len() > MOST_NAMED {
+            text += &format!("and {} more, which --json lists\n", ranges.len() - MOST_NAMED);
         }
     }
     if repaired.headless {

@@ -40,6 +40,9 @@ fn show(status: &Status, output: Output) -> Result<(), Failure> {
     pairs.add("layer", status.layer);
     pairs.add("state", status.state);
     pairs.add("action", status.action);
+    for ailment in &status.ailments {
+        pairs.add("damage", ailment.clone());
+    }
     pairs.group("space");
     pairs.add("exported", show_size(status.exported_bytes));
     pairs.add("logical pages", grouped(status.logical_pages));
