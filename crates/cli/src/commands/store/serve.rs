@@ -48,8 +48,12 @@ pub fn run(args: &ServeArgs, quiet: bool) -> Result<(), Failure> {
             .map_err(|e| Failure::failed(format!("--exit-with-parent: {e}")))?;
     }
     serve_options(args, SERVED)?;
-    let access =
-        Access { read_only: args.read_only, direct: args.direct, faults: args.inject.clone() };
+    let access = Access {
+        read_only: args.read_only,
+        direct: args.direct,
+        faults: args.inject.clone(),
+        ..Access::default()
+    };
     // All that can be refused is refused before a chip is mounted.
     exports::check(&args.chips)?;
     check_rules(args)?;
