@@ -62,12 +62,27 @@ impl Remounter {
         Ok(changed)
     }
 
-    /// Mounts a chip that was unmounted in order.
+    /// Mounts a chip that was unmounted in order, if everything on it is found again and it takes writes.
     ///
     /// # Errors
-    /// Those of [`Store::mount`].
+    /// Those of [`Store::mount`]; [`AssemblyError::Failed`] where something is not found, or where too few
+    /// blocks are good for this policy.
     pub fn mount(&self, chip: Chip) -> Result<(AnyLayer<Chip>, Recovery), AssemblyError> {
-        self.store().mount(chip, Mount::Quick)
+        let policy = &self.options.policy.name;
+        let mounted = self.store().mount(chip, Mount::Quick).map_err(|e| e.of_policy(policy));
+        let (layer, recovery) = mounted?;
+        if !recovery.clean || !recovery.lost.is_empty() {
+            return Err(AssemblyError::Failed(
+                "not everything that was written could be read back; try it again, and see `check`"
+                    .into(),
+            ));
+        }
+        if let Some(why) = layer.inspect().end_of_life() {
+            return Err(AssemblyError::Failed(format!(
+                "by policy {policy} the chip would take no writes ({why}); take one with fewer open blocks"
+            )));
+        }
+        Ok((layer, recovery))
     }
 
     fn store(&self) -> Store {

@@ -15,6 +15,7 @@
 mod faults;
 #[cfg(unix)]
 pub mod image;
+mod lent;
 mod medium;
 #[cfg(target_os = "linux")]
 mod mtd;
@@ -24,6 +25,7 @@ mod record;
 mod registry;
 
 pub use faults::{Cut, Faults, FaultsError, Faulty};
+pub use lent::{Lender, Lent};
 pub use medium::{Durable, Health, Medium, Syncing};
 #[cfg(target_os = "linux")]
 pub use mtd::{Mtd, MtdError, MtdOptions};

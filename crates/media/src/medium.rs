@@ -1,6 +1,6 @@
 //! What a chip that a server writes to can do beside the operations of flash.
 
-use std::{fmt, io, sync::Arc};
+use std::{fmt, io, ops::DerefMut, sync::Arc};
 
 use thermocline_flash::{Chip, FlashError};
 
@@ -111,7 +111,7 @@ pub trait Medium: Chip + Send {
     }
 }
 
-impl<M: Medium + ?Sized> Medium for Box<M> {
+impl<P: DerefMut<Target: Medium> + Send> Medium for P {
     fn begin_sync(&mut self) -> Result<Syncing, FlashError> {
         (**self).begin_sync()
     }

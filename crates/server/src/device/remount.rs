@@ -4,12 +4,15 @@
 //! between two requests: with a checkpoint, and the quick mount that reads it. Hosts wait for these two
 //! and lose nothing; what policies remember of pages only in memory begins anew, as after a restart, and
 //! so do the layer's counters.
+//!
+//! What always holds: the chip is only lent to the new layer until that is mounted. If the mount fails, for
+//! whatever reason, the chip comes back and the old layer, which was kept, goes on.
 
 use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 use thermocline_flash::{Geometry, Rules};
-use thermocline_media::{Medium, Ram};
+use thermocline_media::{Lent, Medium, Ram};
 
 use super::{AnyLayer, Device, Fault, held::Careful};
 
@@ -55,7 +58,8 @@ pub trait Remount: Send {
     /// Mounts the chip as was prepared.
     ///
     /// # Errors
-    /// Why it could not be mounted, in words.
+    /// Why it could not be mounted, in words. The chip is dropped then, and what holds is as before
+    /// [`prepare`](Self::prepare).
     fn mount(&mut self, chip: Box<dyn Medium>) -> Result<Remounted, String>;
 }
 
@@ -73,7 +77,7 @@ impl Device {
     /// Goes on by other policies. Returns how long hosts waited.
     ///
     /// # Errors
-    /// Why not, in words. Where the chip fails in it, the device is left alone.
+    /// Why not, in words; the device goes on as before.
     pub(crate) fn change(&self, change: &Change) -> Result<Duration, String> {
         if self.read_only {
             return Err("the export is read-only: its layer cannot be unmounted".into());
@@ -97,29 +101,42 @@ impl Device {
             let unmounted = state.layer.upkeep().unmount(now);
             unmounted.map_err(|e| Fault::of_layer(e, 0, self.page_size))?;
             state.layer.chip_mut().sync().map_err(Fault::of_chip_sync)?;
-            // Until the new layer is there, nothing is known to hold.
+            // A panic in the mount leaves it so.
             state.broken = true;
-            let geometry = Geometry { blocks_per_bank: 0, ..*state.layer.chip().geometry() };
-            let rules = Rules { in_order: true, endurance: 1, initial_bad_blocks: 0 };
-            let nothing = Box::new(Ram::new(geometry, rules));
-            let chip = std::mem::replace(state.layer.chip_mut(), nothing);
-            let mounted = remount.mount(chip).map_err(|e| {
-                why = format!("{e}; restart the server");
-                Fault::Broken
-            })?;
-            state.layer = mounted.layer;
-            state.settings = mounted.settings;
-            state.now = state.now.max(mounted.time_ns);
-            state.idle_step = state.layer.upkeep().idle_step_ns(&self.timing);
+            let none = no_chip(&state.layer);
+            let chip = std::mem::replace(state.layer.chip_mut(), none);
+            let (lent, lender) = Lent::new(chip);
+            match remount.mount(Box::new(lent)) {
+                Ok(mut mounted) => {
+                    // The loan ends where it is: the chip itself takes its place.
+                    let none = no_chip(&state.layer);
+                    drop(std::mem::replace(mounted.layer.chip_mut(), none));
+                    state.layer = mounted.layer;
+                    state.settings = mounted.settings;
+                    state.now = state.now.max(mounted.time_ns);
+                    state.idle_step = state.layer.upkeep().idle_step_ns(&self.timing);
+                }
+                Err(e) => why = format!("{e}; the export goes on as before"),
+            }
+            *state.layer.chip_mut() = lender.take_back().ok_or(Fault::Broken)?;
             state.broken = false;
-            self.news.begin_again(&state.layer);
+            if why.is_empty() {
+                self.news.begin_again(&state.layer);
+            }
             waited = began.elapsed();
             Ok(state.changes)
         });
         match done {
+            _ if !why.is_empty() => Err(why),
             Ok(()) => Ok(waited),
-            Err(_) if !why.is_empty() => Err(why),
             Err(fault) => Err(fault.to_string()),
         }
     }
+}
+
+/// Stands where a layer has its chip, while that is elsewhere.
+fn no_chip(layer: &AnyLayer) -> Box<dyn Medium> {
+    let geometry = Geometry { blocks_per_bank: 0, ..*layer.chip().geometry() };
+    let rules = Rules { in_order: true, endurance: 1, initial_bad_blocks: 0 };
+    Box::new(Ram::new(geometry, rules))
 }

@@ -60,6 +60,12 @@ impl Remount for ByName {
 
 /// A chip in memory that is formatted, with its index log, by `dac`.
 fn formatted(mib: u64) -> Opening {
+    let (opening, remount) = made(mib);
+    Opening { remount: Some(Box::new(remount)), ..opening }
+}
+
+/// The same, and what it is mounted by others with.
+fn made(mib: u64) -> (Opening, ByName) {
     let Ok(place) = "ram:".parse();
     let small = Overrides { capacity: Some(mib << 20), ..Overrides::default() };
     let device = || Device::load("slc-generic").and_then(|device| device.with(&small));
@@ -78,11 +84,7 @@ fn formatted(mib: u64) -> Opening {
         Candidate::find(&place, &Access::default(), device).expect("there is such a device");
     let served = found.start(&Access::default(), &options, |chip, _| chip).expect("it has room");
     let remount = ByName(served.remounter.clone(), served.remounter);
-    Opening {
-        settings: remount.settings(),
-        remount: Some(Box::new(remount)),
-        ..Opening::new(served.layer)
-    }
+    (Opening { settings: remount.settings(), ..Opening::new(served.layer) }, remount)
 }
 
 /// A server with a control socket.
@@ -232,6 +234,56 @@ fn policy_and_watermarks_change_between_requests_and_nothing_is_lost() {
         let check = operator.ask(Command::Check).expect("an answer");
         assert_eq!(check["sound"], true, "{check}");
     });
+}
+
+/// A remount that fails: before the chip is mounted, or after.
+struct Failing(ByName, u32);
+
+impl Remount for Failing {
+    fn prepare(&mut self, change: &Change) -> Result<(), String> {
+        self.0.prepare(change)
+    }
+
+    fn mount(&mut self, chip: Box<dyn Medium>) -> Result<Remounted, String> {
+        self.1 += 1;
+        match self.1 {
+            1 => Err("the chip was dropped".into()),
+            2 => self.0.1.mount(chip).map_err(|e| e.to_string()).and(Err("it was mounted".into())),
+            _ => self.0.mount(chip),
+        }
+    }
+}
+
+#[test]
+fn a_change_of_policy_that_fails_leaves_the_export_as_it_was() {
+    let (opening, remount) = made(16);
+    let remount = Box::new(Failing(remount, 0));
+    let controlled = Controlled::start(Opening { remount: Some(remount), ..opening });
+    let (mut client, mut operator) = (controlled.client(), controlled.operator());
+    let to =
+        |policy: &str| Command::Set(Change { policy: Some(policy.into()), ..Change::default() });
+    let mut found = [0; PAGE];
+    for (round, why) in [(1, "the chip was dropped"), (2, "it was mounted")] {
+        for i in 0..100 {
+            assert_eq!(client.write(i * 4096, &[round; PAGE]).expect("an answer"), 0);
+        }
+        let refused = operator.ask(to("greedy")).expect_err("it fails");
+        assert!(refused.contains(why) && refused.contains("goes on as before"), "{refused}");
+        assert_eq!(client.read(99 * 4096, &mut found).expect("an answer"), 0);
+        assert_eq!(found, [round; PAGE]);
+        assert_eq!(client.write(5000 * 4096 / 2, &[round; PAGE]).expect("an answer"), 0);
+        assert_eq!(client.flush().expect("an answer"), 0);
+        let stat = operator.ask(Command::Stat).expect("an answer");
+        assert_eq!(
+            (&stat["settings"]["policy"], &stat["state"]),
+            (&"dac".into(), &"served".into())
+        );
+    }
+    let done = operator.ask(to("greedy")).expect("it can be done");
+    assert_eq!(done["settings"]["policy"], "greedy", "{done}");
+    assert_eq!(client.write(0, &[9; PAGE]).expect("an answer"), 0);
+    let check = operator.ask(Command::Check).expect("an answer");
+    assert_eq!(check["sound"], true, "{check}");
 }
 
 #[test]

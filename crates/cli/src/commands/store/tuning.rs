@@ -24,8 +24,7 @@ impl Tuning {
 
     /// What an operator is told of it.
     pub fn settings(&self) -> Result<Settings, AssemblyError> {
-        let Watermarks { reserve, low, high } = self.now.watermarks()?;
-        Ok(Settings { policy: self.now.policy().name.clone(), reserve, low, high })
+        settings(&self.now)
     }
 
     fn changed(&self, change: &Change) -> Result<Remounter, AssemblyError> {
@@ -55,8 +54,13 @@ impl Remount for Tuning {
 
     fn mount(&mut self, chip: Chip) -> Result<Remounted, String> {
         let (layer, recovery) = self.next.mount(chip).map_err(|e| e.to_string())?;
+        let settings = settings(&self.next).map_err(|e| e.to_string())?;
         self.now = self.next.clone();
-        let settings = self.settings().map_err(|e| e.to_string())?;
         Ok(Remounted { layer, settings, time_ns: recovery.newest_time.saturating_add(1) })
     }
+}
+
+fn settings(of: &Remounter) -> Result<Settings, AssemblyError> {
+    let Watermarks { reserve, low, high } = of.watermarks()?;
+    Ok(Settings { policy: of.policy().name.clone(), reserve, low, high })
 }
