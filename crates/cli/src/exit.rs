@@ -18,12 +18,11 @@ use thermocline_trace::TraceError;
 use crate::{console, interrupt};
 
 const DONE: u8 = 0;
-const FAILED: u8 = 1;
+/// What was asked for could not be done.
+pub const FAILED: u8 = 1;
 const USAGE: u8 = 2;
 const INPUT: u8 = 3;
 const BROKEN: u8 = 4;
-/// As shells report a process that SIGINT ended.
-pub const INTERRUPTED: u8 = 130;
 
 /// Why a command did not do what it should.
 #[derive(Debug, thiserror::Error)]
@@ -74,7 +73,7 @@ impl Failure {
                 SimError::Input(_) | SimError::Trace(_) => INPUT,
                 SimError::Failed(_) | SimError::Policy(_) => FAILED,
                 SimError::Broken(_) => BROKEN,
-                SimError::Interrupted => INTERRUPTED,
+                SimError::Interrupted => interrupt::exit_code(),
             },
             Self::Told(code) => *code,
             // Whoever read our output has seen enough.
@@ -89,7 +88,7 @@ pub fn of(result: Result<(), Failure>) -> ExitCode {
     let code = match result {
         Ok(()) => DONE,
         Err(failure) => {
-            // What fails after Ctrl-C fails because of it: the other end of a pipe is gone too.
+            // What fails after a signal fails because of it: the other end of a pipe is gone too.
             let stopped = interrupt::progress().is_cancelled();
             let failure = if stopped { SimError::Interrupted.into() } else { failure };
             let code = failure.code();
@@ -167,7 +166,7 @@ mod tests {
         );
         assert_eq!(Failure::Sim(SimError::Failed("x".into())).code(), FAILED);
         assert_eq!(Failure::Sim(SimError::Broken("x".into())).code(), BROKEN);
-        assert_eq!(Failure::Sim(SimError::Interrupted).code(), INTERRUPTED);
+        assert_eq!(Failure::Sim(SimError::Interrupted).code(), 130);
         let write = |kind| Failure::Write { target: "x".into(), source: io(kind) }.code();
         assert_eq!(write(io::ErrorKind::BrokenPipe), DONE);
         assert_eq!(write(io::ErrorKind::StorageFull), FAILED);

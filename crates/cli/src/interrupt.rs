@@ -1,12 +1,19 @@
-//! Ctrl-C: the work is asked to stop; if it does not, or at the second time, the program ends.
+//! Ctrl-C and SIGTERM: the work is asked to stop; if it does not, or at the second time, the program ends.
 
 use std::{
     process,
-    sync::{Arc, LazyLock},
+    sync::{
+        Arc, LazyLock,
+        atomic::{AtomicI32, Ordering::Relaxed},
+    },
     thread,
     time::Duration,
 };
 
+use signal_hook::{
+    consts::{SIGINT, SIGTERM},
+    iterator::Signals,
+};
 use thermocline_assembly::Progress;
 
 use crate::{console, exit};
@@ -16,29 +23,45 @@ const GRACE: Duration = Duration::from_secs(2);
 
 /// A signal reaches a program through what is global, and nothing else here is.
 static PROGRESS: LazyLock<Arc<Progress>> = LazyLock::new(Arc::default);
+/// The signal that came first.
+static SIGNAL: AtomicI32 = AtomicI32::new(SIGINT);
 
 /// How far the work is, and whether it should stop.
 pub fn progress() -> &'static Arc<Progress> {
     &PROGRESS
 }
 
-/// Installs the handler; without it, Ctrl-C ends the program at once.
+/// The exit code of a program that was interrupted, as shells report a process that the signal ended.
+pub fn exit_code() -> u8 {
+    128 + SIGNAL.load(Relaxed) as u8
+}
+
+/// Installs the handler; without it, a signal ends the program at once.
 pub fn install() {
     LazyLock::force(&PROGRESS);
-    let _ = ctrlc::set_handler(|| {
-        if progress().is_cancelled() {
-            give_up();
+    let Ok(mut signals) = Signals::new([SIGINT, SIGTERM]) else { return };
+    let wait = move || {
+        for signal in signals.forever() {
+            if progress().is_cancelled() {
+                give_up();
+            }
+            SIGNAL.store(signal, Relaxed);
+            progress().cancel();
+            thread::spawn(|| {
+                thread::sleep(GRACE);
+                give_up();
+            });
         }
-        progress().cancel();
-        thread::spawn(|| {
-            thread::sleep(GRACE);
-            give_up();
-        });
-    });
+    };
+    // Without the thread the first signal goes unheard: better it ends the program.
+    if thread::Builder::new().name("signals".into()).spawn(wait).is_err() {
+        console::complain("no thread waits for signals");
+        process::exit(exit::FAILED.into());
+    }
 }
 
 fn give_up() -> ! {
     thermocline_files::abandon();
     console::complain("interrupted");
-    process::exit(exit::INTERRUPTED.into())
+    process::exit(exit_code().into())
 }

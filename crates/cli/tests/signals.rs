@@ -154,6 +154,39 @@ fn interrupted_work_ends_soon_and_leaves_nothing() {
 }
 
 #[test]
+fn who_is_told_to_end_leaves_no_file_that_is_not_whole() {
+    let folder = folder();
+    let (trace, image) = (folder.path().join("out.csv"), folder.path().join("disk.img"));
+    let (trace, image) = (trace.to_str().expect("UTF-8"), image.to_str().expect("UTF-8"));
+    let count = || fs::read_dir(folder.path()).expect("there").count();
+    // Larger than it can be written before the signal comes; the image is all holes, or nearly.
+    let raw = tempfile::NamedTempFile::new().expect("a file");
+    raw.as_file().set_len(1 << 40).expect("sparse");
+    rustix::fs::fallocate(raw.as_file(), rustix::fs::FallocateFlags::empty(), 0, 64 << 20)
+        .expect("room");
+    let raw = raw.path().to_str().expect("UTF-8");
+    for (signal, code, args) in [
+        (Signal::TERM, 143, vec!["trace", "generate", "uniform", trace, "--bytes", "1TiB"]),
+        (Signal::INT, 130, vec!["trace", "generate", "uniform", trace, "--bytes", "1TiB"]),
+        (
+            Signal::TERM,
+            143,
+            vec!["import", raw, image, "--page-size", "64k", "--block-size", "64m"],
+        ),
+    ] {
+        let mut child = Running::start(&args);
+        let deadline = Instant::now() + Duration::from_secs(60);
+        while count() == 0 && Instant::now() < deadline {
+            sleep(Duration::from_millis(2));
+        }
+        kill_process(Pid::from_child(&child.0), signal).expect("it runs");
+        let (ended, _, err) = child.end();
+        assert_eq!((ended, err.as_str()), (Some(code), "thermocline: interrupted\n"), "{args:?}");
+        assert_eq!(count(), 0, "{args:?}");
+    }
+}
+
+#[test]
 fn a_sweep_goes_on_where_it_was_stopped() {
     let folder = folder();
     let path = |name: &str| folder.path().join(name).to_str().expect("UTF-8").to_owned();

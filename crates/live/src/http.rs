@@ -1,14 +1,15 @@
 //! A small HTTP server: GET alone, one request a connection, a thread for each.
 //!
 //! What always holds: at most so many requests are answered at a time, each is short and has a few seconds,
-//! and the answer too, unless it is a stream, which has limits of its own.
+//! and the answer too, unless it is a stream, which has limits of its own. One more takes the place of the oldest
+//! that is no stream: who sends half a request, or takes half an answer, keeps nobody out.
 
 use std::{
     io::{self, Read, Write},
-    net::{IpAddr, SocketAddr, TcpListener, TcpStream},
+    net::{IpAddr, Shutdown, SocketAddr, TcpListener, TcpStream},
     sync::{
-        Arc,
-        atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed},
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering::Relaxed},
     },
     thread::JoinHandle,
     time::{Duration, Instant},
@@ -158,45 +159,78 @@ pub fn start(
 }
 
 fn answer_all(listener: &TcpListener, site: &Arc<dyn Site>, most: usize, stop: &AtomicBool) {
-    let busy = Arc::new(AtomicUsize::new(0));
+    let guests = Arc::new(Guests::default());
     for stream in listener.incoming() {
         if stop.load(Relaxed) {
             return;
         }
-        let Ok(stream) = stream else {
+        let Ok((stream, kept)) = stream.and_then(|stream| Ok((stream.try_clone()?, stream))) else {
             std::thread::sleep(Duration::from_millis(20));
             continue;
         };
-        if busy.load(Relaxed) >= most {
+        let guest = Arc::new(Guest { stream: kept, goes_on: AtomicBool::new(false) });
+        if !guests.admit(&guest, most) {
             continue;
         }
-        busy.fetch_add(1, Relaxed);
-        let (site, busy) = (site.clone(), Busy(busy.clone()));
+        let (site, place) = (site.clone(), Place { guests: guests.clone(), guest });
         // If there is no thread for it, the client hears nothing and asks again.
         let _ =
             std::thread::Builder::new().name("http".into()).stack_size(STACK).spawn(move || {
-                let _busy = busy;
-                if let Err(e) = serve(stream, &*site) {
+                if let Err(e) = serve(stream, &*site, &place.guest) {
                     tracing::debug!("http: {e}");
                 }
             });
     }
 }
 
-struct Busy(Arc<AtomicUsize>);
+/// A client that is being answered.
+struct Guest {
+    stream: TcpStream,
+    /// The answer is a stream.
+    goes_on: AtomicBool,
+}
 
-impl Drop for Busy {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Relaxed);
+/// All of them, the oldest first.
+#[derive(Default)]
+struct Guests(Mutex<Vec<Arc<Guest>>>);
+
+impl Guests {
+    /// Takes one in, if there is room for it or for one in its place.
+    fn admit(&self, guest: &Arc<Guest>, most: usize) -> bool {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if all.len() >= most {
+            let gives_way = |guest: &Arc<Guest>| !guest.goes_on.load(Relaxed);
+            let Some(oldest) = all.iter().position(gives_way) else { return false };
+            // One that is gone already is fine.
+            let _ = all.remove(oldest).stream.shutdown(Shutdown::Both);
+        }
+        all.push(guest.clone());
+        true
     }
 }
 
-fn serve(mut stream: TcpStream, site: &dyn Site) -> io::Result<()> {
+/// A guest's place, free again when this is dropped.
+struct Place {
+    guests: Arc<Guests>,
+    guest: Arc<Guest>,
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let mut all = self.guests.0.lock().unwrap_or_else(PoisonError::into_inner);
+        all.retain(|other| !Arc::ptr_eq(other, &self.guest));
+    }
+}
+
+fn serve(mut stream: TcpStream, site: &dyn Site, guest: &Guest) -> io::Result<()> {
     stream.set_write_timeout(Some(TIME))?;
     let Some(answer) = read(&mut stream, site)? else { return Ok(()) };
     let (status, kind, headers, content) = match answer {
         Answer::Whole(status, kind, headers, content) => (status, kind, headers, content),
-        Answer::Stream(goes_on) => return goes_on(stream),
+        Answer::Stream(goes_on) => {
+            guest.goes_on.store(true, Relaxed);
+            return goes_on(stream);
+        }
     };
     // One write, and one packet.
     let head = format!(

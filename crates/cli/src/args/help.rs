@@ -14,7 +14,8 @@ Examples:
   thermocline serve disk.img --unix disk.sock   ... that is a block device
 
 Sizes are powers of 1024 (4k, 4KiB, 192MiB), shares 15% or 0.15, times 84min.
-Exit: 0 done, 1 the run failed, 2 usage, 3 bad input, 4 a bug, 130 interrupted.";
+Exit: 0 done, 1 the run failed, 2 usage, 3 bad input, 4 a bug, 130 or 143
+interrupted by Ctrl-C or SIGTERM.";
 
 pub const RUN: &str = "\
 Examples:

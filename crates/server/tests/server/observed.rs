@@ -55,6 +55,14 @@ fn the_metrics_tell_what_was_asked_and_what_the_chip_did_for_it() {
 fn who_sends_rubbish_or_nothing_to_the_metrics_holds_up_nobody() {
     let running = Running::start(vec![opening(1)], with_metrics());
     let address = running.metrics.expect("metrics are on");
+    let half = |_| {
+        let mut stream = TcpStream::connect(address).expect("it listens");
+        stream.write_all(b"GET /healthz HTTP/1.1\r\nHo").expect("it takes it");
+        stream
+    };
+    let halves: Vec<_> = (0..8).map(half).collect();
+    assert!(running.get("/healthz").expect("an answer").0.contains("200"));
+    drop(halves);
     let _silent = TcpStream::connect(address).expect("it listens");
     let mut rude = TcpStream::connect(address).expect("it listens");
     rude.write_all(b"\x16\x03\x01 what?\r\n\r\n").expect("it takes it");

@@ -145,7 +145,8 @@ pub fn show_live(live: &Value, output: Output) -> Result<(), Failure> {
     let wear = &live["wear"];
     pairs.add("erases of a block", format!("{}, of {}", mean(wear), count(&wear["endurance"])));
     let banks = live["banks"].as_array().map_or(&[][..], Vec::as_slice);
-    let sum = |key: &str| banks.iter().filter_map(|bank| bank[key].as_u64()).sum::<u64>();
+    let sum =
+        |key: &str| banks.iter().filter_map(|bank| bank[key].as_u64()).fold(0, u64::saturating_add);
     if sum("read_only_blocks") > 0 {
         let (blocks, pages) = (sum("read_only_blocks"), sum("read_only_pages"));
         let shown =

@@ -119,11 +119,11 @@ fn percentile(now: &Value, then: &Value, kind: &str, share: f64) -> f64 {
     let grown =
         classes(now).into_iter().zip(classes(then)).map(|(now, then)| now.saturating_sub(then));
     let counts: Vec<u64> = grown.collect();
-    let wanted = counts.iter().sum::<u64>() as f64 * share;
-    let mut sum = 0;
+    let wanted = counts.iter().map(|n| *n as f64).sum::<f64>() * share;
+    let mut sum = 0.0;
     let reaches = |n: &u64| {
-        sum += n;
-        sum > 0 && sum as f64 >= wanted
+        sum += *n as f64;
+        sum > 0.0 && sum >= wanted
     };
     let class = counts.iter().position(reaches);
     class.and_then(|class| now["latency_limits_us"][class].as_f64()).unwrap_or(0.0)
