@@ -40,4 +40,4 @@ pub use pace::Pace;
 pub use server::{Limits, Options, Server};
 pub use stop::Stopper;
 #[cfg(feature = "tls")]
-pub use tls::Tls;
+pub use tls::{Clients, Tls};

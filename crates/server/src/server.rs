@@ -62,7 +62,7 @@ impl Default for Limits {
         Self {
             connections: 1024,
             connections_per_address: 768,
-            memory: 256 << 20,
+            memory: 192 << 20,
             handshake: Duration::from_secs(10),
             stall: Duration::from_secs(30),
             idle: None,
@@ -82,7 +82,7 @@ pub struct Options {
     pub metrics: Option<String>,
     /// Address (`host:port`) of the dashboard.
     pub dashboard: Option<String>,
-    /// TLS, where there is a certificate, and whether clients must use it.
+    /// TLS, where there is a certificate, and whether clients must use it; they must where they are verified.
     #[cfg(feature = "tls")]
     pub tls: Option<(crate::Tls, bool)>,
 }
@@ -243,8 +243,9 @@ impl Server {
         #[cfg(feature = "tls")]
         let (tls, mode) = match options.tls {
             None => (None, nbd::Tls::Off),
-            Some((tls, false)) => (Some(tls), nbd::Tls::Available),
             Some((tls, true)) => (Some(tls), nbd::Tls::Required),
+            Some((tls, false)) if tls.verifies_clients() => (Some(tls), nbd::Tls::Required),
+            Some((tls, false)) => (Some(tls), nbd::Tls::Available),
         };
         #[cfg(not(feature = "tls"))]
         let mode = nbd::Tls::Off;

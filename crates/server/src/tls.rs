@@ -9,7 +9,9 @@ use std::{
 use rustls::{
     RootCertStore, ServerConfig, ServerConnection, StreamOwned,
     client::verify_server_name,
-    pki_types::{CertificateDer, PrivateKeyDer, ServerName, pem::PemObject},
+    pki_types::{
+        CertificateDer, CertificateRevocationListDer, PrivateKeyDer, ServerName, pem::PemObject,
+    },
     server::{ParsedCertificate, WebPkiClientVerifier},
 };
 
@@ -19,15 +21,30 @@ use crate::{ServerError, stream::Socket};
 #[derive(Clone, Debug)]
 pub struct Tls {
     config: Arc<ServerConfig>,
+    verifies_clients: bool,
+}
+
+/// Whose certificates let a client in.
+#[derive(Clone, Copy, Debug)]
+pub struct Clients<'a> {
+    /// A file of certificates of authorities, in PEM.
+    pub authorities: &'a Path,
+    /// A file of their lists of revoked certificates, in PEM, of every authority up to the root: what none of them
+    /// speaks of is refused, where there is such a file.
+    pub revoked: Option<&'a Path>,
 }
 
 impl Tls {
-    /// Reads a chain of certificates and its key, in PEM. With `clients`, a file of certificates of
-    /// authorities, only clients whose certificate one of those signed are let in.
+    /// Reads a chain of certificates and its key, in PEM. With `clients`, only clients whose certificate one of
+    /// the authorities signed are let in, and none without TLS.
     ///
     /// # Errors
     /// [`ServerError::Tls`], naming the file.
-    pub fn load(chain: &Path, key: &Path, clients: Option<&Path>) -> Result<Self, ServerError> {
+    pub fn load(
+        chain: &Path,
+        key: &Path,
+        clients: Option<Clients<'_>>,
+    ) -> Result<Self, ServerError> {
         let certificates = certificates(chain)?;
         let secret = PrivateKeyDer::from_pem_file(key)
             .map_err(|e| wrong(key, &format!("no private key in PEM: {e}")))?;
@@ -37,19 +54,26 @@ impl Tls {
             .map_err(|e| wrong(chain, &e))?;
         let builder = match clients {
             None => builder.with_no_client_auth(),
-            Some(path) => {
+            Some(Clients { authorities, revoked }) => {
                 let mut roots = RootCertStore::empty();
-                for certificate in self::certificates(path)? {
-                    roots.add(certificate).map_err(|e| wrong(path, &e))?;
+                for certificate in self::certificates(authorities)? {
+                    roots.add(certificate).map_err(|e| wrong(authorities, &e))?;
                 }
+                let lists = revoked.map_or(Ok(Vec::new()), revocations)?;
                 let verifier = WebPkiClientVerifier::builder_with_provider(roots.into(), provider)
+                    .with_crls(lists)
                     .build()
-                    .map_err(|e| wrong(path, &e))?;
+                    .map_err(|e| wrong(revoked.unwrap_or(authorities), &e))?;
                 builder.with_client_cert_verifier(verifier)
             }
         };
         let config = builder.with_single_cert(certificates, secret).map_err(|e| wrong(key, &e))?;
-        Ok(Self { config: Arc::new(config) })
+        Ok(Self { config: Arc::new(config), verifies_clients: clients.is_some() })
+    }
+
+    /// Whether clients have to show a certificate: one that does not encrypt shows none.
+    pub(crate) const fn verifies_clients(&self) -> bool {
+        self.verifies_clients
     }
 
     /// A session of a new client.
@@ -109,6 +133,17 @@ fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, ServerError
         return Err(wrong(path, &"no certificate in it; give a chain in PEM"));
     }
     Ok(all)
+}
+
+fn revocations(path: &Path) -> Result<Vec<CertificateRevocationListDer<'static>>, ServerError> {
+    let none = |e: &dyn std::fmt::Display| wrong(path, &format!("no revocation lists in PEM: {e}"));
+    let all: Result<Vec<_>, _> =
+        CertificateRevocationListDer::pem_file_iter(path).map_err(|e| none(&e))?.collect();
+    match all {
+        Ok(all) if all.is_empty() => Err(none(&"it holds none")),
+        Ok(all) => Ok(all),
+        Err(e) => Err(none(&e)),
+    }
 }
 
 fn wrong(path: &Path, reason: &dyn std::fmt::Display) -> ServerError {

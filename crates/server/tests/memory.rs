@@ -37,8 +37,38 @@ fn resident() -> u64 {
     kib << 10
 }
 
+/// A hundred, with the limits that a server has by default, which want replies that cannot fail late: these are put
+/// together as a whole where there is memory.
+fn a_hundred_clients_use_at_most_256_mib() {
+    let running = Running::start(vec![opening(40)], Options::default());
+    let mut good = running.connect();
+    for at in (0..40).map(|n| n * MIB) {
+        assert_eq!(good.write(at, &vec![7; MIB as usize]).expect("an answer"), 0);
+    }
+    let before = resident();
+    let simple = |_| client::Client::connect(&running.socket, false).expect("it is let in");
+    let mut hostile: Vec<_> = (0..100).map(simple).collect();
+    for client in &mut hostile {
+        for _ in 0..4 {
+            client.send(wire::CMD_READ, 0, 0, 32 << 20, &[]).expect("the server takes it");
+        }
+    }
+    let (begun, mut peak) = (Instant::now(), 0);
+    while begun.elapsed() < Duration::from_secs(2) {
+        assert_eq!(good.write(0, &[9; 4096]).expect("an answer"), 0);
+        peak = peak.max(resident());
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let grown = peak.saturating_sub(before);
+    println!("100 clients: {} MiB more at the peak", grown / MIB);
+    assert!(grown > 64 * MIB, "they took nothing: {} MiB", grown / MIB);
+    let most = Limits::default().memory as u64 + 100 * EACH;
+    assert!(grown <= most && most <= 256 * MIB, "{} of {} MiB", grown / MIB, most / MIB);
+}
+
 #[test]
 fn a_thousand_clients_that_take_no_answers_use_bounded_memory_and_give_it_back() {
+    a_hundred_clients_use_at_most_256_mib();
     let limits = Limits { connections: 1100, memory: BUFFERS as usize, ..Limits::default() };
     let running = Running::start(vec![opening(40)], Options { limits, ..Options::default() });
     let mut good = running.connect();

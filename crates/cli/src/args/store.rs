@@ -111,7 +111,7 @@ pub struct ServeArgs {
     /// Memory for the large buffers of all connections together. Connections that get none of it are
     /// served with small ones.
     #[arg(long, value_name = "SIZE", value_parser = values::size, help_heading = LISTENING)]
-    #[arg(default_value = "256MiB")]
+    #[arg(default_value = "192MiB")]
     pub buffers: u64,
     /// Close a connection that takes none of its answers, or does not go on with a request, for so long.
     #[arg(long, value_name = "TIME", value_parser = values::time, help_heading = LISTENING)]
@@ -140,10 +140,16 @@ pub struct ServeArgs {
     #[arg(long, value_name = "FILE", requires = "tls_cert", value_hint = ValueHint::FilePath)]
     #[arg(help_heading = LISTENING)]
     pub tls_key: Option<PathBuf>,
-    /// Certificates that may sign clients' certificates (PEM); other clients are refused.
+    /// Certificates that may sign clients' certificates (PEM). Other clients, and those that do not encrypt, are
+    /// refused.
     #[arg(long, value_name = "FILE", requires = "tls_cert", value_hint = ValueHint::FilePath)]
     #[arg(help_heading = LISTENING)]
     pub tls_clients: Option<PathBuf>,
+    /// Revocation lists (CRLs, PEM) of all authorities that --tls-clients trusts, and of those between: clients
+    /// whose certificate is on one, or on whose authority there is none, are refused. Read at the start.
+    #[arg(long, value_name = "FILE", requires = "tls_clients", value_hint = ValueHint::FilePath)]
+    #[arg(help_heading = LISTENING)]
+    pub tls_crl: Option<PathBuf>,
     /// Let only clients whose certificate has this name (a DNS name) use an export, or all of them.
     /// Repeat for several.
     #[arg(long, value_name = "[EXPORT=]NAME", requires = "tls_clients", help_heading = LISTENING)]

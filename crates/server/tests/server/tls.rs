@@ -6,14 +6,17 @@ use std::{
     sync::Arc,
 };
 
-use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
+use rcgen::{
+    BasicConstraints, CertificateParams, CertificateRevocationListParams, CertifiedIssuer, IsCa,
+    KeyIdMethod, KeyPair, RevokedCertParams,
+};
 use rustls::{
     ClientConfig, ClientConnection, RootCertStore, StreamOwned,
     pki_types::{CertificateDer, PrivateKeyDer, ServerName, pem::PemObject},
 };
 use tempfile::TempDir;
 use thermocline_nbd::wire;
-use thermocline_server::{Access, Opening, Options, Tls};
+use thermocline_server::{Access, Clients, Opening, Options, Tls};
 
 use crate::{
     client::{Client, greet, option, option_reply, unix},
@@ -36,12 +39,31 @@ impl Papers {
             std::fs::write(folder.path().join(name), text).expect("there is room for a file");
         };
         write("ca.pem", authority.pem());
-        for name in ["server", "client"] {
+        for (number, name) in (1_u64..).zip(["server", "client"]) {
             let key = KeyPair::generate().expect("a key");
-            let params = CertificateParams::new(vec!["localhost".into()]).expect("a name");
+            let mut params = CertificateParams::new(vec!["localhost".into()]).expect("a name");
+            params.serial_number = Some(number.into());
             let signed = params.signed_by(&key, &authority).expect("a certificate");
             write(&format!("{name}.pem"), signed.pem());
             write(&format!("{name}.key"), key.serialize_pem());
+        }
+        for (name, revoked) in [("none.crl", None), ("client.crl", Some(2_u64))] {
+            let time = rcgen::date_time_ymd(2020, 1, 1);
+            let revoked = revoked.map(|number| RevokedCertParams {
+                serial_number: number.into(),
+                revocation_time: time,
+                reason_code: None,
+                invalidity_date: None,
+            });
+            let list = CertificateRevocationListParams {
+                this_update: time,
+                next_update: rcgen::date_time_ymd(2120, 1, 1),
+                crl_number: 1_u64.into(),
+                issuing_distribution_point: None,
+                revoked_certs: revoked.into_iter().collect(),
+                key_identifier_method: KeyIdMethod::Sha256,
+            };
+            write(name, list.signed_by(&authority).and_then(|list| list.pem()).expect("a list"));
         }
         Self { folder }
     }
@@ -55,8 +77,21 @@ impl Papers {
     }
 
     fn serving(&self, required: bool, clients: bool, opening: Opening) -> Running {
-        let clients = clients.then(|| self.path("ca.pem"));
-        let tls = Tls::load(&self.path("server.pem"), &self.path("server.key"), clients.as_deref())
+        self.by_list(required, clients, None, opening)
+    }
+
+    /// With a list of revoked certificates.
+    fn by_list(
+        &self,
+        required: bool,
+        clients: bool,
+        revoked: Option<&str>,
+        opening: Opening,
+    ) -> Running {
+        let (authorities, revoked) = (self.path("ca.pem"), revoked.map(|name| self.path(name)));
+        let clients =
+            clients.then_some(Clients { authorities: &authorities, revoked: revoked.as_deref() });
+        let tls = Tls::load(&self.path("server.pem"), &self.path("server.key"), clients)
             .expect("the papers are in order");
         let options = Options { tls: Some((tls, required)), ..Options::default() };
         Running::start(vec![opening], options)
@@ -129,10 +164,27 @@ fn where_tls_is_offered_others_are_served_in_clear() {
 #[test]
 fn only_clients_with_a_certificate_are_let_in_where_that_is_wanted() {
     let papers = Papers::new();
-    let running = papers.running(true, true);
-    assert!(papers.connect(&running, false, &[]).is_err());
-    let mut client = papers.connect(&running, true, &[]).expect("it is let in");
-    assert_eq!(client.write(0, &[1]).expect("an answer"), 0);
+    // Whether or not it is said that all have to encrypt: who does not shows no certificate.
+    for required in [true, false] {
+        let running = papers.running(required, true);
+        assert!(papers.connect(&running, false, &[]).is_err());
+        assert!(Client::connect(&running.socket, false).is_err(), "in clear");
+        let mut client = papers.connect(&running, true, &[]).expect("it is let in");
+        assert_eq!(client.write(0, &[1]).expect("an answer"), 0);
+    }
+}
+
+#[test]
+fn a_client_whose_certificate_was_revoked_is_not_let_in() {
+    let papers = Papers::new();
+    let by_list = |name| papers.by_list(false, true, Some(name), opening(1));
+    let running = by_list("none.crl");
+    assert_eq!(papers.connect(&running, true, &[]).expect("let in").flush().expect("an answer"), 0);
+    assert!(papers.connect(&by_list("client.crl"), true, &[]).is_err());
+    let (chain, key) = (papers.path("server.pem"), papers.path("server.key"));
+    let clients = Clients { authorities: &papers.path("ca.pem"), revoked: Some(&key) };
+    let wrong = Tls::load(&chain, &key, Some(clients)).expect_err("a key is no list").to_string();
+    assert!(wrong.contains("server.key") && wrong.contains("no revocation lists"), "{wrong}");
 }
 
 #[test]
@@ -145,7 +197,7 @@ fn an_export_lets_in_only_certificates_of_names_that_it_admits() {
     let running = of("localhost");
     let mut client = papers.connect(&running, true, &[]).expect("it is let in");
     assert_eq!(client.write(0, &[1]).expect("an answer"), 0);
-    assert!(Client::connect(&running.socket, true).is_err(), "nobody without a certificate");
+    assert!(Client::connect(&running.socket, false).is_err(), "nobody without a certificate");
     assert!(papers.connect(&of("mail.example"), true, &[]).is_err(), "that is another's name");
 }
 

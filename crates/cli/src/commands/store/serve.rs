@@ -136,7 +136,8 @@ fn listen(
     for address in &args.tcp {
         listeners.extend(Listener::tcp(address).map_err(Failure::failed)?);
     }
-    for listener in listeners.iter().filter(|it| it.is_beyond_loopback() && !args.tls_required) {
+    let all_encrypt = args.tls_required || args.tls_clients.is_some();
+    for listener in listeners.iter().filter(|it| it.is_beyond_loopback() && !all_encrypt) {
         tracing::warn!(
             address = listener.address(),
             "clients of this address need not encrypt, and others on the network can read and change \
@@ -233,9 +234,13 @@ fn serve_options(args: &ServeArgs, default: &str) -> Result<ServeOptions, Failur
 #[cfg(feature = "tls")]
 fn tls(args: &ServeArgs) -> Result<Option<(thermocline_server::Tls, bool)>, Failure> {
     use thermocline_assembly::AssemblyError;
+    use thermocline_server::Clients;
 
     let (Some(chain), Some(key)) = (&args.tls_cert, &args.tls_key) else { return Ok(None) };
-    let tls = thermocline_server::Tls::load(chain, key, args.tls_clients.as_deref());
+    let clients = args.tls_clients.as_deref();
+    let clients =
+        clients.map(|authorities| Clients { authorities, revoked: args.tls_crl.as_deref() });
+    let tls = thermocline_server::Tls::load(chain, key, clients);
     Ok(Some((tls.map_err(|e| AssemblyError::Input(e.to_string()))?, args.tls_required)))
 }
 
