@@ -3,16 +3,12 @@
 //! What always holds: an image appears under its name only when it is complete and lasts, and one that it
 //! replaces is there until then.
 
-use std::{
-    fs::{self, File},
-    io,
-    os::unix::fs::{MetadataExt, chown},
-    path::Path,
-};
+use std::path::Path;
 
+use thermocline_files::Rights;
 use thermocline_flash::{Flash, FlashError, Lpn, Profile};
 use thermocline_ftl::{FtlError, Mount};
-use thermocline_media::{Medium, Place};
+use thermocline_media::{Medium, Place, Replace};
 use thermocline_policy::preset::LayerKind;
 
 use crate::{
@@ -86,12 +82,42 @@ pub struct NewImage {
 }
 
 impl NewImage {
-    /// Begins an image at a path, of a device and with so many logical pages.
+    /// Begins an image at a path, of a device and with so many logical pages. Who may open the original may open
+    /// the image.
     ///
     /// # Errors
     /// [`AssemblyError::Usage`] where something is there already, and those of [`Store::format`].
     pub fn begin(
         path: &Path,
+        original: Option<&Path>,
+        device: Device,
+        logical_pages: u32,
+        layer: LayerKind,
+    ) -> Result<Self, AssemblyError> {
+        let rights = original.and_then(Rights::of);
+        Self::begin_by(path, Replace::Never, rights, device, logical_pages, layer)
+    }
+
+    /// Begins the image that is to replace a chip, which was opened [alone](Original::open) and is held until then.
+    ///
+    /// # Errors
+    /// Those of [`Store::format`].
+    pub fn replacing(
+        original: &Original,
+        device: Device,
+        logical_pages: u32,
+    ) -> Result<Self, AssemblyError> {
+        let path = original
+            .place
+            .path()
+            .ok_or_else(|| AssemblyError::Usage(format!("{}: is no file", original.place)))?;
+        Self::begin_by(path, Replace::Locked, None, device, logical_pages, original.layer)
+    }
+
+    fn begin_by(
+        path: &Path,
+        replace: Replace,
+        rights: Option<Rights>,
         device: Device,
         logical_pages: u32,
         layer: LayerKind,
@@ -102,7 +128,7 @@ impl NewImage {
         let Ok(place) = format!("file:{name}").parse::<Place>();
         let policy = PolicySpec::parse(chips::plainest(layer), None, None)?.on(layer)?;
         let store = Store::new(device, policy, logical_pages);
-        let chip = create(&place, &store, false, false)?;
+        let chip = create(&place, &store, false, replace, rights)?;
         let layer = store.format(chip, new_format()?)?;
         Ok(Self { layer, place, now: 0 })
     }
@@ -139,26 +165,16 @@ pub fn is_zero(page: &[u8]) -> bool {
     page.iter().all(|byte| *byte == 0)
 }
 
-/// Gives a complete image the name of another one, whose owner and permissions it takes.
-///
-/// # Errors
-/// Those of the system: the other one is as it was.
-pub fn replace(old: &Path, new: &Path) -> io::Result<()> {
-    let is = fs::metadata(old)?;
-    chown(new, Some(is.uid()), Some(is.gid()))?;
-    fs::set_permissions(new, is.permissions())?;
-    fs::rename(new, old)?;
-    let folder = old.parent().filter(|folder| !folder.as_os_str().is_empty());
-    File::open(folder.unwrap_or(Path::new(".")))?.sync_all()
-}
-
 /// A device as a server describes it, for an image of the same shape.
 ///
 /// # Errors
 /// [`AssemblyError::Input`], if it is none.
 pub fn device_from(profile: &str) -> Result<Device, AssemblyError> {
-    let profile: Profile = toml::from_str(profile)
-        .map_err(|e| AssemblyError::Input(format!("the server describes no device: {e}")))?;
+    let none = |e: &dyn std::fmt::Display| {
+        AssemblyError::Input(format!("the server describes no device: {e}"))
+    };
+    let profile: Profile = toml::from_str(profile).map_err(|e| none(&e))?;
+    profile.geometry.check().map_err(|e| none(&e))?;
     Ok(Device::of_chip(profile))
 }
 

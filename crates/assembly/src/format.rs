@@ -1,9 +1,10 @@
 //! Formatting: a chip, and an empty store on it.
 
 use serde::Serialize;
+use thermocline_files::Rights;
 use thermocline_flash::Flash;
 use thermocline_ftl::index;
-use thermocline_media::{Medium, NewChip, OpenChip, Place};
+use thermocline_media::{Medium, NewChip, OpenChip, Place, Replace};
 use thermocline_policy::preset::LayerKind;
 
 use crate::{
@@ -74,7 +75,8 @@ pub fn format(place: &Place, options: &FormatOptions) -> Result<Formatted, Assem
             profile.geometry.blocks_per_bank = blocks;
         }
         let store = plainest(device, options)?;
-        let chip = create(place, &store, options.preallocate, options.force)?;
+        let replace = Replace::if_forced(options.force);
+        let chip = create(place, &store, options.preallocate, replace, None)?;
         write(&store, chip, place)?
     } else {
         let (store, chip) = take_over(place, options)?;
@@ -89,7 +91,8 @@ pub(crate) fn create(
     place: &Place,
     store: &Store,
     preallocate: bool,
-    replace: bool,
+    replace: Replace,
+    rights: Option<Rights>,
 ) -> Result<Chip, AssemblyError> {
     let profile = &store.device.profile;
     Ok(place.create(&NewChip {
@@ -99,6 +102,7 @@ pub(crate) fn create(
         profile: chips::profile_text(profile)?,
         preallocate,
         replace,
+        rights,
     })?)
 }
 

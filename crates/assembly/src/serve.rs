@@ -7,7 +7,7 @@ use thermocline_ftl::{
     EndOfLife, Mount, Recovery,
     index::{self, Summary},
 };
-use thermocline_media::Place;
+use thermocline_media::{Place, Replace};
 use thermocline_policy::{preset::LayerKind, trigger::Watermarks};
 
 use crate::{
@@ -142,7 +142,7 @@ impl Candidate {
         let (mut layer, device, recovery, summary) = match self {
             Self::New(place, device) => {
                 let store = adjust(Store::fit(device, options.over_provisioning, policy.clone())?);
-                let chip = access.with_faults(create(&place, &store, false, false)?);
+                let chip = access.with_faults(create(&place, &store, false, Replace::Never, None)?);
                 let chip = wrap(chip, &store.device.profile);
                 let mut layer = store.format(chip, new_format()?).map_err(of_policy)?;
                 let summary = index::find_summary(&mut **layer.chip_mut())

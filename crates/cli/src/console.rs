@@ -73,6 +73,11 @@ pub fn stderr_has_colour() -> bool {
     anstream::AutoStream::choice(&io::stderr()) != anstream::ColorChoice::Never
 }
 
+/// Something that must not go unnoticed.
+pub fn caution(text: &str) {
+    say(&format!("warning: {text}"));
+}
+
 /// Why the program ends, on one line.
 pub fn complain(text: &str) {
     say(&text.split('\n').map(str::trim).collect::<Vec<_>>().join(" "));

@@ -2,7 +2,7 @@
 
 mod common;
 
-use std::fs;
+use std::{fs, path::Path};
 
 use common::{done, json, thermocline};
 use serde_json::Value;
@@ -143,6 +143,12 @@ fn serving(image: &str, more: &[&str], script: &str) {
     assert!(ran.status.success(), "{script}: {told}");
 }
 
+/// The control socket that a server's log names.
+fn control(log: &str) -> String {
+    let (_, line) = log.split_once("socket=\"").expect("it is said");
+    line.split_once('"').expect("quoted").0.to_owned()
+}
+
 /// What a page is filled with.
 fn filling(lpn: u32) -> u8 {
     (lpn % 250) as u8 + 1
@@ -172,7 +178,7 @@ fn a_chip_that_is_served_is_seen_checked_changed_and_copied() {
         $T ctl disk.img scrub
         $T ctl disk.img policy cat
         $T ctl disk.img watermarks --low 4 --high 6 --json > set.json
-        $T ctl disk.img.ctl stat --json > after.json
+        $T ctl disk.img stat --json > after.json
         $T backup disk.img copy.img
         $T export disk.img raw
         ! $T ctl disk.img watermarks --high 100000 2> refused.txt
@@ -194,7 +200,7 @@ fn a_chip_that_is_served_is_seen_checked_changed_and_copied() {
     let refused = read("refused.txt");
     assert!(refused.contains("--high 100000") && refused.contains("is served"), "{refused}");
     assert!(read("log").contains("a copy is begun"), "{}", read("log"));
-    assert!(!folder.path().join("disk.img.ctl").exists(), "it is gone with its server");
+    assert!(!Path::new(&control(&read("log"))).exists(), "it is gone with its server");
 
     done(&["check", &at("copy.img")]);
     done(&["export", &at("copy.img"), &at("raw2")]);
@@ -331,6 +337,114 @@ fn a_page_that_cannot_be_read_is_in_no_copy_unless_that_is_wanted() {
 }
 
 #[test]
+fn a_socket_beside_an_image_is_believed_only_of_a_server_of_that_image() {
+    let (folder, path) = filled();
+    let at = |name: &str| folder.path().join(name).to_str().expect("UTF-8").to_owned();
+    done(&["format", &at("other.img"), "--capacity", "16MiB"]);
+    // A server of one's own, which has another image.
+    let script = "
+        $T stat disk.img --json > stat.json 2> told; grep -q 'does not have the image open' told
+        $T export disk.img raw 2> /dev/null
+        ! $T ctl disk.img stat 2>> told; grep -q 'no server has it' told
+        $T ctl disk.img.ctl stat > /dev/null
+        $T backup disk.img.ctl copy.img; test $(stat -c %a copy.img) = 600; rm copy.img";
+    serving(&at("other.img"), &["--control", &at("disk.img.ctl")], script);
+    let stat: Value =
+        serde_json::from_slice(&fs::read(at("stat.json")).expect("there")).expect("JSON");
+    assert_eq!((&stat["served"], &stat["pages_with_data"]), (&Value::Null, &402.into()), "{stat}");
+    assert_eq!(fs::read(at("raw")).expect("there")[..PAGE], [filling(0); PAGE]);
+    // Its own server is found there, too.
+    serving(&path, &["--control", &at("disk.img.ctl")], "$T ctl disk.img stat > /dev/null");
+
+    if !rustix::process::geteuid().is_root() {
+        return thermocline_testing::skip("no server of a stranger: only root is several users");
+    }
+    // A stranger's, in a folder where everybody may put one.
+    use std::os::unix::{fs::PermissionsExt, process::CommandExt};
+    let shared = fs::Permissions::from_mode(0o1777);
+    fs::set_permissions(folder.path(), shared).expect("set");
+    for (file, mode) in [(&path, 0o600), (&at("other.img"), 0o600)] {
+        fs::set_permissions(file, fs::Permissions::from_mode(mode)).expect("set");
+    }
+    std::os::unix::fs::chown(at("other.img"), Some(65534), Some(65534)).expect("root may");
+    let program = folder.path().join("thermocline");
+    fs::copy(env!("CARGO_BIN_EXE_thermocline"), &program).expect("room");
+    let mut stranger = std::process::Command::new(&program);
+    let (socket, control) = (at("s"), at("disk.img.ctl"));
+    stranger.args(["serve", &at("other.img"), "--unix", &socket, "--control", &control]);
+    stranger.uid(65534).gid(65534).stderr(std::process::Stdio::null());
+    let mut stranger = Stranger(stranger.spawn().expect("it starts"));
+    while !Path::new(&control).exists() {
+        assert!(stranger.0.try_wait().expect("ours").is_none(), "it has ended");
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    for args in [&["stat", &path, "--json"][..], &["export", &path, &at("raw"), "--force"]] {
+        let ran = thermocline(args);
+        assert!(ran.code == 0 && ran.err.contains("user 65534, who is not believed"), "{ran:?}");
+    }
+    assert_eq!(fs::read(at("raw")).expect("there")[..PAGE], [filling(0); PAGE]);
+    let ran = thermocline(&["ctl", &path, "stat"]);
+    assert!(ran.code == 1 && ran.err.contains("no server has it"), "{ran:?}");
+    common::fails(1, &["ctl", &control, "stat"], &["not believed"]);
+    common::fails(1, &["backup", &control, &at("copy.img")], &["not believed"]);
+}
+
+/// A process of somebody else's, until the test is over.
+struct Stranger(std::process::Child);
+
+impl Drop for Stranger {
+    fn drop(&mut self) {
+        // Both fail where it has ended.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn copies_and_larger_images_have_the_rights_of_the_image_and_links_stay() {
+    use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, symlink};
+    let folder = common::folder();
+    let at = |name: &str| folder.path().join(name).to_str().expect("UTF-8").to_owned();
+    let is_root = rustix::process::geteuid().is_root();
+    done(&["format", &at("disk.img"), "--capacity", "16MiB"]);
+    fs::set_permissions(at("disk.img"), fs::Permissions::from_mode(0o604)).expect("set");
+    if is_root {
+        chown(at("disk.img"), Some(7), Some(8)).expect("root may");
+    }
+    symlink("disk.img", at("link")).expect("a link");
+    done(&["backup", &at("link"), &at("copy.img")]);
+    done(&["export", &at("link"), &at("raw")]);
+    done(&["import", &at("raw"), &at("in.img")]);
+    done(&["grow", &at("link"), "--capacity", "32MiB"]);
+    assert!(folder.path().join("link").is_symlink(), "what is behind it has grown");
+    assert_eq!(json(&["stat", &at("disk.img"), "--json"])["blocks"], 128);
+    done(&["format", &at("in.img"), "--capacity", "8MiB", "--force"]);
+    fs::set_permissions(at("raw"), fs::Permissions::from_mode(0o640)).expect("set");
+    done(&["export", &at("link"), &at("raw"), "--force"]);
+    for (name, mode) in
+        [("disk.img", 0o604), ("copy.img", 0o604), ("in.img", 0o604), ("raw", 0o640)]
+    {
+        let is = fs::metadata(at(name)).expect(name);
+        assert_eq!(is.permissions().mode() & 0o777, mode, "{name}");
+        assert!(!is_root || (is.uid(), is.gid()) == (7, 8), "{name}");
+    }
+    assert_eq!(fs::read_dir(folder.path()).expect("there").count(), 5, "nothing is left over");
+}
+
+#[test]
+fn a_policy_that_does_not_fit_is_refused_and_the_export_goes_on() {
+    let folder = common::folder();
+    let path = folder.path().join("nor.img").to_str().expect("UTF-8").to_owned();
+    done(&["format", &path, "--device", "intel-series2plus-24m", "--capacity", "6MiB"]);
+    let script = "
+        ! $T ctl nor.img policy thermocline 2> told; grep -q 'goes on as before' told
+        test \"$($T ctl nor.img stat --json | grep -c '\"policy\": \"cat\"')\" = 1
+        $T ctl nor.img flush; $T ctl nor.img check > /dev/null; $T ctl nor.img policy greedy";
+    serving(&path, &["--policy", "cat"], script);
+    done(&["check", &path]);
+}
+
+#[test]
 fn who_may_connect_is_said_in_words_that_are_checked() {
     let (folder, path) = formatted();
     let refused = |args: &[&str], says: &[&str]| {
@@ -342,12 +456,16 @@ fn who_may_connect_is_said_in_words_that_are_checked() {
     refused(&["--unix", "s", "--unix-owner", "no such user"], &["there is no user no such user"]);
     let socket = folder.path().join("s");
     let name = socket.to_str().expect("UTF-8");
-    let rights = ["--unix", name, "--unix-mode", "620", "--unix-owner", ":0"];
-    let script = "test $(stat -c %a s) = 620; test $(stat -c %a disk.img.ctl) = 600";
+    let log = folder.path().join("log");
+    let log = log.to_str().expect("UTF-8");
+    let rights = ["--log-file", log, "--unix", name, "--unix-mode", "620", "--unix-owner", ":0"];
+    let script = "test $(stat -c %a s) = 620
+        control=$(grep -o 'socket=\"[^\"]*' log | cut -d'\"' -f2); test $(stat -c %a $control) = 600
+        for other in . ..; do test ! -e $other/disk.img.ctl; done";
     if rustix::process::geteuid().is_root() {
         serving(&path, &rights, script);
     } else {
-        serving(&path, &rights[..4], script);
+        serving(&path, &rights[..6], script);
     }
     let warned = thermocline(&["serve", &path, "--tcp", "0.0.0.0:0", "--run", "true"]);
     assert!(warned.err.contains("need not encrypt"), "{}", warned.err);

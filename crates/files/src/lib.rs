@@ -1,7 +1,9 @@
 //! Files that are replaced only when their successor is complete.
 //!
-//! * A successor is written beside the file, synced, and renamed. Until then the file is as it was, whatever
-//!   fails: the disk, the program, the power.
+//! * A successor is written beside the file, synced, and renamed, and the folder is synced. Until then the file is
+//!   as it was, whatever fails: the disk, the program, the power.
+//! * A successor has the owner and the mode of the file that it replaces. While it is written, its owner alone can
+//!   open it. Both are set on the open file, never by its name, which others may have given to another file.
 //! * Only a regular file is replaced. A symbolic link stays; the file that it leads to is replaced.
 //!   A device, a pipe and a folder are never renamed over, and nothing but the successor itself is removed.
 
@@ -78,7 +80,41 @@ fn special(_: FileType) -> &'static str {
 pub struct Successor {
     file: NamedTempFile,
     target: PathBuf,
+    rights: Option<Rights>,
     noted: Noted,
+}
+
+/// Who may open a file.
+#[derive(Clone, Debug)]
+pub struct Rights(Box<fs::Metadata>);
+
+impl Rights {
+    /// Those of the file, the device or the socket that a name leads to.
+    #[must_use]
+    pub fn of(path: &Path) -> Option<Self> {
+        path.metadata().ok().filter(|is| !is.is_dir()).map(|is| Self(Box::new(is)))
+    }
+
+    /// Gives a file the same. Who may not give it away keeps it; nobody gets rights that he had not.
+    #[cfg(unix)]
+    fn put_on(&self, file: &File) -> io::Result<()> {
+        use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
+        let (theirs, ours) = (&self.0, file.metadata()?);
+        let mut mode = theirs.permissions().mode() & 0o777;
+        if theirs.gid() != ours.gid() && fchown(file, None, Some(theirs.gid())).is_err() {
+            // Another group gets no more than everybody.
+            mode &= !0o070 | (mode & 0o007) << 3;
+        }
+        if theirs.uid() != ours.uid() {
+            let _ = fchown(file, Some(theirs.uid()), None);
+        }
+        file.set_permissions(fs::Permissions::from_mode(mode))
+    }
+
+    #[cfg(not(unix))]
+    fn put_on(&self, file: &File) -> io::Result<()> {
+        file.set_permissions(self.0.permissions())
+    }
 }
 
 /// A successor in the list of those to be removed.
@@ -93,31 +129,49 @@ impl Successor {
     pub fn beside(path: &Path) -> io::Result<Self> {
         let mut builder = tempfile::Builder::new();
         builder.prefix(".thermocline-").suffix(".part");
-        let target = match Kind::of(path)? {
+        let (target, rights) = match Kind::of(path)? {
             Kind::Nothing => {
                 usual_permissions(&mut builder);
-                end_of_links(path)
+                (end_of_links(path), None)
             }
             Kind::File => {
-                let permissions = path.metadata()?.permissions();
-                if permissions.readonly() {
+                let rights = Rights::of(path);
+                if rights.as_ref().is_some_and(|rights| rights.0.permissions().readonly()) {
                     return Err(io::ErrorKind::PermissionDenied.into());
                 }
-                builder.permissions(permissions);
-                path.canonicalize()?
+                (path.canonicalize()?, rights)
             }
             kind => return Err(io::Error::other(format!("it is {}", kind.name()))),
         };
+        // Whoever gives up meanwhile waits, and finds it in the list.
+        let mut unfinished = unfinished();
         let file = builder.tempfile_in(folder(&target)).map_err(without_path)?;
-        unfinished().push(file.path().to_owned());
+        unfinished.push(file.path().to_owned());
+        drop(unfinished);
         let noted = Noted(file.path().to_owned());
-        Ok(Self { file, target, noted })
+        Ok(Self { file, target, rights, noted })
     }
 
-    /// Where it is until it is complete.
+    /// Gives it these rights in the end, unless it has those of a file that it replaces.
+    ///
+    /// # Errors
+    /// Those of the system.
+    pub fn inherit(&mut self, rights: Option<Rights>) -> io::Result<()> {
+        if let (None, Some(rights)) = (&self.rights, rights) {
+            #[cfg(unix)]
+            {
+                use std::os::unix::fs::PermissionsExt;
+                self.file.as_file().set_permissions(fs::Permissions::from_mode(0o600))?;
+            }
+            self.rights = Some(rights);
+        }
+        Ok(())
+    }
+
+    /// The file, to be read and written.
     #[must_use]
-    pub fn path(&self) -> &Path {
-        self.file.path()
+    pub fn file(&self) -> &File {
+        self.file.as_file()
     }
 
     /// Takes the name, and replaces the file that has it.
@@ -125,7 +179,18 @@ impl Successor {
     /// # Errors
     /// Those of the system; the file of that name is then as it was.
     pub fn finish(self) -> io::Result<()> {
-        self.complete(|file, target| {
+        self.file().sync_all()?;
+        let folder = open_folder(&self.target);
+        self.finish_unsynced()?;
+        folder?.map_or(Ok(()), |folder| folder.sync_all())
+    }
+
+    /// The same without a wait for the disk: what a loss of power leaves under the name is not known.
+    ///
+    /// # Errors
+    /// Those of [`finish`](Self::finish).
+    pub fn finish_unsynced(self) -> io::Result<()> {
+        self.take_name(|file, target| {
             match Kind::of(target)? {
                 Kind::Nothing | Kind::File => {}
                 kind => return Err(io::Error::other(format!("it is {} by now", kind.name()))),
@@ -139,15 +204,23 @@ impl Successor {
     /// # Errors
     /// Those of the system, [`io::ErrorKind::AlreadyExists`] among them.
     pub fn finish_first(self) -> io::Result<()> {
-        self.complete(|file, target| file.persist_noclobber(target).map(drop).map_err(|e| e.error))
+        self.file().sync_all()?;
+        let folder = open_folder(&self.target);
+        self.take_name(|file, target| {
+            file.persist_noclobber(target).map(drop).map_err(|e| e.error)
+        })?;
+        folder?.map_or(Ok(()), |folder| folder.sync_all())
     }
 
-    fn complete(
+    fn take_name(
         self,
-        take_name: impl FnOnce(NamedTempFile, &Path) -> io::Result<()>,
+        name: impl FnOnce(NamedTempFile, &Path) -> io::Result<()>,
     ) -> io::Result<()> {
-        let Self { file, target, noted: _noted } = self;
-        file.as_file().sync_all().and_then(|()| take_name(file, &target))
+        let Self { file, target, rights, noted: _noted } = self;
+        if let Some(rights) = rights {
+            rights.put_on(file.as_file())?;
+        }
+        name(file, &target)
     }
 }
 
@@ -204,11 +277,13 @@ impl Write for Out {
     }
 }
 
-/// Removes all successors that are not complete, for a program that ends at once.
+/// Removes all successors that are not complete, for a program that ends at once: no other is begun any more.
 pub fn abandon() {
-    for path in unfinished().iter() {
+    let unfinished = unfinished();
+    for path in unfinished.iter() {
         let _ = fs::remove_file(path);
     }
+    std::mem::forget(unfinished);
 }
 
 fn unfinished() -> MutexGuard<'static, Vec<PathBuf>> {
@@ -218,6 +293,22 @@ fn unfinished() -> MutexGuard<'static, Vec<PathBuf>> {
 /// The folder of a file.
 fn folder(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// The folder of a file, to be synced; none where it may be written and not be read.
+#[cfg(unix)]
+fn open_folder(path: &Path) -> io::Result<Option<File>> {
+    match File::open(folder(path)) {
+        Ok(folder) => Ok(Some(folder)),
+        Err(e) if e.kind() == io::ErrorKind::PermissionDenied => Ok(None),
+        Err(e) => Err(e),
+    }
+}
+
+/// Other systems open no folders.
+#[cfg(not(unix))]
+fn open_folder(_: &Path) -> io::Result<Option<File>> {
+    Ok(None)
 }
 
 /// The name at the end of symbolic links of which the last leads to nothing.
@@ -268,6 +359,47 @@ mod tests {
         assert_eq!(late.expect_err("there is one").kind(), io::ErrorKind::AlreadyExists);
         assert_eq!(fs::read_to_string(&file).expect("there"), "second");
         assert_eq!(fs::read_dir(folder.path()).expect("read").count(), 2, "nothing is left");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_successor_has_the_rights_of_what_it_replaces_and_nobody_has_any_before() {
+        use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, symlink};
+        let mode = |path: &Path| path.metadata().expect("there").permissions().mode() & 0o777;
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("file");
+        fs::write(&path, "first").expect("written");
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o664)).expect("set");
+        // Only root can give a file away.
+        let is_root = chown(&path, Some(7), Some(8)).is_ok();
+        let begun = Successor::beside(&path).expect("begun");
+        assert_eq!(mode(begun.path()), 0o600);
+        // Somebody else puts a link to a file of his choice in its place.
+        let other = folder.path().join("other");
+        fs::write(&other, "secret").expect("written");
+        fs::set_permissions(&other, fs::Permissions::from_mode(0o600)).expect("set");
+        fs::remove_file(begun.path()).expect("removed");
+        symlink(&other, begun.path()).expect("a link");
+        begun.finish().expect("finished");
+        assert_eq!(mode(&other), 0o600, "it is not what was open");
+        fs::remove_file(&path).expect("removed");
+        fs::write(&path, "second").expect("written");
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).expect("set");
+        let _ = chown(&path, Some(7), Some(8));
+        Successor::beside(&path).and_then(Successor::finish).expect("finished");
+        assert_eq!(mode(&path), 0o640);
+        let copy = folder.path().join("copy");
+        let mut begun = Successor::beside(&copy).expect("begun");
+        begun.inherit(Rights::of(&path)).expect("private");
+        assert_eq!(mode(begun.path()), 0o600);
+        begun.finish_first().expect("finished");
+        assert_eq!(mode(&copy), 0o640);
+        if is_root {
+            for path in [&path, &copy] {
+                let is = path.metadata().expect("there");
+                assert_eq!((is.uid(), is.gid()), (7, 8));
+            }
+        }
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::{error::Error, hint::black_box, path::Path, time::Instant};
 
 use thermocline_flash::{BlockId, Flash, FlashError, Geometry, Kind, Lpn, Oob, Rules};
 use thermocline_media::{
-    Ram,
+    Ram, Replace,
     image::{Image, Open, Options},
 };
 
@@ -32,7 +32,8 @@ fn options(geometry: Geometry) -> Options {
         profile: "bench".into(),
         bad_blocks: Vec::new(),
         preallocate: false,
-        replace: true,
+        replace: Replace::Unused,
+        rights: None,
     }
 }
 

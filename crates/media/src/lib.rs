@@ -32,5 +32,5 @@ pub use mtd::{Mtd, MtdError, MtdOptions};
 pub use ram::Ram;
 pub use registry::{
     Create, Description, MEDIA, MediumEntry, MediumError, NewChip, Open, OpenChip, OpenedChip,
-    Place,
+    Place, Replace,
 };

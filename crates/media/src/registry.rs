@@ -10,6 +10,7 @@ use std::{
     str::FromStr,
 };
 
+use thermocline_files::Rights;
 use thermocline_flash::{Geometry, Kind, Rules};
 
 use crate::Medium;
@@ -68,8 +69,29 @@ pub struct NewChip {
     pub profile: String,
     /// Takes all the space it will ever need now.
     pub preallocate: bool,
-    /// Replaces a chip that is there.
-    pub replace: bool,
+    /// What becomes of a chip that is there.
+    pub replace: Replace,
+    /// Whose rights the chip gets, where it is a file that replaces no other.
+    pub rights: Option<Rights>,
+}
+
+/// What becomes of a chip that has the name of a new one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Replace {
+    /// It stays, and there is no new one.
+    Never,
+    /// It is replaced if nobody uses it.
+    Unused,
+    /// It is replaced: whoever asks has locked it.
+    Locked,
+}
+
+impl Replace {
+    /// As a user may ask for it.
+    #[must_use]
+    pub const fn if_forced(force: bool) -> Self {
+        if force { Self::Unused } else { Self::Never }
+    }
 }
 
 /// How a chip is to be opened.

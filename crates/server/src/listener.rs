@@ -4,16 +4,18 @@ use std::{
     io,
     net::{SocketAddr, TcpListener, ToSocketAddrs},
     os::{
-        fd::{AsFd, BorrowedFd},
+        fd::{AsFd, AsRawFd, BorrowedFd},
         unix::{
-            fs::{FileTypeExt, PermissionsExt},
+            fs::FileTypeExt,
             net::{UnixListener, UnixStream},
         },
     },
     path::{Path, PathBuf},
 };
 
-use crate::{ServerError, stream::Socket};
+use rustix::fs::{AtFlags, FileType, Gid, Mode, OFlags, Uid};
+
+use crate::{ServerError, control::trust::connect_now, stream::Socket};
 
 /// Bytes that the path of a Unix socket can have, by the system's `sockaddr_un` less its NUL.
 const LONGEST_PATH: usize = if cfg!(target_os = "linux") { 107 } else { 103 };
@@ -33,20 +35,44 @@ impl Rights {
     /// Nobody but the server's own user.
     pub const OWNER: Self = Self { mode: Some(0o600), user: None, group: None };
 
-    /// A socket that nobody is listening on cannot be connected to: its file gets its rights first.
+    /// A socket that nobody is listening on cannot be connected to: its file gets its rights first. It is made with
+    /// no more than the mode; what is missing of that, and its owner, are set on the file itself, not by its name,
+    /// which others may have given to another file.
     fn bind(&self, path: &Path) -> io::Result<UnixListener> {
         use rustix::net::{self, AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
         let socket =
             net::socket_with(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
-        net::bind(&socket, &SocketAddrUnix::new(path)?)?;
-        if self.user.is_some() || self.group.is_some() {
-            std::os::unix::fs::lchown(path, self.user, self.group)?;
-        }
         if let Some(mode) = self.mode {
-            std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode))?;
+            rustix::fs::fchmod(&socket, Mode::from_raw_mode(mode))?;
+        }
+        net::bind(&socket, &SocketAddrUnix::new(path)?)?;
+        if *self != Self::default() {
+            self.put_on(path)?;
         }
         net::listen(&socket, WAITING)?;
         Ok(socket.into())
+    }
+
+    fn put_on(&self, path: &Path) -> io::Result<()> {
+        let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let file = rustix::fs::open(path, flags, Mode::empty())?;
+        let is = rustix::fs::fstat(&file)?;
+        let is_ours = FileType::from_raw_mode(is.st_mode).is_socket()
+            && is.st_uid == rustix::process::geteuid().as_raw()
+            && is.st_nlink == 1;
+        if !is_ours {
+            return Err(io::Error::other("somebody else has put another file in its place"));
+        }
+        let (user, group) = (self.user.map(Uid::from_raw), self.group.map(Gid::from_raw));
+        if user.is_some() || group.is_some() {
+            rustix::fs::chownat(&file, "", user, group, AtFlags::EMPTY_PATH)?;
+        }
+        if let Some(mode) = self.mode {
+            // The kernel's own name for what is open.
+            let open = format!("/proc/self/fd/{}", file.as_raw_fd());
+            rustix::fs::chmod(open, Mode::from_raw_mode(mode))?;
+        }
+        Ok(())
     }
 }
 
@@ -94,8 +120,9 @@ impl Listener {
                 if !is_socket(path) {
                     return Err(failed("it exists and is no socket; name another path".into()));
                 }
-                if UnixStream::connect(path).is_ok() {
-                    return Err(failed("another server listens there; stop it".into()));
+                match connect_now(path) {
+                    Err(e) if e.kind() == io::ErrorKind::ConnectionRefused => {}
+                    _ => return Err(failed("another server listens there; stop it".into())),
                 }
                 std::fs::remove_file(path)
                     .and_then(|()| rights.bind(path))
@@ -273,4 +300,36 @@ pub(crate) fn refused(address: &str, error: &io::Error) -> ServerError {
         _ => "",
     };
     failed(address, format!("{error}{remedy}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rights_are_given_to_a_socket_of_ours_and_to_nothing_that_took_its_name() {
+        use std::os::unix::fs::{PermissionsExt, symlink};
+        let mode = |path: &Path| path.metadata().expect("there").permissions().mode() & 0o777;
+        let folder = tempfile::tempdir().expect("a folder");
+        let (secret, name) = (folder.path().join("secret"), folder.path().join("socket"));
+        std::fs::write(&secret, "").expect("written");
+        std::fs::set_permissions(&secret, std::fs::Permissions::from_mode(0o600)).expect("set");
+        let rights = Rights { mode: Some(0o666), ..Rights::default() };
+        symlink(&secret, &name).expect("a link");
+        assert!(rights.put_on(&name).is_err());
+        std::fs::remove_file(&name).expect("removed");
+        std::fs::hard_link(&secret, &name).expect("a link");
+        assert!(rights.put_on(&name).is_err());
+        assert_eq!(mode(&secret), 0o600);
+        std::fs::remove_file(&name).expect("removed");
+        let listener = Listener::unix_of(&name, &rights).expect("it is free");
+        assert_eq!(mode(&name), 0o666);
+        drop(listener);
+        for wanted in [0o600, 0o620] {
+            let rights = Rights { mode: Some(wanted), ..Rights::default() };
+            let listener = Listener::unix_of(&name, &rights).expect("it is free");
+            assert_eq!(mode(&name), wanted);
+            drop(listener);
+        }
+    }
 }

@@ -330,6 +330,10 @@ impl Server {
         for listener in &self.listeners {
             tracing::info!(address = listener.address(), "listening");
         }
+        for (listener, export) in &self.control {
+            let export = self.shared.exports[*export].device.name();
+            tracing::info!(export, socket = listener.address(), "listening for operators");
+        }
         // Who did not ask for news gets none.
         let _ = sd_notify::notify(&[NotifyState::Ready]);
         self.accept_until_stopped()?;

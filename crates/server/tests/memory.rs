@@ -54,14 +54,18 @@ fn a_hundred_clients_use_at_most_256_mib() {
         }
     }
     let (begun, mut peak) = (Instant::now(), 0);
-    while begun.elapsed() < Duration::from_secs(2) {
+    // Longer where the machine is busy with other things.
+    let took = |peak: u64| peak.saturating_sub(before) > 64 * MIB;
+    while begun.elapsed() < Duration::from_secs(2)
+        || !took(peak) && begun.elapsed() < Duration::from_secs(60)
+    {
         assert_eq!(good.write(0, &[9; 4096]).expect("an answer"), 0);
         peak = peak.max(resident());
         std::thread::sleep(Duration::from_millis(5));
     }
     let grown = peak.saturating_sub(before);
     println!("100 clients: {} MiB more at the peak", grown / MIB);
-    assert!(grown > 64 * MIB, "they took nothing: {} MiB", grown / MIB);
+    assert!(took(peak), "they took nothing: {} MiB", grown / MIB);
     let most = Limits::default().memory as u64 + 100 * EACH;
     assert!(grown <= most && most <= 256 * MIB, "{} of {} MiB", grown / MIB, most / MIB);
 }

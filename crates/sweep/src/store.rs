@@ -13,6 +13,7 @@ use std::{
 
 use serde::Serialize;
 use serde_json::{Number, Value, json};
+use thermocline_files::Successor;
 use thermocline_sim::SimError;
 
 /// A folder of results.
@@ -66,13 +67,11 @@ impl Store {
     /// [`SimError::Failed`] if it cannot be written.
     pub fn put(&self, digest: &str, made_by: &str, result: &Value) -> Result<(), SimError> {
         let write = || {
-            let mut file =
-                tempfile::Builder::new().prefix(".").suffix(".part").tempfile_in(&self.0)?;
+            let file = Successor::beside(&self.path(digest))?;
             let mut text = serde_json::to_vec(&Entry { made_by, result: with_texts(result) })?;
             text.push(b'\n');
-            file.write_all(&text)?;
-            file.persist(self.path(digest)).map_err(|error| error.error)?;
-            Ok(())
+            file.file().write_all(&text)?;
+            file.finish_unsynced()
         };
         write().map_err(|error: std::io::Error| self.failed(&error))
     }

@@ -12,10 +12,10 @@ use std::{
 
 use serde::Serialize;
 use thermocline_embedded::{AREA, Area, Found};
-use thermocline_files::Successor;
+use thermocline_files::{Rights, Successor};
 use thermocline_flash::{BlockId, Flash, FlashError, Lpn, Oob};
 use thermocline_ftl::index;
-use thermocline_media::{Medium, Place};
+use thermocline_media::{Medium, Place, Replace};
 use thermocline_policy::preset::LayerKind;
 
 use super::nand::{bytes, oob_of};
@@ -95,7 +95,7 @@ pub fn read_dump(
             spare.bytes
         )));
     }
-    let (chip, store) = chip_for(to, device, blocks as u32)?;
+    let (chip, store) = chip_for(to, device, blocks as u32, Rights::of(from))?;
     let mut dumped =
         Dumped { blocks: blocks as u32, bad_blocks: 0, pages: 0, torn: 0, exported_bytes: 0 };
     let mut chip = chip;
@@ -128,6 +128,7 @@ fn chip_for(
     to: &Path,
     device: &Device,
     blocks: u32,
+    rights: Option<Rights>,
 ) -> Result<(chips::Chip, Store), AssemblyError> {
     let mut profile = device.profile.clone();
     let geometry = &mut profile.geometry;
@@ -143,7 +144,7 @@ fn chip_for(
         AssemblyError::Usage(format!("{}: name a path that is UTF-8", to.display()))
     })?;
     let Ok(place) = format!("file:{name}").parse::<Place>();
-    Ok((create(&place, &store, false, false)?, store))
+    Ok((create(&place, &store, false, Replace::Never, rights)?, store))
 }
 
 /// Programs what a block of the dump holds.
@@ -200,9 +201,9 @@ pub fn write_dump(
     let mut chip = opened.chip;
     let geometry = *chip.geometry();
     let of_dump = |e: std::io::Error| AssemblyError::failed(&to.display(), e);
-    let successor = Successor::beside(to).map_err(of_dump)?;
-    let file = File::options().write(true).open(successor.path()).map_err(of_dump)?;
-    let mut file = BufWriter::with_capacity(1 << 20, file);
+    let mut successor = Successor::beside(to).map_err(of_dump)?;
+    successor.inherit(from.path().and_then(Rights::of)).map_err(of_dump)?;
+    let mut file = BufWriter::with_capacity(1 << 20, successor.file());
     let page_size = geometry.page_size as usize;
     let mut page = vec![0; page_size + spare.bytes as usize];
     let mut dumped = Dumped {
@@ -229,7 +230,8 @@ pub fn write_dump(
             file.write_all(&page).map_err(of_dump)?;
         }
     }
-    file.into_inner().map_err(|e| of_dump(e.into_error()))?.sync_all().map_err(of_dump)?;
+    file.flush().map_err(of_dump)?;
+    drop(file);
     let named = if replace { successor.finish() } else { successor.finish_first() };
     named.map_err(of_dump)?;
     Ok(dumped)

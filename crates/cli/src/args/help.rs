@@ -212,9 +212,11 @@ Examples:
   thermocline ctl disk.img watermarks --low 16 --high 32
   thermocline ctl disk.img stop && thermocline check disk.img
 
-The socket is IMAGE.ctl beside the image, of mode 0600: only the server's user
-and root may ask. `stat`, `check`, `backup` and `export` of an image that is
-served ask its server by themselves.";
+The server's control socket is found by the image, in a folder that only the
+server's user can write to. Only that user and root may ask, and only a server
+of root's, of the image's owner or of one's own that holds the image is believed.
+`stat`, `check`, `backup` and `export` of an image that is served ask its server
+by themselves.";
 
 pub const BACKUP: &str = "\
 Examples:

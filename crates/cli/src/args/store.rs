@@ -199,8 +199,8 @@ pub struct ServeArgs {
     /// Append the log to a file, in place of standard error.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = WATCHING)]
     pub log_file: Option<PathBuf>,
-    /// Socket for `ctl`, `stat` and `backup` while serving, for the server's own user only; `none` for no
-    /// such socket [default: IMAGE.ctl beside each image file].
+    /// Socket for `ctl`, `stat` and `backup` while serving, for the server's own user and root only; `none` for no
+    /// such socket [default: for each image file one in a private folder, which `ctl` finds by the image].
     #[arg(long, value_name = "SOCK|none", value_hint = ValueHint::FilePath, help_heading = WATCHING)]
     pub control: Option<PathBuf>,
     /// Log JSON, one line per event.

@@ -25,7 +25,7 @@ use super::{
     unread::is_unreadable,
     write_blank,
 };
-use crate::{Medium, MediumEntry, MediumError, NewChip, OpenChip, OpenedChip};
+use crate::{Medium, MediumEntry, MediumError, NewChip, OpenChip, OpenedChip, Replace};
 
 pub(crate) const ENTRY: MediumEntry = MediumEntry {
     scheme: "device",
@@ -161,7 +161,7 @@ fn create(path: &Path, new: &NewChip) -> Result<Box<dyn Medium>, MediumError> {
             layout.length
         )));
     }
-    if !new.replace
+    if new.replace == Replace::Never
         && !is_blank(&device).map_err(|e| at(path)(Damage::when("read the device")(e)))?
     {
         return Err(MediumError::Usage(format!(

@@ -59,6 +59,11 @@ impl Disk {
             Ok(file) => file,
             Err(error) => return Err(refused(error, how)),
         };
+        Self::of_file(file, how)
+    }
+
+    /// A file that is open.
+    pub(super) fn of_file(file: File, how: How) -> Result<Self, Damage> {
         if how.lock {
             lock(&file, how.write)?;
         }
@@ -150,19 +155,26 @@ fn lock(file: &File, exclusive: bool) -> Result<(), Damage> {
 
 /// Who holds a lock on a file, where the system tells.
 fn holder(file: &File) -> Option<String> {
-    use std::os::unix::fs::MetadataExt;
-    let inode = format!(":{}", file.metadata().ok()?.ino());
-    // "1: FLOCK  ADVISORY  WRITE 1234 fe:00:5678 0 EOF"
-    let locks = std::fs::read_to_string("/proc/locks").ok()?;
-    let process = locks.lines().find_map(|line| {
-        let mut words = line.split_whitespace();
-        let kind = words.nth(1)?;
-        let process = words.nth(2)?;
-        let place = words.next()?;
-        (kind == "FLOCK" && place.ends_with(&inode)).then_some(process)
-    })?;
+    let process = *lock_holders(&file.metadata().ok()?).first()?;
     let name = std::fs::read_to_string(format!("/proc/{process}/comm")).unwrap_or_default();
-    Some(format!("process {process} ({})", name.trim_end()).replace(" ()", ""))
+    let name: String = name.chars().filter(|c| !c.is_control()).collect();
+    Some(format!("process {process} ({name})").replace(" ()", ""))
+}
+
+/// The processes that hold a lock on a file, where the system tells.
+#[must_use]
+pub fn lock_holders(file: &std::fs::Metadata) -> Vec<i32> {
+    use std::os::unix::fs::MetadataExt;
+    let inode = format!(":{}", file.ino());
+    // "1: FLOCK  ADVISORY  WRITE 1234 fe:00:5678 0 EOF"
+    let locks = std::fs::read_to_string("/proc/locks").unwrap_or_default();
+    let holder = |line: &str| {
+        let mut words = line.split_whitespace().skip(1);
+        let (kind, process) = (words.next()?, words.nth(2)?);
+        let is_meant = kind == "FLOCK" && words.next()?.ends_with(&inode);
+        is_meant.then(|| process.parse().ok()).flatten()
+    };
+    locks.lines().filter_map(holder).collect()
 }
 
 impl Store for Disk {

@@ -31,6 +31,7 @@ pub(super) fn options(new: &NewChip) -> Options {
         bad_blocks: Vec::new(),
         preallocate: new.preallocate,
         replace: new.replace,
+        rights: new.rights.clone(),
     }
 }
 

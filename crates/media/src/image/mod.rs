@@ -49,16 +49,20 @@ use std::{
     sync::Arc,
 };
 
-use thermocline_files::{Kind as FileKind, Successor};
+use thermocline_files::{Kind as FileKind, Rights, Successor};
 use thermocline_flash::{BlockId, Geometry, Kind, Rules};
 
 pub(crate) use entry::ENTRY;
 pub use error::{Damage, ImageError};
 pub use layout::{FORMAT_VERSION, Header, PROFILE_BYTES};
 
-use crate::record::{self, checksum};
+use crate::{
+    Replace,
+    record::{self, checksum},
+};
 use ahead::Ahead;
 use areas::Areas;
+pub use disk::lock_holders;
 use disk::{Disk, How};
 use layout::{Layout, PAGE};
 use runs::Runs;
@@ -82,8 +86,10 @@ pub struct Options {
     pub bad_blocks: Vec<BlockId>,
     /// Allocates the whole file now, so that the disk cannot be full later. NOR images always are.
     pub preallocate: bool,
-    /// Replaces a file that is there.
-    pub replace: bool,
+    /// What becomes of a file that is there.
+    pub replace: Replace,
+    /// Whose rights the file gets, where it replaces none.
+    pub rights: Option<Rights>,
 }
 
 /// How to open an image.
@@ -146,8 +152,10 @@ pub struct Image {
 #[derive(Debug)]
 struct Unnamed {
     successor: Successor,
+    /// Nothing had the name, and nothing may have got it since.
+    is_first: bool,
     /// The file that it replaces. It is locked until then: nobody uses it.
-    replaces: Option<Disk>,
+    _replaces: Option<Disk>,
 }
 
 impl Image {
@@ -170,30 +178,42 @@ impl Image {
         let create = || {
             let (header, layout) = plan(options)?;
             let how = How { write: true, lock: true, direct: false };
-            let replaces = match FileKind::of(path).map_err(Damage::when("create the file"))? {
+            let kind = FileKind::of(path).map_err(Damage::when("create the file"))?;
+            let is_first = kind == FileKind::Nothing;
+            let replaces = match kind {
                 FileKind::Nothing => None,
-                FileKind::File if options.replace => Some(Disk::open(path, how)?),
-                FileKind::File => return Err(Damage::Exists),
+                FileKind::File => match options.replace {
+                    Replace::Never => return Err(Damage::Exists),
+                    Replace::Unused => Some(Disk::open(path, how)?),
+                    Replace::Locked => None,
+                },
                 kind => return Err(Damage::NotAFile { is: kind.name() }),
             };
-            let successor = Successor::beside(path).map_err(Damage::when("create the file"))?;
-            let disk = Disk::open(successor.path(), how)?;
+            let begin = || {
+                let mut successor = Successor::beside(path)?;
+                successor.inherit(options.rights.clone())?;
+                let file = successor.file().try_clone()?;
+                Ok((successor, file))
+            };
+            let (successor, file) = begin().map_err(Damage::when("create the file"))?;
+            let disk = Disk::of_file(file, how)?;
             let store = fill(disk, &header, &layout, options)?;
             let mut image = Self::over(path, store, Open::default())?;
-            image.unnamed = Some(Unnamed { successor, replaces });
+            image.unnamed = Some(Unnamed { successor, is_first, _replaces: replaces });
             Ok(image)
         };
         create().map_err(|what| ImageError { path: path.into(), what })
     }
 
     fn take_name(&mut self) -> Result<(), Damage> {
-        let Some(Unnamed { successor, replaces }) = self.unnamed.take() else { return Ok(()) };
-        let named = if replaces.is_some() { successor.finish() } else { successor.finish_first() };
+        let Some(Unnamed { successor, is_first, _replaces }) = self.unnamed.take() else {
+            return Ok(());
+        };
+        let named = if is_first { successor.finish_first() } else { successor.finish() };
         named.map_err(|error| match error.kind() {
             std::io::ErrorKind::AlreadyExists => Damage::Exists,
             _ => Damage::System { doing: "name the file", error },
-        })?;
-        sync_folder(&self.path)
+        })
     }
 
     /// Opens an image. Takes no longer for a large one, but for the block table (4 bytes a block).
@@ -381,13 +401,4 @@ fn write_blank(
     store.write_at(&header.encode(), layout.second_header())?;
     store.write_at(&header.encode(), 0)?;
     store.sync()
-}
-
-/// Makes the file's name last.
-fn sync_folder(path: &Path) -> Result<(), Damage> {
-    let folder = match path.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder,
-        _ => Path::new("."),
-    };
-    File::open(folder).and_then(|folder| folder.sync_all()).map_err(Damage::when("sync the folder"))
 }

@@ -13,7 +13,7 @@ use thermocline_flash::{
     BlockId, Condition, Flash, FlashError, Geometry, Kind, Lpn, Oob, Ppn, Rules,
 };
 use thermocline_media::{
-    Medium, Ram,
+    Medium, Ram, Replace,
     image::{Damage, Image, Open, Options, PROFILE_BYTES},
 };
 use thermocline_testing::skip;
@@ -37,7 +37,8 @@ fn options() -> Options {
         profile: "test".into(),
         bad_blocks: vec![BlockId(6)],
         preallocate: false,
-        replace: false,
+        replace: Replace::Never,
+        rights: None,
     }
 }
 
@@ -132,12 +133,12 @@ fn it_answers_as_a_chip_in_memory_does_and_keeps_every_page() {
     let folder = TempDir::new().expect("a folder");
     behaves_as_memory(&file(&folder), &options(), Open::default());
     let any_order = Rules { in_order: false, ..options().rules };
-    let replace = Options { replace: true, rules: any_order, ..options() };
+    let replace = Options { replace: Replace::Unused, rules: any_order, ..options() };
     let wearing = Open { wears_out: true, punch_erased: true, ..Open::default() };
     behaves_as_memory(&file(&folder), &replace, wearing);
-    let preallocated = Options { preallocate: true, replace: true, ..options() };
+    let preallocated = Options { preallocate: true, replace: Replace::Unused, ..options() };
     behaves_as_memory(&file(&folder), &preallocated, Open::default());
-    let replace = Options { replace: true, ..nor() };
+    let replace = Options { replace: Replace::Unused, ..nor() };
     behaves_as_memory(&file(&folder), &replace, Open::default());
 }
 
@@ -155,12 +156,13 @@ fn direct_io_gives_the_same_where_the_file_system_allows_it() {
         }
         Err(error) => panic!("{error}"),
     }
-    behaves_as_memory(&path, &Options { replace: true, ..options() }, direct);
-    behaves_as_memory(&path, &Options { replace: true, ..nor() }, direct);
+    behaves_as_memory(&path, &Options { replace: Replace::Unused, ..options() }, direct);
+    behaves_as_memory(&path, &Options { replace: Replace::Unused, ..nor() }, direct);
     // Pages that no disk can address.
     let odd = Geometry { page_size: 4100, ..GEOMETRY };
     drop(
-        Image::create(&path, &Options { geometry: odd, replace: true, ..options() }).expect("made"),
+        Image::create(&path, &Options { geometry: odd, replace: Replace::Unused, ..options() })
+            .expect("made"),
     );
     let error = Image::open(&path, direct).expect_err("4100 bytes are no sectors").to_string();
     assert!(error.contains("chip.img: direct I/O is not possible"), "{error}");
@@ -192,7 +194,8 @@ fn what_is_no_whole_image_is_refused_by_name_and_with_the_remedy() {
 
     let taken = Image::create(&path, &options()).expect_err("is there").to_string();
     assert!(taken.contains("chip.img: exists already; remove it"), "{taken}");
-    let image = Image::create(&path, &Options { replace: true, ..options() }).expect("made");
+    let image =
+        Image::create(&path, &Options { replace: Replace::Unused, ..options() }).expect("made");
     let length = image.length();
     drop(image);
     let file = OpenOptions::new().write(true).open(&path).expect("there");
@@ -271,7 +274,7 @@ fn one_writer_or_many_readers() {
         assert!(error.to_string().contains("stop whoever uses it"), "{error}");
     }
     Image::open(&path, Open { lock: false, ..reading }).expect("who asks for no lock gets none");
-    let replace = Image::create(&path, &Options { replace: true, ..options() });
+    let replace = Image::create(&path, &Options { replace: Replace::Unused, ..options() });
     assert!(matches!(replace.expect_err("in use").what, Damage::InUse(_)));
     let mut data = [0; 4096];
     assert_eq!((writer.read(Ppn(0), &mut data), data), (Ok(()), [5; 4096]), "not emptied");
@@ -314,7 +317,7 @@ fn an_image_takes_disk_space_as_it_is_programmed_unless_it_takes_all_at_once() {
     image.sync().expect("synced");
     assert!(space() < 128 << 10, "{} bytes", space());
     drop(image);
-    let full = Options { preallocate: true, replace: true, ..sparse };
+    let full = Options { preallocate: true, replace: Replace::Unused, ..sparse };
     let image = Image::create(&path, &full).expect("made");
     assert!(space() >= image.length());
 }
@@ -393,7 +396,8 @@ fn the_header_says_what_the_image_was_made_from() {
     assert_eq!((image.geometry(), image.in_order()), (&GEOMETRY, true));
     assert_eq!(image.header().rules, options().rules);
     drop(image);
-    let other = Image::create(&path, &Options { replace: true, ..options() }).expect("made");
+    let other =
+        Image::create(&path, &Options { replace: Replace::Unused, ..options() }).expect("made");
     assert_ne!(other.header().id, made.id);
 }
 

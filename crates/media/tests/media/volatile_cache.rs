@@ -251,7 +251,10 @@ fn a_loss_of_power_leaves_what_the_contract_allows_and_everything_that_it_allows
 #[cfg(unix)]
 fn a_chip_in_a_file_loses_no_more_below_the_cache() {
     use thermocline_flash::Kind;
-    use thermocline_media::image::{Image, Options};
+    use thermocline_media::{
+        Replace,
+        image::{Image, Options},
+    };
 
     let folder = tempfile::tempdir().expect("a folder");
     let mut seen = Seen::default();
@@ -263,7 +266,8 @@ fn a_chip_in_a_file_loses_no_more_below_the_cache() {
             profile: "test".into(),
             bad_blocks: vec![BlockId(4)],
             preallocate: false,
-            replace: true,
+            replace: Replace::Unused,
+            rights: None,
         };
         let image = Image::create(&folder.path().join("image"), &options).expect("created");
         let (done, shown) = history(seed, image);

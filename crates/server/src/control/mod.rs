@@ -1,6 +1,6 @@
 //! The control socket: what an operator asks of a server that runs.
 //!
-//! A Unix socket of the server's owner (mode 0600). Each request is a line of JSON, and so is each
+//! A Unix socket of the server's owner (mode 0600), by default in a [private folder](seat). Each request is a line of JSON, and so is each
 //! answer: `{"command":"stat"}` is answered by `{"ok":{…}}` or `{"error":"…"}`. A request concerns the
 //! export of the socket's chip, or the one that it names. Only [`Command::Copy`] has more to its answer:
 //! the pages, and a second line ([`client`]).
@@ -10,7 +10,9 @@
 
 pub mod client;
 mod copy;
+pub mod seat;
 pub(crate) mod stat;
+pub(crate) mod trust;
 mod verify;
 
 use std::{
@@ -103,6 +105,10 @@ impl Operators {
 
 /// Serves an operator, on a thread of its own.
 pub(crate) fn accept(shared: &Arc<Shared>, stream: UnixStream, export: usize) {
+    if !trust::is_operator(&stream) {
+        tracing::warn!("an operator is turned away: only this user and root may ask");
+        return;
+    }
     let stream = Arc::new(stream);
     {
         let mut all = shared.operators.lock();

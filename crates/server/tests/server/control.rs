@@ -14,7 +14,7 @@ use thermocline_server::{
     About, Change, Listener, Opening, Options, Remount, Remounted, Rights, Server, Settings,
     control::{
         Command,
-        client::{Client as Operator, Part},
+        client::{Client as Operator, Extent, Part},
     },
 };
 
@@ -309,9 +309,9 @@ fn a_copy_is_of_one_moment_whatever_clients_write_and_trim_meanwhile() {
     let half = u64::from(pages / 2) * 4096;
     assert_eq!(client.ask(trim, 0, half, half as u32, &[]).expect("an answer"), 0);
     let mut found = vec![0; pages as usize];
-    let mut content = Vec::new();
+    let (mut extent, mut content) = (Extent::new(PAGE as u32, pages), Vec::new());
     loop {
-        match operator.part(PAGE, &mut content).expect("the copy is whole") {
+        match operator.part(&mut extent, &mut content).expect("the copy is whole") {
             Part::End => break,
             Part::Lost(lpn) => panic!("page {lpn} is lost"),
             Part::Pages(first, count) => {

@@ -11,8 +11,8 @@ use thermocline_assembly::{Device as Chips, PolicySpec, Store, device::Overrides
 use thermocline_flash::{
     BlockId, Condition, Flash, FlashError, Geometry, Kind, Lpn, Oob, Ppn, SimulatedTime,
 };
-use thermocline_ftl::{Format, FtlError, Layer, Mount, index};
-use thermocline_media::{Durable, Medium, Syncing, image};
+use thermocline_ftl::{Format, FtlError, Mount, index};
+use thermocline_media::{Durable, Medium, Replace, Syncing, image};
 use thermocline_server::{AnyLayer, Device, Opening};
 
 const PAGE: usize = 4096;
@@ -124,7 +124,8 @@ impl Served {
             profile: String::new(),
             bad_blocks: Vec::new(),
             preallocate: false,
-            replace: false,
+            replace: Replace::Never,
+            rights: None,
         };
         let folder = TempDir::new().expect("there is room for a folder");
         let policy = PolicySpec::parse("greedy", None, None).expect("it is a preset");

@@ -12,7 +12,7 @@ use thermocline_assembly::{
 };
 use thermocline_flash::{BlockId, Condition, Flash, Kind, Lpn, Timing};
 use thermocline_ftl::{Format, Layer, Mount, index};
-use thermocline_media::{Medium, Ram, image};
+use thermocline_media::{Medium, Ram, Replace, image};
 use thermocline_nbd::wire;
 use thermocline_policy::preset::{LayerKind, PRESETS};
 use thermocline_server::{AnyLayer, Opening, Options, Pace};
@@ -72,7 +72,8 @@ fn serve(policy: &PolicySpec, banks: u32, asks: u32, folder: &Path) -> Counted {
         profile: String::new(),
         bad_blocks: Vec::new(),
         preallocate: false,
-        replace: false,
+        replace: Replace::Never,
+        rights: None,
     };
     let image = image::Image::create(&path, &options).expect("there is room for an image");
     let store =

@@ -4,7 +4,7 @@ use std::{
     fs::File,
     io::{self, Read, Write},
     os::unix::fs::FileExt,
-    path::{Path, PathBuf},
+    path::Path,
 };
 
 use serde_json::json;
@@ -15,12 +15,12 @@ use thermocline_assembly::{
     demand_paged::dump::{self, Dumped},
     device::Overrides,
 };
-use thermocline_files::Successor;
+use thermocline_files::{Rights, Successor};
 use thermocline_media::Place;
 use thermocline_policy::preset::LayerKind;
 use thermocline_server::control::{
     Command,
-    client::{Client, Part},
+    client::{Client, Extent, Part},
 };
 use thermocline_study::jobs;
 use thermocline_units::show_size;
@@ -44,13 +44,7 @@ const MOST_NAMED: usize = 100;
 /// Where pages come from.
 enum Source {
     AtRest(Box<Original>),
-    Served {
-        client: Box<Client>,
-        device: Box<Device>,
-        page_size: u32,
-        logical_pages: u32,
-        layer: LayerKind,
-    },
+    Served { client: Box<Client>, device: Box<Device>, extent: Extent, layer: LayerKind },
 }
 
 /// What a copy comes to.
@@ -67,13 +61,24 @@ impl Source {
         };
         let failed = |why: String| Failure::failed(format!("{place}: {why}"));
         let head = client.ask(Command::Copy).map_err(failed)?;
-        let number = |key: &str| u32::try_from(head[key].as_u64().unwrap_or(0)).unwrap_or(0);
+        let number = |key: &str| head[key].as_u64().and_then(|n| u32::try_from(n).ok());
         let device = copy::device_from(head["profile"].as_str().unwrap_or_default())?;
-        let (page_size, logical_pages) = (number("page_size"), number("logical_pages"));
+        let geometry = &device.profile.geometry;
         let layer = values::served_layer(head["layer"].as_str().unwrap_or_default())
             .map_err(|why| failed(format!("its server says: {why}")))?;
-        let (client, device) = (client.into(), device.into());
-        Ok(Self::Served { client, device, page_size, logical_pages, layer })
+        let most = u64::from(geometry.data_blocks()) * u64::from(geometry.data_pages_per_block());
+        let extent = match (number("page_size"), number("logical_pages")) {
+            (Some(size), Some(pages)) if size == geometry.page_size && u64::from(pages) <= most => {
+                Extent::new(size, pages)
+            }
+            _ => return Err(failed("its server describes no copy of its device".into())),
+        };
+        // The chip is in the image, and no larger.
+        let file = place.path().and_then(|path| path.metadata().ok()).filter(|is| is.is_file());
+        if file.is_some_and(|is| is.len() < geometry.capacity()) {
+            return Err(failed("its server describes a larger chip than the image holds".into()));
+        }
+        Ok(Self::Served { client: client.into(), device: device.into(), extent, layer })
     }
 
     fn device(&self) -> &Device {
@@ -86,14 +91,14 @@ impl Source {
     fn page_size(&self) -> u32 {
         match self {
             Self::AtRest(original) => original.page_size,
-            Self::Served { page_size, .. } => *page_size,
+            Self::Served { extent, .. } => extent.page_size,
         }
     }
 
     fn logical_pages(&self) -> u32 {
         match self {
             Self::AtRest(original) => original.logical_pages,
-            Self::Served { logical_pages, .. } => *logical_pages,
+            Self::Served { extent, .. } => extent.logical_pages,
         }
     }
 
@@ -141,10 +146,10 @@ impl Source {
                     copied.pages += 1;
                 }
             }
-            Self::Served { mut client, .. } => {
+            Self::Served { mut client, mut extent, .. } => {
                 let (mut content, mut next) = (Vec::new(), 0);
                 loop {
-                    let part = client.part(size, &mut content);
+                    let part = client.part(&mut extent, &mut content);
                     let part = part.map_err(|why| Failure::failed(format!("{place}: {why}")))?;
                     let (first, count) = match part {
                         Part::End => break,
@@ -154,7 +159,7 @@ impl Source {
                         }
                         Part::Pages(first, count) => (first, count),
                     };
-                    step(progress, u64::from((first + count).saturating_sub(next)))?;
+                    step(progress, (first + count - next).into())?;
                     next = first + count;
                     for (lpn, page) in (first..).zip(content.chunks_exact(size)) {
                         put(lpn, page)?;
@@ -187,7 +192,13 @@ pub fn backup(args: &BackupArgs, console: Console) -> Result<(), Failure> {
     check_target(&args.to, false)?;
     let source = Source::open(&args.from)?;
     let device = source.device().clone();
-    let mut image = NewImage::begin(&args.to, device, source.logical_pages(), source.layer())?;
+    let mut image = NewImage::begin(
+        &args.to,
+        args.from.path(),
+        device,
+        source.logical_pages(),
+        source.layer(),
+    )?;
     let _bar = console.context().runs("copying".into(), 1);
     let bytes = u64::from(source.logical_pages()) * u64::from(source.page_size());
     let copied =
@@ -238,15 +249,16 @@ pub fn export(args: &ExportArgs, console: Console) -> Result<(), Failure> {
         return stdout.flush().map_err(written);
     }
     let output = Output::open(None)?;
-    let successor = Successor::beside(&args.to).map_err(|e| failed(&e))?;
-    let file = File::options().write(true).open(successor.path()).map_err(|e| failed(&e))?;
-    file.set_len(bytes).map_err(|e| failed(&e))?;
+    let mut successor = Successor::beside(&args.to).map_err(|e| failed(&e))?;
+    successor.inherit(args.from.path().and_then(Rights::of)).map_err(|e| failed(&e))?;
+    let file = successor.file();
     let copied = source.each(&args.from, args.skip_unreadable, |lpn, page| {
         if copy::is_zero(page) {
             return Ok(());
         }
         file.write_all_at(page, u64::from(lpn) * size).map_err(|e| failed(&e))
     })?;
+    file.set_len(bytes).map_err(|e| failed(&e))?;
     let named = if args.force { successor.finish() } else { successor.finish_first() };
     named.map_err(|e| failed(&e))?;
     tell(&args.to.display().to_string(), bytes, &copied, args.json, output)
@@ -283,7 +295,7 @@ pub fn import(args: &ImportArgs, console: Console) -> Result<(), Failure> {
     let pages = u32::try_from(bytes.div_ceil(size as u64))
         .map_err(|_| failed(&"has more pages than a store can; take a larger --page-size"))?;
     let store = copy::store_of_pages(device, args.over_provisioning, pages, args.layer)?;
-    let mut image = NewImage::begin(&args.to, store.device, pages, args.layer)?;
+    let mut image = NewImage::begin(&args.to, Some(&args.from), store.device, pages, args.layer)?;
     let progress = interrupt::progress();
     progress.expect(pages.into());
     let _bar = console.context().runs("copying".into(), 1);
@@ -333,11 +345,11 @@ fn next_data(file: &File, at: u64, end: u64) -> u64 {
 pub fn grow(args: &GrowArgs, console: Console) -> Result<(), Failure> {
     let output = Output::open(None)?;
     let place = &args.chip;
-    let Some(path) = place.path().filter(|_| place.medium().scheme == "file") else {
+    if place.medium().scheme != "file" {
         return Err(Failure::usage(format!(
             "{place}: only an image file grows; `thermocline export` and `import` take what others hold"
         )));
-    };
+    }
     if live::find(place, None)?.is_some() {
         return Err(Failure::failed(format!("{place}: is served; stop its server first")));
     }
@@ -362,10 +374,7 @@ pub fn grow(args: &GrowArgs, console: Console) -> Result<(), Failure> {
         )));
     }
     let bytes = u64::from(store.logical_pages) * u64::from(original.page_size);
-    let mut grown = path.as_os_str().to_owned();
-    grown.push(".grown");
-    let grown = PathBuf::from(grown);
-    let mut image = NewImage::begin(&grown, store.device, store.logical_pages, layer)?;
+    let mut image = NewImage::replacing(&original, store.device, store.logical_pages)?;
     let progress = interrupt::progress();
     progress.expect(old_pages.into());
     let _bar = console.context().runs("copying".into(), 1);
@@ -387,12 +396,6 @@ pub fn grow(args: &GrowArgs, console: Console) -> Result<(), Failure> {
         }
     }
     image.finish()?;
-    copy::replace(path, &grown).map_err(|e| {
-        Failure::failed(format!(
-            "{place}: {e}; it is as it was, and {} is the larger one",
-            grown.display()
-        ))
-    })?;
     tell(&place.to_string(), bytes, &copied, args.json, output)
 }
 

@@ -1,34 +1,15 @@
 //! The server of a chip, where it runs: found by its control socket.
 
-use std::{io::ErrorKind, os::unix::fs::FileTypeExt, path::Path};
-
 use serde_json::Value;
 use thermocline_media::Place;
-use thermocline_server::control::{
-    Command,
-    client::{Client, beside},
-};
+use thermocline_server::control::{Command, client::Client};
 
-use crate::exit::Failure;
+use crate::{console, exit::Failure};
 
 /// The server of a chip, or the one that listens on a socket; none if nobody serves the chip.
 pub fn find(place: &Place, export: Option<&str>) -> Result<Option<Client>, Failure> {
     let Some(path) = place.path() else { return Ok(None) };
-    let named = is_socket(path);
-    let socket = if named { path.to_owned() } else { beside(path) };
-    if !named && !is_socket(&socket) {
-        return Ok(None);
-    }
-    match Client::connect(&socket, export.map(Into::into)) {
-        Ok(client) => Ok(Some(client)),
-        // A server that was killed has left it.
-        Err(e)
-            if !named && matches!(e.kind(), ErrorKind::ConnectionRefused | ErrorKind::NotFound) =>
-        {
-            Ok(None)
-        }
-        Err(e) => Err(Failure::failed(format!("{}: {e}", socket.display()))),
-    }
+    Client::find(path, export, console::caution).map_err(Failure::failed)
 }
 
 /// The same where there must be one.
@@ -38,10 +19,6 @@ pub fn serving(place: &Place, export: Option<&str>) -> Result<Client, Failure> {
             "{place}: no server has it; name an image that is served, or a server's control socket"
         ))
     })
-}
-
-fn is_socket(path: &Path) -> bool {
-    std::fs::metadata(path).is_ok_and(|is| is.file_type().is_socket())
 }
 
 /// Asks the server of a chip, if it is served.

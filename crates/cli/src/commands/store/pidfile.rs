@@ -112,7 +112,8 @@ fn look(path: &Path) -> io::Result<Found> {
 /// What a process is called, in brackets, where the system tells.
 fn name(pid: Pid) -> String {
     let name = fs::read_to_string(format!("/proc/{}/comm", pid.as_raw_nonzero()));
-    name.map_or_else(|_| String::new(), |name| format!(" ({})", name.trim_end()))
+    let plain = |name: String| name.chars().filter(|c| !c.is_control()).collect::<String>();
+    name.map_or_else(|_| String::new(), |name| format!(" ({})", plain(name)))
 }
 
 fn failed(path: &Path, why: &dyn std::fmt::Display) -> Failure {

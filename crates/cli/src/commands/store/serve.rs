@@ -22,7 +22,7 @@ use thermocline_media::Place;
 use thermocline_policy::dead::DeadData;
 use thermocline_server::{
     About, Access as ExportAccess, Limits, Listener, Opening, Options, Pace, Rights, Server,
-    Stopper, control::client,
+    Stopper, control::seat,
 };
 use thermocline_study::jobs;
 use tracing_subscriber::{
@@ -147,7 +147,7 @@ fn listen(
     Ok(())
 }
 
-/// Where operators ask: beside each image file, or where they were told to; and of which export.
+/// Where operators ask: for each image file in a private folder, or where they were told to; and of which export.
 fn control(args: &ServeArgs) -> Result<Vec<(Listener, usize)>, Failure> {
     match &args.control {
         Some(path) if path.as_os_str() == "none" => return Ok(Vec::new()),
@@ -160,11 +160,15 @@ fn control(args: &ServeArgs) -> Result<Vec<(Listener, usize)>, Failure> {
     let mut all = Vec::new();
     for (export, chip) in args.chips.iter().enumerate() {
         let Some(path) = chip.chip.path().filter(|path| path.is_file()) else { continue };
-        match Listener::unix_of(&client::beside(path), &Rights::OWNER) {
+        let socket = seat::take(path).map_err(|e| e.to_string());
+        let listener = socket.and_then(|socket| {
+            Listener::unix_of(&socket, &Rights::OWNER).map_err(|e| e.to_string())
+        });
+        match listener {
             Ok(listener) => all.push((listener, export)),
             // It can be served all the same.
             Err(e) => {
-                tracing::warn!("no control socket for `ctl` and `backup`: {e}; see --control")
+                tracing::warn!("no control socket for `ctl` and `backup`: {e}; see --control");
             }
         }
     }

@@ -1,0 +1,102 @@
+//! Whose control socket an operator believes.
+//!
+//! What a server says goes into backups and verdicts, so a stranger must not be taken for it. Whoever listens on a
+//! socket is believed if
+//!
+//! * the system says that he is root, the operator himself, or the owner of the image; of a socket that was named
+//!   itself, the owner of its folder, where nobody else can write to that;
+//! * he holds the lock on the image, where one was named.
+
+use std::{
+    fs::{self, File, TryLockError},
+    io,
+    os::unix::{
+        fs::{FileTypeExt, MetadataExt},
+        net::UnixStream,
+    },
+    path::Path,
+};
+
+use rustix::net::{self, AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
+
+use super::seat;
+
+/// Why a socket is not an operator's to talk to.
+#[derive(Debug)]
+pub(super) enum Refusal {
+    /// Nobody listens there.
+    Nobody,
+    /// Who listens is not believed.
+    Stranger(String),
+    /// The system refuses.
+    System(io::Error),
+}
+
+/// Connects to a socket whose server is one of these users. Waits for nobody.
+pub(super) fn connect(socket: &Path, believed: &[u32]) -> Result<(UnixStream, i32), Refusal> {
+    let is = match fs::metadata(socket) {
+        Ok(is) if is.file_type().is_socket() => is,
+        Ok(_) => return Err(Refusal::Nobody),
+        Err(e) if e.kind() == io::ErrorKind::NotFound => return Err(Refusal::Nobody),
+        Err(e) => return Err(Refusal::System(e)),
+    };
+    check(is.uid(), believed, "it belongs to")?;
+    let stream = connect_now(socket).map_err(|e| match e.kind() {
+        io::ErrorKind::ConnectionRefused | io::ErrorKind::NotFound => Refusal::Nobody,
+        _ => Refusal::System(e),
+    })?;
+    let peer = net::sockopt::socket_peercred(&stream).map_err(|e| Refusal::System(e.into()))?;
+    check(peer.uid.as_raw(), believed, "its server is of")?;
+    Ok((stream, peer.pid.as_raw_nonzero().get()))
+}
+
+fn check(user: u32, believed: &[u32], whose: &str) -> Result<(), Refusal> {
+    if believed.contains(&user) {
+        return Ok(());
+    }
+    Err(Refusal::Stranger(format!("{whose} user {user}, who is not believed")))
+}
+
+/// A connection, if there is one without waiting: whoever listens may accept none.
+pub(crate) fn connect_now(socket: &Path) -> io::Result<UnixStream> {
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    let stream = net::socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
+    net::connect(&stream, &SocketAddrUnix::new(socket)?)?;
+    let stream = UnixStream::from(stream);
+    stream.set_nonblocking(false)?;
+    Ok(stream)
+}
+
+/// Whether an operator is the server's own user, or root.
+pub(super) fn is_operator(stream: &UnixStream) -> bool {
+    let allowed = [0, rustix::process::geteuid().as_raw()];
+    net::sockopt::socket_peercred(stream).is_ok_and(|peer| allowed.contains(&peer.uid.as_raw()))
+}
+
+/// Who may speak for an image.
+pub(super) fn of_image(image: &fs::Metadata) -> Vec<u32> {
+    vec![0, rustix::process::geteuid().as_raw(), image.uid()]
+}
+
+/// Who may speak behind a socket that somebody named.
+pub(super) fn of_socket(socket: &Path) -> Vec<u32> {
+    let mut believed = vec![0, rustix::process::geteuid().as_raw()];
+    let folder = socket.parent().filter(|folder| !folder.as_os_str().is_empty());
+    if let Ok(folder) = folder.unwrap_or(Path::new(".")).metadata()
+        && seat::is_of(&folder, folder.uid())
+    {
+        believed.push(folder.uid());
+    }
+    believed
+}
+
+/// Whether a process holds the lock on an image.
+pub(super) fn holds(process: i32, image: &Path, is: &fs::Metadata) -> bool {
+    let holders = thermocline_media::image::lock_holders(is);
+    if !holders.is_empty() {
+        return holders.contains(&process);
+    }
+    // The system tells nothing of processes outside of a container.
+    let locked = File::open(image).map(|file| file.try_lock());
+    matches!(locked, Ok(Err(TryLockError::WouldBlock)))
+}
