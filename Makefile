@@ -90,8 +90,9 @@ test-systems:
 	embedded/run.sh || [ $$? -eq 77 ]
 
 test-long: test-tools ## the same tests with more cases: crashes, fuzzing and models for an hour
-	THERMOCLINE_CRASH_SECONDS=1200 THERMOCLINE_FUZZ_SECONDS=300 PROPTEST_CASES=4096 \
+	THERMOCLINE_CRASH_SECONDS=1200 THERMOCLINE_FUZZ_SECONDS=300 THERMOCLINE_FORGED=3000 PROPTEST_CASES=4096 \
 	  cargo test --locked --workspace --features $(FEATURES)
+	THERMOCLINE_FUZZ_SECONDS=300 fuzz/run.sh || [ $$? -eq 77 ]
 
 test-tools: ## the Debian packages and the kernel that tests need, where missing (as root or with sudo)
 	systems/install.sh python3-venv valgrind $$(systems/run.sh --packages) $$(guest/run.sh --packages) $$(browser/run.sh --packages) \
