@@ -89,6 +89,10 @@ impl Store for BlockDevice {
         Ok(self.disk.forget(self.length, fits))
     }
 
+    fn evict(&self) -> io::Result<bool> {
+        self.disk.evict()
+    }
+
     fn unit(&self) -> usize {
         self.disk.unit()
     }

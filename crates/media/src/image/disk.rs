@@ -220,6 +220,16 @@ impl Store for Disk {
         Ok(self.forget(bytes, fits))
     }
 
+    #[cfg(target_os = "linux")]
+    fn evict(&self) -> io::Result<bool> {
+        Ok(is_in_memory(&self.file) || cached::forget(&self.file, self.len()?)?)
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn evict(&self) -> io::Result<bool> {
+        Ok(false)
+    }
+
     fn unit(&self) -> usize {
         self.direct.as_ref().map_or(1, |direct| direct.unit)
     }

@@ -50,6 +50,11 @@ pub(super) trait Store: fmt::Debug + Send + Sync {
         Ok(None)
     }
 
+    /// Drops all that is cached, and clean: false if something stays.
+    fn evict(&self) -> io::Result<bool> {
+        Ok(true)
+    }
+
     /// Reads and writes begin and end at multiples of this many bytes.
     fn unit(&self) -> usize {
         1

@@ -9,12 +9,12 @@ use std::{collections::VecDeque, io};
 
 use thermocline_flash::FlashError;
 
-use super::{Image, checksum, record::Beside, syncing::medium};
+use super::{Image, checksum, record::Beside, store::Store, syncing::medium, unread::EIO};
 
 /// Bytes of memory for all this. More than a gigabyte of payload fits in the usual geometries.
 const MEMORY: usize = 16 << 20;
-/// Bytes of payload that are read and written again at once.
-const STEP: u64 = 1 << 20;
+/// Bytes of payload that are written again at most: they are in memory meanwhile.
+const PAYLOADS: u64 = 64 << 20;
 
 /// The writes, in their order.
 #[derive(Debug, Default)]
@@ -27,6 +27,9 @@ pub(super) struct Unsynced {
     /// There were too many: not before the sync after this many is anything known again.
     overflown: Option<u64>,
 }
+
+/// A payload and its place.
+type Payload = (Vec<u8>, u64);
 
 #[derive(Debug)]
 struct Write {
@@ -115,39 +118,61 @@ impl Image {
     }
 
     /// False if a payload is not there any more.
+    ///
+    /// The cache is emptied in between: what it keeps of a page that could not be written may be wrong about
+    /// the disk. ext4 writes such a page anew to an extent that reads as zeros afterwards.
     fn write_all_again(&mut self, writes: &VecDeque<Write>) -> io::Result<bool> {
         let store = self.store.clone();
         let store = store.below();
-        for write in writes {
-            if let What::Bytes(bytes) = &write.what {
-                store.write_at(bytes, write.at)?;
-            }
-        }
+        let write_bytes = || {
+            writes.iter().try_for_each(|write| match &write.what {
+                What::Bytes(bytes) => store.write_at(bytes, write.at),
+                What::Payload(_) => Ok(()),
+            })
+        };
+        write_bytes()?;
         self.areas.forget_all();
-        let size = u64::from(self.header.geometry.page_size);
-        let step = (STEP / size).max(1) * size;
-        let mut payload = Vec::new();
+        let Some(payloads) = self.payloads(store, writes)? else { return Ok(false) };
+        // While there is no room nothing is dropped.
+        store.sync()?;
+        if !store.evict()? {
+            return Ok(false);
+        }
+        write_bytes()?;
+        payloads.iter().try_for_each(|(payload, at)| store.write_payload(payload, *at))?;
+        Ok(true)
+    }
+
+    /// The payloads and their places, if all are as they were programmed, and not too many.
+    fn payloads(
+        &mut self,
+        store: &dyn Store,
+        writes: &VecDeque<Write>,
+    ) -> io::Result<Option<Vec<Payload>>> {
+        let size = self.header.geometry.page_size as usize;
+        let (mut payloads, mut room) = (Vec::new(), PAYLOADS);
         for write in writes {
             let What::Payload(bytes) = write.what else { continue };
-            for at in (write.at..write.at + bytes).step_by(step as usize) {
-                payload.resize((write.at + bytes - at).min(step) as usize, 0);
-                if store.read_at(&mut payload, at).is_err() {
-                    return Ok(false);
-                }
-                for (at, page) in (at..).step_by(size as usize).zip(payload.chunks(size as usize)) {
-                    let (block, number) = self.layout.page_at(at);
-                    let slot = self.areas.load(block, &self.runs, store)?;
-                    let beside = self.areas.beside(slot, number);
-                    // A page without a record was never programmed.
-                    if let Beside::Holds(_, sum) = beside
-                        && sum != checksum(page)
-                    {
-                        return Ok(false);
-                    }
-                }
-                store.write_payload(&payload, at)?;
+            if bytes > room {
+                return Ok(None);
             }
+            room -= bytes;
+            let mut payload = vec![0; bytes as usize];
+            if store.read_at(&mut payload, write.at).is_err() {
+                return Ok(None);
+            }
+            for (at, page) in (write.at..).step_by(size).zip(payload.chunks(size)) {
+                let (block, number) = self.layout.page_at(at);
+                let slot = self.load(block).map_err(|_| io::Error::from_raw_os_error(EIO))?;
+                // A page without a record was never programmed.
+                if let Beside::Holds(_, sum) = self.areas.beside(slot, number)
+                    && sum != checksum(page)
+                {
+                    return Ok(None);
+                }
+            }
+            payloads.push((payload, write.at));
         }
-        Ok(true)
+        Ok(Some(payloads))
     }
 }

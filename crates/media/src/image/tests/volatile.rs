@@ -224,6 +224,11 @@ impl Store for Volatile {
         Ok(None)
     }
 
+    fn evict(&self) -> io::Result<bool> {
+        self.forget();
+        Ok(true)
+    }
+
     fn len(&self) -> io::Result<u64> {
         Ok(self.file().now.len() as u64)
     }
