@@ -1,7 +1,7 @@
 //! A store that loses what was not synced: any sector of it, in any order.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     io,
     sync::{Arc, Mutex, MutexGuard},
 };
@@ -46,6 +46,9 @@ struct File {
     /// Writes and reads so far.
     writes: u64,
     reads: u64,
+    /// Sectors that a sync dropped: as on ext4, what is written to them does not last before the cache has
+    /// forgotten them.
+    stuck: BTreeSet<usize>,
     /// Whether a sync that fails drops what it should have written: the cache goes on to show it.
     drops: bool,
     /// The system error with which syncs fail, and that with which writes do.
@@ -68,6 +71,7 @@ impl Volatile {
             written: BTreeMap::new(),
             writes: 0,
             reads: 0,
+            stuck: BTreeSet::new(),
             drops: false,
             sync_error: None,
             write_error: None,
@@ -94,6 +98,7 @@ impl Volatile {
     pub(super) fn forget(&self) {
         let file = &mut *self.file();
         file.now.clone_from(&file.lasting);
+        file.stuck.clear();
     }
 
     pub(super) fn fail_writes(&self, error: Option<i32>) {
@@ -164,7 +169,9 @@ impl Volatile {
         change(&mut file.now[at..at + bytes]);
         for sector in at / SECTOR..(at + bytes).div_ceil(SECTOR) {
             let holds = file.now[sector * SECTOR..].first_chunk().expect("whole sectors");
-            file.written.entry(sector).or_default().push(*holds);
+            if !file.stuck.contains(&sector) {
+                file.written.entry(sector).or_default().push(*holds);
+            }
         }
     }
 }
@@ -205,7 +212,7 @@ impl Store for Volatile {
         let file = &mut *self.file();
         if let Some(error) = file.sync_error {
             if std::mem::take(&mut file.drops) {
-                file.written.clear();
+                file.stuck.extend(std::mem::take(&mut file.written).into_keys());
                 file.sync_error = None;
             }
             return Err(io::Error::from_raw_os_error(error));
