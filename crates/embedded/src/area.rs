@@ -1,12 +1,16 @@
 //! What stands beside each page: 16 bytes with a checksum, from which a mount finds everything again.
 //!
 //! ```text
-//!  0      what the page holds: data of a stream, or a page of the map
-//!  1..4   times the block was erased before
-//!  4..8   logical page, or number of the page of the map
-//!  8..14  sequence number: counts programs
+//!  0      what the page holds (4 bits): data of a stream, or a page of the map; whether its data are all ones (1 bit);
+//!         pages before it that never count (2 bits); whether the program before it wrote the map (1 bit)
+//!  1..3   times the block was erased before
+//!  3..6   logical page, or number of the page of the map
+//!  6..9   what the program before this one wrote
+//!  9..14  sequence number: counts programs
 //! 14..16  CRC-16 of the bytes before
 //! ```
+//!
+//! The checksum notices three turned bits, and locates one ([`Area::mended`]).
 
 use crate::nand::AREA;
 
@@ -24,12 +28,32 @@ pub enum Content {
 pub struct Area {
     /// What the page holds.
     pub content: Content,
-    /// Times that its block was erased, up to 2²⁴ − 1.
+    /// Times that its block was erased, up to 2¹⁶ − 1.
     pub erases: u32,
-    /// The logical page, or the number of the page of the map.
+    /// The logical page, or the number of the page of the map, up to 2²⁴ − 1.
     pub number: u32,
-    /// Counts programs: of two copies of a page the greater is the newer. Up to 2⁴⁸ − 1.
+    /// Counts programs: of two copies of a page the greater is the newer. Up to 2⁴⁰ − 1: 65,536 programs of each page of the
+    /// largest chip.
     pub sequence: u64,
+    /// What the program with the number before this one wrote, if it is known to be done. Where it cannot be read any
+    /// more, this is the witness that there was one.
+    pub before: Option<Before>,
+    /// So many pages of the block before this one were cut off, or may have been, and never count: 3 at most, and 255 where
+    /// this is the first program after a mount.
+    pub void: u8,
+    /// The data are all ones, as a page looks of which only this was written.
+    pub ones: bool,
+}
+
+/// What a program wrote.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Before {
+    /// A logical page.
+    Data(u32),
+    /// A page of the map.
+    Map(u32),
+    /// Nothing: this is the first program after a mount. The numbers that it left out never count.
+    First,
 }
 
 /// Bytes beside a page, as they were found.
@@ -43,20 +67,38 @@ pub enum Found {
     Torn,
 }
 
-const MAP: u8 = 0x40;
+const MAP: u8 = 8;
+const CONTENT: u8 = 0x0f;
+const ONES: u8 = 0x10;
+const VOID_AT: u32 = 5;
+
+const BEFORE_MAP: u8 = 0x80;
+/// No program before.
+const NOTHING: u32 = 0xff_ffff;
+/// Not known, as the power failed before; and how many pages of the block never count.
+const FIRST: u32 = 0xff_ff00;
 
 impl Area {
     /// The bytes to program.
     #[must_use]
     pub fn encode(&self) -> [u8; AREA] {
-        let mut bytes = [0; AREA];
-        bytes[0] = match self.content {
+        let content = match self.content {
             Content::Data(stream) => stream,
             Content::Map => MAP,
         };
-        bytes[1..4].copy_from_slice(&self.erases.min(0xff_ffff).to_le_bytes()[..3]);
-        bytes[4..8].copy_from_slice(&self.number.to_le_bytes());
-        bytes[8..14].copy_from_slice(&self.sequence.to_le_bytes()[..6]);
+        let (before, flag) = match self.before {
+            None => (NOTHING, 0),
+            Some(Before::Data(number)) => (number, 0),
+            Some(Before::Map(number)) => (number, BEFORE_MAP),
+            Some(Before::First) => (FIRST | u32::from(self.void), BEFORE_MAP),
+        };
+        let mut bytes = [0; AREA];
+        let ones = if self.ones { ONES } else { 0 };
+        bytes[0] = content | ones | self.void.min(3) << VOID_AT | flag;
+        bytes[1..3].copy_from_slice(&(self.erases.min(0xffff) as u16).to_le_bytes());
+        bytes[3..6].copy_from_slice(&self.number.to_le_bytes()[..3]);
+        bytes[6..9].copy_from_slice(&before.to_le_bytes()[..3]);
+        bytes[9..14].copy_from_slice(&self.sequence.to_le_bytes()[..5]);
         let check = crc16(&bytes[..14]);
         bytes[14..].copy_from_slice(&check.to_le_bytes());
         bytes
@@ -68,22 +110,52 @@ impl Area {
         if bytes.iter().all(|&byte| byte == 0xff) {
             return Found::Blank;
         }
-        let content = match bytes[0] {
-            stream if stream < crate::MAX_STREAMS as u8 => Content::Data(stream),
-            MAP => Content::Map,
-            _ => return Found::Torn,
-        };
-        if crc16(&bytes[..14]) != u16::from_le_bytes([bytes[14], bytes[15]]) {
+        if syndrome(bytes) != 0 {
             return Found::Torn;
         }
-        let long = |from: usize, count: usize| {
-            bytes[from..from + count].iter().rev().fold(0, |all, &byte| all << 8 | u64::from(byte))
+        Self::of(bytes).map_or(Found::Torn, Found::Page)
+    }
+
+    /// What bytes say of which one bit may have turned. Of bytes that were never an area, such as a loss of power leaves, one
+    /// in some hundred looks like that: it is for those who know what must stand there.
+    #[must_use]
+    pub fn mended(bytes: &[u8; AREA]) -> Option<Self> {
+        let (mut bytes, syndrome) = (*bytes, syndrome(bytes));
+        // A bit of the checksum itself turned: the others are right.
+        if !syndrome.is_power_of_two() && syndrome != 0 {
+            // What each bit makes of the checksum, from the last one on.
+            let mut makes = core::iter::successors(Some(0x1021_u16), |&crc| {
+                Some(if crc & 0x8000 == 0 { crc << 1 } else { crc << 1 ^ 0x1021 })
+            });
+            let turned = makes.by_ref().take(112).position(|crc| crc == syndrome)?;
+            *bytes.get_mut(13 - turned / 8)? ^= 1 << (turned % 8);
+        }
+        Self::of(&bytes)
+    }
+
+    /// What bytes say whose checksum is right.
+    fn of(bytes: &[u8; AREA]) -> Option<Self> {
+        let content = match bytes[0] & CONTENT {
+            stream if stream <= crate::MAX_STREAMS as u8 => Content::Data(stream),
+            MAP => Content::Map,
+            _ => return None,
         };
-        Found::Page(Self {
+        let three =
+            |from: usize| u32::from_le_bytes([bytes[from], bytes[from + 1], bytes[from + 2], 0]);
+        let before = match three(6) {
+            FIRST.. if bytes[0] & BEFORE_MAP != 0 => Some(Before::First),
+            NOTHING => None,
+            number if bytes[0] & BEFORE_MAP != 0 => Some(Before::Map(number)),
+            number => Some(Before::Data(number)),
+        };
+        Some(Self {
             content,
-            erases: long(1, 3) as u32,
-            number: long(4, 4) as u32,
-            sequence: long(8, 6),
+            erases: u32::from(u16::from_le_bytes([bytes[1], bytes[2]])),
+            number: three(3),
+            sequence: u64::from(three(9)) | u64::from(bytes[12]) << 24 | u64::from(bytes[13]) << 32,
+            before,
+            void: if before == Some(Before::First) { bytes[6] } else { bytes[0] >> VOID_AT & 3 },
+            ones: bytes[0] & ONES != 0,
         })
     }
 }
@@ -111,9 +183,24 @@ fn crc16(bytes: &[u8]) -> u16 {
     })
 }
 
+/// What the bits that turned make of the checksum; 0 where none did.
+fn syndrome(bytes: &[u8; AREA]) -> u16 {
+    crc16(&bytes[..14]) ^ u16::from_le_bytes([bytes[14], bytes[15]])
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const AREA_OF: Area = Area {
+        content: Content::Data(3),
+        erases: 60_000,
+        number: 0xfe_dcba,
+        sequence: 1 << 39 | 5,
+        before: Some(Before::Map(77)),
+        void: 2,
+        ones: true,
+    };
 
     #[test]
     fn the_checksum_is_the_standard_one() {
@@ -121,16 +208,31 @@ mod tests {
     }
 
     #[test]
-    fn what_is_encoded_is_decoded_and_a_turned_bit_is_noticed() {
-        let area =
-            Area { content: Content::Data(3), erases: 70_000, number: 9, sequence: 1 << 40 | 5 };
-        let bytes = area.encode();
-        assert_eq!(Area::decode(&bytes), Found::Page(area));
-        for bit in 0..AREA * 8 {
-            let mut turned = bytes;
-            turned[bit / 8] ^= 1 << (bit % 8);
-            assert_eq!(Area::decode(&turned), Found::Torn, "bit {bit}");
+    fn what_is_encoded_is_decoded() {
+        let others = [
+            Area { content: Content::Map, before: None, void: 0, ones: false, ..AREA_OF },
+            Area { content: Content::Data(0), before: Some(Before::Data(0)), ..AREA_OF },
+        ];
+        for area in [AREA_OF].into_iter().chain(others) {
+            assert_eq!(Area::decode(&area.encode()), Found::Page(area));
+            assert_eq!(Area::mended(&area.encode()), Some(area));
         }
         assert_eq!(Area::decode(&[0xff; AREA]), Found::Blank);
+    }
+
+    #[test]
+    fn turned_bits_are_noticed_and_one_is_mended() {
+        for one in 0..AREA * 8 {
+            let mut turned = AREA_OF.encode();
+            turned[one / 8] ^= 1 << (one % 8);
+            assert_eq!(Area::decode(&turned), Found::Torn, "bit {one}");
+            assert_eq!(Area::mended(&turned), Some(AREA_OF), "bit {one}");
+            for other in 0..one {
+                let mut turned = turned;
+                turned[other / 8] ^= 1 << (other % 8);
+                assert_eq!(Area::decode(&turned), Found::Torn, "bits {one}, {other}");
+                assert_eq!(Area::mended(&turned), None, "bits {one}, {other}");
+            }
+        }
     }
 }

@@ -10,8 +10,10 @@ use crate::Slots;
 pub(crate) const NONE: u32 = 0xff_ffff;
 /// The same, and no page on the chip says so yet: a trim.
 pub(crate) const TRIMMED: u32 = 0xff_fffe;
+/// Nowhere as well, though the logical page may have held data: nothing on the chip tells where.
+pub(crate) const LOST: u32 = 0xff_fffd;
 /// Pages that numbers of 24 bits can name.
-pub(crate) const MOST: u32 = TRIMMED;
+pub(crate) const MOST: u32 = LOST;
 
 /// A change of the map: a logical page and where it is now.
 #[derive(Clone, Copy, Debug, Default)]

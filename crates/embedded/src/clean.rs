@@ -6,7 +6,7 @@
 use crate::{
     Area, Content, Error, Found, Ftl, Nand,
     blocks::State,
-    log::{MAP_STREAM, Payload},
+    log::{Payload, SCARCE, SHARED},
     policy::{Candidate, Placement, Victim, Worth},
 };
 
@@ -16,12 +16,27 @@ pub(crate) struct Cleaning {
     block: u32,
     /// Pages looked at.
     next: u32,
+    /// A page cannot be moved.
+    stays: bool,
     /// Pages copied, and pages of the map written, before.
     programs: u64,
 }
 
+/// What came of a page that was to be moved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Moved {
+    Yes,
+    /// Nothing leads to it.
+    No,
+    /// Nothing says what it is.
+    Unknown,
+}
+
 /// The mean of what blocks yield is over so many, about.
 pub(crate) const MEAN: u32 = 16;
+
+/// Programs since the mount, in blocks, from which on a block is erased as soon as it is cleaned.
+const EARLY: u32 = 8;
 
 /// Every so many erases the block erased least is cleaned, if it is so many erases behind.
 const LEVEL_EVERY: u32 = 32;
@@ -32,6 +47,7 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
     /// as many pages to look at as blocks yield one page from in the mean, and for more if free blocks are few. Only
     /// at the last of them does the host wait for a whole block.
     pub(crate) fn make_room(&mut self) -> Result<(), Error> {
+        self.settle_cut()?;
         let owed = core::mem::take(&mut self.owed);
         let (floor, enough) = self.watermarks();
         if self.cleaning.is_none() && self.free >= enough {
@@ -56,7 +72,8 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
 
     /// Cleans a block at once.
     pub(crate) fn clean_whole(&mut self, block: u32) -> Result<(), Error> {
-        self.cleaning = Some(Cleaning { block, next: 0, programs: self.programs_of_cleaning() });
+        self.cleaning =
+            Some(Cleaning { block, next: 0, stays: false, programs: self.programs_of_cleaning() });
         while !self.clean_a_page()? {}
         Ok(())
     }
@@ -70,7 +87,7 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
                 self.counters.victims += 1;
                 let valid = self.blocks[block as usize].valid();
                 self.counters.victims_valid += u64::from(valid);
-                Cleaning { block, next: 0, programs: self.programs_of_cleaning() }
+                Cleaning { block, next: 0, stays: false, programs: self.programs_of_cleaning() }
             }
         };
         self.cleaning = Some(cleaning);
@@ -80,10 +97,10 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
             let programs = self.programs_of_cleaning() - cleaning.programs;
             let yielded = u64::from(self.shape.pages).saturating_sub(programs) as u32;
             self.yielded = (self.yielded - self.yielded / MEAN + yielded).max(MEAN);
-            return self.finish(block).map(|()| true);
+            return self.finish(block, cleaning.stays).map(|()| true);
         }
-        self.clean_page(block * self.shape.pages + next)?;
-        self.cleaning = Some(Cleaning { next: next + 1, ..cleaning });
+        let stays = cleaning.stays | self.clean_page(block * self.shape.pages + next)?;
+        self.cleaning = Some(Cleaning { next: next + 1, stays, ..cleaning });
         Ok(false)
     }
 
@@ -91,48 +108,80 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
         self.counters.copies + self.counters.map_writes
     }
 
-    /// Moves a page, if it is valid.
-    fn clean_page(&mut self, page: u32) -> Result<(), Error> {
-        let Found::Page(Area { content, number, .. }) = self.area(page)? else { return Ok(()) };
+    /// Moves a page, if it is valid. True if it must stay where it is, and its block with it: reading it is an error.
+    fn clean_page(&mut self, page: u32) -> Result<bool, Error> {
+        match self.move_page(page, None) {
+            Err(Error::Unreadable(_)) => {
+                self.counters.lost += 1;
+                Ok(true)
+            }
+            Ok(Moved::Unknown) => Ok(true),
+            done => done.map(|_| false),
+        }
+    }
+
+    /// Writes a page again, in that open block or where it belongs.
+    pub(crate) fn move_page(&mut self, page: u32, lane: Option<usize>) -> Result<Moved, Error> {
+        let (content, number) = match self.area(page)? {
+            Found::Page(Area { content, number, .. }) => (content, number),
+            Found::Blank => return Ok(Moved::No),
+            Found::Torn => match self.known_area(page)? {
+                // Whether it is that, the map will say.
+                Some(Area { content, number, .. }) => (content, number),
+                None => return Ok(Moved::Unknown),
+            },
+        };
         match content {
-            Content::Data(_) if number < self.logical_pages => {
-                self.make_room_for_a_change()?;
-                if self.locate(number)? != page {
-                    return Ok(());
+            Content::Data(stream) if number < self.logical_pages => {
+                if self.cache.get(number).is_none() {
+                    self.make_room_for_a_change()?;
                 }
-                let stream = self.blocks[(page / self.shape.pages) as usize].stream();
-                let stream = self.placement.survivor(stream).min(self.placement.streams() - 1);
-                let content = Content::Data(stream);
-                match self.append(usize::from(stream), content, number, Payload::Copy(page)) {
-                    Ok(to) => {
-                        self.move_to(number, page, to);
-                        self.counters.copies += 1;
-                    }
-                    // It stays where it is, and its block with it: reading it is an error.
-                    Err(Error::Unreadable(_)) => self.counters.lost += 1,
+                match self.locate(number) {
+                    Ok(at) if at == page => {}
+                    // The map will say that it is lost.
+                    Ok(_) | Err(Error::MapUnreadable(_)) => return Ok(Moved::No),
                     Err(e) => return Err(e),
                 }
+                let stream = self.placement.survivor(stream).min(self.placement.streams() - 1);
+                let (content, copy) = (Content::Data(stream), Payload::Copy(page));
+                let to = match lane {
+                    Some(lane) => self.append_to(lane, content, number, copy)?,
+                    None => self.append(usize::from(stream), content, number, copy)?,
+                };
+                self.move_to(number, page, to);
+                self.counters.copies += 1;
+                Ok(Moved::Yes)
             }
             // With the changes that it has: they cost nothing.
             Content::Map if self.directory.get(number as usize) == Some(&page) => {
-                self.write_map_page(number)?;
+                self.write_map_page(number).map(|()| Moved::Yes)
             }
-            Content::Data(_) | Content::Map => {}
+            Content::Data(_) | Content::Map => Ok(Moved::No),
         }
-        Ok(())
     }
 
     /// All pages of a block were looked at.
-    fn finish(&mut self, block: u32) -> Result<(), Error> {
+    fn finish(&mut self, block: u32, stays: bool) -> Result<(), Error> {
         let home = &mut self.blocks[block as usize];
-        if home.valid() > 0 {
+        if stays && home.valid() > 0 {
             home.set_state(State::Kept);
             return Ok(());
         }
+        // Of a page of the map that could not be read nobody knows what it counted.
+        home.set_valid(0);
         // Where the chip still leads to a page that was trimmed, the page must stay.
         self.record_trims()?;
-        let home = self.blocks[block as usize];
-        if home.state() == State::Failing { self.retire(block) } else { self.erase(block) }
+        let is_early = self.counters.programs() < u64::from(EARLY * self.shape.pages);
+        match self.blocks[block as usize].state() {
+            State::Failing => self.retire(block),
+            // Where the power comes and goes, what is erased before it is needed is erased again.
+            State::Closed if is_early => {
+                self.blocks[block as usize].set_state(State::Stale);
+                self.free += 1;
+                Ok(())
+            }
+            _ => self.erase(block),
+        }
     }
 
     /// The block to clean next: one that failed; or for the sake of even wear the one erased least; or the policy's
@@ -140,13 +189,14 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
     /// thousand cycles for a thousand blocks.
     fn choose(&mut self) -> Result<u32, Error> {
         let (now, step, pages) = (self.stamp(), self.step(), self.shape.pages);
+        let is_scarce = self.free <= SCARCE;
         let mut best: Option<(Worth, u32)> = None;
         let mut least: Option<(u16, u32)> = None;
         let mut most = 0;
         for (block, number) in self.blocks.iter().zip(0_u32..) {
             match block.state() {
-                State::Failing => return Ok(number),
-                State::Closed => {}
+                State::Failing if !is_scarce => return Ok(number),
+                State::Closed | State::Failing => {}
                 // The pages that could not be read were written again.
                 State::Kept if block.valid() == 0 => return Ok(number),
                 _ => continue,
@@ -160,7 +210,11 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
                 continue;
             }
             let age = u64::from(now.wrapping_sub(block.opened)) << step;
-            let worth = self.victim.worth(&Candidate { valid, pages, age, erases: block.erases });
+            let worth = if is_scarce {
+                Worth { over: pages - valid, under: 1 }
+            } else {
+                self.victim.worth(&Candidate { valid, pages, age, erases: block.erases })
+            };
             if best.is_none_or(|(other, _)| worth.is_more_than(other)) {
                 best = Some((worth, number));
             }
@@ -177,8 +231,8 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
         best.map(|(_, block)| block).ok_or(Error::WornOut)
     }
 
-    /// Whether a block holds pages of the map.
+    /// Whether a block may hold pages of the map.
     pub(crate) fn is_map_block(&self, block: u32) -> bool {
-        usize::from(self.blocks[block as usize].stream()) == MAP_STREAM
+        usize::from(self.blocks[block as usize].stream()) >= SHARED
     }
 }

@@ -194,12 +194,12 @@ impl Nand for Chip {
         let cut = self.operation()?;
         self.check(page);
         let at = page as usize;
+        self.data[at].copy_from_slice(data);
+        self.areas[at] = *area;
         if self.fails(page / SHAPE.pages) {
             self.set(at, PageIs::Torn);
             return Err(NandError::Failed);
         }
-        self.data[at].copy_from_slice(data);
-        self.areas[at] = *area;
         let is = match cut {
             Some(0) => PageIs::Blank,
             Some(1) => PageIs::Torn,
@@ -249,13 +249,16 @@ struct Expected {
     now: u32,
     /// What a loss of power may leave in its place: what a trim that was not flushed hides, or what an operation that
     /// was cut off would have written.
-    or: [u32; 4],
+    or: [u32; Self::MOST],
     others: usize,
 }
 
 impl Expected {
+    /// After a mount until the first change: what was cut off may be seen by one mount and not by another.
+    const MOST: usize = 8;
+
     fn may_be(&mut self, version: u32) {
-        if !self.or[..self.others].contains(&version) {
+        if !self.or[..self.others].contains(&version) && self.others < Self::MOST {
             self.or[self.others] = version;
             self.others += 1;
         }
@@ -306,7 +309,7 @@ impl Bench {
         Self {
             chip: Chip::new(),
             memory: Static::new(),
-            expected: [Expected { now: 0, or: [0; 4], others: 0 }; LOGICAL_PAGES],
+            expected: [Expected { now: 0, or: [0; Expected::MOST], others: 0 }; LOGICAL_PAGES],
         }
     }
 
@@ -407,11 +410,13 @@ fn requests_of<N: Nand, V: Victim, P: Placement>(
     version: &mut u32,
     requests: u32,
 ) -> Result<(), Fault> {
+    let mut changed = false;
     for _ in 0..requests {
         let all = LOGICAL_PAGES as u32;
         let lpn = if draws.below(3) == 0 { draws.below(all) } else { draws.below(all / 8) };
         let page = &mut expected[lpn as usize];
-        match draws.below(16) {
+        let request = draws.below(16);
+        match request {
             0 => {
                 let before = *page;
                 if page.now != 0 {
@@ -437,6 +442,16 @@ fn requests_of<N: Nand, V: Victim, P: Placement>(
                 ftl.write(lpn, &content(lpn, *version))?;
                 page.is(*version);
             }
+        }
+        if !changed && request != 2 {
+            // What the mount found lasts from the first change on.
+            changed = true;
+            let others = |page: &mut Expected| page.is(page.now);
+            expected
+                .iter_mut()
+                .zip(0..)
+                .filter(|(_, other)| request > 0 || *other != lpn)
+                .for_each(|(page, _)| others(page));
         }
     }
     Ok(())
@@ -469,7 +484,8 @@ fn read<N: Nand, V: Victim, P: Placement>(
         return Err(Fault::Lost(lpn, word ^ lpn << 20));
     };
     if mounted {
-        page.is(seen);
+        page.may_be(page.now);
+        page.now = seen;
     }
     Ok(())
 }

@@ -1,14 +1,15 @@
 //! The layer, as its user sees it.
 
 use crate::{
-    Area, Content, Error, Found, Geometry, Memory, Nand, NandError, Slots,
+    Area, Before, Content, Error, Found, Geometry, Memory, Nand, NandError, Slots,
     blocks::{Block, State},
-    cache::{Cache, NONE, TRIMMED},
+    cache::{Cache, LOST, NONE, TRIMMED},
     clean::{Cleaning, MEAN},
     header::Header,
-    log::{MAP_STREAM, Open, Payload},
-    memory::{MAP_ENTRY, entries_of_map_page, map_pages},
+    log::{LANES, MAP_STREAM, NOWHERE, Open, Payload},
+    memory::{entries_of_map_page, map_pages},
     policy::{Placement, Victim},
+    resume::CUT_MAPS,
 };
 
 /// How a store is made.
@@ -75,9 +76,17 @@ pub struct Ftl<'a, N, V, P> {
     pub(crate) cache: Cache<'a>,
     pub(crate) buffer: Slots<'a, u8>,
 
-    pub(crate) open: [Open; crate::MAX_STREAMS + 1],
-    /// Programs so far.
+    pub(crate) open: [Open; LANES],
+    /// What the last program wrote, if it is known to be done.
+    pub(crate) before: Option<Before>,
+    /// The number of the last program.
     pub(crate) sequence: u64,
+    /// The page that a mount found to be programmed last.
+    pub(crate) newest: u32,
+    /// Pages of the map that would lead to programs that were cut off: written again, they say that these never count.
+    pub(crate) cut_maps: [u32; CUT_MAPS],
+    /// Whether nothing is left to be done before the next change ([`settle_cut`](Self::settle_cut)).
+    pub(crate) is_settled: bool,
     /// Blocks that can be opened.
     pub(crate) free: u32,
     pub(crate) cleaning: Option<Cleaning>,
@@ -128,8 +137,12 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
             directory,
             cache: Cache::new(changes),
             buffer,
-            open: [Open::NONE; crate::MAX_STREAMS + 1],
+            open: [Open::NONE; LANES],
+            before: None,
             sequence: 0,
+            newest: NOWHERE,
+            cut_maps: [NOWHERE; CUT_MAPS],
+            is_settled: true,
             free: 0,
             cleaning: None,
             owed: 0,
@@ -150,7 +163,9 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
         self.blocks.fill(Block::UNKNOWN);
         self.directory.fill(NONE);
         self.cache.clear();
-        self.open = [Open::NONE; crate::MAX_STREAMS + 1];
+        self.open = [Open::NONE; LANES];
+        (self.before, self.newest, self.is_settled) = (None, NOWHERE, true);
+        self.cut_maps = [NOWHERE; CUT_MAPS];
         (self.logical_pages, self.sequence, self.free) = (0, 0, 0);
         (self.cleaning, self.owed, self.unlevelled) = (None, 0, 0);
         self.yielded = MEAN * self.shape.pages / 2;
@@ -328,24 +343,30 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
     /// [`Error::MapUnreadable`], [`Error::Device`].
     pub fn read(&mut self, lpn: u32, into: &mut [u8]) -> Result<bool, Error> {
         self.check(lpn, into.len())?;
-        let at = self.locate(lpn)?;
-        if at >= TRIMMED {
+        let mut at = self.locate(lpn)?;
+        let mut done = self.read_page(lpn, at, into);
+        // What was programmed last could be read at the mount, and cannot now: what was before it counts.
+        if matches!(done, Err(Error::Unreadable(_))) && !self.is_settled && at == self.newest {
+            self.remount()?;
+            at = self.locate(lpn)?;
+            done = self.read_page(lpn, at, into);
+        }
+        if !matches!(done, Ok(true)) {
             into.fill(0);
-            return Ok(false);
+        }
+        done
+    }
+
+    /// What a page of the chip holds, which the map names for a logical one.
+    fn read_page(&mut self, lpn: u32, at: u32, into: &mut [u8]) -> Result<bool, Error> {
+        if at >= LOST {
+            return if at == LOST { Err(Error::Unreadable(lpn)) } else { Ok(false) };
         }
         self.nand.read(at, 0, into).map_err(|e| unreadable(e, lpn))?;
-        match self.area(at)? {
-            Found::Page(Area { content: Content::Data(_), number, .. }) if number == lpn => {
-                Ok(true)
-            }
-            Found::Page(_) => {
-                into.fill(0);
-                Err(Error::Misplaced(lpn))
-            }
-            Found::Blank | Found::Torn => {
-                into.fill(0);
-                Err(Error::Unreadable(lpn))
-            }
+        match self.known_area(at)? {
+            Some(Area { content: Content::Data(_), number, .. }) if number == lpn => Ok(true),
+            Some(_) => Err(Error::Misplaced(lpn)),
+            None => Err(Error::Unreadable(lpn)),
         }
     }
 
@@ -359,7 +380,7 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
         self.make_room()?;
         self.make_room_for_a_change()?;
         // Cleaning may have moved it.
-        let old = self.locate(lpn)?;
+        let old = self.replaced(lpn)?;
         let stream = self.placement.host(self.whereabouts(old)).min(self.placement.streams() - 1);
         let at =
             self.append(usize::from(stream), Content::Data(stream), lpn, Payload::Host(data))?;
@@ -376,7 +397,7 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
         self.check(lpn, self.shape.page_size as usize)?;
         self.make_room()?;
         self.make_room_for_a_change()?;
-        let old = self.locate(lpn)?;
+        let old = self.replaced(lpn)?;
         if old >= TRIMMED {
             return Ok(false);
         }
@@ -411,13 +432,10 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
         for page in 0..self.logical_pages.div_ceil(self.map_entries) {
             self.gather_map_page(page)?;
             let first = page * self.map_entries;
-            let entries = self.buffer.chunks_exact(MAP_ENTRY as usize);
-            for (lpn, entry) in
-                (first..self.logical_pages.min(first + self.map_entries)).zip(entries)
-            {
-                let at = u32::from_le_bytes([entry[0], entry[1], entry[2], 0]);
-                if at < TRIMMED {
-                    seen(lpn, at);
+            for index in 0..self.map_entries.min(self.logical_pages - first) {
+                let at = self.entry(index);
+                if at < LOST {
+                    seen(first + index, at);
                 }
             }
         }
@@ -457,6 +475,17 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
         Ok(())
     }
 
+    /// What stands beside a page that the map names: a bit of it may have turned.
+    pub(crate) fn known_area(&mut self, page: u32) -> Result<Option<Area>, Error> {
+        let mut bytes = [0; crate::AREA];
+        self.counters.area_reads += 1;
+        match self.nand.read_area(page, &mut bytes) {
+            Ok(()) => Ok(Area::mended(&bytes)),
+            Err(NandError::Device) => Err(Error::Device),
+            Err(_) => Ok(None),
+        }
+    }
+
     /// What stands beside a page.
     pub(crate) fn area(&mut self, page: u32) -> Result<Found, Error> {
         let mut bytes = [0; crate::AREA];
@@ -471,6 +500,11 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
     /// The next page of the map, with the header that says what the store is.
     pub(crate) fn write_map_page(&mut self, page: u32) -> Result<(), Error> {
         self.gather_map_page(page)?;
+        self.write_gathered(page)
+    }
+
+    /// The page of the map that the buffer holds.
+    pub(crate) fn write_gathered(&mut self, page: u32) -> Result<(), Error> {
         let header = Header {
             logical_pages: self.logical_pages,
             spare_blocks: self.spare_blocks,

@@ -76,13 +76,14 @@ mod nand;
 #[cfg(feature = "embedded-storage")]
 mod nor;
 pub mod policy;
+mod resume;
 #[cfg(feature = "embedded-sdmmc")]
 mod sectors;
 mod slots;
 #[cfg(feature = "embedded-storage")]
 mod storage;
 
-pub use area::{Area, Content, Found};
+pub use area::{Area, Before, Content, Found};
 pub use blocks::Block;
 pub use cache::Change;
 pub use error::Error;
@@ -98,5 +99,5 @@ pub use slots::Slots;
 #[cfg(feature = "embedded-storage")]
 pub use storage::Bytes;
 
-/// Streams of data at most; the map has one of its own.
-pub const MAX_STREAMS: usize = 8;
+/// Streams of data at most; the map has one of its own, and one is shared while free blocks are scarce.
+pub const MAX_STREAMS: usize = 7;

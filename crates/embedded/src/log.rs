@@ -1,30 +1,45 @@
 //! The log: each stream writes the pages of its open block, one after another.
 
 use crate::{
-    Area, Content, Error, Ftl, Nand, NandError,
+    Area, Before, Content, Error, Ftl, Nand, NandError,
     blocks::{Block, State},
-    cache::TRIMMED,
+    cache::LOST,
     ftl::device,
     policy::{Old, Placement, Victim},
 };
 
+/// The block that all streams share while free blocks are scarce: of the map it holds pages as well as of data.
+pub(crate) const SHARED: usize = crate::MAX_STREAMS;
 /// The stream of the map's pages.
-pub(crate) const MAP_STREAM: usize = crate::MAX_STREAMS;
-/// No block.
+pub(crate) const MAP_STREAM: usize = SHARED + 1;
+/// Blocks that are open at most.
+pub(crate) const LANES: usize = MAP_STREAM + 1;
+/// No block, or no page.
 pub(crate) const NOWHERE: u32 = u32::MAX;
+/// Free blocks that are left when no stream opens a block of its own any more.
+pub(crate) const SCARCE: u32 = 2;
+/// Pages at most that one program says never count; and the first one after a mount.
+pub(crate) const MOST_VOID: u16 = 3;
+pub(crate) const MOST_VOID_FIRST: u16 = 255;
 
 /// The open block of a stream.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Open {
     pub(crate) block: u32,
-    /// Pages programmed.
-    next: u32,
     /// The block before.
     previous: u32,
+    /// The page that is programmed next.
+    pub(crate) next: u16,
+    /// Pages right before it that were cut off: the next program says that they never count.
+    pub(crate) cut: u16,
 }
 
 impl Open {
-    pub(crate) const NONE: Self = Self { block: NOWHERE, next: 0, previous: NOWHERE };
+    pub(crate) const NONE: Self = Self::at(NOWHERE, 0, 0);
+
+    pub(crate) const fn at(block: u32, next: u16, cut: u16) -> Self {
+        Self { block, next, cut, previous: NOWHERE }
+    }
 }
 
 /// What is programmed.
@@ -48,50 +63,124 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
         payload: Payload<'_>,
     ) -> Result<u32, Error> {
         loop {
-            if self.open[stream].block == NOWHERE || self.open[stream].next == self.shape.pages {
-                self.open_block(stream)?;
-            }
-            let Open { block, next, .. } = self.open[stream];
-            let to = block * self.shape.pages + next;
-            let erases = u32::from(self.blocks[block as usize].erases);
-            let area = Area { content, erases, number, sequence: self.sequence + 1 }.encode();
-            let done = match payload {
-                Payload::Host(data) => self.nand.program(to, data, &area),
-                Payload::Buffer => self.nand.program(to, &self.buffer, &area),
-                Payload::Copy(from) => self.nand.copy(from, to, &area, &mut self.buffer),
-            };
-            match done {
-                Ok(()) => {
-                    self.sequence += 1;
-                    self.owed += 1;
-                    self.open[stream].next += 1;
-                    let block = &mut self.blocks[block as usize];
-                    block.set_valid(block.valid() + 1);
-                    return Ok(to);
-                }
-                // Nothing was programmed.
-                Err(NandError::Unreadable) => return Err(Error::Unreadable(number)),
-                Err(NandError::Failed) => {
-                    self.counters.failed_blocks += 1;
-                    self.leave(stream, State::Failing);
-                }
-                Err(NandError::Device) => {
-                    self.leave(stream, State::Closed);
-                    return Err(Error::Device);
-                }
+            let lane = self.lane(stream)?;
+            let done = self.append_to(lane, content, number, payload);
+            if done != Err(Error::WornOut) {
+                return done;
             }
         }
     }
 
+    /// Programs the next page of an open block. [`Error::WornOut`] if the program failed: the block is left.
+    pub(crate) fn append_to(
+        &mut self,
+        lane: usize,
+        content: Content,
+        number: u32,
+        payload: Payload<'_>,
+    ) -> Result<u32, Error> {
+        let Open { block, next, cut, .. } = self.open[lane];
+        let to = block * self.shape.pages + u32::from(next);
+        let content = match content {
+            Content::Data(_) => Content::Data(lane.min(SHARED) as u8),
+            Content::Map => Content::Map,
+        };
+        let data = match payload {
+            Payload::Host(data) => data,
+            _ => &self.buffer,
+        };
+        let ones = !matches!(payload, Payload::Copy(_)) && data.iter().all(|&byte| byte == 0xff);
+        // A number is used for one program, whatever comes of it: the chip may have done what it reports as failed.
+        self.sequence += 1;
+        let area = Area {
+            content,
+            erases: u32::from(self.blocks[block as usize].erases),
+            number,
+            sequence: self.sequence,
+            before: self.before.take(),
+            void: cut as u8,
+            ones,
+        }
+        .encode();
+        let done = match payload {
+            Payload::Host(data) => self.nand.program(to, data, &area),
+            Payload::Buffer => self.nand.program(to, &self.buffer, &area),
+            Payload::Copy(from) => self.nand.copy(from, to, &area, &mut self.buffer),
+        };
+        match done {
+            Ok(()) => {
+                self.owed += 1;
+                self.before = Some(match content {
+                    Content::Data(_) => Before::Data(number),
+                    Content::Map => Before::Map(number),
+                });
+                let home = &mut self.blocks[block as usize];
+                home.set_valid(home.valid() + 1);
+                self.advance(lane, 0, State::Closed);
+                Ok(to)
+            }
+            // Nothing was programmed.
+            Err(NandError::Unreadable) => Err(Error::Unreadable(number)),
+            Err(NandError::Failed) => {
+                self.counters.failed_blocks += 1;
+                self.leave(lane, State::Failing);
+                Err(Error::WornOut)
+            }
+            // It may be programmed, or in part: it must never count.
+            Err(NandError::Device) => {
+                self.is_settled = false;
+                self.advance(lane, cut + 1, State::Kept);
+                Err(Error::Device)
+            }
+        }
+    }
+
+    /// The next page of an open block is used up; where it was the last one, the block is closed.
+    fn advance(&mut self, lane: usize, cut: u16, state: State) {
+        let open = &mut self.open[lane];
+        open.next += 1;
+        open.cut = cut;
+        if cut > MOST_VOID {
+            self.leave(lane, State::Kept);
+        } else if u32::from(open.next) == self.shape.pages {
+            self.blocks[open.block as usize].set_state(state);
+        }
+    }
+
+    pub(crate) fn has_room(&self, lane: usize) -> bool {
+        self.open[lane].block != NOWHERE && u32::from(self.open[lane].next) < self.shape.pages
+    }
+
+    /// The open block that the next page of a stream goes to. While free blocks are scarce that is any with room, and
+    /// then one for all.
+    fn lane(&mut self, stream: usize) -> Result<usize, Error> {
+        if self.has_room(stream) {
+            return Ok(stream);
+        }
+        let is_map = stream == MAP_STREAM;
+        if is_map && self.has_room(SHARED) {
+            return Ok(SHARED);
+        }
+        if self.free <= SCARCE {
+            // A mount looks for pages of the map in the map's blocks and in the one that is shared.
+            let first = if is_map { SHARED } else { 0 };
+            if let Some(lane) = (first..LANES).find(|&lane| self.has_room(lane)) {
+                return Ok(lane);
+            }
+            return self.open_block(SHARED).map(|()| SHARED);
+        }
+        self.open_block(stream).map(|()| stream)
+    }
+
     /// Nothing more is programmed into the open block of a stream.
-    fn leave(&mut self, stream: usize, state: State) {
+    pub(crate) fn leave(&mut self, stream: usize, state: State) {
         let open = core::mem::replace(&mut self.open[stream], Open::NONE);
         self.blocks[open.block as usize].set_state(state);
     }
 
     /// Opens a free block: of those that are blank the one erased least.
     fn open_block(&mut self, stream: usize) -> Result<(), Error> {
-        let full = self.open[stream].block;
+        let previous = self.open[stream].block;
         let block = loop {
             let free = self.blocks.iter().zip(0_u32..).filter(|(block, _)| block.is_free());
             let rank = |block: &Block| match block.state() {
@@ -112,9 +201,6 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
                 _ => self.sync_erases()?,
             }
         };
-        if full != NOWHERE {
-            self.blocks[full as usize].set_state(State::Closed);
-        }
         let opened = self.stamp();
         let home = &mut self.blocks[block as usize];
         home.set_state(State::Open);
@@ -122,7 +208,7 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
         home.set_valid(0);
         home.opened = opened;
         self.free -= 1;
-        self.open[stream] = Open { block, next: 0, previous: full };
+        self.open[stream] = Open { previous, ..Open::at(block, 0, 0) };
         Ok(())
     }
 
@@ -169,19 +255,18 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
     /// A page is not current any more.
     pub(crate) fn invalidate(&mut self, at: u32) {
         let block = &mut self.blocks[(at / self.shape.pages) as usize];
-        debug_assert!(block.valid() > 0, "page {at}");
         block.set_valid(block.valid().saturating_sub(1));
     }
 
     /// What the placement is told of the copy that a page replaces.
     pub(crate) fn whereabouts(&self, old: u32) -> Option<Old> {
-        if old >= TRIMMED {
+        if old >= LOST {
             return None;
         }
         let (block, page) = (old / self.shape.pages, old % self.shape.pages);
         let stream = self.blocks[block as usize].stream();
-        let open = &self.open[usize::from(stream)];
-        let near = open.block == block || open.previous == block && open.next < page;
+        let open = &self.open[usize::from(stream).min(MAP_STREAM)];
+        let near = open.block == block || open.previous == block && u32::from(open.next) < page;
         Some(Old { stream, near })
     }
 

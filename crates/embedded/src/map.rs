@@ -6,8 +6,8 @@
 //! ones only.
 
 use crate::{
-    Area, Error, Found, Ftl, Nand, NandError,
-    cache::{NONE, TRIMMED},
+    Error, Ftl, Nand, NandError,
+    cache::{LOST, NONE, TRIMMED},
     ftl::device,
     header,
     memory::MAP_ENTRY,
@@ -48,26 +48,44 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
         }
     }
 
-    /// Where a logical page is; [`TRIMMED`] or more where it holds no data.
+    /// Where a logical page is; [`LOST`] or more where it is nowhere.
     pub(crate) fn locate(&mut self, lpn: u32) -> Result<u32, Error> {
-        match self.place(lpn) {
-            Place::Nowhere => Ok(NONE),
-            Place::Page(at) => Ok(at),
+        let at = match self.place(lpn) {
+            Place::Nowhere => NONE,
+            Place::Page(at) => at,
             Place::Mapped { page, offset } => {
                 let mut entry = [0; 4];
                 self.counters.map_reads += 1;
                 match self.nand.read(page, offset, &mut entry[..3]) {
-                    Ok(()) => Ok(u32::from_le_bytes(entry)),
-                    Err(NandError::Device) => Err(Error::Device),
-                    Err(_) => Err(Error::MapUnreadable(lpn / self.map_entries * self.map_entries)),
+                    Ok(()) => self.checked(u32::from_le_bytes(entry)),
+                    Err(NandError::Device) => return Err(Error::Device),
+                    Err(_) => {
+                        let first = lpn / self.map_entries * self.map_entries;
+                        return Err(Error::MapUnreadable(first));
+                    }
                 }
             }
+        };
+        Ok(at)
+    }
+
+    /// An entry of the map, as it was read: whatever bits turned, it leads to no page that the chip does not have.
+    fn checked(&self, entry: u32) -> u32 {
+        let is_page = entry < self.shape.blocks * self.shape.pages;
+        if is_page || entry >= LOST { entry } else { LOST }
+    }
+
+    /// Where the copy is that a new one replaces. Where the map cannot be read, that is unknown.
+    pub(crate) fn replaced(&mut self, lpn: u32) -> Result<u32, Error> {
+        match self.locate(lpn) {
+            Err(Error::MapUnreadable(_)) => Ok(LOST),
+            done => done,
         }
     }
 
     /// A logical page that was at `old` is at `at` now. There is room for the change.
     pub(crate) fn move_to(&mut self, lpn: u32, old: u32, at: u32) {
-        if old < TRIMMED {
+        if old < LOST {
             self.invalidate(old);
         }
         self.cache.set(lpn, at);
@@ -152,6 +170,18 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
         Ok(())
     }
 
+    /// An entry of the page of the map that the buffer holds.
+    pub(crate) fn entry(&self, index: u32) -> u32 {
+        let from = (index * MAP_ENTRY) as usize;
+        let entry = &self.buffer[from..from + 3];
+        self.checked(u32::from_le_bytes([entry[0], entry[1], entry[2], 0]))
+    }
+
+    pub(crate) fn set_entry(&mut self, index: u32, at: u32) {
+        let from = (index * MAP_ENTRY) as usize;
+        self.buffer[from..from + 3].copy_from_slice(&at.to_le_bytes()[..3]);
+    }
+
     /// Makes a page of the map in the buffer: as it is on the chip, with its changes.
     pub(crate) fn gather_map_page(&mut self, page: u32) -> Result<(), Error> {
         let at = self.directory[page as usize];
@@ -162,7 +192,11 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
             match self.nand.read(at, 0, &mut self.buffer) {
                 Ok(()) if header::is_whole(&self.buffer, &self.shape) => {}
                 Err(NandError::Device) => return Err(Error::Device),
-                _ => return Err(Error::MapUnreadable(page * self.map_entries)),
+                // What only this page knew stays an error until it is written.
+                _ => {
+                    let entries = self.buffer.chunks_exact_mut(MAP_ENTRY as usize);
+                    entries.for_each(|entry| entry.copy_from_slice(&LOST.to_le_bytes()[..3]));
+                }
             }
         }
         let first = page * self.map_entries;
@@ -186,9 +220,6 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
 
     /// The number of the program that wrote a page; 0 if that cannot be said.
     pub(crate) fn sequence_of(&mut self, page: u32) -> Result<u64, Error> {
-        Ok(match self.area(page)? {
-            Found::Page(Area { sequence, .. }) => sequence,
-            Found::Blank | Found::Torn => 0,
-        })
+        Ok(self.known_area(page)?.map_or(0, |area| area.sequence))
     }
 }

@@ -1,23 +1,81 @@
 //! Finding a store on its chip: without a table of pages.
 //!
 //! 1. The area of each block's first page says what the block is. All pages of the map's blocks are looked at, and
-//!    of each page of the map the newest copy that can be read counts.
+//!    of each page of the map the newest copy counts.
 //! 2. The newest of them names the horizon. Data that were written after it, and after the page of the map that has
 //!    them, are changes of the map that were lost with the RAM: they are found in the blocks that end behind it.
-//! 3. Every page of the map is read once, to count the valid pages of each block.
-//! 4. Blocks with a page that cannot be read are cleaned: it may be readable another time, and what it says must not come
-//!    back then. They are those that were open when the power failed.
+//! 3. The page that was programmed last may have been cut off. If it cannot be read, all is found once more without it.
+//!    Any other page that cannot be read was whole once: the map leads to it, and reading it is an error.
+//! 4. Every page of the map is read once, to count the valid pages of each block.
+//! 5. Blocks that were open are open again ([`resume`](crate::resume)).
 
 use crate::{
-    Area, Content, Error, Found, Ftl, Memory, Nand, NandError,
+    Area, Before, Content, Error, Found, Ftl, Memory, Nand, NandError,
     blocks::State,
-    cache::{NONE, TRIMMED},
+    cache::{LOST, NONE},
     ftl::device,
     header::{self, Header},
-    log::MAP_STREAM,
-    memory::MAP_ENTRY,
+    log::{LANES, MAP_STREAM, MOST_VOID_FIRST, NOWHERE, Open},
     policy::{Placement, Victim},
+    resume::{CUT_MAPS, HIDDEN},
 };
+
+/// Looks at the chip at most: after each something is known that never counts.
+const MOST_SCANS: u32 = 32;
+
+/// What a look at the chip finds, beside what the layer knows from then on.
+#[derive(Default)]
+struct Scan {
+    /// The number of the last program in the block that each stream had open last.
+    tails: [u64; LANES],
+    /// The number of the program before the newest.
+    second: u64,
+    never: Never,
+    /// Programs of which their successors say that they are not known to be done.
+    doubtful: Doubtful,
+    /// A page of the map has more changes than RAM has room for.
+    is_full: bool,
+}
+
+/// Programs that never count.
+#[derive(Clone, Copy, Default)]
+struct Never {
+    /// All from this one on, if it is not 0: they were being programmed when the power failed, and cannot be read.
+    from: u64,
+    /// Those from here to there: an earlier mount did not find them.
+    hidden: (u64, u64),
+    /// These, if they cannot be read.
+    doubtful: Doubtful,
+}
+
+/// Numbers of a few programs.
+type Doubtful = [u64; 4];
+
+impl Never {
+    fn spares(&self, sequence: u64) -> bool {
+        let (from, to) = self.hidden;
+        (self.from == 0 || sequence < self.from) && (sequence < from || sequence > to)
+    }
+}
+
+/// What a look at the pages of the map finds.
+#[derive(Default)]
+struct MapScan {
+    /// The number of the newest that is whole.
+    newest: u64,
+    /// There are some that are not whole.
+    is_other: bool,
+}
+
+/// What was found in a block.
+struct Surveyed {
+    /// The number of the last program that counts.
+    last: u64,
+    /// Pages behind that one cannot be read.
+    is_cut: bool,
+    /// One before it cannot be read.
+    is_torn: bool,
+}
 
 impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
     /// Mounts the store of a chip, in whatever state a loss of power left it.
@@ -36,27 +94,201 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
     /// # Errors
     /// Those of [`mount`](Self::mount). After one nothing of the store can be used.
     pub fn remount(&mut self) -> Result<(), Error> {
-        self.forget();
-        self.find_blocks()?;
-        self.find_map()?;
-        self.horizon_to_now();
-        self.find_changes()?;
-        self.count_valid()?;
-        match self.clean_torn() {
-            // It is read-only, and can be read.
-            Ok(()) | Err(Error::WornOut) => Ok(()),
-            Err(e) => Err(e),
+        let mut never = Never::default();
+        let (mut cut_maps, mut cuts) = ([NOWHERE; CUT_MAPS], 0);
+        let mut may_be_cut = true;
+        for _ in 0..MOST_SCANS {
+            self.forget();
+            let mut scan = Scan { never, ..Scan::default() };
+            self.find_blocks()?;
+            self.find_map(&mut scan)?;
+            self.find_changes(&mut scan)?;
+            self.horizon_to_now();
+            if self.newest == NOWHERE {
+                break;
+            }
+            let left_out = self.sequence.saturating_sub(HIDDEN);
+            let Some(area) = self.known_area(self.newest)? else {
+                // It could be read a moment ago.
+                never.from = self.sequence;
+                continue;
+            };
+            let Area { content, number, before, .. } = area;
+            if may_be_cut && !self.is_whole(self.newest)? {
+                never.from = self.sequence;
+                cut_maps[cuts % CUT_MAPS] = match content {
+                    Content::Data(_) => number / self.map_entries,
+                    Content::Map => number,
+                };
+                cuts += 1;
+                // Nobody was told that the one before it was done.
+                may_be_cut = matches!(before, None | Some(Before::First));
+            } else if scan.second >= left_out
+                && never.hidden.0 == 0
+                && before == Some(Before::First)
+            {
+                never.hidden = (left_out, self.sequence - 1);
+            } else if never.doubtful != scan.doubtful {
+                never.doubtful = scan.doubtful;
+            } else {
+                break;
+            }
         }
+        self.count_valid()?;
+        self.reopen()?;
+        self.cut_maps = cut_maps;
+        for page in &mut self.cut_maps {
+            if *page >= self.logical_pages.div_ceil(self.map_entries) {
+                *page = NOWHERE;
+            }
+        }
+        self.is_settled = false;
+        Ok(())
     }
 
-    /// Cleans the blocks with a page that cannot be read, which [`State::Kept`] marks until here.
-    fn clean_torn(&mut self) -> Result<(), Error> {
-        for block in 0..self.shape.blocks {
-            if self.blocks[block as usize].state() == State::Kept {
-                self.clean_whole(block)?;
+    /// Whether all of a page can be read.
+    fn is_whole(&mut self, page: u32) -> Result<bool, Error> {
+        let is_blank = match self.nand.read(page, 0, &mut self.buffer) {
+            Ok(()) => self.buffer.iter().all(|&byte| byte == 0xff),
+            Err(NandError::Device) => return Err(Error::Device),
+            Err(_) => return Ok(false),
+        };
+        let Some(area) = self.known_area(page)? else { return Ok(false) };
+        let is_map = area.content == Content::Map;
+        Ok(if is_map {
+            header::is_whole(&self.buffer, &self.shape)
+        } else {
+            area.ones || !is_blank
+        })
+    }
+
+    /// Looks at the pages of a block, the last one first, and tells those that count. What it is worth to be opened again is
+    /// kept.
+    fn survey(
+        &mut self,
+        block: u32,
+        scan: &mut Scan,
+        mut seen: impl FnMut(&mut Self, u32, &Area) -> Result<(), Error>,
+    ) -> Result<Surveyed, Error> {
+        let (first, pages) = (block * self.shape.pages, self.shape.pages);
+        // Behind the last page that was programmed; behind the last one that counts; the number of that.
+        let (mut end, mut good, mut last) = (0, 0, 0);
+        let (mut void, mut is_torn) = (0, false);
+        for page in (0..pages).rev() {
+            let found = self.area(first + page)?;
+            if found == Found::Blank && end == 0 {
+                continue;
+            }
+            end = end.max(page + 1);
+            if void > 0 {
+                void -= 1;
+                continue;
+            }
+            let found = match found {
+                // A bit of the area turned, if what it says but for that is of this block.
+                Found::Torn => match self.known_area(first + page)? {
+                    Some(area) if area.erases == u32::from(self.blocks[block as usize].erases) => {
+                        Found::Page(area)
+                    }
+                    _ => Found::Torn,
+                },
+                found => found,
+            };
+            let found = match found {
+                Found::Page(area) if !scan.never.spares(area.sequence) => Found::Torn,
+                Found::Page(area) if scan.never.doubtful.contains(&area.sequence) => {
+                    if self.is_whole(first + page)? { found } else { Found::Torn }
+                }
+                _ => found,
+            };
+            match found {
+                Found::Page(area) => {
+                    if area.before.is_none()
+                        && let Some(free) =
+                            scan.doubtful.iter_mut().find(|n| **n == 0 || **n == area.sequence - 1)
+                    {
+                        *free = area.sequence - 1;
+                    }
+                    if good == 0 {
+                        (good, last) = (page + 1, area.sequence);
+                    }
+                    if area.sequence > self.sequence || self.newest == NOWHERE {
+                        scan.second = self.sequence;
+                        self.sequence = area.sequence;
+                        self.newest = first + page;
+                    } else if area.sequence < self.sequence {
+                        scan.second = scan.second.max(area.sequence);
+                    }
+                    void = area.void;
+                    seen(self, first + page, &area)?;
+                }
+                Found::Blank => {}
+                Found::Torn => is_torn |= good > 0,
+            }
+        }
+        let cut = (end - good) as u16;
+        if cut > 0 || is_torn {
+            self.blocks[block as usize].set_state(State::Kept);
+        }
+        let lane = usize::from(self.blocks[block as usize].stream());
+        if !is_torn && cut <= MOST_VOID_FIRST && last > scan.tails[lane] {
+            scan.tails[lane] = last;
+            self.open[lane] = Open::at(block, end as u16, cut);
+        }
+        Ok(Surveyed { last, is_cut: cut > 0, is_torn })
+    }
+
+    /// Opens the blocks again that were open. What nothing leads to is free.
+    fn reopen(&mut self) -> Result<(), Error> {
+        for lane in 0..LANES {
+            let Open { block, .. } = self.open[lane];
+            let Some(home) = self.blocks.get(block as usize) else { continue };
+            let is_torn = home.state() == State::Kept && self.open[lane].cut == 0;
+            if home.valid() == 0 || is_torn {
+                self.open[lane] = Open::NONE;
+                continue;
+            }
+            // The page behind the last one may have been touched.
+            if !self.nand.is_cached() {
+                self.leave_out(lane);
+                while self.has_room(lane) && !self.is_blank(lane)? {
+                    self.leave_out(lane);
+                }
+            }
+            if self.has_room(lane) {
+                self.blocks[block as usize].set_state(State::Open);
+            }
+        }
+        for block in self.blocks.iter_mut() {
+            if block.state() == State::Closed && block.valid() == 0 {
+                block.set_state(State::Stale);
+                self.free += 1;
             }
         }
         Ok(())
+    }
+
+    fn leave_out(&mut self, lane: usize) {
+        let open = &mut self.open[lane];
+        open.next += 1;
+        // Behind a page that counts, a blank one need not be told.
+        open.cut += u16::from(open.cut > 0);
+    }
+
+    /// Whether the next page of an open block was not programmed, not even in part.
+    fn is_blank(&mut self, lane: usize) -> Result<bool, Error> {
+        let Open { block, next, .. } = self.open[lane];
+        let page = block * self.shape.pages + u32::from(next);
+        match self.nand.read(page, 0, &mut self.buffer) {
+            Ok(()) => Ok(self.buffer.iter().all(|&byte| byte == 0xff)),
+            Err(NandError::Device) => Err(Error::Device),
+            // What is there must never count.
+            Err(_) => {
+                let cut = &mut self.open[lane].cut;
+                *cut = (*cut).max(1);
+                Ok(false)
+            }
+        }
     }
 
     /// Whether a block holds pages that were written.
@@ -97,7 +329,6 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
                     erases += u64::from(home.erases);
                     let step = self.step();
                     self.blocks[block as usize].opened = (area.sequence >> step) as u16;
-                    self.sequence = self.sequence.max(area.sequence);
                 }
             }
         }
@@ -125,100 +356,112 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
     }
 
     /// The newest copy of each page of the map.
-    fn find_map(&mut self) -> Result<(), Error> {
-        let (mut is_damaged, mut newest, mut oldest_end) = (false, 0, u64::MAX);
+    fn find_map(&mut self, scan: &mut Scan) -> Result<(), Error> {
+        let (mut is_damaged, mut end, mut oldest_cut) = (false, 0, u64::MAX);
+        let mut map = MapScan::default();
         for block in 0..self.shape.blocks {
             if !self.is_written(block) || !self.is_map_block(block) {
                 continue;
             }
-            // The number of the last page that can be read, and whether one after it cannot.
-            let (mut last, mut is_torn) = (0, false);
-            for page in block * self.shape.pages..(block + 1) * self.shape.pages {
-                match self.consider_map_page(page)? {
-                    None => is_torn = true,
-                    Some(0) => {}
-                    Some(sequence) => {
-                        is_damaged |= is_torn;
-                        last = last.max(sequence);
-                    }
+            let surveyed = self.survey(block, scan, |this, page, area| {
+                if area.content == Content::Map {
+                    this.consider_map_page(page, area, &mut map)?;
                 }
-                if is_torn {
-                    self.blocks[block as usize].set_state(State::Kept);
-                }
-            }
-            newest = newest.max(last);
-            if is_torn {
-                oldest_end = oldest_end.min(last);
+                Ok(())
+            })?;
+            is_damaged |= surveyed.is_torn;
+            end = end.max(surveyed.last);
+            if surveyed.is_cut {
+                oldest_cut = oldest_cut.min(surveyed.last);
             }
         }
         if self.logical_pages == 0 {
-            return Err(Error::NotFormatted);
+            return Err(if map.is_other {
+                Error::Shape("the store on it was made on a chip of another shape")
+            } else {
+                Error::NotFormatted
+            });
         }
         // A loss of power cuts off what is written last. Any other page that cannot be read may have been the only one
         // with changes from behind the horizon: then all areas are looked at.
-        if (is_damaged || oldest_end < newest) && self.cache.capacity() >= self.map_entries as usize
-        {
+        if (is_damaged || oldest_cut < end) && self.cache.capacity() >= self.map_entries as usize {
             self.horizon = 0;
         }
         Ok(())
     }
 
-    /// Its sequence number, 0 if it is none of the map's; nothing if it cannot be read.
-    fn consider_map_page(&mut self, page: u32) -> Result<Option<u64>, Error> {
-        let Area { number, sequence, .. } = match self.area(page)? {
-            Found::Page(area) if area.content == Content::Map => area,
-            Found::Page(_) | Found::Blank => return Ok(Some(0)),
-            Found::Torn => return Ok(None),
-        };
-        self.sequence = self.sequence.max(sequence);
-        // All of the page must be readable.
+    /// Of two copies of a page of the map the newer counts, and of all of them the newest header.
+    fn consider_map_page(
+        &mut self,
+        page: u32,
+        area: &Area,
+        scan: &mut MapScan,
+    ) -> Result<(), Error> {
+        let Area { number, sequence, .. } = *area;
+        if self.nand.is_cached() && !self.is_whole(page)? {
+            self.blocks[(page / self.shape.pages) as usize].set_state(State::Kept);
+            return Ok(());
+        }
+        if self.logical_pages != 0 {
+            if number >= self.logical_pages.div_ceil(self.map_entries) {
+                return Ok(());
+            }
+            let other = self.directory[number as usize];
+            if other == NONE || self.sequence_of(other)? < sequence {
+                self.directory[number as usize] = page;
+            }
+            if sequence < scan.newest {
+                return Ok(());
+            }
+        }
         match self.nand.read(page, 0, &mut self.buffer) {
             Ok(()) => {}
             Err(NandError::Device) => return Err(Error::Device),
-            Err(_) => return Ok(None),
+            Err(_) => return Ok(()),
         }
-        let Some(bytes) = self.buffer.last_chunk() else { return Ok(Some(0)) };
-        if !header::is_whole(&self.buffer, &self.shape) {
-            return Ok(None);
-        }
+        let Some(bytes) = self.buffer.last_chunk() else { return Ok(()) };
         let header = match Header::decode(bytes) {
             Ok(header) => header,
-            Err(Error::NotFormatted) => return Ok(Some(0)),
+            Err(Error::NotFormatted) => return Ok(()),
             Err(e) => return Err(e),
         };
+        if !header::is_whole(&self.buffer, &self.shape) {
+            scan.is_other = true;
+            return Ok(());
+        }
         if self.logical_pages == 0 {
             self.set_size(header.logical_pages)?;
             self.spare_blocks = header.spare_blocks;
+            self.consider_map_page(page, area, scan)?;
         }
-        if number * self.map_entries >= self.logical_pages {
-            return Ok(Some(0));
-        }
-        self.horizon = self.horizon.max(header.horizon);
-        let other = self.directory[number as usize];
-        if other == NONE || self.sequence_of(other)? < sequence {
-            self.directory[number as usize] = page;
-        }
-        Ok(Some(sequence))
+        scan.newest = sequence;
+        self.horizon = header.horizon;
+        Ok(())
     }
 
     /// The changes of the map that only the areas of data tell.
-    fn find_changes(&mut self) -> Result<(), Error> {
-        let (mut from, horizon) = (0, self.horizon);
+    fn find_changes(&mut self, scan: &mut Scan) -> Result<(), Error> {
+        let (mut from, horizon, mut full) = (0, self.horizon, false);
         // More changes than there is room for are found where the chip lost pages of the map that were not synced:
         // they are found part by part, and written between.
         while from < self.logical_pages {
             let mut to = self.logical_pages;
             for block in 0..self.shape.blocks {
-                if self.is_written(block)
-                    && !self.is_map_block(block)
-                    && self.last_sequence(block)? > horizon
-                    && !self.find_changes_in(block, horizon, from, &mut to)?
-                {
-                    self.blocks[block as usize].set_state(State::Kept);
+                if self.is_written(block) && self.last_sequence(block)? > horizon {
+                    self.survey(block, scan, |this, page, area| {
+                        let is_full = this.consider_change(page, area, horizon, from, &mut to)?;
+                        full |= is_full;
+                        Ok(())
+                    })?;
+                    scan.is_full |= core::mem::take(&mut full);
                 }
             }
-            if to < self.logical_pages {
+            if to < self.logical_pages || scan.is_full {
+                self.leave_out_numbers();
                 // Not by the sweep, whose end would say that no change is missing any more.
+                if core::mem::take(&mut scan.is_full) {
+                    self.find_changes_of(from / self.map_entries, horizon, scan)?;
+                }
                 while let Some(lpn) = self.cache.first_from(0) {
                     self.write_map_page(lpn / self.map_entries)?;
                 }
@@ -236,51 +479,69 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
         }
     }
 
-    /// False if a page cannot be read.
-    fn find_changes_in(
+    /// Writes a page of the map of which more entries changed than RAM has room for: they are found in the buffer.
+    fn find_changes_of(&mut self, page: u32, horizon: u64, scan: &mut Scan) -> Result<(), Error> {
+        let first = page * self.map_entries;
+        self.cache.remove(first, first + self.map_entries);
+        self.gather_map_page(page)?;
+        let at = self.directory[page as usize];
+        let since = if at == NONE { horizon } else { self.sequence_of(at)?.max(horizon) };
+        for block in 0..self.shape.blocks {
+            if !self.is_written(block) || self.last_sequence(block)? <= since {
+                continue;
+            }
+            self.survey(block, scan, |this, at, area| {
+                let index = area.number.wrapping_sub(first);
+                let is_data = matches!(area.content, Content::Data(_));
+                if !is_data || index >= this.map_entries || area.sequence <= since {
+                    return Ok(());
+                }
+                // Where the map led, another logical page may be by now.
+                let known = this.entry(index);
+                let found = if known < LOST { this.area(known)? } else { Found::Blank };
+                let is_newer = matches!(found, Found::Page(other)
+                    if other.number == area.number && other.sequence > area.sequence);
+                if !is_newer {
+                    this.set_entry(index, at);
+                }
+                Ok(())
+            })?;
+        }
+        self.write_gathered(page)
+    }
+
+    /// A change of the map, if nothing newer is known of that logical page. True if there is no room for it.
+    fn consider_change(
         &mut self,
-        block: u32,
+        page: u32,
+        area: &Area,
         horizon: u64,
         from: u32,
         to: &mut u32,
     ) -> Result<bool, Error> {
-        let mut readable = true;
-        for page in block * self.shape.pages..(block + 1) * self.shape.pages {
-            let area = match self.area(page)? {
-                Found::Page(area) => area,
-                Found::Blank => continue,
-                Found::Torn => {
-                    readable = false;
-                    continue;
-                }
-            };
-            let (Content::Data(_), lpn) = (area.content, area.number) else { continue };
-            self.sequence = self.sequence.max(area.sequence);
-            if area.sequence <= horizon || !(from..*to).contains(&lpn) || !self.is_newer(&area)? {
-                continue;
-            }
-            match self.nand.read(page, 0, &mut self.buffer) {
-                Ok(()) => {}
-                Err(NandError::Device) => return Err(Error::Device),
-                Err(_) => {
-                    readable = false;
-                    continue;
-                }
-            }
-            if self.cache.is_full() && self.cache.get(lpn).is_none() {
-                *to = self.cache.middle() / self.map_entries * self.map_entries;
-                *to = (*to).max(from + self.map_entries);
-                self.cache.remove(*to, u32::MAX);
-                if lpn >= *to {
-                    continue;
-                }
-                if self.cache.is_full() {
-                    return Err(Error::Memory("changes: one of each entry of a page of the map"));
-                }
-            }
-            self.cache.set(lpn, page);
+        let lpn = area.number;
+        let is_data = matches!(area.content, Content::Data(_));
+        let concerns = is_data && area.sequence > horizon && (from..*to).contains(&lpn);
+        if !concerns || !self.is_newer(area)? {
+            return Ok(false);
         }
-        Ok(readable)
+        if self.nand.is_cached() && !self.is_whole(page)? {
+            self.blocks[(page / self.shape.pages) as usize].set_state(State::Kept);
+            return Ok(false);
+        }
+        if self.cache.is_full() && self.cache.get(lpn).is_none() {
+            *to = self.cache.middle() / self.map_entries * self.map_entries;
+            *to = (*to).max(from + self.map_entries);
+            self.cache.remove(*to, u32::MAX);
+            if lpn >= *to {
+                return Ok(false);
+            }
+            if self.cache.is_full() {
+                return Ok(true);
+            }
+        }
+        self.cache.set(lpn, page);
+        Ok(false)
     }
 
     /// Whether neither the map nor a change of it knows a newer copy than this one.
@@ -290,7 +551,7 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
             return Ok(false);
         }
         match self.cache.get(area.number) {
-            Some(other) if other < TRIMMED => Ok(self.sequence_of(other)? < area.sequence),
+            Some(other) if other < LOST => Ok(self.sequence_of(other)? < area.sequence),
             _ => Ok(true),
         }
     }
@@ -303,10 +564,8 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
         for page in 0..self.logical_pages.div_ceil(self.map_entries) {
             self.gather_map_page(page)?;
             let first = page * self.map_entries;
-            for lpn in first..(first + self.map_entries).min(self.logical_pages) {
-                let offset = ((lpn - first) * MAP_ENTRY) as usize;
-                let entry = &self.buffer[offset..offset + 3];
-                self.count(u32::from_le_bytes([entry[0], entry[1], entry[2], 0]));
+            for index in 0..self.map_entries.min(self.logical_pages - first) {
+                self.count(self.entry(index));
             }
             self.count(self.directory[page as usize]);
         }

@@ -115,6 +115,13 @@ pub trait Nand {
         self.program(to, buffer, area)
     }
 
+    /// Whether the chip's operations return before they are done, and a loss of power may take back several, in part as
+    /// well. A mount then reads each page that was written last. Of any other chip a loss of power touches one page, and a
+    /// mount leaves out the one that it may have touched.
+    fn is_cached(&self) -> bool {
+        false
+    }
+
     /// Waits until everything done so far survives a loss of power. A chip whose operations are done when they
     /// return has nothing to do.
     ///
@@ -163,6 +170,9 @@ impl<N: Nand + ?Sized> Nand for &mut N {
         buffer: &mut [u8],
     ) -> Result<(), NandError> {
         (**self).copy(from, to, area, buffer)
+    }
+    fn is_cached(&self) -> bool {
+        (**self).is_cached()
     }
     fn sync(&mut self) -> Result<(), NandError> {
         (**self).sync()

@@ -74,7 +74,8 @@ impl<C: Chip> DemandPaged<C> {
     pub(super) fn recovery(&self) -> Recovery {
         let nand = self.ftl.nand();
         Recovery {
-            clean: self.ftl.is_saved() && nand.unreadable.is_empty(),
+            // What a loss of power cut off, and what never counts, is still there.
+            clean: self.ftl.is_saved(),
             used_checkpoint: true,
             areas_read: self.ftl.counters().area_reads,
             pages_found: self.held.count(),

@@ -8,7 +8,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use thermocline_embedded::{AREA, Area, Content, Found, Geometry, Nand, NandError};
+use thermocline_embedded::{AREA, Area, Before, Content, Found, Geometry, Nand, NandError};
 use thermocline_flash::{BlockId, Flash, FlashError, Lpn, Oob, Ppn};
 use thermocline_ftl::index::MAP_STREAM;
 
@@ -162,28 +162,66 @@ pub(super) fn shape(geometry: &thermocline_flash::Geometry) -> Geometry {
     }
 }
 
+// The sequence number of the chip's area has room for what the layer says beside it, and so has the note, in which times
+// erased end at 4095. The logical page stays what it is: chips ask for it when they copy.
+const NUMBER: u32 = 0xff_ffff;
+const ERASES: u16 = 0xfff;
+const ONES: u16 = 1 << 12;
+const BEFORE_MAP: u16 = 1 << 13;
+const VOID_AT: u32 = 14;
+const SEQUENCE: u64 = (1 << BEFORE_AT) - 1;
+const BEFORE_AT: u32 = 40;
+const NOTHING: u32 = NUMBER;
+const FIRST: u32 = NUMBER - 0xff;
+
 /// What the layer's bytes say, in the fields of the chip's area; nothing where they say nothing.
 pub(super) fn oob_of(area: &[u8; AREA], time: u64) -> Option<Oob> {
-    let Found::Page(Area { content, erases, number, sequence }) = Area::decode(area) else {
-        return None;
-    };
-    let stream = match content {
+    let Found::Page(area) = Area::decode(area) else { return None };
+    let stream = match area.content {
         Content::Data(stream) => stream,
         Content::Map => MAP_STREAM,
     };
-    let note = erases.min(u32::from(u16::MAX)) as u16;
-    Some(Oob { lpn: Lpn(number), stream, sequence, time, note })
+    let (before, map) = match area.before {
+        None => (NOTHING, 0),
+        Some(Before::Data(number)) => (number, 0),
+        Some(Before::Map(number)) => (number, BEFORE_MAP),
+        Some(Before::First) => (FIRST | u32::from(area.void), BEFORE_MAP),
+    };
+    let ones = if area.ones { ONES } else { 0 };
+    let note =
+        (area.erases.min(ERASES.into()) as u16) | u16::from(area.void & 3) << VOID_AT | ones | map;
+    let sequence = area.sequence | u64::from(before) << BEFORE_AT;
+    Some(Oob { lpn: Lpn(area.number), stream, sequence, time, note })
 }
 
 /// What an area says, in the bytes of the layer; bytes that say nothing where another layer wrote it.
 pub(super) fn bytes(oob: Oob) -> [u8; AREA] {
     let content = match oob.stream {
         MAP_STREAM => Content::Map,
-        stream if usize::from(stream) < thermocline_embedded::MAX_STREAMS => Content::Data(stream),
+        stream if usize::from(stream) <= thermocline_embedded::MAX_STREAMS => Content::Data(stream),
         _ => return [0; AREA],
     };
-    let (erases, number) = (oob.note.into(), oob.lpn.0);
-    Area { content, erases, number, sequence: oob.sequence }.encode()
+    let word = oob.note;
+    let before = match (oob.sequence >> BEFORE_AT) as u32 {
+        FIRST.. if word & BEFORE_MAP != 0 => Some(Before::First),
+        NOTHING => None,
+        number if word & BEFORE_MAP != 0 => Some(Before::Map(number)),
+        number => Some(Before::Data(number)),
+    };
+    Area {
+        content,
+        erases: (word & ERASES).into(),
+        number: oob.lpn.0,
+        sequence: oob.sequence & SEQUENCE,
+        before,
+        void: if before == Some(Before::First) {
+            (oob.sequence >> BEFORE_AT) as u8
+        } else {
+            (word >> VOID_AT) as u8 & 3
+        },
+        ones: word & ONES != 0,
+    }
+    .encode()
 }
 
 impl<C: Flash> Nand for OnFlash<C> {
@@ -316,6 +354,10 @@ impl<C: Flash> Nand for OnFlash<C> {
         // Marks need not wait for what was done before them; what is copied out of the block must last first.
         let done = self.chip.sync().and_then(|()| self.chip.mark_bad(BlockId(block)));
         self.of(done)
+    }
+
+    fn is_cached(&self) -> bool {
+        true
     }
 
     fn sync(&mut self) -> Result<(), NandError> {

@@ -49,7 +49,7 @@ fn cut_everywhere(policy: &str, cache: u32) {
                 [way as usize];
             layer.chip_mut().cut_after(operation, way);
             if !used(&mut layer, &mut model, &mut draws, LENGTH) {
-                assert!(operation > u64::from(LENGTH), "each write is an operation");
+                assert!(operation > u64::from(LENGTH / 2), "each write is an operation");
                 break;
             }
             cuts += 1;

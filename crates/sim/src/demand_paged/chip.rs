@@ -62,7 +62,7 @@ fn oob(bytes: &[u8; AREA]) -> Oob {
             (stream, Lpn(number), sequence)
         }
         Found::Page(Area { sequence, .. }) => {
-            (thermocline_embedded::MAX_STREAMS as u8, Lpn::NONE, sequence)
+            (thermocline_embedded::MAX_STREAMS as u8 + 1, Lpn::NONE, sequence)
         }
         Found::Blank | Found::Torn => (0, Lpn::NONE, 0),
     };
