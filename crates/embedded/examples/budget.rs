@@ -276,14 +276,15 @@ fn power_ups<V: Victim + Clone, P: Placement + Clone>(
             store.write(lpn, &page).expect("the chip does not fail");
         }
     }
-    let (mut written, mut worst, mut loads, mut refused) = (0, 0, 0, None);
+    let (mut written, mut worst, mut loads, mut mounts, mut refused) = (0, 0, 0, 0, None);
     for up in 0..POWER_UPS {
         (chip.left, chip.loads) = (operations, 0);
         let (victim, placement) = (victim.clone(), placement.clone());
         let Ok(mut store) = Ftl::mount(&mut chip, parts.memory(), victim, placement) else {
             continue;
         };
-        (worst, loads) = (worst.max(store.nand().loads), loads + store.nand().loads);
+        worst = worst.max(store.nand().loads);
+        (loads, mounts) = (loads + store.nand().loads, mounts + 1);
         let error = loop {
             match store.write(pages.next().expect("they do not end"), &page) {
                 Ok(()) => written += 1,
@@ -304,7 +305,7 @@ fn power_ups<V: Victim + Clone, P: Placement + Clone>(
     let fate = refused.unwrap_or_else(|| format!("{POWER_UPS}, writable"));
     println!(
         "| {full} % | {operations} | {name} | {fate} | {written} | {} | {worst} | {after} |",
-        loads / u64::from(POWER_UPS)
+        loads / mounts.max(1)
     );
 }
 

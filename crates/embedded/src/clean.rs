@@ -54,7 +54,7 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
             return Ok(());
         }
         let missing = enough.saturating_sub(self.free);
-        let price = (self.shape.pages * MEAN).div_ceil(self.yielded);
+        let price = (self.shape.pages * MEAN).div_ceil(self.yielded.max(1));
         let mut steps = (owed * price * (2 + missing)).div_ceil(2);
         let mut blocks = 0;
         while steps > 0 && (self.cleaning.is_some() || self.free < enough) || self.free < floor {

@@ -10,6 +10,7 @@ use crate::{
     memory::{entries_of_map_page, map_pages},
     policy::{Placement, Victim},
     resume::CUT_MAPS,
+    total::Total,
 };
 
 /// How a store is made.
@@ -70,9 +71,9 @@ pub struct Ftl<'a, N, V, P> {
     /// Logical pages of a page of the map.
     pub(crate) map_entries: u32,
 
-    pub(crate) blocks: Slots<'a, Block>,
+    pub(crate) blocks: Total<Slots<'a, Block>, Block>,
     /// Where each page of the map is.
-    pub(crate) directory: Slots<'a, u32>,
+    pub(crate) directory: Total<Slots<'a, u32>, u32>,
     pub(crate) cache: Cache<'a>,
     pub(crate) buffer: Slots<'a, u8>,
 
@@ -133,8 +134,8 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
             shape,
             logical_pages: 0,
             map_entries: entries_of_map_page(shape.page_size),
-            blocks,
-            directory,
+            blocks: Total::new(blocks, Block::UNKNOWN),
+            directory: Total::new(directory, NONE),
             cache: Cache::new(changes),
             buffer,
             open: [Open::NONE; LANES],
@@ -429,7 +430,7 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
     /// # Errors
     /// [`Error::MapUnreadable`], [`Error::Device`].
     pub fn each_mapped(&mut self, mut seen: impl FnMut(u32, u32)) -> Result<(), Error> {
-        for page in 0..self.logical_pages.div_ceil(self.map_entries) {
+        for page in 0..self.logical_pages.div_ceil(self.entries()) {
             self.gather_map_page(page)?;
             let first = page * self.map_entries;
             for index in 0..self.map_entries.min(self.logical_pages - first) {
@@ -463,6 +464,16 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
     pub(crate) fn watermarks(&self) -> (u32, u32) {
         let enough = enough(map_pages(self.shape.page_size, self.logical_pages), self.shape.pages);
         (enough - SPREAD, enough)
+    }
+
+    /// Pages of a block: never 0.
+    pub(crate) fn pages(&self) -> u32 {
+        self.shape.pages.max(1)
+    }
+
+    /// Logical pages of a page of the map: never 0.
+    pub(crate) fn entries(&self) -> u32 {
+        self.map_entries.max(1)
     }
 
     fn check(&self, lpn: u32, length: usize) -> Result<(), Error> {
@@ -542,7 +553,7 @@ pub const fn most_logical_pages(shape: &Geometry, bad_blocks: u32, streams: u8) 
     let enough = enough(map_pages(shape.page_size, all), shape.pages);
     let taken = (enough + streams as u32 + 2).saturating_add(bad_blocks);
     let pages = shape.blocks.saturating_sub(taken) * shape.pages;
-    let map = pages.div_ceil(entries_of_map_page(shape.page_size));
+    let map = map_pages(shape.page_size, pages);
     pages.saturating_sub(map + map / 4)
 }
 
@@ -552,7 +563,7 @@ const SPREAD: u32 = 3;
 /// Free blocks: one for the host's page, one for survivors, as many as all pages of the map take and one more for
 /// what cleaning changes in it, and those that spread the work.
 const fn enough(map_pages: u32, pages: u32) -> u32 {
-    3 + map_pages.div_ceil(pages) + SPREAD
+    3 + map_pages.div_ceil(if pages == 0 { 1 } else { pages }) + SPREAD
 }
 
 /// Of an operation that can fail only where the chip does not answer.

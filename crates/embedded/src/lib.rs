@@ -82,6 +82,7 @@ mod sectors;
 mod slots;
 #[cfg(feature = "embedded-storage")]
 mod storage;
+mod total;
 
 pub use area::{Area, Before, Content, Found};
 pub use blocks::Block;

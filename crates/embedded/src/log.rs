@@ -79,6 +79,7 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
         number: u32,
         payload: Payload<'_>,
     ) -> Result<u32, Error> {
+        let lane = lane.min(LANES - 1);
         let Open { block, next, cut, .. } = self.open[lane];
         let to = block * self.shape.pages + u32::from(next);
         let content = match content {
@@ -254,7 +255,8 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
 
     /// A page is not current any more.
     pub(crate) fn invalidate(&mut self, at: u32) {
-        let block = &mut self.blocks[(at / self.shape.pages) as usize];
+        let block = (at / self.pages()) as usize;
+        let block = &mut self.blocks[block];
         block.set_valid(block.valid().saturating_sub(1));
     }
 
@@ -263,7 +265,7 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
         if old >= LOST {
             return None;
         }
-        let (block, page) = (old / self.shape.pages, old % self.shape.pages);
+        let (block, page) = (old / self.pages(), old % self.pages());
         let stream = self.blocks[block as usize].stream();
         let open = &self.open[usize::from(stream).min(MAP_STREAM)];
         let near = open.block == block || open.previous == block && u32::from(open.next) < page;

@@ -41,9 +41,9 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
         match self.cache.get(lpn) {
             Some(NONE | TRIMMED) => Place::Nowhere,
             Some(at) => Place::Page(at),
-            None => match self.directory.get((lpn / self.map_entries) as usize) {
+            None => match self.directory.get((lpn / self.entries()) as usize) {
                 None | Some(&NONE) => Place::Nowhere,
-                Some(&page) => Place::Mapped { page, offset: lpn % self.map_entries * MAP_ENTRY },
+                Some(&page) => Place::Mapped { page, offset: lpn % self.entries() * MAP_ENTRY },
             },
         }
     }
@@ -60,7 +60,7 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
                     Ok(()) => self.checked(u32::from_le_bytes(entry)),
                     Err(NandError::Device) => return Err(Error::Device),
                     Err(_) => {
-                        let first = lpn / self.map_entries * self.map_entries;
+                        let first = lpn / self.entries() * self.map_entries;
                         return Err(Error::MapUnreadable(first));
                     }
                 }
@@ -114,7 +114,7 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
         }
         self.make_room()?;
         // Beside the free blocks that cleaning counts on.
-        let needed = self.watermarks().1 + pages.div_ceil(self.shape.pages);
+        let needed = self.watermarks().1 + pages.div_ceil(self.pages());
         let mut looks = 4 * pages.max(self.shape.pages);
         while self.free < needed && looks > 0 {
             match self.clean_a_page() {
@@ -141,7 +141,7 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
     pub(crate) fn sweep(&mut self) -> Result<(), Error> {
         match self.cache.first_from(self.sweep * self.map_entries) {
             Some(lpn) => {
-                let page = lpn / self.map_entries;
+                let page = lpn / self.entries();
                 self.write_map_page(page)?;
                 self.sweep = page + 1;
                 Ok(())
@@ -154,7 +154,7 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
     pub(crate) fn record_trims(&mut self) -> Result<(), Error> {
         let mut from = 0;
         while let Some(lpn) = self.cache.first_trim(from) {
-            let page = lpn / self.map_entries;
+            let page = lpn / self.entries();
             self.write_map_page(page)?;
             from = (page + 1) * self.map_entries;
         }
@@ -172,14 +172,17 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
 
     /// An entry of the page of the map that the buffer holds.
     pub(crate) fn entry(&self, index: u32) -> u32 {
-        let from = (index * MAP_ENTRY) as usize;
-        let entry = &self.buffer[from..from + 3];
-        self.checked(u32::from_le_bytes([entry[0], entry[1], entry[2], 0]))
+        let entries = self.buffer.as_chunks::<{ MAP_ENTRY as usize }>().0;
+        let [low, middle, high] = entries.get(index as usize).copied().unwrap_or([0xff; 3]);
+        self.checked(u32::from_le_bytes([low, middle, high, 0]))
     }
 
     pub(crate) fn set_entry(&mut self, index: u32, at: u32) {
-        let from = (index * MAP_ENTRY) as usize;
-        self.buffer[from..from + 3].copy_from_slice(&at.to_le_bytes()[..3]);
+        let [low, middle, high, _] = at.to_le_bytes();
+        let entries = self.buffer.as_chunks_mut::<{ MAP_ENTRY as usize }>().0;
+        if let Some(entry) = entries.get_mut(index as usize) {
+            *entry = [low, middle, high];
+        }
     }
 
     /// Makes a page of the map in the buffer: as it is on the chip, with its changes.
@@ -202,8 +205,11 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
         let first = page * self.map_entries;
         for (lpn, at) in self.cache.range(first, first + self.map_entries) {
             let at = if at == TRIMMED { NONE } else { at };
-            let offset = ((lpn - first) * MAP_ENTRY) as usize;
-            self.buffer[offset..offset + 3].copy_from_slice(&at.to_le_bytes()[..3]);
+            let [low, middle, high, _] = at.to_le_bytes();
+            let entries = self.buffer.as_chunks_mut::<{ MAP_ENTRY as usize }>().0;
+            if let Some(entry) = entries.get_mut((lpn - first) as usize) {
+                *entry = [low, middle, high];
+            }
         }
         Ok(())
     }

@@ -117,7 +117,7 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
             if may_be_cut && !self.is_whole(self.newest)? {
                 never.from = self.sequence;
                 cut_maps[cuts % CUT_MAPS] = match content {
-                    Content::Data(_) => number / self.map_entries,
+                    Content::Data(_) => number / self.entries(),
                     Content::Map => number,
                 };
                 cuts += 1;
@@ -137,8 +137,9 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
         self.count_valid()?;
         self.reopen()?;
         self.cut_maps = cut_maps;
+        let map_pages = self.logical_pages.div_ceil(self.entries());
         for page in &mut self.cut_maps {
-            if *page >= self.logical_pages.div_ceil(self.map_entries) {
+            if *page >= map_pages {
                 *page = NOWHERE;
             }
         }
@@ -230,7 +231,7 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
         if cut > 0 || is_torn {
             self.blocks[block as usize].set_state(State::Kept);
         }
-        let lane = usize::from(self.blocks[block as usize].stream());
+        let lane = usize::from(self.blocks[block as usize].stream()).min(LANES - 1);
         if !is_torn && cut <= MOST_VOID_FIRST && last > scan.tails[lane] {
             scan.tails[lane] = last;
             self.open[lane] = Open::at(block, end as u16, cut);
@@ -399,11 +400,12 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
     ) -> Result<(), Error> {
         let Area { number, sequence, .. } = *area;
         if self.nand.is_cached() && !self.is_whole(page)? {
-            self.blocks[(page / self.shape.pages) as usize].set_state(State::Kept);
+            let block = (page / self.pages()) as usize;
+            self.blocks[block].set_state(State::Kept);
             return Ok(());
         }
         if self.logical_pages != 0 {
-            if number >= self.logical_pages.div_ceil(self.map_entries) {
+            if number >= self.logical_pages.div_ceil(self.entries()) {
                 return Ok(());
             }
             let other = self.directory[number as usize];
@@ -460,10 +462,10 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
                 self.leave_out_numbers();
                 // Not by the sweep, whose end would say that no change is missing any more.
                 if core::mem::take(&mut scan.is_full) {
-                    self.find_changes_of(from / self.map_entries, horizon, scan)?;
+                    self.find_changes_of(from / self.entries(), horizon, scan)?;
                 }
                 while let Some(lpn) = self.cache.first_from(0) {
-                    self.write_map_page(lpn / self.map_entries)?;
+                    self.write_map_page(lpn / self.entries())?;
                 }
             }
             from = to;
@@ -526,11 +528,12 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
             return Ok(false);
         }
         if self.nand.is_cached() && !self.is_whole(page)? {
-            self.blocks[(page / self.shape.pages) as usize].set_state(State::Kept);
+            let block = (page / self.pages()) as usize;
+            self.blocks[block].set_state(State::Kept);
             return Ok(false);
         }
         if self.cache.is_full() && self.cache.get(lpn).is_none() {
-            *to = self.cache.middle() / self.map_entries * self.map_entries;
+            *to = self.cache.middle() / self.entries() * self.map_entries;
             *to = (*to).max(from + self.map_entries);
             self.cache.remove(*to, u32::MAX);
             if lpn >= *to {
@@ -546,7 +549,7 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
 
     /// Whether neither the map nor a change of it knows a newer copy than this one.
     fn is_newer(&mut self, area: &Area) -> Result<bool, Error> {
-        let known = self.directory[(area.number / self.map_entries) as usize];
+        let known = self.directory[(area.number / self.entries()) as usize];
         if known != NONE && self.sequence_of(known)? > area.sequence {
             return Ok(false);
         }
@@ -561,7 +564,7 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
         for block in self.blocks.iter_mut() {
             block.set_valid(0);
         }
-        for page in 0..self.logical_pages.div_ceil(self.map_entries) {
+        for page in 0..self.logical_pages.div_ceil(self.entries()) {
             self.gather_map_page(page)?;
             let first = page * self.map_entries;
             for index in 0..self.map_entries.min(self.logical_pages - first) {
@@ -574,7 +577,8 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
 
     /// A page is valid.
     fn count(&mut self, at: u32) {
-        let Some(block) = self.blocks.get_mut((at / self.shape.pages) as usize) else { return };
+        let block = (at / self.pages()) as usize;
+        let Some(block) = self.blocks.get_mut(block) else { return };
         if block.is_free() {
             // Its areas cannot be read: its pages are lost, but nothing is to be written over them.
             block.set_state(State::Kept);

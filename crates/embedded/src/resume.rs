@@ -64,7 +64,7 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
             }
         }
         if self.newest != NOWHERE {
-            let block = self.newest / self.shape.pages;
+            let block = self.newest / self.pages();
             let own =
                 (0..LANES).find(|&lane| self.open[lane].block == block && self.has_room(lane));
             if self.move_page(self.newest, own)? == Moved::Unknown {
