@@ -66,6 +66,7 @@ mod clean;
 #[cfg(feature = "conformance")]
 pub mod conformance;
 mod error;
+mod format;
 mod ftl;
 mod header;
 mod log;

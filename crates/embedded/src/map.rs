@@ -25,7 +25,7 @@ pub enum Place {
     Nowhere,
     /// In this page of the chip.
     Page(u32),
-    /// Where a page of the map says: three bytes of it from `offset` on, the lowest first; all ones for nowhere.
+    /// Where a page of the map says: three bytes of it from `offset` on, the lowest first; a number beyond the chip for nowhere.
     Mapped {
         /// The page of the chip that holds that part of the map.
         page: u32,
@@ -72,7 +72,7 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
     /// An entry of the map, as it was read: whatever bits turned, it leads to no page that the chip does not have.
     fn checked(&self, entry: u32) -> u32 {
         let is_page = entry < self.shape.blocks * self.shape.pages;
-        if is_page || entry >= LOST { entry } else { LOST }
+        if is_page || entry == TRIMMED { entry } else { LOST }
     }
 
     /// Where the copy is that a new one replaces. Where the map cannot be read, that is unknown.
@@ -189,22 +189,22 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
     pub(crate) fn gather_map_page(&mut self, page: u32) -> Result<(), Error> {
         let at = self.directory[page as usize];
         if at == NONE {
-            self.buffer.fill(0xff);
+            self.fill_entries(TRIMMED);
         } else {
             self.counters.map_reads += 1;
             match self.nand.read(at, 0, &mut self.buffer) {
                 Ok(()) if header::is_whole(&self.buffer, &self.shape) => {}
                 Err(NandError::Device) => return Err(Error::Device),
-                // What only this page knew stays an error until it is written.
-                _ => {
-                    let entries = self.buffer.chunks_exact_mut(MAP_ENTRY as usize);
-                    entries.for_each(|entry| entry.copy_from_slice(&LOST.to_le_bytes()[..3]));
+                // No page of the map looks like that, but a bus that nobody drives.
+                Ok(()) if self.buffer.iter().all(|&byte| byte == 0xff) => {
+                    return Err(Error::Device);
                 }
+                // What only this page knew stays an error until it is written.
+                _ => self.fill_entries(LOST),
             }
         }
         let first = page * self.map_entries;
         for (lpn, at) in self.cache.range(first, first + self.map_entries) {
-            let at = if at == TRIMMED { NONE } else { at };
             let [low, middle, high, _] = at.to_le_bytes();
             let entries = self.buffer.as_chunks_mut::<{ MAP_ENTRY as usize }>().0;
             if let Some(entry) = entries.get_mut((lpn - first) as usize) {
@@ -212,6 +212,11 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
             }
         }
         Ok(())
+    }
+
+    fn fill_entries(&mut self, at: u32) {
+        let [low, middle, high, _] = at.to_le_bytes();
+        self.buffer.as_chunks_mut::<{ MAP_ENTRY as usize }>().0.fill([low, middle, high]);
     }
 
     /// A page of the map was written there, with all its changes.

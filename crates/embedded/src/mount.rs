@@ -13,6 +13,7 @@ use crate::{
     Area, Before, Content, Error, Found, Ftl, Memory, Nand, NandError,
     blocks::State,
     cache::{LOST, NONE},
+    format::BEGUN,
     ftl::device,
     header::{self, Header},
     log::{LANES, MAP_STREAM, MOST_VOID_FIRST, NOWHERE, Open},
@@ -315,6 +316,9 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
                     self.free += 1;
                 }
                 (None, true) => self.blocks[block as usize].set_state(State::Kept),
+                (Some(area), _) if area.content == Content::Map && area.number == BEGUN => {
+                    return Err(Error::NotFormatted);
+                }
                 (Some(area), _) => {
                     let stream = match area.content {
                         Content::Data(stream) => stream,

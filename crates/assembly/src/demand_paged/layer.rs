@@ -409,7 +409,7 @@ impl<C: Chip> Layer for DemandPaged<C> {
             }
         };
         // No page, or a trim.
-        if at >= 0xff_fffe { Ppn::NONE } else { self.ftl.nand().ppn(at) }
+        if at >= 0xff_fffd { Ppn::NONE } else { self.ftl.nand().ppn(at) }
     }
 
     fn upkeep(&mut self) -> &mut dyn Upkeep {

@@ -79,7 +79,7 @@ impl<'a> DemandPaged<'a> {
             Place::Page(at) => at,
             Place::Mapped { page, offset } => self.ftl.nand().entry(page, offset),
         };
-        (at < 0xff_fffe).then_some(at)
+        (at < 0xff_fffd).then_some(at)
     }
 }
 

@@ -1,0 +1,127 @@
+//! Making a store. A format that is cut off leaves the store that was there, or none.
+
+use crate::{
+    Area, Config, Content, Error, Found, Ftl, Memory, Nand, NandError,
+    blocks::State,
+    ftl::{device, most_logical_pages},
+    map_pages,
+    policy::{Placement, Victim},
+};
+
+/// The page of the map that says that a format has begun and has not ended.
+pub(crate) const BEGUN: u32 = 0xff_ffff;
+
+impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
+    /// Makes an empty store: erases all good blocks, so what the chip holds is lost.
+    ///
+    /// # Errors
+    /// [`Error::Shape`], [`Error::Memory`], [`Error::TooLarge`], [`Error::Device`].
+    pub fn format(
+        nand: N,
+        memory: Memory<'a>,
+        victim: V,
+        placement: P,
+        config: Config,
+    ) -> Result<Self, Error> {
+        let mut ftl = Self::unmounted(nand, memory, victim, placement)?;
+        ftl.reformat(config)?;
+        Ok(ftl)
+    }
+
+    /// Makes the store empty, and erases all good blocks.
+    ///
+    /// # Errors
+    /// Those of [`format`](Self::format). What is refused for the size or the memory leaves chip and store as they were; after
+    /// any other error nothing of the store can be used.
+    pub fn reformat(&mut self, config: Config) -> Result<(), Error> {
+        let mut bad = 0;
+        for block in 0..self.shape.blocks {
+            bad += u32::from(self.nand.is_bad(block).map_err(device)?);
+        }
+        self.check_size(&config, bad)?;
+        self.forget();
+        let mark = self.mark_begun()?;
+        for block in (0..self.shape.blocks).filter(|&block| block != mark) {
+            if self.nand.is_bad(block).map_err(device)? {
+                continue;
+            }
+            match self.nand.erase(block) {
+                Ok(()) => {
+                    self.blocks[block as usize].set_state(State::Erased);
+                    self.free += 1;
+                }
+                Err(NandError::Device) => return Err(Error::Device),
+                Err(_) => self.nand.mark_bad(block).map_err(device)?,
+            }
+        }
+        let good = self.blocks.iter().filter(|block| block.state() != State::Bad).count() as u32;
+        self.check_size(&config, self.shape.blocks.saturating_sub(good))?;
+        self.set_size(config.logical_pages)?;
+        self.spare_blocks = config.spare_blocks;
+        self.write_map_page(0)?;
+        self.nand.sync().map_err(device)?;
+        self.erase(mark)?;
+        self.nand.sync().map_err(device)
+    }
+
+    /// Says on the chip that a format has begun: from then on, until the mark is erased, no mount finds a store. It takes a
+    /// block that holds nothing, so that what was there before is whole or is nothing.
+    fn mark_begun(&mut self) -> Result<u32, Error> {
+        let area = Area {
+            content: Content::Map,
+            erases: 0,
+            number: BEGUN,
+            sequence: 0,
+            before: None,
+            void: 0,
+            ones: false,
+        };
+        self.buffer.fill(0);
+        for is_blank in [true, false] {
+            for block in 0..self.shape.blocks {
+                let first = block * self.shape.pages;
+                if self.nand.is_bad(block).map_err(device)?
+                    || is_blank && self.area(first)? != Found::Blank
+                {
+                    continue;
+                }
+                let marked = match self.nand.erase(block) {
+                    Ok(()) => self.nand.program(first, &self.buffer, &area.encode()),
+                    failed => failed,
+                };
+                match marked {
+                    Ok(()) => {
+                        self.blocks[block as usize].set_state(State::Kept);
+                        self.nand.sync().map_err(device)?;
+                        return Ok(block);
+                    }
+                    Err(NandError::Device) => return Err(Error::Device),
+                    Err(_) => self.nand.mark_bad(block).map_err(device)?,
+                }
+            }
+        }
+        Err(Error::WornOut)
+    }
+
+    /// Whether a store finds room beside so many bad blocks, as many more of which may go bad as it says.
+    fn check_size(&self, config: &Config, bad: u32) -> Result<(), Error> {
+        let streams = self.placement.streams();
+        let most =
+            most_logical_pages(&self.shape, bad.saturating_add(config.spare_blocks), streams);
+        if config.logical_pages == 0 || config.logical_pages > most {
+            return Err(Error::TooLarge(most));
+        }
+        self.check_memory(config.logical_pages)
+    }
+
+    pub(crate) fn check_memory(&self, logical_pages: u32) -> Result<(), Error> {
+        let pages = map_pages(self.shape.page_size, logical_pages) as usize;
+        if self.directory.len() < pages {
+            return Err(Error::Memory("directory: one of each page of the map"));
+        }
+        if self.cache.capacity() < 2 * pages {
+            return Err(Error::Memory("changes: at least two of each page of the map"));
+        }
+        Ok(())
+    }
+}
