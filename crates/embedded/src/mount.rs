@@ -10,7 +10,7 @@
 //! 5. Blocks that were open are open again ([`resume`](crate::resume)).
 
 use crate::{
-    Area, Before, Content, Error, Found, Ftl, Memory, Nand, NandError,
+    AREA, Area, Before, Content, Error, Found, Ftl, Memory, Nand, NandError,
     blocks::State,
     cache::{LOST, NONE},
     format::BEGUN,
@@ -148,6 +148,23 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
         Ok(())
     }
 
+    /// What stands beside a page, but for a bit that turned: what must stand before the area of a later page of its block.
+    fn mended(&mut self, page: u32, later: &Area) -> Result<Option<Area>, Error> {
+        let mut bytes = [0; AREA];
+        match self.nand.read_area(page, &mut bytes) {
+            Ok(()) => {}
+            Err(NandError::Device) => return Err(Error::Device),
+            Err(_) => return Ok(None),
+        }
+        let fits = |area: &Area| area.erases == later.erases && area.sequence < later.sequence;
+        let Some(area) = Area::mended(&bytes).filter(fits) else { return Ok(None) };
+        match self.nand.read(page, 0, &mut self.buffer) {
+            Ok(()) => Ok(Some(area)),
+            Err(NandError::Device) => Err(Error::Device),
+            Err(_) => Ok(None),
+        }
+    }
+
     /// Whether all of a page can be read.
     fn is_whole(&mut self, page: u32) -> Result<bool, Error> {
         let is_blank = match self.nand.read(page, 0, &mut self.buffer) {
@@ -176,8 +193,18 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
         // Behind the last page that was programmed; behind the last one that counts; the number of that.
         let (mut end, mut good, mut last) = (0, 0, 0);
         let (mut void, mut is_torn) = (0, false);
+        let mut later = None;
         for page in (0..pages).rev() {
-            let found = self.area(first + page)?;
+            let mut found = self.area(first + page)?;
+            if let (Found::Torn, Some(later)) = (found, &later)
+                && void == 0
+                && let Some(area) = self.mended(first + page, later)?
+            {
+                found = Found::Page(area);
+            }
+            if let Found::Page(area) = found {
+                later = Some(area);
+            }
             if found == Found::Blank && end == 0 {
                 continue;
             }

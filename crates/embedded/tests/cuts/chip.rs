@@ -103,6 +103,14 @@ enum Ends {
     Cut,
 }
 
+/// Operations of a chip.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Counts {
+    pub loads: u64,
+    pub programs: u64,
+    pub erases: u64,
+}
+
 /// The chip.
 #[derive(Clone, Debug)]
 pub struct Chip {
@@ -116,9 +124,14 @@ pub struct Chip {
     /// Programs, erases and marks until the power fails.
     left: u32,
     off: bool,
-    /// Programs, erases and marks since the chip was made, and reads since the layer was called.
-    pub operations: u64,
+    /// What was done since the chip was made.
+    pub counts: Counts,
+    /// Reads since the layer was called.
     reads: u64,
+    /// The bus gives ones, and no error.
+    pub ones: bool,
+    /// The next program is done, and this is what the chip says of it.
+    pub answer_once: Option<NandError>,
     /// The first rule that was broken.
     pub broken: Option<String>,
     /// Pages that failed though their program was done, since [`Chip::take_failed`].
@@ -144,8 +157,10 @@ impl Chip {
             homes: vec![Home::default(); shape.blocks as usize],
             left: u32::MAX,
             off: false,
-            operations: 0,
+            counts: Counts::default(),
             reads: 0,
+            ones: false,
+            answer_once: None,
             broken: None,
             failed: Vec::new(),
             may_lose: true,
@@ -216,6 +231,12 @@ impl Chip {
         None
     }
 
+    /// Whether a later page of its block is programmed.
+    pub fn is_followed(&self, page: u32) -> bool {
+        let later = page as usize + 1;
+        !later.is_multiple_of(self.shape.pages as usize) && self.cells[later].is == Is::Programmed
+    }
+
     /// The page, and perhaps its area, cannot be read from now on.
     pub fn damage(&mut self, page: u32, area: bool) {
         self.cells[page as usize].data_reads = false;
@@ -247,10 +268,11 @@ impl Chip {
             return Err(NandError::Device);
         }
         self.reads += 1;
+        self.counts.loads += 1;
         let on_chip = (page as usize) < self.cells.len();
         self.rule(on_chip, "a page beyond the chip is read", page);
         self.rule(self.reads < ENDLESS, "a call does not end; page", page);
-        if !on_chip || self.reads >= ENDLESS || self.draws.once_in(self.faults.timeouts * 50) {
+        if !on_chip || self.reads >= ENDLESS || self.draws.once_in(self.faults.timeouts * 500) {
             return Err(NandError::Device);
         }
         let cell = &mut self.cells[page as usize];
@@ -271,7 +293,6 @@ impl Chip {
         if self.off {
             return Err(NandError::Device);
         }
-        self.operations += 1;
         if self.left != u32::MAX {
             if self.left == 0 {
                 self.off = true;
@@ -392,6 +413,10 @@ impl Nand for Chip {
         if !self.cells[at].data_reads || !inside {
             return Err(NandError::Unreadable);
         }
+        if self.ones {
+            into.fill(0xff);
+            return Ok(());
+        }
         let from = at * self.shape.page_size as usize + offset as usize;
         into.copy_from_slice(&self.data[from..][..into.len()]);
         Ok(())
@@ -402,7 +427,7 @@ impl Nand for Chip {
         if !self.cells[at].area_reads {
             return Err(NandError::Unreadable);
         }
-        *into = self.areas[at];
+        *into = if self.ones { [0xff; AREA] } else { self.areas[at] };
         Ok(())
     }
 
@@ -429,7 +454,11 @@ impl Nand for Chip {
         self.rule(in_order, "pages are programmed out of order", page);
         match ends {
             Ends::Done => {
+                self.counts.programs += 1;
                 self.set(at, data, area);
+                if let Some(answer) = self.answer_once.take() {
+                    return Err(answer);
+                }
                 if self.draws.once_in(self.faults.weak) {
                     self.cells[at].reads_left = self.draws.below(40);
                 }
@@ -479,6 +508,7 @@ impl Nand for Chip {
             self.pages_of(block).for_each(|page| self.blank(page));
             self.homes[block as usize].half_erased = false;
             self.homes[block as usize].erases += 1;
+            self.counts.erases += 1;
         }
         match ends {
             Ends::Fails => Err(NandError::Failed),
@@ -488,7 +518,8 @@ impl Nand for Chip {
     }
 
     fn is_bad(&mut self, block: u32) -> Result<bool, NandError> {
-        if self.off || block >= self.shape.blocks || self.draws.once_in(self.faults.timeouts * 50) {
+        if self.off || block >= self.shape.blocks || self.draws.once_in(self.faults.timeouts * 500)
+        {
             return Err(NandError::Device);
         }
         Ok(self.homes[block as usize].bad)

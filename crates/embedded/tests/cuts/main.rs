@@ -1,5 +1,6 @@
 //! The power is cut at every operation of hundreds of histories; and a chip fails in all ways that chips do.
 
+mod cases;
 mod chip;
 mod faults;
 mod histories;

@@ -192,16 +192,17 @@ fn a_bit_that_turns_on_nor_is_noticed_where_pages_are_checked() {
         draws: Draws(1),
         broken: false,
     };
-    let mut room = Static::<BLOCKS, MAP_PAGES, { 3 * MAP_PAGES }, PAGE>::new();
-    let config = Config { logical_pages: LOGICAL, spare_blocks: 0 };
-    let nor = Nor::checked(&mut flash, BLOCK, PAGE as u32).expect("the shape is right");
-    let mut store =
-        Ftl::format(nor, room.memory(), Cat::default(), Dac::<2>, config).expect("nothing fails");
-    for lpn in 0..LOGICAL {
-        store.write(lpn, &[lpn as u8 + 1; PAGE]).expect("nothing fails");
+    {
+        let mut room = Static::<BLOCKS, MAP_PAGES, { 3 * MAP_PAGES }, PAGE>::new();
+        let config = Config { logical_pages: LOGICAL, spare_blocks: 0 };
+        let nor = Nor::checked(&mut flash, BLOCK, PAGE as u32).expect("the shape is right");
+        let mut store = Ftl::format(nor, room.memory(), Cat::default(), Dac::<2>, config)
+            .expect("nothing fails");
+        for lpn in 0..LOGICAL {
+            store.write(lpn, &[lpn as u8 + 1; PAGE]).expect("nothing fails");
+        }
+        store.checkpoint().expect("nothing fails");
     }
-    store.checkpoint().expect("nothing fails");
-    drop(store);
     let whole = flash.clone();
     let mut noticed = 0;
     for (first, data) in (0..).step_by(PAGE).zip(whole.bytes.chunks(PAGE)) {
