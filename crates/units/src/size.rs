@@ -1,13 +1,21 @@
-//! Sizes as people write them: `40MiB`, `4k`, `512`.
+//! Sizes as people write them: `40MiB`, `4k`, `512`, `64MB`.
 
 use crate::UnitError;
 
 const UNITS: [(&str, u32); 5] = [("", 0), ("K", 10), ("M", 20), ("G", 30), ("T", 40)];
 
-/// Bytes of a size such as `512`, `4k`, `4KiB`, `1.5GiB`.
+/// The units in which storage is sold.
+const DECIMAL: [(&str, u64); 4] = [
+    ("MB", 1_000_000),
+    ("GB", 1_000_000_000),
+    ("TB", 1_000_000_000_000),
+    ("PB", 1_000_000_000_000_000),
+];
+
+/// Bytes of a size such as `512`, `4k`, `4KiB`, `1.5GiB`, `64MB`.
 ///
-/// `k`, `M`, `G`, `T` are powers of 1024 with or without `iB`; the decimal `kB`, `MB` are refused,
-/// because half the world means 1024 by them.
+/// `k`, `M`, `G`, `T` are powers of 1024 with or without `iB`; `MB`, `GB`, `TB`, `PB` are powers of 1000, as they
+/// are written. `kB` is refused: pages and requests are of that size, and half the world means 1024 by it.
 ///
 /// # Errors
 /// [`UnitError`], saying how to write it.
@@ -16,16 +24,18 @@ pub fn parse_size(text: &str) -> Result<u64, UnitError> {
     let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     let (number, suffix) = text.split_at(digits);
     let suffix = suffix.trim_start();
-    let bits = shift_of(suffix).ok_or_else(|| refuse(text, number, suffix))?;
+    let decimal = DECIMAL.iter().find(|(name, _)| *name == suffix).map(|(_, unit)| *unit);
+    let unit = decimal.or_else(|| shift_of(suffix).map(|bits| 1 << bits));
+    let unit = unit.ok_or_else(|| refuse(text, number, suffix))?;
     let bytes = if number.contains('.') {
         number
             .parse::<f64>()
             .ok()
-            .map(|n| n * (1u64 << bits) as f64)
+            .map(|n| n * unit as f64)
             .filter(|b| b.fract() == 0.0 && *b < 9.0e18)
             .map(|b| b as u64)
     } else {
-        number.parse::<u64>().ok().and_then(|n| n.checked_mul(1 << bits))
+        number.parse::<u64>().ok().and_then(|n| n.checked_mul(unit))
     };
     bytes.ok_or_else(|| refuse(text, number, suffix))
 }
@@ -47,7 +57,9 @@ fn refuse(text: &str, number: &str, suffix: &str) -> UnitError {
         let letter = suffix[..1].to_uppercase();
         format!("write `{number}{letter}iB` for the power of 1024, or the bytes in full")
     } else {
-        "write whole bytes with an optional k, M, G or T (powers of 1024), such as `4KiB`".into()
+        "write whole bytes with an optional k, M, G or T (powers of 1024) or MB, GB, TB (of 1000), such as \
+         `4KiB`"
+            .into()
     };
     UnitError { what: format!("`{text}` is not a size"), remedy }
 }

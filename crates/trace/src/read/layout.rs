@@ -280,11 +280,13 @@ impl LineFormat for Columns {
         };
         let ((offset_at, offset_unit), (size_at, size_unit)) =
             (self.layout.offset, self.layout.size);
-        let offset = bytes(self.field(line, offset_at, "offset"), offset_unit)?;
         let len = bytes(self.field(line, size_at, "size"), size_unit)?;
         if len == 0 && self.op_word(line).and_then(|word| rwbs::op(word, 0)).is_some() {
             op = Op::Flush;
         }
+        // A flush has no place, and some kernels print -1 for it.
+        let place = bytes(self.field(line, offset_at, "offset"), offset_unit);
+        let offset = if op == Op::Flush { place.unwrap_or(0) } else { place? };
         let volume = self.volume(line, cx);
         request(time, op, offset, len, volume).map(Some)
     }

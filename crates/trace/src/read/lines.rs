@@ -219,7 +219,7 @@ thread_local! {
 }
 
 /// Whether the quick way is switched off, which tests alone do.
-fn is_slow() -> bool {
+pub(crate) fn is_slow() -> bool {
     #[cfg(test)]
     return SLOWLY.get();
     #[cfg(not(test))]

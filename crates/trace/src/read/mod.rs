@@ -48,6 +48,7 @@ mod row;
 mod rwbs;
 mod sample;
 mod sniff;
+mod source;
 mod tar;
 mod units;
 mod unpack;
@@ -65,7 +66,7 @@ pub use options::ReadOptions;
 pub use reader::{Guess, Reader};
 pub use units::TimeUnit;
 
-use crate::TraceError;
+use crate::{Source, TraceError};
 use clock::Carried;
 use context::Context;
 use decode::Decode;
@@ -107,6 +108,43 @@ pub fn open_stream(
     options: &ReadOptions,
 ) -> Result<Reader, TraceError> {
     open_inputs(vec![Input::new(name.as_ref(), stream)?], options)
+}
+
+/// Reads a table in memory; `name` is what messages call it. Columns are described as for files, or found by their
+/// names: `time` in nanoseconds, `op` in words or by number (0 read, 1 write, 2 trim, 3 flush), `offset` and
+/// `length` in bytes, and all that a header line may say. Without operations all are writes.
+///
+/// # Errors
+/// If its columns do not tell a trace, or the format that is named is no description of columns.
+#[cfg(feature = "tables")]
+pub fn open_table(
+    schema: &arrow_schema::Schema,
+    batches: Vec<arrow_array::RecordBatch>,
+    name: impl AsRef<Path>,
+    options: &ReadOptions,
+) -> Result<Reader, TraceError> {
+    let reader = formats::in_memory(schema, batches, name.as_ref(), options)?;
+    Ok(read_memory(reader, options))
+}
+
+/// Reads requests that are in memory as they are.
+///
+/// # Errors
+/// If a format is named.
+pub fn open_source(
+    source: impl Source + Send + 'static,
+    options: &ReadOptions,
+) -> Result<Reader, TraceError> {
+    if let Some(format) = &options.format {
+        return Err(formats::no_format(format));
+    }
+    Ok(read_memory(Box::new(source::Requests::new(source)), options))
+}
+
+fn read_memory(reader: Box<dyn Decode>, options: &ReadOptions) -> Reader {
+    let cx = Context::new(options.sector_size, options.time_unit, options.skip_bad_lines);
+    let guess = Guess { format: formats::memory(), from: None };
+    Reader::new(Box::new(Carried::new(reader)), cx, guess, options.invert_ops)
 }
 
 fn open_inputs(mut inputs: Vec<Input>, options: &ReadOptions) -> Result<Reader, TraceError> {

@@ -178,13 +178,36 @@ type Told = Result<Option<Description>, Unclear>;
 
 /// The description of a text with a header line, if that tells what its columns are.
 pub(crate) fn text(sample: &Sample<'_>, time_unit: Option<TimeUnit>) -> Told {
-    let header = sample.first_line();
-    if !is_header(header) {
-        return Ok(None);
+    // Tools say a word before they begin: the header is one of the first lines, all without numbers.
+    let plain = |line: &&[u8]| !matches!(line.trim_ascii().first(), None | Some(b'#'));
+    let lines = sample.lines.iter().copied().enumerate().filter(|(_, line)| plain(line));
+    let begins = lines.take(PREAMBLE + 1).take_while(|(_, line)| is_header(without_mark(line)));
+    for (before, (at, line)) in begins.enumerate() {
+        let found = under(sample, at, without_mark(line), time_unit);
+        let skip = if before == 0 { String::new() } else { format!("skip={},", before + 1) };
+        match found {
+            Ok(None) => {}
+            Ok(Some(found)) => {
+                return Ok(Some(Description { text: format!("{skip}{}", found.text), ..found }));
+            }
+            Err(unclear) => {
+                return Err(Unclear { example: format!("{skip}{}", unclear.example), ..unclear });
+            }
+        }
     }
-    let Some(at) = sample.lines.iter().position(|line| line.ends_with(header)) else {
-        return Ok(None);
-    };
+    Ok(None)
+}
+
+/// Lines that may come before a header.
+const PREAMBLE: usize = 4;
+
+/// A line without the byte order mark that a file may begin with.
+fn without_mark(line: &[u8]) -> &[u8] {
+    line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line)
+}
+
+/// The description of what is under a header, which is the line at this place.
+fn under(sample: &Sample<'_>, at: usize, header: &[u8], time_unit: Option<TimeUnit>) -> Told {
     let is_row = |line: &&&[u8]| !line.is_empty() && !line.ends_with(header);
     let lines = sample.lines[at + 1..].iter().filter(is_row).take(ROWS);
     for (word, separator) in SEPARATORS {
@@ -195,7 +218,7 @@ pub(crate) fn text(sample: &Sample<'_>, time_unit: Option<TimeUnit>) -> Told {
             continue;
         }
         let sep = if word == "comma" { String::new() } else { format!("sep={word},") };
-        match table(&names, &rows, &[], time_unit) {
+        match table(&names, &rows, &[], &Known { time_unit, ..Known::default() }) {
             Ok(None) => {}
             Ok(Some(found)) => {
                 return Ok(Some(Description { text: format!("{sep}{}", found.text), ..found }));
@@ -216,13 +239,23 @@ pub(crate) fn names(sample: &Sample<'_>) -> Option<Vec<String>> {
     split.max_by_key(Vec::len).filter(|names| names.len() >= 3 && is_header(header))
 }
 
-/// The description of a table with these columns and rows; `units` are those of times that have one of their own,
-/// `time_unit` is the one that the user gives.
+/// What is known of a table beside its names and rows.
+#[derive(Default)]
+pub(crate) struct Known {
+    /// The unit of times, if the user says so.
+    pub(crate) time_unit: Option<TimeUnit>,
+    /// Columns that count bytes.
+    pub(crate) bytes: Vec<usize>,
+    /// It is in memory: operations may have numbers, or be left out.
+    pub(crate) in_memory: bool,
+}
+
+/// The description of a table with these columns and rows; `units` are those of times that have one of their own.
 pub(crate) fn table(
     names: &[String],
     rows: &[Vec<String>],
     units: &[Option<TimeUnit>],
-    time_unit: Option<TimeUnit>,
+    known: &Known,
 ) -> Told {
     let names = &names[..names.len().min(MOST_COLUMNS)];
     let columns: Vec<_> = names.iter().map(|name| Name::of(name)).collect();
@@ -237,24 +270,32 @@ pub(crate) fn table(
     let (time, op) = (find(TIME, TIME_UNITS), find(OP, &[]));
     let (offset, size) = (find(OFFSET, SIZE_UNITS), find(SIZE, SIZE_UNITS));
     let volume = find(VOLUME, &[]);
-    let (Some(op), Some(offset), Some(size)) = (op, offset, size) else { return Ok(None) };
+    let (Some(offset), Some(size)) = (offset, size) else { return Ok(None) };
     let values = |at: usize| -> Vec<&str> {
         rows.iter().filter_map(|row| row.get(at)).map(String::as_str).collect()
     };
     let marks =
         Marks::of(&time.map_or_else(Vec::new, values), &[values(offset), values(size)].concat());
-    let Some(op_words) = op_words(&columns[op], values(op).into_iter()) else { return Ok(None) };
+    let op = match op {
+        Some(at) => match op_words(&columns[at], values(at).into_iter(), known.in_memory) {
+            Some(words) => format!("op={}{words}", reference(names, at)),
+            None => return Ok(None),
+        },
+        None if known.in_memory => "all=write".to_owned(),
+        None => return Ok(None),
+    };
     let mut places = String::new();
     for (key, at) in [("offset", offset), ("size", size)] {
-        let Some(unit) = place_unit(&columns[at], &marks.plain(&values(at))) else {
-            return Ok(None);
+        let unit = match known.bytes.contains(&at) && columns[at].unit(SIZE_UNITS).is_none() {
+            true => Some("bytes".to_owned()),
+            false => place_unit(&columns[at], &marks.plain(&values(at))),
         };
+        let Some(unit) = unit else { return Ok(None) };
         places.push_str(&format!(",{key}={}:{unit}", reference(names, at)));
     }
     if let Some(at) = volume {
         places.push_str(&format!(",volume={}", reference(names, at)));
     }
-    let op = format!("op={}{op_words}", reference(names, op));
     let tells = |at: usize| columns[at].unit(SIZE_UNITS).is_some();
     let mut found = Description {
         text: String::new(),
@@ -276,7 +317,7 @@ pub(crate) fn table(
         Some(unit) => unit,
         None => {
             found.tells_time = false;
-            let given = || time_unit.map(|unit| unit.to_string());
+            let given = || known.time_unit.map(|unit| unit.to_string());
             given().or_else(|| unit_of(&times).map(str::to_owned)).ok_or_else(|| Unclear {
                 what: format!(
                     "the times in column {:?} may be of any unit ({})",
@@ -421,7 +462,7 @@ impl Name {
 /// The unit of times, where the values tell: dates have none, and a clock that counts from 1970 or 1601 is as
 /// far as it is today. Fractions are those of seconds.
 fn unit_of(values: &[Cow<'_, str>]) -> Option<&'static str> {
-    let first = values.first()?;
+    let Some(first) = values.first() else { return Some("") };
     if dates::unix_ns(first.as_bytes()).is_some() {
         return Some("");
     }
@@ -437,7 +478,11 @@ fn unit_of(values: &[Cow<'_, str>]) -> Option<&'static str> {
 }
 
 /// The words of the operations, where they do not spell themselves out.
-fn op_words<'a>(name: &Name, values: impl Iterator<Item = &'a str>) -> Option<String> {
+fn op_words<'a>(
+    name: &Name,
+    values: impl Iterator<Item = &'a str>,
+    in_memory: bool,
+) -> Option<String> {
     let mut words: Vec<&str> = Vec::new();
     for value in values {
         if !words.contains(&value) {
@@ -447,6 +492,10 @@ fn op_words<'a>(name: &Name, values: impl Iterator<Item = &'a str>) -> Option<St
     let spelled = |word: &&str| Field::new(word.as_bytes(), 1, "op").traced_op().is_ok();
     if words.iter().all(spelled) {
         return Some(String::new());
+    }
+    let is_code = |word: &&str| matches!(*word, "0" | "1" | "2" | "3");
+    if in_memory && name.0.concat() == "op" && words.iter().all(is_code) {
+        return Some(":1/0/2/3".to_owned());
     }
     // Write and read, each in the letters of the trace.
     let reads = name.0.contains(&"read".to_owned()) && !name.0.contains(&"write".to_owned());
@@ -477,10 +526,12 @@ fn place_unit(name: &Name, values: &[Cow<'_, str>]) -> Option<String> {
         let field = Field::new(value.as_bytes(), 1, "place");
         if is_hex { field.hex() } else { field.number() }.ok()
     };
-    let numbers: Vec<u64> = filled().filter_map(number).collect();
+    let mut numbers: Vec<u64> = filled().filter_map(number).collect();
     if numbers.len() * 2 < filled().count() {
         return None;
     }
+    // -1, the place of flushes.
+    numbers.retain(|number| *number != u64::MAX);
     let by_value = || {
         let in_bytes = numbers.iter().all(|number| number.is_multiple_of(512))
             || numbers.iter().any(|number| *number > 1 << 40);

@@ -8,7 +8,8 @@ use crate::{Contents, Op, Request, Source, TraceError};
 
 const SECTOR: u64 = 512;
 
-/// A signed distance in bytes, written `-7s` (sectors of 512 bytes), `+512` or `-4KiB`.
+/// A signed distance in bytes, written `-7s` (sectors of 512 bytes), `+512B` or `-4KiB`. A number alone may be either,
+/// and is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ShiftBy(pub i64);
 
@@ -23,13 +24,19 @@ impl FromStr for ShiftBy {
         };
         let bytes = match size.strip_suffix('s') {
             Some(sectors) => sectors.parse().ok().and_then(|n: u64| n.checked_mul(SECTOR)),
+            None if size.bytes().all(|byte| byte.is_ascii_digit()) && !size.is_empty() => {
+                return Err(TraceError::usage(
+                    format!("`{text}` may be sectors or bytes"),
+                    format!("write {text}s for sectors of 512 bytes, {text}B for bytes"),
+                ));
+            }
             None => parse_size(size).ok(),
         };
         let signed = bytes.and_then(|bytes| i64::try_from(bytes).ok());
         signed.map(|bytes| ShiftBy(if negative { -bytes } else { bytes })).ok_or_else(|| {
             TraceError::usage(
                 format!("`{text}` is not a shift"),
-                "expected sectors such as -63s, or a size such as -3584 or +4KiB",
+                "expected sectors such as -63s, or a size such as -3584B or +4KiB",
             )
         })
     }
@@ -40,7 +47,7 @@ impl fmt::Display for ShiftBy {
         if self.0.unsigned_abs().is_multiple_of(SECTOR) {
             write!(f, "{:+}s", self.0 / SECTOR as i64)
         } else {
-            write!(f, "{:+}", self.0)
+            write!(f, "{:+}B", self.0)
         }
     }
 }

@@ -297,6 +297,60 @@ mod tables {
     }
 
     #[test]
+    fn tables_in_memory_are_read_by_the_rules_of_files() {
+        let words: DictionaryArray<Int8Type> = ["write", "FWS", "read"].into_iter().collect();
+        let numbers = |numbers: [u64; 3]| Arc::new(UInt64Array::from(numbers.to_vec())) as ArrayRef;
+        let named = |names: &[(&str, ArrayRef)]| {
+            let batch = RecordBatch::try_from_iter(names.iter().cloned()).expect("a batch");
+            read::open_table(&batch.schema(), vec![batch], "x", &ReadOptions::default())
+        };
+        let disks: ArrayRef = Arc::new(StringArray::from(vec!["a", "b", "a"]));
+        let mut reader = named(&[
+            ("time", numbers([1, 2, 3])),
+            ("op", Arc::new(words)),
+            ("offset", numbers([7, 0, 512])),
+            ("length", numbers([100, 0, 512])),
+            ("volume", disks.clone()),
+            ("process", disks.clone()),
+        ])
+        .expect("opens");
+        let request =
+            |time_ns, op, offset, len, volume| Request { time_ns, op, offset, len, volume };
+        let expected = [
+            request(1, Op::Write, 7, 100, 0),
+            request(2, Op::Flush, 0, 0, 1),
+            request(3, Op::Read, 512, 512, 0),
+        ];
+        assert_eq!(drain(&mut reader, 2).0, expected);
+        assert_eq!(reader.volumes(), ["a", "b"]);
+        assert_eq!(
+            reader.warnings(),
+            ["columns without a meaning for it are passed over: process"]
+        );
+        // Operations may be left out, or have numbers; other names tell their units.
+        let codes = numbers([0, 1, 2]);
+        let mut reader = named(&[
+            ("time_us", numbers([1, 2, 3])),
+            ("op", codes.clone()),
+            ("lba", numbers([8, 16, 24])),
+            ("size_bytes", numbers([4096, 512, 512])),
+        ])
+        .expect("opens");
+        let (requests, _) = drain(&mut reader, 10);
+        assert_eq!(requests[0], request(1000, Op::Read, 4096, 4096, 0));
+        assert_eq!(requests[2].op, Op::Trim);
+        let mut reader = named(&[("offset", codes.clone()), ("length", codes)]).expect("opens");
+        assert_eq!(drain(&mut reader, 10).0[1], request(0, Op::Write, 1, 1, 0));
+        let unclear = named(&[
+            ("timestamp", numbers([1, 2, 3])),
+            ("offset", numbers([1, 2, 3])),
+            ("length", numbers([1, 2, 3])),
+        ]);
+        let error = unclear.err().map(|error| error.to_string()).unwrap_or_default();
+        assert!(error.contains("time=timestamp:us,all=write,offset=offset:bytes"), "{error}");
+    }
+
+    #[test]
     fn tables_are_read_by_the_names_of_their_columns() {
         let row = |n: u64| Request {
             time_ns: (1_000 + n) * 1_000,

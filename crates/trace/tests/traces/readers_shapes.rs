@@ -304,6 +304,12 @@ fn the_letters_of_block_tracing_are_words_everywhere() {
     let (read, _, said) = rows(text.as_bytes(), columns);
     assert_eq!(read, expected);
     assert_eq!(said, ["1 row left out: neither read, write, discard nor flush"]);
+    // A flush has no place, for which some kernels print -1; tools say a word before they begin.
+    let spoken = "Tracing block I/O. Ctrl-C to end.\n\
+                COMM         PID    TYPE DEV      BLOCK        BYTES     LATms\n\
+                jbd2/dm-8-44 446    FWS  8,0      18446744073709551615 0          2.90\n\
+                kworker/0:0  26852  WS   8,0      8            4096       0.10\n";
+    assert_eq!(read_rows(spoken, ""), [(0, Flush, 0, 0), (0, Write, 4096, 4096)]);
     // Recognised by its header too, as perf-tools' iosnoop prints it.
     assert_eq!(read_rows(text, ""), expected);
     let timed = "STARTs         ENDs           COMM         PID    TYPE DEV      BLOCK        BYTES     LATms\n\
@@ -496,4 +502,95 @@ fn a_missing_file_of_a_processor_is_said() {
     assert!(one[0].starts_with(beside) && one[1] == gone, "{one:?}");
     std::fs::write(folder.path().join("sda.blktrace.2"), b"").expect("written");
     assert!(said(folder.path()).is_empty());
+}
+
+/// The shapes of docs/trace-inputs.md that no test above has: what a format is named, what is read, or why not.
+#[test]
+fn inputs_of_public_threads_have_their_verdicts() {
+    let place = |sector: u64| sector * 512;
+    let good: [(&str, &str, &str, Vec<Row>); 12] = [
+        (
+            "biosnoop without its header",
+            "0.25 paranoid 17553 sdb W 8 4096 0.20\n0.5 paranoid 17553 sdb R 16 4096 0.20\n",
+            "columns:sep=space,time=1:s,op=5,offset=6:sectors,size=7,volume=4",
+            vec![(250 * MS, Write, place(8), 4096), (500 * MS, Read, place(16), 4096)],
+        ),
+        (
+            "perf script",
+            "   dmcrypt  9587 [004] 7.5:      block:block_bio_queue: 8,16 WFS 4112 + 4 [dmcrypt]\n   \
+             dmcrypt  9587 [004] 7.6:       block:block_rq_issue: 8,16 WS 2048 () 4112 + 4 [dmcrypt]\n   \
+             swapper     0 [000] 7.7:    block:block_rq_complete: 8,16 WS () 4112 + 4 [0]\n",
+            "",
+            vec![(7600 * MS, Write, place(4112), 2048)],
+        ),
+        (
+            "ftrace with priorities",
+            "  kworker/0:1-21 [000] d..1. 1.5: block_rq_issue: 8,0 WS 4096 () 2048 + 8 be,0,4 [kworker/0:1]\n",
+            "",
+            vec![(1500 * MS, Write, place(2048), 4096)],
+        ),
+        (
+            "blkparse",
+            "8,16 1 1 1.4 5529 Q WS 274432 + 8\n8,16 1 2 1.5 5529 G WS 274432 + 8\n\
+             8,16 1 3 1.6 5529 D WS 274432 + 8\n8,16 1 4 1.7 5529 C WS 274432 + 8\n",
+            "",
+            vec![(1600 * MS, Write, place(274_432), 4096)],
+        ),
+        (
+            "fio version 2 without waits",
+            "fio version 2 iolog\n/d add\n/d open\n/d write 20480 4000\n/d read 8192 2048\n",
+            "",
+            vec![(0, Write, 20_480, 4000), (0, Read, 8192, 2048)],
+        ),
+        (
+            "fio version 3 without add and open",
+            "fio version 3 iolog\n100 /dev/nvme0n1 read 1000 4096\n",
+            "",
+            vec![(100_000, Read, 1000, 4096)],
+        ),
+        (
+            "a log of fio with offsets",
+            "1, 4096, 1, 4096, 12288\n3, 4096, 0, 4096, 0\n",
+            "columns:time=1:ms,op=3:1/0/2,size=4,offset=5",
+            vec![(MS, Write, 12_288, 4096), (3 * MS, Read, 0, 4096)],
+        ),
+        (
+            "three columns",
+            "8,4096,0.5\n16,4096,1.5\n",
+            "columns:skip=0,time=3:s,all=write,offset=1:sectors,size=2",
+            vec![(500 * MS, Write, place(8), 4096), (1500 * MS, Write, place(16), 4096)],
+        ),
+        (
+            "MQSim",
+            "4851300 0 5 8 1\n4862200 0 13 8 0\n",
+            "",
+            vec![(4_851_300, Read, place(5), 4096), (4_862_200, Write, place(13), 4096)],
+        ),
+        (
+            "IODA",
+            "1.5 0 4096 8192 0\n2.5 0 0 4096 1\n",
+            "columns:sep=space,time=1:ms,op=5:0/1,offset=3,size=4",
+            vec![(1_500_000, Write, 4096, 8192), (2_500_000, Read, 0, 4096)],
+        ),
+        (
+            "SCSI in CSV",
+            "1,5633898,2a,512,42932745\n1,5633899,28,512,42932746\n",
+            "columns:time=2:s,op=3:2a/28,size=4,offset=5:sectors",
+            vec![
+                (5_633_898 * S, Write, place(42_932_745), 512),
+                (5_633_899 * S, Read, place(42_932_746), 512),
+            ],
+        ),
+        (
+            "Alibaba with a header",
+            "device_id,opcode,offset,length,timestamp\n3,W,4096,8192,1577808000000146\n",
+            "",
+            vec![(1_577_808_000_000_146_000, Write, 4096, 8192)],
+        ),
+    ];
+    for (name, text, format, expected) in good {
+        assert_eq!(read_rows(text, format), expected, "{name}");
+    }
+    let objects = b"# timestamp (ms), op type, object id, object size\n0,1,A,8371\n103,1,B,31\n";
+    assert!(refusal(objects).contains("no known trace format begins with"), "{}", refusal(objects));
 }

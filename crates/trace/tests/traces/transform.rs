@@ -88,10 +88,15 @@ fn shifts_are_written_in_sectors_or_sizes() {
         ("-7s", -3584, "-7s"),
         ("+1s", 512, "+1s"),
         ("4KiB", 4096, "+8s"),
-        (" -100 ", -100, "-100"),
+        (" -100B ", -100, "-100B"),
     ] {
         let by: ShiftBy = text.parse().expect(text);
         assert_eq!((by.0, by.to_string().as_str()), (bytes, printed));
+    }
+    for (text, remedy) in
+        [("63", "write 63s for sectors of 512 bytes, 63B for bytes"), ("-2048", "write -2048s")]
+    {
+        assert!(message(text.parse::<ShiftBy>()).contains(remedy), "{text}");
     }
     for text in ["", "-", "s", "7 sectors", "4kB", "99999999999999999999s"] {
         assert!(message(text.parse::<ShiftBy>()).contains("expected sectors such as -63s"));

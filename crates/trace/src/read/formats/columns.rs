@@ -24,6 +24,7 @@ use crate::{
         entry::{Entry, Special},
         fault::{Fault, Parsed},
         fields::trimmed,
+        format::Format,
         layout::{Columns, Layout, MOST_COLUMNS, OpRule, Separator, Unit, columns},
         lines::{LineFormat, is_header},
         row::{Quick, Row},
@@ -56,6 +57,19 @@ pub(super) const ENTRY: Entry = Entry {
         None => Err(usage("the format columns needs a description of them")),
     },
 };
+
+/// What stands for a format where there is no file.
+pub(in crate::read) fn memory() -> Format {
+    Format::of(&ENTRY)
+}
+
+/// Why a format cannot be named for what is in memory.
+pub(in crate::read) fn no_format(format: &Format) -> TraceError {
+    TraceError::usage(
+        format!("what is in memory has no format such as {}", format.name()),
+        "leave the format out, or describe the columns by --columns",
+    )
+}
 
 /// Tables that other builds of this program read.
 #[cfg(not(feature = "tables"))]

@@ -38,7 +38,9 @@ mod xperf;
 
 use super::entry::{Entry, Refused};
 
-pub(super) use columns::cells;
+pub(super) use columns::{cells, memory, no_format};
+#[cfg(feature = "tables")]
+pub(super) use tables::in_memory;
 
 /// All formats. Of two that fit a trace equally well, the first is guessed.
 pub(super) static REGISTRY: &[Entry] = &[

@@ -1,42 +1,42 @@
 //! Tables with named columns: Parquet files, and Arrow files and streams (IPC, Feather version 2).
 //!
-//! Each row is written as a line of text and read as the rows of `columns:…`: a description means the same here
-//! and there, and without one the columns are found by their names. Times that have a unit of their own keep it.
+//! A description of `columns:…` means the same here as for text, and without one the columns are found by their
+//! names. Times that have a unit of their own keep it. Rows of numbers and words are read straight from the columns
+//! ([`direct`]); all others are written as lines of text and read as such, with all leniency and all errors.
+//!
+//! A table in memory is read by the same rules. Four names have a meaning there that needs no unit: `time` in
+//! nanoseconds, `op` also by number, `offset` and `length` in bytes. Without operations all are writes.
+
+mod cells;
+mod direct;
 
 use std::{
-    fmt::Write as _,
     fs::File,
     io::{self, Seek},
+    path::{Path, PathBuf},
     sync::Arc,
 };
 
-use arrow_array::{
-    Array, ArrayRef, RecordBatch,
-    cast::AsArray,
-    types::{
-        ArrowPrimitiveType, Date32Type, Date64Type, Float32Type, Float64Type, Int8Type, Int16Type,
-        Int32Type, Int64Type, TimestampMicrosecondType, TimestampMillisecondType,
-        TimestampNanosecondType, TimestampSecondType, UInt8Type, UInt16Type, UInt32Type,
-        UInt64Type,
-    },
-};
+use arrow_array::RecordBatch;
 use arrow_ipc::reader::StreamReader;
 use arrow_schema::{ArrowError, DataType, Schema, TimeUnit as ArrowUnit};
 use parquet::arrow::{ProjectionMask, arrow_reader::ParquetRecordBatchReaderBuilder};
 
+use self::{cells::Cells, direct::Direct};
 use super::columns::Spec;
 use crate::{
     Place, Request, TraceError,
     read::{
+        ReadOptions,
         context::Context,
         decode::Decode,
         entry::{Entry, Readers, Setup, Special},
         fault::Parsed,
         input::Input,
         layout::{CELL_END, Columns},
-        lines::LineFormat,
+        lines::{self, LineFormat},
         sample::Hit,
-        sniff,
+        sniff::{self, Known},
         units::TimeUnit,
     },
 };
@@ -75,6 +75,24 @@ fn open(setup: Setup) -> Result<Readers, TraceError> {
     setup.each(|input| Table::open(input, None, time_unit))
 }
 
+/// Reads a table in memory.
+pub(in crate::read) fn in_memory(
+    schema: &Schema,
+    batches: Vec<RecordBatch>,
+    name: &Path,
+    options: &ReadOptions,
+) -> Result<Box<dyn Decode>, TraceError> {
+    let spec = match &options.format {
+        None => None,
+        Some(format) => match format.argument() {
+            Some(columns) => Some(Spec::parse(columns)?),
+            None => return Err(super::no_format(format)),
+        },
+    };
+    let table = Table::in_memory(name.to_owned(), schema, batches, spec, options.time_unit)?;
+    Ok(Box::new(table))
+}
+
 /// Whether a file that begins so is a table.
 pub(super) fn is_table(bytes: &[u8]) -> bool {
     bytes.starts_with(PARQUET_MAGIC) || is_arrow(bytes)
@@ -91,11 +109,14 @@ fn is_arrow(bytes: &[u8]) -> bool {
     bytes.starts_with(ARROW_MAGIC) || is_stream()
 }
 
+/// Rows that are read as text where one is not as most are.
+const TEXTS: usize = 64;
+
 type Batches = Box<dyn Iterator<Item = Result<RecordBatch, ArrowError>> + Send>;
 
 /// The rows of a table.
 pub(super) struct Table {
-    name: std::path::PathBuf,
+    name: PathBuf,
     batches: Batches,
     /// The first batch, if it was read to tell the columns.
     first: Option<RecordBatch>,
@@ -104,11 +125,14 @@ pub(super) struct Table {
     columns: Columns,
     /// Which columns are used; the others are empty cells.
     used: Vec<bool>,
-    /// The description that was found.
-    found: Option<String>,
+    /// What the user should know of the columns.
+    remarks: Vec<String>,
     batch: Vec<Option<Cells>>,
+    direct: Direct,
     rows: usize,
     row: usize,
+    /// Rows before this one are read as text.
+    texts: usize,
     /// Rows read so far.
     number: u64,
     line: String,
@@ -122,44 +146,69 @@ impl Table {
         time_unit: Option<TimeUnit>,
     ) -> Result<Self, TraceError> {
         let name = input.path().to_owned();
-        let failed = |what: String, remedy: &str| TraceError::Format {
-            path: name.clone(),
-            what,
-            remedy: remedy.into(),
-        };
-        let damaged = |e: ArrowError| failed(e.to_string(), "the file is damaged; fetch it again");
         let is_parquet = input.window().starts_with(PARQUET_MAGIC);
         // The libraries take the first bytes of anything for a length, and ask for as much memory.
         if !is_table(input.window()) {
-            let what = "is neither a Parquet nor an Arrow file".into();
-            return Err(failed(
-                what,
-                "name its format by --format, or leave the choice to the reader",
-            ));
+            return Err(TraceError::Format {
+                path: name,
+                what: "is neither a Parquet nor an Arrow file".into(),
+                remedy: "name its format by --format, or leave the choice to the reader".into(),
+            });
         }
-        let (schema, mut batches, projection) =
-            if is_parquet { parquet(input) } else { arrow(input) }.map_err(damaged)?;
-        let names: Vec<String> = schema.fields().iter().map(|field| field.name().clone()).collect();
+        let (schema, batches, projection) = if is_parquet { parquet(input) } else { arrow(input) }
+            .map_err(|e| damaged(&name, &e))?;
         let units = own_units(&schema);
-        let (mut first, mut found) = (None, None);
+        let known = Known { time_unit, ..Known::default() };
+        Self::of(name, &schema, batches, projection, spec, (units, known))
+    }
+
+    /// A table in memory.
+    fn in_memory(
+        name: PathBuf,
+        schema: &Schema,
+        batches: Vec<RecordBatch>,
+        spec: Option<Spec>,
+        time_unit: Option<TimeUnit>,
+    ) -> Result<Self, TraceError> {
+        let mut units = own_units(schema);
+        let at = |name: &str| schema.fields().iter().position(|field| field.name() == name);
+        if let Some(at) = at("time")
+            && schema.field(at).data_type().is_integer()
+        {
+            units[at] = Some(TimeUnit::Nanoseconds);
+        }
+        let length = ["length", "len", "size"].into_iter().find_map(at);
+        let bytes =
+            at("offset").zip(length).map_or_else(Vec::new, |(offset, length)| vec![offset, length]);
+        let known = Known { time_unit, bytes, in_memory: true };
+        Self::of(name, schema, Box::new(batches.into_iter().map(Ok)), None, spec, (units, known))
+    }
+
+    fn of(
+        name: PathBuf,
+        schema: &Schema,
+        mut batches: Batches,
+        projection: Option<Project>,
+        spec: Option<Spec>,
+        (units, known): (Vec<Option<TimeUnit>>, Known),
+    ) -> Result<Self, TraceError> {
+        let names: Vec<String> = schema.fields().iter().map(|field| field.name().clone()).collect();
+        let (mut first, mut remarks) = (None, Vec::new());
+        let is_described = spec.is_some();
         let spec = match spec {
             Some(spec) => spec,
             None => {
-                first = batches.next().transpose().map_err(damaged)?;
+                first = batches.next().transpose().map_err(|e| damaged(&name, &e))?;
                 let rows = first.as_ref().map_or_else(Vec::new, sample);
-                let told = sniff::table(&names, &rows, &units, time_unit).map_err(|unclear| {
-                    let sniff::Unclear { what, example, others } = unclear;
-                    failed(what, &format!("say which by --columns '{example}', with {others}"))
-                })?;
-                let description = told.map(|told| told.text).ok_or_else(|| {
-                    failed(
-                        format!("its columns {} do not tell a trace", names.join(", ")),
-                        "say by --columns which is what, such as \
-                         'time=timestamp:us,op=type:W/R,offset=lba:sectors,size=bytes'",
-                    )
-                })?;
+                let description = description(&name, &names, &rows, &units, &known)?;
                 let spec = Spec::parse(&description)?;
-                found = Some(description);
+                // The names of our own need no word.
+                if !known.in_memory || known.bytes.is_empty() {
+                    remarks.push(format!("its columns were taken for --columns '{description}'"));
+                }
+                if known.in_memory && description.contains("all=write") {
+                    remarks.push("no column tells operations: all are taken for writes".to_owned());
+                }
                 spec
             }
         };
@@ -168,24 +217,35 @@ impl Table {
             .map_err(|fault| fault.at(&name, Place::Whole))?;
         if let Some((at, unit)) = &mut layout.time
             && let Some(own) = units.get(*at).copied().flatten()
+            && (!is_described || own_unit(schema.field(*at).data_type()).is_some())
         {
             *unit = own;
         }
         let used: Vec<bool> = (0..layout.columns()).map(|at| layout.uses(at)).collect();
+        let unused = (0..names.len()).filter(|at| !used.get(*at).is_some_and(|used| *used));
+        let unused: Vec<&str> = unused.map(|at| &*names[at]).collect();
+        if known.in_memory && !is_described && !unused.is_empty() {
+            remarks.push(format!(
+                "columns without a meaning for it are passed over: {}",
+                unused.join(", ")
+            ));
+        }
         let projected = projection.is_some();
         if let Some(project) = projection {
-            (batches, first) = (project(&used).map_err(damaged)?, None);
+            (batches, first) = (project(&used).map_err(|e| damaged(&name, &e))?, None);
         }
         Ok(Self {
+            direct: Direct::of(&layout),
             columns: Columns::new(layout),
             batches,
             first,
             projected,
             used,
-            found,
+            remarks,
             batch: Vec::new(),
             rows: 0,
             row: 0,
+            texts: 0,
             number: 0,
             line: String::new(),
             name,
@@ -205,12 +265,14 @@ impl Table {
             return Ok(false);
         };
         let mut columns = batch.columns().iter();
-        let mut cells = |used: bool| {
+        let mut column = |used: bool| {
             let column = if used || !self.projected { columns.next() } else { None };
-            column.filter(|_| used).map(Cells::of)
+            column.filter(|_| used)
         };
-        self.batch = self.used.iter().map(|used| cells(*used)).collect();
-        (self.rows, self.row) = (batch.num_rows(), 0);
+        let columns: Vec<_> = self.used.iter().map(|used| column(*used)).collect();
+        self.direct.begin(&columns);
+        self.batch = columns.into_iter().map(|column| column.map(Cells::of)).collect();
+        (self.rows, self.row, self.texts) = (batch.num_rows(), 0, 0);
         Ok(true)
     }
 
@@ -235,8 +297,8 @@ impl Decode for Table {
         out: &mut Vec<Request>,
         limit: usize,
     ) -> Result<(), TraceError> {
-        if let Some(found) = self.found.take() {
-            cx.remark(format!("its columns were taken for --columns '{found}'"));
+        for remark in self.remarks.drain(..) {
+            cx.remark(remark);
         }
         while out.len() < limit {
             if self.row == self.rows {
@@ -244,6 +306,18 @@ impl Decode for Table {
                     continue;
                 }
                 return Ok(());
+            }
+            if self.row >= self.texts && !lines::is_slow() {
+                let most = (limit - out.len()).min(self.rows - self.row);
+                let read = self.direct.read(self.row, most, cx, out);
+                self.row += read;
+                self.number += read as u64;
+                // The next row is not as most are, and those behind it may be like it.
+                self.texts = self.row + TEXTS;
+                if read == most {
+                    self.texts = self.row;
+                    continue;
+                }
             }
             self.write_line();
             self.row += 1;
@@ -256,6 +330,37 @@ impl Decode for Table {
             }
         }
         Ok(())
+    }
+}
+
+fn damaged(name: &Path, error: &ArrowError) -> TraceError {
+    TraceError::Format {
+        path: name.to_owned(),
+        what: error.to_string(),
+        remedy: "the file is damaged; fetch it again".into(),
+    }
+}
+
+/// The description of a table's columns, by their names and the first rows.
+fn description(
+    name: &Path,
+    names: &[String],
+    rows: &[Vec<String>],
+    units: &[Option<TimeUnit>],
+    known: &Known,
+) -> Result<String, TraceError> {
+    let failed = |what, remedy| Err(TraceError::Format { path: name.to_owned(), what, remedy });
+    match sniff::table(names, rows, units, known) {
+        Ok(Some(told)) => Ok(told.text),
+        Ok(None) => failed(
+            format!("its columns {} do not tell a trace", names.join(", ")),
+            "say by --columns which is what, such as \
+             'time=timestamp:us,op=type:W/R,offset=lba:sectors,size=bytes'"
+                .into(),
+        ),
+        Err(sniff::Unclear { what, example, others }) => {
+            failed(what, format!("say which by --columns '{example}', with {others}"))
+        }
     }
 }
 
@@ -313,16 +418,22 @@ fn arrow(mut input: Input) -> Result<(Arc<Schema>, Batches, Option<Project>), Ar
 
 /// The units of the columns that are times with a unit of their own.
 fn own_units(schema: &Schema) -> Vec<Option<TimeUnit>> {
-    let unit = |kind: &DataType| match kind {
-        DataType::Timestamp(ArrowUnit::Second, _) | DataType::Date32 => Some(TimeUnit::Seconds),
-        DataType::Timestamp(ArrowUnit::Millisecond, _) | DataType::Date64 => {
-            Some(TimeUnit::Milliseconds)
-        }
-        DataType::Timestamp(ArrowUnit::Microsecond, _) => Some(TimeUnit::Microseconds),
-        DataType::Timestamp(ArrowUnit::Nanosecond, _) => Some(TimeUnit::Nanoseconds),
+    schema.fields().iter().map(|field| own_unit(field.data_type())).collect()
+}
+
+/// The unit of a kind of times.
+fn own_unit(kind: &DataType) -> Option<TimeUnit> {
+    match kind {
+        DataType::Date32 => Some(TimeUnit::Seconds),
+        DataType::Date64 => Some(TimeUnit::Milliseconds),
+        DataType::Timestamp(unit, _) | DataType::Duration(unit) => Some(match unit {
+            ArrowUnit::Second => TimeUnit::Seconds,
+            ArrowUnit::Millisecond => TimeUnit::Milliseconds,
+            ArrowUnit::Microsecond => TimeUnit::Microseconds,
+            ArrowUnit::Nanosecond => TimeUnit::Nanoseconds,
+        }),
         _ => None,
-    };
-    schema.fields().iter().map(|field| unit(field.data_type())).collect()
+    }
 }
 
 /// The first rows of a batch as texts.
@@ -336,81 +447,4 @@ fn sample(batch: &RecordBatch) -> Vec<Vec<String>> {
     (0..batch.num_rows().min(500))
         .map(|row| columns.iter().map(|cells| text(cells, row)).collect())
         .collect()
-}
-
-/// A column of a batch.
-struct Cells {
-    /// Of a column of words: which of the values each row has.
-    keys: Option<Vec<usize>>,
-    /// The column, or its words.
-    values: ArrayRef,
-    /// The column itself, which knows its empty cells.
-    rows: ArrayRef,
-}
-
-impl Cells {
-    fn of(column: &ArrayRef) -> Self {
-        let rows = column.clone();
-        match column.as_any_dictionary_opt().filter(|words| !words.values().is_empty()) {
-            Some(words) => {
-                let keys = Some(words.normalized_keys());
-                Self { keys, values: words.values().clone(), rows }
-            }
-            None => Self { keys: None, values: column.clone(), rows },
-        }
-    }
-
-    fn write(&self, row: usize, out: &mut String) {
-        if !self.rows.is_null(row) {
-            write_cell(&*self.values, self.keys.as_ref().map_or(row, |keys| keys[row]), out);
-        }
-    }
-}
-
-/// Writes a cell as text; nothing for an empty one, and for what no trace has.
-fn write_cell(column: &dyn Array, row: usize, out: &mut String) {
-    fn number<T: ArrowPrimitiveType<Native: std::fmt::Display>>(
-        column: &dyn Array,
-        row: usize,
-        out: &mut String,
-    ) {
-        let _ = write!(out, "{}", column.as_primitive::<T>().value(row));
-    }
-    if column.is_null(row) {
-        return;
-    }
-    match column.data_type() {
-        DataType::Int64 => number::<Int64Type>(column, row, out),
-        DataType::UInt64 => number::<UInt64Type>(column, row, out),
-        DataType::Int32 => number::<Int32Type>(column, row, out),
-        DataType::UInt32 => number::<UInt32Type>(column, row, out),
-        DataType::Int16 => number::<Int16Type>(column, row, out),
-        DataType::UInt16 => number::<UInt16Type>(column, row, out),
-        DataType::Int8 => number::<Int8Type>(column, row, out),
-        DataType::UInt8 => number::<UInt8Type>(column, row, out),
-        DataType::Float64 => number::<Float64Type>(column, row, out),
-        DataType::Float32 => number::<Float32Type>(column, row, out),
-        DataType::Timestamp(ArrowUnit::Second, _) => {
-            number::<TimestampSecondType>(column, row, out)
-        }
-        DataType::Timestamp(ArrowUnit::Millisecond, _) => {
-            number::<TimestampMillisecondType>(column, row, out)
-        }
-        DataType::Timestamp(ArrowUnit::Microsecond, _) => {
-            number::<TimestampMicrosecondType>(column, row, out)
-        }
-        DataType::Timestamp(ArrowUnit::Nanosecond, _) => {
-            number::<TimestampNanosecondType>(column, row, out)
-        }
-        DataType::Date64 => number::<Date64Type>(column, row, out),
-        DataType::Date32 => {
-            let days = i64::from(column.as_primitive::<Date32Type>().value(row));
-            let _ = write!(out, "{}", days * 86_400);
-        }
-        DataType::Boolean => out.push(if column.as_boolean().value(row) { '1' } else { '0' }),
-        DataType::Utf8 => out.push_str(column.as_string::<i32>().value(row)),
-        DataType::LargeUtf8 => out.push_str(column.as_string::<i64>().value(row)),
-        DataType::Utf8View => out.push_str(column.as_string_view().value(row)),
-        _ => {}
-    }
 }
