@@ -1,6 +1,7 @@
 //! The life of a chip through the library alone: formatted, served, checked, repaired.
 
 mod damage;
+mod power;
 
 use tempfile::TempDir;
 use thermocline_assembly::{

@@ -2,4 +2,5 @@
 
 mod cuts;
 mod life;
+mod lives;
 mod model;

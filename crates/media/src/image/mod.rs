@@ -38,6 +38,7 @@ mod runs;
 mod store;
 mod syncing;
 mod table;
+pub mod tape;
 #[cfg(test)]
 mod tests;
 mod unread;
