@@ -373,13 +373,13 @@ mod tests {
         // Only root can give a file away.
         let is_root = chown(&path, Some(7), Some(8)).is_ok();
         let begun = Successor::beside(&path).expect("begun");
-        assert_eq!(mode(begun.path()), 0o600);
+        assert_eq!(mode(begun.file.path()), 0o600);
         // Somebody else puts a link to a file of his choice in its place.
         let other = folder.path().join("other");
         fs::write(&other, "secret").expect("written");
         fs::set_permissions(&other, fs::Permissions::from_mode(0o600)).expect("set");
-        fs::remove_file(begun.path()).expect("removed");
-        symlink(&other, begun.path()).expect("a link");
+        fs::remove_file(begun.file.path()).expect("removed");
+        symlink(&other, begun.file.path()).expect("a link");
         begun.finish().expect("finished");
         assert_eq!(mode(&other), 0o600, "it is not what was open");
         fs::remove_file(&path).expect("removed");
@@ -391,7 +391,7 @@ mod tests {
         let copy = folder.path().join("copy");
         let mut begun = Successor::beside(&copy).expect("begun");
         begun.inherit(Rights::of(&path)).expect("private");
-        assert_eq!(mode(begun.path()), 0o600);
+        assert_eq!(mode(begun.file.path()), 0o600);
         begun.finish_first().expect("finished");
         assert_eq!(mode(&copy), 0o640);
         if is_root {
