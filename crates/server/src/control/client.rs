@@ -215,11 +215,14 @@ mod tests {
         let sending = std::thread::spawn(move || {
             // Whoever has heard enough hangs up.
             let _ = theirs.write_all(&bytes);
+            let _ = theirs.shutdown(std::net::Shutdown::Write);
+            // What is asked is taken to the end.
+            theirs
         });
         let mut client = Client { stream: BufReader::new(ours), export: None };
         let heard = ask(&mut client);
         drop(client);
-        sending.join().expect("it does not panic");
+        drop(sending.join().expect("it does not panic"));
         heard
     }
 
