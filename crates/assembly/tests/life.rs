@@ -2,6 +2,7 @@
 
 mod damage;
 mod power;
+mod reads;
 
 use tempfile::TempDir;
 use thermocline_assembly::{

@@ -50,6 +50,7 @@ mod geometry;
 mod pointer;
 mod prefetch;
 mod profile;
+mod retrying;
 mod timing;
 
 pub use address::{BlockId, Lpn, Ppn};
@@ -60,4 +61,5 @@ pub use counting::{CountingChip, Counts};
 pub use geometry::{Geometry, GeometryError, Kind, Rules};
 pub use prefetch::prefetch;
 pub use profile::{BUILT_IN_PROFILES, Profile};
+pub use retrying::Retrying;
 pub use timing::{Energy, Timing};

@@ -3,9 +3,9 @@
 use alloc::vec::Vec;
 use core::ops::Range;
 
-use thermocline_flash::{Lpn, Ppn};
+use thermocline_flash::Lpn;
 
-use thermocline_ftl::{DeadDataCounters, FtlError, Layer};
+use thermocline_ftl::{DeadDataCounters, FtlError, Holds, Layer};
 
 /// How sectors lie in pages.
 #[derive(Clone, Copy, Debug)]
@@ -71,7 +71,7 @@ impl PageBuffer {
         self.bytes.clear();
         self.bytes.resize(page_size, 0);
         // A page that holds nothing reads as zeros, and the chip need not be asked.
-        if inner.inspect().locate(lpn) != Ppn::NONE {
+        if inner.inspect().holds(lpn) != Holds::Nothing {
             counters.extra_reads += 1;
             if inner.read(lpn, &mut self.bytes).is_err() {
                 return false;

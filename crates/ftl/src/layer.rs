@@ -17,6 +17,17 @@ pub const AHEAD: usize = 24;
 /// The same of what depends on that entry.
 pub const AHEAD_MORE: usize = 12;
 
+/// What a layer has of a logical page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Holds {
+    /// Data: a read returns them, or an error.
+    Data,
+    /// Nothing: the page was never written, or it was trimmed. It reads as zeros.
+    Nothing,
+    /// Data that are nowhere to be found: a read is an error until the page is written or trimmed.
+    Lost,
+}
+
 /// Logical pages, read and written.
 pub trait PageIo {
     /// How many there are; the first is 0.
@@ -67,10 +78,11 @@ pub trait PageIo {
     }
 
     /// The host reads a page into `into`, which is a page long, or empty if the content is not needed.
-    /// False if the page holds no data, and then `into` is all zeros.
+    /// False if the page holds nothing, and then `into` is all zeros.
     ///
     /// # Errors
-    /// [`FtlError::OutOfRange`]; [`FtlError::Flash`] if the data cannot be read.
+    /// [`FtlError::OutOfRange`]; [`FtlError::Flash`] if the data cannot be read; [`FtlError::Lost`] if there are
+    /// none to be read any more.
     fn read(&mut self, lpn: Lpn, into: &mut [u8]) -> Result<bool, FtlError>;
 
     /// Reads pages that follow each other, as many as fill `into`; each as [`read`](Self::read) does, and
@@ -90,7 +102,7 @@ pub trait PageIo {
         Ok(())
     }
 
-    /// The host no longer needs a page; false if it held no data. The trim lasts after the next
+    /// The host no longer needs a page; false if it held nothing. The trim lasts after the next
     /// [`settle`](Upkeep::settle) and sync of the chip.
     ///
     /// # Errors
@@ -159,7 +171,7 @@ pub trait Upkeep {
         Ok(false)
     }
 
-    /// Reads a page as the host does, to see whether it can be read; counts nothing. False if it holds no data.
+    /// Reads a page as the host does, to see whether it can be read; counts nothing. False if it holds nothing.
     ///
     /// # Errors
     /// Those of [`PageIo::read`].
@@ -315,10 +327,9 @@ pub trait Inspect {
     /// only what memory knows of that; [`Layer::find`] looks there, too.
     fn locate(&self, lpn: Lpn) -> Ppn;
 
-    /// Whether a logical page holds data.
-    fn holds_data(&self, lpn: Lpn) -> bool {
-        self.locate(lpn) != Ppn::NONE
-    }
+    /// What the layer has of a logical page; nothing of one beyond the device. Only a page that holds nothing may
+    /// be taken for zeros without a read.
+    fn holds(&self, lpn: Lpn) -> Holds;
 
     /// How many times a block was erased.
     fn erases(&self, block: BlockId) -> u32;

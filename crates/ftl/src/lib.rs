@@ -54,7 +54,7 @@ pub use counters::{Counters, DeadDataCounters};
 pub use error::{EndOfLife, FtlError};
 pub use in_place::InPlace;
 pub use layer::{
-    AHEAD, AHEAD_MORE, BankState, BlockState, BlockUse, DeadPages, Inspect, Layer, PageIo,
+    AHEAD, AHEAD_MORE, BankState, BlockState, BlockUse, DeadPages, Holds, Inspect, Layer, PageIo,
     PageState, Upkeep,
 };
 pub use nftl::Nftl;

@@ -6,7 +6,7 @@ use thermocline_embedded::{
 };
 use thermocline_flash::{BlockId, Chip, FlashError, Lpn, Ppn};
 use thermocline_ftl::{
-    BankState, BlockState, BlockUse, Counters, EndOfLife, FtlError, Inspect, Layer, PageIo,
+    BankState, BlockState, BlockUse, Counters, EndOfLife, FtlError, Holds, Inspect, Layer, PageIo,
     Recovery, Upkeep,
 };
 
@@ -186,6 +186,10 @@ impl<C: Chip> DemandPaged<C> {
     }
 
     fn read_page(&mut self, lpn: Lpn, into: &mut [u8]) -> Result<bool, FtlError> {
+        if lpn.0 < self.ftl.logical_pages() && !self.held.has(lpn.0) {
+            into.fill(0);
+            return Ok(false);
+        }
         let done = if self.is_broken { Err(Error::Device) } else { self.ftl.read(lpn.0, into) };
         self.after(lpn, done)
     }
@@ -319,8 +323,10 @@ impl<C: Chip> Inspect for DemandPaged<C> {
         }
     }
 
-    fn holds_data(&self, lpn: Lpn) -> bool {
-        lpn.0 < self.ftl.logical_pages() && self.held.has(lpn.0)
+    /// A page that cannot be read stays where it is: none is lost.
+    fn holds(&self, lpn: Lpn) -> Holds {
+        let is_held = lpn.0 < self.ftl.logical_pages() && self.held.has(lpn.0);
+        if is_held { Holds::Data } else { Holds::Nothing }
     }
 
     fn erases(&self, block: BlockId) -> u32 {
@@ -389,11 +395,11 @@ impl<C: Chip> Layer for DemandPaged<C> {
     type Chip = C;
 
     fn chip(&self) -> &C {
-        &self.ftl.nand().chip
+        self.ftl.nand().chip.get()
     }
 
     fn chip_mut(&mut self) -> &mut C {
-        &mut self.ftl.nand_mut().chip
+        self.ftl.nand_mut().chip.get_mut()
     }
 
     fn find(&mut self, lpn: Lpn) -> Ppn {

@@ -9,7 +9,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use thermocline_embedded::{AREA, Area, Before, Content, Found, Geometry, Nand, NandError};
-use thermocline_flash::{BlockId, Flash, FlashError, Lpn, Oob, Ppn};
+use thermocline_flash::{BlockId, Flash, FlashError, Lpn, Oob, Ppn, Retrying};
 use thermocline_ftl::index::MAP_STREAM;
 
 /// What was done to a chip, but only in memory.
@@ -31,7 +31,7 @@ enum Payload {
 /// A chip with data.
 #[derive(Debug)]
 pub(super) struct OnFlash<C> {
-    pub(super) chip: C,
+    pub(super) chip: Retrying<C>,
     shape: Geometry,
     draft: Option<Draft>,
     /// The time of the layer, which stands beside the pages that are programmed.
@@ -53,6 +53,7 @@ pub(super) struct OnFlash<C> {
 
 impl<C: Flash> OnFlash<C> {
     pub(super) fn new(chip: C) -> Self {
+        let chip = Retrying::new(chip);
         let shape = shape(chip.geometry());
         Self {
             chip,

@@ -14,7 +14,7 @@ use thermocline_policy::preset::LayerKind;
 use super::{
     Draws,
     harm::{Harm, PAGE},
-    history::{self, History},
+    history::History,
 };
 
 /// Images of each layer, where nothing is said.
@@ -89,8 +89,9 @@ const COMMANDS: [(&str, Command); 7] = [
         for how in [Mount::Quick, Mount::FromPages] {
             let opened = chips::open(&history.place(), &Access::read_only());
             let Ok((mut layer, _)) = opened.and_then(|opened| opened.mount(how)) else { continue };
+            let mut page = vec![1; layer.chip().geometry().page_size as usize];
             for lpn in 0..layer.logical_pages().min(1 << 12) {
-                let _ = (history::read(&mut layer, lpn), layer.find(Lpn(lpn)));
+                let _ = (layer.read(Lpn(lpn), &mut page), layer.find(Lpn(lpn)));
             }
         }
     }),

@@ -15,6 +15,9 @@ pub struct Class {
     harm: fn(&mut Harm<'_>, &mut Draws),
 }
 
+/// One of them.
+pub const LOG_AREAS: &str = "areas of the log";
+
 pub const CLASSES: &[Class] = &[
     Class { name: "bits", harm: |harm, draws| harm.spoil(draws, Spoil::Bits) },
     Class { name: "zeros", harm: |harm, draws| harm.spoil(draws, Spoil::Zeros) },
@@ -31,6 +34,7 @@ pub const CLASSES: &[Class] = &[
     Class { name: "older log blocks", harm: |harm, draws| harm.older_log_block(draws) },
     Class { name: "older areas", harm: |harm, draws| harm.older_areas(draws) },
     Class { name: "header and table", harm: |harm, draws| harm.header(draws) },
+    Class { name: LOG_AREAS, harm: |harm, draws| harm.log_areas(draws) },
     Class { name: "cut off", harm: |harm, draws| harm.cut(draws) },
     Class { name: "several", harm: |harm, draws| harm.several(draws) },
     Class { name: "several", harm: |harm, draws| harm.several(draws) },
@@ -287,6 +291,28 @@ impl<'a> Harm<'a> {
         let Some(older) = self.older(draws) else { return };
         self.say(&format!("older areas of block {block}"));
         self.put_back(older, self.areas(block));
+    }
+
+    /// The areas of some blocks of the log, the newest mostly among them.
+    fn log_areas(&mut self, draws: &mut Draws) {
+        let turn = |block: u32| {
+            let area = &self.bytes[self.area(block, 0)];
+            u64::from_le_bytes(area[8..16].try_into().expect("8 bytes"))
+        };
+        let written = self.log().filter(|&block| !self.is_blank(block, 0));
+        let newest = written.max_by_key(|&block| turn(block));
+        let blocks: Vec<u32> = self
+            .log()
+            .filter(|&b| Some(b) == newest && !draws.one_in(4) || draws.one_in(4))
+            .collect();
+        for block in blocks {
+            let from = draws.below(self.pages());
+            let range = self.area(block, from).start..self.areas(block).end;
+            self.say(&format!("junk over areas of block {block} of the log from {from} on"));
+            for at in range {
+                self.bytes[at] = draws.below(256) as u8;
+            }
+        }
     }
 
     fn header(&mut self, draws: &mut Draws) {

@@ -6,12 +6,7 @@ use thermocline_assembly::{Access, Progress, repair, status};
 use thermocline_media::Faults;
 use thermocline_policy::preset::LayerKind;
 
-use super::{
-    End, Outcome,
-    harm::Harm,
-    history::{self, History},
-    outcome,
-};
+use super::{End, Outcome, export::Export, harm::Harm, history::History, outcome};
 
 /// Histories of each layer: half of them end by a kill.
 const HISTORIES: u64 = 4;
@@ -28,7 +23,7 @@ fn a_repair_needs_no_heads_and_may_be_cut_off_anywhere() {
         let mut headless = Harm::whole(&history);
         headless.spoil_heads();
         let is_right = |what: &str| {
-            let (found, text) = outcome(&history, false);
+            let (found, text, _) = outcome(&history, false);
             let least = match (layer, history.end) {
                 (LayerKind::InPlace, End::Killed) => Outcome::Eio,
                 _ => Outcome::Exact,
@@ -70,9 +65,9 @@ fn what_is_left_of_an_image_that_was_cut_off_is_given_back() {
         assert!(repaired.mended.iter().any(|it| it.contains("cut off")), "{:?}", repaired.mended);
         let status = status(&history.place()).expect("repaired");
         assert_eq!(status.ailments, [""; 0], "{layer:?}");
-        let mut layer = history.serve(false).expect("repaired");
+        let mut export = Export::of(history.serve(false).expect("repaired"));
         let is_right = |lpn: &u32| {
-            let found = history::read(&mut layer, *lpn);
+            let found = export.read(*lpn);
             found.is_ok_and(|found| history.may_hold(*lpn).contains(&found))
         };
         let right = (0..history.pages()).filter(is_right).count();

@@ -16,6 +16,7 @@ use thermocline_policy::{preset::LayerKind, trigger::Watermarks};
 use super::Draws;
 
 type Chip = Box<dyn Medium>;
+pub type Layer = AnyLayer<Chip>;
 
 /// How the use of a device ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -59,15 +60,6 @@ fn serve(file: &Path, policy: &str, rebuild: bool) -> Result<AnyLayer<Chip>, Ass
     let access = Access::default();
     let found = Candidate::find(&place(file), &access, || Err(AssemblyError::Interrupted))?;
     Ok(found.start(&access, &options, |chip, _| chip)?.layer)
-}
-
-pub fn read(layer: &mut AnyLayer<Chip>, lpn: u32) -> Result<Content, ()> {
-    let mut page = vec![1; layer.chip().geometry().page_size as usize];
-    layer.read(Lpn(lpn), &mut page).map_err(drop)?;
-    let (words, _) = page.as_chunks::<8>();
-    let content = u64::from_le_bytes(words[0]);
-    // What is not whole is nothing that was ever written.
-    Ok(if words.iter().all(|word| *word == words[0]) { content } else { Content::MAX })
 }
 
 impl History {

@@ -2,7 +2,7 @@
 
 use thermocline_assembly::{AnyLayer, Device, PolicySpec, Store};
 use thermocline_flash::{Chip, Flash, Geometry, Lpn, Rules};
-use thermocline_ftl::{Format, FtlError, Mount, Recovery};
+use thermocline_ftl::{Format, FtlError, Holds, Mount, Recovery};
 use thermocline_media::{Faults, Faulty, Ram};
 use thermocline_policy::preset::LayerKind;
 use thermocline_testing::Draws;
@@ -126,7 +126,8 @@ impl Model {
             let found = u32::from_le_bytes([into[0], into[1], into[2], into[3]]);
             assert_eq!(into, page(found), "{lpn:?} is not whole");
             assert_eq!(holds, found != 0, "{lpn:?}");
-            assert_eq!(layer.inspect().holds_data(lpn), holds, "{lpn:?}");
+            let told = if holds { Holds::Data } else { Holds::Nothing };
+            assert_eq!(layer.inspect().holds(lpn), told, "{lpn:?}");
             assert!(is_right(may, found), "{lpn:?} holds {found}, not one of {may:?}");
             all.push(found);
         }

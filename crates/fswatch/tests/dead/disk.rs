@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashMap};
 use thermocline_flash::{BlockId, Lpn, Ppn};
 use thermocline_fswatch::{Config, Watched};
 use thermocline_ftl::{
-    Counters, DeadDataCounters, DeadPages, FtlError, Inspect, Layer, PageIo, Upkeep,
+    Counters, DeadDataCounters, DeadPages, FtlError, Holds, Inspect, Layer, PageIo, Upkeep,
 };
 
 use thermocline_testing::Draws;
@@ -116,6 +116,10 @@ impl Upkeep for Model {}
 impl Inspect for Model {
     fn counters(&self) -> &Counters {
         &self.counters
+    }
+
+    fn holds(&self, lpn: Lpn) -> Holds {
+        if self.pages.contains_key(&lpn.0) { Holds::Data } else { Holds::Nothing }
     }
 
     fn locate(&self, lpn: Lpn) -> Ppn {

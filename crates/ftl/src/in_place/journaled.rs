@@ -1,6 +1,6 @@
 //! In place on a chip that keeps data: what its journal asks, and how its pages are read.
 
-use thermocline_flash::{BlockId, Condition, FlashError, Lpn, Ppn};
+use thermocline_flash::{BlockId, Condition, Flash, FlashError, Lpn, Ppn, Retrying};
 
 use super::{InPlace, Rewriting};
 use crate::{
@@ -53,13 +53,13 @@ impl<C: Condition> InPlace<C> {
 }
 
 impl<C: Condition> Journaled for InPlace<C> {
-    type Chip = C;
+    type Chip = Retrying<C>;
 
-    fn chip(&self) -> &C {
+    fn chip(&self) -> &Retrying<C> {
         &self.chip
     }
 
-    fn chip_mut(&mut self) -> &mut C {
+    fn chip_mut(&mut self) -> &mut Retrying<C> {
         &mut self.chip
     }
 

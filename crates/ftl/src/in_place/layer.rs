@@ -2,11 +2,12 @@
 
 use alloc::{format, string::String, vec, vec::Vec};
 
-use thermocline_flash::{BlockId, Condition, Lpn, Ppn};
+use thermocline_flash::{BlockId, Condition, Flash, Lpn, Ppn};
 
 use super::InPlace;
 use crate::{
-    BlockState, BlockUse, Counters, EndOfLife, FtlError, Inspect, Layer, PageIo, PageState, Upkeep,
+    BlockState, BlockUse, Counters, EndOfLife, FtlError, Holds, Inspect, Layer, PageIo, PageState,
+    Upkeep,
 };
 
 impl<C: Condition> InPlace<C> {
@@ -140,6 +141,14 @@ impl<C: Condition> Inspect for InPlace<C> {
         Some(0)
     }
 
+    fn holds(&self, lpn: Lpn) -> Holds {
+        match self.mapped.get(lpn.index()) {
+            Some(true) => Holds::Data,
+            _ if self.is_lost(lpn) => Holds::Lost,
+            _ => Holds::Nothing,
+        }
+    }
+
     fn locate(&self, lpn: Lpn) -> Ppn {
         match self.mapped.get(lpn.index()) {
             Some(true) => {
@@ -206,11 +215,11 @@ impl<C: Condition> Layer for InPlace<C> {
     type Chip = C;
 
     fn chip(&self) -> &C {
-        &self.chip
+        self.chip.get()
     }
 
     fn chip_mut(&mut self) -> &mut C {
-        &mut self.chip
+        self.chip.get_mut()
     }
 
     fn upkeep(&mut self) -> &mut dyn Upkeep {

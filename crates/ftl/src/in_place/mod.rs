@@ -15,7 +15,7 @@
 
 use alloc::{boxed::Box, vec, vec::Vec};
 
-use thermocline_flash::{BlockId, Condition, FlashError, Lpn, Oob, Ppn};
+use thermocline_flash::{BlockId, Condition, Flash, FlashError, Lpn, Oob, Ppn, Retrying};
 
 use crate::{
     Counters, FtlError,
@@ -39,7 +39,7 @@ mod notes {
 
 /// The in-place baseline.
 pub struct InPlace<C> {
-    chip: C,
+    chip: Retrying<C>,
     mapped: Vec<bool>,
     /// Pages programmed since the erase of their block, by logical page.
     programmed: Vec<bool>,
@@ -82,7 +82,7 @@ impl<C: Condition> InPlace<C> {
     /// # Errors
     /// [`FtlError::NoSpace`] if the chip has fewer data pages, or a bad block among those needed.
     pub fn new(chip: C, logical_pages: u32) -> Result<Self, FtlError> {
-        let layer = Self::empty(chip, logical_pages);
+        let layer = Self::empty(Retrying::new(chip), logical_pages);
         let needed = layer.needed_blocks();
         if needed > layer.chip.geometry().data_blocks()
             || (0..needed).any(|b| layer.chip.is_bad(BlockId(b)))
@@ -92,7 +92,7 @@ impl<C: Condition> InPlace<C> {
         Ok(layer)
     }
 
-    fn empty(chip: C, logical_pages: u32) -> Self {
+    fn empty(chip: Retrying<C>, logical_pages: u32) -> Self {
         let geometry = chip.geometry();
         let pages = geometry.data_pages_per_block();
         let needed = logical_pages.div_ceil(pages);

@@ -6,7 +6,7 @@
 
 use alloc::{vec, vec::Vec};
 
-use thermocline_flash::{BlockId, Condition, FlashError, Lpn, Ppn};
+use thermocline_flash::{BlockId, Condition, Flash, FlashError, Lpn, Ppn, Retrying};
 
 use super::{InPlace, notes};
 use crate::{
@@ -81,7 +81,7 @@ impl<C: Condition> InPlace<C> {
     ) -> Result<(Self, Recovery), MountError> {
         let geometry = *chip.geometry();
         check_summary(&summary, &geometry, IN_PLACE, logical_pages)?;
-        let mut layer = Self::empty(chip, logical_pages);
+        let mut layer = Self::empty(Retrying::new(chip), logical_pages);
         if layer.needed_blocks() > geometry.data_blocks() {
             return Err(MountError::no_space(&geometry, logical_pages));
         }

@@ -1,6 +1,6 @@
 //! Updates on a chip that keeps data.
 
-use thermocline_flash::{BlockId, Condition, FlashError, Lpn};
+use thermocline_flash::{BlockId, Condition, Flash, FlashError, Lpn};
 
 use super::{InPlace, Rewriting, notes};
 use crate::FtlError;

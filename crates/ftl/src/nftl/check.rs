@@ -2,7 +2,7 @@
 
 use alloc::{format, string::String, vec, vec::Vec};
 
-use thermocline_flash::{BlockId, Condition, Lpn, Ppn};
+use thermocline_flash::{BlockId, Condition, Flash, Lpn, Ppn};
 
 use super::{Nftl, heaps::NOBODY, pairs::Pair};
 

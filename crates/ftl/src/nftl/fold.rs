@@ -1,6 +1,6 @@
 //! Folding a pair into one block, and erasing what holds nothing.
 
-use thermocline_flash::{BlockId, Condition, FlashError, Lpn, Oob, Ppn};
+use thermocline_flash::{BlockId, Condition, Flash, FlashError, Lpn, Oob, Ppn};
 
 use super::{Nftl, heaps::NOBODY, look::look, pairs::Pair, roles};
 use crate::{FtlError, page_mapped::tables::LOST};

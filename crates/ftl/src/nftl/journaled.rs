@@ -1,6 +1,6 @@
 //! NFTL on a chip that keeps data: what its journal asks, and what is done before a change.
 
-use thermocline_flash::{BlockId, Condition, FlashError, Lpn, Ppn};
+use thermocline_flash::{BlockId, Condition, Flash, FlashError, Lpn, Ppn, Retrying};
 
 use super::{Nftl, heaps::NOBODY};
 use crate::{
@@ -72,13 +72,13 @@ impl<C: Condition> Nftl<C> {
 }
 
 impl<C: Condition> Journaled for Nftl<C> {
-    type Chip = C;
+    type Chip = Retrying<C>;
 
-    fn chip(&self) -> &C {
+    fn chip(&self) -> &Retrying<C> {
         &self.chip
     }
 
-    fn chip_mut(&mut self) -> &mut C {
+    fn chip_mut(&mut self) -> &mut Retrying<C> {
         &mut self.chip
     }
 

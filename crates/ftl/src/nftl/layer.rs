@@ -2,11 +2,12 @@
 
 use alloc::string::String;
 
-use thermocline_flash::{BlockId, Condition, FlashError, Lpn, Ppn, Timing, prefetch};
+use thermocline_flash::{BlockId, Condition, Flash, FlashError, Lpn, Ppn, Timing, prefetch};
 
 use super::{Nftl, RESERVE, heaps::NOBODY};
 use crate::{
-    BlockState, BlockUse, Counters, DeadPages, EndOfLife, FtlError, Inspect, Layer, PageIo, Upkeep,
+    BlockState, BlockUse, Counters, DeadPages, EndOfLife, FtlError, Holds, Inspect, Layer, PageIo,
+    Upkeep, page_mapped::tables::holds,
 };
 
 impl<C: Condition> Nftl<C> {
@@ -164,6 +165,10 @@ impl<C: Condition> Inspect for Nftl<C> {
         Some(if self.is_read_only { 0 } else { self.usable.saturating_sub(needed) })
     }
 
+    fn holds(&self, lpn: Lpn) -> Holds {
+        holds(self.map.get(lpn.index()).copied().unwrap_or(Ppn::NONE))
+    }
+
     fn locate(&self, lpn: Lpn) -> Ppn {
         let at = self.map.get(lpn.index()).copied();
         at.filter(|&at| Self::is_there(at)).unwrap_or(Ppn::NONE)
@@ -248,12 +253,12 @@ impl<C: Condition> Layer for Nftl<C> {
 
     #[inline(always)]
     fn chip(&self) -> &C {
-        &self.chip
+        self.chip.get()
     }
 
     #[inline(always)]
     fn chip_mut(&mut self) -> &mut C {
-        &mut self.chip
+        self.chip.get_mut()
     }
 
     fn upkeep(&mut self) -> &mut dyn Upkeep {

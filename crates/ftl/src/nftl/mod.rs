@@ -23,7 +23,7 @@
 
 use alloc::{boxed::Box, vec, vec::Vec};
 
-use thermocline_flash::{BlockId, Condition, Lpn, Ppn};
+use thermocline_flash::{BlockId, Condition, Flash, Lpn, Ppn, Retrying};
 
 use crate::{
     Counters, FtlError,
@@ -63,7 +63,7 @@ pub use recover::RecoverError;
 
 /// A block-mapped translation layer with primary and replacement blocks.
 pub struct Nftl<C> {
-    chip: C,
+    chip: Retrying<C>,
     config: Config,
     /// The physical page of each logical page.
     map: Vec<Ppn>,
@@ -125,7 +125,7 @@ impl<C: Condition> Nftl<C> {
     /// [`FtlError::NoSpace`] if the chip has fewer than two usable blocks more than `logical_pages`
     /// take.
     pub fn new(chip: C, config: Config) -> Result<Self, FtlError> {
-        let mut layer = Self::empty(chip, config);
+        let mut layer = Self::empty(Retrying::new(chip), config);
         if layer.pairs.len() as u64 + u64::from(RESERVE) > u64::from(layer.usable) {
             return Err(FtlError::NoSpace);
         }
@@ -138,7 +138,7 @@ impl<C: Condition> Nftl<C> {
     }
 
     /// Tables over a chip none of whose blocks is known to be free yet.
-    fn empty(chip: C, config: Config) -> Self {
+    fn empty(chip: Retrying<C>, config: Config) -> Self {
         let geometry = *chip.geometry();
         let pages = geometry.data_pages_per_block();
         let virtual_blocks = config.logical_pages.div_ceil(pages);
@@ -203,7 +203,7 @@ impl<C: Condition> Nftl<C> {
     /// The chip, with everything on it.
     #[must_use]
     pub fn into_chip(self) -> C {
-        self.chip
+        self.chip.into_inner()
     }
 
     const fn used_blocks(&self) -> u32 {

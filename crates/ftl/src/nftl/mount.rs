@@ -8,7 +8,7 @@
 
 use alloc::{vec, vec::Vec};
 
-use thermocline_flash::{BlockId, Condition, FlashError, Lpn};
+use thermocline_flash::{BlockId, Condition, Flash, FlashError, Lpn, Retrying};
 
 use super::{
     Config, Nftl, RESERVE,
@@ -79,7 +79,7 @@ impl<C: Condition> Nftl<C> {
     ) -> Result<(Self, Recovery), MountError> {
         let geometry = *chip.geometry();
         check_summary(&summary, &geometry, NFTL, config.logical_pages)?;
-        let mut layer = Self::empty(chip, config);
+        let mut layer = Self::empty(Retrying::new(chip), config);
         if layer.pairs.len() as u64 + u64::from(RESERVE) > u64::from(geometry.data_blocks()) {
             return Err(MountError::no_space(&geometry, layer.config.logical_pages));
         }

@@ -28,7 +28,7 @@
 use alloc::{vec, vec::Vec};
 use core::fmt;
 
-use thermocline_flash::{BlockId, Condition, FlashError};
+use thermocline_flash::{BlockId, Condition, FlashError, Retrying};
 
 use super::{
     Nftl,
@@ -111,7 +111,7 @@ impl<C: Condition> Nftl<C> {
     /// # Errors
     /// [`RecoverError`]. Nothing on the chip is lost by trying again.
     pub fn recover(chip: C, config: Config) -> Result<Self, RecoverError> {
-        let mut layer = Self::empty(chip, config);
+        let mut layer = Self::empty(Retrying::new(chip), config);
         let mut found = Vec::new();
         let mut unreadable = Vec::new();
         for block in (0..layer.owner.len() as u32).map(BlockId) {

@@ -7,7 +7,7 @@
 //! * a block that could not be erased for want of the system below waits, and nothing is programmed before
 //!   it is gone: a target that was abandoned never outlives the numbers it was to have.
 
-use thermocline_flash::{BlockId, Condition, FlashError};
+use thermocline_flash::{BlockId, Condition, Flash, FlashError};
 
 use super::{Nftl, RESERVE, heaps::NOBODY};
 use crate::FtlError;

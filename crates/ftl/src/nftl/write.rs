@@ -1,6 +1,6 @@
 //! A page write of the host.
 
-use thermocline_flash::{BlockId, Condition, FlashError, Lpn, Ppn};
+use thermocline_flash::{BlockId, Condition, Flash, FlashError, Lpn, Ppn};
 
 use super::{Nftl, RESERVE, heaps::NOBODY, roles};
 use crate::FtlError;

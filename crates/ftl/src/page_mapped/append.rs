@@ -6,7 +6,7 @@
 
 use alloc::boxed::Box;
 
-use thermocline_flash::{Chip, FlashError, Lpn};
+use thermocline_flash::{Chip, Flash, FlashError, Lpn};
 use thermocline_policy::placement::Placement;
 
 use super::{

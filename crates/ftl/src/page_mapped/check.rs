@@ -2,7 +2,7 @@
 
 use alloc::{format, string::String, vec};
 
-use thermocline_flash::{BlockId, Chip};
+use thermocline_flash::{BlockId, Chip, Condition, Flash};
 use thermocline_policy::State;
 
 use super::{

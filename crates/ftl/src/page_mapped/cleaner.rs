@@ -6,7 +6,7 @@
 
 use alloc::{boxed::Box, vec::Vec};
 
-use thermocline_flash::{BlockId, Chip, Lpn, Timing};
+use thermocline_flash::{BlockId, Chip, Flash, Lpn, SimulatedTime, Timing};
 use thermocline_policy::{
     placement::{Cleaning, Placement},
     wear::WearLeveling,

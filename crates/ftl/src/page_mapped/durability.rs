@@ -79,6 +79,11 @@ impl Durability {
         self.programs = programs;
     }
 
+    /// A page of the log takes the next number.
+    pub(crate) const fn take_number(&mut self) {
+        self.programs += 1;
+    }
+
     /// The sequence number of the page that is programmed next.
     #[inline(always)]
     pub(crate) fn next(&mut self) -> u64 {

@@ -5,7 +5,7 @@
 
 use alloc::{boxed::Box, vec::Vec};
 
-use thermocline_flash::{BlockId, Chip};
+use thermocline_flash::{BlockId, Chip, Condition, Flash};
 
 use super::{journal::Journal, parts::Parts, retire::not_erased};
 use crate::FtlError;

@@ -2,7 +2,7 @@
 
 use alloc::{boxed::Box, collections::VecDeque};
 
-use thermocline_flash::{BlockId, Chip, Flash, FlashError, Geometry};
+use thermocline_flash::{BlockId, Chip, Flash, FlashError, Geometry, Retrying};
 use thermocline_policy::{placement::Placement, victim::Victim};
 
 use super::{
@@ -26,12 +26,13 @@ impl<C: Chip, P: Placement> PageMapped<C, P> {
     /// # Errors
     /// [`MountError`].
     pub fn format(
-        mut chip: C,
+        chip: C,
         placement: P,
         victim: impl FnMut(u32) -> Box<dyn Victim>,
         config: Config,
         format: Format,
     ) -> Result<Self, MountError> {
+        let mut chip = Retrying::new(chip);
         let geometry = *chip.geometry();
         let log = erase_all(&mut chip, config.logical_pages)?;
         let Format { created, id } = format;

@@ -2,7 +2,7 @@
 
 use alloc::{string::String, vec::Vec};
 
-use thermocline_flash::{BlockId, Chip, Lpn, Ppn, Timing};
+use thermocline_flash::{BlockId, Chip, Condition, Flash, Lpn, Ppn, Timing};
 use thermocline_policy::{State, placement::Placement};
 
 use super::{
@@ -10,8 +10,8 @@ use super::{
     room::clean_ahead, scrub::scrub_once, write_run::Run,
 };
 use crate::{
-    BankState, BlockState, BlockUse, Counters, DeadPages, EndOfLife, FtlError, Inspect, Layer,
-    PageIo, PageState, Upkeep,
+    BankState, BlockState, BlockUse, Counters, DeadPages, EndOfLife, FtlError, Holds, Inspect,
+    Layer, PageIo, PageState, Upkeep,
 };
 
 impl<C: Chip, P: Placement> PageIo for PageMapped<C, P> {
@@ -254,6 +254,10 @@ impl<C: Chip, P: Placement> Inspect for PageMapped<C, P> {
         self.parts.failures.end_of_life()
     }
 
+    fn holds(&self, lpn: Lpn) -> Holds {
+        self.parts.tables.holds(lpn)
+    }
+
     fn locate(&self, lpn: Lpn) -> Ppn {
         if self.check_range(lpn).is_ok() { self.parts.tables.data(lpn) } else { Ppn::NONE }
     }
@@ -355,12 +359,12 @@ impl<C: Chip, P: Placement> Layer for PageMapped<C, P> {
 
     #[inline(always)]
     fn chip(&self) -> &C {
-        &self.parts.chip
+        self.parts.chip.get()
     }
 
     #[inline(always)]
     fn chip_mut(&mut self) -> &mut C {
-        &mut self.parts.chip
+        self.parts.chip.get_mut()
     }
 
     fn upkeep(&mut self) -> &mut dyn Upkeep {

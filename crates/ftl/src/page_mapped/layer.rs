@@ -2,7 +2,7 @@
 
 use alloc::boxed::Box;
 
-use thermocline_flash::{Chip, FlashError, Lpn, Oob, Ppn};
+use thermocline_flash::{Chip, Condition, FlashError, Lpn, Oob, Ppn, Retrying};
 use thermocline_policy::{BlockView, placement::Placement, trigger::Trigger, victim::Victim};
 
 use super::{
@@ -38,6 +38,7 @@ impl<C: Chip, P: Placement> PageMapped<C, P> {
         victim: impl FnMut(u32) -> Box<dyn Victim>,
         config: Config,
     ) -> Result<Self, FtlError> {
+        let chip = Retrying::new(chip);
         let banks = Banks::new(&chip, placement.streams(), victim, &config, true)?;
         Ok(Self::of(Parts::new(chip, placement, config, banks), None))
     }
@@ -71,7 +72,7 @@ impl<C: Chip, P: Placement> PageMapped<C, P> {
     /// The chip, once the layer is of no more use.
     #[must_use]
     pub fn into_chip(self) -> C {
-        self.parts.chip
+        self.parts.chip.into_inner()
     }
 
     /// Bytes of the tables of pages and of what is kept for the index log; those of blocks and of

@@ -3,7 +3,7 @@
 //! Each part keeps its own invariants behind its methods. What two of them promise together is here:
 //! a bank's valid counts follow the map.
 
-use thermocline_flash::{Chip, Lpn, Oob, Ppn};
+use thermocline_flash::{Chip, Flash, Lpn, Oob, Ppn, Retrying};
 use thermocline_policy::placement::Placement;
 
 use super::{
@@ -13,7 +13,7 @@ use crate::Counters;
 
 /// The parts of a layer beside its journal and its cleaner.
 pub(super) struct Parts<C, P: ?Sized = dyn Placement> {
-    pub(super) chip: C,
+    pub(super) chip: Retrying<C>,
     pub(super) config: Config,
     pub(super) tables: Tables,
     pub(super) banks: Banks,
@@ -25,7 +25,7 @@ pub(super) struct Parts<C, P: ?Sized = dyn Placement> {
 
 impl<C: Chip, P: Placement> Parts<C, P> {
     /// The parts of an erased chip, without a journal.
-    pub(super) fn new(chip: C, placement: P, config: Config, banks: Banks) -> Self {
+    pub(super) fn new(chip: Retrying<C>, placement: P, config: Config, banks: Banks) -> Self {
         Self {
             tables: Tables::new(chip.geometry(), config.logical_pages, placement.keeps()),
             banks,

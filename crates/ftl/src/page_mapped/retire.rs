@@ -17,7 +17,7 @@
 
 use alloc::boxed::Box;
 
-use thermocline_flash::{BlockId, Chip, FlashError};
+use thermocline_flash::{BlockId, Chip, Flash, FlashError};
 
 use super::{failures::Why, journal::Journal, parts::Parts};
 use crate::FtlError;

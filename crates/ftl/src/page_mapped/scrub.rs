@@ -9,7 +9,7 @@
 
 use alloc::boxed::Box;
 
-use thermocline_flash::{BlockId, Chip};
+use thermocline_flash::{BlockId, Chip, Condition, Flash};
 use thermocline_policy::{State, placement::Placement};
 
 use super::{

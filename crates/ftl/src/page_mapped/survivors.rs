@@ -6,7 +6,7 @@
 
 use alloc::{boxed::Box, vec::Vec};
 
-use thermocline_flash::{BlockId, Chip, FlashError, Lpn, Oob};
+use thermocline_flash::{BlockId, Chip, Flash, FlashError, Lpn, Oob};
 use thermocline_policy::placement::Placement;
 
 use super::{

@@ -7,7 +7,7 @@
 
 use alloc::{boxed::Box, vec::Vec};
 
-use thermocline_flash::{BlockId, Chip, FlashError};
+use thermocline_flash::{BlockId, Chip, Flash, FlashError};
 use thermocline_policy::wear::WearLeveling;
 
 use super::{

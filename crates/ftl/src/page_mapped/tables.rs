@@ -20,11 +20,21 @@ use thermocline_flash::{BlockId, Geometry, Lpn, Ppn, prefetch};
 use thermocline_policy::placement::Kept;
 
 use super::{open_block::Target, shape::Shape, words::Words};
-use crate::AHEAD;
+use crate::{AHEAD, Holds};
 
 /// The entry of a page that held data which are nowhere to be found: reading it is an error until it is
 /// written or trimmed.
 pub(crate) const LOST: Ppn = Ppn(Ppn::NONE.0 - 1);
+
+/// What there is of a page with that entry.
+#[inline(always)]
+pub(crate) const fn holds(entry: Ppn) -> Holds {
+    match entry {
+        Ppn::NONE => Holds::Nothing,
+        LOST => Holds::Lost,
+        _ => Holds::Data,
+    }
+}
 
 /// The bit of a table entry that marks the page.
 const MARK: u32 = 1 << 31;
@@ -155,6 +165,11 @@ impl Tables {
     /// Whether a page held data that are nowhere to be found.
     pub(super) fn is_lost(&self, lpn: Lpn) -> bool {
         self.entry(lpn) == LOST
+    }
+
+    /// What there is of a page; nothing beyond the device.
+    pub(super) fn holds(&self, lpn: Lpn) -> Holds {
+        holds(self.map.get(lpn.index()).copied().unwrap_or(Ppn::NONE))
     }
 
     /// Where the data of a page are, marked or not; [`Ppn::NONE`] without data.

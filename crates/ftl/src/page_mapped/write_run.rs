@@ -4,7 +4,7 @@
 //! the tables follow it; otherwise each page is written by itself. Only a write that finds no room cleans,
 //! and it ends the run.
 
-use thermocline_flash::{Chip, FlashError, Lpn, Oob};
+use thermocline_flash::{Chip, Flash, FlashError, Lpn, Oob};
 use thermocline_policy::{placement::Placement, trigger::Trigger};
 
 use super::{

@@ -8,7 +8,7 @@ use std::sync::MutexGuard as TapGuard;
 
 use parking_lot::MutexGuard;
 use thermocline_flash::Lpn;
-use thermocline_ftl::FtlError;
+use thermocline_ftl::{FtlError, Holds};
 use thermocline_policy::idle::Idle;
 use thermocline_trace::Op;
 
@@ -178,7 +178,7 @@ impl Held<'_> {
         fault
     }
 
-    /// Reads `into.len()` bytes; what holds no data reads as zeros.
+    /// Reads `into.len()` bytes; a page that holds nothing reads as zeros.
     ///
     /// # Errors
     /// [`Fault`], naming the page.
@@ -219,14 +219,15 @@ impl Held<'_> {
         self.take_up(Op::Read, offset, length, Piece::First)
     }
 
-    /// Whether the page at `offset` holds data, and how many of the next `length` bytes lie in pages
-    /// of which the same is true. Looks at no more than `most` pages. The range must lie on the device.
+    /// Whether the page at `offset` holds data, be they lost, and how many of the next `length` bytes lie in
+    /// pages of which the same is true. Looks at no more than `most` pages. The range must lie on the device.
     #[must_use]
     pub fn run(&self, offset: u64, length: u64, most: u32) -> (bool, u64) {
         let size = u64::from(self.device.page_size);
         let end = offset.saturating_add(length).min(self.device.size);
         let (first, last) = (offset / size, end.div_ceil(size));
-        let has_data = |page: u64| self.state.layer.inspect().holds_data(Lpn(page as u32));
+        let inspect = self.state.layer.inspect();
+        let has_data = |page: u64| inspect.holds(Lpn(page as u32)) != Holds::Nothing;
         let holds = has_data(first);
         let stop = last.min(first + u64::from(most.max(1)));
         let mut next = first + 1;
@@ -346,7 +347,7 @@ impl Held<'_> {
         self.zero_part(to, end, piece)
     }
 
-    /// Zeros in a part of a page; one that holds no data has them already.
+    /// Zeros in a part of a page; one that holds nothing has them already.
     fn zero_part(&mut self, from: u64, to: u64, piece: Piece) -> Result<(), Fault> {
         if from >= to || !self.run(from, to - from, 1).0 {
             return Ok(());

@@ -369,7 +369,7 @@ impl Device {
     ///
     /// # Errors
     /// [`ServerError::Closing`]: recovery will have to cope.
-    pub(crate) fn close(&self) -> Result<(), ServerError> {
+    pub fn close(&self) -> Result<(), ServerError> {
         let failed = |e: &dyn std::fmt::Display| ServerError::Closing {
             name: self.name.clone(),
             reason: e.to_string(),

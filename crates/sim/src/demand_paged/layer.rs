@@ -5,7 +5,7 @@ use thermocline_embedded::{
     policy::{Placement, Victim},
 };
 use thermocline_flash::{BlockId, Condition, CountingChip, FlashError, Geometry, Lpn, Ppn};
-use thermocline_ftl::{BankState, Counters, FtlError, Inspect, Layer, PageIo, Upkeep};
+use thermocline_ftl::{BankState, Counters, FtlError, Holds, Inspect, Layer, PageIo, Upkeep};
 
 use super::chip::MapKeeping;
 
@@ -138,6 +138,10 @@ impl Inspect for DemandPaged<'_> {
             erases: self.counters.erases,
             ..BankState::default()
         }]
+    }
+
+    fn holds(&self, lpn: Lpn) -> Holds {
+        if self.locate(lpn.0).is_some() { Holds::Data } else { Holds::Nothing }
     }
 
     fn locate(&self, lpn: Lpn) -> Ppn {

@@ -3,7 +3,7 @@
 
 use alloc::{vec, vec::Vec};
 
-use thermocline_flash::{BlockId, Flash, FlashError, Geometry, Lpn, Ppn};
+use thermocline_flash::{BlockId, Flash, FlashError, Geometry, Lpn, Ppn, Retrying};
 
 use super::{
     record::{Kind, Record},
@@ -22,6 +22,7 @@ pub(crate) fn log_pages(geometry: Geometry, block: BlockId) -> impl Iterator<Ite
 /// # Errors
 /// [`FlashError`], where the chip fails for another reason than an unreadable page.
 pub fn find_summary<C: Flash + ?Sized>(chip: &mut C) -> Result<Option<Summary>, FlashError> {
+    let mut chip = Retrying::new(chip);
     let geometry = *chip.geometry();
     let mut payload = vec![0; geometry.page_size as usize];
     // Bad blocks may hold what an earlier format left behind, so they come last.
@@ -77,6 +78,7 @@ impl Traces {
 /// # Errors
 /// [`FlashError`], where the chip fails for another reason than an unreadable page.
 pub fn find_traces<C: Flash + ?Sized>(chip: &mut C) -> Result<Option<Traces>, FlashError> {
+    let mut chip = Retrying::new(chip);
     let geometry = *chip.geometry();
     let mut payload = vec![0; geometry.page_size as usize];
     let mut traces = Traces { layer: PAGE_MAPPED, ..Traces::default() };

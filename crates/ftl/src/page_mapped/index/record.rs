@@ -22,6 +22,7 @@ pub(crate) const MOST_KNOWN: usize = 8;
 
 const MAGIC: u32 = u32::from_le_bytes(*b"TCIX");
 const NOTED: u16 = 1;
+const NUMBERED: u16 = 2;
 /// Where in the flags the place of a page among those of its block stands, and how many bits it has.
 const PLACE_AT: u32 = 4;
 /// No chip lives for so many programs, turns of the log, or checkpoints: who says so lies, and nothing is
@@ -67,6 +68,12 @@ impl Kind {
         matches!(self, Self::Trims | Self::Erased | Self::Rewritten)
     }
 
+    /// Whether each page of it takes a number as a page of data does, so that a mount misses one that is gone: what
+    /// it says no other page can tell.
+    pub(crate) const fn is_numbered(self) -> bool {
+        matches!(self, Self::Trims)
+    }
+
     fn of(number: u8) -> Option<Self> {
         [
             Self::Head,
@@ -93,6 +100,8 @@ pub struct Header {
     pub kind: Kind,
     /// Programs of the layer when it was written: its facts were so then.
     pub sequence: u64,
+    /// Whether the last of those programs is this page itself.
+    pub is_numbered: bool,
     /// The first logical page or block it is about.
     pub first: u32,
     /// How many.
@@ -108,7 +117,8 @@ pub struct Header {
 impl Header {
     /// Of a page that is about nothing in particular.
     pub(crate) const fn plain(kind: Kind, sequence: u64) -> Self {
-        Self { kind, sequence, first: 0, count: 0, checkpoint: 0, number: 0, place: 0 }
+        let is_numbered = kind.is_numbered();
+        Self { kind, sequence, is_numbered, first: 0, count: 0, checkpoint: 0, number: 0, place: 0 }
     }
 }
 
@@ -207,6 +217,7 @@ impl Page {
         self.bytes.clear();
         self.bytes.extend(MAGIC.to_le_bytes());
         self.bytes.extend([VERSION as u8, header.kind as u8]);
+        let flags = flags | if header.is_numbered { NUMBERED } else { 0 };
         self.bytes.extend(flags.to_le_bytes());
         self.bytes.extend(header.sequence.to_le_bytes());
         for figure in [header.first, header.count, header.checkpoint, header.number] {
@@ -216,7 +227,7 @@ impl Page {
 
     /// It is about to be written as that one of its block of the log.
     pub(crate) fn set_place(&mut self, place: u32) {
-        let flags = u16::from_le_bytes([self.bytes[6], self.bytes[7]]) & NOTED;
+        let flags = u16::from_le_bytes([self.bytes[6], self.bytes[7]]) & (NOTED | NUMBERED);
         let place = (place % PLACES) << PLACE_AT;
         self.bytes[6..8].copy_from_slice(&(flags | place as u16).to_le_bytes());
     }
@@ -410,6 +421,7 @@ impl Record {
         let header = Header {
             kind,
             sequence: bytes.u64()?,
+            is_numbered: flags & NUMBERED != 0,
             first: bytes.u32()?,
             count: bytes.u32()?,
             checkpoint: bytes.u32()?,

@@ -122,13 +122,11 @@ fn write_page<L: Journaled + ?Sized>(
     }
     let appended = writer.append(layer, content.kind, |layer, page| {
         let header = Header {
-            kind: content.kind,
-            sequence: layer.durability().programs(),
             first: content.first,
             count: content.count,
             checkpoint,
             number: writing.pages(),
-            place: 0,
+            ..Header::plain(content.kind, layer.durability().programs())
         };
         content.fill(&header, surveys, layer, page);
     });

@@ -1,6 +1,6 @@
 //! What the journal asks of a layer: where its pages are, how full its blocks are, and the chip.
 
-use thermocline_flash::{BlockId, Chip, Flash, Lpn, Ppn};
+use thermocline_flash::{BlockId, Chip, Flash, Lpn, Ppn, Retrying};
 use thermocline_policy::State;
 
 use crate::{
@@ -68,13 +68,13 @@ pub(crate) trait Journaled {
 
 /// Once for all placements: it is called with one as a trait object.
 impl<C: Chip> Journaled for Parts<C> {
-    type Chip = C;
+    type Chip = Retrying<C>;
 
-    fn chip(&self) -> &C {
+    fn chip(&self) -> &Retrying<C> {
         &self.chip
     }
 
-    fn chip_mut(&mut self) -> &mut C {
+    fn chip_mut(&mut self) -> &mut Retrying<C> {
         &mut self.chip
     }
 

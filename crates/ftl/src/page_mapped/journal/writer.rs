@@ -102,13 +102,20 @@ impl Writer {
             if self.log.is_full(layer.chip().geometry().pages_per_block) {
                 self.begin_block(layer)?;
             }
+            if kind.is_numbered() {
+                layer.durability_mut().take_number();
+            }
             fill(layer, &mut self.page);
             debug_assert!(
                 Record::decode(self.page.bytes()).is_some_and(|(header, _)| header.kind == kind),
                 "a page of the log reads as what it was written as"
             );
             self.page.set_place(self.log.written() + 1);
-            if self.log.append(layer.chip_mut(), &self.page, kind, self.time)? {
+            let done = self.log.append(layer.chip_mut(), &self.page, kind, self.time);
+            if done != Ok(true) && kind.is_numbered() {
+                layer.durability_mut().last_failed();
+            }
+            if done? {
                 layer.counters_mut().index_programs += 1;
                 return Ok(());
             }

@@ -2,7 +2,7 @@
 
 use alloc::boxed::Box;
 
-use thermocline_flash::{Chip, Flash, Geometry};
+use thermocline_flash::{Chip, Flash, Geometry, Retrying};
 use thermocline_policy::{placement::Placement, victim::Victim};
 
 use super::{
@@ -62,13 +62,14 @@ impl<C: Chip, P: Placement> PageMapped<C, P> {
     }
 
     fn mount_as(
-        mut chip: C,
+        chip: C,
         placement: P,
         victim: impl FnMut(u32) -> Box<dyn Victim>,
         config: Config,
         summary: Summary,
         how: Mount,
     ) -> Result<(Self, Recovery), MountError> {
+        let mut chip = Retrying::new(chip);
         let geometry = *chip.geometry();
         check_summary(&summary, &geometry, PAGE_MAPPED, config.logical_pages)?;
         let mut found = FoundLog::find(&mut chip, &summary)?;

@@ -170,6 +170,9 @@ impl Pages {
     /// What the complete checkpoint says that there must be, and what the log says that need not.
     fn take_promise(&mut self, found: &FoundLog, header: &Header, record: &Record) {
         let of_it = header.checkpoint == found.complete.checkpoint;
+        if header.is_numbered {
+            self.numbers.push(header.sequence);
+        }
         match record {
             Record::Erased(numbers) => self.numbers.extend(numbers),
             Record::Blocks(base, entries) if of_it => {
