@@ -70,6 +70,10 @@ pub(crate) struct Setup {
     /// The event that is to stand for a request, if the user says so.
     pub(crate) action: Option<Action>,
     /// The unit of times, if the user says so; the context has it for whoever reads a row.
+    #[cfg_attr(
+        not(feature = "tables"),
+        expect(dead_code, reason = "readers of columns ask before rows")
+    )]
     pub(crate) time_unit: Option<TimeUnit>,
     /// Whether to keep what requests wrote and read.
     pub(crate) contents: bool,
