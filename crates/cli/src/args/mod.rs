@@ -20,10 +20,20 @@ use std::ffi::OsString;
 
 use clap::{Arg, Command as Clap, CommandFactory, FromArgMatches, Parser, Subcommand};
 
+/// What `--version` says; `-V` says the number alone.
+const LONG_VERSION: &str = concat!(
+    env!("CARGO_PKG_VERSION"),
+    " (commit ",
+    env!("THERMOCLINE_COMMIT"),
+    "; features: ",
+    env!("THERMOCLINE_FEATURES"),
+    ")"
+);
+
 /// Compares garbage-collection policies for flash memory: simulates flash translation layers (FTLs), and
 /// serves block devices on flash chips.
 #[derive(Debug, Parser)]
-#[command(name = "thermocline", version, after_help = help::TOP)]
+#[command(name = "thermocline", version, long_version = LONG_VERSION, after_help = help::TOP)]
 #[command(arg_required_else_help = true, propagate_version = true)]
 pub struct Cli {
     /// Print only errors on standard error.
