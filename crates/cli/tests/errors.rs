@@ -83,6 +83,26 @@ fn a_wrong_command_line_is_a_matter_of_usage() {
     fails(2, &["trace", "convert", "a", "b.xyz"], &["b.xyz", "--to"]);
     fails(2, &["run", "--trace", "x", "--trace-format", "xyz"], &["xyz", "msr"]);
     fails(2, &["run", "--trace", "x", "--loop", "0"], &["--loop"]);
+    // A trace by its name alone is one.
+    fails(2, &["run", "x", "--request", "4KiB"], &["--request is for a --workload"]);
+    fails(2, &["run", "x", "--workload", "uniform"], &["cannot be used with", "--workload"]);
+    fails(2, &["run", "x", "y"], &["y"]);
+}
+
+#[test]
+fn near_misses_teach() {
+    // A suggestion is near what was written, or what it is called here.
+    fails(2, &["serve", "memory", "--port", "10809"], &["--port", "write `--tcp 127.0.0.1:10809`"]);
+    fails(2, &["watch", "--workload", "uniform", "--port", "1"], &["write `--listen PORT`"]);
+    fails(2, &["tune", "web.tct"], &["write `--trace FILE`"]);
+    fails(2, &["compare", "--file", "web.tct"], &["write `--trace FILE`"]);
+    let far = common::thermocline(&["serve", "memory", "--port", "10809"]);
+    assert!(!far.err.contains("--separate"), "{}", far.err);
+    fails(
+        2,
+        &["trace", "info", "x", "--shift", "63"],
+        &["63s for sectors of 512 bytes, 63B for bytes"],
+    );
 }
 
 #[test]

@@ -2,7 +2,20 @@
 
 mod common;
 
-use common::{corpus, csv_trace, done, fails, fed, file, folder, json, nbdkit_log};
+use common::{corpus, csv_trace, done, fails, fed, file, folder, json, nbdkit_log, stable};
+
+#[test]
+fn a_trace_by_its_name_alone_is_one_by_its_option() {
+    let folder = folder();
+    let trace = file(&folder, "little.csv", csv_trace(1000, 100));
+    let shape = ["--block-size", "16KiB", "--json"];
+    let run = |input: &[&str]| stable(json(&[&["run"], input, &shape[..]].concat()));
+    assert_eq!(run(&[&trace]), run(&["--trace", &trace]));
+    let compared = json(
+        &[&["compare", &trace, &trace, "--policies", "greedy", "--no-oracle"], &shape[..]].concat(),
+    );
+    assert_eq!(compared["runs"].as_array().map(Vec::len), Some(2));
+}
 
 #[test]
 fn info_counts_what_is_in_a_trace() {

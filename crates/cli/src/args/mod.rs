@@ -11,14 +11,19 @@ pub mod reproduce;
 pub mod run;
 pub mod store;
 pub mod sweep;
+mod teach;
 pub mod trace;
 pub mod tune;
 pub mod values;
 pub mod watch;
 
-use std::ffi::OsString;
+use std::{ffi::OsString, path::PathBuf};
 
-use clap::{Arg, Command as Clap, CommandFactory, FromArgMatches, Parser, Subcommand};
+use clap::{
+    Arg, ArgAction, Command as Clap, CommandFactory, FromArgMatches, Parser, Subcommand, ValueHint,
+    value_parser,
+};
+use thermocline_study::settings::kinds::FILES;
 
 /// What `--version` says; `-V` says the number alone.
 const LONG_VERSION: &str = concat!(
@@ -138,13 +143,28 @@ pub fn command() -> Clap {
         true => command.mut_args(unprinted),
         false => command,
     };
-    let all = Cli::command().mut_subcommands(fleet).mut_subcommand("watch", forms);
+    let all = Cli::command();
+    let all = all.mut_subcommand("run", |run| with_files(run, "input", false));
+    let all = all.mut_subcommand("watch", |watch| with_files(watch, "input", false));
+    let all = all.mut_subcommand("compare", |compare| with_files(compare, "inputs", true));
+    let all = all.mut_subcommands(fleet).mut_subcommand("watch", forms);
     all.mut_subcommand("trace", |trace| {
         trace
             .mut_subcommand("info", reads)
             .mut_subcommand("convert", reads)
             .mut_subcommand("split", reads)
     })
+}
+
+/// The command with traces by their names alone, beside those by `--trace`.
+fn with_files(command: Clap, group: &'static str, several: bool) -> Clap {
+    let files = Arg::new(FILES).value_name("FILE").help("Trace to replay, as by --trace.");
+    let files = files.value_parser(value_parser!(PathBuf)).value_hint(ValueHint::FilePath);
+    let files = match several {
+        true => files.action(ArgAction::Append).num_args(1..),
+        false => files.action(ArgAction::Set),
+    };
+    command.arg(files).mut_group(group, |group| group.arg(FILES))
 }
 
 /// What the user asked for.
@@ -157,9 +177,31 @@ pub fn parse_from<T: Into<OsString> + Clone>(
     command: &mut Clap,
     arguments: impl IntoIterator<Item = T>,
 ) -> Result<Cli, clap::Error> {
-    let matches = command.try_get_matches_from_mut(arguments)?;
+    let arguments: Vec<OsString> = arguments.into_iter().map(Into::into).collect();
+    let matches = command.try_get_matches_from_mut(&arguments).map_err(|error| {
+        let words: Vec<_> =
+            arguments.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+        teach::taught(command, words.get(1..).unwrap_or_default(), error)
+    })?;
     kinds::check(command, &matches)?;
-    Cli::from_arg_matches(&matches).map_err(|e| e.format(command))
+    let mut cli = Cli::from_arg_matches(&matches).map_err(|e| e.format(command))?;
+    let files = || {
+        let (_, matches) = matches.subcommand()?;
+        Some(matches.get_many::<PathBuf>(FILES)?.cloned())
+    };
+    match &mut cli.command {
+        Command::Run(run) => {
+            run.one.input.trace = run.one.input.trace.take().or_else(|| files()?.next())
+        }
+        Command::Watch(watch) => {
+            watch.input.trace = watch.input.trace.take().or_else(|| files()?.next())
+        }
+        Command::Compare(compare) => {
+            compare.many.inputs.trace.extend(files().into_iter().flatten())
+        }
+        _ => {}
+    }
+    Ok(cli)
 }
 
 #[cfg(test)]

@@ -9,6 +9,9 @@ use super::{
     transform::TransformArgs,
 };
 
+/// The argument by which a command line names traces alone, without `--trace`.
+pub const FILES: &str = "files";
+
 /// Options of `run` that are not for this kind of input.
 #[must_use]
 pub fn foreign(input: &str) -> Vec<String> {
@@ -32,7 +35,8 @@ pub fn foreign(input: &str) -> Vec<String> {
 pub fn check(command: &mut Command, matches: &ArgMatches) -> Result<(), clap::Error> {
     let given = |id: &str| matches.value_source(id) == Some(ValueSource::CommandLine);
     let of_traces = [MappingArgs::group_id(), TransformArgs::group_id(), ReadingArgs::group_id()];
-    let (kind, other, groups) = match (given("trace"), given("workload")) {
+    let named = matches.try_contains_id(FILES).unwrap_or(false);
+    let (kind, other, groups) = match (given("trace") || named, given("workload")) {
         (false, true) => ("trace", "workload", &of_traces[..]),
         (true, false) => ("workload", "trace", &[WorkloadArgs::group_id()][..]),
         _ => return Ok(()),
