@@ -86,9 +86,23 @@ impl Running {
         Self(command.spawn().expect("it starts"))
     }
 
-    /// As Ctrl-C does.
+    /// As Ctrl-C does, once the command listens: before that it would just die.
     fn interrupt(&self) {
+        let deadline = Instant::now() + Duration::from_secs(60);
+        while !self.catches_interrupts() && Instant::now() < deadline {
+            sleep(Duration::from_millis(2));
+        }
         kill_process(Pid::from_child(&self.0), Signal::INT).expect("it runs");
+    }
+
+    /// Whether it has a handler for SIGINT, where the system tells.
+    fn catches_interrupts(&self) -> bool {
+        let Ok(status) = fs::read_to_string(format!("/proc/{}/status", self.0.id())) else {
+            return true;
+        };
+        let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));
+        let caught = caught.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+        caught.is_none_or(|mask| mask >> (Signal::INT.as_raw() - 1) & 1 == 1)
     }
 
     /// How it ended, and what it printed.

@@ -2,7 +2,7 @@
 //!
 //! Every candidate has a score for an aim, the less the better, on each input and with each seed;
 //! scores of several inputs are combined by their geometric mean. Candidates that differ by less than
-//! [`IRRELEVANT`], by less than [`EVENTS`] of the events that were counted, or by no more than the seeds do, are
+//! [`IRRELEVANT`], by less than three of the events that were counted, or by no more than the seeds do, are
 //! ties, and of ties the one with the least memory is the answer. A policy that knows the future or did not finish
 //! is no candidate; [`Answer::left_out`] names those that are none for a reason of the asker's.
 
