@@ -372,14 +372,31 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
     /// # Errors
     /// [`Error::MapUnreadable`], [`Error::Device`].
     pub fn each_mapped(&mut self, mut seen: impl FnMut(u32, u32)) -> Result<(), Error> {
+        self.each_entry(|lpn, at| {
+            if at < LOST {
+                seen(lpn, at);
+            }
+        })
+    }
+
+    /// Tells every logical page whose data are lost, in order: reading it is an error until it is written or trimmed.
+    ///
+    /// # Errors
+    /// [`Error::MapUnreadable`], [`Error::Device`].
+    pub fn each_lost(&mut self, mut seen: impl FnMut(u32)) -> Result<(), Error> {
+        self.each_entry(|lpn, at| {
+            if at == LOST {
+                seen(lpn);
+            }
+        })
+    }
+
+    fn each_entry(&mut self, mut seen: impl FnMut(u32, u32)) -> Result<(), Error> {
         for page in 0..self.logical_pages.div_ceil(self.entries()) {
             self.gather_map_page(page)?;
             let first = page * self.map_entries;
             for index in 0..self.map_entries.min(self.logical_pages - first) {
-                let at = self.entry(index);
-                if at < LOST {
-                    seen(first + index, at);
-                }
+                seen(first + index, self.entry(index));
             }
         }
         Ok(())

@@ -26,6 +26,8 @@ pub(super) struct DemandPaged<C> {
     ftl: Store<C>,
     /// Logical pages that hold data: a bit each, so that hosts can ask for holes without a look at the chip.
     held: Bits,
+    /// Those whose data are lost.
+    lost: Bits,
     counters: Counters,
     host_reads: u64,
     trims: u64,
@@ -47,6 +49,7 @@ impl<C: Chip> DemandPaged<C> {
     pub(super) fn new(ftl: Store<C>, spare_blocks: u32) -> Result<Self, Error> {
         let mut layer = Self {
             held: Bits::new(ftl.logical_pages()),
+            lost: Bits::new(ftl.logical_pages()),
             ftl,
             counters: Counters::default(),
             host_reads: 0,
@@ -65,9 +68,11 @@ impl<C: Chip> DemandPaged<C> {
     }
 
     fn find_held(&mut self) -> Result<(), Error> {
-        let Self { ftl, held, .. } = self;
+        let Self { ftl, held, lost, .. } = self;
         held.clear();
-        ftl.each_mapped(|lpn, _| held.set(lpn))
+        lost.clear();
+        ftl.each_mapped(|lpn, _| held.set(lpn))?;
+        ftl.each_lost(|lpn| lost.set(lpn))
     }
 
     /// What a mount found.
@@ -186,7 +191,7 @@ impl<C: Chip> DemandPaged<C> {
     }
 
     fn read_page(&mut self, lpn: Lpn, into: &mut [u8]) -> Result<bool, FtlError> {
-        if lpn.0 < self.ftl.logical_pages() && !self.held.has(lpn.0) {
+        if lpn.0 < self.ftl.logical_pages() && self.holds(lpn) == Holds::Nothing {
             into.fill(0);
             return Ok(false);
         }
@@ -225,6 +230,7 @@ impl<C: Chip> PageIo for DemandPaged<C> {
         // Where the chip did not answer, it may be there.
         if matches!(done, Ok(()) | Err(Error::Device)) && lpn.0 < self.ftl.logical_pages() {
             self.held.set(lpn.0);
+            self.lost.unset(lpn.0);
         }
         // Trims may have made room again.
         self.is_over &= done.is_err();
@@ -246,13 +252,14 @@ impl<C: Chip> PageIo for DemandPaged<C> {
     }
 
     fn trim(&mut self, lpn: Lpn, now: u64) -> Result<bool, FtlError> {
-        if lpn.0 < self.ftl.logical_pages() && !self.held.has(lpn.0) {
+        if lpn.0 < self.ftl.logical_pages() && self.holds(lpn) == Holds::Nothing {
             return Ok(false);
         }
         self.begin_to_change(now)?;
         let done = self.ftl.trim(lpn.0);
         if let Ok(held) = done {
             self.held.unset(lpn.0);
+            self.lost.unset(lpn.0);
             self.trims += u64::from(held);
         }
         self.after(lpn, done)
@@ -323,10 +330,13 @@ impl<C: Chip> Inspect for DemandPaged<C> {
         }
     }
 
-    /// A page that cannot be read stays where it is: none is lost.
+    /// Where nothing is known any more, a read says so.
     fn holds(&self, lpn: Lpn) -> Holds {
-        let is_held = lpn.0 < self.ftl.logical_pages() && self.held.has(lpn.0);
-        if is_held { Holds::Data } else { Holds::Nothing }
+        match lpn.0 < self.ftl.logical_pages() {
+            true if self.is_broken || self.held.has(lpn.0) => Holds::Data,
+            true if self.lost.has(lpn.0) => Holds::Lost,
+            _ => Holds::Nothing,
+        }
     }
 
     fn erases(&self, block: BlockId) -> u32 {
