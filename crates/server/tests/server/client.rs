@@ -62,6 +62,11 @@ impl Client {
             option(&mut *pipe, wire::OPT_STRUCTURED_REPLY, &[])?;
             assert_eq!(option_reply(&mut *pipe)?.0, wire::REP_ACK);
         }
+        Self::go(pipe, export, structured)
+    }
+
+    /// Chooses an export, when all else is agreed.
+    pub fn go(mut pipe: Box<dyn Pipe>, export: &str, structured: bool) -> io::Result<Self> {
         let mut data = (export.len() as u32).to_be_bytes().to_vec();
         data.extend_from_slice(export.as_bytes());
         data.extend_from_slice(&[0, 0]);

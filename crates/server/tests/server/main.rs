@@ -8,6 +8,7 @@ mod flushes;
 mod idle;
 mod lasting;
 mod layer;
+mod lost;
 mod model;
 mod observed;
 mod operator;

@@ -9,7 +9,7 @@ use thermocline_assembly::{
 };
 use thermocline_flash::{BlockId, Condition, Flash, FlashError, Geometry, Lpn, Oob};
 use thermocline_ftl::{
-    Mount,
+    Holds, Mount,
     index::{self, Entry, Record},
 };
 
@@ -315,6 +315,7 @@ fn map(
         lpn: u32,
         block: Option<u32>,
         page: Option<u32>,
+        lost: bool,
     }
     let (mut layer, _) = opened.mount(Mount::Quick)?;
     let geometry = *layer.chip().geometry();
@@ -332,6 +333,7 @@ fn map(
                 lpn,
                 block: at.map(|at| geometry.block_of(at).0),
                 page: at.map(|at| geometry.page_of(at)),
+                lost: layer.inspect().holds(Lpn(lpn)) == Holds::Lost,
             }
         })
         .collect();
@@ -341,7 +343,8 @@ fn map(
     let mut sheet = Sheet::new(&["lpn", "block", "page"], &output);
     sheet.align_right(0..=2);
     for page in mapped {
-        let show = |n: Option<u32>| n.map_or("-".to_owned(), |n| n.to_string());
+        let nowhere = if page.lost { "lost" } else { "-" };
+        let show = |n: Option<u32>| n.map_or(nowhere.to_owned(), |n| n.to_string());
         sheet.row([page.lpn.to_string(), show(page.block), show(page.page)]);
     }
     output.put_styled(&sheet.finish())
