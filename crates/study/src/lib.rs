@@ -8,7 +8,7 @@
 //! let words = ["--workload=hot-cold:90/10", "--policies=greedy,dac", "--capacity=32MiB"];
 //! let settings = CompareSettings::parse(words)?;
 //! let done = compare(&settings, Context::new(&Silent, &progress))?;
-//! let answer = done.listed(settings.many.aim).answer;
+//! let answer = done.listed(settings.many.wish()).answer;
 //! assert_eq!(answer.best.as_deref(), Some("dac"));
 //! for run in done.inputs[0].runs() {
 //!     println!("{}: {:.3}", run.config.policy, run.write_amplification.unwrap_or(1.0));

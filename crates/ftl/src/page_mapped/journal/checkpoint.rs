@@ -61,7 +61,8 @@ pub(super) fn write_whole<L: Journaled + ?Sized>(
 }
 
 /// Makes sure that a whole checkpoint finds room in the log: writes one at once where it would
-/// not for long. To be called before anything that the log has to keep is written: a block of which
+/// not for long. Trims that wait to be recorded are told by its absent pages: its map alone would tell them
+/// to a mount that reads the map, and to no other. To be called before anything that the log has to keep is written: a block of which
 /// nothing is to be kept is free again after a crash, so the room for a checkpoint is there however many
 /// of them are cut off.
 ///
@@ -70,6 +71,7 @@ pub(super) fn write_whole<L: Journaled + ?Sized>(
 /// one, what is absent does.
 pub(super) fn keep_room<L: Journaled + ?Sized>(
     writer: &mut Writer,
+    trims: &PendingTrims,
     surveys: &mut Surveys,
     layer: &mut L,
 ) -> Result<(), FtlError> {
@@ -79,6 +81,9 @@ pub(super) fn keep_room<L: Journaled + ?Sized>(
     let room = writer.log().room(geometry.pages_per_block, geometry.header_pages);
     if room > whole + spare {
         return Ok(());
+    }
+    if !trims.is_empty() {
+        writer.drop_checkpoint();
     }
     let written = writer.writing().filter(|(writing, _)| writing.has_map());
     let written = written.map_or(0, |(writing, _)| writing.pages());

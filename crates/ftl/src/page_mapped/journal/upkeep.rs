@@ -206,7 +206,7 @@ impl Journal {
     }
 
     fn keep_room<L: Journaled + ?Sized>(&mut self, layer: &mut L) -> Result<(), FtlError> {
-        checkpoint::keep_room(&mut self.writer, &mut self.surveys, layer)
+        checkpoint::keep_room(&mut self.writer, &self.trims, &mut self.surveys, layer)
     }
 
     /// Before anything is changed after a clean mount, the log records that the layer is in use. That is
