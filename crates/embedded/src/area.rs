@@ -50,10 +50,36 @@ pub struct Area {
 pub enum Before {
     /// A logical page.
     Data(u32),
-    /// A page of the map.
+    /// A page of the map; more by 2²² where it was the first to tell of trims.
     Map(u32),
-    /// Nothing: this is the first program after a mount. The numbers that it left out never count.
-    First,
+    /// Nothing: this is the first program after a mount. It left out so many numbers, up to 4095, and they never count.
+    First(u16),
+}
+
+impl Before {
+    /// As 24 bits and a flag, with the pages that never count.
+    #[must_use]
+    pub fn pack(before: Option<Self>, void: u8) -> (u32, bool) {
+        match before {
+            None => (NOTHING, false),
+            Some(Self::Data(number)) => (number, false),
+            Some(Self::Map(number)) => (number, true),
+            Some(Self::First(left_out)) => {
+                (FIRST | u32::from(left_out.min(MOST_LEFT_OUT)) << 8 | u32::from(void), true)
+            }
+        }
+    }
+
+    /// What they say. Of the pages that never count, `void` are known where it is another one than the first program.
+    #[must_use]
+    pub fn unpack(word: u32, flag: bool, void: u8) -> (Option<Self>, u8) {
+        match word {
+            FIRST.. if flag => (Some(Self::First((word >> 8) as u16 & MOST_LEFT_OUT)), word as u8),
+            NOTHING => (None, void),
+            number if flag => (Some(Self::Map(number)), void),
+            number => (Some(Self::Data(number)), void),
+        }
+    }
 }
 
 /// Bytes beside a page, as they were found.
@@ -75,8 +101,12 @@ const VOID_AT: u32 = 5;
 const BEFORE_MAP: u8 = 0x80;
 /// No program before.
 const NOTHING: u32 = 0xff_ffff;
-/// Not known, as the power failed before; and how many pages of the block never count.
-const FIRST: u32 = 0xff_ff00;
+/// Not known, as the power failed before; and how many numbers (12 bits) and pages of the block (8 bits) never count. The
+/// map has no page of such a number.
+const FIRST: u32 = 0xf0_0000;
+const MOST_LEFT_OUT: u16 = 0xfff;
+/// The page of the map before was the first to tell of trims. No map has so many pages.
+pub(crate) const WITH_TRIMS: u32 = 1 << 22;
 
 impl Area {
     /// The bytes to program.
@@ -86,12 +116,8 @@ impl Area {
             Content::Data(stream) => stream,
             Content::Map => MAP,
         };
-        let (before, flag) = match self.before {
-            None => (NOTHING, 0),
-            Some(Before::Data(number)) => (number, 0),
-            Some(Before::Map(number)) => (number, BEFORE_MAP),
-            Some(Before::First) => (FIRST | u32::from(self.void), BEFORE_MAP),
-        };
+        let (before, is_map) = Before::pack(self.before, self.void);
+        let flag = if is_map { BEFORE_MAP } else { 0 };
         let mut bytes = [0; AREA];
         let ones = if self.ones { ONES } else { 0 };
         bytes[0] = content | ones | self.void.min(3) << VOID_AT | flag;
@@ -142,19 +168,15 @@ impl Area {
         };
         let three =
             |from: usize| u32::from_le_bytes([bytes[from], bytes[from + 1], bytes[from + 2], 0]);
-        let before = match three(6) {
-            FIRST.. if bytes[0] & BEFORE_MAP != 0 => Some(Before::First),
-            NOTHING => None,
-            number if bytes[0] & BEFORE_MAP != 0 => Some(Before::Map(number)),
-            number => Some(Before::Data(number)),
-        };
+        let (before, void) =
+            Before::unpack(three(6), bytes[0] & BEFORE_MAP != 0, bytes[0] >> VOID_AT & 3);
         Some(Self {
             content,
             erases: u32::from(u16::from_le_bytes([bytes[1], bytes[2]])),
             number: three(3),
             sequence: u64::from(three(9)) | u64::from(bytes[12]) << 24 | u64::from(bytes[13]) << 32,
             before,
-            void: if before == Some(Before::First) { bytes[6] } else { bytes[0] >> VOID_AT & 3 },
+            void,
             ones: bytes[0] & ONES != 0,
         })
     }
@@ -212,6 +234,7 @@ mod tests {
         let others = [
             Area { content: Content::Map, before: None, void: 0, ones: false, ..AREA_OF },
             Area { content: Content::Data(0), before: Some(Before::Data(0)), ..AREA_OF },
+            Area { before: Some(Before::First(0xfff)), void: 255, ..AREA_OF },
         ];
         for area in [AREA_OF].into_iter().chain(others) {
             assert_eq!(Area::decode(&area.encode()), Found::Page(area));

@@ -129,11 +129,11 @@ impl<'a> Cache<'a> {
         }
     }
 
-    /// The first trim from `lpn` on that no page on the chip says.
+    /// The first trim, or lost page, from `lpn` on that no page on the chip says.
     pub(crate) fn first_trim(&self, lpn: u32) -> Option<u32> {
         let (Ok(i) | Err(i)) = self.find(lpn);
         let mut later = self.used().iter().skip(i);
-        later.find(|change| change.at() == TRIMMED).map(|change| change.lpn())
+        later.find(|change| matches!(change.at(), TRIMMED | LOST)).map(|change| change.lpn())
     }
 }
 

@@ -145,8 +145,10 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
                 let stream = self.placement.survivor(stream).min(self.placement.streams() - 1);
                 let (content, copy) = (Content::Data(stream), Payload::Copy(page));
                 let to = match lane {
-                    Some(lane) => self.append_to(lane, content, number, copy)?,
-                    None => self.append(usize::from(stream), content, number, copy)?,
+                    Some(lane) if self.has_room(lane) => {
+                        self.append_to(lane, content, number, copy)?
+                    }
+                    _ => self.append(usize::from(stream), content, number, copy)?,
                 };
                 self.move_to(number, page, to);
                 self.counters.copies += 1;

@@ -2,6 +2,7 @@
 
 use crate::{
     Area, Before, Content, Error, Found, Geometry, Memory, Nand, NandError, Slots,
+    area::WITH_TRIMS,
     blocks::{Block, State},
     cache::{Cache, LOST, NONE, TRIMMED},
     clean::{Cleaning, MEAN},
@@ -9,7 +10,6 @@ use crate::{
     log::{LANES, MAP_STREAM, NOWHERE, Open, Payload},
     memory::{entries_of_map_page, map_pages},
     policy::{Placement, Victim},
-    resume::CUT_MAPS,
     total::Total,
 };
 
@@ -82,10 +82,13 @@ pub struct Ftl<'a, N, V, P> {
     pub(crate) before: Option<Before>,
     /// The number of the last program.
     pub(crate) sequence: u64,
+    /// The greatest number that a mount found, though it may never count: the next one is greater.
+    pub(crate) seen: u64,
     /// The page that a mount found to be programmed last.
     pub(crate) newest: u32,
-    /// Pages of the map that would lead to programs that were cut off: written again, they say that these never count.
-    pub(crate) cut_maps: [u32; CUT_MAPS],
+    /// The page of the map that would lead to a program that was cut off at the end of its block: written again, it says that
+    /// this never counts.
+    pub(crate) cut_map: u32,
     /// Whether nothing is left to be done before the next change ([`settle_cut`](Self::settle_cut)).
     pub(crate) is_settled: bool,
     /// Blocks that can be opened.
@@ -141,8 +144,9 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
             open: [Open::NONE; LANES],
             before: None,
             sequence: 0,
+            seen: 0,
             newest: NOWHERE,
-            cut_maps: [NOWHERE; CUT_MAPS],
+            cut_map: NOWHERE,
             is_settled: true,
             free: 0,
             cleaning: None,
@@ -166,8 +170,8 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
         self.cache.clear();
         self.open = [Open::NONE; LANES];
         (self.before, self.newest, self.is_settled) = (None, NOWHERE, true);
-        self.cut_maps = [NOWHERE; CUT_MAPS];
-        (self.logical_pages, self.sequence, self.free) = (0, 0, 0);
+        self.cut_map = NOWHERE;
+        (self.logical_pages, self.sequence, self.seen, self.free) = (0, 0, 0, 0);
         (self.cleaning, self.owed, self.unlevelled) = (None, 0, 0);
         self.yielded = MEAN * self.shape.pages / 2;
         (self.sweep, self.sweep_began, self.horizon) = (0, 0, 0);
@@ -271,18 +275,29 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
     /// [`Error::MapUnreadable`], [`Error::Device`].
     pub fn read(&mut self, lpn: u32, into: &mut [u8]) -> Result<bool, Error> {
         self.check(lpn, into.len())?;
-        let mut at = self.locate(lpn)?;
-        let mut done = self.read_page(lpn, at, into);
-        // What was programmed last could be read at the mount, and cannot now: what was before it counts.
-        if matches!(done, Err(Error::Unreadable(_))) && !self.is_settled && at == self.newest {
+        if self.newest != NOWHERE && self.cache.get(lpn) == Some(self.newest) {
+            // What is shown stays. Where the chip takes no change, it still may be read.
+            let _ = self.settle_cut();
+        }
+        let mut done = self.locate(lpn).and_then(|at| self.read_page(lpn, at, into));
+        if matches!(done, Err(Error::Unreadable(_) | Error::MapUnreadable(_)))
+            && self.is_of_the_newest(lpn)
+        {
             self.remount()?;
-            at = self.locate(lpn)?;
-            done = self.read_page(lpn, at, into);
+            done = self.locate(lpn).and_then(|at| self.read_page(lpn, at, into));
         }
         if !matches!(done, Ok(true)) {
             into.fill(0);
         }
         done
+    }
+
+    /// Whether a logical page is found by what was programmed last before the mount, and nothing was since. Where that could be
+    /// read at the mount, and cannot now, what was before it counts.
+    fn is_of_the_newest(&self, lpn: u32) -> bool {
+        let map_page = self.directory[(lpn / self.entries()) as usize];
+        self.newest != NOWHERE
+            && (self.newest == map_page || self.cache.get(lpn) == Some(self.newest))
     }
 
     /// What a page of the chip holds, which the map names for a logical one.
@@ -468,6 +483,10 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
         header.seal(&mut self.buffer, &self.shape);
         let at = self.append(MAP_STREAM, Content::Map, page, Payload::Buffer)?;
         self.counters.map_writes += 1;
+        let first = page * self.map_entries;
+        if self.cache.range(first, first + self.map_entries).any(|(_, at)| at >= LOST) {
+            self.before = Some(Before::Map(page | WITH_TRIMS));
+        }
         self.map_page_is_at(page, at);
         Ok(())
     }

@@ -1,7 +1,7 @@
 //! The log: each stream writes the pages of its open block, one after another.
 
 use crate::{
-    Area, Before, Content, Error, Ftl, Nand, NandError,
+    Area, Before, Content, Error, Found, Ftl, Nand, NandError,
     blocks::{Block, State},
     cache::LOST,
     ftl::device,
@@ -190,13 +190,27 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
                 _ => 2,
             };
             let Some((_, block)) = free.min_by_key(|(block, _)| (rank(block), block.erases)) else {
-                return Err(Error::WornOut);
+                let mut blocks = self.blocks.iter().zip(0_u32..);
+                let at_mount = self.newest != NOWHERE;
+                let is_waste = |block: &Block| {
+                    let is_useless = block.is_waste() || at_mount && block.valid() == 0;
+                    block.state() == State::Kept && is_useless
+                };
+                let Some((_, block)) = blocks.find(|(block, _)| is_waste(block)) else {
+                    return Err(Error::WornOut);
+                };
+                self.erase(block)?;
+                continue;
             };
             match self.blocks[block as usize].state() {
                 State::Blank => break block,
                 // What a power cut left there may be anything.
                 State::Stale => {
                     self.free -= 1;
+                    if self.holds_predecessor(block)? {
+                        self.blocks[block as usize].set_state(State::Kept);
+                        continue;
+                    }
                     self.erase(block)?;
                 }
                 _ => self.sync_erases()?,
@@ -211,6 +225,24 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
         self.free -= 1;
         self.open[stream] = Open { previous, ..Open::at(block, 0, 0) };
         Ok(())
+    }
+
+    /// Whether a block holds what would count, should what a mount found as the newest page not be readable any more.
+    fn holds_predecessor(&mut self, block: u32) -> Result<bool, Error> {
+        if self.newest == NOWHERE {
+            return Ok(false);
+        }
+        let Some(newest) = self.known_area(self.newest)? else { return Ok(true) };
+        let is_map = newest.content == Content::Map;
+        for page in 0..self.shape.pages {
+            if let Found::Page(area) = self.area(block * self.shape.pages + page)?
+                && area.number == newest.number
+                && (area.content == Content::Map) == is_map
+            {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// Erases a block that holds nothing that is needed; a block that fails is bad from then on.

@@ -53,6 +53,9 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
         let at = match self.place(lpn) {
             Place::Nowhere => NONE,
             Place::Page(at) => at,
+            Place::Mapped { page: LOST.., .. } => {
+                return Err(Error::MapUnreadable(lpn / self.entries() * self.map_entries));
+            }
             Place::Mapped { page, offset } => {
                 let mut entry = [0; 4];
                 self.counters.map_reads += 1;
@@ -150,7 +153,7 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
         }
     }
 
-    /// Writes the pages of the map with trims that no page on the chip says.
+    /// Writes the pages of the map with trims, or lost pages, that no page on the chip says.
     pub(crate) fn record_trims(&mut self) -> Result<(), Error> {
         let mut from = 0;
         while let Some(lpn) = self.cache.first_trim(from) {
@@ -190,6 +193,8 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
         let at = self.directory[page as usize];
         if at == NONE {
             self.fill_entries(TRIMMED);
+        } else if at == LOST {
+            self.fill_entries(LOST);
         } else {
             self.counters.map_reads += 1;
             match self.nand.read(at, 0, &mut self.buffer) {
@@ -199,6 +204,8 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
                 Ok(()) if self.buffer.iter().all(|&byte| byte == 0xff) => {
                     return Err(Error::Device);
                 }
+                // It could be read at the mount: what was before it counts.
+                _ if at == self.newest => return Err(Error::Unreadable(page * self.map_entries)),
                 // What only this page knew stays an error until it is written.
                 _ => self.fill_entries(LOST),
             }
@@ -222,7 +229,7 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
     /// A page of the map was written there, with all its changes.
     pub(crate) fn map_page_is_at(&mut self, page: u32, at: u32) {
         let old = core::mem::replace(&mut self.directory[page as usize], at);
-        if old != NONE {
+        if old < LOST {
             self.invalidate(old);
         }
         let first = page * self.map_entries;

@@ -6,19 +6,22 @@
 //!    them, are changes of the map that were lost with the RAM: they are found in the blocks that end behind it.
 //! 3. The page that was programmed last may have been cut off. If it cannot be read, all is found once more without it.
 //!    Any other page that cannot be read was whole once: the map leads to it, and reading it is an error.
+//!    Where even the area of a page cannot be read, its successor says what it was: then that is an error, and no older copy
+//!    takes its place.
 //! 4. Every page of the map is read once, to count the valid pages of each block.
 //! 5. Blocks that were open are open again ([`resume`](crate::resume)).
 
 use crate::{
     AREA, Area, Before, Content, Error, Found, Ftl, Memory, Nand, NandError,
-    blocks::State,
+    area::WITH_TRIMS,
+    blocks::{MOST_PAGES, State},
     cache::{LOST, NONE},
     format::BEGUN,
     ftl::device,
     header::{self, Header},
     log::{LANES, MAP_STREAM, MOST_VOID_FIRST, NOWHERE, Open},
     policy::{Placement, Victim},
-    resume::{CUT_MAPS, HIDDEN},
+    resume::ALSO_HIDDEN,
 };
 
 /// Looks at the chip at most: after each something is known that never counts.
@@ -29,11 +32,20 @@ const MOST_SCANS: u32 = 32;
 struct Scan {
     /// The number of the last program in the block that each stream had open last.
     tails: [u64; LANES],
-    /// The number of the program before the newest.
-    second: u64,
+    /// The numbers of the last programs of blocks, the newest ones.
+    lasts: [u64; RECENT],
+    /// The first programs after mounts, the newest ones.
+    firsts: Firsts,
     never: Never,
+    /// How far blocks are programmed, in pages.
+    programmed: u32,
+    /// The number of the newest program that counts.
+    newest: u64,
     /// Programs of which their successors say that they are not known to be done.
     doubtful: Doubtful,
+    /// There are pages that cannot be read; and such of the map, whose successors may stand anywhere.
+    is_damaged: bool,
+    is_map_damaged: bool,
     /// A page of the map has more changes than RAM has room for.
     is_full: bool,
 }
@@ -43,10 +55,34 @@ struct Scan {
 struct Never {
     /// All from this one on, if it is not 0: they were being programmed when the power failed, and cannot be read.
     from: u64,
-    /// Those from here to there: an earlier mount did not find them.
-    hidden: (u64, u64),
+    /// Those that these left out: earlier mounts did not find them.
+    firsts: Firsts,
     /// These, if they cannot be read.
     doubtful: Doubtful,
+}
+
+/// Programs that were the first after a mount: their numbers, and in the low 12 bits how many before them never count.
+type Firsts = [u64; RECENT];
+
+/// So many losses of power one after another may each leave the end of a block that seems to be newer than what came before.
+const RECENT: usize = 16;
+
+/// Whether a number is among those that these left out.
+fn is_left_out(firsts: &Firsts, number: u64) -> bool {
+    firsts.iter().any(|first| {
+        let (first, left_out) = (first >> 12, first & 0xfff);
+        number < first && first - number <= left_out
+    })
+}
+
+/// Keeps the greatest.
+fn keep<T: Copy + Ord>(greatest: &mut [T], one: T) {
+    if !greatest.contains(&one)
+        && let Some(least) = greatest.iter_mut().min()
+        && *least < one
+    {
+        *least = one;
+    }
 }
 
 /// Numbers of a few programs.
@@ -54,8 +90,7 @@ type Doubtful = [u64; 4];
 
 impl Never {
     fn spares(&self, sequence: u64) -> bool {
-        let (from, to) = self.hidden;
-        (self.from == 0 || sequence < self.from) && (sequence < from || sequence > to)
+        (self.from == 0 || sequence < self.from) && !is_left_out(&self.firsts, sequence)
     }
 }
 
@@ -96,55 +131,81 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
     /// Those of [`mount`](Self::mount). After one nothing of the store can be used.
     pub fn remount(&mut self) -> Result<(), Error> {
         let mut never = Never::default();
-        let (mut cut_maps, mut cuts) = ([NOWHERE; CUT_MAPS], 0);
+        // A program that was cut off, and the page of the map that it concerns.
+        let mut cut_off = (0, NOWHERE);
         let mut may_be_cut = true;
         for _ in 0..MOST_SCANS {
             self.forget();
             let mut scan = Scan { never, ..Scan::default() };
-            self.find_blocks()?;
-            self.find_map(&mut scan)?;
-            self.find_changes(&mut scan)?;
-            self.horizon_to_now();
+            let looked = self.look(&mut scan);
+            self.seen = self.seen.max(self.sequence) + u64::from(scan.programmed) % ALSO_HIDDEN;
+            match looked {
+                // The newest page of the map could be read a moment ago.
+                Err(Error::Unreadable(_)) => {
+                    never.from = scan.newest;
+                    continue;
+                }
+                done => done?,
+            }
             if self.newest == NOWHERE {
                 break;
             }
-            let left_out = self.sequence.saturating_sub(HIDDEN);
             let Some(area) = self.known_area(self.newest)? else {
-                // It could be read a moment ago.
-                never.from = self.sequence;
+                never.from = scan.newest;
                 continue;
             };
-            let Area { content, number, before, .. } = area;
             if may_be_cut && !self.is_whole(self.newest)? {
-                never.from = self.sequence;
-                cut_maps[cuts % CUT_MAPS] = match content {
+                never.from = scan.newest;
+                let Area { content, number, .. } = area;
+                let map_page = match content {
                     Content::Data(_) => number / self.entries(),
                     Content::Map => number,
                 };
-                cuts += 1;
+                cut_off = (self.newest, map_page);
                 // Nobody was told that the one before it was done.
-                may_be_cut = matches!(before, None | Some(Before::First));
-            } else if scan.second >= left_out
-                && never.hidden.0 == 0
-                && before == Some(Before::First)
+                may_be_cut = matches!(area.before, None | Some(Before::First(_)));
+            } else if never.firsts != scan.firsts
+                && scan.lasts.iter().any(|&last| is_left_out(&scan.firsts, last))
             {
-                never.hidden = (left_out, self.sequence - 1);
+                never.firsts = scan.firsts;
             } else if never.doubtful != scan.doubtful {
                 never.doubtful = scan.doubtful;
             } else {
-                break;
+                if !may_be_cut && !self.is_whole(self.newest)? {
+                    // It was done, and is lost.
+                    self.newest = NOWHERE;
+                }
+                if scan.is_damaged && !self.nand.is_cached() {
+                    self.find_lost(&mut scan)?;
+                }
+                match self.count_valid() {
+                    Err(Error::Unreadable(_)) => never.from = scan.newest,
+                    done => {
+                        done?;
+                        break;
+                    }
+                }
             }
         }
-        self.count_valid()?;
         self.reopen()?;
-        self.cut_maps = cut_maps;
-        let map_pages = self.logical_pages.div_ceil(self.entries());
-        for page in &mut self.cut_maps {
-            if *page >= map_pages {
-                *page = NOWHERE;
-            }
+        let (page, map_page) = cut_off;
+        // Where there is room behind it, the next program says that it never counts.
+        let is_void = (0..LANES)
+            .any(|lane| self.open[lane].block == page / self.pages() && self.has_room(lane));
+        if map_page < self.logical_pages.div_ceil(self.entries()) && !is_void {
+            self.cut_map = map_page;
         }
         self.is_settled = false;
+        Ok(())
+    }
+
+    /// Finds what counts but for what is known never to.
+    fn look(&mut self, scan: &mut Scan) -> Result<(), Error> {
+        self.find_blocks()?;
+        self.find_map(scan)?;
+        self.find_changes(scan)?;
+        // Changes of the map from before now are on the chip at the end of the next sweep.
+        self.sweep_began = self.sequence;
         Ok(())
     }
 
@@ -204,6 +265,7 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
             }
             if let Found::Page(area) = found {
                 later = Some(area);
+                self.seen = self.seen.max(area.sequence);
             }
             if found == Found::Blank && end == 0 {
                 continue;
@@ -224,7 +286,7 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
                 found => found,
             };
             let found = match found {
-                Found::Page(area) if !scan.never.spares(area.sequence) => Found::Torn,
+                Found::Page(area) if !scan.never.spares(area.sequence) => Found::Blank,
                 Found::Page(area) if scan.never.doubtful.contains(&area.sequence) => {
                     if self.is_whole(first + page)? { found } else { Found::Torn }
                 }
@@ -240,13 +302,14 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
                     }
                     if good == 0 {
                         (good, last) = (page + 1, area.sequence);
+                        keep(&mut scan.lasts, last);
+                    }
+                    if let Some(Before::First(left_out)) = area.before {
+                        keep(&mut scan.firsts, area.sequence << 12 | u64::from(left_out));
                     }
                     if area.sequence > self.sequence || self.newest == NOWHERE {
-                        scan.second = self.sequence;
-                        self.sequence = area.sequence;
+                        (self.sequence, scan.newest) = (area.sequence, area.sequence);
                         self.newest = first + page;
-                    } else if area.sequence < self.sequence {
-                        scan.second = scan.second.max(area.sequence);
                     }
                     void = area.void;
                     seen(self, first + page, &area)?;
@@ -255,14 +318,19 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
                 Found::Torn => is_torn |= good > 0,
             }
         }
+        scan.programmed += end;
         let cut = (end - good) as u16;
         if cut > 0 || is_torn {
+            scan.is_damaged = true;
             self.blocks[block as usize].set_state(State::Kept);
         }
         let lane = usize::from(self.blocks[block as usize].stream()).min(LANES - 1);
         if !is_torn && cut <= MOST_VOID_FIRST && last > scan.tails[lane] {
             scan.tails[lane] = last;
             self.open[lane] = Open::at(block, end as u16, cut);
+        }
+        if good == 0 && end > 0 {
+            self.blocks[block as usize].set_waste();
         }
         Ok(Surveyed { last, is_cut: cut > 0, is_torn })
     }
@@ -325,11 +393,6 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
         matches!(self.blocks[block as usize].state(), State::Closed | State::Kept)
     }
 
-    /// Changes of the map from before now are on the chip at the end of the next sweep.
-    fn horizon_to_now(&mut self) {
-        self.sweep_began = self.sequence;
-    }
-
     /// What each block is, by its first page that can be read.
     fn find_blocks(&mut self) -> Result<(), Error> {
         let (mut known, mut erases) = (0_u32, 0_u64);
@@ -342,7 +405,10 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
                     self.blocks[block as usize].set_state(State::Stale);
                     self.free += 1;
                 }
-                (None, true) => self.blocks[block as usize].set_state(State::Kept),
+                (None, true) => {
+                    self.blocks[block as usize].set_state(State::Kept);
+                    self.blocks[block as usize].set_waste();
+                }
                 (Some(area), _) if area.content == Content::Map && area.number == BEGUN => {
                     return Err(Error::NotFormatted);
                 }
@@ -416,7 +482,8 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
         }
         // A loss of power cuts off what is written last. Any other page that cannot be read may have been the only one
         // with changes from behind the horizon: then all areas are looked at.
-        if (is_damaged || oldest_cut < end) && self.cache.capacity() >= self.map_entries as usize {
+        scan.is_map_damaged = is_damaged || oldest_cut < end;
+        if scan.is_map_damaged && self.cache.capacity() >= self.map_entries as usize {
             self.horizon = 0;
         }
         Ok(())
@@ -578,6 +645,79 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
         Ok(false)
     }
 
+    /// Finds pages of which only the areas of their successors still tell: reading them is an error, whatever older copies
+    /// there are.
+    fn find_lost(&mut self, scan: &mut Scan) -> Result<(), Error> {
+        let horizon = self.horizon;
+        for block in 0..self.shape.blocks {
+            if !self.is_written(block)
+                || !scan.is_map_damaged && self.last_sequence(block)? <= horizon
+            {
+                continue;
+            }
+            self.survey(block, scan, |this, _, area| {
+                let sequence = area.sequence.saturating_sub(1);
+                match area.before {
+                    Some(Before::Data(lpn)) if sequence > horizon && lpn < this.logical_pages => {
+                        this.consider_lost(lpn, sequence)
+                    }
+                    Some(Before::Map(page)) if page >= WITH_TRIMS || horizon > 0 => {
+                        this.consider_lost_map_page(page % WITH_TRIMS, sequence)
+                    }
+                    _ => Ok(()),
+                }
+            })?;
+        }
+        Ok(())
+    }
+
+    /// A logical page was written by that program: if nothing as new is known, it is lost.
+    fn consider_lost(&mut self, lpn: u32, sequence: u64) -> Result<(), Error> {
+        let map_page = self.directory[(lpn / self.entries()) as usize];
+        let known = match self.cache.get(lpn) {
+            Some(LOST..) => return Ok(()),
+            Some(at) => self.sequence_of(at)?,
+            None => 0,
+        };
+        if known >= sequence
+            || map_page == LOST
+            || map_page != NONE && self.sequence_of(map_page)? > sequence
+        {
+            return Ok(());
+        }
+        if self.cache.is_full() && self.cache.get(lpn).is_none() {
+            self.leave_out_numbers();
+            if let Some(first) = self.cache.first_from(0) {
+                self.write_map_page(first / self.entries())?;
+            }
+        }
+        self.cache.set(lpn, LOST);
+        Ok(())
+    }
+
+    /// A page of the map was written by that program: if nothing as new is known, all is lost that did not change later. If it
+    /// told no trims, what it told is found in the areas.
+    fn consider_lost_map_page(&mut self, page: u32, sequence: u64) -> Result<(), Error> {
+        let Some(&at) = self.directory.get(page as usize) else { return Ok(()) };
+        if page >= self.logical_pages.div_ceil(self.entries())
+            || at == LOST
+            || at != NONE && self.sequence_of(at)? >= sequence
+        {
+            return Ok(());
+        }
+        self.directory[page as usize] = LOST;
+        let (mut lpn, end) = (page * self.map_entries, (page + 1) * self.map_entries);
+        while let Some(changed) = self.cache.first_from(lpn).filter(|&lpn| lpn < end) {
+            if let Some(at @ ..LOST) = self.cache.get(changed)
+                && self.sequence_of(at)? < sequence
+            {
+                self.cache.set(changed, LOST);
+            }
+            lpn = changed + 1;
+        }
+        Ok(())
+    }
+
     /// Whether neither the map nor a change of it knows a newer copy than this one.
     fn is_newer(&mut self, area: &Area) -> Result<bool, Error> {
         let known = self.directory[(area.number / self.entries()) as usize];
@@ -615,6 +755,7 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
             block.set_state(State::Kept);
             self.free -= 1;
         }
-        block.set_valid((block.valid() + 1).min(self.shape.pages));
+        // Entries that lead to pages of which the chip lost the successors make it more than a block has.
+        block.set_valid((block.valid() + 1).min(MOST_PAGES));
     }
 }

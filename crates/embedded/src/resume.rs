@@ -7,10 +7,13 @@
 //!   out the one after it, which the program that was cut off may have touched.
 //! * Before the first change the page that was programmed last is written again: it may have been cut off, read well now, and
 //!   fail later. Until that is done nothing is programmed or erased, so its predecessor is still there. What this mount
-//!   found, and told a host, is from then on what every mount finds.
+//!   found, and told a host, is from then on what every mount finds. Where the host reads that page, it is written again
+//!   before.
 //! * A page that was cut off and cannot be read must not come back either, should a later mount be able to read it: the next
 //!   program in its block says that it never counts. Where there is none, as the block is full, the block is cleaned first.
-//! * Numbers of programs go on behind those that programs may have that nobody can see.
+//! * Numbers of programs go on behind those that programs may have that nobody can see. The first program after a mount says
+//!   how many it left out, and they never count. Where the power fails again before all is settled, the next first program
+//!   takes the place of the last one, and leaves out what that did.
 //!
 //! Room: free blocks are spent by opening them alone. While they are scarce all streams share one block, after they used
 //! up what is blank in others, and the block with the fewest valid pages is cleaned. Let cuts waste any pages of the
@@ -20,18 +23,18 @@
 //! refused for want of blocks.
 
 use crate::{
-    Before, Error, Ftl, Nand,
+    Area, Before, Error, Ftl, Nand,
     blocks::State,
     clean::Moved,
     log::{LANES, MOST_VOID, NOWHERE},
     policy::{Placement, Victim},
 };
 
-/// Programs that were cut off one after the other, at most, each before it was settled.
-pub(crate) const CUT_MAPS: usize = 4;
-
 /// Programs that a loss of power may hide: the one that was cut off, and those before it that failed.
-pub(crate) const HIDDEN: u64 = 64;
+const HIDDEN: u64 = 56;
+/// How many more numbers are left out depends on how far the chip is programmed, so that two mounts one after the other, the
+/// first of which left nothing that can be read, do not go on with the same number.
+pub(crate) const ALSO_HIDDEN: u64 = 8;
 
 impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
     /// Does before a change what a loss of power, or a chip that did not answer, left to be done.
@@ -52,12 +55,12 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
     }
 
     fn try_to_settle(&mut self) -> Result<(), Error> {
-        if self.newest != NOWHERE && self.before.is_none() {
+        if self.seen > 0 && self.before.is_none() {
             self.leave_out_numbers();
         }
         for lane in 0..LANES {
             let is_cut = self.has_room(lane) && self.open[lane].cut > 0;
-            if is_cut && (self.open[lane].cut <= MOST_VOID || self.before == Some(Before::First)) {
+            if is_cut && (self.open[lane].cut <= MOST_VOID || self.is_first()) {
                 self.void_cut(lane)?;
             } else if is_cut {
                 self.leave(lane, State::Kept);
@@ -65,6 +68,15 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
         }
         if self.newest != NOWHERE {
             let block = self.newest / self.pages();
+            // What the newest left out, if it was the first after a mount, this leaves out as well, and the newest itself: it
+            // takes its place.
+            if let Some(Before::First(left_out)) = self.before
+                && let Some(Area { sequence, before: Some(Before::First(more)), .. }) =
+                    self.known_area(self.newest)?
+                && sequence + u64::from(left_out) == self.sequence
+            {
+                self.before = Some(Before::First(left_out.saturating_add(more).saturating_add(1)));
+            }
             let own =
                 (0..LANES).find(|&lane| self.open[lane].block == block && self.has_room(lane));
             if self.move_page(self.newest, own)? == Moved::Unknown {
@@ -72,11 +84,9 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
             }
             self.newest = NOWHERE;
         }
-        for i in 0..CUT_MAPS {
-            let page = core::mem::replace(&mut self.cut_maps[i], NOWHERE);
-            if page != NOWHERE {
-                self.write_map_page(page)?;
-            }
+        let map_page = core::mem::replace(&mut self.cut_map, NOWHERE);
+        if map_page != NOWHERE {
+            self.write_map_page(map_page)?;
         }
         // What is erased must not come back: first those of which nothing is needed, directly behind the numbers left out.
         for is_needed in [false, true] {
@@ -85,7 +95,7 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
                 if home.state() != State::Kept || !is_needed && home.valid() > 0 {
                     continue;
                 }
-                if self.before == Some(Before::First) {
+                if self.is_first() {
                     self.write_map_page(0)?;
                 }
                 self.clean_whole(block)?;
@@ -96,8 +106,14 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
 
     /// Leaves out the numbers that programs may have which nobody can see.
     pub(crate) fn leave_out_numbers(&mut self) {
-        self.sequence += HIDDEN;
-        self.before = Some(Before::First);
+        let next = self.seen.max(self.sequence) + HIDDEN;
+        self.before = Some(Before::First((next - self.sequence).min(0xffff) as u16));
+        (self.sequence, self.seen) = (next, 0);
+    }
+
+    /// Whether nothing was programmed since the mount.
+    fn is_first(&self) -> bool {
+        matches!(self.before, Some(Before::First(_)))
     }
 
     /// Programs a page into an open block whose last pages were cut off: one of that block, again.

@@ -172,8 +172,6 @@ const BEFORE_MAP: u16 = 1 << 13;
 const VOID_AT: u32 = 14;
 const SEQUENCE: u64 = (1 << BEFORE_AT) - 1;
 const BEFORE_AT: u32 = 40;
-const NOTHING: u32 = NUMBER;
-const FIRST: u32 = NUMBER - 0xff;
 
 /// What the layer's bytes say, in the fields of the chip's area; nothing where they say nothing.
 pub(super) fn oob_of(area: &[u8; AREA], time: u64) -> Option<Oob> {
@@ -182,12 +180,8 @@ pub(super) fn oob_of(area: &[u8; AREA], time: u64) -> Option<Oob> {
         Content::Data(stream) => stream,
         Content::Map => MAP_STREAM,
     };
-    let (before, map) = match area.before {
-        None => (NOTHING, 0),
-        Some(Before::Data(number)) => (number, 0),
-        Some(Before::Map(number)) => (number, BEFORE_MAP),
-        Some(Before::First) => (FIRST | u32::from(area.void), BEFORE_MAP),
-    };
+    let (before, is_map) = Before::pack(area.before, area.void);
+    let map = if is_map { BEFORE_MAP } else { 0 };
     let ones = if area.ones { ONES } else { 0 };
     let note =
         (area.erases.min(ERASES.into()) as u16) | u16::from(area.void & 3) << VOID_AT | ones | map;
@@ -203,23 +197,18 @@ pub(super) fn bytes(oob: Oob) -> [u8; AREA] {
         _ => return [0; AREA],
     };
     let word = oob.note;
-    let before = match (oob.sequence >> BEFORE_AT) as u32 {
-        FIRST.. if word & BEFORE_MAP != 0 => Some(Before::First),
-        NOTHING => None,
-        number if word & BEFORE_MAP != 0 => Some(Before::Map(number)),
-        number => Some(Before::Data(number)),
-    };
+    let (before, void) = Before::unpack(
+        (oob.sequence >> BEFORE_AT) as u32,
+        word & BEFORE_MAP != 0,
+        (word >> VOID_AT) as u8 & 3,
+    );
     Area {
         content,
         erases: (word & ERASES).into(),
         number: oob.lpn.0,
         sequence: oob.sequence & SEQUENCE,
         before,
-        void: if before == Some(Before::First) {
-            (oob.sequence >> BEFORE_AT) as u8
-        } else {
-            (word >> VOID_AT) as u8 & 3
-        },
+        void,
         ones: word & ONES != 0,
     }
     .encode()

@@ -33,7 +33,7 @@ fn faults() {
             continue;
         }
         let (mut broken, mut acknowledged) = (BTreeMap::<_, Vec<(u64, String)>>::new(), 0);
-        let histories = many.unwrap_or(300);
+        let histories = many.unwrap_or(60);
         for seed in 0..histories {
             match run(&mut stores, kind, seed) {
                 Ok(writes) => acknowledged += writes,

@@ -55,7 +55,7 @@ use Kind::{
 };
 
 /// Those that a store survives today.
-pub const SURVIVED: [Kind; 3] = [Torn, AreaAlone, WearOut];
+pub const SURVIVED: [Kind; 5] = [Torn, AreaAlone, Unstable, Unreadable, WearOut];
 
 pub const KINDS: [(&str, Kind); 13] = [
     ("torn", Torn),
