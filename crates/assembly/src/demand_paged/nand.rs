@@ -165,7 +165,6 @@ pub(super) fn shape(geometry: &thermocline_flash::Geometry) -> Geometry {
 
 // The sequence number of the chip's area has room for what the layer says beside it, and so has the note, in which times
 // erased end at 4095. The logical page stays what it is: chips ask for it when they copy.
-const NUMBER: u32 = 0xff_ffff;
 const ERASES: u16 = 0xfff;
 const ONES: u16 = 1 << 12;
 const BEFORE_MAP: u16 = 1 << 13;
