@@ -101,7 +101,7 @@ const char *thermocline_error_text(int code);
  */
 typedef union thermocline {
     uint64_t aligned;
-    unsigned char bytes[96 * sizeof(void *)];
+    unsigned char bytes[128 * sizeof(void *)];
 } thermocline;
 
 /*

@@ -27,7 +27,7 @@ struct Handle {
 const OPEN: u32 = 0x6c63_7468;
 
 /// The bytes of the header's union, aligned as it is.
-const STORE_BYTES: usize = 96 * size_of::<usize>();
+const STORE_BYTES: usize = 128 * size_of::<usize>();
 const _: () = assert!(size_of::<Handle>() <= STORE_BYTES && align_of::<Handle>() <= 8);
 
 /// `struct thermocline_counters`.
