@@ -149,7 +149,9 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
     }
 
     pub(crate) fn has_room(&self, lane: usize) -> bool {
-        self.open[lane].block != NOWHERE && u32::from(self.open[lane].next) < self.shape.pages
+        let has_room =
+            |open: &Open| open.block != NOWHERE && u32::from(open.next) < self.shape.pages;
+        self.open.get(lane).is_some_and(has_room)
     }
 
     /// The open block that the next page of a stream goes to. While free blocks are scarce that is any with room, and
