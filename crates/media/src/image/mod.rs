@@ -18,7 +18,7 @@
 //! * A record, and every other thing that changes in place, lies within a sector of 512 bytes, which
 //!   a disk writes whole or not at all. The block table does not rely even on that.
 //! * After a sync that failed none succeeds: nobody knows what was lost. Where the file system had no
-//!   room, what the last good sync does not cover is first [written once more](unsynced).
+//!   room, what the last good sync does not cover is first written once more (`image::unsynced`).
 //! * Whoever opens an image syncs the file, and reads past what the system has cached of it: what was
 //!   not written when a sync failed, in whichever process, is not there.
 

@@ -79,7 +79,7 @@ impl Client {
     }
 
     /// Connects to the server of an image that is a file, or to the one behind a socket, if it is
-    /// [believed](trust); none if nobody serves it.
+    /// believed (`control::trust`); none if nobody serves it.
     ///
     /// # Errors
     /// In words. `told` hears of sockets whose servers are not believed.

@@ -10,7 +10,7 @@
 //! 5. `/tmp/thermocline-UID`.
 //!
 //! Operators look into those of the image's owner, of root and of their own, and last beside the image, where
-//! `--control` may have put it. Wherever a socket is found, [`trust`](super::trust) says whether it is believed.
+//! `--control` may have put it. Wherever a socket is found, `control::trust` says whether it is believed.
 
 use std::{
     fs::{self, File},
