@@ -187,7 +187,7 @@ def test_a_fleet_is_that_of_the_command_line(tmp_path, memory):
         paths.append(str(tmp_path / f"{number}.parquet"))
         pq.write_table(pa.table(columns), paths[-1])
     policies = ["greedy", "dac"]
-    asked = [COMMAND, "compare", *(f"--trace={path}" for path in paths), "--per-volume", "--policies=greedy,dac", "--json"]
+    asked = [COMMAND, "compare", *(f"--trace={path}" for path in paths), "--per-volume", "--min-volume=0", "--policies=greedy,dac", "--json"]
     theirs = json.loads(subprocess.check_output([*asked, "--no-progress"]))
     here = tc.fleet(paths, policies, progress=False)
     rows = tmp_path / "rows"

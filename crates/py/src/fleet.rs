@@ -55,6 +55,8 @@ pub fn fleet(
 ) -> PyResult<String> {
     let mut settings = CompareSettings::parse(words).map_err(raised)?;
     settings.simulation.cleaning.own = crate::policy::registered();
+    // Whoever passes volumes one by one has chosen them.
+    settings.many.min_volume.get_or_insert(0);
     done(py, &Named::of(traces), listener.as_ref(), |context| {
         let mut rows = Vec::new();
         let ended = Fleet::of(&settings)?.run(context, |settings, result| {

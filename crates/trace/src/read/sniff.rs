@@ -318,7 +318,10 @@ pub(crate) fn table(
         None => {
             found.tells_time = false;
             let given = || known.time_unit.map(|unit| unit.to_string());
-            given().or_else(|| unit_of(&times).map(str::to_owned)).ok_or_else(|| Unclear {
+            // A clock that stands at 0 has no unit: generated tables have one.
+            let stands = || times.iter().all(|time| time.bytes().all(|digit| digit == b'0'));
+            let found = given().or_else(|| unit_of(&times).map(str::to_owned));
+            found.or_else(|| stands().then(|| "ns".to_owned())).ok_or_else(|| Unclear {
                 what: format!(
                     "the times in column {:?} may be of any unit ({})",
                     names[at],
