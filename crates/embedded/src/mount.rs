@@ -50,6 +50,18 @@ struct Scan {
     is_full: bool,
 }
 
+impl Scan {
+    /// Another look, with what is known now never to count.
+    fn begin(&mut self) {
+        self.tails.fill(0);
+        self.lasts.fill(0);
+        self.firsts.fill(0);
+        self.doubtful.fill(0);
+        (self.programmed, self.newest) = (0, 0);
+        (self.is_damaged, self.is_map_damaged, self.is_full) = (false, false, false);
+    }
+}
+
 /// Programs that never count.
 #[derive(Clone, Copy, Default)]
 struct Never {
@@ -113,6 +125,9 @@ struct Surveyed {
     is_torn: bool,
 }
 
+/// What is done with a page that counts. All of them share the code that looks at a block.
+type Seen<'s, F> = &'s mut dyn FnMut(&mut F, u32, &Area) -> Result<(), Error>;
+
 impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
     /// Mounts the store of a chip, in whatever state a loss of power left it.
     ///
@@ -130,19 +145,19 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
     /// # Errors
     /// Those of [`mount`](Self::mount). After one nothing of the store can be used.
     pub fn remount(&mut self) -> Result<(), Error> {
-        let mut never = Never::default();
+        let mut scan = Scan::default();
         // A program that was cut off, and the page of the map that it concerns.
         let mut cut_off = (0, NOWHERE);
         let mut may_be_cut = true;
         for _ in 0..MOST_SCANS {
             self.forget();
-            let mut scan = Scan { never, ..Scan::default() };
+            scan.begin();
             let looked = self.look(&mut scan);
             self.seen = self.seen.max(self.sequence) + u64::from(scan.programmed) % ALSO_HIDDEN;
             match looked {
                 // The newest page of the map could be read a moment ago.
                 Err(Error::Unreadable(_)) => {
-                    never.from = scan.newest;
+                    scan.never.from = scan.newest;
                     continue;
                 }
                 done => done?,
@@ -151,11 +166,11 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
                 break;
             }
             let Some(area) = self.known_area(self.newest)? else {
-                never.from = scan.newest;
+                scan.never.from = scan.newest;
                 continue;
             };
             if may_be_cut && !self.is_whole(self.newest)? {
-                never.from = scan.newest;
+                scan.never.from = scan.newest;
                 let Area { content, number, .. } = area;
                 let map_page = match content {
                     Content::Data(_) => number / self.entries(),
@@ -164,12 +179,12 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
                 cut_off = (self.newest, map_page);
                 // Nobody was told that the one before it was done.
                 may_be_cut = matches!(area.before, None | Some(Before::First(_)));
-            } else if never.firsts != scan.firsts
+            } else if scan.never.firsts != scan.firsts
                 && scan.lasts.iter().any(|&last| is_left_out(&scan.firsts, last))
             {
-                never.firsts = scan.firsts;
-            } else if never.doubtful != scan.doubtful {
-                never.doubtful = scan.doubtful;
+                scan.never.firsts = scan.firsts;
+            } else if scan.never.doubtful != scan.doubtful {
+                scan.never.doubtful = scan.doubtful;
             } else {
                 if !may_be_cut && !self.is_whole(self.newest)? {
                     // It was done, and is lost.
@@ -179,7 +194,7 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
                     self.find_lost(&mut scan)?;
                 }
                 match self.count_valid() {
-                    Err(Error::Unreadable(_)) => never.from = scan.newest,
+                    Err(Error::Unreadable(_)) => scan.never.from = scan.newest,
                     done => {
                         done?;
                         break;
@@ -248,7 +263,7 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
         &mut self,
         block: u32,
         scan: &mut Scan,
-        mut seen: impl FnMut(&mut Self, u32, &Area) -> Result<(), Error>,
+        seen: Seen<'_, Self>,
     ) -> Result<Surveyed, Error> {
         let (first, pages) = (block * self.shape.pages, self.shape.pages);
         // Behind the last page that was programmed; behind the last one that counts; the number of that.
@@ -461,7 +476,7 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
             if !self.is_written(block) || !self.is_map_block(block) {
                 continue;
             }
-            let surveyed = self.survey(block, scan, |this, page, area| {
+            let surveyed = self.survey(block, scan, &mut |this, page, area| {
                 if area.content == Content::Map {
                     this.consider_map_page(page, area, &mut map)?;
                 }
@@ -548,7 +563,7 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
             let mut to = self.logical_pages;
             for block in 0..self.shape.blocks {
                 if self.is_written(block) && self.last_sequence(block)? > horizon {
-                    self.survey(block, scan, |this, page, area| {
+                    self.survey(block, scan, &mut |this, page, area| {
                         let is_full = this.consider_change(page, area, horizon, from, &mut to)?;
                         full |= is_full;
                         Ok(())
@@ -590,7 +605,7 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
             if !self.is_written(block) || self.last_sequence(block)? <= since {
                 continue;
             }
-            self.survey(block, scan, |this, at, area| {
+            self.survey(block, scan, &mut |this, at, area| {
                 let index = area.number.wrapping_sub(first);
                 let is_data = matches!(area.content, Content::Data(_));
                 if !is_data || index >= this.map_entries || area.sequence <= since {
@@ -655,7 +670,7 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
             {
                 continue;
             }
-            self.survey(block, scan, |this, _, area| {
+            self.survey(block, scan, &mut |this, _, area| {
                 let sequence = area.sequence.saturating_sub(1);
                 match area.before {
                     Some(Before::Data(lpn)) if sequence > horizon && lpn < this.logical_pages => {
