@@ -7,6 +7,10 @@
 //!
 //! Metadata (boot sectors, FSInfo, FATs, directories) carry their bytes; the contents of files are
 //! zeros that nobody stores.
+//!
+//! The file system is opened anew for each operation, so that nothing borrows from itself and requests stream while the
+//! script goes on; the volume's dirty mark is therefore the host's. Sectors are written back data first, then metadata, each
+//! in the order of addresses, as Linux does on vfat. `fsync` leaves FSInfo to the timer.
 
 mod cache;
 mod clock;

@@ -1,5 +1,73 @@
 //! What a placement is: asked where pages go and which block is next, it decides and changes nothing
 //! but its own memory.
+//!
+//! A hook that is left out does nothing and costs nothing. In the order of a page's life:
+//!
+//! | hook | called when, and for what |
+//! |---|---|
+//! | `streams` | once; depends on parameters and the device, not on traffic. The fill goes to stream 0 |
+//! | `is_used` | whether a stream is in use now; the layer closes the open block of one that is not when it makes room for the host |
+//! | `report` | what `stat` and results show beside counts: names and values |
+//! | `filled` | a page was written before the run |
+//! | `host` | the stream of a page that the host is about to write, where there is no common one; before any garbage collection for it |
+//! | `host_over` | in place of `host` if `locates`: has the place of the old copy |
+//! | `written` | the page is being written; its block was allocated |
+//! | `trimmed` | the page holds no data any more: forget it |
+//! | `opened` | a free block was opened for a stream |
+//! | `closing` | an open block is full: how it enters the index of victims ([`Entry`]) |
+//! | `choose` | the block to clean, or a change to the index before ([`Choice`]); by default the victim policy's turn |
+//! | `fallback` | the block to clean where the victim policy found none |
+//! | `cleaning` | this block is about to be collected, and what is known of it |
+//! | `order` | sorts the survivors, if `sorts` |
+//! | `host_stream` | the stream of all host writes, where it does not depend on the page; pages are then written in runs |
+//! | `common_stream` | the stream of all survivors, where it does not depend on the page; they are then copied in runs |
+//! | `survivor` | the stream of a page that is copied, where there is no common one |
+//! | `survivors` | the streams of all survivors at once, if `tells_at_once`, in place of `survivor`. For placements whose answers do not change while the victim is emptied |
+//! | `moving` | all survivors are about to go to the common stream |
+//! | `spilt` | the last survivor went to another stream, because there was no free block |
+//! | `note` | sixteen bits to store beside a page that is being programmed |
+//! | `recovered` | a page was found when the tables were rebuilt: its block's stream, its note, when it was programmed |
+//! | `replaced` | wear levelling moved a block's data to another block |
+//! | `logs` | the logs that it cleans by; `opened`, `closing`, `cleaning` and `replaced` then keep them |
+//! | `is_hot`, `cooled` | whether a page is hot, and which page has ceased to be, if `knows_hot` |
+//! | `is_hot_stream` | whether a stream's pages are hotter than most, for dynamic banks |
+//! | `coming` | the pages that the host will write next, if `looks_ahead` |
+//! | `prefetch`, `prefetch_for_host` | a page will be asked about soon: prefetch its cache line; what a host write needs, where that is more |
+//!
+//! These never change: `sorts`, `tells_at_once`, `keeps`, `locates`, `knows_hot`, `looks_ahead`; `scans` if each garbage collection walks over all
+//! pages (processor time of the papers); [`Registered::SEES_FUTURE`] if it needs `Context::future`.
+//!
+//! # State per page
+//!
+//! The layer stores up to 64 bits a page, in a table beside the reverse map, in physical order, as a chip would in the spare area. A
+//! victim's words are neighbours, where a table by logical page needs a cache line for each page. A word moves with
+//! its page. A page without data has the word 0. A placement with words implements these in place of the hooks without `_word`:
+//!
+//! | hook | word |
+//! |---|---|
+//! | `keeps` | whether there is one (`Kept::Word`), or half of one, which takes 32 bits as long as the words of all pages fit (`Kept::HalfWord`) |
+//! | `recalls` | whether the word of a superseded copy counts for what the host writes; if not, the layer does not look for it |
+//! | `host_word` | that of the page about to be overwritten; with the place of the old copy if `locates` |
+//! | `written_word` | takes that word and returns the new one |
+//! | `filled_word`, `recovered_word` | returns the first one |
+//! | `trimmed_word` | the last one |
+//! | `order_words` | those of the survivors, sorted with them |
+//! | `survivor_word`, `survivor_words`, `moving` | those of the survivors, which may be changed |
+//! | `note_word` | that of the page being programmed |
+//!
+//! # Victims of its own
+//!
+//! Some schemes clean by queues of their own, such as first in, first out within a group. Such a placement implements `choose`: it
+//! returns a [`Choice`], the layer carries it out and asks again until the choice is a block, or the victim policy's. Either it has a log for
+//! each stream ([`Logs`], returned by `logs`; an override of `opened`, `closing`, `cleaning` or `replaced` keeps them), or
+//! [queues](super::queues): `closing` puts a block into a queue, `cleaning` takes it out, `replaced` exchanges two.
+//!
+//! * The victim policy's index holds the blocks as well. [`Entry::Aside`] keeps a block out of it, `Choice::Readmit` returns it.
+//! * A choice must have garbage (`BlockView::has_garbage`, which counts blocks set aside; `is_candidate` does not). The layer refuses it
+//!   where the survivors have no room. Only `cleaning` says that a block is gone, so `choose` does not take it out of a queue.
+//! * A device without an answer stops although a block has garbage: end `choose` with `Choice::Victim`, and name a block set aside in `fallback`.
+//! * Read-only data have a stream beyond the placement's own, and need a queue too, or stay in the index.
+//! * Every bank asks separately, so queues are by bank.
 
 use alloc::{string::String, vec::Vec};
 

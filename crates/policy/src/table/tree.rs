@@ -16,6 +16,14 @@
 //! closed block's weight only ever falls, so a host write compares once with the champion of the
 //! leaf's parent and, nearly always, stops there. Subtrees are looked into again only when a block
 //! leaves, once per cleaned block, and when a page inferred to be garbage turns out not to be.
+//!
+//! Ties are exact: a cost is one rounded division of exact integers, so equal fractions are equal numbers, and the lowest
+//! block number wins. The papers' degree of uneven wearing depends on that. Bounds need no logarithm: a polynomial through the
+//! mantissa takes its place, never too small and at most a millionth too large.
+//!
+//! Lists by valid pages, sorted by age, were here before. A block enters its next list with an old stamp, so each list needed an
+//! ordered structure of its own, and lists split once more by erases. Here a host write touches one node, and memory is 64
+//! bytes for sixteen slots whatever the pages of a block.
 
 use alloc::{vec, vec::Vec};
 use core::ops::Range;

@@ -1,4 +1,19 @@
 //! What a victim policy is: read-only views in, one decision out.
+//!
+//! | hook | meaning |
+//! |---|---|
+//! | `choose` | the block to collect; `None` if no block has garbage |
+//! | `ratio` | numerator and denominator of the cost by valid pages |
+//! | `wear` | a factor by the block's erase count |
+//! | `weighs_hot` | hot pages of a block add to the numerator (`weight`) |
+//! | `takes_factor` | the placement sets the factor of wear (`cost-hotness`, `survival`) |
+//! | `age_source` | the event that ages count from; selects the index |
+//! | `side` | a second index, of the least valid or least erased blocks (`adaptive`, `linux-ftl`) |
+//! | `ranks` | the policy asks for the n oldest blocks (`windowed-greedy`) |
+//! | `watches`, `watch` | the policy receives the host's writes, at the latest before each choice (`adaptive`) |
+//! | `cost` | what a candidate costs now, for viewers; policies with ages state the age factor, others may leave it out |
+//! | `answered` | whether the chosen block was collected or refused; counters change only then |
+//! | `choices` | the number of blocks that each of its rules chose, for the results |
 
 use alloc::{boxed::Box, vec::Vec};
 
