@@ -1,20 +1,24 @@
 #!/bin/bash
-# Erasures, write amplification, mount and worst write of this layer beside dhara and littlefs, on the same work, and what
-# a device pays that is switched off again and again: the tables of docs/embedding.md. Takes their sources from folders that you name; nothing of theirs is in this repository.
+# Erasures, write amplification, mount time and worst write of this layer beside dhara and littlefs on equal work, and the cost of
+# frequent power-ups: the tables of docs/embedding.md.
 #
-#   DHARA=~/dhara LITTLEFS=~/littlefs contrib/peers/embedded/compare.sh
+#   DHARA=~/bench-dhara LITTLEFS=~/bench-littlefs contrib/peers/embedded/compare.sh
 #
-# Needs cc, cargo, awk; five minutes. Every page is read back and compared after a mount.
+# DHARA and LITTLEFS are programs that you build: bench.c, compiled with -DDHARA and linked with dhara's map, journal and error
+# modules; with -DLITTLEFS and linked with littlefs. A peer whose program is not named is left out. Needs cc, cargo and awk;
+# five minutes. Every page is read back and compared after a mount.
 set -euo pipefail
 cd "$(dirname "$0")/../../.."
 build=${CARGO_TARGET_DIR:-target}/peers
 mkdir -p "$build"
+rm -f "$build/dhara" "$build/littlefs"
 source=contrib/peers/embedded/bench.c
 
 cargo build --quiet --release --locked -p thermocline-embedded-c -p thermocline-cli
 cc -O2 -DTHERMOCLINE -I crates/embedded-c/include "$source" "${CARGO_TARGET_DIR:-target}/release/libthermocline_c.a" -lm -lpthread -ldl -o "$build/thermocline"
-[ -z "${DHARA:-}" ] || cc -O2 -DDHARA -I "$DHARA" "$source" "$DHARA"/dhara/{map,journal,error}.c -lm -o "$build/dhara"
-[ -z "${LITTLEFS:-}" ] || cc -O2 -DLITTLEFS -DLFS_NO_DEBUG -DLFS_NO_WARN -DLFS_NO_ERROR -I "$LITTLEFS" "$source" "$LITTLEFS"/lfs{,_util}.c -lm -o "$build/littlefs"
+for peer in DHARA LITTLEFS; do
+    [ -z "${!peer:-}" ] || cp "${!peer}" "$build/${peer,,}"
+done
 
 # The pages of 2 KiB that SQLite on ext4 writes.
 "${CARGO_TARGET_DIR:-target}/release/thermocline" --quiet trace convert corpus/sqlite-ext4.tct "$build/sqlite.csv" --ops=write
