@@ -17,10 +17,12 @@ UNITDIR ?= $(PREFIX)/lib/systemd/system
 BINARY ?= $(THERMOCLINE)
 # Tests and scripts append a line here for what they skip.
 SKIPPED := $(TARGET)/skipped
+# Crates that need the whole repository, or serve its tests.
+UNPUBLISHED := cli py study sweep testing
 # The policies of the demonstration.
 POLICIES := thermocline,in-place,greedy,cost-benefit,cat,dac,update-interval,sep-bit,midas,fifo
 
-.PHONY: help demo build install full pages test test-examples test-systems test-long test-tools systems browser pictures guest mutants lint bench bench-server clean python python-docs test-python
+.PHONY: help demo build install full pages test none-skipped test-examples test-systems test-long test-tools systems browser pictures guest mutants lint deny bench bench-server clean python python-docs test-python
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -66,8 +68,7 @@ pages: build ## every paper's page again, docs/papers (four minutes; THERMOCLINE
 test: export THERMOCLINE_SKIPPED := $(SKIPPED)
 # Notes for a second build cost a quarter of the first. Of the two at the end one builds and the other waits for QEMU.
 test: export CARGO_INCREMENTAL := 0
-test: test-tools lint ## every check and every test; the last lines say what was skipped, and why
-	rm -f $(SKIPPED)
+test: none-skipped test-tools lint ## every check and every test; the last lines say what was skipped, and why
 	THERMOCLINE_INSTRUCTIONS=check cargo test --locked --workspace --features $(FEATURES)
 	$(TESTED) reproduce all --quick --exact --no-progress --output $(TARGET)/reproduce.txt
 	@grep -o 'skipped: .*' $(TARGET)/reproduce.txt | sed 's/^skipped/reproduce/' >> $(SKIPPED) || true
@@ -75,6 +76,9 @@ test: test-tools lint ## every check and every test; the last lines say what was
 	$(MAKE) --jobs=2 --output-sync=target test-examples test-systems
 	@if [ -s $(SKIPPED) ]; then echo "passed, but for what was skipped:"; sort -u $(SKIPPED); \
 	  else echo "passed; nothing was skipped"; fi
+
+none-skipped:
+	mkdir -p $(TARGET) && rm -f $(SKIPPED)
 
 test-examples:
 	examples/try.sh
@@ -102,12 +106,16 @@ test-tools: ## the Debian packages and the kernel that tests need, where missing
 systems: build ## the server among real file systems, crashes, a full disk and clients (as root; two minutes)
 	THERMOCLINE=$(THERMOCLINE) systems/run.sh
 
-lint: ## formatting and clippy, warnings are errors
+lint: deny ## formatting, clippy, documentation, dependencies; warnings are errors
 	cargo fmt --all --check
 	cargo clippy --locked --workspace --all-targets --features $(FEATURES) -- --deny warnings
 	cargo clippy --locked --package thermocline-trace --no-default-features -- --deny warnings
 	RUSTDOCFLAGS='--deny warnings' cargo doc --locked --workspace --features $(FEATURES) --no-deps --document-private-items
+	cargo package --quiet --locked --workspace $(patsubst %,--exclude thermocline-%,$(UNPUBLISHED)) --no-verify --allow-dirty
 	browser/lint.sh
+
+deny: ## licences and sources of the dependencies (deny.toml)
+	contrib/deny.sh
 
 browser: build ## reports, dashboard and replay in a real browser (a minute)
 	THERMOCLINE=$(THERMOCLINE) browser/run.sh

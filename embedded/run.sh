@@ -1,6 +1,7 @@
 #!/bin/bash
 # Runs the layer on microcontrollers: builds it for four processors, then lets QEMU run the conformance tests, which cut
 # the power at every operation, a program whose size is measured, and the example in C, also as CMake and Meson build it.
+# Checks first that the crates below the server that need no operating system compile without one.
 #
 #   embedded/run.sh               everything: half a minute
 #   embedded/run.sh --packages    prints the Debian packages it needs
@@ -33,6 +34,10 @@ machine() {
     timeout "$seconds" "qemu-system-$arch" -M "$machine" -nographic -monitor none -serial none ${5:-} \
         -semihosting-config enable=on,target=native -kernel "$program" < /dev/null
 }
+
+echo "flash, policy, ftl and fswatch without std:"
+cargo check --quiet --locked --manifest-path ../Cargo.toml --target-dir "$target" --target thumbv7em-none-eabihf \
+    --package thermocline-flash --package thermocline-policy --package thermocline-ftl --package thermocline-fswatch
 
 for processor in "${processors[@]}"; do
     cargo build --quiet --locked --release --manifest-path programs/Cargo.toml --target-dir "$target" --target "$processor"
