@@ -6,7 +6,7 @@ use core::{
     slice::{from_raw_parts, from_raw_parts_mut},
 };
 
-use thermocline_embedded::{Config, Error, Ftl};
+use thermocline_embedded::{Config, Error, Ftl, Part};
 
 use crate::{
     chip::ThermoclineNand,
@@ -130,7 +130,7 @@ unsafe fn parts(
     nand.shape().check().map_err(code)?;
     // SAFETY: the memory is the store's from now on, by the caller's promise.
     let memory = unsafe { memory::cut(bytes.cast(), length, &nand.shape()) };
-    Ok((nand, victim, placement, memory.ok_or(code(Error::Memory("")))?))
+    Ok((nand, victim, placement, memory.ok_or(code(Error::Memory(Part::Blocks)))?))
 }
 
 /// Opens a store, or leaves it closed.

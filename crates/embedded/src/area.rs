@@ -112,13 +112,19 @@ impl Area {
     /// The bytes to program.
     #[must_use]
     pub fn encode(&self) -> [u8; AREA] {
+        let mut bytes = [0; AREA];
+        self.encode_into(&mut bytes);
+        bytes
+    }
+
+    /// The bytes to program, where they are needed: copies take more code than all of this.
+    pub(crate) fn encode_into(&self, bytes: &mut [u8; AREA]) {
         let content = match self.content {
             Content::Data(stream) => stream,
             Content::Map => MAP,
         };
         let (before, is_map) = Before::pack(self.before, self.void);
         let flag = if is_map { BEFORE_MAP } else { 0 };
-        let mut bytes = [0; AREA];
         let ones = if self.ones { ONES } else { 0 };
         bytes[0] = content | ones | self.void.min(3) << VOID_AT | flag;
         bytes[1..3].copy_from_slice(&(self.erases.min(0xffff) as u16).to_le_bytes());
@@ -127,7 +133,6 @@ impl Area {
         bytes[9..14].copy_from_slice(&self.sequence.to_le_bytes()[..5]);
         let check = crc16(&bytes[..14]);
         bytes[14..].copy_from_slice(&check.to_le_bytes());
-        bytes
     }
 
     /// What bytes say that were read.
@@ -139,38 +144,33 @@ impl Area {
         if syndrome(bytes) != 0 {
             return Found::Torn;
         }
-        Self::of(bytes).map_or(Found::Torn, Found::Page)
+        Self::of(bytes)
     }
 
     /// What bytes say of which one bit may have turned. Of bytes that were never an area, such as a loss of power leaves, one
     /// in some hundred looks like that: it is for those who know what must stand there.
     #[must_use]
     pub fn mended(bytes: &[u8; AREA]) -> Option<Self> {
-        let (mut bytes, syndrome) = (*bytes, syndrome(bytes));
-        // A bit of the checksum itself turned: the others are right.
-        if !syndrome.is_power_of_two() && syndrome != 0 {
-            // What each bit makes of the checksum, from the last one on.
-            let mut makes = core::iter::successors(Some(0x1021_u16), |&crc| {
-                Some(if crc & 0x8000 == 0 { crc << 1 } else { crc << 1 ^ 0x1021 })
-            });
-            let turned = makes.by_ref().take(112).position(|crc| crc == syndrome)?;
-            *bytes.get_mut(13 - turned / 8)? ^= 1 << (turned % 8);
+        let mut bytes = *bytes;
+        mend(&mut bytes);
+        match Self::decode(&bytes) {
+            Found::Page(area) => Some(area),
+            _ => None,
         }
-        Self::of(&bytes)
     }
 
     /// What bytes say whose checksum is right.
-    fn of(bytes: &[u8; AREA]) -> Option<Self> {
+    fn of(bytes: &[u8; AREA]) -> Found {
         let content = match bytes[0] & CONTENT {
             stream if stream <= crate::MAX_STREAMS as u8 => Content::Data(stream),
             MAP => Content::Map,
-            _ => return None,
+            _ => return Found::Torn,
         };
         let three =
             |from: usize| u32::from_le_bytes([bytes[from], bytes[from + 1], bytes[from + 2], 0]);
         let (before, void) =
             Before::unpack(three(6), bytes[0] & BEFORE_MAP != 0, bytes[0] >> VOID_AT & 3);
-        Some(Self {
+        Found::Page(Self {
             content,
             erases: u32::from(u16::from_le_bytes([bytes[1], bytes[2]])),
             number: three(3),
@@ -203,6 +203,26 @@ fn crc16(bytes: &[u8]) -> u16 {
         let crc = crc << 4 ^ TABLE[usize::from((crc >> 12) as u8 ^ byte >> 4)];
         crc << 4 ^ TABLE[usize::from((crc >> 12) as u8 ^ byte & 15)]
     })
+}
+
+/// Turns a bit back, if that makes the checksum right.
+pub(crate) fn mend(bytes: &mut [u8; AREA]) {
+    let syndrome = syndrome(bytes);
+    // What each bit makes of the checksum, from the last one on: behind what it is of, a bit of its own.
+    let mut makes = 0x1021_u16;
+    for byte in bytes[..14].iter_mut().rev() {
+        for bit in 0..8 {
+            if makes == syndrome {
+                *byte ^= 1 << bit;
+            }
+            makes = if makes & 0x8000 == 0 { makes << 1 } else { makes << 1 ^ 0x1021 };
+        }
+    }
+    if syndrome.is_power_of_two() {
+        let [low, high] = syndrome.to_le_bytes();
+        bytes[14] ^= low;
+        bytes[15] ^= high;
+    }
 }
 
 /// What the bits that turned make of the checksum; 0 where none did.

@@ -23,13 +23,69 @@ pub enum Error {
     /// The chip holds a store that this version cannot read.
     Version(u32),
     /// The chip's shape cannot be used: what is wrong.
-    Shape(&'static str),
+    Shape(Misfit),
     /// The caller's memory is too small: which part.
-    Memory(&'static str),
+    Memory(Part),
     /// So many logical pages do not fit; the most that do.
     TooLarge(u32),
     /// The chip did not answer, or the power fails.
     Device,
+}
+
+// It fits into two registers, as does a result of a word with it: that makes much of the layer's code smaller.
+const _: () = assert!(size_of::<Result<u32, Error>>() <= 2 * size_of::<usize>());
+
+/// What is wrong with a chip's shape.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum Misfit {
+    /// Pages of a block.
+    Pages,
+    /// Bytes of a page.
+    PageSize,
+    /// No blocks.
+    NoBlocks,
+    /// Pages of the chip.
+    TooManyPages,
+    /// The store on it was made on a chip of another shape.
+    OtherChip,
+}
+
+/// A part of the caller's memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum Part {
+    /// [`Memory::blocks`](crate::Memory::blocks).
+    Blocks,
+    /// [`Memory::directory`](crate::Memory::directory).
+    Directory,
+    /// [`Memory::changes`](crate::Memory::changes).
+    Changes,
+    /// [`Memory::page`](crate::Memory::page).
+    Page,
+}
+
+impl fmt::Display for Misfit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Pages => "a block has 2 to 511 pages",
+            Self::PageSize => "a page has at least 64 bytes, and fewer than 16 MiB",
+            Self::NoBlocks => "a chip has at least one block",
+            Self::TooManyPages => "a chip has at most 16,777,213 pages",
+            Self::OtherChip => "the store on it was made on a chip of another shape",
+        })
+    }
+}
+
+impl fmt::Display for Part {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Blocks => "blocks: one of each block",
+            Self::Directory => "directory: one of each page of the map",
+            Self::Changes => "changes: at least two of each page of the map",
+            Self::Page => "page: the bytes of a page",
+        })
+    }
 }
 
 impl fmt::Display for Error {

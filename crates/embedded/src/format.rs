@@ -1,10 +1,9 @@
 //! Making a store. A format that is cut off leaves the store that was there, or none.
 
 use crate::{
-    Area, Config, Content, Error, Found, Ftl, Memory, Nand, NandError,
+    Area, Config, Content, Error, Found, Ftl, Memory, Nand, NandError, Part,
     blocks::State,
     ftl::{device, most_logical_pages},
-    map_pages,
     policy::{Placement, Victim},
 };
 
@@ -115,12 +114,12 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
     }
 
     pub(crate) fn check_memory(&self, logical_pages: u32) -> Result<(), Error> {
-        let pages = map_pages(self.shape.page_size, logical_pages) as usize;
+        let pages = logical_pages.div_ceil(self.entries()) as usize;
         if self.directory.len() < pages {
-            return Err(Error::Memory("directory: one of each page of the map"));
+            return Err(Error::Memory(Part::Directory));
         }
         if self.cache.capacity() < 2 * pages {
-            return Err(Error::Memory("changes: at least two of each page of the map"));
+            return Err(Error::Memory(Part::Changes));
         }
         Ok(())
     }

@@ -1,8 +1,8 @@
 //! The layer, as its user sees it.
 
 use crate::{
-    Area, Before, Content, Error, Found, Geometry, Memory, Nand, NandError, Slots,
-    area::WITH_TRIMS,
+    Area, Before, Content, Error, Found, Geometry, Memory, Nand, NandError, Part, Slots,
+    area::{WITH_TRIMS, mend},
     blocks::{Block, State},
     cache::{Cache, LOST, NONE, TRIMMED},
     clean::{Cleaning, MEAN},
@@ -120,17 +120,19 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
     pub fn unmounted(nand: N, memory: Memory<'a>, victim: V, placement: P) -> Result<Self, Error> {
         let shape = nand.geometry();
         shape.check()?;
-        let Memory { blocks, directory, changes, page } = memory;
-        let Some(blocks) = blocks.first(shape.blocks as usize) else {
-            return Err(Error::Memory("blocks: one of each block"));
+        let Memory { blocks, mut directory, changes, page } = memory;
+        let Some(mut blocks) = blocks.first(shape.blocks as usize) else {
+            return Err(Error::Memory(Part::Blocks));
         };
         if changes.is_empty() {
-            return Err(Error::Memory("changes: at least one"));
+            return Err(Error::Memory(Part::Changes));
         }
         let Some(buffer) = page.first(shape.page_size as usize) else {
-            return Err(Error::Memory("page: the bytes of a page"));
+            return Err(Error::Memory(Part::Page));
         };
-        let mut ftl = Self {
+        blocks.fill(Block::UNKNOWN);
+        directory.fill(NONE);
+        Ok(Self {
             nand,
             victim,
             placement,
@@ -158,9 +160,7 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
             horizon: 0,
             spare_blocks: 0,
             counters: Counters::default(),
-        };
-        ftl.forget();
-        Ok(ftl)
+        })
     }
 
     /// Knows nothing of the chip any more. What was counted stays.
@@ -421,7 +421,7 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
 
     /// Free blocks below which the host waits for cleaning, and those below which cleaning goes along with writing.
     pub(crate) fn watermarks(&self) -> (u32, u32) {
-        let enough = enough(map_pages(self.shape.page_size, self.logical_pages), self.shape.pages);
+        let enough = enough(self.logical_pages.div_ceil(self.entries()), self.shape.pages);
         (enough - SPREAD, enough)
     }
 
@@ -450,7 +450,13 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
         let mut bytes = [0; crate::AREA];
         self.counters.area_reads += 1;
         match self.nand.read_area(page, &mut bytes) {
-            Ok(()) => Ok(Area::mended(&bytes)),
+            Ok(()) => {
+                mend(&mut bytes);
+                match Area::decode(&bytes) {
+                    Found::Page(area) => Ok(Some(area)),
+                    _ => Ok(None),
+                }
+            }
             Err(NandError::Device) => Err(Error::Device),
             Err(_) => Ok(None),
         }

@@ -88,7 +88,7 @@ mod total;
 pub use area::{Area, Before, Content, Found};
 pub use blocks::Block;
 pub use cache::Change;
-pub use error::Error;
+pub use error::{Error, Misfit, Part};
 pub use ftl::{Config, Counters, Ftl, Use, most_logical_pages};
 pub use map::Place;
 pub use memory::{Memory, Static, entries_of_map_page, map_pages, ram};

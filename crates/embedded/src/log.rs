@@ -1,7 +1,7 @@
 //! The log: each stream writes the pages of its open block, one after another.
 
 use crate::{
-    Area, Before, Content, Error, Found, Ftl, Nand, NandError,
+    AREA, Area, Before, Content, Error, Found, Ftl, Nand, NandError,
     blocks::{Block, State},
     cache::LOST,
     ftl::device,
@@ -93,7 +93,8 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
         let ones = !matches!(payload, Payload::Copy(_)) && data.iter().all(|&byte| byte == 0xff);
         // A number is used for one program, whatever comes of it: the chip may have done what it reports as failed.
         self.sequence += 1;
-        let area = Area {
+        let mut area = [0; AREA];
+        Area {
             content,
             erases: u32::from(self.blocks[block as usize].erases),
             number,
@@ -102,7 +103,7 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
             void: cut as u8,
             ones,
         }
-        .encode();
+        .encode_into(&mut area);
         let done = match payload {
             Payload::Host(data) => self.nand.program(to, data, &area),
             Payload::Buffer => self.nand.program(to, &self.buffer, &area),

@@ -12,9 +12,8 @@ pub(crate) const MAP_ENTRY: u32 = 3;
 /// Logical pages that a page of the map has room for.
 #[must_use]
 pub const fn entries_of_map_page(page_size: u32) -> u32 {
-    let entries = page_size.saturating_sub(MAP_HEADER) / MAP_ENTRY;
-    // No page is as small as that; nothing is divided by 0 until that is said.
-    if entries == 0 { 1 } else { entries }
+    // No page has room for none; nothing is divided by 0 until that is said.
+    1 + page_size.saturating_sub(MAP_HEADER + MAP_ENTRY) / MAP_ENTRY
 }
 
 /// Pages that the map of so many logical pages takes on the chip: the length of [`Memory::directory`].

@@ -12,8 +12,8 @@
 //! 5. Blocks that were open are open again ([`resume`](crate::resume)).
 
 use crate::{
-    AREA, Area, Before, Content, Error, Found, Ftl, Memory, Nand, NandError,
-    area::WITH_TRIMS,
+    AREA, Area, Before, Content, Error, Found, Ftl, Memory, Misfit, Nand, NandError,
+    area::{WITH_TRIMS, mend},
     blocks::{MOST_PAGES, State},
     cache::{LOST, NONE},
     format::BEGUN,
@@ -113,6 +113,13 @@ struct MapScan {
     newest: u64,
     /// There are some that are not whole.
     is_other: bool,
+}
+
+/// What a later page of a block says of those before it.
+#[derive(Clone, Copy)]
+struct Later {
+    erases: u32,
+    sequence: u64,
 }
 
 /// What was found in a block.
@@ -224,30 +231,12 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
         Ok(())
     }
 
-    /// What stands beside a page, but for a bit that turned: what must stand before the area of a later page of its block.
-    fn mended(&mut self, page: u32, later: &Area) -> Result<Option<Area>, Error> {
-        let mut bytes = [0; AREA];
-        match self.nand.read_area(page, &mut bytes) {
-            Ok(()) => {}
-            Err(NandError::Device) => return Err(Error::Device),
-            Err(_) => return Ok(None),
-        }
-        let fits = |area: &Area| area.erases == later.erases && area.sequence < later.sequence;
-        let Some(area) = Area::mended(&bytes).filter(fits) else { return Ok(None) };
-        match self.nand.read(page, 0, &mut self.buffer) {
-            Ok(()) => Ok(Some(area)),
-            Err(NandError::Device) => Err(Error::Device),
-            Err(_) => Ok(None),
-        }
-    }
-
     /// Whether all of a page can be read.
     fn is_whole(&mut self, page: u32) -> Result<bool, Error> {
-        let is_blank = match self.nand.read(page, 0, &mut self.buffer) {
-            Ok(()) => self.buffer.iter().all(|&byte| byte == 0xff),
-            Err(NandError::Device) => return Err(Error::Device),
-            Err(_) => return Ok(false),
-        };
+        if !self.is_readable(page)? {
+            return Ok(false);
+        }
+        let is_blank = self.buffer.iter().all(|&byte| byte == 0xff);
         let Some(area) = self.known_area(page)? else { return Ok(false) };
         let is_map = area.content == Content::Map;
         Ok(if is_map {
@@ -255,6 +244,57 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
         } else {
             area.ones || !is_blank
         })
+    }
+
+    /// What stands beside a page, after what was found behind it in its block.
+    #[inline(never)]
+    fn found(
+        &mut self,
+        page: u32,
+        is_void: bool,
+        later: &mut Option<Later>,
+        found: &mut Found,
+    ) -> Result<(), Error> {
+        let mut bytes = [0; AREA];
+        self.counters.area_reads += 1;
+        match self.nand.read_area(page, &mut bytes) {
+            Ok(()) => *found = Area::decode(&bytes),
+            Err(NandError::Device) => return Err(Error::Device),
+            Err(_) => {
+                *found = Found::Torn;
+                return Ok(());
+            }
+        }
+        // A bit of it turned, if what it says but for that must stand before a later page of the block, or is of the block.
+        if matches!(found, Found::Torn) && !is_void {
+            mend(&mut bytes);
+            *found = Area::decode(&bytes);
+            if let Found::Page(area) = found {
+                let erases = u32::from(self.blocks[(page / self.pages()) as usize].erases);
+                let fits =
+                    |later: &Later| later.erases == area.erases && area.sequence < later.sequence;
+                if !(later.as_ref().is_some_and(fits) && self.is_readable(page)?) {
+                    if area.erases != erases {
+                        *found = Found::Torn;
+                    }
+                    return Ok(());
+                }
+            }
+        }
+        if let Found::Page(area) = found {
+            *later = Some(Later { erases: area.erases, sequence: area.sequence });
+            self.seen = self.seen.max(area.sequence);
+        }
+        Ok(())
+    }
+
+    /// Whether a page can be read, into the buffer.
+    fn is_readable(&mut self, page: u32) -> Result<bool, Error> {
+        match self.nand.read(page, 0, &mut self.buffer) {
+            Ok(()) => Ok(true),
+            Err(NandError::Device) => Err(Error::Device),
+            Err(_) => Ok(false),
+        }
     }
 
     /// Looks at the pages of a block, the last one first, and tells those that count. What it is worth to be opened again is
@@ -271,18 +311,9 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
         let (mut void, mut is_torn) = (0, false);
         let mut later = None;
         for page in (0..pages).rev() {
-            let mut found = self.area(first + page)?;
-            if let (Found::Torn, Some(later)) = (found, &later)
-                && void == 0
-                && let Some(area) = self.mended(first + page, later)?
-            {
-                found = Found::Page(area);
-            }
-            if let Found::Page(area) = found {
-                later = Some(area);
-                self.seen = self.seen.max(area.sequence);
-            }
-            if found == Found::Blank && end == 0 {
+            let mut found = Found::Blank;
+            self.found(first + page, void > 0, &mut later, &mut found)?;
+            if matches!(found, Found::Blank) && end == 0 {
                 continue;
             }
             end = end.max(page + 1);
@@ -290,24 +321,15 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
                 void -= 1;
                 continue;
             }
-            let found = match found {
-                // A bit of the area turned, if what it says but for that is of this block.
-                Found::Torn => match self.known_area(first + page)? {
-                    Some(area) if area.erases == u32::from(self.blocks[block as usize].erases) => {
-                        Found::Page(area)
-                    }
-                    _ => Found::Torn,
-                },
-                found => found,
-            };
-            let found = match found {
-                Found::Page(area) if !scan.never.spares(area.sequence) => Found::Blank,
-                Found::Page(area) if scan.never.doubtful.contains(&area.sequence) => {
-                    if self.is_whole(first + page)? { found } else { Found::Torn }
+            if let Found::Page(Area { sequence, .. }) = &found {
+                if !scan.never.spares(*sequence) {
+                    continue;
                 }
-                _ => found,
-            };
-            match found {
+                if scan.never.doubtful.contains(sequence) && !self.is_whole(first + page)? {
+                    found = Found::Torn;
+                }
+            }
+            match &found {
                 Found::Page(area) => {
                     if area.before.is_none()
                         && let Some(free) =
@@ -327,7 +349,7 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
                         self.newest = first + page;
                     }
                     void = area.void;
-                    seen(self, first + page, &area)?;
+                    seen(self, first + page, area)?;
                 }
                 Found::Blank => {}
                 Found::Torn => is_torn |= good > 0,
@@ -391,16 +413,13 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
     fn is_blank(&mut self, lane: usize) -> Result<bool, Error> {
         let Open { block, next, .. } = self.open[lane];
         let page = block * self.shape.pages + u32::from(next);
-        match self.nand.read(page, 0, &mut self.buffer) {
-            Ok(()) => Ok(self.buffer.iter().all(|&byte| byte == 0xff)),
-            Err(NandError::Device) => Err(Error::Device),
-            // What is there must never count.
-            Err(_) => {
-                let cut = &mut self.open[lane].cut;
-                *cut = (*cut).max(1);
-                Ok(false)
-            }
+        if self.is_readable(page)? {
+            return Ok(self.buffer.iter().all(|&byte| byte == 0xff));
         }
+        // What is there must never count.
+        let cut = &mut self.open[lane].cut;
+        *cut = (*cut).max(1);
+        Ok(false)
     }
 
     /// Whether a block holds pages that were written.
@@ -410,7 +429,7 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
 
     /// What each block is, by its first page that can be read.
     fn find_blocks(&mut self) -> Result<(), Error> {
-        let (mut known, mut erases) = (0_u32, 0_u64);
+        let (mut known, mut erases) = (0_u32, 0_u32);
         for block in 0..self.shape.blocks {
             if self.nand.is_bad(block).map_err(device)? {
                 continue;
@@ -439,14 +458,15 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
                     home.set_valid(self.shape.pages);
                     home.erases = area.erases.min(0xffff) as u16;
                     known += 1;
-                    erases += u64::from(home.erases);
+                    // Too little, where more than 65,536 blocks were erased as often as can be counted.
+                    erases = erases.saturating_add(home.erases.into());
                     let step = self.step();
                     self.blocks[block as usize].opened = (area.sequence >> step) as u16;
                 }
             }
         }
         // Nothing on the chip says how often a free block was erased.
-        let mean = (erases / u64::from(known.max(1))) as u16;
+        let mean = (erases / known.max(1)) as u16;
         for block in self.blocks.iter_mut().filter(|block| block.state() == State::Stale) {
             block.erases = mean;
         }
@@ -490,7 +510,7 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
         }
         if self.logical_pages == 0 {
             return Err(if map.is_other {
-                Error::Shape("the store on it was made on a chip of another shape")
+                Error::Shape(Misfit::OtherChip)
             } else {
                 Error::NotFormatted
             });
@@ -529,10 +549,8 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
                 return Ok(());
             }
         }
-        match self.nand.read(page, 0, &mut self.buffer) {
-            Ok(()) => {}
-            Err(NandError::Device) => return Err(Error::Device),
-            Err(_) => return Ok(()),
+        if !self.is_readable(page)? {
+            return Ok(());
         }
         let Some(bytes) = self.buffer.last_chunk() else { return Ok(()) };
         let header = match Header::decode(bytes) {

@@ -1,6 +1,6 @@
 //! The chip: all that a driver implements.
 
-use crate::{Error, blocks::MOST_PAGES, cache::MOST};
+use crate::{Error, Misfit, blocks::MOST_PAGES, cache::MOST};
 
 /// Bytes that the layer programs beside each page.
 pub const AREA: usize = 16;
@@ -23,13 +23,13 @@ impl Geometry {
     /// [`Error::Shape`].
     pub fn check(&self) -> Result<(), Error> {
         let wrong = if !(2..=MOST_PAGES).contains(&self.pages) {
-            "a block has 2 to 511 pages"
+            Misfit::Pages
         } else if !(64..1 << 24).contains(&self.page_size) {
-            "a page has at least 64 bytes, and fewer than 16 MiB"
+            Misfit::PageSize
         } else if self.blocks == 0 {
-            "a chip has at least one block"
+            Misfit::NoBlocks
         } else if u64::from(self.blocks) * u64::from(self.pages) > u64::from(MOST) {
-            "a chip has at most 16,777,214 pages"
+            Misfit::TooManyPages
         } else {
             return Ok(());
         };

@@ -3,10 +3,10 @@
 #![no_std]
 #![no_main]
 
-use core::{cell::UnsafeCell, fmt::Write, hint::black_box};
+use core::{cell::UnsafeCell, hint::black_box};
 
 use thermocline_embedded::{
-    AREA, Config, Ftl, Geometry, Nand, NandError, Static,
+    AREA, Config, Error, Ftl, Geometry, Memory, Nand, NandError, Static,
     policy::{Cat, Dac},
 };
 use thermocline_on_target::{Outside, code_size, stack_used};
@@ -59,9 +59,10 @@ impl Nand for Bus {
         Ok(())
     }
     fn erase(&mut self, block: u32) -> Result<(), NandError> {
-        let ones = [0xff; PAGE + AREA];
         for page in 0..PAGES as u32 {
-            out(self.byte(block * PAGES as u32 + page, 0), &ones);
+            for offset in (0..PAGE + AREA).step_by(AREA) {
+                out(self.byte(block * PAGES as u32 + page, offset), &[0xff; AREA]);
+            }
         }
         Ok(())
     }
@@ -82,34 +83,57 @@ static MEMORY: Shared<Static<BLOCKS, 5, 100, PAGE>> = Shared(UnsafeCell::new(Sta
 static CELLS: Shared<[u8; BLOCKS * PAGES * (PAGE + AREA)]> =
     Shared(UnsafeCell::new([0; BLOCKS * PAGES * (PAGE + AREA)]));
 
-#[unsafe(no_mangle)]
-extern "C" fn program() -> bool {
-    let chip = || Bus(black_box(CELLS.0.get().cast()));
+type Store = Ftl<'static, Bus, Cat, Dac<3>>;
+
+fn chip() -> Bus {
+    Bus(black_box(CELLS.0.get().cast()))
+}
+
+fn memory() -> Memory<'static> {
     // SAFETY: one thread runs here, and a store is gone when the next is made.
-    let memory = || unsafe { &mut *MEMORY.0.get() }.memory();
+    unsafe { &mut *MEMORY.0.get() }.memory()
+}
+
+/// What `format` and `mount` begin with. They return a store, and so does `?`: each has it on the stack twice.
+fn unmounted() -> Result<Store, Error> {
+    Ftl::unmounted(chip(), memory(), Cat::default(), Dac)
+}
+
+/// A function of its own, so that its store is gone from the stack when the next is there.
+#[inline(never)]
+fn write(page: &mut [u8; PAGE]) -> Result<(), Error> {
     let config = Config { logical_pages: black_box(700), ..Config::default() };
-    let Ok(mut store) = Ftl::format(chip(), memory(), Cat::default(), Dac::<3>, config) else {
-        return false;
-    };
-    let mut page = [0; PAGE];
+    let mut store = unmounted();
+    let store = store.as_mut().map_err(|e| *e)?;
+    store.reformat(config)?;
     for i in 0..3000_u32 {
         page[0] = i as u8;
         let lpn = i.wrapping_mul(2_654_435_761) >> 16;
-        if store.write(lpn % 700, &page).is_err() {
-            return false;
-        }
+        store.write(lpn % 700, page)?;
     }
-    if store.trim(3).is_err() || store.flush().is_err() || store.checkpoint().is_err() {
+    store.trim(3)?;
+    store.flush()?;
+    store.checkpoint()
+}
+
+#[inline(never)]
+fn read(page: &mut [u8; PAGE]) -> Result<bool, Error> {
+    let mut store = unmounted();
+    let store = store.as_mut().map_err(|e| *e)?;
+    store.remount()?;
+    store.read(3, page)
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn program() -> bool {
+    let mut page = [0; PAGE];
+    if write(&mut page).is_err() || read(&mut page) != Ok(false) {
         return false;
     }
-    drop(store);
-    let Ok(mut store) = Ftl::mount(chip(), memory(), Cat::default(), Dac::<3>) else { return false };
-    let read = store.read(3, &mut page) == Ok(false);
-    let _ = writeln!(
-        Outside,
-        "code and constants: {} bytes, all of the program; stack: {} bytes, a page of {PAGE} for the data included",
-        code_size(),
-        stack_used()
-    );
-    read
+    Outside.words("code and constants: ");
+    Outside.number(code_size());
+    Outside.words(" bytes, all of the program; stack: ");
+    Outside.number(stack_used());
+    Outside.words(" bytes, the store and a page for the data included\n");
+    true
 }
