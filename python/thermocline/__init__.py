@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from . import policy, results, trace
     from ._calls import compare, devices, policies, reproduce, run, settings, workloads
     from ._fleet import fleet
+    from ._progress import ThermoclineWarning
     from ._sweep import sweep
     from ._tune import tune
     from .policy import NativePlacement, NativeVictim, Placement, Policy, Victim
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 __all__ = [
     "BrokenError", "Comparison", "FailedError", "Fleet", "History", "InputError", "NativePlacement", "NativeVictim",
     "Placement", "Policy", "PolicyError", "Result", "Sweep", "Victim",
-    "ThermoclineError", "Trace", "Tuned", "UsageError", "__version__", "compare", "devices", "fleet", "policies",
+    "ThermoclineError", "ThermoclineWarning", "Trace", "Tuned", "UsageError", "__version__", "compare", "devices", "fleet", "policies",
     "policy", "reproduce", "results", "run", "settings", "sweep", "trace", "tune", "workloads",
 ]
 
@@ -34,6 +35,7 @@ __all__ = [
 _WHERE = {
     "_calls": ("compare", "devices", "policies", "reproduce", "run", "settings", "workloads"),
     "_fleet": ("fleet",),
+    "_progress": ("ThermoclineWarning",),
     "_sweep": ("sweep",),
     "_tune": ("tune",),
     "policy": ("NativePlacement", "NativeVictim", "Placement", "Policy", "Victim"),

@@ -30,8 +30,9 @@ def run(
     the options of ``thermocline run`` with underscores: ``over_provisioning="7%"``, ``device="slc-generic"``,
     ``ops="-trim"``, ``seed=2``, ``check=True``. ``policy``, ``victim`` and ``placement`` are names or objects of
     :mod:`thermocline.policy`; what such an object raises is raised here. With ``history`` the result has time series. ``progress`` is
-    true, false, by default a line where stderr is a terminal, or a function that is told
-    ``("progress", message, done, total, unit)`` and ``(kind, text)``.
+    true, false, by default a line where stderr is a terminal, or a function that is called with
+    ``("progress", message, done, total, unit)`` and ``(kind, text)``. Without such a function notes are
+    :class:`~thermocline.ThermoclineWarning`; ``result.notes`` has those on the result.
 
     Raises :class:`~thermocline.UsageError`, :class:`~thermocline.InputError`,
     :class:`~thermocline.FailedError`; ``KeyboardInterrupt`` after Ctrl-C, when the run has stopped.
@@ -41,6 +42,8 @@ def run(
     said = words({"trace": places.local(), **given.settings({"policy": policy, **settings})})
     with Telling(progress) as listener:
         told = json.loads(_native.run(said, places.memories, listener, history))
+        for note in told["notes"]:
+            listener("note", note)
     return Result(told["result"], tuple(told["notes"]), history_of(told["history"]))
 
 
@@ -59,6 +62,8 @@ def compare(
     said = words({"trace": places.local(), "policies": chosen, **given.settings(settings)})
     with Telling(progress) as listener:
         told = json.loads(_native.compare(said, places.memories, listener))
+        for note in told["notes"]:
+            listener("note", note)
     listed = told["listed"]
     return Comparison(
         tuple(Result(one) for one in listed["runs"]),
@@ -98,6 +103,8 @@ def workloads() -> list[dict[str, Any]]:
 
 def settings(of: str = "run") -> list[dict[str, Any]]:
     """The settings of :func:`run` (or ``"compare"``): name, help, default."""
+    if of not in ("run", "compare"):
+        raise _native.UsageError(f"there are no settings of {of!r}; ask for those of 'run' or 'compare'")
     names = ("name", "help", "value", "default", "repeats", "heading")
     return [
         dict(zip(names, (one[0].replace("-", "_"), *one[1:]), strict=True)) for one in _native.options(of)

@@ -86,7 +86,9 @@ def _spread(
             return part, *(places.placed(name, pool) for name in part.traces)
 
         for part, outcome, error in pool.run(_work.fleet, jobs, arguments, places.forget):
-            told, error, _ = outcome or _work.Outcome(None, error, False)
+            told, error, _, notes = outcome or _work.Outcome(None, error, False)
+            for note in notes:
+                listener("note", note)
             if told is None:
                 ended.failures.append((", ".join(part.traces), error or ""))
             else:

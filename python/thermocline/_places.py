@@ -38,7 +38,7 @@ class Remote:
 
 @dataclass(frozen=True)
 class Spooled:
-    """A trace in memory that was written to files, a file an array."""
+    """A trace in memory that was written to files: a file an array, or one of a table."""
 
     name: str
     folder: str
@@ -140,10 +140,14 @@ def of_here(trace: Place) -> tuple[str | None, dict[str, _native.Memory], str]:
     if isinstance(trace, Spooled):
         import numpy as np
 
-        columns = {one: np.load(os.path.join(trace.folder, f"{one}.npy"), mmap_mode="r") for one in _trace.COLUMNS}
-        opened = _trace.open(columns, name=trace.name)
-        assert isinstance(opened, _trace.Trace)
-        return None, {trace.name: opened._memory}, trace.folder
+        table = Path(trace.folder, "table.arrow")
+        if table.is_file():
+            memory = _native.Memory.of_ipc(table.read_bytes())
+        else:
+            files = (Path(trace.folder, f"{one}.npy") for one in _trace.COLUMNS)
+            arrays: list[Any] = [np.load(file, mmap_mode="r") if file.is_file() else None for file in files]
+            memory = _native.Memory.of_arrays(*arrays)
+        return None, {trace.name: memory}, trace.folder
     if isinstance(trace, _trace.Trace):
         return None, {trace.name: trace._memory}, str(id(trace._memory))
     return None, {}, ""
@@ -200,8 +204,13 @@ class Places:
 
         self._folder = self._folder or tempfile.TemporaryDirectory(prefix="thermocline-")
         folder = tempfile.mkdtemp(dir=self._folder.name)
-        for name, column in zip(_trace.COLUMNS, trace._memory.arrays(), strict=True):
-            np.save(os.path.join(folder, f"{name}.npy"), column)
+        arrays = trace._memory.arrays()
+        if arrays is None:
+            Path(folder, "table.arrow").write_bytes(trace._memory.parcel())
+        else:
+            for name, column in zip(_trace.COLUMNS, arrays, strict=True):
+                if column is not None:
+                    np.save(os.path.join(folder, f"{name}.npy"), column)
         return Spooled(trace.name, folder)
 
     def forget(self) -> None:

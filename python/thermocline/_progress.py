@@ -11,17 +11,31 @@ from typing import Any, Union
 Progress = Union[bool, None, Callable[..., object]]
 
 
+class ThermoclineWarning(UserWarning):
+    """What a person should know before believing a result."""
+
+
+def _caller() -> int:
+    """How far up the first frame outside the package is, for `stacklevel`."""
+    level, frame = 1, sys._getframe(1)
+    while frame.f_back is not None and str(frame.f_globals.get("__name__")).split(".")[0] == __package__:
+        level, frame = level + 1, frame.f_back
+    return level
+
+
 class Line:
-    """A bar of tqdm where that is installed, a plain line where not; warnings become Python's."""
+    """A bar of tqdm where that is installed, a plain line where not; notes and warnings become Python's."""
 
     def __init__(self, shown: bool) -> None:
         self._shown = shown
+        self._said: set[str] = set()
         self._bar: Any = None
         self._plain = False
 
     def __call__(self, kind: str, text: str, done: int = 0, total: int | None = None, unit: str = "") -> None:
-        if kind in ("warning", "failure"):
-            warnings.warn(text, stacklevel=2)
+        if kind in ("note", "warning", "failure") and text not in self._said:
+            self._said.add(text)
+            warnings.warn(text, ThermoclineWarning, stacklevel=_caller())
         if kind != "progress" or not self._shown:
             return
         if self._bar is None and not self._plain:

@@ -85,7 +85,10 @@ def sweep(
                 return cell, places.placed(dict(cell.pairs).get("trace"), pool)
 
             for cell, outcome, error in pool.run(_work.execute, jobs, arguments, places.forget):
-                done.take(cell, outcome or _work.Outcome(None, error, False))
+                outcome = outcome or _work.Outcome(None, error, False)
+                for note in outcome.notes:
+                    listener("note", note)
+                done.take(cell, outcome)
                 listener("progress", "sweep", done.cells, len(plan), "simulations")
             done.finish()
         finally:
@@ -119,7 +122,7 @@ class _Done:
 
     def take(self, cell: _work.Cell, outcome: _work.Outcome) -> None:
         """Takes what came of a digest."""
-        told, error, computed = outcome
+        told, error, computed, _ = outcome
         waiting = self.flying.pop(cell.digest, [])
         if error is not None:
             self.errors[cell.digest] = error

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import numbers
 import os
 from collections.abc import Iterable, Mapping
-from typing import Union
+from typing import Any, Union
 
 Value = Union[str, int, float, bool, None, os.PathLike[str]]
 Setting = Union[Value, Iterable[Value]]
@@ -12,14 +13,17 @@ Setting = Union[Value, Iterable[Value]]
 
 def texts(value: Setting) -> list[str]:
     """What is written for a value; several for a list, none for a flag."""
-    if isinstance(value, (str, int, float)):
+    if isinstance(value, (str, int, float, numbers.Number, os.PathLike)):
         return [_text(value)]
-    if isinstance(value, os.PathLike):
-        return [os.fspath(value)]
     return [_text(one) for one in value] if value is not None else []
 
 
-def _text(value: Value) -> str:
+def plain(value: Any) -> Any:
+    """A truth value of NumPy as one of Python; all else as it is."""
+    return bool(value) if type(value).__name__ in ("bool", "bool_") else value
+
+
+def _text(value: Value | numbers.Number) -> str:
     return os.fspath(value) if isinstance(value, os.PathLike) else str(value)
 
 
@@ -32,6 +36,7 @@ def words(settings: Mapping[str, Setting]) -> list[str]:
     """``{"over_provisioning": "7%", "check": True}`` as ``--over-provisioning=7% --check``."""
     said: list[str] = []
     for name, value in settings.items():
+        value = plain(value)
         if value is None or value is False:
             continue
         if value is True:
@@ -43,5 +48,6 @@ def words(settings: Mapping[str, Setting]) -> list[str]:
 
 def axes_of(settings: Mapping[str, Setting]) -> list[tuple[str, list[str]]]:
     """The axes of a grid: an option, and its values or lists of them; none for a flag."""
-    given = [(name, value) for name, value in settings.items() if value is not None and value is not False]
+    plainly = ((name, plain(value)) for name, value in settings.items())
+    given = [(name, value) for name, value in plainly if value is not None and value is not False]
     return [(option(name), [] if value is True else texts(value)) for name, value in given]

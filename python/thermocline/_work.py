@@ -23,6 +23,8 @@ class Outcome(NamedTuple):
     """Why there is nothing."""
     computed: bool
     """It was computed, and not found in the store."""
+    notes: tuple[str, ...] = ()
+    """What a person should know before believing it."""
 
 
 @dataclass(frozen=True)
@@ -46,6 +48,17 @@ def _why(error: Exception) -> str:
     return f"{type(error).__name__}: {error} ({_native.place(last.filename, last.lineno or 0, last.name)})"
 
 
+class _Notes:
+    """A listener that keeps what a person should know."""
+
+    def __init__(self) -> None:
+        self.all: list[str] = []
+
+    def __call__(self, kind: str, text: str, *_: object) -> None:
+        if kind in ("note", "warning"):
+            self.all.append(text)
+
+
 def _version(path: str | None) -> str:
     try:
         found = os.stat(path or "")
@@ -59,17 +72,18 @@ def execute(cell: Cell, trace: Place = None) -> Outcome:
     shares = os.path.exists(cell.marker)
     if shares and _native.has(cell.store, cell.digest):
         return Outcome(None, None, False)
+    said = _Notes()
     try:
         path, memories, version = of_here(trace)
         pairs = [(name, path if path and name == "trace" else value) for name, value in cell.pairs]
         version = version or _version(dict(pairs).get("trace"))
         with hosted(cell.policies):
-            result = _native.execute(pairs, version, memories, None)
+            result, notes = _native.execute(pairs, version, memories, said)
         if shares:
             _native.keep(cell.store, cell.digest, cell.pairs, result)
     except Exception as error:
         return Outcome(None, _why(error), False)
-    return Outcome(None if shares else result, None, True)
+    return Outcome(None if shares else result, None, True, (*said.all, *notes))
 
 
 @dataclass(frozen=True)
@@ -90,6 +104,7 @@ def fleet(part: Part, *places: Place) -> Outcome:
     words = list(part.words)
     names: dict[str, str] = {}
     memories: dict[str, _native.Memory] = {}
+    said = _Notes()
     try:
         for name, place in zip(part.traces, places, strict=True):
             path, more, _ = of_here(place)
@@ -100,7 +115,7 @@ def fleet(part: Part, *places: Place) -> Outcome:
         if part.store and part.marker and os.path.exists(part.marker):
             words.append(f"--store={part.store}")
         with hosted(part.policies):
-            return Outcome(_native.fleet(words, names, memories, None), None, True)
+            return Outcome(_native.fleet(words, names, memories, said), None, True, tuple(said.all))
     except Exception as error:
         return Outcome(None, _why(error), False)
 

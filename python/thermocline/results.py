@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import hashlib
 import html
 import importlib
@@ -9,7 +10,7 @@ import itertools
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, cast
 
 from . import _native
@@ -40,11 +41,17 @@ def _pyarrow() -> Any:
         raise _native.UsageError("tables need pyarrow; pip install 'thermocline[arrow]'") from None
 
 
+def _asked(name: str) -> str:
+    return "asked." + name.removeprefix("asked.").replace("_", "-")
+
+
+def _is_in(row: Mapping[str, Any], name: str) -> bool:
+    return name in row or _asked(name) in row
+
+
 def _of(row: Mapping[str, Any], name: str) -> Any:
     """A figure of a row, or a setting as it was asked for."""
-    if name in row:
-        return row[name]
-    return row.get("asked." + name.removeprefix("asked.").replace("_", "-"))
+    return row[name] if name in row else row.get(_asked(name))
 
 
 def _number(value: Any) -> Any:
@@ -63,7 +70,29 @@ def _table(rows: Sequence[Mapping[str, Any]]) -> Any:
     return pa.table({name: [row.get(name) for row in rows] for name in names})
 
 
+def _figures(data: Mapping[str, Any]) -> dict[str, Any]:
+    """What is the same wherever a simulation runs: without the times of this machine and the place of the trace."""
+    stable = {key: value for key, value in data.items() if key != "perf"}
+    if isinstance(trace := data.get("trace"), Mapping):
+        stable["trace"] = {key: value for key, value in cast("Mapping[str, Any]", trace).items() if key != "path"}
+    return stable
+
+
+def _known(name: str, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Refuses a name that no row has."""
+    if any(_is_in(row, name) for row in rows) or not rows:
+        return
+    names = dict.fromkeys(key.removeprefix("asked.") for row in rows for key in row)
+    near = difflib.get_close_matches(name.replace("_", "-"), names, 3) or difflib.get_close_matches(name, names, 3)
+    hint = f"; did you mean {' or '.join(near)}?" if near else ""
+    raise _native.UsageError(f"there is no setting and no figure {name}{hint}")
+
+
 def _html(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
+    """A table of the columns that have something to show."""
+    told = [at for at in range(len(names)) if any(row[at] is not None for row in rows) or not rows]
+    names, rows = [names[at] for at in told], [[row[at] for at in told] for row in rows]
+
     def shown(value: Any) -> str:
         if value is None:
             return ""
@@ -80,7 +109,7 @@ def _arrays(values: Mapping[str, Sequence[Any]]) -> dict[str, NDArray[Any]]:
     return {name: np.asarray(column) for name, column in values.items()}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class History:
     """How a run went: counts since the statistics began, at even distances in pages written (at most 129)."""
 
@@ -105,8 +134,16 @@ class History:
         host = np.diff(self.host_writes)
         return 1.0 + np.diff(self.copies) / np.maximum(host, 1)
 
+    def __eq__(self, other: object) -> bool:
+        import numpy as np
 
-@dataclass(frozen=True)
+        names = (one.name for one in fields(self))
+        return isinstance(other, History) and all(np.array_equal(getattr(self, name), getattr(other, name)) for name in names)
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+@dataclass(frozen=True, eq=False)
 class Result:
     """One policy on one input. ``result["flash.erases"]`` is any key of ``thermocline run --json``."""
 
@@ -126,9 +163,15 @@ class Result:
 
     @property
     def digest(self) -> str:
-        """SHA-256 of all figures but the times of this machine; the same wherever it is run."""
-        stable = {key: value for key, value in self.data.items() if key != "perf"}
-        return hashlib.sha256(json.dumps(stable, sort_keys=True).encode()).hexdigest()
+        """SHA-256 of all figures but the times of this machine and the trace's place; the same wherever it is run."""
+        return hashlib.sha256(json.dumps(_figures(self.data), sort_keys=True).encode()).hexdigest()
+
+    def __eq__(self, other: object) -> bool:
+        """Whether all figures are the same, but for the times of this machine and the trace's place."""
+        return isinstance(other, Result) and _figures(self.data) == _figures(other.data)
+
+    def __hash__(self) -> int:
+        return hash(self.digest)
 
     def __getitem__(self, key: str) -> Any:
         value: Any = self.data
@@ -175,7 +218,7 @@ class _Rows:
         return self.to_arrow().__arrow_c_stream__(requested_schema)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Comparison(_Rows):
     """Several policies on the same inputs, as ``thermocline compare --json`` prints them."""
 
@@ -193,6 +236,13 @@ class Comparison(_Rows):
 
     def rows(self) -> list[dict[str, Any]]:
         return [result.flat() for result in self.results]
+
+    def __eq__(self, other: object) -> bool:
+        """Whether the policies and all their figures are the same."""
+        return isinstance(other, Comparison) and (self.results, self.failures) == (other.results, other.failures)
+
+    def __hash__(self) -> int:
+        return hash(self.results)
 
     def _repr_html_(self) -> str:
         names = ["trace.path", "config.policy", "write_amplification", "flash.erases"]
@@ -224,6 +274,16 @@ class Sweep(_Rows):
     def __len__(self) -> int:
         """How many cells there are."""
         return len(self._plan)
+
+    def _contents(self) -> list[tuple[str | None, str | None]]:
+        digests = (self._plan.digest(at) for at in range(len(self)))
+        return [(digest, why or self._errors.get(digest or "")) for digest, why in digests]
+
+    def __eq__(self, other: object) -> bool:
+        """Whether the cells have the same digests, hence the same results, and the same errors."""
+        return isinstance(other, Sweep) and self._contents() == other._contents()
+
+    __hash__ = None  # type: ignore[assignment]
 
     @property
     def cells(self) -> Iterator[dict[str, Any]]:
@@ -296,8 +356,11 @@ class Sweep(_Rows):
         ``x`` and ``hue`` are settings (``"over_provisioning"``) or figures; several values at one place, as of
         several seeds or traces, are drawn as their mean and range.
         """
+        rows = self.rows()
+        for name in filter(None, (x, y, hue)):
+            _known(name, rows)
         lines: dict[Any, dict[Any, list[float]]] = {}
-        for row in self._rows():
+        for row in rows:
             value, place = _of(row, y), _number(_of(row, x))
             if value is not None and place is not None:
                 line = lines.setdefault(_of(row, hue) if hue else None, {})
@@ -318,7 +381,7 @@ class Sweep(_Rows):
         return axes
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Fleet(_Rows):
     """Every policy on every volume."""
 
@@ -328,9 +391,23 @@ class Fleet(_Rows):
     """Volumes without a result."""
     failures: tuple[tuple[str, str], ...] = ()
     """Parts without a result: their traces, and why."""
-    parts: tuple[_native.Table, ...] = field(default=(), repr=False)
+    parts: tuple[Any, ...] = field(default=(), repr=False)
     dataset: str | None = None
     """The folder of the rows, where they are in one."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """The rows go along, unless they are in a folder."""
+        parts = () if self.dataset is not None else (self.to_arrow(),)
+        return Fleet, (self.summaries, self.failed, self.failures, parts, self.dataset)
+
+    def __eq__(self, other: object) -> bool:
+        """Whether the summaries and what failed are the same."""
+        if not isinstance(other, Fleet):
+            return False
+        ours, theirs = ((one.summaries, one.failed, one.failures) for one in (self, other))
+        return ours == theirs
+
+    __hash__ = None  # type: ignore[assignment]
 
     def rows(self) -> list[dict[str, Any]]:
         return self.to_arrow().to_pylist()
@@ -339,7 +416,7 @@ class Fleet(_Rows):
         pa = _pyarrow()
         if self.dataset is not None:
             return importlib.import_module("pyarrow.dataset").dataset(self.dataset).to_table()
-        return pa.concat_tables([pa.table(part) for part in self.parts])
+        return pa.concat_tables([pa.table(part) for part in self.parts]) if self.parts else pa.table({})
 
     def _repr_html_(self) -> str:
         names = ["policy", "volumes", "write_amplification", "median", "p90", "worst", "best_share"]

@@ -1,7 +1,7 @@
 """Traces: from files, from memory, generated.
 
-A trace in memory has four columns: ``time`` (nanoseconds), ``op`` (0 read, 1 write, 2 trim, 3 flush; in
-tables also words), ``offset`` and ``length`` (bytes).
+A trace in memory has the columns ``time`` (nanoseconds), ``op`` (0 read, 1 write, 2 trim, 3 flush, or words),
+``offset`` and ``length`` (bytes), or those that a file with a header may have.
 """
 
 from __future__ import annotations
@@ -9,14 +9,13 @@ from __future__ import annotations
 import itertools
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Union, cast
 
 from . import _native
 from ._words import Setting, words
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import ArrayLike, NDArray
 
 __all__ = ["Trace", "TraceLike", "generate", "info", "open"]
@@ -29,9 +28,11 @@ _numbers = itertools.count(1)
 class Trace:
     """A trace in memory. Make one by :func:`open`; any number of runs may share it.
 
-    Arrays and Arrow buffers are not copied where their types fit (``uint64`` or non-negative ``int64``,
-    ``op`` as ``uint8``). A run reads them once, before it simulates; who writes to an array meanwhile gets
-    the result of other requests, or an :class:`~thermocline.InputError`, and never a crash.
+    Arrow buffers are not copied, nor are arrays of ``uint64`` or ``int64`` (``op`` of ``uint8``) that are called
+    ``time``, ``op``, ``offset`` and ``length``; all others are. A run reads them once, before it simulates. Who writes
+    to such an array meanwhile, or resizes it, gets the result of other requests, or an
+    :class:`~thermocline.InputError`. The memory of a view is its owner's: an owner that is resized with
+    ``refcheck=False`` takes it away from every view, and from a run too.
     """
 
     def __init__(self, memory: _native.Memory, name: str) -> None:
@@ -43,56 +44,75 @@ class Trace:
         return len(self._memory)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Its arrays go along to other processes."""
-        return _rebuilt, (self.name, *self._memory.arrays())
+        """Its columns go along to other processes."""
+        arrays = self._memory.arrays()
+        return _rebuilt, (self.name, arrays, self._memory.parcel() if arrays is None else None)
 
     def __repr__(self) -> str:
         return f"Trace({self.name!r}, {len(self):,} requests)"
 
 
-def _rebuilt(name: str, *columns: NDArray[Any]) -> Trace:
-    opened = open(dict(zip(COLUMNS, columns, strict=True)), name=name)
-    assert isinstance(opened, Trace)
-    return opened
+def _rebuilt(name: str, arrays: Any, parcel: bytes | None) -> Trace:
+    if parcel is not None:
+        return Trace(_native.Memory.of_ipc(parcel), name)
+    columns = dict(zip(COLUMNS, arrays, strict=True))
+    return Trace(_table({column: array for column, array in columns.items() if array is not None}), name)
 
 
 TraceLike = Union[str, os.PathLike[str], Trace, Mapping[str, Any], Any]
 
 
-def _column(name: str, values: ArrayLike, dtype: type[Any]) -> NDArray[Any]:
+def _whole(name: str, array: NDArray[Any], dtypes: Sequence[str]) -> NDArray[Any]:
+    """An array of whole numbers as the native module reads it: itself, where it can be."""
     import numpy as np
 
-    array: NDArray[Any] = np.asarray(values)
-    if array.ndim != 1:
-        raise _native.UsageError(f"{name} has {array.ndim} dimensions; give a flat array")
-    if array.dtype.kind == "M":
-        array = array.astype("datetime64[ns]").view(np.int64)
-    if array.dtype.kind == "m":
-        array = array.astype("timedelta64[ns]").view(np.int64)
-    if array.dtype.kind not in "iu":
-        raise _native.UsageError(f"{name} is of {array.dtype}; give whole numbers, as by .astype('{np.dtype(dtype)}')")
-    if array.size and (int(array.min()) < 0 or int(array.max()) > np.iinfo(dtype).max):
-        raise _native.InputError(
-            f"{name} goes from {array.min()} to {array.max()}; it must lie between 0 and {np.iinfo(dtype).max}"
-        )
-    fits = array.dtype.itemsize == np.dtype(dtype).itemsize and array.dtype.isnative
+    most = int(np.iinfo(dtypes[0]).max)
+    if array.size and (int(array.min()) < 0 or int(array.max()) > most):
+        raise _native.InputError(f"{name} goes from {array.min()} to {array.max()}; it must lie between 0 and {most}")
     # Numbers at odd addresses are copied: Dask's frames have them, and records.
-    if fits and array.flags.aligned:
-        return array.view(dtype)
-    return array.astype(dtype)
+    if array.dtype.name in dtypes and array.dtype.isnative and array.flags.aligned:
+        return array
+    return array.astype(dtypes[0])
 
 
-def _ops(values: ArrayLike) -> NDArray[np.uint8]:
+def _cells(name: str, array: NDArray[Any]) -> tuple[str, str, Any]:
+    """A column of a table: its name, its kind, and its values."""
     import numpy as np
 
-    array: NDArray[Any] = np.asarray(values)
-    if array.dtype.kind in "OSUT":
-        codes = {"read": 0, "r": 0, "write": 1, "w": 1, "trim": 2, "discard": 2, "d": 2, "flush": 3, "f": 3}
-        try:
-            return np.array([codes[str(word).lower()] for word in array], dtype=np.uint8)
-        except KeyError as word:
-            raise _native.InputError(f"op {word} is unknown; write read, write, trim or flush") from None
-    return _column("op", array, np.uint8)
+    kind = array.dtype.kind
+    if kind in "mM":
+        unit, step = np.datetime_data(array.dtype)
+        if unit not in ("s", "ms", "us", "ns") or step != 1:
+            unit, array = "ns", array.astype("datetime64[ns]" if kind == "M" else "timedelta64[ns]")
+        return name, f"{kind}:{unit}", array.astype(np.int64)
+    if kind in "bu":
+        return name, "u", array.astype(np.uint64)
+    if kind == "i":
+        return name, "i", array.astype(np.int64)
+    if kind == "f":
+        return name, "f", array.astype(np.float64)
+    return name, "s", [None if value is None or value != value else _text(value) for value in array.tolist()]
+
+
+def _text(value: Any) -> str:
+    return value.decode(errors="replace") if isinstance(value, bytes) else str(value)
+
+
+def _table(columns: Mapping[str, ArrayLike]) -> _native.Memory:
+    """Of arrays by name: those of our own names and whole numbers as they are, others as a table."""
+    import numpy as np
+
+    arrays: dict[str, NDArray[Any]] = {str(name): np.asarray(values) for name, values in columns.items()}
+    for name, array in arrays.items():
+        if array.ndim != 1:
+            raise _native.UsageError(f"{name} has {array.ndim} dimensions; give a flat array")
+    if {"offset", "length"} <= set(arrays) <= set(COLUMNS) and all(array.dtype.kind in "iu" for array in arrays.values()):
+        whole = {name: _whole(name, array, ("uint64", "int64")) for name, array in arrays.items() if name != "op"}
+        op = _whole("op", arrays["op"], ("uint8",)) if "op" in arrays else None
+        return _native.Memory.of_arrays(whole.get("time"), op, whole["offset"], whole["length"])
+    if not arrays:
+        raise _native.UsageError("a trace in memory needs offset and length")
+    return _native.Memory.of_columns([_cells(name, array) for name, array in arrays.items()])
 
 
 def open(
@@ -102,17 +122,24 @@ def open(
     op: ArrayLike | None = None,
     offset: ArrayLike | None = None,
     length: ArrayLike | None = None,
+    volume: ArrayLike | None = None,
     name: str | None = None,
 ) -> Trace | str:
     """Opens a trace.
 
-    ``source`` is a path (its format is recognised; see ``thermocline trace formats``), a mapping of
-    the four columns, or anything with ``__arrow_c_stream__``: tables and dataframes of pyarrow, polars, pandas,
-    DuckDB. Arrays may be given by their names instead; without ``time`` all requests arrive at once, without
-    ``op`` all are writes.
+    ``source`` is a path (its format is recognised; see ``thermocline trace formats``), a mapping of columns, or
+    anything with ``__arrow_c_stream__``: tables and dataframes of pyarrow, polars, pandas, DuckDB. Arrays may be given
+    by their names instead.
 
-    Raises :class:`~thermocline.UsageError` where a column is missing or of a wrong type, and
-    :class:`~thermocline.InputError` where a value is none that a trace has.
+    A table in memory is read by the rules of a file with a header: columns are known by their names, units by the names
+    (``timestamp_us``), by the types of Arrow and NumPy (timestamps, durations), or by ``columns=`` and ``time_unit=`` of
+    a run; a column of volumes makes several devices (:func:`thermocline.fleet`, ``volume=``). Four names need no unit:
+    ``time`` in nanoseconds, ``op`` (words, or 0 read, 1 write, 2 trim, 3 flush), ``offset`` and ``length`` in bytes.
+    Without times all requests arrive at once, without operations all are writes, which a warning says where other
+    columns are there. What a run makes of other columns is a warning too.
+
+    Raises :class:`~thermocline.UsageError` where arrays do not fit together, and :class:`~thermocline.InputError`
+    where a value is none that a trace has; a run raises it where the columns do not tell a trace.
     """
     if isinstance(source, Trace):
         return source
@@ -123,22 +150,12 @@ def open(
         table: Any = source
         return Trace(_native.Memory.of_arrow(table.__arrow_c_stream__()), name)
     if isinstance(source, Mapping):
-        columns = cast("Mapping[str, ArrayLike]", source)
-        unknown = set(columns) - set(COLUMNS)
-        if unknown:
-            raise _native.UsageError(f"a trace has no column {sorted(unknown)}; it has time, op, offset, length")
-        time, op = columns.get("time"), columns.get("op")
-        offset, length = columns.get("offset"), columns.get("length")
+        columns = cast("Mapping[str, ArrayLike | None]", source)
     elif source is not None:
         raise _native.UsageError(f"{type(source).__name__} is no trace; give a path, arrays or an Arrow table")
-    if offset is None or length is None:
-        raise _native.UsageError("a trace in memory needs offset and length")
-    import numpy as np
-
-    offsets, lengths = _column("offset", offset, np.uint64), _column("length", length, np.uint64)
-    times = np.zeros(len(offsets), np.uint64) if time is None else _column("time", time, np.uint64)
-    ops = np.ones(len(offsets), np.uint8) if op is None else _ops(op)
-    return Trace(_native.Memory.of_arrays(times, ops, offsets, lengths), name)
+    else:
+        columns = {"time": time, "op": op, "offset": offset, "length": length, "volume": volume}
+    return Trace(_table({key: values for key, values in columns.items() if values is not None}), name)
 
 
 def info(trace: TraceLike, **settings: Setting) -> dict[str, Any]:

@@ -1,146 +1,266 @@
 //! Traces in memory: NumPy arrays and Arrow tables, read where they lie.
 //!
 //! Invariants:
-//! - Arrays are looked at under the GIL, a batch at a time, with their bounds of that moment: an array that is
-//!   changed, or made shorter, while it is read gives other requests or an error, and never a crash.
+//! - Arrays are looked at under the GIL, a batch at a time, with their address and bounds of that moment: an array that
+//!   is changed, resized or made shorter, while it is read gives other requests or an error, and never a crash.
 //! - Arrow's buffers are held until the trace is dropped; by Arrow's rules nobody changes them.
 
 use std::{
     collections::HashMap,
     path::PathBuf,
-    sync::{Mutex, PoisonError},
+    sync::{Arc, Mutex, PoisonError},
 };
 
 use arrow_array::{
-    Array, RecordBatch,
-    cast::AsArray,
-    types::{
-        Int8Type, Int16Type, Int32Type, Int64Type, TimestampMicrosecondType,
-        TimestampMillisecondType, TimestampNanosecondType, TimestampSecondType, UInt8Type,
-        UInt16Type, UInt32Type, UInt64Type,
-    },
+    Array, ArrayRef, DurationMicrosecondArray, DurationMillisecondArray, DurationNanosecondArray,
+    DurationSecondArray, Float64Array, Int64Array, RecordBatch, StringArray,
+    TimestampMicrosecondArray, TimestampMillisecondArray, TimestampNanosecondArray,
+    TimestampSecondArray, UInt64Array,
 };
-use arrow_schema::{DataType, TimeUnit};
-use numpy::{PyArray1, PyArrayMethods, PyUntypedArrayMethods};
-use pyo3::{prelude::*, types::PyCapsule};
+use arrow_ipc::{reader::StreamReader, writer::StreamWriter};
+use arrow_schema::{ArrowError, Field, Schema};
+use numpy::{Element, PyArray1, PyArrayMethods, PyUntypedArrayMethods};
+use pyo3::{
+    prelude::*,
+    types::{PyBytes, PyCapsule},
+};
 use sha2::{Digest, Sha256};
 use thermocline_sim::SimError;
 use thermocline_study::Traces;
-use thermocline_trace::{Op, Place, Request, Source, TraceError};
+use thermocline_trace::{
+    Op, Place, Request, Source, TraceError,
+    read::{self, ReadOptions, Reader},
+};
 
 use crate::{
-    errors::{UsageError, raised},
+    errors::{InputError, UsageError},
     raw,
 };
 
 /// Requests read at once.
 const BATCH: usize = 4096;
 
-type Arrays<'py> = (
-    Bound<'py, PyArray1<u64>>,
-    Bound<'py, PyArray1<u8>>,
-    Bound<'py, PyArray1<u64>>,
-    Bound<'py, PyArray1<u64>>,
-);
-
 /// A trace in memory.
 #[pyclass(frozen, module = "thermocline._native")]
 pub struct Memory(Columns);
 
 enum Columns {
-    /// Time, operation, offset, length.
-    Arrays(Py<PyArray1<u64>>, Py<PyArray1<u8>>, Py<PyArray1<u64>>, Py<PyArray1<u64>>),
-    /// Batches, and where in them the four columns are; times may be missing.
-    Arrow(Vec<RecordBatch>, Option<usize>, [usize; 3]),
+    /// Nanoseconds; 0 read, 1 write, 2 trim, 3 flush; bytes; bytes.
+    Arrays(Arrays),
+    /// A table, read by the rules of files.
+    Table(Arc<Schema>, Vec<RecordBatch>),
 }
+
+/// Arrays as they were given. Without times all requests arrive at once, without operations all are writes.
+struct Arrays {
+    time: Option<Whole>,
+    op: Option<Py<PyArray1<u8>>>,
+    offset: Whole,
+    length: Whole,
+}
+
+/// An array of whole numbers.
+enum Whole {
+    Unsigned(Py<PyArray1<u64>>),
+    Signed(Py<PyArray1<i64>>),
+}
+
+/// Numbers of an array from a row on, or why there are none.
+fn numbers<T: Element + Copy>(
+    array: &Bound<'_, PyArray1<T>>,
+    from: usize,
+    most: usize,
+) -> Result<Vec<T>, &'static str> {
+    // Its owner may have given it another shape.
+    let &[_] = array.shape() else { return Err("an array is not flat any more") };
+    if !array.data().is_aligned() {
+        return Err("an array lies at an odd address");
+    }
+    let rows = array.try_readonly().map_err(|_| "another call has an array for writing")?;
+    let rows = rows.as_array();
+    let until = rows.len().min(from.saturating_add(most));
+    Ok((from..until).map(|row| rows[row]).collect())
+}
+
+impl Whole {
+    fn of(array: &Bound<'_, PyAny>) -> PyResult<Self> {
+        match array.cast::<PyArray1<u64>>() {
+            Ok(unsigned) => Ok(Self::Unsigned(unsigned.clone().unbind())),
+            Err(_) => Ok(Self::Signed(array.cast::<PyArray1<i64>>()?.clone().unbind())),
+        }
+    }
+
+    fn len(&self, py: Python<'_>) -> usize {
+        match self {
+            Self::Unsigned(array) => array.bind(py).len(),
+            Self::Signed(array) => array.bind(py).len(),
+        }
+    }
+
+    fn read(&self, py: Python<'_>, from: usize, most: usize) -> Result<Vec<u64>, &'static str> {
+        match self {
+            Self::Unsigned(array) => numbers(array.bind(py), from, most),
+            Self::Signed(array) => {
+                let numbers = numbers(array.bind(py), from, most)?;
+                let number = |n: i64| u64::try_from(n).map_err(|_| "a number is negative");
+                numbers.into_iter().map(number).collect()
+            }
+        }
+    }
+
+    fn object<'py>(&self, py: Python<'py>) -> Bound<'py, PyAny> {
+        match self {
+            Self::Unsigned(array) => array.bind(py).clone().into_any(),
+            Self::Signed(array) => array.bind(py).clone().into_any(),
+        }
+    }
+}
+
+/// Time, op, offset, length.
+type FourArrays<'py> = (
+    Option<Bound<'py, PyAny>>,
+    Option<Bound<'py, PyArray1<u8>>>,
+    Bound<'py, PyAny>,
+    Bound<'py, PyAny>,
+);
 
 #[pymethods]
 impl Memory {
-    /// Of four arrays of one length: nanoseconds, 0 read, 1 write, 2 trim, 3 flush; bytes; bytes.
+    /// Of arrays of one length, `uint64` or `int64`, `op` of `uint8`.
     #[staticmethod]
-    fn of_arrays<'py>(
-        time: Bound<'py, PyArray1<u64>>,
-        op: Bound<'py, PyArray1<u8>>,
-        offset: Bound<'py, PyArray1<u64>>,
-        length: Bound<'py, PyArray1<u64>>,
+    fn of_arrays(
+        time: Option<Bound<'_, PyAny>>,
+        op: Option<Bound<'_, PyArray1<u8>>>,
+        offset: &Bound<'_, PyAny>,
+        length: &Bound<'_, PyAny>,
     ) -> PyResult<Self> {
-        let lengths = [time.len(), op.len(), offset.len(), length.len()];
-        if lengths.iter().any(|n| *n != lengths[0]) {
-            return Err(UsageError::new_err(format!(
-                "time, op, offset and length have {lengths:?} elements; give arrays of one length"
-            )));
-        }
-        Ok(Self(Columns::Arrays(time.unbind(), op.unbind(), offset.unbind(), length.unbind())))
+        let py = offset.py();
+        let arrays = Arrays {
+            time: time.as_ref().map(Whole::of).transpose()?,
+            op: op.map(Bound::unbind),
+            offset: Whole::of(offset)?,
+            length: Whole::of(length)?,
+        };
+        let rows = arrays.offset.len(py);
+        let lengths = [
+            arrays.time.as_ref().map_or(rows, |time| time.len(py)),
+            arrays.op.as_ref().map_or(rows, |op| op.bind(py).len()),
+            rows,
+            arrays.length.len(py),
+        ];
+        one_length(&["time", "op", "offset", "length"], &lengths)?;
+        Ok(Self(Columns::Arrays(arrays)))
     }
 
-    /// Of a capsule of the Arrow C stream interface with the columns `op`, `offset`, `length` and perhaps `time`.
+    /// Of columns by name, which are copied: whole numbers (`i`, `u`), fractions (`f`), texts (`s`), or whole numbers of
+    /// a unit since an epoch (`M:us`) or not (`m:us`).
+    #[staticmethod]
+    fn of_columns(columns: Vec<(String, String, Bound<'_, PyAny>)>) -> PyResult<Self> {
+        let mut made = Vec::new();
+        for (name, kind, values) in &columns {
+            let array = column(kind, values)?;
+            made.push((Field::new(name, array.data_type().clone(), true), array));
+        }
+        let names: Vec<_> = columns.iter().map(|(name, ..)| &**name).collect();
+        let lengths: Vec<_> = made.iter().map(|(_, array)| array.len()).collect();
+        one_length(&names, &lengths)?;
+        let (fields, arrays): (Vec<_>, Vec<_>) = made.into_iter().unzip();
+        let schema = Arc::new(Schema::new(fields));
+        let batch = RecordBatch::try_new(schema.clone(), arrays).map_err(input)?;
+        Ok(Self(Columns::Table(schema, vec![batch])))
+    }
+
+    /// Of a capsule of the Arrow C stream interface.
     #[staticmethod]
     fn of_arrow(capsule: &Bound<'_, PyCapsule>) -> PyResult<Self> {
-        let batches = raw::batches(capsule)?;
-        let Some(first) = batches.first() else {
-            return Ok(Self(Columns::Arrow(batches, None, [0; 3])));
-        };
-        let schema = first.schema();
-        let at = |names: &[&str]| names.iter().find_map(|name| schema.index_of(name).ok());
-        let of = |names: &[&str]| {
-            at(names).ok_or_else(|| {
-                let there: Vec<_> = schema.fields().iter().map(|f| f.name().as_str()).collect();
-                UsageError::new_err(format!(
-                    "the table has no column `{}`, but {}; rename its columns to time, op, offset, length",
-                    names[0],
-                    there.join(", ")
-                ))
-            })
-        };
-        let columns = [of(&["op"])?, of(&["offset"])?, of(&["length", "len", "size"])?];
-        Ok(Self(Columns::Arrow(batches.clone(), at(&["time", "timestamp"]), columns)))
+        let (schema, batches) = raw::arrow(capsule)?;
+        Ok(Self(Columns::Table(schema, batches)))
     }
 
-    /// Time, op, offset, length as arrays: those it was made of, or copies of Arrow's.
-    fn arrays<'py>(slf: &Bound<'py, Self>) -> PyResult<Arrays<'py>> {
-        let py = slf.py();
-        if let Columns::Arrays(time, op, offset, length) = &slf.get().0 {
-            let of = |one: &Py<PyArray1<u64>>| one.bind(py).clone();
-            return Ok((of(time), op.bind(py).clone(), of(offset), of(length)));
+    /// Of what [`parcel`](Self::parcel) made of a table.
+    #[staticmethod]
+    fn of_ipc(bytes: &[u8]) -> PyResult<Self> {
+        let reader = StreamReader::try_new(bytes, None).map_err(input)?;
+        let schema = reader.schema();
+        Ok(Self(Columns::Table(schema, reader.collect::<Result<_, _>>().map_err(input)?)))
+    }
+
+    /// The arrays that it was made of; none if it is a table.
+    fn arrays<'py>(&self, py: Python<'py>) -> Option<FourArrays<'py>> {
+        let Columns::Arrays(Arrays { time, op, offset, length }) = &self.0 else { return None };
+        Some((
+            time.as_ref().map(|time| time.object(py)),
+            op.as_ref().map(|op| op.bind(py).clone()),
+            offset.object(py),
+            length.object(py),
+        ))
+    }
+
+    /// The table as a stream of Arrow's.
+    fn parcel<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        let mut bytes = Vec::new();
+        if let Columns::Table(schema, batches) = &self.0 {
+            let mut writer = StreamWriter::try_new(&mut bytes, schema).map_err(input)?;
+            batches.iter().try_for_each(|batch| writer.write(batch)).map_err(input)?;
+            writer.finish().map_err(input)?;
         }
-        let memory = slf.clone().unbind();
-        let mut reader =
-            Reader { name: "memory".into(), memory: &memory, batch: 0, row: 0, number: 0 };
-        let (mut all, mut batch) = ((vec![], vec![], vec![], vec![]), Vec::new());
-        loop {
-            reader.next_batch(&mut batch, BATCH).map_err(|e| raised(e.into()))?;
-            if batch.is_empty() {
-                let (time, op, offset, length) = all;
-                return Ok((
-                    PyArray1::from_vec(py, time),
-                    PyArray1::from_vec(py, op),
-                    PyArray1::from_vec(py, offset),
-                    PyArray1::from_vec(py, length),
-                ));
-            }
-            for request in &batch {
-                all.0.push(request.time_ns);
-                all.1.push(code_of(request.op));
-                all.2.push(request.offset);
-                all.3.push(request.len);
-            }
-        }
+        Ok(PyBytes::new(py, &bytes))
     }
 
     /// How many requests there are.
     fn __len__(&self, py: Python<'_>) -> usize {
         match &self.0 {
-            Columns::Arrays(time, ..) => time.bind(py).len(),
-            Columns::Arrow(batches, ..) => batches.iter().map(RecordBatch::num_rows).sum(),
+            Columns::Arrays(arrays) => arrays.offset.len(py),
+            Columns::Table(_, batches) => batches.iter().map(RecordBatch::num_rows).sum(),
         }
     }
+}
+
+fn input(error: ArrowError) -> PyErr {
+    InputError::new_err(error.to_string())
+}
+
+fn one_length(names: &[&str], lengths: &[usize]) -> PyResult<()> {
+    if lengths.iter().any(|n| Some(n) != lengths.first()) {
+        return Err(UsageError::new_err(format!(
+            "{} have {lengths:?} elements; give arrays of one length",
+            names.join(", ")
+        )));
+    }
+    Ok(())
+}
+
+/// A column of a table, copied.
+fn column(kind: &str, values: &Bound<'_, PyAny>) -> PyResult<ArrayRef> {
+    let texts = || values.extract::<Vec<Option<String>>>();
+    let unsigned = || Ok::<_, PyErr>(values.cast::<PyArray1<u64>>()?.to_vec()?);
+    let signed = || Ok::<_, PyErr>(values.cast::<PyArray1<i64>>()?.to_vec()?);
+    // NumPy's number for no time.
+    let times = || {
+        let numbers = signed()?.into_iter();
+        Ok::<_, PyErr>(numbers.map(|n| (n != i64::MIN).then_some(n)).collect::<Vec<_>>())
+    };
+    Ok(match kind {
+        "u" => Arc::new(UInt64Array::from(unsigned()?)),
+        "i" => Arc::new(Int64Array::from(signed()?)),
+        "f" => Arc::new(Float64Array::from(values.cast::<PyArray1<f64>>()?.to_vec()?)),
+        "M:s" => Arc::new(TimestampSecondArray::from(times()?)),
+        "M:ms" => Arc::new(TimestampMillisecondArray::from(times()?)),
+        "M:us" => Arc::new(TimestampMicrosecondArray::from(times()?)),
+        "M:ns" => Arc::new(TimestampNanosecondArray::from(times()?)),
+        "m:s" => Arc::new(DurationSecondArray::from(times()?)),
+        "m:ms" => Arc::new(DurationMillisecondArray::from(times()?)),
+        "m:us" => Arc::new(DurationMicrosecondArray::from(times()?)),
+        "m:ns" => Arc::new(DurationNanosecondArray::from(times()?)),
+        _ => Arc::new(StringArray::from(texts()?)),
+    })
 }
 
 /// The traces of a call, by name.
 #[derive(Default)]
 pub struct Named {
     traces: HashMap<String, Py<Memory>>,
-    /// Their digests, each worked out once.
+    /// Their digests as they are read so, each worked out once.
     digests: Mutex<HashMap<String, String>>,
 }
 
@@ -150,16 +270,21 @@ impl Named {
         Self { traces, ..Self::default() }
     }
 
-    fn hashed(&self, name: &str) -> Option<String> {
-        let mut source = self.open(name)?.ok()?;
-        let (mut hash, mut batch) = (Sha256::new(), Vec::new());
+    fn hashed(mut source: Reader) -> Result<String, SimError> {
+        let (mut hash, mut batch, mut known) = (Sha256::new(), Vec::new(), 0);
         loop {
-            source.next_batch(&mut batch, BATCH).ok()?;
+            source.next_batch(&mut batch, BATCH)?;
             if batch.is_empty() {
-                return Some(hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect());
+                return Ok(hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect());
             }
-            for Request { time_ns, offset, len, op, .. } in &batch {
-                for part in [*time_ns, *offset, *len] {
+            // A request's volume is a number; the names follow in the order of the numbers.
+            for name in source.volumes().get(known..).unwrap_or_default() {
+                hash.update(name.len().to_le_bytes());
+                hash.update(name);
+            }
+            known = source.volumes().len();
+            for Request { time_ns, offset, len, op, volume } in &batch {
+                for part in [*time_ns, *offset, *len, u64::from(*volume)] {
                     hash.update(part.to_le_bytes());
                 }
                 hash.update([*op as u8]);
@@ -169,118 +294,87 @@ impl Named {
 }
 
 impl Traces for Named {
-    fn open(&self, name: &str) -> Option<Result<Box<dyn Source + '_>, SimError>> {
+    fn has(&self, name: &str) -> bool {
+        self.traces.contains_key(name)
+    }
+
+    fn open(&self, name: &str, options: &ReadOptions) -> Option<Result<Reader, TraceError>> {
         let memory = self.traces.get(name)?;
-        Some(Ok(Box::new(Reader { name: name.into(), memory, batch: 0, row: 0, number: 0 })))
+        Some(match &memory.get().0 {
+            Columns::Arrays(_) => {
+                let memory = Python::attach(|py| memory.clone_ref(py));
+                read::open_source(ArrayRows { name: name.into(), memory, row: 0 }, options)
+            }
+            Columns::Table(schema, batches) => {
+                read::open_table(schema, batches.clone(), name, options)
+            }
+        })
     }
 
-    fn digest(&self, name: &str) -> Option<String> {
+    fn digest(&self, name: &str, options: &ReadOptions) -> Option<Result<String, SimError>> {
+        let key = format!("{name} {options:?}");
         let mut digests = self.digests.lock().unwrap_or_else(PoisonError::into_inner);
-        if !digests.contains_key(name) {
-            digests.insert(name.to_owned(), self.hashed(name)?);
+        if let Some(known) = digests.get(&key) {
+            return Some(Ok(known.clone()));
         }
-        digests.get(name).cloned()
+        let digest = self.open(name, options)?.map_err(SimError::from).and_then(Self::hashed);
+        if let Ok(digest) = &digest {
+            digests.insert(key, digest.clone());
+        }
+        Some(digest)
     }
 }
 
-/// Reads a trace in memory.
-struct Reader<'a> {
+/// Reads arrays.
+struct ArrayRows {
     name: PathBuf,
-    memory: &'a Py<Memory>,
-    /// The Arrow batch, the row in it or in the arrays, and the row of all.
-    batch: usize,
+    memory: Py<Memory>,
     row: usize,
-    number: u64,
 }
 
-impl Reader<'_> {
-    fn wrong(&self, what: impl Into<String>) -> TraceError {
-        TraceError::Malformed {
-            path: self.name.clone(),
-            place: Place::Line(self.number + 1),
-            what: what.into(),
-            remedy:
-                "rows are time in ns, op (read, write, trim, flush), offset and length in bytes"
-                    .into(),
-        }
-    }
-
-    fn arrays(
-        &mut self,
-        py: Python<'_>,
-        out: &mut Vec<Request>,
-        limit: usize,
-        op: &Py<PyArray1<u8>>,
-        [time, offset, len]: [&Py<PyArray1<u64>>; 3],
-    ) -> Result<(), TraceError> {
-        let busy = |_| self.wrong("another call has an array for writing");
-        let time = time.bind(py).try_readonly().map_err(busy)?;
-        let op = op.bind(py).try_readonly().map_err(busy)?;
-        let offset = offset.bind(py).try_readonly().map_err(busy)?;
-        let len = len.bind(py).try_readonly().map_err(busy)?;
-        let (time, op, offset, len) =
-            (time.as_array(), op.as_array(), offset.as_array(), len.as_array());
-        for row in self.row..time.len().min(self.row.saturating_add(limit)) {
-            let (Some(op), Some(offset), Some(len)) = (op.get(row), offset.get(row), len.get(row))
-            else {
-                return Err(self.wrong("an array was made shorter while it was read"));
+impl ArrayRows {
+    fn read(&self, arrays: &Arrays, limit: usize) -> Result<Vec<Request>, String> {
+        let from = self.row;
+        let (time, op, offset, length) = Python::attach(|py| {
+            Ok::<_, String>((
+                arrays.time.as_ref().map(|time| time.read(py, from, limit)).transpose()?,
+                arrays.op.as_ref().map(|op| numbers(op.bind(py), from, limit)).transpose()?,
+                arrays.offset.read(py, from, limit)?,
+                arrays.length.read(py, from, limit)?,
+            ))
+        })?;
+        let shorter = || "an array was made shorter while it was read".to_owned();
+        let request = |(row, offset): (usize, &u64)| {
+            let op = match &op {
+                None => Op::Write,
+                Some(ops) => {
+                    let op = ops.get(row).ok_or_else(shorter)?;
+                    coded(*op).ok_or_else(|| format!("op {op} is none"))?
+                }
             };
-            let op = coded(u64::from(*op)).ok_or_else(|| self.wrong(format!("{op} is no op")))?;
-            out.push(Request { time_ns: time[row], offset: *offset, len: *len, volume: 0, op });
-            self.number += 1;
-        }
-        self.row += out.len();
-        Ok(())
-    }
-
-    fn arrow(
-        &mut self,
-        out: &mut Vec<Request>,
-        limit: usize,
-        batches: &[RecordBatch],
-        time: Option<usize>,
-        [op, offset, len]: [usize; 3],
-    ) -> Result<(), TraceError> {
-        while let Some(batch) = batches.get(self.batch).filter(|_| out.len() < limit) {
-            if self.row >= batch.num_rows() {
-                (self.batch, self.row) = (self.batch + 1, 0);
-                continue;
-            }
-            let until = batch.num_rows().min(self.row + limit - out.len());
-            for row in self.row..until {
-                let wrong = |what: &str| self.wrong(format!("its {what} is none that a trace has"));
-                let read = |at: usize| number(&**batch.column(at), row);
-                let time_ns = match time {
-                    Some(at) => read(at).ok_or_else(|| wrong("time"))?,
-                    None => 0,
-                };
-                let request = Request {
-                    time_ns,
-                    offset: read(offset).ok_or_else(|| wrong("offset"))?,
-                    len: read(len).ok_or_else(|| wrong("length"))?,
-                    volume: 0,
-                    op: operation(&**batch.column(op), row).ok_or_else(|| wrong("op"))?,
-                };
-                out.push(request);
-                self.number += 1;
-            }
-            self.row = until;
-        }
-        Ok(())
+            let time_ns = match &time {
+                None => 0,
+                Some(times) => *times.get(row).ok_or_else(shorter)?,
+            };
+            let len = *length.get(row).ok_or_else(shorter)?;
+            Ok(Request { time_ns, offset: *offset, len, volume: 0, op })
+        };
+        offset.iter().enumerate().map(request).collect()
     }
 }
 
-impl Source for Reader<'_> {
+impl Source for ArrayRows {
     fn next_batch(&mut self, batch: &mut Vec<Request>, limit: usize) -> Result<(), TraceError> {
         batch.clear();
-        match &self.memory.get().0 {
-            Columns::Arrays(time, op, offset, len) => {
-                Python::attach(|py| self.arrays(py, batch, limit, op, [time, offset, len]))
-            }
-            Columns::Arrow(batches, time, columns) => {
-                self.arrow(batch, limit, batches, *time, *columns)
-            }
-        }
+        let Columns::Arrays(arrays) = &self.memory.get().0 else { return Ok(()) };
+        *batch = self.read(arrays, limit.min(BATCH)).map_err(|what| TraceError::Malformed {
+            path: self.name.clone(),
+            place: Place::Line(self.row as u64 + 1),
+            what,
+            remedy: "rows are time in ns, op (0 read, 1 write, 2 trim, 3 flush), offset and length in bytes".into(),
+        })?;
+        self.row += batch.len();
+        Ok(())
     }
 }
 
@@ -295,62 +389,12 @@ pub const fn code_of(op: Op) -> u8 {
 }
 
 /// An operation by its number.
-const fn coded(number: u64) -> Option<Op> {
+const fn coded(number: u8) -> Option<Op> {
     match number {
         0 => Some(Op::Read),
         1 => Some(Op::Write),
         2 => Some(Op::Trim),
         3 => Some(Op::Flush),
-        _ => None,
-    }
-}
-
-fn operation(column: &dyn Array, row: usize) -> Option<Op> {
-    if column.is_null(row) {
-        return None;
-    }
-    let text = match column.data_type() {
-        DataType::Utf8 => column.as_string::<i32>().value(row),
-        DataType::LargeUtf8 => column.as_string::<i64>().value(row),
-        DataType::Utf8View => column.as_string_view().value(row),
-        DataType::Dictionary(..) => {
-            let words = column.as_any_dictionary();
-            return operation(&**words.values(), *words.normalized_keys().get(row)?);
-        }
-        _ => return coded(number(column, row)?),
-    };
-    match text.to_ascii_lowercase().as_str() {
-        "r" | "read" => Some(Op::Read),
-        "w" | "write" => Some(Op::Write),
-        "d" | "t" | "trim" | "discard" | "unmap" => Some(Op::Trim),
-        "f" | "flush" => Some(Op::Flush),
-        _ => None,
-    }
-}
-
-/// A number of a column, times in nanoseconds; none for a null, a negative, and what is no whole number.
-fn number(column: &dyn Array, row: usize) -> Option<u64> {
-    macro_rules! of {
-        ($kind:ty, $scale:expr) => {
-            u64::try_from(column.as_primitive::<$kind>().value(row)).ok()?.checked_mul($scale)
-        };
-    }
-    if column.is_null(row) {
-        return None;
-    }
-    match column.data_type() {
-        DataType::UInt64 => Some(column.as_primitive::<UInt64Type>().value(row)),
-        DataType::UInt32 => Some(column.as_primitive::<UInt32Type>().value(row).into()),
-        DataType::UInt16 => Some(column.as_primitive::<UInt16Type>().value(row).into()),
-        DataType::UInt8 => Some(column.as_primitive::<UInt8Type>().value(row).into()),
-        DataType::Int64 => of!(Int64Type, 1),
-        DataType::Int32 => of!(Int32Type, 1),
-        DataType::Int16 => of!(Int16Type, 1),
-        DataType::Int8 => of!(Int8Type, 1),
-        DataType::Timestamp(TimeUnit::Second, _) => of!(TimestampSecondType, 1_000_000_000),
-        DataType::Timestamp(TimeUnit::Millisecond, _) => of!(TimestampMillisecondType, 1_000_000),
-        DataType::Timestamp(TimeUnit::Microsecond, _) => of!(TimestampMicrosecondType, 1_000),
-        DataType::Timestamp(TimeUnit::Nanosecond, _) => of!(TimestampNanosecondType, 1),
         _ => None,
     }
 }

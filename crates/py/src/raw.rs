@@ -11,9 +11,10 @@ use std::{
 };
 
 use arrow_array::{
-    RecordBatch,
+    RecordBatch, RecordBatchReader as _,
     ffi_stream::{ArrowArrayStreamReader, FFI_ArrowArrayStream},
 };
+use arrow_schema::Schema;
 use pyo3::{ffi, prelude::*, types::PyCapsule};
 use thermocline_policy::{
     Context,
@@ -28,12 +29,12 @@ use crate::{
     policy::{Raised, device},
 };
 
-/// The batches of a stream that a capsule of the Arrow C stream interface holds. Its buffers are not copied;
-/// they are kept until the batches are dropped.
+/// The columns and the batches of a stream that a capsule of the Arrow C stream interface holds. Its buffers are not
+/// copied; they are kept until the batches are dropped.
 ///
 /// # Errors
 /// It is no such capsule, was used before, or its producer failed.
-pub fn batches(capsule: &Bound<'_, PyCapsule>) -> PyResult<Vec<RecordBatch>> {
+pub fn arrow(capsule: &Bound<'_, PyCapsule>) -> PyResult<(Arc<Schema>, Vec<RecordBatch>)> {
     let stream = capsule.pointer_checked(Some(c"arrow_array_stream"))?;
     // SAFETY: by the Arrow PyCapsule interface a capsule of this name points at a stream that is initialised or
     // released, and the consumer may move it out; `from_raw` leaves a released one behind, which the capsule's
@@ -42,7 +43,9 @@ pub fn batches(capsule: &Bound<'_, PyCapsule>) -> PyResult<Vec<RecordBatch>> {
     let reader =
         unsafe { ArrowArrayStreamReader::from_raw(stream.as_ptr().cast::<FFI_ArrowArrayStream>()) };
     let reader = reader.map_err(|e| InputError::new_err(e.to_string()))?;
-    reader.map(|batch| batch.map_err(|e| InputError::new_err(e.to_string()))).collect()
+    let schema = reader.schema();
+    let batches = reader.map(|batch| batch.map_err(|e| InputError::new_err(e.to_string())));
+    Ok((schema, batches.collect::<PyResult<_>>()?))
 }
 
 /// Keeps the interpreter's state of this thread while a policy of Python lives on it. Without it every call into the

@@ -28,9 +28,24 @@ pub type Pairs = Vec<(String, Option<String>)>;
 /// Traces that cells of this process have read last.
 static INPUTS: LazyLock<Inputs> = LazyLock::new(|| Inputs::that_stay_of(2));
 
+/// Options and their values, and how many seeds.
+type Axes = (Vec<(String, Vec<String>)>, u64);
+
+/// Of each cell its digest, or why it cannot be run.
+type Digests = Vec<(Option<String>, Option<String>)>;
+
 /// The cells of a grid. Each is made when it is asked for.
 #[pyclass(frozen, module = "thermocline._native")]
-pub struct Plan(Arc<sweep::Plan>);
+pub struct Plan(Arc<sweep::Plan>, Axes);
+
+fn settings((axes, seeds): &Axes) -> PyResult<SweepSettings> {
+    let given = axes.iter().map(|(option, texts)| {
+        Given::of(option, texts.clone(), false)
+            .map_err(|why| raised(SimError::Usage(format!("{option}: {why}"))))
+    });
+    let swept = Swept(given.collect::<PyResult<_>>()?);
+    Ok(SweepSettings { file: None, seeds: *seeds, until: None, tolerance: None, swept })
+}
 
 impl Plan {
     fn check(&self, at: usize) -> PyResult<()> {
@@ -40,6 +55,30 @@ impl Plan {
 
 #[pymethods]
 impl Plan {
+    /// A plan that was made before.
+    #[staticmethod]
+    fn again(axes: Axes, digests: Digests) -> PyResult<Self> {
+        let known = |(digest, why): (Option<String>, Option<String>)| {
+            digest.ok_or_else(|| why.unwrap_or_default())
+        };
+        let digests = digests.into_iter().map(known).collect();
+        let plan = sweep::Plan::again(&settings(&axes)?, digests).map_err(raised)?;
+        Ok(Self(Arc::new(plan), axes))
+    }
+
+    /// Its cells go along to other processes; traces do not.
+    fn __reduce__<'py>(
+        slf: &Bound<'py, Self>,
+    ) -> PyResult<(Bound<'py, PyAny>, (Axes, Digests))> {
+        let plan = slf.get();
+        let one = |digest: &Result<String, String>| match digest {
+            Ok(digest) => (Some(digest.clone()), None),
+            Err(why) => (None, Some(why.clone())),
+        };
+        let digests = plan.0.digests().iter().map(one).collect();
+        Ok((slf.get_type().getattr("again")?, (plan.1.clone(), digests)))
+    }
+
     /// How many cells there are.
     fn __len__(&self) -> usize {
         self.0.count()
@@ -104,14 +143,10 @@ pub fn plan(
     traces: InMemory,
     listener: Listener,
 ) -> PyResult<Plan> {
-    let given = axes.into_iter().map(|(option, texts)| {
-        Given::of(&option, texts, false)
-            .map_err(|why| raised(SimError::Usage(format!("{option}: {why}"))))
-    });
-    let swept = Swept(given.collect::<PyResult<_>>()?);
-    let settings = SweepSettings { file: None, seeds, until: None, tolerance: None, swept };
+    let axes = (axes, seeds);
+    let settings = settings(&axes)?;
     done(py, &Named::of(traces), listener.as_ref(), |context| {
-        Ok(Plan(Arc::new(sweep::plan(&settings, &known, context)?)))
+        Ok(Plan(Arc::new(sweep::plan(&settings, &known, context)?), axes))
     })
 }
 
@@ -119,7 +154,7 @@ fn settings_of(pairs: Pairs) -> Settings {
     Settings(pairs.into_iter().map(|(option, value)| Setting { option, value }).collect())
 }
 
-/// Runs a cell: its result, as JSON. `version` tells traces of one name apart.
+/// Runs a cell: its result, as JSON, and notes on it. `version` tells traces of one name apart.
 #[pyfunction]
 pub fn execute(
     py: Python<'_>,
@@ -127,10 +162,11 @@ pub fn execute(
     version: &str,
     traces: InMemory,
     listener: Listener,
-) -> PyResult<String> {
+) -> PyResult<(String, Vec<String>)> {
     let settings = settings_of(pairs);
     done(py, &Named::of(traces), listener.as_ref(), |context| {
-        Ok(sweep::execute(&settings, &INPUTS, version, context)?.result.to_string())
+        let done = sweep::execute(&settings, &INPUTS, version, context)?;
+        Ok((done.result.to_string(), done.notes))
     })
 }
 

@@ -12,7 +12,10 @@ use std::{
 use thermocline_assembly::policy::OwnPolicies;
 use thermocline_sim::{Progress, SimError};
 use thermocline_sweep::Work;
-use thermocline_trace::{Contents, Request, Source, TraceError};
+use thermocline_trace::{
+    Contents, Request, Source, TraceError,
+    read::{ReadOptions, Reader},
+};
 
 /// How much a message matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,14 +80,20 @@ pub enum Unit {
 
 /// Traces that are no files, by the names that `--trace` gives them.
 pub trait Traces: Sync {
+    /// Whether there is one of that name.
+    fn has(&self, name: &str) -> bool;
+
     /// Opens a trace from its beginning; none if there is none of that name.
     ///
     /// # Errors
     /// Why it cannot be read.
-    fn open(&self, name: &str) -> Option<Result<Box<dyn Source + '_>, SimError>>;
+    fn open(&self, name: &str, options: &ReadOptions) -> Option<Result<Reader, TraceError>>;
 
-    /// What tells its contents from those of others, for stores of results; none if there is no such trace.
-    fn digest(&self, name: &str) -> Option<String>;
+    /// What tells its requests, as they are read so, from others, for stores of results; none if there is no such trace.
+    ///
+    /// # Errors
+    /// Why it cannot be read.
+    fn digest(&self, name: &str, options: &ReadOptions) -> Option<Result<String, SimError>>;
 }
 
 /// What work needs of the door that asks for it.

@@ -27,7 +27,7 @@ use thermocline_units as units;
 use crate::{
     Context, Counted,
     compare::Comparison,
-    jobs, opening,
+    jobs, notes, opening,
     settings::{compare::CompareSettings, simulation::SimulationArgs},
     usage,
 };
@@ -125,6 +125,9 @@ impl<'a> Fleet<'a> {
             context.note(&format!(
                 "every figure is an estimate from one page in {of} of each volume (--sample)"
             ));
+        }
+        if let Some(note) = notes::much_spare(&settings.simulation) {
+            context.note(&note);
         }
         let traces = many.inputs.trace.iter().map(|path| take_apart(path, settings, context));
         let traces = traces.collect::<Result<Vec<_>, SimError>>()?;

@@ -31,7 +31,7 @@ pub fn on(
 ) -> Vec<String> {
     let mut notes = Vec::new();
     if let Some(result) = results.first() {
-        notes.extend(much_spare(result, args));
+        notes.extend(much_spare(args).map(|note| format!("{}: {note}", result.trace.path)));
         notes.extend(small_trace(result, from_trace, args));
         notes.extend(sampled(result));
         if from_trace {
@@ -79,12 +79,11 @@ fn sampled(result: &RunResult) -> Option<String> {
 }
 
 /// `7` is 700 %.
-fn much_spare(result: &RunResult, args: &SimulationArgs) -> Option<String> {
+pub fn much_spare(args: &SimulationArgs) -> Option<String> {
     let asked = args.device.over_provisioning;
     (asked > MOST_SPARE).then(|| {
         format!(
-            "{}: --over-provisioning {asked} is {}; for {asked} percent write {asked}%",
-            result.trace.path,
+            "--over-provisioning {asked} is {}; for {asked} percent write {asked}%",
             number::percent(asked)
         )
     })

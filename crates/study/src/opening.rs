@@ -45,11 +45,12 @@ pub fn with_trace<T>(
     context: Context<'_>,
     work: impl FnOnce(&mut dyn Source) -> Result<T, SimError>,
 ) -> Result<(T, Seen), SimError> {
-    if let Some(source) = context.traces().and_then(|traces| traces.open(&path.to_string_lossy())) {
-        return in_memory(path, source?, transforms, context, work);
-    }
-    let mut reader = read::open(path, reading).map_err(|e| in_our_words(path, e))?;
-    let mut seen = Seen { guess: Some(reader.guess().clone()), warnings: Vec::new() };
+    let memory = context.traces().and_then(|it| it.open(&path.to_string_lossy(), reading));
+    let in_memory = memory.is_some();
+    let opened = memory.unwrap_or_else(|| read::open(path, reading));
+    let mut reader = opened.map_err(|e| in_our_words(path, e))?;
+    let guess = (!in_memory).then(|| reader.guess().clone());
+    let mut seen = Seen { guess, warnings: Vec::new() };
     match &seen.guess {
         Some(guess) if guess.from.is_some() && guess.format.argument().is_some() => {
             context.note(&format!(
@@ -58,7 +59,8 @@ pub fn with_trace<T>(
                 guess.columns()
             ))
         }
-        _ => context.info(&format!("{}: {}", path.display(), seen.describe())),
+        Some(_) => context.info(&format!("{}: {}", path.display(), seen.describe())),
+        None => {}
     }
     let mut remarks = Vec::new();
     let result = transformed(&mut reader, transforms, &mut remarks, work).map_err(|e| match e {
@@ -75,26 +77,6 @@ pub fn with_trace<T>(
         context.warn(&format!("{}: {warning}", path.display()));
     }
     Ok((result, seen))
-}
-
-/// The same with a trace that is no file.
-fn in_memory<T>(
-    name: &Path,
-    mut source: Box<dyn Source + '_>,
-    transforms: &TransformArgs,
-    context: Context<'_>,
-    work: impl FnOnce(&mut dyn Source) -> Result<T, SimError>,
-) -> Result<(T, Seen), SimError> {
-    let mut remarks = Vec::new();
-    let result =
-        transformed(&mut *source, transforms, &mut remarks, work).map_err(|e| match e {
-            SimError::Trace(e) => in_our_words(name, e),
-            other => other,
-        })?;
-    for remark in &remarks {
-        context.warn(&format!("{}: {remark}", name.display()));
-    }
-    Ok((result, Seen { guess: None, warnings: remarks }))
 }
 
 /// Puts the transformations around the trace, each around the one before. Those that count stand in

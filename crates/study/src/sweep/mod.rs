@@ -33,6 +33,24 @@ pub struct Plan {
 }
 
 impl Plan {
+    /// A plan that was made before, of the same settings; nothing is read again.
+    ///
+    /// # Errors
+    /// What is wrong with all cells.
+    pub fn again(
+        settings: &SweepSettings,
+        digests: Vec<Result<String, String>>,
+    ) -> Result<Self, SimError> {
+        let asked = Asked::of(settings)?;
+        Ok(Self { grid: asked.whole(), asked, digests })
+    }
+
+    /// What the result of each cell depends on, or why it cannot be run.
+    #[must_use]
+    pub fn digests(&self) -> &[Result<String, String>] {
+        &self.digests
+    }
+
     /// How many cells there are.
     #[must_use]
     pub fn count(&self) -> usize {
@@ -146,15 +164,24 @@ fn digest_of(
     contents: &mut Contents,
     context: Context<'_>,
 ) -> Result<String, SimError> {
-    let in_memory = |setting: &Setting| {
-        let name = setting.value.as_deref().filter(|_| setting.option == "trace")?;
-        context.traces()?.digest(name)
-    };
-    let Some(digest) = settings.0.iter().find_map(in_memory) else {
+    let Some(digest) = digest_in_memory(settings, context) else {
         return contents.of_job(settings, context.progress());
     };
     let without = settings.0.iter().filter(|setting| setting.option != "trace");
-    let memory = Setting::new("trace-in-memory", digest);
+    let memory = Setting::new("trace-in-memory", digest?);
     let settings = Settings(without.cloned().chain([memory]).collect());
     contents.of_job(&settings, context.progress())
+}
+
+fn digest_in_memory(
+    settings: &Settings,
+    context: Context<'_>,
+) -> Option<Result<String, SimError>> {
+    let traces = context.traces()?;
+    let trace = settings.0.iter().find(|setting| setting.option == "trace")?;
+    let name = trace.value.as_deref().filter(|name| traces.has(name))?;
+    match RunSettings::parse(settings.arguments()) {
+        Ok(run) => traces.digest(name, &run.simulation.reading.options()),
+        Err(error) => Some(Err(error)),
+    }
 }
