@@ -192,6 +192,32 @@ def test_numbers_of_numpy_are_numbers(tmp_path):
     assert len(seeds) == 2 and not seeds.failures
 
 
+@pytest.mark.parametrize(
+    "call",
+    [
+        "tc.run(workload='uniform', capacity='4TiB', bytes='1GiB', policy='greedy', progress=False)",
+        "tc.trace.generate('uniform', span='16MiB', bytes='64TiB')",
+    ],
+)
+def test_memory_that_cannot_be_had_is_an_error(call):
+    code = f"""
+import resource, thermocline as tc
+held = int(open('/proc/self/statm').read().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (held + (1 << 30),) * 2)
+try:
+    {call}
+except MemoryError as error:
+    print('refused:', error)
+"""
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert ran.returncode == 0 and "of memory at least, and" in ran.stdout, ran
+
+
+def test_room_for_more_changes_of_the_map_than_there_are_is_not_taken():
+    asked = {"workload": "uniform", "policy": "greedy", "capacity": "64MiB", "bytes": "8MiB", "over_provisioning": "20%", "progress": False}
+    assert tc.run(map_cache="1TiB", **asked)["memory.total_bytes"] < 1 << 20
+
+
 def test_a_comparison_answers_and_shows():
     compared = tc.compare(writes(), ["greedy", "dac"], progress=False, no_oracle=True)
     assert compared.best in ("greedy", "dac") and len(compared.results) == 2

@@ -2,7 +2,8 @@
 
 use pyo3::prelude::*;
 use pyo3::{
-    PyErr, Python, create_exception, exceptions::PyException, exceptions::PyKeyboardInterrupt,
+    PyErr, Python, create_exception,
+    exceptions::{PyException, PyKeyboardInterrupt, PyMemoryError},
 };
 use thermocline_policy::foreign::Failure;
 use thermocline_sim::SimError;
@@ -49,6 +50,7 @@ pub fn raised(error: SimError) -> PyErr {
         SimError::Usage(_) | SimError::Trace(TraceError::Usage { .. }) => UsageError::new_err(text),
         SimError::Input(_) | SimError::Trace(_) => InputError::new_err(text),
         SimError::Failed(_) => FailedError::new_err(text),
+        SimError::Memory(_) => PyMemoryError::new_err(text),
         SimError::Broken(_) => BrokenError::new_err(text),
         SimError::Policy(failure) => raised_by_policy(failure),
         SimError::Interrupted => PyKeyboardInterrupt::new_err(text),

@@ -18,7 +18,7 @@ use std::{collections::HashMap, path::PathBuf};
 use pyo3::{prelude::*, types::PyDict};
 use serde_json::{Value, json};
 use thermocline_chart::{COLOURS, Colour};
-use thermocline_sim::{HugePages, SimError, history::History};
+use thermocline_sim::{HugePages, SimError, history::History, room};
 use thermocline_study::{
     catalogue,
     jobs::Extras,
@@ -129,6 +129,9 @@ fn trace_info(
     })
 }
 
+/// Three numbers of eight bytes and one of one.
+const BYTES_OF_A_REQUEST: u64 = 25;
+
 /// A generated trace: time, op, offset, length.
 #[pyfunction]
 fn generate<'py>(py: Python<'py>, workload: &str, words: Words) -> PyResult<Bound<'py, PyDict>> {
@@ -143,6 +146,11 @@ fn generate<'py>(py: Python<'py>, workload: &str, words: Words) -> PyResult<Boun
             context.check()?;
             if batch.is_empty() {
                 return Ok(());
+            }
+            // Vectors that are full take twice the memory.
+            let more = 2 * batch.len().max(times.len()) as u64;
+            if times.len() + batch.len() > times.capacity() {
+                room::require(more * BYTES_OF_A_REQUEST, "the trace")?;
             }
             for request in &batch {
                 times.push(request.time_ns);

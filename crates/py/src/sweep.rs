@@ -67,9 +67,7 @@ impl Plan {
     }
 
     /// Its cells go along to other processes; traces do not.
-    fn __reduce__<'py>(
-        slf: &Bound<'py, Self>,
-    ) -> PyResult<(Bound<'py, PyAny>, (Axes, Digests))> {
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, (Axes, Digests))> {
         let plan = slf.get();
         let one = |digest: &Result<String, String>| match digest {
             Ok(digest) => (Some(digest.clone()), None),

@@ -19,6 +19,9 @@ pub enum SimError {
     /// The run could not be finished.
     #[error("{0}")]
     Failed(String),
+    /// It takes more memory than there is.
+    #[error("{0}")]
+    Memory(String),
     /// An invariant was broken: a bug of this program.
     #[error("{0}; this is a bug, please report it with the command that showed it")]
     Broken(String),
@@ -36,6 +39,7 @@ impl SimError {
     pub fn of_policy(self, policy: &str) -> Self {
         match self {
             Self::Failed(text) => Self::Failed(format!("{policy}: {text}")),
+            Self::Memory(text) => Self::Memory(format!("{policy}: {text}")),
             other => other,
         }
     }

@@ -24,6 +24,7 @@ mod predictions;
 mod queue;
 mod responses;
 pub mod result;
+pub mod room;
 mod run;
 pub mod settling;
 mod setup;

@@ -16,6 +16,7 @@ use crate::{
     history::{History, erase_curve},
     huge_pages::Meter,
     result::Perf,
+    room,
     settling::Settling,
     setup::Setup,
 };
@@ -62,6 +63,7 @@ pub(crate) fn run_sharing(
     } else {
         None
     };
+    room::require(setup.least_memory(), "the layer with its map")?;
     let chip = setup.chip(job.wears_out);
     let runner = Runner { job, setup: &setup, progress, memory: Meter::start() };
     if let Some(bytes) = job.map_cache {
@@ -102,6 +104,10 @@ impl Runner<'_> {
     ) -> Result<Ran, SimError> {
         let (job, setup) = (self.job, self.setup);
         let started = Instant::now();
+        // The system backs tables when they are written: now there is still a choice.
+        if let Some(bytes) = self.memory.bytes() {
+            room::require(bytes, "the layer with its tables")?;
+        }
         self.fill(&mut layer)?;
         // The tables that a simulation keeps are not those of a device whose map is on the chip.
         let memory = match job.map_cache {

@@ -74,6 +74,15 @@ impl Setup {
         job.warm_up.div_ceil(page).div_ceil(u64::from(job.input.sampled()))
     }
 
+    /// Bytes of memory that a layer takes at least: where each logical page is, and which one each physical page holds.
+    pub(crate) fn least_memory(&self) -> u64 {
+        if self.plan.policy.layer != LayerKind::PageMapped {
+            return 0;
+        }
+        let pages = self.capacity + u64::from(self.plan.logical_pages);
+        pages * size_of::<u32>() as u64
+    }
+
     /// Bytes of RAM that the layer takes where the map is on the chip.
     pub(crate) fn map_ram(&self, job: &Job<'_>) -> u64 {
         job.map_cache.map_or(0, |cache| crate::demand_paged::ram(self, cache))

@@ -17,9 +17,14 @@ use crate::{
 /// Bytes of RAM that a layer with so much for changes takes in all.
 pub(crate) fn ram(setup: &Setup, cache: u64) -> u64 {
     let geometry = &setup.plan.device.profile.geometry;
-    let (blocks, changes) = (geometry.data_blocks(), cache / size_of::<Change>() as u64);
-    let pages = setup.plan.logical_pages;
-    thermocline_embedded::ram(blocks, geometry.page_size, pages, changes as u32) as u64
+    let (blocks, pages) = (geometry.data_blocks(), setup.plan.logical_pages);
+    thermocline_embedded::ram(blocks, geometry.page_size, pages, changes(setup, cache)) as u64
+}
+
+/// Changes of the map that so many bytes have room for; of each logical page there is one at most.
+fn changes(setup: &Setup, cache: u64) -> u32 {
+    let room = cache / size_of::<Change>() as u64;
+    u32::try_from(room).unwrap_or(u32::MAX).min(setup.plan.logical_pages)
 }
 
 /// Runs a job with so many bytes of RAM for changes of the map.
@@ -42,8 +47,8 @@ pub(crate) fn on(
     let (victim, mut placement) = demand_paged::halves(&plan.policy, "--map-cache")?;
     let pages = map_pages(geometry.page_size, plan.logical_pages) as usize;
     let chip = MapKeeping::new(chip);
-    let changes = cache as usize / size_of::<Change>();
-    let memory = Memory::allocate(&chip.geometry(), plan.logical_pages, changes as u32);
+    let changes = changes(setup, cache);
+    let memory = Memory::allocate(&chip.geometry(), plan.logical_pages, changes);
     let config = Config { logical_pages: plan.logical_pages, spare_blocks: 0 };
     let ftl = Ftl::format(chip, memory, &*victim, &mut *placement, config).map_err(|e| match e {
         Error::Memory(_) => {

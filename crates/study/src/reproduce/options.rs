@@ -167,7 +167,9 @@ pub fn failed(wanted_by: &str, command: &str, error: SimError) -> SimError {
     let text = |error: &SimError| format!("{wanted_by}: {error}; the command is: {command}");
     match error {
         SimError::Interrupted => SimError::Interrupted,
-        SimError::Failed(_) | SimError::Policy(_) => SimError::Failed(text(&error)),
+        SimError::Failed(_) | SimError::Memory(_) | SimError::Policy(_) => {
+            SimError::Failed(text(&error))
+        }
         SimError::Broken(_) => SimError::Broken(text(&error)),
         SimError::Usage(_) | SimError::Input(_) | SimError::Trace(_) => {
             SimError::Input(text(&error))

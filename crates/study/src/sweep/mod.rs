@@ -46,7 +46,6 @@ impl Plan {
     }
 
     /// What the result of each cell depends on, or why it cannot be run.
-    #[must_use]
     pub fn digests(&self) -> &[Result<String, String>] {
         &self.digests
     }
@@ -173,10 +172,7 @@ fn digest_of(
     contents.of_job(&settings, context.progress())
 }
 
-fn digest_in_memory(
-    settings: &Settings,
-    context: Context<'_>,
-) -> Option<Result<String, SimError>> {
+fn digest_in_memory(settings: &Settings, context: Context<'_>) -> Option<Result<String, SimError>> {
     let traces = context.traces()?;
     let trace = settings.0.iter().find(|setting| setting.option == "trace")?;
     let name = trace.value.as_deref().filter(|name| traces.has(name))?;

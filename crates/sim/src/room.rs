@@ -1,0 +1,72 @@
+//! Memory is sized before it is asked for: an allocation that fails would end the process.
+
+use std::fs;
+
+use rustix::process::{Resource, getrlimit};
+use thermocline_units::show_size;
+
+use crate::SimError;
+
+/// Whether so many bytes can still be had; `what` needs them.
+///
+/// # Errors
+/// [`SimError::Memory`] where they cannot.
+pub fn require(bytes: u64, what: &str) -> Result<(), SimError> {
+    match available().filter(|left| bytes > *left) {
+        None => Ok(()),
+        Some(left) => Err(SimError::Memory(format!(
+            "{what} takes {} of memory at least, and {} can be had; take a smaller device, or larger pages",
+            show_size(bytes),
+            show_size(left)
+        ))),
+    }
+}
+
+/// Bytes that can still be had: of the machine, of the control group, and of what the process may map. None where nothing says
+/// so.
+fn available() -> Option<u64> {
+    [of_machine(), of_group(), of_process()].into_iter().flatten().min()
+}
+
+fn of_machine() -> Option<u64> {
+    let told = fs::read_to_string("/proc/meminfo").ok()?;
+    Some(field(&told, "MemAvailable:")? * 1024 + field(&told, "SwapFree:")? * 1024)
+}
+
+/// A control group's limit, less what its processes hold; pages of files make room.
+fn of_group() -> Option<u64> {
+    let groups = fs::read_to_string("/proc/self/cgroup").ok()?;
+    let path = groups.lines().find_map(|line| line.strip_prefix("0::"))?;
+    let read = |name| fs::read_to_string(format!("/sys/fs/cgroup{path}/{name}")).ok();
+    let number = |name| read(name)?.trim().parse::<u64>().ok();
+    let files = read("memory.stat").and_then(|told| field(&told, "inactive_file")).unwrap_or(0);
+    Some((number("memory.max")? + files).saturating_sub(number("memory.current")?))
+}
+
+fn of_process() -> Option<u64> {
+    let most = getrlimit(Resource::As).current?;
+    let mapped = field(&fs::read_to_string("/proc/self/status").ok()?, "VmSize:")? * 1024;
+    Some(most.saturating_sub(mapped))
+}
+
+/// The number behind a name.
+fn field(told: &str, name: &str) -> Option<u64> {
+    let line = told.lines().find_map(|line| line.strip_prefix(name))?;
+    line.split_whitespace().next()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_no_machine_has_is_refused_and_a_byte_is_not() {
+        assert!(require(1, "a byte").is_ok());
+        let refused = require(1 << 60, "an exbibyte").expect_err("nobody has it");
+        let text = refused.to_string();
+        assert!(
+            text.starts_with("an exbibyte takes 1,048,576.0 TiB") || text.contains("TiB"),
+            "{text}"
+        );
+    }
+}
