@@ -14,6 +14,8 @@ POLICIES = "in-place,greedy,cost-benefit,lfs,cat,dac,update-interval,sep-bit,mid
 DEVICE = ["--ops=-trim", "--over-provisioning", "7%", "--clock", "device"]
 SQLITE = "corpus/sqlite-ext4.tct"
 MOST_BYTES = 2_000_000
+# Units of an axis of times; the longer names first.
+MICROSECONDS = {"µs": 1, "ms": 1e3, "min": 60e6, "s": 1e6}
 # What a name may have in it: markup, quotes, an escape sequence, a change of direction.
 HOSTILE = "<img src=x onerror=hostile()>\"'&amp;</script>\x1b[31m\u202e,.tct"
 
@@ -122,7 +124,9 @@ class Pages:
                 mean = sum((b - a) * float(row[number + 1]) for a, b, row in zip(x, x[1:], over_time)) / x[-1]
                 check(abs(mean / one["write_amplification"] - 1) < 1e-3, f"{one['config']['policy']} over time: {mean}")
             worst = table(self.browser, "write-responses", at)[-1]
-            check(all(near(worst[n + 1], one["response_us"]["write"]["max"] / 1000) for n, one in enumerate(runs)), f"worst responses: {worst}")
+            axis = self.browser.evaluate(f"[...document.querySelectorAll('figure[data-name=\"write-responses\"] svg')][{at}].textContent")
+            unit = next(us for name, us in MICROSECONDS.items() if f"response, {name}" in axis)
+            check(all(near(worst[n + 1], one["response_us"]["write"]["max"] / unit) for n, one in enumerate(runs)), f"worst responses: {worst}")
             chosen = sum(float(row[1]) for row in table(self.browser, "choices", at))
             check(chosen == sum(sum(one["cleaning"]["choices"].values()) for one in runs), f"{chosen} blocks chosen")
         text = self.browser.evaluate("document.body.textContent")

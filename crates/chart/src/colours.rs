@@ -22,14 +22,23 @@ pub const COLOURS: [Colour; 12] = [
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Colour(pub u8, pub u8, pub u8);
 
+/// The grey of the series beyond these: nobody tells more apart.
+const REST: u8 = 150;
+
 impl Colour {
-    /// That of a series, by its number. Beyond the list colours come again, a shade apart, so that each
-    /// series can be told in a drawing.
+    /// That of a series, by its number. Beyond the list all are grey, each a step of blue from the one before, by
+    /// which a page knows which is which.
     pub(crate) fn of(number: usize) -> Self {
-        let (Self(red, green, blue), again) =
-            (COLOURS[number % COLOURS.len()], number / COLOURS.len());
-        let shade = again.min(50) as u8;
-        Self(red, green, if blue > 127 { blue - shade } else { blue + shade })
+        match COLOURS.get(number) {
+            Some(colour) => *colour,
+            None => Self(REST, REST, REST + (number - COLOURS.len()).min(100) as u8),
+        }
+    }
+
+    /// Whether it is that of a series which is shown and not told from others.
+    #[must_use]
+    pub fn is_rest(self) -> bool {
+        (self.0, self.1) == (REST, REST)
     }
 
     /// As SVG has it.

@@ -13,7 +13,7 @@ mod table;
 
 pub use colours::{COLOURS, Colour};
 pub use plot::{Column, Guide, Kind, Panel, Plot, Point, Series};
-pub use svg::{Drawing, Ends, Frame, Hit, Legend, draw};
+pub use svg::{Drawing, Ends, Frame, Hit, Key, Legend, draw};
 pub use table::Table;
 
 /// A chart: a plot with a name and words.

@@ -72,8 +72,10 @@ pub struct Drawing {
     pub svg: String,
     /// Where its points are.
     pub hits: Vec<Hit>,
-    /// Each series of the first panel: its name and its colour, as SVG has it.
-    pub series: Vec<(String, Colour)>,
+    /// The colour of each series of the first panel.
+    pub series: Vec<Colour>,
+    /// What explains them.
+    pub keys: Vec<Key>,
     /// The numbers at which the shades of cells begin, and the shades.
     pub scale: Vec<(f64, Colour)>,
     /// Where the axes are, if a page may draw the points again on others: in plots of one panel that have nothing
@@ -127,6 +129,42 @@ pub enum Legend {
     Elsewhere,
 }
 
+/// A key of a legend: what a colour means.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Key {
+    /// What it is called.
+    pub name: String,
+    /// The series it stands for: one, or all that are not told apart.
+    pub series: Vec<usize>,
+    /// Its colour.
+    pub colour: Colour,
+    /// Whether its lines are dashed.
+    pub dashed: bool,
+}
+
+/// The keys of a panel: each series that has a name and a colour of its own, and one for the rest.
+fn keys(panel: &Panel) -> Vec<Key> {
+    let named = panel.series.iter().enumerate().filter(|(_, series)| !series.name.is_empty());
+    let (rest, told): (Vec<_>, Vec<_>) = named.partition(|(at, series)| series.is_rest(*at));
+    let key = |(at, series): &(usize, &Series)| Key {
+        name: series.name.clone(),
+        series: vec![*at],
+        colour: series.colour(*at),
+        dashed: series.is_dashed(*at),
+    };
+    let mut keys: Vec<_> = told.iter().map(key).collect();
+    match &rest[..] {
+        [] => {}
+        [only] => keys.push(key(only)),
+        [first, ..] => keys.push(Key {
+            name: format!("{} others", rest.len()),
+            series: rest.iter().map(|(at, _)| *at).collect(),
+            ..key(first)
+        }),
+    }
+    keys
+}
+
 /// The plot as SVG.
 ///
 /// # Errors
@@ -162,9 +200,9 @@ pub fn draw(plot: &Plot, legend_is: Legend) -> Result<Drawing, String> {
         svg: String::new(),
         hits: Vec::new(),
         series: plot.panels.first().map_or_else(Vec::new, |panel| {
-            let named = panel.series.iter().enumerate();
-            named.map(|(at, series)| (series.name.clone(), series.colour(at))).collect()
+            panel.series.iter().enumerate().map(|(at, series)| series.colour(at)).collect()
         }),
+        keys: plot.panels.first().map(keys).unwrap_or_default(),
         scale: if plot.kind == Kind::Heat { scale(plot) } else { Vec::new() },
         frame: None,
     };
@@ -177,7 +215,7 @@ pub fn draw(plot: &Plot, legend_is: Legend) -> Result<Drawing, String> {
             draw_panel(plot, number, area, &mut drawing)?;
         }
         for (at, row) in rows.iter().enumerate() {
-            draw_legend(&below, row, at as u32 * LEGEND, plot)?;
+            draw_legend(&below, row, at as u32 * LEGEND)?;
         }
         root.present().map_err(text)?;
     }
@@ -193,7 +231,22 @@ impl Series {
 
     /// Whether its line is dashed: the second half of the colours is harder to tell from the first.
     fn is_dashed(&self, at: usize) -> bool {
-        self.colour.unwrap_or(at) >= 6
+        self.colour.unwrap_or(at) >= 6 && !self.is_rest(at)
+    }
+
+    /// Whether it has no colour of its own.
+    fn is_rest(&self, at: usize) -> bool {
+        self.colour(at).is_rest()
+    }
+}
+
+impl Panel {
+    /// Its series in the order in which they are drawn: what has no colour of its own lies behind.
+    fn behind_first(&self) -> impl Iterator<Item = (usize, &Series)> {
+        let of = |rest: bool| {
+            self.series.iter().enumerate().filter(move |(at, series)| series.is_rest(*at) == rest)
+        };
+        of(true).chain(of(false))
     }
 }
 
@@ -372,16 +425,15 @@ fn y_label_width(plot: &Plot) -> u32 {
 type Chart<'a, 'b> = ChartContext<'a, SVGBackend<'b>, Cartesian2d<Axis, Axis>>;
 
 fn lines(plot: &Plot, panel: &Panel, chart: &mut Chart<'_, '_>) -> Result<(), String> {
-    let mut behind = panel.series.len() as u32;
     let dense = plot.dense();
-    for (at, series) in panel.series.iter().enumerate() {
+    for (at, series) in panel.behind_first() {
         let colour = RGBColor::from(series.colour(at));
         // The first is drawn below and widest, so that lines which coincide all show.
-        behind -= 1;
-        let wider = if plot.overlaid { behind } else { 0 };
+        let wider = if plot.overlaid { (panel.series.len() - 1 - at) as u32 } else { 0 };
+        let width = if series.is_rest(at) { 1 } else { 2 + wider };
         let visible = series.ours.iter().filter(|point| !plot.y_log || point.y > 0.0);
         let points: Vec<_> = visible.map(|point| plot.place(point)).collect();
-        let style = colour.stroke_width(2 + wider);
+        let style = colour.stroke_width(width);
         match series.is_dashed(at) {
             true => {
                 let line = DashedLineSeries::new(points.clone(), 5, 3, style);
@@ -389,7 +441,7 @@ fn lines(plot: &Plot, panel: &Panel, chart: &mut Chart<'_, '_>) -> Result<(), St
             }
             false => chart.draw_series(LineSeries::new(points.clone(), style)).map_err(text)?,
         };
-        if !dense {
+        if !dense && !series.is_rest(at) {
             let dots = points.into_iter().map(|at| Circle::new(at, 3 + wider, colour.filled()));
             chart.draw_series(dots).map_err(text)?;
         }
@@ -480,7 +532,7 @@ fn ranks(plot: &Plot, panel: &Panel, chart: &mut Chart<'_, '_>) -> Result<(), St
 }
 
 fn dots(plot: &Plot, panel: &Panel, chart: &mut Chart<'_, '_>) -> Result<(), String> {
-    for (at, series) in panel.series.iter().enumerate() {
+    for (at, series) in panel.behind_first() {
         let colour = RGBColor::from(series.colour(at));
         let places: Vec<_> = series.ours.iter().map(|point| plot.place(point)).collect();
         if places.len() > 1 {
@@ -598,33 +650,49 @@ fn outline(colour: RGBColor) -> ShapeStyle {
     colour.stroke_width(2)
 }
 
-/// An entry of the legend: its colour, or the sign of what was published.
-type Entry = (String, Option<RGBColor>);
+/// How an entry of a legend begins.
+#[derive(Clone, Copy)]
+enum Sign {
+    /// As bars and cells are.
+    Square(RGBColor),
+    /// As dots are, and lines with dots.
+    Dot(RGBColor),
+    /// As lines without dots are; dashed or not.
+    Line(RGBColor, bool),
+    /// What was published.
+    Hollow,
+    /// No sign: it says what the others are.
+    Nothing,
+}
+
+/// An entry of a legend.
+type Entry = (String, Sign);
 
 /// The legend's rows, as many entries in each as fit.
 fn legend(plot: &Plot, width: usize) -> Vec<Vec<Entry>> {
     let Some(panel) = plot.panels.first() else { return Vec::new() };
-    if plot.kind == Kind::Heat {
-        let shades = scale(plot).into_iter();
-        let entries = shades.map(|(begin, colour)| (show::number(begin), Some(colour.into())));
-        let title = (plot.z_title.clone() + ", from:", Some(WHITE));
-        return vec![std::iter::once(title).chain(entries).collect()];
-    }
-    if plot.kind == Kind::Ranks {
+    let mut entries: Vec<Entry> = match plot.kind {
         // Its categories name everything.
-        return Vec::new();
-    }
-    let named = panel.series.iter().enumerate().filter(|(_, series)| !series.name.is_empty());
-    let mut entries: Vec<Entry> = named
-        .map(|(at, series)| (show::short(&series.name, 2 * NAME), Some(series.colour(at).into())))
-        .collect();
+        Kind::Ranks => return Vec::new(),
+        Kind::Heat => {
+            let shades = scale(plot).into_iter();
+            let shades =
+                shades.map(|(begin, colour)| (show::number(begin), Sign::Square(colour.into())));
+            let title = (plot.z_title.clone() + ", from:", Sign::Nothing);
+            std::iter::once(title).chain(shades).collect()
+        }
+        _ => keys(panel).into_iter().map(|key| (key.name.clone(), sign(plot, &key))).collect(),
+    };
     let all = plot.panels.iter().flat_map(|panel| &panel.series);
     if all.clone().any(|series| !series.theirs.is_empty()) {
-        entries.push(("published".into(), None));
+        entries.push(("published".into(), Sign::Hollow));
     }
     let mut rows: Vec<Vec<Entry>> = Vec::new();
     let mut left = 0;
-    for entry in entries {
+    // What is wider than a drawing would be cut at its edge.
+    let most = (width.saturating_sub(BESIDE) / LETTER).min(2 * NAME);
+    for (name, sign) in entries {
+        let entry = (show::short(&name, most), sign);
         let wide = entry_width(&entry);
         if wide > left || rows.is_empty() {
             rows.push(Vec::new());
@@ -636,21 +704,46 @@ fn legend(plot: &Plot, width: usize) -> Vec<Vec<Entry>> {
     rows
 }
 
-fn entry_width((name, _): &Entry) -> usize {
-    name.chars().count() * LETTER + 34
+/// What a key looks like: its series. Dots tell no dashes, so what is dashed has a line, dots or no dots.
+fn sign(plot: &Plot, key: &Key) -> Sign {
+    let colour = key.colour.into();
+    match plot.kind {
+        Kind::Bars | Kind::Heat => Sign::Square(colour),
+        Kind::Lines if key.dashed || key.colour.is_rest() || plot.dense() => {
+            Sign::Line(colour, key.dashed)
+        }
+        Kind::Lines | Kind::Dots | Kind::Ranks => Sign::Dot(colour),
+    }
 }
 
-fn draw_legend(area: &Area<'_>, row: &[Entry], top: u32, plot: &Plot) -> Result<(), String> {
+/// The part of an entry that is no name.
+const BESIDE: usize = 34;
+
+fn entry_width((name, _): &Entry) -> usize {
+    name.chars().count() * LETTER + BESIDE
+}
+
+fn draw_legend(area: &Area<'_>, row: &[Entry], top: u32) -> Result<(), String> {
     let (mut x, y) = (16, top as i32 + 9);
-    let squares = matches!(plot.kind, Kind::Bars | Kind::Heat);
     for entry in row {
         match entry.1 {
-            Some(colour) if squares => {
+            Sign::Square(colour) => {
                 let place = [(x - 5, y - 5), (x + 6, y + 6)];
                 area.draw(&Rectangle::new(place, colour.filled())).map_err(text)?;
             }
-            Some(colour) => area.draw(&Circle::new((x, y), 4, colour.filled())).map_err(text)?,
-            None => area.draw(&Circle::new((x, y), 5, outline(BLACK))).map_err(text)?,
+            Sign::Dot(colour) => {
+                area.draw(&Circle::new((x, y), 4, colour.filled())).map_err(text)?
+            }
+            Sign::Line(colour, dashed) => {
+                let parts = if dashed { &[(-9, -4), (-1, 4), (7, 9)][..] } else { &[(-9, 9)] };
+                for (from, to) in parts {
+                    let line =
+                        PathElement::new([(x + from, y), (x + to, y)], colour.stroke_width(2));
+                    area.draw(&line).map_err(text)?;
+                }
+            }
+            Sign::Hollow => area.draw(&Circle::new((x, y), 5, outline(BLACK))).map_err(text)?,
+            Sign::Nothing => {}
         }
         let style: TextStyle<'_> = (FONT, SIZE).into_font().transform(FontTransform::None).into();
         area.draw(&Text::new(entry.0.clone(), (x + 12, y - 6), style)).map_err(text)?;
@@ -661,4 +754,67 @@ fn draw_legend(area: &Area<'_>, row: &[Entry], top: u32, plot: &Plot) -> Result<
 
 fn text(error: impl Display) -> String {
     error.to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lines(count: usize) -> Plot {
+        let points = |n: usize| (0..30).map(|x| Point::at(f64::from(x), n as f64)).collect();
+        let series = (0..count).map(|n| Series::new(format!("policy {n}"), points(n)));
+        Plot::new(Kind::Lines, "x", "y", series.collect())
+    }
+
+    #[test]
+    fn what_cannot_be_told_apart_is_grey_and_has_one_key() {
+        let drawing = draw(&lines(29), Legend::Drawn).expect("drawn");
+        let told: Vec<_> = drawing.series.iter().filter(|colour| !colour.is_rest()).collect();
+        assert_eq!(told.len(), 12);
+        let (last, keys) = drawing.keys.split_last().expect("keys");
+        assert_eq!((keys.len(), last.name.as_str()), (12, "17 others"));
+        assert_eq!(last.series, (12..29).collect::<Vec<_>>());
+        for (at, key) in keys.iter().enumerate() {
+            assert_eq!(
+                (&key.series[..], key.colour),
+                (&[at][..], drawing.series[at]),
+                "a key has the colour of its line"
+            );
+            assert_eq!(key.dashed, at >= 6);
+        }
+        // Each grey is one series' own, and lies behind all colours.
+        let mut greys = drawing.series[12..].to_vec();
+        greys.dedup();
+        assert_eq!(greys.len(), 17);
+        let first = |colour: Colour| drawing.svg.find(&colour.hex()).expect("drawn");
+        assert!(
+            greys.iter().all(|grey| first(*grey) < first(drawing.series[0])),
+            "grey lies in front"
+        );
+        assert_eq!(draw(&lines(13), Legend::Drawn).expect("drawn").keys[12].name, "policy 12");
+    }
+
+    #[test]
+    fn keys_have_the_dashes_of_their_lines_and_nothing_is_cut() {
+        let mut plot = lines(8);
+        plot.panels[0].series[7].name =
+            "a name that is far longer than any drawing is wide, to be sure".into();
+        let rows = legend(&plot, 330);
+        assert!(rows.iter().all(|row| row.iter().map(entry_width).sum::<usize>() <= 330));
+        let dashed = rows.iter().flatten().map(|(_, sign)| matches!(sign, Sign::Line(_, true)));
+        assert_eq!(
+            dashed.collect::<Vec<_>>(),
+            [false, false, false, false, false, false, true, true]
+        );
+        let cell = |n: f64| Point { z: n * 1e5, ..Point::at(n % 3.0, n) };
+        let cells = Series::new("", (1..9).map(|n| cell(f64::from(n))).collect());
+        let heat = Plot {
+            z_title: "a figure with a rather long name, in its unit".into(),
+            ..Plot::new(Kind::Heat, "x", "y", vec![cells])
+        };
+        for plot in [plot, heat] {
+            let svg = draw(&plot, Legend::Drawn).expect("drawn").svg;
+            assert!(!svg.contains("width=\"0\""), "{svg}");
+        }
+    }
 }

@@ -3,7 +3,7 @@
 use std::{
     any::Any,
     io::{self, IsTerminal, Write},
-    sync::Arc,
+    sync::{Arc, Mutex, PoisonError},
 };
 
 use thermocline_chart::show::plain;
@@ -83,8 +83,61 @@ pub fn complain(text: &str) {
     say(&text.split('\n').map(str::trim).collect::<Vec<_>>().join(" "));
 }
 
+/// What waits to be said while a picture has the whole screen.
+static WAITING: Mutex<Option<Vec<String>>> = Mutex::new(None);
+
+fn waiting<T>(work: impl FnOnce(&mut Option<Vec<String>>) -> T) -> T {
+    work(&mut WAITING.lock().unwrap_or_else(PoisonError::into_inner))
+}
+
+/// Draws, unless the screen belongs to a picture; none takes it meanwhile.
+pub fn unless_taken(draw: impl FnOnce()) {
+    waiting(|waiting| waiting.is_none().then(draw));
+}
+
+/// Leaves the screen to a picture.
+pub fn take() {
+    waiting(|waiting| *waiting = Some(Vec::new()));
+}
+
+/// Has the screen back, and says what waited.
+pub fn give_back() {
+    let held = waiting(Option::take);
+    held.into_iter().flatten().for_each(|text| say(&text));
+}
+
 fn say(text: &str) {
+    let waits = waiting(|waiting| match waiting {
+        Some(waiting) => {
+            waiting.push(text.to_owned());
+            true
+        }
+        None => false,
+    });
+    if waits {
+        return;
+    }
     // There is nobody to tell that standard error is closed.
     let lines: Vec<_> = text.split('\n').map(plain).collect();
     let _ = writeln!(io::stderr().lock(), "thermocline: {}", lines.join("\n"));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn while_a_picture_has_the_screen_remarks_wait() {
+        take();
+        complain("one");
+        let is_drawn = || {
+            let mut drawn = false;
+            unless_taken(|| drawn = true);
+            drawn
+        };
+        assert!(!is_drawn());
+        assert_eq!(waiting(|waiting| waiting.clone()), Some(vec!["one".to_owned()]));
+        give_back();
+        assert!(is_drawn());
+    }
 }

@@ -12,6 +12,8 @@ use std::{
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use thermocline_study::{Meter, Unit};
 
+use crate::console;
+
 /// Work that is over before shows no bar.
 const PATIENCE: Duration = Duration::from_millis(700);
 const TICK: Duration = Duration::from_millis(100);
@@ -37,17 +39,23 @@ impl Bar {
             if stopped.load(Relaxed) {
                 return;
             }
-            let bar = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::stderr());
-            let bar = bar.with_style(style);
+            let mut drawn = None;
             while !stopped.load(Relaxed) {
-                let now = meter.read();
-                bar.set_message(now.message);
-                now.total.into_iter().for_each(|total| bar.set_length(total));
-                bar.set_position(now.done);
-                bar.tick();
+                // A picture that has the screen shows how far the work is.
+                console::unless_taken(|| {
+                    let bar = drawn.get_or_insert_with(|| {
+                        let target = ProgressDrawTarget::stderr();
+                        ProgressBar::with_draw_target(Some(0), target).with_style(style.clone())
+                    });
+                    let now = meter.read();
+                    bar.set_message(now.message);
+                    now.total.into_iter().for_each(|total| bar.set_length(total));
+                    bar.set_position(now.done);
+                    bar.tick();
+                });
                 thread::park_timeout(TICK);
             }
-            bar.finish_and_clear();
+            console::unless_taken(|| drawn.iter().for_each(ProgressBar::finish_and_clear));
         });
         Self { stop, thread: Some(thread) }
     }

@@ -16,7 +16,11 @@ use thermocline_live::screen::{Course, Panel, Screen};
 use thermocline_sim::{Job, Look, Watch};
 use thermocline_study::jobs::{self, Watchers};
 
-use crate::{console::Console, interrupt, print::number};
+use crate::{
+    console::{self, Console},
+    interrupt,
+    print::number,
+};
 
 /// Requests between two looks at the clock.
 const STRIDE: usize = 4096;
@@ -140,6 +144,7 @@ impl Drawn {
     fn start(runs: Arc<Mutex<Vec<Arc<Seen>>>>) -> Self {
         let stop = Arc::new(AtomicBool::new(false));
         let told = stop.clone();
+        console::take();
         let thread = thread::spawn(move || {
             let Ok(mut screen) = Screen::open() else { return };
             while !told.load(Relaxed) {
@@ -167,5 +172,6 @@ impl Drop for Drawn {
             // It leaves the terminal in order, whatever became of it.
             let _ = thread.join();
         }
+        console::give_back();
     }
 }

@@ -132,6 +132,38 @@ fn traces_that_cannot_be_used_are_bad_input() {
 }
 
 #[test]
+fn a_clock_that_goes_back_by_much_is_no_arrival_times() {
+    let rows = |times: &[u64]| {
+        let line = |(at, ms): (usize, &u64)| {
+            format!("{},write,disk,{},4096\n", ms * 1_000_000, at % 50 * 4096)
+        };
+        let lines: String = times.iter().enumerate().map(line).collect();
+        format!("time_ns,op,volume,offset,len\n{lines}")
+    };
+    let run = ["run", "--trace", "-"];
+    // A clock that begins anew, as in two recordings one behind the other, and one of 16 bits that lost wraps.
+    let twice: Vec<u64> = (0..400).map(|n| n % 200 * 1000).collect();
+    let lost: Vec<u64> = (0..400).map(|n| n * 40_009 % 65_536).collect();
+    for times in [&twice, &lost] {
+        let trace = rows(times);
+        let ran = fed(&run, trace.as_bytes());
+        assert_eq!((ran.code, ran.out.as_str()), (3, ""), "{}", ran.err);
+        for part in ["the clock goes back by up to", "--sort-window", "--clock device"] {
+            assert!(ran.err.contains(part), "{part}: {}", ran.err);
+        }
+        for way_out in [&["--clock", "device"][..], &["--sort-window", "200s"]] {
+            let ran = fed(&[&run, way_out].concat(), trace.as_bytes());
+            assert_eq!(ran.code, 0, "{way_out:?}: {}", ran.err);
+        }
+    }
+    // Rows a little out of order are warned of, as ever.
+    let near: Vec<u64> = (0..400).map(|n| n * 1000 + n % 2 * 3000).collect();
+    let ran = fed(&run, rows(&near).as_bytes());
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    assert!(ran.err.contains("sort the trace if order matters"), "{}", ran.err);
+}
+
+#[test]
 fn outputs_that_cannot_be_written_fail_before_the_work() {
     let args = [&["run"], &CARD[..], &["--output", "/nowhere/result.json"]].concat();
     let names_the_target = |args: &[&str], target: &str| {

@@ -118,7 +118,13 @@ fn draw_panel(frame: &mut Frame<'_>, panel: &Panel, area: Rect) {
     let border = Block::bordered().title(plain(&panel.name));
     let inside = border.inner(area);
     frame.render_widget(border, area);
-    let columns = [Constraint::Percentage(45), Constraint::Length(1), Constraint::Fill(1)];
+    // Figures have the room that they need, as long as most is left for the blocks.
+    let needed =
+        panel.figures.iter().map(|(name, value)| name.chars().count() + 1 + value.chars().count());
+    let least = inside.width * 45 / 100;
+    let wide =
+        (needed.max().unwrap_or(0) as u16).clamp(least, (inside.width * 60 / 100).max(least));
+    let columns = [Constraint::Length(wide), Constraint::Length(1), Constraint::Fill(1)];
     let [left, _, right] = Layout::horizontal(columns).areas(inside);
     // Each course wants a line for its name and one for its bars; figures take what is left.
     let courses = panel.courses.len() as u16;
@@ -127,8 +133,11 @@ fn draw_panel(frame: &mut Frame<'_>, panel: &Panel, area: Rect) {
     let lines = [Constraint::Min(0), Constraint::Length(bars * courses)];
     let [figures, below] = Layout::vertical(lines).areas(left);
     let text = |(name, value): &(&'static str, String)| {
-        let room = usize::from(left.width).saturating_sub(name.chars().count() + 1);
-        Line::from(vec![Span::raw(format!("{name} ")), format!("{:>room$}", plain(value)).bold()])
+        let (value, width) = (plain(value), usize::from(left.width));
+        // What is cut is the name: a number without its last digits is another number.
+        let name = cut(name, width.saturating_sub(value.chars().count() + 1));
+        let room = width.saturating_sub(name.chars().count() + 1);
+        Line::from(vec![Span::raw(format!("{name} ")), format!("{value:>room$}").bold()])
     };
     frame
         .render_widget(Paragraph::new(panel.figures.iter().map(text).collect::<Vec<_>>()), figures);
@@ -136,7 +145,9 @@ fn draw_panel(frame: &mut Frame<'_>, panel: &Panel, area: Rect) {
     for (course, area) in panel.courses.iter().zip(areas.iter()) {
         let [name, line] =
             Layout::vertical([Constraint::Length(1), Constraint::Fill(1)]).areas(*area);
-        let label = format!("{} {}", course.name, plain(&course.newest));
+        let newest = plain(&course.newest);
+        let room = usize::from(name.width).saturating_sub(newest.chars().count() + 1);
+        let label = format!("{} {newest}", cut(course.name, room));
         frame.render_widget(Line::raw(label), name);
         let bars = Sparkline::default().data(course.columns(line.width.into()));
         frame.render_widget(bars.style(Style::new().fg(Color::Blue)), line);
@@ -144,9 +155,40 @@ fn draw_panel(frame: &mut Frame<'_>, panel: &Panel, area: Rect) {
     draw_map(frame, panel, right);
 }
 
+/// A text of so many letters at most.
+fn cut(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        None => text.to_owned(),
+        Some(_) if most == 0 => String::new(),
+        Some(_) => text.chars().take(most - 1).chain(['…']).collect(),
+    }
+}
+
+/// Parts in lines of this width, none of them broken.
+fn in_lines(parts: &[String], width: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for part in parts {
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + 2 + part.chars().count() <= width => {
+                *line += "  ";
+                *line += part;
+            }
+            _ => lines.push(part.clone()),
+        }
+    }
+    lines
+}
+
 /// The blocks in order; where there are more than cells, several share one.
 fn draw_map(frame: &mut Frame<'_>, panel: &Panel, area: Rect) {
-    let cells = usize::from(area.width) * usize::from(area.height.saturating_sub(1));
+    let signs =
+        ["height: valid pages", "· free", "o open", "x bad", "= records"].map(str::to_owned);
+    let signs = |each: usize| {
+        let share = (each > 1).then(|| format!("{each} blocks a cell"));
+        in_lines(&signs.iter().cloned().chain(share).collect::<Vec<_>>(), area.width.into())
+    };
+    let below = signs(panel.blocks.len()).len();
+    let cells = usize::from(area.width) * usize::from(area.height).saturating_sub(below);
     if cells == 0 || panel.blocks.is_empty() {
         return;
     }
@@ -159,9 +201,7 @@ fn draw_map(frame: &mut Frame<'_>, panel: &Panel, area: Rect) {
         .chunks(area.width.into())
         .map(|row| Line::from(row.to_vec()))
         .collect();
-    let share = if each > 1 { format!(", {each} a cell") } else { String::new() };
-    lines
-        .push(Line::raw(format!("height: valid pages · free o open x bad = records{share}")).dim());
+    lines.extend(signs(each).into_iter().map(|line| Line::raw(line).dim()));
     frame.render_widget(Paragraph::new(lines), area);
 }
 
@@ -285,6 +325,23 @@ mod tests {
             shown.chars().all(|c| c == '\n' || plain(&c.to_string()) == c.to_string()),
             "{shown:?}"
         );
+    }
+
+    #[test]
+    fn numbers_have_all_their_digits_at_eighty_columns_and_less() {
+        let figures = vec![
+            ("write amplification since mount", "123.456".into()),
+            ("host pages written", "1,234,567,890,123".into()),
+        ];
+        let mut panel = Panel { figures, ..panel("chip") };
+        panel.blocks = panel.blocks.repeat(2000);
+        for width in [40, 60, 80, 120] {
+            let shown = text("top", &[panel.clone()], width, 26);
+            for number in ["123.456", "1,234,567,890,123", "2999", "blocks a cell", "= records"] {
+                assert!(shown.contains(number), "{number} at {width}: {shown}");
+            }
+        }
+        assert!(text("top", &[panel], 80, 26).contains("write amplification since mount"));
     }
 
     #[test]

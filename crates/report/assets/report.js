@@ -160,9 +160,9 @@
     /** @type {string[]} */
     const names = [];
     all(figure, ".legend .key[data-s]").forEach((key) => {
-      const series = Number(/** @type {HTMLElement} */ (key).dataset.s);
       const name = key.textContent ?? "";
-      names[series] = name;
+      // One key may stand for all series that are not told apart.
+      (/** @type {HTMLElement} */ (key).dataset.s ?? "").split(" ").forEach((series) => { names[Number(series)] = name; });
       const it = button("", () => toggle(name));
       it.append(...key.childNodes);
       key.append(it);
@@ -205,7 +205,7 @@
       const dash = !scattered && Number(/\d+/.exec(colour)?.[0] ?? 0) >= 6 ? "5 3" : "";
       /** @type {Element[]} */
       const parts = [];
-      if (line && own.length > 1) parts.push(made("polyline", { points: own.map((it) => it.at.join(",")).join(" "), fill: "none", stroke: colour, "stroke-width": scattered ? 1 : 2, "stroke-dasharray": dash }));
+      if (line && own.length > 1) parts.push(made("polyline", { points: own.map((it) => it.at.join(",")).join(" "), fill: "none", stroke: colour, "stroke-width": line.getAttribute("stroke-width") ?? 2, "stroke-dasharray": dash }));
       for (const { hit, at: [x, y] } of own) {
         const [value, off] = [number(hit, 1), number(hit, 1, true)];
         if (dot) parts.push(made("circle", { cx: x, cy: y, r: dot.getAttribute("r") ?? 3, fill: colour }));

@@ -1,18 +1,18 @@
 //! The charts of a comparison on one input: which policy, and why.
 
 use thermocline_chart::{Chart, Column, Guide, Kind, Plot, Point, Series};
-use thermocline_sim::{History, RunResult, history::Sample, statistics::Interval};
+use thermocline_sim::{History, RunResult, history::Sample, metric::Format, statistics::Interval};
 
-use crate::{compared::Compared, compared::Row};
+use crate::{
+    colours::{self, GREY},
+    compared::{Compared, Row},
+    figure::unit_of_axis,
+};
 
 mod traffic;
 
-/// The colour of what is not a policy: grey.
-const GREY: usize = 6;
 /// Values that differ by more are shown by their logarithms.
 const FAR_APART: f64 = 12.0;
-/// Response times that are not told in milliseconds any more.
-const LONG_US: f64 = 1e8;
 /// Points of a line over time.
 const POINTS: usize = 60;
 /// The steps of a response time, from the median to the worst.
@@ -36,8 +36,11 @@ struct Ran<'a> {
 /// All charts of an input that there is something to show of. `prefix` begins their names.
 #[must_use]
 pub fn of(compared: &Compared, prefix: &str) -> Vec<Chart> {
-    let ran = compared.rows.iter().filter(|row| !row.runs().is_empty()).enumerate();
-    let ran: Vec<_> = ran.map(|(at, row)| Ran { colour: colour_of(at), row }).collect();
+    let rows: Vec<_> = compared.rows.iter().filter(|row| !row.runs().is_empty()).collect();
+    let cost = |row: &Row| row.runs().first().and_then(|run| run.write_amplification);
+    let known: Vec<_> = rows.iter().map(|row| (row.name(), cost(row))).collect();
+    let ran = colours::of(&known).into_iter().zip(rows).map(|(colour, row)| Ran { colour, row });
+    let ran: Vec<_> = ran.collect();
     let Some(run) = ran.first().and_then(|ran| ran.row.runs().first()) else { return Vec::new() };
     let all = [
         amplification(&ran),
@@ -64,11 +67,6 @@ pub fn of(compared: &Compared, prefix: &str) -> Vec<Chart> {
 fn compares(plot: &Plot) -> bool {
     let alone = matches!(plot.kind, Kind::Ranks | Kind::Dots) && plot.guides.is_empty();
     !alone || plot.points().nth(1).is_some()
-}
-
-/// Grey is kept for what is no policy.
-const fn colour_of(at: usize) -> usize {
-    if at >= GREY { at + 1 } else { at }
 }
 
 impl Ran<'_> {
@@ -179,10 +177,13 @@ fn over_time(ran: &[Ran<'_>], oracle: Option<&History>, run: &RunResult) -> Char
 }
 
 fn front(ran: &[Ran<'_>]) -> Chart {
+    let bytes = |run: &RunResult| run.memory.map(|memory| memory.total_bytes as f64);
+    let all = ran.iter().filter_map(|ran| Some(ran.interval(bytes)?.mean));
+    let (name, unit) = unit(all.fold(0.0, f64::max));
     let known = ran.iter().filter_map(|ran| {
-        let ram = ran.interval(|run| run.memory.map(|m| m.total_bytes as f64 / 1024.0))?;
+        let ram = ran.interval(bytes)?;
         let cost = ran.interval(|run| run.write_amplification)?;
-        Some((*ran, Point { half: cost.half, ..Point::at(ram.mean, cost.mean) }))
+        Some((*ran, Point { half: cost.half, ..Point::at(ram.mean / unit, cost.mean) }))
     });
     let known: Vec<_> = known.collect();
     let mut by_ram: Vec<_> = known.iter().map(|(_, point)| Point::at(point.x, point.y)).collect();
@@ -199,7 +200,8 @@ fn front(ran: &[Ran<'_>]) -> Chart {
     }
     let all = || series.iter().flat_map(|series| &series.ours);
     let (x_log, y_log) = (far_apart(all().map(|p| p.x)), far_apart(all().map(|p| p.y)));
-    let plot = Plot { x_log, y_log, ..Plot::new(Kind::Dots, "RAM, KiB", PER_PAGE, series) };
+    let plot =
+        Plot { x_log, y_log, ..Plot::new(Kind::Dots, &format!("RAM, {name}"), PER_PAGE, series) };
     let about =
         "Left and below is better. The line joins the policies that no other beats in both.";
     chart("ram", "RAM against write amplification", about, plot)
@@ -208,8 +210,8 @@ fn front(ran: &[Ran<'_>]) -> Chart {
 fn lifetime(ran: &[Ran<'_>]) -> Chart {
     let most = ran.iter().filter_map(|ran| ran.interval(|run| run.lifetime.tbw_bytes));
     let most = most.map(|interval| interval.mean).reduce(f64::max).unwrap_or(0.0);
-    let (name, unit) =
-        [("PB", 1e15), ("TB", 1e12)].into_iter().find(|u| most >= u.1).unwrap_or(("GB", 1e9));
+    let (name, unit) = unit_of_axis(Format::DecimalBytes, most);
+    let name = name.unwrap_or_default();
     let bytes = |run: &RunResult| run.lifetime.tbw_bytes.map(|bytes| bytes / unit);
     let plot = ranks(ran, &format!("host writes until worn out (TBW), {name}"), bytes);
     // The same in other units, as long as the device and the traffic are the same.
@@ -225,11 +227,16 @@ fn lifetime(ran: &[Ran<'_>]) -> Chart {
     let also = also.into_iter().filter(|column| column.values.iter().any(Option::is_some));
     let plot = Plot { also: also.collect(), ..plot };
     let few = ran.iter().flat_map(|ran| ran.row.runs()).any(|run| run.lifetime.few_erases);
-    let about = match few {
-        true => {
+    let unsettled = ran.iter().flat_map(|ran| ran.row.runs()).any(RunResult::is_unsettled);
+    let about = match (few, unsettled) {
+        (true, _) => {
             "More is better. Extrapolated from fewer erases than there are blocks: a hint, no more."
         }
-        false => {
+        (_, true) => {
+            "More is better. Extrapolated from a device that had not settled: one that goes on wears out earlier or \
+             later (settle repeats the input until it has)."
+        }
+        _ => {
             "More is better. Host bytes until the mean block reaches its rated endurance. The table has DWPD over \
              five years, and years where the trace has a clock."
         }
@@ -244,7 +251,8 @@ fn responses(
 ) -> Chart {
     let known = || ran.iter().filter_map(|ran| Some((*ran, of(ran.row.history.as_ref()?))));
     let longest = known().flat_map(|(_, all)| all).map(|quantile| quantile.us).fold(0.0, f64::max);
-    let (name, unit) = if longest >= LONG_US { ("s", 1e6) } else { ("ms", 1e3) };
+    let (name, unit) = unit_of_axis(Format::Micros, longest);
+    let name = name.unwrap_or_default();
     let series = known().map(|(ran, all)| {
         let points = SHARES.iter().enumerate().filter_map(|(at, (share, _))| {
             let quantile = all.iter().find(|quantile| quantile.share == *share)?;

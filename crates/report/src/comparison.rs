@@ -14,7 +14,7 @@ use crate::{
     answer, charts,
     compared::{Compared, Row, answer_for},
     figure::Scale,
-    number,
+    names, number,
     page::{Block, Cell, Page, Rows, Section},
 };
 
@@ -35,22 +35,22 @@ pub struct Repeat {
 /// The page of a comparison; of a run, where there is one policy on one input.
 #[must_use]
 pub fn page(inputs: &[Compared], wish: Wish, repeat: &Repeat) -> Page {
-    let several = inputs.len() > 1;
+    let (several, names) = (inputs.len() > 1, names::of(inputs));
     let mut sections: Vec<_> = inputs
         .iter()
-        .map(|compared| Section {
-            title: compared.input.clone(),
+        .zip(&names)
+        .map(|(compared, name)| Section {
+            title: name.clone(),
             blocks: blocks(compared, several, wish),
         })
         .collect();
     sections.push(repetition(inputs, repeat));
     let policies = inputs.iter().map(|compared| compared.rows.len()).max().unwrap_or(0);
-    let title = match (policies, inputs) {
-        (1, [only]) => {
-            let name = only.rows.first().map_or("", Row::name);
-            format!("{name} on {}", only.input)
+    let title = match (policies, inputs, &names[..]) {
+        (1, [only], [input]) => {
+            format!("{} on {input}", only.rows.first().map_or("", Row::name))
         }
-        (_, [only]) => format!("{policies} policies on {}", only.input),
+        (_, _, [input]) => format!("{policies} policies on {input}"),
         _ => format!("{policies} policies on {}", number::counted(inputs.len() as u64, "input")),
     };
     Page { title, lead: lead(inputs, wish, policies), sections }

@@ -58,6 +58,25 @@ fn unit_of<'a>(value: f64, units: &[(&'a str, f64)]) -> (&'a str, f64) {
     units.iter().rev().find(|(_, scale)| value >= *scale).copied().unwrap_or(units[0])
 }
 
+/// The unit of an axis that goes up to this value of a metric, and how much of the metric's own it is.
+pub fn unit_of_axis(format: Format, most: f64) -> (Option<&'static str>, f64) {
+    let named = |(name, scale): (&'static str, f64)| (Some(name), scale);
+    let time = |us: f64, own: f64| {
+        let unit = Unit::of_us(us);
+        (Some(unit.name), 1.0 / unit.convert(own))
+    };
+    match format {
+        Format::Micros => time(most, 1.0),
+        Format::Seconds => time(most * 1e6, 1e6),
+        Format::Bytes => named(unit_of(most, &BINARY)),
+        Format::DecimalBytes => named(unit_of(most, &DECIMAL)),
+        Format::Years if most >= 1.0 || most == 0.0 => named(("years", 1.0)),
+        Format::Years => named(("days", 1.0 / DAYS)),
+        Format::Percent | Format::Excess => named(("%", 0.01)),
+        Format::Plain | Format::Count | Format::Fixed(_) | Format::Short => (None, 1.0),
+    }
+}
+
 /// How the values of a column are written, all in one unit with as many digits.
 #[derive(Debug)]
 pub struct Scale {
@@ -136,5 +155,9 @@ mod tests {
         assert_eq!((column.unit, column.show(61_000.0)), (Some("ms"), "61.00".into()));
         let bytes = Scale::of(Format::Bytes, [2048.0, 1e6].into_iter());
         assert_eq!((bytes.unit, bytes.show(2048.0)), (Some("KiB"), "2.0".into()));
+        assert_eq!(unit_of_axis(Format::Micros, 61_000.0), (Some("ms"), 1e3));
+        assert_eq!(unit_of_axis(Format::Seconds, 90.0), (Some("min"), 60.0));
+        assert_eq!(unit_of_axis(Format::Bytes, 3e6), (Some("MiB"), 1048576.0));
+        assert_eq!(unit_of_axis(Format::Fixed(3), 4.0), (None, 1.0));
     }
 }

@@ -7,9 +7,11 @@
 
 pub mod answer;
 pub mod charts;
+mod colours;
 pub mod compared;
 pub mod comparison;
 pub mod figure;
+pub mod names;
 pub mod number;
 pub mod page;
 pub mod sweep;

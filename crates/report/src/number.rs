@@ -104,6 +104,13 @@ pub fn time_us(us: f64) -> String {
     format!("{text} {}", unit.name)
 }
 
+/// Microseconds of a time as options have it: `20ms`, `84min`.
+pub fn us_of(text: &str) -> Option<f64> {
+    let (number, unit) = text.split_at(text.find(|c: char| c.is_alphabetic())?);
+    let unit = UNITS.iter().find(|known| known.name == if unit == "us" { "µs" } else { unit })?;
+    number.trim().parse::<f64>().ok().map(|number| number * unit.us)
+}
+
 fn group(digits: &str) -> String {
     let (sign, digits) = match digits.strip_prefix('-') {
         Some(rest) => ("-", rest),

@@ -7,13 +7,16 @@ use base64::{Engine as _, engine::general_purpose::STANDARD};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use sha2::{Digest, Sha256};
 use thermocline_chart::{
-    COLOURS, Chart, Drawing, Ends, Frame, Hit, Kind, Legend, Table, draw, show,
+    COLOURS, Chart, Colour, Drawing, Ends, Frame, Hit, Key, Kind, Legend, Table, draw, show,
 };
 
 const STYLE: &str = include_str!("../assets/report.css");
 const SCRIPT: &str = include_str!("../assets/report.js");
 /// Drawings that are wider are not made smaller.
 const FITS: u32 = 480;
+/// What a unit of a drawing is on a page, in sixteenths of a pixel: the same for all, so that all have letters of one
+/// size.
+const SIXTEENTHS: u32 = 18;
 
 /// A page.
 #[derive(Debug)]
@@ -255,20 +258,27 @@ fn picture(drawing: &Drawing, title: &str) -> (Markup, bool) {
     for (at, (_, colour)) in drawing.scale.iter().enumerate() {
         inside = inside.replace(&format!("\"{}\"", colour.hex()), &format!("\"var(--h{at})\""));
     }
-    for (at, (_, colour)) in drawing.series.iter().enumerate() {
-        let known = COLOURS.iter().position(|known| known == colour);
-        let paint = known.map_or_else(|| colour.hex(), |known| format!("var(--s{known})"));
+    for (at, colour) in drawing.series.iter().enumerate() {
+        let paint = format!("var(--{})", class(*colour));
         for part in ["fill", "stroke"] {
             let from = format!(" {part}=\"{}\"", colour.hex());
             inside = inside.replace(&from, &format!(" data-s=\"{at}\" {part}=\"{paint}\""));
         }
     }
     let picture = html! {
-        svg viewBox={ "0 0 " (width) " " (height) } width=(width) height=(height) role="img" aria-label=(title) {
+        svg viewBox={ "0 0 " (width) " " (height) } width=(width * SIXTEENTHS / 16) height=(height * SIXTEENTHS / 16) role="img" aria-label=(title) {
             (PreEscaped(inside))
         }
     };
     (picture, width > FITS)
+}
+
+/// The class of a series' colour, and its name in the style sheet.
+fn class(colour: Colour) -> String {
+    COLOURS
+        .iter()
+        .position(|known| *known == colour)
+        .map_or_else(|| "rest".into(), |known| format!("s{known}"))
 }
 
 /// The points of a drawing as JSON: series, row, column, x, y of each.
@@ -289,8 +299,16 @@ fn frame(Frame { x, y }: Frame) -> String {
 fn legend(chart: &Chart, drawing: &Drawing) -> Markup {
     let published = chart.plot.panels.iter().flat_map(|panel| &panel.series);
     let published = published.clone().any(|series| !series.theirs.is_empty());
-    let named: Vec<_> =
-        drawing.series.iter().enumerate().filter(|(_, (name, _))| !name.is_empty()).collect();
+    let lines = chart.plot.kind == Kind::Lines;
+    let swatch = |key: &Key| {
+        let kind = if lines { " line" } else { "" };
+        format!(
+            "swatch {}{kind}{}",
+            class(key.colour),
+            if lines && key.dashed { " dashed" } else { "" }
+        )
+    };
+    let series = |key: &Key| key.series.iter().map(usize::to_string).collect::<Vec<_>>().join(" ");
     html! {
         @if chart.plot.kind == Kind::Heat {
             p.legend { (show::plain(&chart.plot.z_title)) ", from: "
@@ -298,14 +316,67 @@ fn legend(chart: &Chart, drawing: &Drawing) -> Markup {
                     span.key { i class={ "swatch h" (at) } {} (show::number(*begin)) } " "
                 }
             }
-        } @else if chart.plot.kind != Kind::Ranks && (!named.is_empty() || published) {
+        } @else if chart.plot.kind != Kind::Ranks && (!drawing.keys.is_empty() || published) {
             ul.legend {
-                @for (at, (name, colour)) in named {
-                    @let known = COLOURS.iter().position(|known| known == colour).unwrap_or(0);
-                    li.key data-s=(at) { i class={ "swatch s" (known) } {} (show::short(name, 40)) }
+                @for key in &drawing.keys {
+                    li.key data-s=(series(key)) { i class=(swatch(key)) {} (show::short(&key.name, 40)) }
                 }
                 @if published { li { "○ published" } }
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use thermocline_chart::{Plot, Point, Series};
+
+    use super::*;
+
+    /// A chart of so many lines of so many points.
+    fn chart(lines: usize, points: usize) -> Chart {
+        let line = |n: usize| (0..points).map(|x| Point::at(x as f64, n as f64)).collect();
+        let series = (0..lines).map(|n| Series::new(format!("policy {n}"), line(n))).collect();
+        let plot = Plot::new(Kind::Lines, "x", "y", series);
+        Chart { name: "c".into(), title: "C".into(), about: String::new(), plot }
+    }
+
+    #[test]
+    fn keys_have_the_colours_and_the_dashes_of_their_lines() {
+        let page = figure(&chart(29, 30), "0").expect("drawn").into_string();
+        for at in 0..12 {
+            let dashed = if at >= 6 { " dashed" } else { "" };
+            let key = format!("data-s=\"{at}\"><i class=\"swatch s{at} line{dashed}\"></i>");
+            assert!(page.contains(&key), "{key}: {page}");
+            assert!(
+                page.contains(&format!("data-s=\"{at}\" stroke=\"var(--s{at})\"")),
+                "line {at}"
+            );
+        }
+        assert!(page.contains("<i class=\"swatch rest line\"></i>17 others"), "{page}");
+        assert_eq!(page.matches("<li class=\"key\"").count(), 13);
+        assert!(page.contains("data-s=\"28\" stroke=\"var(--rest)\""), "a line of the rest");
+        assert!(STYLE.contains(".rest {") && STYLE.matches("--rest:").count() == 2);
+    }
+
+    #[test]
+    fn all_drawings_have_letters_of_one_size() {
+        for chart in [chart(3, 30), chart(3, 5), {
+            Chart {
+                plot: Plot {
+                    categories: Some(vec!["a long name of a category".into(); 9]),
+                    ..chart(2, 9).plot
+                },
+                ..chart(1, 1)
+            }
+        }] {
+            let page = figure(&chart, "0").expect("drawn").into_string();
+            let number = |what: &str, end: char| -> u32 {
+                let (_, rest) = page.split_once(what).expect("it has a size");
+                rest.split(end).next().and_then(|n| n.parse().ok()).expect("a number")
+            };
+            let (inside, shown) = (number("viewBox=\"0 0 ", ' '), number(" width=\"", '"'));
+            assert_eq!(shown, inside * SIXTEENTHS / 16);
         }
     }
 }

@@ -5,11 +5,13 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 use thermocline_chart::{Chart, Guide, Kind, Plot, Point, Series};
 use thermocline_sim::{
-    metric::{Metric, metrics},
+    metric::{Format, Metric, metrics},
     statistics::Interval,
 };
+use thermocline_units::parse_size;
 
 use crate::{
+    colours,
     comparison::{CERTAIN, Repeat, repeats},
     figure::{self, Scale},
     number,
@@ -22,8 +24,10 @@ const KEYS: [&str; 3] = ["write_amplification", "response_us.write.p99", "lifeti
 const SEED: &str = "seed";
 /// Values of an axis from which two axes make a map.
 const MAP: usize = 3;
-/// Searches whose values are marked.
+/// Values that are marked.
 const MARKED: usize = 3;
+/// Curves that a mark names.
+const NAMED: usize = 2;
 
 /// A cell that has a result.
 #[derive(Clone, Debug)]
@@ -52,6 +56,8 @@ pub struct Searched {
 /// An option that has several values.
 struct Axis {
     name: String,
+    /// The name, with the unit of its numbers.
+    title: String,
     values: Vec<String>,
     /// The same as numbers, where all are.
     numbers: Option<Vec<f64>>,
@@ -118,30 +124,76 @@ fn of(result: &Value, metric: &Metric) -> Option<f64> {
     result.pointer(&format!("/{}", metric.key.replace('.', "/")))?.as_f64()
 }
 
-/// What a figure is called on an axis, with its unit, and how much of the result's unit that is.
-fn on_axis(metric: &Metric) -> (String, f64) {
-    let name = metric.header.replace('\n', " ");
-    match metric.key.as_str() {
-        "write_amplification" => ("write amplification".into(), 1.0),
-        "response_us.write.p99" => ("write p99, ms".into(), 1e3),
-        "lifetime.tbw_bytes" => ("TBW, TB".into(), 1e12),
-        key if name.is_empty() => (key.into(), 1.0),
-        key => (format!("{name} ({key})"), 1.0),
+/// A figure on an axis.
+#[derive(Clone, Debug)]
+struct Scaled {
+    metric: &'static Metric,
+    /// What it is called there, with its unit.
+    title: String,
+    /// How much of the result's unit that is.
+    unit: f64,
+}
+
+impl Scaled {
+    /// In the unit that suits the greatest value.
+    fn of(metric: &'static Metric, most: f64) -> Self {
+        let name = metric.header.replace('\n', " ");
+        let name = match metric.key.as_str() {
+            "write_amplification" => "write amplification".into(),
+            "response_us.write.p99" => "write p99".into(),
+            "lifetime.tbw_bytes" => "TBW".into(),
+            key if name.is_empty() => key.into(),
+            key => format!("{name} ({key})"),
+        };
+        let (unit_name, unit) = figure::unit_of_axis(metric.look.format, most);
+        let title = unit_name.map_or_else(|| name.clone(), |unit| format!("{name}, {unit}"));
+        Self { metric, title, unit }
+    }
+
+    /// Of a group, over its seeds.
+    fn interval(&self, group: &Group<'_>) -> Option<Interval> {
+        let Interval { mean, half } = Study::interval(group, self.metric)?;
+        Some(Interval { mean: mean / self.unit, half: half / self.unit })
     }
 }
 
-/// A value of an option as a number: `7%`, `128KiB`, `2.5`.
-fn as_number(value: &str) -> Option<f64> {
-    let plain = value.strip_suffix('%').unwrap_or(value);
-    plain.parse().ok().or_else(|| {
-        let end = value.find(|c: char| c.is_ascii_alphabetic())?;
-        let (number, unit) = value.split_at(end);
-        let power = ["B", "KiB", "MiB", "GiB", "TiB"].iter().position(|known| *known == unit)?;
-        Some(number.trim().parse::<f64>().ok()? * 1024_f64.powi(power as i32))
-    })
+/// A value of an option as a number, and what it is one of: `7%`, `128KiB`, `20ms`, `2.5`.
+fn as_number(value: &str) -> Option<(f64, Option<Format>)> {
+    if let Ok(plain) = value.parse() {
+        return Some((plain, None));
+    }
+    if let Some(Ok(percent)) = value.strip_suffix('%').map(str::parse) {
+        return Some((percent, Some(Format::Percent)));
+    }
+    let bytes = parse_size(value).ok().map(|bytes| (bytes as f64, Some(Format::Bytes)));
+    bytes.or_else(|| Some((number::us_of(value)?, Some(Format::Micros))))
 }
 
 impl Axis {
+    /// Its numbers, in the unit that its name has.
+    fn in_one_unit(mut self) -> Self {
+        let read: Option<Vec<_>> = self.values.iter().map(|value| as_number(value)).collect();
+        let Some(read) = read else { return self };
+        let kind = read.iter().find_map(|(_, kind)| *kind);
+        // A size may be written without a unit; a time or a share is another number without.
+        if read
+            .iter()
+            .any(|(_, other)| *other != kind && (other.is_some() || kind != Some(Format::Bytes)))
+        {
+            return self;
+        }
+        let most = read.iter().map(|(number, _)| *number).fold(0.0, f64::max);
+        let (unit, scale) = match kind {
+            Some(Format::Percent) => (Some("%"), 1.0),
+            Some(kind) => figure::unit_of_axis(kind, most),
+            None => (None, 1.0),
+        };
+        self.title =
+            unit.map_or_else(|| self.name.clone(), |unit| format!("{}, {unit}", self.name));
+        self.numbers = Some(read.into_iter().map(|(number, _)| number / scale).collect());
+        self
+    }
+
     /// Its values in the order of their numbers.
     fn sorted(&self) -> Vec<String> {
         let mut order: Vec<_> = (0..self.values.len()).collect();
@@ -169,6 +221,7 @@ impl<'a> Study<'a> {
                 Some(axis) => axis.values.push(value.clone()),
                 None => known.push(Axis {
                     name: option.clone(),
+                    title: option.clone(),
                     values: vec![value.clone()],
                     numbers: None,
                 }),
@@ -178,9 +231,7 @@ impl<'a> Study<'a> {
         let inputs = ["trace", "workload"];
         let mixed = inputs.iter().all(|name| known.iter().any(|axis| axis.name == *name));
         known.retain(|axis| axis.values.len() > 1 || mixed && inputs.contains(&axis.name.as_str()));
-        for axis in &mut known {
-            axis.numbers = axis.values.iter().map(|value| as_number(value)).collect();
-        }
+        let known: Vec<_> = known.into_iter().map(Axis::in_one_unit).collect();
         let mut groups: BTreeMap<Vec<usize>, Vec<&Value>> = BTreeMap::new();
         for cell in cells {
             let at = known.iter().map(|axis| {
@@ -224,16 +275,19 @@ impl<'a> Study<'a> {
     fn charts(&self, metric: &'static Metric, searched: Option<&Searched>) -> Vec<Chart> {
         let numeric = self.numeric();
         let searched = searched.filter(|searched| searched.metric.key == metric.key);
-        let (title, _) = on_axis(metric);
+        let means =
+            self.groups.iter().filter_map(|group| Some(Self::interval(group, metric)?.mean));
+        let bound = searched.map(|searched| searched.bound);
+        let scaled = Scaled::of(metric, means.chain(bound).fold(0.0, f64::max));
         match numeric[..] {
-            [] => vec![self.ranks(metric, &title)],
+            [] => vec![self.ranks(&scaled)],
             [x, y, ..]
                 if searched.is_none()
                     && self.axes[x].values.len().min(self.axes[y].values.len()) >= MAP =>
             {
-                self.maps(metric, &title, (x, y))
+                self.maps(&scaled, (x, y))
             }
-            [x, ..] => self.lines(metric, &title, x, searched),
+            [x, ..] => self.lines(&scaled, x, searched),
         }
     }
 
@@ -244,36 +298,23 @@ impl<'a> Study<'a> {
         Interval::of(&values?)
     }
 
-    /// The same in the unit of the axis.
-    fn scaled(group: &Group<'_>, metric: &Metric) -> Option<Interval> {
-        let (_, unit) = on_axis(metric);
-        let Interval { mean, half } = Self::interval(group, metric)?;
-        Some(Interval { mean: mean / unit, half: half / unit })
-    }
-
-    fn ranks(&self, metric: &Metric, title: &str) -> Chart {
+    fn ranks(&self, scaled: &Scaled) -> Chart {
         let mut names = Vec::new();
         let mut series = Vec::new();
         for group in &self.groups {
-            let Some(interval) = Self::scaled(group, metric) else { continue };
+            let Some(interval) = scaled.interval(group) else { continue };
             let point =
                 Point { half: interval.half, ..Point::at(names.len() as f64, interval.mean) };
             let name = self.name(group, &[]);
             series.push(Series { colour: Some(0), ..Series::new(name.clone(), vec![point]) });
             names.push(name);
         }
-        let plot = Plot::new(Kind::Ranks, title, "settings", series);
-        chart(metric, title, "", Plot { categories: Some(names), ..plot })
+        let plot = Plot::new(Kind::Ranks, &scaled.title, "settings", series);
+        chart(scaled, "", Plot { categories: Some(names), ..plot })
     }
 
     /// A line for each value of one axis, a chart for each combination of the rest, all on the same axes.
-    fn lines(
-        &self,
-        metric: &Metric,
-        title: &str,
-        x: usize,
-        searched: Option<&Searched>,
-    ) -> Vec<Chart> {
+    fn lines(&self, scaled: &Scaled, x: usize, searched: Option<&Searched>) -> Vec<Chart> {
         let others = (0..self.axes.len()).filter(|at| *at != x);
         let series = others.max_by_key(|at| self.axes[*at].values.len());
         let apart: Vec<usize> =
@@ -282,7 +323,7 @@ impl<'a> Study<'a> {
         let mut within: Option<[f64; 2]> = None;
         for group in &self.groups {
             let place = self.axes[x].numbers.as_ref().and_then(|all| all.get(group.at[x]));
-            let (Some(place), Some(interval)) = (place, Self::scaled(group, metric)) else {
+            let (Some(place), Some(interval)) = (place, scaled.interval(group)) else {
                 continue;
             };
             let [low, high] = within.unwrap_or([interval.mean; 2]);
@@ -295,6 +336,7 @@ impl<'a> Study<'a> {
             let line = series.map_or(0, |series| group.at[series]);
             panels.entry(key).or_default().push((line, point, group));
         }
+        let colours = series.map(|series| self.colours(series)).unwrap_or_default();
         let axis = &self.axes[x];
         let x_log = axis.numbers.iter().flatten().all(|x| *x > 0.0) && {
             let ends = |f: fn(f64, f64) -> f64| axis.numbers.iter().flatten().copied().reduce(f);
@@ -310,18 +352,13 @@ impl<'a> Study<'a> {
                 points.sort_by(|a, b| a.x.total_cmp(&b.x));
                 let name = series.and_then(|series| self.axes[series].values.get(line));
                 Series {
-                    colour: Some(line),
+                    colour: Some(colours.get(line).copied().unwrap_or(line)),
                     ..Series::new(name.cloned().unwrap_or_default(), points)
                 }
             });
-            let unit = axis
-                .values
-                .first()
-                .map_or("", |value| if value.ends_with('%') { ", %" } else { "" });
-            let plot =
-                Plot::new(Kind::Lines, &format!("{}{unit}", axis.name), title, lines.collect());
+            let plot = Plot::new(Kind::Lines, &axis.title, &scaled.title, lines.collect());
             let guides = match searched {
-                Some(searched) => found(searched),
+                Some(searched) => found(searched, scaled, axis),
                 None => knees(&plot.panels[0].series, axis, x_log),
             };
             let about = match guides.is_empty() || searched.is_some() {
@@ -330,20 +367,35 @@ impl<'a> Study<'a> {
                     .trim_start()
                     .to_owned(),
             };
-            chart(metric, title, &about, Plot { guides, within, x_log, ..plot })
+            chart(scaled, &about, Plot { guides, within, x_log, ..plot })
         };
         panels.into_values().map(panel).enumerate().map(|(at, c)| numbered(c, at)).collect()
     }
 
+    /// The colours of the values of an axis: those of policies are the same on every page.
+    fn colours(&self, axis: usize) -> Vec<usize> {
+        let Some(metric) = wanted(None).into_iter().next() else { return Vec::new() };
+        let Axis { name, values, .. } = &self.axes[axis];
+        let mean = |value: usize| {
+            let groups = self.groups.iter().filter(|group| group.at[axis] == value);
+            let means: Vec<f64> =
+                groups.filter_map(|group| Some(Self::interval(group, metric)?.mean)).collect();
+            Interval::of(&means).map(|interval| interval.mean)
+        };
+        let policies: Vec<_> =
+            values.iter().enumerate().map(|(at, value)| (value.as_str(), mean(at))).collect();
+        if name == "policy" { colours::of(&policies) } else { (0..values.len()).collect() }
+    }
+
     /// A map for each combination of the rest, all in the same colours.
-    fn maps(&self, metric: &Metric, title: &str, (x, y): (usize, usize)) -> Vec<Chart> {
+    fn maps(&self, scaled: &Scaled, (x, y): (usize, usize)) -> Vec<Chart> {
         let mut panels: BTreeMap<Vec<usize>, (String, Vec<Point>)> = BTreeMap::new();
         let mut within: Option<[f64; 2]> = None;
         for group in &self.groups {
             // Steps between values need not be even; the cells are.
             let rank = |axis: usize| self.axes[axis].rank(group.at[axis]);
             let (Some(left), Some(up)) = (rank(x), rank(y)) else { continue };
-            let Some(interval) = Self::scaled(group, metric) else { continue };
+            let Some(interval) = scaled.interval(group) else { continue };
             let [low, high] = within.unwrap_or([interval.mean; 2]);
             within = Some([low.min(interval.mean), high.max(interval.mean)]);
             let mut key = group.at.clone();
@@ -357,8 +409,8 @@ impl<'a> Study<'a> {
             let series = vec![Series::new("", points)];
             let plot = Plot::new(Kind::Heat, &across.name, &up.name, series);
             let (categories, levels) = (Some(across.sorted()), Some(up.sorted()));
-            let plot = Plot { categories, levels, z_title: title.to_owned(), within, ..plot };
-            numbered(chart(metric, title, &about, plot), at)
+            let plot = Plot { categories, levels, z_title: scaled.title.clone(), within, ..plot };
+            numbered(chart(scaled, &about, plot), at)
         };
         panels.into_values().enumerate().map(map).collect()
     }
@@ -444,25 +496,38 @@ impl<'a> Study<'a> {
     }
 }
 
-fn chart(metric: &Metric, title: &str, about: &str, plot: Plot) -> Chart {
-    let name = metric.key.replace(['.', '_'], "-");
-    Chart { name, title: title.into(), about: about.into(), plot }
+fn chart(scaled: &Scaled, about: &str, plot: Plot) -> Chart {
+    let name = scaled.metric.key.replace(['.', '_'], "-");
+    Chart { name, title: scaled.title.clone(), about: about.into(), plot }
 }
 
 fn numbered(chart: Chart, at: usize) -> Chart {
     Chart { name: format!("{}-{}", chart.name, at + 1), ..chart }
 }
 
-/// The values of an axis at which the curves bend most.
+/// The values of an axis at which the curves bend most, each with the lines that do.
 fn knees(series: &[Series], axis: &Axis, log: bool) -> Vec<Guide> {
-    let mut all: Vec<f64> = series.iter().filter_map(|line| knee(&line.ours, log)).collect();
-    all.sort_by(f64::total_cmp);
-    all.dedup();
-    let guide = |x: &f64| {
-        let at = axis.numbers.as_ref()?.iter().position(|number| number == x)?;
-        Some(Guide::Upright(*x, axis.values[at].clone()))
+    let bent = series.iter().filter_map(|line| Some((knee(&line.ours, log)?, line.name.as_str())));
+    guides(bent.collect(), series.len(), axis)
+}
+
+/// Lines across, a value each: where there are several curves each names those that it is about.
+fn guides(mut bent: Vec<(f64, &str)>, curves: usize, axis: &Axis) -> Vec<Guide> {
+    bent.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let guide = |same: &[(f64, &str)]| {
+        let x = same.first()?.0;
+        let at = axis.numbers.as_ref()?.iter().position(|number| *number == x)?;
+        let value = &axis.values[at];
+        let named: Vec<_> = same.iter().map(|(_, name)| *name).collect();
+        let name = match named.len() {
+            1 if curves == 1 => value.clone(),
+            n if n == curves => format!("{value}, all"),
+            n if n <= NAMED => format!("{value}, {}", named.join(" and ")),
+            n => format!("{value}, {n} of {curves}"),
+        };
+        Some(Guide::Upright(x, name))
     };
-    all.iter().take(MARKED).filter_map(guide).collect()
+    bent.chunk_by(|a, b| a.0 == b.0).take(MARKED).filter_map(guide).collect()
 }
 
 /// The place furthest from the line between the ends of a curve that falls or rises ever less, if it is far
@@ -483,14 +548,17 @@ fn knee(points: &[Point], log: bool) -> Option<f64> {
 }
 
 /// The bound, and the values at which it begins to hold.
-fn found(searched: &Searched) -> Vec<Guide> {
-    let (_, unit) = on_axis(searched.metric);
-    let mut guides = vec![Guide::Level(searched.bound / unit, searched.condition.clone())];
-    let found = searched.knees.iter().filter_map(|(name, value)| Some((name, value.as_ref()?)));
-    for (_, value) in found.take(MARKED) {
-        guides.extend(as_number(value).map(|x| Guide::Upright(x, value.clone())));
-    }
-    guides
+fn found(searched: &Searched, scaled: &Scaled, axis: &Axis) -> Vec<Guide> {
+    let place = |value: &String| {
+        let at = axis.values.iter().position(|known| known == value)?;
+        axis.numbers.as_ref().and_then(|numbers| numbers.get(at)).copied()
+    };
+    let found = searched
+        .knees
+        .iter()
+        .filter_map(|(name, value)| Some((place(value.as_ref()?)?, name.as_str())));
+    let level = Guide::Level(searched.bound / scaled.unit, searched.condition.clone());
+    std::iter::once(level).chain(guides(found.collect(), searched.knees.len(), axis)).collect()
 }
 
 #[cfg(test)]
@@ -499,8 +567,60 @@ mod tests {
 
     #[test]
     fn sizes_and_shares_are_numbers() {
-        assert_eq!((as_number("7%"), as_number("2KiB")), (Some(7.0), Some(2048.0)));
-        assert_eq!((as_number("greedy"), as_number("0.5")), (None, Some(0.5)));
+        assert_eq!(as_number("7%"), Some((7.0, Some(Format::Percent))));
+        assert_eq!(as_number("2KiB"), Some((2048.0, Some(Format::Bytes))));
+        assert_eq!(as_number("20ms"), Some((20_000.0, Some(Format::Micros))));
+        assert_eq!((as_number("greedy"), as_number("0.5")), (None, Some((0.5, None))));
+    }
+
+    fn axis(name: &str, values: &[&str]) -> Axis {
+        let values = values.iter().map(|value| (*value).to_owned()).collect();
+        Axis { name: name.into(), title: name.into(), values, numbers: None }.in_one_unit()
+    }
+
+    #[test]
+    fn axes_have_units_that_suit_them() {
+        let sizes = axis("block-size", &["65536", "256KiB", "4MiB"]);
+        assert_eq!(
+            (sizes.title.as_str(), sizes.numbers),
+            ("block-size, MiB", Some(vec![0.0625, 0.25, 4.0]))
+        );
+        let times = axis("interarrival", &["500us", "20ms"]);
+        assert_eq!(
+            (times.title.as_str(), times.numbers),
+            ("interarrival, ms", Some(vec![0.5, 20.0]))
+        );
+        assert!(
+            axis("odd", &["5%", "20ms"]).numbers.is_none()
+                && axis("policy", &["cat", "2"]).numbers.is_none()
+        );
+        let p99 = metrics()
+            .iter()
+            .find(|metric| metric.key == "response_us.write.p99")
+            .expect("it is one");
+        assert_eq!(Scaled::of(p99, 800.0).title, "write p99, µs");
+        assert_eq!(Scaled::of(p99, 2.5e6).title, "write p99, s");
+    }
+
+    #[test]
+    fn a_knee_over_several_lines_says_whose_it_is() {
+        let over = axis("over-provisioning", &["1%", "2%", "3%", "4%", "5%"]);
+        let curve = |name: &str, ys: [f64; 5]| {
+            let points = ys.iter().enumerate().map(|(at, y)| Point::at(at as f64 + 1.0, *y));
+            Series::new(name, points.collect())
+        };
+        let (early, late) = ([4.0, 1.2, 1.1, 1.05, 1.0], [4.0, 3.0, 1.2, 1.1, 1.0]);
+        let names = |series: &[Series]| -> Vec<String> {
+            let name = |guide: Guide| match guide {
+                Guide::Upright(_, name) | Guide::Level(_, name) => name,
+            };
+            knees(series, &over, false).into_iter().map(name).collect()
+        };
+        assert_eq!(names(&[curve("", early)]), ["2%"]);
+        assert_eq!(names(&[curve("a", early), curve("b", late)]), ["2%, a", "3%, b"]);
+        assert_eq!(names(&[curve("a", early), curve("b", early)]), ["2%, all"]);
+        let four = [curve("a", early), curve("b", late), curve("c", late), curve("d", late)];
+        assert_eq!(names(&four), ["2%, a", "3%, 3 of 4"]);
     }
 
     #[test]

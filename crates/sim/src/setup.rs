@@ -254,6 +254,9 @@ fn time(job: &Job<'_>, device: &Device) -> Result<(Clock, f64), SimError> {
         (None, Some(_)) => Clock::Arrivals,
         (None, None) => Clock::Device,
     };
+    if let (Clock::Arrivals, Input::Trace(trace, _)) = (clock, job.input) {
+        trace.has_clock()?;
+    }
     let scale = match (clock, mean_gap) {
         (Clock::Arrivals, Some(gap)) => GAPS * gap,
         _ => device.time_scale_ns(),

@@ -4,7 +4,9 @@
 //! most once between the first and the last of them.
 
 use serde_json::Value;
-use thermocline_sim::metric::{self, Metric};
+use thermocline_policy::{Ticks, params::ParamValue};
+use thermocline_sim::metric::{self, Format, Metric};
+use thermocline_units::{parse_share, parse_size};
 
 use crate::table::at;
 
@@ -38,7 +40,8 @@ impl Condition {
         let (key, bound) = (key.trim(), bound.trim());
         let metric = metric::find(key)
             .ok_or_else(|| wrong(format!("`{key}` is no key of a result (docs/results.md)")))?;
-        let bound = bound.parse().map_err(|_| wrong(format!("`{bound}` is no number")))?;
+        let bound = in_unit_of(metric, bound)
+            .ok_or_else(|| wrong(format!("`{bound}` is no value of {}", metric.key)))?;
         Ok(Self { metric, relation, bound })
     }
 
@@ -58,6 +61,25 @@ impl Condition {
             _ => figure > self.bound,
         }
     }
+}
+
+/// A bound as the result has the figure: a number, or a time, a size or a share as they are written elsewhere.
+fn in_unit_of(metric: &Metric, bound: &str) -> Option<f64> {
+    let ns = || Ticks::parse(bound).map(|ticks| ticks.0 as f64);
+    bound.parse().ok().filter(|bound: &f64| bound.is_finite()).or_else(|| {
+        match metric.look.format {
+            Format::Micros => ns().map(|ns| ns / 1e3),
+            Format::Seconds => ns().map(|ns| ns / 1e9),
+            Format::Years => ns().map(|ns| ns / 1e9 / 86_400.0 / 365.25),
+            Format::Bytes | Format::DecimalBytes => {
+                parse_size(bound).ok().map(|bytes| bytes as f64)
+            }
+            Format::Count => None,
+            Format::Percent | Format::Excess | Format::Plain | Format::Fixed(_) | Format::Short => {
+                parse_share(bound).ok()
+            }
+        }
+    })
 }
 
 /// What a search found, by the numbers of values.
@@ -174,7 +196,24 @@ mod tests {
         let condition = Condition::parse("write_amplification <= 1.5").expect("a condition");
         assert_eq!(condition.metric.key, "write_amplification");
         assert!(condition.holds(1.5) && !condition.holds(1.51));
-        for text in ["write_amplification", "wa<=1", "write_amplification<=x", ""] {
+        for (text, bound) in [
+            ("write.p99<=100ms", 1e5),
+            ("write.p99<=2.5", 2.5),
+            ("tbw_bytes>=2TB", 2e12),
+            ("memory.total_bytes<64KiB", 65_536.0),
+            ("config.utilization<=85%", 0.85),
+        ] {
+            let read = Condition::parse(text).map(|condition| condition.bound);
+            assert_eq!(read, Ok(bound), "{text}");
+        }
+        for text in [
+            "write_amplification",
+            "wa<=1",
+            "write_amplification<=x",
+            "",
+            "write.p99<=1k",
+            "erases<=nan",
+        ] {
             let error = Condition::parse(text).expect_err(text);
             assert!(error.contains("'write_amplification<=1.5'"), "{error}");
         }

@@ -1,10 +1,8 @@
 //! Sizes and shares as people write and read them.
 
 mod size;
-mod time;
 
 pub use size::{format_size, parse_size, show_size};
-pub use time::parse_time;
 
 /// A text that is not a quantity.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -43,11 +41,6 @@ mod tests {
         assert_eq!((parse_size("64MB"), parse_size("1.5 GB")), (Ok(64_000_000), Ok(1_500_000_000)));
         assert_eq!((parse_size("2TB"), parse_size("2T")), (Ok(2_000_000_000_000), Ok(2 << 40)));
         assert_eq!((parse_size("64mB").is_err(), parse_size("19000PB").is_err()), (true, true));
-        assert_eq!((parse_time("100ms"), parse_time("2.5 µs")), (Ok(100_000_000), Ok(2_500)));
-        assert_eq!((parse_time("84min"), parse_time("0")), (Ok(5_040_000_000_000), Ok(0)));
-        assert!(
-            parse_time("5").is_err() && parse_time("nan s").is_err() && parse_time("-1s").is_err()
-        );
         assert_eq!((parse_share("15%"), parse_share("0.15")), (Ok(0.15), Ok(0.15)));
         assert!(parse_share("-1").is_err() && parse_share("fifteen").is_err());
         assert_eq!(show_size(24 << 20), "24 MiB");

@@ -10,6 +10,7 @@ use thermocline_live::{
     recorder::{Excerpt, Recorder},
 };
 use thermocline_policy::victim::Onlooker;
+use thermocline_report::names;
 use thermocline_sim::{Job, Look, Outcome, Watch, compare_each};
 use thermocline_study::{
     Listener as _, Remark,
@@ -146,7 +147,9 @@ fn page(
         "runs": runs,
     });
     let names: Vec<_> = policies.iter().map(|policy| policy.name.as_str()).collect();
-    Ok(page::replay(&format!("{} on {}", names.join(" and "), input.name()), &recording))
+    let on = input.name();
+    let on = if args.input.trace.is_some() { names::file(&on) } else { &on };
+    Ok(page::replay(&format!("{} on {on}", names.join(" and ")), &recording))
 }
 
 /// Shows the page until it is told to stop.

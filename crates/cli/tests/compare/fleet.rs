@@ -14,7 +14,7 @@ fn fleet() -> String {
         let page = i * 7919 % (400 * (volume + 1));
         text += &format!("{},write,vol-{volume},{},4096\n", i * 100_000, page * 4096);
     }
-    text + "5,read,vol-4,0,4096\n"
+    text + "1200000000,read,vol-4,0,4096\n"
 }
 
 const COMMON: [&str; 5] = ["--policies", "greedy,fifo", "--block-size", "32KiB", "--no-progress"];

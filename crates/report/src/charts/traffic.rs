@@ -53,26 +53,31 @@ fn map(traffic: &Traffic, title: &str, places: &[f64]) -> Chart {
     let bytes = f64::from(traffic.logical_pages) * f64::from(traffic.page_size);
     let (name, unit) = unit(bytes);
     let row = |at: usize| (at as f64 + 0.5) * bytes / unit / ROWS as f64;
-    let page = f64::from(traffic.page_size) / f64::from(1 << 20);
+    let most = traffic.map.iter().flatten().copied().max().unwrap_or(0);
+    let (cell, cell_unit) = super::unit(most as f64 * f64::from(traffic.page_size));
+    let page = f64::from(traffic.page_size) / cell_unit;
     let points = traffic.map.iter().enumerate().flat_map(|(at, columns)| {
         let cells = columns.iter().zip(places);
         cells.map(move |(pages, x)| Point { z: *pages as f64 * page, ..Point::at(*x, row(at)) })
     });
     let series = vec![Series::new("", points.collect())];
     let plot = Plot::new(Kind::Heat, title, &format!("address on the device, {name}"), series);
-    let plot = Plot { z_title: "MiB written in a cell".into(), ..plot };
+    let plot = Plot { z_title: format!("{cell} written in a cell"), ..plot };
     let about = "Where the host writes, and when. Addresses are those of the simulated device.";
     chart("traffic-map", "Writes by address and time", about, plot)
 }
 
 fn over_time(traffic: &Traffic, title: &str, places: &[f64]) -> Chart {
-    let mib = f64::from(traffic.page_size) / f64::from(1 << 20);
-    // By the clock a pace; by host writes there is none.
-    let (y, page) = match traffic.span {
-        Extension::Time(us) if us > 0.0 => ("MiB/s".into(), mib / (us / 1e6 / COLUMNS as f64)),
-        _ => (format!("MiB in 1/{COLUMNS} of the trace"), mib),
-    };
     let kinds = [("writes", &traffic.writes), ("reads", &traffic.reads), ("trims", &traffic.trims)];
+    let most = kinds.iter().flat_map(|(_, pages)| pages.iter()).copied().max().unwrap_or(0);
+    // By the clock a pace; by host writes there is none.
+    let (of, each) = match traffic.span {
+        Extension::Time(us) if us > 0.0 => ("/s".into(), us / 1e6 / COLUMNS as f64),
+        _ => (format!(" in 1/{COLUMNS} of the trace"), 1.0),
+    };
+    let page = f64::from(traffic.page_size) / each;
+    let (name, scale) = unit(most as f64 * page);
+    let (y, page) = (format!("{name}{of}"), page / scale);
     let series =
         kinds.into_iter().filter(|(_, pages)| pages.iter().any(|n| *n > 0)).map(|(name, pages)| {
             let points = pages.iter().zip(places);
@@ -97,13 +102,16 @@ fn powers(
     let all = counts.iter().sum::<u64>();
     let first = counts.iter().position(|count| *count > 0).unwrap_or(0);
     let last = counts.iter().rposition(|count| *count > 0).unwrap_or(0);
-    let mib = |power: usize| 2_f64.powi(power as i32) * f64::from(page_size) / f64::from(1 << 20);
+    // That of the middle: the axis is logarithmic.
+    let middle = f64::from(page_size) * 2_f64.powf((first + last) as f64 / 2.0);
+    let (unit_name, scale) = unit(middle);
+    let size = |power: usize| 2_f64.powi(power as i32) * f64::from(page_size) / scale;
     let points = counts[first..=last]
         .iter()
         .enumerate()
-        .map(|(at, count)| Point::at(mib(first + at), *count as f64 / all as f64 * 100.0));
+        .map(|(at, count)| Point::at(size(first + at), *count as f64 / all as f64 * 100.0));
     let series = if all > 0 { vec![Series::new("", points.collect())] } else { Vec::new() };
-    let plot = Plot::new(Kind::Lines, &format!("{x}, MiB"), y, series);
+    let plot = Plot::new(Kind::Lines, &format!("{x}, {unit_name}"), y, series);
     let about = format!("{about} Each point counts from there up to twice as much.");
     chart(name, title, &about, Plot { x_log: true, ..plot })
 }

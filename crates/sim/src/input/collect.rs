@@ -50,6 +50,8 @@ pub(super) struct Collected {
     pub spool: Spool,
     pub first_ns: u64,
     pub last_ns: u64,
+    /// How far a request lies before the latest of those before it, at most.
+    pub back_ns: u64,
     /// Volumes that requests name.
     pub named: Vec<bool>,
     /// Requests in the spool.
@@ -131,6 +133,7 @@ impl Collected {
             spool: Spool::create()?,
             first_ns: u64::MAX,
             last_ns: 0,
+            back_ns: 0,
             named: Vec::new(),
             requests: 0,
             prelude: 0,
@@ -186,6 +189,7 @@ impl Collected {
         }
         self.named[number] = true;
         self.first_ns = self.first_ns.min(request.time_ns);
+        self.back_ns = self.back_ns.max(self.last_ns.saturating_sub(request.time_ns));
         self.last_ns = self.last_ns.max(request.time_ns);
         let touched = pages_touched(request, page)?;
         let before = self.whole.requests;

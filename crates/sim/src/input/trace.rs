@@ -8,6 +8,7 @@
 
 use std::fs::File;
 
+use thermocline_policy::{Ticks, params::ParamValue};
 use thermocline_trace::{
     Op, Request, Source,
     transform::{Access, DenseIndex},
@@ -65,6 +66,11 @@ impl TraceMapping {
 /// What the pages of a sample may have of their share of the writes. Its estimates were judged within.
 const FAIR: std::ops::RangeInclusive<f64> = 0.9..=1.1;
 
+/// A clock that goes back by no more than this is that of rows a little out of order, whatever the trace takes.
+const DISORDER_NS: u64 = 10_000_000;
+/// So is one that goes back by no more than such a part of it.
+const DISORDER_SHARE: u64 = 8;
+
 /// A trace, ready to be replayed any number of times.
 #[derive(Debug)]
 pub struct PreparedTrace {
@@ -82,6 +88,8 @@ pub struct PreparedTrace {
     pub volumes: usize,
     /// From the first request to the last.
     pub duration_ns: u64,
+    /// How far its clock goes back, at most.
+    back_ns: u64,
     /// Requests from the start on that only prepare the device: statistics begin after them.
     pub prelude: u64,
     /// What it was before it was sampled; the same as it is where it was not.
@@ -152,6 +160,7 @@ impl PreparedTrace {
             page_writes: collected.page_writes,
             volumes: named.iter().filter(|named| **named).count(),
             duration_ns: collected.last_ns - first_ns.min(collected.last_ns),
+            back_ns: collected.back_ns,
             prelude: collected.prelude,
             whole,
             sample: mapping.sample,
@@ -216,6 +225,27 @@ impl PreparedTrace {
              leave out --sample",
             self.path,
             share * 100.0
+        )))
+    }
+
+    /// Whether its times can be taken for arrivals. A clock that goes back by much began anew, or several were put
+    /// one behind the other: what lies between the least and the greatest time is not how long it took.
+    ///
+    /// # Errors
+    /// [`SimError::Input`], with what can be done.
+    pub(crate) fn has_clock(&self) -> Result<(), SimError> {
+        if self.back_ns <= DISORDER_NS.max(self.duration_ns / DISORDER_SHARE) {
+            return Ok(());
+        }
+        // Two digits, rounded up: a window that holds it.
+        let digit = 10_u64.pow(self.back_ns.ilog10().saturating_sub(1));
+        let window = Ticks(self.back_ns.div_ceil(digit).saturating_mul(digit)).show();
+        Err(SimError::Input(format!(
+            "{}: the clock goes back by up to {window}, of {} in all, so its times are no arrivals: sort rows of \
+             several recorders by --sort-window {window}; cut a trace whose clock begins anew, and simulate the \
+             parts; or take --clock device, which leaves the times out",
+            self.path,
+            Ticks(self.duration_ns / 1_000_000 * 1_000_000).show(),
         )))
     }
 

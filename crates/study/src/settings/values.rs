@@ -58,21 +58,8 @@ pub fn window(text: &str) -> Result<Window, String> {
 
 /// Bytes a day, in the units in which storage is sold or in powers of 1024: `50GB`, `20GiB`.
 pub fn daily_writes(text: &str) -> Result<u64, String> {
-    const DECIMAL: [(&str, f64); 5] =
-        [("kB", 1e3), ("MB", 1e6), ("GB", 1e9), ("TB", 1e12), ("PB", 1e15)];
-    let text = text.trim();
-    let decimal = DECIMAL.iter().find_map(|(unit, scale)| {
-        let number = text.strip_suffix(unit)?.trim().parse::<f64>().ok()?;
-        Some(number * scale)
-    });
-    let bytes = match decimal {
-        Some(bytes) if bytes.is_finite() && bytes >= 1.0 => bytes as u64,
-        _ => size(text).unwrap_or(0),
-    };
-    match bytes {
-        0 => Err(format!("`{text}` is no amount of data; write it as 50GB or 20GiB")),
-        bytes => Ok(bytes),
-    }
+    let bytes = size(text).ok().filter(|bytes| *bytes > 0);
+    bytes.ok_or_else(|| format!("`{text}` is no amount of data; write it as 50GB or 20GiB"))
 }
 
 /// A metric by its key, or by the last words of it.
