@@ -1,7 +1,8 @@
 //! What a budget of RAM buys: erasures, write amplification, mount time and the worst write, by chip and policy.
 //!
 //! `cargo run --release -p thermocline-embedded --example budget [-- 1GiB]` prints the table of docs/embedding.md;
-//! `-- power-ups` prints how a store fares whose power fails after every few operations, 2,000 times.
+//! `-- power-ups` prints how a store fares whose power fails after every few operations, 2,000 times; `-- longest-write`
+//! what the longest write programs, and its bound.
 //!
 //! Times are those of a SLC NAND on a bus of 50 MB/s: 25 µs to read a page into the chip's register, 200 µs to program
 //! it, 1.5 ms to erase a block, 20 ns a byte on the bus. What the processor takes is not counted.
@@ -29,6 +30,7 @@ struct Chip {
     contents: std::collections::HashMap<u32, Box<[u8]>>,
     ns: u64,
     loads: u64,
+    programs: u32,
     /// Programs and erases until the power fails.
     left: u32,
 }
@@ -41,6 +43,7 @@ impl Chip {
             contents: std::collections::HashMap::new(),
             ns: 0,
             loads: 0,
+            programs: 0,
             left: u32::MAX,
         }
     }
@@ -85,6 +88,7 @@ impl Nand for Chip {
     fn program(&mut self, page: u32, data: &[u8], area: &[u8; AREA]) -> Result<(), NandError> {
         self.operation()?;
         self.bus(200, data.len() + AREA);
+        self.programs += 1;
         // Data of the host are zeros here, pages of the map are not.
         if data.iter().any(|&byte| byte != 0) {
             self.contents.insert(page, data.into());
@@ -328,7 +332,45 @@ fn all_power_ups() {
     }
 }
 
+/// What the longest write of uniform traffic programs, and what it may.
+fn longest_write<V: Victim, P: Placement>(full: u32, budget: usize, policy: (V, P), name: &str) {
+    let blocks = 1024;
+    let logical = blocks * PAGES / 100 * full;
+    let mut parts = Parts::new::<V, P>(blocks, logical, budget).expect("there is room");
+    let config = Config { logical_pages: logical, ..Config::default() };
+    let mut ftl = Ftl::format(Chip::new(blocks), parts.memory(), policy.0, policy.1, config)
+        .expect("there is room");
+    let page = vec![0; PAGE as usize];
+    let (mut longest, mut all) = (0, 0);
+    for lpn in (0..logical).chain(Work::Uniform.pages(logical).take(2 * logical as usize)) {
+        ftl.nand_mut().programs = 0;
+        ftl.write(lpn, &page).expect("the chip does not fail");
+        longest = longest.max(ftl.nand().programs);
+        all += ftl.nand().programs;
+    }
+    let mean = f64::from(all - logical) / f64::from(2 * logical);
+    println!(
+        "| {full} % | {} KiB | {name} | {mean:.1} | {longest} | {} |",
+        budget >> 10,
+        ftl.longest_write()
+    );
+}
+
+fn all_longest_writes() {
+    println!("| full | RAM in all | policy | mean | longest | bound |");
+    println!("|---|---|---|---|---|---|");
+    for full in [50, 80, 90, 93] {
+        for budget in [16 << 10, 64 << 10] {
+            longest_write(full, budget, (Greedy, OneStream), "greedy");
+            longest_write(full, budget, (Cat::default(), Dac::<3>), "CAT, DAC");
+        }
+    }
+}
+
 fn main() {
+    if std::env::args().any(|arg| arg == "longest-write") {
+        return all_longest_writes();
+    }
     if std::env::args().any(|arg| arg == "power-ups") {
         return all_power_ups();
     }

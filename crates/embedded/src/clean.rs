@@ -43,31 +43,62 @@ const LEVEL_EVERY: u32 = 32;
 const LEVEL_BEYOND: u16 = 64;
 
 impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
-    /// Sees to it that the host's next page finds room. The work is spread: each program since the last call pays for
-    /// as many pages to look at as blocks yield one page from in the mean, and for more if free blocks are few. Only
-    /// at the last of them does the host wait for a whole block.
+    /// Sees to it that the host's next page finds room. The work is spread: each program since the last call is paid for by
+    /// as many pages to look at as blocks yield one page from in the mean, and by more if free blocks are few; but a call
+    /// programs no more than the [pace](Self::pace), or twice as much while free blocks are so few that cleaning counts on
+    /// all of them, and empties one block. What is left is for later calls. Only where no other block could be opened the
+    /// host waits for a whole one.
     pub(crate) fn make_room(&mut self) -> Result<(), Error> {
         self.settle_cut()?;
         let owed = core::mem::take(&mut self.owed);
         let (floor, enough) = self.watermarks();
         if self.cleaning.is_none() && self.free >= enough {
+            self.due = 0;
             return Ok(());
         }
         let missing = enough.saturating_sub(self.free);
         let price = (self.shape.pages * MEAN).div_ceil(self.yielded.max(1));
-        let mut steps = (owed * price * (2 + missing)).div_ceil(2);
+        self.due = self.due.saturating_add((owed * price * (2 + missing)).div_ceil(2));
+        let began = self.programs_of_cleaning();
         let mut blocks = 0;
-        while steps > 0 && (self.cleaning.is_some() || self.free < enough) || self.free < floor {
+        while self.free <= SCARCE
+            || blocks == 0
+                && (self.cleaning.is_some() || self.free < enough)
+                && (self.due > 0 || self.free < floor)
+                && self.programs_of_cleaning() - began
+                    < u64::from(self.pace << u32::from(self.free < floor))
+        {
             if blocks > 2 * self.shape.blocks {
                 // No garbage comes out of it.
                 return Err(Error::WornOut);
             }
             blocks += u32::from(self.clean_a_page()?);
-            steps = steps.saturating_sub(1);
+            self.due = self.due.saturating_sub(1);
         }
         // What cleaning itself programmed is in what blocks yield.
         self.owed = 0;
         Ok(())
+    }
+
+    /// The most pages that one write programs, as long as as many blocks are good as when this is asked, but for the first
+    /// change after a mount. It is a constant of the chip, the logical pages and the memory: twice what cleaning costs for a page where all
+    /// logical pages hold data and the garbage is spread over all blocks, and a few for the page itself and the map.
+    #[must_use]
+    pub fn longest_write(&self) -> u32 {
+        let good = self.blocks.iter().filter(|block| block.state() != State::Bad).count() as u32;
+        let open = u32::from(self.placement.streams()) + 2;
+        let closed = good.saturating_sub(self.watermarks().1 + open) * self.shape.pages;
+        let map = self.logical_pages.div_ceil(self.entries());
+        2 * self.pace(closed, self.logical_pages + map) + 4
+    }
+
+    /// Programs of cleaning for one of the host: as many as the block with the fewest valid pages takes for each page that it
+    /// yields, where so many pages of those that can be cleaned are valid, and the pages of the map that are written for
+    /// these copies, about.
+    fn pace(&self, pages: u32, valid: u32) -> u32 {
+        let ratio = pages / pages.saturating_sub(valid).max(1);
+        let map = self.directory.len() as u32 * ratio / (self.cache.capacity() as u32).max(1);
+        1 + (ratio + map).min(self.shape.pages)
     }
 
     /// Cleans a block at once.
@@ -93,6 +124,10 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
         self.cleaning = Some(cleaning);
         let Cleaning { block, next, .. } = cleaning;
         if next == self.shape.pages || self.blocks[block as usize].valid() == 0 {
+            // Where the chip still leads to a page that was trimmed, the page must stay.
+            if let Some(lpn) = self.cache.first_trim(0) {
+                return self.write_map_page(lpn / self.entries()).map(|()| false);
+            }
             self.cleaning = None;
             let programs = self.programs_of_cleaning() - cleaning.programs;
             let yielded = u64::from(self.shape.pages).saturating_sub(programs) as u32;
@@ -171,8 +206,6 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
         }
         // Of a page of the map that could not be read nobody knows what it counted.
         home.set_valid(0);
-        // Where the chip still leads to a page that was trimmed, the page must stay.
-        self.record_trims()?;
         let is_early = self.counters.programs() < u64::from(EARLY * self.shape.pages);
         match self.blocks[block as usize].state() {
             State::Failing => self.retire(block),
@@ -194,7 +227,7 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
         let is_scarce = self.free <= SCARCE;
         let mut best: Option<(Worth, u32)> = None;
         let mut least: Option<(u16, u32)> = None;
-        let mut most = 0;
+        let (mut most, mut count, mut all_valid) = (0, 0, 0);
         for (block, number) in self.blocks.iter().zip(0_u32..) {
             match block.state() {
                 State::Failing if !is_scarce => return Ok(number),
@@ -204,6 +237,8 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
                 _ => continue,
             }
             most = most.max(block.erases);
+            count += pages;
+            all_valid += block.valid();
             if least.is_none_or(|(erases, _)| block.erases < erases) {
                 least = Some((block.erases, number));
             }
@@ -221,6 +256,7 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
                 best = Some((worth, number));
             }
         }
+        self.pace = self.pace(count, all_valid);
         if self.unlevelled >= LEVEL_EVERY
             && self.free >= self.watermarks().0
             && let Some((erases, block)) = least

@@ -96,6 +96,10 @@ pub struct Ftl<'a, N, V, P> {
     pub(crate) cleaning: Option<Cleaning>,
     /// Programs that no cleaning made up for yet.
     pub(crate) owed: u32,
+    /// Pages that cleaning has yet to look at for programs before.
+    pub(crate) due: u32,
+    /// Programs of cleaning in one write, about.
+    pub(crate) pace: u32,
     /// Pages that a block yields when it is cleaned, in the mean, times [`MEAN`].
     pub(crate) yielded: u32,
     /// Erases since the last block that was cleaned for the sake of even wear.
@@ -153,6 +157,8 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
             free: 0,
             cleaning: None,
             owed: 0,
+            due: 0,
+            pace: 1,
             yielded: MEAN * shape.pages / 2,
             unlevelled: 0,
             sweep: 0,
@@ -172,7 +178,7 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
         (self.before, self.newest, self.is_settled) = (None, NOWHERE, true);
         self.cut_map = NOWHERE;
         (self.logical_pages, self.sequence, self.seen, self.free) = (0, 0, 0, 0);
-        (self.cleaning, self.owed, self.unlevelled) = (None, 0, 0);
+        (self.cleaning, self.owed, self.due, self.unlevelled) = (None, 0, 0, 0);
         self.yielded = MEAN * self.shape.pages / 2;
         (self.sweep, self.sweep_began, self.horizon) = (0, 0, 0);
     }

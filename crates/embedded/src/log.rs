@@ -165,15 +165,15 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
         if is_map && self.has_room(SHARED) {
             return Ok(SHARED);
         }
-        if self.free <= SCARCE {
+        if self.free <= SCARCE.max(self.watermarks().0) {
             // A mount looks for pages of the map in the map's blocks and in the one that is shared.
             let first = if is_map { SHARED } else { 0 };
             if let Some(lane) = (first..LANES).find(|&lane| self.has_room(lane)) {
                 return Ok(lane);
             }
-            return self.open_block(SHARED).map(|()| SHARED);
         }
-        self.open_block(stream).map(|()| stream)
+        let lane = if self.free <= SCARCE { SHARED } else { stream };
+        self.open_block(lane).map(|()| lane)
     }
 
     /// Nothing more is programmed into the open block of a stream.

@@ -1,5 +1,7 @@
 //! What a store says of itself, and a map of which a page is damaged.
 
+mod worst_write;
+
 use thermocline_embedded::{
     AREA, Area, Config, Content, Error, Found, Ftl, Geometry, Nand, NandError, Static, Use,
     most_logical_pages,
