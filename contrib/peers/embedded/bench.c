@@ -118,7 +118,8 @@ static int t_no(void *c, uint32_t block)
 }
 
 static const struct thermocline_nand chip = {NULL,      BLOCKS,  PAGES, PAGE, t_read, t_read_area,
-                                             t_program, t_erase, t_no,  t_no, NULL,   NULL};
+                                             t_program, t_erase, t_no,  t_no, NULL,   NULL,
+                                             NULL,      0};
 static thermocline store;
 static void *memory;
 static size_t memory_bytes;

@@ -57,6 +57,13 @@ struct thermocline_nand {
     int (*copy)(void *context, uint32_t from, uint32_t to, const uint8_t *area, void *buffer);
     /* NULL, or waits until everything done so far survives a loss of power. */
     int (*sync)(void *context);
+    /*
+     * NULL, or bits that the last `read` corrected: of the sector of which it corrected most, where the chip says that.
+     * From `refresh_from` of them on a page is moved, before the chip can correct it no longer: half of what it corrects is
+     * usual. 0 for never.
+     */
+    int (*corrected)(void *context);
+    uint32_t refresh_from;
 };
 
 /* Which block is cleaned next. Any may be chosen at each mount. */
@@ -150,6 +157,24 @@ int thermocline_flush(thermocline *store);
 
 /* Writes all of the map, so that the next mount is quick. A store needs no unmount beside it. */
 int thermocline_checkpoint(thermocline *store);
+
+/*
+ * Cleans ahead, for when nothing else is to be done: looks at so many pages at most, each of which it may copy, until twice as many
+ * blocks are free as the store keeps. 1 if there is more to do, 0 if not.
+ */
+int thermocline_clean(thermocline *store, uint32_t pages);
+
+/*
+ * Reads the next so many pages of the chip, and moves those of which it corrected `refresh_from` bits or more. Returns the
+ * page that comes next, 0 where a round is over.
+ */
+int thermocline_scrub(thermocline *store, uint32_t pages);
+
+/*
+ * The most pages that one write programs, as long as as many blocks are good as when this is asked, but for the first change
+ * after a mount. 0 where no store is open.
+ */
+uint32_t thermocline_longest_write(thermocline *store);
 
 /* What a store did since it was mounted or formatted. */
 struct thermocline_counters {

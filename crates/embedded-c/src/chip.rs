@@ -20,6 +20,8 @@ pub struct ThermoclineNand {
     mark_bad: Option<unsafe extern "C" fn(*mut c_void, u32) -> c_int>,
     copy: Option<unsafe extern "C" fn(*mut c_void, u32, u32, *const u8, *mut c_void) -> c_int>,
     sync: Option<unsafe extern "C" fn(*mut c_void) -> c_int>,
+    corrected: Option<unsafe extern "C" fn(*mut c_void) -> c_int>,
+    refresh_from: u32,
 }
 
 fn result(code: c_int) -> Result<(), NandError> {
@@ -103,6 +105,16 @@ impl Nand for ThermoclineNand {
                 self.program(to, buffer, area)
             }
         }
+    }
+
+    fn corrected(&mut self) -> u32 {
+        // SAFETY: as above.
+        let bits = self.corrected.map_or(0, |corrected| unsafe { corrected(self.context) });
+        u32::try_from(bits).unwrap_or(0)
+    }
+
+    fn refresh_from(&self) -> u32 {
+        self.refresh_from
     }
 
     fn sync(&mut self) -> Result<(), NandError> {

@@ -359,6 +359,36 @@ pub unsafe extern "C" fn thermocline_checkpoint(handle: *mut c_void) -> c_int {
     unsafe { with(handle, |store| done(store.checkpoint())) }
 }
 
+/// Cleans ahead.
+///
+/// # Safety
+/// As above.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn thermocline_clean(handle: *mut c_void, pages: u32) -> c_int {
+    // SAFETY: the caller's promise.
+    unsafe { with(handle, |store| answer(store.clean(pages))) }
+}
+
+/// Looks for pages that should be moved.
+///
+/// # Safety
+/// As above.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn thermocline_scrub(handle: *mut c_void, pages: u32) -> c_int {
+    // SAFETY: the caller's promise.
+    unsafe { with(handle, |store| store.scrub(pages).map_or_else(code, |next| next.cast_signed())) }
+}
+
+/// The most pages that one write programs; 0 where no store is open.
+///
+/// # Safety
+/// As above.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn thermocline_longest_write(handle: *mut c_void) -> u32 {
+    // SAFETY: the caller's promise.
+    unsafe { store(handle) }.map_or(0, |store| store.longest_write())
+}
+
 /// What the store did.
 ///
 /// # Safety

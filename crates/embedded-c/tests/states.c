@@ -12,6 +12,9 @@
 
 static uint8_t data[BLOCKS * PAGES][PAGE], area[BLOCKS * PAGES][THERMOCLINE_AREA];
 static unsigned erases;
+/* Bits that the chip corrects of that page, and those of the last read. */
+static uint32_t tired = UINT32_MAX;
+static int corrects;
 
 static int read_page(void *c, uint32_t page, uint32_t offset, void *into, uint32_t length)
 {
@@ -19,8 +22,11 @@ static int read_page(void *c, uint32_t page, uint32_t offset, void *into, uint32
     if (page >= BLOCKS * PAGES)
         return THERMOCLINE_NAND_DEVICE;
     memcpy(into, data[page] + offset, length);
+    corrects = page == tired ? 4 : 0;
     return 0;
 }
+
+static int corrected(void *c) { (void)c; return corrects; }
 
 static int read_area(void *c, uint32_t page, uint8_t *into)
 {
@@ -51,7 +57,7 @@ static int erase(void *c, uint32_t block)
 static int no(void *c, uint32_t block) { (void)c; (void)block; return 0; }
 
 static const struct thermocline_nand chip = {
-    NULL, BLOCKS, PAGES, PAGE, read_page, read_area, program, erase, no, no, NULL, NULL
+    NULL, BLOCKS, PAGES, PAGE, read_page, read_area, program, erase, no, no, NULL, NULL, corrected, 4
 };
 static thermocline store;
 static uint32_t memory[4000];
@@ -87,6 +93,9 @@ static void every_call_is_refused(void)
     is("trim", thermocline_trim(&store, 0), THERMOCLINE_NOT_OPEN);
     is("flush", thermocline_flush(&store), THERMOCLINE_NOT_OPEN);
     is("checkpoint", thermocline_checkpoint(&store), THERMOCLINE_NOT_OPEN);
+    is("clean", thermocline_clean(&store, 1), THERMOCLINE_NOT_OPEN);
+    is("scrub", thermocline_scrub(&store, 1), THERMOCLINE_NOT_OPEN);
+    is("longest_write", (int)thermocline_longest_write(&store), 0);
     counters.host_writes = 1;
     thermocline_counters(&store, &counters);
     is("counters", (int)counters.host_writes, 0);
@@ -121,6 +130,22 @@ int main(void)
         is("write", thermocline_write(&store, i, page), 0);
     }
     is("flush", thermocline_flush(&store), 0);
+    all_is_there();
+
+    /* A page that the chip corrects much is moved; a round of all pages ends. */
+    for (tired = 0; memcmp(data[tired], page, PAGE) != 0; tired++)
+        ;
+    is("a page to go on with", thermocline_scrub(&store, 1) > 0, 1);
+    while (thermocline_scrub(&store, 10) > 0)
+        ;
+    for (i = 0; i < BLOCKS * PAGES; i++)
+        if (i != tired && memcmp(data[i], page, PAGE) == 0)
+            break;
+    is("the page was moved", i < BLOCKS * PAGES, 1);
+    while (thermocline_clean(&store, 10) > 0)
+        ;
+    is("nothing to clean", thermocline_clean(&store, 10), 0);
+    is("the longest write", thermocline_longest_write(&store) > 4, 1);
     all_is_there();
 
     /* What is refused changes nothing on the chip. */

@@ -50,6 +50,7 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
     /// host waits for a whole one.
     pub(crate) fn make_room(&mut self) -> Result<(), Error> {
         self.settle_cut()?;
+        self.refresh()?;
         let owed = core::mem::take(&mut self.owed);
         let (floor, enough) = self.watermarks();
         if self.cleaning.is_none() && self.free >= enough {
@@ -81,7 +82,7 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
     }
 
     /// The most pages that one write programs, as long as as many blocks are good as when this is asked, but for the first
-    /// change after a mount. It is a constant of the chip, the logical pages and the memory: twice what cleaning costs for a page where all
+    /// change after a mount and pages that are refreshed. It is a constant of the chip, the logical pages and the memory: twice what cleaning costs for a page where all
     /// logical pages hold data and the garbage is spread over all blocks, and a few for the page itself and the map.
     #[must_use]
     pub fn longest_write(&self) -> u32 {
@@ -109,19 +110,62 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
         Ok(())
     }
 
+    /// Cleans ahead, for when nothing else is to be done: looks at so many pages at most, each of which it may copy, until
+    /// twice as many blocks are free as the store keeps. Blocks that yield less than half of what the last ones did are
+    /// left. Writes that come then pay for no cleaning until these blocks are used up.
+    ///
+    /// False if nothing is left to do.
+    ///
+    /// # Errors
+    /// [`Error::MapUnreadable`], [`Error::Device`].
+    pub fn clean(&mut self, pages: u32) -> Result<bool, Error> {
+        self.settle_cut()?;
+        self.refresh()?;
+        let owed = self.owed;
+        let done = self.clean_ahead(pages);
+        // What cleaning itself programmed is paid for.
+        self.owed = owed;
+        done
+    }
+
+    fn clean_ahead(&mut self, pages: u32) -> Result<bool, Error> {
+        let enough = self.watermarks().1;
+        for _ in 0..pages {
+            if self.cleaning.is_none() {
+                let block = match self.choose() {
+                    Ok(block) if self.free < 2 * enough => block,
+                    Ok(_) | Err(Error::WornOut) => return Ok(false),
+                    Err(e) => return Err(e),
+                };
+                let yields = self.shape.pages.saturating_sub(self.blocks[block as usize].valid());
+                if self.free >= enough && 2 * MEAN * yields < self.yielded {
+                    return Ok(false);
+                }
+                self.begin(block);
+            }
+            self.clean_a_page()?;
+        }
+        Ok(true)
+    }
+
+    fn begin(&mut self, block: u32) -> Cleaning {
+        let cleaning =
+            Cleaning { block, next: 0, stays: false, programs: self.programs_of_cleaning() };
+        self.counters.victims += 1;
+        self.counters.victims_valid += u64::from(self.blocks[block as usize].valid());
+        self.cleaning = Some(cleaning);
+        cleaning
+    }
+
     /// Looks at the next page of the block that is being cleaned. True if the block is done.
     pub(crate) fn clean_a_page(&mut self) -> Result<bool, Error> {
         let cleaning = match self.cleaning {
             Some(cleaning) => cleaning,
             None => {
                 let block = self.choose()?;
-                self.counters.victims += 1;
-                let valid = self.blocks[block as usize].valid();
-                self.counters.victims_valid += u64::from(valid);
-                Cleaning { block, next: 0, stays: false, programs: self.programs_of_cleaning() }
+                self.begin(block)
             }
         };
-        self.cleaning = Some(cleaning);
         let Cleaning { block, next, .. } = cleaning;
         if next == self.shape.pages || self.blocks[block as usize].valid() == 0 {
             // Where the chip still leads to a page that was trimmed, the page must stay.

@@ -51,6 +51,8 @@ pub struct Counters {
     pub failed_blocks: u32,
     /// Pages that could not be moved, as they could not be read.
     pub lost: u32,
+    /// Pages that were moved for the bits that the chip corrected.
+    pub refreshed: u32,
 }
 
 impl Counters {
@@ -91,6 +93,10 @@ pub struct Ftl<'a, N, V, P> {
     pub(crate) cut_map: u32,
     /// Whether nothing is left to be done before the next change ([`settle_cut`](Self::settle_cut)).
     pub(crate) is_settled: bool,
+    /// A page that should be moved, for the bits that the chip corrected.
+    pub(crate) tired: u32,
+    /// The page that is scrubbed next.
+    pub(crate) scrubbed: u32,
     /// Blocks that can be opened.
     pub(crate) free: u32,
     pub(crate) cleaning: Option<Cleaning>,
@@ -154,6 +160,8 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
             newest: NOWHERE,
             cut_map: NOWHERE,
             is_settled: true,
+            tired: NOWHERE,
+            scrubbed: 0,
             free: 0,
             cleaning: None,
             owed: 0,
@@ -176,7 +184,7 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
         self.cache.clear();
         self.open = [Open::NONE; LANES];
         (self.before, self.newest, self.is_settled) = (None, NOWHERE, true);
-        self.cut_map = NOWHERE;
+        (self.cut_map, self.tired) = (NOWHERE, NOWHERE);
         (self.logical_pages, self.sequence, self.seen, self.free) = (0, 0, 0, 0);
         (self.cleaning, self.owed, self.due, self.unlevelled) = (None, 0, 0, 0);
         self.yielded = MEAN * self.shape.pages / 2;
@@ -295,6 +303,10 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
         if !matches!(done, Ok(true)) {
             into.fill(0);
         }
+        if self.tired != NOWHERE {
+            // What was read is right, whatever comes of this.
+            let _ = self.make_room();
+        }
         done
     }
 
@@ -312,6 +324,7 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
             return if at == LOST { Err(Error::Unreadable(lpn)) } else { Ok(false) };
         }
         self.nand.read(at, 0, into).map_err(|e| unreadable(e, lpn))?;
+        self.note_corrected(at);
         match self.known_area(at)? {
             Some(Area { content: Content::Data(_), number, .. }) if number == lpn => Ok(true),
             Some(_) => Err(Error::Misplaced(lpn)),

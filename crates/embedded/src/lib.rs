@@ -77,6 +77,7 @@ mod nand;
 #[cfg(feature = "embedded-storage")]
 mod nor;
 pub mod policy;
+mod refresh;
 mod resume;
 #[cfg(feature = "embedded-sdmmc")]
 mod sectors;

@@ -60,7 +60,10 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
                 let mut entry = [0; 4];
                 self.counters.map_reads += 1;
                 match self.nand.read(page, offset, &mut entry[..3]) {
-                    Ok(()) => self.checked(u32::from_le_bytes(entry)),
+                    Ok(()) => {
+                        self.note_corrected(page);
+                        self.checked(u32::from_le_bytes(entry))
+                    }
                     Err(NandError::Device) => return Err(Error::Device),
                     Err(_) => {
                         let first = lpn / self.entries() * self.map_entries;

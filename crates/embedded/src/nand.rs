@@ -115,6 +115,17 @@ pub trait Nand {
         self.program(to, buffer, area)
     }
 
+    /// Bits that the last [`read`](Nand::read) corrected: of the sector of which it corrected most, where the chip says that.
+    fn corrected(&mut self) -> u32 {
+        0
+    }
+
+    /// From so many corrected bits on a page is moved, before the chip can correct it no longer: half of what it corrects is
+    /// usual. 0 for never.
+    fn refresh_from(&self) -> u32 {
+        0
+    }
+
     /// Whether the chip's operations return before they are done, and a loss of power may take back several, in part as
     /// well. A mount then reads each page that was written last. Of any other chip a loss of power touches one page, and a
     /// mount leaves out the one that it may have touched.
@@ -170,6 +181,12 @@ impl<N: Nand + ?Sized> Nand for &mut N {
         buffer: &mut [u8],
     ) -> Result<(), NandError> {
         (**self).copy(from, to, area, buffer)
+    }
+    fn corrected(&mut self) -> u32 {
+        (**self).corrected()
+    }
+    fn refresh_from(&self) -> u32 {
+        (**self).refresh_from()
     }
     fn is_cached(&self) -> bool {
         (**self).is_cached()

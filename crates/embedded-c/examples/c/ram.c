@@ -65,6 +65,7 @@ static int ram_mark_bad(void *context, uint32_t block)
 static const struct thermocline_nand chip = {
     NULL,        BLOCKS,    PAGES,      PAGE,         ram_read, ram_read_area,
     ram_program, ram_erase, ram_is_bad, ram_mark_bad, NULL,     NULL,
+    NULL,        0,
 };
 
 static thermocline store;

@@ -1,5 +1,6 @@
 //! What a store says of itself, and a map of which a page is damaged.
 
+mod refresh;
 mod worst_write;
 
 use thermocline_embedded::{

@@ -1,0 +1,190 @@
+//! Pages that the chip corrects much are moved, and idle time is used.
+
+use std::collections::HashMap;
+
+use thermocline_embedded::{
+    AREA, Config, Error, Ftl, Geometry, Nand, NandError, Place,
+    policy::{Greedy, HotCold},
+};
+
+use super::{Chip, LOGICAL, PAGE, Room, SHAPE};
+
+/// Bits that the chip corrects, and those from which on it should not be relied on.
+const CORRECTS: u32 = 8;
+const LIMIT: u32 = 4;
+
+/// A chip, bits of some pages of which turned.
+struct Tired {
+    chip: Chip,
+    turned: HashMap<u32, u32>,
+    last: u32,
+    limit: u32,
+    programs: u32,
+}
+
+impl Tired {
+    fn new() -> Self {
+        Self { chip: Chip::new(), turned: HashMap::new(), last: 0, limit: LIMIT, programs: 0 }
+    }
+}
+
+impl Nand for Tired {
+    fn geometry(&self) -> Geometry {
+        SHAPE
+    }
+    fn read(&mut self, page: u32, offset: u32, into: &mut [u8]) -> Result<(), NandError> {
+        self.last = self.turned.get(&page).copied().unwrap_or(0);
+        if self.last > CORRECTS {
+            return Err(NandError::Unreadable);
+        }
+        self.chip.read(page, offset, into)
+    }
+    fn read_area(&mut self, page: u32, into: &mut [u8; AREA]) -> Result<(), NandError> {
+        self.chip.read_area(page, into)
+    }
+    fn program(&mut self, page: u32, data: &[u8], area: &[u8; AREA]) -> Result<(), NandError> {
+        self.programs += 1;
+        self.chip.program(page, data, area)
+    }
+    fn erase(&mut self, block: u32) -> Result<(), NandError> {
+        self.turned.retain(|page, _| page / SHAPE.pages != block);
+        self.chip.erase(block)
+    }
+    fn is_bad(&mut self, _: u32) -> Result<bool, NandError> {
+        Ok(false)
+    }
+    fn mark_bad(&mut self, _: u32) -> Result<(), NandError> {
+        Ok(())
+    }
+    fn corrected(&mut self) -> u32 {
+        self.last
+    }
+    fn refresh_from(&self) -> u32 {
+        self.limit
+    }
+}
+
+type Store<'a> = Ftl<'a, Tired, Greedy, HotCold>;
+
+fn written(room: &mut Room) -> Store<'_> {
+    let config = Config { logical_pages: LOGICAL, spare_blocks: 0 };
+    let mut ftl =
+        Ftl::format(Tired::new(), room.memory(), Greedy, HotCold, config).expect("formatted");
+    for lpn in 0..LOGICAL {
+        ftl.write(lpn, &[lpn as u8; PAGE]).expect("written");
+    }
+    ftl.checkpoint().expect("written");
+    ftl
+}
+
+/// Where each logical page is.
+fn places(ftl: &mut Store<'_>) -> HashMap<u32, u32> {
+    let mut places = HashMap::new();
+    ftl.each_mapped(|lpn, at| {
+        places.insert(lpn, at);
+    })
+    .expect("readable");
+    places
+}
+
+fn all_can_be_read(ftl: &mut Store<'_>) {
+    let mut page = [0; PAGE];
+    for lpn in 0..LOGICAL {
+        assert_eq!(ftl.read(lpn, &mut page), Ok(true), "page {lpn}");
+        assert_eq!(page, [lpn as u8; PAGE], "page {lpn}");
+    }
+}
+
+#[test]
+fn a_page_that_the_host_reads_is_moved_and_no_other() {
+    let mut room = Room::new();
+    let mut ftl = written(&mut room);
+    let before = places(&mut ftl);
+    ftl.nand_mut().turned.extend([(before[&7], LIMIT), (before[&8], LIMIT - 1)]);
+    all_can_be_read(&mut ftl);
+    let after = places(&mut ftl);
+    assert_ne!(after[&7], before[&7]);
+    assert_eq!(after[&8], before[&8]);
+    assert_eq!(ftl.counters().refreshed, 1);
+    all_can_be_read(&mut ftl);
+    assert_eq!(ftl.counters().refreshed, 1);
+}
+
+#[test]
+fn a_chip_that_has_no_limit_is_left_alone() {
+    let mut room = Room::new();
+    let mut ftl = written(&mut room);
+    let before = places(&mut ftl);
+    ftl.nand_mut().limit = 0;
+    ftl.nand_mut().turned.extend((0..SHAPE.blocks * SHAPE.pages).map(|page| (page, CORRECTS)));
+    all_can_be_read(&mut ftl);
+    assert_eq!(ftl.scrub(u32::MAX), Ok(0));
+    assert_eq!((places(&mut ftl), ftl.counters().refreshed), (before, 0));
+}
+
+#[test]
+fn a_page_of_the_map_is_moved_before_the_next_change() {
+    let mut room = Room::new();
+    let mut ftl = written(&mut room);
+    let Place::Mapped { page: at, .. } = ftl.place(50) else { panic!("the map leads there") };
+    ftl.nand_mut().turned.insert(at, LIMIT);
+    assert_eq!(ftl.read(50, &mut [0; PAGE]), Ok(true));
+    ftl.write(150, &[150; PAGE]).expect("written");
+    let Place::Mapped { page: now, .. } = ftl.place(50) else { panic!("the map leads there") };
+    assert_ne!(now, at);
+    all_can_be_read(&mut ftl);
+}
+
+/// All pages turn bit by bit; nothing is lost where they are scrubbed between, all of it where they are not.
+#[test]
+fn what_is_scrubbed_is_never_lost() {
+    for is_scrubbed in [true, false] {
+        let mut room = Room::new();
+        let mut ftl = written(&mut room);
+        for _ in 0..3 * CORRECTS {
+            for page in 0..SHAPE.blocks * SHAPE.pages {
+                *ftl.nand_mut().turned.entry(page).or_default() += 1;
+            }
+            // Five pages at a time, until the round is over.
+            while is_scrubbed && ftl.scrub(5).expect("the chip answers") > 0 {}
+        }
+        if is_scrubbed {
+            all_can_be_read(&mut ftl);
+            assert!(ftl.counters().refreshed > LOGICAL);
+        } else {
+            let read = ftl.read(7, &mut [0; PAGE]);
+            assert!(
+                matches!(read, Err(Error::Unreadable(7) | Error::MapUnreadable(_))),
+                "{read:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn what_is_cleaned_ahead_costs_the_next_writes_nothing() {
+    let mut room = Room::new();
+    let mut ftl = written(&mut room);
+    let mut draw = 1_u32;
+    let mut write = |ftl: &mut Store<'_>| {
+        draw = draw.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        ftl.write((draw >> 16) % LOGICAL, &[0; PAGE]).expect("written");
+    };
+    for _ in 0..1000 {
+        write(&mut ftl);
+    }
+    let enough = ftl.free_blocks();
+    while ftl.clean(4).expect("the chip answers") {}
+    let ahead = ftl.free_blocks();
+    assert!(ahead > enough + 1, "{ahead} blocks free after {enough}");
+    let copies = ftl.counters().copies;
+    for _ in 0..SHAPE.pages {
+        write(&mut ftl);
+    }
+    assert_eq!(ftl.counters().copies, copies);
+    // It ends, and does nothing twice.
+    while ftl.clean(4).expect("the chip answers") {}
+    let programs = ftl.nand().programs;
+    assert_eq!(ftl.clean(1000), Ok(false));
+    assert_eq!(ftl.nand().programs, programs);
+}
