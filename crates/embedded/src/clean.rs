@@ -35,7 +35,7 @@ pub(crate) enum Moved {
 /// The mean of what blocks yield is over so many, about.
 pub(crate) const MEAN: u32 = 16;
 
-/// Programs since the mount, in blocks, from which on a block is erased as soon as it is cleaned.
+/// Programs since the mount, in blocks, from which on a block is erased as soon as it is cleaned, and its cleaning spread most.
 const EARLY: u32 = 8;
 
 /// Every so many erases the block erased least is cleaned, if it is so many erases behind.
@@ -61,13 +61,14 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
         let price = (self.shape.pages * MEAN).div_ceil(self.yielded.max(1));
         self.due = self.due.saturating_add((owed * price * (2 + missing)).div_ceil(2));
         let began = self.programs_of_cleaning();
+        // Where the power comes and goes, a write pays for a mount as well: what is to be done is done at once.
+        let hurry = if self.free < floor { 1 + u32::from(self.is_early()) } else { 0 };
         let mut blocks = 0;
         while self.free <= SCARCE
             || blocks == 0
                 && (self.cleaning.is_some() || self.free < enough)
                 && (self.due > 0 || self.free < floor)
-                && self.programs_of_cleaning() - began
-                    < u64::from(self.pace << u32::from(self.free < floor))
+                && self.programs_of_cleaning() - began < u64::from(self.pace << hurry)
         {
             if blocks > 2 * self.shape.blocks {
                 // No garbage comes out of it.
@@ -82,7 +83,7 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
     }
 
     /// The most pages that one write programs, as long as as many blocks are good as when this is asked, but for the first
-    /// change after a mount and pages that are refreshed. It is a constant of the chip, the logical pages and the memory: twice what cleaning costs for a page where all
+    /// change after a mount and pages that are refreshed, and twice as many in the first writes after a mount. It is a constant of the chip, the logical pages and the memory: twice what cleaning costs for a page where all
     /// logical pages hold data and the garbage is spread over all blocks, and a few for the page itself and the map.
     #[must_use]
     pub fn longest_write(&self) -> u32 {
@@ -183,6 +184,10 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
         Ok(false)
     }
 
+    fn is_early(&self) -> bool {
+        self.counters.programs() < u64::from(EARLY * self.shape.pages)
+    }
+
     fn programs_of_cleaning(&self) -> u64 {
         self.counters.copies + self.counters.map_writes
     }
@@ -250,11 +255,10 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
         }
         // Of a page of the map that could not be read nobody knows what it counted.
         home.set_valid(0);
-        let is_early = self.counters.programs() < u64::from(EARLY * self.shape.pages);
         match self.blocks[block as usize].state() {
             State::Failing => self.retire(block),
             // Where the power comes and goes, what is erased before it is needed is erased again.
-            State::Closed if is_early => {
+            State::Closed if self.is_early() => {
                 self.blocks[block as usize].set_state(State::Stale);
                 self.free += 1;
                 Ok(())

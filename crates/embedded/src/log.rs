@@ -165,14 +165,22 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
         if is_map && self.has_room(SHARED) {
             return Ok(SHARED);
         }
-        if self.free <= SCARCE.max(self.watermarks().0) {
-            // A mount looks for pages of the map in the map's blocks and in the one that is shared.
-            let first = if is_map { SHARED } else { 0 };
-            if let Some(lane) = (first..LANES).find(|&lane| self.has_room(lane)) {
+        let is_scarce = self.free <= SCARCE;
+        // A mount looks for pages of the map in the map's blocks and in the one that is shared: the fewer the better.
+        let lanes = match is_map {
+            true if is_scarce => SHARED..LANES,
+            true => 0..0,
+            false if is_scarce => 0..LANES,
+            // Cleaning counts on the free blocks that are left, even if streams mix.
+            false if self.free <= self.watermarks().0 => 0..SHARED,
+            false => 0..0,
+        };
+        for lane in lanes {
+            if self.has_room(lane) {
                 return Ok(lane);
             }
         }
-        let lane = if self.free <= SCARCE { SHARED } else { stream };
+        let lane = if is_scarce { SHARED } else { stream };
         self.open_block(lane).map(|()| lane)
     }
 
