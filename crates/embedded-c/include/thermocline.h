@@ -171,6 +171,13 @@ int thermocline_clean(thermocline *store, uint32_t pages);
 int thermocline_scrub(thermocline *store, uint32_t pages);
 
 /*
+ * Counts reads of each block from now on, in as many counts as the chip has blocks, and cleans a block after `most` of them: some
+ * ten thousand on a chip of two bits a cell. The memory is the store's as long as it is used. Counts are lost with the
+ * power.
+ */
+int thermocline_count_reads(thermocline *store, uint16_t *counts, uint16_t most);
+
+/*
  * The most pages that one write programs, as long as as many blocks are good as when this is asked, but for the first change
  * after a mount. 0 where no store is open.
  */

@@ -379,6 +379,32 @@ pub unsafe extern "C" fn thermocline_scrub(handle: *mut c_void, pages: u32) -> c
     unsafe { with(handle, |store| store.scrub(pages).map_or_else(code, |next| next.cast_signed())) }
 }
 
+/// Counts reads of each block.
+///
+/// # Safety
+/// `counts` has room for one of each block, and is the store's from now on.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn thermocline_count_reads(
+    handle: *mut c_void,
+    counts: *mut u16,
+    most: u16,
+) -> c_int {
+    // SAFETY: the caller's promise.
+    unsafe {
+        with(handle, |store| {
+            let blocks = store.nand().shape().blocks as usize;
+            if counts.is_null() {
+                return code(Error::Memory(Part::Blocks));
+            }
+            for block in 0..blocks {
+                counts.add(block).write(0);
+            }
+            store.count_reads(from_raw_parts_mut(counts, blocks), most);
+            OK
+        })
+    }
+}
+
 /// The most pages that one write programs; 0 where no store is open.
 ///
 /// # Safety

@@ -62,6 +62,7 @@ static const struct thermocline_nand chip = {
 static thermocline store;
 static uint32_t memory[4000];
 static uint8_t page[PAGE];
+static uint16_t counts[BLOCKS];
 static int wrong;
 
 static void is(const char *what, int is, int expected)
@@ -95,6 +96,7 @@ static void every_call_is_refused(void)
     is("checkpoint", thermocline_checkpoint(&store), THERMOCLINE_NOT_OPEN);
     is("clean", thermocline_clean(&store, 1), THERMOCLINE_NOT_OPEN);
     is("scrub", thermocline_scrub(&store, 1), THERMOCLINE_NOT_OPEN);
+    is("count_reads", thermocline_count_reads(&store, counts, 1), THERMOCLINE_NOT_OPEN);
     is("longest_write", (int)thermocline_longest_write(&store), 0);
     counters.host_writes = 1;
     thermocline_counters(&store, &counters);
@@ -145,6 +147,13 @@ int main(void)
     while (thermocline_clean(&store, 10) > 0)
         ;
     is("nothing to clean", thermocline_clean(&store, 10), 0);
+    is("no counts", thermocline_count_reads(&store, NULL, 9), THERMOCLINE_MEMORY);
+    memset(counts, 1, sizeof counts);
+    is("counts", thermocline_count_reads(&store, counts, 1000), 0);
+    erases = 0;
+    for (i = 0; i < 2000; i++)
+        is("read", thermocline_read(&store, 5, page), 1);
+    is("a block that is read often is cleaned", erases > 0, 1);
     is("the longest write", thermocline_longest_write(&store) > 4, 1);
     all_is_there();
 

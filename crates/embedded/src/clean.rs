@@ -18,6 +18,8 @@ pub(crate) struct Cleaning {
     next: u32,
     /// A page cannot be moved.
     stays: bool,
+    /// The block was read often: it is cleaned though there is room, and whatever is asked for goes on with it.
+    is_refresh: bool,
     /// Pages copied, and pages of the map written, before.
     programs: u64,
 }
@@ -67,7 +69,7 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
         while self.free <= SCARCE
             || blocks == 0
                 && (self.cleaning.is_some() || self.free < enough)
-                && (self.due > 0 || self.free < floor)
+                && (self.due > 0 || self.free < floor || self.is_refreshing())
                 && self.programs_of_cleaning() - began < u64::from(self.pace << hurry)
         {
             if blocks > 2 * self.shape.blocks {
@@ -105,8 +107,7 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
 
     /// Cleans a block at once.
     pub(crate) fn clean_whole(&mut self, block: u32) -> Result<(), Error> {
-        self.cleaning =
-            Some(Cleaning { block, next: 0, stays: false, programs: self.programs_of_cleaning() });
+        self.cleaning = Some(self.cleaning_of(block));
         while !self.clean_a_page()? {}
         Ok(())
     }
@@ -142,16 +143,28 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
                 if self.free >= enough && 2 * MEAN * yields < self.yielded {
                     return Ok(false);
                 }
-                self.begin(block);
+                self.begin(block, false);
             }
             self.clean_a_page()?;
         }
         Ok(true)
     }
 
-    fn begin(&mut self, block: u32) -> Cleaning {
-        let cleaning =
-            Cleaning { block, next: 0, stays: false, programs: self.programs_of_cleaning() };
+    fn cleaning_of(&self, block: u32) -> Cleaning {
+        let programs = self.programs_of_cleaning();
+        Cleaning { block, next: 0, stays: false, is_refresh: false, programs }
+    }
+
+    pub(crate) const fn is_cleaning(&self) -> bool {
+        self.cleaning.is_some()
+    }
+
+    pub(crate) fn is_refreshing(&self) -> bool {
+        self.cleaning.is_some_and(|cleaning| cleaning.is_refresh)
+    }
+
+    pub(crate) fn begin(&mut self, block: u32, is_refresh: bool) -> Cleaning {
+        let cleaning = Cleaning { is_refresh, ..self.cleaning_of(block) };
         self.counters.victims += 1;
         self.counters.victims_valid += u64::from(self.blocks[block as usize].valid());
         self.cleaning = Some(cleaning);
@@ -164,7 +177,7 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
             Some(cleaning) => cleaning,
             None => {
                 let block = self.choose()?;
-                self.begin(block)
+                self.begin(block, false)
             }
         };
         let Cleaning { block, next, .. } = cleaning;

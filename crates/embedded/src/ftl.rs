@@ -10,6 +10,7 @@ use crate::{
     log::{LANES, MAP_STREAM, NOWHERE, Open, Payload},
     memory::{entries_of_map_page, map_pages},
     policy::{Placement, Victim},
+    refresh::Reads,
     total::Total,
 };
 
@@ -95,6 +96,8 @@ pub struct Ftl<'a, N, V, P> {
     pub(crate) is_settled: bool,
     /// A page that should be moved, for the bits that the chip corrected.
     pub(crate) tired: u32,
+    /// Reads of each block, where they are counted.
+    pub(crate) reads: Reads<'a>,
     /// The page that is scrubbed next.
     pub(crate) scrubbed: u32,
     /// Blocks that can be opened.
@@ -161,6 +164,7 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
             cut_map: NOWHERE,
             is_settled: true,
             tired: NOWHERE,
+            reads: Reads::none(),
             scrubbed: 0,
             free: 0,
             cleaning: None,
@@ -185,6 +189,7 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
         self.open = [Open::NONE; LANES];
         (self.before, self.newest, self.is_settled) = (None, NOWHERE, true);
         (self.cut_map, self.tired) = (NOWHERE, NOWHERE);
+        self.reads.forget();
         (self.logical_pages, self.sequence, self.seen, self.free) = (0, 0, 0, 0);
         (self.cleaning, self.owed, self.due, self.unlevelled) = (None, 0, 0, 0);
         self.yielded = MEAN * self.shape.pages / 2;
@@ -303,7 +308,7 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
         if !matches!(done, Ok(true)) {
             into.fill(0);
         }
-        if self.tired != NOWHERE {
+        if self.is_worn_by_reads() {
             // What was read is right, whatever comes of this.
             let _ = self.make_room();
         }

@@ -260,6 +260,7 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
     pub(crate) fn erase(&mut self, block: u32) -> Result<(), Error> {
         let home = &mut self.blocks[block as usize];
         home.set_valid(0);
+        self.reads.erased(block);
         match self.nand.erase(block) {
             Ok(()) => {
                 home.erases = home.erases.saturating_add(1);

@@ -161,6 +161,28 @@ fn what_is_scrubbed_is_never_lost() {
     }
 }
 
+/// A block of which only one page is read, by a host that writes nothing.
+#[test]
+fn a_block_that_is_read_often_is_cleaned() {
+    for is_counted in [true, false] {
+        let (mut room, mut counts) = (Room::new(), [0; SHAPE.blocks as usize]);
+        let mut ftl = written(&mut room);
+        if is_counted {
+            ftl.count_reads(&mut counts, 100);
+        }
+        let before = places(&mut ftl);
+        for _ in 0..150 {
+            assert_eq!(ftl.read(7, &mut [0; PAGE]), Ok(true));
+        }
+        let after = places(&mut ftl);
+        for lpn in (0..LOGICAL).filter(|lpn| before[lpn] / SHAPE.pages == before[&7] / SHAPE.pages)
+        {
+            assert_eq!(after[&lpn] != before[&lpn], is_counted, "page {lpn}");
+        }
+        all_can_be_read(&mut ftl);
+    }
+}
+
 #[test]
 fn what_is_cleaned_ahead_costs_the_next_writes_nothing() {
     let mut room = Room::new();
