@@ -48,8 +48,8 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
     /// Sees to it that the host's next page finds room. The work is spread: each program since the last call is paid for by
     /// as many pages to look at as blocks yield one page from in the mean, and by more if free blocks are few; but a call
     /// programs no more than the [pace](Self::pace), or twice as much while free blocks are so few that cleaning counts on
-    /// all of them, and empties one block. What is left is for later calls. Only where no other block could be opened the
-    /// host waits for a whole one.
+    /// all of them, and empties one block. What is left is for later calls. Only where no other block could be opened, and soon
+    /// after a mount, the host waits for a whole one.
     pub(crate) fn make_room(&mut self) -> Result<(), Error> {
         self.settle_cut()?;
         self.refresh()?;
@@ -64,13 +64,15 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
         self.due = self.due.saturating_add((owed * price * (2 + missing)).div_ceil(2));
         let began = self.programs_of_cleaning();
         // Where the power comes and goes, a write pays for a mount as well: what is to be done is done at once.
-        let hurry = if self.free < floor { 1 + u32::from(self.is_early()) } else { 0 };
+        let hurries = self.is_early();
+        let least = if hurries { floor } else { SCARCE + 1 };
         let mut blocks = 0;
-        while self.free <= SCARCE
-            || blocks == 0
+        while self.free < least
+            || (blocks == 0 || hurries)
                 && (self.cleaning.is_some() || self.free < enough)
                 && (self.due > 0 || self.free < floor || self.is_refreshing())
-                && self.programs_of_cleaning() - began < u64::from(self.pace << hurry)
+                && self.programs_of_cleaning() - began
+                    < u64::from(self.pace << u32::from(self.free < floor))
         {
             if blocks > 2 * self.shape.blocks {
                 // No garbage comes out of it.
@@ -85,7 +87,8 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
     }
 
     /// The most pages that one write programs, as long as as many blocks are good as when this is asked, but for the first
-    /// change after a mount and pages that are refreshed, and twice as many in the first writes after a mount. It is a constant of the chip, the logical pages and the memory: twice what cleaning costs for a page where all
+    /// change after a mount and pages that are refreshed; and the writes of the first eight blocks after a mount do all that
+    /// is due. It is a constant of the chip, the logical pages and the memory: twice what cleaning costs for a page where all
     /// logical pages hold data and the garbage is spread over all blocks, and a few for the page itself and the map.
     #[must_use]
     pub fn longest_write(&self) -> u32 {
@@ -197,7 +200,7 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
         Ok(false)
     }
 
-    fn is_early(&self) -> bool {
+    pub(crate) fn is_early(&self) -> bool {
         self.counters.programs() < u64::from(EARLY * self.shape.pages)
     }
 

@@ -171,8 +171,8 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
             true if is_scarce => SHARED..LANES,
             true => 0..0,
             false if is_scarce => 0..LANES,
-            // Cleaning counts on the free blocks that are left, even if streams mix.
-            false if self.free <= self.watermarks().0 => 0..SHARED,
+            // Cleaning counts on the free blocks that are left, even if streams mix; soon after a mount it makes more at once.
+            false if self.free <= self.watermarks().0 && !self.is_early() => 0..SHARED,
             false => 0..0,
         };
         for lane in lanes {
