@@ -54,7 +54,10 @@ for work in sequential uniform 90/10; do row littlefs "$work" 80 0 0.035; done
 cycle() {
     local layer=$1 full=$2 ram=$3 every=$4 bus=$5 label=$6 said
     [ -x "$build/$layer" ] || return 0
-    said=$(BUS=$bus "$build/$layer" uniform "$full" "$ram" 0.5 "$every" 2>&1) || said="${said#bench: } - - - - - 0"
+    if ! said=$(BUS=$bus "$build/$layer" uniform "$full" "$ram" 0.5 "$every" 2>&1); then
+        printf '| %s %% | %s | %s ns | %s | | %s | | | | | |\n' "$full" "$every" "$bus" "$label" "${said#bench: }"
+        return 0
+    fi
     read -r erases programs loads mean worst micros bytes <<< "$said"
     printf '| %s %% | %s | %s ns | %s | %s | %s | %s | %s | %s ms | %s ms | %s µs |\n' "$full" "$every" "$bus" "$label" \
         "$(awk "BEGIN { printf \"%.1f KiB\", $bytes / 1024 }")" "$erases" "$programs" "$loads" "$mean" "$worst" "$micros"
