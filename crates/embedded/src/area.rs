@@ -3,8 +3,8 @@
 //! ```text
 //!  0      what the page holds (4 bits): data of a stream, or a page of the map; whether its data are all ones (1 bit);
 //!         pages before it that never count (2 bits); whether the program before it wrote the map (1 bit)
-//!  1..3   times the block was erased before
-//!  3..6   logical page, or number of the page of the map
+//!  1..3   times the block was erased before; of a page of the map the 16 low bits of the one written before it
+//!  3..6   logical page; or number of the page of the map (20 bits), and 4 high bits of the one written before it
 //!  6..9   what the program before this one wrote
 //!  9..14  sequence number: counts programs
 //! 14..16  CRC-16 of the bytes before
@@ -28,18 +28,22 @@ pub enum Content {
 pub struct Area {
     /// What the page holds.
     pub content: Content,
-    /// Times that its block was erased, up to 2¹⁶ − 1.
+    /// Times that its block was erased, up to 2¹⁶ − 1; 0 where [`after`](Self::after) takes its place.
     pub erases: u32,
-    /// The logical page, or the number of the page of the map, up to 2²⁴ − 1.
+    /// The logical page, up to 2²⁴ − 1, or the number of the page of the map, up to 2²⁰ − 1.
     pub number: u32,
+    /// Of a page of the map: the page of the map that was written before it, most often in the same block; more by
+    /// 2²² where some of its logical pages were trimmed or lost. Where that one cannot be read any more, this is the witness that
+    /// there was one, for as long as the block is not erased.
+    pub after: Option<u32>,
     /// Counts programs: of two copies of a page the greater is the newer. Up to 2⁴⁰ − 1: 65,536 programs of each page of the
     /// largest chip.
     pub sequence: u64,
-    /// What the program with the number before this one wrote, if it is known to be done. Where it cannot be read any
-    /// more, this is the witness that there was one.
+    /// What the program with the number before this one wrote. Where it cannot be read any more, this is the witness that
+    /// there was one.
     pub before: Option<Before>,
     /// So many pages of the block before this one were cut off, or may have been, and never count: 3 at most, and 255 where
-    /// this is the first program after a mount.
+    /// this is the first program after a doubtful one, or a page that only says this.
     pub void: u8,
     /// The data are all ones, as a page looks of which only this was written.
     pub ones: bool,
@@ -50,9 +54,10 @@ pub struct Area {
 pub enum Before {
     /// A logical page.
     Data(u32),
-    /// A page of the map; more by 2²² where it was the first to tell of trims.
+    /// A page of the map; more by 2²² where some of its logical pages were trimmed or lost.
     Map(u32),
-    /// Nothing: this is the first program after a mount. It left out so many numbers, up to 4095, and they never count.
+    /// Nobody knows: this is the first program after one that may be done or not, be it that the power failed. It left out
+    /// 16 times so many numbers, up to 4095, and they never count.
     First(u16),
 }
 
@@ -65,7 +70,7 @@ impl Before {
             Some(Self::Data(number)) => (number, false),
             Some(Self::Map(number)) => (number, true),
             Some(Self::First(left_out)) => {
-                (FIRST | u32::from(left_out.min(MOST_LEFT_OUT)) << 8 | u32::from(void), true)
+                (FIRST | u32::from(left_out.min(MOST_LEFT_OUT as u16)) << 8 | u32::from(void), true)
             }
         }
     }
@@ -74,7 +79,9 @@ impl Before {
     #[must_use]
     pub fn unpack(word: u32, flag: bool, void: u8) -> (Option<Self>, u8) {
         match word {
-            FIRST.. if flag => (Some(Self::First((word >> 8) as u16 & MOST_LEFT_OUT)), word as u8),
+            FIRST.. if flag => {
+                (Some(Self::First((word >> 8) as u16 & MOST_LEFT_OUT as u16)), word as u8)
+            }
             NOTHING => (None, void),
             number if flag => (Some(Self::Map(number)), void),
             number => (Some(Self::Data(number)), void),
@@ -94,6 +101,9 @@ pub enum Found {
 }
 
 const MAP: u8 = 8;
+/// A page of the map that says which was written before it; and one before which the map knew of trims.
+const MAP_AFTER: u8 = 9;
+const MAP_AFTER_TRIMS: u8 = 10;
 const CONTENT: u8 = 0x0f;
 const ONES: u8 = 0x10;
 const VOID_AT: u32 = 5;
@@ -104,9 +114,18 @@ const NOTHING: u32 = 0xff_ffff;
 /// Not known, as the power failed before; and how many numbers (12 bits) and pages of the block (8 bits) never count. The
 /// map has no page of such a number.
 const FIRST: u32 = 0xf0_0000;
-const MOST_LEFT_OUT: u16 = 0xfff;
-/// The page of the map before was the first to tell of trims. No map has so many pages.
+pub(crate) const MOST_LEFT_OUT: u64 = 0xfff;
+/// The page of the map before knew of trims, or of lost pages. No map has so many pages.
 pub(crate) const WITH_TRIMS: u32 = 1 << 22;
+/// In place of a number: the page holds nothing, and its low 8 bits say how many pages before it never count.
+pub(crate) const MARK: u32 = 0xff_ff00;
+/// The same of a page of the map.
+pub(crate) const MAP_MARK: u32 = 0x0f_ff00;
+
+/// Whether a page with that number holds nothing, but for what it says of pages before it.
+pub(crate) fn is_mark(content: Content, number: u32) -> bool {
+    number & !0xff == if content == Content::Map { MAP_MARK } else { MARK }
+}
 
 impl Area {
     /// The bytes to program.
@@ -119,16 +138,22 @@ impl Area {
 
     /// The bytes to program, where they are needed: copies take more code than all of this.
     pub(crate) fn encode_into(&self, bytes: &mut [u8; AREA]) {
-        let content = match self.content {
-            Content::Data(stream) => stream,
-            Content::Map => MAP,
+        let (mut erases, mut number) = (self.erases.min(0xffff), self.number);
+        let content = match (self.content, self.after) {
+            (Content::Data(stream), _) => stream,
+            (Content::Map, None) => MAP,
+            (Content::Map, Some(after)) => {
+                erases = after & 0xffff;
+                number = number & 0x0f_ffff | (after << 4 & 0xf0_0000);
+                if after & WITH_TRIMS == 0 { MAP_AFTER } else { MAP_AFTER_TRIMS }
+            }
         };
         let (before, is_map) = Before::pack(self.before, self.void);
         let flag = if is_map { BEFORE_MAP } else { 0 };
         let ones = if self.ones { ONES } else { 0 };
         bytes[0] = content | ones | self.void.min(3) << VOID_AT | flag;
-        bytes[1..3].copy_from_slice(&(self.erases.min(0xffff) as u16).to_le_bytes());
-        bytes[3..6].copy_from_slice(&self.number.to_le_bytes()[..3]);
+        bytes[1..3].copy_from_slice(&erases.to_le_bytes()[..2]);
+        bytes[3..6].copy_from_slice(&number.to_le_bytes()[..3]);
         bytes[6..9].copy_from_slice(&before.to_le_bytes()[..3]);
         bytes[9..14].copy_from_slice(&self.sequence.to_le_bytes()[..5]);
         let check = crc16(&bytes[..14]);
@@ -163,22 +188,38 @@ impl Area {
     fn of(bytes: &[u8; AREA]) -> Found {
         let content = match bytes[0] & CONTENT {
             stream if stream <= crate::MAX_STREAMS as u8 => Content::Data(stream),
-            MAP => Content::Map,
+            MAP..=MAP_AFTER_TRIMS => Content::Map,
             _ => return Found::Torn,
         };
         let three =
             |from: usize| u32::from_le_bytes([bytes[from], bytes[from + 1], bytes[from + 2], 0]);
         let (before, void) =
             Before::unpack(three(6), bytes[0] & BEFORE_MAP != 0, bytes[0] >> VOID_AT & 3);
-        Found::Page(Self {
+        let (mut erases, mut number) =
+            (u32::from(u16::from_le_bytes([bytes[1], bytes[2]])), three(3));
+        let after = match bytes[0] & CONTENT {
+            kind @ (MAP_AFTER | MAP_AFTER_TRIMS) => {
+                let trims = if kind == MAP_AFTER { 0 } else { WITH_TRIMS };
+                let after = erases | number >> 4 & 0x0f_0000 | trims;
+                (erases, number) = (0, number & 0x0f_ffff);
+                Some(after)
+            }
+            _ => None,
+        };
+        let mut area = Self {
             content,
-            erases: u32::from(u16::from_le_bytes([bytes[1], bytes[2]])),
-            number: three(3),
+            erases,
+            number,
+            after,
             sequence: u64::from(three(9)) | u64::from(bytes[12]) << 24 | u64::from(bytes[13]) << 32,
             before,
             void,
             ones: bytes[0] & ONES != 0,
-        })
+        };
+        if is_mark(content, number) {
+            area.void = number as u8;
+        }
+        Found::Page(area)
     }
 }
 
@@ -238,6 +279,7 @@ mod tests {
         content: Content::Data(3),
         erases: 60_000,
         number: 0xfe_dcba,
+        after: None,
         sequence: 1 << 39 | 5,
         before: Some(Before::Map(77)),
         void: 2,
@@ -251,8 +293,13 @@ mod tests {
 
     #[test]
     fn what_is_encoded_is_decoded() {
+        let map = Area { content: Content::Map, number: 0xf_edcb, erases: 0, ..AREA_OF };
         let others = [
             Area { content: Content::Map, before: None, void: 0, ones: false, ..AREA_OF },
+            Area { after: Some(0xa_bcde), ..map },
+            Area { after: Some(0x1_2345 | WITH_TRIMS), before: Some(Before::First(3)), ..map },
+            Area { number: MARK | 77, void: 77, ..AREA_OF },
+            Area { number: MAP_MARK | 255, void: 255, after: Some(1), ..map },
             Area { content: Content::Data(0), before: Some(Before::Data(0)), ..AREA_OF },
             Area { before: Some(Before::First(0xfff)), void: 255, ..AREA_OF },
         ];

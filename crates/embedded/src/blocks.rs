@@ -49,8 +49,8 @@ const VALID: u16 = 0x1ff;
 const STREAM_AT: u32 = 9;
 const STATE_AT: u32 = 13;
 
-/// In place of a stream: programs were cut off, and there are no others.
-const WASTE: u8 = 15;
+/// In place of a stream: pages that cannot be read stay.
+const STAYS: u8 = 15;
 
 /// Pages of a block at most.
 pub(crate) const MOST_PAGES: u32 = VALID as u32;
@@ -78,13 +78,14 @@ impl Block {
         self.packed = self.packed & !(15 << STREAM_AT) | u16::from(stream) << STREAM_AT;
     }
 
-    /// No page of it can be read, and the map leads to none.
-    pub(crate) const fn is_waste(self) -> bool {
-        self.stream() == WASTE && self.valid() == 0
+    /// Pages of it that cannot be read were looked at, and stay.
+    pub(crate) const fn stays(self) -> bool {
+        self.stream() == STAYS
     }
 
-    pub(crate) fn set_waste(&mut self) {
-        self.set_stream(WASTE);
+    pub(crate) fn set_stays(&mut self) {
+        self.set_state(State::Kept);
+        self.set_stream(STAYS);
     }
 
     pub(crate) const fn state(self) -> State {

@@ -4,16 +4,18 @@
 //! says whether it is still there.
 
 use crate::{
-    Area, Content, Error, Found, Ftl, Nand,
+    Area, Before, Content, Error, Found, Ftl, Nand,
+    area::WITH_TRIMS,
     blocks::State,
-    log::{Payload, SCARCE, SHARED},
+    cache::LOST,
+    log::{NOWHERE, Payload, SCARCE, SHARED},
     policy::{Candidate, Placement, Victim, Worth},
 };
 
 /// The block that is being cleaned.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Cleaning {
-    block: u32,
+    pub(crate) block: u32,
     /// Pages looked at.
     next: u32,
     /// A page cannot be moved.
@@ -189,6 +191,9 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
             if let Some(lpn) = self.cache.first_trim(0) {
                 return self.write_map_page(lpn / self.entries()).map(|()| false);
             }
+            if !cleaning.stays && self.tell_again(block)? {
+                return Ok(false);
+            }
             self.cleaning = None;
             let programs = self.programs_of_cleaning() - cleaning.programs;
             let yielded = u64::from(self.shape.pages).saturating_sub(programs) as u32;
@@ -210,7 +215,7 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
 
     /// Moves a page, if it is valid. True if it must stay where it is, and its block with it: reading it is an error.
     fn clean_page(&mut self, page: u32) -> Result<bool, Error> {
-        match self.move_page(page, None) {
+        match self.move_page(page) {
             Err(Error::Unreadable(_)) => {
                 self.counters.lost += 1;
                 Ok(true)
@@ -220,8 +225,8 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
         }
     }
 
-    /// Writes a page again, in that open block or where it belongs.
-    pub(crate) fn move_page(&mut self, page: u32, lane: Option<usize>) -> Result<Moved, Error> {
+    /// Writes a page again.
+    pub(crate) fn move_page(&mut self, page: u32) -> Result<Moved, Error> {
         let (content, number) = match self.area(page)? {
             Found::Page(Area { content, number, .. }) => (content, number),
             Found::Blank => return Ok(Moved::No),
@@ -238,18 +243,16 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
                 }
                 match self.locate(number) {
                     Ok(at) if at == page => {}
-                    // The map will say that it is lost.
-                    Ok(_) | Err(Error::MapUnreadable(_)) => return Ok(Moved::No),
+                    Ok(_) => return Ok(Moved::No),
+                    // It is lost with its page of the map, which says so before the page is erased.
+                    Err(Error::MapUnreadable(_)) => {
+                        return self.write_map_page(number / self.entries()).map(|()| Moved::No);
+                    }
                     Err(e) => return Err(e),
                 }
                 let stream = self.placement.survivor(stream).min(self.placement.streams() - 1);
                 let (content, copy) = (Content::Data(stream), Payload::Copy(page));
-                let to = match lane {
-                    Some(lane) if self.has_room(lane) => {
-                        self.append_to(lane, content, number, copy)?
-                    }
-                    _ => self.append(usize::from(stream), content, number, copy)?,
-                };
+                let to = self.append(usize::from(stream), content, number, copy)?;
                 self.move_to(number, page, to);
                 self.counters.copies += 1;
                 Ok(Moved::Yes)
@@ -266,7 +269,7 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
     fn finish(&mut self, block: u32, stays: bool) -> Result<(), Error> {
         let home = &mut self.blocks[block as usize];
         if stays && home.valid() > 0 {
-            home.set_state(State::Kept);
+            home.set_stays();
             return Ok(());
         }
         // Of a page of the map that could not be read nobody knows what it counted.
@@ -283,12 +286,61 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
         }
     }
 
+    /// What only a block that is about to be erased tells of pages elsewhere, the map tells from now on: the areas of its pages
+    /// are the witnesses of the programs before them. True if there was such a page: there may be more.
+    fn tell_again(&mut self, block: u32) -> Result<bool, Error> {
+        if self.nand.is_cached() || self.free < self.watermarks().0 {
+            return Ok(false);
+        }
+        let is_young = self.last_sequence(block)? > self.horizon;
+        let mut is_first = true;
+        for page in block * self.shape.pages..(block + 1) * self.shape.pages {
+            let Found::Page(area) = self.area(page)? else { continue };
+            // What the map on the chip does not lead to yet, or nothing else.
+            let (map_page, at) = match area.before {
+                Some(Before::Data(lpn)) if is_young => {
+                    (lpn / self.entries(), self.cache.get(lpn).unwrap_or(LOST))
+                }
+                Some(Before::Map(map_page)) if is_young => {
+                    let map_page = map_page % WITH_TRIMS;
+                    (map_page, self.last_of_block(map_page, block)?)
+                }
+                _ => (NOWHERE, LOST),
+            };
+            if at < LOST && self.sequence_of(at)? + 1 == area.sequence {
+                return self.write_map_page(map_page).map(|()| true);
+            }
+            if let Some(after) = area.after
+                && core::mem::take(&mut is_first)
+                && self.last_of_block(after % WITH_TRIMS, block)? < LOST
+            {
+                return self.write_map_page(after % WITH_TRIMS).map(|()| true);
+            }
+            if !(is_young || is_first && self.is_map_block(block)) {
+                break;
+            }
+        }
+        Ok(false)
+    }
+
+    /// Where a page of the map is, if that is in another block, and no page of the map behind it says so.
+    pub(crate) fn last_of_block(&mut self, map_page: u32, other_than: u32) -> Result<u32, Error> {
+        let Some(&at @ ..LOST) = self.directory.get(map_page as usize) else { return Ok(LOST) };
+        let block = at / self.pages();
+        if block == other_than {
+            return Ok(LOST);
+        }
+        let is_witnessed = at + 1 < (block + 1) * self.shape.pages
+            && matches!(self.area(at + 1)?, Found::Page(Area { after: Some(_), .. }));
+        Ok(if is_witnessed { LOST } else { at })
+    }
+
     /// The block to clean next: one that failed; or for the sake of even wear the one erased least; or the policy's
     /// choice. A look at each block takes no RAM, and a tenth of the time of the erase that follows: some ten
     /// thousand cycles for a thousand blocks.
     fn choose(&mut self) -> Result<u32, Error> {
         let (now, step, pages) = (self.stamp(), self.step(), self.shape.pages);
-        let is_scarce = self.free <= SCARCE;
+        let is_scarce = self.free <= SCARCE || self.is_tight();
         let mut best: Option<(Worth, u32)> = None;
         let mut least: Option<(u16, u32)> = None;
         let (mut most, mut count, mut all_valid) = (0, 0, 0);

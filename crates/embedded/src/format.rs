@@ -39,6 +39,7 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
         }
         self.check_size(&config, bad)?;
         self.forget();
+        self.is_mounted = false;
         let mark = self.mark_begun()?;
         for block in (0..self.shape.blocks).filter(|&block| block != mark) {
             if self.nand.is_bad(block).map_err(device)? {
@@ -60,6 +61,7 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
         self.write_map_page(0)?;
         self.nand.sync().map_err(device)?;
         self.erase(mark)?;
+        self.is_mounted = true;
         self.nand.sync().map_err(device)
     }
 
@@ -70,6 +72,7 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
             content: Content::Map,
             erases: 0,
             number: BEGUN,
+            after: None,
             sequence: 0,
             before: None,
             void: 0,

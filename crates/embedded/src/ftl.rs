@@ -2,7 +2,7 @@
 
 use crate::{
     Area, Before, Content, Error, Found, Geometry, Memory, Nand, NandError, Part, Slots,
-    area::{WITH_TRIMS, mend},
+    area::mend,
     blocks::{Block, State},
     cache::{Cache, LOST, NONE, TRIMMED},
     clean::{Cleaning, MEAN},
@@ -83,15 +83,30 @@ pub struct Ftl<'a, N, V, P> {
     pub(crate) open: [Open; LANES],
     /// What the last program wrote, if it is known to be done.
     pub(crate) before: Option<Before>,
-    /// The number of the last program.
+    /// What page of the map was written last, as the next one says ([`Area::after`]).
+    pub(crate) after: Option<u32>,
+    /// The greatest number that a program has, or may have.
     pub(crate) sequence: u64,
-    /// The greatest number that a mount found, though it may never count: the next one is greater.
-    pub(crate) seen: u64,
-    /// The page that a mount found to be programmed last.
+    /// The number of the last program that counts.
+    pub(crate) counts: u64,
+    /// The numbers behind this one are left out by the first program after a doubtful one.
+    pub(crate) left_out_from: u64,
+    /// The page that was programmed last since the mount.
+    pub(crate) last: u32,
+    /// The page to be written again before the next change: the one that a mount found to be programmed last, or the one before a
+    /// program that is doubtful.
     pub(crate) newest: u32,
-    /// The page of the map that would lead to a program that was cut off at the end of its block: written again, it says that
-    /// this never counts.
-    pub(crate) cut_map: u32,
+    /// Its program was done.
+    pub(crate) is_sure: bool,
+    /// Programs for which the last page of a block stays blank.
+    pub(crate) fresh: u32,
+    /// The page of the map that the buffer holds may say of a logical page that it was trimmed, or is lost: without it areas would
+    /// tell of older data.
+    pub(crate) knows_of_trims: bool,
+    /// Pages of the map are lost, or known from areas alone: they are written again before the next change.
+    pub(crate) is_map_hurt: bool,
+    /// What the chip holds is known.
+    pub(crate) is_mounted: bool,
     /// Whether nothing is left to be done before the next change ([`settle_cut`](Self::settle_cut)).
     pub(crate) is_settled: bool,
     /// A page that should be moved, for the bits that the chip corrected.
@@ -158,10 +173,17 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
             buffer,
             open: [Open::NONE; LANES],
             before: None,
+            after: None,
             sequence: 0,
-            seen: 0,
+            counts: 0,
+            left_out_from: 0,
+            last: NOWHERE,
             newest: NOWHERE,
-            cut_map: NOWHERE,
+            is_sure: false,
+            fresh: 0,
+            knows_of_trims: false,
+            is_map_hurt: false,
+            is_mounted: false,
             is_settled: true,
             tired: NOWHERE,
             reads: Reads::none(),
@@ -187,10 +209,13 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
         self.directory.fill(NONE);
         self.cache.clear();
         self.open = [Open::NONE; LANES];
-        (self.before, self.newest, self.is_settled) = (None, NOWHERE, true);
-        (self.cut_map, self.tired) = (NOWHERE, NOWHERE);
+        (self.before, self.after) = (None, None);
+        (self.is_settled, self.is_map_hurt) = (true, false);
+        (self.newest, self.last, self.is_sure) = (NOWHERE, NOWHERE, false);
+        (self.logical_pages, self.free) = (0, 0);
+        (self.sequence, self.counts, self.left_out_from) = (0, 0, 0);
+        (self.fresh, self.tired) = (0, NOWHERE);
         self.reads.forget();
-        (self.logical_pages, self.sequence, self.seen, self.free) = (0, 0, 0, 0);
         (self.cleaning, self.owed, self.due, self.unlevelled) = (None, 0, 0, 0);
         self.yielded = MEAN * self.shape.pages / 2;
         (self.sweep, self.sweep_began, self.horizon) = (0, 0, 0);
@@ -257,13 +282,13 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
     #[must_use]
     pub fn is_saved(&self) -> bool {
         // The page of the map that says so is a program more.
-        self.cache.is_empty() && self.sequence <= self.horizon + 1
+        self.cache.is_empty() && self.counts <= self.horizon + 1
     }
 
     /// Programs in the life of the store: the number of the last one.
     #[must_use]
     pub const fn programs(&self) -> u64 {
-        self.sequence
+        self.counts
     }
 
     /// The chip.
@@ -294,6 +319,9 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
     /// [`Error::MapUnreadable`], [`Error::Device`].
     pub fn read(&mut self, lpn: u32, into: &mut [u8]) -> Result<bool, Error> {
         self.check(lpn, into.len())?;
+        if !self.is_mounted {
+            self.remount()?;
+        }
         if self.newest != NOWHERE && self.cache.get(lpn) == Some(self.newest) {
             // What is shown stays. Where the chip takes no change, it still may be read.
             let _ = self.settle_cut();
@@ -320,6 +348,7 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
     fn is_of_the_newest(&self, lpn: u32) -> bool {
         let map_page = self.directory[(lpn / self.entries()) as usize];
         self.newest != NOWHERE
+            && !self.is_sure
             && (self.newest == map_page || self.cache.get(lpn) == Some(self.newest))
     }
 
@@ -509,14 +538,11 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
             logical_pages: self.logical_pages,
             spare_blocks: self.spare_blocks,
             horizon: self.horizon,
+            knows_of_trims: self.knows_of_trims,
         };
         header.seal(&mut self.buffer, &self.shape);
         let at = self.append(MAP_STREAM, Content::Map, page, Payload::Buffer)?;
         self.counters.map_writes += 1;
-        let first = page * self.map_entries;
-        if self.cache.range(first, first + self.map_entries).any(|(_, at)| at >= LOST) {
-            self.before = Some(Before::Map(page | WITH_TRIMS));
-        }
         self.map_page_is_at(page, at);
         Ok(())
     }
@@ -547,7 +573,9 @@ pub const fn most_logical_pages(shape: &Geometry, bad_blocks: u32, streams: u8) 
     let taken = (enough + streams as u32 + 2).saturating_add(bad_blocks);
     let pages = shape.blocks.saturating_sub(taken) * shape.pages;
     let map = map_pages(shape.page_size, pages);
-    pages.saturating_sub(map + map / 4)
+    let most = pages.saturating_sub(map + map / 4);
+    // Greater numbers stand for other things than pages.
+    if most < 0xff_0000 { most } else { 0xff_0000 }
 }
 
 /// Free blocks over which the work of cleaning is spread.

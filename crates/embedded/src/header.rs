@@ -4,7 +4,7 @@
 //!  0      "T"
 //!  1      128 and the version
 //!  2..5   logical pages
-//!  5..7   spare blocks
+//!  5..7   spare blocks; 2¹⁵ more where a logical page of it was trimmed or lost at any time
 //!  7..12  horizon
 //! 12..16  checksum of all before, and of the chip's shape
 //! ```
@@ -21,11 +21,14 @@ pub(crate) struct Header {
     pub(crate) spare_blocks: u32,
     /// All changes of the map up to this program were on the chip.
     pub(crate) horizon: u64,
+    /// A logical page of it was trimmed or lost at any time.
+    pub(crate) knows_of_trims: bool,
 }
 
 const MAGIC: u8 = b'T';
 const VERSION: u8 = 0x80 | 2;
 const CHECK: usize = 4;
+const TRIMS: u16 = 1 << 15;
 
 impl Header {
     /// Ends a page with it, and with the checksum.
@@ -35,7 +38,9 @@ impl Header {
         };
         bytes[..2].copy_from_slice(&[MAGIC, VERSION]);
         bytes[2..5].copy_from_slice(&self.logical_pages.to_le_bytes()[..3]);
-        bytes[5..7].copy_from_slice(&(self.spare_blocks.min(0xffff) as u16).to_le_bytes());
+        let trims = if self.knows_of_trims { TRIMS } else { 0 };
+        let spare_blocks = self.spare_blocks.min(u32::from(TRIMS) - 1) as u16 | trims;
+        bytes[5..7].copy_from_slice(&spare_blocks.to_le_bytes());
         bytes[7..12].copy_from_slice(&self.horizon.to_le_bytes()[..5]);
         if let Some((before, check)) = page.split_last_chunk_mut() {
             *check = checksum(before, shape).to_le_bytes();
@@ -51,7 +56,8 @@ impl Header {
         match bytes[..2] {
             [MAGIC, VERSION] => Ok(Self {
                 logical_pages: three(2),
-                spare_blocks: u16::from_le_bytes([bytes[5], bytes[6]]).into(),
+                spare_blocks: (u16::from_le_bytes([bytes[5], bytes[6]]) & !TRIMS).into(),
+                knows_of_trims: bytes[6] & 0x80 != 0,
                 horizon: u64::from(three(7))
                     | u64::from(bytes[10]) << 24
                     | u64::from(bytes[11]) << 32,
@@ -61,6 +67,12 @@ impl Header {
             _ => Err(Error::NotFormatted),
         }
     }
+}
+
+/// Whether a page of the map says that a logical page of it was trimmed or lost at any time.
+pub(crate) fn knows_of_trims(page: &[u8]) -> bool {
+    let header = page.last_chunk().map(Header::decode);
+    matches!(header, Some(Ok(Header { knows_of_trims: true, .. })))
 }
 
 /// Whether a page of the map has its checksum: it is what was programmed, by a chip of this shape.
@@ -89,8 +101,12 @@ mod tests {
     use super::*;
 
     const SHAPE: Geometry = Geometry { blocks: 70_000, pages: 128, page_size: 4096 };
-    const HEADER: Header =
-        Header { logical_pages: 8_000_000, spare_blocks: 4000, horizon: 0x12_3456_789a };
+    const HEADER: Header = Header {
+        logical_pages: 8_000_000,
+        spare_blocks: 4000,
+        horizon: 0x12_3456_789a,
+        knows_of_trims: true,
+    };
 
     fn header_of(page: &[u8]) -> Result<Header, Error> {
         Header::decode(page.last_chunk().expect("a page is longer"))

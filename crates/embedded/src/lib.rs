@@ -66,6 +66,9 @@ mod clean;
 #[cfg(feature = "conformance")]
 pub mod conformance;
 mod error;
+mod find_changes;
+mod find_lost;
+mod find_map;
 mod format;
 mod ftl;
 mod header;
@@ -84,6 +87,7 @@ mod sectors;
 mod slots;
 #[cfg(feature = "embedded-storage")]
 mod storage;
+mod survey;
 mod total;
 
 pub use area::{Area, Before, Content, Found};

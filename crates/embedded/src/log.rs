@@ -2,6 +2,7 @@
 
 use crate::{
     AREA, Area, Before, Content, Error, Found, Ftl, Nand, NandError,
+    area::{MAP_MARK, MARK, WITH_TRIMS, is_mark},
     blocks::{Block, State},
     cache::LOST,
     ftl::device,
@@ -18,9 +19,15 @@ pub(crate) const LANES: usize = MAP_STREAM + 1;
 pub(crate) const NOWHERE: u32 = u32::MAX;
 /// Free blocks that are left when no stream opens a block of its own any more.
 pub(crate) const SCARCE: u32 = 2;
-/// Pages at most that one program says never count; and the first one after a mount.
-pub(crate) const MOST_VOID: u16 = 3;
-pub(crate) const MOST_VOID_FIRST: u16 = 255;
+/// Pages at most that one program says never count; and a mark, or the first program after a doubtful one.
+const MOST_VOID: u16 = 3;
+pub(crate) const MOST_VOID_OF_MARK: u16 = 255;
+/// Numbers are left out by so many.
+pub(crate) const LEFT_OUT: u64 = 16;
+/// Programs after a mount, in blocks, for which so many pages at the end of a block stay blank: where the power comes and goes,
+/// there is always a page behind the one that was cut off, and the one after it, to say that they never count.
+pub(crate) const EARLY: u32 = 8;
+const BEHIND: u32 = 2;
 
 /// The open block of a stream.
 #[derive(Clone, Copy, Debug)]
@@ -80,26 +87,37 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
         payload: Payload<'_>,
     ) -> Result<u32, Error> {
         let lane = lane.min(LANES - 1);
+        let is_mark = is_mark(content, number);
+        if self.open[lane].cut > MOST_VOID && self.before.is_some() && !is_mark {
+            self.mark(lane)?;
+            if !self.has_pages(lane, 0) {
+                return Err(Error::WornOut);
+            }
+        }
         let Open { block, next, cut, .. } = self.open[lane];
         let to = block * self.shape.pages + u32::from(next);
-        let content = match content {
-            Content::Data(_) => Content::Data(lane.min(SHARED) as u8),
-            Content::Map => Content::Map,
-        };
+        let is_map = content == Content::Map;
+        let content = if is_map { content } else { Content::Data(lane.min(SHARED) as u8) };
         let data = match payload {
             Payload::Host(data) => data,
             _ => &self.buffer,
         };
         let ones = !matches!(payload, Payload::Copy(_)) && data.iter().all(|&byte| byte == 0xff);
+        let trims = if is_map && self.knows_of_trims { WITH_TRIMS } else { 0 };
         // A number is used for one program, whatever comes of it: the chip may have done what it reports as failed.
-        self.sequence += 1;
+        let sequence = match self.before {
+            Some(_) => self.sequence + 1,
+            None => self.leave_out_numbers(),
+        };
+        self.sequence = sequence;
         let mut area = [0; AREA];
         Area {
             content,
             erases: u32::from(self.blocks[block as usize].erases),
             number,
-            sequence: self.sequence,
-            before: self.before.take(),
+            after: self.after.filter(|_| is_map),
+            sequence,
+            before: self.before,
             void: cut as u8,
             ones,
         }
@@ -112,29 +130,80 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
         match done {
             Ok(()) => {
                 self.owed += 1;
+                self.fresh = self.fresh.saturating_sub(1);
+                (self.counts, self.left_out_from) = (sequence, sequence);
                 self.before = Some(match content {
                     Content::Data(_) => Before::Data(number),
-                    Content::Map => Before::Map(number),
+                    Content::Map => Before::Map(number | trims),
                 });
+                if is_mark {
+                    self.advance(lane, 0, State::Closed);
+                    return Ok(to);
+                }
+                if is_map && !self.nand.is_cached() {
+                    self.after = Some(number | trims);
+                }
+                self.last = to;
                 let home = &mut self.blocks[block as usize];
                 home.set_valid(home.valid() + 1);
                 self.advance(lane, 0, State::Closed);
                 Ok(to)
             }
             // Nothing was programmed.
-            Err(NandError::Unreadable) => Err(Error::Unreadable(number)),
+            Err(NandError::Unreadable) => {
+                self.sequence -= 1;
+                Err(Error::Unreadable(number))
+            }
             Err(NandError::Failed) => {
                 self.counters.failed_blocks += 1;
+                self.doubt();
                 self.leave(lane, State::Failing);
                 Err(Error::WornOut)
             }
             // It may be programmed, or in part: it must never count.
             Err(NandError::Device) => {
-                self.is_settled = false;
-                self.advance(lane, cut + 1, State::Kept);
+                self.doubt();
+                if next == 0 {
+                    // A mount takes it for blank, where it is.
+                    self.leave(lane, State::Kept);
+                } else {
+                    self.advance(lane, cut + 1, State::Kept);
+                    if self.is_cut(lane) {
+                        // What stands right behind a page says that it was done.
+                        self.leave_out(lane);
+                    }
+                }
                 Err(Error::Device)
             }
         }
+    }
+
+    /// A program may be done or not. It never counts; and the one before it is written again, as no program says what that
+    /// was.
+    fn doubt(&mut self) {
+        self.before = None;
+        self.is_settled = false;
+        if self.newest == NOWHERE {
+            (self.newest, self.is_sure) = (self.last, true);
+        }
+    }
+
+    /// The number of the first program after a doubtful one. It says how many it leaves out.
+    fn leave_out_numbers(&mut self) -> u64 {
+        let left_out = (self.sequence - self.left_out_from).div_ceil(LEFT_OUT);
+        self.before = Some(Before::First(left_out.min(0xffff) as u16));
+        self.left_out_from + left_out * LEFT_OUT + 1
+    }
+
+    /// Says in an open block that the pages before never count.
+    pub(crate) fn mark(&mut self, lane: usize) -> Result<(), Error> {
+        let (content, mark) = if lane < SHARED {
+            (Content::Data(lane as u8), MARK)
+        } else {
+            (Content::Map, MAP_MARK)
+        };
+        let number = mark | u32::from(self.open[lane].cut);
+        self.append_to(lane, content, number, Payload::Buffer).map(drop)
     }
 
     /// The next page of an open block is used up; where it was the last one, the block is closed.
@@ -142,26 +211,45 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
         let open = &mut self.open[lane];
         open.next += 1;
         open.cut = cut;
-        if cut > MOST_VOID {
+        if cut > MOST_VOID_OF_MARK {
             self.leave(lane, State::Kept);
         } else if u32::from(open.next) == self.shape.pages {
-            self.blocks[open.block as usize].set_state(state);
+            self.blocks[self.open[lane].block as usize].set_state(state);
         }
     }
 
     pub(crate) fn has_room(&self, lane: usize) -> bool {
+        let is_early = self.fresh > 0 && !self.nand.is_cached();
+        let behind = if is_early && self.shape.pages >= 8 * BEHIND { BEHIND } else { 0 };
+        self.has_pages(lane, behind)
+    }
+
+    pub(crate) fn has_pages(&self, lane: usize, behind: u32) -> bool {
         let has_room =
-            |open: &Open| open.block != NOWHERE && u32::from(open.next) < self.shape.pages;
+            |open: &Open| open.block != NOWHERE && u32::from(open.next) + behind < self.shape.pages;
         self.open.get(lane).is_some_and(has_room)
     }
 
+    /// Whether the next page of an open block is to say that those before it never count.
+    pub(crate) fn is_cut(&self, lane: usize) -> bool {
+        self.open[lane].cut > 0 && self.has_pages(lane, 0)
+    }
+
     /// The open block that the next page of a stream goes to. While free blocks are scarce that is any with room, and
-    /// then one for all.
+    /// then one for all. The first program after a doubtful one goes behind it, if it may, and says that it never counts.
     fn lane(&mut self, stream: usize) -> Result<usize, Error> {
+        let is_map = stream == MAP_STREAM;
+        // A mount looks for pages of the map in the map's blocks and in the one that is shared.
+        let first = if is_map { SHARED } else { 0 };
+        if self.before.is_none() || self.is_tight() {
+            let is_cut = |&lane: &usize| self.is_cut(lane);
+            if let Some(lane) = (first..LANES).find(is_cut) {
+                return Ok(lane);
+            }
+        }
         if self.has_room(stream) {
             return Ok(stream);
         }
-        let is_map = stream == MAP_STREAM;
         if is_map && self.has_room(SHARED) {
             return Ok(SHARED);
         }
@@ -201,15 +289,7 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
                 _ => 2,
             };
             let Some((_, block)) = free.min_by_key(|(block, _)| (rank(block), block.erases)) else {
-                let mut blocks = self.blocks.iter().zip(0_u32..);
-                let at_mount = self.newest != NOWHERE;
-                let is_waste = |block: &Block| {
-                    let is_useless = block.is_waste() || at_mount && block.valid() == 0;
-                    block.state() == State::Kept && is_useless
-                };
-                let Some((_, block)) = blocks.find(|(block, _)| is_waste(block)) else {
-                    return Err(Error::WornOut);
-                };
+                let block = self.useless_block()?;
                 self.erase(block)?;
                 continue;
             };
@@ -218,7 +298,7 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
                 // What a power cut left there may be anything.
                 State::Stale => {
                     self.free -= 1;
-                    if self.holds_predecessor(block)? {
+                    if self.is_wanted(block)? {
                         self.blocks[block as usize].set_state(State::Kept);
                         continue;
                     }
@@ -227,6 +307,11 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
                 _ => self.sync_erases()?,
             }
         };
+        if self.has_pages(stream, 0) {
+            // Early after a mount its last pages stay blank.
+            let is_cut = self.open[stream].cut > 0;
+            self.leave(stream, if is_cut { State::Kept } else { State::Closed });
+        }
         let opened = self.stamp();
         let home = &mut self.blocks[block as usize];
         home.set_state(State::Open);
@@ -238,19 +323,49 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
         Ok(())
     }
 
-    /// Whether a block holds what would count, should what a mount found as the newest page not be readable any more.
-    fn holds_predecessor(&mut self, block: u32) -> Result<bool, Error> {
-        if self.newest == NOWHERE {
+    /// A block to which nothing leads, where no other is free; rather one that is not wanted.
+    fn useless_block(&mut self) -> Result<u32, Error> {
+        let mut any = Err(Error::WornOut);
+        for block in 0..self.shape.blocks {
+            let home = self.blocks[block as usize];
+            let is_cleaned = self.cleaning.is_some_and(|cleaning| cleaning.block == block);
+            if !matches!(home.state(), State::Kept | State::Closed)
+                || home.valid() > 0
+                || is_cleaned
+            {
+                continue;
+            }
+            if !self.is_wanted(block)? {
+                return Ok(block);
+            }
+            any = Ok(block);
+        }
+        any
+    }
+
+    /// Whether a block is rather not erased before all is settled: it holds what would count, should what a mount found as the
+    /// newest page not be readable any more; or it says that a page never counts which is still there.
+    fn is_wanted(&mut self, block: u32) -> Result<bool, Error> {
+        let is_doubtful = self.newest != NOWHERE && !self.is_sure;
+        let newest = if is_doubtful { self.known_area(self.newest)? } else { None };
+        if is_doubtful && newest.is_none() {
+            return Err(Error::Unreadable(0));
+        }
+        let is_cut =
+            |home: &Block| home.state() == State::Kept && home.valid() > 0 && !home.stays();
+        let is_cut = self.blocks.iter().any(is_cut);
+        if !is_doubtful && !is_cut {
             return Ok(false);
         }
-        let Some(newest) = self.known_area(self.newest)? else { return Ok(true) };
-        let is_map = newest.content == Content::Map;
-        for page in 0..self.shape.pages {
-            if let Found::Page(area) = self.area(block * self.shape.pages + page)?
-                && area.number == newest.number
-                && (area.content == Content::Map) == is_map
-            {
-                return Ok(true);
+        for page in block * self.shape.pages..(block + 1) * self.shape.pages {
+            if let Found::Page(area) = self.area(page)? {
+                let is_predecessor = newest.is_some_and(|newest| {
+                    let is_map = |area: &Area| area.content == Content::Map;
+                    area.number == newest.number && is_map(&area) == is_map(&newest)
+                });
+                if is_predecessor || is_cut && matches!(area.before, Some(Before::First(_))) {
+                    return Ok(true);
+                }
             }
         }
         Ok(false)

@@ -99,7 +99,7 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
 
     /// Sees to it that one more change finds room.
     pub(crate) fn make_room_for_a_change(&mut self) -> Result<(), Error> {
-        if self.sequence - self.horizon > self.most_looked_at() {
+        if self.sequence.saturating_sub(self.horizon) > self.most_looked_at() {
             self.sweep()?;
         }
         while self.cache.is_full() {
@@ -196,25 +196,31 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
         let at = self.directory[page as usize];
         if at == NONE {
             self.fill_entries(TRIMMED);
+            self.knows_of_trims = false;
         } else if at == LOST {
-            self.fill_entries(LOST);
+            self.fill_lost();
         } else {
             self.counters.map_reads += 1;
             match self.nand.read(at, 0, &mut self.buffer) {
-                Ok(()) if header::is_whole(&self.buffer, &self.shape) => {}
+                Ok(()) if header::is_whole(&self.buffer, &self.shape) => {
+                    self.knows_of_trims = header::knows_of_trims(&self.buffer);
+                }
                 Err(NandError::Device) => return Err(Error::Device),
                 // No page of the map looks like that, but a bus that nobody drives.
                 Ok(()) if self.buffer.iter().all(|&byte| byte == 0xff) => {
                     return Err(Error::Device);
                 }
                 // It could be read at the mount: what was before it counts.
-                _ if at == self.newest => return Err(Error::Unreadable(page * self.map_entries)),
+                _ if at == self.newest && !self.is_sure => {
+                    return Err(Error::Unreadable(page * self.map_entries));
+                }
                 // What only this page knew stays an error until it is written.
-                _ => self.fill_entries(LOST),
+                _ => self.fill_lost(),
             }
         }
         let first = page * self.map_entries;
         for (lpn, at) in self.cache.range(first, first + self.map_entries) {
+            self.knows_of_trims |= at >= LOST;
             let [low, middle, high, _] = at.to_le_bytes();
             let entries = self.buffer.as_chunks_mut::<{ MAP_ENTRY as usize }>().0;
             if let Some(entry) = entries.get_mut((lpn - first) as usize) {
@@ -222,6 +228,11 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
             }
         }
         Ok(())
+    }
+
+    fn fill_lost(&mut self) {
+        self.fill_entries(LOST);
+        self.knows_of_trims = true;
     }
 
     fn fill_entries(&mut self, at: u32) {

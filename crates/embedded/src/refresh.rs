@@ -88,7 +88,7 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
         if page == NOWHERE {
             return Ok(());
         }
-        match self.move_page(page, None) {
+        match self.move_page(page) {
             // It was read a moment ago; where it cannot be now, reading it says so.
             Err(Error::Unreadable(_)) => Ok(()),
             done => {

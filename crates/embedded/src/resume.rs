@@ -1,19 +1,21 @@
-//! Going on after a mount.
+//! Going on after a mount, and after a program that the chip did not answer for.
 //!
-//! A loss of power cuts off one program, or one erase. What it leaves must cost neither data nor, however often it comes,
-//! room:
+//! Such a program may be done, or not, or in part. What it leaves must cost neither data nor, however often it comes, room. The
+//! rules are the same whether the power failed or the chip timed out:
 //!
 //! * A mount writes nothing. It opens the blocks again that were open, behind the last page that was programmed, and leaves
 //!   out the one after it, which the program that was cut off may have touched.
 //! * Before the first change the page that was programmed last is written again: it may have been cut off, read well now, and
-//!   fail later. Until that is done nothing is programmed or erased, so its predecessor is still there. What this mount
+//!   fail later. Until that is done nothing else is programmed or erased, so its predecessor is still there. What this mount
 //!   found, and told a host, is from then on what every mount finds. Where the host reads that page, it is written again
 //!   before.
-//! * A page that was cut off and cannot be read must not come back either, should a later mount be able to read it: the next
-//!   program in its block says that it never counts. Where there is none, as the block is full, the block is cleaned first.
-//! * Numbers of programs go on behind those that programs may have that nobody can see. The first program after a mount says
-//!   how many it left out, and they never count. Where the power fails again before all is settled, the next first program
-//!   takes the place of the last one, and leaves out what that did.
+//! * A page that was cut off and cannot be read must not come back either, should a later mount be able to read it. The first
+//!   program after a doubtful one leaves out all numbers that it may have, and they never count. That program, or a mark, goes
+//!   behind the page in its block and says so there as well, for as long as the block is not erased. Where the block has no page
+//!   left, it is cleaned before anything else. So that this is rare, the ends of blocks stay blank early after a mount.
+//! * Numbers that are left out begin behind the last program that counts, and end behind all that programs may have which nobody
+//!   can see: the greatest that can be read, and as many more as there are torn pages. Where what the newest program left out may
+//!   still be there, the next one takes its place, and leaves out that as well.
 //!
 //! Room: free blocks are spent by opening them alone. While they are scarce all streams share one block, after they used
 //! up what is blank in others, and the block with the fewest valid pages is cleaned. Let cuts waste any pages of the
@@ -23,117 +25,86 @@
 //! refused for want of blocks.
 
 use crate::{
-    Area, Before, Error, Ftl, Nand,
+    Error, Ftl, Nand,
     blocks::State,
+    cache::{LOST, NONE},
     clean::Moved,
-    log::{LANES, MOST_VOID, NOWHERE},
+    log::{LANES, NOWHERE},
     policy::{Placement, Victim},
 };
-
-/// Programs that a loss of power may hide: the one that was cut off, and those before it that failed.
-const HIDDEN: u64 = 56;
-/// How many more numbers are left out depends on how far the chip is programmed, so that two mounts one after the other, the
-/// first of which left nothing that can be read, do not go on with the same number.
-pub(crate) const ALSO_HIDDEN: u64 = 8;
 
 impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
     /// Does before a change what a loss of power, or a chip that did not answer, left to be done.
     pub(crate) fn settle_cut(&mut self) -> Result<(), Error> {
-        if self.is_settled {
-            return Ok(());
+        if !self.is_mounted && self.logical_pages > 0 {
+            self.remount()?;
         }
-        match self.try_to_settle() {
-            // The last page could be read at the mount, and now it cannot: what was before it counts.
-            Err(Error::Unreadable(_)) => {
+        while !self.is_settled {
+            // What fails meanwhile is to be done again.
+            self.is_settled = true;
+            if let Err(e) = self.try_to_settle() {
+                self.is_settled = false;
+                // The last page could be read at the mount, and now it cannot: what was before it counts.
+                if !matches!(e, Error::Unreadable(_)) || self.is_sure {
+                    return Err(e);
+                }
                 self.remount()?;
-                self.try_to_settle()?;
             }
-            done => done?,
         }
-        self.is_settled = true;
         Ok(())
+    }
+
+    /// Whether room is short early after a mount: what the power may take back at once must bring it nearer to a free block.
+    pub(crate) fn is_tight(&self) -> bool {
+        self.fresh > 0 && self.free <= self.watermarks().0 && !self.nand.is_cached()
     }
 
     fn try_to_settle(&mut self) -> Result<(), Error> {
-        if self.seen > 0 && self.before.is_none() {
-            self.leave_out_numbers();
-        }
-        for lane in 0..LANES {
-            let is_cut = self.has_room(lane) && self.open[lane].cut > 0;
-            if is_cut && (self.open[lane].cut <= MOST_VOID || self.is_first()) {
-                self.void_cut(lane)?;
-            } else if is_cut {
-                self.leave(lane, State::Kept);
-            }
-        }
         if self.newest != NOWHERE {
-            let block = self.newest / self.pages();
-            // What the newest left out, if it was the first after a mount, this leaves out as well, and the newest itself: it
-            // takes its place.
-            if let Some(Before::First(left_out)) = self.before
-                && let Some(Area { sequence, before: Some(Before::First(more)), .. }) =
-                    self.known_area(self.newest)?
-                && sequence + u64::from(left_out) == self.sequence
-            {
-                self.before = Some(Before::First(left_out.saturating_add(more).saturating_add(1)));
-            }
-            let own =
-                (0..LANES).find(|&lane| self.open[lane].block == block && self.has_room(lane));
-            if self.move_page(self.newest, own)? == Moved::Unknown {
-                return Err(Error::Unreadable(0));
+            let moved = self.move_page(self.newest);
+            match moved {
+                // What was done and cannot be read stays an error.
+                Ok(Moved::Unknown) | Err(Error::Unreadable(_)) if self.is_sure => {}
+                Ok(Moved::Unknown) => return Err(Error::Unreadable(0)),
+                done => drop(done?),
             }
             self.newest = NOWHERE;
         }
-        let map_page = core::mem::replace(&mut self.cut_map, NOWHERE);
-        if map_page != NOWHERE {
-            self.write_map_page(map_page)?;
+        for lane in 0..LANES {
+            // The block is left if the program fails.
+            while self.is_cut(lane) {
+                match self.mark(lane) {
+                    Err(Error::WornOut) => {}
+                    done => done?,
+                }
+            }
         }
-        // What is erased must not come back: first those of which nothing is needed, directly behind the numbers left out.
-        for is_needed in [false, true] {
+        if core::mem::take(&mut self.is_map_hurt) {
+            self.write_hurt_map_pages().inspect_err(|_| self.is_map_hurt = true)?;
+        }
+        // Those last of which nothing is needed: they may say what never counts.
+        for is_needed in [true, false] {
             for block in 0..self.shape.blocks {
                 let home = self.blocks[block as usize];
-                if home.state() != State::Kept || !is_needed && home.valid() > 0 {
-                    continue;
+                if home.state() == State::Kept && !home.stays() && (!is_needed || home.valid() > 0)
+                {
+                    self.clean_whole(block)?;
                 }
-                if self.is_first() {
-                    self.write_map_page(0)?;
-                }
-                self.clean_whole(block)?;
             }
         }
         Ok(())
     }
 
-    /// Leaves out the numbers that programs may have which nobody can see.
-    pub(crate) fn leave_out_numbers(&mut self) {
-        let next = self.seen.max(self.sequence) + HIDDEN;
-        self.before = Some(Before::First((next - self.sequence).min(0xffff) as u16));
-        (self.sequence, self.seen) = (next, 0);
-    }
-
-    /// Whether nothing was programmed since the mount.
-    fn is_first(&self) -> bool {
-        matches!(self.before, Some(Before::First(_)))
-    }
-
-    /// Programs a page into an open block whose last pages were cut off: one of that block, again.
-    fn void_cut(&mut self, lane: usize) -> Result<(), Error> {
-        let block = self.open[lane].block;
-        let first = block * self.shape.pages;
-        for page in (first..first + u32::from(self.open[lane].next)).rev() {
-            match self.move_page(page, Some(lane)) {
-                Ok(Moved::Yes) if self.open[lane].block != block || self.open[lane].cut == 0 => {
-                    return Ok(());
-                }
-                // The block is left if the program failed.
-                Err(Error::WornOut) if self.open[lane].block != block => return Ok(()),
-                Ok(_) | Err(Error::Unreadable(_)) => {}
-                Err(e) => return Err(e),
+    /// Writes pages of the map that are lost, or that only areas told: what told it may be erased from then on.
+    fn write_hurt_map_pages(&mut self) -> Result<(), Error> {
+        for page in 0..self.logical_pages.div_ceil(self.entries()) {
+            let at = self.directory[page as usize];
+            let first = page * self.map_entries;
+            let is_told = self.cache.range(first, first + self.map_entries).next().is_some();
+            if at == LOST || at == NONE && is_told {
+                self.write_map_page(page)?;
             }
         }
-        // Nothing leads to any of its pages that can be read.
-        self.open[lane].next = self.shape.pages as u16;
-        self.blocks[block as usize].set_state(State::Kept);
         Ok(())
     }
 }

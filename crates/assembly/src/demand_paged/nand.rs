@@ -205,6 +205,7 @@ pub(super) fn bytes(oob: Oob) -> [u8; AREA] {
         content,
         erases: (word & ERASES).into(),
         number: oob.lpn.0,
+        after: None,
         sequence: oob.sequence & SEQUENCE,
         before,
         void,

@@ -3,7 +3,7 @@
 //! A page and the area beside it fail apart. What a loss of power leaves of a program or an erase is drawn from all that
 //! has been seen: also a page that reads well now and fails later, and a block that reads as blank and is not erased.
 
-use thermocline_embedded::{AREA, Geometry, Nand, NandError};
+use thermocline_embedded::{AREA, Area, Found, Geometry, Nand, NandError};
 
 /// Numbers that look random (SplitMix64).
 #[derive(Clone, Debug)]
@@ -134,6 +134,9 @@ pub struct Chip {
     pub answer_once: Option<NandError>,
     /// The first rule that was broken.
     pub broken: Option<String>,
+    /// The page that was programmed last. It does not fail before another one is programmed: if a program that is cut off takes
+    /// with it what was written last, nothing on the chip can tell.
+    last: u32,
     /// Pages that failed though their program was done, since [`Chip::take_failed`].
     failed: Vec<u32>,
     /// A page may be lost, until the store has said so and has written all of its map: what two losses at once take is more
@@ -162,6 +165,7 @@ impl Chip {
             ones: false,
             answer_once: None,
             broken: None,
+            last: u32::MAX,
             failed: Vec::new(),
             may_lose: true,
         }
@@ -243,6 +247,11 @@ impl Chip {
         self.cells[page as usize].area_reads &= !area;
     }
 
+    /// A bit beside a page turned.
+    pub fn is_turned(&self, page: u32) -> bool {
+        Area::decode(&self.areas[page as usize]) == Found::Torn
+    }
+
     /// Bits beside a page turn.
     pub fn turn_area(&mut self, page: u32, bit: u32) {
         self.areas[page as usize][bit as usize / 8] ^= 1 << (bit % 8);
@@ -277,7 +286,8 @@ impl Chip {
         }
         let cell = &mut self.cells[page as usize];
         if cell.reads_left != u32::MAX {
-            if cell.reads_left == 0 && cell.data_reads && (self.may_lose || !cell.whole) {
+            let may_fail = !cell.whole || self.may_lose && page != self.last;
+            if cell.reads_left == 0 && cell.data_reads && may_fail {
                 (cell.data_reads, cell.area_reads) = (false, false);
                 if cell.whole {
                     self.may_lose = false;
@@ -455,6 +465,7 @@ impl Nand for Chip {
         match ends {
             Ends::Done => {
                 self.counts.programs += 1;
+                self.last = page;
                 self.set(at, data, area);
                 if let Some(answer) = self.answer_once.take() {
                     return Err(answer);

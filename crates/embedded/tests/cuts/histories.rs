@@ -55,7 +55,8 @@ use Kind::{
 };
 
 /// Those that a store survives today.
-pub const SURVIVED: [Kind; 5] = [Torn, AreaAlone, Unstable, Unreadable, WearOut];
+pub const SURVIVED: [Kind; 9] =
+    [Torn, AreaAlone, Unstable, Failing, Timeouts, Unreadable, Turned, Miscorrected, WearOut];
 
 pub const KINDS: [(&str, Kind); 13] = [
     ("torn", Torn),
@@ -305,6 +306,7 @@ impl History {
                 self.promises.lost(chip.content(page));
             }
             // One bit is corrected, nothing is lost; two are noticed.
+            Turned if chip.is_turned(page) => {}
             Turned => {
                 let bit = self.draws.below(128);
                 chip.turn_area(page, bit);

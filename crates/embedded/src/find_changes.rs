@@ -1,0 +1,202 @@
+//! Finding the changes of the map that were lost with the RAM.
+
+use crate::{
+    Area, Content, Error, Found, Ftl, Nand,
+    blocks::State,
+    cache::{LOST, NONE},
+    log::{LANES, NOWHERE, Payload},
+    policy::{Placement, Victim},
+    survey::{Entry, Scan},
+};
+
+impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
+    /// The number behind which areas of data may tell changes of the map that no page of the map has.
+    fn looks_behind(&self) -> u64 {
+        let pages = self.logical_pages.div_ceil(self.entries()) as usize;
+        let is_missing =
+            self.is_map_hurt && self.directory.iter().take(pages).any(|&at| at == NONE);
+        if is_missing { 0 } else { self.horizon }
+    }
+
+    /// The changes of the map that only the areas of data tell, if RAM has room for them.
+    pub(crate) fn find_changes(&mut self, scan: &mut Scan) -> Result<(), Error> {
+        let mut to = self.logical_pages;
+        let is_full = self.find_changes_between(0, &mut to, scan)?;
+        scan.is_full = is_full || to < self.logical_pages;
+        Ok(())
+    }
+
+    /// Those of some logical pages, of fewer where there are too many; true if of one page of the map there are too many.
+    fn find_changes_between(
+        &mut self,
+        from: u32,
+        to: &mut u32,
+        scan: &mut Scan,
+    ) -> Result<bool, Error> {
+        let (horizon, mut full, mut torn) = (self.looks_behind(), false, 0);
+        for block in 0..self.shape.blocks {
+            if self.is_written(block) && self.last_sequence(block)? > horizon {
+                self.survey(block, scan, &mut |this, scan, page, entry| {
+                    match entry {
+                        Entry::Counts(area) => {
+                            full |= this.consider_change(page, area, scan, from, to)?;
+                        }
+                        Entry::Torn => torn += 1,
+                        Entry::Never(_) => {}
+                    }
+                    Ok(())
+                })?;
+            }
+        }
+        // Areas tell what a page of the map said if all can be read but that of the page itself.
+        if torn > scan.told.iter().filter(|told| **told > 0).count() {
+            for told in core::mem::take(&mut scan.told) {
+                if let Some(page) = told.checked_sub(1) {
+                    self.directory[page as usize] = LOST;
+                    let first = page * self.map_entries;
+                    self.cache.remove(first, first + self.map_entries);
+                }
+            }
+        }
+        Ok(full)
+    }
+
+    /// There are more changes than there is room for: RAM had more before, or the chip lost pages of the map that were not synced.
+    /// They are found part by part, and written, behind the page that was programmed last.
+    pub(crate) fn write_changes(&mut self, scan: &mut Scan) -> Result<(), Error> {
+        self.reopen(scan)?;
+        self.count_numbers(scan);
+        let newest = self.newest;
+        match if newest == NOWHERE { None } else { self.known_area(newest)? } {
+            Some(Area { content: Content::Data(stream), number, .. }) => {
+                let stream = stream.min(self.placement.streams() - 1);
+                let copy = Payload::Copy(newest);
+                self.append(usize::from(stream), Content::Data(stream), number, copy)?;
+                self.invalidate(newest);
+            }
+            Some(Area { number, .. }) => self.write_changes_of(number, scan)?,
+            None if newest == NOWHERE => {}
+            None => return Err(Error::Unreadable(0)),
+        }
+        let mut from = 0;
+        while from < self.logical_pages {
+            let mut to = self.logical_pages;
+            // Not by the sweep, whose end would say that no change is missing any more.
+            if self.find_changes_between(from, &mut to, scan)? {
+                self.write_changes_of(from / self.entries(), scan)?;
+            }
+            while let Some(lpn) = self.cache.first_from(0) {
+                self.write_map_page(lpn / self.entries())?;
+            }
+            from = to;
+        }
+        for lane in 0..LANES {
+            if self.has_pages(lane, 0) {
+                let block = self.open[lane].block as usize;
+                self.blocks[block].set_state(State::Open);
+            }
+        }
+        self.newest = NOWHERE;
+        Ok(())
+    }
+
+    fn write_changes_of(&mut self, page: u32, scan: &mut Scan) -> Result<(), Error> {
+        self.find_changes_of(page, scan)?;
+        self.write_gathered(page)
+    }
+
+    /// Makes a page of the map in the buffer, with changes that RAM has no room for.
+    pub(crate) fn find_changes_of(&mut self, page: u32, scan: &mut Scan) -> Result<(), Error> {
+        let first = page * self.map_entries;
+        self.cache.remove(first, first + self.map_entries);
+        self.gather_map_page(page)?;
+        let since = self.map_has(page, scan)?;
+        for block in 0..self.shape.blocks {
+            if !self.is_written(block) || self.last_sequence(block)? <= since {
+                continue;
+            }
+            self.survey(block, scan, &mut |this, _, at, entry| {
+                let Entry::Counts(area) = entry else { return Ok(()) };
+                let index = area.number.wrapping_sub(first);
+                let is_data = matches!(area.content, Content::Data(_));
+                if !is_data || index >= this.map_entries || area.sequence <= since {
+                    return Ok(());
+                }
+                // Where the map led, another logical page may be by now.
+                let known = this.entry(index);
+                let found = if known < LOST { this.area(known)? } else { Found::Blank };
+                let is_newer = matches!(found, Found::Page(other)
+                    if other.number == area.number && other.sequence > area.sequence);
+                if !is_newer {
+                    this.set_entry(index, at);
+                }
+                Ok(())
+            })?;
+        }
+        Ok(())
+    }
+
+    /// A change of the map, if nothing newer is known of that logical page. True if there is no room for it.
+    fn consider_change(
+        &mut self,
+        page: u32,
+        area: &Area,
+        scan: &mut Scan,
+        from: u32,
+        to: &mut u32,
+    ) -> Result<bool, Error> {
+        let lpn = area.number;
+        let is_data = matches!(area.content, Content::Data(_));
+        if !is_data || !(from..*to).contains(&lpn) || !self.is_change(area, scan)? {
+            return Ok(false);
+        }
+        let is_cached = self.nand.is_cached();
+        if is_cached && !self.is_whole(page)? {
+            let block = (page / self.pages()) as usize;
+            self.blocks[block].set_state(State::Kept);
+            return Ok(false);
+        }
+        if self.cache.is_full() && self.cache.get(lpn).is_none() {
+            let map_page = (lpn / self.entries()) as usize;
+            if !is_cached && self.is_map_hurt && self.directory[map_page] >= LOST {
+                self.directory[map_page] = LOST;
+                return Ok(false);
+            }
+            *to = self.cache.middle() / self.entries() * self.map_entries;
+            *to = (*to).max(from + self.map_entries);
+            self.cache.remove(*to, u32::MAX);
+            if lpn >= *to {
+                return Ok(false);
+            }
+            if self.cache.is_full() {
+                return Ok(true);
+            }
+        }
+        self.cache.set(lpn, page);
+        Ok(false)
+    }
+
+    /// The number up to which a page of the map has all changes of its own.
+    fn map_has(&mut self, page: u32, scan: &Scan) -> Result<u64, Error> {
+        Ok(match self.directory[page as usize] {
+            NONE if self.is_map_hurt => 0,
+            NONE => self.horizon,
+            LOST => {
+                let lost = scan.lost_maps.iter().find(|(lost, until)| *lost == page && *until > 0);
+                lost.map_or(u64::MAX, |(_, until)| *until)
+            }
+            at => self.sequence_of(at)?.max(self.horizon),
+        })
+    }
+
+    /// Whether no page of the map has a change, and no change is known that is newer.
+    fn is_change(&mut self, area: &Area, scan: &Scan) -> Result<bool, Error> {
+        if area.sequence <= self.map_has(area.number / self.entries(), scan)? {
+            return Ok(false);
+        }
+        match self.cache.get(area.number) {
+            Some(other) if other < LOST => Ok(self.sequence_of(other)? < area.sequence),
+            _ => Ok(true),
+        }
+    }
+}

@@ -1,0 +1,288 @@
+//! Finding the map: what each block is, and the newest copy of each page of the map.
+
+use crate::{
+    Area, Content, Error, Found, Ftl, Misfit, Nand,
+    area::WITH_TRIMS,
+    blocks::State,
+    cache::{LOST, NONE},
+    format::BEGUN,
+    ftl::device,
+    header::{self, Header},
+    log::{MAP_STREAM, NOWHERE},
+    policy::{Placement, Victim},
+    survey::{Entry, Scan},
+};
+
+/// Ends of blocks of the map that cannot be read, at most; all others are found by what stands behind them.
+const ENDS: usize = 4;
+
+/// What a look at the pages of the map finds.
+#[derive(Default)]
+struct MapScan {
+    /// The number of the newest that is whole.
+    newest: u64,
+    /// There are some that are not whole.
+    is_other: bool,
+    /// Some are torn.
+    is_torn: bool,
+    /// The number of the last one that counts.
+    last: u64,
+    /// The numbers of the last ones that count before ends of blocks that cannot be read.
+    ends: [u64; ENDS],
+}
+
+impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
+    /// What each block is, by its first page that can be read.
+    pub(crate) fn find_blocks(&mut self, scan: &mut Scan) -> Result<(), Error> {
+        let (mut known, mut erases) = (0_u32, 0_u32);
+        for block in 0..self.shape.blocks {
+            if self.nand.is_bad(block).map_err(device)? {
+                continue;
+            }
+            match self.first_area(block)? {
+                (None, 0) => {
+                    self.blocks[block as usize].set_state(State::Stale);
+                    self.free += 1;
+                }
+                (None, torn) => {
+                    scan.torn += torn;
+                    self.blocks[block as usize].set_state(State::Kept);
+                }
+                (Some(area), _) if area.content == Content::Map && area.number == BEGUN => {
+                    return Err(Error::NotFormatted);
+                }
+                (Some(area), _) => {
+                    let stream = match area.content {
+                        Content::Data(stream) => stream,
+                        Content::Map => MAP_STREAM as u8,
+                    };
+                    let home = &mut self.blocks[block as usize];
+                    home.set_state(State::Closed);
+                    home.set_stream(stream);
+                    // Until they are counted, as many as there can be.
+                    home.set_valid(self.shape.pages);
+                    home.erases = area.erases.min(0xffff) as u16;
+                    if area.after.is_none() {
+                        known += 1;
+                        // Too little, where more than 65,536 blocks were erased as often as can be counted.
+                        erases = erases.saturating_add(home.erases.into());
+                    }
+                    let step = self.step();
+                    self.blocks[block as usize].opened = (area.sequence >> step) as u16;
+                }
+            }
+        }
+        // Nothing on the chip says how often a free block was erased, or one of the map.
+        let mean = (erases / known.max(1)) as u16;
+        for block in self.blocks.iter_mut() {
+            if block.state() == State::Stale || block.erases == 0 {
+                block.erases = mean;
+            }
+        }
+        Ok(())
+    }
+
+    /// The first area of a block that can be read, and how many before it cannot.
+    fn first_area(&mut self, block: u32) -> Result<(Option<Area>, u64), Error> {
+        let mut torn = 0;
+        for page in 0..self.shape.pages {
+            match self.area(block * self.shape.pages + page)? {
+                Found::Page(area) => return Ok((Some(area), torn)),
+                // What was programmed after a page that is blank now was not synced, and nobody relies on it.
+                Found::Blank if page == 0 => break,
+                Found::Blank => {}
+                Found::Torn => torn += 1,
+            }
+        }
+        Ok((None, torn))
+    }
+
+    /// The newest copy of each page of the map.
+    pub(crate) fn find_map(&mut self, scan: &mut Scan) -> Result<(), Error> {
+        let (mut end, mut oldest_cut) = (0, u64::MAX);
+        let mut map = MapScan::default();
+        for block in 0..self.shape.blocks {
+            if !self.is_written(block) || !self.is_map_block(block) {
+                continue;
+            }
+            let mut last = 0;
+            let surveyed = self.survey(block, scan, &mut |this, _, page, entry| match entry {
+                Entry::Counts(area) if area.content == Content::Map => {
+                    last = area.sequence.max(last);
+                    if area.sequence > map.last {
+                        map.last = area.sequence;
+                        // Whether it knew of trims nothing says.
+                        let after = Some(area.number | WITH_TRIMS);
+                        this.after = after.filter(|_| !this.nand.is_cached());
+                    }
+                    this.consider_map_page(page, area, &mut map)
+                }
+                _ => Ok(()),
+            })?;
+            end = end.max(surveyed.last);
+            map.is_torn |= surveyed.is_torn;
+            if surveyed.is_cut {
+                oldest_cut = oldest_cut.min(surveyed.last);
+                if let Some(free) = map.ends.iter_mut().min() {
+                    *free = (*free).max(last);
+                }
+            }
+        }
+        if self.logical_pages == 0 {
+            return Err(if map.is_other {
+                Error::Shape(Misfit::OtherChip)
+            } else {
+                Error::NotFormatted
+            });
+        }
+        if self.nand.is_cached() {
+            // A loss of power cuts off what is written last. Any other page that cannot be read may have been the only one
+            // with changes from behind the horizon: then all areas are looked at.
+            if map.is_torn || oldest_cut < end {
+                self.horizon = 0;
+            }
+        } else if map.is_torn || map.ends != [0; ENDS] {
+            // Of the last page that the map's newest block had only areas elsewhere can tell.
+            scan.is_map_damaged = oldest_cut < end;
+            self.find_lost_map_pages(scan, &map)?;
+        }
+        Ok(())
+    }
+
+    /// Of two copies of a page of the map the newer counts, and of all of them the newest header.
+    fn consider_map_page(
+        &mut self,
+        page: u32,
+        area: &Area,
+        scan: &mut MapScan,
+    ) -> Result<(), Error> {
+        let Area { number, sequence, .. } = *area;
+        if self.nand.is_cached() && !self.is_whole(page)? {
+            let block = (page / self.pages()) as usize;
+            self.blocks[block].set_state(State::Kept);
+            return Ok(());
+        }
+        if self.logical_pages != 0 {
+            if number >= self.logical_pages.div_ceil(self.entries()) {
+                return Ok(());
+            }
+            let other = self.directory[number as usize];
+            if other == NONE || self.sequence_of(other)? < sequence {
+                self.directory[number as usize] = page;
+            }
+            if sequence < scan.newest {
+                return Ok(());
+            }
+        }
+        if !self.is_readable(page)? {
+            return Ok(());
+        }
+        let Some(bytes) = self.buffer.last_chunk() else { return Ok(()) };
+        let header = match Header::decode(bytes) {
+            Ok(header) => header,
+            Err(Error::NotFormatted) => return Ok(()),
+            Err(e) => return Err(e),
+        };
+        if !header::is_whole(&self.buffer, &self.shape) {
+            scan.is_other = true;
+            return Ok(());
+        }
+        if self.logical_pages == 0 {
+            self.set_size(header.logical_pages)?;
+            self.spare_blocks = header.spare_blocks;
+            self.consider_map_page(page, area, scan)?;
+        }
+        scan.newest = sequence;
+        self.horizon = header.horizon;
+        Ok(())
+    }
+
+    /// Pages of the map that cannot be read, as the next ones say.
+    fn find_lost_map_pages(&mut self, scan: &mut Scan, map: &MapScan) -> Result<(), Error> {
+        for block in 0..self.shape.blocks {
+            if !self.is_written(block) || !self.is_map_block(block) {
+                continue;
+            }
+            // What the page below may be, and the number of the one that says so.
+            let mut expected = (None, 0);
+            let mut is_torn = false;
+            self.survey(block, scan, &mut |this, scan, _, entry| {
+                match entry {
+                    Entry::Torn => is_torn = true,
+                    Entry::Counts(area) if area.content == Content::Map => {
+                        if core::mem::take(&mut is_torn) {
+                            this.miss_map_page(expected, scan)?;
+                        }
+                        expected = (area.after, area.sequence);
+                    }
+                    _ => {}
+                }
+                Ok(())
+            })?;
+            if is_torn {
+                self.miss_map_page(expected, scan)?;
+            }
+            // It may have been the end of another block, if what stands before that is newer than any copy.
+            let (Some(after), sequence) = expected else { continue };
+            for end in map.ends {
+                if 0 < end && end < sequence {
+                    self.lose_map_page(after, end, sequence, scan)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Below a page of the map that was written after that one another cannot be read. It is that one, unless there is a copy that
+    /// no other page of the map was written after.
+    fn miss_map_page(
+        &mut self,
+        (after, sequence): (Option<u32>, u64),
+        scan: &mut Scan,
+    ) -> Result<(), Error> {
+        match after {
+            Some(after) if self.last_of_block(after % WITH_TRIMS, NOWHERE)? == LOST => {
+                self.lose_map_page(after, sequence, sequence, scan)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// A page of the map that is lost, unless a copy is as new as that. If it knew of no trims, areas tell all that it said.
+    pub(crate) fn lose_map_page(
+        &mut self,
+        after: u32,
+        newer: u64,
+        until: u64,
+        scan: &mut Scan,
+    ) -> Result<(), Error> {
+        let page = after % WITH_TRIMS;
+        let Some(&at) = self.directory.get(page as usize) else { return Ok(()) };
+        if page >= self.logical_pages.div_ceil(self.entries()) || at == LOST {
+            return Ok(());
+        }
+        let mut until = until;
+        if at != NONE {
+            match self.known_area(at)? {
+                Some(area) if area.sequence >= newer => return Ok(()),
+                Some(_) => {}
+                // It could be read a moment ago: what it was is not known any more.
+                None => until = u64::MAX,
+            }
+        }
+        self.is_map_hurt = true;
+        if after & WITH_TRIMS == 0
+            && let Some(told) = scan.told.iter_mut().find(|told| **told == 0 || **told == page + 1)
+        {
+            *told = page + 1;
+            self.directory[page as usize] = NONE;
+            return Ok(());
+        }
+        self.directory[page as usize] = LOST;
+        // Where there is no room for it, no change of it is believed.
+        if let Some(free) = scan.lost_maps.iter_mut().find(|(_, known)| *known == 0) {
+            *free = (page, until);
+        }
+        Ok(())
+    }
+}

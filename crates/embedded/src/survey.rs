@@ -1,0 +1,233 @@
+//! A look at the pages of a block: which of them count.
+
+use crate::{
+    Area, Before, Error, Found, Ftl, Nand,
+    area::is_mark,
+    blocks::State,
+    log::{LANES, LEFT_OUT, MOST_VOID_OF_MARK, NOWHERE, Open},
+    policy::{Placement, Victim},
+};
+
+/// What a look at the chip finds, beside what the layer knows from then on.
+#[derive(Default)]
+pub(crate) struct Scan {
+    /// The number of the last program in the block that each stream had open last.
+    tails: [u64; LANES],
+    /// The numbers of the last programs of blocks, the newest ones.
+    lasts: [u64; RECENT],
+    /// The first programs after doubtful ones, the newest ones.
+    firsts: Firsts,
+    pub(crate) never: Never,
+    /// The greatest number that can be read, though it may never count.
+    pub(crate) seen: u64,
+    /// Pages at the ends of blocks of which not even the area can be read: programs that nobody can see.
+    pub(crate) torn: u64,
+    /// The number of the newest program that counts.
+    pub(crate) newest: u64,
+    /// Of that one: what it says of the one before, and how many pages before it never count.
+    pub(crate) before: Option<Before>,
+    pub(crate) void: u8,
+    pub(crate) is_mark: bool,
+    /// Pages behind the last one that counts may be another time than now.
+    pub(crate) is_cut: bool,
+    /// There are pages that cannot be read.
+    pub(crate) is_damaged: bool,
+    /// All areas are to be looked at for pages that are lost.
+    pub(crate) is_map_damaged: bool,
+    /// Pages of the map that are lost, with numbers below which no change of them counts.
+    pub(crate) lost_maps: [(u32, u64); 4],
+    /// Pages of the map that areas tell again, more by one.
+    pub(crate) told: [u32; 4],
+    /// A page of the map has more changes than RAM has room for.
+    pub(crate) is_full: bool,
+}
+
+/// Programs that never count.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Never {
+    /// All from this one on, if it is not 0: they were being programmed when the power failed, and cannot be read.
+    pub(crate) from: u64,
+    /// Those that these left out: earlier mounts did not find them.
+    firsts: Firsts,
+}
+
+/// Programs that were the first after a doubtful one: their numbers, and in the low 12 bits how many they left out.
+type Firsts = [u64; RECENT];
+
+/// So many losses of power one after another may each leave the end of a block that seems to be newer than what came before.
+const RECENT: usize = 16;
+
+/// Whether a number is among those that these left out.
+fn is_left_out(firsts: &Firsts, number: u64) -> bool {
+    firsts.iter().any(|first| {
+        let (first, left_out) = (first >> 12, (first & 0xfff) * LEFT_OUT);
+        number < first && first - number <= left_out
+    })
+}
+
+/// Keeps the greatest.
+fn keep(greatest: &mut [u64], one: u64) {
+    if !greatest.contains(&one)
+        && let Some(least) = greatest.iter_mut().min()
+        && *least < one
+    {
+        *least = one;
+    }
+}
+
+impl Scan {
+    pub(crate) fn beside(never: Never) -> Self {
+        Self { never, ..Self::default() }
+    }
+
+    /// What never counts is known better than before this look.
+    pub(crate) fn learn(&self, never: &mut Never) -> bool {
+        let is_new = never.firsts != self.firsts
+            && self.lasts.iter().any(|&last| is_left_out(&self.firsts, last));
+        if is_new {
+            never.firsts = self.firsts;
+        }
+        is_new
+    }
+}
+
+impl Never {
+    fn spares(&self, sequence: u64) -> bool {
+        (self.from == 0 || sequence < self.from) && !is_left_out(&self.firsts, sequence)
+    }
+}
+
+/// A page that was programmed.
+#[derive(Clone, Copy)]
+pub(crate) enum Entry {
+    Counts(Area),
+    /// What it holds never counts. What it says of the program before it is true.
+    Never(Area),
+    /// It cannot be read, and was done.
+    Torn,
+}
+
+/// What was found in a block.
+pub(crate) struct Surveyed {
+    /// The number of the last program that counts.
+    pub(crate) last: u64,
+    /// Pages behind that one may never count.
+    pub(crate) is_cut: bool,
+    /// One before it cannot be read.
+    pub(crate) is_torn: bool,
+}
+
+/// What is done with a page. All of them share the code that looks at a block.
+type Seen<'s, F> = &'s mut dyn FnMut(&mut F, &mut Scan, u32, &Entry) -> Result<(), Error>;
+
+impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
+    /// Looks at the pages of a block, the last one first, and tells what they are. What it is worth to be opened again is
+    /// kept.
+    pub(crate) fn survey(
+        &mut self,
+        block: u32,
+        scan: &mut Scan,
+        seen: Seen<'_, Self>,
+    ) -> Result<Surveyed, Error> {
+        let (first, pages) = (block * self.shape.pages, self.shape.pages);
+        // Behind the last page that was programmed; behind the last one that counts; the number of that.
+        let (mut end, mut good, mut last) = (0, 0, 0);
+        let (mut void, mut is_torn, mut later, mut hidden) = (0_u8, false, u64::MAX, 0);
+        for page in (0..pages).rev() {
+            let at = first + page;
+            let mut found = self.area(at)?;
+            if found == Found::Torn {
+                // A bit of the area turned, if the page can be read, and what the area says but for that is of this block.
+                if let Some(area) = self.known_area(at)?
+                    && area.sequence < later
+                    && (area.after.is_some()
+                        || area.erases == u32::from(self.blocks[block as usize].erases))
+                    && self.is_whole(at)?
+                {
+                    found = Found::Page(area);
+                }
+            }
+            if found == Found::Blank && end == 0 {
+                continue;
+            }
+            end = end.max(page + 1);
+            let is_void = void > 0;
+            void = void.saturating_sub(1);
+            let area = match found {
+                Found::Page(area) => area,
+                Found::Torn if good > 0 && !is_void => {
+                    is_torn = true;
+                    seen(self, scan, at, &Entry::Torn)?;
+                    continue;
+                }
+                Found::Torn if good == 0 => {
+                    hidden += 1;
+                    continue;
+                }
+                _ => continue,
+            };
+            later = area.sequence;
+            scan.seen = scan.seen.max(area.sequence);
+            if is_void || !scan.never.spares(area.sequence) {
+                seen(self, scan, at, &Entry::Never(area))?;
+                continue;
+            }
+            if good == 0 {
+                (good, last) = (page + 1, area.sequence);
+                keep(&mut scan.lasts, last);
+            }
+            if let Some(Before::First(left_out)) = area.before {
+                keep(&mut scan.firsts, area.sequence << 12 | u64::from(left_out));
+            }
+            let is_mark = is_mark(area.content, area.number);
+            if area.sequence > scan.newest || self.newest == NOWHERE {
+                (scan.newest, self.newest) = (area.sequence, at);
+                (scan.before, scan.void, scan.is_mark) = (area.before, area.void, is_mark);
+            }
+            void = area.void;
+            if !is_mark {
+                seen(self, scan, at, &Entry::Counts(area))?;
+            }
+        }
+        let cut = (end - good) as u16;
+        scan.is_damaged |= cut > 0 || is_torn;
+        if self.blocks[block as usize].state() == State::Failing {
+            return Ok(Surveyed { last, is_cut: false, is_torn });
+        }
+        if cut > 0 {
+            scan.is_cut = true;
+            let home = &mut self.blocks[block as usize];
+            if home.state() != State::Kept {
+                scan.torn += hidden;
+            }
+            home.set_state(State::Kept);
+        }
+        let lane = usize::from(self.blocks[block as usize].stream()).min(LANES - 1);
+        if cut <= MOST_VOID_OF_MARK && last > scan.tails[lane] {
+            scan.tails[lane] = last;
+            self.open[lane] = Open::at(block, end as u16, cut);
+        }
+        Ok(Surveyed { last, is_cut: cut > 0, is_torn })
+    }
+
+    /// Whether a block holds pages that were written.
+    pub(crate) fn is_written(&self, block: u32) -> bool {
+        matches!(
+            self.blocks[block as usize].state(),
+            State::Closed | State::Kept | State::Open | State::Failing
+        )
+    }
+
+    /// The number of the last program of a block; all of it if that cannot be said at once.
+    pub(crate) fn last_sequence(&mut self, block: u32) -> Result<u64, Error> {
+        let last = (block + 1) * self.shape.pages - 1;
+        let mut found = self.area(last)?;
+        // Early after a mount pages are left blank.
+        for behind in 1..self.shape.pages.min(3) {
+            if found == Found::Blank {
+                found = self.area(last - behind)?;
+            }
+        }
+        Ok(if let Found::Page(area) = found { area.sequence } else { u64::MAX })
+    }
+}
