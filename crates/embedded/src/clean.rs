@@ -4,11 +4,10 @@
 //! says whether it is still there.
 
 use crate::{
-    Area, Before, Content, Error, Found, Ftl, Nand,
-    area::WITH_TRIMS,
+    Area, Content, Error, Found, Ftl, Nand,
     blocks::State,
     cache::LOST,
-    log::{NOWHERE, Payload, SCARCE, SHARED},
+    log::{Payload, SCARCE, SHARED},
     policy::{Candidate, Placement, Victim, Worth},
 };
 
@@ -191,9 +190,6 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
             if let Some(lpn) = self.cache.first_trim(0) {
                 return self.write_map_page(lpn / self.entries()).map(|()| false);
             }
-            if !cleaning.stays && self.tell_again(block)? {
-                return Ok(false);
-            }
             self.cleaning = None;
             let programs = self.programs_of_cleaning() - cleaning.programs;
             let yielded = u64::from(self.shape.pages).saturating_sub(programs) as u32;
@@ -284,43 +280,6 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
             }
             _ => self.erase(block),
         }
-    }
-
-    /// What only a block that is about to be erased tells of pages elsewhere, the map tells from now on: the areas of its pages
-    /// are the witnesses of the programs before them. True if there was such a page: there may be more.
-    fn tell_again(&mut self, block: u32) -> Result<bool, Error> {
-        if self.nand.is_cached() || self.free < self.watermarks().0 {
-            return Ok(false);
-        }
-        let is_young = self.last_sequence(block)? > self.horizon;
-        let mut is_first = true;
-        for page in block * self.shape.pages..(block + 1) * self.shape.pages {
-            let Found::Page(area) = self.area(page)? else { continue };
-            // What the map on the chip does not lead to yet, or nothing else.
-            let (map_page, at) = match area.before {
-                Some(Before::Data(lpn)) if is_young => {
-                    (lpn / self.entries(), self.cache.get(lpn).unwrap_or(LOST))
-                }
-                Some(Before::Map(map_page)) if is_young => {
-                    let map_page = map_page % WITH_TRIMS;
-                    (map_page, self.last_of_block(map_page, block)?)
-                }
-                _ => (NOWHERE, LOST),
-            };
-            if at < LOST && self.sequence_of(at)? + 1 == area.sequence {
-                return self.write_map_page(map_page).map(|()| true);
-            }
-            if let Some(after) = area.after
-                && core::mem::take(&mut is_first)
-                && self.last_of_block(after % WITH_TRIMS, block)? < LOST
-            {
-                return self.write_map_page(after % WITH_TRIMS).map(|()| true);
-            }
-            if !(is_young || is_first && self.is_map_block(block)) {
-                break;
-            }
-        }
-        Ok(false)
     }
 
     /// Where a page of the map is, if that is in another block, and no page of the map behind it says so.
