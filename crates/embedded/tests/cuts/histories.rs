@@ -55,8 +55,18 @@ use Kind::{
 };
 
 /// Those that a store survives today.
-pub const SURVIVED: [Kind; 9] =
-    [Torn, AreaAlone, Unstable, Failing, Timeouts, Unreadable, Turned, Miscorrected, WearOut];
+pub const SURVIVED: [Kind; 10] = [
+    Torn,
+    AreaAlone,
+    Unstable,
+    Failing,
+    Timeouts,
+    Unreadable,
+    Turned,
+    Miscorrected,
+    WearOut,
+    BrownOut,
+];
 
 pub const KINDS: [(&str, Kind); 13] = [
     ("torn", Torn),
