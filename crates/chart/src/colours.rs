@@ -2,7 +2,7 @@
 
 use plotters::style::RGBColor;
 
-/// Colours that those who see few can tell apart: the first seven are Okabe and Ito's.
+/// Colours that colour-blind readers can distinguish: the first seven are Okabe and Ito's.
 pub const COLOURS: [Colour; 12] = [
     Colour(0, 114, 178),
     Colour(213, 94, 0),

@@ -244,7 +244,7 @@ impl Plot {
         (low - below, high + above)
     }
 
-    /// Whether there are so many points that each needs no dot.
+    /// Whether there are enough points to leave their dots out.
     pub(crate) fn dense(&self) -> bool {
         const MANY: usize = 24;
         self.panels.iter().flat_map(|panel| &panel.series).any(|series| series.ours.len() > MANY)

@@ -53,7 +53,7 @@ pub fn plain(text: &str) -> String {
         .collect()
 }
 
-/// The same, shortened to so many letters.
+/// As above, shortened to this many letters.
 #[must_use]
 pub fn short(text: &str, most: usize) -> String {
     let text = plain(text);

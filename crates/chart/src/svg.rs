@@ -229,7 +229,7 @@ impl Series {
         Colour::of(self.colour.unwrap_or(at))
     }
 
-    /// Whether its line is dashed: the second half of the colours is harder to tell from the first.
+    /// Whether its line is dashed: the second half of the colours is harder to distinguish from the first.
     fn is_dashed(&self, at: usize) -> bool {
         self.colour.unwrap_or(at) >= 6 && !self.is_rest(at)
     }

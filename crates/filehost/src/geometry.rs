@@ -10,7 +10,7 @@ pub(crate) const SECTOR: u64 = 512;
 const RESERVED: u64 = 8;
 /// A volume of fewer clusters is FAT16 (Microsoft's FAT specification).
 const MIN_CLUSTERS: u64 = 65_525;
-/// Cards have their data aligned to so many sectors by where the partition begins (SD
+/// Cards have their data aligned to this many sectors by where the partition begins (SD
 /// specification, part 2, boundary unit).
 const BOUNDARY: u64 = 64;
 /// The largest FAT32 that Windows and cards know.

@@ -24,7 +24,7 @@ impl Library {
         Library { kind, directories: 0, next: 0, files: Vec::new() }
     }
 
-    /// Makes directories for about so many files: some dozens in each, as on a camera's card, until
+    /// Makes directories for about this many files: some dozens in each, as on a camera's card, until
     /// there are more directories than that.
     pub fn make_directories(&mut self, session: &mut Session, files: u64) -> io::Result<()> {
         const IN_EACH: u64 = 64;
@@ -65,7 +65,7 @@ impl Library {
         session.remove(&path)
     }
 
-    /// Removes the oldest files until a new one of so many bytes has room; leaves at least `keep`.
+    /// Removes the oldest files until a new one of this many bytes has room; leaves at least `keep`.
     pub fn make_room(&mut self, session: &mut Session, bytes: u64, keep: usize) -> io::Result<()> {
         while session.room() < bytes && self.files.len() > keep {
             self.remove(session, 0)?;

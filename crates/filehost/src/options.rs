@@ -1,4 +1,4 @@
-//! What a file workload can be told.
+//! The options of a file workload.
 
 use crate::geometry::SECTOR;
 use thermocline_trace::TraceError;
@@ -25,7 +25,7 @@ pub struct FileOptions {
 }
 
 impl FileOptions {
-    /// The thesis' setting on a volume of so many bytes, seed 1.
+    /// The thesis' setting on a volume of this many bytes, seed 1.
     #[must_use]
     pub fn new(volume_bytes: u64) -> Self {
         FileOptions {

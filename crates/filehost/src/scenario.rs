@@ -161,7 +161,7 @@ impl Scenario {
         WorkloadInfo { syntax: name, summary, when, source }
     }
 
-    /// Bytes written after the prelude where the user gives none, on a device that exports so many
+    /// Bytes written after the prelude where the user gives none, on a device that exports this many
     /// bytes.
     #[must_use]
     pub fn default_bytes(self, volume_bytes: u64) -> u64 {

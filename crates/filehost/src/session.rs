@@ -18,7 +18,7 @@ use thermocline_trace::{TraceError, generate::random};
 
 /// A page of memory: what a process hands over at a time.
 const PAGE: u64 = 4096;
-/// Type of a FAT32 partition whose place is told in sectors.
+/// Type of a FAT32 partition whose place is given in sectors.
 const FAT32_LBA: u8 = 0x0c;
 
 /// A volume in use by a host.
@@ -140,7 +140,7 @@ impl Session {
         })
     }
 
-    /// Creates a file of so many bytes.
+    /// Creates a file of this many bytes.
     pub fn create(&mut self, path: &str, bytes: u64) -> io::Result<()> {
         self.tally.files_created += 1;
         self.with_file_system(|fs, host| {
@@ -150,7 +150,7 @@ impl Session {
         })
     }
 
-    /// Adds so many bytes at the end of a file.
+    /// Adds this many bytes at the end of a file.
     pub fn append(&mut self, path: &str, bytes: u64) -> io::Result<()> {
         self.with_file_system(|fs, host| {
             let mut file = fs.root_dir().open_file(path)?;
@@ -160,7 +160,7 @@ impl Session {
         })
     }
 
-    /// Writes over so many bytes of a file, which has them.
+    /// Writes over this many bytes of a file, which has them.
     pub fn update(&mut self, path: &str, at: u64, bytes: u64) -> io::Result<()> {
         self.with_file_system(|fs, host| {
             let mut file = fs.root_dir().open_file(path)?;
@@ -170,7 +170,7 @@ impl Session {
         })
     }
 
-    /// Reads so many bytes of a file, with all requests that this takes sent at once.
+    /// Reads this many bytes of a file, with all requests that this takes sent at once.
     pub fn read(&mut self, path: &str, at: u64, bytes: u64) -> io::Result<()> {
         self.with_file_system(|fs, host| {
             let mut file = fs.root_dir().open_file(path)?;

@@ -23,7 +23,7 @@ pub trait Condition: Flash {
         self.read(from, into)
     }
 
-    /// The same, with the out-of-band area, so that the caller can compare the logical page; nothing
+    /// [Reads](Self::read_programmed) a page with its out-of-band area, so that the caller can compare the logical page; nothing
     /// where the chip keeps no area.
     ///
     /// # Errors
@@ -34,7 +34,7 @@ pub trait Condition: Flash {
         self.read_oob(from)
     }
 
-    /// The same of pages that lie side by side in one block, as many as fill `into`, as one operation
+    /// Reads neighbouring pages of one block, as many as fill `into`, as one operation
     /// where the chip can. `seen` gets each page with its area, and says whether that is the right one.
     ///
     /// # Errors

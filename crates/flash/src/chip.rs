@@ -204,7 +204,7 @@ pub trait Flash {
     /// Only those of any operation.
     fn sync(&mut self) -> Result<(), FlashError>;
 
-    /// The same of everything but erases, which may need another sync.
+    /// A sync of everything but erases, which may need another.
     ///
     /// # Errors
     /// Only those of any operation.

@@ -89,7 +89,7 @@ pub struct CountingChip {
 
 #[derive(Clone, Debug, Default)]
 struct Extras {
-    /// When what ends; absent where operations follow one another and their counts tell.
+    /// When each operation ends; absent where operations follow one another and their counts suffice.
     clock: Option<Clock>,
     /// What was programmed, where that is kept; a page without an entry holds zeros.
     payload: Option<BTreeMap<Ppn, Box<[u8]>>>,
@@ -235,7 +235,7 @@ impl CountingChip {
         (to.0..to.0 + count).try_for_each(|page| self.take_page(Ppn(page)))
     }
 
-    /// The same of a page that is not the next one of its block, or needs not to be.
+    /// Takes a page that is not the next one of its block, or need not be.
     #[inline(never)]
     fn take_page(&mut self, to: Ppn) -> Result<(), FlashError> {
         let (block, page) = (self.geometry.block_of(to), self.geometry.page_of(to));

@@ -7,7 +7,7 @@
 //! * where the chip demands it (NAND), the pages of a block are programmed in ascending order
 //!   ([`FlashError::OutOfOrder`]);
 //! * a bad block is neither programmed nor erased ([`FlashError::BadBlock`]);
-//! * an erase past the rated endurance fails where the chip is told to wear out
+//! * an erase past the rated endurance fails where the chip is set to wear out
 //!   ([`FlashError::WornOut`]).
 //!
 //! The [`Flash`] trait is the whole contract. Beside it a chip may know its [`Condition`] and have a
@@ -24,7 +24,7 @@
 //! geometry.check()?;
 //! let mut chip = CountingChip::new(geometry, Rules { in_order: true, endurance: 3000, initial_bad_blocks: 0 });
 //!
-//! // A page is programmed with what tells a mount whose it is.
+//! // A page is programmed with the area that a mount identifies it by.
 //! let oob = Oob { lpn: Lpn(7), stream: 0, sequence: 1, time: 0, note: 0 };
 //! chip.program(Ppn(0), oob, &[])?;
 //! assert_eq!(chip.program(Ppn(0), oob, &[]), Err(FlashError::NotErased(Ppn(0))));

@@ -85,7 +85,7 @@ impl Clusters {
         }
     }
 
-    /// Whether a cluster was freed, but when could not be told.
+    /// Whether a cluster was freed, but the time is not known.
     pub fn is_suspect(&self, cluster: u32) -> bool {
         self.state[cluster as usize] & SUSPECT != 0
     }

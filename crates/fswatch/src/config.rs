@@ -1,4 +1,4 @@
-//! What a [`Watched`](crate::Watched) layer is told when it is made.
+//! The settings of a [`Watched`](crate::Watched) layer.
 
 /// Sizes, and which precautions are taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

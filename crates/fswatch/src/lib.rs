@@ -2,7 +2,7 @@
 //!
 //! A host that deletes a file on FAT32 or exFAT writes zeros into a table and says nothing else. To
 //! the layer the file's pages are as valid as ever: it moves them at every cleaning until the host
-//! happens to write over them. [`Watched`] reads the host's writes to that table, and tells the layer
+//! happens to write over them. [`Watched`] reads the host's writes to that table, and informs the layer
 //! below which pages hold nothing that anybody can ask for. Nothing of it outlives the power: what is
 //! forgotten is only found dead later.
 //!

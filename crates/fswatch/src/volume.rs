@@ -85,7 +85,7 @@ impl Volume {
         }
     }
 
-    /// Whether a write to any of `sectors` tells something about the volume.
+    /// Whether a write to any of `sectors` matters to the volume.
     #[inline]
     pub fn is_decisive(&self, sectors: &Range<u64>) -> bool {
         match &self.state {

@@ -14,7 +14,7 @@ use crate::{
     volume::{State, Volume},
 };
 
-/// A layer that watches what the host writes and tells the layer below which pages are dead.
+/// A layer that watches the host's writes and marks dead pages in the layer below.
 ///
 /// Its own reads pass through the layer below and are part of that layer's
 /// [`host_reads`](thermocline_ftl::Counters::host_reads); [`DeadDataCounters::extra_reads`] says how many they are.
@@ -173,7 +173,7 @@ impl<L: Layer + ?Sized> Watched<L> {
         Ok(())
     }
 
-    /// A write that tells something: what it changes is known only by reading first.
+    /// A write that matters to the volume: its effect is known only by reading first.
     fn write_records(
         &mut self,
         lpn: Lpn,

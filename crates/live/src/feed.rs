@@ -22,7 +22,7 @@ use crate::frame;
 
 /// Time between two frames.
 const PERIOD: Duration = Duration::from_millis(250);
-/// The producer rests so many times as long as it worked.
+/// The producer rests this many times as long as it worked.
 const REST: u32 = 100;
 /// But not longer than this.
 const LONGEST: Duration = Duration::from_secs(1);

@@ -157,13 +157,13 @@ impl Recorder {
         Self { excerpt, choices: Arc::default(), kept: Mutex::default() }
     }
 
-    /// Who is told of the victims.
+    /// The listener to chosen victims.
     #[must_use]
     pub fn onlooker(&self) -> Arc<dyn Onlooker> {
         self.choices.clone()
     }
 
-    /// The most requests before the next look, when so many pages are written.
+    /// The most requests before the next look, when this many pages are written.
     #[must_use]
     pub fn stride(&self, pages: u64) -> usize {
         let Excerpt { from, pages: length, .. } = self.excerpt;

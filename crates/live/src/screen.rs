@@ -225,7 +225,7 @@ fn cell(blocks: &[BlockState], pages: u32) -> Span<'static> {
     LEVELS[(level as usize).min(8)].fg(Color::Blue).bg(Color::Yellow)
 }
 
-/// The same as text, for where there is no terminal.
+/// The screen as text, for where there is no terminal.
 #[must_use]
 pub fn text(title: &str, panels: &[Panel], width: u16, height: u16) -> String {
     let mut terminal = match Terminal::new(TestBackend::new(width, height)) {

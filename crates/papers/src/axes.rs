@@ -132,12 +132,12 @@ impl Axes {
         Ok(Selection(selected))
     }
 
-    /// A cell by the names of its values: `random, greedy`; those of axes with one value do not tell.
+    /// A cell by the names of its values: `random, greedy`; axes with one value are left out.
     pub(crate) fn name(&self, cell: &Cell, but: &[usize]) -> String {
         self.values(cell, but).map(|value| value.name.as_str()).collect::<Vec<_>>().join(",")
     }
 
-    /// The same by what readers call them.
+    /// A cell by the titles of its values.
     pub(crate) fn title(&self, cell: &Cell, but: &[usize]) -> String {
         self.values(cell, but).map(|value| value.title.as_str()).collect::<Vec<_>>().join(", ")
     }

@@ -28,7 +28,7 @@ impl Wrong {
         Self { place: String::new(), what: what.into(), remedy: remedy.into() }
     }
 
-    /// The same with the field it is in; fields around it come later.
+    /// This error with the field it is in; fields around it come later.
     pub fn within(self, field: &str) -> Self {
         let place = match self.place.is_empty() {
             true => field.to_owned(),

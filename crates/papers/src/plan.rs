@@ -40,7 +40,7 @@ pub(crate) struct Planned<'a> {
     pub experiment: &'a Experiment,
     /// As the experiment says.
     pub base: Cells,
-    /// The same for every other reading.
+    /// The runs of every other reading.
     pub readings: Vec<(&'a Reading, Cells)>,
 }
 
@@ -119,7 +119,7 @@ fn claimed(experiment: &Experiment) -> Vec<Cell> {
     cells
 }
 
-/// The same for figures.
+/// As above, for figures.
 fn drawn(experiment: &Experiment) -> Vec<Cell> {
     let mut cells = Vec::new();
     for figure in &experiment.figures {

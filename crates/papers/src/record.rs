@@ -102,7 +102,7 @@ fn experiment(id: &str) -> &str {
     id.split('/').next().unwrap_or(id)
 }
 
-/// Six digits: enough to tell what changed, and no more than what is the same on all machines.
+/// Six digits: enough to show what changed, and no more than is equal on all machines.
 fn rounded(value: f64) -> String {
     let scientific = format!("{value:.5e}");
     let value: f64 = scientific.parse().unwrap_or(value);

@@ -43,7 +43,7 @@ pub struct ClaimReport {
     pub id: String,
     /// The cells it is about.
     pub title: String,
-    /// The same in the paper's words.
+    /// Its name in the paper's words.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub says: Option<String>,
     /// What is measured, for readers.
@@ -78,7 +78,7 @@ pub struct ClaimReport {
     /// How it stands to that.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub change: Option<Change>,
-    /// The same under other readings of the text.
+    /// The measure under other readings of the text.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub readings: Vec<ReadingReport>,
 }

@@ -131,7 +131,7 @@ pub trait Ages {
     /// The factor of an age: finite, not negative, and not falling as the age grows.
     fn factor(&self, age: u64) -> f64;
 
-    /// No less than the factor, little more, and quicker to tell.
+    /// No less than the factor, little more, and faster to compute.
     #[inline]
     fn bound(&self, age: u64) -> f64 {
         self.factor(age)

@@ -1,8 +1,8 @@
-//! What a policy is told when it is built.
+//! What a policy knows of its device when it is built.
 
 use alloc::{sync::Arc, vec::Vec};
 
-/// What a policy is told when it is built.
+/// What a policy knows of its device when it is built.
 #[derive(Clone, Debug)]
 pub struct Context {
     /// Logical pages the device exports.

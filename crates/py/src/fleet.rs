@@ -104,7 +104,7 @@ struct Sums {
 
 #[pymethods]
 impl Summing {
-    /// Of so many parts.
+    /// Of this many parts.
     #[new]
     fn new(parts: usize) -> Self {
         let sums = Sums::default();

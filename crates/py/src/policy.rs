@@ -108,7 +108,7 @@ pub struct Cleaning {
     now: u64,
 }
 
-/// What a policy is told of the device: logical pages, blocks, pages in a block, banks, bank, time scale, seed.
+/// What a policy knows of the device: logical pages, blocks, pages in a block, banks, bank, time scale, seed.
 pub type Device = (u32, u32, u32, u32, u32, f64, u64);
 
 pub fn device(context: &Context, bank: u32) -> Device {

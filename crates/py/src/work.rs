@@ -1,5 +1,5 @@
 //! Work beside the interpreter: it runs on a thread of its own without the GIL, and the thread that asked for
-//! it looks out for Ctrl-C and tells how far it is.
+//! it watches for Ctrl-C and reports progress.
 //!
 //! Invariants:
 //! - The work has ended when this returns, whatever was raised.
@@ -24,7 +24,7 @@ use crate::{
 /// How often signals are looked for.
 const BEAT: Duration = Duration::from_millis(50);
 
-/// Who is told: remarks wait in a list until the interpreter is at hand.
+/// Who receives messages: remarks wait in a list until the interpreter is at hand.
 #[derive(Default)]
 struct Told {
     remarks: Mutex<Vec<(Remark, String)>>,

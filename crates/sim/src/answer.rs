@@ -19,7 +19,7 @@ const EVENTS: f64 = 3.0;
 /// Writes above a percentile below which it is no more than the longest few.
 const FEWEST_ABOVE: f64 = 10.0;
 
-/// The same of a sample: 1 % of differences above it were of the wrong sign (docs/sampling.md).
+/// As above, of a sample: 1 % of differences above it were of the wrong sign (docs/sampling.md).
 const IRRELEVANT_IN_SAMPLES: f64 = 0.03;
 
 /// The policy that everything is compared with.

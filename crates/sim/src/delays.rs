@@ -62,7 +62,7 @@ impl DelayLog {
         }
     }
 
-    /// Ends the file; tells what went wrong while it was written.
+    /// Ends the file; reports errors of all writes.
     ///
     /// # Errors
     /// [`SimError::Failed`], naming the file.

@@ -5,7 +5,7 @@
 //! see arrival times, as in the papers' simulator, where cleaning takes no time of its own.
 //!
 //! A chip with a [`Clock`](thermocline_flash::Clock) says itself when each page is done. Without
-//! one its operations follow one another, and their counts tell the time.
+//! one its operations follow one another, and their counts give the time.
 
 use thermocline_assembly::{AssemblyError, policy::Faults};
 use thermocline_flash::{CountingChip, Flash, Lpn};
@@ -189,8 +189,8 @@ impl<'a, L: Layer<Chip = CountingChip>> Engine<'a, L> {
         self.layer
     }
 
-    /// Serves the requests that only prepare the device, and forgets what it measured: so many, and
-    /// then on until the host has written so many pages.
+    /// Serves the requests that only prepare the device, and forgets what it measured: this many, and
+    /// then on until the host has written this many pages.
     pub(crate) fn prepare(
         &mut self,
         extents: &mut Extents,
@@ -233,7 +233,7 @@ impl<'a, L: Layer<Chip = CountingChip>> Engine<'a, L> {
         self.before = *counters;
     }
 
-    /// Serves requests until the host has written so many pages.
+    /// Serves requests until the host has written this many pages.
     fn warm_up(
         &mut self,
         extents: &mut Extents,
@@ -311,7 +311,7 @@ impl<'a, L: Layer<Chip = CountingChip>> Engine<'a, L> {
         }
     }
 
-    /// Serves requests until there are no more, or so many were served; gives how many.
+    /// Serves requests until there are no more, or this many were served; gives how many.
     fn serve_all(
         &mut self,
         extents: &mut Extents,
@@ -814,7 +814,7 @@ impl<'a, L: Layer<Chip = CountingChip>> Engine<'a, L> {
     }
 }
 
-/// The end of a run whose policy failed; the failure itself is told by who began the run.
+/// The end of a run whose policy failed; the caller reports the failure itself.
 pub(crate) fn stopped() -> SimError {
     SimError::Failed("its policy failed".into())
 }

@@ -54,7 +54,7 @@ struct State {
 }
 
 impl Shared {
-    /// For so many runs.
+    /// For this many runs.
     pub(crate) fn new(users: usize) -> Self {
         Self(Mutex::new(State { future: None, users }))
     }

@@ -6,7 +6,7 @@
 
 use thermocline_ftl::Counters;
 
-/// The most samples kept; at least half as many are, of a run with so many requests.
+/// The most samples kept; at least half as many are, of a run with this many requests.
 const MOST: usize = 128;
 /// Steps of a victim's utilization: a twentieth of a block each, and one for blocks without garbage.
 const STEPS: usize = 21;

@@ -58,7 +58,7 @@ pub struct Job<'a> {
     pub map_cache: Option<u64>,
     /// Bytes the host writes before the statistics begin, beside the fill.
     pub warm_up: u64,
-    /// Repeat the input until write amplification has settled, so many times at most; statistics are those of the
+    /// Repeat the input until write amplification has settled, this many times at most; statistics are those of the
     /// last time.
     pub settle: Option<u32>,
     /// Trace addresses beyond the device are taken modulo its size.

@@ -47,7 +47,7 @@ impl Life<'_> {
         self.runs(f64::from(self.erases.iter().copied().max().unwrap_or(0)))
     }
 
-    /// The same for the block in the middle.
+    /// As above, for the block in the middle.
     pub(crate) fn median_block(&self) -> Option<f64> {
         let mut sorted = self.erases.to_vec();
         sorted.sort_unstable();
@@ -70,7 +70,7 @@ impl Life<'_> {
         runs.map(|runs| runs * self.host_bytes as f64)
     }
 
-    /// The same as writes of the whole device a day, over the warranty.
+    /// As writes of the whole device a day, over the warranty.
     pub(crate) fn dwpd(&self) -> Option<f64> {
         self.tbw_bytes().map(|bytes| bytes / self.logical_bytes as f64 / WARRANTY_DAYS)
     }

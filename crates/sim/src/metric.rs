@@ -207,7 +207,7 @@ impl Metric {
         (self.get)(run).unwrap_or(Value::Null)
     }
 
-    /// The same as a number, for what is one.
+    /// Its value as a number, for what is one.
     #[must_use]
     pub fn number(&self, run: &RunResult) -> Option<f64> {
         self.of(run).as_f64()

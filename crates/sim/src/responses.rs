@@ -32,7 +32,7 @@ impl Responses {
         self.pending += 1;
     }
 
-    /// The same time so many times.
+    /// Records one time this often.
     #[inline]
     pub(crate) fn record_n(&mut self, ns: u64, times: u64) {
         if times > 0 {

@@ -203,7 +203,7 @@ impl Runner<'_> {
     }
 }
 
-/// Most memory this process ever used, where the system tells.
+/// Most memory this process ever used, where the system reports it.
 fn peak_rss_bytes() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     status

@@ -14,7 +14,7 @@ use thermocline_ftl::Counters;
 /// The most by which the write amplification of two passes may differ.
 pub const BETWEEN_PASSES: f64 = 0.02;
 
-/// The same of two quarters.
+/// As above, of two quarters.
 pub const BETWEEN_QUARTERS: f64 = 0.05;
 
 /// The most samples kept.
@@ -151,7 +151,7 @@ mod tests {
         Counters { host_writes, copies, ..Counters::default() }
     }
 
-    /// A run of so many page writes, each of one extent, with copies as told for each.
+    /// A run of this many page writes, each of one extent, with copies as given for each.
     fn run(writes: u64, copies: impl Fn(u64) -> u64) -> Option<Settling> {
         let mut series = Series::begin(&Counters::default());
         let (mut done, mut copied) = (0, 0);

@@ -89,7 +89,7 @@ impl Setup {
     }
 
     /// An erased chip of the device. Banks and what is cleaned after an answer need a clock of their
-    /// own; where operations simply follow one another their counts tell the time.
+    /// own; where operations follow one another their counts give the time.
     pub(crate) fn chip(&self, wears_out: bool) -> CountingChip {
         let profile = &self.plan.device.profile;
         let chip = CountingChip::new(profile.geometry, profile.rules);
@@ -179,7 +179,7 @@ fn logical_pages(job: &Job<'_>, device: &Device, room: &Room) -> Result<u32, Sim
     }
 }
 
-/// Why a device cannot hold so many logical pages.
+/// Why a device cannot hold this many logical pages.
 fn no_room(job: &Job<'_>, device: &Device, room: &Room, logical: u64) -> String {
     let page_size = device.profile.geometry.page_size;
     match job.fill {

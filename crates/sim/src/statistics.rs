@@ -18,7 +18,7 @@ const STUDENT: [f64; 30] = [
     2.052, 2.048, 2.045, 2.042,
 ];
 
-/// The same for very many.
+/// As above, for very many.
 const NORMAL: f64 = 1.96;
 
 impl Interval {

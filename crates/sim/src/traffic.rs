@@ -1,6 +1,6 @@
 //! What the host asks, as pictures show it: where and when it writes, how soon it comes back to a page.
 //!
-//! One pass over the extents that a run sees. Memory is bounded: the map has so many cells, and how soon pages
+//! One pass over the extents that a run sees. Memory is bounded: the map has a fixed number of cells, and how soon pages
 //! are used again is measured on a sample of the pages (by a hash of their numbers, as SHARDS does), with
 //! distances scaled up.
 
@@ -46,7 +46,7 @@ pub struct Traffic {
     pub update_intervals: Vec<u64>,
     /// Different pages used between two uses of one page: how often, likewise.
     pub reuse_distances: Vec<u64>,
-    /// One page of so many was followed for these two.
+    /// One page of this many was followed for these two.
     pub one_of: u32,
 }
 

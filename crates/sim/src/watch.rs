@@ -10,13 +10,13 @@ use crate::responses::Responses;
 
 /// Looks on while a job runs.
 pub trait Watch: fmt::Debug + Sync {
-    /// The most requests to be served before the next look, when the host has written so many pages.
+    /// The most requests to be served before the next look, when the host has written this many pages.
     fn stride(&self, pages: u64) -> usize;
 
     /// The job begins, has served some requests, or is over.
     fn look(&self, now: &Look<'_>);
 
-    /// Who is told of the victims that are chosen, if anybody is.
+    /// The listener to chosen victims, if there is one.
     fn onlooker(&self) -> Option<Arc<dyn Onlooker>> {
         None
     }

@@ -1,4 +1,4 @@
-//! What work needs of the door that asks for it: somebody who is told, the wish to stop, traces in memory.
+//! What work needs of the door that asks for it: a listener, the wish to stop, traces in memory.
 
 use std::{
     any::Any,
@@ -30,7 +30,7 @@ pub enum Remark {
     Failure,
 }
 
-/// Who is told how the work goes. Any thread may call it.
+/// Receives the progress of the work. Any thread may call it.
 pub trait Listener: Sync {
     /// Takes a message, on one line.
     fn say(&self, kind: Remark, text: &str) {
@@ -44,7 +44,7 @@ pub trait Listener: Sync {
     }
 }
 
-/// Nobody is told anything.
+/// Ignores everything.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Silent;
 
@@ -114,19 +114,19 @@ impl fmt::Debug for Context<'_> {
 }
 
 impl<'a> Context<'a> {
-    /// Of somebody who is told, and a progress by which the work can be stopped.
+    /// Of a listener, and a progress by which the work can be stopped.
     #[must_use]
     pub fn new(listener: &'a dyn Listener, progress: &'a Arc<Progress>) -> Self {
         Self { listener, progress, traces: None, own: None, meters: true, infos: true }
     }
 
-    /// The same with traces in memory.
+    /// As above, with traces in memory.
     #[must_use]
     pub fn with_traces(self, traces: &'a dyn Traces) -> Self {
         Self { traces: Some(traces), ..self }
     }
 
-    /// The same with policies of the user's own, which cells of sweeps may name.
+    /// As above, with policies of the user's own, which cells of sweeps may name.
     #[must_use]
     pub fn with_own(self, own: &'a OwnPolicies) -> Self {
         Self { own: Some(own), ..self }
@@ -136,13 +136,13 @@ impl<'a> Context<'a> {
         self.own.cloned().unwrap_or_default()
     }
 
-    /// The same without remarks that are only good to know, where the results say it all.
+    /// As above, without remarks that the results repeat.
     #[must_use]
     pub fn without_infos(self) -> Self {
         Self { infos: false, ..self }
     }
 
-    /// The same without meters, where another one counts the same work.
+    /// As above, without meters, where another one counts the same work.
     #[must_use]
     pub fn without_meters(self) -> Self {
         Self { meters: false, ..self }
@@ -188,7 +188,7 @@ impl<'a> Context<'a> {
         if self.meters { self.listener.begin(Arc::new(meter)) } else { Box::new(()) }
     }
 
-    /// Runs begin that write so many pages, as far as known.
+    /// Runs begin that write this many pages, as far as known.
     pub fn runs(self, message: String, known: u64) -> Box<dyn Any> {
         let before = self.progress.so_far();
         self.begin(Runs { message, known, before, progress: Arc::clone(self.progress) })
@@ -259,7 +259,7 @@ impl Meter for Requests {
     }
 }
 
-/// A source that tells how far it was read.
+/// A source that reports how far it was read.
 pub struct Counted<'a> {
     source: &'a mut dyn Source,
     read: Arc<AtomicU64>,

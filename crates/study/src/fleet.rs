@@ -84,7 +84,7 @@ pub struct Done {
     pub bytes_written: Vec<u64>,
     /// The volumes, and what each policy came to on them.
     pub samples: Vec<(String, Vec<Sample>)>,
-    /// The same over all volumes.
+    /// As above, over all volumes.
     pub summaries: Vec<Summary>,
     /// Volumes that have no result.
     pub failed: usize,
@@ -109,7 +109,7 @@ impl<'a> Fleet<'a> {
         Ok(Self { settings, policies, device })
     }
 
-    /// Runs every policy on every volume, and tells the rows in the order of the traces: what a run was
+    /// Runs every policy on every volume, and reports the rows in the order of the traces: what a run was
     /// asked with, and its result.
     ///
     /// # Errors

@@ -198,7 +198,7 @@ pub trait Watchers {
     fn watch(&self, job: &Job<'_>) -> Box<dyn Watch>;
 }
 
-/// Runs every policy on every input with so many seeds, input by input, and gives what came of them in that
+/// Runs every policy on every input with this many seeds, input by input, and gives what came of them in that
 /// order.
 ///
 /// # Errors
@@ -262,7 +262,7 @@ pub fn job<'a>(
     job_on(input, policy, device, args)
 }
 
-/// The same on an input that the simulator knows.
+/// As above, on an input that the simulator knows.
 pub fn job_on<'a>(
     input: Input<'a>,
     policy: &PolicySpec,

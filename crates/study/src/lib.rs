@@ -24,7 +24,7 @@
 //!   ([`sweep::Session`]).
 //! * [`fleet`] takes each volume of a trace as a device of its own; [`reproduce`] holds papers' claims against what
 //!   comes out here; [`trace`] says what is in a trace; [`catalogue`] lists what there is to choose from.
-//! * A [`Context`] is who is told how the work goes ([`Listener`]), the wish to stop ([`Progress::cancel`]), and
+//! * A [`Context`] has the listener to the work ([`Listener`]), the wish to stop ([`Progress::cancel`]), and
 //!   traces that are no files ([`Traces`]): `--trace NAME` finds them by name.
 //!
 //! Invariants:

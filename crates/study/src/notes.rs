@@ -67,7 +67,7 @@ pub fn no_oracle(input: &str, why: &str) -> String {
     format!("{input}: not measured against the oracle: {why}")
 }
 
-/// What a sample tells, and what it does not.
+/// What a sample shows, and what it does not.
 fn sampled(result: &RunResult) -> Option<String> {
     result.sample.map(|sample| {
         format!(

@@ -41,7 +41,7 @@ impl Ran {
         self.compared.runs().next().expect("a run that failed is an error")
     }
 
-    /// The same as a comparison of one policy, for pictures.
+    /// This run as a comparison of one policy, for pictures.
     #[must_use]
     pub fn compared(&self) -> &Compared {
         &self.compared

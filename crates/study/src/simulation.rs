@@ -58,7 +58,7 @@ impl Inputs {
         Self::that_stay_of(usize::MAX)
     }
 
-    /// The last inputs stay, so many of them.
+    /// The last inputs stay, this many of them.
     #[must_use]
     pub fn that_stay_of(most: usize) -> Self {
         Self { most, ..Self::default() }
@@ -94,7 +94,7 @@ impl<'a> Simulation<'a> {
         Self::of_version(args, "", inputs, context)
     }
 
-    /// The same with an input that was another one under the same name before.
+    /// As above, with an input that was another one under this name before.
     pub fn of_version(
         args: RunSettings,
         version: &str,

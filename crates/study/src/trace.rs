@@ -136,7 +136,7 @@ const DEFAULT_SPANS: u64 = 4;
 
 /// Bytes that are addressed where nothing else is said.
 const DEFAULT_SPAN: u64 = 256 << 20;
-/// The same for a file workload: seven eighths of the thesis' chip of 64 MB, what a block-mapped
+/// As above, for a file workload: seven eighths of the thesis' chip of 64 MB, what a block-mapped
 /// layer exports of it.
 const DEFAULT_VOLUME: u64 = 56 << 20;
 

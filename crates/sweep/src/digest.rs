@@ -85,7 +85,7 @@ impl Contents {
     }
 }
 
-/// The digest of anything that these words tell apart, with this program.
+/// The digest of anything that these words distinguish, with this program.
 #[must_use]
 pub fn of_parts<T: AsRef<str>>(parts: &[T]) -> String {
     let mut hash = Sha256::new();

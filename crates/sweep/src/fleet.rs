@@ -23,7 +23,7 @@ pub struct Summary {
     pub write_amplification: Option<f64>,
     /// Write amplification that half of the volumes have at most.
     pub median: Option<f64>,
-    /// The same of nine in ten.
+    /// As above, of nine in ten.
     pub p90: Option<f64>,
     /// The greatest.
     pub worst: Option<f64>,

@@ -25,7 +25,7 @@ pub struct Grid {
 pub struct Cell {
     /// Its settings.
     pub settings: Settings,
-    /// What tells it from the others: `policy greedy, over-provisioning 7%`.
+    /// What distinguishes it from the others: `policy greedy, over-provisioning 7%`.
     pub name: String,
 }
 

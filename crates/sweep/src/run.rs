@@ -1,7 +1,7 @@
 //! Jobs on all cores: an input that several share is prepared once, and kept while they need it.
 //!
 //! Workers take jobs whose input is there before they prepare another one, so no more inputs are in
-//! memory than there are workers. They take them in order otherwise; results are told apart by the
+//! memory than there are workers. They take them in order otherwise; results are distinguished by the
 //! numbers of their jobs, and do not depend on the number of workers.
 
 use std::{
@@ -78,11 +78,11 @@ impl Work {
     }
 }
 
-/// Runs jobs on `threads` threads (0: one a core) and tells what came of each, by its number. `told` is
+/// Runs jobs on `threads` threads (0: one a core) and passes the result of each to `told`, by its number. `told` is
 /// called by any thread, at any time, once a job.
 ///
 /// # Errors
-/// [`SimError::Interrupted`] if the work was asked to stop; what `told` gives, which stops the work.
+/// [`SimError::Interrupted`] if the work was asked to stop; what `told` returns, which stops the work.
 pub fn run_all<J: Job>(
     jobs: &[J],
     threads: usize,

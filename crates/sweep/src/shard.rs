@@ -24,14 +24,14 @@ impl FromStr for Shard {
 }
 
 impl Shard {
-    /// Its part of so many things, which stand together: shards one behind another are the whole.
+    /// Its part of this many things, which stand together: shards one behind another are the whole.
     #[must_use]
     pub fn range(self, things: usize) -> Range<usize> {
         let start = |number: usize| (number as u128 * things as u128 / self.of as u128) as usize;
         start(self.number - 1)..start(self.number)
     }
 
-    /// The same with shards of about equal weight.
+    /// As above, with shards of about equal weight.
     #[must_use]
     pub fn range_by_weight(self, weights: &[u64]) -> Range<usize> {
         let total: u128 = weights.iter().map(|w| u128::from(*w)).sum();

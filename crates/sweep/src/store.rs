@@ -100,7 +100,7 @@ fn with_texts(value: &Value) -> Value {
     }
 }
 
-/// The same back.
+/// The reverse.
 fn with_numbers(value: Value) -> Value {
     match value {
         Value::Array(values) => values.into_iter().map(with_numbers).collect(),

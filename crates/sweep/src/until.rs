@@ -95,7 +95,7 @@ pub enum Found {
     UpTo(usize),
 }
 
-/// A search among so many values.
+/// A search among this many values.
 #[derive(Clone, Debug)]
 pub struct Bisection {
     low: usize,

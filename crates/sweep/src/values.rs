@@ -166,7 +166,7 @@ impl Number {
         Some(Self { digits, decimals: fraction.len() as u32, unit: unit.trim().to_owned() })
     }
 
-    /// Its digits with so many more behind the point.
+    /// Its digits with this many more behind the point.
     fn at(&self, more: u32) -> i128 {
         self.digits * 10_i128.pow(more)
     }

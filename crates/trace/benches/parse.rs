@@ -225,7 +225,7 @@ fn main() {
     }
 }
 
-/// The same rows as Thermocline keeps them.
+/// Those rows in the native format.
 fn native() -> Result<Arc<[u8]>, TraceError> {
     let mut bytes = Vec::new();
     let mut writer = NativeWriter::new(&mut bytes, "native")?;

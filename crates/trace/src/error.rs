@@ -42,7 +42,7 @@ pub enum TraceError {
         /// What the user can do.
         remedy: String,
     },
-    /// The format cannot be told, or cannot be used.
+    /// The format is not recognised, or cannot be used.
     #[error("{}: {what}; {remedy}", path.display())]
     Format {
         /// The file, or `-` for standard input.

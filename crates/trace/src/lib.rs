@@ -47,7 +47,7 @@ pub trait Source {
         0
     }
 
-    /// Bytes of the device that a volume is, used or not, where the trace tells. Known once a
+    /// Bytes of the device that a volume is, used or not, where the trace says so. Known once a
     /// request of the volume was delivered.
     fn volume_bytes(&self, volume: u32) -> Option<u64> {
         let _ = volume;

@@ -8,7 +8,7 @@ use thermocline_ftl::Layer;
 
 use crate::sectors::{Sectors, le32, le64};
 
-/// The entry of the root directory that tells of the bitmap, and an entry's length.
+/// The entry of the root directory for the bitmap, and an entry's length.
 const BITMAP: u8 = 0x81;
 const ENTRY: usize = 32;
 /// Sectors of the root directory searched for that entry; all formatters put it among the first
@@ -94,7 +94,7 @@ impl Bitmap {
         (self.first..self.first + self.clusters).contains(&cluster)
     }
 
-    /// Whether a sector of the root directory still tells of the same bitmap, and of no other.
+    /// Whether a sector of the root directory still names this bitmap, and no other.
     pub fn is_told_by(&self, sector: u64, new: &[u8]) -> bool {
         let is_known = |at: usize| sector == self.entry_sector && at == self.entry_at;
         let entries = new.chunks_exact(ENTRY).enumerate();

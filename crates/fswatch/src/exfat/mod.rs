@@ -1,4 +1,4 @@
-//! exFAT: what it looks like, and what its allocation bitmap tells.
+//! exFAT: its layout, and its allocation bitmap.
 //!
 //! There is one bitmap and no mirror, so the only guard is that a sector of the bitmap was written
 //! twice since the data. It keeps what a host that reorders writes has reused. What it cannot see is
@@ -65,7 +65,7 @@ impl ExFat {
         self.clusters.memory() + self.bitmap.root.capacity() * size_of::<u32>()
     }
 
-    /// Whether any of `sectors` tells something about the others.
+    /// Whether any of `sectors` describes the others.
     #[inline]
     pub fn is_metadata(&self, sectors: &Range<u64>) -> bool {
         overlap(sectors, &(self.layout.begin..self.layout.heap))
@@ -74,7 +74,7 @@ impl ExFat {
     }
 
     /// A sector of the volume was written: what it says of clusters in use is taken from it at once,
-    /// and the guard is told.
+    /// and the guard is informed.
     pub fn written<L: Layer + ?Sized>(
         &mut self,
         sector: u64,
@@ -105,7 +105,7 @@ impl ExFat {
         Ok(if tells_the_same { Verdict::Keep } else { Verdict::LookAgain })
     }
 
-    /// A sector of the FAT was written. It does not tell who is free: a file in one piece is not in
+    /// A sector of the FAT was written. It does not show which clusters are free: a file in one piece is not in
     /// it. But it links the root directory, and strange entries are somebody else's.
     fn fat_written(&self, index: u64, old: &[u8], new: &[u8]) -> Verdict {
         if index == 0 && !is_first_of_fat(new) {
@@ -160,7 +160,7 @@ impl ExFat {
         Ok(Verdict::Keep)
     }
 
-    /// The same sector again, when the whole page was looked at: zeros that were ones are freed.
+    /// That sector again, when the whole page was looked at: zeros that were ones are freed.
     pub fn freed<L: Layer + ?Sized>(
         &mut self,
         sector: u64,
@@ -183,7 +183,7 @@ impl ExFat {
         Ok(())
     }
 
-    /// The clusters, counted from 0, that a sector of the bitmap tells of.
+    /// The clusters, counted from 0, that a sector of the bitmap describes.
     fn clusters_of(&self, index: u64, sector_size: usize) -> Range<u32> {
         let bits = sector_size as u64 * 8;
         let count = u64::from(self.clusters.count());

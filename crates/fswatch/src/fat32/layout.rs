@@ -173,7 +173,7 @@ pub fn is_information(sector: &[u8]) -> bool {
         && le32(sector, 508) == 0xaa55_0000
 }
 
-/// Whether the backup of the boot sector, where one is named, tells of the same volume. What clears
+/// Whether the backup of the boot sector, where one is named, describes this volume. What clears
 /// the way for another file system leaves the first sector alone, but not this one.
 pub fn has_its_backup<L: Layer + ?Sized>(layout: &Layout, sectors: &mut Sectors<'_, L>) -> bool {
     // From the size of a sector to the length of the table, and from the flags to the root.

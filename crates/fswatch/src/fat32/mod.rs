@@ -1,4 +1,4 @@
-//! FAT32: what its tables tell.
+//! FAT32: its layout, and its tables.
 
 mod layout;
 
@@ -65,14 +65,14 @@ impl Fat32 {
         self.clusters.memory()
     }
 
-    /// Whether any of `sectors` tells something about the others.
+    /// Whether any of `sectors` describes the others.
     #[inline]
     pub fn is_metadata(&self, sectors: &Range<u64>) -> bool {
         overlap(sectors, &(self.layout.begin..self.clusters.heap().start))
     }
 
     /// A sector of the volume was written: what it says of clusters in use is taken from it at once,
-    /// and the guards are told.
+    /// and the guards are informed.
     pub fn written<L: Layer + ?Sized>(
         &mut self,
         sector: u64,
@@ -104,7 +104,7 @@ impl Fat32 {
         Ok(Verdict::Keep)
     }
 
-    /// The same sector again, when the whole page was looked at: what it says is free.
+    /// That sector again, when the whole page was looked at: what it says is free.
     pub fn freed<L: Layer + ?Sized>(
         &mut self,
         sector: u64,
@@ -141,7 +141,7 @@ impl Fat32 {
         Some((copy, index))
     }
 
-    /// The clusters that a sector of the table tells of.
+    /// The clusters that a sector of the table describes.
     fn clusters_of(&self, index: u32, sector_size: usize) -> Range<u32> {
         let per_sector = (sector_size / 4) as u32;
         index * per_sector..(index + 1) * per_sector

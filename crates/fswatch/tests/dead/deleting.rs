@@ -6,7 +6,7 @@ use crate::{
     tables_image::mbr,
 };
 
-/// A host without any cunning: it writes what it is told, in that order.
+/// A host without any cunning: it writes what it is given, in that order.
 struct Plain {
     disk: Disk,
     fat: Fat,

@@ -1,4 +1,4 @@
-//! exFAT: the bitmap tells who is free.
+//! exFAT: the bitmap shows which clusters are free.
 
 use crate::{
     disk::{Disk, Drops, SECTOR, Sector, stamp},
@@ -31,7 +31,7 @@ fn at(image: &mut [(u64, Sector)], sector: u64) -> &mut Sector {
     &mut found.expect("a written sector").1
 }
 
-/// A host that writes what it is told.
+/// A host that writes what it is given.
 struct Plain {
     disk: Disk,
     image: ExFatImage,

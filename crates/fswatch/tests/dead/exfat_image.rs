@@ -13,7 +13,7 @@ pub struct ExFatImage {
     /// Clusters the root directory begins with.
     pub root_clusters: u32,
     pub fats: u8,
-    /// The size of a sector that the boot sector tells of, as a power of two.
+    /// The size of a sector by the boot sector, as a power of two.
     pub sector_shift: u8,
 }
 
@@ -62,7 +62,7 @@ impl ExFatImage {
         self.root() + self.root_clusters
     }
 
-    /// The sector of the bitmap that tells of a cluster.
+    /// The sector of the bitmap that holds a cluster's bit.
     pub fn bitmap_sector(&self, cluster: u32) -> u64 {
         self.cluster(2).start + u64::from((cluster - 2) / 4096)
     }

@@ -9,7 +9,7 @@ use crate::{
     tables_image::mbr,
 };
 
-/// Creates a file of as many clusters as a sector of the table tells of, deletes it, and says what
+/// Creates a file of as many clusters as a sector of the table describes, deletes it, and says what
 /// each of the two cost.
 fn create_and_delete(disk: &mut Disk, fat: &Fat) -> [DeadDataCounters; 2] {
     let clusters = 128..256;

@@ -257,7 +257,7 @@ fn of_a_torn_write_only_what_arrived_counts() {
 }
 
 /// What is left: a raw writer that leaves the reserved sectors alone, and writes what could be a
-/// table, the same in both copies and more than once. No FAT32 host is told from it.
+/// table, the same in both copies and more than once. It looks like a FAT32 host.
 #[test]
 fn plausible_zeros_in_both_copies_are_believed() {
     let fat = Fat::new(64, 4000, 1);

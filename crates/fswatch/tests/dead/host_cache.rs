@@ -20,7 +20,7 @@ pub struct Cache {
     /// Where `fatfs` is.
     pub position: u64,
     draws: Draws,
-    /// Writes back by itself, now and then, and not only when told.
+    /// Writes back by itself, now and then, and not only on request.
     pub is_busy: bool,
     /// Sectors that still reach the medium before the power fails.
     pub power: u64,

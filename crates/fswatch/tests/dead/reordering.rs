@@ -57,7 +57,7 @@ impl Volume {
         }
     }
 
-    /// The sectors, one in each copy of the table, that tell of a cluster.
+    /// The sectors, one in each copy of the table, that describe a cluster.
     fn records(&self, cluster: u32) -> Vec<u64> {
         match self {
             Self::Fat(fat, _) => (0..fat.copies).map(|f| fat.table(f, cluster / 128)).collect(),

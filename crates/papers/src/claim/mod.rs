@@ -17,7 +17,7 @@ pub struct Claim {
     pub id: String,
     /// What it is about, for readers.
     pub title: String,
-    /// The same, in the paper's words.
+    /// Its name in the paper's words.
     pub says: Option<String>,
     /// The measure it is about.
     pub measure: String,

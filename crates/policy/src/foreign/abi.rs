@@ -26,7 +26,7 @@ pub const VERSION: u32 = 1;
 
 const WRITTEN_AHEAD: u32 = 1;
 
-/// What a policy is told of the device.
+/// What a policy knows of the device.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct Device {
@@ -63,7 +63,7 @@ impl Device {
     }
 }
 
-/// What a placement is told of the block being cleaned.
+/// The block being cleaned.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct Victim {

@@ -39,13 +39,13 @@ pub struct PlacementShape {
     pub stale: bool,
     /// Which notes it takes.
     pub written: bool,
-    /// The same of pages written before the run.
+    /// Whether it receives pages written before the run.
     pub filled: bool,
-    /// The same of trims.
+    /// Whether it receives trims.
     pub trimmed: bool,
-    /// The same of survivors that went elsewhere.
+    /// Whether it receives survivors that went elsewhere.
     pub spilt: bool,
-    /// The same of blocks that were opened or are full.
+    /// Whether it receives blocks that were opened or are full.
     pub blocks: bool,
 }
 
@@ -146,7 +146,7 @@ pub struct ForeignPlacement {
 }
 
 impl ForeignPlacement {
-    /// The placement `policy`, which results call `name`, for so many logical pages.
+    /// The placement `policy`, which results call `name`, for this number of logical pages.
     ///
     /// # Errors
     /// Its shape makes no sense.

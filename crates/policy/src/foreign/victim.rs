@@ -22,9 +22,9 @@ pub struct VictimShape {
     pub ages: Option<AgeSource>,
     /// Whether it transforms ages itself; they divide the cost as they are otherwise.
     pub transforms: bool,
-    /// Whether it is told what the host writes.
+    /// Whether it receives the host's writes.
     pub watches: bool,
-    /// Whether it is told what became of its choices.
+    /// Whether it receives the outcome of its choices.
     pub answered: bool,
 }
 
@@ -75,7 +75,7 @@ pub fn copy(blocks: &BlockView, (valid, erases, stamps, streams, candidates): Co
 
 /// A victim policy that is asked in batches. One is made for each bank.
 pub trait BatchVictim: Send {
-    /// What it is on a device with so many data pages in a block.
+    /// What it is on a device with this number of data pages in a block.
     ///
     /// # Errors
     /// Whatever the policy says.
@@ -117,7 +117,7 @@ pub struct ForeignVictim {
 }
 
 impl ForeignVictim {
-    /// The victim policy that results call `name`, for blocks of so many data pages. One that could not be made
+    /// The victim policy that results call `name`, for blocks with this number of data pages. One that could not be made
     /// never chooses.
     #[must_use]
     pub fn new(

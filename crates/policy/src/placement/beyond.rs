@@ -24,7 +24,7 @@ pub(super) struct Beyond<R> {
 }
 
 impl<R: Packs> Beyond<R> {
-    /// None, of so many pages.
+    /// None, for this number of pages.
     pub(super) const fn none(pages: u32) -> Self {
         Self { pages, records: Vec::new() }
     }

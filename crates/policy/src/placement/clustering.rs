@@ -1,5 +1,5 @@
 //! Clustering without memory per page, as schemes for solid-state drives do it: survivors are cold,
-//! and what the host writes is told apart by whether, and how long ago, it was written before (Kim
+//! and what the host writes is separated by whether, and how long ago, it was written before (Kim
 //! and Shin 2015; "double hot/cold" is their reference 10, and "hot/cold", their reference 9, is
 //! `sep-gc`).
 //!
@@ -65,7 +65,7 @@ impl Registered for DoubleHotCold {
 ///
 /// The interval is the distance from the old copy to the next page of the stream that holds it. Only
 /// the open block of a stream and the one before it can be that near, so these two are all there is
-/// to remember. Where the next page is, the layer knows: a count kept here would have to tell apart
+/// to remember. Where the next page is, the layer knows: a count kept here would have to distinguish
 /// what goes to the stream of read-only data, in the fill and after, and what is spilt.
 #[derive(Clone, Debug)]
 pub struct UpdateInterval {

@@ -92,7 +92,7 @@ pub struct Place {
     pub next: u32,
 }
 
-/// What a placement is told of the block being cleaned.
+/// The block being cleaned.
 #[derive(Clone, Copy, Debug)]
 pub struct Cleaning {
     /// The bank.
@@ -217,7 +217,7 @@ pub trait Placement: Send + 'static {
         self.host_stream().unwrap_or(0)
     }
 
-    /// The same for placements that want to know where the current copy lies, be it inferred to be
+    /// In place of [`host`](Placement::host), for placements that want to know where the current copy lies, be it inferred to be
     /// garbage; `None` if the page holds no data. Asked in its stead.
     #[inline(always)]
     fn host_over(&mut self, lpn: Lpn, old: Option<Place>, now: u64) -> u8 {
@@ -257,7 +257,7 @@ pub trait Placement: Send + 'static {
     }
 
     /// A page was trimmed, or was inferred to be garbage and went with its block: forget it. Of the
-    /// inference itself nothing is told, for it may be taken back: the page keeps its history until
+    /// inference itself there is no call, for it may be taken back: the page keeps its history until
     /// then, and counts of pages that a placement keeps for itself still have it.
     fn trimmed(&mut self, lpn: Lpn) {
         let _ = lpn;
@@ -337,7 +337,7 @@ pub trait Placement: Send + 'static {
         self.common_stream().unwrap_or(0)
     }
 
-    /// Whether it tells the streams of the survivors of this victim at once: then [`survivors`](Placement::survivors) is
+    /// Whether it returns the streams of the survivors of this victim at once: then [`survivors`](Placement::survivors) is
     /// asked in place of [`survivor`](Placement::survivor).
     #[inline(always)]
     fn tells_at_once(&self) -> bool {
@@ -481,7 +481,7 @@ pub trait Placement: Send + 'static {
         let _ = lpn;
     }
 
-    /// The same for a page that the host will write, where that needs more.
+    /// As [`prefetch`](Placement::prefetch), for a page that the host will write, where that needs more.
     #[inline(always)]
     fn prefetch_for_host(&self, lpn: Lpn) {
         self.prefetch(lpn);

@@ -73,7 +73,7 @@ impl Eti {
         self.last_from(before as usize, lpn)
     }
 
-    /// The same, where it is known not to be before `at`.
+    /// As above, where it is known not to be before `at`.
     #[inline]
     fn last_from(&self, mut at: usize, lpn: u32) -> usize {
         while self.extents.get(at + 1).is_some_and(|next| next.first <= lpn) {

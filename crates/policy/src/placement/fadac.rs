@@ -15,7 +15,7 @@ use crate::{
     params::{MAX_STREAMS, within},
 };
 
-/// Each level begins at so many times the counter of the one below.
+/// Each level begins at this multiple of the counter of the one below.
 const STEP: f64 = 10.0;
 
 params! {

@@ -173,7 +173,7 @@ fn degree(Updates { written, count }: Updates, transform: &Transform, now: u64) 
     f64::from(count) / transform.apply(now.saturating_sub(written))
 }
 
-/// A hot degree to be exceeded at one time. A page of so many updates exceeds it where
+/// A hot degree to be exceeded at one time. A page with this number of updates exceeds it where
 /// `T(age) = 1 + log2(1 + age/τ) < count / degree`, which is where `τ + age < τ/2 · 2^(count/degree)`: the powers of counts
 /// are worked out once for a bar, by their digits.
 #[derive(Clone, Debug)]
@@ -202,7 +202,7 @@ impl Bar {
         Self { now, degree, tau, powers }
     }
 
-    /// The same degree, at another time.
+    /// This degree at another time.
     pub(super) const fn at(&mut self, now: u64) -> &Self {
         self.now = now;
         self

@@ -1,11 +1,11 @@
-//! The oracle: pages that will die together share blocks, because it is told when each will die.
+//! The oracle: pages that will die together share blocks, because it knows when each will die.
 //!
 //! No device can know that. What another policy writes beyond the oracle is what better separation
 //! of the same pages could still save.
 //!
 //! A page's class is the page writes it has left to live, asked anew when it is copied. Classes of
 //! equal width, each a block of page writes, are the FK scheme that SepBIT was measured against (Wang
-//! et al., FAST 2022, with six classes): they tell apart only what dies within a few blocks, which
+//! et al., FAST 2022, with six classes): they distinguish only what dies within a few blocks, which
 //! on a device of thousands of blocks is hardly anything. Classes whose widths grow by a constant
 //! factor reach from one block to several times the device, and copy a fraction of that.
 
@@ -40,7 +40,7 @@ impl ParamValue for Classes {
     }
 }
 
-/// How far ahead classes are told apart.
+/// How far ahead classes are distinguished.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Horizon(pub f64);
 

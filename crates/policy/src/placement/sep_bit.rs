@@ -35,7 +35,7 @@ const AGED: u8 = 3;
 
 /// Cleaned blocks of short-lived data whose life spans make a mean.
 const MEANT: u64 = 16;
-/// Each class of ages ends at so many times the age of the one before, the first at so many ℓ.
+/// Each class of ages ends at this multiple of the age of the one before, the first at this multiple of ℓ.
 const STEP: f64 = 4.0;
 
 /// The first write of the host is number 1.
@@ -61,7 +61,7 @@ struct Spans {
 }
 
 impl Spans {
-    /// With ages for so many classes of survivors.
+    /// With ages for this number of classes of survivors.
     fn new(life_span: f64, aged: u8) -> Self {
         let mut spans = Self { long: 0, queue: 0, aged: vec![0; usize::from(aged) - 1] };
         spans.set(life_span);

@@ -1,4 +1,4 @@
-//! Two lists of recently written pages tell hot from cold (striping paper, §3.3 and §5.1).
+//! Two lists of recently written pages separate hot from cold (striping paper, §3.3 and §5.1).
 
 use alloc::{vec, vec::Vec};
 

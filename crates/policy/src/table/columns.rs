@@ -42,7 +42,7 @@ pub struct Block {
 }
 
 impl Block {
-    /// The block, of that number and with so many data pages, as a second index sees it.
+    /// The block, of that number and with these data pages, as a second index sees it.
     pub(super) fn side_node(&self, side: Side, block: u32, pages: u32) -> Node {
         let weight = match side {
             _ if self.valid == pages => f64::INFINITY,

@@ -73,7 +73,7 @@ impl BlockTable {
         Self::of_bank(0, blocks, pages, victim)
     }
 
-    /// The same for a bank whose blocks are numbered from `first`.
+    /// A table for a bank whose blocks are numbered from `first`.
     #[must_use]
     pub fn of_bank(first: u32, blocks: u32, pages: u32, victim: &(impl Victim + ?Sized)) -> Self {
         let age_source = victim.age_source();
@@ -164,7 +164,7 @@ impl BlockTable {
         (b.valid, b.slot, b.stream, b.state) = (0, slot as u32, stream, State::Open);
     }
 
-    /// A free block turns out to hold data: it is open, with so many valid pages, and its age counts
+    /// A free block turns out to hold data: it is open, with this number of valid pages, and its age counts
     /// from `stamp`, whatever ages count from. Blocks are given in the order in which they were opened.
     pub fn recovered(&mut self, block: BlockId, stream: u8, valid: u32, stamp: u64) {
         self.open(block, stream, stamp);

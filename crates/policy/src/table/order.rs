@@ -42,7 +42,7 @@ impl Order {
         Self { firsts: Vec::new(), moving: Vec::new() }
     }
 
-    /// Slots for so many blocks: spread, and each of them appended once more.
+    /// Slots for this number of blocks: spread, and each of them appended once more.
     pub(super) const fn slots(blocks: usize) -> usize {
         (blocks.div_ceil(SPREAD) + blocks.div_ceil(APPENDED) + 2) * FANOUT
     }

@@ -37,7 +37,7 @@ impl Ranks {
         }
     }
 
-    /// The slot behind the first `n` members; behind all slots, if there are not so many.
+    /// The slot behind the first `n` members; behind all slots, if there are fewer.
     pub(super) fn end_of_first(&self, n: u32) -> usize {
         let slots = self.counts.len() - 1;
         let (mut at, mut left) = (0, n);

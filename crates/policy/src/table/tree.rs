@@ -30,7 +30,7 @@ use core::ops::Range;
 
 use thermocline_flash::prefetch;
 
-/// Leaves of a lowest node: so many that the weight of one, falling, is seldom the least of them.
+/// Leaves of a lowest node: enough that the weight of one, falling, is seldom the least of them.
 const FANOUT_BITS: u32 = 4;
 pub(super) const FANOUT: usize = 1 << FANOUT_BITS;
 
@@ -112,7 +112,7 @@ pub(super) trait Costs {
     fn stamp_of(&self, block: u32) -> u64;
     /// The age factor of a stamp; does not grow as the stamp does.
     fn age(&self, stamp: u64) -> f64;
-    /// A value little greater than the age factor, and quicker to tell.
+    /// A value little greater than the age factor, and faster to compute.
     fn age_bound(&self, stamp: u64) -> f64;
     /// The exact cost of a block if its age factor were `age`.
     fn cost(&self, block: u32, age: f64) -> f64;
@@ -245,7 +245,7 @@ impl Tree {
         }
     }
 
-    /// Whether a node tells those above the same as before.
+    /// Whether a node looks the same from above as before.
     fn is_same(&self, old: &Node, new: &Node) -> bool {
         let champions = old.weight == new.weight && old.champion == new.champion;
         let ages = (old.second, old.stamp, old.oldest) == (new.second, new.stamp, new.oldest);

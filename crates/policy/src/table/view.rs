@@ -158,7 +158,7 @@ impl BlockView {
         self.columns.stamps[self.at(block)]
     }
 
-    /// The same of all blocks, in block order.
+    /// All blocks, in block order.
     #[must_use]
     pub fn stamps(&self) -> &[u64] {
         &self.columns.stamps

@@ -77,7 +77,7 @@ pub trait Victim: Send {
         false
     }
 
-    /// The host wrote these pages, in this order; told before each choice at the latest.
+    /// The host wrote these pages, in this order; called before each choice at the latest.
     fn watch(&mut self, written: &[Lpn]) {
         let _ = written;
     }

@@ -3,7 +3,7 @@
 //!
 //! The hotness of a page is `w / (now − t)`: its writes, and the time since the last of them. A block's
 //! is the mean of both over its valid pages, so the least `u · w̄ / (1 − u) / (now − t̄)` is wanted, and
-//! that is a weight by an age. The placement `sfs` tells `w̄` whenever it has changed; with placements
+//! that is a weight by an age. The placement `sfs` reports `w̄` whenever it changes; with placements
 //! that count no writes it is 1. Our reading: `t̄` is the time at which the youngest data were written.
 //! So a block's terms stand in the index, and it finds the least cost exactly.
 

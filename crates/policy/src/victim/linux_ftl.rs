@@ -2,7 +2,7 @@
 //! that lie still are moved too (CAT paper, §7; DAC paper, "Related work").
 //!
 //! The driver, `ftl.c` by David Hinds, takes the least erased block when its clock's tick count
-//! divides by `shuffle_freq`, 50 unless told otherwise: once in fifty cleanings on average. Here it
+//! divides by `shuffle_freq`, 50 by default: once in fifty cleanings on average. Here it
 //! is every fiftieth, so that a run depends on nothing but its input. The driver moves blocks
 //! without garbage as well; here a block must be a candidate, for moving a full one frees nothing.
 

@@ -17,7 +17,7 @@ use alloc::{vec, vec::Vec};
 
 use thermocline_flash::Lpn;
 
-/// Below so many writes per square root of the pages, pages written twice are so few that chance
+/// Below this number of writes per square root of the pages, pages written twice are so few that chance
 /// passes for locality and locality for chance.
 const WRITES_PER_ROOT: f64 = 2.0;
 

@@ -7,7 +7,7 @@ use thermocline_flash::{BlockId, Lpn};
 use super::Victim;
 use crate::{BlockView, Side, age::AgeSource};
 
-/// Is told what a victim policy chooses. It changes nothing, and a run without one has none of its cost.
+/// Receives the choices of a victim policy. It changes nothing, and a run without one does not pay for it.
 pub trait Onlooker: Send + Sync {
     /// `victim` chose a block of a bank, and saw these blocks; it may still be refused.
     fn chose(&self, victim: &dyn Victim, blocks: &BlockView, chosen: BlockId, now: u64);

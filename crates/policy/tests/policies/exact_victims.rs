@@ -51,7 +51,7 @@ struct Shape {
     pages: u32,
     /// Longest jump of the clock.
     jump: u64,
-    /// The clock stands still for about so many events.
+    /// The clock stands still for about this number of events.
     calm: u32,
     time_scale: f64,
     /// Blocks begin with up to this number of erases.

@@ -80,7 +80,7 @@ fn sep_bit() -> WithWords<SepBit> {
     p
 }
 
-/// The same after 16 short-lived blocks, each cleaned 4 page writes after it was opened: ℓ = 4.
+/// As above, after 16 short-lived blocks, each cleaned 4 page writes after it was opened: ℓ = 4.
 fn sep_bit_with_life_span_4() -> WithWords<SepBit> {
     let mut p = sep_bit();
     for _ in 0..16 {
@@ -333,7 +333,7 @@ fn multi_stream_takes_the_logarithm_of_fading_updates() {
     assert_eq!(rewrite(&mut p, 1, 3), [0, 0, 1], "forgotten");
 }
 
-/// Whether a placement can be built, and that it is told of nothing worse than a refusal.
+/// Whether a placement can be built; a failure is a refusal and nothing worse.
 struct Streams;
 
 impl placement::Visitor for Streams {

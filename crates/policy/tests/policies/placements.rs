@@ -128,11 +128,11 @@ enum Event {
     Filled,
     /// Written at a time; the stream.
     Host(u64, u8),
-    /// The same, and its old copy is cleaned away before the new one is written.
+    /// As above, and its old copy is cleaned away before the new one is written.
     HostCleaned(u64, u8),
     /// Cleaned at a time; the stream.
     Survivor(u64, u8),
-    /// The same, but it finds room only in another stream.
+    /// As above, but it finds room only in another stream.
     Spilt(u64, u8, u8),
     ReadOnly(u64),
     Trimmed,

@@ -19,7 +19,7 @@ pub struct Bare {
     valid: Vec<u32>,
     closed: Vec<bool>,
     free: std::collections::VecDeque<u32>,
-    /// First block of so many valid pages.
+    /// First block of this many valid pages.
     head: Vec<u32>,
     next: Vec<u32>,
     prev: Vec<u32>,
@@ -61,7 +61,7 @@ impl Bare {
         bare
     }
 
-    /// Nanoseconds a page program, over so many writes.
+    /// Nanoseconds a page program, over this many writes.
     pub fn measure(&mut self, writes: u64) -> f64 {
         let (before, start) = (self.programs, Instant::now());
         self.overwrite(writes);

@@ -79,7 +79,7 @@ fn device(gib: u64) -> Device {
     }
 }
 
-/// A figure of this process's memory, in bytes; 0 where the system does not tell.
+/// A figure of this process's memory, in bytes; 0 where the system does not report it.
 fn memory_bytes(figure: &str) -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix(figure));

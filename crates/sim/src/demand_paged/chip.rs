@@ -55,7 +55,7 @@ fn failed(error: FlashError) -> NandError {
     }
 }
 
-/// What the chip is told of a page.
+/// What the chip knows of a page.
 fn oob(bytes: &[u8; AREA]) -> Oob {
     let (stream, lpn, sequence) = match Area::decode(bytes) {
         Found::Page(Area { content: Content::Data(stream), number, sequence, .. }) => {

@@ -14,7 +14,7 @@ use crate::{
     setup::Setup,
 };
 
-/// Bytes of RAM that a layer with so much for changes takes in all.
+/// Bytes of RAM in all, of a layer with this much for changes.
 pub(crate) fn ram(setup: &Setup, cache: u64) -> u64 {
     let geometry = &setup.plan.device.profile.geometry;
     let (blocks, pages) = (geometry.data_blocks(), setup.plan.logical_pages);
@@ -27,7 +27,7 @@ fn changes(setup: &Setup, cache: u64) -> u32 {
     u32::try_from(room).unwrap_or(u32::MAX).min(setup.plan.logical_pages)
 }
 
-/// Runs a job with so many bytes of RAM for changes of the map.
+/// Runs a job with this many bytes of RAM for changes of the map.
 pub(crate) fn on(
     chip: CountingChip,
     setup: &Setup,

@@ -31,7 +31,7 @@ impl Contents {
         Ok(Self { page, out, requests: 0, found: Vec::new(), settled: HashSet::new() })
     }
 
-    /// Takes note of a batch, before which there were so many requests.
+    /// Takes note of a batch, before which there were this many requests.
     pub(super) fn note(
         &mut self,
         batch: &[Request],

@@ -42,14 +42,14 @@ pub struct TraceMapping {
 /// Which pages stay of a trace that is sampled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sampling {
-    /// One of so many pages.
+    /// One of this many pages.
     pub of: u32,
     /// Another seed chooses other pages.
     pub seed: u64,
 }
 
 impl TraceMapping {
-    /// For requests made on a device that exports so many pages, at their own addresses.
+    /// For requests made on a device that exports this many pages, at their own addresses.
     #[must_use]
     pub fn of_files(device: &Device, exported_pages: u32) -> Self {
         Self {
@@ -210,7 +210,7 @@ impl PreparedTrace {
         self.page_writes as f64 * f64::from(of) / self.whole.page_writes.max(1) as f64
     }
 
-    /// A sample whose pages are not written as often as the others tells nothing of them.
+    /// A sample whose pages are not written as often as the others does not represent them.
     fn is_fair(&self) -> Result<(), SimError> {
         let (share, sample) = (self.share_of_writes(), self.sample);
         let Some(Sampling { of, .. }) = sample.filter(|_| self.whole.page_writes > 0) else {

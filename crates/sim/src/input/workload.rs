@@ -30,7 +30,7 @@ impl Workload {
     /// How often a steady workload without a length writes as much as is filled.
     pub const DEFAULT_FILLS: u64 = 4;
 
-    /// The workload with its length, on a device filled with so many bytes.
+    /// The workload with its length, on a device filled with this many bytes.
     #[must_use]
     pub fn on(&self, filled_bytes: u64) -> Self {
         let steady = matches!(self.spec, PatternSpec::Steady(_));
@@ -104,7 +104,7 @@ pub(crate) struct Generated {
 }
 
 impl Generated {
-    /// The same workload from its start, with the numbers of the next seed.
+    /// This workload from its start, with the numbers of the next seed.
     pub(super) fn begin_again(&mut self) -> Result<(), SimError> {
         let (spec, options) = &mut self.again;
         options.seed = options.seed.wrapping_add(1);

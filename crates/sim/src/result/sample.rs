@@ -21,7 +21,7 @@ part! {
     /// whole device, and so are lifetimes; all counts are those of the sample.
     #[derive(Copy)]
     pub struct Sample ("sample") of facts {
-        /// One page of so many.
+        /// One page of this many.
         pub one_of: u32 = facts.job.input.sampled()
             => Look::line("one page of", Format::Count),
         /// Pages written by the sample, over its share of all pages written.

@@ -34,7 +34,7 @@ fn week(written_only: bool) -> Option<PreparedTrace> {
     Some(trace.expect("a sound trace"))
 }
 
-/// Runs of each victim policy with 1 to 4 regions, on a card of so many MiB, pages of 1 KiB,
+/// Runs of each victim policy with 1 to 4 regions, on a card of this many MiB, pages of 1 KiB,
 /// segments of 128 KiB, filled to 85 %; after those without DAC were found to be those with one.
 fn figure_7(week: &PreparedTrace, mib: u64, wrap: bool) -> Vec<[RunResult; 4]> {
     let card = Device::load("intel-series2plus-24m").expect("built in");

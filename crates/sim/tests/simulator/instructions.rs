@@ -91,7 +91,7 @@ fn device() -> Device {
     }
 }
 
-/// Overwrites so many times at random what the device holds; tells the page programs.
+/// Overwrites this many times at random what the device holds; returns the page programs.
 fn programs(preset: &str, times: u64) -> u64 {
     let pages = u64::from(BLOCKS * PAGES) * 100 / 115;
     let workload = Workload {

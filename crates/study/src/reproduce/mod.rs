@@ -57,7 +57,7 @@ pub struct Reproduced<'a> {
     pub notes: Vec<String>,
 }
 
-/// The same as JSON has it.
+/// As JSON has it.
 #[derive(Serialize)]
 pub struct Listed<'a> {
     schema_version: u32,

@@ -65,7 +65,7 @@ pub struct ManyPolicies {
     #[arg(long, value_name = "WHO", default_value = "controller", help_heading = HEADING)]
     #[arg(value_parser = values::buildable())]
     pub buildable: Buildable,
-    /// Run everything with so many seeds, from --seed on: figures are means with 95 % intervals.
+    /// Run everything with this many seeds, from --seed on: figures are means with 95 % intervals.
     #[arg(long, value_name = "N", default_value_t = 1, help_heading = RUNNING)]
     #[arg(value_parser = clap::value_parser!(u64).range(1..=1000))]
     pub seeds: u64,

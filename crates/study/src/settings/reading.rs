@@ -42,7 +42,7 @@ pub struct ReadingArgs {
 }
 
 impl ReadingArgs {
-    /// The same for the readers.
+    /// The options of the readers.
     pub fn options(&self) -> ReadOptions {
         ReadOptions {
             format: self.trace_format.clone().or_else(|| self.columns.clone()),

@@ -23,7 +23,7 @@ const TOGETHER: [&str; 1] = ["volume"];
 pub struct SweepSettings {
     /// A TOML file of settings; those of `swept` come before those in it.
     pub file: Option<PathBuf>,
-    /// Everything with so many seeds, from the one given on.
+    /// Everything with this many seeds, from the one given on.
     pub seeds: u64,
     /// Search the one range without steps for the value at which this begins to hold.
     pub until: Option<Condition>,
@@ -107,7 +107,7 @@ fn options() -> impl Iterator<Item = Arg> {
     options.into_iter().filter(|arg| arg.get_long().is_some_and(|name| name != NOT_SWEPT))
 }
 
-/// The same with lists of values, which are understood when a single simulation is made of them.
+/// As above, with lists of values, which are understood when a single simulation is made of them.
 fn with_lists(arg: Arg) -> Arg {
     if kind_of(&arg) == Kind::Flag {
         return arg;

@@ -42,6 +42,6 @@ pub enum Part {
     Whole,
     /// So many requests from the start on; the others are not read.
     First(u64),
-    /// What follows so many requests; they are replayed, and not counted.
+    /// What follows this many requests; they are replayed, and not counted.
     After(u64),
 }

@@ -31,7 +31,7 @@ pub fn time(text: &str) -> Result<u64, String> {
         .ok_or_else(|| format!("`{text}` is not a time; write it as 84min, 250s, 20ms or 100us"))
 }
 
-/// One of so many: `1/8`.
+/// One of this many: `1/8`.
 pub fn sample(text: &str) -> Result<u32, String> {
     let of = text.trim().strip_prefix("1/").and_then(|of| of.trim().parse().ok());
     of.filter(|of| (2..=1 << 16).contains(of))

@@ -131,7 +131,7 @@ pub fn plan(
     }
 }
 
-/// Runs one simulation. What `inputs` keeps is not read again; `version` tells its contents from others of the
+/// Runs one simulation. What `inputs` keeps is not read again; `version` distinguishes its contents from others of the
 /// same name.
 ///
 /// # Errors

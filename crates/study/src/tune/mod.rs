@@ -2,14 +2,14 @@
 //!
 //! A part of the input is searched, the rest confirms what was found. First every policy runs as it comes; the best
 //! third of them goes on, with parameters and settings that tree-structured Parzen estimators propose (the
-//! algorithm of Optuna; the crate `tpe`), or another [`Sampler`] does. They are asked for `BATCH` candidates at a time and told of all before
+//! algorithm of Optuna; the crate `tpe`), or another [`Sampler`] does. They are asked for `BATCH` candidates at a time and receive the results of all before
 //! they are asked again, so that one seed gives one search on any number of threads.
 //!
 //! Parameters that do nothing for the choice are left at their defaults then.
 //!
 //! What is found on the part that was searched is too good there: of many candidates the luckiest wins. So the
 //! choice and the Pareto front run once more on the rest, with the device as the searched part leaves it, and the
-//! distance between the two is told.
+//! distance between the two is reported.
 
 mod space;
 
@@ -41,7 +41,7 @@ use crate::{
 
 /// Candidates that are asked for at a time.
 const BATCH: usize = 8;
-/// Of this many policies one goes on after the first round, and so many at least.
+/// Of this many policies one goes on after the first round, and this many at least.
 const SHARE_KEPT: usize = 3;
 const LEAST_KEPT: usize = 4;
 /// Proposals of known candidates in a row after which a search has seen what there is.
@@ -60,7 +60,7 @@ pub struct TuneSettings {
     pub budget: usize,
     /// The part of the input that is searched.
     pub part: f64,
-    /// What space costs, where over-provisioning is searched: 1 % more flash must be worth so many per cent.
+    /// What space costs, where over-provisioning is searched: 1 % more flash must be worth this many per cent.
     pub price: f64,
     /// Leave the policies' parameters and the watermark as they are.
     pub no_parameters: bool,
@@ -166,7 +166,7 @@ pub fn tune(settings: &TuneSettings, context: Context<'_>) -> Result<Tuned, SimE
     tune_by(settings, &mut Parzen::default(), context)
 }
 
-/// The same with candidates that another optimizer proposes.
+/// As above, with candidates that another optimizer proposes.
 ///
 /// # Errors
 /// As [`tune`]; those of the optimizer.
@@ -208,7 +208,7 @@ pub trait Sampler {
     /// What came of a candidate, asked for or not: less is better; none if it could not run.
     ///
     /// # Errors
-    /// Why it cannot be told.
+    /// Why it is unknown.
     fn tell(&mut self, candidate: &Candidate, score: Option<f64>) -> Result<(), SimError>;
 }
 
@@ -239,7 +239,7 @@ impl Sampler for Parzen {
 /// The two parts of an input.
 #[derive(Clone, Copy, Debug)]
 enum Parts {
-    /// Requests of a trace: so many, and so many more.
+    /// Requests of a trace: this many, and this many more.
     Trace(u64, u64),
     /// A workload, with two seeds.
     Workload,

@@ -186,7 +186,7 @@ impl Desktop {
     }
 }
 
-/// The parameters made ready for a span of so many units.
+/// The parameters made ready for a span of this many units.
 pub(super) struct DesktopSampler {
     hot: Scattered,
     warm: Scattered,

@@ -1,4 +1,4 @@
-//! What every reader shares while it reads: units, volumes, and what to tell the user at the end.
+//! What every reader shares while it reads: units, volumes, and warnings for the user at the end.
 
 use std::borrow::Cow;
 

@@ -44,7 +44,7 @@ fn days(year: i64, month: i64, day: i64) -> i64 {
     365 * year + year / 4 - year / 100 + year / 400 + day_of_year - 719_468
 }
 
-/// The number that so many digits are.
+/// The number that this many digits are.
 fn digits(text: &mut &[u8], count: usize) -> Option<i64> {
     let (number, rest) = text.split_at_checked(count)?;
     *text = rest;

@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{Request, TraceError};
 
-/// A score at which a format is believed more than a header line that tells what its columns are.
+/// A score at which a format is believed more than a header line that names its columns.
 const SURE: u8 = 90;
 
 /// The score of a magic number, or of a header line that only one format has.
@@ -80,7 +80,7 @@ pub(crate) fn detect(
     }
 }
 
-/// Whether the header line says in so many words that `known`, which the rows look like, reads them wrongly.
+/// Whether the header line says explicitly that `known`, which the rows look like, reads them wrongly.
 fn denies(
     sample: &Sample<'_>,
     known: &Format,

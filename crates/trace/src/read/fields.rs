@@ -63,7 +63,7 @@ impl<'a> Field<'a> {
         }
     }
 
-    /// The same for what the fast parser refuses: `0x` numbers, many leading zeros, and everything wrong.
+    /// As above, for what the fast parser refuses: `0x` numbers, many leading zeros, and everything wrong.
     #[cold]
     fn number_slowly(&self) -> Parsed<u64> {
         if let [b'0', b'x' | b'X', _, ..] = self.bytes {
@@ -124,7 +124,7 @@ impl<'a> Field<'a> {
         value.checked_mul(unit).ok_or_else(|| self.too_far(unit))
     }
 
-    /// The same of a hexadecimal number, with or without `0x`.
+    /// As above, of a hexadecimal number, with or without `0x`.
     pub(crate) fn bytes_of_hex(&self, unit: u64) -> Parsed<u64> {
         self.hex()?.checked_mul(unit).ok_or_else(|| self.too_far(unit))
     }
@@ -141,7 +141,7 @@ impl<'a> Field<'a> {
         plain.map_or_else(|| self.time_slowly(unit), Ok)
     }
 
-    /// The same, if it is nothing but digits with at most one decimal mark among them.
+    /// As above, if it is nothing but digits with at most one decimal mark among them.
     #[inline]
     pub(crate) fn plain_time(&self, unit: TimeUnit, is_mark: impl Fn(u8) -> bool) -> Option<u64> {
         match atoi_simd::parse_prefix_pos::<u64, false>(self.bytes) {
@@ -154,7 +154,7 @@ impl<'a> Field<'a> {
         }
     }
 
-    /// The same for what is rare: dates, `.5`, `1.2e3`, and everything wrong.
+    /// As above, for what is rare: dates, `.5`, `1.2e3`, and everything wrong.
     #[cold]
     fn time_slowly(&self, unit: TimeUnit) -> Parsed<u64> {
         if let Some(ns) = dates::unix_ns(self.bytes) {
@@ -188,7 +188,7 @@ impl<'a> Field<'a> {
         self.traced_op()?.ok_or_else(|| self.fault(NOTHING))
     }
 
-    /// The same, or `None` for a word of Linux block tracing that moves no data.
+    /// As above, or `None` for a word of Linux block tracing that moves no data.
     pub(crate) fn traced_op(&self) -> Parsed<Option<Op>> {
         let among = |words: &[&str]| {
             words.iter().any(|word| self.bytes.eq_ignore_ascii_case(word.as_bytes()))

@@ -35,11 +35,11 @@ pub(crate) enum Unit {
     Sector,
     /// Units of this many bytes.
     Bytes(u64),
-    /// The same in hexadecimal digits, with or without `0x`; 0 stands for sectors.
+    /// As above, in hexadecimal digits, with or without `0x`; 0 stands for sectors.
     Hex(u64),
 }
 
-/// How a row tells its operation.
+/// How a row gives its operation.
 #[derive(Clone, Debug)]
 pub(crate) enum OpRule {
     /// Spelled out in this column.
@@ -85,7 +85,7 @@ impl Layout {
         volume || [op, time, Some(self.offset.0), Some(self.size.0)].contains(&Some(at))
     }
 
-    /// The column that tells the operation.
+    /// The column with the operation.
     fn op_column(&self) -> Option<usize> {
         match self.op {
             OpRule::Word(at)
@@ -134,7 +134,7 @@ pub(crate) struct Columns {
     needed: usize,
     /// Start and end of each column of the current row.
     cells: [(u32, u32); MOST_COLUMNS],
-    /// The same for the quick way: what to read, from the left to the right; nothing where a column is
+    /// For the quick way: what to read, from the left to the right; nothing where a column is
     /// used twice.
     steps: Box<[Step]>,
 }
@@ -248,7 +248,7 @@ impl Columns {
         self.numbered(key, last - first + 1, cx)
     }
 
-    /// The number of the volume that so many columns name.
+    /// The number of the volume that this many columns name.
     #[inline(always)]
     fn numbered(&self, key: &[u8], columns: usize, cx: &mut Context) -> u32 {
         if columns == 1 {

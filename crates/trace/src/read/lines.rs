@@ -22,7 +22,7 @@ pub(crate) trait LineFormat: Send {
     /// The request of one line, without its line end; `None` if it holds none.
     fn line(&mut self, line: &[u8], cx: &mut Context) -> Parsed<Option<Request>>;
 
-    /// The same for the row that whole lines begin with, blanks before it passed over: adds its request to
+    /// Reads the row that whole lines begin with, blanks before it passed over: adds its request to
     /// `out`, if it holds one. Reads rows that are as most are, and leaves all others to [`LineFormat::line`],
     /// having changed nothing then.
     #[inline]

@@ -79,7 +79,7 @@ use sample::{LOOKED_AT, Sample};
 /// their directory or the prefix that they have in common.
 ///
 /// # Errors
-/// If the trace cannot be read, or its format cannot be told or used.
+/// If the trace cannot be read, or its format is not recognised or cannot be used.
 pub fn open(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Reader, TraceError> {
     open_many(&[path], options)
 }
@@ -115,7 +115,7 @@ pub fn open_stream(
 /// `length` in bytes, and all that a header line may say. Without operations all are writes.
 ///
 /// # Errors
-/// If its columns do not tell a trace, or the format that is named is no description of columns.
+/// If its columns do not make a trace, or the format that is named is no description of columns.
 #[cfg(feature = "tables")]
 pub fn open_table(
     schema: &arrow_schema::Schema,

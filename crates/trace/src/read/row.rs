@@ -328,7 +328,7 @@ impl<'a> Row<'a> {
         self.read_or_write(0)
     }
 
-    /// The same where `case` are the bits set before.
+    /// As above, where `case` are the bits set before.
     #[inline(always)]
     fn read_or_write(&mut self, case: u64) -> Option<Op> {
         const READ: u64 = u64::from_le_bytes(*b"read\0\0\0\0");

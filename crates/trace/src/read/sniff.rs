@@ -158,7 +158,7 @@ const SIZE_UNITS: &[(&str, &str)] = &[
 pub(crate) struct Description {
     /// What a user would give for `columns:…`.
     pub(crate) text: String,
-    /// Whether the names tell the units, of times and of offsets and sizes; else the values do.
+    /// Whether the names give the units, of times and of offsets and sizes; else the values do.
     pub(crate) tells_time: bool,
     pub(crate) tells_places: bool,
 }
@@ -173,10 +173,10 @@ pub(crate) struct Unclear {
     pub(crate) others: &'static str,
 }
 
-/// What the columns of a table tell.
+/// What the columns of a table mean.
 type Told = Result<Option<Description>, Unclear>;
 
-/// The description of a text with a header line, if that tells what its columns are.
+/// The description of a text with a header line, if that names its columns.
 pub(crate) fn text(sample: &Sample<'_>, time_unit: Option<TimeUnit>) -> Told {
     // Tools say a word before they begin: the header is one of the first lines, all without numbers.
     let plain = |line: &&[u8]| !matches!(line.trim_ascii().first(), None | Some(b'#'));
@@ -453,7 +453,7 @@ impl Name {
         self.0.concat() == known || without == known
     }
 
-    /// The unit that the name tells.
+    /// The unit in the name.
     fn unit(&self, units: &[(&str, &'static str)]) -> Option<&'static str> {
         self.0
             .iter()
@@ -462,7 +462,7 @@ impl Name {
     }
 }
 
-/// The unit of times, where the values tell: dates have none, and a clock that counts from 1970 or 1601 is as
+/// The unit of times, where the values show it: dates have none, and a clock that counts from 1970 or 1601 is as
 /// far as it is today. Fractions are those of seconds.
 fn unit_of(values: &[Cow<'_, str>]) -> Option<&'static str> {
     let Some(first) = values.first() else { return Some("") };

@@ -11,7 +11,7 @@ use std::{
 use super::{ahead::Ahead, compress::Compression, tar::Tar, zip::Zip};
 use crate::{Place, TraceError};
 
-/// Bytes that are looked at to tell what something is packed in: a header of tar.
+/// Bytes that decide what something is packed in: a header of tar.
 const HEAD: usize = 512;
 
 /// How many wrappings may be around a trace; a file that holds itself has no end of them.
@@ -221,12 +221,12 @@ pub(super) fn cut(what: impl fmt::Display) -> io::Error {
     broken(format!("the {what} ends early"), "the file is truncated, fetch it again")
 }
 
-/// Whether an error was told already: by the system, or by a packing further out.
+/// Whether an error was reported already: by the system, or by a packing further out.
 pub(super) fn is_told(error: &io::Error) -> bool {
     error.get_ref().is_some_and(|inner| inner.is::<System>() || inner.is::<Broken>())
 }
 
-/// The error of a read, told apart: the system's, or the packing's.
+/// The error of a read: the system's, or the packing's.
 pub(super) fn explain(path: &Path, error: io::Error) -> TraceError {
     let path = path.to_owned();
     let error = match error.downcast::<System>() {

@@ -14,7 +14,7 @@ pub(crate) struct Volumes {
     names: Vec<String>,
     keys: Vec<Box<[u8]>>,
     by_key: FxHashMap<Box<[u8]>, u32>,
-    /// Bytes of each, as far as the trace tells.
+    /// Bytes of each, as far as the trace says.
     bytes: Vec<Option<u64>>,
     /// The volume last met in each slot.
     slots: Box<[Slot; SLOTS]>,
@@ -77,7 +77,7 @@ impl Volumes {
         self.bytes[index] = self.bytes[index].max(Some(bytes));
     }
 
-    /// Bytes of a volume, where the trace tells.
+    /// Bytes of a volume, where the trace says so.
     pub(crate) fn bytes(&self, index: u32) -> Option<u64> {
         self.bytes.get(index as usize).copied().flatten()
     }
@@ -119,7 +119,7 @@ fn tail(key: &[u8]) -> u64 {
     }
 }
 
-/// The slot of a key: its last bytes tell names that differ in a number apart.
+/// The slot of a key: its last bytes distinguish names that differ in a number.
 #[inline]
 fn place(tail: u64) -> usize {
     (tail.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 54) as usize

@@ -39,7 +39,7 @@ struct File {
     name: String,
     data: Data,
     crc: Crc,
-    /// The sum that the header tells; none if it follows.
+    /// The sum in the header; none if it follows.
     sum: Option<u32>,
     is_large: bool,
 }
@@ -62,7 +62,7 @@ impl<R: Read> Zip<R> {
         Zip { source, buffer: vec![0; PIECE], start: 0, end: 0, current: None }
     }
 
-    /// Reads until so many bytes are at hand; false where the archive ends before.
+    /// Reads until this many bytes are at hand; false where the archive ends before.
     fn has(&mut self, bytes: usize) -> io::Result<bool> {
         while self.end - self.start < bytes {
             self.buffer.copy_within(self.start..self.end, 0);
@@ -77,7 +77,7 @@ impl<R: Read> Zip<R> {
         Ok(true)
     }
 
-    /// Takes so many bytes; all in one piece.
+    /// Takes this many bytes; all in one piece.
     fn take<const BYTES: usize>(&mut self) -> io::Result<[u8; BYTES]> {
         if !self.has(BYTES)? {
             return Err(cut("zip archive"));

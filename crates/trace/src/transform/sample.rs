@@ -2,7 +2,7 @@
 
 use crate::{Op, Request, transform::pages::touched};
 
-/// One of every so many neighbouring pages, chosen by a hash of their number.
+/// One of this many neighbouring pages, chosen by a hash of their number.
 ///
 /// Pages are taken in groups of `of` neighbours, and of each group one stays, under the number of the
 /// group. So the sample has a `of`-th of the addresses, without a table; what was written in sequence

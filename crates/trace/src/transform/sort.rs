@@ -11,7 +11,7 @@ use std::{
 pub enum Window {
     /// So many requests are held back.
     Requests(usize),
-    /// Requests are held back until one so many nanoseconds younger has come.
+    /// Requests are held back until one this many nanoseconds younger has come.
     Time(u64),
 }
 

@@ -1,6 +1,6 @@
 //! Readers on mutated samples: whatever the bytes, they end, without a panic, in bounded batches.
 //!
-//! Deterministic. `THERMOCLINE_FUZZ_SECONDS` runs every format for its share of so many seconds
+//! Deterministic. `THERMOCLINE_FUZZ_SECONDS` runs every format for its share of this many seconds
 //! instead of a fixed number of cases.
 
 use std::{

@@ -20,7 +20,7 @@
 //!   that the host's one write waits for and that together hold less garbage than a block;
 //! * all pages are sampled where the paper takes one in a hundred and counts the shortest intervals
 //!   once more without sampling: the few pages that take most of the writes are then neither missed
-//!   nor counted for a hundred others. With `sample` it is one page of each so many neighbours, at a
+//!   nor counted for a hundred others. With `sample` it is one page of each group of neighbours, at a
 //!   place drawn by its number, for traffic with a stride would be seen whole or not at all;
 //! * a hot filter that errs is reckoned with as it was measured, where the program stops thinking;
 //! * the hot group is merged only if more of its victims is valid than predicted, not if less is.
@@ -57,7 +57,7 @@ const FUTILE: u32 = 25;
 const ENOUGH: u32 = 8;
 /// Steps of the histogram of intervals at most.
 const MOST_STEPS: u64 = 1 << 16;
-/// The hot filter errs too much to be reckoned with if so much of a victim is valid, or if less than
+/// The hot filter errs too much to be used if this share of a victim is valid, or if less than
 /// this share of the writes is hot.
 const HOT_VALID: f64 = 0.2;
 const HOT_TRAFFIC: f64 = 0.15;
@@ -67,7 +67,7 @@ params! {
     pub struct MidasParams {
         /// Groups at most, the hot one among them: 3 to 10; auto: one for 48 blocks of a bank, 3 to 8.
         groups: Option<u32> = None,
-        /// One in so many pages has its update intervals counted; the paper's is 100.
+        /// One page in this number has its update intervals counted; the paper's is 100.
         sample: u32 = 1,
         /// Page writes of an epoch, in sizes of the device.
         epoch: f64 = 4.0,
@@ -126,10 +126,10 @@ pub struct Midas {
 #[derive(Clone, Debug)]
 struct Sample {
     one_in: u32,
-    /// Of each so many neighbours, the step of the sampled one's last write, or [`UNKNOWN`].
+    /// Of each group of neighbours, the step of the sampled page's last write, or [`UNKNOWN`].
     last: Vec<u32>,
     counts: Vec<u32>,
-    /// A step is so many host writes, as a power of 2.
+    /// A step is 2 to this power of host writes.
     unit: u32,
 }
 

@@ -45,11 +45,11 @@ const HOT_GAIN: f64 = 0.05;
 pub struct Lifetimes {
     /// Page writes of the host that a step of time takes.
     unit: f64,
-    /// Share of the writes whose data live longer than so many steps.
+    /// Share of the writes whose data live longer than this number of steps.
     survival: Vec<f64>,
     /// Its integral, in steps.
     lived: Vec<f64>,
-    /// Pages that hold data of a life of at most so many steps, for each page write of the host
+    /// Pages that hold data of a life of at most this number of steps, for each page write of the host
     /// in a step: the sum of shares times lives.
     held: Vec<f64>,
 }
@@ -78,7 +78,7 @@ impl Lifetimes {
         Some(Self { unit: f64::from(unit), survival, lived, held })
     }
 
-    /// The time, in page writes, up to which lives are told apart.
+    /// The time, in page writes, up to which lives are distinguished.
     #[must_use]
     pub fn window(&self) -> f64 {
         (self.survival.len() - 1) as f64 * self.unit

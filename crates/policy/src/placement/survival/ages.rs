@@ -28,7 +28,7 @@ pub(super) struct Bins {
 }
 
 impl Bins {
-    /// For blocks of so many pages.
+    /// For blocks with this number of pages.
     pub(super) fn new(pages_per_block: u32) -> Self {
         Self { base: 2 * pages_per_block.max(1).ilog2() }
     }

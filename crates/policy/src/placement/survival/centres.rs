@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 
 use super::ages::OCTAVE;
 
-/// A centre moves by one part in so many, as a power of 2.
+/// A centre moves by one part in 2 to this power.
 const DAMPING: u32 = 7;
 /// Fractions of the unit that centres are kept in, as a power of 2: a step is less than a unit.
 const FRACTION: u32 = 12;

@@ -65,7 +65,7 @@ pub(super) struct Curves {
     bins: Bins,
     /// By stream and bin.
     cells: Vec<[Cell; BINS]>,
-    /// The same: the factor of a block's cost.
+    /// The factor of a block's cost.
     weights: Vec<[f64; BINS]>,
     exponents: Exponents,
     /// What is known of a bin beforehand, in parts of pages.
@@ -151,7 +151,7 @@ impl Curves {
         })
     }
 
-    /// What ages, and streams where they are `apart`, tell of deaths: the logarithm of the likelihood gained
+    /// How well ages, and streams where they are `apart`, predict deaths: the logarithm of the likelihood gained
     /// over one constant hazard, in nats a death, less what chance gains; `None` without evidence.
     pub(super) fn gain(&self, apart: bool) -> Option<f64> {
         let (mut deaths, mut exposure, mut gain, mut cells) = (0.0, 0.0, 0.0, 0.0);

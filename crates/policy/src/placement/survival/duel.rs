@@ -3,7 +3,7 @@
 //!
 //! One page of each group of neighbours is in the sample, chosen by a hash. Ghosts have as many blocks as a bank of the
 //! device, with fewer pages by that factor, so that streams cost them as much room; of large devices they have fewer.
-//! The rule that the parameters tell has a ghost too: what a small device copies is compared with what small devices copy.
+//! The rule of the parameters has a ghost too, so that small devices are compared with small devices.
 //! Copies fade, so that a rule may come into its own later. Another one is followed only if it copies clearly less,
 //! so that near ties change nothing.
 //!
@@ -17,7 +17,7 @@ use thermocline_flash::Lpn;
 use super::{Survival, SurvivalParams, curves::Exponents, ghost::Ghost, shares::spare};
 use crate::{Context, trigger::Watermarks};
 
-/// One page in so many is in the sample, as a power of 2, as long as a ghost's blocks have [so many](PAGES) pages then.
+/// One page in 2 to this power is in the sample, as long as a ghost's blocks then have [`PAGES`] pages.
 const SHIFT: u32 = 3;
 /// Pages in a ghost's block: with fewer it says little of larger ones, and more are not needed.
 const PAGES: RangeInclusive<u32> = 16..=32;
@@ -29,8 +29,8 @@ const LEAST_SPARE: u32 = 8;
 const VERDICTS: u32 = 4;
 /// What is left of the evidence after each, in tenths.
 const KEPT: u64 = 8;
-/// Another rule is followed if it copies less by one part in so many of the leader's copies, and by one page in so many
-/// that were written, and by so many times what chance may make of it.
+/// Another rule is followed if it copies less than the leader by each of three margins: a part of the leader's copies, a part
+/// of the pages written, and a multiple of what chance may do.
 const OF_COPIES: u64 = 32;
 const OF_WRITES: u64 = 128;
 const CHANCE: u64 = 3;
@@ -48,19 +48,19 @@ impl Rule {
         Self { exponents: Exponents { hazard, age }, halves }
     }
 
-    /// How many streams it wants where so many are suggested, and so many are there at most.
+    /// The streams that it wants, of the number suggested and the most there are.
     pub(super) fn streams(self, suggested: u8, most: u8) -> u8 {
         (u32::from(suggested) * self.halves / 2).clamp(2, most.into()) as u8
     }
 }
 
-/// The rivals of the rule that the parameters tell.
+/// The rivals of the rule that the parameters give.
 const RIVALS: [Rule; 3] = [Rule::new(0.2, 0.2, 4), Rule::new(0.8, 0.0, 1), Rule::new(0.0, 0.0, 2)];
 
 /// The ghosts, and whom the whole follows.
 #[derive(Clone, Debug)]
 pub(super) struct Duel {
-    /// One page in so many is in the sample, as a power of 2.
+    /// One page in 2 to this power is in the sample.
     shift: u32,
     ghosts: Vec<(Rule, Ghost)>,
     /// Logical pages of each ghost.
@@ -68,7 +68,7 @@ pub(super) struct Duel {
     leader: usize,
     /// Pages written to the ghosts since the last verdict.
     written: u32,
-    /// The same before, faded as copies are.
+    /// Those before, faded as copies are.
     evidence: u64,
     changes: u32,
 }
@@ -185,7 +185,7 @@ mod tests {
     use super::*;
     use crate::{Args, placement::Registered};
 
-    /// The parameters where nothing is told.
+    /// The default parameters.
     fn defaults() -> SurvivalParams {
         SurvivalParams::read(&Args::default()).expect("defaults")
     }

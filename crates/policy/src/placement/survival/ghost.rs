@@ -1,7 +1,7 @@
 //! A ghost: a small device without data that does with a sample of the pages what the whole does with all.
 //!
 //! It has a map, blocks and an index of its own, and cleans as the layer does by default: when the host needs a block
-//! and the reserve would be touched, one block at a time. So it tells what a rule would copy, before the whole follows it.
+//! and the reserve would be touched, one block at a time. Its copies predict those of a rule before the device follows it.
 
 use alloc::{collections::VecDeque, vec, vec::Vec};
 

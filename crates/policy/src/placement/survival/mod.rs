@@ -1,20 +1,20 @@
-//! Survival: pages that live equally long go to the same blocks, and what their streams survived tells
-//! when a block is worth cleaning.
+//! Survival: pages that live equally long go to the same blocks, and the survival of their streams
+//! shows when a block is worth cleaning.
 //!
 //! Time is the number of pages the host has written.
 //!
-//! * A page's *interval* is the time since it was last written, as its block tells: where the block
+//! * A page's *interval* is the time since it was last written, estimated from its block: where the block
 //!   was filled by the host alone its pages were written one after another between its opening and
 //!   its closing; of a block with survivors the mean is kept. A byte a page keeps the logarithm of a fading mean of
 //!   its intervals, `e ← (e + log2 interval)/2`.
-//! * Streams: some for what the host writes, told apart by that mean, some for survivors, by the time since they
+//! * Streams: some for what the host writes, separated by that mean, some for survivors, by the time since they
 //!   were written: those of a block are of one age, so they stay together. Each has a centre (see `centres`). The first is
 //!   that of the youngest survivors and takes the fill; new pages join the last, of the longest intervals.
 //! * The survival of each stream's blocks, by time since they closed, is counted (see `curves`) and gives them
 //!   the factor of their cost, which the index of victims takes. A block is weighed when it closes and when
 //!   it comes to another half-octave of age; and in turn with all others, a few at each choice,
 //!   for the counts change.
-//! * The gate: where neither age nor stream tells when pages die, no placement can gain, and open
+//! * The gate: where neither age nor stream predicts when pages die, no placement can gain, and open
 //!   blocks cost space. Then all data go to one stream, and blocks weigh alike: greedy. Without evidence pages are kept
 //!   apart.
 //! * The duel: ghosts try other exponents and numbers of streams on a sample of the pages, and the best rule is followed
@@ -59,9 +59,9 @@ const STEP: u32 = 5;
 const SWEPT: u32 = 8;
 /// A block is weighed anew if its weight has changed by more than this part.
 const REWEIGH: f64 = 32.0;
-/// Counts fade, and weights are worked out anew, so many times while as much is written as the device holds.
+/// How often counts fade, and weights are computed again, while the host writes as much as the device holds.
 const REFITS: u64 = 4;
-/// The gate opens at so many times the gain at which it closes.
+/// The gate opens at this multiple of the gain at which it closes.
 const HYSTERESIS: f64 = 1.5;
 
 /// The stream of all data while they go to one, that of the youngest survivors.

@@ -60,7 +60,7 @@ pub fn trace(asks: &[Ask], page_size: u32) -> PreparedTrace {
     PreparedTrace::prepare(&mut source, "given", mapping, &Progress::default()).expect("a trace")
 }
 
-/// A built-in device of its own size, with so many banks and channels.
+/// A built-in device of its own size, with this many banks and channels.
 pub fn device(name: &str, banks: u32, channels: u32) -> Device {
     use thermocline_assembly::device::Overrides;
     let overrides =

@@ -80,7 +80,7 @@ impl LineFormat for Biotracer {
     }
 }
 
-/// The operation that flags tell, and how much of `len` bytes is data.
+/// The operation that flags name, and how much of `len` bytes is data.
 #[inline]
 fn op(flags: u64, len: u64, sector: u64) -> (Op, u64) {
     if flags & 1 == 0 {

@@ -53,7 +53,7 @@ pub(super) const ENTRY: Entry = Entry {
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Version {
-    /// The first line tells.
+    /// By the first line.
     Unknown,
     One,
     Two,

@@ -43,7 +43,7 @@ pub(super) fn grouped(bytes: &[u8]) -> Option<u64> {
     rest.is_empty().then_some(value)
 }
 
-/// The same for what is rare: other marks, many leading zeros, and everything wrong.
+/// As above, for what is rare: other marks, many leading zeros, and everything wrong.
 #[cold]
 fn whole_slowly(field: Field<'_>) -> Parsed<u64> {
     if field.bytes.iter().all(u8::is_ascii_digit) {
@@ -82,7 +82,7 @@ pub(super) fn time(field: Field<'_>, unit: TimeUnit) -> Parsed<u64> {
     plain.map_or_else(|| time_slowly(field, unit), Ok)
 }
 
-/// The same where digits are grouped, or something is wrong.
+/// As above, where digits are grouped, or something is wrong.
 #[cold]
 fn time_slowly(field: Field<'_>, unit: TimeUnit) -> Parsed<u64> {
     let mark = field.bytes.iter().rposition(|b| matches!(b, b'.' | b','));

@@ -85,7 +85,7 @@ pub(super) static REGISTRY: &[Entry] = &[
     columns::ENTRY,
 ];
 
-/// Files that are not traces of block devices, and what to tell those who bring them.
+/// Files that are not traces of block devices, and what to answer those who bring them.
 pub(super) static REFUSED: &[Refused] = &[
     cache_traces::LCS,
     cache_traces::ORACLE_GENERAL,

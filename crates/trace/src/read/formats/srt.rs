@@ -4,7 +4,7 @@
 //! Times are seconds and microseconds since the header's `tracedate`. The sector number is
 //! absolute on its disk, in the sectors the header gives that disk; the volume is the disk.
 //!
-//! The last word of a record tells what the buffer held. Its upper half is the type, but for bit 5: 1 data of
+//! The last word of a record says what the buffer held. Its upper half is the type, but for bit 5: 1 data of
 //! files, 2 inodes, 3 directories, 4 indirect blocks, 5 the superblock, 6 cylinder groups, 7 paging. No
 //! document that we have says so; a week of hplajw does: 5 is one address of 2 KiB, 6 are 47 addresses of
 //! 2 KiB, 3 are fragments written synchronously, 2 are whole blocks at the heads of cylinder groups, and
@@ -63,7 +63,7 @@ pub(super) const ENTRY: Entry = Entry {
     },
 };
 
-/// The same, with a volume for each kind of data.
+/// As above, with a volume for each kind of data.
 pub(super) const KINDS: Entry = Entry {
     name: "srt-kinds",
     about: "the same, each disk taken apart: 0-data, 0-metadata (inodes, directories, …), 0-paging",

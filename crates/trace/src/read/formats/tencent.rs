@@ -20,7 +20,7 @@ const LAYOUT: Layout = Layout {
     decimal: None,
 };
 
-/// Unix seconds of 2001-09-09 and 2065: what tells the first column from other numbers.
+/// Unix seconds of 2001-09-09 and 2065: what separates the first column from other numbers.
 const UNIX_NS: std::ops::Range<u64> = 1_000_000_000_000_000_000..3_000_000_000_000_000_000;
 
 pub(super) const ENTRY: Entry = Entry {

@@ -16,7 +16,7 @@ use crate::{
     },
 };
 
-/// Records looked at to tell the versions apart.
+/// Records that decide between the versions.
 const LOOKED_AT: usize = 64;
 
 pub(super) const ENTRY: Entry = Entry {

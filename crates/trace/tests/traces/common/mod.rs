@@ -17,7 +17,7 @@ use thermocline_trace::{
 /// A sample: its format's name, its bytes, its requests, its volumes.
 pub struct Sample {
     pub format: &'static str,
-    /// The format that is guessed, where that cannot be told from another.
+    /// The format that is guessed, where another cannot be excluded.
     pub guessed: Option<&'static str>,
     pub bytes: Vec<u8>,
     pub requests: Vec<Request>,
@@ -402,7 +402,7 @@ const LCS: &[Row] = &[
     (2_000_000_000, Trim, 8 * S, 4096, 0),
 ];
 
-/// The same requests in a version of LCS, and one that no device knows.
+/// Those requests in a version of LCS, and one that no device knows.
 pub fn lcs(version: u64, header: usize) -> Vec<u8> {
     let magic = 0x1234_5678_9abc_def0_u64.to_le_bytes();
     let mut file = vec![0; header];

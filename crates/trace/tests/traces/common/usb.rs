@@ -334,7 +334,7 @@ impl File {
         out
     }
 
-    /// A packet whose time is so many microseconds after the beginning.
+    /// A packet whose time is this many microseconds after the beginning.
     pub fn packet(self, out: &mut Vec<u8>, time_us: u64, bytes: &[u8]) {
         let big = self.big;
         let kept = &bytes[..bytes.len().min(self.snap)];
@@ -444,7 +444,7 @@ pub fn attached_disk() -> Session {
     session
 }
 
-/// Bytes that tell one request from another.
+/// Bytes that distinguish requests.
 pub fn pattern(seed: u8, len: usize) -> Vec<u8> {
     (0..len).map(|at| seed.wrapping_mul(31).wrapping_add((at * 7 + at / 256) as u8)).collect()
 }

@@ -118,7 +118,7 @@ type Batches = Box<dyn Iterator<Item = Result<RecordBatch, ArrowError>> + Send>;
 pub(super) struct Table {
     name: PathBuf,
     batches: Batches,
-    /// The first batch, if it was read to tell the columns.
+    /// The first batch, if it was read to find the columns.
     first: Option<RecordBatch>,
     /// Batches have only the columns that are used.
     projected: bool,

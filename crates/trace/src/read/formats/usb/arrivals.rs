@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use crate::Request;
 
 /// Commands held back at most. A device that never answers is given up when the others have sent
-/// so many.
+/// this many.
 const MOST: usize = 1 << 16;
 
 /// A command's number, in the order of arrival.

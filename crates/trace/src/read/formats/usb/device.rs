@@ -12,13 +12,13 @@ use super::{
 };
 use crate::{Op, Request, read::context::Context};
 
-/// Logical units of a device that are told apart.
+/// Logical units of a device that are distinguished.
 const MOST_UNITS: usize = 256;
 
 /// Commands a device may have at once.
 const MOST_AT_ONCE: usize = 1024;
 
-/// Bytes of the reply to READ CAPACITY that tell the sector size, and of the whole reply.
+/// Bytes of the reply to READ CAPACITY that hold the sector size, and of the whole reply.
 const CAPACITY: usize = 12;
 const CAPACITY_REPLIES: [std::ops::RangeInclusive<u64>; 2] = [8..=8, 12..=32];
 

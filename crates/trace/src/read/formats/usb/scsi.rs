@@ -20,7 +20,7 @@ pub(super) enum Command {
     WriteSame(Blocks),
     /// WRITE SAME whose UNMAP bit is set.
     Trim(Blocks),
-    /// The ranges are in the data, so many bytes of them.
+    /// The ranges are in the data, this many bytes of them.
     Unmap(u16),
     Flush,
     /// The sector size is in the reply; the 16-byte command has a longer one.

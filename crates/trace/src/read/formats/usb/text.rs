@@ -347,7 +347,7 @@ fn hex(mut words: &[u8], bytes: &mut [u8; MOST]) -> Parsed<usize> {
     }
 }
 
-/// The same of words one blank apart, up to the end of the line: four bytes each, but for the last.
+/// Reads words one blank apart, up to the end of the line: four bytes each, but for the last.
 #[inline]
 fn quick_hex(row: &mut Row<'_>, bytes: &mut [u8; MOST]) -> Option<usize> {
     let mut found = 0;

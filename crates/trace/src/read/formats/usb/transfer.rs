@@ -5,7 +5,7 @@
 pub(super) struct Transfer<'a> {
     /// Nanoseconds since the capture began.
     pub(super) time_ns: u64,
-    /// The bus, where the capture tells.
+    /// The bus, where the capture names it.
     pub(super) bus: Option<u16>,
     /// The device's address on it.
     pub(super) device: u16,

@@ -1,4 +1,4 @@
-//! USB Attached SCSI: information units on four pipes, many commands at once, told apart by tags
+//! USB Attached SCSI: information units on four pipes, many commands at once, distinguished by tags
 //! (ISO/IEC 14776-251, UAS). Numbers are big endian.
 //!
 //! A capture does not say to which command the data on the data pipes belong (usbmon leaves out the

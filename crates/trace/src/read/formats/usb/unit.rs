@@ -18,7 +18,7 @@ const ASSUMED: &str = "units whose sector size the capture does not tell, taken 
 #[derive(Debug)]
 pub(super) struct Unit {
     lun: u16,
-    /// Bytes of its sectors, once the capture has told.
+    /// Bytes of its sectors, once the capture has shown it.
     sector: Option<u64>,
     /// Bytes of all of them, likewise.
     disk: Option<u64>,
@@ -75,7 +75,7 @@ impl Unit {
     }
 
     /// Bytes in a sector: what the user says, else what the disk said, else what the host expects
-    /// to move for so many sectors.
+    /// to move for this many sectors.
     fn sector(&mut self, count: u64, length: Option<u64>, cx: &mut Context) -> u64 {
         if self.sector.is_none()
             && let Some(length) = length

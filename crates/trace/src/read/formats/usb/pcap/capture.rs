@@ -59,9 +59,9 @@ pub(super) struct Packet<'a> {
 pub(super) enum Step<'a> {
     /// A packet, and how many bytes it takes.
     Packet(Packet<'a>, usize),
-    /// Something else, of so many bytes.
+    /// Something else, of this many bytes.
     Other(usize),
-    /// A packet without a time, which cannot be used, of so many bytes.
+    /// A packet without a time, which cannot be used, of this many bytes.
     Timeless(usize),
     /// More bytes are needed.
     More,

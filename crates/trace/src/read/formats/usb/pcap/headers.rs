@@ -5,7 +5,7 @@ use super::{super::transfer::Transfer, capture::Packet};
 
 /// usbmon's header of 48 bytes, in the order of the capturing machine.
 const LINUX: u32 = 189;
-/// The same with 16 more.
+/// As above, with 16 more.
 const LINUX_MMAPPED: u32 = 220;
 /// USBPcap's, of Windows, always little endian.
 const USBPCAP: u32 = 249;
