@@ -299,7 +299,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_viewer_gets_what_changed_and_one_who_fell_behind_the_whole() {
+    fn a_viewer_gets_changes_and_a_late_one_the_whole_state() {
         let mut state = State { blocks: vec![BlockState::default(); 3], ..State::default() };
         let mut blocks = state.blocks.clone();
         for valid in 1..=KEPT as u32 + 2 {

@@ -80,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_changed_makes_the_old_frame_the_new_one() {
+    fn a_difference_turns_the_old_frame_into_the_new_one() {
         let block = |valid, used, erases| BlockState { used, stream: 3, valid, erases };
         let mut before = vec![block(7, BlockUse::Full, 1), block(0, BlockUse::Free, 70_000)];
         let now = vec![before[0], block(2, BlockUse::Open, 70_000)];

@@ -80,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_with_markup_stay_text() {
+    fn names_with_markup_are_escaped() {
         let name = "</title></script><script>alert(1)</script>\u{1b}[31m";
         let page = replay(name, &serde_json::json!({ "input": name }));
         assert!(!page.html.contains("<script>alert") && !page.html.contains('\u{1b}'));
@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_names_no_other_place() {
+    fn pages_load_nothing_from_elsewhere() {
         for page in [live(), replay("", &Value::Null)] {
             let text =
                 page.html.replace("http://www.w3.org/2000/svg", "").replace("http-equiv", "");

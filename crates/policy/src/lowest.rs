@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_lowest_is_that_of_a_sorted_set() {
+    fn the_lowest_number_matches_a_sorted_set() {
         for numbers in [1_u32, 64, 65, 4096, 300_000] {
             let mut set = Lowest::new(numbers as usize);
             let mut sorted = BTreeSet::new();

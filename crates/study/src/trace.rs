@@ -168,7 +168,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn skew_is_that_of_the_busiest() {
+    fn skew_counts_the_busiest_volumes() {
         let skew = VolumeSkew { busiest_share: 0.6, top10_share: 0.6, volumes_of_90_percent: 2 };
         assert_eq!(VolumeSkew::of(&[60, 30, 10, 0]), Some(skew));
         assert_eq!((VolumeSkew::of(&[60]), VolumeSkew::of(&[0, 0])), (None, None));

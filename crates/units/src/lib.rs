@@ -35,7 +35,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn units_are_those_people_write() {
+    fn decimal_and_binary_units_are_parsed() {
         assert_eq!(parse_size("128KiB"), Ok(131_072));
         assert!(parse_size("4kB").is_err());
         assert_eq!((parse_size("64MB"), parse_size("1.5 GB")), (Ok(64_000_000), Ok(1_500_000_000)));

@@ -62,7 +62,7 @@ fn any_workload_is_opened_by_its_name() {
 }
 
 #[test]
-fn what_makes_no_sense_with_files_is_refused() {
+fn file_workloads_refuse_options_of_patterns() {
     let fits = GeneratorOptions::new(VOLUME);
     for (options, expected) in [
         (GeneratorOptions { request_bytes: Some(4096), ..fits }, "leave out --request"),

@@ -60,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_members_end_where_counting_says() {
+    fn the_nth_member_is_that_of_a_plain_count() {
         for slots in [1_usize, 2, 7, 64, 100] {
             let mut ranks = Ranks::new(slots);
             let mut members: Vec<bool> = std::vec![false; slots];

@@ -6,7 +6,7 @@ fn read(path: &str) -> String {
 }
 
 #[test]
-fn the_examples_are_the_real_policies() {
+fn contributing_shows_the_policies_as_they_are() {
     let guide = read("CONTRIBUTING.md");
     for example in ["victim/fifo.rs", "placement/segment_split.rs"] {
         let real = read(&format!("crates/policy/src/{example}"));

@@ -185,7 +185,7 @@ fn the_fixed_point_of_hot_and_cold_data_meets_the_closed_form() {
 }
 
 #[test]
-fn the_sum_over_the_chain_is_where_two_thousand_steps_lead() {
+fn the_closed_form_of_the_group_chain_matches_two_thousand_steps() {
     let hot = Hot { size: 2, traffic: 0.3, valid: 0.1, until: 100.0 };
     let valid = [0.6, 0.7, 0.85];
     // States: written by the host, G0, G1, G2, G3.
@@ -218,7 +218,7 @@ fn uniform(mean: f64, steps: usize) -> Vec<u32> {
 }
 
 #[test]
-fn queues_lose_what_the_lives_say() {
+fn predicted_valid_rates_and_write_amplification_follow_from_lifetimes() {
     // Pages live 4,000 page writes in the mean; steps of 10.
     let lives = Lifetimes::new(&uniform(400.0, 4000), 10).expect("counted");
     let space = Space { blocks: 460, pages: 10, mapped: 4000 };
@@ -387,7 +387,7 @@ impl<P: Placement> Bank<P> {
 }
 
 #[test]
-fn sfs_tells_cost_hotness_how_hot_the_valid_pages_are() {
+fn sfs_sets_the_hotness_of_blocks_for_cost_hotness() {
     placement::dispatch("sfs", &args(&[]), &context(20, 40), Counting)
         .expect("registered")
         .expect("valid");

@@ -175,33 +175,33 @@ fn grows_slowly(name: &str, args: &[(&str, &str)]) {
 }
 
 #[test]
-fn cost_benefit_by_age_of_creation_grows_slowly() {
+fn a_search_by_age_of_creation_grows_slower_than_the_device() {
     grows_slowly("cost-benefit", &[("age", "created")]);
 }
 
 #[test]
-fn lfs_by_youngest_data_grows_slowly() {
+fn a_search_by_youngest_data_grows_slower_than_the_device() {
     grows_slowly("lfs", &[("age", "youngest")]);
 }
 
 #[test]
-fn cost_benefit_by_age_of_closing_grows_slowly() {
+fn a_search_by_age_of_closing_grows_slower_than_the_device() {
     grows_slowly("cost-benefit-sqrt", &[("age", "closed")]);
 }
 
 #[test]
-fn cat_grows_slowly() {
+fn a_search_by_cat_grows_slower_than_the_device() {
     grows_slowly("cat", &[]);
 }
 
 #[test]
-fn fifo_grows_slowly() {
+fn a_search_by_fifo_grows_slower_than_the_device() {
     grows_slowly("fifo", &[]);
 }
 
 /// One head for each number of valid pages, most of them ruled out: no more for more blocks.
 #[test]
-fn cost_benefit_by_last_invalidation_does_not_grow() {
+fn a_search_by_last_invalidation_does_not_grow_with_the_device() {
     for traffic in [Traffic::Uniform, Traffic::HotCold] {
         let args = [("age", "last-invalidation")];
         let costs = measure("cost-benefit", &args, traffic, &[1 << 8, 1 << 11, 1 << 14]);
@@ -213,7 +213,7 @@ fn cost_benefit_by_last_invalidation_does_not_grow() {
 
 /// A row of lists for each number of erases: few while wear is level.
 #[test]
-fn cat_by_last_invalidation_grows_slowly() {
+fn a_search_by_cat_and_last_invalidation_grows_slower_than_the_device() {
     grows_slowly("cat", &[("age", "last-invalidation")]);
 }
 

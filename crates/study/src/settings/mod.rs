@@ -166,7 +166,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn messages_of_the_parser_become_one_line() {
+    fn parser_errors_are_one_line() {
         let unknown = "error: unexpected argument '--polic' found\n\n  tip: a similar argument \
                        exists: '--policy'\n\nUsage: thermocline run --policy <NAME>\n\nFor more \
                        information, try '--help'.\n";

@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn daily_writes_are_told_in_the_units_of_shops() {
+    fn daily_writes_accept_decimal_and_binary_units() {
         assert_eq!(daily_writes("50GB"), Ok(50_000_000_000));
         assert_eq!(daily_writes("1.5 TB"), Ok(1_500_000_000_000));
         assert_eq!(daily_writes("20GiB"), Ok(20 << 30));

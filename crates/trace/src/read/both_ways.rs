@@ -526,7 +526,7 @@ proptest! {
     })]
 
     #[test]
-    fn both_ways_make_the_same_of_a_trace(
+    fn quick_and_lenient_parsers_agree_on_any_trace(
         kind in 0..KINDS.len(),
         rows in prop::collection::vec(
             (any::<prop::sample::Index>(), prop::collection::vec(change(), 0..3)), 1..8),
@@ -552,7 +552,7 @@ proptest! {
 }
 
 #[test]
-fn sound_rows_of_every_text_format_are_read_the_quick_way() {
+fn the_quick_parser_reads_valid_rows_of_every_text_format() {
     for kind in KINDS {
         let bytes = trace(kind, &[]);
         let options = ReadOptions {

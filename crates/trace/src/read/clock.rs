@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn clocks_of_every_width_are_carried_on() {
+    fn clocks_of_every_width_continue_after_a_wrap() {
         for (period, words) in PERIODS {
             let pause = period / 100;
             // Not a multiple of it, and three wraps.
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn other_clocks_that_go_back_are_left_alone() {
+    fn a_clock_that_steps_back_without_a_wrap_is_unchanged() {
         let hour = 3_600_000_000_000;
         for times in [
             &[5, 3, 9, 8][..],

@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn words_of_all_kernels_are_told_from_others() {
+    fn rwbs_words_of_all_kernels_are_recognised_and_others_are_not() {
         for word in [
             "R", "RA", "RSM", "W", "WS", "WSM", "WFS", "FWS", "FWFS", "WZ", "WZS", "WSU", "WBS",
             "D", "DS", "DE", "DES", "F", "FF", "FFS", "FN", "N", "ZR", "ZRA", "ZF", "ZO", "ZC",

@@ -194,7 +194,7 @@ fn the_permutation_is_a_bijection() {
 /// The mean of k draws from 0..n without replacement, and the neighbours within them, betray a
 /// permutation that keeps ranges together.
 #[test]
-fn the_permutation_scatters() {
+fn permuted_addresses_are_spread_like_random_ones() {
     let (n, k) = (100_000u64, 10_000u64);
     for key in 0..10 {
         let permutation = Permutation::new(n, [key, key + 1, key + 2, key + 3]);
@@ -230,7 +230,7 @@ fn hot_and_cold_get_their_shares() {
 }
 
 #[test]
-fn uniform_is_uniform() {
+fn uniform_writes_pass_a_chi_squared_test() {
     let (units, writes) = (1000u64, 1_000_000u64);
     let mut counts = vec![0u64; units as usize];
     for page in page_numbers(&generate("uniform", &pages(units, writes))) {

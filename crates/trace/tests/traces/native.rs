@@ -50,7 +50,7 @@ fn sample(requests: u64) -> Vec<Request> {
 }
 
 #[test]
-fn names_origin_and_requests_survive() {
+fn names_origin_and_requests_survive_the_native_format() {
     let requests = sample(40_000);
     let names = ["src1:0".to_string(), "ünï".into()];
     let batches: Vec<_> = requests.chunks(777).map(<[Request]>::to_vec).collect();
@@ -66,7 +66,7 @@ fn names_origin_and_requests_survive() {
 }
 
 #[test]
-fn an_empty_trace_is_a_trace() {
+fn an_empty_trace_is_written_and_read() {
     assert_eq!(read(&write(&[], &[])).expect("empty"), (vec![], vec![]));
     let named = read(&write(&[vec![]], &["sda".into()])).expect("empty");
     assert_eq!(named, (vec![], vec!["sda".to_string()]));
@@ -132,7 +132,7 @@ fn damage_is_located() {
 }
 
 #[test]
-fn sequential_writes_take_hardly_anything() {
+fn sequential_writes_compress_to_almost_nothing() {
     let spec = "sequential".parse().expect("a workload");
     let options = GeneratorOptions { bytes: Some(100_000 << 12), ..GeneratorOptions::new(1 << 30) };
     let mut bytes = Vec::new();
@@ -162,7 +162,7 @@ fn any_request() -> impl Strategy<Value = Request> {
 
 proptest! {
     #[test]
-    fn anything_survives(
+    fn any_requests_survive_the_native_format(
         batches in prop::collection::vec(prop::collection::vec(any_request(), 0..50), 0..10),
         names in prop::collection::vec(".{0,9}", 0..25),
     ) {
@@ -190,7 +190,7 @@ proptest! {
     }
 
     #[test]
-    fn noise_is_refused(noise in prop::collection::vec(any::<u8>(), 0..300)) {
+    fn noise_is_refused_as_a_native_trace(noise in prop::collection::vec(any::<u8>(), 0..300)) {
         let mut bytes = MAGIC.to_vec();
         bytes.extend(noise);
         prop_assert!(read(&bytes).is_err());

@@ -112,7 +112,7 @@ fn suspicious_traces_are_warned_of() {
 }
 
 #[test]
-fn columns_can_be_described() {
+fn a_description_of_columns_reads_any_table() {
     let read = |spec: &str, text: &str| {
         let format = spec.parse::<Format>().unwrap_or_else(|error| panic!("{error}"));
         assert_eq!(format.to_string(), spec);
@@ -174,7 +174,7 @@ fn columns_can_be_described() {
 }
 
 #[test]
-fn a_header_line_tells_the_columns_and_the_guess_can_be_kept() {
+fn a_header_line_gives_the_columns_and_the_guess_can_be_repeated() {
     let text = b"ts_us;dir;lba;len;disk\n100;Write;8;4096;a\n250;Read;16;512;b\n";
     let mut reader = open(text, &ReadOptions::default()).expect("opens");
     let kept = "sep=semicolon,time=ts_us:us,op=dir,offset=lba:sectors,size=len:bytes,volume=disk";

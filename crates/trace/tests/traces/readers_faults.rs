@@ -191,7 +191,7 @@ fn a_damaged_compressed_trace_is_an_error() {
 }
 
 #[test]
-fn what_cannot_be_used_is_refused_with_its_reason() {
+fn unusable_files_are_refused_with_the_reason() {
     let says = |bytes: &[u8], expected: &str| {
         let error = open(bytes, &ReadOptions::default()).expect_err("refused");
         assert!(matches!(error, TraceError::Format { .. }), "{error:?}");
@@ -215,7 +215,7 @@ fn what_cannot_be_used_is_refused_with_its_reason() {
 }
 
 #[test]
-fn a_file_that_is_not_there_is_named() {
+fn a_missing_file_is_named() {
     let error = read::open("no/such/trace.csv", &ReadOptions::default()).expect_err("not there");
     assert!(matches!(error, TraceError::Io { .. }));
     assert!(error.to_string().starts_with("no/such/trace.csv: "), "{error}");

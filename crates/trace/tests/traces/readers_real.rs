@@ -72,25 +72,25 @@ fn check(name: &str, format: &str, ops: [u64; 4], written_mib: f64, seconds: f64
 }
 
 #[test]
-fn mysql_server() {
+fn the_mysql_trace_has_its_published_counts() {
     let name = "1und1-linux-mysql.blkreplay.load.zst";
     check(name, "blkreplay", [7_187, 73_607, 0, 0], 1_050.0, 3600.0);
 }
 
 #[test]
-fn idle_windows_server() {
+fn the_idle_windows_server_trace_has_its_published_counts() {
     let name = "1und1-windows-shared-server.blkreplay.load.zst";
     check(name, "blkreplay", [0, 1_371, 0, 0], 5.1, 3597.0);
 }
 
 #[test]
-fn cloudphysics() {
+fn the_cloudphysics_trace_has_its_published_counts() {
     let name = "cloudphysics-vm.vscsi1.bin.zst";
     check(name, "vscsi", [46_974, 66_898, 0, 0], 2_297.0, 7200.0);
 }
 
 #[test]
-fn nexus_5() {
+fn the_nexus_5_trace_has_its_published_counts() {
     let name = "nexus5-emmc-daily-merged.csv.zst";
     let Some(path) = trace(name) else { return };
     let mut reader = read::open(path, &ReadOptions::default()).expect("a known format");
@@ -100,13 +100,13 @@ fn nexus_5() {
 }
 
 #[test]
-fn windows_11_boot() {
+fn the_windows_11_boot_trace_has_its_published_counts() {
     let name = "win11-boot.wpaexporter.csv.zst";
     check(name, "wpaexporter", [156_028, 16_259, 0, 343], 307.0, 51.0);
 }
 
 #[test]
-fn hplajw() {
+fn the_hplajw_trace_has_its_published_counts() {
     let name = "hp-hplajw-1992-1week.srt.zst";
     check(name, "srt", [13_040, 31_479, 0, 0], 192.0, 603_065.0);
     let Some(path) = trace(name) else { return };
@@ -138,13 +138,13 @@ fn three_quarters_of_hplajws_writes_are_to_metadata() {
 }
 
 #[test]
-fn iozone() {
+fn the_iozone_trace_has_its_published_counts() {
     let name = "msr-ssdext-iozone.disksim.ascii.zst";
     check(name, "disksim", [0, 100_000, 0, 0], 35_148.0, 936.0);
 }
 
 #[test]
-fn rocksdb() {
+fn the_rocksdb_trace_has_its_published_counts() {
     let name = "rocksdb-ycsba-xfs-trim.run1.extracted.csv.zst";
     check(name, "rocksdb", [1, 64_188, 231, 0], 7_978.0, 25.0);
 }
@@ -160,7 +160,7 @@ fn check_sample(name: &str, format: &str, reads: u64, writes: u64) {
 }
 
 #[test]
-fn samples() {
+fn the_first_rows_of_public_traces_have_their_reads_and_writes() {
     check_sample("disksim-ascii.disksim.ascii.zst", "disksim", 79_634, 20_366);
     check_sample("fiu-homes-1000.ssdsim-dedup.ascii.zst", "ssdsim", 0, 1_000);
     check_sample("mqsim-tpcc-small.mqsim.ascii.zst", "ssdsim", 4_381, 2_618);

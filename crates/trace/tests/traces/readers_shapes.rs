@@ -195,7 +195,7 @@ const ONE: &[u8] = b"128166372003061629,hm,0,Write,4096,8192,1\n";
 const TWO: &[u8] = b"128166372013061629,hm,0,Read,0,4096,1";
 
 #[test]
-fn archives_are_read_however_they_are_packed() {
+fn nested_archives_and_compressions_are_read() {
     let expected = rows(&[ONE, TWO].concat(), "");
     let gz = (gzip(ONE), gzip(TWO));
     let files: [(&str, &[u8]); 2] = [("hm_0.csv.gz", &gz.0), ("b/hm_0.csv.gz", &gz.1)];
@@ -235,7 +235,7 @@ fn archives_are_read_however_they_are_packed() {
 }
 
 #[test]
-fn large_members_of_tar_tell_their_size_before_them() {
+fn tar_members_take_their_size_from_a_preceding_pax_header() {
     let mut large = member("b", b'0', b"", b"ustar\0");
     large.extend(TWO);
     large.resize(large.len().next_multiple_of(512), 0);
@@ -371,7 +371,7 @@ fn every_biosnoop_is_read_by_its_columns() {
 }
 
 #[test]
-fn commas_that_are_decimal_marks_are_told_from_those_that_group() {
+fn decimal_commas_and_grouping_commas_are_distinguished() {
     let text = "timestamp;op;offset;size\n0,5;W;4096;8192\n1,25;R;0;4096\n";
     let expected = [(500 * MS, Write, 4096, 8192), (1250 * MS, Read, 0, 4096)];
     assert_eq!(read_rows(text, ""), expected);
@@ -417,7 +417,7 @@ fn a_header_that_names_units_is_believed_whatever_the_rows_look_like() {
 }
 
 #[test]
-fn a_unit_of_time_that_nothing_tells_is_asked_for() {
+fn an_ambiguous_unit_of_time_is_refused_with_the_option_to_give() {
     let said = refusal(b"time,op,lba,size\n0,W,8,4096\n1000,W,16,4096\n2500,R,8,4096\n");
     assert_eq!(
         said,
@@ -480,7 +480,7 @@ fn times_that_are_no_numbers_are_refused_as_such() {
 }
 
 #[test]
-fn a_missing_file_of_a_processor_is_said() {
+fn a_missing_blktrace_file_of_a_cpu_is_reported() {
     let folder = tempfile::tempdir().expect("a folder");
     let record = blktrace_record(false, 1, 10, 512, 0x42 << 16 | 7, 8 << 20, 0);
     for cpu in [0, 1, 3] {
@@ -506,7 +506,7 @@ fn a_missing_file_of_a_processor_is_said() {
 
 /// The shapes of docs/trace-inputs.md that no test above has: what a format is named, what is read, or why not.
 #[test]
-fn inputs_of_public_threads_have_their_verdicts() {
+fn inputs_from_public_reports_are_read_or_refused_as_recorded() {
     let place = |sector: u64| sector * 512;
     let good: [(&str, &str, &str, Vec<Row>); 12] = [
         (

@@ -42,7 +42,7 @@ fn captures_know_what_was_written_and_read() {
 }
 
 #[test]
-fn what_makes_no_request_is_counted() {
+fn packets_that_make_no_request_are_counted() {
     for bytes in [two_sticks().capture(pcap()), two_sticks().text(true)] {
         let mut reader = open(&bytes, &ReadOptions::default()).expect("opens");
         assert_eq!(drain(&mut reader, 100).0.len(), 6);
@@ -95,7 +95,7 @@ fn long_commands_are_put_together_from_their_transfers() {
 }
 
 #[test]
-fn a_batch_ends_where_its_contents_are_many() {
+fn a_batch_with_large_contents_ends_early() {
     let mut session = Session::default();
     for n in 0..40_u32 {
         let data = Data::Out(pattern(n as u8, 1 << 20));

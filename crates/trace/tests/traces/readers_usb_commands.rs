@@ -14,7 +14,7 @@ use thermocline_trace::{Op, read::ReadOptions};
 const STICK: (u16, u8) = (1, 5);
 
 #[test]
-fn attached_scsi_is_read_though_many_commands_run_at_once() {
+fn concurrent_uas_commands_are_separated() {
     let (all, warnings) = read_session(&attached_disk(), &with_contents());
     let expected = [
         (2_010_000, Op::Write, 7 * 4096, 4096),
@@ -40,7 +40,7 @@ fn attached_scsi_is_read_though_many_commands_run_at_once() {
 }
 
 #[test]
-fn a_sector_size_that_nobody_told_is_assumed_aloud() {
+fn an_unknown_sector_size_is_assumed_with_a_warning() {
     let mut session = Session::default();
     session.unit(STICK, 1000, 1, ten(0x2a, 7, 2));
     session.sense(STICK, 1100, 1, 0);
@@ -55,7 +55,7 @@ fn a_sector_size_that_nobody_told_is_assumed_aloud() {
 }
 
 #[test]
-fn what_the_disk_says_of_its_sectors_goes_before_what_is_seen() {
+fn a_reported_sector_size_overrides_an_observed_one() {
     let mut session = Session::default();
     // The capture begins late, and the stick is asked again when a medium is put in.
     session.command(1000, STICK, (0, 1), ten(0x2a, 3, 2), Data::Out(pattern(1, 4096)), 0);
@@ -161,7 +161,7 @@ fn damaged_captures_give_what_is_good_and_name_the_packet() {
 }
 
 #[test]
-fn captures_of_no_use_say_why() {
+fn captures_without_requests_say_why() {
     let file = File { next: false, nanos: false, ..pcap() };
     let mut bytes = two_sticks().capture(file);
     bytes[20] = 10;
@@ -224,7 +224,7 @@ fn other_traffic_on_the_bus_is_passed_over() {
 }
 
 #[test]
-fn lost_packets_are_told_from_both_ends() {
+fn lost_packets_are_reported_for_both_ends() {
     let mut session = Session::default();
     session.status(500, STICK, 0, 0);
     for n in 1..=4_u32 {

@@ -24,7 +24,7 @@ fn close(found: Option<f64>, expected: f64) {
 }
 
 #[test]
-fn a_small_trace_by_hand() {
+fn statistics_of_a_small_trace_match_a_count_by_hand() {
     let report = report(&[
         request(2_000, 0, Op::Write, 0, 8192),
         request(1_000, 0, Op::Write, 4096, 1),
@@ -68,7 +68,7 @@ fn a_small_trace_by_hand() {
 }
 
 #[test]
-fn nothing_divides_by_nothing() {
+fn an_empty_trace_has_no_ratios() {
     let report = report(&[]);
     assert_eq!(report.overwrite_factor, None);
     assert_eq!(report.update_share, None);

@@ -32,7 +32,7 @@ fn write(format: OutputFormat) -> String {
 }
 
 #[test]
-fn csv() {
+fn csv_rows_carry_time_operation_volume_offset_and_length() {
     assert_eq!(
         write(OutputFormat::Csv),
         "time_ns,op,volume,offset,len\n\
@@ -45,7 +45,7 @@ fn csv() {
 }
 
 #[test]
-fn fio_version_2_waits() {
+fn fio_version_2_separates_requests_by_waits() {
     assert_eq!(
         write(OutputFormat::Fio(FioVersion::V2)),
         "fio version 2 iolog\n\
@@ -65,7 +65,7 @@ fn fio_version_2_waits() {
 }
 
 #[test]
-fn fio_version_3_stamps() {
+fn fio_version_3_stamps_every_request() {
     let text = write(OutputFormat::Fio(FioVersion::V3));
     let lines: Vec<_> = text.lines().collect();
     assert_eq!(
@@ -87,7 +87,7 @@ fn fio_version_3_stamps() {
 }
 
 #[test]
-fn formats_have_names() {
+fn every_output_format_is_found_by_its_name() {
     for format in OutputFormat::ALL {
         assert_eq!(format.to_string().parse::<OutputFormat>().expect("its own name"), format);
     }
@@ -115,7 +115,7 @@ fn a_full_disk_is_an_io_error() {
 
 /// The formats through this crate's own readers, which were written against other tools' files.
 #[test]
-fn what_is_written_can_be_read() {
+fn every_output_format_reads_back_as_written() {
     let request = |time_ns, op, volume, offset, len| Request { time_ns, offset, len, volume, op };
     let requests: Vec<_> = (0..2000u64)
         .map(|i| match i % 50 {

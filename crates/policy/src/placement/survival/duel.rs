@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn the_whole_changes_rules_and_streams_and_loses_nothing() {
+    fn a_change_of_rule_and_streams_loses_no_page() {
         let context = Context {
             logical_pages: 300 * 64,
             blocks: 400,

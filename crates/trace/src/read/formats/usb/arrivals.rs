@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn a_device_that_never_answers_holds_back_so_many_and_no_more() {
+    fn an_unanswered_device_holds_back_a_bounded_number_of_requests() {
         let mut arrivals = Arrivals::default();
         let (silent, _) = arrivals.push(at(0));
         for time in 1..MOST as u64 {

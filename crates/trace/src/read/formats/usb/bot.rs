@@ -89,7 +89,7 @@ mod tests {
     ];
 
     #[test]
-    fn a_command_is_taken_apart() {
+    fn a_command_block_wrapper_is_decoded() {
         let Outward::Command(wrapper) = outward(&transfer(&READ, 31)) else {
             panic!("a command");
         };
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn a_status_says_which_command_and_how() {
+    fn a_command_status_wrapper_names_its_command_and_outcome() {
         let status = |data: &[u8]| inward(&transfer(data, 13));
         let good = b"USBS\xad\0\0\0\0\0\0\0\0";
         assert_eq!(status(good), Inward::Status(Some(0xad), true));

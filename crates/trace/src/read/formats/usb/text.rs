@@ -401,7 +401,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_clock_goes_on_where_it_begins_anew() {
+    fn a_clock_that_wraps_continues() {
         let mut clock = Clock::default();
         let times =
             [4_095_000_000, 4_095_999_999, 3, 4_095_999_998, 5, 3_000_000_000, 2_000_000_000];

@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn a_status_is_told_from_data() {
+    fn a_status_unit_is_distinguished_from_data() {
         let mut sense = [0; 16];
         sense[..4].copy_from_slice(&[3, 0, 0, 7]);
         assert_eq!(status(&transfer(&sense)), Some((7, true)));
