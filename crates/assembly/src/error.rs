@@ -53,7 +53,7 @@ impl AssemblyError {
                  the device more over-provisioning"
                     .into(),
             ),
-            FtlError::OutOfRange(_) => Self::Input(format!("{error}; give it more --capacity")),
+            FtlError::OutOfRange(_) => Self::Input(format!("{error}; give it more capacity")),
             FtlError::ReadOnly => Self::Failed(format!(
                 "the device is worn out: {retired} blocks failed, and those left cannot hold what \
                  it promised; give it more over-provisioning"

@@ -29,7 +29,7 @@ pub(crate) const ENTRY: MediumEntry = MediumEntry {
 fn create(_: &Path, new: &NewChip) -> Result<Box<dyn Medium>, MediumError> {
     let ram = Ram::try_new(new.geometry, new.rules).map_err(|e| {
         MediumError::Failed(format!(
-            "a chip of {} bytes does not fit into memory ({e}); take a smaller --capacity",
+            "a chip of {} bytes does not fit into memory ({e}); take a smaller capacity",
             new.geometry.capacity()
         ))
     })?;

@@ -246,7 +246,7 @@ impl<'a, L: Layer<Chip = CountingChip>> Engine<'a, L> {
             if self.serve_all(extents, 1, progress)? == 0 {
                 return Err(SimError::Usage(format!(
                     "the input ends within the warm-up, after {} of {pages} pages; give a longer input or \
-                     a shorter --warm-up",
+                     a shorter warm-up",
                     self.pages_written - from
                 )));
             }

@@ -60,7 +60,7 @@ pub(crate) fn on(
         }
         Error::TooLarge(most) => SimError::Input(format!(
             "{} logical pages do not fit device {} with its map: at most {most} do; give it more \
-             --capacity or more --over-provisioning",
+             capacity or more over-provisioning",
             plan.logical_pages, plan.device.profile.name
         )),
         Error::Shape(what) => SimError::Input(format!("--map-cache: {what}")),

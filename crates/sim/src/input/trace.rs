@@ -148,7 +148,7 @@ impl PreparedTrace {
         }
         let pages = u32::try_from(pages).ok().filter(|p| *p < u32::MAX).ok_or_else(|| {
             SimError::Input(format!(
-                "{path}: the trace touches more than 2^32 pages; take a larger --page-size"
+                "{path}: the trace touches more than 2^32 pages; take a larger page size"
             ))
         })?;
         written.resize((pages as usize).div_ceil(64), 0);
