@@ -81,6 +81,8 @@ none-skipped:
 	mkdir -p $(TARGET) && rm -f $(SKIPPED)
 
 test-examples:
+	$(TARGET)/debug/examples/simulate corpus/sqlite-ext4.tct
+	rm -f $(TARGET)/store.img && $(TARGET)/debug/examples/store $(TARGET)/store.img
 	examples/try.sh
 	THERMOCLINE=$(TESTED) examples/readme.sh
 
