@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn what_steers_is_spelt_out() {
+    fn control_characters_are_spelt_out() {
         assert_eq!(plain("a\u{1b}[31m\u{202e}ß<b>"), "a\\u{1b}[31m\\u{202e}ß<b>");
         assert_eq!((short("abcdef", 4), short("abcd", 4)), ("abc…".into(), "abcd".into()));
     }

@@ -42,7 +42,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_used_stays_and_what_is_not_goes() {
+    fn the_least_recently_used_page_is_evicted() {
         let mut cache = Resident::new(100);
         assert!(!cache.touch(7));
         for sector in 1000..1400 {

@@ -91,7 +91,7 @@ fn a_writer_of_too_much_waits() {
 }
 
 #[test]
-fn what_was_deleted_in_time_is_never_written() {
+fn a_file_deleted_before_write_back_is_never_written() {
     let mut session = mounted();
     session.create("A", 100 << 10).expect("room");
     session.create("B", 100 << 10).expect("room");

@@ -403,7 +403,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_file_any_more_is_not_replaced() {
+    fn a_target_that_is_no_regular_file_is_not_replaced() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("out");
         let begun = Successor::beside(&path).expect("begun");

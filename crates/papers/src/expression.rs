@@ -372,7 +372,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_there_is_told_with_what_is() {
+    fn an_unknown_key_is_named_with_the_known_ones() {
         let missing = |text| match value(text) {
             Err(NoValue::Missing(what)) => what,
             other => panic!("{other:?}"),
@@ -384,7 +384,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_expression_is_refused() {
+    fn invalid_expressions_are_refused() {
         for text in ["", "a +", "(a", "a b", "max(a", "a..b", "a[x]", "3..4", "\"a", "a $ b"] {
             assert!(Expression::parse(text).is_err(), "{text}");
         }

@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_is_an_error_unless_the_file_says_what_it_is() {
+    fn a_missing_key_is_an_error_unless_the_file_has_a_default() {
         let empty = json!({});
         let without = measure("title=''\nof='n'").expect("a measure");
         assert!(without.value(&empty, None).is_err());

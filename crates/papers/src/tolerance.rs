@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_tolerance_is_refused() {
+    fn invalid_tolerances_are_refused() {
         for text in ["", "3", "three%", "±", "±3%", "-3%", "3 %%", "NaN%", "inf%"] {
             assert!(Tolerance::parse(text).is_err(), "{text}");
         }

@@ -204,7 +204,7 @@ fn claims_have_names_that_last() {
 }
 
 #[test]
-fn what_was_accepted_is_what_is_compared_with() {
+fn later_runs_are_compared_with_the_accepted_verdicts() {
     let at = |published: u32| {
         let claim = format!(
             "[[claim]]\nmeasure='cost'\nat={{load='low',policy='plain'}}\npublished={published}\n\

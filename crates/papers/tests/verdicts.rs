@@ -192,7 +192,7 @@ fn a_reference_is_met_within_its_band_whatever_the_verdict() {
 }
 
 #[test]
-fn what_nobody_can_reproduce_is_measured_all_the_same() {
+fn unreachable_claims_are_measured_too() {
     let claim = only(
         "[[claim]]\nmeasure='cost'\nat={load='low',policy='plain'}\npublished=40\n\
          tolerance='exact'\nunreachable='a misprint'",
@@ -202,7 +202,7 @@ fn what_nobody_can_reproduce_is_measured_all_the_same() {
 }
 
 #[test]
-fn what_has_no_input_is_skipped_and_says_why() {
+fn a_claim_without_its_input_is_skipped_with_the_reason() {
     let report = report(
         "[run]\n[[axis]]\nname='from'\nvalues=[{name='here'},{name='there',trace='traces:x.tct'}]\n\
          [[claim]]\nmeasure='cost'\nat={load='low',policy='plain'}\npublished=40\ntolerance='exact'",

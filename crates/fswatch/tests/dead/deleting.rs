@@ -118,7 +118,7 @@ fn a_page_between_two_clusters_needs_both() {
 }
 
 #[test]
-fn what_is_in_use_again_is_revived() {
+fn a_cluster_in_use_again_is_revived() {
     let mut host = Plain::new(Fat::new(64, 300, 4), 1, Drops::Never);
     host.create(&[10, 11]);
     host.free(&[10, 11]);

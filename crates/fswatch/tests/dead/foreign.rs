@@ -137,7 +137,7 @@ impl Ext4 {
 }
 
 #[test]
-fn nothing_of_an_ext4_made_over_the_volume_is_lost() {
+fn an_ext4_made_over_the_volume_loses_no_page() {
     let fat = Fat::new(64, 33_000, 1);
     for seed in 0..6 {
         for (superblock, clears) in [(0, false), (0, true), (7, true)] {
@@ -197,7 +197,7 @@ fn a_table_that_no_fat32_writes_ends_the_watch_and_revives() {
 }
 
 #[test]
-fn nothing_of_a_volume_made_anew_is_lost() {
+fn a_new_volume_over_the_old_one_loses_no_page() {
     let old = Fat::new(64, 4000, 4);
     for per_cluster in [1, 4, 8] {
         for is_boot_first in [false, true] {

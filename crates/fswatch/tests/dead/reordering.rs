@@ -320,7 +320,7 @@ fn no_live_cluster_is_lost_in_any_order_of_writes() {
 }
 
 #[test]
-fn nor_where_clusters_and_pages_differ() {
+fn no_live_page_is_lost_where_clusters_and_pages_differ() {
     // Where a page holds several clusters all must be free at once, which is rare here.
     for (per_cluster, per_page, least) in
         [(4, 1, 10_000), (4, 4, 5000), (8, 4, 5000), (1, 4, 50), (2, 8, 50)]
