@@ -159,7 +159,7 @@ fn create(path: &Path, new: &NewChip) -> Result<Box<dyn Medium>, MediumError> {
     let device = BlockDevice::open(path, Open::default()).map_err(at(path))?;
     if layout.length > device.length {
         return Err(MediumError::Unusable(format!(
-            "{}: has {} bytes, and the chip takes {}; give it less capacity, or leave the capacity out to take all",
+            "{}: has {} bytes, and the chip takes {}; give it less --capacity, or none, for all there is",
             path.display(),
             device.length,
             layout.length
