@@ -122,8 +122,8 @@ fn draw_panel(frame: &mut Frame<'_>, panel: &Panel, area: Rect) {
     let needed =
         panel.figures.iter().map(|(name, value)| name.chars().count() + 1 + value.chars().count());
     let least = inside.width * 45 / 100;
-    let wide =
-        (needed.max().unwrap_or(0) as u16).clamp(least, (inside.width * 60 / 100).max(least));
+    let most = (inside.width * 60 / 100).min(inside.width.saturating_sub(1 + SIGN)).max(least);
+    let wide = (needed.max().unwrap_or(0) as u16).clamp(least, most);
     let columns = [Constraint::Length(wide), Constraint::Length(1), Constraint::Fill(1)];
     let [left, _, right] = Layout::horizontal(columns).areas(inside);
     // Each course wants a line for its name and one for its bars; figures take what is left.
@@ -178,6 +178,9 @@ fn in_lines(parts: &[String], width: usize) -> Vec<String> {
     }
     lines
 }
+
+/// Columns of the longest sign below the map: `999 blocks a cell`.
+const SIGN: u16 = 17;
 
 /// The blocks in order; where there are more than cells, several share one.
 fn draw_map(frame: &mut Frame<'_>, panel: &Panel, area: Rect) {
