@@ -73,7 +73,7 @@ fn bytes_are_those_asked_for_and_partial_pages_are_read_first() {
 #[test]
 fn times_begin_with_the_earliest_request_wherever_it_stands() {
     const S: u64 = 1_000_000_000;
-    let requests = [100, 20, 70].map(|s| request(s * S, Op::Write, s << 20, 4096)).to_vec();
+    let requests = [28, 20, 100].map(|s| request(s * S, Op::Write, s << 20, 4096)).to_vec();
     let trace = prepare(requests).expect("a trace");
     assert_eq!(trace.duration_ns, 80 * S);
     let result = done(&job("greedy", Input::Trace(&trace, 1)));
