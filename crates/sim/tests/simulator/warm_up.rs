@@ -74,5 +74,5 @@ fn a_warm_up_as_long_as_the_input_leaves_nothing_and_a_longer_one_is_refused() {
     let error = run(&job, &Progress::default()).expect_err("too long").to_string();
     let page = u64::from(device().profile.geometry.page_size);
     let pages = format!("after {} of {} pages", 8 * MIB / page, 9 * MIB / page);
-    assert!(error.contains(&pages) && error.contains("--warm-up"), "{error}");
+    assert!(error.contains(&pages) && error.contains("a shorter warm-up"), "{error}");
 }
