@@ -351,25 +351,34 @@ def test_no_setting_crashes(given):
         attempt(lambda: tc.sweep({**device, "policy": ["greedy"], **given} | {"progress": None}, store=folder, progress=False))
 
 
-def test_arrays_may_change_while_they_are_read():
-    columns = writes(200_000)
-    trace, over = tc.trace.open(columns), threading.Event()
+def run_while(change, trace, runs):
+    """Runs a trace while another thread changes its arrays again and again."""
+    over = threading.Event()
 
-    def change():
-        rng = np.random.default_rng(2)
+    def change_on():
         while not over.is_set():
-            columns["offset"][:] = rng.integers(0, 2**40, 200_000, dtype=np.uint64)
-            columns["op"][:] = rng.integers(0, 9, 200_000, dtype=np.uint8)
-            columns["length"][:] = rng.integers(0, 2**64 - 1, 200_000, dtype=np.uint64)
+            change()
 
-    thread = threading.Thread(target=change)
+    thread = threading.Thread(target=change_on)
     thread.start()
     try:
-        for _ in range(3):
+        for _ in range(runs):
             attempt(lambda: tc.run(trace, "greedy", progress=False))
     finally:
         over.set()
         thread.join()
+
+
+def test_arrays_may_change_while_they_are_read():
+    columns = writes(200_000)
+    rng = np.random.default_rng(2)
+
+    def change():
+        columns["offset"][:] = rng.integers(0, 2**40, 200_000, dtype=np.uint64)
+        columns["op"][:] = rng.integers(0, 9, 200_000, dtype=np.uint8)
+        columns["length"][:] = rng.integers(0, 2**64 - 1, 200_000, dtype=np.uint64)
+
+    run_while(change, tc.trace.open(columns), 3)
 
 
 def test_an_array_that_grows_or_shrinks_is_an_error_or_another_trace():
@@ -384,19 +393,10 @@ def test_an_array_that_grows_or_shrinks_is_an_error_or_another_trace():
     # Arrays of signed numbers were read by way of a view, whose memory went away with that of its owner.
     for kind in (np.int64, np.uint64):
         columns = {name: column if name == "op" else column.astype(kind) for name, column in writes(100_000).items()}
-        trace, over = tc.trace.open(columns), threading.Event()
+        sizes = itertools.cycle([10, 400_000, 100_000])
 
         def resize():
-            sizes = itertools.cycle([10, 400_000, 100_000])
-            while not over.is_set():
-                for column in columns.values():
-                    column.resize(next(sizes), refcheck=False)
+            for column in columns.values():
+                column.resize(next(sizes), refcheck=False)
 
-        thread = threading.Thread(target=resize)
-        thread.start()
-        try:
-            for _ in range(5):
-                attempt(lambda: tc.run(trace, "greedy", progress=False))
-        finally:
-            over.set()
-            thread.join()
+        run_while(resize, tc.trace.open(columns), 5)

@@ -1,6 +1,6 @@
 //! A store in a file: makes it, writes a page, makes it durable, and finds it again.
 //!
-//!     cargo run --package thermocline-assembly --example store -- /tmp/store.img
+//!     cargo run --package thermocline-assembly --example store -- store.img
 
 use thermocline_assembly::{Device, PolicySpec, Store, chips, device::Overrides, store};
 use thermocline_flash::{Flash, Lpn};

@@ -134,9 +134,6 @@ pub struct Chip {
     pub answer_once: Option<NandError>,
     /// The first rule that was broken.
     pub broken: Option<String>,
-    /// The page that was programmed last. It does not fail before another one is programmed: if a program that is cut off takes
-    /// with it what was written last, nothing on the chip can tell.
-    last: u32,
     /// Pages that failed though their program was done, since [`Chip::take_failed`].
     failed: Vec<u32>,
     /// A page may be lost, until the store has said so and has written all of its map: what two losses at once take is more
@@ -165,7 +162,6 @@ impl Chip {
             ones: false,
             answer_once: None,
             broken: None,
-            last: u32::MAX,
             failed: Vec::new(),
             may_lose: true,
         }
@@ -247,7 +243,7 @@ impl Chip {
         self.cells[page as usize].area_reads &= !area;
     }
 
-    /// A bit beside a page turned.
+    /// Whether bits beside a page turned before.
     pub fn is_turned(&self, page: u32) -> bool {
         Area::decode(&self.areas[page as usize]) == Found::Torn
     }
@@ -286,8 +282,7 @@ impl Chip {
         }
         let cell = &mut self.cells[page as usize];
         if cell.reads_left != u32::MAX {
-            let may_fail = !cell.whole || self.may_lose && page != self.last;
-            if cell.reads_left == 0 && cell.data_reads && may_fail {
+            if cell.reads_left == 0 && cell.data_reads && (self.may_lose || !cell.whole) {
                 (cell.data_reads, cell.area_reads) = (false, false);
                 if cell.whole {
                     self.may_lose = false;
@@ -465,7 +460,6 @@ impl Nand for Chip {
         match ends {
             Ends::Done => {
                 self.counts.programs += 1;
-                self.last = page;
                 self.set(at, data, area);
                 if let Some(answer) = self.answer_once.take() {
                     return Err(answer);

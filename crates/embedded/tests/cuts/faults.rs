@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, env, panic};
 
 use crate::{
-    histories::{KINDS, Kind, SURVIVED, Stores, replay},
+    histories::{KINDS, Kind, NOT_YET_SURVIVED, Stores, replay},
     promises::{Broken, broken},
 };
 
@@ -29,7 +29,7 @@ fn faults() {
     let many = env::var("THERMOCLINE_FAULT_HISTORIES").ok();
     let many = many.map(|many| many.parse().expect("a number of histories"));
     for (name, kind) in KINDS {
-        if many.is_none() && !SURVIVED.contains(&kind) {
+        if many.is_none() && NOT_YET_SURVIVED.contains(&kind) {
             continue;
         }
         let (mut broken, mut acknowledged) = (BTreeMap::<_, Vec<(u64, String)>>::new(), 0);

@@ -54,19 +54,8 @@ use Kind::{
     Unreadable, Unstable, Weak, WearOut,
 };
 
-/// Those that a store survives today.
-pub const SURVIVED: [Kind; 10] = [
-    Torn,
-    AreaAlone,
-    Unstable,
-    Failing,
-    Timeouts,
-    Unreadable,
-    Turned,
-    Miscorrected,
-    WearOut,
-    BrownOut,
-];
+/// Those of which some histories still break a promise.
+pub const NOT_YET_SURVIVED: [Kind; 3] = [Weak, TornBrownOut, All];
 
 pub const KINDS: [(&str, Kind); 13] = [
     ("torn", Torn),
@@ -303,7 +292,9 @@ impl History {
         }
         let Some(page) = chip.a_programmed_page(true) else { return };
         let two_bits = self.draws.once_in(4);
-        if kind != Turned || two_bits {
+        // One bit is corrected, nothing is lost; two are noticed.
+        let is_lost = kind != Turned || two_bits || chip.is_turned(page);
+        if is_lost {
             if !chip.may_lose {
                 return;
             }
@@ -315,13 +306,13 @@ impl History {
                 chip.damage(page, area);
                 self.promises.lost(chip.content(page));
             }
-            // One bit is corrected, nothing is lost; two are noticed.
-            Turned if chip.is_turned(page) => {}
             Turned => {
                 let bit = self.draws.below(128);
                 chip.turn_area(page, bit);
                 if two_bits {
                     chip.turn_area(page, (bit + 1 + self.draws.below(127)) % 128);
+                }
+                if is_lost {
                     self.promises.lost(chip.content(page));
                 }
             }
