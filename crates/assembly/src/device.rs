@@ -57,6 +57,31 @@ pub fn toml(name: &str) -> Result<String, AssemblyError> {
     std::fs::read_to_string(name).map_err(|e| AssemblyError::Input(format!("{name}: {e}")))
 }
 
+/// "there is no such device", with those that are called or described so.
+fn unknown_device(name: &str) -> AssemblyError {
+    const REMEDY: &str =
+        "`thermocline devices` lists the built-in ones; a file's name ends in .toml";
+    let wanted = name.to_lowercase();
+    let words = |text: &str| {
+        let words = text.to_lowercase();
+        let mut words = words.split(|c: char| !c.is_alphanumeric());
+        wanted.len() > 1
+            && words.any(|word| word.trim_end_matches('s') == wanted.trim_end_matches('s'))
+    };
+    let all = built_in();
+    let called: Vec<_> = all.iter().filter(|p| words(&p.name)).collect();
+    let described: Vec<_> = all.iter().filter(|p| words(&p.summary)).collect();
+    let near = if called.is_empty() { described } else { called };
+    let near: Vec<_> = near.iter().map(|profile| format!("`{}`", profile.name)).collect();
+    match &near[..] {
+        [] => unknown("device", name, BUILT_IN_PROFILES.iter().map(|(n, _)| *n), REMEDY),
+        near => AssemblyError::Usage(format!(
+            "there is no device `{name}`; did you mean {}? ({REMEDY})",
+            near.join(", ")
+        )),
+    }
+}
+
 impl Device {
     /// A device whose blocks are those of a chip.
     #[must_use]
@@ -102,12 +127,7 @@ impl Device {
                 AssemblyError::Input(format!("{name}: {}", one_line(&text, &e)))
             })?
         } else {
-            return Err(unknown(
-                "device",
-                name,
-                BUILT_IN_PROFILES.iter().map(|(n, _)| *n),
-                "`thermocline devices` lists the built-in ones; a file's name ends in .toml",
-            ));
+            return Err(unknown_device(name));
         };
         let device = Self { profile, fixed_capacity: false };
         device.check()?;
@@ -307,6 +327,17 @@ mod tests {
         assert!(dead.check().expect_err("no times").to_string().contains("program_us"));
         let message = Device::load("intel-serie2plus-24m").expect_err("no such").to_string();
         assert!(message.contains("did you mean `intel-series2plus-24m`?"), "{message}");
+        for (asked, near) in [
+            ("emmc", "did you mean `emmc-5.1`?"),
+            ("eMMC", "`emmc-5.1`?"),
+            ("phone", "`emmc-5.1`, `ufs-3.1`?"),
+            ("sd", "`sd-card`?"),
+            ("usb", "`usb-stick`?"),
+            ("QLC", "`qlc-generic`, `nvme-qlc-client`, `nvme-qlc-datacenter`, `3d-qlc-2024`?"),
+        ] {
+            let message = Device::load(asked).expect_err("no such").to_string();
+            assert!(message.contains(near), "{asked}: {message}");
+        }
         let kib = device.with(&Overrides { page_size: Some(1024), ..Overrides::default() });
         assert_eq!(kib.expect("1 KiB blocks").profile.geometry.data_pages_per_block(), 127);
     }

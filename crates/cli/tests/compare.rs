@@ -269,6 +269,38 @@ fn rows_have_the_same_columns_whatever_the_device() {
 }
 
 #[test]
+fn the_default_device_follows_from_a_phones_trace_and_the_answer_says_so() {
+    let data = |name: &str| {
+        common::repository().join("crates/trace/tests/data").join(name).display().to_string()
+    };
+    let policies = ["--policies", "greedy", "--json"];
+    let device = |args: &[&str]| {
+        let output = common::command(&[&["compare"], args, &policies].concat()).output();
+        let output = output.expect("it runs");
+        let notes = String::from_utf8(output.stderr).expect("UTF-8");
+        let result: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        (result["runs"][0]["config"]["device"]["name"].as_str().map(str::to_owned), notes)
+    };
+    let (nexus5, acsl, msr) = (data("nexus5.csv"), data("acsl.csv"), data("msr.csv"));
+    let (name, notes) = device(&[&nexus5]);
+    assert_eq!(name.as_deref(), Some("emmc-5.1"));
+    assert!(notes.contains("a phone's trace, so the device is emmc-5.1; --device"), "{notes}");
+    assert_eq!(device(&[&acsl]).0.as_deref(), Some("ufs-3.1"));
+    assert_eq!(device(&[&data("biotracer.txt")]).0.as_deref(), Some("emmc-5.1"));
+    let (name, notes) = device(&[&msr]);
+    assert_eq!(name.as_deref(), Some("slc-generic"));
+    assert!(!notes.contains("phone"), "{notes}");
+    // Whoever names a device gets it, without a word.
+    let (name, notes) = device(&[&nexus5, "--device", "tlc-generic"]);
+    assert_eq!(name.as_deref(), Some("tlc-generic"));
+    assert!(!notes.contains("phone"), "{notes}");
+    // One comparison has one device; where the traces differ, the words stay.
+    let (name, notes) = device(&[&nexus5, &msr]);
+    assert_eq!(name.as_deref(), Some("slc-generic"));
+    assert!(notes.contains("simulated on slc-generic; --device emmc-5.1 is nearer"), "{notes}");
+}
+
+#[test]
 fn standard_input_is_a_trace_once() {
     let trace = csv_trace(5000, 500);
     let args = ["compare", "--trace", "-", "--policies", "greedy,cat", "--json", "-q"];

@@ -47,6 +47,19 @@ built_in!(
     "mlc-generic",
     "tlc-generic",
     "qlc-generic",
+    "emmc-5.1",
+    "ufs-3.1",
+    "sd-card",
+    "usb-stick",
+    "nvme-mlc-client",
+    "nvme-tlc-client",
+    "nvme-qlc-client",
+    "nvme-tlc-datacenter",
+    "nvme-qlc-datacenter",
+    "3d-tlc-gen3",
+    "3d-tlc-gen4",
+    "3d-tlc-2024",
+    "3d-qlc-2024",
 );
 
 #[cfg(feature = "serde")]

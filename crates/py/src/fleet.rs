@@ -59,7 +59,7 @@ pub fn fleet(
     settings.many.min_volume.get_or_insert(0);
     done(py, &Named::of(traces), listener.as_ref(), |context| {
         let mut rows = Vec::new();
-        let ended = Fleet::of(&settings)?.run(context, |settings, result| {
+        let ended = Fleet::of(&settings, context)?.run(context, |settings, result| {
             let pair = |s: &Setting| (s.option.clone(), s.value.clone());
             let mut pairs: Pairs = settings.0.iter().map(pair).collect();
             for (_, value) in pairs.iter_mut().filter(|(option, _)| option == ASKED[0]) {

@@ -58,7 +58,7 @@ fn run(
     settings.simulation.cleaning.own = policy::registered();
     done(py, &Named::of(traces), listener.as_ref(), |context| {
         let extras = Extras { history, ..Extras::default() };
-        let ran = thermocline_study::Run::of(&settings)?.run(extras, context)?;
+        let ran = thermocline_study::Run::of(&settings, context)?.run(extras, context)?;
         let history = ran.compared().rows[0].history.as_ref().map(told);
         Ok(json!({ "result": ran.result(), "notes": ran.notes, "history": history }).to_string())
     })

@@ -47,7 +47,7 @@ impl<'a> Comparison<'a> {
     ///
     /// # Errors
     /// Policies or a device that there are not.
-    pub fn of(settings: &'a CompareSettings) -> Result<Self, SimError> {
+    pub fn of(settings: &'a CompareSettings, context: Context<'_>) -> Result<Self, SimError> {
         let policies = policies(settings)?;
         if settings.many.inputs.trace.iter().filter(|path| path.as_os_str() == "-").count() > 1 {
             return Err(SimError::Usage(
@@ -63,7 +63,9 @@ impl<'a> Comparison<'a> {
                 aim.name()
             )));
         }
-        let device = jobs::simulated(&settings.simulation)?;
+        let traces = settings.many.inputs.trace.iter().map(AsRef::as_ref);
+        let recorded = jobs::recorded_on(traces, &settings.simulation, context);
+        let device = jobs::simulated(&settings.simulation, recorded)?;
         Ok(Self { settings, policies, device })
     }
 
@@ -101,7 +103,7 @@ pub fn compare(settings: &CompareSettings, context: Context<'_>) -> Result<Done,
     if settings.many.per_volume {
         return Err(SimError::Usage("--per-volume makes a fleet, not a comparison".into()));
     }
-    Comparison::of(settings)?.run(Extras::default(), context)
+    Comparison::of(settings, context)?.run(Extras::default(), context)
 }
 
 impl Done {

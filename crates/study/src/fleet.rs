@@ -97,8 +97,8 @@ impl<'a> Fleet<'a> {
     ///
     /// # Errors
     /// Policies or a device that there are not, or that cannot be used for a fleet.
-    pub fn of(settings: &'a CompareSettings) -> Result<Self, SimError> {
-        let Comparison { policies, device, .. } = Comparison::of(settings)?;
+    pub fn of(settings: &'a CompareSettings, context: Context<'_>) -> Result<Self, SimError> {
+        let Comparison { policies, device, .. } = Comparison::of(settings, context)?;
         if let Some(policy) = policies.iter().find(|policy| policy.wants_contents()) {
             return Err(usage(format!(
                 "{} needs the contents of requests, which --per-volume does not keep; leave it out, or \
@@ -128,6 +128,11 @@ impl<'a> Fleet<'a> {
         }
         if let Some(note) = notes::much_spare(&settings.simulation) {
             context.note(&note);
+        }
+        if let Some(path) = many.inputs.trace.first() {
+            let (trace, name) = (path.display().to_string(), &device.profile.name);
+            let note = notes::default_device(&trace, name, &settings.simulation);
+            note.iter().for_each(|note| context.note(note));
         }
         let traces = many.inputs.trace.iter().map(|path| take_apart(path, settings, context));
         let traces = traces.collect::<Result<Vec<_>, SimError>>()?;

@@ -8,7 +8,10 @@ use thermocline_sim::{
     Clock, DelayLog, Fill, Input, Job, Outcome, PreparedTrace, ReadOnly, Sampling, SimError,
     TraceMapping, Watch, Workload, compare_each, traffic::Traffic,
 };
-use thermocline_trace::{generate::GeneratorOptions, read::ReadOptions};
+use thermocline_trace::{
+    generate::GeneratorOptions,
+    read::{self, ReadOptions},
+};
 use thermocline_units::format_size;
 use thermocline_workloads::{WorkloadSpec, open};
 
@@ -58,8 +61,16 @@ impl Ready {
     }
 }
 
+/// The device where nothing is said of it.
+pub const DEFAULT: &str = "slc-generic";
+
 /// The device that was asked for.
 pub fn device(args: &ShapeArgs) -> Result<Device, SimError> {
+    named(args.device.as_deref().unwrap_or(DEFAULT), args)
+}
+
+/// A device, with the figures that were asked for.
+fn named(name: &str, args: &ShapeArgs) -> Result<Device, SimError> {
     let overrides = Overrides {
         capacity: args.capacity,
         block_size: args.block_size,
@@ -67,16 +78,41 @@ pub fn device(args: &ShapeArgs) -> Result<Device, SimError> {
         banks: args.banks,
         channels: args.channels,
     };
-    Ok(Device::load(&args.device)?.with(&overrides)?)
+    Ok(Device::load(name)?.with(&overrides)?)
 }
 
-/// The device that is simulated: the part of it that a sample fills, if there is one.
-pub fn simulated(args: &SimulationArgs) -> Result<Device, SimError> {
-    let device = device(&args.device.shape)?;
+/// The device that is simulated: the part of it that a sample fills, if there is one. Where none is named it
+/// follows from the traces.
+pub fn simulated(args: &SimulationArgs, recorded: Option<&str>) -> Result<Device, SimError> {
+    let shape = &args.device.shape;
+    let device = named(shape.device.as_deref().or(recorded).unwrap_or(DEFAULT), shape)?;
     match args.mapping.sample {
         Some(of) => Ok(device.sampled(of)?),
         None => Ok(device),
     }
+}
+
+/// The profile that is nearest to what all the traces were recorded on, where their formats tell and nobody
+/// named a device.
+pub fn recorded_on<'a>(
+    traces: impl IntoIterator<Item = &'a Path>,
+    args: &SimulationArgs,
+    context: Context<'_>,
+) -> Option<&'static str> {
+    if args.device.shape.device.is_some() {
+        return None;
+    }
+    let in_memory =
+        |path: &Path| context.traces().is_some_and(|traces| traces.has(&path.to_string_lossy()));
+    // What is wrong with a trace shows when it is read. Standard input can be read once.
+    let device = |path: &Path| {
+        let looked_at = path.as_os_str() != "-" && !in_memory(path);
+        let guess = looked_at.then(|| read::recognise(path, &args.reading.options()).ok());
+        guess.flatten()?.format.device()
+    };
+    let mut devices = traces.into_iter().map(device);
+    let first = devices.next().flatten()?;
+    devices.all(|other| other == Some(first)).then_some(first)
 }
 
 /// Reads all traces, each once, and describes all workloads. Contents are kept for policies that want
@@ -165,7 +201,16 @@ fn prepare(
     // Dense numbers are no addresses: nobody could tell what is where.
     let contents = contents && mapping.absolute;
     let reading = ReadOptions { contents, ..args.reading.options() };
-    let (trace, _) = opening::with_trace(path, &reading, &args.transforms, context, read)?;
+    let (trace, seen) = opening::with_trace(path, &reading, &args.transforms, context, read)?;
+    let recorded = seen.guess.and_then(|guess| guess.format.device());
+    if let (None, Some(better)) = (&args.device.shape.device, recorded)
+        && device.profile.name != better
+    {
+        context.warn(&format!(
+            "{name}: a phone's trace, simulated on {}; --device {better} is nearer",
+            device.profile.name
+        ));
+    }
     Ok(trace)
 }
 

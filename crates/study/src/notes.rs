@@ -5,7 +5,10 @@ use thermocline_report::number;
 use thermocline_sim::{PolicySpec, RunResult};
 use thermocline_units as units;
 
-use crate::{jobs::Ready, settings::simulation::SimulationArgs};
+use crate::{
+    jobs::{self, Ready},
+    settings::simulation::SimulationArgs,
+};
 
 /// How far over-provisioning may be from what was asked before it is worth a word.
 const WORTH_SAYING: f64 = 0.02;
@@ -32,6 +35,7 @@ pub fn on(
     let mut notes = Vec::new();
     if let Some(result) = results.first() {
         notes.extend(much_spare(args).map(|note| format!("{}: {note}", result.trace.path)));
+        notes.extend(default_device(&result.trace.path, &result.config.device.name, args));
         notes.extend(small_trace(result, from_trace, args));
         notes.extend(sampled(result));
         if from_trace {
@@ -75,6 +79,14 @@ fn sampled(result: &RunResult) -> Option<String> {
              within the interval; counts and RAM are those of the sample, and response times are left out",
             result.trace.path, sample.one_of
         )
+    })
+}
+
+/// The device that followed from a trace.
+pub fn default_device(trace: &str, name: &str, args: &SimulationArgs) -> Option<String> {
+    let followed = args.device.shape.device.is_none() && name != jobs::DEFAULT;
+    followed.then(|| {
+        format!("{trace}: a phone's trace, so the device is {name}; --device NAME takes another")
     })
 }
 

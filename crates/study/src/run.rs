@@ -53,9 +53,11 @@ impl<'a> Run<'a> {
     ///
     /// # Errors
     /// A policy or a device that there is not.
-    pub fn of(settings: &'a RunSettings) -> Result<Self, SimError> {
+    pub fn of(settings: &'a RunSettings, context: Context<'_>) -> Result<Self, SimError> {
         let policy = policy_of(settings)?;
-        let device = jobs::simulated(&settings.simulation)?;
+        let trace = settings.one.input.trace.as_deref();
+        let recorded = jobs::recorded_on(trace, &settings.simulation, context);
+        let device = jobs::simulated(&settings.simulation, recorded)?;
         Ok(Self { settings, policy, device })
     }
 
@@ -92,7 +94,7 @@ impl<'a> Run<'a> {
 /// # Errors
 /// Why there is no result.
 pub fn run(settings: &RunSettings, context: Context<'_>) -> Result<Ran, SimError> {
-    Run::of(settings)?.run(Extras::default(), context)
+    Run::of(settings, context)?.run(Extras::default(), context)
 }
 
 /// The policy that was asked for.

@@ -43,6 +43,8 @@ pub struct Executed {
 #[derive(Default)]
 pub struct Inputs {
     numbers: Mutex<HashMap<String, usize>>,
+    /// What traces were recorded on.
+    devices: Mutex<HashMap<String, Option<&'static str>>>,
     /// Those that are needed again and again, if any are; the last ones that were needed last.
     kept: Mutex<Vec<(usize, Slot)>>,
     /// How many of them.
@@ -77,6 +79,18 @@ impl Inputs {
         slot
     }
 
+    /// What the trace of a run was recorded on, if its format tells.
+    fn recorded_on(&self, args: &RunSettings, context: Context<'_>) -> Option<&'static str> {
+        let trace = args.one.input.trace.as_deref()?;
+        let key = format!("{} {:?}", trace.display(), args.simulation.reading);
+        if args.simulation.device.shape.device.is_some() {
+            return None;
+        }
+        let mut devices = self.devices.lock().unwrap_or_else(PoisonError::into_inner);
+        let look = || jobs::recorded_on([trace], &args.simulation, context);
+        *devices.entry(key).or_insert_with(look)
+    }
+
     fn number(&self, key: String) -> usize {
         let mut numbers = self.numbers.lock().unwrap_or_else(PoisonError::into_inner);
         let next = numbers.len();
@@ -102,7 +116,8 @@ impl<'a> Simulation<'a> {
         context: Context<'a>,
     ) -> Result<Self, SimError> {
         let policy = policy_of(&args)?;
-        let device = jobs::simulated(&args.simulation)?;
+        let recorded = inputs.recorded_on(&args, context);
+        let device = jobs::simulated(&args.simulation, recorded)?;
         let input = inputs.number(input_key(&args, &policy, &device) + version);
         Ok(Self { args, policy, device, input, inputs, context: context.without_meters() })
     }

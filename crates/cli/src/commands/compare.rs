@@ -29,14 +29,14 @@ pub fn run(args: CompareArgs, console: Console) -> Result<(), Failure> {
     let CompareArgs { many, live, wide, metrics, sort, pictures, simulation, output: form } = args;
     let settings = CompareSettings { many, simulation };
     if settings.many.per_volume {
-        let fleet = Fleet::of(&settings)?;
+        let fleet = Fleet::of(&settings, console.context())?;
         let mut sink = Sink::open(&form, wide)?;
         let done = fleet.run(console.context(), |asked, result| sink.row(asked, result))?;
         let failed = done.failed;
         sink.finish(&done)?;
         return if failed == 0 { Ok(()) } else { Err(Failure::Told(INCOMPLETE)) };
     }
-    let comparison = Comparison::of(&settings)?;
+    let comparison = Comparison::of(&settings, console.context())?;
     let output = results::open(&form)?;
     let history = pictures.any();
     let pictures = Pictures::open(&pictures)?;

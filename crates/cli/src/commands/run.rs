@@ -19,7 +19,7 @@ use crate::{
 pub fn run(args: RunArgs, console: Console) -> Result<(), Failure> {
     let RunArgs { one, delays, live, pictures, simulation, output: form } = args;
     let settings = RunSettings { one, simulation };
-    let run = Run::of(&settings)?;
+    let run = Run::of(&settings, console.context())?;
     // An output that cannot be opened shows now, not after the work.
     let output = results::open(&form)?;
     let history = pictures.any();

@@ -42,7 +42,8 @@ pub fn run(args: &WatchArgs, console: Console) -> Result<(), Failure> {
         ));
     }
     let policies = policies(args)?;
-    let device = jobs::simulated(simulation)?;
+    let recorded = jobs::recorded_on(args.input.trace.as_deref(), simulation, console.context());
+    let device = jobs::simulated(simulation, recorded)?;
     // What cannot be used shows now, not after the work.
     let path = args.output.output.as_deref();
     let output = path.map(|path| Output::open(Some(path))).transpose()?;

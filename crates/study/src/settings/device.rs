@@ -9,10 +9,11 @@ const HEADING: &str = "Device";
 /// What a device is like.
 #[derive(Args, Debug)]
 pub struct ShapeArgs {
-    /// Built-in profile (`thermocline devices` lists them), or a TOML file.
-    #[arg(long, value_name = "NAME|FILE", default_value = "slc-generic", help_heading = HEADING)]
+    /// Built-in profile (`thermocline devices` lists them), or a TOML file [default: slc-generic; for
+    /// traces of phones a phone's flash].
+    #[arg(long, value_name = "NAME|FILE", help_heading = HEADING)]
     #[arg(value_parser = Suggest(values::devices), hide_possible_values = true)]
-    pub device: String,
+    pub device: Option<String>,
     /// Bytes of the whole chip [default: the profile's; in simulations of a trace, enough for its
     /// footprint].
     #[arg(long, value_name = "SIZE", value_parser = values::size, help_heading = HEADING)]

@@ -11,7 +11,7 @@ use thermocline_sweep::{Cell, Store, Work, digest::Contents, run_all};
 
 use super::{digest_of, name_trace};
 use crate::{
-    Context,
+    Context, jobs,
     run::Run,
     settings::run::RunSettings,
     simulation::{Executed, Inputs, Simulation},
@@ -125,7 +125,9 @@ impl<'a> Session<'a> {
     pub(super) fn understood(cell: &Cell, context: Context<'_>) -> Result<(), SimError> {
         let mut settings = Self::settings(cell)?;
         settings.simulation.cleaning.own = context.own();
-        Run::of(&settings).map(drop)
+        // Which device a trace has by default shows when it is read.
+        settings.simulation.device.shape.device.get_or_insert_with(|| jobs::DEFAULT.into());
+        Run::of(&settings, context).map(drop)
     }
 
     fn understand(

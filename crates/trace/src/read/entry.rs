@@ -43,11 +43,14 @@ pub(crate) struct Special {
     pub(crate) argument: Option<CheckArgument>,
     /// Such a trace is several files, which a directory or a common prefix stands for.
     pub(crate) parts: Option<Parts>,
+    /// The kind of device that such traces were recorded on, where the format tells: a profile's name.
+    pub(crate) device: Option<&'static str>,
 }
 
 impl Special {
     /// Nothing out of the ordinary.
-    pub(crate) const NONE: Special = Special { zero_one: false, argument: None, parts: None };
+    pub(crate) const NONE: Special =
+        Special { zero_one: false, argument: None, parts: None, device: None };
 }
 
 /// How the files of one trace are found.

@@ -36,6 +36,11 @@ impl Format {
         self.entry.source
     }
 
+    /// The device profile that is nearest to what such traces were recorded on, where the format tells.
+    pub fn device(&self) -> Option<&'static str> {
+        self.entry.special.device
+    }
+
     /// What was said of it behind its name: the description of columns.
     pub fn argument(&self) -> Option<&str> {
         self.argument.as_deref()

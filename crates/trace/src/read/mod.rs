@@ -84,6 +84,21 @@ pub fn open(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Reader, Tra
     open_many(&[path], options)
 }
 
+/// The format of a trace, as [`open`] finds it, from the beginning of its files.
+///
+/// # Errors
+/// As [`open`].
+pub fn recognise(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Guess, TraceError> {
+    let mut files = Vec::new();
+    files::expand(path.as_ref(), &mut files)?;
+    let inputs = files.iter().map(|file| Input::open(file)).collect::<Result<Vec<_>, _>>();
+    let mut inputs = inputs?;
+    for input in &mut inputs {
+        input.prefetch(LOOKED_AT)?;
+    }
+    guess(&mut inputs, options)
+}
+
 /// Opens several files as one trace, merged by time: files of the processors or volumes of one
 /// machine. Their clocks must be one, their formats too.
 ///

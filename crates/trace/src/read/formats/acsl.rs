@@ -32,7 +32,7 @@ pub(super) const ENTRY: Entry = Entry {
     name: "acsl",
     about: "ACSL Pixel phones: process, device, R|W, LBA and size in 512 B sectors, seconds",
     source: "ACSL MobileBlockIOTraces",
-    special: Special::NONE,
+    special: Special { device: Some("ufs-3.1"), ..Special::NONE },
     detect: |sample| {
         let header = sample.first_line();
         let named =

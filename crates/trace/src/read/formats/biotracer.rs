@@ -37,7 +37,7 @@ pub(super) const ENTRY: Entry = Entry {
     name: "biotracer",
     about: "BIOtracer (Nexus 5): LBA and size in 512 B sectors, flags (bit 0 write), Unix seconds",
     source: "github.com/CASL-SDSU/SmartphoneIOTraces (IISWC 2015)",
-    special: Special::NONE,
+    special: Special { device: Some("emmc-5.1"), ..Special::NONE },
     detect,
     open: |setup| setup.lines(|_| Biotracer(Columns::new(LAYOUT))),
 };

@@ -21,7 +21,7 @@ pub(super) const ENTRY: Entry = Entry {
     name: "nexus5",
     about: "Nexus 5 sessions, merged: Unix seconds, R|W, LBA and size in 512 B sectors",
     source: "derived from github.com/CASL-SDSU/SmartphoneIOTraces (IISWC 2015)",
-    special: Special::NONE,
+    special: Special { device: Some("emmc-5.1"), ..Special::NONE },
     detect: |sample| {
         let header = sample.first_line() == b"time_s_unix,op,lba512,sectors,packed,session";
         header.then_some(crate::read::sample::Hit { score: 100, from: "its header line" })
