@@ -193,6 +193,8 @@ impl LayerPlan {
         Context {
             logical_pages: self.logical_pages,
             blocks: geometry.blocks(),
+            system_blocks: geometry.system_blocks,
+            reserve: self.watermarks.reserve,
             pages_per_block: geometry.data_pages_per_block(),
             banks: geometry.banks,
             time_scale: self.time_scale_ns,

@@ -3,6 +3,7 @@
 mod damage;
 mod power;
 mod reads;
+mod room;
 
 use tempfile::TempDir;
 use thermocline_assembly::{

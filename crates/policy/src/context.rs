@@ -9,6 +9,10 @@ pub struct Context {
     pub logical_pages: u32,
     /// Erase blocks on the chip, in all banks.
     pub blocks: u32,
+    /// The last of these, which hold no data of the host: those of an index log.
+    pub system_blocks: u32,
+    /// Free blocks of each bank that the host never takes.
+    pub reserve: u32,
     /// Data pages in an erase block.
     pub pages_per_block: u32,
     /// Banks that clean by themselves.
@@ -28,6 +32,8 @@ impl Context {
         Self {
             logical_pages: 1,
             blocks: 1,
+            system_blocks: 0,
+            reserve: 2,
             pages_per_block: 1,
             banks: 1,
             time_scale: 1.0,

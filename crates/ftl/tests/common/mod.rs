@@ -194,6 +194,8 @@ impl Setup {
             banks: self.geometry.banks,
             time_scale: self.time_scale,
             seed: self.seed,
+            system_blocks: 0,
+            reserve: 2,
             future: None,
         }
     }

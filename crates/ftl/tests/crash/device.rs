@@ -239,6 +239,8 @@ impl World {
             pages_per_block: self.geometry.data_pages_per_block(),
             time_scale: 100.0,
             seed: 1,
+            system_blocks: 0,
+            reserve: 2,
             future: None,
         }
     }

@@ -68,6 +68,8 @@ impl Life {
             banks: 1,
             time_scale: shape.time_scale,
             seed: shape.seed,
+            system_blocks: 0,
+            reserve: 2,
             future: None,
         };
         let victim = variant.build(&context);
@@ -638,6 +640,8 @@ fn another_seed_gives_other_draws() {
                 banks: 1,
                 time_scale: 1.0,
                 seed: policy_seed,
+                system_blocks: 0,
+                reserve: 2,
                 future: None,
             };
             life.victim = Variant::named(name, &[]).build(&context);

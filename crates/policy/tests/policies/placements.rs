@@ -15,6 +15,8 @@ const CONTEXT: Context = Context {
     time_scale: 50.0,
     banks: 1,
     seed: 1,
+    system_blocks: 0,
+    reserve: 2,
     future: None,
 };
 

@@ -243,6 +243,8 @@ fn a_trimmed_device_is_cleaned_without_asking_for_ages() {
             banks: 1,
             time_scale: 1e4,
             seed: 1,
+            system_blocks: 0,
+            reserve: 2,
             future: None,
         };
         let victim = variant.build(&context);

@@ -89,7 +89,8 @@ impl Duel {
         let shift = (smaller + fewer).max(SHIFT);
         let pages_of_block = 1 << (pages_per_block >> smaller).ilog2();
         let reserve = Watermarks::default().reserve;
-        let pages = u64::from(blocks.saturating_sub(reserve * banks)) * u64::from(pages_per_block);
+        let blocks = blocks.saturating_sub(device.system_blocks + reserve * banks);
+        let pages = u64::from(blocks) * u64::from(pages_per_block);
         let blocks = ((pages >> shift) / u64::from(pages_of_block)) as u32 + reserve;
         let logical_pages = (logical_pages >> shift) + 1;
         let ghost = Context {

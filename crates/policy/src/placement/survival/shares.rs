@@ -2,10 +2,15 @@
 
 use crate::Context;
 
-/// Blocks of a bank beside those that its logical pages need.
+/// Blocks of a bank beside those that its logical pages need: of the last one, where there is an index log.
 pub(super) fn spare(device: &Context) -> u32 {
     let needed = device.logical_pages.div_ceil(device.pages_per_block).div_ceil(device.banks);
-    device.blocks_of_bank().saturating_sub(needed)
+    device.blocks_of_bank().saturating_sub(device.system_blocks).saturating_sub(needed)
+}
+
+/// Streams that there is room for beside the reserve and read-only data; fewer than two there never are.
+fn possible_streams(device: &Context) -> u8 {
+    spare(device).saturating_sub(device.reserve + 1).clamp(2, 16) as u8
 }
 
 /// Streams. Twice the streams halve the spread of lives in each, and keep twice the blocks open: what is best grows
@@ -14,11 +19,13 @@ pub(super) fn suitable_streams(device: &Context) -> u8 {
     let spare = spare(device);
     let open = spare - spare / 3;
     let root = (4 * open.min(256)).isqrt().div_ceil(2);
-    root.clamp(4, 16).min((spare / 2).max(2)) as u8
+    let suitable = root.clamp(4, 16).min((spare / 2).max(2)) as u8;
+    suitable.min(possible_streams(device))
 }
 
 /// Streams if all those of a duel are to be possible.
 pub(super) fn most_streams(device: &Context) -> u8 {
     let twice = (2 * suitable_streams(device)).min(16);
-    twice.min((spare(device) / 4).min(16) as u8).max(suitable_streams(device))
+    let most = twice.min((spare(device) / 4).min(16) as u8).min(possible_streams(device));
+    most.max(suitable_streams(device))
 }
