@@ -2,6 +2,8 @@
 
 mod common;
 
+use serde_json::Value;
+
 use common::{done, fails, json, thermocline};
 
 #[test]
@@ -44,6 +46,166 @@ fn a_device_as_toml_is_the_same_device() {
         assert_eq!(done(&["devices", &toml, "--toml"]), done(&["devices", name, "--toml"]));
     }
     fails(2, &["devices", "--toml"], &["NAME"]);
+}
+
+#[test]
+fn keys_are_listed_with_units_and_found_by_words() {
+    let all = json(&["keys", "--json"]);
+    let all = all.as_array().expect("a list");
+    let unit = |key: &str| {
+        let found = all.iter().find(|entry| entry["key"] == key).expect(key);
+        assert!(found["meaning"].as_str().is_some_and(|text| text.len() > 5), "{found}");
+        found["unit"].as_str().expect("text").to_owned()
+    };
+    assert_eq!(unit("write_amplification"), "");
+    assert_eq!(unit("response_us.write.p99"), "µs");
+    assert_eq!(unit("lifetime.tbw_bytes"), "bytes");
+    assert_eq!(unit("config.over_provisioning"), "");
+    assert_eq!(unit("lifetime.years"), "years");
+    // Every key of a run is there.
+    let run = json(&["run", "--workload", "uniform", "--capacity", "16MiB", "--json"]);
+    for (part, value) in run.as_object().expect("an object") {
+        let known = |entry: &Value| {
+            let key = entry["key"].as_str().unwrap_or_default();
+            key == part || key.starts_with(&format!("{part}."))
+        };
+        assert!(all.iter().any(known), "{part}: {value}");
+    }
+    let found = done(&["keys", "p99"]);
+    assert!(found.contains("response_us.write.p99  (number, µs)"), "{found}");
+    assert!(!found.contains("lifetime"), "{found}");
+    assert!(done(&["keys", "drive writes"]).contains("dwpd"), "by their meanings too");
+    fails(2, &["keys", "no-such-key"], &["`no-such-key`", "thermocline keys"]);
+}
+
+#[test]
+fn two_files_of_results_are_compared_figure_by_figure() {
+    let folder = common::folder();
+    let run = |op: &str, policies: &str, form: &str, name: &str| {
+        let args = ["compare", "--workload", "zipf:0.99", "--capacity", "8MiB", "--bytes", "16MiB"];
+        let own = ["--block-size", "32KiB", "--over-provisioning", op, "--policies", policies];
+        let text = done(&[&args[..], &own, &["--format", form]].concat());
+        common::file(&folder, name, text)
+    };
+    let a = run("10%", "greedy,cat", "json", "a.json");
+    let b = run("20%", "cat,greedy,fifo", "jsonl", "b.jsonl");
+    let found = json(&["diff", &a, &b, "--json"]);
+    let pairs = found["pairs"].as_array().expect("a list");
+    let policies: Vec<_> = pairs.iter().map(|pair| pair["policy"].as_str()).collect();
+    assert_eq!(policies, [Some("greedy"), Some("cat")]);
+    assert_eq!(found["only_b"][0]["policy"], "fifo");
+    let differs = |key: &str| {
+        let all = pairs[0]["differences"].as_array().expect("a list");
+        all.iter().find(|one| one["key"] == key).cloned()
+    };
+    let amplified = differs("write_amplification").expect("it differs");
+    let change = amplified["b"].as_f64().zip(amplified["a"].as_f64()).map(|(b, a)| b / a - 1.0);
+    assert_eq!(amplified["change"].as_f64(), change);
+    assert!(change < Some(0.0) && differs("config.over_provisioning").is_some());
+    assert!(differs("host.pages_written").is_some() || differs("config.seed").is_none());
+    let text = done(&["diff", &a, &b]);
+    assert!(text.contains("write_amplification") && text.contains("only in"), "{text}");
+    assert!(!text.contains("perf."), "{text}");
+    let same = done(&["diff", &a, &a]);
+    assert_eq!(same.matches("no figure differs").count(), 2, "{same}");
+    let bad = common::file(&folder, "bad.json", "{\"x\": 1}");
+    fails(3, &["diff", &a, &bad], &["bad.json", "--json"]);
+    let broken = common::file(&folder, "broken.json", "{\"x\"");
+    fails(3, &["diff", &broken, &a], &["broken.json", "--json"]);
+    fails(3, &["diff", "gone.json", &a], &["gone.json"]);
+}
+
+#[test]
+fn a_disk_is_recorded_by_the_tool_that_is_there() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = common::folder();
+    let tools = folder.path().join("tools");
+    std::fs::create_dir(&tools).expect("a folder");
+    let record = |args: &[&str]| {
+        let mut command = common::command(&[&["record"], args].concat());
+        // The shell of the fake tools is found by its whole name.
+        command.current_dir(folder.path()).env("PATH", &tools);
+        let ran = command.output().expect("it runs");
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        (ran.status.code(), text(&ran.stdout), text(&ran.stderr))
+    };
+    let (code, _, said) = record(&["/dev/null", "--for", "10m"]);
+    assert_eq!(code, Some(2), "{said}");
+    for part in ["blktrace and bpftrace are not installed", "apt install blktrace", "dnf install"] {
+        assert!(said.contains(part), "{said}");
+    }
+    let install = |name: &str, script: &str| {
+        let path = tools.join(name);
+        std::fs::write(&path, format!("#!/bin/sh\n{script}\n")).expect("written");
+        let all = std::fs::Permissions::from_mode(0o755);
+        std::fs::set_permissions(&path, all).expect("a program");
+    };
+    // A program for bpftrace writes what the real one would print.
+    install(
+        "bpftrace",
+        r#"echo "$@" > told
+           printf 'time_ns,op,offset_bytes,size_bytes\n1000,WS,0,4096\n2000,DS,4096,8192\n3000,FF,0,0\n' > "$3""#,
+    );
+    let (code, out, said) = record(&["/dev/null", "--for", "10m"]);
+    assert_eq!(code, Some(0), "{said}");
+    assert!(
+        out.contains("null.csv") && out.contains("next: thermocline trace info null.csv"),
+        "{out}"
+    );
+    let told = std::fs::read_to_string(folder.path().join("told")).expect("it ran");
+    // /dev/null is 1:3.
+    for part in ["-q -o null.csv -e", "args->dev == 1048579/", "interval:s:600"] {
+        assert!(told.contains(part), "{told}");
+    }
+    let trace = folder.path().join("null.csv").display().to_string();
+    let info = json(&["trace", "info", &trace, "--json"]);
+    let report = &info["traces"][0];
+    let counts = ["writes", "trims", "flushes"].map(|key| report[key].as_u64());
+    assert_eq!(counts, [Some(1), Some(1), Some(1)], "{info}");
+    let (code, _, said) = record(&["/dev/null", "--for", "10m"]);
+    assert!(
+        code == Some(2) && said.contains("null.csv exists") && said.contains("--output"),
+        "{said}"
+    );
+    // blktrace is the better one; its files are named by their beginning.
+    install("blktrace", r#"echo "$@" > told; echo x > "$8.blktrace.0"; echo y > "$8.blktrace.1""#);
+    let (code, out, said) = record(&["/dev/null", "--for", "90s", "-o", "my disk"]);
+    assert_eq!(code, Some(0), "{said}");
+    assert!(
+        out.contains("my disk.blktrace.*: 2 files") && out.contains("compare 'my disk'"),
+        "{out}"
+    );
+    let told = std::fs::read_to_string(folder.path().join("told")).expect("it ran");
+    assert_eq!(told.trim(), "-a issue -d /dev/null -w 90 -o my disk");
+    // What fails, or records nothing, is no success.
+    install("blktrace", "exit 5");
+    let (code, out, said) = record(&["/dev/null", "--for", "1s", "-o", "other"]);
+    assert!(code != Some(0) && out.is_empty() && said.contains("sudo"), "{out} {said}");
+    install("blktrace", "exit 0");
+    let (code, _, said) = record(&["/dev/null", "--for", "1s", "-o", "other"]);
+    assert!(code != Some(0) && said.contains("recorded nothing"), "{said}");
+    // A job is run with its log.
+    std::fs::write(folder.path().join("job.fio"), "[one]\nrw=randwrite\n").expect("written");
+    let (code, _, said) = record(&["job.fio", "--for", "5m"]);
+    assert!(code == Some(2) && said.contains("fio is not installed"), "{said}");
+    install(
+        "fio",
+        r#"while read -r line; do case "$line" in
+             write_iolog=*) printf 'fio version 2 iolog\n/f add\n/f open\n/f write 0 4096\n/f close\n' > "${line#*=}";;
+             runtime=*) echo "$line" > told;;
+           esac; done < "$1""#,
+    );
+    let (code, out, said) = record(&["job.fio", "--for", "5m"]);
+    assert_eq!(code, Some(0), "{said}");
+    assert!(out.contains("next: thermocline trace info job.iolog"), "{out}");
+    assert_eq!(
+        std::fs::read_to_string(folder.path().join("told")).expect("it ran"),
+        "runtime=300\n"
+    );
+    let trace = folder.path().join("job.iolog").display().to_string();
+    assert_eq!(json(&["trace", "info", &trace, "--json"])["traces"][0]["writes"], 1);
+    let (code, _, said) = record(&["/dev/null", "--for", "soon"]);
+    assert!(code == Some(2) && said.contains("10m"), "{said}");
 }
 
 #[test]

@@ -2,7 +2,9 @@
 
 mod common;
 
-use common::{corpus, csv_trace, done, fails, fed, file, folder, json, nbdkit_log, stable};
+use common::{
+    command, corpus, csv_trace, done, fails, fed, file, folder, json, nbdkit_log, stable,
+};
 
 #[test]
 fn a_trace_by_its_name_alone_is_one_by_its_option() {
@@ -67,6 +69,30 @@ fn several_traces_stand_in_one_table() {
             "{table}"
         );
     }
+}
+
+#[test]
+fn many_traces_fit_80_columns_with_what_matters_most() {
+    let folder = folder();
+    let names = ["a-volume-with-a-rather-long-name-of-its-own-0.csv", "b.csv", "c.csv", "d.csv"];
+    let files: Vec<_> = names.iter().map(|name| file(&folder, name, csv_trace(200, 64))).collect();
+    let files: Vec<_> = files.iter().cycle().take(12).map(String::as_str).collect();
+    let args = [&["trace", "info"][..], &files].concat();
+    for (columns, least) in [(80, 5), (120, 8), (200, 13)] {
+        let output = command(&args).env("COLUMNS", columns.to_string()).output().expect("it runs");
+        let text = String::from_utf8(output.stdout).expect("UTF-8");
+        let (described, table) = text.split_at(text.find('─').expect("a table"));
+        assert!(described.lines().count() >= 12, "{text}");
+        let widest = table.lines().map(|line| line.chars().count()).max();
+        assert!(widest <= Some(columns), "{columns}: {text}");
+        let rows: Vec<_> = table.lines().filter(|line| line.contains(".csv")).collect();
+        assert_eq!(rows.len(), 12, "a row a trace: {text}");
+        // Some figures are of two words (14 %), so a row has at least so many.
+        assert!(rows.iter().all(|row| row.split_whitespace().count() >= least), "{text}");
+        assert!(rows[0].contains("a-volume-with-") && rows[0].contains('…'), "{text}");
+    }
+    // Where nobody says how wide the screen is, it is 80 columns.
+    assert!(done(&args).lines().all(|line| line.chars().count() <= 80 || line.contains('/')));
 }
 
 #[test]

@@ -22,11 +22,16 @@
   let stream = null;
 
   const seconds = (/** @type {number} */ x) => `${Math.round(x)} s`;
+  /** How long ago, in seconds below 0. @param {number} x */
+  const hours = (x) => (x > -7200 ? `${Math.round(-x / 60)} min` : x > -172800 ? `${Math.round(-x / 3600)} h` : `${Math.round(-x / 86400)} d`);
   const charts = {
     wa: new Chart(byId("wa"), "Write amplification", { x: seconds, y: (y) => fixed(y, 2), axis: "since this page was opened" }),
     writes: new Chart(byId("writes"), "Pages a second", { x: seconds, y: (y) => grouped(y), axis: "since this page was opened" }),
     latency: new Chart(byId("latency"), "Response time, 99th percentile", { x: seconds, y: duration, axis: "since this page was opened" }),
     victims: new Chart(byId("victims"), "Valid pages of victims, mean", { x: seconds, y: (y) => fixed(y, 1), axis: "since this page was opened" }),
+    pastSpare: new Chart(byId("pastspare"), "Blocks that may still fail, pages lost", { x: hours, y: (y) => grouped(y), axis: "before now" }),
+    pastWear: new Chart(byId("pastwear"), "Wear against the rating, mean block", { x: hours, y: (y) => `${fixed(y, y < 10 ? 2 : 0)} %`, axis: "before now" }),
+    pastWa: new Chart(byId("pastwa"), "Write amplification over time", { x: hours, y: (y) => fixed(y, 2), axis: "before now" }),
     wear: new Chart(byId("wear"), "Erases of blocks", { x: String, y: (y) => grouped(y), axis: "erases" }),
   };
 
@@ -67,6 +72,9 @@
   const TILES = [
     ["Write amplification since mount", "since_mount.write_amplification", (n) => fixed(n, 3)],
     [`Write amplification, last ${NOW} s`, "", () => fixed(amplification(since(NOW).figures, past[past.length - 1].figures), 3)],
+    ["May still fail before read-only", "spare_blocks", (n) => (n == null ? "–" : grouped(n))],
+    ["Pages lost since mount", "since_mount.pages_lost", grouped],
+    ["Wear of the rating, mean / most", "", () => wearOfRating()],
     ["Host pages written", "since_mount.host_pages_written", grouped],
     ["Pages copied", "since_mount.flash_pages_copied", grouped],
     ["Blocks erased", "since_mount.flash_blocks_erased", grouped],
@@ -78,6 +86,12 @@
     ["Requests in flight", "clients.in_flight", grouped],
     ["Failed reads, programs, erases", "", (_, f) => ["failed_reads", "failed_programs", "failed_erases"].map((key) => grouped(f.health[key])).join(", ")],
   ];
+  /** Erases of the mean and of the most worn block over what a block is rated for. */
+  function wearOfRating() {
+    if (!chip || !about.endurance) return "–";
+    const { mean, max } = chip.wear();
+    return [mean, max].map((n) => `${fixed((n / about.endurance) * 100, 2)} %`).join(" / ");
+  }
   const both = (/** @type {Json} */ figures, /** @type {string} */ kind) => {
     const [half, most] = [0.5, 0.99].map((share) => percentile(null, figures, kind, share));
     return Number.isNaN(half) ? "–" : `≤ ${duration(half)} / ${duration(most)}`;
@@ -196,6 +210,33 @@
     charts.wear.columns(counts.map((n, i) => [width > 1 ? `${grouped(min + i * width)}–${grouped(min + (i + 1) * width - 1)}` : grouped(min + i), n]), "blocks, by erase count");
   }
 
+  /** How the export was since the server started. */
+  async function remember() {
+    const asked = byId("export").value || 0;
+    /** @type {Json | null} */
+    const was = await fetch(`history?export=${asked}`).then((it) => it.json(), () => null);
+    if (!was || asked !== (byId("export").value || 0)) return;
+    const now = Date.now();
+    /** @type {number[]} */
+    const times = was.time_ms.map((/** @type {number} */ ms) => (ms - now) / 1000);
+    /** @param {(i: number) => number | null} y @returns {[number, number][]} */
+    const points = (y) => times.flatMap((x, i) => {
+      const value = y(i);
+      return value == null || !Number.isFinite(value) ? [] : [/** @type {[number, number]} */ ([x, value])];
+    });
+    const grew = (/** @type {string} */ key, /** @type {number} */ i) => was[key][i] - was[key][i - 1];
+    charts.pastSpare.lines([
+      { name: "may still fail", colour: "a", points: points((i) => was.spare_blocks[i]) },
+      { name: "pages lost since mount", colour: "b", dash: "6 4", points: points((i) => was.pages_lost[i]) },
+    ]);
+    charts.pastWear.lines([{ name: "mean block", colour: "a", points: points((i) => (was.wear_mean[i] / (about.endurance || NaN)) * 100) }]);
+    const amplified = (/** @type {number} */ i) => {
+      const host = i > 0 ? grew("host_pages_written", i) : 0;
+      return host > 0 ? (host + grew("flash_pages_copied", i)) / host : NaN;
+    };
+    charts.pastWa.lines([{ name: "between samples", colour: "a", points: points(amplified) }]);
+  }
+
   /** How the chosen block is, and what was seen of it. @param {number} block */
   function tell(block) {
     if (block < 0) return;
@@ -223,6 +264,7 @@
   }
 
   function connect() {
+    setTimeout(remember, 1000);
     stream?.close();
     [chip, map, past, seen.count, shownAt] = [null, null, [], 0, 0];
     stream = new EventSource(`events?export=${byId("export").value || 0}`);
@@ -241,6 +283,7 @@
     byId("pause").textContent = paused ? "Go on" : "Pause";
     if (!paused) map?.repaint();
   });
+  setInterval(() => paused || remember(), 60000);
   fetch("exports").then((it) => it.json()).then((/** @type {string[]} */ names) => {
     byId("export").replaceChildren(...names.map((name, i) => make("option", { value: String(i) }, shown(name) || "(default)")));
     byId("exports").hidden = names.length < 2;

@@ -41,11 +41,12 @@ pub struct Request<'a> {
 }
 
 impl<'a> Request<'a> {
-    /// A number among the parameters.
+    /// A number among the parameters, 0 where it is left out; none where it is no number.
     #[must_use]
     pub fn number(&self, name: &str) -> Option<u32> {
-        let of = |pair: &'a str| pair.split_once('=').filter(|(key, _)| *key == name);
-        self.query.split('&').find_map(of)?.1.parse().ok()
+        let mut pairs =
+            self.query.split('&').map(|pair| pair.split_once('=').unwrap_or((pair, "")));
+        pairs.find(|(key, _)| *key == name).map_or(Some(0), |(_, value)| value.parse().ok())
     }
 
     /// Whether the client means this machine: by an address, as `localhost`, or by `name`. A page of somebody
@@ -303,6 +304,6 @@ mod tests {
             assert!(!means(host), "{host}");
         }
         let request = Request { path: "/", query: "a=1&block=7", host: "" };
-        assert_eq!((request.number("block"), request.number("b")), (Some(7), None));
+        assert_eq!((request.number("block"), request.number("b")), (Some(7), Some(0)));
     }
 }

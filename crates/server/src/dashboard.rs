@@ -22,6 +22,7 @@ use thermocline_live::{
 use crate::{
     control::stat,
     counters::{Kind, LATENCIES, latency_limit},
+    history::History,
     http::Http,
     server::{Export, Shared},
 };
@@ -41,6 +42,7 @@ pub(crate) fn start(http: Http, name: String, shared: &Arc<Shared>) -> io::Resul
         page: page::live(),
         feeds: frames.iter().map(|one| one.feed().clone()).collect(),
         frames: Mutex::new(frames),
+        history: History::start(shared)?,
     };
     let most = MOST + feed::MOST * site.feeds.len();
     http::start(http.0, "dashboard", Arc::new(site), most)
@@ -52,6 +54,7 @@ struct Dashboard {
     page: page::Page,
     feeds: Vec<Arc<Feed>>,
     frames: Mutex<Vec<Producing>>,
+    history: History,
 }
 
 impl Site for Dashboard {
@@ -59,7 +62,8 @@ impl Site for Dashboard {
         if !request.means(&self.name) {
             return http::misdirected();
         }
-        let export = request.number("export").unwrap_or(0) as usize;
+        // What is no number is no export and no block, as one that there is not.
+        let export = request.number("export").map_or(usize::MAX, |number| number as usize);
         match (request.path, self.feeds.get(export)) {
             ("/", _) => Answer::page(&self.page.html, &self.page.policy),
             ("/exports", _) => {
@@ -71,13 +75,21 @@ impl Site for Dashboard {
                 Answer::Stream(Box::new(move |stream| feed.send(stream)))
             }
             ("/block", Some(_)) => {
-                block(&self.shared.exports[export], request.number("block").unwrap_or(0))
+                block(&self.shared.exports[export], request.number("block").unwrap_or(u32::MAX))
+            }
+            ("/history", Some(_)) => {
+                let history = self.history.of(export).to_string();
+                Answer::of("200 OK", http::JSON, history)
+            }
+            ("/events" | "/block" | "/history", None) => {
+                Answer::text("404 Not Found", "there is no such export; /exports lists them\n")
             }
             _ => Answer::text("404 Not Found", "the dashboard is at /\n"),
         }
     }
 
     fn stop(&self) {
+        self.history.stop();
         let mut frames = self.frames.lock().unwrap_or_else(PoisonError::into_inner);
         std::mem::take(&mut *frames).into_iter().for_each(Producing::stop);
     }
@@ -138,15 +150,17 @@ impl<S: Deref<Target = Shared> + Send + Sync> Source for Looked<S> {
             it.begun.get().saturating_sub(it.answered.get())
         };
         let time = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        let (counters, health, free) = device.glance(|layer| {
+        let (counters, health, free, spare) = device.glance(|layer| {
             let inspect = layer.inspect();
-            (*inspect.counters(), layer.chip().health(), inspect.free_blocks())
+            let (free, spare) = (inspect.free_blocks(), inspect.spare_blocks());
+            (*inspect.counters(), layer.chip().health(), free, spare)
         });
         let figures = json!({
             "time_ms": time.as_millis() as u64,
             "state": state,
             "settings": settings,
             "free_blocks": free,
+            "spare_blocks": spare,
             "since_mount": stat::done(&counters),
             "health": stat::health(&health, &counters),
             "clients": {
@@ -177,6 +191,7 @@ impl<S: Deref<Target = Shared> + Send + Sync> Source for Looked<S> {
             "blocks": geometry.blocks(),
             "pages_per_block": geometry.data_pages_per_block(),
             "banks": geometry.banks,
+            "endurance": device.about().endurance,
             "latency_limits_us": limits.collect::<Vec<_>>(),
         });
         match about {

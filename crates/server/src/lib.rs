@@ -17,6 +17,7 @@ mod counters;
 mod dashboard;
 mod device;
 mod error;
+mod history;
 mod http;
 mod listener;
 mod memory;

@@ -67,6 +67,7 @@ struct Export {
     worn_out: bool,
     spare_blocks: Option<u32>,
     wear: Wear,
+    endurance: u32,
     recovery_s: Option<f64>,
     flushes: u64,
     flushes_idle: u64,
@@ -99,6 +100,7 @@ impl Snapshot {
                 worn_out: layer.inspect().end_of_life().is_some(),
                 spare_blocks: layer.inspect().spare_blocks(),
                 wear: Wear::default(),
+                endurance: device.about().endurance,
                 recovery_s: device.recovery().map(|time| time.as_secs_f64()),
                 flushes: commits.flushes.load(Relaxed),
                 flushes_idle: commits.idle.load(Relaxed),
@@ -459,6 +461,8 @@ impl Snapshot {
         out.gauges("wear_mean", "Mean erase count", None, self.each(|e| e.wear.mean()))?;
         let help = "Erase count of the block erased most";
         out.gauges("wear_max", help, None, self.each(|e| f64::from(e.wear.max)))?;
+        let help = "Erases that a block is rated for";
+        out.gauges("wear_rating", help, None, self.each(|e| f64::from(e.endurance)))?;
         let help = "Blocks by erase count";
         let mut family = out.0.encode_descriptor("wear", help, None, MetricType::Histogram)?;
         for export in &self.exports {

@@ -207,6 +207,43 @@ impl Metric {
         (self.get)(run).unwrap_or(Value::Null)
     }
 
+    /// Its value in a result as JSON has it; null where the result has none.
+    #[must_use]
+    pub fn in_json<'v>(&self, result: &'v Value) -> &'v Value {
+        static NONE: Value = Value::Null;
+        self.key.split('.').fold(result, |value, part| value.get(part).unwrap_or(&NONE))
+    }
+
+    /// The unit of its values, from the key and how people read it; empty where it is a plain number.
+    #[must_use]
+    pub fn unit(&self) -> &'static str {
+        const SUFFIXES: [(&str, &str); 9] = [
+            ("us", "µs"),
+            ("bytes", "bytes"),
+            ("pages", "pages"),
+            ("mj", "mJ"),
+            ("uj", "µJ"),
+            ("blocks", "blocks"),
+            ("years", "years"),
+            ("ms", "ms"),
+            ("ns", "ns"),
+        ];
+        if self.key.ends_with("kib_s") {
+            return "KiB/s";
+        }
+        let of = |part: &str| {
+            let last = part.rsplit('_').next().unwrap_or(part);
+            SUFFIXES.iter().find(|(suffix, _)| *suffix == last).map(|(_, unit)| *unit)
+        };
+        let by_key = self.key.rsplit('.').find_map(of);
+        match (self.kind, self.look.format) {
+            (Kind::Text | Kind::Flag | Kind::Json, _) => "",
+            (_, Format::Percent | Format::Excess) => "share",
+            (_, Format::Seconds) => "s",
+            _ => by_key.unwrap_or(""),
+        }
+    }
+
     /// Its value as a number, for what is one.
     #[must_use]
     pub fn number(&self, run: &RunResult) -> Option<f64> {

@@ -42,6 +42,34 @@ pub struct WorkloadsArgs {
     pub json: bool,
 }
 
+/// The arguments of `keys`.
+#[derive(Args, Debug)]
+pub struct KeysArgs {
+    /// Word in the names or, if it is in none of them, in the meanings [default: list all].
+    #[arg(value_name = "WORD")]
+    pub word: Option<String>,
+    /// Print JSON.
+    #[arg(long, help_heading = "Output")]
+    pub json: bool,
+}
+
+/// The arguments of `diff`.
+#[derive(Args, Debug)]
+pub struct DiffArgs {
+    /// Results by `run`, `compare` or `sweep` as JSON or JSON lines; `-` is standard input.
+    #[arg(value_name = "A", value_hint = ValueHint::FilePath)]
+    pub a: PathBuf,
+    /// The same, to compare with.
+    #[arg(value_name = "B", value_hint = ValueHint::FilePath)]
+    pub b: PathBuf,
+    /// Every key, not only the settings and the figures for people.
+    #[arg(long)]
+    pub all: bool,
+    /// Print JSON.
+    #[arg(long, help_heading = "Output")]
+    pub json: bool,
+}
+
 /// The arguments of `completions`.
 #[derive(Args, Debug)]
 pub struct CompletionsArgs {

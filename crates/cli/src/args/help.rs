@@ -308,6 +308,30 @@ Examples:
   thermocline run --workload zipf:0.99 --interarrival 2ms --reads 30%
   thermocline run --workload phases:hot-cold:90/10@40MiB,uniform@40MiB";
 
+pub const RECORD: &str = "\
+Examples:
+  sudo thermocline record /dev/sda --for 10m
+  sudo thermocline record /var/lib/mysql --for 1h --output /mnt/other/mysql
+  thermocline record job.fio --for 5m
+
+It ends with the name of the trace and the next command. blktrace records a
+device completely; bpftrace prints each issued request; fio logs its own jobs.";
+
+pub const KEYS: &str = "\
+Examples:
+  thermocline keys
+  thermocline keys p99
+  thermocline keys lifetime --json";
+
+pub const DIFF: &str = "\
+Runs are paired by trace, policy and seed; the only run of each file with the
+only run of the other.
+
+Examples:
+  thermocline compare t.csv --json --output a.json
+  thermocline compare t.csv --over-provisioning 7% --json --output b.json
+  thermocline diff a.json b.json";
+
 pub const COMPLETIONS: &str = "\
 Examples:
   thermocline completions bash \\

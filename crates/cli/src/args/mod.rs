@@ -7,6 +7,7 @@ pub mod kinds;
 mod media;
 pub mod output;
 pub mod pictures;
+pub mod record;
 pub mod reproduce;
 pub mod run;
 pub mod store;
@@ -76,6 +77,9 @@ pub enum Command {
     /// Inspect, convert and generate traces.
     #[command(subcommand, after_help = help::TRACE, arg_required_else_help = true)]
     Trace(trace::TraceCommand),
+    /// Record what a disk is asked, as a trace, with blktrace, bpftrace or fio.
+    #[command(after_help = help::RECORD)]
+    Record(record::RecordArgs),
     /// Make a flash chip in a file, with an empty store on it.
     #[command(after_help = help::format())]
     Format(Box<store::FormatArgs>),
@@ -115,6 +119,12 @@ pub enum Command {
     /// List the workloads that can be generated.
     #[command(after_help = help::WORKLOADS)]
     Workloads(catalogue::WorkloadsArgs),
+    /// List the keys of results, with their units and meanings.
+    #[command(after_help = help::KEYS)]
+    Keys(catalogue::KeysArgs),
+    /// Show in which figures two files of results differ.
+    #[command(after_help = help::DIFF)]
+    Diff(catalogue::DiffArgs),
     /// Print a shell's completion script.
     #[command(after_help = help::COMPLETIONS)]
     Completions(catalogue::CompletionsArgs),

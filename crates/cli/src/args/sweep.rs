@@ -41,9 +41,9 @@ pub struct SweepArgs {
     /// ten, at most a hundredth of the range].
     #[arg(long, value_name = "STEP", requires = "until", help_heading = SEARCH)]
     pub tolerance: Option<String>,
-    /// Form of the table.
-    #[arg(long, value_name = "FORM", default_value = "csv", help_heading = OUTPUT)]
-    pub format: TableFormat,
+    /// Form of the table [default: table on a terminal, csv elsewhere].
+    #[arg(long, value_name = "FORM", help_heading = OUTPUT)]
+    pub format: Option<TableFormat>,
     /// File for the table [default: standard output; with --until none].
     #[arg(long, short, value_name = "FILE", value_hint = ValueHint::FilePath)]
     #[arg(help_heading = OUTPUT)]
@@ -57,6 +57,8 @@ pub struct SweepArgs {
 /// Forms of a table of any length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum TableFormat {
+    /// The settings that differ and the figures there is room for, for people.
+    Table,
     /// A row a simulation.
     Csv,
     /// An object a line, as JSON.

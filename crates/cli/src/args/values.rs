@@ -30,6 +30,16 @@ pub fn own_address(text: &str) -> Result<String, String> {
     address(text).map_err(|_| "expected [host:]port, as in 9810 or 127.0.0.1:9810".into())
 }
 
+/// How long something goes on, in nanoseconds: `10m`, `90s`, `2h`.
+pub fn duration(text: &str) -> Result<u64, String> {
+    let text = text.trim();
+    let minutes = text.strip_suffix('m').map(|number| format!("{number}min"));
+    match time(minutes.as_deref().unwrap_or(text)) {
+        Ok(ns @ 1..) => Ok(ns),
+        _ => Err(format!("`{text}` is not a time; write it as 10m, 90s or 2h")),
+    }
+}
+
 /// A layer that keeps data on a chip.
 pub fn served_layer(text: &str) -> Result<LayerKind, String> {
     let kinds =

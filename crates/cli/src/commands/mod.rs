@@ -3,8 +3,11 @@
 mod compare;
 mod completions;
 mod devices;
+mod diff;
+mod keys;
 mod man;
 mod policies;
+mod record;
 mod reproduce;
 mod run;
 mod store;
@@ -31,6 +34,7 @@ pub fn run(cli: Cli) -> Result<(), Failure> {
         Command::Watch(args) => watch::run(&args, console),
         Command::Reproduce(args) => reproduce::run(*args, console),
         Command::Trace(args) => trace::run(&args, console),
+        Command::Record(args) => record::run(&args, console),
         Command::Format(args) => store::format::run(&args),
         Command::Serve(args) => store::serve::run(&args, cli.quiet),
         Command::Check(args) => store::check::run(&args, console),
@@ -46,6 +50,8 @@ pub fn run(cli: Cli) -> Result<(), Failure> {
         Command::Policies(args) => policies::run(&args),
         Command::Devices(args) => devices::run(&args),
         Command::Workloads(args) => workloads::run(&args),
+        Command::Keys(args) => keys::run(&args),
+        Command::Diff(args) => diff::run(&args),
         Command::Completions(args) => completions::run(&args),
         Command::Man(args) => man::run(&args),
     }

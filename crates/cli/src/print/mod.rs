@@ -11,6 +11,7 @@ pub mod results;
 pub mod rows;
 pub mod run;
 mod summary;
+pub mod sweep;
 pub mod table;
 pub mod trace;
 pub mod tune;

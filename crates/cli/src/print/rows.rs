@@ -40,6 +40,11 @@ impl Rows {
                 let rows = super::parquet::Rows::new(table.columns()).map_err(io::Error::other);
                 Form::Parquet(Box::new(output.check(rows)?))
             }
+            TableFormat::Table => {
+                return Err(Failure::usage(
+                    "a search writes rows; take --format csv, jsonl or parquet",
+                ));
+            }
             #[cfg(not(feature = "parquet"))]
             TableFormat::Parquet => unreachable!("the output was not opened"),
         };

@@ -9,7 +9,7 @@ use thermocline_units::show_size;
 
 use super::{
     number::{self, NONE, grouped, time_us},
-    table::{Figures, Pairs, Sheet, heading},
+    table::{Figures, Pairs, Sheet, USUAL_WIDTH, heading, width, wrap},
 };
 use crate::output::Output;
 
@@ -18,14 +18,15 @@ const VOLUMES_SHOWN: usize = 20;
 
 /// Guesses, a row a trace, and details of a single one.
 pub fn show(traces: &[Info], output: &Output) -> String {
+    let screen = output.width().unwrap_or(USUAL_WIDTH);
     let mut text = String::new();
     for trace in traces {
-        let _ = writeln!(text, "{}: {}", plain(&trace.path), trace.described);
+        text += &wrap(&format!("{}: {}\n", plain(&trace.path), trace.described), screen);
     }
-    text += &overview(traces, output);
+    text += &overview(traces, screen);
     for trace in traces {
         if let Some(hint) = &trace.report.alignment.hint {
-            let _ = writeln!(text, "{}: {hint}", plain(&trace.path));
+            text += &wrap(&format!("{}: {hint}\n", plain(&trace.path)), screen);
         }
     }
     if let [only] = traces {
@@ -34,46 +35,80 @@ pub fn show(traces: &[Info], output: &Output) -> String {
     text
 }
 
-fn overview(traces: &[Info], output: &Output) -> String {
-    let header = [
-        "trace",
-        "reads",
-        "writes",
-        "trims",
-        "flushes",
-        "written\nMiB",
-        "write set\nMiB",
-        "overwrite",
-        "updates",
-        "top 10 %",
-        "top 20 %",
-        "duration",
-        "aligned\nto 4 KiB",
-    ];
+/// A column of the overview: its header, its rank where a screen is narrow, and what stands in it.
+type Column = (&'static str, u8, fn(&TraceReport) -> String);
+
+const COLUMNS: [Column; 12] = [
+    ("reads", 4, |r| grouped(r.reads)),
+    ("writes", 0, |r| grouped(r.writes)),
+    ("trims", 6, |r| grouped(r.trims)),
+    ("flushes", 11, |r| grouped(r.flushes)),
+    ("written\nMiB", 1, |r| mebibytes(r.bytes_written)),
+    ("write set\nMiB", 2, |r| mebibytes(r.write_set_bytes)),
+    ("overwrite", 3, |r| {
+        r.overwrite_factor.map_or_else(|| NONE.into(), |x| format!("×{}", number::fixed(x, 2)))
+    }),
+    ("updates", 9, |r| share(r.update_share)),
+    ("top 10 %", 7, |r| share(r.top10_share)),
+    ("top 20 %", 10, |r| share(r.top20_share)),
+    ("duration", 5, |r| time_us(r.duration_ns as f64 / 1000.0)),
+    ("aligned\nto 4 KiB", 8, |r| share(r.alignment.aligned_share)),
+];
+
+/// Most characters of a name where there are many.
+const NAME: usize = 28;
+
+/// A row a trace. One trace that the screen is too narrow for has a line for each column; several have the
+/// columns of most importance that there is room for.
+fn overview(traces: &[Info], screen: usize) -> String {
+    let all = || COLUMNS.iter().collect::<Vec<_>>();
+    if traces.len() == 1 {
+        return figures(traces, &all()).finish(Some(screen));
+    }
+    let mut ranked = all();
+    ranked.sort_by_key(|column| column.1);
+    let mut shown = figures(traces, &ranked[..1]).finish(None);
+    for count in 2..=ranked.len() {
+        let mut columns = ranked[..count].to_vec();
+        columns.sort_by_key(|column| COLUMNS.iter().position(|other| other.0 == column.0));
+        let text = figures(traces, &columns).finish(None);
+        if width(&text) > screen {
+            shown += &wrap(
+                &format!(
+                    "{} more columns on a screen of more than {screen} characters; --json has all\n",
+                    ranked.len() + 1 - count
+                ),
+                screen,
+            );
+            break;
+        }
+        shown = text;
+    }
+    shown
+}
+
+fn figures(traces: &[Info], columns: &[&Column]) -> Figures {
+    let header = ["trace"].into_iter().chain(columns.iter().map(|column| column.0));
     let mut figures = Figures::new(header.map(str::to_owned));
     for trace in traces {
-        let r = &trace.report;
-        let name = trace.path.rsplit('/').next().unwrap_or(&trace.path);
-        let cells = [
-            plain(name),
-            grouped(r.reads),
-            grouped(r.writes),
-            grouped(r.trims),
-            grouped(r.flushes),
-            mebibytes(r.bytes_written),
-            mebibytes(r.write_set_bytes),
-            r.overwrite_factor.map_or_else(|| NONE.into(), |x| format!("×{}", number::fixed(x, 2))),
-            share(r.update_share),
-            share(r.top10_share),
-            share(r.top20_share),
-            time_us(r.duration_ns as f64 / 1000.0),
-            share(r.alignment.aligned_share),
-        ];
+        let name = plain(trace.path.rsplit('/').next().unwrap_or(&trace.path));
+        let name = if traces.len() == 1 { name } else { shortened(&name) };
         // Where comparisons have a mark.
-        let room = |(i, cell): (usize, String)| if i > 0 { cell + " " } else { cell };
-        figures.row(cells.into_iter().enumerate().map(room));
+        let cells = columns.iter().map(|column| (column.2)(&trace.report) + " ");
+        figures.row([name].into_iter().chain(cells));
     }
-    figures.finish(output.width())
+    figures
+}
+
+/// A long name without its middle: what traces of one kind differ in stands at either end.
+fn shortened(name: &str) -> String {
+    let all: Vec<char> = name.chars().collect();
+    if all.len() <= NAME {
+        return name.to_owned();
+    }
+    let half = (NAME - 1) / 2;
+    let (first, last) = (&all[..NAME - 1 - half], &all[all.len() - half..]);
+    first.iter().chain(['…'].iter()).chain(last).collect()
 }
 
 fn details(info: &Info, output: &Output) -> String {

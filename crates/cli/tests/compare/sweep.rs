@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, fs, path::Path, time::SystemTime};
 
 use serde_json::Value;
 
-use super::common::{csv_trace, done, fails, file, folder, json, stable, thermocline};
+use super::common::{command, csv_trace, done, fails, file, folder, json, stable, thermocline};
 
 const PATTERN: [&str; 8] =
     ["--workload", "zipf:0.99", "--capacity", "8MiB", "--bytes", "16MiB", "--block-size", "32KiB"];
@@ -29,6 +29,33 @@ fn cells(line: &str) -> Vec<String> {
         }
     }
     cells
+}
+
+#[test]
+fn people_get_a_table_of_what_differs_and_of_the_figures_there_is_room_for() {
+    let folder = folder();
+    let store = folder.path().join("store").display().to_string();
+    let own = ["--policy", "greedy,cat", "--over-provisioning", "10%,20%", "--store", &store];
+    let args = [&["sweep"][..], &PATTERN, &own].concat();
+    let csv = done(&args);
+    assert!(csv.starts_with("asked.") && csv.lines().count() == 5, "elsewhere it is CSV: {csv}");
+    let mut figures = 0;
+    for width in [80, 120, 200] {
+        let asked = [&args[..], &["--format", "table"]].concat();
+        let output = command(&asked).env("COLUMNS", width.to_string()).output().expect("it runs");
+        let text = String::from_utf8(output.stdout).expect("UTF-8");
+        assert!(text.lines().all(|line| line.chars().count() <= width), "{width}: {text}");
+        // The workload and the block size are the same in all rows.
+        assert!(!text.contains("32KiB") && !text.contains("zipf"), "{text}");
+        let rows: Vec<_> = text.lines().filter(|line| line.contains("0%")).collect();
+        assert_eq!(rows.len(), 4, "{text}");
+        let more = rows[0].split_whitespace().count();
+        assert!(more > figures, "{width}: {text}");
+        figures = more;
+        let amplified = &columns(&csv, &["write_amplification"])[0][0];
+        let amplified: f64 = amplified.parse().expect("a number");
+        assert!(rows[0].contains(&format!("{amplified:.3}")), "{amplified}: {text}");
+    }
 }
 
 /// When each file of a store was written.

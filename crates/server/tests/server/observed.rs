@@ -9,7 +9,7 @@ use std::{
 use thermocline_flash::Timing;
 use thermocline_media::{Faults, Faulty, Medium};
 use thermocline_nbd::wire;
-use thermocline_server::{Listener, Opening, Options, Pace, Server};
+use thermocline_server::{About, Listener, Opening, Options, Pace, Server};
 
 use crate::{
     client::Client,
@@ -19,7 +19,9 @@ use crate::{
 
 #[test]
 fn the_metrics_tell_what_was_asked_and_what_the_chip_did_for_it() {
-    let running = Running::start(vec![opening(8)], with_metrics());
+    let about = About { endurance: 3000, ..About::default() };
+    let opening = Opening { about, ..opening(8) };
+    let running = Running::start(vec![opening], with_metrics());
     let mut client = running.connect();
     for i in 0..100 {
         client.write(i * 4096, &[1; 4096]).expect("an answer");
@@ -39,6 +41,7 @@ fn the_metrics_tell_what_was_asked_and_what_the_chip_did_for_it() {
     assert_eq!(running.metric("thermocline_requests_in_flight{"), 0.0);
     assert_eq!(running.metric("thermocline_connections{"), 1.0);
     assert_eq!(running.metric("thermocline_flash_pages_programmed_total"), 101.0);
+    assert_eq!(running.metric("thermocline_wear_rating{"), 3000.0);
     assert_eq!(running.metric("thermocline_wear_count"), running.metric("thermocline_blocks{"));
     let latencies = "thermocline_request_duration_seconds_count{export=\"\",operation=\"write\"}";
     assert_eq!(running.metric(latencies), 101.0);
@@ -49,6 +52,42 @@ fn the_metrics_tell_what_was_asked_and_what_the_chip_did_for_it() {
     let (status, body) = running.get("/healthz").expect("an answer");
     assert!(status.contains("200") && body == "ok\n");
     assert!(running.get("/elsewhere").expect("an answer").0.contains("404"));
+}
+
+#[test]
+fn alert_rules_and_dashboard_name_metrics_that_there_are() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../contrib/prometheus/");
+    let running = Running::start(vec![opening(8)], with_metrics());
+    let (_, metrics) = running.get("/metrics").expect("an answer");
+    let there_is = |name: &str| {
+        let begins = |line: &str| line.starts_with(name) && line[name.len()..].starts_with('{');
+        metrics.lines().any(begins)
+    };
+    for file in ["grafana.json", "thermocline.rules.yml"] {
+        let text = std::fs::read_to_string(format!("{folder}{file}")).expect("a file");
+        let words = text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'));
+        let names: Vec<_> = words.filter(|word| word.starts_with("thermocline_")).collect();
+        assert!(names.len() > 10, "{file} names no metrics");
+        for name in names {
+            assert!(there_is(name), "{file}: there is no {name}");
+        }
+        for watched in ["spare_blocks", "pages_lost", "wear_rating"] {
+            assert!(text.contains(&format!("thermocline_{watched}")), "{file}: {watched}");
+        }
+    }
+    let grafana = std::fs::read_to_string(format!("{folder}grafana.json")).expect("a file");
+    let grafana: serde_json::Value = serde_json::from_str(&grafana).expect("JSON");
+    assert!(grafana["panels"].as_array().is_some_and(|panels| panels.len() > 5));
+    // Prometheus's own checker, where it is installed (Debian: `prometheus`).
+    let promtool = |what: &[&str]| {
+        let ran = std::process::Command::new("promtool").args(what).current_dir(folder).output();
+        if let Ok(ran) = ran {
+            let said = String::from_utf8_lossy(&ran.stdout).into_owned();
+            assert!(ran.status.success(), "{said}{}", String::from_utf8_lossy(&ran.stderr));
+        }
+    };
+    promtool(&["check", "rules", "thermocline.rules.yml"]);
+    promtool(&["test", "rules", "thermocline.rules.test.yml"]);
 }
 
 #[test]
@@ -100,6 +139,25 @@ fn the_dashboard_sends_the_whole_then_changes_and_ends_with_the_server() {
     }
     assert!(whole("127.0.0.1:1", "/block?block=999999").starts_with("HTTP/1.1 404 "));
     assert!(whole("[::1]", "/events?export=7").starts_with("HTTP/1.1 404 "));
+    // What is no number is not the first export, and not the first block.
+    for path in [
+        "/block?export=nope",
+        "/block?export=",
+        "/block?export",
+        "/block?export=-1",
+        "/block?block=nope",
+        "/block?export=0&block=99999999999",
+        "/events?export=nope",
+        "/history?export=nope",
+        "/history?export=1",
+    ] {
+        assert!(whole("localhost", path).starts_with("HTTP/1.1 404 "), "{path}");
+    }
+    let history = whole("localhost", "/history");
+    let history = history.split_once("\r\n\r\n").expect("a body").1;
+    let history: serde_json::Value = serde_json::from_str(history).expect("JSON");
+    assert_eq!(history["time_ms"].as_array().map(Vec::len), Some(1));
+    assert_eq!((&history["wear_mean"][0], &history["pages_lost"][0]), (&0.0.into(), &0.into()));
     let mut events = ask("localhost", "/events").lines();
     let mut next = || {
         let line =
@@ -107,6 +165,7 @@ fn the_dashboard_sends_the_whole_then_changes_and_ends_with_the_server() {
         line.map(|text| serde_json::from_str::<serde_json::Value>(&text).expect("JSON"))
     };
     let first = next().expect("a frame");
+    assert!(first["spare_blocks"].is_u64() && first["endurance"].is_u64(), "{first}");
     let blocks = first["blocks"].as_u64().expect("a number") as usize;
     assert_eq!(first["whole"].as_str().map(str::len), Some((blocks * 8).div_ceil(3) * 4));
     client.write(0, &[1; 4096]).expect("an answer");

@@ -1,6 +1,9 @@
 //! `thermocline sweep`: a grid of settings as one long table.
 
-use std::path::{Path, PathBuf};
+use std::{
+    io::IsTerminal,
+    path::{Path, PathBuf},
+};
 
 use thermocline_report::sweep::{self, Searched, Tried};
 use thermocline_sim::SimError;
@@ -11,12 +14,12 @@ use thermocline_study::{
 use thermocline_sweep::{Cell, Store, Table};
 
 use crate::{
-    args::sweep::SweepArgs,
+    args::sweep::{SweepArgs, TableFormat},
     console::Console,
     exit::Failure,
     output::Output,
     pictures::{self, Pictures},
-    print::{number, rows::Rows},
+    print::{number, rows::Rows, sweep as people, table::USUAL_WIDTH},
 };
 
 /// The exit code where a simulation failed, or a search found nothing.
@@ -38,7 +41,7 @@ pub fn run(args: SweepArgs, console: Console) -> Result<(), Failure> {
     let mut session = Session::new(&store, &inputs, jobs, console.context());
     let table = Table::new(asked.options());
     if let Some(condition) = &settings.until {
-        let rows = output.as_deref().map(|path| Rows::open(format, Some(path), table));
+        let rows = output.as_deref().map(|path| Rows::open(form(format, path), Some(path), table));
         let rows = rows.transpose()?;
         let found = match search(condition, &asked, &mut session) {
             Ok(found) => found,
@@ -54,18 +57,37 @@ pub fn run(args: SweepArgs, console: Console) -> Result<(), Failure> {
         show(&found.tried, &session, Some(&found.searched), pictures)?;
         return if found.complete { Ok(()) } else { Err(Failure::Told(INCOMPLETE)) };
     }
-    let rows = Rows::open(format, output.as_deref(), table)?;
+    let stdout = Path::new("-");
+    let format = form(format, output.as_deref().unwrap_or(stdout));
+    // What cannot be written shows now, not after the work.
+    let (rows, sheet) = match format {
+        TableFormat::Table => (None, Some(Output::open(output.as_deref())?)),
+        _ => (Some(Rows::open(format, output.as_deref(), table)?), None),
+    };
     let mut cells = asked.cells();
     if let Some(shard) = shard {
         cells = cells.drain(shard.range(cells.len())).collect();
     }
     let whole = ended(session.ensure(&cells), &cells, &session, console)?;
-    print(&cells, &session, rows)?;
+    if let Some(rows) = rows {
+        print(&cells, &session, rows)?;
+    }
+    if let Some(sheet) = sheet {
+        let width = sheet.width().unwrap_or(USUAL_WIDTH);
+        let text = people::show(&cells, |cell| session.result(cell), width);
+        sheet.put_styled(&text)?;
+    }
     show(&cells, &session, None, pictures)?;
     match whole {
         true => Ok(()),
         false => Err(Failure::Told(INCOMPLETE)),
     }
+}
+
+/// The form of the table: the one asked for; else one for people where a person looks.
+fn form(asked: Option<TableFormat>, output: &Path) -> TableFormat {
+    let looked_at = || *output == *Path::new("-") && std::io::stdout().is_terminal();
+    asked.unwrap_or_else(|| if looked_at() { TableFormat::Table } else { TableFormat::Csv })
 }
 
 /// Writes a row for each cell.
