@@ -8,6 +8,7 @@ mod flushes;
 mod idle;
 mod lasting;
 mod layer;
+mod lives;
 mod lost;
 mod model;
 mod observed;
