@@ -155,7 +155,7 @@ impl Row {
             _ => (LayerKind::DemandPaged, &["greedy", "dac", "hot-cold"]),
         };
         let length = LENGTHS[(number / 6) as usize % 6];
-        let kind = if number / 2 % 2 == 0 { "slc-generic" } else { "intel-series2plus-24m" };
+        let kind = ["slc-generic", "intel-series2plus-24m"][(number / 2) as usize % 2];
         let mut device = Chips::load(kind).expect("a profile");
         let geometry = &mut device.profile.geometry;
         (geometry.page_size, geometry.pages_per_block) = (PAGE as u32, 8);
