@@ -49,7 +49,8 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
             }
         }
         // Areas tell what a page of the map said if all can be read but that of the page itself.
-        if torn > scan.told.iter().filter(|told| **told > 0).count() {
+        let known = scan.told.iter().filter(|told| **told > 0).count();
+        if torn > if self.nand.is_cached() { 0 } else { known } {
             for told in core::mem::take(&mut scan.told) {
                 if let Some(page) = told.checked_sub(1) {
                     self.directory[page as usize] = LOST;

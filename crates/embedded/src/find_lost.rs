@@ -28,7 +28,7 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
     }
 
     /// Tells what programs wrote, as those after them say, with their numbers.
-    fn each_witness(
+    pub(crate) fn each_witness(
         &mut self,
         scan: &mut Scan,
         mut tell: impl FnMut(&mut Self, &mut Scan, Before, u64) -> Result<(), Error>,

@@ -1,7 +1,7 @@
 //! Finding the map: what each block is, and the newest copy of each page of the map.
 
 use crate::{
-    Area, Content, Error, Found, Ftl, Misfit, Nand,
+    Area, Before, Content, Error, Found, Ftl, Misfit, Nand,
     area::WITH_TRIMS,
     blocks::State,
     cache::{LOST, NONE},
@@ -25,6 +25,10 @@ struct MapScan {
     is_other: bool,
     /// Some are torn.
     is_torn: bool,
+    /// The area of some can be read, and the page cannot.
+    is_hurt: bool,
+    /// Programs before this one were synced: a sync comes before a page of the map that is programmed after data.
+    synced: u64,
     /// The number of the last one that counts.
     last: u64,
     /// The numbers of the last ones that count before ends of blocks that cannot be read.
@@ -109,6 +113,9 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
             let surveyed = self.survey(block, scan, &mut |this, _, page, entry| match entry {
                 Entry::Counts(area) if area.content == Content::Map => {
                     last = area.sequence.max(last);
+                    if matches!(area.before, Some(Before::Data(_))) {
+                        map.synced = map.synced.max(area.sequence);
+                    }
                     if area.sequence > map.last {
                         map.last = area.sequence;
                         // Whether it knew of trims nothing says.
@@ -138,8 +145,12 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
         if self.nand.is_cached() {
             // A loss of power cuts off what is written last. Any other page that cannot be read may have been the only one
             // with changes from behind the horizon: then all areas are looked at.
+            let synced = map.synced.max(self.horizon + 1);
             if map.is_torn || oldest_cut < end {
                 self.horizon = 0;
+            }
+            if map.is_hurt {
+                self.find_hurt_map_pages(scan, synced)?;
             }
         } else if map.is_torn || map.ends != [0; ENDS] {
             // Of the last page that the map's newest block had only areas elsewhere can tell.
@@ -160,6 +171,7 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
         if self.nand.is_cached() && !self.is_whole(page)? {
             let block = (page / self.pages()) as usize;
             self.blocks[block].set_state(State::Kept);
+            scan.is_hurt = true;
             return Ok(());
         }
         if self.logical_pages != 0 {
@@ -195,6 +207,83 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
         scan.newest = sequence;
         self.horizon = header.horizon;
         Ok(())
+    }
+
+    /// Pages of the map whose areas can be read alone, on a chip that may lose what was not synced. Those that were synced are
+    /// lost; of others the copies before count, and what areas tell behind them.
+    fn find_hurt_map_pages(&mut self, scan: &mut Scan, synced: u64) -> Result<(), Error> {
+        for block in 0..self.shape.blocks {
+            if self.is_written(block) && self.is_map_block(block) {
+                self.survey(block, scan, &mut |this, scan, _, entry| match entry {
+                    Entry::Counts(area) if area.content == Content::Map => {
+                        this.consider_hurt(area, scan, synced)
+                    }
+                    _ => Ok(()),
+                })?;
+            }
+        }
+        if scan.lost_maps == [(0, 0); 4] && scan.told == [0; 4] {
+            return Ok(());
+        }
+        // Where nothing of a page of the map was ever trimmed or lost, areas tell all that it said.
+        self.each_witness(scan, |this, scan, before, sequence| {
+            let Before::Map(after) = before else { return Ok(()) };
+            let page = after % WITH_TRIMS;
+            let trims = after & WITH_TRIMS != 0;
+            let is_lost = scan.lost_maps.contains(&(page, sequence));
+            if is_lost && !trims {
+                this.tell_map_page(page, scan);
+            } else if trims && scan.told.contains(&(page + 1)) {
+                scan.told.iter_mut().filter(|told| **told == page + 1).for_each(|told| *told = 0);
+                this.lose(page, sequence, scan);
+            }
+            Ok(())
+        })
+    }
+
+    /// A page of the map whose area can be read, if the page is one that cannot.
+    fn consider_hurt(&mut self, area: &Area, scan: &mut Scan, synced: u64) -> Result<(), Error> {
+        let Area { number, sequence, .. } = *area;
+        if number >= self.logical_pages.div_ceil(self.entries()) {
+            return Ok(());
+        }
+        let known = self.directory[number as usize];
+        if known < LOST && self.sequence_of(known)? >= sequence {
+            return Ok(());
+        }
+        (self.is_map_hurt, self.horizon) = (true, 0);
+        let was_synced = sequence < synced || known == LOST;
+        if was_synced || known == NONE && !self.tell_map_page(number, scan) {
+            self.lose(number, sequence, scan);
+        }
+        Ok(())
+    }
+
+    /// Areas are to tell again what a page of the map said; false if there are too many.
+    fn tell_map_page(&mut self, page: u32, scan: &mut Scan) -> bool {
+        let told = scan.told.iter_mut().find(|told| **told == 0 || **told == page + 1);
+        if let Some(told) = told {
+            *told = page + 1;
+            self.directory[page as usize] = NONE;
+            return true;
+        }
+        false
+    }
+
+    /// What a page of the map said is lost, up to that program.
+    fn lose(&mut self, page: u32, until: u64, scan: &mut Scan) {
+        self.directory[page as usize] = LOST;
+        let is_known = |(known, until): &(u32, u64)| *known == page && *until > 0;
+        let mut maps = scan.lost_maps.iter_mut();
+        match maps.find(|map| is_known(map)) {
+            Some((_, known)) => *known = until.max(*known),
+            None => {
+                // Where there is no room for it, no change of it is believed.
+                if let Some(free) = scan.lost_maps.iter_mut().find(|(_, until)| *until == 0) {
+                    *free = (page, until);
+                }
+            }
+        }
     }
 
     /// Pages of the map that cannot be read, as the next ones say.
@@ -271,18 +360,10 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
             }
         }
         self.is_map_hurt = true;
-        if after & WITH_TRIMS == 0
-            && let Some(told) = scan.told.iter_mut().find(|told| **told == 0 || **told == page + 1)
-        {
-            *told = page + 1;
-            self.directory[page as usize] = NONE;
+        if after & WITH_TRIMS == 0 && self.tell_map_page(page, scan) {
             return Ok(());
         }
-        self.directory[page as usize] = LOST;
-        // Where there is no room for it, no change of it is believed.
-        if let Some(free) = scan.lost_maps.iter_mut().find(|(_, known)| *known == 0) {
-            *free = (page, until);
-        }
+        self.lose(page, until, scan);
         Ok(())
     }
 }

@@ -254,7 +254,7 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
     /// Pages of the map that are on the chip.
     #[must_use]
     pub fn map_pages(&self) -> u32 {
-        self.directory.iter().filter(|&&page| page != NONE).count() as u32
+        self.directory.iter().filter(|&&page| page < LOST).count() as u32
     }
 
     /// Blocks that can be opened.

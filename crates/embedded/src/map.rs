@@ -62,7 +62,9 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
                 match self.nand.read(page, offset, &mut entry[..3]) {
                     Ok(()) => {
                         self.note_corrected(page);
-                        self.checked(u32::from_le_bytes(entry))
+                        let at = self.checked(u32::from_le_bytes(entry));
+                        // What an entry leads to says whether it is right; where it leads nowhere, the checksum says it.
+                        if at <= LOST || self.is_whole_map_page(page)? { at } else { LOST }
                     }
                     Err(NandError::Device) => return Err(Error::Device),
                     Err(_) => {
@@ -73,6 +75,11 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
             }
         };
         Ok(at)
+    }
+
+    /// Whether a page of the map has its checksum.
+    fn is_whole_map_page(&mut self, page: u32) -> Result<bool, Error> {
+        Ok(self.is_readable(page)? && header::is_whole(&self.buffer, &self.shape))
     }
 
     /// An entry of the map, as it was read: whatever bits turned, it leads to no page that the chip does not have.

@@ -25,7 +25,7 @@
 //! refused for want of blocks.
 
 use crate::{
-    Error, Ftl, Nand,
+    Area, Content, Error, Found, Ftl, Nand,
     blocks::State,
     cache::{LOST, NONE},
     clean::Moved,
@@ -60,6 +60,10 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
     }
 
     fn try_to_settle(&mut self) -> Result<(), Error> {
+        if self.nand.is_cached() {
+            // Before a sync says of what a loss of power cut off that it was done.
+            self.settle_map()?;
+        }
         if self.newest != NOWHERE {
             let moved = self.move_page(self.newest);
             match moved {
@@ -79,9 +83,7 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
                 }
             }
         }
-        if core::mem::take(&mut self.is_map_hurt) {
-            self.write_hurt_map_pages().inspect_err(|_| self.is_map_hurt = true)?;
-        }
+        self.settle_map()?;
         // Those last of which nothing is needed: they may say what never counts.
         for is_needed in [true, false] {
             for block in 0..self.shape.blocks {
@@ -95,6 +97,13 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
         Ok(())
     }
 
+    fn settle_map(&mut self) -> Result<(), Error> {
+        if core::mem::take(&mut self.is_map_hurt) {
+            self.write_hurt_map_pages().inspect_err(|_| self.is_map_hurt = true)?;
+        }
+        Ok(())
+    }
+
     /// Writes pages of the map that are lost, or that only areas told: what told it may be erased from then on.
     fn write_hurt_map_pages(&mut self) -> Result<(), Error> {
         for page in 0..self.logical_pages.div_ceil(self.entries()) {
@@ -103,6 +112,21 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
             let is_told = self.cache.range(first, first + self.map_entries).next().is_some();
             if at == LOST || at == NONE && is_told {
                 self.write_map_page(page)?;
+            }
+        }
+        for block in 0..if self.nand.is_cached() { self.shape.blocks } else { 0 } {
+            if !self.is_written(block) || !self.is_map_block(block) {
+                continue;
+            }
+            for at in block * self.shape.pages..(block + 1) * self.shape.pages {
+                // A newer copy than the one that counts was cut off.
+                if let Found::Page(Area { content: Content::Map, number, sequence, .. }) =
+                    self.area(at)?
+                    && let Some(&known @ ..LOST) = self.directory.get(number as usize)
+                    && self.sequence_of(known)? < sequence
+                {
+                    self.write_map_page(number)?;
+                }
             }
         }
         Ok(())

@@ -70,12 +70,15 @@ impl Model {
                 layer.trim(Lpn(lpn), self.now).map(drop)
             }
             1 => self.flush(layer),
-            _ => {
-                self.written += 1;
-                self.may[lpn as usize].push(self.written);
-                layer.write(Lpn(lpn), &page(self.written), self.now)
-            }
+            _ => self.write(layer, lpn),
         }
+    }
+
+    pub fn write<C: Chip>(&mut self, layer: &mut AnyLayer<C>, lpn: u32) -> Result<(), FtlError> {
+        self.now += 1;
+        self.written += 1;
+        self.may[lpn as usize].push(self.written);
+        layer.write(Lpn(lpn), &page(self.written), self.now)
     }
 
     pub fn flush<C: Chip>(&mut self, layer: &mut AnyLayer<C>) -> Result<(), FtlError> {
@@ -112,6 +115,26 @@ impl Model {
             may.clear();
             may.push(found);
         }
+    }
+
+    /// After a page of the chip was lost each holds something that it may, or is an error: those are given.
+    pub fn survived<C: Chip>(&mut self, layer: &mut AnyLayer<C>, case: &str) -> Vec<u32> {
+        let mut into = page(7);
+        let mut lost = Vec::new();
+        for (lpn, may) in (0..PAGES).zip(&mut self.may) {
+            match layer.read(Lpn(lpn), &mut into) {
+                Ok(_) => {
+                    let found = u32::from_le_bytes([into[0], into[1], into[2], into[3]]);
+                    assert_eq!(into, page(found), "{case}: {lpn} is not whole");
+                    assert!(may.contains(&found), "{case}: {lpn} holds {found}, not {may:?}");
+                    (may.clear(), may.push(found));
+                }
+                Err(FtlError::Lost(_) | FtlError::Flash(_)) => lost.push(lpn),
+                Err(e) => panic!("{case}: {lpn}: {e}"),
+            }
+        }
+        assert_eq!(layer.inspect().check(), Ok(()), "{case}");
+        lost
     }
 
     fn read<C: Chip>(

@@ -1,0 +1,120 @@
+//! A page of the map that cannot be read any more: no logical page of it holds zeros or an older version without an error.
+
+use thermocline_flash::{Flash, Ppn};
+use thermocline_ftl::{Mount, index::MAP_STREAM};
+use thermocline_media::{Cut, Faults};
+use thermocline_testing::Draws;
+
+use crate::model::{GEOMETRY, Model, OfChip, PAGES, format, mount, store};
+
+/// How a store ends before the page is hurt.
+#[derive(Clone, Copy, Debug)]
+enum End {
+    Stopped,
+    Flushed,
+    /// In the middle of what it does, cleaning included.
+    Cut,
+}
+
+/// The pages of the map on a chip, those that nothing leads to included. Of a store that was not stopped those that no data came
+/// behind and a page of the map behind these are left out: a loss of power may have cut them off, and nothing tells it from damage.
+fn map_pages(chip: &mut OfChip, end: End) -> Vec<Ppn> {
+    let mut all = Vec::new();
+    for page in (0..GEOMETRY.data_blocks() * GEOMETRY.pages_per_block).map(Ppn) {
+        if let Ok(Some(oob)) = chip.read_oob(page) {
+            // The number of the program.
+            all.push((oob.sequence & ((1 << 40) - 1), oob.stream == MAP_STREAM, page));
+        }
+    }
+    all.sort_unstable();
+    let synced = all.windows(2).rev().find(|two| !two[0].1 && two[1].1).map_or(0, |two| two[1].0);
+    let is_meant = |number: u64| matches!(end, End::Stopped) || number < synced;
+    all.retain(|&(number, is_map, _)| is_map && is_meant(number));
+    all.into_iter().map(|(_, _, page)| page).collect()
+}
+
+fn hurt_each(policy: &str, cache: u32, end: End, trims: bool) -> (u32, u32) {
+    let store = store(policy);
+    let (mut hurt, mut errors) = (0, 0);
+    for seed in 1..=12 {
+        let (mut model, mut draws) = (Model::new(), Draws(seed));
+        let mut layer = format(&store, Faults { seed, cache, ..Faults::default() });
+        for _ in 0..500 {
+            if trims {
+                model.operate(&mut layer, &mut draws).expect("done");
+            } else {
+                let among = if draws.one_in(3) { PAGES } else { PAGES / 5 };
+                let lpn = draws.below(among);
+                model.write(&mut layer, lpn).expect("written");
+            }
+        }
+        match end {
+            End::Stopped => model.unmount(&mut layer).expect("unmounted"),
+            End::Flushed => {
+                model.flush(&mut layer).expect("flushed");
+                // Trims last by what comes behind them.
+                for _ in 0..120 {
+                    model.write(&mut layer, draws.below(PAGES)).expect("written");
+                }
+            }
+            End::Cut => {
+                model.flush(&mut layer).expect("flushed");
+                layer.chip_mut().cut_after(draws.below(60).into(), Cut::Torn);
+                while layer.chip().is_on() {
+                    let _ = model.write(&mut layer, draws.below(PAGES));
+                }
+            }
+        }
+        let mut chip = layer.chip().clone();
+        chip.power_on();
+        for page in map_pages(&mut chip, end) {
+            hurt += 1;
+            let mut chip = chip.clone();
+            chip.turn_bits(page, 4000);
+            let case = format!("{policy}, {end:?}, seed {seed}, {page:?}");
+            let (mut layer, _) = mount(&store, chip, Mount::Quick);
+            let mut model = model.clone();
+            let lost = model.survived(&mut layer, &case);
+            errors += u32::from(!lost.is_empty());
+            // What is lost stays an error, whatever is done beside it, until it is written.
+            for lpn in (0..PAGES).filter(|lpn| lpn % 3 == 0 && !lost.contains(lpn)) {
+                model.write(&mut layer, lpn).expect("written");
+            }
+            model.unmount(&mut layer).expect("unmounted");
+            let (mut layer, _) = mount(&store, layer.chip().clone(), Mount::Quick);
+            assert_eq!(model.survived(&mut layer, &case), lost, "{case}");
+            for &lpn in &lost {
+                model.write(&mut layer, lpn).expect("written");
+            }
+            model.unmount(&mut layer).expect("unmounted");
+            let (mut layer, _) = mount(&store, layer.chip().clone(), Mount::FromPages);
+            model.holds_the_newest(&mut layer);
+        }
+    }
+    println!("{policy}, {end:?}: {errors} of {hurt} took data with them");
+    assert!(hurt > 20, "{hurt}");
+    (hurt, errors)
+}
+
+#[test]
+fn a_page_of_the_map_that_cannot_be_read_gives_errors_and_no_zeros() {
+    for (policy, cache, end) in [
+        ("greedy", 0, End::Stopped),
+        ("dac", 20, End::Stopped),
+        ("greedy", 0, End::Flushed),
+        ("hot-cold", 20, End::Flushed),
+        ("dac", 0, End::Cut),
+        ("greedy", 20, End::Cut),
+    ] {
+        hurt_each(policy, cache, end, true);
+    }
+}
+
+#[test]
+fn without_trims_the_pages_of_data_tell_all_that_it_said() {
+    for (policy, end) in [("greedy", End::Stopped), ("dac", End::Flushed)] {
+        let (hurt, errors) = hurt_each(policy, 0, end, false);
+        // Where the program behind it is erased, nothing says whether it knew of trims.
+        assert!(errors * 4 < hurt, "{errors} of {hurt}, {policy}");
+    }
+}
