@@ -1,7 +1,7 @@
 //! Finding the changes of the map that were lost with the RAM.
 
 use crate::{
-    Area, Content, Error, Found, Ftl, Nand,
+    Area, Content, Error, Ftl, Nand,
     blocks::State,
     cache::{LOST, NONE},
     log::{LANES, NOWHERE, Payload},
@@ -125,9 +125,10 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
                 }
                 // Where the map led, another logical page may be by now.
                 let known = this.entry(index);
-                let found = if known < LOST { this.area(known)? } else { Found::Blank };
-                let is_newer = matches!(found, Found::Page(other)
-                    if other.number == area.number && other.sequence > area.sequence);
+                let found = if known < LOST { this.known_area(known)? } else { None };
+                let is_newer = found.is_some_and(|other| {
+                    other.number == area.number && other.sequence > area.sequence
+                });
                 if !is_newer {
                     this.set_entry(index, at);
                 }

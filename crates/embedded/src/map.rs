@@ -6,7 +6,7 @@
 //! ones only.
 
 use crate::{
-    Error, Ftl, Nand, NandError,
+    Area, Content, Error, Ftl, Nand, NandError,
     cache::{LOST, NONE, TRIMMED},
     ftl::device,
     header,
@@ -88,12 +88,18 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
         if is_page || entry == TRIMMED { entry } else { LOST }
     }
 
-    /// Where the copy is that a new one replaces. Where the map cannot be read, that is unknown.
+    /// Where the copy is that a new one replaces. Where the map cannot be read, that is unknown; and so it is where it leads to
+    /// another logical page, of whose block one page less would be counted.
     pub(crate) fn replaced(&mut self, lpn: u32) -> Result<u32, Error> {
-        match self.locate(lpn) {
-            Err(Error::MapUnreadable(_)) => Ok(LOST),
-            done => done,
+        let at = match self.locate(lpn) {
+            Err(Error::MapUnreadable(_)) => LOST,
+            done => done?,
+        };
+        if at >= LOST || self.cache.get(lpn).is_some() {
+            return Ok(at);
         }
+        let is_other = |area: Area| area.number != lpn || area.content == Content::Map;
+        Ok(if self.known_area(at)?.is_some_and(is_other) { LOST } else { at })
     }
 
     /// A logical page that was at `old` is at `at` now. There is room for the change.
@@ -221,8 +227,13 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
                 _ if at == self.newest && !self.is_sure => {
                     return Err(Error::Unreadable(page * self.map_entries));
                 }
-                // What only this page knew stays an error until it is written.
-                _ => self.fill_lost(),
+                // What only this page knew stays an error until it is written; a part of it that reads well is not believed either,
+                // or what is counted of blocks would not be what is found.
+                _ => {
+                    self.directory[page as usize] = LOST;
+                    self.is_map_hurt = true;
+                    self.fill_lost();
+                }
             }
         }
         let first = page * self.map_entries;

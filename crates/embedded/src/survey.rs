@@ -1,7 +1,7 @@
 //! A look at the pages of a block: which of them count.
 
 use crate::{
-    Area, Before, Error, Found, Ftl, Nand,
+    Area, Before, Error, Found, Ftl, Nand, NandError,
     area::is_mark,
     blocks::State,
     log::{LANES, LEFT_OUT, MOST_VOID_OF_MARK, NOWHERE, Open},
@@ -142,7 +142,7 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
                     && area.sequence < later
                     && (area.after.is_some()
                         || area.erases == u32::from(self.blocks[block as usize].erases))
-                    && self.is_whole(at)?
+                    && self.is_programmed(at, area.ones)?
                 {
                     found = Found::Page(area);
                 }
@@ -208,6 +208,23 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
             self.open[lane] = Open::at(block, end as u16, cut);
         }
         Ok(Surveyed { last, is_cut: cut > 0, is_torn })
+    }
+
+    /// Whether a page can be read and holds something, or ones that were programmed. The layer's buffer is left alone: it may hold
+    /// the page of the map for which this look at the chip is.
+    fn is_programmed(&mut self, page: u32, ones: bool) -> Result<bool, Error> {
+        let mut piece = [0; 16];
+        for offset in (0..self.shape.page_size).step_by(piece.len()) {
+            let length = piece.len().min((self.shape.page_size - offset) as usize);
+            let Some(piece) = piece.get_mut(..length) else { continue };
+            match self.nand.read(page, offset, piece) {
+                Ok(()) if ones || piece.iter().any(|&byte| byte != 0xff) => return Ok(true),
+                Ok(()) => {}
+                Err(NandError::Device) => return Err(Error::Device),
+                Err(_) => return Ok(false),
+            }
+        }
+        Ok(false)
     }
 
     /// Whether a block holds pages that were written.

@@ -127,7 +127,7 @@ impl Model {
                     let found = u32::from_le_bytes([into[0], into[1], into[2], into[3]]);
                     assert_eq!(into, page(found), "{case}: {lpn} is not whole");
                     assert!(may.contains(&found), "{case}: {lpn} holds {found}, not {may:?}");
-                    (may.clear(), may.push(found));
+                    *may = vec![found];
                 }
                 Err(FtlError::Lost(_) | FtlError::Flash(_)) => lost.push(lpn),
                 Err(e) => panic!("{case}: {lpn}: {e}"),

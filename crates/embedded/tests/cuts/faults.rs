@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, env, panic};
 
 use crate::{
-    histories::{KINDS, Kind, NOT_YET_SURVIVED, Stores, replay},
+    histories::{KINDS, Kind, MENDED, NOT_YET_SURVIVED, Stores, replay},
     promises::{Broken, broken},
 };
 
@@ -25,6 +25,11 @@ fn faults() {
         let kind = KINDS.iter().find(|(known, _)| *known == name).expect("a kind of fault").1;
         let broken = stores.history(kind, seed.parse().expect("a number"));
         return println!("{broken:?}");
+    }
+    for (name, seed) in MENDED {
+        let kind = KINDS.iter().find(|(known, _)| *known == name).expect("a kind of fault").1;
+        let broken = run(&mut stores, kind, seed);
+        assert!(broken.is_ok(), "{broken:?}\n{}", replay(name, seed));
     }
     let many = env::var("THERMOCLINE_FAULT_HISTORIES").ok();
     let many = many.map(|many| many.parse().expect("a number of histories"));
