@@ -11,6 +11,7 @@ mod colours;
 pub mod compared;
 pub mod comparison;
 pub mod figure;
+pub mod fleet;
 pub mod names;
 pub mod number;
 pub mod page;

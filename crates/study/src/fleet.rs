@@ -12,7 +12,7 @@ use std::{
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use thermocline_assembly::{Device, PolicySpec};
-use thermocline_report::number;
+use thermocline_report::{fleet as pictured, number};
 use thermocline_sim::{
     Input, Job as Simulation, PreparedTrace, SimError, compare_each, is_enlarged,
 };
@@ -82,6 +82,8 @@ pub struct Done {
     pub policies: Vec<(String, bool)>,
     /// Bytes written to each volume, in the order of the traces.
     pub bytes_written: Vec<u64>,
+    /// The trace that each volume is of.
+    pub traces: Vec<String>,
     /// The volumes, and what each policy came to on them.
     pub samples: Vec<(String, Vec<Sample>)>,
     /// As above, over all volumes.
@@ -90,6 +92,33 @@ pub struct Done {
     pub failed: usize,
     /// Volumes that were left out: they are too small.
     pub excluded: usize,
+}
+
+impl Done {
+    /// As pages and charts show it, under an answer.
+    #[must_use]
+    pub fn pictured(&self, answer: String) -> pictured::Fleet {
+        let mean = |sample: &Sample| {
+            let values = &sample.write_amplification;
+            (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+        };
+        let known = self.samples.iter().zip(&self.traces).zip(&self.bytes_written);
+        let volume =
+            |(((name, samples), trace), bytes): ((&(String, Vec<Sample>), &String), &u64)| {
+                pictured::Volume {
+                    trace: trace.clone(),
+                    name: name.clone(),
+                    bytes_written: *bytes,
+                    pages: samples.iter().map(|sample| sample.pages).max().unwrap_or(0),
+                    amplification: samples.iter().map(mean).collect(),
+                }
+            };
+        pictured::Fleet {
+            policies: self.policies.clone(),
+            volumes: known.map(volume).collect(),
+            answer,
+        }
+    }
 }
 
 impl<'a> Fleet<'a> {
@@ -141,6 +170,15 @@ impl<'a> Fleet<'a> {
             .iter()
             .flat_map(|trace| (0..trace.volumes.all().len()).map(move |at| Place { trace, at }))
             .collect();
+        let all = places.len();
+        places.retain(|place| many.which.has(place.volume()));
+        if places.len() < all {
+            context.note(&format!(
+                "{} of {} are left out by --min-written, --max-written, --min-reads or --max-reads",
+                all - places.len(),
+                number::counted(all as u64, "volume")
+            ));
+        }
         if let Some(shard) = many.shard {
             let weights: Vec<_> = places.iter().map(|place| place.volume().requests).collect();
             places = places.drain(shard.range_by_weight(&weights)).collect();
@@ -265,7 +303,7 @@ impl Settled<'_> {
         let seeds = self.args.many.seeds as usize;
         let mut possible = vec![true; self.policies.len()];
         let mut samples = Vec::new();
-        let mut bytes_written = Vec::new();
+        let (mut bytes_written, mut traces) = (Vec::new(), Vec::new());
         let mut excluded = 0;
         for (number, place) in places.iter().enumerate() {
             let volume = place.volume();
@@ -300,6 +338,7 @@ impl Settled<'_> {
                 of_volume.push(sample);
             }
             bytes_written.push(volume.bytes_written);
+            traces.push(place.trace.path.display().to_string());
             samples.push((volume.name.clone(), of_volume));
         }
         let policies = self.policies.iter().map(|policy| policy.name.clone()).zip(possible);
@@ -309,7 +348,7 @@ impl Settled<'_> {
             self.context.note(&self.about_excluded(excluded, places.len()));
         }
         let failed = failures.len();
-        Ok(Done { policies, bytes_written, samples, summaries, failed, excluded })
+        Ok(Done { policies, bytes_written, traces, samples, summaries, failed, excluded })
     }
 
     /// Whether a volume is too small: below the size asked for, or too small for its over-provisioning.

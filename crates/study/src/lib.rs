@@ -45,6 +45,7 @@ mod simulation;
 pub mod sweep;
 pub mod trace;
 pub mod tune;
+pub mod volumes;
 
 pub use compare::{AnswerFor, Comparison, Done as Compared, Listed, Means, compare};
 pub use context::{Context, Counted, Listener, Meter, Reading, Remark, Silent, Traces, Unit};

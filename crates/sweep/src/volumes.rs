@@ -5,7 +5,7 @@
 //! volumes: what is read of a volume is what [`SelectVolumes`](thermocline_trace::transform::SelectVolumes)
 //! leaves of the whole trace.
 
-use std::{fs::File, os::unix::fs::FileExt, path::Path};
+use std::{fs::File, ops::Deref, os::unix::fs::FileExt, path::Path, sync::Arc};
 
 use sha2::{Digest, Sha256};
 use thermocline_sim::{Progress, SimError};
@@ -39,6 +39,10 @@ pub struct Volume {
     pub number: u32,
     /// Requests of all kinds.
     pub requests: u64,
+    /// Its reads, and its writes.
+    pub reads: u64,
+    /// As above.
+    pub writes: u64,
     /// Bytes of its writes.
     pub bytes_written: u64,
     /// SHA-256 of its requests.
@@ -53,8 +57,18 @@ struct Pending {
     bytes: Vec<u8>,
     hash: Sha256,
     requests: u64,
+    reads: u64,
+    writes: u64,
     bytes_written: u64,
     chunks: Vec<(u64, usize)>,
+}
+
+impl Volume {
+    /// The share of reads among its reads and writes.
+    #[must_use]
+    pub fn read_share(&self) -> f64 {
+        self.reads as f64 / (self.reads + self.writes).max(1) as f64
+    }
 }
 
 impl Volumes {
@@ -97,6 +111,8 @@ impl Volumes {
             name: names.get(number).cloned().unwrap_or_else(|| number.to_string()),
             number: number as u32,
             requests: volume.requests,
+            reads: volume.reads,
+            writes: volume.writes,
             bytes_written: volume.bytes_written,
             digest: hex(&volume.hash.finalize()),
             chunks: volume.chunks,
@@ -112,8 +128,14 @@ impl Volumes {
 
     /// The requests of a volume.
     #[must_use]
-    pub fn source(&self, volume: usize) -> VolumeSource<'_> {
-        VolumeSource { all: self, volume: &self.volumes[volume], chunk: 0, done: 0 }
+    pub fn source(&self, volume: usize) -> VolumeSource<&Self> {
+        VolumeSource { all: self, volume, chunk: 0, done: 0 }
+    }
+
+    /// As above, for whoever outlives the caller.
+    #[must_use]
+    pub fn shared_source(self: Arc<Self>, volume: usize) -> VolumeSource<Arc<Self>> {
+        VolumeSource { all: self, volume, chunk: 0, done: 0 }
     }
 }
 
@@ -127,7 +149,9 @@ impl Pending {
         self.hash.update(bytes);
         self.bytes.extend_from_slice(&bytes);
         self.requests += 1;
+        self.reads += u64::from(request.op == Op::Read);
         if request.op == Op::Write {
+            self.writes += 1;
             self.bytes_written = self.bytes_written.saturating_add(request.len);
         }
     }
@@ -146,26 +170,27 @@ impl Pending {
 
 /// The requests of one volume, in the order of the trace.
 #[derive(Debug)]
-pub struct VolumeSource<'a> {
-    all: &'a Volumes,
-    volume: &'a Volume,
+pub struct VolumeSource<V> {
+    all: V,
+    volume: usize,
     chunk: usize,
     /// Requests of the chunk that were delivered.
     done: usize,
 }
 
-impl Source for VolumeSource<'_> {
+impl<V: Deref<Target = Volumes>> Source for VolumeSource<V> {
     fn next_batch(&mut self, batch: &mut Vec<Request>, limit: usize) -> Result<(), TraceError> {
         batch.clear();
-        while batch.len() < limit && self.chunk < self.volume.chunks.len() {
-            let (place, requests) = self.volume.chunks[self.chunk];
+        let volume = &self.all.volumes[self.volume];
+        while batch.len() < limit && self.chunk < volume.chunks.len() {
+            let (place, requests) = volume.chunks[self.chunk];
             let count = (requests - self.done).min(limit - batch.len());
             let mut bytes = vec![0; count * REQUEST];
             let place = place + (self.done * REQUEST) as u64;
             let read = self.all.file.read_exact_at(&mut bytes, place);
             let path = || Path::new("a temporary file").to_owned();
             read.map_err(|source| TraceError::Io { path: path(), source })?;
-            let number = self.volume.number;
+            let number = volume.number;
             batch.extend(bytes.as_chunks::<REQUEST>().0.iter().map(|bytes| request(bytes, number)));
             self.done += count;
             if self.done == requests {

@@ -146,7 +146,7 @@ pub fn command() -> Clap {
     };
     // What is printed of one comparison is not printed of a fleet.
     let unprinted = |arg: Arg| match arg.get_id() == "per_volume" {
-        true => arg.conflicts_with_all(["metrics", "sort", "report", "plots"]),
+        true => arg.conflicts_with_all(["metrics", "sort"]),
         false => arg,
     };
     let fleet = |command: Clap| match command.get_name() == "compare" {

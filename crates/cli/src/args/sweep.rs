@@ -30,6 +30,9 @@ pub struct SweepArgs {
     /// [default: OUTPUT.store beside the output, thermocline.store without one].
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, help_heading = RUNNING)]
     pub store: Option<PathBuf>,
+    /// Each volume of a trace is a device of its own: a row for each volume and combination.
+    #[arg(long, help_heading = RUNNING, conflicts_with = "until")]
+    pub per_volume: bool,
     /// Only this part of the rows, as in 3/16; the parts one behind another are the whole.
     #[arg(long, value_name = "N/OF", help_heading = RUNNING, conflicts_with = "until")]
     pub shard: Option<Shard>,

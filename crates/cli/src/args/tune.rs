@@ -31,6 +31,9 @@ pub struct TuneArgs {
     /// Search only what lists are given of, not the policies' parameters and --high.
     #[arg(long, help_heading = SEARCH)]
     pub no_parameters: bool,
+    /// Each volume of a trace is a device of its own: a search for each of them.
+    #[arg(long, help_heading = SEARCH, conflicts_with_all = ["report", "plots"])]
+    pub per_volume: bool,
     /// Number of simulations at a time; 0 is one per core. Results do not depend on it.
     #[arg(long, visible_alias = "threads", short, value_name = "N", default_value_t = 0)]
     #[arg(help_heading = RUNNING)]

@@ -1,6 +1,6 @@
 //! `thermocline compare`: several policies on several inputs.
 
-use thermocline_report::comparison;
+use thermocline_report::{comparison, fleet};
 use thermocline_sim::SimError;
 use thermocline_study::{
     Comparison, fleet::Fleet, jobs::Extras, settings::compare::CompareSettings,
@@ -14,7 +14,7 @@ use crate::{
     print::{
         compare::View,
         compared::{Compared, Refused},
-        fleet::Sink,
+        fleet::{Sink, answer_of},
         results,
         table::USUAL_WIDTH,
     },
@@ -31,9 +31,15 @@ pub fn run(args: CompareArgs, console: Console) -> Result<(), Failure> {
     if settings.many.per_volume {
         let fleet = Fleet::of(&settings, console.context())?;
         let mut sink = Sink::open(&form, wide)?;
+        let pictures = Pictures::open(&pictures)?;
         let done = fleet.run(console.context(), |asked, result| sink.row(asked, result))?;
         let failed = done.failed;
         sink.finish(&done)?;
+        let pictured = || done.pictured(answer_of(&done));
+        pictures.write(
+            || fleet::page(&pictured(), &pictures::repeat()),
+            || fleet::charts(&pictured()),
+        )?;
         return if failed == 0 { Ok(()) } else { Err(Failure::Told(INCOMPLETE)) };
     }
     let comparison = Comparison::of(&settings, console.context())?;

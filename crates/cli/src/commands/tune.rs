@@ -1,20 +1,34 @@
 //! `thermocline tune`: the policy and the parameters that suit an input best.
 
 use thermocline_report::sweep::{self, Tried};
-use thermocline_study::tune::{TuneSettings, tune};
+use thermocline_sim::SimError;
+use thermocline_study::{
+    tune::{TuneSettings, tune},
+    volumes::PerVolume,
+};
 
 use crate::{
     args::{output::ResultFormat, tune::TuneArgs},
     console::Console,
     exit::Failure,
     pictures::{self, Pictures},
-    print::{json, results, table::USUAL_WIDTH, tune as print},
+    print::{
+        json, results,
+        table::USUAL_WIDTH,
+        tune::{self as print, OfVolume},
+    },
 };
+
+/// The exit code where a volume has no result.
+const INCOMPLETE: u8 = 1;
 
 /// Searches and prints.
 pub fn run(args: TuneArgs, console: Console) -> Result<(), Failure> {
-    let TuneArgs { aim, budget, part, price, no_parameters, jobs, pictures, output: form, swept } =
-        args;
+    if args.per_volume {
+        return per_volume(args, console);
+    }
+    let TuneArgs { aim, budget, part, price, no_parameters, jobs, output: form, swept, .. } = args;
+    let pictures = args.pictures;
     let settings = TuneSettings { aim, budget, part, price, no_parameters, threads: jobs, swept };
     let output = results::open(&form)?;
     let pictures = Pictures::open(&pictures)?;
@@ -37,4 +51,44 @@ pub fn run(args: TuneArgs, console: Console) -> Result<(), Failure> {
         || sweep::page(&tried(), None, &pictures::repeat()),
         || sweep::charts(&tried(), None),
     )
+}
+
+/// Searches for each volume, and prints a row for each.
+fn per_volume(args: TuneArgs, console: Console) -> Result<(), Failure> {
+    let TuneArgs { aim, budget, part, price, no_parameters, jobs, output: form, swept, .. } = args;
+    let output = results::open(&form)?;
+    let volumes = PerVolume::default();
+    let (mut found, mut wrong) = (Vec::<OfVolume>::new(), None);
+    for (trace, volume, swept) in volumes.searches(&swept, console.context())? {
+        let settings =
+            TuneSettings { aim, budget, part, price, no_parameters, threads: jobs, swept };
+        let tuned = match tune(&settings, console.context().with_traces(&volumes)) {
+            Err(stop @ (SimError::Interrupted | SimError::Broken(_))) => return Err(stop.into()),
+            // A volume may be too small for a search; what is wrong with all is wrong with the search.
+            Err(error) => {
+                let why = error.to_string();
+                wrong.get_or_insert(error);
+                Err(why)
+            }
+            Ok(tuned) => Ok(tuned.named(&trace, &volume)),
+        };
+        found.push(OfVolume { trace, volume, tuned });
+    }
+    if let Some(wrong) = wrong.filter(|_| found.iter().all(|one| one.tuned.is_err())) {
+        return Err(wrong.into());
+    }
+    let width = output.width().unwrap_or(USUAL_WIDTH);
+    match form.form() {
+        ResultFormat::Table => output.put_styled(&print::volumes(&found, aim, width, false)),
+        ResultFormat::Markdown => output.put(print::volumes(&found, aim, width, true).as_bytes()),
+        ResultFormat::Json => json::print(&print::listed(&found), output),
+        ResultFormat::JsonLines => json::print_lines(&print::listed(&found), output),
+        ResultFormat::Csv | ResultFormat::Parquet => Err(Failure::usage(
+            "a search has no rows of equal columns; take --format json or jsonl",
+        )),
+    }?;
+    match found.iter().all(|one| one.tuned.is_ok()) {
+        true => Ok(()),
+        false => Err(Failure::Told(INCOMPLETE)),
+    }
 }

@@ -114,21 +114,33 @@ impl Sink {
     }
 }
 
+/// The policy to choose for all volumes, in words.
+pub fn answer_of(fleet: &Done) -> String {
+    Fleet(fleet).sentence()
+}
+
 impl Fleet<'_> {
     fn show(&self, width: usize, markdown: bool, wide: bool) -> String {
         let table = |title: &str, figures: Figures| match markdown {
             true => format!("{title}\n\n{}", figures.markdown()),
             false => format!("{}\n{}\n", heading(title), figures.finish(None)),
         };
-        let mut text = table("volumes, most written first", self.volumes(wide));
+        let count = number::counted(self.0.samples.len() as u64, "volume");
+        let mut text = table(&format!("write amplification of {count}"), self.policies());
+        if let Some(traces) = self.traces() {
+            let title = "write amplification of each trace";
+            text += &match markdown {
+                true => table(title, traces),
+                false => format!("{}\n{}\n", heading(title), traces.finish(Some(width))),
+            };
+        }
+        text += &table("volumes, most written first", self.volumes(wide));
         let hidden = if wide { 0 } else { self.0.samples.len().saturating_sub(VOLUMES_SHOWN) };
         if hidden > 0 {
             text.truncate(text.trim_end().len());
             let hidden = number::counted(hidden as u64, "more volume");
             text += &format!("\n{hidden}; --wide shows all, --format csv all figures\n\n");
         }
-        let count = number::counted(self.0.samples.len() as u64, "volume");
-        text += &table(&format!("write amplification of {count}"), self.policies());
         text.truncate(text.trim_end().len());
         text + "\n" + &wrap(&self.answer(), width) + "\n"
     }
@@ -200,11 +212,40 @@ impl Fleet<'_> {
         figures
     }
 
-    /// The policy to choose for all volumes.
+    /// Policies × traces, where there are several.
+    fn traces(&self) -> Option<Figures> {
+        let mut traces: Vec<&String> = Vec::new();
+        for trace in &self.0.traces {
+            if !traces.contains(&trace) {
+                traces.push(trace);
+            }
+        }
+        if traces.len() < 2 {
+            return None;
+        }
+        let name = |trace: &&String| thermocline_report::names::file(trace).to_owned();
+        let header = ["policy".to_owned()].into_iter().chain(traces.iter().map(name));
+        let mut figures = Figures::new(header);
+        let pictured = self.0.pictured(String::new());
+        for (at, (policy, _)) in self.0.policies.iter().enumerate() {
+            let figure = |trace: &&String| {
+                let value = pictured.together(at, Some(trace));
+                value.map_or_else(|| NONE.to_owned(), |value| number::fixed(value, 3)) + " "
+            };
+            figures.row([policy.clone()].into_iter().chain(traces.iter().map(figure)));
+        }
+        Some(figures)
+    }
+
+    /// The policy to choose for all volumes, and how to read the table.
     fn answer(&self) -> String {
         const KEY: &str = "fleet: flash writes over host writes of all volumes together; 90 %: the most \
                            that nine in ten volumes have; best on: volumes where no other is better by \
                            more than 1 %, so that shares may add up to more.";
+        format!("{KEY}\n{}", self.sentence())
+    }
+
+    fn sentence(&self) -> String {
         let possible = self.0.summaries.iter().zip(&self.0.policies).filter(|(_, (_, can))| *can);
         let mut ranked: Vec<_> =
             possible.filter_map(|(s, _)| Some((s.write_amplification?, s))).collect();
@@ -212,7 +253,7 @@ impl Fleet<'_> {
         let most = ranked.iter().map(|(_, s)| s.volumes).max().unwrap_or(0);
         ranked.retain(|(_, s)| s.volumes == most);
         ranked.sort_by(|a, b| a.0.total_cmp(&b.0));
-        let answer = match &ranked[..] {
+        match &ranked[..] {
             [] if self.0.samples.is_empty() && self.0.excluded > 0 => {
                 "Answer: none, because every volume is too small.".to_owned()
             }
@@ -240,7 +281,6 @@ impl Fleet<'_> {
                     )
                 }
             }
-        };
-        format!("{KEY}\n{answer}")
+        }
     }
 }

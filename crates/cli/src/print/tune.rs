@@ -1,6 +1,7 @@
 //! What a search found.
 
 use comfy_table::{Attribute, Cell};
+use serde_json::{Value, json};
 use thermocline_sim::metric::{self, Metric};
 use thermocline_study::tune::{Figures as Found, Tried, Tuned};
 
@@ -36,6 +37,69 @@ pub fn show(tuned: &Tuned, aim: &'static Metric, width: usize, markdown: bool) -
         text += &format!("{} more in --json\n", number::counted(more as u64, "choice"));
     }
     text + &wrap(&answer(tuned, aim), width) + "\n"
+}
+
+/// What a search found on a volume.
+pub struct OfVolume {
+    /// The trace.
+    pub trace: String,
+    /// The volume of it.
+    pub volume: String,
+    /// What was found, or why nothing was.
+    pub tuned: Result<Tuned, String>,
+}
+
+/// As programs read it: an object a volume.
+pub fn listed(found: &[OfVolume]) -> Vec<Value> {
+    let one = |one: &OfVolume| match &one.tuned {
+        Ok(tuned) => json!({ "trace": one.trace, "volume": one.volume, "tuned": tuned }),
+        Err(error) => json!({ "trace": one.trace, "volume": one.volume, "error": error }),
+    };
+    found.iter().map(one).collect()
+}
+
+/// A row for each volume, and how often each policy was chosen.
+pub fn volumes(found: &[OfVolume], aim: &'static Metric, width: usize, markdown: bool) -> String {
+    let name = if aim.header.is_empty() { &aim.key } else { &aim.header };
+    let header = ["volume", "policy", name, "as it\ncomes", "gain"];
+    let mut table = Figures::new(header.map(str::to_owned));
+    let mut chosen: Vec<(&str, usize)> = Vec::new();
+    for one in found {
+        let Ok(tuned) = &one.tuned else { continue };
+        let rest = |tried: &Tried| tried.confirmed.or(tried.searched).and_then(|found| found.aim);
+        let (best, before) = (rest(&tuned.best), rest(&tuned.untuned));
+        let shown = |value: Option<f64>| {
+            let shown = value.map(|value| figure::show_number(aim.look.format, value));
+            shown.unwrap_or_else(|| NONE.to_owned()) + " "
+        };
+        let gain = best.zip(before).filter(|(best, _)| *best != 0.0);
+        let gain =
+            gain.map_or_else(|| NONE.into(), |(best, before)| number::excess(before / best - 1.0));
+        let (figure, comes) = (shown(best), shown(before));
+        table.row([one.volume.clone(), label(&tuned.best), figure, comes, gain + " "]);
+        let base = tuned.best.policy.split('(').next().unwrap_or_default();
+        match chosen.iter_mut().find(|(policy, _)| *policy == base) {
+            Some((_, count)) => *count += 1,
+            None => chosen.push((base, 1)),
+        }
+    }
+    let mut text = if markdown { table.markdown() } else { table.finish(Some(width)) };
+    for one in found {
+        if let Err(why) = &one.tuned {
+            text += &wrap(&format!("{} --volume {}: {why}\n", one.trace, one.volume), width);
+        }
+    }
+    chosen.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    let ran = found.iter().filter(|one| one.tuned.is_ok()).count();
+    let counts: Vec<_> =
+        chosen.iter().map(|(policy, count)| format!("{policy} on {count}")).collect();
+    let answer = match &chosen[..] {
+        [] => "Answer: none, because no volume could be searched.".to_owned(),
+        _ => {
+            format!("Answer: of {}, {}.", number::counted(ran as u64, "volume"), counts.join(", "))
+        }
+    };
+    text + &wrap(&answer, width) + "\n"
 }
 
 fn rows(all: &[&Tried], tuned: &Tuned, aim: &'static Metric) -> Figures {

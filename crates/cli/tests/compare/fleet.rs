@@ -70,6 +70,130 @@ fn each_volume_is_a_device_of_its_own() {
 }
 
 #[test]
+fn a_fleet_has_a_page_plots_filters_and_a_table_of_policies_and_traces() {
+    let folder = folder();
+    let (a, b) =
+        (file(&folder, "a.csv", fleet()), file(&folder, "b.csv", fleet().replace("vol-", "disk-")));
+    let (page, plots) = (folder.path().join("fleet.html"), folder.path().join("plots"));
+    let (page, plots) = (page.display().to_string(), plots.display().to_string());
+    let args = ["compare", "--trace", &a, "--trace", &b, "--per-volume", "--min-volume", "0"];
+    let args = [&args[..], &COMMON].concat();
+    let table = done(&[&args[..], &["--report", &page, "--plots", &plots]].concat());
+    let place = |text: &str| table.find(text).unwrap_or_else(|| panic!("{text}: {table}"));
+    // Policies first, then policies and traces, then volumes.
+    let policies = place("write amplification of 10 volumes");
+    let traces = place("write amplification of each trace");
+    assert!(policies < traces && traces < place("volumes, most written first"), "{table}");
+    let row = |name: &str| {
+        let row = table[traces..].lines().find(|line| line.trim_start().starts_with(name));
+        row.unwrap_or_else(|| panic!("{name}: {table}"))
+            .split_whitespace()
+            .map(str::to_owned)
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(row("policy"), ["policy", "a.csv", "b.csv"]);
+    let greedy = row("greedy");
+    assert!(greedy.len() == 3 && greedy[1] == greedy[2], "the traces are alike: {greedy:?}");
+    let html = fs::read_to_string(&page).expect("a page");
+    assert!(
+        html.contains("Policies and traces") && html.contains("a.csv") && html.contains("vol-3")
+    );
+    assert!(html.contains("Answer: ") && html.matches("<svg").count() >= 3);
+    for chart in ["fleet-distribution", "fleet-density", "fleet-best"] {
+        for ending in ["svg", "csv"] {
+            assert!(fs::metadata(format!("{plots}/{chart}.{ending}")).is_ok_and(|f| f.len() > 40));
+        }
+    }
+    // vol-0 has half of the writes, vol-4 reads alone.
+    let volumes = |more: &[&str]| {
+        let one = ["compare", &a, "--per-volume", "--min-volume", "0", "--format", "jsonl"];
+        let all = rows(&done(&[&one[..], &COMMON, more].concat()));
+        let name = |row: &Value| row["asked"]["volume"].as_str().expect("text").to_owned();
+        let mut names: Vec<_> = all.iter().map(name).collect();
+        names.dedup();
+        names
+    };
+    assert_eq!(volumes(&["--min-written", "20MiB"]), ["vol-0"]);
+    assert_eq!(
+        volumes(&["--max-written", "20MiB", "--max-reads", "50%"]),
+        ["vol-1", "vol-2", "vol-3"]
+    );
+    assert_eq!(volumes(&["--min-reads", "50%"]), ["vol-4"]);
+    let few = thermocline(&[&args[..], &["--min-written", "20MiB"]].concat());
+    assert!(few.err.contains("8 of 10 volumes are left out by --min-written"), "{}", few.err);
+}
+
+#[test]
+fn sweeps_and_searches_take_volumes_one_by_one() {
+    let folder = folder();
+    let trace = file(&folder, "fleet.csv", fleet());
+    let store = folder.path().join("store").display().to_string();
+    let shape = ["--block-size", "32KiB", "--over-provisioning", "20%", "--no-progress"];
+    let args = [
+        "sweep",
+        "--trace",
+        &trace,
+        "--per-volume",
+        "--policy",
+        "greedy,fifo",
+        "--format",
+        "jsonl",
+    ];
+    let all = rows(&done(&[&args[..], &shape, &["--store", &store]].concat()));
+    assert_eq!(all.len(), 10, "five volumes, two policies");
+    for (volume, policy) in [("vol-0", "greedy"), ("vol-3", "fifo")] {
+        let name = format!("{trace} --volume {volume}");
+        let is = |row: &&Value| {
+            row["asked"]["trace"] == name.as_str() && row["asked"]["policy"] == policy
+        };
+        let ours = all.iter().find(is).unwrap_or_else(|| panic!("{name}: {all:?}"));
+        let alone = ["run", &trace, "--volume", volume, "--policy", policy, "--json"];
+        let alone = json(&[&alone[..], &shape].concat());
+        for key in ["/write_amplification", "/flash/blocks_erased", "/host/pages_written"] {
+            assert_eq!(ours.pointer(key), alone.pointer(key), "{volume} {policy} {key}");
+        }
+    }
+    // What is in the store is found again.
+    let kept = fs::read_dir(&store).expect("a store").count();
+    let again = thermocline(&[&args[..], &shape, &["--store", &store]].concat());
+    assert_eq!(rows(&again.out), all);
+    assert_eq!(fs::read_dir(&store).expect("a store").count(), kept);
+    let refused = ["sweep", "--workload", "uniform", "--per-volume", "--policy", "greedy"];
+    let refused = thermocline(&refused);
+    assert!(
+        refused.code == 2 && refused.err.contains("--per-volume is for traces"),
+        "{}",
+        refused.err
+    );
+    let tune =
+        ["tune", "--trace", &trace, "--per-volume", "--policy", "greedy,fifo", "--budget", "4"];
+    let tuned = thermocline(&[&tune[..], &["--no-parameters"], &shape, &["--json"]].concat());
+    let found: Value = serde_json::from_str(&tuned.out).expect(&tuned.err);
+    let found = found.as_array().expect("a list");
+    assert_eq!(found.len(), 5);
+    assert_eq!(found[0]["volume"], "vol-0");
+    let command = found[0]["tuned"]["best"]["command"].as_str().expect("text");
+    assert!(command.contains(" --volume vol-0") && !command.contains('\''), "{command}");
+    let table = thermocline(&[&tune[..], &["--no-parameters"], &shape].concat());
+    assert!(table.out.contains("vol-3") && table.out.contains("Answer: of "), "{}", table.out);
+}
+
+#[test]
+fn a_sweep_takes_traces_as_a_shell_writes_them() {
+    let folder = folder();
+    let (a, b) = (file(&folder, "a.csv", fleet()), file(&folder, "b.csv", fleet()));
+    let grid = file(&folder, "grid.toml", "policy = \"greedy\"\nblock-size = \"32KiB\"\n");
+    let store = folder.path().join("store").display().to_string();
+    for order in [[&a, &b, &grid].map(String::as_str), [&b, &a, &grid].map(String::as_str)] {
+        let args =
+            [&["sweep", "--trace"][..], &order, &["--store", &store, "--format", "jsonl"]].concat();
+        let traces: Vec<_> =
+            rows(&done(&args)).iter().map(|row| row["asked"]["trace"].clone()).collect();
+        assert_eq!(traces, order[..2]);
+    }
+}
+
+#[test]
 fn a_volume_too_small_for_its_over_provisioning_is_left_out() {
     let folder = folder();
     // Of 300 and 30 blocks of 32 KiB: 15 % are 45 blocks and 4, and a log needs 9.

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
 use thermocline_sim::answer::{Aim, Buildable, Wish};
-use thermocline_sweep::Shard;
+use thermocline_sweep::{Shard, Volume};
 
 use super::{
     input::ManyInputs,
@@ -44,6 +44,9 @@ pub struct ManyPolicies {
     #[arg(long, value_name = "SIZE", requires = "per_volume", help_heading = FLEET)]
     #[arg(value_parser = values::size)]
     pub min_volume: Option<u64>,
+    /// Which volumes.
+    #[command(flatten)]
+    pub which: WhichVolumes,
     /// Only this part of the volumes, about equal in requests, as in 3/16; the rows of the parts one
     /// behind another are the whole.
     #[arg(long, value_name = "N/OF", requires = "per_volume", help_heading = FLEET)]
@@ -69,6 +72,39 @@ pub struct ManyPolicies {
     #[arg(long, value_name = "N", default_value_t = 1, help_heading = RUNNING)]
     #[arg(value_parser = clap::value_parser!(u64).range(1..=1000))]
     pub seeds: u64,
+}
+
+/// Volumes of a fleet, by what is asked of them.
+#[derive(Args, Clone, Debug, Default)]
+pub struct WhichVolumes {
+    /// Leave out volumes to which less is written.
+    #[arg(long, value_name = "SIZE", requires = "per_volume", help_heading = FLEET)]
+    #[arg(value_parser = values::size)]
+    pub min_written: Option<u64>,
+    /// Leave out volumes to which more is written.
+    #[arg(long, value_name = "SIZE", requires = "per_volume", help_heading = FLEET)]
+    #[arg(value_parser = values::size)]
+    pub max_written: Option<u64>,
+    /// Leave out volumes with a smaller share of reads among their reads and writes.
+    #[arg(long, value_name = "SHARE", requires = "per_volume", help_heading = FLEET)]
+    #[arg(value_parser = values::share)]
+    pub min_reads: Option<f64>,
+    /// Leave out volumes with a larger share of reads.
+    #[arg(long, value_name = "SHARE", requires = "per_volume", help_heading = FLEET)]
+    #[arg(value_parser = values::share)]
+    pub max_reads: Option<f64>,
+}
+
+impl WhichVolumes {
+    /// Whether a volume is among them.
+    #[must_use]
+    pub fn has(&self, volume: &Volume) -> bool {
+        let (reads, written) = (volume.read_share(), volume.bytes_written);
+        self.min_written.is_none_or(|least| written >= least)
+            && self.max_written.is_none_or(|most| written <= most)
+            && self.min_reads.is_none_or(|least| reads >= least)
+            && self.max_reads.is_none_or(|most| reads <= most)
+    }
 }
 
 impl ManyPolicies {

@@ -83,6 +83,18 @@ impl Given {
 }
 
 impl Swept {
+    /// The file of settings, where it stands behind the traces and was taken for one.
+    pub fn take_file(&mut self) -> Option<PathBuf> {
+        let traces = self.0.iter_mut().find(|given| given.option == "trace")?;
+        let last = traces.texts.last().filter(|text| text.ends_with(".toml"))?;
+        let file = PathBuf::from(last);
+        traces.texts.pop();
+        if traces.texts.is_empty() {
+            self.0.retain(|given| given.option != "trace");
+        }
+        Some(file)
+    }
+
     /// How the values of an option are written; nothing if `run` has no such option.
     pub fn kind(option: &str) -> Option<Kind> {
         let arg = options().find(|arg| arg.get_long() == Some(option))?;
@@ -124,7 +136,14 @@ fn with_lists(arg: Arg) -> Arg {
             help += &format!(" [{what}: {values}]");
         }
     }
+    // As a shell writes them: `--trace *.csv`.
+    let many = if kind_of(&arg) == Kind::Values && arg.get_long() == Some("trace") {
+        1..=usize::MAX
+    } else {
+        1..=1
+    };
     arg.value_parser(ValueParser::string())
+        .num_args(many)
         .action(ArgAction::Append)
         .default_value(Resettable::Reset)
         .help(help)

@@ -8,7 +8,7 @@ use super::values;
 const HEADING: &str = "Changing a trace (in this order)";
 
 /// Transformations, in the order they are applied.
-#[derive(Args, Debug)]
+#[derive(Args, Debug, Default)]
 pub struct TransformArgs {
     /// Keep only this volume, by name or index. Repeat for several.
     #[arg(long, value_name = "NAME", help_heading = HEADING)]

@@ -27,7 +27,7 @@ use thermocline_sim::{
     answer::IRRELEVANT,
     metric::{Better, Metric},
 };
-use thermocline_sweep::{Settings, Work, run_all};
+use thermocline_sweep::{Settings, Work, quoted, run_all};
 use thermocline_trace::Source;
 use tpe::{TpeOptimizer, density_estimation::DefaultEstimatorBuilder};
 
@@ -136,6 +136,20 @@ pub struct Tuned {
     /// Results of the trials that could run, for pictures.
     #[serde(skip)]
     pub results: Vec<(Vec<(String, String)>, Value)>,
+}
+
+impl Tuned {
+    /// With commands that name the volume as `run` takes it.
+    #[must_use]
+    pub fn named(mut self, trace: &str, volume: &str) -> Self {
+        let within = quoted(&format!("{trace} --volume {volume}"));
+        let apart = format!("{} --volume {}", quoted(trace), quoted(volume));
+        let chosen = [&mut self.best, &mut self.untuned].into_iter();
+        for tried in chosen.chain(&mut self.front).chain(&mut self.trials) {
+            tried.command = tried.command.replace(&within, &apart);
+        }
+        self
+    }
 }
 
 /// The figure that a search is for: a key of results, or `lifetime`, `latency`, `p99`, `memory`.

@@ -10,6 +10,7 @@ use thermocline_sim::SimError;
 use thermocline_study::{
     settings::sweep::SweepSettings,
     sweep::{Asked, Inputs, Session, search},
+    volumes::PerVolume,
 };
 use thermocline_sweep::{Cell, Store, Table};
 
@@ -33,12 +34,16 @@ const NOTES_SHOWN: usize = 5;
 /// Runs what the store does not have, and prints a row for each cell of the grid.
 pub fn run(args: SweepArgs, console: Console) -> Result<(), Failure> {
     let SweepArgs { file, seeds, jobs, store, shard, until, tolerance, format, output, .. } = args;
-    let settings = SweepSettings { file, seeds, until, tolerance, swept: args.swept };
+    let SweepArgs { per_volume, mut swept, .. } = args;
+    let file = file.or_else(|| swept.take_file());
+    let settings = SweepSettings { file, seeds, until, tolerance, swept };
     let asked = Asked::of(&settings)?;
     let inputs = if settings.until.is_some() { Inputs::that_stay() } else { Inputs::default() };
     let store = Store::open(&store_folder(store, output.as_deref()))?;
     let pictures = Pictures::open(&args.pictures)?;
-    let mut session = Session::new(&store, &inputs, jobs, console.context());
+    let volumes = PerVolume::default();
+    let context = console.context().with_traces(&volumes);
+    let mut session = Session::new(&store, &inputs, jobs, context);
     let table = Table::new(asked.options());
     if let Some(condition) = &settings.until {
         let rows = output.as_deref().map(|path| Rows::open(form(format, path), Some(path), table));
@@ -65,6 +70,9 @@ pub fn run(args: SweepArgs, console: Console) -> Result<(), Failure> {
         _ => (Some(Rows::open(format, output.as_deref(), table)?), None),
     };
     let mut cells = asked.cells();
+    if per_volume {
+        cells = volumes.cells(cells, console.context())?;
+    }
     if let Some(shard) = shard {
         cells = cells.drain(shard.range(cells.len())).collect();
     }
