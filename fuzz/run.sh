@@ -22,6 +22,6 @@ for target in "${targets[@]}"; do
     # Its server has threads, and what one is about to free when it ends is no leak.
     leaks=1
     [[ $target != http ]] || leaks=0
-    cargo +nightly fuzz run --fuzz-dir . "$target" "corpus/$target" "${seeds[@]}" -- \
-        -max_total_time="${THERMOCLINE_FUZZ_SECONDS:-60}" -rss_limit_mb=2048 -timeout=20 -detect_leaks=$leaks
+    ASAN_OPTIONS=detect_leaks=$leaks cargo +nightly fuzz run --fuzz-dir . "$target" "corpus/$target" "${seeds[@]}" -- \
+        -max_total_time="${THERMOCLINE_FUZZ_SECONDS:-60}" -rss_limit_mb=2048 -timeout=20
 done

@@ -57,7 +57,8 @@ pub enum Damage {
             "cut off; restore it from a complete copy, or keep what is left of it: `thermocline repair` makes it \
              readable, `thermocline export` reads it"
         } else {
-            "written past its end; restore it from a complete copy"
+            "written past its end; cut it to that length (`truncate -s`) and check it, or restore it from a \
+             complete copy"
         }
     )]
     Length {

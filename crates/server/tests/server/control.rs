@@ -182,6 +182,70 @@ fn what_is_no_request_is_refused_and_holds_up_nobody() {
     assert!(controlled.operator().ask(Command::Stat).is_ok());
 }
 
+/// Somebody who listens as a server does: what an operator is told by him.
+fn told_by<T: Send>(
+    server: impl FnOnce(std::os::unix::net::UnixStream) -> T + Send,
+    operator: impl FnOnce(Operator),
+) -> T {
+    let folder = tempfile::TempDir::new().expect("a folder");
+    let socket = folder.path().join("ctl");
+    let listener = std::os::unix::net::UnixListener::bind(&socket).expect("the folder is fresh");
+    std::thread::scope(|scope| {
+        let served = scope.spawn(|| server(listener.accept().expect("a connection").0));
+        operator(Operator::connect(&socket, None).expect("somebody listens"));
+        served.join().expect("it ends")
+    })
+}
+
+/// Writes until nobody reads any more, or for 64 MiB.
+fn sent_to_a_reader(mut stream: impl std::io::Write) -> usize {
+    let sent = (0..1024).take_while(|_| stream.write_all(&[b' '; 64 << 10]).is_ok());
+    sent.count() * (64 << 10)
+}
+
+#[test]
+fn an_answer_or_a_request_that_does_not_end_is_cut_off() {
+    let sent = told_by(sent_to_a_reader, |mut operator| {
+        let refused = operator.ask(Command::Stat).expect_err("it does not end");
+        assert!(refused.contains("too long"), "{refused}");
+    });
+    assert!(sent < 16 << 20, "an answer of {sent} bytes was read");
+    let controlled = Controlled::start(formatted(16));
+    let stream = crate::client::unix(&controlled.path("ctl")).expect("it listens");
+    let sent = sent_to_a_reader(stream);
+    assert!(sent < 16 << 20, "a request of {sent} bytes was read");
+}
+
+#[test]
+fn what_is_no_copy_is_not_taken_for_one() {
+    // The pages of the chip, and what comes: the first page of a part, and how many.
+    let twice: &[_] = &[(0, 1), (0, 1)];
+    for (pages, parts) in [
+        (8, &[(10, 1)][..]),
+        (8, twice),
+        (u32::MAX, &[(u32::MAX - 1, 5)]),
+        (u32::MAX, &[(0, 1 << 20)]),
+    ] {
+        let send = |mut stream: std::os::unix::net::UnixStream| {
+            for (first, count) in parts {
+                let mut bytes = [u32::to_le_bytes(*first), u32::to_le_bytes(*count)].concat();
+                bytes.resize(bytes.len() + PAGE, 7);
+                // He may have gone.
+                let _ = std::io::Write::write_all(&mut stream, &bytes);
+            }
+        };
+        told_by(send, |mut operator| {
+            let (mut extent, mut content) = (Extent::new(PAGE as u32, pages), Vec::new());
+            for _ in 1..parts.len() {
+                let part = operator.part(&mut extent, &mut content);
+                assert!(matches!(part, Ok(Part::Pages(0, 1))), "{part:?}");
+            }
+            let refused = operator.part(&mut extent, &mut content).expect_err("it is no copy");
+            assert!(refused.contains("no copy"), "{refused}");
+        });
+    }
+}
+
 #[test]
 fn policy_and_watermarks_change_between_requests_and_nothing_is_lost() {
     let controlled = Controlled::start(formatted(16));
