@@ -209,6 +209,45 @@ fn a_disk_is_recorded_by_the_tool_that_is_there() {
 }
 
 #[test]
+fn a_server_has_its_options_from_a_file() {
+    let folder = common::folder();
+    let config = |text: &str| common::file(&folder, "disk.toml", text);
+    let serve = |file: &str, more: &[&str]| {
+        let mut command = common::command(&[&["serve", "--config", file], more].concat());
+        command.env("CREDENTIALS_DIRECTORY", folder.path()).current_dir(folder.path());
+        let ran = command.output().expect("it runs");
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        (ran.status.code(), text(&ran.stdout), text(&ran.stderr))
+    };
+    let whole = "chips = [\"one=ram:\", \"two=ram:\"]\ncapacity = \"16MiB\"\nlog = \"error\"\n\
+                 unix = \"disk.sock\"\nread-only = true\npidfile = \"${CREDENTIALS_DIRECTORY}/disk.pid\"\n\
+                 run = \"test -s disk.pid && echo $unixsocket\"\n";
+    let file = config(whole);
+    let (code, out, said) = serve(&file, &[]);
+    assert!(code == Some(0) && out.trim().ends_with("/disk.sock"), "{out} {said}");
+    // The command line comes first.
+    let (code, out, said) = serve(&file, &["--unix", "other.sock", "--run=echo $unixsocket"]);
+    assert!(code == Some(0) && out.trim().ends_with("/other.sock"), "{out} {said}");
+    for (text, told) in [
+        ("chips = [\"ram:\"]\nunixx = \"s\"\n", "`unixx` is no option"),
+        ("chips = [\"ram:\"]\nconfig = \"x\"\n", "`config` is no option"),
+        ("chips = [\"ram:\"]\nmax-connections = \"few\"\n", "few"),
+        ("chips = [\n", "disk.toml:"),
+        ("unix = \"s\"\n", "IMAGE"),
+    ] {
+        let (code, _, said) = serve(&config(text), &[]);
+        assert!(code == Some(2) && said.contains(told), "{text}: {said}");
+    }
+    let (code, _, said) = serve("gone.toml", &[]);
+    assert!(code == Some(2) && said.contains("gone.toml"), "{said}");
+    let credentials = config("chips = [\"ram:\"]\nunix = \"${CREDENTIALS_DIRECTORY}/s\"\n");
+    let mut without = common::command(&["serve", "--config", &credentials]);
+    let ran = without.env_remove("CREDENTIALS_DIRECTORY").output().expect("it runs");
+    let said = String::from_utf8_lossy(&ran.stderr);
+    assert!(said.contains("LoadCredential") && ran.status.code() == Some(2), "{said}");
+}
+
+#[test]
 fn everything_is_installed_where_it_belongs() {
     let folder = common::folder();
     let root = folder.path().join("root");

@@ -2,6 +2,7 @@
 
 pub mod catalogue;
 pub mod compare;
+mod config;
 mod help;
 pub mod kinds;
 mod media;
@@ -188,6 +189,7 @@ pub fn parse_from<T: Into<OsString> + Clone>(
     arguments: impl IntoIterator<Item = T>,
 ) -> Result<Cli, clap::Error> {
     let arguments: Vec<OsString> = arguments.into_iter().map(Into::into).collect();
+    let arguments = config::with_file(command, arguments)?;
     let matches = command.try_get_matches_from_mut(&arguments).map_err(|error| {
         let words: Vec<_> =
             arguments.iter().map(|word| word.to_string_lossy().into_owned()).collect();

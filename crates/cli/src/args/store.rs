@@ -82,6 +82,10 @@ pub struct ServeArgs {
     #[arg(value_name = "[NAME=]IMAGE", required = true, value_parser = Exported::parse)]
     #[arg(value_hint = ValueHint::FilePath, help = served_help())]
     pub chips: Vec<Exported>,
+    /// TOML file with these options, `chips = ["disk.img"]` and `unix = "disk.sock"`; those given here come
+    /// before those in it.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = RUNNING)]
+    pub config: Option<PathBuf>,
     #[command(flatten)]
     pub shape: ShapeArgs,
     /// Over-provisioning of a chip in memory: physical / logical pages - 1.
