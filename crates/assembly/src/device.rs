@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use thermocline_flash::{BUILT_IN_PROFILES, Profile};
+use thermocline_flash::{BUILT_IN_PROFILES, Drive, Profile};
 use thermocline_units::format_size;
 
 use crate::{AssemblyError, names::unknown};
@@ -15,8 +15,10 @@ pub const LEAST_SAMPLED: u32 = 32;
 pub struct Device {
     /// Geometry, rules, timing, energy.
     pub profile: Profile,
-    /// Whether the user fixed the number of blocks; a trace may choose it otherwise.
+    /// Whether the user fixed the number of blocks, or it is a drive's; a trace may choose it otherwise.
     pub fixed_capacity: bool,
+    /// Over-provisioning that the device has by itself, as a drive does.
+    pub over_provisioning: Option<f64>,
 }
 
 /// Single figures over a profile's.
@@ -86,7 +88,7 @@ impl Device {
     /// A device whose blocks are those of a chip.
     #[must_use]
     pub const fn of_chip(profile: Profile) -> Self {
-        Self { profile, fixed_capacity: true }
+        Self { profile, fixed_capacity: true, over_provisioning: None }
     }
 
     /// Logical pages it exports with so much over-provisioning: its data pages over that and 1.
@@ -129,9 +131,35 @@ impl Device {
         } else {
             return Err(unknown_device(name));
         };
-        let device = Self { profile, fixed_capacity: false };
+        let mut device = Self { profile, fixed_capacity: false, over_provisioning: None };
         device.check()?;
+        if let Some(drive) = &device.profile.drive {
+            device.over_provisioning = Some(device.spare(drive)?);
+            device.fixed_capacity = true;
+        }
         Ok(device)
+    }
+
+    /// Over-provisioning of a drive: its flash over what it exports, less 1.
+    fn spare(&self, drive: &Drive) -> Result<f64, AssemblyError> {
+        let geometry = &self.profile.geometry;
+        let data = u64::from(geometry.data_blocks())
+            * u64::from(geometry.data_pages_per_block())
+            * u64::from(geometry.page_size);
+        if drive.exported_bytes == 0 || drive.exported_bytes >= data {
+            return Err(AssemblyError::Input(format!(
+                "device {}: exported_bytes must be above 0 and below the {} of its data blocks",
+                self.profile.name,
+                format_size(data)
+            )));
+        }
+        if !(0.0..1.0).contains(&drive.overhead) {
+            return Err(AssemblyError::Input(format!(
+                "device {}: overhead is a share of at least 0 and below 1, not {}",
+                self.profile.name, drive.overhead
+            )));
+        }
+        Ok(data as f64 / drive.exported_bytes as f64 - 1.0)
     }
 
     /// The device with single figures overridden.
@@ -200,11 +228,24 @@ impl Device {
     /// # Errors
     /// [`AssemblyError::Usage`] if the blocks would be too small to stand for those of the device.
     pub fn sampled(&self, of: u32) -> Result<Self, AssemblyError> {
+        self.smaller("--sample", of)
+    }
+
+    /// The device with an `of`-th of the pages in each block, as for [`sampled`](Self::sampled): for generated
+    /// traffic, which is made for the smaller one.
+    ///
+    /// # Errors
+    /// [`AssemblyError::Usage`] if the blocks would be too small to stand for those of the device.
+    pub fn scaled(&self, of: u32) -> Result<Self, AssemblyError> {
+        self.smaller("--scale", of)
+    }
+
+    fn smaller(&self, option: &str, of: u32) -> Result<Self, AssemblyError> {
         let mut device = self.clone();
         let geometry = &mut device.profile.geometry;
         let pages = geometry.data_pages_per_block();
         if pages / of < LEAST_SAMPLED {
-            return Err(AssemblyError::Usage(self.no_sample(of)));
+            return Err(AssemblyError::Usage(self.no_sample(option, of)));
         }
         // A device cut to a trace gets its over-provisioning back by its number of blocks.
         let kept = (f64::from(pages) / f64::from(of)).round() as u32;
@@ -230,18 +271,18 @@ impl Device {
     }
 
     /// Why a sample of one page in `of` says nothing of the device, and what would.
-    fn no_sample(&self, of: u32) -> String {
+    fn no_sample(&self, option: &str, of: u32) -> String {
         let pages = self.profile.geometry.data_pages_per_block();
         let most = pages / LEAST_SAMPLED;
         format!(
-            "--sample 1/{of} leaves {} of a block's {pages} pages, and fewer than {LEAST_SAMPLED} do not \
+            "{option} 1/{of} leaves {} of a block's {pages} pages, and fewer than {LEAST_SAMPLED} do not \
              behave as a block does; {}",
             pages / of,
             if most > 1 {
                 format!("take at least 1/{most}, or a larger --block-size")
             } else {
                 format!(
-                    "take a --block-size of at least {} as superblocks have it, or leave out --sample",
+                    "take a --block-size of at least {} as superblocks have it, or leave out {option}",
                     format_size(
                         u64::from(of * LEAST_SAMPLED) * u64::from(self.profile.geometry.page_size)
                     )

@@ -60,6 +60,6 @@ pub use clock::Clock;
 pub use counting::{CountingChip, Counts};
 pub use geometry::{Geometry, GeometryError, Kind, Rules};
 pub use prefetch::prefetch;
-pub use profile::{BUILT_IN_PROFILES, Profile};
+pub use profile::{BUILT_IN_PROFILES, Drive, Profile};
 pub use retrying::Retrying;
 pub use timing::{Energy, Timing};

@@ -27,6 +27,24 @@ pub struct Profile {
     /// Energy of the operations; absent where no source gives it.
     #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
     pub energy: Option<Energy>,
+    /// What is known of a whole drive beside its flash; absent for a chip.
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
+    pub drive: Option<Drive>,
+}
+
+/// What a drive as it is sold does with its flash. The blocks of its geometry are its superblocks.
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(deny_unknown_fields))]
+pub struct Drive {
+    /// Bytes that the host can address.
+    pub exported_bytes: u64,
+    /// Bytes that the drive programs beside each byte of a page (parity, metadata), as a share.
+    pub overhead: f64,
+    /// The victim policy of its translation layer.
+    pub victim: String,
+    /// The placement of its translation layer.
+    pub placement: String,
 }
 
 macro_rules! built_in {
@@ -60,6 +78,8 @@ built_in!(
     "3d-tlc-gen4",
     "3d-tlc-2024",
     "3d-qlc-2024",
+    "solidigm-d7-p5520",
+    "micron-7450-800g",
 );
 
 #[cfg(feature = "serde")]

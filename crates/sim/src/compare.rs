@@ -215,6 +215,8 @@ fn same_run(a: &Job<'_>, b: &Job<'_>) -> bool {
         fill,
         over_provisioning,
         logical_pages,
+        used,
+        scale,
         time_scale_ns,
         map_cache,
         warm_up,
@@ -243,6 +245,8 @@ fn same_run(a: &Job<'_>, b: &Job<'_>) -> bool {
         && *fill == b.fill
         && *over_provisioning == b.over_provisioning
         && *logical_pages == b.logical_pages
+        && *used == b.used
+        && *scale == b.scale
         && *time_scale_ns == b.time_scale_ns
         && *map_cache == b.map_cache
         && *warm_up == b.warm_up

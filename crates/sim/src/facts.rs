@@ -148,6 +148,12 @@ impl Facts<'_> {
         u64::from(self.setup.plan.logical_pages) * u64::from(page) * self.of()
     }
 
+    /// Bytes of them that are used.
+    pub(crate) fn used_bytes(&self) -> u64 {
+        let page = self.setup.plan.device.profile.geometry.page_size;
+        u64::from(self.setup.used_pages) * u64::from(page) * self.of()
+    }
+
     /// Bytes of all writes, those to pages included that a sample stands for.
     pub(crate) fn host_bytes(&self) -> u64 {
         self.measured.bytes_written * self.of()
@@ -155,7 +161,7 @@ impl Facts<'_> {
 
     /// Pages that each page stands for.
     fn of(&self) -> u64 {
-        self.job.input.sampled().into()
+        self.job.stands_for().into()
     }
 
     /// (host + copied + metadata page programs) / host page writes, as they were counted.

@@ -20,8 +20,12 @@ pub(crate) struct Span {
     pub first: u32,
     /// Logical pages of the device.
     pub logical: u32,
+    /// Logical pages that are used.
+    pub used: u32,
     /// Bytes of a page.
     pub page_size: u32,
+    /// Pages that each page stands for.
+    pub scale: u32,
 }
 
 impl Span {
@@ -29,7 +33,9 @@ impl Span {
         Self {
             first: setup.read_only_pages,
             logical: setup.plan.logical_pages,
+            used: setup.used_pages,
             page_size: setup.plan.device.profile.geometry.page_size,
+            scale: setup.scale,
         }
     }
 }
@@ -97,8 +103,8 @@ pub(crate) fn foresee(
     seed: u64,
     progress: &Progress,
 ) -> Result<Future, SimError> {
-    let Span { first, logical, page_size } = span;
-    let mut extents = input.open(first, logical - first, page_size, seed)?;
+    let Span { first, logical, used, page_size, scale } = span;
+    let mut extents = input.open(first, used - first, page_size, scale, seed)?;
     let expected = input.expected_pages(&extents);
     let bytes =
         expected.saturating_add(2 * u64::from(logical)).saturating_mul(size_of::<u32>() as u64);

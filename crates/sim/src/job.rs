@@ -7,8 +7,10 @@ use crate::{DelayLog, Device, Input, PolicySpec, Watch};
 /// How much of the device holds data before the statistics begin.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Fill {
-    /// All logical pages, of which over-provisioning says how many there are.
+    /// All logical pages in order, of which over-provisioning says how many there are.
     Logical,
+    /// The same in random order.
+    Shuffled,
     /// This share of the data pages less the reserve: the papers' utilization.
     Share(f64),
     /// Nothing: the device is as it left the factory, with as many logical pages as
@@ -51,6 +53,11 @@ pub struct Job<'a> {
     pub over_provisioning: f64,
     /// Logical pages, where the device is formatted already.
     pub logical_pages: Option<u32>,
+    /// Logical pages that are used, the first ones; the rest is trimmed after the fill.
+    pub used: Option<u64>,
+    /// Pages that each page of the device stands for, where blocks have fewer than those of the device that is meant.
+    /// The sizes of a workload are those of that device.
+    pub scale: u32,
     /// The time scale of age transformations, in nanoseconds; by default worked out from the input and
     /// the device.
     pub time_scale_ns: Option<f64>,
@@ -90,6 +97,12 @@ pub struct Job<'a> {
 }
 
 impl<'a> Job<'a> {
+    /// Pages that each page stands for.
+    #[must_use]
+    pub fn stands_for(&self) -> u32 {
+        self.input.sampled() * self.scale
+    }
+
     /// A job with every choice at its default.
     #[must_use]
     pub fn new(device: Device, policy: PolicySpec, input: Input<'a>) -> Self {
@@ -100,6 +113,8 @@ impl<'a> Job<'a> {
             fill: Fill::Logical,
             over_provisioning: 0.15,
             logical_pages: None,
+            used: None,
+            scale: 1,
             time_scale_ns: None,
             map_cache: None,
             warm_up: 0,

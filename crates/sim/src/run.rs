@@ -5,9 +5,10 @@ use std::time::Instant;
 use thermocline_assembly::{AssemblyError, LayerVisitor, Onlooking};
 use thermocline_flash::{CountingChip, Lpn};
 use thermocline_ftl::Layer;
+use thermocline_trace::generate::Permutation;
 
 use crate::{
-    Input, Job, Progress, ReadOnly, RunResult, SimError, Watch,
+    Fill, Input, Job, Progress, ReadOnly, RunResult, SimError, Watch,
     classes::with_fewer_classes,
     demand_paged,
     engine::{Engine, stopped},
@@ -118,8 +119,9 @@ impl Runner<'_> {
         let page_size = setup.plan.device.profile.geometry.page_size;
         let mut extents = job.input.open(
             setup.read_only_pages,
-            setup.plan.logical_pages - setup.read_only_pages,
+            setup.used_pages - setup.read_only_pages,
             page_size,
+            job.scale,
             job.seed,
         )?;
         self.progress.expect(job.input.expected_pages(&extents));
@@ -174,20 +176,28 @@ impl Runner<'_> {
     /// Writes what the device holds before the run.
     fn fill<L: Layer>(&self, layer: &mut L) -> Result<(), SimError> {
         let (job, setup) = (self.job, self.setup);
-        for lpn in 0..setup.filled_pages {
+        let shuffled = (job.fill == Fill::Shuffled)
+            .then(|| Permutation::of_seed(setup.filled_pages.into(), job.seed));
+        for at in 0..setup.filled_pages {
+            let lpn = shuffled.as_ref().map_or(at, |order| order.apply(at.into()) as u32);
             let read_only = match (job.read_only, job.input) {
                 (ReadOnly::Unwritten, Input::Trace(trace, _)) => !trace.is_written(lpn),
                 _ => lpn < setup.read_only_pages,
             };
             layer.fill(Lpn(lpn), read_only, 0).map_err(|e| AssemblyError::of_layer(e, 0))?;
-            if lpn.is_multiple_of(1 << 16) && self.progress.is_cancelled() {
+            if at.is_multiple_of(1 << 16) && self.progress.is_cancelled() {
                 return Err(SimError::Interrupted);
             }
-            if lpn.is_multiple_of(1 << 16) && setup.plan.faults.any() {
+            if at.is_multiple_of(1 << 16) && setup.plan.faults.any() {
                 return Err(stopped());
             }
         }
         layer.upkeep().filled(0).map_err(|e| AssemblyError::of_layer(e, 0))?;
+        if setup.filled_pages > 0 {
+            for lpn in setup.used_pages..setup.plan.logical_pages {
+                layer.trim(Lpn(lpn), 0).map_err(|e| AssemblyError::of_layer(e, 0))?;
+            }
+        }
         Ok(())
     }
 

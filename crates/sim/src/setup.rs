@@ -15,6 +15,10 @@ pub(crate) struct Setup {
     pub plan: LayerPlan,
     /// How many logical pages are written before the run.
     pub filled_pages: u32,
+    /// Logical pages that are used; the rest is trimmed after the fill.
+    pub used_pages: u32,
+    /// Pages that each page stands for.
+    pub scale: u32,
     /// Pages at the start of the device that only the fill writes.
     pub read_only_pages: u32,
     /// Data pages less the reserve.
@@ -35,9 +39,10 @@ impl Setup {
             return Err(SimError::Usage(text.into()));
         }
         let policy = &job.policy;
-        if job.input.sampled() > 1 && policy.layer != LayerKind::PageMapped {
-            let text = "--sample is for policies that map pages: others move whole blocks";
-            return Err(SimError::Usage(text.into()));
+        if job.stands_for() > 1 && policy.layer != LayerKind::PageMapped {
+            let option = if job.scale > 1 { "--scale" } else { "--sample" };
+            let text = format!("{option} is for policies that map pages: others move whole blocks");
+            return Err(SimError::Usage(text));
         }
         if job.settle.is_some() && policy.sees_future() {
             let text = "a policy that knows the future cannot run until it settles; leave out settle, or the policy";
@@ -49,6 +54,7 @@ impl Setup {
         let (clock, time_scale_ns) = time(job, &device)?;
         let banks = device.profile.geometry.banks;
         let page_mapped = policy.layer == LayerKind::PageMapped;
+        let used_pages = used_pages(job, logical_pages)?;
         Ok(Self {
             plan: LayerPlan::new(
                 device,
@@ -59,7 +65,9 @@ impl Setup {
                 job.seed,
             )?,
             filled_pages: if job.fill == Fill::Nothing { 0 } else { logical_pages },
-            read_only_pages: read_only_pages(job, logical_pages)?,
+            used_pages,
+            scale: job.scale,
+            read_only_pages: read_only_pages(job, used_pages)?,
             capacity: room.capacity_pages,
             clock,
             levels_wear: policy.layer == LayerKind::Nftl && policy.build_nftl()?.gap > 0,
@@ -71,7 +79,7 @@ impl Setup {
     /// Pages that the host writes before the statistics begin; of a sample those that it keeps.
     pub(crate) fn warm_up_pages(&self, job: &Job<'_>) -> u64 {
         let page = u64::from(self.plan.device.profile.geometry.page_size);
-        job.warm_up.div_ceil(page).div_ceil(u64::from(job.input.sampled()))
+        job.warm_up.div_ceil(page).div_ceil(u64::from(job.stands_for()))
     }
 
     /// Bytes of memory that a layer takes at least: where each logical page is, and which one each physical page holds.
@@ -210,11 +218,33 @@ fn no_room(job: &Job<'_>, device: &Device, room: &Room, logical: u64) -> String 
     }
 }
 
+/// Logical pages that are used, the first ones.
+fn used_pages(job: &Job<'_>, logical_pages: u32) -> Result<u32, SimError> {
+    let Some(used) = job.used else { return Ok(logical_pages) };
+    if used == 0 || used > u64::from(logical_pages) {
+        return Err(SimError::Usage(format!(
+            "--used {}: the device exports {}; use at least a page and at most these",
+            show_pages(used, job.device.profile.geometry.page_size),
+            show_pages(logical_pages.into(), job.device.profile.geometry.page_size)
+        )));
+    }
+    if let Input::Trace(trace, _) = job.input
+        && u64::from(trace.pages) > used
+        && !job.wrap
+    {
+        return Err(SimError::Usage(format!(
+            "{}: the trace needs more than --used leaves it; take more",
+            trace.path
+        )));
+    }
+    Ok(used as u32)
+}
+
 /// Pages at the start of the device that only the fill writes.
-fn read_only_pages(job: &Job<'_>, logical_pages: u32) -> Result<u32, SimError> {
+fn read_only_pages(job: &Job<'_>, used: u32) -> Result<u32, SimError> {
     match (job.read_only, job.input) {
         (ReadOnly::Share(share), Input::Workload(_)) if share < 1.0 => {
-            Ok((f64::from(logical_pages) * share) as u32)
+            Ok((f64::from(used) * share) as u32)
         }
         (ReadOnly::None, _) | (ReadOnly::Unwritten, Input::Trace(..)) => Ok(0),
         _ => Err(SimError::Usage(

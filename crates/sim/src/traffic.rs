@@ -67,8 +67,8 @@ impl Traffic {
     pub fn of(job: &Job<'_>, progress: &Progress) -> Result<Self, SimError> {
         let fewer = with_fewer_classes(job);
         let job = fewer.as_ref().unwrap_or(job);
-        let Span { first, logical, page_size } = Span::of(&Setup::of(job)?);
-        let mut extents = job.input.open(first, logical - first, page_size, job.seed)?;
+        let Span { first, logical, used, page_size, scale } = Span::of(&Setup::of(job)?);
+        let mut extents = job.input.open(first, used - first, page_size, scale, job.seed)?;
         let expected = job.input.expected_pages(&extents);
         let mut watcher = Watcher::new(&job.input, expected, page_size, logical);
         let mut batch = Batch::default();

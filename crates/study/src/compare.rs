@@ -48,7 +48,10 @@ impl<'a> Comparison<'a> {
     /// # Errors
     /// Policies or a device that there are not.
     pub fn of(settings: &'a CompareSettings, context: Context<'_>) -> Result<Self, SimError> {
-        let policies = policies(settings)?;
+        let traces = settings.many.inputs.trace.iter().map(AsRef::as_ref);
+        let recorded = jobs::recorded_on(traces, &settings.simulation, context);
+        let device = jobs::simulated(&settings.simulation, recorded)?;
+        let policies = policies(settings, &device)?;
         if settings.many.inputs.trace.iter().filter(|path| path.as_os_str() == "-").count() > 1 {
             return Err(SimError::Usage(
                 "standard input can be read once; name --trace - once".into(),
@@ -63,9 +66,6 @@ impl<'a> Comparison<'a> {
                 aim.name()
             )));
         }
-        let traces = settings.many.inputs.trace.iter().map(AsRef::as_ref);
-        let recorded = jobs::recorded_on(traces, &settings.simulation, context);
-        let device = jobs::simulated(&settings.simulation, recorded)?;
         Ok(Self { settings, policies, device })
     }
 
@@ -162,7 +162,7 @@ fn sorted(
 }
 
 /// Every policy named, with every victim and every placement that replaces its own.
-fn policies(args: &CompareSettings) -> Result<Vec<PolicySpec>, SimError> {
+fn policies(args: &CompareSettings, device: &Device) -> Result<Vec<PolicySpec>, SimError> {
     let victims = listed("--victim", &args.many.victim, &values::victims())?;
     let placements = listed("--placement", &args.many.placement, &values::placements())?;
     let cleaning = &args.simulation.cleaning;
@@ -181,13 +181,22 @@ fn policies(args: &CompareSettings) -> Result<Vec<PolicySpec>, SimError> {
         let possible = presets(|p| {
             p.layer == LayerKind::PageMapped && !placement::sees_future(preset::axes(p).1.name)
         });
+        names.extend(device.profile.drive.iter().map(|_| jobs::DRIVE.to_owned()));
         names.extend(possible.into_iter().map(str::to_owned));
     }
     let mut specs: Vec<PolicySpec> = Vec::new();
     for policy in alternatives(&names) {
         for victim in alternatives(&victims) {
             for placement in alternatives(&placements) {
-                let spec = cleaning.own.spec(policy, victim, placement)?;
+                let of_drive = || jobs::policy_of_drive(device, cleaning);
+                let plain = victim.is_none() && placement.is_none();
+                let spec = match policy
+                    .filter(|name| plain && *name == jobs::DRIVE)
+                    .and_then(|_| of_drive())
+                {
+                    Some(spec) => spec?,
+                    None => cleaning.own.spec(policy, victim, placement)?,
+                };
                 for idle in alternatives(&idles) {
                     for dead in alternatives(&dead_data) {
                         let mut spec = spec.clone().with(idle, dead)?;

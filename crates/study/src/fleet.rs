@@ -28,7 +28,7 @@ use crate::{
     Context, Counted,
     compare::Comparison,
     jobs, notes, opening,
-    settings::{compare::CompareSettings, simulation::SimulationArgs},
+    settings::{compare::CompareSettings, device::DeviceArgs, simulation::SimulationArgs},
     usage,
 };
 
@@ -367,7 +367,9 @@ impl Settled<'_> {
             None => format!(
                 "their over-provisioning of {} is less than a log needs beside its data; min-volume 0 takes \
                  them with more, and smaller blocks leave out fewer",
-                number::percent(self.args.simulation.device.over_provisioning)
+                number::percent(
+                    self.args.simulation.device.over_provisioning.unwrap_or(DeviceArgs::SPARE)
+                )
             ),
         };
         format!("{excluded} of {} are left out: {why}", number::counted(of as u64, "volume"))

@@ -19,7 +19,7 @@ use crate::{
     Context, Counted, opening,
     settings::{
         cleaning::CleaningArgs,
-        device::{ClockArg, ShapeArgs},
+        device::{ClockArg, PreconditionArg, ShapeArgs},
         input::{FootprintArg, PartialPages},
         simulation::SimulationArgs,
         transform::Part,
@@ -86,9 +86,13 @@ fn named(name: &str, args: &ShapeArgs) -> Result<Device, SimError> {
 pub fn simulated(args: &SimulationArgs, recorded: Option<&str>) -> Result<Device, SimError> {
     let shape = &args.device.shape;
     let device = named(shape.device.as_deref().or(recorded).unwrap_or(DEFAULT), shape)?;
-    match args.mapping.sample {
-        Some(of) => Ok(device.sampled(of)?),
-        None => Ok(device),
+    match (args.mapping.sample, args.device.scale) {
+        (Some(_), Some(_)) => {
+            Err(usage("--sample and --scale both make the device smaller; leave one out"))
+        }
+        (Some(of), None) => Ok(device.sampled(of)?),
+        (None, Some(of)) => Ok(device.scaled(of)?),
+        (None, None) => Ok(device),
     }
 }
 
@@ -133,8 +137,14 @@ pub fn ready<'a>(
             policy.name
         )));
     }
+    let scale = args.device.scale.map_or(1, u64::from);
     let mut inputs = Vec::new();
     for path in traces {
+        if scale > 1 {
+            return Err(usage(format!(
+                "--scale is for workloads; for a trace take --sample 1/{scale}"
+            )));
+        }
         inputs.push(Ready::Trace(Box::new(prepare(path, contents, device, args, context)?)));
     }
     for spec in workloads {
@@ -144,6 +154,11 @@ pub fn ready<'a>(
             )));
         }
         inputs.push(match spec {
+            WorkloadSpec::Files(_) if scale > 1 => {
+                return Err(usage(format!(
+                    "--scale is for patterns; for {spec} take a smaller --capacity"
+                )));
+            }
             WorkloadSpec::Files(_) => Ready::Files(Box::new(files(spec, device, args, context)?)),
             WorkloadSpec::Pattern(pattern) => Ready::Workload(Workload {
                 spec: pattern.clone(),
@@ -164,7 +179,7 @@ fn files(
     args: &SimulationArgs,
     context: Context<'_>,
 ) -> Result<PreparedTrace, SimError> {
-    let exported = device.exported_pages(args.device.over_provisioning);
+    let exported = device.exported_pages(args.device.spare(device));
     let options = GeneratorOptions {
         bytes: args.workload.bytes,
         request_bytes: args.workload.request,
@@ -314,18 +329,34 @@ pub fn job_on<'a>(
     device: &Device,
     args: &SimulationArgs,
 ) -> Job<'a> {
+    let over_provisioning = args.device.spare(device);
+    let page_size = u64::from(device.profile.geometry.page_size);
+    let stands_for = u64::from(args.device.scale.unwrap_or(input.sampled()));
+    // A drive exports what it exports, whatever a trace touches of it.
+    let whole = args.device.over_provisioning.is_none() && device.over_provisioning.is_some();
+    let exported = (whole && !matches!(args.device.fill, Some(FillArg::Share(_))))
+        .then(|| device.exported_pages(over_provisioning));
     Job {
-        fill: match args.device.fill {
+        fill: match (args.device.fill, args.device.preconditioned) {
             // Whoever makes a file system first needs no other data.
-            None if input.prelude() > 0 && args.transforms.part == Part::Whole => Fill::Nothing,
-            None => Fill::Logical,
-            Some(FillArg::Nothing) => Fill::Nothing,
-            Some(FillArg::Share(share)) => Fill::Share(share),
+            (None, None) if input.prelude() > 0 && args.transforms.part == Part::Whole => {
+                Fill::Nothing
+            }
+            (None, None | Some(PreconditionArg::Sequential)) => Fill::Logical,
+            (None, Some(PreconditionArg::Shuffled)) => Fill::Shuffled,
+            (Some(FillArg::Nothing), _) | (None, Some(PreconditionArg::Fresh)) => Fill::Nothing,
+            (Some(FillArg::Share(share)), _) => Fill::Share(share),
         },
-        over_provisioning: args.device.over_provisioning,
+        over_provisioning,
+        used: args.device.used.map(|bytes| bytes / stands_for / page_size),
+        scale: args.device.scale.unwrap_or(1),
         time_scale_ns: args.device.time_scale.map(|ns| ns as f64),
         map_cache: args.device.map_cache,
-        logical_pages: args.device.logical_pages.map(|pages| pages.div_ceil(input.sampled())),
+        logical_pages: args
+            .device
+            .logical_pages
+            .map(|pages| pages.div_ceil(stands_for as u32))
+            .or(exported),
         warm_up: args.device.warm_up.unwrap_or(0),
         settle: args.mapping.settle,
         wrap: args.mapping.wrap,
@@ -358,6 +389,24 @@ pub fn policy(
 ) -> Result<PolicySpec, SimError> {
     let default = (victim.is_none() && placement.is_none()).then_some(default);
     let policy = args.own.spec(policy.or(default), victim, placement)?;
+    with_axes(policy, args)
+}
+
+/// What stands for the translation layer of the drive that is simulated.
+pub const DRIVE: &str = "drive";
+
+/// The policy of a drive, by its profile.
+pub fn policy_of_drive(
+    device: &Device,
+    args: &CleaningArgs,
+) -> Option<Result<PolicySpec, SimError>> {
+    let drive = device.profile.drive.as_ref()?;
+    let spec = args.own.spec(None, Some(&drive.victim), Some(&drive.placement));
+    Some(spec.map_err(SimError::from).map(|spec| PolicySpec { name: DRIVE.to_owned(), ..spec }))
+}
+
+/// The policy with the idle policy and the dead data that were asked for.
+pub fn with_axes(policy: PolicySpec, args: &CleaningArgs) -> Result<PolicySpec, SimError> {
     let idle = only("--idle", &args.idle)?;
     let dead_data = only("--dead-data", &args.dead_data)?;
     Ok(policy.with(idle.as_deref(), dead_data.as_deref())?)
@@ -390,7 +439,8 @@ pub fn known_pages(job: &Job<'_>) -> u64 {
                 Fill::Share(share) => f64::from(job.device.exported_pages(0.0)) * share,
                 _ => f64::from(job.device.exported_pages(job.over_provisioning)),
             };
-            let page = u64::from(job.device.profile.geometry.page_size);
+            let pages = job.used.map_or(pages, |used| used as f64);
+            let page = u64::from(job.device.profile.geometry.page_size) * u64::from(job.scale);
             workload.on(pages as u64 * page).bytes.unwrap_or(0) / page
         }
     }

@@ -7,7 +7,7 @@ use thermocline_units as units;
 
 use crate::{
     jobs::{self, Ready},
-    settings::simulation::SimulationArgs,
+    settings::{device::DeviceArgs, simulation::SimulationArgs},
 };
 
 /// How far over-provisioning may be from what was asked before it is worth a word.
@@ -92,7 +92,7 @@ pub fn default_device(trace: &str, name: &str, args: &SimulationArgs) -> Option<
 
 /// `7` is 700 %.
 pub fn much_spare(args: &SimulationArgs) -> Option<String> {
-    let asked = args.device.over_provisioning;
+    let asked = args.device.over_provisioning?;
     (asked > MOST_SPARE).then(|| {
         format!(
             "--over-provisioning {asked} is {}; for {asked} percent write {asked}%",
@@ -134,8 +134,12 @@ fn odd_units(result: &RunResult) -> Vec<String> {
 /// A small trace's device cannot be cut to size: its blocks are too large.
 fn small_trace(result: &RunResult, from_trace: bool, args: &SimulationArgs) -> Option<String> {
     let device = &args.device;
-    let sized = from_trace && device.shape.capacity.is_none() && device.fill.is_none();
-    let (asked, is) = (device.over_provisioning, result.config.over_provisioning);
+    let sized = from_trace
+        && result.config.device.overhead.is_none()
+        && device.shape.capacity.is_none()
+        && device.fill.is_none();
+    let asked = device.over_provisioning.unwrap_or(DeviceArgs::SPARE);
+    let is = result.config.over_provisioning;
     (sized && !args.mapping.wrap && is > asked + WORTH_SAYING).then(|| {
         let geometry = &result.config.device.geometry;
         let of = result.sample.map_or(1, |sample| sample.one_of);

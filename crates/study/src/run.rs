@@ -54,10 +54,10 @@ impl<'a> Run<'a> {
     /// # Errors
     /// A policy or a device that there is not.
     pub fn of(settings: &'a RunSettings, context: Context<'_>) -> Result<Self, SimError> {
-        let policy = policy_of(settings)?;
         let trace = settings.one.input.trace.as_deref();
         let recorded = jobs::recorded_on(trace, &settings.simulation, context);
         let device = jobs::simulated(&settings.simulation, recorded)?;
+        let policy = policy_of(settings, &device)?;
         Ok(Self { settings, policy, device })
     }
 
@@ -98,8 +98,14 @@ pub fn run(settings: &RunSettings, context: Context<'_>) -> Result<Ran, SimError
 }
 
 /// The policy that was asked for.
-pub(crate) fn policy_of(settings: &RunSettings) -> Result<PolicySpec, SimError> {
+pub(crate) fn policy_of(settings: &RunSettings, device: &Device) -> Result<PolicySpec, SimError> {
     let RunSettings { one, simulation } = settings;
     let (victim, placement) = (one.victim.as_deref(), one.placement.as_deref());
+    let named = one.policy.as_deref().unwrap_or(jobs::DRIVE);
+    if named == jobs::DRIVE && victim.is_none() && placement.is_none() {
+        if let Some(policy) = jobs::policy_of_drive(device, &simulation.cleaning) {
+            return jobs::with_axes(policy?, &simulation.cleaning);
+        }
+    }
     jobs::policy(one.policy.as_deref(), victim, placement, DEFAULT, &simulation.cleaning)
 }

@@ -115,9 +115,9 @@ impl<'a> Simulation<'a> {
         inputs: &'a Inputs,
         context: Context<'a>,
     ) -> Result<Self, SimError> {
-        let policy = policy_of(&args)?;
         let recorded = inputs.recorded_on(&args, context);
         let device = jobs::simulated(&args.simulation, recorded)?;
+        let policy = policy_of(&args, &device)?;
         let input = inputs.number(input_key(&args, &policy, &device) + version);
         Ok(Self { args, policy, device, input, inputs, context: context.without_meters() })
     }
@@ -182,9 +182,9 @@ fn input_key(args: &RunSettings, policy: &PolicySpec, device: &Device) -> String
     let sample = mapping.sample.map(|of| (of, simulation.seed));
     let workload = (&args.one.input.workload, &simulation.workload);
     match &args.one.input.workload {
-        Some(WorkloadSpec::Pattern(_)) => format!("{workload:?}"),
+        Some(WorkloadSpec::Pattern(_)) => format!("{workload:?} {:?}", simulation.device.scale),
         Some(WorkloadSpec::Files(_)) => {
-            let pages = device.exported_pages(simulation.device.over_provisioning);
+            let pages = device.exported_pages(simulation.device.spare(device));
             format!("{workload:?} {how:?} {page} {pages} {}", simulation.seed)
         }
         None => {

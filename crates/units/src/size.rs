@@ -12,6 +12,9 @@ const DECIMAL: [(&str, u64); 4] = [
     ("PB", 1_000_000_000_000_000),
 ];
 
+/// Bytes from which on a part of a byte is of no account, as in `372.6GiB`.
+const LEAST_ROUNDED: f64 = 1048576.0;
+
 /// Bytes of a size such as `512`, `4k`, `4KiB`, `1.5GiB`, `64MB`.
 ///
 /// `k`, `M`, `G`, `T` are powers of 1024 with or without `iB`; `MB`, `GB`, `TB`, `PB` are powers of 1000, as they
@@ -32,8 +35,8 @@ pub fn parse_size(text: &str) -> Result<u64, UnitError> {
             .parse::<f64>()
             .ok()
             .map(|n| n * unit as f64)
-            .filter(|b| b.fract() == 0.0 && *b < 9.0e18)
-            .map(|b| b as u64)
+            .filter(|b| (b.fract() == 0.0 || *b >= LEAST_ROUNDED) && *b < 9.0e18)
+            .map(|b| b.round() as u64)
     } else {
         number.parse::<u64>().ok().and_then(|n| n.checked_mul(unit))
     };

@@ -74,6 +74,7 @@ fn device(gib: u64) -> Device {
                 ..Timing::default()
             },
             energy: None,
+            drive: None,
         },
         fixed_capacity: true,
     }

@@ -39,6 +39,7 @@ impl Input<'_> {
         first: u32,
         pages: u32,
         page_size: u32,
+        scale: u32,
         seed: u64,
     ) -> Result<Extents, SimError> {
         match self {
@@ -64,8 +65,8 @@ impl Input<'_> {
                 })
             }
             Input::Workload(workload) => {
-                let filled = u64::from(first + pages) * u64::from(page_size);
-                let workload = workload.on(filled);
+                let filled = u64::from(first + pages) * u64::from(page_size) * u64::from(scale);
+                let workload = workload.on(filled).scaled(scale, page_size);
                 Ok(Extents::Generated(Box::new(workload.generator(first, pages, page_size, seed)?)))
             }
         }

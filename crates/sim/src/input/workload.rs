@@ -38,6 +38,21 @@ impl Workload {
         Self { bytes: self.bytes.or(length), ..self.clone() }
     }
 
+    /// The same for a device whose pages stand for `of` each: sizes are an `of`-th, requests of at least a page.
+    #[must_use]
+    pub(crate) fn scaled(&self, of: u32, page_size: u32) -> Self {
+        if of == 1 {
+            return self.clone();
+        }
+        let (of, page) = (u64::from(of), u64::from(page_size));
+        Self {
+            spec: self.spec.scaled(of),
+            bytes: self.bytes.map(|bytes| bytes.div_ceil(of)),
+            request_bytes: self.request_bytes.map(|bytes| (bytes / of / page).max(1) * page),
+            ..self.clone()
+        }
+    }
+
     /// What results call it.
     #[must_use]
     pub fn name(&self) -> String {
@@ -78,7 +93,7 @@ impl Workload {
         let again = (self.spec.clone(), options);
         let request = self.request_bytes.unwrap_or(page);
         let expected = generator.writes_left() * request.div_ceil(page);
-        let whole = request.is_multiple_of(page) && page.is_power_of_two();
+        let whole = request.is_multiple_of(page) && page.is_power_of_two() && !self.spec.trims();
         let whole_pages = if whole { (request / page) as u32 } else { 0 };
         let batch = Vec::with_capacity(BATCH);
         Ok(Generated { generator, again, batch, first, page, whole_pages, expected })

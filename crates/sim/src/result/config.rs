@@ -5,7 +5,7 @@ use thermocline_policy::{params::ParamValue, preset::LayerKind};
 
 use crate::{
     facts::Facts,
-    job::Clock,
+    job::{Clock, Fill},
     metric::{Look, part},
 };
 
@@ -45,8 +45,18 @@ part! {
         pub device: Device = (&facts.setup.plan.device.profile).into() => Look::HIDDEN,
         /// Logical pages the device exports in this run.
         pub logical_pages: u32 = facts.setup.plan.logical_pages => Look::HIDDEN,
-        /// Pages written in sequence before the statistics began.
+        /// Pages written before the statistics began, in sequence if `preconditioned` is absent.
         pub filled_pages: u32 = facts.setup.filled_pages => Look::HIDDEN,
+        /// `shuffled` where they were written in random order; absent otherwise.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub preconditioned: Option<&'static str> =
+            (facts.job.fill == Fill::Shuffled).then_some("shuffled") => Look::HIDDEN,
+        /// Logical pages that are used, the first ones; absent where all are.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub used_pages: Option<u32> = facts.job.used.map(|_| facts.setup.used_pages) => Look::HIDDEN,
+        /// Pages that each page of the device stands for; absent where it is one.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub scale: Option<u32> = Some(facts.job.scale).filter(|scale| *scale > 1) => Look::HIDDEN,
         /// Physical over logical data pages, less 1.
         pub over_provisioning: f64 =
             facts.data_pages() as f64 / f64::from(facts.setup.plan.logical_pages) - 1.0 => Look::HIDDEN,
@@ -122,6 +132,9 @@ part! {
         /// Energy of the operations; absent where no source gives it.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub energy: Option<Energy> => Look::HIDDEN,
+        /// Bytes that a drive programs beside each byte of a page (parity, metadata); absent for a chip.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub overhead: Option<f64> => Look::HIDDEN,
     }
 }
 
@@ -139,6 +152,7 @@ impl From<&Profile> for Device {
             erase_us: us(p.timing.erase()),
             endurance_source: endurance_source(p).map(str::to_owned),
             energy: p.energy,
+            overhead: p.drive.as_ref().map(|drive| drive.overhead),
         }
     }
 }

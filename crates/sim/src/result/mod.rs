@@ -53,6 +53,11 @@ part! {
             .among(AMPLIFICATION)
             .column("write\namplif.", 1)
             .less(),
+        /// The same with what a drive programs beside its pages (parity, metadata): what its own counters would say.
+        /// Absent for a chip.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub drive_write_amplification: Option<f64> = on_drive(facts)
+            => Look::line("with the drive's overhead", Format::Fixed(3)).among(AMPLIFICATION).less(),
         /// Whether write amplification has settled; absent where nothing was cleaned, or too little was written to tell.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub settled: Option<Settled> = Settled::of(facts) => Look::HIDDEN,
@@ -183,6 +188,11 @@ impl RunResult {
     pub fn is_unsettled(&self) -> bool {
         self.settled.as_ref().is_some_and(|settled| !settled.settled)
     }
+}
+
+fn on_drive(facts: &Facts<'_>) -> Option<f64> {
+    let drive = facts.setup.plan.device.profile.drive.as_ref()?;
+    sample::estimate(facts).map(|pages| pages * (1.0 + drive.overhead))
 }
 
 fn throughput(facts: &Facts<'_>) -> Option<f64> {

@@ -53,7 +53,7 @@ part! {
         /// `null` without writes.
         pub page_write_us: Option<f64> = (facts.layer.host_writes > 0).then(|| {
             us(facts.measured.application.write_delay_ns) / facts.layer.host_writes as f64
-        }).filter(|_| facts.job.input.sampled() == 1) => Look::line("delay of a page written", Format::Micros),
+        }).filter(|_| facts.job.stands_for() == 1) => Look::line("delay of a page written", Format::Micros),
     }
 }
 
@@ -64,7 +64,7 @@ const fn time(title: &'static str) -> Look {
 
 /// Response times; a sample has parts of requests, and so none.
 fn whole(facts: &Facts<'_>, times: ResponseTimes) -> ResponseTimes {
-    if facts.job.input.sampled() == 1 { times } else { ResponseTimes::default() }
+    if facts.job.stands_for() == 1 { times } else { ResponseTimes::default() }
 }
 
 fn us(ns: u128) -> f64 {

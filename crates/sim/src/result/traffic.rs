@@ -73,6 +73,6 @@ part! {
 fn path(facts: &Facts<'_>) -> String {
     match facts.job.input {
         Input::Trace(trace, _) => trace.path.clone(),
-        Input::Workload(workload) => workload.on(facts.logical_bytes()).name(),
+        Input::Workload(workload) => workload.on(facts.used_bytes()).name(),
     }
 }

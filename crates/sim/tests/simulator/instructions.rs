@@ -86,6 +86,7 @@ fn device() -> Device {
             rules: Rules { in_order: true, endurance: 100_000, initial_bad_blocks: 0 },
             timing,
             energy: None,
+            drive: None,
         },
         fixed_capacity: true,
     }

@@ -2,6 +2,8 @@
 
 use clap::{Args, ValueEnum};
 
+use thermocline_assembly::Device;
+
 use super::values::{self, FillArg, ReadOnlyArg, Suggest};
 
 const HEADING: &str = "Device";
@@ -33,6 +35,17 @@ pub struct ShapeArgs {
     pub channels: Option<u32>,
 }
 
+/// How the device is written before the statistics begin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum PreconditionArg {
+    /// Nothing: as from the factory.
+    Fresh,
+    /// Every page once, in order.
+    Sequential,
+    /// Every page once, in random order.
+    Shuffled,
+}
+
 /// The device of a simulation.
 #[derive(Args, Debug)]
 pub struct DeviceArgs {
@@ -44,10 +57,22 @@ pub struct DeviceArgs {
     #[arg(long, value_name = "SHARE|none", help_heading = HEADING)]
     #[arg(conflicts_with = "over_provisioning")]
     pub fill: Option<FillArg>,
-    /// Over-provisioning: physical / logical pages - 1.
+    /// How the device was written before the statistics begin: not at all, each page once in order, or each
+    /// once in random order [default: sequential].
+    #[arg(long, value_name = "HOW", help_heading = HEADING, conflicts_with = "fill")]
+    pub preconditioned: Option<PreconditionArg>,
+    /// Use only the first part of the capacity; the rest is trimmed before the statistics begin [default: all
+    /// of it].
+    #[arg(long, value_name = "SIZE", value_parser = values::size, help_heading = HEADING)]
+    #[arg(conflicts_with = "fill")]
+    pub used: Option<u64>,
+    /// Simulate a smaller device of as many blocks with an N-th of the pages in each: an N-th of the time and
+    /// memory. Sizes are given and printed as of the whole device. For workloads; a trace takes --sample.
+    #[arg(long, value_name = "1/N", value_parser = values::sample, help_heading = HEADING)]
+    pub scale: Option<u32>,
+    /// Over-provisioning: physical / logical pages - 1 [default: a drive's own; 15% for others].
     #[arg(long, value_name = "SHARE", value_parser = values::share, help_heading = HEADING)]
-    #[arg(default_value = "15%")]
-    pub over_provisioning: f64,
+    pub over_provisioning: Option<f64>,
     /// Bytes that the host writes before the statistics begin, beside the fill: to see a device once it has
     /// settled, or one stretch of a run [default: none].
     #[arg(long, value_name = "SIZE", value_parser = values::size, help_heading = HEADING)]
@@ -84,6 +109,17 @@ pub struct DeviceArgs {
     /// 363 erase times without arrivals].
     #[arg(long, value_name = "TIME", value_parser = values::time, help_heading = HEADING)]
     pub time_scale: Option<u64>,
+}
+
+impl DeviceArgs {
+    /// Over-provisioning where neither the user nor the device says.
+    pub const SPARE: f64 = 0.15;
+
+    /// Over-provisioning of this device.
+    #[must_use]
+    pub fn spare(&self, device: &Device) -> f64 {
+        self.over_provisioning.or(device.over_provisioning).unwrap_or(Self::SPARE)
+    }
 }
 
 /// Whose time runs.

@@ -36,8 +36,8 @@ pub const fn patterns() -> &'static [WorkloadInfo] {
             source: "Rosenblum & Ousterhout 1992 (LFS); Chiang, Lee & Chang 1999 (DAC)",
         },
         WorkloadInfo {
-            syntax: "zipf:S",
-            summary: "the k-th most popular page with probability ~ k^-S, popularity scattered",
+            syntax: "zipf:S[/in-order]",
+            summary: "the k-th most popular page with probability ~ k^-S, popularity scattered, or in order",
             when: "many degrees of hotness, as in stores of keys and values",
             source: "Cooper et al. 2010 (YCSB uses 0.99); drawn as in Hörmann & Derflinger 1996",
         },
@@ -46,6 +46,12 @@ pub const fn patterns() -> &'static [WorkloadInfo] {
             summary: "hot metadata, warm documents, cold files in runs; fits winxp-55gb, winxp-59gb",
             when: "clustering by update frequency, where most data are written once",
             source: "fitted to Kim & Shin 2015 (update interval), Figures 3 to 5",
+        },
+        WorkloadInfo {
+            syntax: "zones:OPEN/SIZE[/untrimmed]",
+            summary: "zones trimmed and written whole in random order, OPEN of them at once",
+            when: "what a log-structured host costs a drive, by the size of its segments",
+            source: "Haas, Lee, Bonnet, Leis 2025 (SSD-iq), measurements of zones",
         },
         WorkloadInfo {
             syntax: "phases:W@BYTES,W@BYTES,…",

@@ -11,11 +11,13 @@ pub mod random;
 mod sampler;
 mod spec;
 mod zipf;
+mod zones;
 
 pub use catalogue::{WorkloadInfo, patterns};
 pub use desktop::Desktop;
 pub use permutation::Permutation;
 pub use spec::{Pattern, PatternSpec, Phase};
+pub use zones::Zones;
 
 use crate::{Op, Request, Source, TraceError};
 use arrivals::Arrivals;
@@ -163,7 +165,7 @@ impl Source for Generator {
                 self.phase = (self.phase + 1) % self.phases.len();
                 self.phase_left = self.phases[self.phase].1;
             }
-            // Were all of these writes, the phase would just be over: reads only make it longer.
+            // Were all of these writes, the phase would just be over: reads and trims only make it longer.
             let count = self.left.min(self.phase_left).min((limit - batch.len()) as u64);
             let first = batch.len();
             self.phases[self.phase].0.extend(
@@ -174,15 +176,15 @@ impl Source for Generator {
                 &mut self.rng,
                 &mut self.cursor,
             );
-            let mut writes = count;
             if let Some((chance, rng)) = &mut self.reads {
                 for request in &mut batch[first..] {
-                    if chance.draw(rng) {
+                    if request.op == Op::Write && chance.draw(rng) {
                         request.op = Op::Read;
-                        writes -= 1;
                     }
                 }
             }
+            let writes =
+                batch[first..].iter().filter(|request| request.op == Op::Write).count() as u64;
             self.left -= writes;
             self.phase_left -= writes;
         }

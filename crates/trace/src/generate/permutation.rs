@@ -1,5 +1,7 @@
 //! A fixed pseudo-random permutation of `0..n` in constant memory.
 
+use super::random::Streams;
+
 /// A four-round Feistel network on the smallest power of two that holds `n`, with cycle walking:
 /// a value that lands outside `0..n` is encrypted again, on average less than once.
 ///
@@ -32,6 +34,15 @@ impl Permutation {
             left_mask: (1 << left_bits) - 1,
             right_mask: (1 << right_bits) - 1,
         }
+    }
+
+    /// The permutation of `0..n` that belongs to a seed, which scatters nothing as a workload with this seed does.
+    ///
+    /// # Panics
+    /// If `n` is 0 or above 2^63.
+    #[must_use]
+    pub fn of_seed(n: u64, seed: u64) -> Self {
+        Self::new(n, Streams::new(seed ^ u64::MAX).keys)
     }
 
     /// Where `index` (below `n`) goes.

@@ -6,6 +6,7 @@ use super::{
     random::{Chance, below},
     spec::Pattern,
     zipf::Zipf,
+    zones::ZoneSampler,
 };
 use crate::{Op, Request, TraceError};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -71,8 +72,9 @@ pub(super) enum Sampler {
     Sequential,
     Uniform,
     HotCold { chance: Chance, hot: u64 },
-    Zipf(Zipf),
+    Zipf { ranks: Zipf, in_order: bool },
     Desktop(Box<DesktopSampler>),
+    Zones(ZoneSampler),
 }
 
 impl Sampler {
@@ -96,7 +98,14 @@ impl Sampler {
                 }
                 Sampler::HotCold { chance: Chance::new(requests / 100.0), hot }
             }
-            Pattern::Zipf { exponent } => Sampler::Zipf(Zipf::new(layout.units, exponent)),
+            Pattern::Zipf { exponent, in_order } => {
+                Sampler::Zipf { ranks: Zipf::new(layout.units, exponent), in_order }
+            }
+            Pattern::Zones(zones) => Sampler::Zones(ZoneSampler::new(
+                zones,
+                layout.units * layout.slots_per_unit,
+                layout.request_bytes,
+            )?),
             Pattern::Desktop(spec) => {
                 let unit_bytes = layout.request_bytes * layout.slots_per_unit;
                 Sampler::Desktop(Box::new(DesktopSampler::new(
@@ -110,7 +119,7 @@ impl Sampler {
         })
     }
 
-    /// Appends `count` writes; `cursor` is where the sequential pattern goes on.
+    /// Appends `count` requests, writes and what they trim first; `cursor` is where the sequential pattern goes on.
     pub fn extend(
         &mut self,
         batch: &mut Vec<Request>,
@@ -136,10 +145,15 @@ impl Sampler {
                 let unit = permutation.apply(first + below(rng, size));
                 layout.request(layout.slot_in(unit, rng))
             })),
-            Sampler::Zipf(zipf) => batch.extend((0..count).map(|_| {
-                let unit = permutation.apply(zipf.draw(rng));
+            Sampler::Zipf { ranks, in_order: false } => batch.extend((0..count).map(|_| {
+                let unit = permutation.apply(ranks.draw(rng));
                 layout.request(layout.slot_in(unit, rng))
             })),
+            Sampler::Zipf { ranks, in_order: true } => batch.extend((0..count).map(|_| {
+                let unit = ranks.draw(rng);
+                layout.request(layout.slot_in(unit, rng))
+            })),
+            Sampler::Zones(zones) => batch.extend((0..count).map(|_| zones.draw(rng))),
             Sampler::Desktop(desktop) => batch.extend((0..count).map(|_| {
                 let unit = desktop.draw(rng);
                 layout.request(layout.slot_in(unit, rng))

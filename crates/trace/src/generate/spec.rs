@@ -2,7 +2,7 @@
 
 use thermocline_units::{format_size, parse_size};
 
-use super::desktop::Desktop;
+use super::{desktop::Desktop, zones::Zones};
 use crate::TraceError;
 use std::{fmt, str::FromStr};
 
@@ -24,9 +24,13 @@ pub enum Pattern {
     Zipf {
         /// The exponent; 0 is uniform.
         exponent: f64,
+        /// Whether the most popular address is the first, the next one the second and so on, and not scattered.
+        in_order: bool,
     },
     /// Hot, warm and cold regions of a desktop machine.
     Desktop(Desktop),
+    /// Zones written whole, one after another.
+    Zones(Zones),
 }
 
 /// A pattern for a number of bytes.
@@ -49,15 +53,50 @@ pub enum PatternSpec {
 
 impl PatternSpec {
     /// How patterns are written, one example each.
-    pub const FORMS: &str = "sequential, uniform, hot-cold:90/10, zipf:0.99, desktop, phases:hot-cold:90/10@40MiB,uniform@40MiB";
+    pub const FORMS: &str = "sequential, uniform, hot-cold:90/10, zipf:0.99, desktop, zones:4/8GiB, phases:hot-cold:90/10@40MiB,uniform@40MiB";
 
     /// Whether a pattern has this name, the part before its argument.
     #[must_use]
     pub fn is_name(name: &str) -> bool {
         matches!(
             name,
-            "sequential" | "uniform" | "random" | "hot-cold" | "zipf" | "desktop" | "phases"
+            "sequential"
+                | "uniform"
+                | "random"
+                | "hot-cold"
+                | "zipf"
+                | "desktop"
+                | "zones"
+                | "phases"
         )
+    }
+
+    /// The same for a device whose blocks have an `of`-th of their pages: sizes are an `of`-th.
+    #[must_use]
+    pub fn scaled(&self, of: u64) -> Self {
+        let scaled = |pattern: Pattern| match pattern {
+            Pattern::Zones(zones) => Pattern::Zones(zones.scaled(of)),
+            other => other,
+        };
+        match self {
+            Self::Steady(pattern) => Self::Steady(scaled(*pattern)),
+            Self::Phases(phases) => Self::Phases(
+                phases
+                    .iter()
+                    .map(|phase| Phase { pattern: scaled(phase.pattern), bytes: phase.bytes / of })
+                    .collect(),
+            ),
+        }
+    }
+
+    /// Whether it trims what it will write.
+    #[must_use]
+    pub fn trims(&self) -> bool {
+        let trims = |pattern: &Pattern| matches!(pattern, Pattern::Zones(zones) if zones.trimmed);
+        match self {
+            Self::Steady(pattern) => trims(pattern),
+            Self::Phases(phases) => phases.iter().any(|phase| trims(&phase.pattern)),
+        }
     }
 }
 
@@ -113,6 +152,7 @@ impl FromStr for Pattern {
             ("zipf", argument) => zipf(text, argument.unwrap_or("")),
             ("desktop", None) => Ok(Pattern::Desktop(Desktop::default())),
             ("desktop", Some(parameters)) => parameters.parse().map(Pattern::Desktop),
+            ("zones", argument) => argument.unwrap_or("").parse().map(Pattern::Zones),
             ("phases", _) => Err(TraceError::usage(
                 "phases cannot contain phases",
                 "list the inner ones in their place",
@@ -144,16 +184,20 @@ fn hot_cold(text: &str, argument: &str) -> Result<Pattern, TraceError> {
 }
 
 fn zipf(text: &str, argument: &str) -> Result<Pattern, TraceError> {
-    argument
-        .trim()
-        .parse::<f64>()
-        .ok()
+    let (exponent, in_order) = match argument.split_once('/') {
+        None => (argument, Some(false)),
+        Some((exponent, order)) => (exponent, (order.trim() == "in-order").then_some(true)),
+    };
+    let exponent = exponent.trim().parse::<f64>().ok();
+    exponent
         .filter(|exponent| (0.0..=16.0).contains(exponent))
-        .map(|exponent| Pattern::Zipf { exponent })
+        .zip(in_order)
+        .map(|(exponent, in_order)| Pattern::Zipf { exponent, in_order })
         .ok_or_else(|| {
             TraceError::usage(
                 format!("`{text}` is not a Zipf workload"),
-                "expected zipf:EXPONENT with an exponent from 0 (uniform) to 16, such as zipf:0.99",
+                "expected zipf:EXPONENT with an exponent from 0 (uniform) to 16, such as zipf:0.99; \
+                 zipf:0.99/in-order begins with the most popular page",
             )
         })
 }
@@ -194,8 +238,12 @@ impl fmt::Display for Pattern {
             Pattern::HotCold { requests, addresses } => {
                 write!(f, "hot-cold:{requests}/{addresses}")
             }
-            Pattern::Zipf { exponent } => write!(f, "zipf:{exponent}"),
+            Pattern::Zipf { exponent, in_order } => {
+                let order = if *in_order { "/in-order" } else { "" };
+                write!(f, "zipf:{exponent}{order}")
+            }
             Pattern::Desktop(desktop) => write!(f, "desktop:{desktop}"),
+            Pattern::Zones(zones) => write!(f, "zones:{zones}"),
         }
     }
 }
