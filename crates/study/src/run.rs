@@ -102,10 +102,12 @@ pub(crate) fn policy_of(settings: &RunSettings, device: &Device) -> Result<Polic
     let RunSettings { one, simulation } = settings;
     let (victim, placement) = (one.victim.as_deref(), one.placement.as_deref());
     let named = one.policy.as_deref().unwrap_or(jobs::DRIVE);
-    if named == jobs::DRIVE && victim.is_none() && placement.is_none() {
-        if let Some(policy) = jobs::policy_of_drive(device, &simulation.cleaning) {
-            return jobs::with_axes(policy?, &simulation.cleaning);
-        }
+    if named == jobs::DRIVE
+        && victim.is_none()
+        && placement.is_none()
+        && let Some(policy) = jobs::policy_of_drive(device, &simulation.cleaning)
+    {
+        return jobs::with_axes(policy?, &simulation.cleaning);
     }
     jobs::policy(one.policy.as_deref(), victim, placement, DEFAULT, &simulation.cleaning)
 }

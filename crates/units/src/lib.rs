@@ -41,7 +41,10 @@ mod tests {
         assert_eq!((parse_size("64MB"), parse_size("1.5 GB")), (Ok(64_000_000), Ok(1_500_000_000)));
         assert_eq!((parse_size("2TB"), parse_size("2T")), (Ok(2_000_000_000_000), Ok(2 << 40)));
         assert_eq!((parse_size("64mB").is_err(), parse_size("19000PB").is_err()), (true, true));
-        assert_eq!((parse_size("372.6GiB"), parse_size("1.3KiB").is_err()), (Ok(400_076_203_622), true));
+        assert_eq!(
+            (parse_size("372.6GiB"), parse_size("1.3KiB").is_err()),
+            (Ok(400_076_203_622), true)
+        );
         assert_eq!((parse_share("15%"), parse_share("0.15")), (Ok(0.15), Ok(0.15)));
         assert!(parse_share("-1").is_err() && parse_share("fifteen").is_err());
         assert_eq!(show_size(24 << 20), "24 MiB");

@@ -77,6 +77,7 @@ fn device(gib: u64) -> Device {
             drive: None,
         },
         fixed_capacity: true,
+        over_provisioning: None,
     }
 }
 

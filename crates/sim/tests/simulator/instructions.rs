@@ -89,6 +89,7 @@ fn device() -> Device {
             drive: None,
         },
         fixed_capacity: true,
+        over_provisioning: None,
     }
 }
 
