@@ -7,7 +7,7 @@ use std::{collections::BTreeSet, fmt::Write, fs, path::Path};
 use serde_json::Value;
 use thermocline_assembly::device::Overrides;
 use thermocline_sim::{
-    Device, HugePages, Input, Job, PolicySpec, Progress, RunResult, Workload,
+    Device, Fill, HugePages, Input, Job, PolicySpec, Progress, RunResult, Workload,
     metric::{self, Kind, metrics, parts},
     run,
 };
@@ -33,6 +33,22 @@ fn result_of(policy: PolicySpec) -> RunResult {
         .expect("it runs")
 }
 
+/// A part of a drive at a scale, written in random order before.
+fn on_drive() -> RunResult {
+    let workload = Workload {
+        spec: "uniform".parse().expect("a workload"),
+        bytes: Some(400 << 30),
+        request_bytes: None,
+        interarrival_ns: None,
+        read_share: 0.0,
+    };
+    let policy = PolicySpec::parse("greedy", None, None).expect("a policy");
+    let drive = Device::load("micron-7450-800g").and_then(|d| d.scaled(4096)).expect("a device");
+    let job = Job::new(drive, policy, Input::Workload(&workload));
+    let job = Job { fill: Fill::Shuffled, used: Some(20_000), scale: 4096, ..job };
+    run(&job, &Progress::default()).expect("it runs")
+}
+
 /// The names of all figures of a result, in their order; those in one column together as one.
 fn leaves(prefix: &str, value: &Value, into: &mut Vec<String>) {
     let whole = metrics().iter().any(|metric| metric.key == prefix && metric.kind == Kind::Json);
@@ -50,8 +66,7 @@ fn leaves(prefix: &str, value: &Value, into: &mut Vec<String>) {
 #[test]
 fn every_figure_of_a_result_is_a_metric_with_its_value_and_type() {
     let mut seen = BTreeSet::new();
-    for policy in ["cat", "nftl", "in-place"] {
-        let run = result(policy);
+    for run in [result("cat"), result("nftl"), result("in-place"), on_drive()] {
         let json = serde_json::to_value(&run).expect("JSON");
         let mut keys = Vec::new();
         leaves("", &json, &mut keys);
