@@ -112,7 +112,9 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
 
     /// Sees to it that one more change finds room.
     pub(crate) fn make_room_for_a_change(&mut self) -> Result<(), Error> {
-        if self.sequence.saturating_sub(self.horizon) > self.most_looked_at() {
+        // Where the power comes and goes, most numbers are those that were left out; what pages are left is for cleaning.
+        let is_far = self.sequence.saturating_sub(self.horizon) > self.most_looked_at();
+        if is_far && !self.is_short() {
             self.sweep()?;
         }
         while self.cache.is_full() {

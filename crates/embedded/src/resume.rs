@@ -56,7 +56,12 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
 
     /// Whether room is short early after a mount: what the power may take back at once must bring it nearer to a free block.
     pub(crate) fn is_tight(&self) -> bool {
-        self.fresh > 0 && self.free <= self.watermarks().0 && !self.nand.is_cached()
+        self.is_short() && !self.nand.is_cached()
+    }
+
+    /// The same of any chip.
+    pub(crate) fn is_short(&self) -> bool {
+        self.fresh > 0 && self.free <= self.watermarks().0
     }
 
     fn try_to_settle(&mut self) -> Result<(), Error> {

@@ -67,7 +67,6 @@ fn lives(row: Row) -> Result<(), String> {
 }
 
 #[test]
-#[ignore = "the layer can still end as worn out after some forty lives of 1 to 8 operations"]
 fn short_lives_lock_no_store_whose_map_lies_on_it() {
     let mut failed = Vec::new();
     let mut policies = ["greedy", "dac", "hot-cold"].into_iter().cycle();
