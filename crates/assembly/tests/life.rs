@@ -4,6 +4,7 @@ mod damage;
 mod power;
 mod reads;
 mod room;
+mod sectors;
 
 use tempfile::TempDir;
 use thermocline_assembly::{

@@ -149,6 +149,11 @@ pub(crate) mod segment {
         header
     }
 
+    /// Whether it is a header of a block.
+    pub(crate) fn is_one(header: &Record) -> bool {
+        header[0..4] == MAGIC
+    }
+
     /// Whether a page of the block was programmed since.
     pub(crate) fn is_opened(header: &Record) -> bool {
         header[6..8] != [0xff; 2]

@@ -192,7 +192,9 @@ impl Harm<'_> {
         let areas = blocks * (32 * pages).next_multiple_of(whole);
         let payload =
             if self.bytes[12] == 1 { table } else { (table + areas).next_multiple_of(page) };
-        let length = (payload + blocks * pages * size).next_multiple_of(page) + page;
+        let copies = (payload + blocks * pages * size).next_multiple_of(page);
+        let log = (copies + areas).next_multiple_of(page) + number(60) * pages * size;
+        let length = log.next_multiple_of(page) + page;
         if let Ok(length) = u64::try_from(length)
             && length < 1 << 42
         {
@@ -243,5 +245,6 @@ impl Harm<'_> {
         let place = block * self.pages().next_power_of_two() + page;
         self.bytes[area + 28..area + 32].copy_from_slice(&place.to_le_bytes());
         self.sum(area..area + 32, area + 28);
+        self.spoil_seconds();
     }
 }

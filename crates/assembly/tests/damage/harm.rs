@@ -69,6 +69,10 @@ impl<'a> Harm<'a> {
         for _ in 0..20 {
             let mut harm = Self::whole(history);
             (class.harm)(&mut harm, draws);
+            // What spoils one copy alone costs nothing, so mostly both are.
+            if draws.below(8) > 0 {
+                harm.spoil_seconds();
+            }
             if harm.bytes != history.image() {
                 return Some(harm);
             }
@@ -110,6 +114,31 @@ impl<'a> Harm<'a> {
         first..first + size
     }
 
+    /// Where the second copies of the areas begin, and of the pages of the log.
+    pub(super) fn seconds(&self) -> [usize; 2] {
+        let end = self.payload(self.blocks() - 1, self.pages() - 1).end.next_multiple_of(PAGE);
+        let areas = self.blocks() as usize * self.areas_bytes();
+        [end, (end + areas).next_multiple_of(PAGE)]
+    }
+
+    /// What was done to first copies is done to the second ones.
+    pub(super) fn spoil_seconds(&mut self) {
+        let [areas, log] = self.seconds();
+        let first = self.areas(0).start;
+        let first_log = self.payload(self.log().start, 0).start;
+        let end = self.payload(self.blocks() - 1, self.pages() - 1).end;
+        let all = self.areas(self.blocks() - 1).end - first;
+        for (from, to, bytes) in [(first, areas, all), (first_log, log, end - first_log)] {
+            let was = &self.history.image()[from..from + bytes];
+            for (at, was) in was.iter().enumerate() {
+                if self.bytes.get(from + at).is_some_and(|is| is != was) {
+                    let is = self.bytes[from + at];
+                    self.bytes.get_mut(to + at).into_iter().for_each(|byte| *byte = is);
+                }
+            }
+        }
+    }
+
     /// A bit of what stands beside the first page of each block of the log.
     pub fn spoil_heads(&mut self) {
         for block in self.log() {
@@ -118,6 +147,7 @@ impl<'a> Harm<'a> {
                 self.bytes[area.start + 5] ^= 1;
             }
         }
+        self.spoil_seconds();
     }
 
     pub(super) fn say(&mut self, what: &str) {

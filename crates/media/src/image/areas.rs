@@ -12,6 +12,7 @@ use super::{
     layout::Layout,
     record::{self, Beside, Record},
     runs::Runs,
+    second,
     store::Store,
     unread::Unread,
 };
@@ -35,8 +36,13 @@ pub(super) struct Areas {
     bytes: Vec<u8>,
     /// Of each page of a slot, on NOR: its record is blank, but its payload is not.
     debris: Vec<bool>,
-    /// Of each slot: the disk cannot read all of it. It is written whole then, which mends a disk.
+    /// Of each slot: its copies differ, or the disk cannot read all of them. They are written whole then,
+    /// which mends a disk.
+    differ: Vec<bool>,
+    /// Of each slot: the disk cannot read all of one of them.
     holes: Vec<bool>,
+    /// A bit a block: its copies were found to be equal, and nothing has failed since.
+    agreed: Vec<u64>,
     /// What the disk could not read.
     pub unread: Unread,
     /// The slot to be given away next.
@@ -61,7 +67,9 @@ impl Areas {
             nexts: vec![0; slots],
             bytes: vec![0; slots * layout.areas_bytes],
             debris: vec![false; if is_nor { slots * pages } else { 0 }],
+            differ: vec![false; slots],
             holes: vec![false; slots],
+            agreed: vec![0; layout.geometry.blocks().div_ceil(64) as usize],
             unread: Unread::default(),
             hand: 0,
             scratch: Vec::new(),
@@ -102,12 +110,7 @@ impl Areas {
         self.hand = (slot + count) % self.blocks.len();
         self.blocks[slot..slot + count].fill(NONE);
         let length = self.layout.areas_bytes;
-        let bytes = &mut self.bytes[slot * length..][..count * length];
-        let holes = self.unread.read_around(store, bytes, self.layout.areas_of(block))?;
-        for (number, slot) in (slot..slot + count).enumerate() {
-            let end = (number + 1) * length;
-            self.holes[slot] = holes.iter().any(|hole| hole.start < end && hole.end > end - length);
-        }
+        self.read_both(block, slot, count, store)?;
         if self.layout.kind == Kind::Nor {
             // What is beside a page is read as of its block.
             self.put(slot, block.0);
@@ -125,6 +128,48 @@ impl Areas {
             self.nexts[slot] = used.map_or(0, |page| page + 1).max(waits);
         }
         Ok(slot)
+    }
+
+    /// Reads both copies of the areas of some blocks. Of each record the better one is taken.
+    fn read_both(
+        &mut self,
+        first: BlockId,
+        slot: usize,
+        count: usize,
+        store: &dyn Store,
+    ) -> io::Result<()> {
+        let length = self.layout.areas_bytes;
+        let mut second = std::mem::take(&mut self.scratch);
+        second.resize(count * length, 0);
+        let bytes = &mut self.bytes[slot * length..][..count * length];
+        // NOR's first ones lie in their blocks, and are read one by one.
+        let holes = self.unread.read_around(store, bytes, self.layout.areas_of(first))?;
+        let others =
+            self.unread.read_around(store, &mut second, self.layout.second_areas_of(first))?;
+        let blocks = (first.0..).zip(slot..slot + count).zip(second.chunks_exact(length));
+        for (number, ((block, slot), second)) in blocks.enumerate() {
+            let here = number * length..(number + 1) * length;
+            let is_in = |hole: &Range<usize>| hole.start < here.end && hole.end > here.start;
+            let has_hole = holes.iter().chain(&others).any(is_in);
+            let bytes = &mut self.bytes[slot * length..][..length];
+            let differ = has_hole || bytes != second;
+            if differ {
+                second::merge(&self.layout, BlockId(block), bytes, second);
+            }
+            (self.differ[slot], self.holes[slot]) = (differ, has_hole);
+            self.set_agreed(BlockId(block), !differ);
+        }
+        self.scratch = second;
+        Ok(())
+    }
+
+    fn set_agreed(&mut self, block: BlockId, agree: bool) {
+        let word = &mut self.agreed[block.index() / 64];
+        *word = *word & !(1 << (block.0 % 64)) | u64::from(agree) << (block.0 % 64);
+    }
+
+    fn agree(&self, block: BlockId) -> bool {
+        self.agreed[block.index() / 64] >> (block.0 % 64) & 1 != 0
     }
 
     /// Of how many blocks the areas are read at once: of several where the block before was read last,
@@ -212,17 +257,19 @@ impl Areas {
         }
         // Where all areas have a place none is read twice.
         let all_fit = self.blocks.len() == self.slots.len();
-        if all_fit || self.layout.kind == Kind::Nor || store.unit() > record::BYTES {
-            let slot = self.load(block, runs, store)?;
-            return Ok(self.beside(slot, page));
+        let is_one_record = store.unit() <= record::BYTES && self.layout.kind == Kind::Nand;
+        if is_one_record && !all_fit && self.agree(block) && self.find(block).is_none() {
+            let Some(at) = self.layout.record_of(page) else { return Ok(Beside::Blank) };
+            let mut record = [0; record::BYTES];
+            let read = store.read_at(&mut record, self.layout.areas_of(block) + at as u64);
+            let found = record::decode(self.layout.kind, place, &record);
+            if read.is_ok() && matches!(found, Beside::Holds(..)) {
+                return Ok(found);
+            }
         }
-        if let Some(slot) = self.find(block) {
-            return Ok(self.beside(slot, page));
-        }
-        let Some(at) = self.layout.record_of(page) else { return Ok(Beside::Blank) };
-        let mut record = [0; record::BYTES];
-        self.unread.read_around(store, &mut record, self.layout.areas_of(block) + at as u64)?;
-        Ok(record::decode(self.layout.kind, place, &record))
+        // Both copies, where the first one alone may not be right.
+        let slot = self.load(block, runs, store)?;
+        Ok(self.beside(slot, page))
     }
 
     /// Notes the record of a page, which is blank and has one. It is not written yet.
@@ -290,13 +337,16 @@ impl Areas {
             self.scratch.clear();
             self.scratch.resize(length, 0xff);
             self.scratch[..record::BYTES].copy_from_slice(header);
-            return store.write_at(&self.scratch, self.layout.areas_of(block));
+            store.write_at(&self.scratch, self.layout.areas_of(block))?;
+            let second = &self.scratch[..self.layout.areas_bytes];
+            return store.write_at(second, self.layout.second_areas_of(block));
         }
         let slot = self.load(block, runs, store)?;
         // Torn records behind the last page are none: there is nothing but records.
         let end = self.nexts[slot] as usize * record::BYTES;
         self.nexts[slot] = 0;
-        if end == 0 {
+        // A record that only one copy has may come up behind them later.
+        if end == 0 && !self.differ[slot] {
             return Ok(());
         }
         let length = self.layout.areas_bytes;
@@ -304,21 +354,40 @@ impl Areas {
         self.write(slot, 0, end, store)
     }
 
-    /// Writes a range of a slot, as much more of it as the file demands.
+    /// Writes a range of a slot to both copies, as much more of it as the file demands.
     fn write(&mut self, slot: usize, from: usize, to: usize, store: &dyn Store) -> io::Result<()> {
         let unit = store.unit();
-        let (from, to) = match std::mem::take(&mut self.holes[slot]) {
-            true => (0, self.layout.areas_bytes),
-            false => (from / unit * unit, to.next_multiple_of(unit)),
-        };
+        let (all, part) =
+            (0..self.layout.areas_bytes, from / unit * unit..to.next_multiple_of(unit));
+        let range = if self.differ[slot] { all.clone() } else { part.clone() };
+        // Bits of NOR are not set without an erase, but where a disk has to be mended.
+        let is_nor = self.layout.kind == Kind::Nor;
+        let first = if is_nor && !self.holes[slot] { part } else { range.clone() };
+        self.differ[slot] &= first != range;
+        self.holes[slot] = false;
         let block = BlockId(self.blocks[slot]);
-        let bytes = &self.bytes[slot * self.layout.areas_bytes..][from..to];
-        let done = store.write_at(bytes, self.layout.areas_of(block) + from as u64);
+        let bytes = &self.bytes[slot * self.layout.areas_bytes..][all];
+        let done = store
+            .write_at(&bytes[first.clone()], self.layout.areas_of(block) + first.start as u64)
+            .and_then(|()| {
+                let at = self.layout.second_areas_of(block) + range.start as u64;
+                store.write_at(&bytes[range], at)
+            });
         if done.is_err() {
             // Only the file knows what it took.
             self.blocks[slot] = NONE;
+            self.set_agreed(block, false);
         }
         done
+    }
+
+    /// Writes both copies of a slot anew where they differ. Whether they did.
+    pub(super) fn mend(&mut self, slot: usize, store: &dyn Store) -> io::Result<bool> {
+        let differ = self.differ[slot];
+        if differ {
+            self.write(slot, 0, self.layout.areas_bytes, store)?;
+        }
+        Ok(differ)
     }
 
     /// Nothing that is known holds any longer.

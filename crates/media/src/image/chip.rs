@@ -55,7 +55,7 @@ impl Image {
         into: &mut [u8],
     ) -> Result<(), FlashError> {
         let read = self.store.read_at(into, self.layout.payload_of(block, page));
-        self.verify(from, read.map(|()| checksum(into) == sum))
+        self.verify_or_second(from, read, sum, into)
     }
 
     /// Compares a payload that was read with what stands beside the page.
@@ -63,15 +63,41 @@ impl Image {
         &mut self,
         from: Ppn,
         (block, page): (BlockId, u32),
-        payload: &[u8],
+        payload: &mut [u8],
     ) -> Result<Oob, FlashError> {
         let slot = self.load(block)?;
         let Beside::Holds(oob, sum) = self.areas.beside(slot, page) else {
             self.failed_reads += 1;
             return Err(FlashError::Unreadable(from));
         };
-        self.verify(from, Ok(checksum(payload) == sum))?;
+        self.verify_or_second(from, Ok(()), sum, payload)?;
         Ok(oob)
+    }
+
+    /// What became of reading a payload. Where it is not the right one, the second copy of it may be.
+    pub(super) fn verify_or_second(
+        &mut self,
+        from: Ppn,
+        read: std::io::Result<()>,
+        sum: u32,
+        into: &mut [u8],
+    ) -> Result<(), FlashError> {
+        let read = read.map(|()| checksum(into) == sum);
+        let place = (self.header.geometry.block_of(from), self.header.geometry.page_of(from));
+        let is_bad = read.as_ref().map_or_else(is_unreadable, |is_good| !is_good);
+        if is_bad && self.read_second(place, sum, into) {
+            if read.is_err() {
+                self.note_unread(place);
+            }
+            return Ok(());
+        }
+        self.verify(from, read)
+    }
+
+    /// The disk cannot read the payload of a page.
+    fn note_unread(&mut self, (block, page): (BlockId, u32)) {
+        let at = self.layout.payload_of(block, page);
+        self.areas.unread.note(at..at + u64::from(self.header.geometry.page_size));
     }
 
     /// What became of reading a page: whether its payload is the right one, or an error.
@@ -85,9 +111,7 @@ impl Image {
             // A page the disk cannot read is one page, not the end of the medium.
             Err(error) if is_unreadable(&error) => {
                 let geometry = &self.header.geometry;
-                let (block, page) = (geometry.block_of(from), geometry.page_of(from));
-                let at = self.layout.payload_of(block, page);
-                self.areas.unread.note(at..at + u64::from(geometry.page_size));
+                self.note_unread((geometry.block_of(from), geometry.page_of(from)));
                 false
             }
             Err(error) => return Err(medium(error)),

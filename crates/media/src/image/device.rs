@@ -193,16 +193,20 @@ fn is_blank(device: &BlockDevice) -> io::Result<bool> {
     Ok(true)
 }
 
-/// Makes of what is before the payload what it is in a new file, the old header first.
+/// Makes of the table and the areas what they are in a new file, the old header first.
 fn blank(device: &BlockDevice, layout: &Layout) -> io::Result<()> {
     let zeros = vec![0; STEP];
     device.write_at(&zeros[..PAGE], 0)?;
     device.sync()?;
-    let (mut at, end) = (PAGE as u64, layout.payload_of(BlockId(0), 0));
-    while at < end {
-        let here = (end - at).min(STEP as u64);
-        device.write_at(&zeros[..here as usize], at)?;
-        at += here;
+    let areas = layout.second_areas_of(BlockId(0));
+    let copies = areas..areas + u64::from(layout.geometry.blocks()) * layout.areas_bytes as u64;
+    for range in [PAGE as u64..layout.payload_of(BlockId(0), 0), copies] {
+        let mut at = range.start;
+        while at < range.end {
+            let here = (range.end - at).min(STEP as u64);
+            device.write_at(&zeros[..here as usize], at)?;
+            at += here;
+        }
     }
     Ok(())
 }

@@ -5,7 +5,7 @@ use thermocline_flash::{BlockId, Geometry, Kind, Rules};
 use super::{checksum, error::Damage, record};
 
 /// The version of the format this program writes, and the only one it reads.
-pub const FORMAT_VERSION: u32 = 2;
+pub const FORMAT_VERSION: u32 = 3;
 
 /// Bytes of the header page, and of a group of the block table.
 pub(super) const PAGE: usize = 4096;
@@ -149,6 +149,9 @@ pub(super) struct Layout {
     pub areas_bytes: usize,
     areas: u64,
     payload: u64,
+    /// The second copies of the areas, and of the payload of the system blocks.
+    second_areas: u64,
+    second_log: u64,
     /// Bytes of the file.
     pub length: u64,
 }
@@ -163,8 +166,8 @@ impl Layout {
             return Err(Damage::LongBlocks);
         }
         let pages = u128::from(geometry.blocks()) * u128::from(geometry.pages_per_block);
-        // Payload, areas, and more than the table takes.
-        if pages * (u128::from(geometry.page_size) + 4096) > 1 << 62 {
+        // Payload, areas, and more than the table and the second copies take.
+        if pages * (u128::from(geometry.page_size) + 4096) > 1 << 61 {
             return Err(Damage::TooLarge);
         }
         if geometry.page_size > LARGEST_PAGE || geometry.block_size() > LARGEST_BLOCK {
@@ -196,6 +199,11 @@ impl Layout {
             Kind::Nand => (table_end + blocks * areas_bytes as u64).next_multiple_of(PAGE as u64),
             Kind::Nor => table_end,
         };
+        let page = PAGE as u64;
+        // Far from the first ones: what spoils a part of a disk spoils one of them.
+        let second_areas = (payload + geometry.capacity()).next_multiple_of(page);
+        let second_log = (second_areas + blocks * areas_bytes as u64).next_multiple_of(page);
+        let log = u64::from(geometry.system_blocks) * geometry.block_size();
         Self {
             kind,
             geometry: *geometry,
@@ -203,7 +211,9 @@ impl Layout {
             areas_bytes,
             areas: table_end,
             payload,
-            length: (payload + geometry.capacity()).next_multiple_of(PAGE as u64) + PAGE as u64,
+            second_areas,
+            second_log,
+            length: (second_log + log).next_multiple_of(page) + page,
         }
     }
 
@@ -231,17 +241,33 @@ impl Layout {
         }
     }
 
+    /// The second copy of them.
+    pub(super) const fn second_areas_of(&self, block: BlockId) -> u64 {
+        self.second_areas + block.0 as u64 * self.areas_bytes as u64
+    }
+
     /// The payload of a page.
     pub(super) const fn payload_of(&self, block: BlockId, page: u32) -> u64 {
         let pages = block.0 as u64 * self.geometry.pages_per_block as u64 + page as u64;
         self.payload + pages * self.geometry.page_size as u64
     }
 
-    /// The page whose payload is there.
-    pub(super) const fn page_at(&self, at: u64) -> (BlockId, u32) {
-        let page = (at - self.payload) / self.geometry.page_size as u64;
-        let per_block = self.geometry.pages_per_block as u64;
-        (BlockId((page / per_block) as u32), (page % per_block) as u32)
+    /// The second copy of a page's payload: only pages of the index log have one.
+    pub(super) fn second_payload_of(&self, block: BlockId, page: u32) -> Option<u64> {
+        let number = block.0.checked_sub(self.geometry.data_blocks())?;
+        let pages = u64::from(number) * u64::from(self.geometry.pages_per_block) + u64::from(page);
+        Some(self.second_log + pages * u64::from(self.geometry.page_size))
+    }
+
+    /// The page whose payload is there, or the second copy of it.
+    pub(super) fn page_at(&self, at: u64) -> (BlockId, u32) {
+        let (first, begin) = match at.checked_sub(self.second_log) {
+            Some(behind) => (self.geometry.data_blocks(), behind),
+            None => (0, at - self.payload),
+        };
+        let page = begin / u64::from(self.geometry.page_size);
+        let per_block = u64::from(self.geometry.pages_per_block);
+        (BlockId(first + (page / per_block) as u32), (page % per_block) as u32)
     }
 
     /// Where in a block's areas the record of a page begins; nothing for a page that has none.

@@ -15,6 +15,8 @@
 //!   pages, or what was programmed anew, page by page. An old record beside new payload is
 //!   unreadable, so what comes back is whole; and as everything programmed before the erase lasts,
 //!   it is older than what replaced it.
+//! * The areas, and the pages of the index log, stand twice in the file (`image::second`): one sector that
+//!   cannot be read, or holds something else, costs nothing of them.
 //! * A record, and every other thing that changes in place, lies within a sector of 512 bytes, which
 //!   a disk writes whole or not at all. The block table does not rely even on that.
 //! * After a sync that failed none succeeds: nobody knows what was lost. Where the file system had no
@@ -35,6 +37,7 @@ mod entry;
 mod error;
 mod layout;
 mod runs;
+mod second;
 mod store;
 mod syncing;
 mod table;

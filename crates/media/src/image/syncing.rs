@@ -101,6 +101,9 @@ impl Image {
         if self.open.punch_erased && is_nand {
             self.store
                 .punch(self.layout.payload_of(block, 0), self.header.geometry.block_size())?;
+            if let Some(second) = self.layout.second_payload_of(block, 0) {
+                self.store.punch(second, self.header.geometry.block_size())?;
+            }
         }
         Ok(())
     }
@@ -190,6 +193,7 @@ impl Medium for Image {
                 self.layout.group(group, 0)
             ));
         }
+        mended.extend(self.mend_copies()?);
         if !mended.is_empty() {
             self.sync_all()?;
             self.damaged_header = None;

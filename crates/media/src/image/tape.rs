@@ -6,15 +6,21 @@
 //! write, though reads show it on.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     io,
     path::Path,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use thermocline_flash::{Geometry, Kind, Rules};
+use thermocline_flash::{BlockId, Geometry, Kind, Rules};
 
-use super::{Damage, Header, Image, ImageError, Open, layout::Layout, store::Store, write_blank};
+use super::{
+    Damage, Header, Image, ImageError, Open,
+    layout::{Layout, PAGE},
+    store::Store,
+    unread::EIO,
+    write_blank,
+};
 
 /// Bytes that a disk writes whole or not at all.
 pub const SECTOR: usize = 512;
@@ -47,6 +53,23 @@ pub enum Call {
     Sync,
 }
 
+/// What of an image is in a sector.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// A copy of the header page.
+    Header,
+    /// The block table.
+    Table,
+    /// A copy of the out-of-band areas.
+    Areas,
+    /// A copy of a page of the index log.
+    Log,
+    /// A page of data: block and page.
+    Data(BlockId, u32),
+    /// Nothing.
+    Nothing,
+}
+
 /// Which calls fail, and how.
 #[derive(Clone, Copy, Debug)]
 pub struct Failing {
@@ -71,6 +94,8 @@ struct Reel {
     bytes: Vec<u8>,
     events: Vec<Event>,
     failing: Option<Failing>,
+    /// Sectors that cannot be read until they are written.
+    spoilt: BTreeSet<u64>,
     /// Calls so far: reads, writes, syncs.
     calls: [u64; 3],
 }
@@ -144,6 +169,42 @@ impl Tape {
         (reel.failing, reel.calls) = (failing, [0; 3]);
     }
 
+    /// A sector cannot be read until it is written.
+    pub fn spoil(&self, sector: u64) {
+        self.reel().spoilt.insert(sector);
+    }
+
+    /// What a sector holds of the image of such a chip.
+    #[must_use]
+    pub fn part(kind: Kind, geometry: Geometry, sector: u64) -> Part {
+        let (layout, at) = (Layout::of(kind, &geometry), sector * SECTOR as u64);
+        let payload = layout.payload_of(BlockId(0), 0);
+        let behind = payload + geometry.capacity();
+        let areas = layout.areas_bytes as u64 * u64::from(geometry.blocks());
+        let second = layout.second_areas_of(BlockId(0));
+        let log = layout.second_payload_of(BlockId(geometry.data_blocks()), 0);
+        if at < PAGE as u64 || at >= layout.second_header() {
+            Part::Header
+        } else if at < layout.group(layout.groups, 0) {
+            Part::Table
+        } else if (payload..behind).contains(&at) {
+            let (block, page) = layout.page_at(at);
+            match layout.record_of(page) {
+                _ if block.0 >= geometry.data_blocks() => Part::Log,
+                Some(_) if kind == Kind::Nand || page >= geometry.header_pages => {
+                    Part::Data(block, page)
+                }
+                _ => Part::Areas,
+            }
+        } else if at < payload || (second..second + areas).contains(&at) {
+            Part::Areas
+        } else if log.is_some_and(|log| at >= log) {
+            Part::Log
+        } else {
+            Part::Nothing
+        }
+    }
+
     fn reel(&self) -> MutexGuard<'_, Reel> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -163,6 +224,11 @@ impl Reel {
     fn put(&mut self, at: u64, from: &[u8]) -> io::Result<()> {
         let there = self.bytes.get_mut(at as usize..at as usize + from.len());
         there.ok_or(io::ErrorKind::UnexpectedEof)?.copy_from_slice(from);
+        let end = at + from.len() as u64;
+        self.spoilt.retain(|sector| {
+            let from = sector * SECTOR as u64;
+            from < at || from + SECTOR as u64 > end
+        });
         self.events.push(Event::Write(at, from.to_vec()));
         Ok(())
     }
@@ -174,6 +240,10 @@ impl Store for Tape {
         let failed = reel.count(Call::Read);
         let there = reel.bytes.get(at as usize..at as usize + into.len());
         let there = there.ok_or(io::ErrorKind::UnexpectedEof)?;
+        let sectors = at / SECTOR as u64..(at + into.len() as u64).div_ceil(SECTOR as u64);
+        if reel.spoilt.range(sectors).next().is_some() {
+            return Err(io::Error::from_raw_os_error(EIO));
+        }
         let done = failed.as_ref().map_or(into.len(), |(done, _)| into.len() * done / 100);
         into[..done].copy_from_slice(&there[..done]);
         failed.map_or(Ok(()), |(_, error)| Err(error))

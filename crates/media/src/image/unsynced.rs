@@ -11,7 +11,7 @@ use thermocline_flash::FlashError;
 
 use super::{Image, checksum, record::Beside, store::Store, syncing::medium, unread::EIO};
 
-/// Bytes of memory for all this. More than a gigabyte of payload fits in the usual geometries.
+/// Bytes of memory for all this. Nearly a gigabyte of payload fits in the usual geometries.
 const MEMORY: usize = 16 << 20;
 /// Bytes of payload that are written again at most: they are in memory meanwhile.
 const PAYLOADS: u64 = 64 << 20;

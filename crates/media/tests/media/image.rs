@@ -226,7 +226,7 @@ fn what_is_no_whole_image_is_refused_by_name_and_with_the_remedy() {
     assert!(refusal(&path).contains("header page is damaged; restore the image from a copy"));
     patch(&path, 8, &[1]);
     let version = refusal(&path);
-    assert!(version.contains("format version 1, and this program knows version 2; serve"));
+    assert!(version.contains("format version 1, and this program knows version 3; serve"));
 }
 
 #[test]

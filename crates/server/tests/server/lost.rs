@@ -68,8 +68,13 @@ fn spoilt(path: &Path, layer: LayerKind, policy: &str) {
     let of_block = (32 * u64::from(geometry.pages_per_block)).next_multiple_of(PAGE as u64);
     let (block, page) = (geometry.block_of(at).0, geometry.page_of(at));
     let area = areas + u64::from(block) * of_block + 32 * u64::from(page);
+    // The second copy is behind the payload.
+    let payload = (areas + u64::from(geometry.blocks()) * of_block).next_multiple_of(PAGE as u64);
+    let second = (payload + geometry.capacity()).next_multiple_of(PAGE as u64);
     let file = fs::OpenOptions::new().write(true).open(path).expect("the image");
-    file.write_all_at(&[0x55; 8], area + 8).expect("spoilt");
+    for area in [area, area - areas + second] {
+        file.write_all_at(&[0x55; 8], area + 8).expect("spoilt");
+    }
 }
 
 fn content(lpn: u32) -> Vec<u8> {

@@ -206,11 +206,13 @@ fn a_turned_bit_makes_a_page_unreadable() {
             let record = layout.record_of(page).expect("data page") as u64;
             // Everywhere but in the flags of NOR, of which one bit means nothing.
             let at = [0, 1, 2, 3, 4, 6, 7, 8, 15, 16, 24, 28, 31][draw.below(13)];
-            store.turn_bit(if in_payload {
-                layout.payload_of(BLOCK, page) + draw.below(1024) as u64
+            if in_payload {
+                store.turn_bit(layout.payload_of(BLOCK, page) + draw.below(1024) as u64);
             } else {
-                layout.areas_of(BLOCK) + record + at
-            });
+                store.turn_bit(layout.areas_of(BLOCK) + record + at);
+                assert!(is_there(&mut open_image(&store, Open::default()), page), "the other copy");
+                store.turn_bit(layout.second_areas_of(BLOCK) + record + at);
+            }
             let mut image = open_image(&store, Open::default());
             let at = image.geometry().ppn(BLOCK, page);
             let unreadable = Err(FlashError::Unreadable(at));
@@ -233,7 +235,8 @@ fn a_turned_bit_makes_a_page_unreadable() {
 #[test]
 fn nor_keeps_the_papers_layout_and_clears_flags_in_place() {
     let (store, layout, mut image) = image(Kind::Nor);
-    store.watch_nor(layout.payload_of(BlockId(0), 0), image.geometry().block_size() as usize);
+    let blocks = layout.payload_of(BlockId(0), 0)..layout.second_areas_of(BlockId(0));
+    store.watch_nor(blocks, image.geometry().block_size() as usize);
     let at = layout.areas_of(BLOCK);
     assert_eq!(at, layout.payload_of(BLOCK, 0), "the header page is the block's first");
     image.erase(BLOCK).expect("not bad");
@@ -315,6 +318,10 @@ fn a_sector_that_cannot_be_read_loses_what_was_in_it() {
         told(&image, &format!("bytes {payload} to {}", payload + 1023));
         let records = layout.areas_of(BLOCK) + 512;
         store.spoil_sector(records);
+        let mut image = open_image(&store, Open::default());
+        all_but(&mut image, &[7]);
+        told(&image, &format!("bytes {records} to {}", records + 511));
+        store.spoil_sector(layout.second_areas_of(BLOCK) + 512);
         let mut image = open_image(&store, Open::default());
         // On NOR the header takes the place of a record, and there is none for the header page.
         let gone: Vec<u32> = std::iter::once(7).chain(16..20).collect();

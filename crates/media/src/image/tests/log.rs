@@ -99,7 +99,8 @@ impl Log {
         write_blank(&store, &header, &layout, &[]).expect("memory");
         if header.kind == Kind::Nor {
             let block = header.geometry.block_size() as usize;
-            store.watch_nor(layout.payload_of(BlockId(0), 0), block);
+            let blocks = layout.payload_of(BlockId(0), 0)..layout.second_areas_of(BlockId(0));
+            store.watch_nor(blocks, block);
         }
         let open = Open { punch_erased: draw.percent(30), ..Open::default() };
         let mut image = open_image(&store, open);

@@ -3,6 +3,7 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     io,
+    ops::Range,
     sync::{Arc, Mutex, MutexGuard},
 };
 
@@ -56,9 +57,9 @@ struct File {
     write_error: Option<i32>,
     /// Sectors from the first to before the second cannot be read until they are written.
     unreadable: Vec<(u64, u64)>,
-    /// Where NOR blocks begin, and their length: there a write that is not a whole block clears bits
+    /// Where NOR blocks are, and their length: there a write that is not a whole block clears bits
     /// only.
-    nor: Option<(u64, usize)>,
+    nor: Option<(Range<u64>, usize)>,
 }
 
 impl Volatile {
@@ -125,9 +126,9 @@ impl Volatile {
         self.file().writes
     }
 
-    /// From now on there are NOR blocks at that place of that length.
-    pub(super) fn watch_nor(&self, start: u64, block: usize) {
-        self.file().nor = Some((start, block));
+    /// From now on there are NOR blocks of that length there.
+    pub(super) fn watch_nor(&self, there: Range<u64>, block: usize) {
+        self.file().nor = Some((there, block));
     }
 
     /// Turns a bit, in memory and for good.
@@ -192,12 +193,12 @@ impl Store for Volatile {
     fn write_at(&self, from: &[u8], at: u64) -> io::Result<()> {
         let (error, nor) = {
             let file = self.file();
-            (file.write_error, file.nor)
+            (file.write_error, file.nor.clone())
         };
         if let Some(error) = error {
             return Err(io::Error::from_raw_os_error(error));
         }
-        if nor.is_some_and(|(start, block)| at >= start && from.len() != block) {
+        if nor.is_some_and(|(there, block)| there.contains(&at) && from.len() != block) {
             let old = self.bytes(at, from.len());
             let only_clears = from.iter().zip(old).all(|(new, old)| new & !old == 0);
             assert!(only_clears, "a bit was set without an erase");
