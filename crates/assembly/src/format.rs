@@ -73,6 +73,11 @@ pub fn format(place: &Place, options: &FormatOptions) -> Result<Formatted, Assem
             && let Some(blocks) = place.room(profile.kind, &profile.geometry)?
         {
             profile.geometry.blocks_per_bank = blocks;
+            // The index log stands twice there, and how long it is depends on the blocks.
+            let fitted = plainest(device.clone(), options)?.device.profile;
+            if let Some(blocks) = place.room(fitted.kind, &fitted.geometry)? {
+                device.profile.geometry.blocks_per_bank = blocks;
+            }
         }
         let store = plainest(device, options)?;
         let replace = Replace::if_forced(options.force);
