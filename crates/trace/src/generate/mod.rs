@@ -183,8 +183,14 @@ impl Source for Generator {
                     }
                 }
             }
-            let writes =
-                batch[first..].iter().filter(|request| request.op == Op::Write).count() as u64;
+            // Nothing but writes is the rule, and is not counted one by one.
+            let all_write = self.reads.is_none() && !self.phases[self.phase].0.trims();
+            let is_write = |request: &&Request| request.op == Op::Write;
+            let writes = if all_write {
+                count
+            } else {
+                batch[first..].iter().filter(is_write).count() as u64
+            };
             self.left -= writes;
             self.phase_left -= writes;
         }

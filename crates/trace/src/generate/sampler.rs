@@ -119,6 +119,11 @@ impl Sampler {
         })
     }
 
+    /// Whether trims are among its requests.
+    pub const fn trims(&self) -> bool {
+        matches!(self, Sampler::Zones(_))
+    }
+
     /// Appends `count` requests, writes and what they trim first; `cursor` is where the sequential pattern goes on.
     pub fn extend(
         &mut self,
