@@ -28,7 +28,8 @@ fn the_catalogue_is_complete() {
     let files = Scenario::ALL.map(Scenario::name);
     assert_eq!(
         names,
-        [&["sequential", "uniform", "hot-cold", "zipf", "desktop", "phases"], &files[..]].concat()
+        [&["sequential", "uniform", "hot-cold", "zipf", "desktop", "zones", "phases"], &files[..]]
+            .concat()
     );
     assert!(all().all(|w| !w.summary.is_empty() && !w.when.is_empty() && !w.source.is_empty()));
 }

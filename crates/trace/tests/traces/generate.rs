@@ -49,6 +49,9 @@ fn the_language_reads_back_what_it_prints() {
         ("hot-cold:90/10", "hot-cold:90/10"),
         ("hot-cold:99.5%/0.5%", "hot-cold:99.5/0.5"),
         ("zipf:0.99", "zipf:0.99"),
+        ("zipf: 0.80 / in-order", "zipf:0.8/in-order"),
+        ("zones:4/8192MiB", "zones:4/8GiB"),
+        ("zones:1/4M/untrimmed", "zones:1/4MiB/untrimmed"),
         ("desktop", "desktop:winxp-55gb"),
         ("desktop:burst=10/run=2MiB", "desktop:winxp-55gb/run=2MiB"),
         ("desktop:winxp-59gb/warm-run=80%/pace=.5", "desktop:winxp-59gb/pace=0.5/warm-run=80%"),
@@ -66,7 +69,7 @@ fn the_language_reads_back_what_it_prints() {
 fn the_catalogue_is_complete() {
     let names: Vec<_> =
         patterns().iter().map(|p| p.syntax.split(':').next().unwrap_or("")).collect();
-    assert_eq!(names, ["sequential", "uniform", "hot-cold", "zipf", "desktop", "phases"]);
+    assert_eq!(names, ["sequential", "uniform", "hot-cold", "zipf", "desktop", "zones", "phases"]);
     assert!(names.iter().all(|name| PatternSpec::is_name(name)));
     assert!(patterns().iter().all(|p| !p.summary.is_empty() && !p.when.is_empty()));
 }
@@ -77,7 +80,7 @@ fn errors_say_what_was_expected() {
     for (spec, expected) in [
         (
             "hotcold:90/10",
-            "expected sequential, uniform, hot-cold:90/10, zipf:0.99, desktop, phases:",
+            "expected sequential, uniform, hot-cold:90/10, zipf:0.99, desktop, zones:4/8GiB, phases:",
         ),
         ("hot-cold", "X percent of the requests"),
         ("hot-cold:90", "expected hot-cold:X/Y"),
@@ -86,6 +89,9 @@ fn errors_say_what_was_expected() {
         ("hot-cold:90/0.1", "0 of 100 pages would be hot"),
         ("zipf:-1", "exponent from 0"),
         ("zipf:NaN", "exponent from 0"),
+        ("zipf:0.8/backwards", "zipf:0.99/in-order"),
+        ("zones:0/8KiB", "zones:OPEN/SIZE"),
+        ("zones:3/200KiB", "room for 2 such zones"),
         ("uniform:3", "takes no argument"),
         ("desktop:winxp", "begin with a fit (winxp-55gb, winxp-59gb)"),
         ("desktop:burst=0/winxp-59gb", "`winxp-59gb` is no parameter"),
