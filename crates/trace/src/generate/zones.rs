@@ -68,6 +68,8 @@ pub(super) struct ZoneSampler {
     /// Zones that nobody writes; the order is of no account.
     idle: Vec<u32>,
     open: Vec<Open>,
+    /// The open zone that was just trimmed, and is written next.
+    trimmed_now: Option<usize>,
 }
 
 /// A zone that is written.
@@ -75,8 +77,6 @@ struct Open {
     zone: u32,
     /// The next request of it.
     slot: u64,
-    /// Whether what it held is gone.
-    empty: bool,
 }
 
 impl ZoneSampler {
@@ -104,33 +104,32 @@ impl ZoneSampler {
             slots: each,
             trimmed: zones.trimmed,
             idle: (0..count as u32).collect(),
-            open: (0..zones.open)
-                .map(|_| Open { zone: u32::MAX, slot: each, empty: true })
-                .collect(),
+            open: (0..zones.open).map(|_| Open { zone: u32::MAX, slot: each }).collect(),
+            trimmed_now: None,
         })
     }
 
     /// The next request: a trim of a whole zone before its first write, then its writes in order.
     pub fn draw(&mut self, rng: &mut Xoshiro256PlusPlus) -> Request {
-        // A zone is written as soon as it is trimmed.
-        let begun = self.open.iter().position(|open| open.empty && open.slot == 0);
-        let at = begun.unwrap_or_else(|| below(rng, self.open.len() as u64) as usize);
-        if self.open[at].slot == self.slots {
+        let (request_bytes, slots) = (self.request_bytes, self.slots);
+        let at = self.trimmed_now.take();
+        let at = at.unwrap_or_else(|| below(rng, self.open.len() as u64) as usize);
+        if self.open[at].slot == slots {
             let last = self.open[at].zone;
             if last != u32::MAX {
                 self.idle.push(last);
             }
             let chosen = below(rng, self.idle.len() as u64) as usize;
             let zone = self.idle.swap_remove(chosen);
-            self.open[at] = Open { zone, slot: 0, empty: !self.trimmed };
+            self.open[at] = Open { zone, slot: 0 };
+            if self.trimmed {
+                self.trimmed_now = Some(at);
+                let first = u64::from(zone) * slots;
+                return request(Op::Trim, first * request_bytes, slots * request_bytes);
+            }
         }
-        let (request_bytes, slots) = (self.request_bytes, self.slots);
         let open = &mut self.open[at];
         let first = u64::from(open.zone) * slots;
-        if open.slot == 0 && !open.empty {
-            open.empty = true;
-            return request(Op::Trim, first * request_bytes, slots * request_bytes);
-        }
         let offset = (first + open.slot) * request_bytes;
         open.slot += 1;
         request(Op::Write, offset, request_bytes)
