@@ -18,6 +18,8 @@ const SKIPPED: &str = "THERMOCLINE_SKIPPED";
 const WITHOUT_TOOLS: &str = "THERMOCLINE_WITHOUT_TOOLS";
 /// Names the folder of traces that cannot be redistributed.
 const TRACES: &str = "THERMOCLINE_TRACES";
+/// Names the folder of measurements of real drives, which are not ours to distribute.
+const MEASURED: &str = "THERMOCLINE_MEASURED";
 
 /// Notes that a test did not run, and why.
 ///
@@ -66,6 +68,18 @@ pub fn traces() -> Option<PathBuf> {
 /// One of the real traces, if it is there.
 pub fn trace(name: &str) -> Option<PathBuf> {
     there(folder().join(name))
+}
+
+/// One of the measurements of real drives, if it is there.
+pub fn measured(name: &str) -> Option<PathBuf> {
+    let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/measured");
+    let path = env::var_os(MEASURED).map_or_else(beside, PathBuf::from).join(name);
+    if path.exists() {
+        return Some(path);
+    }
+    let path = path.display();
+    skip(&format!("{path} is not there; {MEASURED} names the folder of measured drives"));
+    None
 }
 
 /// The folder that `THERMOCLINE_TRACES` names, else `shared/traces` beside the repository.

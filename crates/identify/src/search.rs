@@ -1,0 +1,451 @@
+//! The search.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use thermocline_flash::Profile;
+use thermocline_sim::{Fill, History, Job, Progress, SimError, compare_each};
+
+use crate::{
+    Family, MeasuredRun, Model, Next, RunInput,
+    curve::{Curve, Distance},
+    minimum::Minimum,
+    model::Drives,
+    next,
+};
+
+/// Over-provisioning where the search begins.
+const GRID: [f64; 8] = [0.04, 0.07, 0.11, 0.18, 0.28, 0.45, 0.75, 1.2];
+/// The least and the most that is tried.
+const WITHIN: (f64, f64) = (0.015, 4.0);
+/// Distances of over-provisioning that are of no account, as a share of the flash.
+const CLOSE: f64 = 0.002;
+/// Superblocks before anything is known of them.
+const SUPERBLOCKS: u32 = 512;
+/// Numbers of superblocks that are tried.
+const NUMBERS: [u32; 6] = [64, 128, 256, 512, 1024, 2048];
+/// Families whose superblocks are searched for, and whose numbers are narrowed.
+const KEPT: usize = 6;
+const NARROWED: usize = 3;
+/// Families whose distance is further from the best one's are left as they are.
+const FAR: f64 = 2.5;
+const LEAST_FAR: f64 = 0.02;
+/// Evaluations of a family, and of a number of superblocks.
+const OF_FAMILY: usize = 8;
+const OF_NUMBER: usize = 6;
+/// Where a simulation copies less than this, what was programmed beside the host's pages is the overhead.
+const NEARLY_ONE: f64 = 1.01;
+/// The most that a drive programs beside its pages.
+const MOST_OVERHEAD: f64 = 0.25;
+/// A fit that is worse by no more than this share of the best one's distance, or by this, is as good.
+const AS_GOOD: f64 = 0.25;
+const LEAST_AS_GOOD: f64 = 0.004;
+
+/// What is searched for, and how.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Bytes that the host can address.
+    pub exported_bytes: u64,
+    /// Times, endurance, page size.
+    pub base: Profile,
+    /// Families to try.
+    pub families: Vec<Family>,
+    /// Pages that a simulated page stands for; [`scale`] gives one.
+    pub scale: u32,
+    /// What the drive programs beside its pages, where it is known.
+    pub overhead: Option<f64>,
+    /// Look for the measurement that would decide.
+    pub next: bool,
+    /// Threads; 0 is one a core.
+    pub threads: usize,
+    /// The seed of all simulations.
+    pub seed: u64,
+}
+
+/// Pages that a simulated page stands for, so that a drive has about so many.
+#[must_use]
+pub fn scale(exported_bytes: u64, page_size: u32, pages: u64) -> u32 {
+    u32::try_from(exported_bytes / u64::from(page_size) / pages).unwrap_or(u32::MAX).max(1)
+}
+
+/// How a run comes out on a model.
+#[derive(Clone, Debug, Serialize)]
+pub struct RunFit {
+    /// How far it is off.
+    #[serde(flatten)]
+    pub distance: Distance,
+    /// How the drive was written before, where that was searched for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub state: Option<&'static str>,
+    /// What was programmed, without the overhead.
+    #[serde(skip)]
+    pub curve: Curve,
+}
+
+/// A model and how it fits.
+#[derive(Clone, Debug)]
+pub struct Fit {
+    /// The model.
+    pub model: Model,
+    /// What it programs beside its pages; none where nothing tells.
+    pub overhead: Option<f64>,
+    /// Each run.
+    pub runs: Vec<RunFit>,
+    /// The root mean square of the distances of all runs.
+    pub distance: f64,
+}
+
+/// The best model of a family.
+#[derive(Clone, Debug)]
+pub struct Ranked {
+    /// It.
+    pub fit: Fit,
+    /// Over-provisioning that is as good.
+    pub over_provisioning: Option<(f64, f64)>,
+    /// Numbers of superblocks that are as good, of those that were tried.
+    pub superblocks: Vec<u32>,
+    /// Whether nothing tells it from the best one.
+    pub as_good: bool,
+}
+
+/// What a search found.
+#[derive(Clone, Debug)]
+pub struct Identified {
+    /// The families, the best first.
+    pub ranking: Vec<Ranked>,
+    /// Simulations that it took.
+    pub simulations: usize,
+    /// By how much write amplification changes where superblocks have twice the pages: what the scale costs.
+    pub of_scale: Option<f64>,
+    /// By how much each run tells families apart: the range of their write amplification in its last quarter.
+    pub tells: Vec<f64>,
+    /// Measurements that would decide what is left, the best first.
+    pub next: Vec<Next>,
+    /// Whether it was stopped before its end.
+    pub stopped: bool,
+}
+
+impl Identified {
+    /// The best.
+    #[must_use]
+    pub fn best(&self) -> &Ranked {
+        &self.ranking[0]
+    }
+
+    /// The drive as a profile.
+    #[must_use]
+    pub fn profile(&self, settings: &Settings) -> Profile {
+        let fit = &self.best().fit;
+        drives(settings).profile(&fit.model, fit.overhead.unwrap_or(0.0))
+    }
+}
+
+/// How the best fit is written before.
+const fn named(state: Fill) -> &'static str {
+    match state {
+        Fill::Nothing => "fresh",
+        Fill::Shuffled => "shuffled",
+        Fill::Logical | Fill::Share(_) => "sequential",
+    }
+}
+
+fn drives(settings: &Settings) -> Drives {
+    Drives {
+        base: settings.base.clone(),
+        exported_bytes: settings.exported_bytes,
+        scale: settings.scale,
+        seed: settings.seed,
+    }
+}
+
+/// What a run does on a model.
+pub struct Simulated {
+    /// Programmed, without an overhead.
+    pub curve: Curve,
+}
+
+/// Simulates one run on one model.
+///
+/// # Errors
+/// Why it cannot run.
+pub fn simulate(job: Job<'_>, page_bytes: f64, progress: &Progress) -> Result<Simulated, SimError> {
+    let job = Job { history: true, ..job };
+    let outcomes = compare_each(&[job], false, 1, progress)?;
+    let Some(outcome) = outcomes.into_iter().next() else { unreachable!("one job") };
+    outcome.result?;
+    let history: History = outcome.history.expect("it was asked for");
+    Ok(Simulated { curve: Curve::simulated(&history, page_bytes) })
+}
+
+/// Searches for the model that explains the runs.
+///
+/// # Errors
+/// [`SimError::Interrupted`] if it is stopped before there is anything; [`SimError::Input`] if no model can run.
+pub fn identify(
+    runs: &[MeasuredRun],
+    settings: &Settings,
+    progress: &Progress,
+) -> Result<Identified, SimError> {
+    let mut search = Search {
+        runs,
+        settings,
+        drives: drives(settings),
+        progress,
+        best: BTreeMap::new(),
+        searched: BTreeMap::new(),
+        simulations: 0,
+    };
+    let stopped = match search.all() {
+        Ok(()) => false,
+        Err(SimError::Interrupted) if !search.best.is_empty() => true,
+        Err(error) => return Err(error),
+    };
+    search.finish(stopped)
+}
+
+/// A family, by its number, and a number of superblocks.
+type Key = (usize, u32);
+
+struct Search<'a> {
+    runs: &'a [MeasuredRun],
+    settings: &'a Settings,
+    drives: Drives,
+    progress: &'a Progress,
+    best: BTreeMap<Key, Fit>,
+    searched: BTreeMap<Key, Minimum>,
+    simulations: usize,
+}
+
+impl Search<'_> {
+    fn all(&mut self) -> Result<(), SimError> {
+        let most = self.drives.most_superblocks();
+        let first = SUPERBLOCKS.min(most / 2).max(8);
+        // Uniform traffic and the like tell over-provisioning whatever the family, so one of them finds the place.
+        let reference = (0..self.settings.families.len())
+            .find(|at| self.settings.families[*at].name == "greedy, survivors apart")
+            .unwrap_or(0);
+        let grid: Vec<_> = GRID.iter().map(|op| self.model((reference, first), *op)).collect();
+        let fits = self.evaluate(&grid)?;
+        let known = grid.iter().zip(&fits).filter_map(|(model, fit)| Some((model, fit.as_ref()?)));
+        let least = known.min_by(|a, b| a.1.distance.total_cmp(&b.1.distance));
+        let guess = least.map_or(0.28, |(model, _)| model.over_provisioning);
+        for fit in &fits {
+            self.keep((reference, first), fit.as_ref());
+        }
+        let families = (0..self.settings.families.len()).map(|family| (family, first));
+        self.narrow(families.map(|key| (key, guess, 0.85)).collect(), OF_FAMILY)?;
+        let kept = self.worth(KEPT);
+        let of_all = kept.iter().flat_map(|(family, fit)| {
+            let numbers = NUMBERS.into_iter().filter(|n| *n != first && *n <= most);
+            numbers.map(|n| ((*family, n), fit.model.over_provisioning, 0.93)).collect::<Vec<_>>()
+        });
+        self.narrow(of_all.collect(), OF_NUMBER)?;
+        let kept = self.worth(NARROWED);
+        let between = kept.iter().flat_map(|(family, fit)| {
+            let (n, op) = (fit.model.superblocks, fit.model.over_provisioning);
+            let numbers =
+                [(f64::from(n) / 2_f64.sqrt()) as u32, (f64::from(n) * 2_f64.sqrt()) as u32];
+            let usable = numbers.into_iter().filter(|n| (16..=most).contains(n));
+            usable.map(|n| ((*family, n), op, 0.96)).collect::<Vec<_>>()
+        });
+        self.narrow(between.collect(), OF_NUMBER)
+    }
+
+    /// So many of the families at most: those that a better number of superblocks may bring to the top.
+    fn worth(&self, most: usize) -> Vec<(usize, Fit)> {
+        let all = self.families();
+        let best = all.first().map_or(0.0, |(_, fit)| fit.distance);
+        let within = |(_, fit): &(usize, Fit)| fit.distance <= best * FAR + LEAST_FAR;
+        all.into_iter().filter(within).take(most).collect()
+    }
+
+    fn model(&self, (family, superblocks): Key, over_provisioning: f64) -> Model {
+        let family = self.settings.families[family].clone();
+        Model { family, over_provisioning, superblocks }
+    }
+
+    /// Finds the over-provisioning of several at once, each in its own steps.
+    fn narrow(&mut self, all: Vec<(Key, f64, f64)>, most: usize) -> Result<(), SimError> {
+        let mut open: Vec<(Key, Minimum)> = all
+            .into_iter()
+            .map(|(key, guess, factor)| (key, Minimum::around(guess, factor, WITHIN, CLOSE, most)))
+            .collect();
+        while !open.is_empty() {
+            let asked: Vec<_> = open.iter_mut().map(|(_, minimum)| minimum.next()).collect();
+            let mut going: Vec<_> = Vec::new();
+            for ((key, minimum), asked) in open.into_iter().zip(asked) {
+                match asked {
+                    Some(op) => going.push((key, minimum, op)),
+                    None => {
+                        self.searched.insert(key, minimum);
+                    }
+                }
+            }
+            let models: Vec<_> = going.iter().map(|(key, _, op)| self.model(*key, *op)).collect();
+            let fits = self.evaluate(&models)?;
+            for ((key, minimum, op), fit) in going.iter_mut().zip(&fits) {
+                minimum.tell(*op, fit.as_ref().map_or(f64::INFINITY, |fit| fit.distance));
+                self.keep(*key, fit.as_ref());
+                self.searched.insert(*key, minimum.clone());
+            }
+            open = going.into_iter().map(|(key, minimum, _)| (key, minimum)).collect();
+        }
+        Ok(())
+    }
+
+    fn keep(&mut self, key: Key, fit: Option<&Fit>) {
+        let Some(fit) = fit else { return };
+        if self.best.get(&key).is_none_or(|best| fit.distance < best.distance) {
+            self.best.insert(key, fit.clone());
+        }
+    }
+
+    /// The best fit of each family, the best family first.
+    fn families(&self) -> Vec<(usize, Fit)> {
+        let mut best: BTreeMap<usize, &Fit> = BTreeMap::new();
+        for ((family, _), fit) in &self.best {
+            let other = best.entry(*family).or_insert(fit);
+            if fit.distance < other.distance {
+                *other = fit;
+            }
+        }
+        let mut all: Vec<_> = best.into_iter().map(|(family, fit)| (family, fit.clone())).collect();
+        all.sort_by(|a, b| a.1.distance.total_cmp(&b.1.distance));
+        all
+    }
+
+    /// How models fit; none where one cannot run.
+    fn evaluate(&mut self, models: &[Model]) -> Result<Vec<Option<Fit>>, SimError> {
+        // Every model, run and state; runs of a model that cannot be simulated at all are left out.
+        let mut jobs = Vec::new();
+        let mut places = Vec::new();
+        for (at, model) in models.iter().enumerate() {
+            for (number, run) in self.runs.iter().enumerate() {
+                for state in run.states() {
+                    if let Some(job) = self.drives.job(model, run, state) {
+                        jobs.push(job);
+                        places.push((at, number, state));
+                    }
+                }
+            }
+        }
+        let outcomes = compare_each(&jobs, false, self.settings.threads, self.progress)?;
+        self.simulations += jobs.len();
+        let mut curves: Vec<Vec<Vec<(Fill, Curve)>>> =
+            vec![vec![Vec::new(); self.runs.len()]; models.len()];
+        for ((at, number, state), outcome) in places.into_iter().zip(outcomes) {
+            if let (Ok(_), Some(history)) = (&outcome.result, &outcome.history) {
+                let curve = Curve::simulated(history, self.drives.page_bytes());
+                curves[at][number].push((state, curve));
+            }
+        }
+        let fits = models.iter().zip(curves).map(|(model, curves)| self.fit(model, curves));
+        Ok(fits.collect())
+    }
+
+    fn fit(&self, model: &Model, curves: Vec<Vec<(Fill, Curve)>>) -> Option<Fit> {
+        if curves.iter().any(Vec::is_empty) {
+            return None;
+        }
+        let overhead = self.settings.overhead.or_else(|| self.overhead(&curves));
+        let runs = self.runs.iter().zip(curves).map(|(run, curves)| {
+            let fits = curves.into_iter().map(|(state, curve)| RunFit {
+                distance: curve.distance(&run.curve, overhead.unwrap_or(0.0)),
+                state: run.state.is_none().then(|| named(state)),
+                curve,
+            });
+            fits.min_by(|a, b| a.distance.mean().total_cmp(&b.distance.mean()))
+        });
+        let runs: Vec<RunFit> = runs.collect::<Option<_>>()?;
+        let squares: f64 = runs.iter().map(|run| run.distance.mean().powi(2)).sum();
+        let distance = (squares / runs.len() as f64).sqrt();
+        Some(Fit { model: model.clone(), overhead, runs, distance })
+    }
+
+    /// What was programmed beside the host's pages, where nothing was copied. The first stretch is left out: counters
+    /// lag there.
+    fn overhead(&self, curves: &[Vec<(Fill, Curve)>]) -> Option<f64> {
+        let (mut simulated, mut measured) = (0.0, 0.0);
+        for (run, curves) in self.runs.iter().zip(curves) {
+            // Where the state is not known every state has to copy nothing there.
+            let total = run.curve.total();
+            for (from, to) in Curve::stretches(total).skip(1) {
+                let most = curves.iter().map(|(_, curve)| curve.amplification(from, to));
+                let most = most.fold(0.0, f64::max);
+                if most < NEARLY_ONE {
+                    simulated += most;
+                    measured += run.curve.amplification(from, to);
+                }
+            }
+        }
+        (simulated > 0.0).then(|| (measured / simulated - 1.0).clamp(0.0, MOST_OVERHEAD))
+    }
+
+    fn finish(mut self, stopped: bool) -> Result<Identified, SimError> {
+        let families = self.families();
+        let Some((_, best)) = families.first().cloned() else {
+            return Err(SimError::Input(format!(
+                "no model with {} exported bytes can run under these workloads; are sizes those of the whole \
+                 drive?",
+                self.settings.exported_bytes
+            )));
+        };
+        let more = (AS_GOOD * best.distance).max(LEAST_AS_GOOD);
+        let ranked = |(family, fit): &(usize, Fit)| {
+            let key = (*family, fit.model.superblocks);
+            let own = (AS_GOOD * fit.distance).max(LEAST_AS_GOOD);
+            let numbers = self.best.iter().filter(|((other, _), other_fit)| {
+                other == family && other_fit.distance <= fit.distance + own
+            });
+            Ranked {
+                over_provisioning: self.searched.get(&key).and_then(|m| m.as_good(own)),
+                superblocks: numbers.map(|((_, n), _)| *n).collect(),
+                as_good: fit.distance <= best.distance + more,
+                fit: fit.clone(),
+            }
+        };
+        let ranking: Vec<_> = families.iter().map(ranked).collect();
+        let tells = (0..self.runs.len()).map(|number| {
+            let ends = ranking.iter().map(|one| one.fit.runs[number].distance.last_quarter);
+            let (least, most) = ends.fold((f64::MAX, f64::MIN), |(l, m), e| (l.min(e), m.max(e)));
+            most - least
+        });
+        let tells = tells.collect();
+        let (mut of_scale, mut next, mut stopped) = (None, Vec::new(), stopped);
+        if !stopped {
+            match self.after(&ranking) {
+                Ok((scale, found)) => (of_scale, next) = (scale, found),
+                Err(SimError::Interrupted) => stopped = true,
+                Err(error) => return Err(error),
+            }
+        }
+        let simulations = self.simulations;
+        Ok(Identified { ranking, simulations, of_scale, tells, next, stopped })
+    }
+
+    /// What the scale costs, and what to measure next.
+    fn after(&mut self, ranking: &[Ranked]) -> Result<(Option<f64>, Vec<Next>), SimError> {
+        let best = &ranking[0].fit;
+        let workloads = self.runs.iter().all(|run| matches!(run.input, RunInput::Workload(_)));
+        let mut of_scale = None;
+        if workloads && self.settings.scale > 1 {
+            let whole = self.drives.clone();
+            self.drives.scale = self.settings.scale / 2;
+            let larger = self.evaluate(std::slice::from_ref(&best.model));
+            self.drives = whole;
+            if let Some(larger) = larger?.into_iter().flatten().next() {
+                let changes = larger.runs.iter().zip(&best.runs);
+                let changes = changes
+                    .map(|(a, b)| (a.curve.last_quarter() / b.curve.last_quarter() - 1.0).abs());
+                of_scale = changes.reduce(f64::max);
+            }
+        }
+        if !self.settings.next {
+            return Ok((of_scale, Vec::new()));
+        }
+        let (found, simulations) =
+            next::measurements(ranking, &self.drives, self.settings.threads, self.progress)?;
+        self.simulations += simulations;
+        Ok((of_scale, found))
+    }
+}
