@@ -136,3 +136,193 @@ fn what_makes_no_drive_is_refused_with_the_remedy() {
         assert!(ran.code > 1 && ran.err.contains(said), "{} {}", ran.code, ran.err);
     }
 }
+
+/// A tool of whose counters each call prints the next: a fake `nvme`.
+fn tool(folder: &tempfile::TempDir) -> std::path::PathBuf {
+    use std::os::unix::fs::PermissionsExt;
+    let tools = folder.path().join("tools");
+    std::fs::create_dir(&tools).expect("a folder");
+    let put = |name: &str, script: &str| {
+        let path = tools.join(name);
+        std::fs::write(&path, format!("#!/bin/sh\n{script}\n")).expect("written");
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).expect("a program");
+    };
+    put(
+        "nvme",
+        r#"read n < "$0.n" || n=0
+           case "$1" in
+             smart-log) n=$((n + 1)); echo $n > "$0.n"; echo "{\"data_units_written\": $((1000 * n))}";;
+             ocp) echo "{\"physical_media_units_written\": {\"hi\": 0, \"lo\": $((1280000000 * n))}}";;
+           esac"#,
+    );
+    put("broken", "echo no such device >&2; exit 1");
+    tools
+}
+
+#[test]
+fn a_drive_is_polled_by_the_ordinary_tool_and_its_printouts_are_imported() {
+    let folder = folder();
+    let tools = tool(&folder);
+    std::fs::write(tools.join("nvme.n"), "0").expect("written");
+    let record = |args: &[&str]| {
+        let mut command = common::command(&[&["measured", "record"], args].concat());
+        let path = format!("{}:/usr/bin:/bin", tools.display());
+        let ran = command.current_dir(folder.path()).env("PATH", path).output().expect("it runs");
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        (ran.status.code(), text(&ran.stdout), text(&ran.stderr))
+    };
+    // /dev/null stands for a drive that is no NVMe drive; the command for one that is.
+    let script = "nvme smart-log && nvme ocp";
+    let own = ["--every", "20ms", "--for", "100ms", "-o", "run.json", "--", "sh", "-c", script];
+    let (code, _, said) = record(&own);
+    assert_eq!(code, Some(0), "{said}");
+    let text = std::fs::read_to_string(folder.path().join("run.json")).expect("written");
+    let measured: Value = serde_json::from_str(&text).expect("JSON");
+    let points = measured["points"].as_array().expect("a list");
+    assert!(points.len() >= 2, "{text}");
+    for (at, point) in points.iter().enumerate() {
+        assert_eq!(point["host_bytes"], 512_000_000 * at as u64, "{text}");
+        assert_eq!(point["physical_bytes"], 1_280_000_000 * at as u64, "{text}");
+    }
+    assert!(measured["counters"][0].as_str().is_some_and(|text| text.contains("512,000")));
+    let (code, _, said) = record(&["--every", "20ms", "--for", "20ms", "--", "broken"]);
+    assert!(code == Some(1) && said.contains("no such device"), "{code:?} {said}");
+    let (code, _, said) = record(&["--for", "20ms", "/dev/null"]);
+    assert!(code == Some(2) && said.contains("smartctl") && said.contains("--"), "{said}");
+    let (code, _, said) = record(&["--for", "20ms", "/dev/nvme99"]);
+    assert!(code == Some(2) && said.contains("no such device"), "{said}");
+    // The file is a measurement again, as CSV too.
+    let path = folder.path().join("run.json").display().to_string();
+    let csv = common::done(&["measured", "import", &path]);
+    assert!(csv.contains("seconds,host_bytes,physical_bytes\n0,0,0\n"), "{csv}");
+    let csv = file(&folder, "run.csv", csv);
+    let output = folder.path().join("again.json").display().to_string();
+    common::done(&["measured", "import", &csv, "-o", &output]);
+    assert_eq!(std::fs::read_to_string(output).expect("written"), text);
+    let log = file(
+        &folder,
+        "log.json",
+        "{\"data_units_written\": 1}\n{\"data_units_written\": 5}\n{\"data_units_written\": 2}",
+    );
+    fails(3, &["measured", "import", &log], &["log.json:1", "--every"]);
+    let ran = common::thermocline(&["measured", "import", &log, "--every", "10s"]);
+    assert!(ran.code == 0 && ran.err.contains("log.json:3: host_bytes falls from 5 to 2"));
+    assert!(ran.out.ends_with("0,0\n10,2048000\n"), "{}", ran.out);
+    let formats = json(&["measured", "formats", "--json"]);
+    assert_eq!(
+        formats.as_array().map(Vec::len),
+        Some(thermocline_measured::formats::FORMATS.len())
+    );
+    assert!(common::done(&["measured", "formats"]).contains("TN-FD-23"));
+}
+
+#[test]
+fn a_drive_is_identified_and_its_life_predicted() {
+    let folder = folder();
+    // The counters of a drive that is the profile's, read five times.
+    let mut csv = String::from("seconds,host_bytes,physical_bytes\n0,0,0\n");
+    for capacities in 1..=4_u64 {
+        let bytes = capacities * 800_000_000_000;
+        let ran = run(&[
+            "--workload",
+            "uniform",
+            "--preconditioned",
+            "shuffled",
+            "--bytes",
+            &bytes.to_string(),
+        ]);
+        let amplification = ran["drive_write_amplification"].as_f64().expect("written");
+        let physical = (bytes as f64 * amplification) as u64;
+        csv += &format!("{},{bytes},{physical}\n", 1000 * capacities);
+    }
+    let measured = file(&folder, "run.csv", csv);
+    let toml = folder.path().join("drive.toml").display().to_string();
+    let page = folder.path().join("found.html").display().to_string();
+    let own = [
+        &["identify", "--exports", "800166076416", "--overhead", "3.3%", "--pages", "16384"][..],
+        &["--families", "greedy+sep-gc,fifo+sep-gc", "--preconditioned", "shuffled"],
+        &["--measured", &measured, "--workload", "uniform"],
+    ];
+    let own = own.concat();
+    let found = json(&[&own[..], &["--json", "-o", &toml, "--report", &page]].concat());
+    let best = &found["ranking"][0];
+    let spare = best["over_provisioning"].as_f64().expect("a share");
+    assert!((spare - 0.452).abs() < 0.02, "{best}");
+    assert_eq!(best["family"], "greedy, survivors apart", "{found}");
+    assert_eq!(json(&[&own[..], &["--json", "-j", "1"]].concat())["ranking"], found["ranking"]);
+    let shown = common::done(&own);
+    for part in ["Answer: greedy, survivors apart", "run 1: run (uniform)", "fifo, survivors apart"]
+    {
+        assert!(shown.contains(part), "{part}: {shown}");
+    }
+    assert!(std::fs::read_to_string(page).expect("written").contains("measured"));
+    // What was written is a drive like any other.
+    let result = json(&[
+        "run",
+        "--device",
+        &toml,
+        "--scale",
+        "1/4096",
+        "--workload",
+        "uniform",
+        "--json",
+        "-q",
+    ]);
+    assert_eq!(result["config"]["victim"], "greedy");
+    let measured = found["runs"][0]["write_amplification"].as_f64().expect("measured");
+    let again = result["drive_write_amplification"].as_f64().expect("written");
+    assert!((again / measured - 1.0).abs() < 0.05, "{again} {measured}");
+    let predict = ["predict", "--device", &toml, "--scale", "1/8192", "--workload", "zipf:1"];
+    let more = ["--fit-error", "4%", "--daily-writes", "500GB", "--warranty-dwpd", "3", "--json"];
+    let told = json(&[&predict[..], &more, &["-q"]].concat());
+    let figure = |key: &str, part: &str| told[key][part].as_f64().expect("a figure");
+    for key in ["drive_write_amplification", "tbw_bytes", "years"] {
+        assert!((figure(key, "high") / figure(key, "value") - 1.04).abs() < 1e-9, "{told}");
+        assert!((figure(key, "low") * 1.04 / figure(key, "value") - 1.0).abs() < 1e-9, "{told}");
+    }
+    let years = figure("tbw_bytes", "value") / 500e9 / 365.25;
+    assert!((years / figure("years", "value") - 1.0).abs() < 0.01, "{told}");
+    assert!((told["warranty"]["dwpd"].as_f64().expect("given") - 3.0).abs() < 1e-9, "{told}");
+    let text = common::done(&[&predict[..], &more[..6], &["-q"]].concat());
+    assert!(text.contains("warranted") && text.contains("3.00 DWPD"), "{text}");
+    fails(2, &["predict", "--workload", "uniform"], &["slc-generic", "identify --output"]);
+    fails(2, &["identify", "--exports", "1TB", "--measured", &toml], &["--workload"]);
+    let gone = ["identify", "--exports", "1TB", "--measured", &toml, "--workload", "uniform"];
+    fails(3, &gone, &["drive.toml:1", "seconds,host_bytes"]);
+    fails(
+        2,
+        &["identify", "--device", "slc-generic", "--measured", &toml, "--workload", "uniform"],
+        &["--exports"],
+    );
+}
+
+#[test]
+fn options_belong_to_the_measurement_before_them() {
+    let folder = folder();
+    let csv = "seconds,host_bytes,physical_bytes\n0,0,0\n9,1000000000,1100000000\n";
+    let (a, b) = (file(&folder, "a.csv", csv), file(&folder, "b.csv", csv));
+    let found = json(&[
+        "identify",
+        "--exports",
+        "256MiB",
+        "--families",
+        "greedy+one-stream",
+        "--pages",
+        "4096",
+        "--workload",
+        "uniform",
+        "--preconditioned",
+        "fresh",
+        "--measured",
+        &a,
+        "--measured",
+        &b,
+        "--workload",
+        "zipf:0.9",
+        "--json",
+    ]);
+    let names: Vec<_> = (0..2).map(|at| found["runs"][at]["name"].as_str()).collect();
+    assert_eq!(names, [Some("a (uniform)"), Some("b (zipf:0.9)")]);
+    // A state that was given is not searched for.
+    assert!(found["ranking"][0]["runs"][0].get("state").is_none(), "{found}");
+}

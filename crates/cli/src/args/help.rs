@@ -317,6 +317,64 @@ Examples:
 It ends with the name of the trace and the next command. blktrace records a
 device completely; bpftrace prints each issued request; fio logs its own jobs.";
 
+pub const MEASURED: &str = "\
+Examples:
+  thermocline measured record /dev/nvme0 --every 10s --for 2h -o run.csv
+  thermocline measured import logs/ -o run.csv
+  thermocline measured formats
+
+A measurement has a row for each reading: seconds, host_bytes (written by the
+host) and physical_bytes (programmed by the drive), since the first one.";
+
+pub const MEASURED_IMPORT: &str = "\
+Examples:
+  A folder of files, named by their times
+    thermocline measured import logs/ -o run.csv
+  What a loop appended every 30 seconds, the logs of two tools in turn
+    while sleep 30; do nvme smart-log -o json /dev/nvme0
+      nvme ocp smart-add-log -o json /dev/nvme0; done >> log.json
+    thermocline measured import log.json --every 30s -o run.csv
+
+Counters that wrap are counted on. Where one was reset, the longest stretch is
+measured. Both are named, as is a counter that stands still while the host
+writes. `thermocline measured formats` lists the printouts and their units.";
+
+pub const MEASURED_RECORD: &str = "\
+Examples:
+  sudo thermocline measured record /dev/nvme0 --every 10s --for 2h -o run.csv
+  sudo thermocline measured record --every 30s -o run.json -- smartctl -j -A /dev/sda
+  thermocline measured record -o run.csv -- thermocline ctl disk.sock stat --json
+
+An NVMe drive is read by nvme smart-log and nvme ocp smart-add-log, any other by
+smartctl. A command may print whatever `thermocline measured import` reads.";
+
+pub const IDENTIFY: &str = "\
+Examples:
+  Two measurements of a drive of 1.92 TB; options belong to the one before them
+    thermocline identify --exports 1920383410176 --preconditioned sequential \\
+      --measured uniform.csv --workload uniform \\
+      --measured hot.csv --workload zipf:0.8 --output drive.toml
+    thermocline run --device drive.toml --scale 1/1024 --workload zipf:0.99
+  What a trace did, with a page of curves
+    thermocline identify --exports 480GB --measured run.csv --trace web.tct \\
+      --report found.html
+
+Candidates are simulated with as many superblocks and fewer pages in each. The
+distance is the root mean square of two errors of write amplification: in the
+last quarter, and over twenty stretches of the run. Families within a quarter
+of the best one's distance, or within 0.4 %, are as good as it. Ctrl-C ends the
+search and prints what it has.";
+
+pub const PREDICT: &str = "\
+Examples:
+  thermocline predict --device drive.toml --fit-error 3% web.tct
+  thermocline predict --device micron-7450-800g --workload zipf:0.99 \\
+    --daily-writes 500GB --warranty-dwpd 3
+
+Large drives are simulated smaller (--scale, --sample), and traces are repeated
+until write amplification has settled. The interval is the fit's own error;
+what endurance a vendor's flash has is the profile's figure.";
+
 pub const KEYS: &str = "\
 Examples:
   thermocline keys

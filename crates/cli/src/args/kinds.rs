@@ -15,7 +15,7 @@ pub fn check(command: &mut Command, matches: &ArgMatches) -> Result<(), clap::Er
     let Some((name, matches)) = matches.subcommand() else { return Ok(()) };
     let Some(command) = command.find_subcommand_mut(name) else { return Ok(()) };
     match name {
-        "run" | "compare" => kinds::check(command, matches),
+        "run" | "compare" | "predict" => kinds::check(command, matches),
         "serve" | "format" => check_chips(command, matches),
         _ => Ok(()),
     }

@@ -4,10 +4,13 @@ pub mod catalogue;
 pub mod compare;
 mod config;
 mod help;
+pub mod identify;
 pub mod kinds;
+pub mod measured;
 mod media;
 pub mod output;
 pub mod pictures;
+pub mod predict;
 pub mod record;
 pub mod reproduce;
 pub mod run;
@@ -81,6 +84,15 @@ pub enum Command {
     /// Record what a disk is asked, as a trace, with blktrace, bpftrace or fio.
     #[command(after_help = help::RECORD)]
     Record(record::RecordArgs),
+    /// Import and record the counters of real drives: bytes written by the host, and to the flash.
+    #[command(subcommand, after_help = help::MEASURED, arg_required_else_help = true)]
+    Measured(measured::MeasuredCommand),
+    /// Find out what a real drive does: its over-provisioning, its superblocks, its translation layer.
+    #[command(after_help = help::IDENTIFY)]
+    Identify(Box<identify::IdentifyArgs>),
+    /// Say what a real drive will write to its flash under given traffic, and how long it will live.
+    #[command(after_help = help::PREDICT)]
+    Predict(Box<predict::PredictArgs>),
     /// Make a flash chip in a file, with an empty store on it.
     #[command(after_help = help::format())]
     Format(Box<store::FormatArgs>),
@@ -157,6 +169,7 @@ pub fn command() -> Clap {
     let all = Cli::command();
     let all = all.mut_subcommand("run", |run| with_files(run, "input", false));
     let all = all.mut_subcommand("watch", |watch| with_files(watch, "input", false));
+    let all = all.mut_subcommand("predict", |predict| with_files(predict, "input", false));
     let all = all.mut_subcommand("compare", |compare| with_files(compare, "inputs", true));
     let all = all.mut_subcommands(fleet).mut_subcommand("watch", forms);
     all.mut_subcommand("trace", |trace| {
@@ -204,6 +217,14 @@ pub fn parse_from<T: Into<OsString> + Clone>(
     match &mut cli.command {
         Command::Run(run) => {
             run.one.input.trace = run.one.input.trace.take().or_else(|| files()?.next())
+        }
+        Command::Predict(predict) => {
+            predict.one.input.trace = predict.one.input.trace.take().or_else(|| files()?.next())
+        }
+        Command::Identify(identify) => {
+            if let Some((_, own)) = matches.subcommand() {
+                identify.runs = identify::RunArgs::of(own);
+            }
         }
         Command::Watch(watch) => {
             watch.input.trace = watch.input.trace.take().or_else(|| files()?.next())

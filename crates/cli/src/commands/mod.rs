@@ -4,9 +4,12 @@ mod compare;
 mod completions;
 mod devices;
 mod diff;
+mod identify;
 mod keys;
 mod man;
+mod measured;
 mod policies;
+mod predict;
 mod record;
 mod reproduce;
 mod run;
@@ -35,6 +38,9 @@ pub fn run(cli: Cli) -> Result<(), Failure> {
         Command::Reproduce(args) => reproduce::run(*args, console),
         Command::Trace(args) => trace::run(&args, console),
         Command::Record(args) => record::run(&args, console),
+        Command::Measured(args) => measured::run(&args, console),
+        Command::Identify(args) => identify::run(&args, console),
+        Command::Predict(args) => predict::run(*args, console),
         Command::Format(args) => store::format::run(&args),
         Command::Serve(args) => store::serve::run(&args, cli.quiet),
         Command::Check(args) => store::check::run(&args, console),

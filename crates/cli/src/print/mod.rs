@@ -3,6 +3,7 @@
 pub mod columns;
 pub mod compare;
 pub mod fleet;
+pub mod identify;
 pub mod json;
 #[cfg(feature = "parquet")]
 pub mod parquet;
