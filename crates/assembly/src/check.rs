@@ -8,7 +8,7 @@ use thermocline_media::{Medium, Place};
 
 use crate::{
     Access, AnyLayer, AssemblyError, PageAt, Progress,
-    chips::{self, Chip},
+    chips::{self, Chip, Opened},
     reading::{places, read_all},
 };
 
@@ -22,6 +22,8 @@ pub enum Verdict {
     Sound,
     /// Pages are used by nothing, until they are cleaned.
     Leaks,
+    /// No data are lost, but some of the medium cannot be read: a repair writes it anew.
+    Damaged,
     /// Data are lost, or the chip contradicts itself.
     Corrupt,
 }
@@ -45,6 +47,8 @@ pub struct CheckReport {
     pub pages_verified: u64,
     /// What the tables contradict themselves in.
     pub contradictions: Vec<String>,
+    /// What is damaged of the medium, in words: of what it keeps twice one copy, or what no page needs.
+    pub ailments: Vec<String>,
     /// Pages that the checkpoint finds elsewhere than the pages themselves say; of a chip that was not
     /// unmounted they may be ones that were not flushed.
     pub differences: u64,
@@ -66,6 +70,8 @@ impl CheckReport {
         let contradicted = !self.contradictions.is_empty() || self.clean && self.differences > 0;
         if contradicted || self.lost > 0 {
             Verdict::Corrupt
+        } else if !self.ailments.is_empty() {
+            Verdict::Damaged
         } else if self.leaked_pages > 0 {
             Verdict::Leaks
         } else {
@@ -83,10 +89,23 @@ pub fn check(
     tables_only: bool,
     progress: &Progress,
 ) -> Result<CheckReport, AssemblyError> {
+    check_opened(place, &|| chips::open(place, &Access::read_only()), tables_only, progress)
+}
+
+/// Checks a chip that is opened so, once to look at it as a server would, and once for its pages alone.
+///
+/// # Errors
+/// [`AssemblyError`], where it cannot be checked.
+pub fn check_opened(
+    place: &Place,
+    open: &dyn Fn() -> Result<Opened, AssemblyError>,
+    tables_only: bool,
+    progress: &Progress,
+) -> Result<CheckReport, AssemblyError> {
     let mut report = CheckReport { image: place.to_string(), ..CheckReport::default() };
-    let checked = check_as_served(place, tables_only, progress, &mut report)
+    let checked = check_as_served(place, open, tables_only, progress, &mut report)
         // The chip is locked by one at a time.
-        .and_then(|by_checkpoint| check_from_pages(place, &by_checkpoint, &mut report));
+        .and_then(|by_checkpoint| check_from_pages(open()?, &by_checkpoint, &mut report));
     match checked {
         Err(AssemblyError::Damaged(text)) => report.contradictions.push(text),
         checked => checked?,
@@ -98,11 +117,12 @@ pub fn check(
 /// Mounts as a server would, by the checkpoint, and reads the data. Where each page is.
 fn check_as_served(
     place: &Place,
+    open: &dyn Fn() -> Result<Opened, AssemblyError>,
     tables_only: bool,
     progress: &Progress,
     report: &mut CheckReport,
 ) -> Result<Vec<Ppn>, AssemblyError> {
-    let (mut layer, recovery) = chips::open(place, &Access::read_only())?.mount(Mount::Quick)?;
+    let (mut layer, recovery) = open()?.mount(Mount::Quick)?;
     report.clean = recovery.clean;
     report.logical_pages = layer.logical_pages();
     report.pages_with_data = recovery.pages_found;
@@ -122,17 +142,16 @@ fn check_as_served(
         })?;
     }
     // What could not be read of the data is among them.
-    report.contradictions.extend(layer.chip().ailments());
+    report.ailments = layer.chip().ailments();
     Ok(by_checkpoint)
 }
 
 /// Rebuilds the tables from the pages, and compares where each is.
 fn check_from_pages(
-    place: &Place,
+    opened: Opened,
     by_checkpoint: &[Ppn],
     report: &mut CheckReport,
 ) -> Result<(), AssemblyError> {
-    let opened = chips::open(place, &Access::read_only())?;
     let (mut layer, rebuilt) = opened.mount(Mount::FromPages)?;
     report.contradictions.extend(contradiction("pages", &layer));
     report.areas_read = rebuilt.areas_read;
@@ -147,6 +166,12 @@ fn check_from_pages(
     }
     // What the rebuilding could not read is either lost, or was cut off and nobody misses it.
     report.leaked_pages = rebuilt.unreadable_pages.saturating_sub(report.lost);
+    // It read what the first look had no need of.
+    for ailment in layer.chip().ailments() {
+        if !report.ailments.contains(&ailment) {
+            report.ailments.push(ailment);
+        }
+    }
     Ok(())
 }
 

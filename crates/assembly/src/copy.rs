@@ -13,7 +13,7 @@ use thermocline_policy::preset::LayerKind;
 
 use crate::{
     Access, AnyLayer, AssemblyError, Device, PolicySpec, Store,
-    chips::{self, Chip},
+    chips::{self, Chip, Opened},
     format::create,
     store::new_format,
 };
@@ -50,7 +50,14 @@ impl Original {
     /// [`AssemblyError`], where it cannot be opened.
     pub fn open(place: &Place, alone: bool) -> Result<Self, AssemblyError> {
         let access = if alone { Access::default() } else { Access::read_only() };
-        let opened = chips::open(place, &access)?;
+        Self::of(place, chips::open(place, &access)?)
+    }
+
+    /// A chip that is open.
+    ///
+    /// # Errors
+    /// [`AssemblyError`], where it cannot be mounted.
+    pub fn of(place: &Place, opened: Opened) -> Result<Self, AssemblyError> {
         let (device, kind) = (opened.device.clone(), opened.kind());
         let (mounted, _) = opened.mount(Mount::Quick)?;
         let (logical_pages, page_size) =

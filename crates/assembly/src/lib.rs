@@ -50,7 +50,7 @@ mod serve;
 mod status;
 pub mod store;
 
-pub use check::{CheckReport, Verdict, check};
+pub use check::{CheckReport, Verdict, check, check_opened};
 pub use chips::Access;
 pub use device::Device;
 pub use error::AssemblyError;

@@ -5,6 +5,7 @@ mod power;
 mod reads;
 mod room;
 mod sectors;
+mod small;
 
 use tempfile::TempDir;
 use thermocline_assembly::{

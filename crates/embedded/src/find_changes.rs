@@ -1,5 +1,7 @@
 //! Finding the changes of the map that were lost with the RAM.
 
+use core::ops::Range;
+
 use crate::{
     Area, Content, Error, Ftl, Nand,
     blocks::State,
@@ -59,7 +61,31 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
                 }
             }
         }
+        if core::mem::take(&mut scan.is_hurt) {
+            self.find_lost_changes(from..*to, scan)?;
+        }
         Ok(full)
+    }
+
+    /// Pages of data that were synced, and cannot be read now: no older copies take their place.
+    fn find_lost_changes(&mut self, among: Range<u32>, scan: &mut Scan) -> Result<(), Error> {
+        let horizon = self.looks_behind();
+        for block in 0..self.shape.blocks {
+            if !self.is_written(block) || self.last_sequence(block)? <= horizon {
+                continue;
+            }
+            self.survey(block, scan, &mut |this, _, page, entry| match entry {
+                Entry::Counts(Area { content: Content::Data(_), number, sequence, .. })
+                    if among.contains(number)
+                        && this.nand.lasts(*sequence)
+                        && !this.is_whole(page)? =>
+                {
+                    this.consider_lost(*number, *sequence)
+                }
+                _ => Ok(()),
+            })?;
+        }
+        Ok(())
     }
 
     /// There are more changes than there is room for: RAM had more before, or the chip lost pages of the map that were not synced.
@@ -156,6 +182,7 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
         if is_cached && !self.is_whole(page)? {
             let block = (page / self.pages()) as usize;
             self.blocks[block].set_state(State::Kept);
+            scan.is_hurt = true;
             return Ok(false);
         }
         if self.cache.is_full() && self.cache.get(lpn).is_none() {

@@ -49,7 +49,7 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
     }
 
     /// A logical page was written by that program: if nothing as new is known, it is lost.
-    fn consider_lost(&mut self, lpn: u32, sequence: u64) -> Result<(), Error> {
+    pub(crate) fn consider_lost(&mut self, lpn: u32, sequence: u64) -> Result<(), Error> {
         if sequence <= self.horizon {
             return Ok(());
         }

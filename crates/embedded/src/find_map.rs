@@ -212,6 +212,12 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
     /// Pages of the map whose areas can be read alone, on a chip that may lose what was not synced. Those that were synced are
     /// lost; of others the copies before count, and what areas tell behind them.
     fn find_hurt_map_pages(&mut self, scan: &mut Scan, synced: u64) -> Result<(), Error> {
+        // What pages of data say of programs that last.
+        for block in 0..self.shape.blocks {
+            if self.is_written(block) {
+                self.survey(block, scan, &mut |_, _, _, _| Ok(()))?;
+            }
+        }
         for block in 0..self.shape.blocks {
             if self.is_written(block) && self.is_map_block(block) {
                 self.survey(block, scan, &mut |this, scan, _, entry| match entry {
@@ -252,7 +258,7 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
             return Ok(());
         }
         (self.is_map_hurt, self.horizon) = (true, 0);
-        let was_synced = sequence < synced || known == LOST;
+        let was_synced = sequence < synced || known == LOST || self.nand.lasts(sequence);
         if was_synced || known == NONE && !self.tell_map_page(number, scan) {
             self.lose(number, sequence, scan);
         }

@@ -133,6 +133,14 @@ pub trait Nand {
         false
     }
 
+    /// Whether the program of that number is known to have survived losses of power, by what stands beside the pages that were
+    /// read since the mount began. Asked for on a chip that [`is_cached`](Nand::is_cached) alone: what a sync was over for, and
+    /// cannot be read now, is lost, and no older copy takes its place.
+    fn lasts(&self, program: u64) -> bool {
+        let _ = program;
+        false
+    }
+
     /// Waits until everything done so far survives a loss of power. A chip whose operations are done when they
     /// return has nothing to do.
     ///
@@ -190,6 +198,9 @@ impl<N: Nand + ?Sized> Nand for &mut N {
     }
     fn is_cached(&self) -> bool {
         (**self).is_cached()
+    }
+    fn lasts(&self, program: u64) -> bool {
+        (**self).lasts(program)
     }
     fn sync(&mut self) -> Result<(), NandError> {
         (**self).sync()

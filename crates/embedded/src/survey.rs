@@ -32,6 +32,8 @@ pub(crate) struct Scan {
     pub(crate) is_cut: bool,
     /// There are pages that cannot be read.
     pub(crate) is_damaged: bool,
+    /// There are changes of the map whose pages cannot be read.
+    pub(crate) is_hurt: bool,
     /// All areas are to be looked at for pages that are lost.
     pub(crate) is_map_damaged: bool,
     /// Pages of the map that are lost, with numbers below which no change of them counts.

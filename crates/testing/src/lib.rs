@@ -9,8 +9,10 @@ use std::{
 };
 
 mod draws;
+mod known;
 
 pub use draws::Draws;
+pub use known::{Deed, Known};
 
 /// Names the file that [`skip`] appends to.
 const SKIPPED: &str = "THERMOCLINE_SKIPPED";

@@ -284,6 +284,10 @@ impl<C: Chip> Upkeep for DemandPaged<C> {
         self.ftl.programs()
     }
 
+    fn synced(&mut self, last_program: u64) {
+        self.ftl.nand_mut().lasting.synced(last_program);
+    }
+
     fn unmount(&mut self, now: u64) -> Result<(), FtlError> {
         // Nothing was changed: the chip is as it was.
         if self.ftl.nand().is_draft() { Ok(()) } else { self.save(now) }

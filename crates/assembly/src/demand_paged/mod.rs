@@ -3,6 +3,7 @@
 
 mod bits;
 pub mod dump;
+mod lasting;
 mod layer;
 mod nand;
 mod policies;

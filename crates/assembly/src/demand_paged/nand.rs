@@ -12,6 +12,8 @@ use thermocline_embedded::{AREA, Area, Before, Content, Found, Geometry, Nand, N
 use thermocline_flash::{BlockId, Flash, FlashError, Lpn, Oob, Ppn, Retrying};
 use thermocline_ftl::index::MAP_STREAM;
 
+use super::lasting::Lasting;
+
 /// What was done to a chip, but only in memory.
 #[derive(Debug, Default)]
 struct Draft {
@@ -38,6 +40,8 @@ pub(super) struct OnFlash<C> {
     pub(super) now: u64,
     /// The latest time that was found beside a page.
     pub(super) newest_time: u64,
+    /// Which programs last.
+    pub(super) lasting: Lasting,
     /// Pages that could not be read.
     pub(super) unreadable: BTreeSet<u32>,
     /// Why the chip refused the last operation that it refused.
@@ -61,6 +65,7 @@ impl<C: Flash> OnFlash<C> {
             draft: None,
             now: 0,
             newest_time: 0,
+            lasting: Lasting::default(),
             unreadable: BTreeSet::new(),
             refused: None,
             is_unsynced: true,
@@ -78,6 +83,7 @@ impl<C: Flash> OnFlash<C> {
     /// From now on everything does. True if something did not.
     pub(super) fn end_draft(&mut self) -> bool {
         self.read = None;
+        self.lasting.begin();
         let draft = self.draft.take().unwrap_or_default();
         !(draft.pages.is_empty() && draft.erased.is_empty() && draft.bad.is_empty())
     }
@@ -131,26 +137,33 @@ impl<C: Flash> OnFlash<C> {
         Ok(true)
     }
 
-    /// What is programmed beside a page.
-    fn oob(&self, area: &[u8; AREA]) -> Oob {
-        oob_of(area, self.now).expect("the layer programs areas that it can read")
-    }
-
-    /// The map must not lead to what a loss of power takes back.
-    fn before_map(&mut self, oob: &Oob) -> Result<(), NandError> {
-        if oob.stream == MAP_STREAM && self.is_unsynced {
+    /// What is programmed beside a page. The map must not lead to what a loss of power takes back: before a page of it
+    /// all else is made to last.
+    fn oob(&mut self, area: &[u8; AREA]) -> Result<Oob, NandError> {
+        let mut oob = oob_of(area, 0).expect("the layer programs areas that it can read");
+        let is_map = oob.stream == MAP_STREAM;
+        if is_map && self.is_unsynced {
             let done = self.chip.sync_programs();
             self.of(done)?;
             self.is_unsynced = false;
+            self.lasting.all_synced();
         }
-        Ok(())
+        self.is_unsynced |= !is_map;
+        oob.time = self.lasting.program(oob.sequence & SEQUENCE, self.now);
+        Ok(oob)
     }
 
-    fn programmed(&mut self, to: u32, oob: &Oob) {
-        self.is_unsynced |= oob.stream != MAP_STREAM;
+    /// What came of a program.
+    fn programmed(&mut self, to: u32, done: Result<(), FlashError>) -> Result<(), NandError> {
         if self.read == Some(to) {
             self.read = None;
         }
+        let done = self.of(done);
+        // Where it may be there in part, nothing that is said later holds for it.
+        if !matches!(done, Ok(()) | Err(NandError::Unreadable)) {
+            self.lasting.begin();
+        }
+        done
     }
 }
 
@@ -264,8 +277,11 @@ impl<C: Flash> Nand for OnFlash<C> {
         match self.chip.read_oob(self.ppn(page)) {
             Ok(None) => *into = [0xff; AREA],
             Ok(Some(oob)) => {
-                self.newest_time = self.newest_time.max(oob.time);
                 *into = bytes(oob);
+                if matches!(Area::decode(into), Found::Page(_)) {
+                    let time = self.lasting.learn(oob.sequence & SEQUENCE, oob.time);
+                    self.newest_time = self.newest_time.max(time);
+                }
             }
             Err(e) => {
                 if matches!(e, FlashError::Unreadable(_)) {
@@ -282,11 +298,9 @@ impl<C: Flash> Nand for OnFlash<C> {
             draft.pages.insert(page, (Payload::Bytes(data.into()), *area));
             return Ok(());
         }
-        let oob = self.oob(area);
-        self.before_map(&oob)?;
-        self.programmed(page, &oob);
+        let oob = self.oob(area)?;
         let done = self.chip.program(self.ppn(page), oob, data);
-        self.of(done)
+        self.programmed(page, done)
     }
 
     fn copy(
@@ -305,10 +319,9 @@ impl<C: Flash> Nand for OnFlash<C> {
             }
             return Ok(());
         }
-        let oob = self.oob(area);
-        self.programmed(to, &oob);
+        let oob = self.oob(area)?;
         let done = self.chip.copy(self.ppn(from), self.ppn(to), oob);
-        self.of(done)
+        self.programmed(to, done)
     }
 
     fn erase(&mut self, block: u32) -> Result<(), NandError> {
@@ -357,7 +370,12 @@ impl<C: Flash> Nand for OnFlash<C> {
         let done = self.chip.sync();
         self.of(done)?;
         (self.is_unsynced, self.erases_are_unsynced) = (false, false);
+        self.lasting.all_synced();
         Ok(())
+    }
+
+    fn lasts(&self, program: u64) -> bool {
+        self.lasting.has(program)
     }
 
     fn sync_erases(&mut self) -> Result<(), NandError> {

@@ -5,122 +5,31 @@
 //! `THERMOCLINE_POWER_IMAGES` says how many images; `THERMOCLINE_POWER_SEED` runs the one history in which a
 //! fault was found.
 
-use thermocline_assembly::{Device as Chip, PolicySpec, Store, device::Overrides};
-use thermocline_ftl::{Format, Mount};
-use thermocline_media::{
-    Medium,
-    image::tape::{Call, Event, Failing, Power, Tape},
-};
-use thermocline_server::{Device, Opening};
-use thermocline_testing::Draws;
+use thermocline_ftl::Mount;
+use thermocline_media::image::tape::{Call, Event, Failing, Power, Tape};
+use thermocline_server::Device;
+use thermocline_testing::{Deed, Draws, Known};
+
+use crate::small::{World, flush};
 
 const PAGE: u64 = 512;
-const BLOCK: u64 = 8 * PAGE;
 
 /// The layers, by policies that serve them.
 const POLICIES: [&str; 5] = ["greedy", "dac", "nftl", "demand-paged", "in-place"];
 
-/// What the host knows: 0 for no data, else the number of the write.
-#[derive(Clone, Debug)]
-struct Known {
-    /// What each page may hold after a loss of power, and what it may hold now.
-    allowed: Vec<Vec<u64>>,
-    now: Vec<Vec<u64>>,
+/// A small store of each layer in turn, of more or fewer blocks.
+fn world(seed: u64) -> (World, Tape) {
+    let policy = POLICIES[seed as usize % POLICIES.len()];
+    World::of("slc-generic", policy, PAGE, 48 + seed % 16)
 }
 
-/// What the host did, and how much the system had done before.
-#[derive(Clone, Copy, Debug)]
-enum Deed {
-    /// That page got that content.
-    Put(u64, u64),
-    /// The same, with an error.
-    Tried(u64, u64),
-    Flushed,
-}
-
-impl Known {
-    fn of(contents: &[Vec<u64>]) -> Self {
-        Self { allowed: contents.to_vec(), now: contents.to_vec() }
-    }
-
-    fn learn(&mut self, deed: Deed) {
-        match deed {
-            Deed::Put(page, content) => {
-                self.allowed[page as usize].push(content);
-                self.now[page as usize] = vec![content];
-            }
-            Deed::Tried(page, content) => {
-                self.allowed[page as usize].push(content);
-                self.now[page as usize].push(content);
-            }
-            Deed::Flushed => self.allowed.clone_from(&self.now),
-        }
-    }
-}
-
-/// A store and who uses it.
-struct World {
-    store: Store,
-    policy: &'static str,
-}
-
-impl World {
-    fn of(seed: u64) -> (Self, Tape) {
-        let policy = POLICIES[seed as usize % POLICIES.len()];
-        let overrides = Overrides {
-            capacity: Some((48 + seed % 16) * BLOCK),
-            block_size: Some(BLOCK),
-            page_size: Some(PAGE),
-            ..Overrides::default()
-        };
-        let device = Chip::load("slc-generic").and_then(|device| device.with(&overrides));
-        let spec = match policy {
-            "demand-paged" => PolicySpec::parse("greedy", None, None)
-                .and_then(|policy| policy.on(thermocline_policy::preset::LayerKind::DemandPaged)),
-            policy => PolicySpec::parse(policy, None, None),
-        };
-        let store = Store::fit(device.expect("a small device"), 0.3, spec.expect("a preset"));
-        let store = store.expect("it fits");
-        let profile = &store.device.profile;
-        let tape = Tape::blank(profile.kind, profile.geometry, profile.rules).expect("an image");
-        let chip: Box<dyn Medium> = Box::new(tape.open().expect("opened"));
-        let mut layer = store.format(chip, Format::default()).expect("formatted");
-        layer.upkeep().unmount(0).expect("unmounted");
-        layer.chip_mut().sync().expect("synced");
-        (Self { store, policy }, tape)
-    }
-
-    /// Serves what a file holds.
-    fn serve(&self, tape: &Tape) -> Result<Device, String> {
-        let image = tape.open().map_err(|e| e.to_string())?;
-        let chip: Box<dyn Medium> = Box::new(image);
-        let (layer, _) = self.store.mount(chip, Mount::Quick).map_err(|e| e.to_string())?;
-        Ok(Device::new(Opening::new(layer), None))
-    }
-
-    /// An update in place loses the block that is being rewritten.
-    fn may_lose(&self) -> bool {
-        self.policy == "in-place"
-    }
-}
-
-/// What a page holds, through the device; an error in words.
-fn read(device: &Device, page: u64) -> Result<u64, String> {
-    let mut bytes = [1; PAGE as usize];
-    let mut held = device.lock().map_err(|e| e.to_string())?;
-    held.read(page * PAGE, &mut bytes).map_err(|e| e.to_string())?;
-    let (words, _) = bytes.as_chunks::<8>();
-    assert!(words.iter().all(|word| *word == words[0]), "page {page} is whole");
-    Ok(u64::from_le_bytes(words[0]))
-}
-
-fn flush(device: &Device) -> Result<(), String> {
-    let changes = device.lock().map_err(|e| e.to_string())?.changes();
-    device.settle(changes, 1).map_err(|e| e.to_string())
+fn serve(world: &World, tape: &Tape) -> Result<Device, String> {
+    world.serve(tape, Mount::Quick)
 }
 
 /// Uses a device, and tells what it did, with what the system had done before.
 fn use_it(
+    world: &World,
     device: &Device,
     tape: &Tape,
     draws: &mut Draws,
@@ -132,14 +41,14 @@ fn use_it(
     for _ in 0..steps {
         let page = u64::from(draws.below(pages as u32) >> draws.below(3));
         let before = tape.len();
-        let put = |deeds: &mut Vec<_>, content, done: Result<(), _>| {
+        let put = |deeds: &mut Vec<_>, content, done: Result<(), String>| {
             let deed = if done.is_ok() { Deed::Put } else { Deed::Tried };
             deeds.push((before, deed(page, content)));
         };
         match draws.below(12) {
             0 => {
                 let done = device.lock().and_then(|mut held| held.trim(page * PAGE, PAGE));
-                put(&mut deeds, 0, done);
+                put(&mut deeds, 0, done.map_err(|e| e.to_string()));
             }
             1 | 2 => {
                 if flush(device).is_ok() {
@@ -148,9 +57,7 @@ fn use_it(
             }
             _ => {
                 *last += 1;
-                let bytes = last.to_le_bytes().repeat(PAGE as usize / 8);
-                let done = device.lock().and_then(|mut held| held.write(page * PAGE, &bytes));
-                put(&mut deeds, *last, done);
+                put(&mut deeds, *last, world.write(device, page, *last));
             }
         }
     }
@@ -159,7 +66,7 @@ fn use_it(
 
 /// Reads all of what a file holds, and compares. What was found; an error stands for anything.
 fn compare(world: &World, device: &Device, known: &Known, may_fail: bool) -> Vec<Vec<u64>> {
-    let look = |(page, allowed): (u64, &Vec<u64>)| match read(device, page) {
+    let look = |(page, allowed): (u64, &Vec<u64>)| match world.read(device, page) {
         Ok(found) => {
             assert!(allowed.contains(&found), "page {page} holds {found}, not {allowed:?}");
             vec![found]
@@ -201,11 +108,11 @@ fn cut(
             false => Some(draws.index(4)),
         });
         let tape = Tape::of(left.clone());
-        let device = world.serve(&tape).unwrap_or_else(|e| panic!("served again: {e}"));
+        let device = serve(world, &tape).unwrap_or_else(|e| panic!("served again: {e}"));
         let found = compare(world, &device, &known, false);
         if depth == 0 && draws.one_in(8) {
             let mut last = draws.next() >> 8;
-            let deeds = use_it(&device, &tape, draws, 30, &mut last);
+            let deeds = use_it(world, &device, &tape, draws, 30, &mut last);
             drop(device);
             cut(world, (&left, &tape.events()), (&Known::of(&found), &deeds), draws, 4, 1);
         }
@@ -230,13 +137,13 @@ fn histories(ordinary: u64, each: u64, run: impl Fn(u64)) {
 fn whatever_a_loss_of_power_leaves_of_an_image_holds_what_was_flushed() {
     const EACH: u32 = 40;
     histories(1200, EACH.into(), |seed| {
-        let (world, tape) = World::of(seed);
+        let (world, tape) = world(seed);
         let mut draws = Draws(seed);
         let start = tape.bytes();
-        let device = world.serve(&tape).expect("served");
+        let device = serve(&world, &tape).expect("served");
         let first = tape.len();
         let steps = 50 + draws.below(400);
-        let deeds = use_it(&device, &tape, &mut draws, steps, &mut 0);
+        let deeds = use_it(&world, &device, &tape, &mut draws, steps, &mut 0);
         let known = Known::of(&vec![vec![0]; (device.size() / PAGE) as usize]);
         drop(device);
         let deeds: Vec<_> =
@@ -253,22 +160,22 @@ const FAILURES: [(i32, u64, u8); 6] =
 fn whatever_call_fails_no_read_is_wrong_and_what_was_flushed_is_there_or_an_error() {
     const EACH: u64 = 3 * FAILURES.len() as u64;
     histories(360, EACH, |seed| {
-        let (world, tape) = World::of(seed);
+        let (world, tape) = world(seed);
         let mut draws = Draws(seed);
         let whole = tape.bytes();
         for (call, (error, count, done)) in
             [Call::Read, Call::Write, Call::Sync].into_iter().flat_map(|c| FAILURES.map(|f| (c, f)))
         {
             let tape = Tape::of(whole.clone());
-            let device = world.serve(&tape).expect("served");
+            let device = serve(&world, &tape).expect("served");
             let pages = (device.size() / PAGE) as usize;
             let mut last = 0;
-            let mut deeds = use_it(&device, &tape, &mut draws, 150, &mut last);
+            let mut deeds = use_it(&world, &device, &tape, &mut draws, 150, &mut last);
             // That many calls of the kind come in what follows, more or less.
             let most = (tape.calls(call) / 2).max(1) as u32;
             let failing = Failing { call, from: draws.below(most).into(), count, error, done };
             tape.fail(Some(failing));
-            deeds.extend(use_it(&device, &tape, &mut draws, 100, &mut last));
+            deeds.extend(use_it(&world, &device, &tape, &mut draws, 100, &mut last));
             let mut known = Known::of(&vec![vec![0]; pages]);
             deeds.iter().for_each(|(_, deed)| known.learn(*deed));
             let seen = Known { allowed: known.now.clone(), now: known.now.clone() };
@@ -282,7 +189,7 @@ fn whatever_call_fails_no_read_is_wrong_and_what_was_flushed_is_there_or_an_erro
                 false => Some(draws.index(4)),
             });
             let left = Tape::of(left);
-            match world.serve(&left) {
+            match serve(&world, &left) {
                 Ok(device) => drop(compare(&world, &device, &known, true)),
                 Err(e) => eprintln!("history {seed}, {}, {failing:?}: {e}", world.policy),
             }

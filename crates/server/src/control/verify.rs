@@ -24,7 +24,8 @@ pub(super) fn all(shared: &Shared, device: &Device) -> Result<Value, String> {
         lost.extend(seen.lost);
         next = seen.next;
     }
-    let sound = contradiction.is_none() && lost.is_empty();
+    let ailments = device.ailments();
+    let sound = contradiction.is_none() && lost.is_empty() && ailments.is_empty();
     Ok(json!({
         "image": device.about().image,
         "sound": sound,
@@ -33,6 +34,7 @@ pub(super) fn all(shared: &Shared, device: &Device) -> Result<Value, String> {
         "pages_with_data": verified + lost.len() as u64,
         "pages_verified": verified,
         "contradictions": contradiction.into_iter().collect::<Vec<_>>(),
+        "ailments": ailments,
         "lost": lost.len(),
         "lost_pages": lost.iter().take(MOST_NAMED).map(|lpn| json!({ "lpn": lpn })).collect::<Vec<_>>(),
     }))

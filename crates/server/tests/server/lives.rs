@@ -28,7 +28,7 @@ use thermocline_server::{
         client::{Client as Operator, Extent, Part},
     },
 };
-use thermocline_testing::Draws;
+use thermocline_testing::{Deed, Draws, Known};
 
 use crate::client::Client;
 
@@ -66,42 +66,6 @@ impl Drop for Kept {
 enum Chip {
     Ram(Box<Faulty<Ram>>),
     Image(Vec<u8>),
-}
-
-/// What a host did.
-#[derive(Clone, Copy, Debug)]
-enum Deed {
-    /// That page got that content; 0 stands for none.
-    Put(u64, u64),
-    /// The same, with an error.
-    Tried(u64, u64),
-    Flushed,
-}
-
-/// What each page may hold when power fails, and what it may hold now.
-struct Known {
-    allowed: Vec<Vec<u64>>,
-    now: Vec<Vec<u64>>,
-}
-
-impl Known {
-    fn of(contents: &[Vec<u64>]) -> Self {
-        Self { allowed: contents.to_vec(), now: contents.to_vec() }
-    }
-
-    fn learn(&mut self, deed: Deed) {
-        match deed {
-            Deed::Put(page, content) => {
-                self.allowed[page as usize].push(content);
-                self.now[page as usize] = vec![content];
-            }
-            Deed::Tried(page, content) => {
-                self.allowed[page as usize].push(content);
-                self.now[page as usize].push(content);
-            }
-            Deed::Flushed => self.allowed.clone_from(&self.now),
-        }
-    }
 }
 
 /// Mounts a store by other policies.

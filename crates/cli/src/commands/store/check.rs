@@ -17,7 +17,9 @@ use crate::{
 /// Exit codes of a chip that was checked, in the manner of `qemu-img check`. One that could not be checked gives
 /// the codes of other commands: 3 for what is no image, with a message and no report.
 const CORRUPT: u8 = 2;
-const LEAKS: u8 = 3;
+const NOTHING_LOST: u8 = 3;
+/// What is said of a chip whose medium is damaged, and whose data are all there.
+const DAMAGED: &str = "damaged, and no data are lost: `thermocline repair` writes anew what is bad";
 
 /// Checks, and says what was found.
 pub fn run(args: &CheckArgs, console: Console) -> Result<(), Failure> {
@@ -32,7 +34,7 @@ pub fn run(args: &CheckArgs, console: Console) -> Result<(), Failure> {
     if args.chip.json { json::print(&report, output) } else { show(&report, output) }?;
     match report.verdict() {
         Verdict::Sound => Ok(()),
-        Verdict::Leaks => Err(Failure::Told(LEAKS)),
+        Verdict::Leaks | Verdict::Damaged => Err(Failure::Told(NOTHING_LOST)),
         Verdict::Corrupt => Err(Failure::Told(CORRUPT)),
     }
 }
@@ -46,6 +48,7 @@ fn show(found: &CheckReport, output: Output) -> Result<(), Failure> {
         match found.verdict() {
             Verdict::Sound => "sound",
             Verdict::Leaks => "sound, with leaks that cleaning will find",
+            Verdict::Damaged => DAMAGED,
             Verdict::Corrupt => "corrupt",
         },
     );
@@ -64,8 +67,8 @@ fn show(found: &CheckReport, output: Output) -> Result<(), Failure> {
     pairs.add("pages lost", grouped(found.lost));
     pairs.add("pages leaked", grouped(found.leaked_pages));
     let mut text = pairs.finish();
-    for contradiction in &found.contradictions {
-        text += &format!("{contradiction}\n");
+    for trouble in found.contradictions.iter().chain(&found.ailments) {
+        text += &format!("{trouble}\n");
     }
     for (what, pages) in [("differs", &found.differing), ("lost", &found.lost_pages)] {
         for page in pages {
@@ -82,29 +85,40 @@ fn show(found: &CheckReport, output: Output) -> Result<(), Failure> {
 pub fn show_live(found: &Value, as_json: bool, output: Output) -> Result<(), Failure> {
     let count = |key: &str| number::grouped(found[key].as_u64().unwrap_or(0));
     let is_sound = found["sound"].as_bool().unwrap_or(false);
+    let texts = |key: &str| found[key].as_array().map_or(&[][..], Vec::as_slice);
+    let (contradictions, ailments) = (texts("contradictions"), texts("ailments"));
+    let is_whole = contradictions.is_empty() && found["lost"].as_u64() == Some(0);
     if as_json {
         json::print(found, output)?;
     } else {
         let mut pairs = Pairs::new(&output);
         pairs.group(found["image"].as_str().unwrap_or_default());
-        pairs.add("result", if is_sound { "sound" } else { "corrupt" });
+        let result = match (is_sound, is_whole) {
+            (true, _) => "sound",
+            (false, true) => DAMAGED,
+            (false, false) => "corrupt",
+        };
+        pairs.add("result", result);
         pairs.add("left", "in use: by its server, which checked it");
         pairs.group("verified");
         pairs.add("logical pages", count("logical_pages"));
         pairs.add("of these, with data", count("pages_with_data"));
         pairs.add("data read and sound", count("pages_verified"));
         pairs.group("found");
-        let contradictions = found["contradictions"].as_array().map_or(&[][..], Vec::as_slice);
         pairs.add("contradictions", number::grouped(contradictions.len() as u64));
         pairs.add("pages lost", count("lost"));
         let mut text = pairs.finish();
-        for contradiction in contradictions {
-            text += &format!("{}\n", contradiction.as_str().unwrap_or_default());
+        for trouble in contradictions.iter().chain(ailments) {
+            text += &format!("{}\n", trouble.as_str().unwrap_or_default());
         }
         for page in found["lost_pages"].as_array().into_iter().flatten() {
             text += &format!("lost: logical page {}\n", page["lpn"]);
         }
         output.put_styled(&text)?;
     }
-    if is_sound { Ok(()) } else { Err(Failure::Told(CORRUPT)) }
+    match (is_sound, is_whole) {
+        (true, _) => Ok(()),
+        (false, true) => Err(Failure::Told(NOTHING_LOST)),
+        (false, false) => Err(Failure::Told(CORRUPT)),
+    }
 }
