@@ -369,6 +369,11 @@ fn a_socket_beside_an_image_is_believed_only_of_a_server_of_that_image() {
     std::os::unix::fs::chown(at("other.img"), Some(65534), Some(65534)).expect("root may");
     let program = folder.path().join("thermocline");
     fs::copy(env!("CARGO_BIN_EXE_thermocline"), &program).expect("room");
+    // Nor does a server take orders of a stranger, whoever lets him in.
+    let script = "
+        chmod 666 own; $T ctl own stat > /dev/null
+        ! setpriv --reuid 65534 --regid 65534 --clear-groups ./thermocline ctl own stat 2> told";
+    serving(&path, &["--control", &at("own")], script);
     let mut stranger = std::process::Command::new(&program);
     let (socket, control) = (at("s"), at("disk.img.ctl"));
     stranger.args(["serve", &at("other.img"), "--unix", &socket, "--control", &control]);

@@ -61,7 +61,7 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
                 }
             }
         }
-        if core::mem::take(&mut scan.is_hurt) {
+        if self.nand.is_cached() && core::mem::take(&mut scan.is_hurt) {
             self.find_lost_changes(from..*to, scan)?;
         }
         Ok(full)

@@ -303,6 +303,7 @@ fn a_sector_that_cannot_be_read_loses_what_was_in_it() {
             let mut image = open_image(&store, Open::default());
             // Whether the mark is known depends on the slot: an older one does not have it.
             all_but(&mut image, &[]);
+            assert_eq!(image.lost_groups(), 0, "the other slot counts");
             told(&image, &format!("bytes {} to", layout.group(0, slot) + 512));
             image.mark_bad(BlockId(1)).expect("a block");
             assert_eq!(image.mend().expect("memory").len(), 1);
