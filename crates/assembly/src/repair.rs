@@ -8,6 +8,7 @@ use thermocline_media::{Medium, Place};
 use crate::{
     Access, AnyLayer, AssemblyError, PageAt, PolicySpec, Progress, Store,
     chips::{self, Chip, Found, Headless},
+    lost_header,
     reading::{places, read_all},
     store::new_format,
 };
@@ -50,11 +51,13 @@ pub fn repair(
     access: &Access,
     progress: &Progress,
 ) -> Result<Repaired, AssemblyError> {
+    let header = lost_header::renew(place)?;
     let before = by_checkpoint(place);
     let access = Access { lengthen: true, ..access.clone() };
     let (mut layer, recovery, headless) = rebuild(place, &access)?;
     layer.inspect().check().map_err(|e| AssemblyError::failed(place, e))?;
-    let mended = layer.chip_mut().mend().map_err(|e| AssemblyError::failed(place, e))?;
+    let mut mended = layer.chip_mut().mend().map_err(|e| AssemblyError::failed(place, e))?;
+    mended.splice(0..0, header);
     let rolled_back = rolled_back(&mut layer, &recovery, before.as_deref());
     let mut lost = Vec::new();
     read_all(&mut layer, place, progress, |page| lost.push(page))?;

@@ -77,6 +77,42 @@ fn what_is_left_of_an_image_that_was_cut_off_is_given_back() {
     }
 }
 
+/// Both copies of the header page are gone, and with them all that the file says of its own shape.
+#[test]
+fn an_image_without_a_header_page_is_given_one_by_its_log() {
+    let folder = ["/dev/shm", "."].iter().find_map(|place| TempDir::new_in(place).ok());
+    let folder = folder.expect("a folder");
+    for (seed, layer) in (1..).zip([
+        LayerKind::PageMapped,
+        LayerKind::Nftl,
+        LayerKind::InPlace,
+        LayerKind::DemandPaged,
+    ]) {
+        let history = History::write(seed, layer, folder.path());
+        let mut image = history.image().to_vec();
+        let second = image.len() - 4096;
+        image[..4096].fill(0);
+        image[second..].fill(0x55);
+        history.put(&image);
+        assert!(history.serve(false).is_err(), "{layer:?}");
+        let repaired = repair(&history.place(), &Access::default(), &Progress::default());
+        let repaired = repaired.unwrap_or_else(|e| panic!("{layer:?}: {e}"));
+        assert!(repaired.mended[0].contains("header page"), "{:?}", repaired.mended);
+        let (found, text, _) = outcome(&history, false);
+        let least = match (layer, history.end) {
+            (LayerKind::InPlace, End::Killed) => Outcome::Eio,
+            _ => Outcome::Exact,
+        };
+        assert!(found <= least, "{layer:?}: {found:?} {text}");
+        // A file of another length, or without a log, is left as it is.
+        history.put(&image[..second]);
+        assert!(repair(&history.place(), &Access::default(), &Progress::default()).is_err());
+        let path = history.place().path().expect("a file").to_path_buf();
+        let left = std::fs::read(path).expect("the image");
+        assert!(left[..4096].iter().all(|byte| *byte == 0), "{layer:?}");
+    }
+}
+
 #[test]
 fn stat_tells_of_a_damaged_copy_of_the_header_page_as_check_does() {
     let folder = ["/dev/shm", "."].iter().find_map(|place| TempDir::new_in(place).ok());

@@ -353,6 +353,46 @@ fn read_header(store: &dyn Store, is: u64) -> Result<(Header, u64, Option<Copy>)
     }
 }
 
+/// Whether a file has no header page that can be read, in neither place. Of a header of another version, or of a
+/// system that fails, that is not said.
+///
+/// # Errors
+/// [`ImageError`], where the file cannot be opened.
+pub fn has_lost_header(path: &Path) -> Result<bool, ImageError> {
+    let look = || {
+        let disk = Disk::open(path, How { write: false, lock: true, direct: false })?;
+        let is = disk.len().map_err(Damage::when("read the file's length"))?;
+        let found = if is < PAGE as u64 { return Ok(false) } else { read_header(&disk, is) };
+        Ok(matches!(found, Err(Damage::NotAnImage | Damage::Header | Damage::Unreadable { .. })))
+    };
+    look().map_err(|what| ImageError { path: path.into(), what })
+}
+
+/// Writes both copies of a header page into a file that is as long as such an image. False if it is not, or if
+/// there can be no such chip.
+///
+/// # Errors
+/// [`ImageError`], where the file cannot be written.
+pub fn renew_header(path: &Path, header: &Header) -> Result<bool, ImageError> {
+    let renew = || {
+        let Header { kind, geometry, profile, .. } = header;
+        let layout = geometry.check().ok().and_then(|()| Layout::checked(*kind, geometry).ok());
+        let Some(layout) = layout.filter(|_| profile.len() <= PROFILE_BYTES) else {
+            return Ok(false);
+        };
+        let disk = Disk::open(path, How { write: true, lock: true, direct: false })?;
+        if disk.len().map_err(Damage::when("read the file's length"))? != layout.length {
+            return Ok(false);
+        }
+        let written = disk
+            .write_at(&header.encode(), layout.second_header())
+            .and_then(|()| disk.write_at(&header.encode(), 0))
+            .and_then(|()| disk.sync_all());
+        written.map_err(Damage::when("write the header page")).map(|()| true)
+    };
+    renew().map_err(|what| ImageError { path: path.into(), what })
+}
+
 /// The header of a new image, if there can be such a chip.
 fn plan(options: &Options) -> Result<(Header, Layout), Damage> {
     let geometry = options.geometry;

@@ -1,0 +1,97 @@
+//! An image of which both copies of the header page are lost: each block of its index log says what the chip was
+//! formatted as, and the header page is written anew by that.
+
+use std::{fs::File, os::unix::fs::FileExt, path::Path};
+
+use thermocline_flash::{Geometry, Kind, Rules};
+use thermocline_ftl::index::{Record, Summary};
+use thermocline_media::{
+    Place,
+    image::{self, Header},
+};
+
+use crate::{AssemblyError, Device, chips::profile_text};
+
+/// Bytes that are looked at at once.
+const PIECE: usize = 1 << 20;
+/// Bytes of the head of a block of the log that are looked at: more than its summary takes.
+const HEAD: usize = 256;
+/// Pages begin at multiples of this.
+const SECTOR: usize = 512;
+/// The devices whose times and ratings stand for those of the chip, for nothing else says them.
+const DEVICES: [(Kind, &str); 2] =
+    [(Kind::Nand, "slc-generic"), (Kind::Nor, "intel-series2plus-24m")];
+
+/// Writes the header page anew, where there is none and the log says what it was. What was done, in words.
+pub(crate) fn renew(place: &Place) -> Result<Option<String>, AssemblyError> {
+    let failed = |e: &dyn std::fmt::Display| AssemblyError::failed(place, e);
+    let Some(path) = place.path().filter(|path| path.is_file()) else { return Ok(None) };
+    if !image::has_lost_header(path).map_err(|e| failed(&e))? {
+        return Ok(None);
+    }
+    for summary in summaries(path).map_err(|e| failed(&e))? {
+        for (kind, device) in DEVICES {
+            let header = header(&summary, kind, device)?;
+            if image::renew_header(path, &header).map_err(|e| failed(&e))? {
+                return Ok(Some(format!(
+                    "both copies of the header page were lost, and are written anew by what the index log says; \
+                     times and ratings are those of {device}"
+                )));
+            }
+        }
+    }
+    Ok(None)
+}
+
+/// What the log says that the chip was formatted as; each once, the last in the file first: the log lies at the end.
+fn summaries(path: &Path) -> std::io::Result<Vec<Summary>> {
+    let file = File::open(path)?;
+    let length = file.metadata()?.len();
+    let mut end = length;
+    let mut piece = vec![0; PIECE + HEAD];
+    let mut found: Vec<Summary> = Vec::new();
+    while end > 0 && found.is_empty() {
+        let begin = end.saturating_sub(PIECE as u64) / SECTOR as u64 * SECTOR as u64;
+        let there = (length - begin).min(piece.len() as u64) as usize;
+        if file.read_exact_at(&mut piece[..there], begin).is_err() {
+            // What cannot be read holds no head.
+            for (at, sector) in (begin..).step_by(SECTOR).zip(piece[..there].chunks_mut(SECTOR)) {
+                if file.read_exact_at(sector, at).is_err() {
+                    sector.fill(0);
+                }
+            }
+        }
+        piece[there..].fill(0);
+        for head in (0..(end - begin) as usize).step_by(SECTOR).rev() {
+            if let Some((_, Record::Head(head))) = Record::decode(&piece[head..head + HEAD])
+                && !found.contains(&head.summary)
+            {
+                found.push(head.summary);
+            }
+        }
+        end = begin;
+    }
+    Ok(found)
+}
+
+fn header(summary: &Summary, kind: Kind, device: &str) -> Result<Header, AssemblyError> {
+    let mut profile = Device::load(device)?.profile;
+    profile.geometry = Geometry {
+        banks: summary.banks,
+        channels: 1,
+        blocks_per_bank: summary.blocks / summary.banks.max(1),
+        pages_per_block: summary.pages_per_block,
+        page_size: summary.page_size,
+        header_pages: summary.header_pages,
+        system_blocks: summary.system_blocks,
+        ..profile.geometry
+    };
+    profile.rules = Rules { initial_bad_blocks: 0, ..profile.rules };
+    Ok(Header {
+        id: summary.id,
+        kind,
+        geometry: profile.geometry,
+        rules: profile.rules,
+        profile: profile_text(&profile)?,
+    })
+}
