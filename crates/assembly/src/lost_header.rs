@@ -26,7 +26,8 @@ const DEVICES: [(Kind, &str); 2] =
 pub(crate) fn renew(place: &Place) -> Result<Option<String>, AssemblyError> {
     let failed = |e: &dyn std::fmt::Display| AssemblyError::failed(place, e);
     let Some(path) = place.path().filter(|path| path.is_file()) else { return Ok(None) };
-    if !image::has_lost_header(path).map_err(|e| failed(&e))? {
+    // Where it cannot be opened, whoever opens it next says why.
+    if !image::has_lost_header(path).unwrap_or(false) {
         return Ok(None);
     }
     for summary in summaries(path).map_err(|e| failed(&e))? {
