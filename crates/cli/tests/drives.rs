@@ -326,3 +326,140 @@ fn options_belong_to_the_measurement_before_them() {
     // A state that was given is not searched for.
     assert!(found["ranking"][0]["runs"][0].get("state").is_none(), "{found}");
 }
+
+/// A client of a served chip: writes, many at a time.
+struct Disk(std::os::unix::net::UnixStream);
+
+impl Disk {
+    /// Connects as soon as the server listens; how many bytes it exports.
+    fn open(socket: &std::path::Path) -> (Self, u64) {
+        use std::io::{Read, Write};
+        let mut tries = 0;
+        let mut stream = loop {
+            match std::os::unix::net::UnixStream::connect(socket) {
+                Ok(stream) => break stream,
+                Err(error) => assert!(tries < 600, "{error}"),
+            }
+            tries += 1;
+            std::thread::sleep(std::time::Duration::from_millis(50));
+        };
+        let mut greeting = [0; 18];
+        stream.read_exact(&mut greeting).expect("a greeting");
+        // Fixed newstyle without zeroes, and the default export.
+        let hello = [&3_u32.to_be_bytes()[..], b"IHAVEOPT", &1_u32.to_be_bytes(), &[0; 4]].concat();
+        stream.write_all(&hello).expect("sent");
+        let mut export = [0; 10];
+        stream.read_exact(&mut export).expect("an export");
+        let size = u64::from_be_bytes(export[..8].try_into().expect("eight bytes"));
+        (Self(stream), size)
+    }
+
+    /// Writes pages.
+    fn write(&mut self, pages: &[u64]) {
+        use std::io::{Read, Write};
+        const PAGE: u32 = 4096;
+        for batch in pages.chunks(16) {
+            let mut sent = Vec::new();
+            for page in batch {
+                sent.extend(0x2560_9513_u32.to_be_bytes());
+                sent.extend([0, 0, 0, 1]);
+                sent.extend(page.to_be_bytes());
+                sent.extend((page * u64::from(PAGE)).to_be_bytes());
+                sent.extend(PAGE.to_be_bytes());
+                sent.extend([*page as u8; PAGE as usize]);
+            }
+            self.0.write_all(&sent).expect("sent");
+            for _ in batch {
+                let mut answer = [0; 16];
+                self.0.read_exact(&mut answer).expect("an answer");
+                assert_eq!(answer[..8], [0x67, 0x44, 0x66, 0x98, 0, 0, 0, 0], "no error");
+            }
+        }
+    }
+}
+
+/// A program that ends with the test.
+struct Ended(std::process::Child);
+
+impl Ended {
+    fn of(mut command: std::process::Command) -> Self {
+        Self(command.spawn().expect("it starts"))
+    }
+}
+
+impl Drop for Ended {
+    fn drop(&mut self) {
+        // One that has ended is no failure.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn a_served_chip_is_polled_while_it_is_written_and_found_out() {
+    const POLLS: usize = 17;
+    let folder = folder();
+    let at = |name: &str| folder.path().join(name);
+    let socket = at("s");
+    let serve = ["serve", "ram:", "--capacity", "32MiB", "--block-size", "256KiB"];
+    let layer = ["--over-provisioning", "25%", "--policy", "greedy", "--log", "error", "--unix"];
+    let (unix, path) = (socket.display().to_string(), at("control").display().to_string());
+    let server = common::command(&[&serve[..], &layer, &[&unix, "--control", &path]].concat());
+    let mut server = Ended::of(server);
+    let (mut disk, exported) = Disk::open(&socket);
+    let stat = json(&["ctl", &path, "stat", "--json"]);
+    let number = |key: &str| stat[key].as_f64().expect("a number");
+    let blocks = number("blocks") - number("index_blocks");
+    let spare = blocks * 64.0 / number("logical_pages") - 1.0;
+    // Each reading waits for a quarter of the capacity to be written.
+    let pipes = ["go", "done"].map(|name| at(name).display().to_string());
+    let made = std::process::Command::new("mkfifo").args(&pipes).status().expect("it runs");
+    assert!(made.success());
+    let binary = env!("CARGO_BIN_EXE_thermocline");
+    let script = format!(
+        "echo > '{}'; read x < '{}'; '{binary}' ctl '{path}' stat --json",
+        pipes[0], pipes[1]
+    );
+    let csv = at("run.csv").display().to_string();
+    let args = ["measured", "record", "--every", "10ms", "--for", "160ms", "-o", &csv, "--"];
+    let record = common::command(&[&args[..], &["sh", "-c", &script]].concat());
+    let mut record = Ended::of(record);
+    let mut draws = thermocline_testing::Draws(5);
+    let pages = exported / 4096;
+    for poll in 0..POLLS {
+        std::fs::read(&pipes[0]).expect("asked for");
+        let some = if poll == 0 { 0 } else { pages / 4 };
+        let drawn: Vec<_> = (0..some).map(|_| draws.next() % pages).collect();
+        disk.write(&drawn);
+        std::fs::write(&pipes[1], "\n").expect("told");
+    }
+    assert!(record.0.wait().expect("it ends").success());
+    drop(disk);
+    common::done(&["ctl", &path, "stop"]);
+    assert!(server.0.wait().expect("it ends").success());
+    let measured = thermocline_measured::import([&csv], &Default::default()).expect("a table");
+    let curve = measured.measurement.curve().expect("both are counted");
+    assert_eq!((curve.len(), curve[16].0), (POLLS, pages / 4 * 16 * 4096));
+    let found = json(&[
+        "identify",
+        "--exports",
+        &exported.to_string(),
+        "--families",
+        "greedy+one-stream,fifo+one-stream",
+        "--overhead",
+        "0",
+        "--measured",
+        &csv,
+        "--workload",
+        "uniform",
+        "--preconditioned",
+        "fresh",
+        "--json",
+    ]);
+    let best = &found["ranking"][0];
+    let off = best["over_provisioning"].as_f64().expect("a share") - spare;
+    // Uniform traffic alone hardly tells fewer superblocks from less over-provisioning.
+    assert!(off.abs() < 0.02, "{spare}: {best}");
+    let factor = best["superblocks"].as_f64().expect("a number") / blocks;
+    assert!((0.5..=2.0).contains(&factor), "{blocks}: {best}");
+}

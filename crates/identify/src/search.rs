@@ -1,6 +1,6 @@
 //! The search.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, mem};
 
 use serde::Serialize;
 use thermocline_flash::Profile;
@@ -30,6 +30,13 @@ const NARROWED: usize = 3;
 /// Families whose distance is further from the best one's are left as they are.
 const FAR: f64 = 2.5;
 const LEAST_FAR: f64 = 0.02;
+/// Factors between numbers of superblocks that are tried around the best one.
+const STEPS: [f64; 2] = [std::f64::consts::SQRT_2, 1.189_207];
+/// The least number of superblocks.
+const LEAST: u32 = 16;
+/// Families that are looked at with more pages, and how many times as many.
+const REFINED: usize = 4;
+const FINER: u32 = 2;
 /// Evaluations of a family, and of a number of superblocks.
 const OF_FAMILY: usize = 8;
 const OF_NUMBER: usize = 6;
@@ -115,6 +122,8 @@ pub struct Identified {
     pub ranking: Vec<Ranked>,
     /// Simulations that it took.
     pub simulations: usize,
+    /// Pages that a page stood for in the last of them.
+    pub scale: u32,
     /// By how much write amplification changes where superblocks have twice the pages: what the scale costs.
     pub of_scale: Option<f64>,
     /// By how much each run tells families apart: the range of their write amplification in its last quarter.
@@ -138,6 +147,11 @@ impl Identified {
         let fit = &self.best().fit;
         drives(settings).profile(&fit.model, fit.overhead.unwrap_or(0.0))
     }
+}
+
+/// By how much more a distance may be for a fit to be as good.
+fn more(fit: &Fit) -> f64 {
+    (AS_GOOD * fit.distance).max(LEAST_AS_GOOD)
 }
 
 /// How the best fit is written before.
@@ -193,6 +207,7 @@ pub fn identify(
         progress,
         best: BTreeMap::new(),
         searched: BTreeMap::new(),
+        coarse: BTreeMap::new(),
         simulations: 0,
     };
     let stopped = match search.all() {
@@ -213,6 +228,8 @@ struct Search<'a> {
     progress: &'a Progress,
     best: BTreeMap<Key, Fit>,
     searched: BTreeMap<Key, Minimum>,
+    /// Distances before some were looked at with more pages: only equal scales are compared.
+    coarse: BTreeMap<Key, f64>,
     simulations: usize,
 }
 
@@ -240,15 +257,46 @@ impl Search<'_> {
             numbers.map(|n| ((*family, n), fit.model.over_provisioning, 0.93)).collect::<Vec<_>>()
         });
         self.narrow(of_all.collect(), OF_NUMBER)?;
-        let kept = self.worth(NARROWED);
-        let between = kept.iter().flat_map(|(family, fit)| {
-            let (n, op) = (fit.model.superblocks, fit.model.over_provisioning);
-            let numbers =
-                [(f64::from(n) / 2_f64.sqrt()) as u32, (f64::from(n) * 2_f64.sqrt()) as u32];
-            let usable = numbers.into_iter().filter(|n| (16..=most).contains(n));
-            usable.map(|n| ((*family, n), op, 0.96)).collect::<Vec<_>>()
+        for step in STEPS {
+            let kept = self.worth(NARROWED);
+            let between = kept.iter().flat_map(|(family, fit)| {
+                let (n, op) = (f64::from(fit.model.superblocks), fit.model.over_provisioning);
+                let numbers = [(n / step).round() as u32, (n * step).round() as u32];
+                let usable = numbers.into_iter().filter(|n| (LEAST..=most).contains(n));
+                usable.map(|n| ((*family, n), op, 0.96)).collect::<Vec<_>>()
+            });
+            self.narrow(between.collect(), OF_NUMBER)?;
+        }
+        self.coarse = self.best.iter().map(|(key, fit)| (*key, fit.distance)).collect();
+        self.refine()
+    }
+
+    /// Looks at what is left with more pages, where the traffic can be made for them. What is stopped there leaves what
+    /// there was.
+    fn refine(&mut self) -> Result<(), SimError> {
+        let workloads = self.runs.iter().all(|run| matches!(run.input, RunInput::Workload(_)));
+        if !workloads || self.drives.scale == 1 {
+            return Ok(());
+        }
+        let families = self.families();
+        let worse = families.first().map_or(0.0, |(_, fit)| fit.distance + more(fit));
+        let left = families.into_iter().filter(|(_, fit)| fit.distance <= worse).take(REFINED);
+        let left = left.map(|(family, fit)| {
+            ((family, fit.model.superblocks), fit.model.over_provisioning, 0.96)
         });
-        self.narrow(between.collect(), OF_NUMBER)
+        let left: Vec<_> = left.collect();
+        let coarse = (mem::take(&mut self.best), mem::take(&mut self.searched), self.drives.scale);
+        self.drives.scale = coarse.2.div_ceil(FINER);
+        let done = self.narrow(left, OF_NUMBER);
+        let fine = (mem::take(&mut self.best), mem::take(&mut self.searched));
+        (self.best, self.searched) = (coarse.0, coarse.1);
+        if done.is_err() {
+            self.drives.scale = coarse.2;
+            return done;
+        }
+        self.best.extend(fine.0);
+        self.searched.extend(fine.1);
+        Ok(())
     }
 
     /// So many of the families at most: those that a better number of superblocks may bring to the top.
@@ -390,17 +438,20 @@ impl Search<'_> {
                 self.settings.exported_bytes
             )));
         };
-        let more = (AS_GOOD * best.distance).max(LEAST_AS_GOOD);
+        let worse = best.distance + more(&best);
         let ranked = |(family, fit): &(usize, Fit)| {
             let key = (*family, fit.model.superblocks);
-            let own = (AS_GOOD * fit.distance).max(LEAST_AS_GOOD);
-            let numbers = self.best.iter().filter(|((other, _), other_fit)| {
-                other == family && other_fit.distance <= fit.distance + own
-            });
+            let own = more(fit);
+            let least = self.coarse.get(&key).copied().unwrap_or(fit.distance);
+            let near = least + (AS_GOOD * least).max(LEAST_AS_GOOD);
+            let numbers = self
+                .coarse
+                .iter()
+                .filter(|((other, _), distance)| other == family && **distance <= near);
             Ranked {
                 over_provisioning: self.searched.get(&key).and_then(|m| m.as_good(own)),
                 superblocks: numbers.map(|((_, n), _)| *n).collect(),
-                as_good: fit.distance <= best.distance + more,
+                as_good: fit.distance <= worse,
                 fit: fit.clone(),
             }
         };
@@ -419,8 +470,8 @@ impl Search<'_> {
                 Err(error) => return Err(error),
             }
         }
-        let simulations = self.simulations;
-        Ok(Identified { ranking, simulations, of_scale, tells, next, stopped })
+        let (simulations, scale) = (self.simulations, self.drives.scale);
+        Ok(Identified { ranking, simulations, scale, of_scale, tells, next, stopped })
     }
 
     /// What the scale costs, and what to measure next.
@@ -428,9 +479,9 @@ impl Search<'_> {
         let best = &ranking[0].fit;
         let workloads = self.runs.iter().all(|run| matches!(run.input, RunInput::Workload(_)));
         let mut of_scale = None;
-        if workloads && self.settings.scale > 1 {
+        if workloads && self.drives.scale > 1 {
             let whole = self.drives.clone();
-            self.drives.scale = self.settings.scale / 2;
+            self.drives.scale = whole.scale.div_ceil(2);
             let larger = self.evaluate(std::slice::from_ref(&best.model));
             self.drives = whole;
             if let Some(larger) = larger?.into_iter().flatten().next() {

@@ -343,7 +343,7 @@ pub const MEASURED_RECORD: &str = "\
 Examples:
   sudo thermocline measured record /dev/nvme0 --every 10s --for 2h -o run.csv
   sudo thermocline measured record --every 30s -o run.json -- smartctl -j -A /dev/sda
-  thermocline measured record -o run.csv -- thermocline ctl disk.sock stat --json
+  thermocline measured record -o run.csv -- thermocline ctl disk.img stat --json
 
 An NVMe drive is read by nvme smart-log and nvme ocp smart-add-log, any other by
 smartctl. A command may print whatever `thermocline measured import` reads.";

@@ -64,10 +64,10 @@ pub fn run(args: &IdentifyArgs, console: Console) -> Result<(), Failure> {
         report.put(pictures::rendered(&page)?.as_bytes())?;
     }
     if args.json {
-        json::print(&print::value(&found, &runs, &settings, &profile), output)?;
+        json::print(&print::value(&found, &runs, &profile), output)?;
     } else {
         let width = output.width().unwrap_or(USUAL_WIDTH);
-        output.put_styled(&print::show(&found, &runs, &settings, width))?;
+        output.put_styled(&print::show(&found, &runs, width))?;
     }
     // What was found so far stands; that it was stopped is told by the code.
     if found.stopped { Err(SimError::Interrupted.into()) } else { Ok(()) }

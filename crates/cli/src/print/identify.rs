@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use thermocline_flash::Profile;
-use thermocline_identify::{Identified, MeasuredRun, Ranked, Settings};
+use thermocline_identify::{Identified, MeasuredRun, Ranked};
 use thermocline_units::show_size;
 
 use super::table::{Figures, heading, width as width_of, wrap};
@@ -19,7 +19,7 @@ pub fn worst(found: &Identified) -> f64 {
 }
 
 /// The ranking, and the answer.
-pub fn show(found: &Identified, runs: &[MeasuredRun], settings: &Settings, width: usize) -> String {
+pub fn show(found: &Identified, runs: &[MeasuredRun], width: usize) -> String {
     let mut text = heading("families, the best first; * as good as the best") + "\n";
     // Where there are many runs, only JSON has the error of each.
     let wide = table(found, runs.len());
@@ -41,7 +41,7 @@ pub fn show(found: &Identified, runs: &[MeasuredRun], settings: &Settings, width
     let scale = format!(
         "{} simulations of drives with 1/{} of the pages{}.",
         found.simulations,
-        settings.scale,
+        found.scale,
         found.of_scale.map_or(String::new(), |change| format!(
             "; twice as many change the last quarter by at most {:.1} %",
             change * 100.0
@@ -138,12 +138,7 @@ fn superblocks(best: &Ranked) -> String {
 }
 
 /// The same for programs.
-pub fn value(
-    found: &Identified,
-    runs: &[MeasuredRun],
-    settings: &Settings,
-    profile: &Profile,
-) -> Value {
+pub fn value(found: &Identified, runs: &[MeasuredRun], profile: &Profile) -> Value {
     let ranked = |one: &Ranked| {
         let fit = &one.fit;
         json!({
@@ -184,7 +179,7 @@ pub fn value(
         "runs": runs.iter().zip(&found.tells).map(run).collect::<Vec<_>>(),
         "next": next.collect::<Vec<_>>(),
         "simulations": found.simulations,
-        "scale": settings.scale,
+        "scale": found.scale,
         "of_scale": found.of_scale,
         "stopped": found.stopped,
         "profile": profile,
