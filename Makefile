@@ -97,7 +97,6 @@ test-systems:
 
 test-long: test-tools ## the same tests with more cases: crashes, fuzzing and models for an hour
 	THERMOCLINE_CRASH_SECONDS=1200 THERMOCLINE_FUZZ_SECONDS=300 THERMOCLINE_FORGED=3000 PROPTEST_CASES=4096 \
-	  THERMOCLINE_DRIVES=10 \
 	  cargo test --locked --workspace --features $(FEATURES)
 	THERMOCLINE_FUZZ_SECONDS=300 fuzz/run.sh || [ $$? -eq 77 ]
 
