@@ -82,7 +82,7 @@ with open(sys.argv[1], "rb") as file, mmap.mmap(file.fileno(), 0, prot=mmap.PROT
         child=$!
         until [[ -e $work/mapped ]]; do sleep 0.02; done
         start_server "$image"
-        grep -q 'past the cache, as with --direct' "$work/server.log" || die "the log does not say so"
+        grep -q 'is read and written past the cache' "$work/server.log" || die "the log does not say so"
         client read | cmp - "$work/found"
         stop_server
         kill "$child"

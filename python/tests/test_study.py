@@ -43,7 +43,7 @@ def test_a_search_is_confirmed_on_the_rest(tuned):
 
 
 def test_a_search_says_what_is_wrong():
-    with pytest.raises(tc.UsageError, match="--budget 1 is fewer"):
+    with pytest.raises(tc.UsageError, match="budget=1 is fewer"):
         tc.tune(workload="uniform", policies=["greedy", "cat"], budget=1)
     with pytest.raises(tc.UsageError, match="of `seed`|no .*`nothing`|nothing"):
         tc.tune(workload="uniform", aim="nothing")

@@ -122,7 +122,7 @@ impl Device {
         } else if name.ends_with(".toml") || Path::new(name).is_file() {
             let text = std::fs::read_to_string(name).map_err(|e| {
                 AssemblyError::Input(format!(
-                    "{name}: {e}; --device takes a built-in profile or a TOML file"
+                    "{name}: {e}; ‹device› takes a built-in profile or a TOML file"
                 ))
             })?;
             toml::from_str(&text).map_err(|e: toml::de::Error| {
@@ -182,12 +182,12 @@ impl Device {
         if block_size == 0 || !block_size.is_multiple_of(page) {
             return Err(AssemblyError::Input(format!(
                 "a block of {block_size} bytes is not a whole number of pages of {page} bytes; \
-                 choose --block-size as a multiple of --page-size"
+                 choose ‹block-size› as a multiple of ‹page-size›"
             )));
         }
         if o.banks == Some(0) {
             return Err(AssemblyError::Input(
-                "--banks 0 makes no device; give it at least 1".into(),
+                "‹banks 0› makes no device; give it at least 1".into(),
             ));
         }
         g.banks = o.banks.unwrap_or(g.banks);
@@ -195,7 +195,7 @@ impl Device {
         g.channels = o.channels.unwrap_or_else(|| g.channels.min(g.banks));
         if g.channels == 0 || g.channels > g.banks {
             return Err(AssemblyError::Input(format!(
-                "{} channels are more or less than device {} can have; choose --channels from 1 to \
+                "{} channels are more or less than device {} can have; choose ‹channels› from 1 to \
                  its number of banks, {}",
                 g.channels, self.profile.name, g.banks
             )));
@@ -208,7 +208,7 @@ impl Device {
         if per_bank == 0 || o.capacity.is_some_and(|asked| !asked.is_multiple_of(row)) {
             return Err(AssemblyError::Input(format!(
                 "a capacity of {} is not one or more blocks of {} in each of {} banks; choose \
-                 --capacity as a multiple of {}",
+                 ‹capacity› as a multiple of {}",
                 format_size(capacity),
                 format_size(block_size),
                 g.banks,
@@ -228,7 +228,7 @@ impl Device {
     /// # Errors
     /// [`AssemblyError::Usage`] if the blocks would be too small to stand for those of the device.
     pub fn sampled(&self, of: u32) -> Result<Self, AssemblyError> {
-        self.smaller("--sample", of)
+        self.smaller("‹sample›", of)
     }
 
     /// The device with an `of`-th of the pages in each block, as for [`sampled`](Self::sampled): for generated
@@ -237,7 +237,7 @@ impl Device {
     /// # Errors
     /// [`AssemblyError::Usage`] if the blocks would be too small to stand for those of the device.
     pub fn scaled(&self, of: u32) -> Result<Self, AssemblyError> {
-        self.smaller("--scale", of)
+        self.smaller("‹scale›", of)
     }
 
     fn smaller(&self, option: &str, of: u32) -> Result<Self, AssemblyError> {
@@ -279,10 +279,10 @@ impl Device {
              behave as a block does; {}",
             pages / of,
             if most > 1 {
-                format!("take at least 1/{most}, or a larger --block-size")
+                format!("take at least 1/{most}, or a larger ‹block-size›")
             } else {
                 format!(
-                    "take a --block-size of at least {} as superblocks have it, or leave out {option}",
+                    "take a ‹block-size› of at least {} as superblocks have it, or leave out {option}",
                     format_size(
                         u64::from(of * LEAST_SAMPLED) * u64::from(self.profile.geometry.page_size)
                     )
@@ -354,7 +354,7 @@ mod tests {
         let device = Device::load("intel-series2plus-24m").expect("built in");
         let block = |n| Overrides { block_size: Some(n), ..Overrides::default() };
         let message = device.clone().with(&block(100_000)).expect_err("odd").to_string();
-        assert!(message.contains("multiple of --page-size"), "{message}");
+        assert!(message.contains("multiple of ‹page-size›"), "{message}");
         let with = |overrides| device.clone().with(&overrides);
         let banks = |n| Overrides { banks: Some(n), ..Overrides::default() };
         assert!(with(banks(0)).is_err() && with(banks(193)).is_err());

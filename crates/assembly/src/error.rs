@@ -78,7 +78,7 @@ impl From<MediumError> for AssemblyError {
         match error {
             MediumError::Usage(_) => Self::Usage(error.to_string()),
             MediumError::Exists(_) => Self::Usage(format!(
-                "{error}; name another file, or replace it with --force: what it holds is lost then"
+                "{error}; name another file, or replace it with ‹force›: what it holds is lost then"
             )),
             MediumError::Unusable(_) => Self::Input(error.to_string()),
             MediumError::Failed(_) => Self::Failed(error.to_string()),

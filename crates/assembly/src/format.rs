@@ -116,7 +116,7 @@ fn take_over(place: &Place, options: &FormatOptions) -> Result<(Store, Chip), As
     let mut opened = place.open(&OpenChip::default())?;
     if !options.force && holds_something(&mut *opened.chip) {
         return Err(AssemblyError::Usage(format!(
-            "{place}: is formatted already, or holds what a layer wrote; --force formats it anew, and \
+            "{place}: is formatted already, or holds what a layer wrote; ‹force› formats it anew, and \
              what it holds is lost"
         )));
     }

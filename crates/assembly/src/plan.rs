@@ -133,7 +133,7 @@ impl LayerPlan {
             }
             // It keeps its map on a chip that holds data: `demand_paged` builds it.
             LayerKind::DemandPaged => Err(AssemblyError::Usage(format!(
-                "policy {}: the demand-paged layer is simulated with --map-cache",
+                "policy {}: the demand-paged layer is simulated with ‹map-cache›",
                 self.policy.name
             ))),
             LayerKind::PageMapped => {

@@ -65,7 +65,7 @@ impl Room {
         let open = u64::from(policy.open_blocks(geometry));
         if u64::from(watermarks.high) + open > smallest_bank {
             return Err(AssemblyError::Usage(format!(
-                "--high {} is more free blocks than a bank of device {} can have: it has \
+                "‹high {}› is more free blocks than a bank of device {} can have: it has \
                  {smallest_bank} in all, and policy {} keeps {open} open",
                 watermarks.high, device.profile.name, policy.name
             )));
@@ -96,7 +96,7 @@ fn check(asked: Watermarks, batch: u32) -> Result<(), AssemblyError> {
         )));
     }
     if batch == 0 {
-        let text = "--batch 0 does nothing; give it at least 1";
+        let text = "‹batch 0› does nothing; give it at least 1";
         return Err(AssemblyError::Usage(text.into()));
     }
     Ok(())

@@ -119,8 +119,8 @@ impl Candidate {
         }
         if options.map_cache.is_some() && options.policy.layer != LayerKind::DemandPaged {
             return Err(AssemblyError::Usage(format!(
-                "--map-cache: the chip has the {} layer, which keeps its map in memory; leave it out, or \
-                 format a chip with --layer demand-paged",
+                "‹map-cache›: the chip has the {} layer, which keeps its map in memory; leave it out, or \
+                 format a chip with ‹layer demand-paged›",
                 options.policy.layer.name()
             )));
         }

@@ -74,7 +74,7 @@ fn a_chip_in_a_file_is_formatted_served_checked_and_repaired() {
     assert_eq!(status(&chip).expect("mounted").pages_with_data, 1);
     let refused = format(&chip, &options()).expect_err("it is there");
     assert!(
-        matches!(&refused, AssemblyError::Usage(text) if text.contains("--force")),
+        matches!(&refused, AssemblyError::Usage(text) if text.contains("‹force›")),
         "{refused}"
     );
     progress.cancel();

@@ -7,7 +7,7 @@ use std::{
 };
 
 use thermocline_chart::show::plain;
-use thermocline_study::{Context, Listener, Meter, Remark};
+use thermocline_study::{Context, Door, Listener, Meter, Remark};
 
 use crate::{interrupt, progress::Bar};
 
@@ -54,6 +54,10 @@ impl Console {
 }
 
 impl Listener for Console {
+    fn door(&self) -> Door {
+        Door::CommandLine
+    }
+
     fn say(&self, kind: Remark, text: &str) {
         match kind {
             Remark::Info => self.remark(text),
@@ -107,6 +111,7 @@ pub fn give_back() {
 }
 
 fn say(text: &str) {
+    let text = &*Door::CommandLine.words(text);
     let waits = waiting(|waiting| match waiting {
         Some(waiting) => {
             waiting.push(text.to_owned());

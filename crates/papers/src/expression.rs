@@ -72,7 +72,7 @@ impl Expression {
         parsed.map_err(|what| {
             Wrong::new(
                 format!("`{text}`: {what}"),
-                "write keys of a result (`thermocline run --json` shows them), numbers, + - * / \
+                "write keys of a result (`thermocline keys` lists them), numbers, + - * / \
                  and brackets, min(), max(), sum() and mean(); keys with a dash in quotes",
             )
         })

@@ -143,7 +143,7 @@ fn head(paper: &Paper, parts: &[Part<'_>]) -> String {
     text += "*Reproduced*: the measured value lies within the tolerance, or the order holds. \
              *Direction*: the value does not, but the order or the sign does. *Not*: neither. \
              Measured is the mean over seeds, ± one run's standard deviation. *Readings* is the \
-             range under other ways to read the text. `thermocline reproduce --report` makes this \
+             range under other ways to read the text. `thermocline reproduce ‹report›` makes this \
              page.\n\n";
     text
 }

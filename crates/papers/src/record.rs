@@ -13,7 +13,7 @@ use crate::{
 
 const HEAD: &str = "\
 # What came of every claim when it was last accepted, and what was measured then.
-# `thermocline reproduce --accept` writes this file.
+# `thermocline reproduce ‹accept›` writes this file.
 
 ";
 

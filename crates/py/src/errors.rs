@@ -7,6 +7,7 @@ use pyo3::{
 };
 use thermocline_policy::foreign::Failure;
 use thermocline_sim::SimError;
+use thermocline_study::Door;
 use thermocline_trace::TraceError;
 
 use crate::policy::Raised;
@@ -45,7 +46,7 @@ create_exception!(
 
 /// The exception for an error.
 pub fn raised(error: SimError) -> PyErr {
-    let text = error.to_string();
+    let text = Door::Python.words(&error.to_string()).into_owned();
     match error {
         SimError::Usage(_) | SimError::Trace(TraceError::Usage { .. }) => UsageError::new_err(text),
         SimError::Input(_) | SimError::Trace(_) => InputError::new_err(text),

@@ -10,7 +10,7 @@ use pyo3::prelude::*;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use thermocline_sim::SimError;
-use thermocline_study::{fleet::Fleet, settings::compare::CompareSettings};
+use thermocline_study::{fleet::Fleet, in_results, settings::compare::CompareSettings};
 use thermocline_sweep::{
     Setting, Settings,
     fleet::{Sample, summarize},
@@ -71,7 +71,9 @@ pub fn fleet(
                     let asked = pairs.first().and_then(|(_, name)| name.clone());
                     if let (Some(path), Some(name)) = (result.pointer_mut("/trace/path"), asked) {
                         let volume = pairs.get(1).and_then(|(_, volume)| volume.clone());
-                        *path = format!("{name} --volume {}", volume.unwrap_or_default()).into();
+                        *path =
+                            format!("{name} {}", in_results("volume", &volume.unwrap_or_default()))
+                                .into();
                     }
                     (Some(result), None)
                 }

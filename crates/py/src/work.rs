@@ -14,7 +14,7 @@ use std::{
 
 use pyo3::prelude::*;
 use thermocline_sim::{Progress, SimError};
-use thermocline_study::{Context, Listener, Meter, Remark, Traces, Unit};
+use thermocline_study::{Context, Door, Listener, Meter, Remark, Traces, Unit};
 
 use crate::{
     errors::{BrokenError, raised},
@@ -41,6 +41,10 @@ impl Drop for Over {
 }
 
 impl Listener for Told {
+    fn door(&self) -> Door {
+        Door::Python
+    }
+
     fn say(&self, kind: Remark, text: &str) {
         let mut remarks = self.remarks.lock().unwrap_or_else(PoisonError::into_inner);
         remarks.push((kind, text.to_owned()));

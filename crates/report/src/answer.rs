@@ -33,7 +33,7 @@ pub fn sentence(answer: &Answer) -> String {
     text += &unsettled(answer);
     if answer.few_erases {
         text += " There were too few erases to extrapolate lifetimes: write amplification decided, \
-                 and a longer trace (--loop) may decide otherwise.";
+                 and a longer trace, or this one several times, may decide otherwise.";
     }
     if let Some(factor) = answer.overloaded {
         text += &format!(

@@ -56,7 +56,7 @@ pub fn page(fleet: &Fleet, repeat: &Repeat) -> Page {
     let mut listed = vec![Block::Table(fleet.listed())];
     if let Some(more @ 1..) = fleet.volumes.len().checked_sub(VOLUMES) {
         listed.push(Block::Text(format!(
-            "{} with fewer writes are left out here; --format csv has all.",
+            "{} with fewer writes are left out here; the table as CSV has all.",
             number::counted(more as u64, "volume")
         )));
     }

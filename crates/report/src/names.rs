@@ -1,9 +1,8 @@
 //! What inputs are called in titles.
 
-use crate::compared::Compared;
+use thermocline_units::naming::in_results;
 
-/// The option that a sampled trace carries behind its name.
-const SAMPLE: &str = " --sample ";
+use crate::compared::Compared;
 
 /// A trace without its folders.
 #[must_use]
@@ -39,7 +38,8 @@ fn short(all: &[(&str, bool)]) -> Vec<String> {
 
 /// The last parts of a path.
 fn last(path: &str, parts: usize) -> &str {
-    let end = path.find(SAMPLE).unwrap_or(path.len());
+    // A sampled trace carries its share behind its name.
+    let end = path.find(&format!(" {}", in_results("sample", ""))).unwrap_or(path.len());
     let begin = path[..end].rmatch_indices('/').nth(parts - 1).map_or(0, |(at, _)| at + 1);
     // A folder that ends in a slash has its name before it.
     if begin == end { path } else { &path[begin..] }

@@ -360,9 +360,9 @@ impl Snapshot {
             l(|c| c.misplaced),
         )?;
         for (at, name, help) in [
-            (0, "scrub_pages_verified", "Pages with data that were read and verified by --scrub"),
-            (1, "scrub_pages_failed", "Pages that --scrub could not read"),
-            (2, "scrub_rounds", "Times that --scrub went through all pages"),
+            (0, "scrub_pages_verified", "Pages with data that the scrubber read and verified"),
+            (1, "scrub_pages_failed", "Pages that the scrubber could not read"),
+            (2, "scrub_rounds", "Times that the scrubber went through all pages"),
         ] {
             out.counters(name, help, self.each(|e| e.verified[at]))?;
         }

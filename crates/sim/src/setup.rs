@@ -35,12 +35,12 @@ pub(crate) struct Setup {
 impl Setup {
     pub(crate) fn of(job: &Job<'_>) -> Result<Self, SimError> {
         if job.queue_depth == Some(0) {
-            let text = "--queue-depth 0 does nothing; give it at least 1";
+            let text = "‹queue-depth 0› does nothing; give it at least 1";
             return Err(SimError::Usage(text.into()));
         }
         let policy = &job.policy;
         if job.stands_for() > 1 && policy.layer != LayerKind::PageMapped {
-            let option = if job.scale > 1 { "--scale" } else { "--sample" };
+            let option = if job.scale > 1 { "‹scale›" } else { "‹sample›" };
             let text = format!("{option} is for policies that map pages: others move whole blocks");
             return Err(SimError::Usage(text));
         }
@@ -172,13 +172,13 @@ fn logical_pages(job: &Job<'_>, device: &Device, room: &Room) -> Result<u32, Sim
                 (show_pages(trace.pages.into(), page_size), show_pages(logical, page_size));
             Err(SimError::Input(if trace.prelude > 0 {
                 format!(
-                    "{}: the volume takes {needs}, --fill leaves {holds}; leave it out",
+                    "{}: the volume takes {needs}, ‹fill› leaves {holds}; leave it out",
                     trace.path
                 )
             } else {
                 format!(
                     "{}: the trace needs {needs}, the device holds {holds}; give it more \
-                     --capacity, or --wrap the addresses",
+                     ‹capacity›, or ‹wrap› the addresses",
                     trace.path
                 )
             }))
@@ -192,7 +192,7 @@ fn no_room(job: &Job<'_>, device: &Device, room: &Room, logical: u64) -> String 
     let page_size = device.profile.geometry.page_size;
     match job.fill {
         Fill::Share(share) => format!(
-            "--fill {}% of device {} leaves {}; with policy {} at most {:.1}% can be filled",
+            "‹fill {}%› of device {} leaves {}; with policy {} at most {:.1}% can be filled",
             share * 100.0,
             device.profile.name,
             if logical == 0 { "no page filled" } else { "no block to clean into" },
@@ -200,17 +200,17 @@ fn no_room(job: &Job<'_>, device: &Device, room: &Room, logical: u64) -> String 
             (room.most_pages as f64 / room.capacity_pages.max(1) as f64 * 1000.0).floor() / 10.0
         ),
         _ if logical == 0 => format!(
-            "--over-provisioning {}% leaves no page for data; take a smaller one",
+            "‹over-provisioning {}%› leaves no page for data; take a smaller one",
             job.over_provisioning * 100.0
         ),
         _ => format!(
-            "{} do not fit device {}, which can hold {}; give it more --capacity or more \
-             --over-provisioning{}",
+            "{} do not fit device {}, which can hold {}; give it more ‹capacity› or more \
+             ‹over-provisioning›{}",
             show_pages(logical, page_size),
             device.profile.name,
             show_pages(room.most_pages, page_size),
             if matches!(job.input, Input::Trace(trace, _) if trace.prelude == 0) {
-                ", or --wrap the addresses"
+                ", or ‹wrap› the addresses"
             } else {
                 ""
             }
@@ -223,7 +223,7 @@ fn used_pages(job: &Job<'_>, logical_pages: u32) -> Result<u32, SimError> {
     let Some(used) = job.used else { return Ok(logical_pages) };
     if used == 0 || used > u64::from(logical_pages) {
         return Err(SimError::Usage(format!(
-            "--used {}: the device exports {}; use at least a page and at most these",
+            "‹used {}›: the device exports {}; use at least a page and at most these",
             show_pages(used, job.device.profile.geometry.page_size),
             show_pages(logical_pages.into(), job.device.profile.geometry.page_size)
         )));
@@ -233,7 +233,7 @@ fn used_pages(job: &Job<'_>, logical_pages: u32) -> Result<u32, SimError> {
         && !job.wrap
     {
         return Err(SimError::Usage(format!(
-            "{}: the trace needs more than --used leaves it; take more",
+            "{}: the trace needs more than ‹used› leaves it; take more",
             trace.path
         )));
     }
@@ -248,7 +248,7 @@ fn read_only_pages(job: &Job<'_>, used: u32) -> Result<u32, SimError> {
         }
         (ReadOnly::None, _) | (ReadOnly::Unwritten, Input::Trace(..)) => Ok(0),
         _ => Err(SimError::Usage(
-            "--read-only takes a share below 100% with a pattern (uniform, hot-cold, ...), \
+            "‹read-only› takes a share below 100% with a pattern (uniform, hot-cold, ...), \
              `unwritten` with a trace or a file workload"
                 .into(),
         )),
@@ -275,8 +275,8 @@ fn time(job: &Job<'_>, device: &Device) -> Result<(Clock, f64), SimError> {
     let clock = match (job.clock, mean_gap) {
         (Some(Clock::Arrivals), None) => {
             return Err(SimError::Usage(
-                "--clock arrivals needs arrival times; the input has none (a workload gets \
-                 them by --interarrival)"
+                "‹clock arrivals› needs arrival times; the input has none (a workload gets \
+                 them by ‹interarrival›)"
                     .into(),
             ));
         }

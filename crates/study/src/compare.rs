@@ -54,7 +54,7 @@ impl<'a> Comparison<'a> {
         let policies = policies(settings, &device)?;
         if settings.many.inputs.trace.iter().filter(|path| path.as_os_str() == "-").count() > 1 {
             return Err(SimError::Usage(
-                "standard input can be read once; name --trace - once".into(),
+                "standard input can be read once; name ‹trace -› once".into(),
             ));
         }
         let aim = settings.many.aim;
@@ -62,7 +62,7 @@ impl<'a> Comparison<'a> {
             && matches!(aim, Aim::Latency | Aim::Balanced)
         {
             return Err(SimError::Usage(format!(
-                "--aim {} needs response times, which a --sample does not tell; leave one of them out",
+                "‹aim {}› needs response times, which a ‹sample› does not tell; leave one of them out",
                 aim.name()
             )));
         }
@@ -83,7 +83,7 @@ impl<'a> Comparison<'a> {
         let which = (many.seeds, !many.no_oracle);
         let done = jobs::run_all(&inputs, policies, which, extras, device, simulation, context)?;
         let mut notes = Vec::new();
-        let mut compared = sorted(&inputs, policies, done, &mut notes)?;
+        let mut compared = sorted(&inputs, policies, done, &mut notes, context)?;
         for (input, compared) in inputs.iter().zip(&mut compared) {
             let runs: Vec<_> = compared.runs().collect();
             notes.extend(notes::on(&runs, policies, input.is_recorded(), simulation));
@@ -91,6 +91,7 @@ impl<'a> Comparison<'a> {
                 compared.traffic = jobs::traffic(input, policies, device, simulation, context);
             }
         }
+        let notes = notes.iter().map(|note| context.words(note)).collect();
         Ok(Done { inputs: compared, notes })
     }
 }
@@ -101,7 +102,7 @@ impl<'a> Comparison<'a> {
 /// What is wrong with all of them.
 pub fn compare(settings: &CompareSettings, context: Context<'_>) -> Result<Done, SimError> {
     if settings.many.per_volume {
-        return Err(SimError::Usage("--per-volume makes a fleet, not a comparison".into()));
+        return Err(SimError::Usage("‹per-volume› makes a fleet, not a comparison".into()));
     }
     Comparison::of(settings, context)?.run(Extras::default(), context)
 }
@@ -121,6 +122,7 @@ fn sorted(
     policies: &[PolicySpec],
     outcomes: Vec<Outcome>,
     notes: &mut Vec<String>,
+    context: Context<'_>,
 ) -> Result<Vec<Compared>, SimError> {
     let nothing_ran = outcomes.iter().all(|outcome| outcome.result.is_err());
     let seeds = outcomes.len() / (inputs.len() * policies.len()).max(1);
@@ -147,7 +149,7 @@ fn sorted(
                 Err(error) => Err(Refused {
                     trace: input.clone(),
                     policy: policy.name.clone(),
-                    error: error.to_string(),
+                    error: context.words(error),
                 }),
                 Ok(runs) => Ok(runs),
             };
@@ -163,11 +165,11 @@ fn sorted(
 
 /// Every policy named, with every victim and every placement that replaces its own.
 fn policies(args: &CompareSettings, device: &Device) -> Result<Vec<PolicySpec>, SimError> {
-    let victims = listed("--victim", &args.many.victim, &values::victims())?;
-    let placements = listed("--placement", &args.many.placement, &values::placements())?;
+    let victims = listed("‹victim›", &args.many.victim, &values::victims())?;
+    let placements = listed("‹placement›", &args.many.placement, &values::placements())?;
     let cleaning = &args.simulation.cleaning;
-    let idles = listed("--idle", &cleaning.idle, &values::idles())?;
-    let dead_data = listed("--dead-data", &cleaning.dead_data, &values::dead_data())?;
+    let idles = listed("‹idle›", &cleaning.idle, &values::idles())?;
+    let dead_data = listed("‹dead-data›", &cleaning.dead_data, &values::dead_data())?;
     let presets = |wanted: fn(&Preset) -> bool| -> Vec<&'static str> {
         PRESETS.iter().filter(|p| wanted(p)).map(|p| p.name).collect()
     };
@@ -175,7 +177,7 @@ fn policies(args: &CompareSettings, device: &Device) -> Result<Vec<PolicySpec>, 
     // A layer without axes has none to replace.
     let any = victims.is_empty() && placements.is_empty();
     let all = presets(if any { |_| true } else { page_mapped });
-    let mut names = listed("--policies", &args.many.policies, &all)?;
+    let mut names = listed("‹policies›", &args.many.policies, &all)?;
     if names.is_empty() && any {
         // What knows the future is no choice.
         let possible = presets(|p| {

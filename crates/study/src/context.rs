@@ -16,6 +16,7 @@ use thermocline_trace::{
     Contents, Request, Source, TraceError,
     read::{ReadOptions, Reader},
 };
+use thermocline_units::naming::Door;
 
 /// How much a message matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,6 +33,11 @@ pub enum Remark {
 
 /// Receives the progress of the work. Any thread may call it.
 pub trait Listener: Sync {
+    /// How whoever listens writes settings.
+    fn door(&self) -> Door {
+        Door::Plain
+    }
+
     /// Takes a message, on one line.
     fn say(&self, kind: Remark, text: &str) {
         let _ = (kind, text);
@@ -78,7 +84,7 @@ pub enum Unit {
     Pages,
 }
 
-/// Traces that are no files, by the names that `--trace` gives them.
+/// Traces that are no files, by the names that settings give them.
 pub trait Traces: Sync {
     /// Whether there is one of that name.
     fn has(&self, name: &str) -> bool;
@@ -166,22 +172,31 @@ impl<'a> Context<'a> {
         self.traces
     }
 
+    /// A message as users of the door write settings.
+    pub(crate) fn words(self, text: impl ToString) -> String {
+        self.listener.door().words(&text.to_string()).into_owned()
+    }
+
+    fn say(self, kind: Remark, text: &str) {
+        self.listener.say(kind, &self.listener.door().words(text));
+    }
+
     pub(crate) fn info(self, text: &str) {
         if self.infos {
-            self.listener.say(Remark::Info, text);
+            self.say(Remark::Info, text);
         }
     }
 
     pub(crate) fn note(self, text: &str) {
-        self.listener.say(Remark::Note, text);
+        self.say(Remark::Note, text);
     }
 
     pub(crate) fn warn(self, text: &str) {
-        self.listener.say(Remark::Warning, text);
+        self.say(Remark::Warning, text);
     }
 
     pub(crate) fn failure(self, text: &str) {
-        self.listener.say(Remark::Failure, text);
+        self.say(Remark::Failure, text);
     }
 
     fn begin(self, meter: impl Meter + 'static) -> Box<dyn Any> {

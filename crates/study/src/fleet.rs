@@ -25,9 +25,9 @@ use thermocline_sweep::{
 use thermocline_units as units;
 
 use crate::{
-    Context, Counted,
+    Context, Counted, Door,
     compare::Comparison,
-    jobs, notes, opening,
+    in_results, jobs, notes, opening,
     settings::{compare::CompareSettings, device::DeviceArgs, simulation::SimulationArgs},
     usage,
 };
@@ -130,8 +130,8 @@ impl<'a> Fleet<'a> {
         let Comparison { policies, device, .. } = Comparison::of(settings, context)?;
         if let Some(policy) = policies.iter().find(|policy| policy.wants_contents()) {
             return Err(usage(format!(
-                "{} needs the contents of requests, which --per-volume does not keep; leave it out, or \
-                 take one volume with --volume",
+                "{} needs the contents of requests, which ‹per-volume› does not keep; leave it out, or \
+                 take one volume with ‹volume›",
                 policy.name
             )));
         }
@@ -152,7 +152,7 @@ impl<'a> Fleet<'a> {
         let many = &settings.many;
         if let Some(of) = settings.simulation.mapping.sample {
             context.note(&format!(
-                "every figure is an estimate from one page in {of} of each volume (--sample)"
+                "every figure is an estimate from one page in {of} of each volume (‹sample›)"
             ));
         }
         if let Some(note) = notes::much_spare(&settings.simulation) {
@@ -174,7 +174,7 @@ impl<'a> Fleet<'a> {
         places.retain(|place| many.which.has(place.volume()));
         if places.len() < all {
             context.note(&format!(
-                "{} of {} are left out by --min-written, --max-written, --min-reads or --max-reads",
+                "{} of {} are left out by ‹min-written›, ‹max-written›, ‹min-reads› or ‹max-reads›",
                 all - places.len(),
                 number::counted(all as u64, "volume")
             ));
@@ -220,7 +220,7 @@ impl Place<'_> {
 
     /// As one would ask for it alone.
     fn name(&self) -> String {
-        format!("{} --volume {}", self.trace.path.display(), self.volume().name)
+        format!("{} {}", self.trace.path.display(), in_results("volume", &self.volume().name))
     }
 }
 
@@ -270,13 +270,15 @@ impl Settled<'_> {
             let task: &Task<'_> = &tasks[at];
             let failure = match outcome {
                 Ok(outcome) => {
-                    let made_by = format!("thermocline compare --trace {}", task.place.name());
+                    let made_by = Door::CommandLine
+                        .words(&format!("thermocline compare ‹trace {}›", task.place.name()))
+                        .into_owned();
                     return store.put(&task.digest, &made_by, &outcome);
                 }
                 Err(failure @ (SimError::Interrupted | SimError::Broken(_))) => {
                     return Err(failure);
                 }
-                Err(failure) => failure.to_string(),
+                Err(failure) => self.context.words(failure),
             };
             self.context.failure(&format!("{}: {failure}", task.place.name()));
             failures.lock().unwrap_or_else(PoisonError::into_inner).insert(task.number, failure);
@@ -323,7 +325,7 @@ impl Settled<'_> {
                     let outcome = match outcomes.next().unwrap_or_default() {
                         Value::Object(mut outcome) => match outcome.remove("result") {
                             Some(result) => Ok(result),
-                            None => Err(text(outcome.get("error"))),
+                            None => Err(self.context.words(text(outcome.get("error")))),
                         },
                         _ => Err(failures.get(&number).cloned().unwrap_or_default()),
                     };
@@ -365,7 +367,7 @@ impl Settled<'_> {
         let why = match self.args.many.min_volume {
             Some(least) => format!("their footprints are below {}", units::show_size(least)),
             None => format!(
-                "their over-provisioning of {} is less than a log needs beside its data; min-volume 0 takes \
+                "their over-provisioning of {} is less than a log needs beside its data; ‹min-volume 0› takes \
                  them with more, and smaller blocks leave out fewer",
                 number::percent(
                     self.args.simulation.device.over_provisioning.unwrap_or(DeviceArgs::SPARE)

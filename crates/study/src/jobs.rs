@@ -12,7 +12,7 @@ use thermocline_trace::{
     generate::GeneratorOptions,
     read::{self, ReadOptions},
 };
-use thermocline_units::format_size;
+use thermocline_units::{format_size, naming::in_results};
 use thermocline_workloads::{WorkloadSpec, open};
 
 use crate::{
@@ -88,7 +88,7 @@ pub fn simulated(args: &SimulationArgs, recorded: Option<&str>) -> Result<Device
     let device = named(shape.device.as_deref().or(recorded).unwrap_or(DEFAULT), shape)?;
     match (args.mapping.sample, args.device.scale) {
         (Some(_), Some(_)) => {
-            Err(usage("--sample and --scale both make the device smaller; leave one out"))
+            Err(usage("‹sample› and ‹scale› both make the device smaller; leave one out"))
         }
         (Some(of), None) => Ok(device.sampled(of)?),
         (None, Some(of)) => Ok(device.scaled(of)?),
@@ -133,7 +133,7 @@ pub fn ready<'a>(
     let sampled = args.mapping.sample.is_some();
     if let Some(policy) = policies.iter().find(|policy| sampled && policy.wants_contents()) {
         return Err(usage(format!(
-            "{} needs the contents of requests, of which --sample would keep parts; leave it out",
+            "{} needs the contents of requests, of which ‹sample› would keep parts; leave it out",
             policy.name
         )));
     }
@@ -142,7 +142,7 @@ pub fn ready<'a>(
     for path in traces {
         if scale > 1 {
             return Err(usage(format!(
-                "--scale is for workloads; for a trace take --sample 1/{scale}"
+                "‹scale› is for workloads; for a trace take ‹sample 1/{scale}›"
             )));
         }
         inputs.push(Ready::Trace(Box::new(prepare(path, contents, device, args, context)?)));
@@ -150,13 +150,13 @@ pub fn ready<'a>(
     for spec in workloads {
         if sampled {
             return Err(usage(format!(
-                "--sample is for traces; for {spec} take a smaller --capacity and --block-size"
+                "‹sample› is for traces; for {spec} take a smaller ‹capacity› and ‹block-size›"
             )));
         }
         inputs.push(match spec {
             WorkloadSpec::Files(_) if scale > 1 => {
                 return Err(usage(format!(
-                    "--scale is for patterns; for {spec} take a smaller --capacity"
+                    "‹scale› is for patterns; for {spec} take a smaller ‹capacity›"
                 )));
             }
             WorkloadSpec::Files(_) => Ready::Files(Box::new(files(spec, device, args, context)?)),
@@ -195,7 +195,8 @@ fn files(
     let mut source = open(spec, &options).map_err(SimError::from)?;
     let mut counted = Counted::new(context, format!("generating {spec}"), &mut *source);
     let bytes = args.workload.bytes;
-    let length = bytes.map_or(String::new(), |bytes| format!(" --bytes {}", format_size(bytes)));
+    let length = bytes
+        .map_or(String::new(), |bytes| format!(" {}", in_results("bytes", &format_size(bytes))));
     let name = format!("{spec}{length}");
     PreparedTrace::prepare(&mut counted, &name, mapping, context.progress())
 }
@@ -222,7 +223,7 @@ fn prepare(
         && device.profile.name != better
     {
         context.warn(&format!(
-            "{name}: a phone's trace, simulated on {}; --device {better} is nearer",
+            "{name}: a phone's trace, simulated on {}; ‹device {better}› is nearer",
             device.profile.name
         ));
     }
@@ -407,8 +408,8 @@ pub fn policy_of_drive(
 
 /// The policy with the idle policy and the dead data that were asked for.
 pub fn with_axes(policy: PolicySpec, args: &CleaningArgs) -> Result<PolicySpec, SimError> {
-    let idle = only("--idle", &args.idle)?;
-    let dead_data = only("--dead-data", &args.dead_data)?;
+    let idle = only("‹idle›", &args.idle)?;
+    let dead_data = only("‹dead-data›", &args.dead_data)?;
     Ok(policy.with(idle.as_deref(), dead_data.as_deref())?)
 }
 

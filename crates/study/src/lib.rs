@@ -51,6 +51,7 @@ pub use compare::{AnswerFor, Comparison, Done as Compared, Listed, Means, compar
 pub use context::{Context, Counted, Listener, Meter, Reading, Remark, Silent, Traces, Unit};
 pub use run::{Ran, Run, run};
 pub use thermocline_sim::{Progress, RunResult, SimError};
+pub use thermocline_units::naming::{Door, in_results};
 
 /// The user asked for something there is not.
 fn usage(text: impl Into<String>) -> SimError {

@@ -57,8 +57,8 @@ pub fn of_volumes(inputs: &[Ready]) -> Vec<String> {
     several
         .map(|input| {
             format!(
-                "{}: its {} are simulated as one device; `compare --per-volume` takes each as a device \
-                 of its own, --volume NAME takes one (`thermocline trace info` lists them)",
+                "{}: its {} are simulated as one device; `compare ‹per-volume›` takes each as a device \
+                 of its own, ‹volume NAME› takes one (`thermocline trace info` lists them)",
                 input.name(),
                 number::counted(input.volumes() as u64, "volume")
             )
@@ -86,7 +86,7 @@ fn sampled(result: &RunResult) -> Option<String> {
 pub fn default_device(trace: &str, name: &str, args: &SimulationArgs) -> Option<String> {
     let followed = args.device.shape.device.is_none() && name != jobs::DEFAULT;
     followed.then(|| {
-        format!("{trace}: a phone's trace, so the device is {name}; --device NAME takes another")
+        format!("{trace}: a phone's trace, so the device is {name}; ‹device NAME› takes another")
     })
 }
 
@@ -95,7 +95,7 @@ pub fn much_spare(args: &SimulationArgs) -> Option<String> {
     let asked = args.device.over_provisioning?;
     (asked > MOST_SPARE).then(|| {
         format!(
-            "--over-provisioning {asked} is {}; for {asked} percent write {asked}%",
+            "‹over-provisioning {asked}› is {}; for {asked} percent write {asked}%",
             number::percent(asked)
         )
     })
@@ -109,7 +109,7 @@ fn odd_units(result: &RunResult) -> Vec<String> {
     if host.pages_written > 0 && bytes < LEAST_BYTES {
         notes.push(format!(
             "{path}: writes are {} bytes a page: sizes and offsets are rather sectors than bytes \
-             (--columns 'offset=…:sectors,size=…:sectors')",
+             (‹columns 'offset=…:sectors,size=…:sectors'›)",
             number::short(bytes)
         ));
     }
@@ -124,7 +124,7 @@ fn odd_units(result: &RunResult) -> Vec<String> {
     if seconds > 0.0 && result.trace.requests as f64 / seconds > MOST_IOPS {
         notes.push(format!(
             "{path}: {} requests a second are more than any device takes: times are rather in a larger \
-             unit (--columns 'time=…:us', ms or s)",
+             unit (‹columns 'time=…:us'›, ms or s)",
             number::short(result.trace.requests as f64 / seconds)
         ));
     }
@@ -147,7 +147,7 @@ fn small_trace(result: &RunResult, from_trace: bool, args: &SimulationArgs) -> O
         let block = u64::from(geometry.page_size) * pages;
         format!(
             "{}: over-provisioning is {} instead of {}: the trace is small for this device's \
-             blocks of {}; a smaller --block-size brings it closer",
+             blocks of {}; a smaller ‹block-size› brings it closer",
             result.trace.path,
             number::percent(is),
             number::percent(asked),
@@ -169,12 +169,12 @@ fn nothing_cleaned(results: &[&RunResult], from_trace: bool) -> Option<String> {
     } else if from_trace {
         format!(
             "{path}: no garbage was collected: the trace writes less than the spare space; use \
-             --loop 3, a smaller --over-provisioning or --footprint written"
+             ‹loop 3›, a smaller ‹over-provisioning› or ‹footprint written›"
         )
     } else {
         format!(
             "{path}: no garbage was collected: the workload writes less than the spare space; use \
-             more --bytes or a smaller --over-provisioning"
+             more ‹bytes› or a smaller ‹over-provisioning›"
         )
     })
 }
@@ -199,7 +199,7 @@ fn overloaded(results: &[&RunResult]) -> Option<String> {
     };
     Some(format!(
         "{}: the device is overloaded{of}: it would need {range} × the time the trace has; response \
-         times are those of a growing queue, and years are not compared (--clock device shows service \
+         times are those of a growing queue, and years are not compared (‹clock device› shows service \
          times)",
         results[0].trace.path
     ))
@@ -214,8 +214,8 @@ fn never_idle(
     let result = results.first().filter(|result| result.config.clock == "device")?;
     let policy = policies.iter().find(|policy| policy.idle.is_some())?;
     let remedy = match args.device.clock {
-        Some(_) => "leave out --clock device",
-        None => "it needs arrival times (--interarrival)",
+        Some(_) => "leave out ‹clock device›",
+        None => "it needs arrival times (‹interarrival›)",
     };
     Some(format!(
         "{}: on the device's own clock there is no idle time for {}; {remedy}",
@@ -231,11 +231,11 @@ fn levels_of_others(results: &[&RunResult], args: &SimulationArgs) -> Option<Str
     }
     let cleaning = &args.cleaning;
     let given = [
-        (cleaning.low.is_some(), "--low"),
-        (cleaning.high.is_some(), "--high"),
-        (cleaning.trigger.is_some(), "--trigger"),
-        (cleaning.batch.is_some(), "--batch"),
-        (cleaning.bank_assignment.is_some(), "--bank-assignment"),
+        (cleaning.low.is_some(), "‹low›"),
+        (cleaning.high.is_some(), "‹high›"),
+        (cleaning.trigger.is_some(), "‹trigger›"),
+        (cleaning.batch.is_some(), "‹batch›"),
+        (cleaning.bank_assignment.is_some(), "‹bank-assignment›"),
     ];
     let (_, option) = given.into_iter().find(|(given, _)| *given)?;
     let own = match result.config.layer == LayerKind::Nftl.name() {
@@ -257,7 +257,7 @@ fn saw_no_files(results: &[&RunResult], from_trace: bool) -> Option<String> {
             result.config.policy,
             if from_trace {
                 "it needs a trace with the contents of requests (a pcap capture of a USB stick \
-                 from before it is plugged in) and --absolute"
+                 from before it is plugged in) and ‹absolute›"
             } else {
                 "patterns have none; use a file workload (s1, s2, ...)"
             }

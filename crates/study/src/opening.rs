@@ -15,10 +15,6 @@ use crate::{
     settings::transform::{Part, TransformArgs},
 };
 
-/// What the readers call the option that names a format; results have a format too.
-const READERS_OPTION: &str = "--format";
-const OUR_OPTION: &str = "--trace-format";
-
 /// What the readers advise where the clock goes back.
 const ADVICE_TO_SORT: &str = "sort the trace if order matters";
 
@@ -33,7 +29,7 @@ pub struct Seen {
 impl Seen {
     /// The format, and how to choose another.
     pub fn describe(&self) -> String {
-        self.guess.as_ref().map_or_else(|| "in memory".into(), |guess| ours(&guess.to_string()))
+        self.guess.as_ref().map_or_else(|| "in memory".into(), ToString::to_string)
     }
 }
 
@@ -48,7 +44,7 @@ pub fn with_trace<T>(
     let memory = context.traces().and_then(|it| it.open(&path.to_string_lossy(), reading));
     let in_memory = memory.is_some();
     let opened = memory.unwrap_or_else(|| read::open(path, reading));
-    let mut reader = opened.map_err(|e| in_our_words(path, e))?;
+    let mut reader = opened.map_err(|e| of_trace(path, e))?;
     let guess = (!in_memory).then(|| reader.guess().clone());
     let mut seen = Seen { guess, warnings: Vec::new() };
     match &seen.guess {
@@ -64,13 +60,13 @@ pub fn with_trace<T>(
     }
     let mut remarks = Vec::new();
     let result = transformed(&mut reader, transforms, &mut remarks, work).map_err(|e| match e {
-        SimError::Trace(e) => in_our_words(path, e),
+        SimError::Trace(e) => of_trace(path, e),
         other => other,
     })?;
-    seen.warnings = reader.warnings().iter().map(|warning| ours(warning)).collect();
+    seen.warnings = reader.warnings();
     if transforms.sort_window.is_some() {
         for warning in &mut seen.warnings {
-            *warning = warning.replace(ADVICE_TO_SORT, "sorted within --sort-window");
+            *warning = warning.replace(ADVICE_TO_SORT, "sorted within ‹sort-window›");
         }
     }
     for warning in seen.warnings.iter().chain(&remarks) {
@@ -99,7 +95,7 @@ fn transformed<T>(
     let result = deduplicated(Box::new(&mut sorted), args, remarks, work)?;
     if sorted.late() > 0 {
         remarks.push(format!(
-            "{} further out of order than the window; use a larger --sort-window",
+            "{} further out of order than the window; use a larger ‹sort-window›",
             number::counted(sorted.late(), "request")
         ));
     }
@@ -117,7 +113,7 @@ fn deduplicated<T>(
     let result = placed(Box::new(&mut dedup), args, work)?;
     if dedup.dropped() > 0 {
         let dropped = number::counted(dedup.dropped(), "request");
-        remarks.push(format!("{dropped} dropped as repetitions within --dedup-window"));
+        remarks.push(format!("{dropped} dropped as repetitions within ‹dedup-window›"));
     }
     Ok(result)
 }
@@ -169,29 +165,18 @@ impl Source for After<'_> {
     }
 }
 
-fn in_our_words(path: &Path, error: TraceError) -> SimError {
-    let remedy_of = |remedy: String| ours(&remedy);
-    SimError::Trace(match error {
+/// An error of a trace; one of a request says of which.
+fn of_trace(path: &Path, error: TraceError) -> SimError {
+    match error {
         TraceError::Io { path, source } if source.kind() == ErrorKind::NotFound => {
-            return SimError::Input(format!(
+            SimError::Input(format!(
                 "{}: there is no such file; check the name, or use - for standard input",
                 path.display()
-            ));
-        }
-        TraceError::Io { .. } => error,
-        TraceError::Malformed { path, place, what, remedy } => {
-            TraceError::Malformed { path, place, what, remedy: remedy_of(remedy) }
-        }
-        TraceError::Format { path, what, remedy } => {
-            TraceError::Format { path, what, remedy: remedy_of(remedy) }
+            ))
         }
         TraceError::Request { what, remedy } => {
-            TraceError::Format { path: path.to_owned(), what, remedy: remedy_of(remedy) }
+            SimError::Trace(TraceError::Format { path: path.to_owned(), what, remedy })
         }
-        TraceError::Usage { what, remedy } => TraceError::Usage { what, remedy: remedy_of(remedy) },
-    })
-}
-
-fn ours(text: &str) -> String {
-    text.replace(READERS_OPTION, OUR_OPTION)
+        other => SimError::Trace(other),
+    }
 }

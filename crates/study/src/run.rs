@@ -85,6 +85,7 @@ impl<'a> Run<'a> {
         let row = Row { policy: self.policy.name.clone(), runs: Ok(vec![result]), history };
         let compared =
             Compared { input: input.name(), rows: vec![row], traffic: pictured.flatten(), oracle };
+        let notes = notes.iter().map(|note| context.words(note)).collect();
         Ok(Ran { compared, notes })
     }
 }

@@ -170,6 +170,7 @@ impl Job for Simulation<'_> {
         let mut notes = notes::on(&[&result], policies, ready.is_recorded(), simulation);
         notes.extend(notes::of_volumes(slice::from_ref(ready)));
         notes.extend(outcome.no_oracle.map(|why| notes::no_oracle(&result.trace.path, &why)));
+        let notes = notes.iter().map(|note| self.context.words(note)).collect();
         Ok(Executed { result: result.stable_json(), notes })
     }
 }

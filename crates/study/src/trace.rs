@@ -98,6 +98,8 @@ pub fn info(
     let quiet = context.without_infos();
     let (mut report, seen) =
         opening::with_trace(file, &reading.options(), transforms, quiet, count)?;
+    let hint = &mut report.alignment.hint;
+    *hint = hint.take().map(|hint| context.words(hint));
     let traffic = |volume: &VolumeStats| volume.bytes_read.saturating_add(volume.bytes_written);
     report.volumes.sort_by_key(|volume| std::cmp::Reverse(traffic(volume)));
     let traffic: Vec<_> = report.volumes.iter().map(traffic).collect();
@@ -105,10 +107,10 @@ pub fn info(
         volume_skew: VolumeSkew::of(&traffic),
         format: seen.guess.as_ref().map_or("memory", |guess| guess.format.name()),
         recognised_by: seen.guess.as_ref().and_then(|guess| guess.from),
-        described: seen.describe(),
+        described: context.words(seen.describe()),
         path,
         report,
-        warnings: seen.warnings,
+        warnings: seen.warnings.iter().map(|warning| context.words(warning)).collect(),
     })
 }
 

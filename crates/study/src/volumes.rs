@@ -15,13 +15,11 @@ use thermocline_trace::{
 };
 
 use crate::{
-    Context, Counted, Traces, opening,
+    Context, Counted, Traces, in_results, opening,
     settings::{reading::ReadingArgs, run::RunSettings, sweep::Swept, transform::TransformArgs},
     usage,
 };
 
-/// What stands between a trace and a volume of it.
-const BETWEEN: &str = " --volume ";
 /// The option that names a trace.
 const TRACE: &str = "trace";
 
@@ -46,15 +44,15 @@ impl PerVolume {
         for cell in cells {
             let asked = RunSettings::parse(cell.settings.arguments())?;
             let Some(path) = asked.one.input.trace.as_deref() else {
-                return Err(usage("--per-volume is for traces; leave out --workload"));
+                return Err(usage("‹per-volume› is for traces; leave out ‹workload›"));
             };
             if !asked.simulation.transforms.volume.is_empty() {
-                return Err(usage("--per-volume takes every volume; leave out --volume"));
+                return Err(usage("‹per-volume› takes every volume; leave out ‹volume›"));
             }
             let options = asked.simulation.reading.options();
             let volumes = self.split(path, &options, context)?;
             for volume in volumes.all() {
-                let name = format!("{}{BETWEEN}{}", path.display(), volume.name);
+                let name = name_of(path, &volume.name);
                 let mut one = cell.clone();
                 let traces = one.settings.0.iter_mut().filter(|setting| setting.option == TRACE);
                 traces.for_each(|setting| *setting = Setting::new(TRACE, name.clone()));
@@ -75,9 +73,9 @@ impl PerVolume {
         context: Context<'_>,
     ) -> Result<Vec<(String, String, Swept)>, SimError> {
         let traces = swept.0.iter().find(|given| given.option == TRACE);
-        let traces = traces.ok_or_else(|| usage("--per-volume is for traces; give it --trace"))?;
+        let traces = traces.ok_or_else(|| usage("‹per-volume› is for traces; give it ‹trace›"))?;
         if swept.0.iter().any(|given| given.option == "volume") {
-            return Err(usage("--per-volume takes every volume; leave out --volume"));
+            return Err(usage("‹per-volume› takes every volume; leave out ‹volume›"));
         }
         let reading = ReadingArgs::augment_args(Command::new("reading"));
         let is_reading =
@@ -95,7 +93,7 @@ impl PerVolume {
             for volume in self.split(Path::new(trace), &options, context)?.all() {
                 let mut one = swept.clone();
                 for given in one.0.iter_mut().filter(|given| given.option == TRACE) {
-                    given.texts = vec![format!("{trace}{BETWEEN}{}", volume.name)];
+                    given.texts = vec![name_of(Path::new(trace), &volume.name)];
                 }
                 all.push((trace.clone(), volume.name.clone(), one));
             }
@@ -131,15 +129,22 @@ impl PerVolume {
     fn find(&self, name: &str, options: Option<&ReadOptions>) -> Option<(Arc<Volumes>, usize)> {
         let reading = options.map(|options| format!("{:?}", without_contents(options)));
         let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let between = in_results("volume", "");
         let mut known = all
             .iter()
             .filter(|known| reading.as_ref().is_none_or(|reading| *reading == known.reading));
         known.find_map(|known| {
-            let volume = name.strip_prefix(&known.path)?.strip_prefix(BETWEEN)?;
+            let volume = name.strip_prefix(&known.path)?.strip_prefix(' ')?;
+            let volume = volume.strip_prefix(&*between)?;
             let at = known.volumes.all().iter().position(|other| other.name == volume)?;
             Some((known.volumes.clone(), at))
         })
     }
+}
+
+/// A volume of a trace, as a trace of its own.
+fn name_of(trace: &Path, volume: &str) -> String {
+    format!("{} {}", trace.display(), in_results("volume", volume))
 }
 
 fn without_contents(options: &ReadOptions) -> ReadOptions {
@@ -156,7 +161,7 @@ impl Traces for PerVolume {
         if options.contents {
             return Some(Err(TraceError::Usage {
                 what: "the contents of requests, which volumes do not keep, are needed".into(),
-                remedy: "leave the policy out, or take one volume with --volume".into(),
+                remedy: "leave the policy out, or take one volume with ‹volume›".into(),
             }));
         }
         // It was read as these options say.

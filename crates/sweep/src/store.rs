@@ -82,7 +82,7 @@ impl Store {
 
     fn failed(&self, error: &std::io::Error) -> SimError {
         SimError::Failed(format!(
-            "the store {}: {error}; name another folder with --store",
+            "the store {}: {error}; name another folder with ‹store›",
             self.0.display()
         ))
     }

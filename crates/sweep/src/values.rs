@@ -43,7 +43,7 @@ pub fn listed(text: &str) -> Result<Values, String> {
             }
             Some(_) => {
                 return Err(format!(
-                    "`{item}` has no steps; write them as {item}/STEP, or search it with --until"
+                    "`{item}` has no steps; write them as {item}/STEP, or search it with ‹until›"
                 ));
             }
         }

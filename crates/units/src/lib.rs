@@ -1,5 +1,6 @@
 //! Sizes and shares as people write and read them.
 
+pub mod naming;
 mod size;
 
 pub use size::{format_size, parse_size, show_size};

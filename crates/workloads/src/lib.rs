@@ -36,9 +36,9 @@ pub fn open(
 
 fn files(scenario: Scenario, options: &GeneratorOptions) -> Result<FileWorkload, TraceError> {
     let refused = [
-        (options.request_bytes.is_some(), "a request size", "--request"),
-        (options.interarrival_ns.is_some(), "a mean gap", "--interarrival"),
-        (options.read_share != 0.0, "a share of reads", "--reads"),
+        (options.request_bytes.is_some(), "a request size", "‹request›"),
+        (options.interarrival_ns.is_some(), "a mean gap", "‹interarrival›"),
+        (options.read_share != 0.0, "a share of reads", "‹reads›"),
     ];
     if let Some((_, what, option)) = refused.iter().find(|(given, ..)| *given) {
         return Err(TraceError::usage(

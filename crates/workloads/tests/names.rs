@@ -66,9 +66,9 @@ fn any_workload_is_opened_by_its_name() {
 fn file_workloads_refuse_options_of_patterns() {
     let fits = GeneratorOptions::new(VOLUME);
     for (options, expected) in [
-        (GeneratorOptions { request_bytes: Some(4096), ..fits }, "leave out --request"),
-        (GeneratorOptions { interarrival_ns: Some(1e6), ..fits }, "leave out --interarrival"),
-        (GeneratorOptions { read_share: 0.1, ..fits }, "leave out --reads"),
+        (GeneratorOptions { request_bytes: Some(4096), ..fits }, "leave out ‹request›"),
+        (GeneratorOptions { interarrival_ns: Some(1e6), ..fits }, "leave out ‹interarrival›"),
+        (GeneratorOptions { read_share: 0.1, ..fits }, "leave out ‹reads›"),
         (GeneratorOptions { span_bytes: 32 << 20, ..fits }, "at least 33MiB"),
         (GeneratorOptions { span_bytes: 0, ..fits }, "at least 33MiB"),
         (GeneratorOptions { span_bytes: 1 << 40, ..fits }, "at most"),

@@ -91,7 +91,7 @@ pub fn read_dump(
     if length == 0 || blocks * block_bytes != length || blocks > 1 << 24 {
         return Err(of_dump(&format!(
             "has {length} bytes, which are no whole blocks of {pages} pages of {page_size} + {} bytes; \
-             --page-size, --block-size and --nand say what a block is",
+             ‹page-size›, ‹block-size› and ‹nand› say what a block is",
             spare.bytes
         )));
     }
@@ -192,8 +192,8 @@ pub fn write_dump(
     let opened = chips::open(from, &Access::read_only())?;
     if opened.kind() != LayerKind::DemandPaged {
         return Err(AssemblyError::Usage(format!(
-            "--nand: {from} has the {} layer, which no firmware reads; import what it exports into a \
-             chip with --layer demand-paged",
+            "‹nand›: {from} has the {} layer, which no firmware reads; import what it exports into a \
+             chip with ‹layer demand-paged›",
             opened.kind().name()
         )));
     }

@@ -70,14 +70,14 @@ impl Plan<'_> {
         };
         if self.watermarks != Watermarks::default() {
             return refused(
-                "it keeps watermarks of its own; leave out --reserve, --low and --high",
+                "it keeps watermarks of its own; leave out ‹reserve›, ‹low› and ‹high›",
             );
         }
         if self.policy.idle.is_some() {
-            return refused("it does not clean in idle time; leave out --idle");
+            return refused("it does not clean in idle time; leave out ‹idle›");
         }
         if self.policy.wants_contents() {
-            return refused("it infers no dead data; leave out --dead-data");
+            return refused("it infers no dead data; leave out ‹dead-data›");
         }
         self.changes().map(drop)
     }
@@ -93,13 +93,13 @@ impl Plan<'_> {
         let least = (LEAST_CHANGES * pages).max(entries) * size;
         if cache < least {
             return Err(AssemblyError::Usage(format!(
-                "--map-cache {cache} is too small: a map of {pages} pages needs {least} bytes at \
+                "‹map-cache {cache}› is too small: a map of {pages} pages needs {least} bytes at \
                  least"
             )));
         }
         if cache > MOST_CACHE {
             return Err(AssemblyError::Usage(format!(
-                "--map-cache {cache} is too large: changes are kept in order, and from {MOST_CACHE} \
+                "‹map-cache {cache}› is too large: changes are kept in order, and from {MOST_CACHE} \
                  bytes on the next one waits longer for its place than for the chip; take the \
                  page-mapped layer, which has all of its map in memory"
             )));

@@ -35,14 +35,14 @@ pub fn halves(policy: &PolicySpec, place: &str) -> Result<Halves, AssemblyError>
         Some("greedy") => Box::new(Greedy),
         Some("cost-benefit") => Box::<CostBenefit>::default(),
         Some("cat") => Box::<Cat>::default(),
-        _ => return Err(refused("--victim", &policy.victim, VICTIMS)),
+        _ => return Err(refused("‹victim›", &policy.victim, VICTIMS)),
     };
     let placement: Box<dyn Placement + Send> = match plain(&policy.placement) {
         Some("one-stream") => Box::new(OneStream),
         Some("sep-gc") => Box::new(HotCold),
         Some("update-interval") => Box::new(UpdateInterval),
         Some("dac") => Box::new(Dac::<4>),
-        _ => return Err(refused("--placement", &policy.placement, PLACEMENTS)),
+        _ => return Err(refused("‹placement›", &policy.placement, PLACEMENTS)),
     };
     Ok((victim, placement))
 }

@@ -250,11 +250,11 @@ impl PolicySpec {
         }
         if let Some(call) = self.idle.as_ref().filter(|call| idle::find(&call.name).is_none()) {
             let known = idle::IDLES.iter().map(|i| i.info.name).chain(["none"]);
-            return Err(unknown("--idle", &call.name, known, "none, timer or slac"));
+            return Err(unknown("‹idle›", &call.name, known, "none, timer or slac"));
         }
         if dead::find(&self.dead_data.name).is_none() {
             let known = dead::DEAD_DATA.iter().map(|d| d.name);
-            return Err(unknown("--dead-data", &self.dead_data.name, known, "none, trim or fsaf"));
+            return Err(unknown("‹dead-data›", &self.dead_data.name, known, "none, trim or fsaf"));
         }
         Ok(())
     }
@@ -269,13 +269,13 @@ fn refuse_axes(
 ) -> Result<(), AssemblyError> {
     let (what, option) = match (layer, victim, placement) {
         (LayerKind::InPlace, Some(_), _) => {
-            ("updates pages in place and chooses neither victims nor blocks", "--victim")
+            ("updates pages in place and chooses neither victims nor blocks", "‹victim›")
         }
         (LayerKind::InPlace, _, Some(_)) => {
-            ("updates pages in place and chooses neither victims nor blocks", "--placement")
+            ("updates pages in place and chooses neither victims nor blocks", "‹placement›")
         }
         (LayerKind::Nftl, _, Some(_)) => {
-            ("keeps every page in the blocks of its address and places none", "--placement")
+            ("keeps every page in the blocks of its address and places none", "‹placement›")
         }
         _ => return Ok(()),
     };
@@ -330,7 +330,7 @@ mod tests {
     fn a_layer_without_axes_takes_none() {
         PolicySpec::parse("in-place", None, None).expect("a preset");
         for (victim, placement, option) in
-            [(Some("cat"), None, "--victim"), (None, Some("M6"), "--placement")]
+            [(Some("cat"), None, "‹victim›"), (None, Some("M6"), "‹placement›")]
         {
             let error = PolicySpec::parse("in-place", victim, placement).expect_err("no axes");
             assert!(

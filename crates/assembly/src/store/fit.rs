@@ -29,8 +29,8 @@ impl Store {
             return Err(refused);
         };
         Err(AssemblyError::Input(format!(
-            "device {} of {} is too small for a store with {}% over-provisioning; it takes --capacity \
-             {} at least, or more --over-provisioning",
+            "device {} of {} is too small for a store with {}% over-provisioning; it takes ‹capacity \
+             {}› at least, or more ‹over-provisioning›",
             device.profile.name,
             format_size(device.profile.geometry.capacity()),
             over_provisioning * 100.0,
@@ -103,7 +103,7 @@ fn try_fit(mut device: Device, over: f64, policy: PolicySpec) -> Result<Store, A
     };
     if needed >= whole.blocks() {
         return Err(AssemblyError::Input(format!(
-            "device {} has {} blocks, and the index log alone needs {needed}; give it more --capacity, \
+            "device {} has {} blocks, and the index log alone needs {needed}; give it more ‹capacity›, \
              or smaller blocks",
             device.profile.name,
             whole.blocks()

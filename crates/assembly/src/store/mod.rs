@@ -141,7 +141,7 @@ impl Store {
         let least = (data * 1000).div_ceil(room.most_pages.max(1)).saturating_sub(1000);
         AssemblyError::Input(format!(
             "{} do not fit device {}, which can hold {}: policy {} keeps {keeps}. Format it with \
-             --over-provisioning {}.{}% or more, or with more --capacity, of which those are a smaller share; \
+             ‹over-provisioning {}.{}%› or more, or with more ‹capacity›, of which those are a smaller share; \
              or take a policy with fewer open blocks",
             show_pages(self.logical_pages.into(), size),
             self.device.profile.name,
@@ -159,13 +159,13 @@ impl Store {
         let Some(last) = self.separate.iter().map(|region| region.end).max() else { return Ok(()) };
         if self.policy.layer != LayerKind::PageMapped {
             return Err(AssemblyError::Usage(format!(
-                "--separate: policy {} keeps no data apart; take one of the page-mapped layer",
+                "‹separate›: policy {} keeps no data apart; take one of the page-mapped layer",
                 self.policy.name
             )));
         }
         if last > bytes {
             return Err(AssemblyError::Usage(format!(
-                "--separate: a region ends at byte {last}, and the export has {bytes}"
+                "‹separate›: a region ends at byte {last}, and the export has {bytes}"
             )));
         }
         Ok(())

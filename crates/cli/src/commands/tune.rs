@@ -3,6 +3,7 @@
 use thermocline_report::sweep::{self, Tried};
 use thermocline_sim::SimError;
 use thermocline_study::{
+    Door,
     tune::{TuneSettings, tune},
     volumes::PerVolume,
 };
@@ -66,7 +67,7 @@ fn per_volume(args: TuneArgs, console: Console) -> Result<(), Failure> {
             Err(stop @ (SimError::Interrupted | SimError::Broken(_))) => return Err(stop.into()),
             // A volume may be too small for a search; what is wrong with all is wrong with the search.
             Err(error) => {
-                let why = error.to_string();
+                let why = Door::CommandLine.words(&error.to_string()).into_owned();
                 wrong.get_or_insert(error);
                 Err(why)
             }

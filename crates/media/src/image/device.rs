@@ -159,7 +159,7 @@ fn create(path: &Path, new: &NewChip) -> Result<Box<dyn Medium>, MediumError> {
     let device = BlockDevice::open(path, Open::default()).map_err(at(path))?;
     if layout.length > device.length {
         return Err(MediumError::Unusable(format!(
-            "{}: has {} bytes, and the chip takes {}; give it less --capacity, or none, for all there is",
+            "{}: has {} bytes, and the chip takes {}; give it less ‹capacity›, or none, for all there is",
             path.display(),
             device.length,
             layout.length
@@ -169,7 +169,7 @@ fn create(path: &Path, new: &NewChip) -> Result<Box<dyn Medium>, MediumError> {
         && !is_blank(&device).map_err(|e| at(path)(Damage::when("read the device")(e)))?
     {
         return Err(MediumError::Usage(format!(
-            "{}: is not blank; --force formats it, and what it holds is lost",
+            "{}: is not blank; ‹force› formats it, and what it holds is lost",
             path.display()
         )));
     }

@@ -112,7 +112,7 @@ impl Disk {
             Err(error) => format!("the system's cache of the image cannot be dropped ({error})"),
         };
         Some(match self.go_direct(fits) {
-            Ok(()) => format!("{why}: it is read and written past the cache, as with --direct"),
+            Ok(()) => format!("{why}: it is read and written past the cache"),
             Err(refused) => format!(
                 "{why}, and {refused}. If a sync of it has failed before, what is read here may not be \
                  what the disk holds: stop that program, or restart the machine, and start again"

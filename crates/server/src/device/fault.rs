@@ -20,7 +20,7 @@ pub enum Fault {
     /// The file system in which the image lies has no room for what is written.
     #[error(
         "the file system of the image is full: make room there, and write or flush again: what it had no room \
-         for is kept, and written again then; an image that was formatted with --preallocate never grows"
+         for is kept, and written again then; an image that was preallocated never grows"
     )]
     FileSystemFull,
     /// Every page holds current data.

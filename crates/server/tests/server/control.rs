@@ -286,7 +286,7 @@ fn policy_and_watermarks_change_between_requests_and_nothing_is_lost() {
         assert!(stat["policy_state"]["duel"].is_string(), "{stat}");
         let too_many = Change { high: Some(1000), ..Change::default() };
         let refused = operator.ask(Command::Set(too_many)).expect_err("there is no room");
-        assert!(refused.contains("--high 1000"), "{refused}");
+        assert!(refused.contains("‹high 1000›"), "{refused}");
         stop.store(true, std::sync::atomic::Ordering::Relaxed);
         let round = writing.join().expect("the client's writes all succeed");
         let mut client = controlled.client();

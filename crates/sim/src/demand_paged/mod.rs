@@ -37,14 +37,14 @@ pub(crate) fn on(
     let plan = &setup.plan;
     let geometry = plan.device.profile.geometry;
     if geometry.banks > 1 {
-        let text = "--map-cache is for devices of one bank; give --banks 1";
+        let text = "‹map-cache› is for devices of one bank; give ‹banks 1›";
         return Err(SimError::Usage(text.into()));
     }
     if setup.keeps_contents {
-        let text = "--map-cache does not keep what is written, which --policy fsaf looks at";
+        let text = "‹map-cache› does not keep what is written, which ‹policy fsaf› looks at";
         return Err(SimError::Usage(text.into()));
     }
-    let (victim, mut placement) = demand_paged::halves(&plan.policy, "--map-cache")?;
+    let (victim, mut placement) = demand_paged::halves(&plan.policy, "‹map-cache›")?;
     let pages = map_pages(geometry.page_size, plan.logical_pages) as usize;
     let chip = MapKeeping::new(chip);
     let changes = changes(setup, cache);
@@ -54,7 +54,7 @@ pub(crate) fn on(
         Error::Memory(_) => {
             let least = 2 * pages * size_of::<Change>();
             SimError::Usage(format!(
-                "--map-cache {cache} is too small: a map of {pages} pages needs {least} bytes at \
+                "‹map-cache {cache}› is too small: a map of {pages} pages needs {least} bytes at \
                  least, two changes for each"
             ))
         }
@@ -63,7 +63,7 @@ pub(crate) fn on(
              capacity or more over-provisioning",
             plan.logical_pages, plan.device.profile.name
         )),
-        Error::Shape(what) => SimError::Input(format!("--map-cache: {what}")),
+        Error::Shape(what) => SimError::Input(format!("‹map-cache›: {what}")),
         other => AssemblyError::Failed(other.to_string()).into(),
     })?;
     runner.drive(DemandPaged::new(ftl, geometry))

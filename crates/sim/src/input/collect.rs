@@ -180,7 +180,7 @@ impl Collected {
         {
             return Err(SimError::Input(format!(
                 "{path}: the trace has several volumes, whose addresses overlap; choose one with \
-                 --volume, or leave out --absolute"
+                 ‹volume›, or leave out ‹absolute›"
             )));
         }
         let number = request.volume as usize;

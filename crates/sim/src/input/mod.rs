@@ -51,7 +51,7 @@ impl Input<'_> {
                 if period.checked_mul(u64::from(*times)).is_none() {
                     return Err(SimError::Input(format!(
                         "{}: {times} times over is more than 584 years, all that the clock can \
-                         count; take a smaller --loop",
+                         count; take a smaller ‹loop›",
                         trace.path
                     )));
                 }

@@ -13,6 +13,7 @@ use thermocline_trace::{
     Op, Request, Source,
     transform::{Access, DenseIndex},
 };
+use thermocline_units::naming::in_results;
 
 use super::{
     BATCH, Batch, Known,
@@ -221,8 +222,8 @@ impl PreparedTrace {
         }
         Err(SimError::Input(format!(
             "{}: the pages of the sample have {:.0} % of their share of the writes, so it does not stand \
-             for the trace: few pages have most of the writes; take more than 1/{of}, another --seed, or \
-             leave out --sample",
+             for the trace: few pages have most of the writes; take more than 1/{of}, another ‹seed›, or \
+             leave out ‹sample›",
             self.path,
             share * 100.0
         )))
@@ -242,8 +243,8 @@ impl PreparedTrace {
         let window = Ticks(self.back_ns.div_ceil(digit).saturating_mul(digit)).show();
         Err(SimError::Input(format!(
             "{}: the clock goes back by up to {window}, of {} in all, so its times are no arrivals: sort rows of \
-             several recorders by --sort-window {window}; cut a trace whose clock begins anew, and simulate the \
-             parts; or take --clock device, which leaves the times out",
+             several recorders by ‹sort-window {window}›; cut a trace whose clock begins anew, and simulate the \
+             parts; or take ‹clock device›, which leaves the times out",
             self.path,
             Ticks(self.duration_ns / 1_000_000 * 1_000_000).show(),
         )))
@@ -275,7 +276,7 @@ impl PreparedTrace {
 /// What results call it.
 fn name(path: &str, mapping: TraceMapping) -> String {
     match mapping.sample {
-        Some(sample) => format!("{path} --sample 1/{}", sample.of),
+        Some(sample) => format!("{path} {}", in_results("sample", &format!("1/{}", sample.of))),
         None => path.into(),
     }
 }
@@ -287,14 +288,14 @@ fn nothing(path: &str, requests: u64, whole: Whole, mapping: TraceMapping) -> St
     }
     if let Some(sample) = mapping.sample {
         return format!(
-            "{path}: a sample of one page in {} leaves nothing of the trace; leave out --sample",
+            "{path}: a sample of one page in {} leaves nothing of the trace; leave out ‹sample›",
             sample.of
         );
     }
     format!(
         "{path}: none of the {requests} requests reads or writes a page that counts; look at \
          `thermocline trace info`{}",
-        if mapping.written_only { ", or leave out --footprint written" } else { "" }
+        if mapping.written_only { ", or leave out ‹footprint written›" } else { "" }
     )
 }
 

@@ -5,7 +5,7 @@ use thermocline_trace::{
     Op, Request, Source,
     generate::{Generator, GeneratorOptions, PatternSpec},
 };
-use thermocline_units::format_size;
+use thermocline_units::{format_size, naming::in_results};
 
 use super::extent::{Extent, cuts};
 use crate::SimError;
@@ -56,18 +56,19 @@ impl Workload {
     /// What results call it.
     #[must_use]
     pub fn name(&self) -> String {
+        let told = |name, value: &str| format!(" {}", in_results(name, value));
         let mut name = self.spec.to_string();
         if let Some(bytes) = self.bytes {
-            name += &format!(" --bytes {}", format_size(bytes));
+            name += &told("bytes", &format_size(bytes));
         }
         if let Some(bytes) = self.request_bytes {
-            name += &format!(" --request {}", format_size(bytes));
+            name += &told("request", &format_size(bytes));
         }
         if let Some(gap) = self.interarrival_ns {
-            name += &format!(" --interarrival {}", Ticks(gap).show());
+            name += &told("interarrival", &Ticks(gap).show());
         }
         if self.read_share > 0.0 {
-            name += &format!(" --reads {}", self.read_share);
+            name += &told("reads", &self.read_share.to_string());
         }
         name
     }

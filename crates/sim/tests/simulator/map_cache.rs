@@ -76,6 +76,6 @@ fn what_it_cannot_run_is_refused_with_the_remedy() {
     };
     assert!(refused(("greedy", "sep-bit"), 1 << 14, 1).contains("one-stream, sep-gc"));
     assert!(refused(("fifo", "dac"), 1 << 14, 1).contains("greedy, cost-benefit, cat"));
-    assert!(refused(("greedy", "dac"), 1 << 14, 2).contains("--banks 1"));
+    assert!(refused(("greedy", "dac"), 1 << 14, 2).contains("‹banks 1›"));
     assert!(refused(("greedy", "dac"), 60, 1).contains("at least"));
 }

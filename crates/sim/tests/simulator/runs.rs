@@ -95,7 +95,7 @@ fn a_clock_that_would_overflow_is_refused() {
     let far = vec![request(0, Op::Write, 0, 4096), request(u64::MAX / 2, Op::Write, 0, 4096)];
     let trace = prepare(far).expect("a trace");
     let error = run(&job("greedy", Input::Trace(&trace, 3)), &Progress::default());
-    assert!(error.expect_err("three times is too long").to_string().contains("--loop"));
+    assert!(error.expect_err("three times is too long").to_string().contains("‹loop›"));
 }
 
 #[test]
@@ -178,10 +178,10 @@ fn a_sample_that_tells_nothing_is_refused() {
     let one_page = (0..4096).map(|n| request(n, Op::Write, (n % 64 / 63) * (n * 4096), 4096));
     let error = sampled(one_page.collect(), Some(Sampling { of: 8, seed: 1 }));
     let error = error.expect_err("no sample").to_string();
-    assert!(error.contains("--seed, or leave out --sample"), "{error}");
+    assert!(error.contains("‹seed›, or leave out ‹sample›"), "{error}");
     let small = Device::load("slc-generic").expect("built in").sampled(8);
     let error = small.expect_err("8 pages a block").to_string();
-    assert!(error.contains("take at least 1/2, or a larger --block-size"), "{error}");
+    assert!(error.contains("take at least 1/2, or a larger ‹block-size›"), "{error}");
 }
 
 #[test]

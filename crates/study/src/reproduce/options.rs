@@ -7,7 +7,7 @@ use thermocline_sim::SimError;
 use thermocline_sweep::quoted;
 
 use super::choice::{Beside, Chosen};
-use crate::settings::run::RunSettings;
+use crate::{Door, settings::run::RunSettings};
 
 /// Options that say where results go, or how the work is done; that is ours to decide.
 const NOT_OF_EXPERIMENTS: [&str; 12] = [
@@ -131,7 +131,7 @@ impl<'a> Options<'a> {
                     None => {
                         *missing = Some(match self.traces[..] {
                             [] => format!(
-                                "{file} is not there; name the folder of traces with --traces"
+                                "{file} is not there; name the folder of traces with ‹traces›"
                             ),
                             _ => format!("{file} is in none of the folders of traces"),
                         });
@@ -164,7 +164,10 @@ impl Line {
 
 /// An error of a run, with who wanted it and its command. What is wrong with a run is wrong in the file.
 pub fn failed(wanted_by: &str, command: &str, error: SimError) -> SimError {
-    let text = |error: &SimError| format!("{wanted_by}: {error}; the command is: {command}");
+    let text = |error: &SimError| {
+        let error = error.to_string();
+        format!("{wanted_by}: {}; the command is: {command}", Door::Toml.words(&error))
+    };
     match error {
         SimError::Interrupted => SimError::Interrupted,
         SimError::Failed(_) | SimError::Memory(_) | SimError::Policy(_) => {

@@ -34,7 +34,8 @@ pub fn run_all(
         results.push(None);
         match options.arguments(run)? {
             Runnable::Missing(why) => {
-                results[at] = Some(Ran { outcome: Outcome::Missing(why), notes: Vec::new() });
+                results[at] =
+                    Some(Ran { outcome: Outcome::Missing(context.words(why)), notes: Vec::new() });
             }
             Runnable::As(args, command) => {
                 let job = Simulation::of(*args, &inputs, context);

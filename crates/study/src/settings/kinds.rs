@@ -42,7 +42,7 @@ pub fn check(command: &mut Command, matches: &ArgMatches) -> Result<(), clap::Er
         _ => return Ok(()),
     };
     let Some(option) = first_given(command, matches, groups, &[]) else { return Ok(()) };
-    let text = format!("--{option} is for a --{kind}, and the input is a --{other}; leave it out");
+    let text = format!("‹{option}› is for a ‹{kind}›, and the input is a ‹{other}›; leave it out");
     Err(command.error(ErrorKind::ArgumentConflict, text))
 }
 

@@ -68,9 +68,8 @@ impl Given {
     /// # Errors
     /// What is wrong with it.
     pub fn of(option: &str, texts: Vec<String>, listed: bool) -> Result<Self, &'static str> {
-        let kind = Swept::kind(option).ok_or(
-            "is no option of `thermocline run` that can be varied; see `thermocline sweep --help`",
-        )?;
+        let kind =
+            Swept::kind(option).ok_or("is no option of `thermocline run` that can be varied")?;
         if (kind == Kind::Flag) != texts.is_empty() {
             return Err(match kind {
                 Kind::Flag => "is a flag: write true, or leave it out",

@@ -59,7 +59,7 @@ impl Asked {
         // Traces come first, as in `compare`.
         inputs.sort_by_key(|setting| setting.option != INPUTS[0]);
         if inputs.is_empty() {
-            return Err(usage("a sweep needs an input; give it --trace or --workload"));
+            return Err(usage("a sweep needs an input; give it ‹trace› or ‹workload›"));
         }
         if inputs.iter().any(|s| s.option == INPUTS[0] && s.value.as_deref() == Some("-")) {
             return Err(usage(
@@ -76,8 +76,8 @@ impl Asked {
         }
         if args.until.is_some() && asked.open.is_none() {
             return Err(usage(
-                "--until searches a range without steps; give it one, as in --over-provisioning \
-                 2%..60%",
+                "‹until› searches a range without steps; give it one, as in ‹over-provisioning \
+                 2%..60%›",
             ));
         }
         Ok(asked)
@@ -85,7 +85,7 @@ impl Asked {
 
     fn add(&mut self, given: &Given, args: &SweepSettings) -> Result<(), SimError> {
         let option = &given.option;
-        let wrong = |why: String| usage(format!("--{option}: {why}"));
+        let wrong = |why: String| usage(format!("‹{option}›: {why}"));
         let mut values = Vec::new();
         match given.kind {
             Kind::Flag | Kind::One => {
@@ -120,12 +120,12 @@ impl Asked {
     ) -> Result<(), SimError> {
         if args.until.is_none() {
             return Err(usage(format!(
-                "--{option} {text} has no steps; write {text}/STEP, or search it with --until"
+                "‹{option}› {text} has no steps; write {text}/STEP, or search it with ‹until›"
             )));
         }
         if let Some(other) = &self.open {
             return Err(usage(format!(
-                "--until searches one range, and --{} and --{option} are two; write one with steps",
+                "‹until› searches one range, and ‹{}› and ‹{option}› are two; write one with steps",
                 other.option
             )));
         }
@@ -134,7 +134,7 @@ impl Asked {
             Some(step) => match listed(&format!("{text}/{step}")) {
                 Ok(Values::Listed(values)) => (values, step.clone()),
                 Ok(Values::Open(..)) => unreachable!("it has steps"),
-                Err(why) => return Err(usage(format!("--tolerance: {why}"))),
+                Err(why) => return Err(usage(format!("‹tolerance›: {why}"))),
             },
         };
         self.open = Some(Open { option: option.to_owned(), values, step });
@@ -205,11 +205,11 @@ fn take_seeds(grid: &mut Grid, seeds: u64) -> Result<Axis, SimError> {
     let first: u64 = match at.map(|at| grid.axes.remove(at).values).as_deref() {
         None => 1,
         Some([Setting { value: Some(first), .. }]) => {
-            first.parse().map_err(|_| usage(format!("--{SEED}: `{first}` is no whole number")))?
+            first.parse().map_err(|_| usage(format!("‹{SEED}›: `{first}` is no whole number")))?
         }
         Some(_) => {
             return Err(usage(
-                "--seeds counts from one --seed; list the seeds, or leave out --seeds",
+                "‹seeds› counts from one ‹seed›; list the seeds, or leave out ‹seeds›",
             ));
         }
     };

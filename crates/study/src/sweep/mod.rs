@@ -120,7 +120,7 @@ pub fn plan(
             return Err(SimError::Interrupted);
         }
         plan.digests.push(digest.map_err(|error| {
-            let why = error.to_string();
+            let why = context.words(&error);
             first_wrong.get_or_insert(error);
             why
         }));

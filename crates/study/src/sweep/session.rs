@@ -89,7 +89,7 @@ impl<'a> Session<'a> {
                 }
                 Err(failure) => {
                     wrong += 1;
-                    let why = failure.to_string();
+                    let why = self.context.words(&failure);
                     first_wrong.get_or_insert(failure);
                     Known::Not(why)
                 }
@@ -155,7 +155,7 @@ impl<'a> Session<'a> {
         if matches!(failure, SimError::Interrupted | SimError::Broken(_)) {
             return Err(failure);
         }
-        let why = failure.to_string();
+        let why = self.context.words(&failure);
         tell(task.cell, &why, self.context);
         self.news().failures.insert(task.digest.clone(), why);
         Ok(())

@@ -33,7 +33,7 @@ use tpe::{TpeOptimizer, density_estimation::DefaultEstimatorBuilder};
 
 pub use self::space::{Candidate, Choice, Dimension, Space};
 use crate::{
-    Context, Counted, opening,
+    Context, Counted, in_results, opening,
     settings::{run::RunSettings, sweep::Swept, transform::Part, values},
     simulation::{Executed, Inputs, Simulation},
     usage,
@@ -142,8 +142,8 @@ impl Tuned {
     /// With commands that name the volume as `run` takes it.
     #[must_use]
     pub fn named(mut self, trace: &str, volume: &str) -> Self {
-        let within = quoted(&format!("{trace} --volume {volume}"));
-        let apart = format!("{} --volume {}", quoted(trace), quoted(volume));
+        let within = quoted(&format!("{trace} {}", in_results("volume", volume)));
+        let apart = format!("{} {}", quoted(trace), in_results("volume", &quoted(volume)));
         let chosen = [&mut self.best, &mut self.untuned].into_iter();
         for tried in chosen.chain(&mut self.front).chain(&mut self.trials) {
             tried.command = tried.command.replace(&within, &apart);
@@ -192,7 +192,7 @@ pub fn tune_by(
     let space = Space::of(&settings.swept, !settings.no_parameters)?;
     if settings.budget < space.policies.len() {
         return Err(usage(format!(
-            "--budget {} is fewer than the {} policies; give more, or name fewer with --policy",
+            "‹budget {}› is fewer than the {} policies; give more, or name fewer with ‹policy›",
             settings.budget,
             space.policies.len()
         )));
@@ -287,7 +287,7 @@ impl Parts {
         let searched = (requests as f64 * share) as u64;
         if searched == 0 || searched >= requests {
             return Err(usage(format!(
-                "--part leaves {searched} of {requests} requests to search; take a share such as 60%"
+                "‹part› leaves {searched} of {requests} requests to search; take a share such as 60%"
             )));
         }
         Ok(Self::Trace(searched, requests - searched))
@@ -558,7 +558,7 @@ impl Tuner<'_> {
                     jobs.push(job);
                     places.push(at);
                 }
-                Err(error) => outcomes[at] = Err(error.to_string()),
+                Err(error) => outcomes[at] = Err(self.context.words(error)),
             }
         }
         let outcomes = Mutex::new(outcomes);
@@ -568,7 +568,7 @@ impl Tuner<'_> {
                 Err(error @ (SimError::Interrupted | SimError::Broken(_) | SimError::Trace(_))) => {
                     return Err(error);
                 }
-                Err(error) => Err(error.to_string()),
+                Err(error) => Err(self.context.words(error)),
             };
             outcomes.lock().unwrap_or_else(PoisonError::into_inner)[places[at]] = outcome;
             Ok(())

@@ -97,7 +97,7 @@ impl Space {
                     space.fixed.extend(values.iter().map(|value| Setting::new(option, value)));
                 }
                 (option, [_, _, ..]) if ONE.contains(&option) => {
-                    return Err(usage(format!("a search has one --{option}; give one")));
+                    return Err(usage(format!("a search has one ‹{option}›; give one")));
                 }
                 (option, [only]) => space.fixed.push(Setting::new(option, only)),
                 (option, _) => space.common.push(Dimension::of_list(option, values)),
@@ -229,7 +229,7 @@ impl Dimension {
 
 /// The values of an option as people write lists of them.
 fn values_of(given: &Given) -> Result<Vec<String>, SimError> {
-    let wrong = |why: String| usage(format!("--{}: {why}", given.option));
+    let wrong = |why: String| usage(format!("‹{}›: {why}", given.option));
     let mut values = Vec::new();
     for text in &given.texts {
         match given.kind {

@@ -95,7 +95,7 @@ impl Generator {
                 let bytes = options.bytes.ok_or_else(|| {
                     TraceError::usage(
                         format!("{spec} has no end of its own"),
-                        "say how many bytes to write, such as --bytes 192MiB",
+                        "say how many bytes to write, such as ‹bytes 192MiB›",
                     )
                 })?;
                 let writes = bytes.div_ceil(request_bytes);
@@ -151,7 +151,7 @@ fn check_numbers(options: &GeneratorOptions) -> Result<(), TraceError> {
     match options.interarrival_ns {
         Some(mean) if !(mean.is_finite() && mean > 0.0) => Err(TraceError::usage(
             format!("a mean gap of {mean} ns"),
-            "give a positive time, such as --interarrival 20ms",
+            "give a positive time, such as ‹interarrival 20ms›",
         )),
         _ => Ok(()),
     }

@@ -63,12 +63,12 @@ pub(crate) fn detect(
             }
         }
         (known, Err(unclear)) if known.as_ref().is_none_or(|(_, hit)| hit.score < SURE) => {
-            let named = known.map(|(format, _)| format!(", or --format {format}"));
+            let named = known.map(|(format, _)| format!(", or ‹trace-format {format}›"));
             Err(TraceError::Format {
                 path: path.to_owned(),
                 what: unclear.what,
                 remedy: format!(
-                    "say which by --columns '{}', with {}{}",
+                    "say which by ‹columns '{}'›, with {}{}",
                     unclear.example,
                     unclear.others,
                     named.unwrap_or_default()
@@ -126,16 +126,16 @@ fn refusal(sample: &Sample<'_>, path: &Path) -> TraceError {
         return TraceError::Format {
             path,
             what: format!("no known trace format has the columns {}", names.join(", ")),
-            remedy: "say by --columns which is what, by name or number, such as \
+            remedy: "say by ‹columns› which is what, by name or number, such as \
                      'time=timestamp:us,op=type:W/R,offset=lba:sectors,size=bytes', or name the format \
-                     with --format"
+                     with ‹trace-format›"
                 .into(),
         };
     }
     TraceError::Format {
         path,
         what: format!("no known trace format begins with {}", shown(line)),
-        remedy: "name the format with --format, or describe its columns with --format columns:…"
+        remedy: "name the format with ‹trace-format›, or describe its columns with ‹trace-format columns:…›"
             .into(),
     }
 }

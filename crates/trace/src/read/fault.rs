@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::{Place, TraceError};
 
 /// What to do about a line that cannot be read.
-pub(crate) const MEND: &str = "mend the line, or skip bad lines with --skip-bad-lines";
+pub(crate) const MEND: &str = "mend the line, or skip bad lines with ‹skip-bad-lines›";
 
 /// One fault. Boxed in results, so that a good line costs nothing for it.
 #[derive(Debug)]

@@ -153,7 +153,7 @@ impl Input {
                 place: Place::Byte(self.position),
                 what: format!("the trace ends within {what}: {left} of {size} bytes are there"),
                 remedy: "the file is truncated or not of this format; fetch it again, \
-                         or name the right format with --format"
+                         or name the right format with ‹trace-format›"
                     .into(),
             });
         }
@@ -173,7 +173,7 @@ impl Input {
                     path: self.path.clone(),
                     place: Place::Byte(self.position),
                     what: format!("a line or record is longer than {} MiB", LARGEST >> 20),
-                    remedy: "name the right format with --format".into(),
+                    remedy: "name the right format with ‹trace-format›".into(),
                 });
             }
             self.buffer.resize(self.buffer.len() * 2, 0);

@@ -173,7 +173,7 @@ impl<F: LineFormat> Lines<F> {
     fn too_long(&self, number: u64, line: &[u8]) -> TraceError {
         Fault::with_remedy(
             format!("the line beginning {} is longer than 1 MiB", shown(line)),
-            "this is no text trace of this format; name the right one with --format",
+            "this is no text trace of this format; name the right one with ‹trace-format›",
         )
         .at(self.input.path(), Place::Line(number))
     }

@@ -227,7 +227,7 @@ fn check_alike(
                     other.name(),
                     guess.format.name()
                 ),
-                remedy: "merge files of one format, or name it with --format".into(),
+                remedy: "merge files of one format, or name it with ‹trace-format›".into(),
             });
         }
     }

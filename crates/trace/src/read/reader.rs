@@ -20,7 +20,7 @@ pub struct Guess {
 impl Guess {
     /// The option that describes the columns so, for a shell; empty for a format without a description.
     pub fn columns(&self) -> String {
-        self.format.argument().map_or_else(String::new, |spec| format!("--columns '{spec}'"))
+        self.format.argument().map_or_else(String::new, |spec| format!("‹columns '{spec}'›"))
     }
 }
 
@@ -33,7 +33,7 @@ impl fmt::Display for Guess {
                 write!(f, "{title} (guessed from {from}; change it with {})", self.columns())
             }
             Some(from) => {
-                write!(f, "{title} (guessed from {from}; name another with --format)")
+                write!(f, "{title} (guessed from {from}; name another with ‹trace-format›)")
             }
             None => write!(f, "{title} (named)"),
         }
@@ -111,7 +111,7 @@ impl Reader {
         {
             all.push(format!(
                 "the 0/1 column looks inverted: {writes} of {all_ops} requests are writes; \
-                 if it is, use --invert-ops"
+                 if it is, use ‹invert-ops›"
             ));
         }
         all

@@ -47,7 +47,7 @@ impl Alignment {
         let count = self.at_sector[common];
         let hint = (share(count) >= WORTH_SHIFTING).then(|| {
             format!(
-                "{:.0} % of requests start at {common} mod 8 sectors: --shift {} aligns them",
+                "{:.0} % of requests start at {common} mod 8 sectors: ‹shift {}› aligns them",
                 share(count) * 100.0,
                 ShiftBy(-(common as i64) * SECTOR as i64)
             )

@@ -178,7 +178,7 @@ fn a_header_line_gives_the_columns_and_the_guess_can_be_repeated() {
     let text = b"ts_us;dir;lba;len;disk\n100;Write;8;4096;a\n250;Read;16;512;b\n";
     let mut reader = open(text, &ReadOptions::default()).expect("opens");
     let kept = "sep=semicolon,time=ts_us:us,op=dir,offset=lba:sectors,size=len:bytes,volume=disk";
-    assert_eq!(reader.guess().columns(), format!("--columns '{kept}'"));
+    assert_eq!(reader.guess().columns(), format!("‹columns '{kept}'›"));
     assert!(reader.guess().to_string().contains(kept), "{}", reader.guess());
     let (guessed, error) = drain(&mut reader, 10);
     assert!(error.is_none(), "{error:?}");
@@ -219,7 +219,7 @@ fn a_header_line_gives_the_columns_and_the_guess_can_be_repeated() {
         ),
     ] {
         let mut reader = open(trace.as_bytes(), &ReadOptions::default()).expect("opens");
-        assert_eq!(reader.guess().columns(), format!("--columns '{columns}'"));
+        assert_eq!(reader.guess().columns(), format!("‹columns '{columns}'›"));
         assert!(drain(&mut reader, 10).1.is_none(), "{trace}");
     }
     for trace in
@@ -375,7 +375,7 @@ mod tables {
                 assert_eq!(reader.volumes(), ["b", "a"]);
                 let found = "time=Time:us,op=is_write:1/0,offset=sector:sectors,size=size:bytes,volume=disk";
                 let said = reader.warnings().join("\n");
-                assert!(said.contains(&format!("--columns '{found}'")), "{said}");
+                assert!(said.contains(&format!("‹columns '{found}'›")), "{said}");
             }
             let format =
                 Some("columns:op=is_write:1/0,offset=SECTOR:4k,size=size".parse().expect("good"));

@@ -29,7 +29,7 @@ fn a_bad_line_is_named_by_line_field_and_remedy() {
     assert_eq!(
         message,
         "test:1000: field 5 (Offset) is \"12a4\", not a whole number; \
-         mend the line, or skip bad lines with --skip-bad-lines"
+         mend the line, or skip bad lines with ‹skip-bad-lines›"
     );
     let options = ReadOptions { skip_bad_lines: true, ..named("msr") };
     let mut reader = open(text.as_bytes(), &options).expect("opens");

@@ -385,7 +385,7 @@ fn decimal_commas_and_grouping_commas_are_distinguished() {
     // What may be either is not guessed.
     let unclear = "time_ms;op;offset;size\n1,500;W;4096;512\n2,250;W;4096;512\n";
     let said = refusal(unclear.as_bytes());
-    let line = "--columns 'sep=semicolon,time=time_ms:ms,op=op,offset=offset:bytes,size=size:bytes,decimal=comma', \
+    let line = "‹columns 'sep=semicolon,time=time_ms:ms,op=op,offset=offset:bytes,size=size:bytes,decimal=comma'›, \
                 with decimal=point for thousands";
     assert!(said.contains(line), "{said}");
     let columns = "columns:sep=semicolon,time=time_ms:ms,op=op,offset=offset,size=size,decimal=";
@@ -421,8 +421,8 @@ fn an_ambiguous_unit_of_time_is_refused_with_the_option_to_give() {
     let said = refusal(b"time,op,lba,size\n0,W,8,4096\n1000,W,16,4096\n2500,R,8,4096\n");
     assert_eq!(
         said,
-        "test: the times in column \"time\" may be of any unit (0, 1000, 2500); say which by --columns \
-         'time=time:us,op=op,offset=lba:sectors,size=size:bytes', with ns, ms or s in place of us"
+        "test: the times in column \"time\" may be of any unit (0, 1000, 2500); say which by ‹columns \
+         'time=time:us,op=op,offset=lba:sectors,size=size:bytes'›, with ns, ms or s in place of us"
     );
     let time_unit = Some(TimeUnit::Milliseconds);
     let options = ReadOptions { time_unit, ..ReadOptions::default() };

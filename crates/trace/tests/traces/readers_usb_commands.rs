@@ -46,7 +46,7 @@ fn an_unknown_sector_size_is_assumed_with_a_warning() {
     session.sense(STICK, 1100, 1, 0);
     let (all, warnings) = read_session(&session, &ReadOptions::default());
     assert_eq!((all[0].0.offset, all[0].0.len), (7 * 512, 1024));
-    assert!(warnings[0].contains("--sector-size"), "{warnings:?}");
+    assert!(warnings[0].contains("‹sector-size›"), "{warnings:?}");
 
     let given = ReadOptions { sector_size: Some(4096), ..ReadOptions::default() };
     let (all, warnings) = read_session(&session, &given);

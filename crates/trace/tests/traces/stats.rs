@@ -118,7 +118,7 @@ fn misalignment_comes_with_a_remedy() {
     assert_eq!(alignment.common_sector, Some(7));
     close(alignment.common_share, 0.8);
     let hint = alignment.hint.expect("a hint");
-    assert_eq!(hint, "80 % of requests start at 7 mod 8 sectors: --shift -7s aligns them");
+    assert_eq!(hint, "80 % of requests start at 7 mod 8 sectors: ‹shift -7s› aligns them");
     let few = report(&[at(0), at(0), at(5)]).alignment;
     assert_eq!((few.common_sector, few.hint), (Some(5), None));
     assert_eq!(report(&[at(8)]).alignment.common_sector, None);

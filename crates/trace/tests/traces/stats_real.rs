@@ -223,7 +223,7 @@ fn the_partition_of_63_sectors_is_found_and_mended() {
     let file = "cloudphysics-vm.vscsi1.bin.zst";
     let (Some(report), Some(reader)) = (report(file, 4096), open(file)) else { return };
     let hint = report.alignment.hint.expect("a hint");
-    assert_eq!(hint, "80 % of requests start at 7 mod 8 sectors: --shift -7s aligns them");
+    assert_eq!(hint, "80 % of requests start at 7 mod 8 sectors: ‹shift -7s› aligns them");
     let by: ShiftBy = "+1s".parse().expect("a shift");
     let shifted = TraceStats::of(&mut Shift::new(reader, by), 4096).expect("room");
     assert_eq!(format!("{:.2}", shifted.overwrite_factor.unwrap_or(0.0)), "2.95");

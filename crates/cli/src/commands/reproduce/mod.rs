@@ -3,7 +3,10 @@
 mod report;
 
 use thermocline_papers::{Change, RECORD_FILE};
-use thermocline_study::reproduce::{Chosen, PaperResults, ReproduceSettings, Reproduction};
+use thermocline_study::{
+    Door,
+    reproduce::{Chosen, PaperResults, ReproduceSettings, Reproduction},
+};
 
 use crate::{
     args::reproduce::ReproduceArgs,
@@ -74,5 +77,6 @@ fn accept(results: &PaperResults<'_>, chosen: &Chosen) -> Result<(), Failure> {
     let files: Vec<_> = files.map(|name| name.to_string_lossy().into_owned()).collect();
     experiments.extend(files.iter().filter_map(|name| name.strip_suffix(".toml")));
     let record = results.paper.record.with(&results.reports, &experiments);
-    Output::open(Some(&place.join(RECORD_FILE)))?.put(record.write().as_bytes())
+    Output::open(Some(&place.join(RECORD_FILE)))?
+        .put(Door::CommandLine.words(&record.write()).as_bytes())
 }

@@ -8,7 +8,7 @@ use thermocline_papers::{
 };
 use thermocline_report::page::{Block, Page, Section};
 use thermocline_sim::SimError;
-use thermocline_study::reproduce::PaperResults;
+use thermocline_study::{Door, reproduce::PaperResults};
 
 use crate::{
     exit::Failure,
@@ -53,7 +53,13 @@ fn pieces(results: &PaperResults<'_>) -> Result<(Vec<Piece>, String), Failure> {
     let parts: Vec<_> = parts
         .map(|(report, (experiment, drawings))| Part { experiment, report, drawings })
         .collect();
-    Ok((page::pieces(results.paper, &parts), page::markdown(results.paper, &parts)))
+    let words = |text: &str| Door::CommandLine.words(text).into_owned();
+    let piece = |piece| match piece {
+        Piece::Text(text) => Piece::Text(words(&text)),
+        figure @ Piece::Figure(..) => figure,
+    };
+    let pieces = page::pieces(results.paper, &parts).into_iter().map(piece).collect();
+    Ok((pieces, words(&page::markdown(results.paper, &parts))))
 }
 
 /// A section with a paper.

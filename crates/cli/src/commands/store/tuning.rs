@@ -4,7 +4,7 @@ use thermocline_assembly::{AssemblyError, PolicySpec, Remounter, chips::Chip};
 use thermocline_policy::trigger::Watermarks;
 use thermocline_server::{Change, Remount, Remounted, Settings};
 
-use thermocline_study::{jobs, settings::cleaning::CleaningArgs};
+use thermocline_study::{Door, jobs, settings::cleaning::CleaningArgs};
 
 /// Mounts a chip by the policies that an operator names.
 pub struct Tuning {
@@ -48,16 +48,21 @@ impl Tuning {
 
 impl Remount for Tuning {
     fn prepare(&mut self, change: &Change) -> Result<(), String> {
-        self.next = self.changed(change).map_err(|e| e.to_string())?;
+        self.next = self.changed(change).map_err(in_words)?;
         Ok(())
     }
 
     fn mount(&mut self, chip: Chip) -> Result<Remounted, String> {
-        let (layer, recovery) = self.next.mount(chip).map_err(|e| e.to_string())?;
-        let settings = settings(&self.next).map_err(|e| e.to_string())?;
+        let (layer, recovery) = self.next.mount(chip).map_err(in_words)?;
+        let settings = settings(&self.next).map_err(in_words)?;
         self.now = self.next.clone();
         Ok(Remounted { layer, settings, time_ns: recovery.newest_time.saturating_add(1) })
     }
+}
+
+/// An error as its operator, who works on a command line, reads it.
+fn in_words(error: AssemblyError) -> String {
+    Door::CommandLine.words(&error.to_string()).into_owned()
 }
 
 fn settings(of: &Remounter) -> Result<Settings, AssemblyError> {

@@ -43,7 +43,7 @@ pub(super) const BPFTRACE: Refused = Refused {
     what: "bpftrace's biosnoop.bt prints neither sectors nor sizes",
     remedy: "record with bcc's biosnoop, or by bpftrace -e 'tracepoint:block:block_rq_issue { \
              printf(\"%llu %d %s %llu %d\\n\", nsecs, args.dev, args.rwbs, args.sector, args.bytes); }' \
-             and read that with --columns 'sep=space,skip=1,time=1:ns,op=3,offset=4:sectors,size=5,volume=2'",
+             and read that with ‹columns 'sep=space,skip=1,time=1:ns,op=3,offset=4:sectors,size=5,volume=2'›",
 };
 
 /// The words of a line.

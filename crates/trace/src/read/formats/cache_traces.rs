@@ -28,8 +28,8 @@ pub(super) const LIS: Refused = Refused {
     what: "this is a ARC .lis cache trace: it names keys but no operation, so writes cannot be \
            told from reads",
     remedy: "bring the block trace it was made from (for CloudPhysics the vscsi file, for MSR \
-             the CSV), or take every row for a write with --format \
-             columns:sep=blank,offset=1:512,size=2:512,all=write",
+             the CSV), or take every row for a write with ‹trace-format \
+             columns:sep=blank,offset=1:512,size=2:512,all=write›",
 };
 
 /// Records whose clocks do not go back, whose sizes are sane, and whose next accesses lie ahead.

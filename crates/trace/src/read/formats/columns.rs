@@ -67,7 +67,7 @@ pub(in crate::read) fn memory() -> Format {
 pub(in crate::read) fn no_format(format: &Format) -> TraceError {
     TraceError::usage(
         format!("what is in memory has no format such as {}", format.name()),
-        "leave the format out, or describe the columns by --columns",
+        "leave the format out, or describe the columns by ‹columns›",
     )
 }
 
@@ -76,7 +76,7 @@ pub(in crate::read) fn no_format(format: &Format) -> TraceError {
 pub(super) const TABLE_REFUSED: crate::read::entry::Refused = crate::read::entry::Refused {
     detect: |sample| sample.bytes.starts_with(b"PAR1") || sample.bytes.starts_with(b"ARROW1"),
     what: "this is a Parquet or Arrow file, and this program was built without them",
-    remedy: "build it by `cargo build --release --features parquet`, or convert the table to CSV",
+    remedy: "build it by `make full`, or convert the table to CSV",
 };
 
 /// What the user said about the columns.

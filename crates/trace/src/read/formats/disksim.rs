@@ -70,7 +70,7 @@ pub(super) const SSDSIM: Entry = Entry {
 
 pub(super) const MQSIM: Entry = Entry {
     name: "mqsim",
-    about: "MQSim ASCII: time (ns; other Time_Unit with --time-unit), device, 512 B sectors, 0 write",
+    about: "MQSim ASCII: time (ns; time-unit sets another Time_Unit), device, 512 B sectors, 0 write",
     source: "github.com/CMU-SAFARI/MQSim",
     special: Special { zero_one: true, ..Special::NONE },
     // Rows cannot be told from SSDSim's, which is guessed and reads them the same way.

@@ -38,7 +38,7 @@ pub(super) const ENTRY: Entry = Entry {
                 path: input.path().to_owned(),
                 what: "this is no LCS trace of a version with operations (2 to 8)".into(),
                 remedy:
-                    "name the right format with --format, or bring the block trace it was made from"
+                    "name the right format with ‹trace-format›, or bring the block trace it was made from"
                         .into(),
             })?;
             input.consume(header.bytes);
@@ -87,7 +87,7 @@ impl Header {
         let offset = object.checked_mul(unit).ok_or_else(|| {
             Fault::with_remedy(
                 format!("object {object} is past the end of any device in units of {unit} bytes"),
-                "the objects are hashes or bytes: try --sector-size 1, or bring the block trace",
+                "the objects are hashes or bytes: try ‹sector-size 1›, or bring the block trace",
             )
         })?;
         let volume = cx.volumes.numbered((word >> 8) as u32, |tenant| tenant.to_string());
@@ -122,7 +122,7 @@ impl Decode for Lcs {
     ) -> Result<(), TraceError> {
         if !cx.sector_is_given() {
             cx.remark(
-                "object numbers are taken for sectors of 512 bytes; name another unit with --sector-size",
+                "object numbers are taken for sectors of 512 bytes; name another unit with ‹sector-size›",
             );
         }
         let size = self.header.record;

@@ -114,8 +114,9 @@ fn take_header(input: &mut Input) -> Result<Vec<u8>, TraceError> {
         what: "this is no SRT trace of version 1.3: the header $$TR_IOREC-1.3 … up to a form \
                feed is missing"
             .into(),
-        remedy: "convert other versions with HP's tools, or name the right format with --format"
-            .into(),
+        remedy:
+            "convert other versions with HP's tools, or name the right format with ‹trace-format›"
+                .into(),
     })
 }
 

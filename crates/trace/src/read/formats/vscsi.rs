@@ -34,7 +34,7 @@ pub(super) const ENTRY: Entry = Entry {
             None => Err(TraceError::Format {
                 path: input.path().to_owned(),
                 what: "the first records are neither vSCSI version 1 nor 2".into(),
-                remedy: "name the right format with --format".into(),
+                remedy: "name the right format with ‹trace-format›".into(),
             }),
         })
     },

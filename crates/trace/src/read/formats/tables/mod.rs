@@ -49,7 +49,7 @@ const STREAM: [u8; 4] = [0xff; 4];
 
 pub(super) const PARQUET: Entry = Entry {
     name: "parquet",
-    about: "Parquet: columns found by their names, or described by --columns",
+    about: "Parquet: columns found by their names, or as `columns` describes them",
     source: "parquet.apache.org",
     special: Special::NONE,
     detect: |sample| {
@@ -63,7 +63,7 @@ pub(super) const PARQUET: Entry = Entry {
 
 pub(super) const ARROW: Entry = Entry {
     name: "arrow",
-    about: "Arrow IPC (Feather 2), file or stream: columns found by their names, or described by --columns",
+    about: "Arrow IPC (Feather 2), file or stream: columns found by their names, or as `columns` describes them",
     source: "arrow.apache.org",
     special: Special::NONE,
     detect: |sample| is_arrow(sample.bytes).then_some(Hit { score: 100, from: "its magic number" }),
@@ -152,7 +152,8 @@ impl Table {
             return Err(TraceError::Format {
                 path: name,
                 what: "is neither a Parquet nor an Arrow file".into(),
-                remedy: "name its format by --format, or leave the choice to the reader".into(),
+                remedy: "name its format by ‹trace-format›, or leave the choice to the reader"
+                    .into(),
             });
         }
         let (schema, batches, projection) = if is_parquet { parquet(input) } else { arrow(input) }
@@ -204,7 +205,7 @@ impl Table {
                 let spec = Spec::parse(&description)?;
                 // The names of our own need no word.
                 if !known.in_memory || known.bytes.is_empty() {
-                    remarks.push(format!("its columns were taken for --columns '{description}'"));
+                    remarks.push(format!("its columns were taken for ‹columns '{description}'›"));
                 }
                 if known.in_memory && description.contains("all=write") {
                     remarks.push("no column tells operations: all are taken for writes".to_owned());
@@ -354,12 +355,12 @@ fn description(
         Ok(Some(told)) => Ok(told.text),
         Ok(None) => failed(
             format!("its columns {} do not tell a trace", names.join(", ")),
-            "say by --columns which is what, such as \
+            "say by ‹columns› which is what, such as \
              'time=timestamp:us,op=type:W/R,offset=lba:sectors,size=bytes'"
                 .into(),
         ),
         Err(sniff::Unclear { what, example, others }) => {
-            failed(what, format!("say which by --columns '{example}', with {others}"))
+            failed(what, format!("say which by ‹columns '{example}'›, with {others}"))
         }
     }
 }

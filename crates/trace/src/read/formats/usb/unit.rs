@@ -12,7 +12,7 @@ pub(super) const TOO_FAR: &str = "commands to sectors past the end of any device
 
 /// What the user should know; completed by a count.
 const ASSUMED: &str = "units whose sector size the capture does not tell, taken for 512 bytes \
-     (plug the disk in while capturing, or say --sector-size)";
+     (plug the disk in while capturing, or say ‹sector-size›)";
 
 /// A logical unit.
 #[derive(Debug)]

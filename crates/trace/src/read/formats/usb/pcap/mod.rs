@@ -125,7 +125,7 @@ impl UsbPcap {
         let Some((capture, header)) = Capture::of(input.window()) else {
             return Err(format(
                 "this is neither a pcap nor a pcapng file".into(),
-                "name the right format with --format",
+                "name the right format with ‹trace-format›",
             ));
         };
         if let Some(link) = capture.link().filter(|link| !headers::is_read(*link)) {
