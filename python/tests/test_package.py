@@ -46,7 +46,7 @@ def test_import_is_quick():
 def test_errors_have_kinds_and_remedies():
     with pytest.raises(tc.UsageError, match="did you mean `greedy`"):
         tc.run(policy="gredy", **HOT)
-    with pytest.raises(tc.UsageError, match="--over-provisioning"):
+    with pytest.raises(tc.UsageError, match="did you mean over_provisioning=[?]"):
         tc.run(over_provisionin=1, **HOT)
     with pytest.raises(tc.InputError, match="there is no such file"):
         tc.run("no/such/file", progress=False)

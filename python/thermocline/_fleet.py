@@ -17,7 +17,7 @@ from ._places import Places, shared
 from ._pool import Executors, Pool
 from ._progress import Progress, Telling
 from ._sweep import absolute, several
-from ._words import Setting, words
+from ._words import Setting, Words, words
 from .results import Fleet
 
 _PARTS = 4
@@ -66,7 +66,7 @@ def fleet(
 def _spread(
     pool: Pool,
     places: Places,
-    said: tuple[str, ...],
+    said: Words,
     policies: _policy.Parcel,
     store: str | os.PathLike[str] | None,
     dataset: str | os.PathLike[str] | None,
@@ -74,7 +74,7 @@ def _spread(
     listener: Any,
 ) -> Fleet:
     """Runs the parts, a thread each."""
-    said = (*(word for word in said if not word.startswith("--threads")), "--threads=1")
+    said = (*(word for word in said if word[0] != "threads"), ("threads", "1"))
     folder = absolute(store) if store is not None else None
     parts = list(_parts(places.names, said, partitions, _PARTS * pool.width, folder))
     ended = _Ended(len(parts), dataset)
@@ -111,7 +111,7 @@ def _spread(
 
 
 def _parts(
-    names: Sequence[str], said: tuple[str, ...], wanted: int | None, usual: int, store: str | None
+    names: Sequence[str], said: Words, wanted: int | None, usual: int, store: str | None
 ) -> Iterator[_work.Part]:
     """Groups of traces; shards of each where more parts are wanted than there are traces, or there is one."""
     most = wanted or usual
@@ -119,12 +119,12 @@ def _parts(
         most = min(most, len(names))
         for number in range(most):
             group = names[len(names) * number // most : len(names) * (number + 1) // most]
-            yield _work.Part(number, said, tuple(group), store)
+            yield _work.Part(number, tuple(said), tuple(group), store)
         return
     shards = math.ceil(most / max(len(names), 1))
     for at, name in enumerate(names):
         for shard in range(shards):
-            shown = (*said, f"--shard={shard + 1}/{shards}")
+            shown = (*said, ("shard", f"{shard + 1}/{shards}"))
             yield _work.Part(at * shards + shard, shown, (name,), store)
 
 

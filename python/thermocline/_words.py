@@ -1,14 +1,16 @@
-"""Settings of Python as words of the command line."""
+"""Settings of Python as settings by name."""
 
 from __future__ import annotations
 
 import numbers
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Union
 
 Value = Union[str, int, float, bool, None, os.PathLike[str]]
 Setting = Union[Value, Iterable[Value]]
+# Settings by name, with values unless they stand alone.
+Words = Sequence[tuple[str, Union[str, None]]]
 
 
 def texts(value: Setting) -> list[str]:
@@ -32,17 +34,17 @@ def option(name: str) -> str:
     return name.rstrip("_").replace("_", "-")
 
 
-def words(settings: Mapping[str, Setting]) -> list[str]:
-    """``{"over_provisioning": "7%", "check": True}`` as ``--over-provisioning=7% --check``."""
-    said: list[str] = []
+def words(settings: Mapping[str, Setting]) -> list[tuple[str, str | None]]:
+    """``{"over_provisioning": "7%", "check": True}`` as ``[("over-provisioning", "7%"), ("check", None)]``."""
+    said: list[tuple[str, str | None]] = []
     for name, value in settings.items():
         value = plain(value)
         if value is None or value is False:
             continue
         if value is True:
-            said.append(f"--{option(name)}")
+            said.append((option(name), None))
         else:
-            said.extend(f"--{option(name)}={text}" for text in texts(value))
+            said.extend((option(name), text) for text in texts(value))
     return said
 
 

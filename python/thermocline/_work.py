@@ -91,7 +91,7 @@ class Part:
     """A part of a fleet: some traces, or some of the volumes of one."""
 
     number: int
-    words: tuple[str, ...]
+    words: tuple[tuple[str, Union[str, None]], ...]
     """Settings but for traces."""
     traces: tuple[str, ...]
     store: str | None = None
@@ -109,11 +109,11 @@ def fleet(part: Part, *places: Place) -> Outcome:
         for name, place in zip(part.traces, places, strict=True):
             path, more, _ = of_here(place)
             memories.update(more)
-            words.append(f"--trace={path or name}")
+            words.append(("trace", str(path or name)))
             if path:
                 names[path] = name
         if part.store and part.marker and os.path.exists(part.marker):
-            words.append(f"--store={part.store}")
+            words.append(("store", str(part.store)))
         with hosted(part.policies):
             return Outcome(_native.fleet(words, names, memories, said), None, True, tuple(said.all))
     except Exception as error:

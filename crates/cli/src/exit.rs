@@ -12,7 +12,6 @@ use std::{
 use clap::error::ErrorKind;
 use thermocline_assembly::AssemblyError;
 use thermocline_sim::SimError;
-use thermocline_study::settings::one_line;
 use thermocline_trace::TraceError;
 
 use crate::{console, interrupt};
@@ -119,6 +118,30 @@ pub fn refused(error: &clap::Error) -> ExitCode {
     }
 }
 
+/// Clap's message without its layout: the problem and its tips, not the usage.
+fn one_line(rendered: &str) -> String {
+    let text = rendered.strip_prefix("error: ").unwrap_or(rendered);
+    let (text, usage) = text.split_once("\nUsage: ").unwrap_or((text, ""));
+    let text = text.split("\nFor more information").next().unwrap_or(text);
+    let mut parts: Vec<String> = Vec::new();
+    for paragraph in text.split("\n\n") {
+        let words: Vec<_> = paragraph.split_whitespace().collect();
+        let words = words.join(" ").replace(" tip: ", "; ");
+        if !words.is_empty() {
+            parts.push(words.strip_prefix("tip: ").unwrap_or(&words).to_owned());
+        }
+    }
+    // The usage begins with the command in question, before its first option or value.
+    let command: Vec<_> = usage
+        .split_whitespace()
+        .take_while(|word| word.starts_with(|c: char| c.is_ascii_lowercase()))
+        .collect();
+    if !command.is_empty() {
+        parts.push(format!("see `{} --help`", command.join(" ")));
+    }
+    parts.join("; ")
+}
+
 /// Runs the program so that a panic, which is always a bug, ends it with one line and its own code.
 pub fn guarded(program: impl FnOnce() -> ExitCode) -> ExitCode {
     static TOLD: AtomicBool = AtomicBool::new(false);
@@ -170,5 +193,25 @@ mod tests {
         let write = |kind| Failure::Write { target: "x".into(), source: io(kind) }.code();
         assert_eq!(write(io::ErrorKind::BrokenPipe), DONE);
         assert_eq!(write(io::ErrorKind::StorageFull), FAILED);
+    }
+
+    #[test]
+    fn parser_errors_are_one_line() {
+        let unknown = "error: unexpected argument '--polic' found\n\n  tip: a similar argument \
+                       exists: '--policy'\n\nUsage: thermocline run --policy <NAME>\n\nFor more \
+                       information, try '--help'.\n";
+        assert_eq!(
+            one_line(unknown),
+            "unexpected argument '--polic' found; a similar argument exists: '--policy'; see \
+             `thermocline run --help`"
+        );
+        let missing = "error: the following required arguments were not provided:\n  <SHELL>\n\n\
+                       Usage: thermocline completions <SHELL>\n\nFor more information, try \
+                       '--help'.\n";
+        assert_eq!(
+            one_line(missing),
+            "the following required arguments were not provided: <SHELL>; see `thermocline \
+             completions --help`"
+        );
     }
 }

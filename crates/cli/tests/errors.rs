@@ -300,3 +300,81 @@ fn columns_are_described_alike_as_an_option_and_as_a_format() {
         fails(2, &args, &says);
     }
 }
+
+/// The text of every string in a source, outside its tests.
+fn strings(source: &str) -> Vec<&str> {
+    let source = source.split("\n#[cfg(test)]\nmod ").next().unwrap_or(source);
+    let (mut found, mut rest) = (Vec::new(), source);
+    while let Some(at) = rest.find(['"', '/', '\'']) {
+        let (before, here) = rest.split_at(at);
+        let is_raw = here.starts_with('"')
+            && before.trim_end_matches('#').ends_with('r')
+            && !before.trim_end_matches('#').trim_end_matches('r').ends_with(char::is_alphanumeric);
+        let length = if here.starts_with("//") {
+            here.find('\n').unwrap_or(here.len())
+        } else if is_raw {
+            let end =
+                format!("\"{}", "#".repeat(before.len() - before.trim_end_matches('#').len()));
+            let length = here[1..].find(&end).expect("a raw string ends") + 1;
+            found.push(&here[1..length]);
+            length + end.len()
+        } else if let Some(inside) = here.strip_prefix('"') {
+            let mut escaped = false;
+            let end = inside.find(|c| {
+                let ends = c == '"' && !escaped;
+                escaped = c == '\\' && !escaped;
+                ends
+            });
+            let length = end.expect("a string ends") + 1;
+            found.push(&here[1..length]);
+            length + 1
+        } else {
+            // A character such as '"', or a lifetime.
+            match here.strip_prefix("'\\") {
+                Some(escaped) => 3 + escaped[1..].find('\'').expect("a character ends"),
+                None if here.starts_with('\'') => {
+                    let next = here[1..].chars().next().map_or(0, char::len_utf8);
+                    if here[1 + next..].starts_with('\'') { next + 2 } else { 1 }
+                }
+                None => 1,
+            }
+        };
+        rest = &here[length..];
+    }
+    found
+}
+
+#[test]
+fn no_library_writes_a_setting_as_the_command_line_does() {
+    let crates = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let mut folders: Vec<_> = std::fs::read_dir(crates)
+        .expect("the crates")
+        .map(|entry| entry.expect("a crate").path())
+        .filter(|folder| !folder.ends_with("cli"))
+        .map(|folder| folder.join("src"))
+        .collect();
+    let (mut read, mut wrong) = (0, Vec::new());
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(&folder).into_iter().flatten() {
+            let path = entry.expect("an entry").path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                let source = std::fs::read_to_string(&path).expect("a source");
+                for text in strings(&source) {
+                    read += 1;
+                    // Properties of style sheets have the same dashes.
+                    let options = text.match_indices("--").filter(|(at, _)| {
+                        text[at + 2..].starts_with(|c: char| c.is_ascii_lowercase())
+                            && !text[..*at].ends_with("var(")
+                    });
+                    if options.count() > 0 {
+                        wrong.push(format!("{}: {text}", path.display()));
+                    }
+                }
+            }
+        }
+    }
+    assert!(read > 5000, "{read} strings are not all there are");
+    assert!(wrong.is_empty(), "write ‹name› or ‹name value›, see units::naming: {wrong:#?}");
+}

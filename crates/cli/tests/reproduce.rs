@@ -126,12 +126,12 @@ fn what_is_wrong_names_the_file_the_cell_and_the_command() {
     };
     let wrong = told(&experiment(HOLDS).replace("fill =", "fil ="));
     assert!(wrong.contains("table-1.toml (cat; seed 1)") || wrong.contains("(greedy; seed 1)"));
-    assert!(wrong.contains("unexpected argument '--fil'"), "{wrong}");
+    assert!(wrong.contains("`fil`: there is no such setting; did you mean `fill`?"), "{wrong}");
     assert!(wrong.contains("the command is: thermocline run --bytes 24MiB"), "{wrong}");
     let policy = told(&experiment(HOLDS).replace("policy = 'cat'", "policy = 'catt'"));
     assert!(policy.contains("(cat; seed 1)") && policy.contains("catt"), "{policy}");
     let output = told(&experiment(HOLDS).replace("fill =", "json ="));
-    assert!(output.contains("the option `json` is not for experiments"), "{output}");
+    assert!(output.contains("`json`: there is no such setting"), "{output}");
     let field = told(&experiment(HOLDS).replace("source", "sauce"));
     assert!(field.contains("line 2: unknown field `sauce`"), "{field}");
     let beside = told(

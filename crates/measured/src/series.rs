@@ -76,7 +76,7 @@ fn timed(mut readings: Vec<Reading>, options: &Options) -> Result<Vec<Reading>, 
             return Err(MeasuredError::input(
                 &place,
                 "nothing tells when this was read",
-                "give the time between two readings by --every, or put the time into the name of each file",
+                "give the time between two readings by ‹every›, or put the time into the name of each file",
             ));
         };
         // Printouts of several tools follow one another: what is there already begins the next round.

@@ -240,7 +240,7 @@ fn printouts_without_times_need_the_time_between_them() {
     let series = log(10, 1000) + &log(20, 9_000_000) + &log(40, 21_000_000);
     let error = import_texts([("log.json", series.as_str())], &Options::default());
     let error = error.expect_err("no times").to_string();
-    assert!(error.starts_with("log.json:1: ") && error.contains("--every"), "{error}");
+    assert!(error.starts_with("log.json:1: ") && error.contains("‹every›"), "{error}");
     let options = Options { every: Some(10.0) };
     let imported = import_texts([("log.json", series.as_str())], &options).expect("times");
     assert_eq!(curve(&imported), [(0, 0), (10 * UNIT, 8_999_000), (30 * UNIT, 20_999_000)]);

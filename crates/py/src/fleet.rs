@@ -10,7 +10,11 @@ use pyo3::prelude::*;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use thermocline_sim::SimError;
-use thermocline_study::{fleet::Fleet, in_results, settings::compare::CompareSettings};
+use thermocline_study::{
+    fleet::Fleet,
+    in_results,
+    settings::{compare::CompareSettings, table::Group},
+};
 use thermocline_sweep::{
     Setting, Settings,
     fleet::{Sample, summarize},
@@ -18,11 +22,13 @@ use thermocline_sweep::{
 
 use crate::{
     InMemory, Listener, Words,
-    errors::{InputError, raised},
+    errors::InputError,
+    given,
     memory::Named,
     sweep::Pairs,
     table::{Rows, Table},
     work::done,
+    wrong,
 };
 
 /// The first columns of a fleet's table.
@@ -53,8 +59,7 @@ pub fn fleet(
     traces: InMemory,
     listener: Listener,
 ) -> PyResult<String> {
-    let mut settings = CompareSettings::parse(words).map_err(raised)?;
-    settings.simulation.cleaning.own = crate::policy::registered();
+    let mut settings = CompareSettings::of(given(&words)).map_err(wrong)?;
     // Whoever passes volumes one by one has chosen them.
     settings.many.min_volume.get_or_insert(0);
     done(py, &Named::of(traces), listener.as_ref(), |context| {

@@ -20,11 +20,14 @@ use serde_json::{Value, json};
 use thermocline_chart::{COLOURS, Colour};
 use thermocline_sim::{HugePages, SimError, history::History, room};
 use thermocline_study::{
-    catalogue,
+    Door, SpecError, catalogue,
     jobs::Extras,
     reproduce::{ReproduceSettings, Reproduction},
     settings::{
-        self, OptionInfo, compare::CompareSettings, generate::GeneratorArgs, run::RunSettings,
+        compare::CompareSettings,
+        generate::GeneratorArgs,
+        run::RunSpec,
+        table::{Group, Info},
     },
     trace,
 };
@@ -41,7 +44,17 @@ use crate::{
 #[global_allocator]
 static ALLOCATOR: HugePages = HugePages;
 
-type Words = Vec<String>;
+/// Settings by name, with values unless they stand alone.
+type Words = Vec<(String, Option<String>)>;
+/// As the tables of settings take them.
+fn given(words: &Words) -> impl Iterator<Item = (&str, Option<&str>)> {
+    words.iter().map(|(name, value)| (&**name, value.as_deref()))
+}
+
+fn wrong(error: SpecError) -> PyErr {
+    raised(error.into())
+}
+
 type InMemory = HashMap<String, Py<Memory>>;
 type Listener = Option<Py<PyAny>>;
 
@@ -54,8 +67,7 @@ fn run(
     listener: Listener,
     history: bool,
 ) -> PyResult<String> {
-    let mut settings = RunSettings::parse(words).map_err(raised)?;
-    settings.simulation.cleaning.own = policy::registered();
+    let settings = RunSpec::of(given(&words)).map_err(wrong)?;
     done(py, &Named::of(traces), listener.as_ref(), |context| {
         let extras = Extras { history, ..Extras::default() };
         let ran = thermocline_study::Run::of(&settings, context)?.run(extras, context)?;
@@ -81,8 +93,7 @@ fn told(history: &History) -> Value {
 /// Compares policies: what `thermocline compare --json` prints, and notes.
 #[pyfunction]
 fn compare(py: Python<'_>, words: Words, traces: InMemory, listener: Listener) -> PyResult<String> {
-    let mut settings = CompareSettings::parse(words).map_err(raised)?;
-    settings.simulation.cleaning.own = policy::registered();
+    let settings = CompareSettings::of(given(&words)).map_err(wrong)?;
     done(py, &Named::of(traces), listener.as_ref(), |context| {
         let compared = thermocline_study::compare(&settings, context)?;
         let listed = compared.listed(settings.many.wish());
@@ -119,8 +130,9 @@ fn trace_info(
     traces: InMemory,
     listener: Listener,
 ) -> PyResult<String> {
-    let words = [format!("--trace={}", path.display())].into_iter().chain(words);
-    let settings = RunSettings::parse(words).map_err(raised)?;
+    let trace = ("trace".to_owned(), Some(path.display().to_string()));
+    let words: Words = [trace].into_iter().chain(words).collect();
+    let settings = RunSpec::of(given(&words)).map_err(wrong)?;
     done(py, &Named::of(traces), listener.as_ref(), |context| {
         let simulation = &settings.simulation;
         let page = simulation.device.shape.page_size.unwrap_or(4096);
@@ -136,7 +148,7 @@ const BYTES_OF_A_REQUEST: u64 = 25;
 #[pyfunction]
 fn generate<'py>(py: Python<'py>, workload: &str, words: Words) -> PyResult<Bound<'py, PyDict>> {
     let spec: WorkloadSpec = workload.parse().map_err(|e| raised(SimError::Trace(e)))?;
-    let args = GeneratorArgs::parse(words).map_err(raised)?;
+    let args = GeneratorArgs::of(given(&words)).map_err(wrong)?;
     let (mut times, mut ops, mut offsets, mut lengths) = (vec![], vec![], vec![], vec![]);
     done(py, &Named::default(), None, |context| {
         let mut source = trace::generator(&spec, &args)?;
@@ -183,9 +195,19 @@ fn listed(what: &str) -> String {
 /// The options of `run` or `compare`.
 #[pyfunction]
 fn options(of: &str) -> Vec<Listed> {
-    let all = if of == "run" { settings::of_run() } else { settings::of_compare() };
-    let one = |o: OptionInfo| (o.name, o.help, o.value, o.default, o.repeats, o.heading);
-    all.into_iter().map(one).collect()
+    fn all<G: Group>() -> impl Iterator<Item = &'static Info> {
+        G::table().iter().map(|field| &field.info)
+    }
+    let one = |info: &'static Info| {
+        let help = Door::Python.words(&info.help).into_owned();
+        let value = (!info.value.is_empty()).then(|| info.value.to_owned());
+        let (name, heading) = (info.name.to_owned(), info.heading.to_owned());
+        (name, help, value, info.default.map(str::to_owned), info.repeats, heading)
+    };
+    match of {
+        "run" => all::<RunSpec>().map(one).collect(),
+        _ => all::<CompareSettings>().map(one).collect(),
+    }
 }
 
 /// The colours of series in reports.

@@ -41,7 +41,7 @@ pub struct Plan(Arc<sweep::Plan>, Axes);
 fn settings((axes, seeds): &Axes) -> PyResult<SweepSettings> {
     let given = axes.iter().map(|(option, texts)| {
         Given::of(option, texts.clone(), false)
-            .map_err(|why| raised(SimError::Usage(format!("{option}: {why}"))))
+            .map_err(|why| raised(SimError::Usage(format!("‹{option}›: {why}"))))
     });
     let swept = Swept(given.collect::<PyResult<_>>()?);
     Ok(SweepSettings { file: None, seeds: *seeds, until: None, tolerance: None, swept })

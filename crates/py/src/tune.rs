@@ -88,7 +88,7 @@ pub fn tune(
 ) -> PyResult<String> {
     let wrong = |why: String| raised(SimError::Usage(why));
     let given = axes.into_iter().map(|(option, texts)| {
-        Given::of(&option, texts, false).map_err(|why| wrong(format!("{option}: {why}")))
+        Given::of(&option, texts, false).map_err(|why| wrong(format!("‹{option}›: {why}")))
     });
     let swept = Swept(given.collect::<PyResult<_>>()?);
     let aim = aim(asked_aim).map_err(wrong)?;

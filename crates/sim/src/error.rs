@@ -3,6 +3,7 @@
 use thermocline_assembly::AssemblyError;
 use thermocline_policy::foreign::Failure;
 use thermocline_trace::TraceError;
+use thermocline_units::naming::SpecError;
 
 /// An error of the simulator; its kind decides the exit code, its text says what to do.
 #[derive(Debug, thiserror::Error)]
@@ -42,6 +43,12 @@ impl SimError {
             Self::Memory(text) => Self::Memory(format!("{policy}: {text}")),
             other => other,
         }
+    }
+}
+
+impl From<SpecError> for SimError {
+    fn from(error: SpecError) -> Self {
+        Self::Usage(error.to_string())
     }
 }
 

@@ -336,6 +336,22 @@ pub fn find(name: &str) -> Option<&'static Metric> {
     called.next().filter(|_| called.next().is_none())
 }
 
+/// A metric by its key, or by the last words of it.
+///
+/// # Errors
+/// What to write instead.
+pub fn named(text: &str) -> Result<&'static Metric, String> {
+    let text = text.trim();
+    find(text).ok_or_else(|| {
+        let called: Vec<_> = metrics().iter().filter(|m| m.is_called(text)).collect();
+        if called.is_empty() {
+            return format!("`{text}` is no key of a result; docs/results.md lists them");
+        }
+        let keys: Vec<_> = called.iter().map(|metric| metric.key.as_str()).collect();
+        format!("`{text}` may be {}; write one of these", keys.join(" or "))
+    })
+}
+
 /// Reads a metric's value from a result.
 type Read = dyn Fn(&RunResult) -> Option<Value> + Send + Sync;
 

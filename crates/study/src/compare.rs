@@ -1,7 +1,10 @@
 //! Several policies on several inputs.
 
 use serde::Serialize;
-use thermocline_assembly::{PolicySpec, policy::split_list};
+use thermocline_assembly::{
+    PolicySpec,
+    policy::{OwnPolicies, split_list},
+};
 use thermocline_policy::{
     placement,
     preset::{self, LayerKind, PRESETS, Preset},
@@ -51,7 +54,7 @@ impl<'a> Comparison<'a> {
         let traces = settings.many.inputs.trace.iter().map(AsRef::as_ref);
         let recorded = jobs::recorded_on(traces, &settings.simulation, context);
         let device = jobs::simulated(&settings.simulation, recorded)?;
-        let policies = policies(settings, &device)?;
+        let policies = policies(settings, &device, &context.own())?;
         if settings.many.inputs.trace.iter().filter(|path| path.as_os_str() == "-").count() > 1 {
             return Err(SimError::Usage(
                 "standard input can be read once; name ‹trace -› once".into(),
@@ -163,13 +166,21 @@ fn sorted(
     Ok(all)
 }
 
+fn known(named: fn() -> values::Named) -> Vec<&'static str> {
+    values::names(named())
+}
+
 /// Every policy named, with every victim and every placement that replaces its own.
-fn policies(args: &CompareSettings, device: &Device) -> Result<Vec<PolicySpec>, SimError> {
-    let victims = listed("‹victim›", &args.many.victim, &values::victims())?;
-    let placements = listed("‹placement›", &args.many.placement, &values::placements())?;
+fn policies(
+    args: &CompareSettings,
+    device: &Device,
+    own: &OwnPolicies,
+) -> Result<Vec<PolicySpec>, SimError> {
+    let victims = listed("‹victim›", &args.many.victim, &known(values::victims))?;
+    let placements = listed("‹placement›", &args.many.placement, &known(values::placements))?;
     let cleaning = &args.simulation.cleaning;
-    let idles = listed("‹idle›", &cleaning.idle, &values::idles())?;
-    let dead_data = listed("‹dead-data›", &cleaning.dead_data, &values::dead_data())?;
+    let idles = listed("‹idle›", &cleaning.idle, &known(values::idles))?;
+    let dead_data = listed("‹dead-data›", &cleaning.dead_data, &known(values::dead_data))?;
     let presets = |wanted: fn(&Preset) -> bool| -> Vec<&'static str> {
         PRESETS.iter().filter(|p| wanted(p)).map(|p| p.name).collect()
     };
@@ -190,14 +201,14 @@ fn policies(args: &CompareSettings, device: &Device) -> Result<Vec<PolicySpec>, 
     for policy in alternatives(&names) {
         for victim in alternatives(&victims) {
             for placement in alternatives(&placements) {
-                let of_drive = || jobs::policy_of_drive(device, cleaning);
+                let of_drive = || jobs::policy_of_drive(device, own);
                 let plain = victim.is_none() && placement.is_none();
                 let spec = match policy
                     .filter(|name| plain && *name == jobs::DRIVE)
                     .and_then(|_| of_drive())
                 {
                     Some(spec) => spec?,
-                    None => cleaning.own.spec(policy, victim, placement)?,
+                    None => own.spec(policy, victim, placement)?,
                 };
                 for idle in alternatives(&idles) {
                     for dead in alternatives(&dead_data) {

@@ -28,7 +28,7 @@ use crate::{
     Context, Counted, Door,
     compare::Comparison,
     in_results, jobs, notes, opening,
-    settings::{compare::CompareSettings, device::DeviceArgs, simulation::SimulationArgs},
+    settings::{compare::CompareSettings, device::DeviceArgs, run::SimulationArgs, table::Group},
     usage,
 };
 
@@ -227,21 +227,13 @@ impl Place<'_> {
 impl Settled<'_> {
     /// What the results of a volume depend on.
     fn digest(&self, volume: &Volume) -> String {
-        let SimulationArgs { workload: _, mapping, device, cleaning, seed, check, .. } =
-            &self.args.simulation;
-        let settings = (
-            mapping,
-            device,
-            cleaning,
-            seed,
-            check,
-            self.args.many.seeds,
-            self.args.many.no_oracle,
-            self.args.many.min_volume,
-        );
+        let SimulationArgs { mapping, device, cleaning, seed, check, .. } = &self.args.simulation;
+        let settings = [mapping.given(), device.given(), cleaning.given()].concat();
+        let many = &self.args.many;
+        let more = (seed, check, many.seeds, many.no_oracle, many.min_volume);
         of_parts(&[
             format!("{:?} {:?}", self.device, self.policies),
-            format!("{settings:?}"),
+            format!("{settings:?} {more:?}"),
             volume.digest.clone(),
         ])
     }

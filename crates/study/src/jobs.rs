@@ -2,7 +2,11 @@
 
 use std::path::Path;
 
-use thermocline_assembly::{Device, PolicySpec, device::Overrides, policy::split_list};
+use thermocline_assembly::{
+    Device, PolicySpec,
+    device::Overrides,
+    policy::{OwnPolicies, split_list},
+};
 use thermocline_policy::trigger::Watermarks;
 use thermocline_sim::{
     Clock, DelayLog, Fill, Input, Job, Outcome, PreparedTrace, ReadOnly, Sampling, SimError,
@@ -21,7 +25,7 @@ use crate::{
         cleaning::CleaningArgs,
         device::{ClockArg, PreconditionArg, ShapeArgs},
         input::{FootprintArg, PartialPages},
-        simulation::SimulationArgs,
+        run::SimulationArgs,
         transform::Part,
         values::{FillArg, ReadOnlyArg},
     },
@@ -179,7 +183,7 @@ fn files(
     args: &SimulationArgs,
     context: Context<'_>,
 ) -> Result<PreparedTrace, SimError> {
-    let exported = device.exported_pages(args.device.spare(device));
+    let exported = device.exported_pages(args.device.spare(device.over_provisioning));
     let options = GeneratorOptions {
         bytes: args.workload.bytes,
         request_bytes: args.workload.request,
@@ -330,7 +334,7 @@ pub fn job_on<'a>(
     device: &Device,
     args: &SimulationArgs,
 ) -> Job<'a> {
-    let over_provisioning = args.device.spare(device);
+    let over_provisioning = args.device.spare(device.over_provisioning);
     let page_size = u64::from(device.profile.geometry.page_size);
     let stands_for = u64::from(args.device.scale.unwrap_or(input.sampled()));
     // A drive exports what it exports, whatever a trace touches of it.
@@ -387,9 +391,10 @@ pub fn policy(
     placement: Option<&str>,
     default: &str,
     args: &CleaningArgs,
+    own: &OwnPolicies,
 ) -> Result<PolicySpec, SimError> {
     let default = (victim.is_none() && placement.is_none()).then_some(default);
-    let policy = args.own.spec(policy.or(default), victim, placement)?;
+    let policy = own.spec(policy.or(default), victim, placement)?;
     with_axes(policy, args)
 }
 
@@ -397,12 +402,9 @@ pub fn policy(
 pub const DRIVE: &str = "drive";
 
 /// The policy of a drive, by its profile.
-pub fn policy_of_drive(
-    device: &Device,
-    args: &CleaningArgs,
-) -> Option<Result<PolicySpec, SimError>> {
+pub fn policy_of_drive(device: &Device, own: &OwnPolicies) -> Option<Result<PolicySpec, SimError>> {
     let drive = device.profile.drive.as_ref()?;
-    let spec = args.own.spec(None, Some(&drive.victim), Some(&drive.placement));
+    let spec = own.spec(None, Some(&drive.victim), Some(&drive.placement));
     Some(spec.map_err(SimError::from).map(|spec| PolicySpec { name: DRIVE.to_owned(), ..spec }))
 }
 

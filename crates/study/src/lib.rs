@@ -1,12 +1,19 @@
-//! From settings in words to results: what every door (command line, Python, Rust) asks for.
+//! From settings to results: what every door (command line, Python, Rust) asks for.
 //!
 //! ```
 //! use std::sync::Arc;
-//! use thermocline_study::{Context, Silent, compare, settings::compare::CompareSettings};
+//! use thermocline_study::{
+//!     Context, Silent, compare,
+//!     settings::{compare::CompareSettings, table::Group},
+//! };
 //!
 //! let progress = Arc::default();
-//! let words = ["--workload=hot-cold:90/10", "--policies=greedy,dac", "--capacity=32MiB"];
-//! let settings = CompareSettings::parse(words)?;
+//! let given = [
+//!     ("workload", Some("hot-cold:90/10")),
+//!     ("policies", Some("greedy,dac")),
+//!     ("capacity", Some("32MiB")),
+//! ];
+//! let settings = CompareSettings::of(given)?;
 //! let done = compare(&settings, Context::new(&Silent, &progress))?;
 //! let answer = done.listed(settings.many.wish()).answer;
 //! assert_eq!(answer.best.as_deref(), Some("dac"));
@@ -16,8 +23,8 @@
 //! # Ok::<(), thermocline_study::SimError>(())
 //! ```
 //!
-//! * [`settings`] are the options of the command line. What is wrong with them is a [`SimError::Usage`] whose text
-//!   says what to write instead.
+//! * [`settings`] are what is asked for, by name. What is wrong with them is a [`SimError::Usage`] whose text says
+//!   what to write instead, with settings written as the [`Door`] does.
 //! * [`run()`] and [`compare()`] take settings and give what `--json` prints ([`RunResult`], [`Listed`]).
 //!   [`Run`] and [`Comparison`] are the same in two steps: understood, then run.
 //! * [`sweep`] plans the cells of a grid by digest, runs one anywhere ([`sweep::execute`]), or all here with a store
@@ -25,11 +32,11 @@
 //! * [`fleet`] takes each volume of a trace as a device of its own; [`reproduce`] holds papers' claims against what
 //!   comes out here; [`trace`] says what is in a trace; [`catalogue`] lists what there is to choose from.
 //! * A [`Context`] has the listener to the work ([`Listener`]), the wish to stop ([`Progress::cancel`]), and
-//!   traces that are no files ([`Traces`]): `--trace NAME` finds them by name.
+//!   traces that are no files ([`Traces`]), which settings find by name.
 //!
 //! Invariants:
 //! - Nothing here prints, ends the program, or knows a signal or a terminal.
-//! - One seed and one list of words give one result on any number of threads, whatever the door.
+//! - One seed and one spec give one result on any number of threads, whatever the door.
 
 pub mod catalogue;
 mod compare;
@@ -51,7 +58,7 @@ pub use compare::{AnswerFor, Comparison, Done as Compared, Listed, Means, compar
 pub use context::{Context, Counted, Listener, Meter, Reading, Remark, Silent, Traces, Unit};
 pub use run::{Ran, Run, run};
 pub use thermocline_sim::{Progress, RunResult, SimError};
-pub use thermocline_units::naming::{Door, in_results};
+pub use thermocline_units::naming::{Door, SpecError, in_results};
 
 /// The user asked for something there is not.
 fn usage(text: impl Into<String>) -> SimError {

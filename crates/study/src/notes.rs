@@ -7,7 +7,7 @@ use thermocline_units as units;
 
 use crate::{
     jobs::{self, Ready},
-    settings::{device::DeviceArgs, simulation::SimulationArgs},
+    settings::{device::DeviceArgs, run::SimulationArgs},
 };
 
 /// How far over-provisioning may be from what was asked before it is worth a word.

@@ -2,7 +2,7 @@
 
 use std::slice;
 
-use thermocline_assembly::PolicySpec;
+use thermocline_assembly::{PolicySpec, policy::OwnPolicies};
 use thermocline_report::compared::{Compared, Row};
 use thermocline_sim::{Device, Outcome, RunResult, SimError};
 
@@ -10,7 +10,7 @@ use crate::{
     Context,
     jobs::{self, Extras},
     notes,
-    settings::run::RunSettings,
+    settings::run::RunSpec,
 };
 
 /// The policy where nothing is said of it.
@@ -18,7 +18,7 @@ const DEFAULT: &str = "thermocline";
 
 /// A run that is understood, and not begun.
 pub struct Run<'a> {
-    settings: &'a RunSettings,
+    settings: &'a RunSpec,
     /// The policy.
     pub policy: PolicySpec,
     /// The device, before it is cut to a trace.
@@ -53,11 +53,11 @@ impl<'a> Run<'a> {
     ///
     /// # Errors
     /// A policy or a device that there is not.
-    pub fn of(settings: &'a RunSettings, context: Context<'_>) -> Result<Self, SimError> {
+    pub fn of(settings: &'a RunSpec, context: Context<'_>) -> Result<Self, SimError> {
         let trace = settings.one.input.trace.as_deref();
         let recorded = jobs::recorded_on(trace, &settings.simulation, context);
         let device = jobs::simulated(&settings.simulation, recorded)?;
-        let policy = policy_of(settings, &device)?;
+        let policy = policy_of(settings, &device, &context.own())?;
         Ok(Self { settings, policy, device })
     }
 
@@ -66,7 +66,7 @@ impl<'a> Run<'a> {
     /// # Errors
     /// Why there is no result.
     pub fn run(&self, extras: Extras<'_>, context: Context<'_>) -> Result<Ran, SimError> {
-        let RunSettings { one, simulation } = self.settings;
+        let RunSpec { one, simulation } = self.settings;
         let (policies, device) = (slice::from_ref(&self.policy), &self.device);
         let (trace, workload) = (one.input.trace.as_deref(), &one.input.workload);
         let inputs = jobs::ready(trace, workload, policies, device, simulation, context)?;
@@ -94,21 +94,25 @@ impl<'a> Run<'a> {
 ///
 /// # Errors
 /// Why there is no result.
-pub fn run(settings: &RunSettings, context: Context<'_>) -> Result<Ran, SimError> {
+pub fn run(settings: &RunSpec, context: Context<'_>) -> Result<Ran, SimError> {
     Run::of(settings, context)?.run(Extras::default(), context)
 }
 
 /// The policy that was asked for.
-pub(crate) fn policy_of(settings: &RunSettings, device: &Device) -> Result<PolicySpec, SimError> {
-    let RunSettings { one, simulation } = settings;
+pub(crate) fn policy_of(
+    settings: &RunSpec,
+    device: &Device,
+    own: &OwnPolicies,
+) -> Result<PolicySpec, SimError> {
+    let RunSpec { one, simulation } = settings;
     let (victim, placement) = (one.victim.as_deref(), one.placement.as_deref());
     let named = one.policy.as_deref().unwrap_or(jobs::DRIVE);
     if named == jobs::DRIVE
         && victim.is_none()
         && placement.is_none()
-        && let Some(policy) = jobs::policy_of_drive(device, &simulation.cleaning)
+        && let Some(policy) = jobs::policy_of_drive(device, own)
     {
         return jobs::with_axes(policy?, &simulation.cleaning);
     }
-    jobs::policy(one.policy.as_deref(), victim, placement, DEFAULT, &simulation.cleaning)
+    jobs::policy(one.policy.as_deref(), victim, placement, DEFAULT, &simulation.cleaning, own)
 }

@@ -2,6 +2,7 @@
 
 use std::{
     collections::HashMap,
+    path::PathBuf,
     slice,
     sync::{Arc, Mutex, PoisonError},
 };
@@ -17,12 +18,12 @@ use crate::{
     jobs::{self, Ready},
     notes,
     run::policy_of,
-    settings::run::RunSettings,
+    settings::{run::RunSpec, table::Group, transform::Part},
 };
 
 /// A simulation that is understood.
 pub struct Simulation<'a> {
-    args: RunSettings,
+    args: RunSpec,
     policy: PolicySpec,
     device: Device,
     /// The number of its input among all.
@@ -42,14 +43,17 @@ pub struct Executed {
 /// The inputs of many simulations, each with a number.
 #[derive(Default)]
 pub struct Inputs {
-    numbers: Mutex<HashMap<String, usize>>,
+    numbers: Mutex<HashMap<InputKey, usize>>,
     /// What traces were recorded on.
-    devices: Mutex<HashMap<String, Option<&'static str>>>,
+    devices: Mutex<HashMap<Recording, Option<&'static str>>>,
     /// Those that are needed again and again, if any are; the last ones that were needed last.
     kept: Mutex<Vec<(usize, Slot)>>,
     /// How many of them.
     most: usize,
 }
+
+/// A trace, and how it is read.
+type Recording = (PathBuf, Vec<(&'static str, String)>);
 
 /// An input, which whoever comes first makes while the others wait.
 type Slot = Arc<Mutex<Option<Arc<Ready>>>>;
@@ -80,9 +84,9 @@ impl Inputs {
     }
 
     /// What the trace of a run was recorded on, if its format tells.
-    fn recorded_on(&self, args: &RunSettings, context: Context<'_>) -> Option<&'static str> {
+    fn recorded_on(&self, args: &RunSpec, context: Context<'_>) -> Option<&'static str> {
         let trace = args.one.input.trace.as_deref()?;
-        let key = format!("{} {:?}", trace.display(), args.simulation.reading);
+        let key = (trace.to_owned(), args.simulation.reading.given());
         if args.simulation.device.shape.device.is_some() {
             return None;
         }
@@ -91,7 +95,7 @@ impl Inputs {
         *devices.entry(key).or_insert_with(look)
     }
 
-    fn number(&self, key: String) -> usize {
+    fn number(&self, key: InputKey) -> usize {
         let mut numbers = self.numbers.lock().unwrap_or_else(PoisonError::into_inner);
         let next = numbers.len();
         *numbers.entry(key).or_insert(next)
@@ -100,25 +104,21 @@ impl Inputs {
 
 impl<'a> Simulation<'a> {
     /// Understands the arguments. Its own bars would be drawn into another, so it draws none.
-    pub fn of(
-        args: RunSettings,
-        inputs: &'a Inputs,
-        context: Context<'a>,
-    ) -> Result<Self, SimError> {
+    pub fn of(args: RunSpec, inputs: &'a Inputs, context: Context<'a>) -> Result<Self, SimError> {
         Self::of_version(args, "", inputs, context)
     }
 
     /// As above, with an input that was another one under this name before.
     pub fn of_version(
-        args: RunSettings,
+        args: RunSpec,
         version: &str,
         inputs: &'a Inputs,
         context: Context<'a>,
     ) -> Result<Self, SimError> {
         let recorded = inputs.recorded_on(&args, context);
         let device = jobs::simulated(&args.simulation, recorded)?;
-        let policy = policy_of(&args, &device)?;
-        let input = inputs.number(input_key(&args, &policy, &device) + version);
+        let policy = policy_of(&args, &device, &context.own())?;
+        let input = inputs.number(InputKey::of(&args, &policy, &device, version));
         Ok(Self { args, policy, device, input, inputs, context: context.without_meters() })
     }
 }
@@ -175,26 +175,58 @@ impl Job for Simulation<'_> {
     }
 }
 
-/// All that an input depends on. Patterns are generated while they run and cost nothing to share.
-fn input_key(args: &RunSettings, policy: &PolicySpec, device: &Device) -> String {
-    let simulation = &args.simulation;
-    let (page, mapping) = (device.profile.geometry.page_size, &simulation.mapping);
-    let how = (mapping.absolute, mapping.footprint, mapping.partial_pages);
-    let sample = mapping.sample.map(|of| (of, simulation.seed));
-    let workload = (&args.one.input.workload, &simulation.workload);
-    match &args.one.input.workload {
-        Some(WorkloadSpec::Pattern(_)) => format!("{workload:?} {:?}", simulation.device.scale),
-        Some(WorkloadSpec::Files(_)) => {
-            let pages = device.exported_pages(simulation.device.spare(device));
-            format!("{workload:?} {how:?} {page} {pages} {}", simulation.seed)
+/// All that an input depends on.
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct InputKey {
+    /// Of an input in memory that was another one under its name before.
+    version: String,
+    /// Its name, and how it is read, changed and mapped.
+    settings: Vec<(&'static str, String)>,
+    part: Part,
+    /// Bytes of a page, and pages of the device, where it depends on them.
+    device: Option<(u32, u32)>,
+    seed: Option<u64>,
+    contents: bool,
+}
+
+impl InputKey {
+    fn of(args: &RunSpec, policy: &PolicySpec, device: &Device, version: &str) -> Self {
+        let simulation = &args.simulation;
+        let page = device.profile.geometry.page_size;
+        let mut settings = args.one.input.given();
+        let mut key = Self {
+            version: version.to_owned(),
+            settings: Vec::new(),
+            part: simulation.transforms.part,
+            device: None,
+            seed: None,
+            contents: false,
+        };
+        // What happens to an input that was read changes nothing of it.
+        let how = simulation.mapping.given().into_iter();
+        let how = how.filter(|(name, _)| !["loop", "settle", "wrap"].contains(name));
+        match &args.one.input.workload {
+            // Patterns are generated while they run and cost nothing to share.
+            Some(WorkloadSpec::Pattern(_)) => {
+                settings.extend(simulation.workload.given());
+                settings.extend(simulation.device.scale.map(|of| ("scale", of.to_string())));
+            }
+            Some(WorkloadSpec::Files(_)) => {
+                let spare = simulation.device.spare(device.over_provisioning);
+                settings.extend(simulation.workload.given());
+                settings.extend(how);
+                key.device = Some((page, device.exported_pages(spare)));
+                key.seed = Some(simulation.seed);
+            }
+            None => {
+                settings.extend(how);
+                settings.extend(simulation.reading.given());
+                settings.extend(simulation.transforms.given());
+                key.device = Some((page, 0));
+                key.seed = simulation.mapping.sample.map(|_| simulation.seed);
+                key.contents = policy.wants_contents();
+            }
         }
-        None => {
-            let (reading, transforms) = (&simulation.reading, &simulation.transforms);
-            let contents = policy.wants_contents();
-            format!(
-                "{:?} {how:?} {page} {reading:?} {transforms:?} {contents} {sample:?}",
-                args.one.input.trace
-            )
-        }
+        Self { settings, ..key }
     }
 }

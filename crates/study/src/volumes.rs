@@ -6,7 +6,6 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use clap::{Args, Command};
 use thermocline_sim::SimError;
 use thermocline_sweep::{Cell, Setting, Volumes};
 use thermocline_trace::{
@@ -16,7 +15,9 @@ use thermocline_trace::{
 
 use crate::{
     Context, Counted, Traces, in_results, opening,
-    settings::{reading::ReadingArgs, run::RunSettings, sweep::Swept, transform::TransformArgs},
+    settings::{
+        reading::ReadingArgs, run::RunSpec, sweep::Swept, table::Group, transform::TransformArgs,
+    },
     usage,
 };
 
@@ -42,7 +43,7 @@ impl PerVolume {
     pub fn cells(&self, cells: Vec<Cell>, context: Context<'_>) -> Result<Vec<Cell>, SimError> {
         let mut all = Vec::new();
         for cell in cells {
-            let asked = RunSettings::parse(cell.settings.arguments())?;
+            let asked = RunSpec::of(cell.settings.given())?;
             let Some(path) = asked.one.input.trace.as_deref() else {
                 return Err(usage("‹per-volume› is for traces; leave out ‹workload›"));
             };
@@ -77,19 +78,14 @@ impl PerVolume {
         if swept.0.iter().any(|given| given.option == "volume") {
             return Err(usage("‹per-volume› takes every volume; leave out ‹volume›"));
         }
-        let reading = ReadingArgs::augment_args(Command::new("reading"));
-        let is_reading =
-            |option: &str| reading.get_arguments().any(|arg| arg.get_long() == Some(option));
-        let mut words = Vec::new();
-        for given in swept.0.iter().filter(|given| is_reading(&given.option)) {
-            words.push(format!("--{}", given.option));
-            words.extend(given.texts.first().cloned());
-        }
+        let is_reading = |option: &str| ReadingArgs::field(option).is_ok();
+        let reading = swept.0.iter().filter(|given| is_reading(&given.option));
+        let reading =
+            reading.map(|given| (&*given.option, given.texts.first().map(|text| &**text)));
+        let reading = ReadingArgs::of(reading)?;
+        let options = reading.options();
         let mut all = Vec::new();
         for trace in &traces.texts {
-            let words = words.iter().cloned().chain(["--trace".into(), trace.clone()]);
-            let asked = RunSettings::parse(words)?;
-            let options = asked.simulation.reading.options();
             for volume in self.split(Path::new(trace), &options, context)?.all() {
                 let mut one = swept.clone();
                 for given in one.0.iter_mut().filter(|given| given.option == TRACE) {

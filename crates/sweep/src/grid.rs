@@ -91,7 +91,7 @@ mod tests {
         let names: Vec<_> = cells.iter().map(|cell| cell.name.as_str()).collect();
         assert_eq!(names[..2], ["policy greedy, banks 1", "policy greedy, banks 2"]);
         assert_eq!((names.len(), names[5]), (6, "policy cat, banks 4"));
-        assert_eq!(cells[0].settings.arguments(), ["--policy=greedy", "--banks=1", "--check"]);
+        assert_eq!(cells[0].settings.shown(), "--policy greedy --banks 1 --check");
         assert_eq!(grid.options(), ["policy", "banks", "check"]);
         assert_eq!(Grid::default().cells().len(), 1);
     }

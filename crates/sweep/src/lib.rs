@@ -29,7 +29,7 @@ mod volumes;
 pub use file::read_file;
 pub use grid::{Axis, Cell, Grid};
 pub use run::{Job, Work, run_all};
-pub use settings::{Setting, Settings, quoted};
+pub use settings::{Setting, Settings, quoted, typed};
 pub use shard::Shard;
 pub use store::Store;
 pub use table::{Column, Table, csv_line};

@@ -1,4 +1,6 @@
-//! The settings of a simulation: options of `thermocline run` by name, with values as people write them.
+//! The settings of a simulation by name, with values as people write them.
+
+use thermocline_units::naming::Door;
 
 /// An option, and its value unless it is a flag.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -34,25 +36,28 @@ impl Settings {
         values.map(str::to_owned).reduce(|all, value| all + "," + &value)
     }
 
-    /// As arguments of a program; a value is one with its option, for it may begin with a dash.
-    #[must_use]
-    pub fn arguments(&self) -> Vec<String> {
-        let argument = |Setting { option, value }: &Setting| match value {
-            None => format!("--{option}"),
-            Some(value) => format!("--{option}={value}"),
-        };
-        self.0.iter().map(argument).collect()
+    /// Each by its name, with its value unless it stands alone.
+    pub fn given(&self) -> impl Iterator<Item = (&str, Option<&str>)> {
+        self.0.iter().map(|setting| (&*setting.option, setting.value.as_deref()))
     }
 
-    /// As people type them.
+    /// As people type them behind a command.
     #[must_use]
     pub fn shown(&self) -> String {
-        let shown = |Setting { option, value }: &Setting| match value.as_deref().map(quoted) {
-            None => format!("--{option}"),
-            Some(value) if value.starts_with('-') => format!("--{option}={value}"),
-            Some(value) => format!("--{option} {value}"),
+        let shown = |Setting { option, value }: &Setting| {
+            typed(option, value.as_deref().map(quoted).as_deref())
         };
         self.0.iter().map(shown).collect::<Vec<_>>().join(" ")
+    }
+}
+
+/// A setting as people type it behind a command, with its value as a shell takes it.
+#[must_use]
+pub fn typed(option: &str, value: Option<&str>) -> String {
+    let named = |value| Door::CommandLine.setting(option, value, "");
+    match value {
+        Some(value) if value.starts_with('-') => format!("{}={value}", named(None)),
+        value => named(value),
     }
 }
 
@@ -72,13 +77,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn settings_are_arguments_and_a_line() {
+    fn settings_are_shown_as_people_type_them() {
         let settings = Settings(vec![
             Setting::new("policy", "cat(tau=1h)"),
             Setting::new("ops", "-trim"),
             Setting::flag("absolute"),
         ]);
-        assert_eq!(settings.arguments(), ["--policy=cat(tau=1h)", "--ops=-trim", "--absolute"]);
         assert_eq!(settings.shown(), "--policy 'cat(tau=1h)' --ops=-trim --absolute");
         assert_eq!(settings.value("absolute").as_deref(), Some("true"));
     }

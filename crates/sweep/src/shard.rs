@@ -1,6 +1,6 @@
 //! A part of the work for one of several machines.
 
-use std::{ops::Range, str::FromStr};
+use std::{fmt, ops::Range, str::FromStr};
 
 /// Shard `number` of `of`, counted from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,6 +20,12 @@ impl FromStr for Shard {
             Some((number, of)) if (1..=of).contains(&number) => Ok(Self { number, of }),
             _ => Err(format!("`{text}` is no shard; write the third of sixteen as 3/16")),
         }
+    }
+}
+
+impl fmt::Display for Shard {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.number, self.of)
     }
 }
 

@@ -5,8 +5,7 @@
 //! `FROM..TO*FACTOR` for those of a geometric series. Units that are left out are those of TO. Values
 //! are computed as decimal numbers, not in floating point, so that they are written as people would.
 
-use thermocline_assembly::policy::split_list;
-use thermocline_units::{format_size, parse_size};
+use thermocline_units::{format_size, parse_size, split_list};
 
 /// More values than anybody waits for.
 const MOST: usize = 100_000;

@@ -1,8 +1,10 @@
 //! Sizes and shares as people write and read them.
 
+mod list;
 pub mod naming;
 mod size;
 
+pub use list::split_list;
 pub use size::{format_size, parse_size, show_size};
 
 /// A text that is not a quantity.

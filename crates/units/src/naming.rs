@@ -48,7 +48,8 @@ impl Door {
     }
 
     /// A setting, and what follows it in the message.
-    fn setting(self, name: &str, value: Option<&str>, after: &str) -> String {
+    #[must_use]
+    pub fn setting(self, name: &str, value: Option<&str>, after: &str) -> String {
         let bare = |value: &str| value.trim_matches('\'').to_owned();
         match (self, value) {
             (Self::Plain, None) => format!("‹{name}›"),
@@ -77,6 +78,29 @@ fn is_setting(inside: &str) -> bool {
     let name = inside.split(' ').next().unwrap_or_default();
     name.starts_with(|c: char| c.is_ascii_lowercase())
         && name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-')
+}
+
+/// What is wrong with a setting, and what to do about it.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("‹{field}›: {}", self.why())]
+pub struct SpecError {
+    /// The setting.
+    pub field: String,
+    /// What is wrong with it.
+    pub what: String,
+    /// What to do; empty where that is plain.
+    pub remedy: String,
+}
+
+impl SpecError {
+    /// What is wrong and what to do, without the setting.
+    #[must_use]
+    pub fn why(&self) -> String {
+        match &*self.remedy {
+            "" => self.what.clone(),
+            remedy => format!("{}; {remedy}", self.what),
+        }
+    }
 }
 
 /// A setting in the name of an input. Results name an input as a command line asks for it, `disk.csv --sample 1/8`,

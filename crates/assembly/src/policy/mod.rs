@@ -6,7 +6,8 @@ mod catalogue;
 mod own;
 mod spec;
 
-pub use call::{Call, split_list};
+pub use call::Call;
 pub use catalogue::{CatalogueEntry, CatalogueParam, catalogue};
 pub use own::{Faults, Own, OwnPolicies, OwnPolicy};
 pub use spec::{ORACLE, PolicySpec};
+pub use thermocline_units::split_list;

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueHint};
 use clap_complete::Shell;
 
-use super::values::{self, Suggest};
+use super::{settings::Suggest, values};
 
 /// The arguments of `policies`.
 #[derive(Args, Debug)]

@@ -1,10 +1,10 @@
 //! The arguments of `compare`.
 
 use clap::Args;
-use thermocline_sim::metric::Metric;
-use thermocline_study::settings::{compare::ManyPolicies, simulation::SimulationArgs, values};
+use thermocline_sim::metric::{self, Metric};
+use thermocline_study::settings::{compare::ManyPolicies, run::SimulationArgs};
 
-use super::{output::OutputArgs, pictures::PictureArgs};
+use super::{output::OutputArgs, pictures::PictureArgs, settings::Of};
 
 const OUTPUT: &str = "Output";
 
@@ -12,7 +12,7 @@ const OUTPUT: &str = "Output";
 #[derive(Args, Debug)]
 pub struct CompareArgs {
     #[command(flatten)]
-    pub many: ManyPolicies,
+    pub many: Of<ManyPolicies>,
     /// Show the runs on the terminal while they last: write amplification, latency, maps of blocks.
     #[arg(long, help_heading = "Running")]
     pub live: bool,
@@ -21,16 +21,16 @@ pub struct CompareArgs {
     pub wide: bool,
     /// Columns of the table: keys of the result (docs/results.md) or their last words, with commas
     /// between [default: the most important that the screen has room for].
-    #[arg(long, value_name = "KEYS", value_delimiter = ',', value_parser = values::metric)]
+    #[arg(long, value_name = "KEYS", value_delimiter = ',', value_parser = metric::named)]
     #[arg(conflicts_with = "wide", help_heading = OUTPUT)]
     pub metrics: Vec<&'static Metric>,
     /// Sort by a key of the result, the best first [default: the order of the policies].
-    #[arg(long, value_name = "KEY", value_parser = values::metric, help_heading = OUTPUT)]
+    #[arg(long, value_name = "KEY", value_parser = metric::named, help_heading = OUTPUT)]
     pub sort: Option<&'static Metric>,
     #[command(flatten)]
     pub pictures: PictureArgs,
     #[command(flatten)]
-    pub simulation: SimulationArgs,
+    pub simulation: Of<SimulationArgs>,
     #[command(flatten)]
     pub output: OutputArgs,
 }

@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 
 use clap::{ArgMatches, Args, ValueHint};
-use thermocline_study::settings::device::PreconditionArg;
+use thermocline_study::settings::device::{PRECONDITION, PreconditionArg};
 
-use super::values;
+use super::{settings::choice, values};
 
 const RUNS: &str = "Measurements";
 const DRIVE: &str = "Drive";
@@ -28,7 +28,7 @@ pub struct IdentifyArgs {
     #[arg(long, value_name = "SIZE", value_parser = values::size, help_heading = RUNS)]
     pub request: Vec<u64>,
     /// How the drive was written before [default: whichever fits best].
-    #[arg(long, value_name = "HOW", help_heading = RUNS)]
+    #[arg(long, value_name = "HOW", value_parser = choice(PRECONDITION), help_heading = RUNS)]
     pub preconditioned: Vec<PreconditionArg>,
     /// First part of the capacity that was used; the rest was trimmed [default: all of it].
     #[arg(long, value_name = "SIZE", value_parser = values::size, help_heading = RUNS)]

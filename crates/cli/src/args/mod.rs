@@ -14,6 +14,7 @@ pub mod predict;
 pub mod record;
 pub mod reproduce;
 pub mod run;
+pub mod settings;
 pub mod store;
 pub mod sweep;
 mod teach;
@@ -28,7 +29,8 @@ use clap::{
     Arg, ArgAction, Command as Clap, CommandFactory, FromArgMatches, Parser, Subcommand, ValueHint,
     value_parser,
 };
-use thermocline_study::settings::kinds::FILES;
+
+use self::kinds::FILES;
 
 /// What `--version` says; `-V` says the number alone.
 const LONG_VERSION: &str = concat!(

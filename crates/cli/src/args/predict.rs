@@ -1,9 +1,9 @@
 //! The arguments of `predict`.
 
 use clap::Args;
-use thermocline_study::settings::{run::OnePolicy, simulation::SimulationArgs};
+use thermocline_study::settings::run::{OnePolicy, SimulationArgs};
 
-use super::values;
+use super::{settings::Of, values};
 
 const HEADING: &str = "Warranty";
 
@@ -11,7 +11,7 @@ const HEADING: &str = "Warranty";
 #[derive(Args, Debug)]
 pub struct PredictArgs {
     #[command(flatten)]
-    pub one: OnePolicy,
+    pub one: Of<OnePolicy>,
     /// How far the drive's fit is off: what `thermocline identify` says of its last quarters.
     #[arg(long, value_name = "SHARE", value_parser = values::share, default_value = "5%")]
     pub fit_error: f64,
@@ -25,7 +25,7 @@ pub struct PredictArgs {
     #[arg(long, value_name = "N", default_value_t = 5.0, help_heading = HEADING)]
     pub warranty_years: f64,
     #[command(flatten)]
-    pub simulation: SimulationArgs,
+    pub simulation: Of<SimulationArgs>,
     /// Print JSON.
     #[arg(long, help_heading = "Output")]
     pub json: bool,

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
 
-use super::values::{self, Suggest};
+use super::{settings::Suggest, values};
 
 const WHAT: &str = "What to reproduce";
 const OUTPUT: &str = "Output";

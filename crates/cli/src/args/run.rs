@@ -3,15 +3,15 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use thermocline_study::settings::{run::OnePolicy, simulation::SimulationArgs};
+use thermocline_study::settings::run::{OnePolicy, SimulationArgs};
 
-use super::{output::OutputArgs, pictures::PictureArgs};
+use super::{output::OutputArgs, pictures::PictureArgs, settings::Of};
 
 /// The arguments of `run`.
 #[derive(Args, Debug)]
 pub struct RunArgs {
     #[command(flatten)]
-    pub one: OnePolicy,
+    pub one: Of<OnePolicy>,
     /// Write down the delay of every read and write, as CSV: arrival_us, op, response_us, delay_us.
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub delays: Option<PathBuf>,
@@ -21,7 +21,7 @@ pub struct RunArgs {
     #[command(flatten)]
     pub pictures: PictureArgs,
     #[command(flatten)]
-    pub simulation: SimulationArgs,
+    pub simulation: Of<SimulationArgs>,
     #[command(flatten)]
     pub output: OutputArgs,
 }

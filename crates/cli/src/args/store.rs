@@ -11,7 +11,8 @@ use thermocline_study::settings::{cleaning::CleaningArgs, device::ShapeArgs};
 
 use super::{
     media,
-    values::{self, Suggest},
+    settings::{Of, Suggest},
+    values,
 };
 
 const CHIP: &str = "Chip";
@@ -28,7 +29,7 @@ pub struct FormatArgs {
     #[arg(help = format!("Chip to format: {}", media::listed(media::lasts)))]
     pub chip: Place,
     #[command(flatten)]
-    pub shape: ShapeArgs,
+    pub shape: Of<ShapeArgs>,
     /// Over-provisioning: physical / logical pages - 1, besides the blocks of the index log.
     #[arg(long, value_name = "SHARE", value_parser = values::share, help_heading = CHIP)]
     #[arg(default_value = "15%")]
@@ -66,7 +67,7 @@ pub struct ServedPolicyArgs {
     #[arg(value_parser = Suggest(values::placements), hide_possible_values = true)]
     pub placement: Option<String>,
     #[command(flatten)]
-    pub cleaning: CleaningArgs,
+    pub cleaning: Of<CleaningArgs>,
     /// Unit of the ages that policies transform [default: 363 erase times of the device].
     #[arg(long, value_name = "TIME", value_parser = values::time, help_heading = POLICY)]
     pub time_scale: Option<u64>,
@@ -87,7 +88,7 @@ pub struct ServeArgs {
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = RUNNING)]
     pub config: Option<PathBuf>,
     #[command(flatten)]
-    pub shape: ShapeArgs,
+    pub shape: Of<ShapeArgs>,
     /// Over-provisioning of a chip in memory: physical / logical pages - 1.
     #[arg(long, value_name = "SHARE", value_parser = values::share, help_heading = "Device")]
     #[arg(default_value = "15%")]
@@ -428,7 +429,7 @@ pub struct ImportArgs {
     #[arg(value_name = "IMAGE", value_hint = ValueHint::FilePath)]
     pub to: PathBuf,
     #[command(flatten)]
-    pub shape: ShapeArgs,
+    pub shape: Of<ShapeArgs>,
     /// Over-provisioning: physical / logical pages - 1, besides the blocks of the index log.
     #[arg(long, value_name = "SHARE", value_parser = values::share, help_heading = CHIP)]
     #[arg(default_value = "15%")]

@@ -3,10 +3,9 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum, ValueHint};
-use thermocline_study::settings::sweep::Swept;
 use thermocline_sweep::{Condition, Shard};
 
-use super::pictures::PictureArgs;
+use super::{pictures::PictureArgs, settings::SweptArgs};
 
 const RUNNING: &str = "Running";
 const OUTPUT: &str = "Output";
@@ -54,7 +53,7 @@ pub struct SweepArgs {
     #[command(flatten)]
     pub pictures: PictureArgs,
     #[command(flatten)]
-    pub swept: Swept,
+    pub swept: SweptArgs,
 }
 
 /// Forms of a table of any length.

@@ -9,7 +9,7 @@ use thermocline_study::settings::{
 use thermocline_trace::write::OutputFormat;
 use thermocline_workloads::WorkloadSpec;
 
-use super::{help, values};
+use super::{help, settings::Of, values};
 
 /// What can be done with traces.
 #[derive(Debug, Subcommand)]
@@ -40,9 +40,9 @@ pub struct InfoArgs {
     #[arg(long, value_name = "SIZE", value_parser = values::page_size, default_value = "4KiB")]
     pub page_size: u64,
     #[command(flatten)]
-    pub reading: ReadingArgs,
+    pub reading: Of<ReadingArgs>,
     #[command(flatten)]
-    pub transforms: TransformArgs,
+    pub transforms: Of<TransformArgs>,
     /// Print JSON.
     #[arg(long, help_heading = "Output")]
     pub json: bool,
@@ -72,9 +72,9 @@ pub struct ConvertArgs {
     #[arg(long)]
     pub rebase: bool,
     #[command(flatten)]
-    pub reading: ReadingArgs,
+    pub reading: Of<ReadingArgs>,
     #[command(flatten)]
-    pub transforms: TransformArgs,
+    pub transforms: Of<TransformArgs>,
 }
 
 /// The arguments of `trace split`.
@@ -87,9 +87,9 @@ pub struct SplitArgs {
     #[arg(value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub folder: PathBuf,
     #[command(flatten)]
-    pub reading: ReadingArgs,
+    pub reading: Of<ReadingArgs>,
     #[command(flatten)]
-    pub transforms: TransformArgs,
+    pub transforms: Of<TransformArgs>,
 }
 
 /// The arguments of `trace generate`.
@@ -101,7 +101,7 @@ pub struct GenerateArgs {
     #[command(flatten)]
     pub target: TargetArgs,
     #[command(flatten)]
-    pub shape: GeneratorArgs,
+    pub shape: Of<GeneratorArgs>,
 }
 
 /// The arguments of `trace formats`.

@@ -2,9 +2,9 @@
 
 use clap::Args;
 use thermocline_sim::metric::Metric;
-use thermocline_study::{settings::sweep::Swept, tune};
+use thermocline_study::tune;
 
-use super::{output::OutputArgs, pictures::PictureArgs, values};
+use super::{output::OutputArgs, pictures::PictureArgs, settings::SweptArgs, values};
 
 const SEARCH: &str = "Search";
 const RUNNING: &str = "Running";
@@ -43,5 +43,5 @@ pub struct TuneArgs {
     #[command(flatten)]
     pub output: OutputArgs,
     #[command(flatten)]
-    pub swept: Swept,
+    pub swept: SweptArgs,
 }

@@ -138,6 +138,18 @@ pub fn faults(text: &str) -> Result<Faults, String> {
 }
 
 /// Names of papers, and all of them.
-pub fn papers() -> Vec<&'static str> {
-    thermocline_study::reproduce::papers().into_iter().chain(["all"]).collect()
+pub fn papers() -> Named {
+    let names = thermocline_study::reproduce::papers().into_iter().chain(["all"]);
+    names.map(|name| (name, "")).collect()
+}
+
+/// Names of everything `policies` lists.
+pub fn policies() -> Named {
+    let mut all = presets();
+    for one in [victims(), placements(), idles(), dead_data()].into_iter().flatten() {
+        if !all.contains(&one) {
+            all.push(one);
+        }
+    }
+    all
 }

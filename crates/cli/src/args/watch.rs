@@ -1,11 +1,12 @@
 //! The arguments of `watch`.
 
 use clap::Args;
-use thermocline_study::settings::{input::OneInput, simulation::SimulationArgs};
+use thermocline_study::settings::{input::OneInput, run::SimulationArgs};
 
 use super::{
     output::OutputArgs,
-    values::{self, Suggest},
+    settings::{Of, Suggest},
+    values,
 };
 
 const HEADING: &str = "Excerpt";
@@ -14,7 +15,7 @@ const HEADING: &str = "Excerpt";
 #[derive(Args, Debug)]
 pub struct WatchArgs {
     #[command(flatten)]
-    pub input: OneInput,
+    pub input: Of<OneInput>,
     /// One to four policies with commas between, each with parameters in brackets.
     #[arg(long, visible_alias = "policy", value_name = "NAMES", default_value = "greedy,dac")]
     #[arg(value_parser = Suggest(values::presets), hide_possible_values = true)]
@@ -33,7 +34,7 @@ pub struct WatchArgs {
     #[arg(default_value = "127.0.0.1:0")]
     pub listen: String,
     #[command(flatten)]
-    pub simulation: SimulationArgs,
+    pub simulation: Of<SimulationArgs>,
     #[command(flatten)]
     pub output: OutputArgs,
 }

@@ -27,7 +27,7 @@ const INCOMPLETE: u8 = 1;
 /// Runs everything in one batch and prints.
 pub fn run(args: CompareArgs, console: Console) -> Result<(), Failure> {
     let CompareArgs { many, live, wide, metrics, sort, pictures, simulation, output: form } = args;
-    let settings = CompareSettings { many, simulation };
+    let settings = CompareSettings { many: many.0, simulation: simulation.0 };
     if settings.many.per_volume {
         let fleet = Fleet::of(&settings, console.context())?;
         let mut sink = Sink::open(&form, wide)?;

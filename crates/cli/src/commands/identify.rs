@@ -11,7 +11,7 @@ use thermocline_measured::{Options, import};
 use thermocline_sim::{Fill, SimError};
 use thermocline_study::{
     jobs::{self, Ready},
-    settings::{device::PreconditionArg, run::RunSettings},
+    settings::{device::PreconditionArg, run::RunSpec, table::Group},
 };
 
 use super::measured::bad;
@@ -95,13 +95,13 @@ fn read(
 ) -> Result<MeasuredRun, Failure> {
     let file = run.measured.display().to_string();
     let device = args.device.as_deref().unwrap_or(LIKE);
-    let mut words = vec![format!("--seed={}", args.seed), format!("--device={device}")];
+    let mut given = vec![("seed", args.seed.to_string()), ("device", device.to_owned())];
     match (&run.workload, &run.trace) {
-        (Some(workload), None) => words.push(format!("--workload={workload}")),
+        (Some(workload), None) => given.push(("workload", workload.clone())),
         (None, Some(trace)) => {
-            words.push(format!("--trace={}", trace.display()));
+            given.push(("trace", trace.display().to_string()));
             if scale > 1 {
-                words.push(format!("--sample=1/{scale}"));
+                given.push(("sample", format!("1/{scale}")));
             }
         }
         _ => {
@@ -110,10 +110,11 @@ fn read(
             )));
         }
     }
-    words.extend(run.request.map(|bytes| format!("--request={bytes}")));
+    given.extend(run.request.map(|bytes| ("request", bytes.to_string())));
     let imported = import([&run.measured], &Options::default()).map_err(|e| bad(&e))?;
     imported.notes.iter().for_each(|note| console.note(note));
-    let settings = RunSettings::parse(words)?;
+    let settings = RunSpec::of(given.iter().map(|(name, value)| (*name, Some(&**value))))
+        .map_err(SimError::from)?;
     let (input, simulation) = (&settings.one.input, &settings.simulation);
     let device = jobs::device(&simulation.device.shape)?;
     let context = console.context();

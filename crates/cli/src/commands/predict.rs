@@ -5,7 +5,7 @@ use thermocline_sim::RunResult;
 use thermocline_study::{
     Run,
     jobs::{DRIVE, Extras, device},
-    settings::run::RunSettings,
+    settings::run::RunSpec,
 };
 use thermocline_units::show_size;
 
@@ -70,7 +70,7 @@ pub fn run(args: PredictArgs, console: Console) -> Result<(), Failure> {
     if one.input.trace.is_some() && simulation.mapping.times.is_none() {
         simulation.mapping.settle = simulation.mapping.settle.or(Some(SETTLE));
     }
-    let settings = RunSettings { one, simulation };
+    let settings = RunSpec { one: one.0, simulation: simulation.0 };
     let run = Run::of(&settings, console.context())?;
     if run.policy.name != DRIVE {
         console.note(&format!("{} stands in for the drive's own layer", run.policy.name));

@@ -4,7 +4,7 @@ use std::{path::Path, slice};
 
 use thermocline_report::comparison;
 use thermocline_sim::{DelayLog, answer::Wish};
-use thermocline_study::{Run, jobs::Extras, settings::run::RunSettings};
+use thermocline_study::{Run, jobs::Extras, settings::run::RunSpec};
 
 use crate::{
     args::run::RunArgs,
@@ -18,7 +18,7 @@ use crate::{
 /// Runs and prints.
 pub fn run(args: RunArgs, console: Console) -> Result<(), Failure> {
     let RunArgs { one, delays, live, pictures, simulation, output: form } = args;
-    let settings = RunSettings { one, simulation };
+    let settings = RunSpec { one: one.0, simulation: simulation.0 };
     let run = Run::of(&settings, console.context())?;
     // An output that cannot be opened shows now, not after the work.
     let output = results::open(&form)?;

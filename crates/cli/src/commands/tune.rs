@@ -9,7 +9,7 @@ use thermocline_study::{
 };
 
 use crate::{
-    args::{output::ResultFormat, tune::TuneArgs},
+    args::{output::ResultFormat, settings::SweptArgs, tune::TuneArgs},
     console::Console,
     exit::Failure,
     pictures::{self, Pictures},
@@ -28,7 +28,8 @@ pub fn run(args: TuneArgs, console: Console) -> Result<(), Failure> {
     if args.per_volume {
         return per_volume(args, console);
     }
-    let TuneArgs { aim, budget, part, price, no_parameters, jobs, output: form, swept, .. } = args;
+    let TuneArgs { aim, budget, part, price, no_parameters, jobs, output: form, .. } = args;
+    let SweptArgs(swept) = args.swept;
     let pictures = args.pictures;
     let settings = TuneSettings { aim, budget, part, price, no_parameters, threads: jobs, swept };
     let output = results::open(&form)?;
@@ -56,7 +57,8 @@ pub fn run(args: TuneArgs, console: Console) -> Result<(), Failure> {
 
 /// Searches for each volume, and prints a row for each.
 fn per_volume(args: TuneArgs, console: Console) -> Result<(), Failure> {
-    let TuneArgs { aim, budget, part, price, no_parameters, jobs, output: form, swept, .. } = args;
+    let TuneArgs { aim, budget, part, price, no_parameters, jobs, output: form, .. } = args;
+    let SweptArgs(swept) = args.swept;
     let output = results::open(&form)?;
     let volumes = PerVolume::default();
     let (mut found, mut wrong) = (Vec::<OfVolume>::new(), None);

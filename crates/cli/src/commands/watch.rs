@@ -3,7 +3,10 @@
 use std::{net::TcpListener, sync::Arc, thread, time::Duration};
 
 use serde_json::{Value, json};
-use thermocline_assembly::{PolicySpec, policy::split_list};
+use thermocline_assembly::{
+    PolicySpec,
+    policy::{OwnPolicies, split_list},
+};
 use thermocline_live::{
     http::{self, Answer, Request, Site},
     page::{self, Page},
@@ -86,7 +89,9 @@ fn policies(args: &WatchArgs) -> Result<Vec<PolicySpec>, Failure> {
         return Err(Failure::usage(format!("--policies takes one to {MOST} of them here")));
     }
     let cleaning = &args.simulation.cleaning;
-    let policy = |name: &String| Ok(jobs::policy(Some(name), None, None, name, cleaning)?);
+    let policy = |name: &String| {
+        Ok(jobs::policy(Some(name), None, None, name, cleaning, &OwnPolicies::default())?)
+    };
     names.iter().map(policy).collect()
 }
 

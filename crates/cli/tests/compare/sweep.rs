@@ -109,6 +109,11 @@ fn rows_stand_in_the_order_of_the_grid_and_are_computed_once() {
     let lines = fs::read_to_string(one).expect("a table");
     let first: Value = serde_json::from_str(lines.lines().next().expect("a row")).expect("JSON");
     assert_eq!(first["asked"]["block-size"], "64KiB");
+    // So does one that means the same in other words.
+    let grid =
+        ["sweep", "--trace", &trace, "--policy", "Greedy,fi-fo", "--over-provisioning", "0.1,0.2"];
+    done(&[&grid[..], &["--block-size", "64k,131072", "--seed", "1", "--store", &store]].concat());
+    assert_eq!(times(Path::new(&store)), after);
     // A row is what `run` says.
     let args = ["run", "--trace", &trace, "--policy", "greedy", "--over-provisioning", "10%"];
     let run = stable(json(&[&args[..], &["--block-size", "64KiB", "--json"]].concat()));
@@ -155,7 +160,11 @@ fn a_file_is_the_same_sweep() {
     let one = done(&[&["sweep", &toml, "--policy", "greedy", "--banks", "2"], &store[..]].concat());
     assert_eq!(columns(&one, &["asked.policy", "asked.banks"]), [["greedy", "2"], ["greedy", "2"]]);
     let wrong = file(&folder, "wrong.toml", "workload = 'uniform'\npolicies = 'greedy'\n");
-    fails(3, &["sweep", &wrong, store[0], store[1]], &["wrong.toml", "`policies` is no option"]);
+    fails(
+        3,
+        &["sweep", &wrong, store[0], store[1]],
+        &["wrong.toml", "`policies`: there is no such setting"],
+    );
 }
 
 #[test]

@@ -61,7 +61,7 @@ pub const FORMATS: &[Format] = &[
         source: "JEDEC JESD84-B51, DEVICE_LIFE_TIME_EST_TYP_A and _B",
     },
     Format {
-        tool: "thermocline ctl stat --json",
+        tool: "thermocline ctl stat, as JSON",
         counters: "host and flash pages, of the chip's page size",
         source: "this project",
     },

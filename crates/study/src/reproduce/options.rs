@@ -1,29 +1,16 @@
-//! From the settings of a run to the arguments of `thermocline run`.
+//! From the settings of an experiment's run to a spec, and to the command that makes it.
 
-use std::{ffi::OsString, path::PathBuf};
+use std::path::PathBuf;
 
 use thermocline_papers::{Run, Setting, Text};
 use thermocline_sim::SimError;
-use thermocline_sweep::quoted;
+use thermocline_sweep::{quoted, typed};
 
 use super::choice::{Beside, Chosen};
-use crate::{Door, settings::run::RunSettings};
-
-/// Options that say where results go, or how the work is done; that is ours to decide.
-const NOT_OF_EXPERIMENTS: [&str; 12] = [
-    "delays",
-    "format",
-    "help",
-    "json",
-    "markdown",
-    "no-progress",
-    "output",
-    "plots",
-    "quiet",
-    "report",
-    "threads",
-    "version",
-];
+use crate::{
+    Door,
+    settings::{run::RunSpec, table::Group},
+};
 
 /// The variable that names the folders of traces, as `PATH` names those of programs.
 const VARIABLE: &str = "THERMOCLINE_TRACES";
@@ -39,20 +26,20 @@ pub fn traces(given: &[PathBuf]) -> Vec<PathBuf> {
 
 /// How to run something.
 pub enum Runnable {
-    /// With these arguments, which this command gives.
-    As(Box<RunSettings>, String),
+    /// By this spec, which this command gives.
+    As(Box<RunSpec>, String),
     /// Not at all: an input is not there.
     Missing(String),
 }
 
-/// Arguments, and the same for a shell.
+/// Settings, and the same for a shell.
 struct Line {
-    arguments: Vec<OsString>,
+    given: Vec<(String, Option<String>)>,
     shown: String,
     missing: Option<String>,
 }
 
-/// What turns settings into arguments.
+/// What turns settings of experiments into specs.
 pub struct Options<'a> {
     chosen: &'a [Chosen],
     traces: Vec<PathBuf>,
@@ -70,32 +57,26 @@ impl<'a> Options<'a> {
         Ok(self.line(run)?.shown)
     }
 
-    /// The arguments as `thermocline run` would understand them.
-    pub fn arguments(&mut self, run: &Run) -> Result<Runnable, SimError> {
+    /// What is run.
+    pub fn spec(&mut self, run: &Run) -> Result<Runnable, SimError> {
         let line = self.line(run)?;
         if let Some(why) = line.missing {
             return Ok(Runnable::Missing(why));
         }
-        let settings = RunSettings::parse(line.arguments);
+        let given = line.given.iter().map(|(name, value)| (&**name, value.as_deref()));
+        let settings = RunSpec::of(given).map_err(SimError::from);
         let settings = settings.map_err(|e| failed(&run.wanted_by, &line.shown, e))?;
         Ok(Runnable::As(Box::new(settings), line.shown))
     }
 
     fn line(&mut self, run: &Run) -> Result<Line, SimError> {
         let begin = ["thermocline", "run"];
-        let mut line = Line { arguments: Vec::new(), shown: begin.join(" "), missing: None };
+        let mut line = Line { given: Vec::new(), shown: begin.join(" "), missing: None };
         for (name, setting) in &run.settings {
-            if NOT_OF_EXPERIMENTS.contains(&name.as_str()) {
-                return Err(SimError::Input(format!(
-                    "{}: the option `{name}` is not for experiments; leave it out",
-                    run.wanted_by
-                )));
-            }
-            let option = format!("--{name}");
             let texts = match setting {
                 Setting::Flag(false) => continue,
                 Setting::Flag(true) => {
-                    line.add(&option, None, option.clone());
+                    line.add(name, None);
                     continue;
                 }
                 Setting::One(text) => std::slice::from_ref(text),
@@ -103,7 +84,7 @@ impl<'a> Options<'a> {
             };
             for text in texts {
                 let (value, shown) = self.value(text, &mut line.missing)?;
-                line.add(&option, Some(value), shown);
+                line.add(name, Some((value, shown)));
             }
         }
         Ok(line)
@@ -114,19 +95,20 @@ impl<'a> Options<'a> {
         &mut self,
         text: &Text,
         missing: &mut Option<String>,
-    ) -> Result<(OsString, String), SimError> {
+    ) -> Result<(String, String), SimError> {
         Ok(match text {
-            Text::Plain(text) => (text.into(), quoted(text)),
+            Text::Plain(text) => (text.clone(), quoted(text)),
             Text::Beside { folder, file } => {
                 let path = self.beside.path(self.chosen, folder, file)?;
-                (path.into(), quoted(&format!("{folder}/{file}")))
+                (path.display().to_string(), quoted(&format!("{folder}/{file}")))
             }
             Text::Trace(file) => {
                 let mut paths = self.traces.iter().map(|folder| folder.join(file));
                 match paths.find(|path| path.is_file()) {
                     Some(path) => {
-                        let shown = quoted(&path.display().to_string());
-                        (path.into(), shown)
+                        let path = path.display().to_string();
+                        let shown = quoted(&path);
+                        (path, shown)
                     }
                     None => {
                         *missing = Some(match self.traces[..] {
@@ -135,7 +117,7 @@ impl<'a> Options<'a> {
                             ),
                             _ => format!("{file} is in none of the folders of traces"),
                         });
-                        (file.into(), format!("\"${VARIABLE}\"/{}", quoted(file)))
+                        (file.clone(), format!("\"${VARIABLE}\"/{}", quoted(file)))
                     }
                 }
             }
@@ -144,21 +126,11 @@ impl<'a> Options<'a> {
 }
 
 impl Line {
-    fn add(&mut self, option: &str, value: Option<OsString>, shown: String) {
-        match value {
-            None => {
-                self.arguments.push(option.into());
-                self.shown = format!("{} {shown}", self.shown);
-            }
-            // As one argument, for values that begin with a dash.
-            Some(value) => {
-                let mut argument = OsString::from(format!("{option}="));
-                argument.push(value);
-                self.arguments.push(argument);
-                let between = if shown.starts_with('-') { '=' } else { ' ' };
-                self.shown = format!("{} {option}{between}{shown}", self.shown);
-            }
-        }
+    /// Adds a setting, with its value and how a shell has that.
+    fn add(&mut self, name: &str, value: Option<(String, String)>) {
+        let (value, shown) = value.unzip();
+        self.shown = format!("{} {}", self.shown, typed(name, shown.as_deref()));
+        self.given.push((name.to_owned(), value));
     }
 }
 

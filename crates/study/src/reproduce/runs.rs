@@ -32,7 +32,7 @@ pub fn run_all(
     let (mut places, mut commands, mut jobs) = (Vec::new(), Vec::new(), Vec::new());
     for (at, run) in runs.iter().enumerate() {
         results.push(None);
-        match options.arguments(run)? {
+        match options.spec(run)? {
             Runnable::Missing(why) => {
                 results[at] =
                     Some(Ran { outcome: Outcome::Missing(context.words(why)), notes: Vec::new() });

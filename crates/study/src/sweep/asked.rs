@@ -6,9 +6,12 @@ use thermocline_sim::SimError;
 use thermocline_sweep::{Axis, Cell, Grid, Setting, Settings, Values, listed, read_file};
 
 use crate::{
+    Door,
     settings::{
         kinds,
+        run::RunSpec,
         sweep::{Given, Kind, SweepSettings},
+        table::Group,
     },
     usage,
 };
@@ -192,8 +195,12 @@ impl Asked {
         }
         for cell in &mut cells {
             let input = cell.settings.0.iter().find(|s| INPUTS.contains(&s.option.as_str()));
-            let foreign = input.map_or_else(Vec::new, |input| kinds::foreign(&input.option));
-            cell.settings.0.retain(|setting| !foreign.contains(&setting.option));
+            let Some(kind) = input.map(|input| input.option.clone()) else { continue };
+            let foreign = |setting: &Setting| {
+                let field = RunSpec::field(&setting.option);
+                field.is_ok_and(|field| kinds::is_foreign(&field.info, &kind))
+            };
+            cell.settings.0.retain(|setting| !foreign(setting));
         }
         cells
     }
@@ -230,10 +237,12 @@ fn of_file(name: &str, mut seeds: u64) -> Result<(Vec<Given>, u64), SimError> {
     let text = fs::read_to_string(name).map_err(|e| SimError::Input(format!("{name}: {e}")))?;
     let mut given = Vec::new();
     for (option, texts, listed) in read_file(name, &text)? {
-        let wrong = |why: &str| SimError::Input(format!("{name}: `{option}` {why}"));
+        let wrong = |why: String| {
+            SimError::Input(format!("{name}: `{option}`: {}", Door::Toml.words(&why)))
+        };
         if option == SEEDS {
             let count = texts.first().and_then(|text| text.parse().ok());
-            let count = count.ok_or_else(|| wrong("is a whole number, as in seeds = 5"))?;
+            let count = count.ok_or_else(|| wrong("is a whole number, as in seeds = 5".into()))?;
             seeds = if seeds > 1 { seeds } else { count };
             continue;
         }

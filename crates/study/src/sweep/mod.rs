@@ -21,7 +21,7 @@ pub use self::{
 pub use crate::simulation::{Executed, Inputs};
 use crate::{
     Context,
-    settings::{run::RunSettings, sweep::SweepSettings},
+    settings::{run::RunSpec, sweep::SweepSettings, table::Group},
     simulation::Simulation,
 };
 
@@ -142,8 +142,7 @@ pub fn execute(
     version: &str,
     context: Context<'_>,
 ) -> Result<Executed, SimError> {
-    let mut settings = RunSettings::parse(settings.arguments())?;
-    settings.simulation.cleaning.own = context.own();
+    let settings = RunSpec::of(settings.given())?;
     let simulation = Simulation::of_version(settings, version, inputs, context)?;
     let input = simulation.prepare()?;
     simulation.run(&input)
@@ -157,27 +156,24 @@ fn name_trace(result: &mut Value, cell: &Cell) {
     }
 }
 
-/// What a result depends on. A trace in memory stands for its contents, as a file does.
+/// What a result depends on: its settings as they are always written, and the contents of its trace. A trace in memory
+/// stands for its contents, as a file does.
 fn digest_of(
     settings: &Settings,
     contents: &mut Contents,
     context: Context<'_>,
 ) -> Result<String, SimError> {
-    let Some(digest) = digest_in_memory(settings, context) else {
-        return contents.of_job(settings, context.progress());
-    };
-    let without = settings.0.iter().filter(|setting| setting.option != "trace");
-    let memory = Setting::new("trace-in-memory", digest?);
-    let settings = Settings(without.cloned().chain([memory]).collect());
-    contents.of_job(&settings, context.progress())
-}
-
-fn digest_in_memory(settings: &Settings, context: Context<'_>) -> Option<Result<String, SimError>> {
-    let traces = context.traces()?;
-    let trace = settings.0.iter().find(|setting| setting.option == "trace")?;
-    let name = trace.value.as_deref().filter(|name| traces.has(name))?;
-    match RunSettings::parse(settings.arguments()) {
-        Ok(run) => traces.digest(name, &run.simulation.reading.options()),
-        Err(error) => Some(Err(error)),
+    let mut spec = RunSpec::of(settings.given())?;
+    let in_memory = spec.one.input.trace.take_if(|trace| {
+        context.traces().is_some_and(|traces| traces.has(&trace.to_string_lossy()))
+    });
+    let mut all: Vec<_> =
+        spec.given().into_iter().map(|(name, value)| Setting::new(name, value)).collect();
+    if let (Some(trace), Some(traces)) = (in_memory, context.traces()) {
+        let reading = spec.simulation.reading.options();
+        let digest = traces.digest(&trace.to_string_lossy(), &reading);
+        let gone = || SimError::Input(format!("{}: it is not there any more", trace.display()));
+        all.push(Setting::new("trace-in-memory", digest.ok_or_else(gone)??));
     }
+    contents.of_job(&Settings(all), context.progress())
 }

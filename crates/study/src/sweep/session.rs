@@ -13,7 +13,7 @@ use super::{digest_of, name_trace};
 use crate::{
     Context, jobs,
     run::Run,
-    settings::run::RunSettings,
+    settings::{run::RunSpec, table::Group},
     simulation::{Executed, Inputs, Simulation},
     usage,
 };
@@ -25,8 +25,8 @@ pub struct Session<'a> {
     threads: usize,
     context: Context<'a>,
     contents: Contents,
-    /// What is known of each cell, by the arguments that make it.
-    known: HashMap<Vec<String>, Known>,
+    /// What is known of each cell, by the words that make it.
+    known: HashMap<String, Known>,
     news: Mutex<News>,
 }
 
@@ -94,13 +94,13 @@ impl<'a> Session<'a> {
                     Known::Not(why)
                 }
             };
-            self.known.insert(cell.settings.arguments(), known);
+            self.known.insert(cell.settings.shown(), known);
         }
         if let Some(failure) = first_wrong.filter(|_| wrong == cells.len()) {
             return Err(failure);
         }
         for cell in cells {
-            if let Some(Known::Not(why)) = self.known.get(&cell.settings.arguments()) {
+            if let Some(Known::Not(why)) = self.known.get(&cell.settings.shown()) {
                 tell(cell, why, self.context);
             }
         }
@@ -113,18 +113,16 @@ impl<'a> Session<'a> {
     }
 
     /// The settings as a run understands them; what it refuses is wrong with the sweep.
-    fn settings(cell: &Cell) -> Result<RunSettings, SimError> {
-        RunSettings::parse(cell.settings.arguments()).map_err(|error| {
-            let why = error.to_string().replace("thermocline run", "thermocline sweep");
+    fn settings(cell: &Cell) -> Result<RunSpec, SimError> {
+        RunSpec::of(cell.settings.given()).map_err(|error| {
             let of = if cell.name.is_empty() { String::new() } else { format!("{}: ", cell.name) };
-            usage(format!("{of}{why}"))
+            usage(format!("{of}{error}"))
         })
     }
 
     /// Whether a cell can be run, as far as known before its input is read.
     pub(super) fn understood(cell: &Cell, context: Context<'_>) -> Result<(), SimError> {
         let mut settings = Self::settings(cell)?;
-        settings.simulation.cleaning.own = context.own();
         // Which device a trace has by default shows when it is read.
         settings.simulation.device.shape.device.get_or_insert_with(|| jobs::DEFAULT.into());
         Run::of(&settings, context).map(drop)
@@ -133,7 +131,7 @@ impl<'a> Session<'a> {
     fn understand(
         &mut self,
         cell: &Cell,
-        args: RunSettings,
+        args: RunSpec,
     ) -> Result<(String, Simulation<'a>), SimError> {
         let job = Simulation::of(args, self.inputs, self.context)?;
         Ok((digest_of(&cell.settings, &mut self.contents, self.context)?, job))
@@ -174,14 +172,14 @@ impl<'a> Session<'a> {
 
     /// Why a cell has no result.
     pub fn failure(&self, cell: &Cell) -> Option<String> {
-        match self.known.get(&cell.settings.arguments())? {
+        match self.known.get(&cell.settings.shown())? {
             Known::Not(why) => Some(why.clone()),
             Known::As(digest) => self.news().failures.get(digest).cloned(),
         }
     }
 
     fn digest(&self, cell: &Cell) -> Option<&str> {
-        match self.known.get(&cell.settings.arguments())? {
+        match self.known.get(&cell.settings.shown())? {
             Known::As(digest) => Some(digest),
             Known::Not(_) => None,
         }

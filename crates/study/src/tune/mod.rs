@@ -25,7 +25,7 @@ use serde_json::Value;
 use thermocline_sim::{
     SimError,
     answer::IRRELEVANT,
-    metric::{Better, Metric},
+    metric::{self, Better, Metric},
 };
 use thermocline_sweep::{Settings, Work, quoted, run_all};
 use thermocline_trace::Source;
@@ -34,7 +34,7 @@ use tpe::{TpeOptimizer, density_estimation::DefaultEstimatorBuilder};
 pub use self::space::{Candidate, Choice, Dimension, Space};
 use crate::{
     Context, Counted, in_results, opening,
-    settings::{run::RunSettings, sweep::Swept, transform::Part, values},
+    settings::{run::RunSpec, sweep::Swept, table::Group, transform::Part},
     simulation::{Executed, Inputs, Simulation},
     usage,
 };
@@ -163,7 +163,7 @@ pub fn aim(text: &str) -> Result<&'static Metric, String> {
         "memory" | "ram" => "memory.total_bytes",
         other => &other.replace('-', "_"),
     };
-    let metric = values::metric(key)?;
+    let metric = metric::named(key)?;
     match metric.look.better {
         Better::Neither => Err(format!(
             "of `{text}` neither more nor less is better; take write-amplification, lifetime, p99 or memory"
@@ -197,7 +197,7 @@ pub fn tune_by(
             space.policies.len()
         )));
     }
-    let first = RunSettings::parse(space.settings(&space.plain(0)).arguments())?;
+    let first = RunSpec::of(space.settings(&space.plain(0)).given())?;
     let parts = Parts::of(&first, settings.part, context)?;
     let price = if space.varies("over-provisioning") { settings.price } else { 0.0 };
     let inputs = [Inputs::that_stay(), Inputs::that_stay()];
@@ -260,7 +260,7 @@ enum Parts {
 }
 
 impl Parts {
-    fn of(settings: &RunSettings, share: f64, context: Context<'_>) -> Result<Self, SimError> {
+    fn of(settings: &RunSpec, share: f64, context: Context<'_>) -> Result<Self, SimError> {
         let Some(path) = settings.one.input.trace.as_deref() else { return Ok(Self::Workload) };
         if path.as_os_str() == "-" {
             return Err(usage(
@@ -294,7 +294,7 @@ impl Parts {
     }
 
     /// The settings of a run on the part that is searched, or on the rest.
-    fn apply(self, settings: &mut RunSettings, rest: bool) {
+    fn apply(self, settings: &mut RunSpec, rest: bool) {
         let simulation = &mut settings.simulation;
         match (self, rest) {
             (Self::Trace(first, _), false) => simulation.transforms.part = Part::First(first),
@@ -550,7 +550,7 @@ impl Tuner<'_> {
         let mut outcomes: Vec<Result<Value, String>> = Vec::new();
         let (mut places, mut jobs) = (Vec::new(), Vec::new());
         for (at, settings) in all.iter().enumerate() {
-            let mut asked = RunSettings::parse(settings.arguments())?;
+            let mut asked = RunSpec::of(settings.given())?;
             self.parts.apply(&mut asked, rest);
             outcomes.push(Err(String::new()));
             match Simulation::of(asked, &self.inputs[usize::from(rest)], self.context) {

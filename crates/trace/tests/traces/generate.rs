@@ -113,12 +113,12 @@ fn errors_say_what_was_expected() {
         assert!(message.contains(expected), "{spec}: {message}");
     }
     for (options, expected) in [
-        (GeneratorOptions { bytes: None, ..options }, "‹bytes›"),
+        (GeneratorOptions { bytes: None, ..options }, "‹bytes 192MiB›"),
         (GeneratorOptions { span_bytes: 100, ..options }, "a span of 100 bytes"),
         (GeneratorOptions { request_bytes: Some(0), ..options }, "at least 1 byte"),
         (GeneratorOptions { request_bytes: Some(3000), ..options }, "do not divide"),
         (GeneratorOptions { read_share: 1.0, ..options }, "below 1"),
-        (GeneratorOptions { interarrival_ns: Some(0.0), ..options }, "‹interarrival›"),
+        (GeneratorOptions { interarrival_ns: Some(0.0), ..options }, "‹interarrival 20ms›"),
     ] {
         let message = error("uniform", &options);
         assert!(message.contains(expected), "{message}");

@@ -16,6 +16,7 @@ use signal_hook::{
 use thermocline_assembly::{
     Access, Candidate, ServeOptions,
     chips::{SERVED, caution, profile_text},
+    policy::OwnPolicies,
 };
 use thermocline_ftl::Recovery;
 use thermocline_media::Place;
@@ -219,8 +220,14 @@ fn limits(args: &ServeArgs) -> Limits {
 fn serve_options(args: &ServeArgs, default: &str) -> Result<ServeOptions, Failure> {
     let asked = &args.policy;
     let (victim, placement) = (asked.victim.as_deref(), asked.placement.as_deref());
-    let policy =
-        jobs::policy(asked.policy.as_deref(), victim, placement, default, &asked.cleaning)?;
+    let policy = jobs::policy(
+        asked.policy.as_deref(),
+        victim,
+        placement,
+        default,
+        &asked.cleaning,
+        &OwnPolicies::default(),
+    )?;
     Ok(ServeOptions {
         policy: jobs::adjusted(&policy, &asked.cleaning),
         over_provisioning: args.over_provisioning,

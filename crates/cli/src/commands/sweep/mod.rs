@@ -15,7 +15,10 @@ use thermocline_study::{
 use thermocline_sweep::{Cell, Store, Table};
 
 use crate::{
-    args::sweep::{SweepArgs, TableFormat},
+    args::{
+        settings::SweptArgs,
+        sweep::{SweepArgs, TableFormat},
+    },
     console::Console,
     exit::Failure,
     output::Output,
@@ -34,7 +37,7 @@ const NOTES_SHOWN: usize = 5;
 /// Runs what the store does not have, and prints a row for each cell of the grid.
 pub fn run(args: SweepArgs, console: Console) -> Result<(), Failure> {
     let SweepArgs { file, seeds, jobs, store, shard, until, tolerance, format, output, .. } = args;
-    let SweepArgs { per_volume, mut swept, .. } = args;
+    let SweepArgs { per_volume, swept: SweptArgs(mut swept), .. } = args;
     let file = file.or_else(|| swept.take_file());
     let settings = SweepSettings { file, seeds, until, tolerance, swept };
     let asked = Asked::of(&settings)?;

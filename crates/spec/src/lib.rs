@@ -1,0 +1,37 @@
+//! What a simulation is: a [`RunSpec`](run::RunSpec), made of settings by name.
+//!
+//! ```
+//! use thermocline_spec::{run::RunSpec, table::Group};
+//!
+//! let given = [("workload", Some("hot-cold:90/10")), ("over-provisioning", Some("15%")), ("check", None)];
+//! let spec = RunSpec::of(given)?;
+//! assert_eq!(spec, serde_json::from_str(
+//!     r#"{"workload": "hot-cold:90/10", "over-provisioning": 0.15, "check": true}"#
+//! )?);
+//! let error = RunSpec::of([("workload", Some("uniform")), ("queue-dept", Some("4"))]).unwrap_err();
+//! assert_eq!((&*error.field, &*error.remedy), ("queue-dept", "did you mean ‹queue-depth›?"));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! * [`table`] declares groups of settings: each is a struct with a table of names, explanations and readers.
+//! * [`run`], [`device`], [`cleaning`], [`input`], [`reading`], [`transform`] are the groups of a run.
+//! * [`data`] has a spec as data: serde, a JSON schema, equality and hashes.
+//!
+//! Invariants:
+//! - Nothing here knows a command line, Python or TOML: doors make words into [`table::Given`] settings, and write errors
+//!   as their users write settings ([`thermocline_units::naming`]).
+//! - Equal specs are written alike: `15%` and `0.15`, `SepBIT` and `sep-bit` are one value.
+
+pub mod cleaning;
+pub mod data;
+pub mod device;
+pub mod generate;
+pub mod input;
+pub mod kinds;
+pub mod reading;
+pub mod run;
+pub mod table;
+pub mod transform;
+pub mod values;
+
+pub use thermocline_units::naming::SpecError;

@@ -1,0 +1,41 @@
+//! What is done to a trace before it is used.
+
+use thermocline_trace::transform::{OpSet, ShiftBy, Window};
+
+use crate::{
+    group,
+    values::{NUMBER, OPS, SHIFT, TEXT, TIME, WINDOW},
+};
+
+group! {
+    /// Transformations, in the order they are applied.
+    pub struct TransformArgs, "Changing a trace (in this order)" {
+        /// Keep only this volume, by name or index. Repeat for several.
+        volume: Vec<String> = one("volume", "NAME", TEXT);
+        /// Keep only these operations: read, write, trim, flush, separated by commas; -trim keeps all but
+        /// trims.
+        ops: Option<OpSet> = one("ops", "OPS", OPS).dashed();
+        /// Sort by time within a window of requests (64) or of time (20ms).
+        sort_window: Option<Window> = one("sort-window", "N|TIME", WINDOW);
+        /// Drop repetitions of a request within this time, because some recorders log it several times.
+        dedup_window: Option<u64> = one("dedup-window", "TIME", TIME);
+        /// Shift addresses by this, such as -63s (sectors of 512 bytes) or +4KiB.
+        shift: Option<ShiftBy> = one("shift", "BY", SHIFT).dashed();
+        /// Keep only the first N requests.
+        limit: Option<u64> = one("limit", "N", NUMBER);
+        /// The part of it that counts; of doors, not of words.
+        part: Part = door();
+    }
+}
+
+/// The part of a trace that counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Part {
+    /// All of it.
+    #[default]
+    Whole,
+    /// So many requests from the start on; the others are not read.
+    First(u64),
+    /// What follows this many requests; they are replayed, and not counted.
+    After(u64),
+}

@@ -1,0 +1,293 @@
+//! Values as people write them, and names that are known.
+
+use std::{path::PathBuf, str::FromStr};
+
+use thermocline_policy::{Ticks, bank::BankAssignment, params::ParamValue, trigger::Trigger};
+use thermocline_trace::{
+    read::{Action, Format, TimeUnit},
+    transform::{OpSet, ShiftBy, Window},
+};
+use thermocline_units::{format_size, parse_share, parse_size, split_list};
+use thermocline_workloads::WorkloadSpec;
+
+use crate::table::{Codec, Values};
+
+/// Names, with what they mean.
+pub type Named = Vec<(&'static str, &'static str)>;
+
+/// Bytes: `4k`, `4KiB`, `192MiB`.
+pub fn size(text: &str) -> Result<u64, String> {
+    parse_size(text).map_err(|e| e.to_string())
+}
+
+/// A share: `15%`, `0.15`.
+pub fn share(text: &str) -> Result<f64, String> {
+    parse_share(text).map_err(|e| e.to_string())
+}
+
+/// Nanoseconds: `84min`, `20ms`.
+pub fn time(text: &str) -> Result<u64, String> {
+    Ticks::parse(text.trim())
+        .map(|ticks| ticks.0)
+        .ok_or_else(|| format!("`{text}` is not a time; write it as 84min, 250s, 20ms or 100us"))
+}
+
+/// One of this many: `1/8`.
+pub fn sample(text: &str) -> Result<u32, String> {
+    let of = text.trim().strip_prefix("1/").and_then(|of| of.trim().parse().ok());
+    of.filter(|of| (2..=1 << 16).contains(of))
+        .ok_or_else(|| format!("`{text}` is not a sample; write it as 1/8, one of eight pages"))
+}
+
+/// A page: large enough to count, small enough for every table.
+pub fn page_size(text: &str) -> Result<u64, String> {
+    let bytes = size(text)?;
+    if (1..=1 << 31).contains(&bytes) {
+        Ok(bytes)
+    } else {
+        Err(format!("a page cannot have {bytes} bytes; choose from 1 byte to 2GiB"))
+    }
+}
+
+/// A window of requests (`64`) or of time (`20ms`).
+pub fn window(text: &str) -> Result<Window, String> {
+    match text.parse() {
+        Ok(requests) => Ok(Window::Requests(requests)),
+        Err(_) => time(text).map(Window::Time).map_err(|e| format!("{e}; or as requests: 64")),
+    }
+}
+
+/// Bytes a day, in the units in which storage is sold or in powers of 1024: `50GB`, `20GiB`.
+pub fn daily_writes(text: &str) -> Result<u64, String> {
+    let bytes = size(text).ok().filter(|bytes| *bytes > 0);
+    bytes.ok_or_else(|| format!("`{text}` is no amount of data; write it as 50GB or 20GiB"))
+}
+
+/// A trace format by name, or `columns:…`.
+pub fn trace_format(text: &str) -> Result<Format, String> {
+    Format::from_str(text).map_err(|e| e.to_string())
+}
+
+/// A whole number, this at least.
+fn whole<T: FromStr + PartialOrd<T> + TryFrom<u8>>(text: &str, least: u8) -> Result<T, String> {
+    let least_of = T::try_from(least).ok();
+    let number =
+        text.trim().parse().ok().filter(|number| least_of.is_none_or(|least| *number >= least));
+    number.ok_or_else(|| match least {
+        0 => format!("`{text}` is no whole number; write one such as 4"),
+        _ => format!("`{text}` is no whole number of {least} or more; write one such as 4"),
+    })
+}
+
+/// Which of the filled pages are read-only.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum ReadOnlyArg {
+    /// Those the trace never writes.
+    Unwritten,
+    /// This share of them.
+    Share(f64),
+}
+
+const UNWRITTEN: &str = "unwritten";
+
+impl FromStr for ReadOnlyArg {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if text == UNWRITTEN {
+            return Ok(Self::Unwritten);
+        }
+        share(text).map(Self::Share).map_err(|e| format!("{e}, or `{UNWRITTEN}` with a trace"))
+    }
+}
+
+/// What is written before the run.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum FillArg {
+    /// Nothing.
+    Nothing,
+    /// This share of the chip.
+    Share(f64),
+}
+
+const NONE: &str = "none";
+
+impl FromStr for FillArg {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if text == NONE {
+            return Ok(Self::Nothing);
+        }
+        share(text).map(Self::Share).map_err(|e| format!("{e}, or `{NONE}`"))
+    }
+}
+
+/// A list of calls, such as `SepBIT,CAT(tau=1h)` or `CAT/table-4`, with names that are known but for case
+/// and hyphens as they are known: `sep-bit,cat(tau=1h)`.
+#[must_use]
+pub fn as_known(text: &str, known: &[&str]) -> String {
+    let items = split_list(text);
+    if items.is_empty() {
+        return text.to_owned();
+    }
+    let items: Vec<_> = items.iter().map(|item| one_as_known(item, known)).collect();
+    items.join(",")
+}
+
+/// A name, and what may follow it in brackets or after a slash.
+fn one_as_known(item: &str, known: &[&str]) -> String {
+    let letters = |name: &str| {
+        let letters = name.chars().filter(|c| !matches!(c, '-' | '_'));
+        letters.flat_map(char::to_lowercase).collect::<String>()
+    };
+    let (name, rest) = item.split_at(item.find(['(', '/']).unwrap_or(item.len()));
+    let is = |other: &&&str| letters(other) == letters(name);
+    match known.iter().find(is) {
+        Some(alike) if !known.contains(&name) => format!("{alike}{rest}"),
+        _ => item.to_owned(),
+    }
+}
+
+fn plain(names: impl IntoIterator<Item = &'static str>) -> Named {
+    names.into_iter().map(|name| (name, "")).collect()
+}
+
+/// Presets.
+#[must_use]
+pub fn presets() -> Named {
+    plain(thermocline_policy::preset::PRESETS.iter().map(|p| p.name))
+}
+
+/// Victim policies.
+#[must_use]
+pub fn victims() -> Named {
+    plain(thermocline_policy::victim::VICTIMS.iter().map(|v| v.info.name))
+}
+
+/// Placements.
+#[must_use]
+pub fn placements() -> Named {
+    plain(thermocline_policy::placement::PLACEMENTS.iter().map(|p| p.name))
+}
+
+/// What can be done between requests.
+#[must_use]
+pub fn idles() -> Named {
+    let names = thermocline_policy::idle::IDLES.iter().map(|i| i.info.name);
+    plain([NONE].into_iter().chain(names))
+}
+
+/// Sources of dead data.
+#[must_use]
+pub fn dead_data() -> Named {
+    plain(thermocline_policy::dead::DEAD_DATA.iter().map(|d| d.name))
+}
+
+/// Built-in devices.
+#[must_use]
+pub fn devices() -> Named {
+    plain(thermocline_flash::BUILT_IN_PROFILES.iter().map(|(name, _)| *name))
+}
+
+fn formats() -> Named {
+    Format::all().map(|format| (format.name(), format.about())).collect()
+}
+
+/// The names alone.
+#[must_use]
+pub fn names(named: Named) -> Vec<&'static str> {
+    named.into_iter().map(|(name, _)| name).collect()
+}
+
+/// A file may be called as it likes.
+fn known_or_file(text: &str, known: Named) -> String {
+    match std::path::Path::new(text).exists() {
+        true => text.to_owned(),
+        false => as_known(text, &names(known)),
+    }
+}
+
+macro_rules! codecs {
+    ($($name:ident: $T:ty = $read:expr, $show:expr, $values:expr;)*) => {
+        $(#[doc = concat!("How values of the kind ", stringify!($name), " are read and written.")]
+        pub const $name: Codec<$T> =
+            Codec { read: $read, show: $show, values: $values };)*
+    };
+}
+
+codecs! {
+    SIZE: u64 = size, |bytes| format_size(*bytes), Values::Any;
+    PAGE_SIZE: u64 = page_size, |bytes| format_size(*bytes), Values::Any;
+    DAILY_WRITES: u64 = daily_writes, |bytes| format_size(*bytes), Values::Any;
+    SHARE: f64 = share, f64::to_string, Values::Any;
+    TIME: u64 = time, |ns| format!("{ns}ns"), Values::Any;
+    SAMPLE: u32 = sample, |of| format!("1/{of}"), Values::Any;
+    WINDOW: Window = window, |window| match window {
+        Window::Requests(requests) => requests.to_string(),
+        Window::Time(ns) => format!("{ns}ns"),
+    }, Values::Any;
+    COUNT: u32 = |text| whole(text, 0), u32::to_string, Values::Any;
+    ONE_OR_MORE: u32 = |text| whole(text, 1), u32::to_string, Values::Any;
+    TWO_OR_MORE: u32 = |text| whole(text, 2), u32::to_string, Values::Any;
+    NUMBER: u64 = |text| whole(text, 0), u64::to_string, Values::Any;
+    THREADS: usize = |text| whole(text, 0), usize::to_string, Values::Any;
+    TEXT: String = |text| Ok(text.to_owned()), String::clone, Values::Any;
+    FILE: PathBuf = |text| Ok(text.into()), |path| path.to_string_lossy().into_owned(), Values::Files;
+    FILL: FillArg = FillArg::from_str, |fill| match fill {
+        FillArg::Nothing => NONE.into(),
+        FillArg::Share(share) => share.to_string(),
+    }, Values::Any;
+    READ_ONLY: ReadOnlyArg = ReadOnlyArg::from_str, |pages| match pages {
+        ReadOnlyArg::Unwritten => UNWRITTEN.into(),
+        ReadOnlyArg::Share(share) => share.to_string(),
+    }, Values::Any;
+    WORKLOAD: WorkloadSpec = |text| text.parse().map_err(|e: thermocline_trace::TraceError| e.to_string()),
+        WorkloadSpec::to_string, Values::Any;
+    FORMAT: Format = trace_format, Format::to_string, Values::Names(formats);
+    COLUMNS: Format = |text| trace_format(&format!("columns:{text}")),
+        |format| format.argument().unwrap_or_default().to_owned(), Values::Any;
+    ACTION: Action = |text| text.parse().map_err(|e: thermocline_trace::TraceError| e.to_string()),
+        Action::to_string, Values::Any;
+    TIME_UNIT: TimeUnit = |text| text.parse().map_err(|e: thermocline_trace::TraceError| e.to_string()),
+        TimeUnit::to_string, Values::Any;
+    SECTOR_SIZE: u32 = |text| {
+        u32::try_from(size(text)?).map_err(|_| "a sector must be smaller than 4GiB".into())
+    }, |bytes| format_size(u64::from(*bytes)), Values::Any;
+    OPS: OpSet = |text| text.parse().map_err(|e: thermocline_trace::TraceError| e.to_string()),
+        OpSet::to_string, Values::Any;
+    SHIFT: ShiftBy = |text| text.parse().map_err(|e: thermocline_trace::TraceError| e.to_string()),
+        |by| format!("{}B", by.0), Values::Any;
+    TRIGGER: Trigger = |text| {
+        Trigger::parse(text).ok_or_else(|| format!("expected {}", Trigger::EXPECTED))
+    }, Trigger::show, Values::Any;
+    BANK_ASSIGNMENT: BankAssignment = |text| {
+        BankAssignment::parse(text).ok_or_else(|| format!("expected {}", BankAssignment::EXPECTED))
+    }, BankAssignment::show, Values::Any;
+    DEVICE: String = |text| Ok(known_or_file(text, devices())), String::clone,
+        Values::Names(devices);
+    IDLE: String = |text| Ok(known_or_file(text, idles())), String::clone, Values::Names(idles);
+    DEAD_DATA: String = |text| Ok(known_or_file(text, dead_data())), String::clone,
+        Values::Names(dead_data);
+}
+
+/// A folder.
+pub const FOLDER: Codec<PathBuf> = Codec { values: Values::Folders, ..FILE };
+/// Presets, with parameters in brackets.
+pub const POLICY: Codec<String> = Codec {
+    read: |text| Ok(known_or_file(text, presets())),
+    show: String::clone,
+    values: Values::Names(presets),
+};
+/// Victim policies.
+pub const VICTIM: Codec<String> = Codec {
+    read: |text| Ok(known_or_file(text, victims())),
+    show: String::clone,
+    values: Values::Names(victims),
+};
+/// Placements.
+pub const PLACEMENT: Codec<String> = Codec {
+    read: |text| Ok(known_or_file(text, placements())),
+    show: String::clone,
+    values: Values::Names(placements),
+};
