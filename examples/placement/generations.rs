@@ -3,7 +3,7 @@
 
 use thermocline_flash::Lpn;
 
-use super::{Kept, Place, Placement, Registered};
+use super::{Found, HostWrite, Placement, Registered, Streams};
 use crate::{Args, Context, ParamError, PolicyInfo, params::NoParams};
 
 /// The stream of pages that survived twice or more often.
@@ -13,41 +13,40 @@ const OLD: u8 = 2;
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Generations;
 
-impl Placement for Generations {
+impl Streams for Generations {
     fn streams(&self) -> u8 {
         OLD + 1
     }
+}
 
-    /// The word of a page: cleanings survived.
-    #[inline(always)]
-    fn keeps(&self) -> Kept {
-        Kept::HalfWord
-    }
+impl Placement for Generations {
+    /// Cleanings survived.
+    type Page = u8;
 
     #[inline(always)]
-    fn host_word(&mut self, _lpn: Lpn, _survived: u64, _old: Option<Place>, _now: u64) -> u8 {
+    fn host(&mut self, _survived: u8, _: &impl HostWrite) -> u8 {
         0
     }
 
     #[inline(always)]
-    fn written_word(&mut self, _lpn: Lpn, _survived: u64, _now: u64) -> u64 {
-        0
+    fn written(&mut self, survived: &mut u8, _: Lpn, _now: u64) {
+        *survived = 0;
     }
 
     #[inline(always)]
-    fn survivor_word(&mut self, _lpn: Lpn, survived: &mut u64, _now: u64) -> u8 {
-        *survived = (*survived + 1).min(OLD.into());
-        *survived as u8
+    fn survivor(&mut self, survived: &mut u8, _: Lpn, _now: u64) -> u8 {
+        *survived = (*survived + 1).min(OLD);
+        *survived
     }
 
     /// So that it is found again when the tables are lost.
     #[inline(always)]
-    fn note_word(&self, _lpn: Lpn, survived: u64) -> u16 {
-        survived as u16
+    fn save(&self, survived: u8, _: Lpn) -> u16 {
+        survived.into()
     }
 
-    fn recovered_word(&mut self, _lpn: Lpn, _stream: u8, note: u16, _time: u64) -> u64 {
-        u64::from(note).min(OLD.into())
+    fn restore(&mut self, survived: &mut u8, found: &Found) {
+        *survived = found.note.min(OLD.into()) as u8;
     }
 }
 

@@ -9,6 +9,7 @@
 use alloc::{string::String, vec::Vec};
 
 use thermocline_flash::{BlockId, Lpn, Ppn, Timing};
+use thermocline_policy::placement::Ahead;
 
 use crate::{Counters, DeadDataCounters, EndOfLife, FtlError};
 
@@ -109,14 +110,9 @@ pub trait PageIo {
     /// [`FtlError`].
     fn trim(&mut self, lpn: Lpn, now: u64) -> Result<bool, FtlError>;
 
-    /// Whether it wants to know what the host will write next.
-    fn looks_ahead(&self) -> bool {
-        false
-    }
-
-    /// The host is about to write these pages, in this order; what was said before is over.
-    fn coming(&mut self, pages: &mut dyn Iterator<Item = Lpn>) {
-        let _ = pages;
+    /// Takes what the host will write next, if anybody wants to know.
+    fn ahead(&mut self) -> Option<&mut dyn Ahead> {
+        None
     }
 
     /// Asks for the first cache lines that a write of `lpn` will need.

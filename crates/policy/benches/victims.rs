@@ -27,7 +27,7 @@ use thermocline_chart::{Kind, Legend, Plot, Point, Series, draw};
 use thermocline_flash::{BlockId, Lpn};
 use thermocline_policy::{
     Args, BlockTable, Context,
-    placement::{self, Cleaning, Place, Placement, Visitor},
+    placement::{self, Answer, Cleaning, PageState, Place, Placement, Survivors, Visitor, Write},
     preset::{self, LayerKind, PRESETS, Preset},
     victim::{self, Victim},
 };
@@ -42,7 +42,7 @@ const MOST_BLOCKS: u32 = u32::MAX / PAGES;
 const NOWHERE: u32 = u32::MAX;
 
 /// A log on which nothing fails.
-struct Log<P> {
+struct Log<P: Placement> {
     table: BlockTable,
     victim: Box<dyn Victim>,
     placement: P,
@@ -50,7 +50,7 @@ struct Log<P> {
     place: Vec<u32>,
     owner: Vec<u32>,
     /// What the placement has kept of each page, by logical page.
-    words: Vec<u64>,
+    pages: Vec<P::Page>,
     free: VecDeque<BlockId>,
     /// The next page of each stream, [`NOWHERE`] where no block is open.
     open: Vec<u32>,
@@ -66,8 +66,9 @@ impl<P: Placement> Log<P> {
     /// The host writes a page.
     fn write(&mut self, lpn: Lpn, now: u64) {
         let old = self.place[lpn.index()];
-        let word = self.words[lpn.index()];
-        let stream = self.placement.host_word(lpn, word, self.whereabouts(old), now);
+        let page = self.pages[lpn.index()];
+        let place = self.whereabouts(old);
+        let stream = self.placement.host(page, &Write { lpn, now, old: || place });
         self.make_room(now);
         // Cleaning may have moved it.
         let old = self.place[lpn.index()];
@@ -78,17 +79,15 @@ impl<P: Placement> Log<P> {
             self.table.invalidate(BlockId(old / PAGES), now);
         }
         self.table.wrote(BlockId(at / PAGES), now);
-        let word = self.words[lpn.index()];
-        self.words[lpn.index()] = self.placement.written_word(lpn, word, now);
+        self.placement.written(&mut self.pages[lpn.index()], lpn, now);
         if self.victim.watches() {
             self.victim.watch(&[lpn]);
         }
-        let _ = self.placement.cooled();
         self.close_if_full(stream);
     }
 
     fn whereabouts(&self, page: u32) -> Option<Place> {
-        if page == NOWHERE || !self.placement.locates() {
+        if page == NOWHERE {
             return None;
         }
         let stream = self.table.block(BlockId(page / PAGES)).stream;
@@ -123,10 +122,6 @@ impl<P: Placement> Log<P> {
         }
     }
 
-    fn words_of(&self, lpns: &[Lpn]) -> Vec<u64> {
-        lpns.iter().map(|lpn| self.words[lpn.index()]).collect()
-    }
-
     /// Cleans until every stream can open a block.
     fn make_room(&mut self, now: u64) {
         let reserve = self.open.len() + self.batch as usize + 1;
@@ -147,21 +142,24 @@ impl<P: Placement> Log<P> {
                 }
                 victims.push(block);
             }
-            if self.placement.sorts() {
-                let mut words: Vec<u64> = self.words_of(&survivors);
-                self.placement.order_words(&mut survivors, &mut words, now);
+            let mut words: Vec<u64> = Vec::new();
+            if P::Page::KEPT.is_any() {
+                words.extend(survivors.iter().map(|lpn| self.pages[lpn.index()].word()));
             }
-            let common = self.placement.common_stream();
-            if common.is_some() {
-                let mut words = self.words_of(&survivors);
-                self.placement.moving(&survivors, &mut words, now);
-                for (&lpn, word) in survivors.iter().zip(words) {
-                    self.words[lpn.index()] = word;
-                }
+            let mut streams = vec![0; survivors.len()];
+            let mut asked = Survivors::new(&mut survivors, &mut words, &mut streams, now);
+            let answer = self.placement.survivors(&mut asked);
+            if let Answer::Together(stream) = answer {
+                streams.fill(stream);
             }
-            for lpn in survivors {
-                let word = &mut self.words[lpn.index()];
-                let stream = common.unwrap_or_else(|| self.placement.survivor_word(lpn, word, now));
+            for (i, lpn) in survivors.into_iter().enumerate() {
+                let page = &mut self.pages[lpn.index()];
+                let stream = if answer != Answer::OneByOne {
+                    *page = P::Page::from_word(words.get(i).copied().unwrap_or(0));
+                    streams[i]
+                } else {
+                    self.placement.survivor(page, lpn, now)
+                };
                 let from = BlockId(self.place[lpn.index()] / PAGES);
                 let at = self.program(lpn, stream, now);
                 self.table.copied(BlockId(at / PAGES), 1, from, now);
@@ -251,7 +249,7 @@ impl Visitor for Measure<'_> {
             batch: preset.batch,
             place: vec![NOWHERE; logical as usize],
             owner: vec![0; (blocks * PAGES) as usize],
-            words: vec![0; logical as usize],
+            pages: vec![P::Page::default(); logical as usize],
             free: (0..blocks).map(BlockId).collect(),
             open: vec![NOWHERE; usize::from(placement.streams())],
             placement,

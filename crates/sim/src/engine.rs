@@ -10,7 +10,7 @@
 use thermocline_assembly::{AssemblyError, policy::Faults};
 use thermocline_flash::{CountingChip, Flash, Lpn};
 use thermocline_ftl::{AHEAD, AHEAD_MORE, Counters, FtlError, Layer};
-use thermocline_policy::{dead::DeadData, idle::Idle};
+use thermocline_policy::{dead::DeadData, idle::Idle, placement::Ahead};
 use thermocline_trace::Op;
 
 use crate::{
@@ -333,8 +333,8 @@ impl<'a, L: Layer<Chip = CountingChip>> Engine<'a, L> {
                 if batch.begins_pass {
                     self.series.pass(self.layer.inspect().counters());
                 }
-                if self.layer.looks_ahead() {
-                    self.announce(&batch.extents);
+                if let Some(ahead) = self.layer.ahead() {
+                    announce(ahead, &batch.extents);
                 }
             }
             if self.faults.any() {
@@ -369,13 +369,6 @@ impl<'a, L: Layer<Chip = CountingChip>> Engine<'a, L> {
         }
         self.batch = batch;
         Ok(most - due)
-    }
-
-    /// Says which pages the host will write.
-    fn announce(&mut self, extents: &[Extent]) {
-        let writes = extents.iter().filter(|extent| extent.op == Op::Write);
-        let pages = |extent: &Extent| extent.first..extent.first + extent.pages;
-        self.layer.coming(&mut writes.flat_map(pages).map(Lpn));
     }
 
     /// Shows itself to who looks on.
@@ -817,4 +810,11 @@ impl<'a, L: Layer<Chip = CountingChip>> Engine<'a, L> {
 /// The end of a run whose policy failed; the caller reports the failure itself.
 pub(crate) fn stopped() -> SimError {
     SimError::Failed("its policy failed".into())
+}
+
+/// Says which pages the host will write.
+fn announce(ahead: &mut dyn Ahead, extents: &[Extent]) {
+    let writes = extents.iter().filter(|extent| extent.op == Op::Write);
+    let pages = |extent: &Extent| extent.first..extent.first + extent.pages;
+    ahead.coming(&mut writes.flat_map(pages).map(Lpn));
 }

@@ -7,11 +7,11 @@
 use alloc::boxed::Box;
 
 use thermocline_flash::{Chip, Flash, FlashError, Lpn};
-use thermocline_policy::placement::Placement;
+use thermocline_policy::placement::{HotPages, PageState, Placement, Write};
 
 use super::{
     cleaner::Cleaner, journal::Journal, open_block::Target, parts::Parts, retire::may_try_again,
-    room::make_room_for,
+    room::make_room_for, worded::Worded,
 };
 use crate::FtlError;
 
@@ -27,19 +27,14 @@ pub(super) struct PageWrite<'a> {
 /// The stream of a page the host writes.
 #[inline(always)]
 pub(super) fn stream_of<C: Chip, P: Placement>(parts: &mut Parts<C, P>, lpn: Lpn, now: u64) -> u8 {
-    let (mut old, word) = (None, parts.word(lpn));
-    if parts.placement.locates() {
-        old = parts.banks.place(&parts.tables, lpn);
-    }
-    if !parts.placement.knows_hot() {
-        return parts.placement.host_word(lpn, word, old, now);
-    }
+    let page = P::Page::from_word(parts.word(lpn));
     let was_hot = parts.placement.is_hot(lpn);
-    let stream = parts.placement.host_word(lpn, word, old, now);
+    let Parts { placement, banks, tables, .. } = parts;
+    let stream = placement.host(page, &Write { lpn, now, old: || banks.place(tables, lpn) });
     if parts.placement.is_hot(lpn) != was_hot {
         parts.warm(lpn, if was_hot { -1 } else { 1 });
     }
-    if let Some(cooled) = parts.placement.cooled() {
+    if let Some(cooled) = parts.placement.hot_pages().and_then(HotPages::cooled) {
         parts.warm(cooled, -1);
     }
     stream
@@ -99,10 +94,10 @@ pub(super) fn point_to<C: Chip, P: Placement>(
     }
     let home = &mut parts.banks[bank];
     let block = home.wrote(usize::from(stream), now);
-    if parts.placement.knows_hot() && parts.placement.is_hot(lpn) {
+    if parts.placement.is_hot(lpn) {
         home.warm(block, 1);
     }
-    parts.tables.point(lpn, word, to);
+    parts.point(lpn, word, to);
 }
 
 /// A page of the host could not be programmed: tries other blocks of the stream. Returns the page

@@ -14,7 +14,7 @@ use alloc::{boxed::Box, collections::VecDeque, vec, vec::Vec};
 use thermocline_flash::{BlockId, Chip, Lpn, Ppn};
 use thermocline_policy::{
     Block, BlockTable, BlockView, State,
-    placement::{Entry, Place, Placement},
+    placement::{Entry, Place, Streams},
     victim::Victim,
 };
 
@@ -271,7 +271,7 @@ impl Bank {
     /// Closes a stream's open block and opens the free block that waited longest.
     pub(super) fn open_next(
         &mut self,
-        placement: &mut dyn Placement,
+        placement: &mut dyn Streams,
         stream: u8,
         now: u64,
     ) -> Result<(), FtlError> {
@@ -285,7 +285,7 @@ impl Bank {
 
     /// Closes the open blocks of streams that are not in use, but for one stream: while they are open they cannot be
     /// cleaned. Not to be called while survivors are moved.
-    pub(super) fn close_unused(&mut self, placement: &mut dyn Placement, but: u8) {
+    pub(super) fn close_unused(&mut self, placement: &mut dyn Streams, but: u8) {
         for stream in (0..self.read_only_stream()).filter(|&stream| stream != but) {
             let is_open = self.open[usize::from(stream)].block() != BlockId::NONE;
             if is_open && !placement.is_used(stream) {
@@ -295,7 +295,7 @@ impl Bank {
     }
 
     /// Closes a stream's open block, if there is one, be it full or not.
-    pub(super) fn close_open(&mut self, placement: &mut dyn Placement, stream: usize) {
+    pub(super) fn close_open(&mut self, placement: &mut dyn Streams, stream: usize) {
         let none = OpenBlock::none(self.shape.pages());
         let open = core::mem::replace(&mut self.open[stream], none);
         if open.block() != BlockId::NONE {
@@ -304,7 +304,7 @@ impl Bank {
     }
 
     /// A block that is no stream's open block any more enters the index.
-    pub(super) fn close(&mut self, placement: &mut dyn Placement, block: BlockId) {
+    pub(super) fn close(&mut self, placement: &mut dyn Streams, block: BlockId) {
         let stream = self.blocks.block(block).stream;
         let entry = placement.closing(self.number, block, stream);
         self.blocks.close(block, &*self.victim, entry);
@@ -324,7 +324,7 @@ impl Bank {
     // How survivors are moved.
 
     /// The victim that the policies choose, be it worth cleaning or not.
-    pub(super) fn choose(&mut self, placement: &mut dyn Placement, now: u64) -> Option<BlockId> {
+    pub(super) fn choose(&mut self, placement: &mut dyn Streams, now: u64) -> Option<BlockId> {
         if self.watches {
             self.pass_on_watched();
         }
@@ -379,7 +379,7 @@ impl Bank {
     }
 
     /// A block whose cleaning failed is a candidate as before; the placement hears of it anew.
-    pub(super) fn reenter(&mut self, placement: &mut dyn Placement, block: BlockId) {
+    pub(super) fn reenter(&mut self, placement: &mut dyn Streams, block: BlockId) {
         let stream = self.blocks.block(block).stream;
         let entry = placement.closing(self.number, block, stream);
         self.blocks.reenter(block, entry);
@@ -431,8 +431,10 @@ impl Bank {
     }
 
     /// All of `fresh` that can be read is in `worn`, which takes its place in the index.
-    pub(super) fn replace(&mut self, placement: &mut dyn Placement, fresh: BlockId, worn: BlockId) {
-        placement.replaced(self.number, fresh, worn);
+    pub(super) fn replace(&mut self, placement: &mut dyn Streams, fresh: BlockId, worn: BlockId) {
+        if let Some(own) = placement.own_victims() {
+            own.replaced(self.number, fresh, worn);
+        }
         self.blocks.close(worn, &*self.victim, Entry::Indexed);
         self.by_erases.closed(worn, self.blocks.block(worn).erases);
     }
@@ -447,7 +449,7 @@ impl Bank {
     /// A block that is not on the free list holds data: so many valid pages, the newest of that time.
     pub(super) fn recovered(
         &mut self,
-        placement: &mut dyn Placement,
+        placement: &mut dyn Streams,
         (block, stream): (BlockId, u8),
         valid: u32,
         newest: u64,

@@ -22,8 +22,7 @@ pub(super) fn check<C: Chip>(parts: &Parts<C>, withdrawn: &[BlockId]) -> Result<
         let state = bank.block(block).state;
         if is_current {
             valid[block.index()] += 1;
-            hot[block.index()] +=
-                u32::from(parts.placement.knows_hot() && parts.placement.is_hot(lpn));
+            hot[block.index()] += u32::from(parts.placement.is_hot(lpn));
         } else if matches!(state, State::Free | State::Unusable) {
             return Err(format!("{lpn:?} is marked and lies in {block:?}, {state:?}"));
         }
@@ -57,7 +56,8 @@ fn check_bank<C: Chip>(
         if matches!(info.state, State::Free | State::Unusable) && counted != 0 {
             return Err(format!("{block:?} is {:?} and holds data", info.state));
         }
-        if parts.placement.knows_hot() && blocks.hot(block).is_some_and(|n| n != hot[block.index()])
+        if parts.placement.hot_pages().is_some()
+            && blocks.hot(block).is_some_and(|n| n != hot[block.index()])
         {
             return Err(format!("{block:?} has not {:?} hot pages", blocks.hot(block)));
         }

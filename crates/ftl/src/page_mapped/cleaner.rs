@@ -125,26 +125,19 @@ impl Cleaner {
         let streams = if parts.banks[bank].block(victim).stream == stream {
             Streams::One(stream)
         } else {
-            if parts.placement.sorts() {
-                if let Some(least) = least {
-                    self.add_to_batch(parts, journal, bank, victim, least, now);
-                }
-                parts.placement.order_words(&mut self.survivors, &mut self.words, now);
+            if parts.placement.traits().sorts
+                && let Some(least) = least
+            {
+                self.add_to_batch(parts, journal, bank, victim, least, now);
             }
-            match parts.placement.common_stream() {
-                Some(stream) => {
-                    parts.placement.moving(&self.survivors, &mut self.words, now);
-                    Streams::One(stream)
-                }
-                None => Streams::Each,
-            }
+            self.sorter.ask(&mut parts.placement, &mut self.survivors, &mut self.words, now)
         };
         let survivors = Survivors { lpns: &self.survivors, words: &mut self.words };
         let moved = move_survivors(parts, journal, &mut self.sorter, survivors, from, streams);
         if moved.is_err() || parts.counters.pages_lost != lost {
             // The placement has decided on pages that stay where they are, too.
             for (&lpn, &word) in self.survivors.iter().zip(&self.words) {
-                parts.tables.set_word(lpn, word);
+                parts.set_word(lpn, word);
             }
             return self.not_emptied(parts, journal, from, moved);
         }
@@ -179,7 +172,7 @@ impl Cleaner {
             capacity: parts.banks.capacity(),
             now,
         });
-        if parts.placement.scans() && block.valid > 0 {
+        if parts.placement.traits().scans && block.valid > 0 {
             parts.chip.hotness_scan();
         }
         let before = self.survivors.len();
@@ -370,9 +363,9 @@ pub(super) fn longest_cleaning_ns<C: Chip>(parts: &Parts<C>, timing: &Timing) ->
     let Parts { config, tables, placement, .. } = parts;
     let pages = tables.shape().pages();
     let emptying = u64::from(pages) * timing.copy_ns + timing.erase();
-    let scan = if placement.scans() { timing.hotness_scan_ns } else { 0 };
+    let scan = if placement.traits().scans { timing.hotness_scan_ns } else { 0 };
     let swaps = matches!(config.wear_leveling, WearLeveling::Swap(_));
     let swap = if swaps { emptying } else { 0 };
-    let victims = if placement.sorts() { config.batch.max(1) } else { 1 };
+    let victims = if placement.traits().sorts { config.batch.max(1) } else { 1 };
     u64::from(victims) * (scan + emptying + swap)
 }

@@ -58,7 +58,7 @@ pub(super) fn drop_marked<C>(
     block: BlockId,
 ) {
     let Parts { tables, placement, counters, .. } = parts;
-    tables.drop_marked(block, |lpn, word| {
+    tables.drop_marked(placement.kept(), block, |lpn, word| {
         counters.dead_left += 1;
         placement.trimmed_word(lpn, word);
         if let Some(journal) = journal {

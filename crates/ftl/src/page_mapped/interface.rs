@@ -3,11 +3,14 @@
 use alloc::{string::String, vec::Vec};
 
 use thermocline_flash::{BlockId, Chip, Condition, Flash, Lpn, Ppn, Timing};
-use thermocline_policy::{State, placement::Placement};
+use thermocline_policy::{
+    State,
+    placement::{Ahead, Placement},
+};
 
 use super::{
     bank::Bank, check, cleaner::longest_cleaning_ns, layer::PageMapped, opening::open_next,
-    room::clean_ahead, scrub::scrub_once, write_run::Run,
+    room::clean_ahead, scrub::scrub_once, worded::Worded, write_run::Run,
 };
 use crate::{
     BankState, BlockState, BlockUse, Counters, DeadPages, EndOfLife, FtlError, Holds, Inspect,
@@ -81,7 +84,8 @@ impl<C: Chip, P: Placement> PageIo for PageMapped<C, P> {
         if parts.tables.is_current(entry) {
             parts.invalidate(lpn, entry, now);
         }
-        parts.placement.trimmed_word(lpn, parts.tables.word_at(entry));
+        let word = parts.tables.word_at(parts.placement.kept(), entry);
+        parts.placement.trimmed_word(lpn, word);
         parts.counters.trims += 1;
         if let Some(journal) = &mut self.journal {
             journal.trimmed(parts.any(), lpn, now)?;
@@ -89,18 +93,14 @@ impl<C: Chip, P: Placement> PageIo for PageMapped<C, P> {
         Ok(true)
     }
 
-    fn looks_ahead(&self) -> bool {
-        self.parts.placement.looks_ahead()
-    }
-
-    fn coming(&mut self, pages: &mut dyn Iterator<Item = Lpn>) {
-        self.parts.placement.coming(pages);
+    fn ahead(&mut self) -> Option<&mut dyn Ahead> {
+        self.parts.placement.ahead()
     }
 
     #[inline(always)]
     fn prefetch(&self, lpn: Lpn) {
         self.parts.tables.prefetch(lpn);
-        self.parts.placement.prefetch_for_host(lpn);
+        self.parts.placement.prefetch(lpn);
     }
 
     #[inline(always)]
@@ -109,7 +109,7 @@ impl<C: Chip, P: Placement> PageIo for PageMapped<C, P> {
             let block = self.parts.tables.shape().block_of(at);
             let bank = self.parts.banks.bank_of(block);
             self.parts.banks[bank].prefetch(block);
-            if self.parts.placement.keeps().is_any() {
+            if self.parts.placement.kept().is_any() {
                 self.parts.tables.prefetch_word(at);
             }
         }
@@ -347,7 +347,7 @@ impl<C: Chip, P: Placement> DeadPages for PageMapped<C, P> {
         let bank = parts.banks.bank_of(block);
         let home = &mut parts.banks[bank];
         home.revalidate(block, now);
-        if parts.placement.knows_hot() && parts.placement.is_hot(lpn) {
+        if parts.placement.is_hot(lpn) {
             home.warm(block, 1);
         }
         Ok(true)

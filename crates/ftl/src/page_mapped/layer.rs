@@ -13,6 +13,7 @@ use super::{
     journal::Journal,
     parts::Parts,
     room::{clean_eagerly, refuse},
+    worded::Worded,
 };
 use crate::FtlError;
 
@@ -117,9 +118,7 @@ impl<C: Chip, P: Placement> PageMapped<C, P> {
         let Self { parts, journal, cleaner, .. } = self;
         append(parts, journal, cleaner, bank, PageWrite { lpn, stream, data, now })?;
         let word = parts.placement.written_word(lpn, parts.word(lpn), now);
-        if parts.placement.keeps().is_any() {
-            parts.tables.set_word(lpn, word);
-        }
+        parts.set_word(lpn, word);
         if self.follows_up {
             self.follow_up(lpn, bank, now)?;
         }
@@ -203,7 +202,7 @@ impl<C: Chip, P: Placement> PageMapped<C, P> {
         let Self { parts, journal, cleaner, .. } = self;
         append(parts, journal, cleaner, bank, PageWrite { lpn, stream, data: &[], now })?;
         let word = parts.placement.filled_word(lpn, now);
-        parts.tables.set_word(lpn, word);
+        parts.set_word(lpn, word);
         Ok(())
     }
 

@@ -30,7 +30,7 @@
 //!                     parts
 //!                       failures, durability
 //!                         banks, index, watermark
-//!                           bank, tables, config
+//!                           bank, tables, config, worded
 //!                             open_block, by_erases, shape
 //! ```
 
@@ -62,6 +62,7 @@ mod survivors;
 mod swap;
 pub(crate) mod tables;
 pub(crate) mod watermark;
+mod worded;
 mod words;
 mod write_run;
 

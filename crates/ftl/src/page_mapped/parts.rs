@@ -4,15 +4,16 @@
 //! a bank's valid counts follow the map.
 
 use thermocline_flash::{Chip, Flash, Lpn, Oob, Ppn, Retrying};
-use thermocline_policy::placement::Placement;
+use thermocline_policy::placement::{PageState, Placement};
 
 use super::{
-    banks::Banks, config::Config, durability::Durability, failures::Failures, tables::Tables,
+    banks::Banks, config::Config, durability::Durability, failures::Failures, open_block::Target,
+    tables::Tables, worded::Worded,
 };
 use crate::Counters;
 
 /// The parts of a layer beside its journal and its cleaner.
-pub(super) struct Parts<C, P: ?Sized = dyn Placement> {
+pub(super) struct Parts<C, P: ?Sized = dyn Worded> {
     pub(super) chip: Retrying<C>,
     pub(super) config: Config,
     pub(super) tables: Tables,
@@ -27,7 +28,7 @@ impl<C: Chip, P: Placement> Parts<C, P> {
     /// The parts of an erased chip, without a journal.
     pub(super) fn new(chip: Retrying<C>, placement: P, config: Config, banks: Banks) -> Self {
         Self {
-            tables: Tables::new(chip.geometry(), config.logical_pages, placement.keeps()),
+            tables: Tables::new(chip.geometry(), config.logical_pages, P::Page::KEPT),
             banks,
             durability: Durability::default(),
             failures: Failures::new(config.logical_pages),
@@ -45,18 +46,34 @@ impl<C: Chip, P: Placement> Parts<C, P> {
     }
 }
 
-impl<C: Chip, P: Placement + ?Sized> Parts<C, P> {
+impl<C: Chip, P: Worded + ?Sized> Parts<C, P> {
     /// What is programmed beside the next page, which has that word.
     #[inline(always)]
     pub(super) fn oob(&mut self, lpn: Lpn, word: u64, stream: u8, now: u64) -> Oob {
         let sequence = self.durability.next();
-        Oob { lpn, stream, sequence, time: now, note: self.placement.note_word(lpn, word) }
+        Oob { lpn, stream, sequence, time: now, note: self.placement.saved(lpn, word) }
     }
 
     /// The word of a page; 0 where none are kept.
     #[inline(always)]
     pub(super) fn word(&self, lpn: Lpn) -> u64 {
-        if self.placement.keeps().is_any() { self.tables.word(lpn) } else { 0 }
+        let kept = self.placement.kept();
+        if kept.is_any() { self.tables.word(kept, lpn) } else { 0 }
+    }
+
+    /// The placement keeps another word of a page that holds data.
+    #[inline(always)]
+    pub(super) fn set_word(&mut self, lpn: Lpn, word: u64) {
+        let kept = self.placement.kept();
+        if kept.is_any() {
+            self.tables.set_word(kept, lpn, word);
+        }
+    }
+
+    /// The newest data of a page are there from now on, with that word.
+    #[inline(always)]
+    pub(super) fn point(&mut self, lpn: Lpn, word: u64, to: Target) {
+        self.tables.point(self.placement.kept(), lpn, word, to);
     }
 
     /// The copy of `lpn` at `old` is no longer current.
@@ -65,7 +82,7 @@ impl<C: Chip, P: Placement + ?Sized> Parts<C, P> {
         let block = self.tables.shape().block_of(old);
         let bank = self.banks.bank_of(block);
         let home = &mut self.banks[bank];
-        if self.placement.knows_hot() && self.placement.is_hot(lpn) {
+        if self.placement.is_hot(lpn) {
             home.warm(block, -1);
         }
         home.invalidate(block, now);

@@ -95,7 +95,7 @@ pub(super) fn recount<C>(parts: &mut Parts<C>, bank: usize, block: BlockId, now:
     let (mut valid, mut hot) = (0, 0);
     for lpn in parts.tables.current_pages(block) {
         valid += 1;
-        hot += u32::from(parts.placement.knows_hot() && parts.placement.is_hot(lpn));
+        hot += u32::from(parts.placement.is_hot(lpn));
     }
     parts.banks[bank].recount(block, valid, hot, now);
 }

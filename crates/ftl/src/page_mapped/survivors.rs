@@ -7,10 +7,11 @@
 use alloc::{boxed::Box, vec::Vec};
 
 use thermocline_flash::{BlockId, Chip, Flash, FlashError, Lpn, Oob};
-use thermocline_policy::placement::Placement;
+use thermocline_policy::placement::{self, Answer, PageState, Placement};
 
 use super::{
     bank::Bank, journal::Journal, opening::open_next, parts::Parts, retire::may_try_again,
+    worded::Worded,
 };
 use crate::{AHEAD, FtlError};
 
@@ -95,12 +96,22 @@ impl Sorter {
         }
     }
 
-    /// Survivors of a victim are about to be assigned.
+    /// Asks a placement about the survivors of a victim, which it may sort.
     #[inline(always)]
-    fn begin<P: Placement>(&mut self, placement: &P, survivors: usize) {
-        self.at_once = placement.tells_at_once();
-        self.streams.clear();
-        self.streams.resize(survivors, 0);
+    pub(super) fn ask<P: Placement>(
+        &mut self,
+        placement: &mut P,
+        lpns: &mut [Lpn],
+        words: &mut [u64],
+        now: u64,
+    ) -> Streams {
+        let streams = &mut self.streams;
+        streams.clear();
+        streams.resize(lpns.len(), 0);
+        let mut survivors = placement::Survivors::new(lpns, words, streams, now);
+        let answer = placement.survivors(&mut survivors);
+        self.at_once = answer == Answer::AtOnce;
+        if let Answer::Together(stream) = answer { Streams::One(stream) } else { Streams::Each }
     }
 
     /// Assigns streams to survivors from number `done` on, as long as their open blocks have room. Returns how many, and
@@ -209,7 +220,11 @@ fn assign_each<P: Placement>(
         if let Some(&next) = survivors.get(i + AHEAD) {
             placement.prefetch(next);
         }
-        let stream = placement.survivor_word(lpn, words.get_mut(i).unwrap_or(&mut 0), now);
+        let mut none = 0;
+        let word = words.get_mut(i).unwrap_or(&mut none);
+        let mut page = P::Page::from_word(*word);
+        let stream = placement.survivor(&mut page, lpn, now);
+        *word = page.word();
         if !take_room(room, stream) {
             return (i, Some(stream));
         }
@@ -261,14 +276,9 @@ fn move_to_each<C: Chip, P: Placement>(
     from: Source,
 ) -> Result<(), FtlError> {
     let (lpns, streams) = (survivors.lpns, parts.banks[from.bank].open_blocks().len());
-    sorter.begin(&parts.placement, lpns.len());
-    if sorter.at_once {
-        let words = &mut *survivors.words;
-        parts.placement.survivor_words(lpns, words, &mut sorter.streams, from.now);
-        if sorter.assign_all(&parts.banks[from.bank]) {
-            sorter.sort(Run { lpns, words: survivors.words }, 0);
-            return move_sorted(parts, journal, sorter, streams, moved, from);
-        }
+    if sorter.at_once && sorter.assign_all(&parts.banks[from.bank]) {
+        sorter.sort(Run { lpns, words: survivors.words }, 0);
+        return move_sorted(parts, journal, sorter, streams, moved, from);
     }
     let mut done = 0;
     while done < lpns.len() {
@@ -357,7 +367,7 @@ fn copy_run<C: Chip, P: Placement>(
             let at = tables.entry(lpn);
             debug_assert!(tables.is_owner(lpn, at), "{lpn:?} is copied from {at:?}");
             let sequence = before + u64::from(i) + 1;
-            let note = placement.note_word(lpn, run.word(i as usize));
+            let note = placement.saved(lpn, run.word(i as usize));
             (at, Oob { lpn, stream, sequence, time: now, note })
         };
         if let Err((done, error)) = chip.copy_run(to.at, count, page) {
@@ -369,11 +379,9 @@ fn copy_run<C: Chip, P: Placement>(
         durability.set_programs(before + copied as u64);
         let done = Run::of(run.lpns, run.words, 0, copied);
         tables.point_run(done.lpns, to);
-        if placement.keeps().is_any() {
-            tables.set_words(done.words, to);
-        }
-        if placement.knows_hot() {
-            let hot = done.lpns.iter().filter(|lpn| placement.is_hot(**lpn)).count();
+        tables.set_words(P::Page::KEPT, done.words, to);
+        if let Some(pages) = placement.hot_pages() {
+            let hot = done.lpns.iter().filter(|lpn| pages.is_hot(**lpn)).count();
             home.warm(home.open(s).block(), hot as i32);
         }
     }
@@ -389,7 +397,7 @@ fn move_alone<C: Chip>(
     parts: &mut Parts<C>,
     journal: &mut Option<Box<Journal>>,
     Source { bank, victim, now }: Source,
-    Stopped { lpn, word, stream, failed }: Stopped,
+    Stopped { lpn, mut word, stream, failed }: Stopped,
 ) -> Result<(), FtlError> {
     if let Some(failed) = failed {
         // Failed programs have their numbers too.
@@ -402,7 +410,7 @@ fn move_alone<C: Chip>(
         parts.banks[bank].count_copied(stream, victim, now);
         let s = with_room(parts, journal, bank, stream, now)?;
         if s != stream {
-            parts.placement.spilt(lpn, s as u8, now);
+            word = parts.placement.spilt_word(lpn, word, s as u8, now);
         }
         let to = parts.banks[bank].take(s);
         let oob = parts.oob(lpn, word, s as u8, now);
@@ -412,8 +420,8 @@ fn move_alone<C: Chip>(
             }
             return Ok(());
         }
-        parts.tables.point(lpn, word, to);
-        if parts.placement.knows_hot() && parts.placement.is_hot(lpn) {
+        parts.point(lpn, word, to);
+        if parts.placement.is_hot(lpn) {
             let home = &mut parts.banks[bank];
             home.warm(home.open(s).block(), 1);
         }

@@ -114,8 +114,8 @@ fn move_data<C: Chip>(parts: &mut Parts<C>, Pair { bank, fresh, worn }: Pair, no
                 return Moved { pages: open.programmed(), left, failed: Some(failed) };
             }
         }
-        parts.tables.point(lpn, word, to);
-        if parts.placement.knows_hot() && parts.placement.is_hot(lpn) {
+        parts.point(lpn, word, to);
+        if parts.placement.is_hot(lpn) {
             parts.banks[bank].warm(worn, 1);
         }
     }

@@ -192,22 +192,22 @@ impl Tables {
 
     /// The word of the data that a table entry leads to.
     #[inline(always)]
-    pub(super) fn word_at(&self, entry: Ppn) -> u64 {
-        self.words.get(self.slot_of_data(self.data_at(entry)))
+    pub(super) fn word_at(&self, kept: Kept, entry: Ppn) -> u64 {
+        self.words.get(kept, self.slot_of_data(self.data_at(entry)))
     }
 
     /// The word of a page.
     #[inline(always)]
-    pub(super) fn word(&self, lpn: Lpn) -> u64 {
-        self.word_at(self.entry(lpn))
+    pub(super) fn word(&self, kept: Kept, lpn: Lpn) -> u64 {
+        self.word_at(kept, self.entry(lpn))
     }
 
     /// The placement keeps another word of a page that holds data.
     #[inline(always)]
-    pub(super) fn set_word(&mut self, lpn: Lpn, word: u64) {
+    pub(super) fn set_word(&mut self, kept: Kept, lpn: Lpn, word: u64) {
         let slot = self.slot_of_data(self.data(lpn));
         if slot != usize::MAX {
-            self.words.set(slot, word);
+            self.words.set(kept, slot, word);
         }
     }
 
@@ -253,6 +253,9 @@ impl Tables {
         let gathered = words.get_mut(start..).unwrap_or(&mut []);
         let found = match &self.words {
             Words::Nothing => gather::<false, u32>(map, owners, from, &[], lpns, gathered),
+            Words::Bytes(kept) => {
+                gather::<true, u8>(map, owners, from, &kept[first..], lpns, gathered)
+            }
             Words::Narrow(kept) => {
                 gather::<true, u32>(map, owners, from, &kept[first..], lpns, gathered)
             }
@@ -279,10 +282,10 @@ impl Tables {
 
     /// The newest data of a page are there from now on, with that word; the page counts as mapped already.
     #[inline(always)]
-    pub(super) fn point(&mut self, lpn: Lpn, word: u64, to: Target) {
+    pub(super) fn point(&mut self, kept: Kept, lpn: Lpn, word: u64, to: Target) {
         debug_assert_eq!(self.shape.slot_of(to.at), to.slot, "{lpn:?} goes to {:?}", to.at);
         self.owner[to.slot] = lpn;
-        self.words.set(to.slot, word);
+        self.words.set(kept, to.slot, word);
         self.map[lpn.index()] = to.at;
     }
 
@@ -302,8 +305,8 @@ impl Tables {
 
     /// The words of pages side by side from `to` on.
     #[inline(always)]
-    pub(super) fn set_words(&mut self, words: &[u64], to: Target) {
-        self.words.set_run(to.slot, words);
+    pub(super) fn set_words(&mut self, kept: Kept, words: &[u64], to: Target) {
+        self.words.set_run(kept, to.slot, words);
     }
 
     /// The newest data of pages are side by side from `to` on; all of them count as mapped already.
@@ -373,7 +376,12 @@ impl Tables {
     }
 
     /// A block is about to be erased: its marked pages are gone. Calls `dropped` for each, with its word.
-    pub(super) fn drop_marked(&mut self, block: BlockId, mut dropped: impl FnMut(Lpn, u64)) {
+    pub(super) fn drop_marked(
+        &mut self,
+        kept: Kept,
+        block: BlockId,
+        mut dropped: impl FnMut(Lpn, u64),
+    ) {
         if self.marked == 0 {
             return;
         }
@@ -383,7 +391,7 @@ impl Tables {
             let lpn = self.owner[first_slot + page as usize];
             if self.map[lpn.index()] == Ppn(first + page) {
                 self.remove(lpn);
-                dropped(lpn, self.words.get(first_slot + page as usize));
+                dropped(lpn, self.words.get(kept, first_slot + page as usize));
             }
         }
     }
@@ -531,14 +539,14 @@ impl Rows<'_> {
 
     /// The word of the data that a table entry leads to.
     #[inline(always)]
-    pub(super) fn word_at(&self, entry: Ppn) -> u64 {
-        self.data_at(entry).map_or(0, |at| self.words.get(self.shape.slot_of(at)))
+    pub(super) fn word_at(&self, kept: Kept, entry: Ppn) -> u64 {
+        self.data_at(entry).map_or(0, |at| self.words.get(kept, self.shape.slot_of(at)))
     }
 
     /// The word of a page that is being programmed.
     #[inline(always)]
-    pub(super) fn set_word(&mut self, to: Target, word: u64) {
-        self.words.set(to.slot, word);
+    pub(super) fn set_word(&mut self, kept: Kept, to: Target, word: u64) {
+        self.words.set(kept, to.slot, word);
     }
 
     /// The newest data of a page, which `entry` led to, are in another physical page from now on.

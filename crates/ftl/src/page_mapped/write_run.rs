@@ -5,12 +5,16 @@
 //! and it ends the run.
 
 use thermocline_flash::{Chip, Flash, FlashError, Lpn, Oob};
-use thermocline_policy::{placement::Placement, trigger::Trigger};
+use thermocline_policy::{
+    placement::{PageState, Placement, Write},
+    trigger::Trigger,
+};
 
 use super::{
     append::{PageWrite, point_to, program_elsewhere, stream_of},
     layer::PageMapped,
     parts::Parts,
+    worded::Worded,
 };
 use crate::{AHEAD, AHEAD_MORE, FtlError, PageIo};
 
@@ -45,9 +49,9 @@ impl<C: Chip, P: Placement> PageMapped<C, P> {
         }
         let Parts { placement, banks, config, .. } = &self.parts;
         let cleans = config.trigger == Trigger::Eager;
-        let is_plain = banks.len() == 1 && !placement.knows_hot() && !cleans;
+        let is_plain = banks.len() == 1 && placement.hot_pages().is_none() && !cleans;
         match placement.host_stream() {
-            Some(stream) if is_plain && !placement.locates() => self.write_to_one(stream, run),
+            Some(stream) if is_plain => self.write_to_one(stream, run),
             None if is_plain => self.write_to_several(run),
             _ => self.write_each(run),
         }
@@ -66,14 +70,14 @@ impl<C: Chip, P: Placement> PageMapped<C, P> {
         if taken == 0 {
             return Ok(0);
         }
-        let keeps = placement.keeps().is_any();
+        let kept = P::Page::KEPT;
         // Whether the words of the superseded copies count.
-        let recalls = keeps && placement.recalls();
+        let recalls = kept.is_any() && P::Page::RECALLED;
         let oob = |i: u32| {
             let (lpn, time) = ((run.page)(i as usize).unwrap_or(Lpn::NONE), run.time(i as usize));
             let sequence = before + u64::from(i) + 1;
-            let word = if recalls { tables.word(lpn) } else { 0 };
-            Oob { lpn, stream, sequence, time, note: placement.note_word(lpn, word) }
+            let word = if recalls { tables.word(kept, lpn) } else { 0 };
+            Oob { lpn, stream, sequence, time, note: placement.saved(lpn, word) }
         };
         let (programmed, failed) = match chip.program_run(to.at, taken, oob) {
             Ok(()) => (taken, None),
@@ -88,7 +92,7 @@ impl<C: Chip, P: Placement> PageMapped<C, P> {
         while written < programmed as usize {
             if let Some(later) = (run.page)(written + AHEAD) {
                 rows.prefetch(later);
-                placement.prefetch_for_host(later);
+                placement.prefetch(later);
             }
             let later = (run.page)(written + AHEAD_MORE);
             if let Some(at) = later.and_then(|lpn| rows.current(lpn)) {
@@ -107,11 +111,9 @@ impl<C: Chip, P: Placement> PageMapped<C, P> {
             if rows.is_current(entry) {
                 bank.invalidate(entry, now);
             }
-            let word = if recalls { rows.word_at(entry) } else { 0 };
+            let word = if recalls { rows.word_at(kept, entry) } else { 0 };
             let word = placement.written_word(lpn, word, now);
-            if keeps {
-                rows.set_word(to, word);
-            }
+            rows.set_word(kept, to, word);
             written += 1;
         }
         counters.host_writes += written as u64;
@@ -160,7 +162,7 @@ impl<C: Chip, P: Placement> PageMapped<C, P> {
     ) -> Result<usize, (usize, FtlError)> {
         let Parts { chip, tables, banks, placement, durability, counters, .. } = &mut self.parts;
         let before = durability.programs();
-        let keeps = placement.keeps().is_any();
+        let kept = P::Page::KEPT;
         let mut rows = tables.rows();
         let mut bank = banks[0].writes(rows.shape());
         bank.begin();
@@ -169,12 +171,12 @@ impl<C: Chip, P: Placement> PageMapped<C, P> {
         while written < run.count {
             if let Some(later) = (run.page)(written + AHEAD) {
                 rows.prefetch(later);
-                placement.prefetch_for_host(later);
+                placement.prefetch(later);
             }
             let later = (run.page)(written + AHEAD_MORE);
             if let Some(at) = later.and_then(|lpn| rows.current(lpn)) {
                 bank.prefetch(at);
-                if keeps {
+                if kept.is_any() {
                     rows.prefetch_word(at);
                 }
             }
@@ -182,19 +184,16 @@ impl<C: Chip, P: Placement> PageMapped<C, P> {
             // Nothing between here and its program moves the page.
             let Some(entry) = rows.entry(lpn) else { break };
             let now = run.time(written);
-            let mut place = None;
-            if placement.locates() {
-                place = rows.data_at(entry).map(|old| bank.place(old));
-            }
-            let word = if keeps { rows.word_at(entry) } else { 0 };
-            let stream = placement.host_word(lpn, word, place, now);
+            let old = || rows.data_at(entry).map(|old| bank.place(old));
+            let word = rows.word_at(kept, entry);
+            let stream = placement.host(P::Page::from_word(word), &Write { lpn, now, old });
             let Some(to) = bank.take_if_room(usize::from(stream), now) else {
                 stopped = Some((lpn, stream, now, None));
                 break;
             };
             debug_assert_eq!(rows.shape().slot_of(to.at), to.slot, "{lpn:?} goes to {:?}", to.at);
             let sequence = before + written as u64 + 1;
-            let note = placement.note_word(lpn, word);
+            let note = placement.saved(lpn, word);
             let oob = Oob { lpn, stream, sequence, time: now, note };
             if let Err(failed) = chip.program(to.at, oob, &[]) {
                 bank.skip(usize::from(stream));
@@ -206,9 +205,7 @@ impl<C: Chip, P: Placement> PageMapped<C, P> {
             }
             rows.point(lpn, entry, to);
             let word = placement.written_word(lpn, word, now);
-            if keeps {
-                rows.set_word(to, word);
-            }
+            rows.set_word(kept, to, word);
             written += 1;
         }
         bank.end();

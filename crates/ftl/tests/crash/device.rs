@@ -10,7 +10,8 @@ use thermocline_policy::{
     Args, BlockView, Context, State as BlockState,
     bank::BankAssignment,
     placement::{
-        Dac, FineGrained, Midas, Placement, Registered, SepBit, Sequential, TwoLevelLru, Visitor,
+        Dac, FineGrained, HostWrite, Midas, Placement, Registered, SepBit, Sequential, Streams,
+        TwoLevelLru, Visitor,
     },
     trigger::Trigger,
     victim::{self, Victim},
@@ -79,7 +80,7 @@ impl Waning {
     }
 }
 
-impl Placement for Waning {
+impl Streams for Waning {
     fn streams(&self) -> u8 {
         3
     }
@@ -87,13 +88,21 @@ impl Placement for Waning {
     fn is_used(&self, stream: u8) -> bool {
         u32::from(stream) < self.used()
     }
+}
 
-    fn host(&mut self, lpn: Lpn, _now: u64) -> u8 {
-        (lpn.0 % self.used()) as u8
+impl Placement for Waning {
+    type Page = ();
+
+    fn host(&mut self, (): (), write: &impl HostWrite) -> u8 {
+        (write.lpn().0 % self.used()) as u8
     }
 
-    fn written(&mut self, _lpn: Lpn, _now: u64) {
+    fn written(&mut self, (): &mut (), _: Lpn, _: u64) {
         self.written += 1;
+    }
+
+    fn survivor(&mut self, (): &mut (), _: Lpn, _: u64) -> u8 {
+        0
     }
 }
 

@@ -13,7 +13,7 @@ use thermocline_flash::{BlockId, CountingChip, Geometry, Lpn};
 use thermocline_ftl::{Counters, DeadPages, Inspect, PageIo, PageMapped, Upkeep};
 use thermocline_policy::{
     Block, State,
-    placement::{Cleaning, Placement},
+    placement::{Answer, Cleaning, HostWrite, Placement, Streams, Survivors, Traits},
     trigger::Watermarks,
     victim::VICTIMS,
 };
@@ -326,37 +326,51 @@ struct Told {
 /// A placement that keeps a record of what it is told.
 struct Recorder(Arc<Mutex<(Vec<Told>, Option<Cleaning>)>>);
 
-impl Placement for Recorder {
+impl Streams for Recorder {
     #[inline(always)]
-    fn sorts(&self) -> bool {
-        true
+    fn traits(&self) -> Traits {
+        Traits { sorts: true, ..Traits::default() }
     }
+
     fn streams(&self) -> u8 {
         3
     }
-    fn host(&mut self, lpn: Lpn, _: u64) -> u8 {
-        self.0.lock().expect("nobody panicked").0[lpn.index()].asked += 1;
-        (lpn.0 % 2) as u8
-    }
-    fn filled(&mut self, lpn: Lpn, _: u64) {
-        self.0.lock().expect("nobody panicked").0[lpn.index()].filled += 1;
-    }
-    fn written(&mut self, lpn: Lpn, _: u64) {
-        self.0.lock().expect("nobody panicked").0[lpn.index()].written += 1;
-    }
-    fn trimmed(&mut self, lpn: Lpn) {
-        self.0.lock().expect("nobody panicked").0[lpn.index()].trimmed += 1;
-    }
+
     fn cleaning(&mut self, victim: &Cleaning) {
         self.0.lock().expect("nobody panicked").1 = Some(*victim);
     }
-    fn order(&mut self, survivors: &mut [Lpn], now: u64) {
+}
+
+impl Placement for Recorder {
+    type Page = ();
+
+    fn host(&mut self, (): (), write: &impl HostWrite) -> u8 {
+        let lpn = write.lpn();
+        self.0.lock().expect("nobody panicked").0[lpn.index()].asked += 1;
+        (lpn.0 % 2) as u8
+    }
+
+    fn filled(&mut self, (): &mut (), lpn: Lpn, _: u64) {
+        self.0.lock().expect("nobody panicked").0[lpn.index()].filled += 1;
+    }
+
+    fn written(&mut self, (): &mut (), lpn: Lpn, _: u64) {
+        self.0.lock().expect("nobody panicked").0[lpn.index()].written += 1;
+    }
+
+    fn trimmed(&mut self, (): (), lpn: Lpn) {
+        self.0.lock().expect("nobody panicked").0[lpn.index()].trimmed += 1;
+    }
+
+    fn survivors(&mut self, survivors: &mut Survivors<'_, ()>) -> Answer {
         let victim =
             self.0.lock().expect("nobody panicked").1.expect("told of the cleaning before");
-        assert_eq!((survivors.len(), victim.now), (victim.valid as usize, now));
-        survivors.reverse();
+        let (pages, now) = (survivors.pages().len(), survivors.now());
+        assert_eq!((pages, now), (victim.valid as usize, victim.now));
+        survivors.each(|lpn, page| self.survivor(page, lpn, now))
     }
-    fn survivor(&mut self, lpn: Lpn, _: u64) -> u8 {
+
+    fn survivor(&mut self, (): &mut (), lpn: Lpn, _: u64) -> u8 {
         self.0.lock().expect("nobody panicked").0[lpn.index()].survived += 1;
         2
     }
@@ -410,15 +424,25 @@ fn a_placement_is_told_everything_but_marks_and_obeyed() {
 /// A placement that ceases to use its second stream.
 struct Ceasing(Arc<AtomicBool>);
 
-impl Placement for Ceasing {
+impl Streams for Ceasing {
     fn streams(&self) -> u8 {
         2
     }
+
     fn is_used(&self, stream: u8) -> bool {
         stream == 0 || !self.0.load(Ordering::Relaxed)
     }
-    fn host(&mut self, lpn: Lpn, _: u64) -> u8 {
-        (lpn.0 % 2) as u8 & u8::from(self.is_used(1))
+}
+
+impl Placement for Ceasing {
+    type Page = ();
+
+    fn host(&mut self, (): (), write: &impl HostWrite) -> u8 {
+        (write.lpn().0 % 2) as u8 & u8::from(self.is_used(1))
+    }
+
+    fn survivor(&mut self, (): &mut (), _: Lpn, _: u64) -> u8 {
+        0
     }
 }
 

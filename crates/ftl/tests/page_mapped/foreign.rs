@@ -28,8 +28,8 @@ fn drive(layer: &mut dyn Ftl, writes: u32) -> (Vec<u32>, Vec<u32>) {
             if draws.one_in(2) { draws.below(logical) } else { draws.below(logical / 16) * 16 }
         };
         let lot: Vec<_> = (0..500).map(|_| Lpn(page(&mut draws))).collect();
-        if layer.looks_ahead() {
-            layer.coming(&mut lot.iter().copied());
+        if let Some(ahead) = layer.ahead() {
+            ahead.coming(&mut lot.iter().copied());
         }
         for lpn in lot {
             now += 1;

@@ -10,7 +10,9 @@ use alloc::{boxed::Box, string::String, sync::Arc, vec, vec::Vec};
 use thermocline_flash::{BlockId, Lpn};
 
 use super::{Failure, Guarded, Report, wrong};
-use crate::placement::{Cleaning, Entry, Placement};
+use crate::placement::{
+    Ahead, Answer, Cleaning, Entry, HostWrite, Placement, Streams, Survivors, Traits,
+};
 
 /// The most streams: a bank keeps a block open for each.
 pub const MOST_STREAMS: u8 = 64;
@@ -141,8 +143,6 @@ pub struct ForeignPlacement {
     decided: u8,
     victim: Option<Cleaning>,
     survivors: Vec<u32>,
-    survivors_streams: Vec<u8>,
-    survivor: usize,
 }
 
 impl ForeignPlacement {
@@ -186,8 +186,6 @@ impl ForeignPlacement {
             decided: NO_STREAM,
             victim: None,
             survivors: Vec::new(),
-            survivors_streams: Vec::new(),
-            survivor: 0,
         })
     }
 
@@ -269,6 +267,25 @@ impl ForeignPlacement {
         self.streams[0]
     }
 
+    /// Asks about the survivors of a block.
+    fn ask_survivors(&mut self, survivors: &mut Survivors<'_, ()>) {
+        self.pass_on();
+        if !self.shape.stale {
+            self.drop_answers();
+        }
+        let Some(victim) = self.victim.filter(|_| !survivors.pages().is_empty()) else { return };
+        self.survivors.clear();
+        self.survivors.extend(survivors.pages().iter().map(|lpn| lpn.0));
+        let (pages, streams, most) = (&self.survivors, survivors.streams(), self.shape.streams);
+        let asked = self.policy.ask(|policy, name| {
+            policy.survivors(&victim, pages, streams)?;
+            in_range(name, "survivors", pages, streams, most)
+        });
+        if asked.is_none() {
+            streams.fill(0);
+        }
+    }
+
     /// How many of the pages that come next may be asked about together: no page twice.
     fn unlike_pages(&mut self) -> usize {
         self.batches = self.batches.wrapping_add(1);
@@ -304,69 +321,15 @@ fn in_range(
     Err(wrong(name, method, what))
 }
 
-impl Placement for ForeignPlacement {
-    /// So that the survivors of a block are known before the first is asked about.
-    #[inline(always)]
-    fn sorts(&self) -> bool {
-        self.shape.survivors
-    }
-
+impl Streams for ForeignPlacement {
     fn streams(&self) -> u8 {
         self.shape.streams
     }
 
+    /// Not that it sorts: it takes the survivors of several victims as well.
     #[inline(always)]
-    fn host_stream(&self) -> Option<u8> {
-        if self.shape.host { None } else { Some(0) }
-    }
-
-    #[inline(always)]
-    fn looks_ahead(&self) -> bool {
-        self.shape.host && self.shape.batch > 1
-    }
-
-    fn coming(&mut self, pages: &mut dyn Iterator<Item = Lpn>) {
-        self.upcoming.clear();
-        self.upcoming.extend(pages.map(|lpn| lpn.0));
-        (self.next, self.first, self.asked) = (0, 0, 0);
-    }
-
-    #[inline(always)]
-    fn host(&mut self, lpn: Lpn, now: u64) -> u8 {
-        if !self.shape.host {
-            self.decided = 0;
-            return 0;
-        }
-        self.decided = if self.next < self.asked && self.upcoming[self.next] == lpn.0 {
-            self.next += 1;
-            self.streams[self.next - 1 - self.first]
-        } else {
-            self.ask_host(lpn, now)
-        };
-        self.decided
-    }
-
-    #[inline(always)]
-    fn filled(&mut self, lpn: Lpn, now: u64) {
-        if self.shape.filled {
-            self.note(Note::Filled, lpn, 0, now);
-        }
-    }
-
-    #[inline(always)]
-    fn written(&mut self, lpn: Lpn, now: u64) {
-        if self.shape.written {
-            let apart = if self.shape.host { NO_STREAM } else { 0 };
-            let stream = core::mem::replace(&mut self.decided, apart);
-            self.note(Note::Written, lpn, stream, now);
-        }
-    }
-
-    fn trimmed(&mut self, lpn: Lpn) {
-        if self.shape.trimmed {
-            self.note(Note::Trimmed, lpn, NO_STREAM, 0);
-            self.drop_answers();
-        }
+    fn traits(&self) -> Traits {
+        Traits { sorts: self.shape.survivors, ..Traits::default() }
     }
 
     fn opened(&mut self, bank: u32, block: BlockId, stream: u8, _now: u64) {
@@ -390,40 +353,82 @@ impl Placement for ForeignPlacement {
         self.victim = Some(*victim);
     }
 
-    fn order(&mut self, survivors: &mut [Lpn], _now: u64) {
-        self.pass_on();
-        if !self.shape.stale {
+    #[inline(always)]
+    fn ahead(&mut self) -> Option<&mut dyn Ahead> {
+        if self.shape.host && self.shape.batch > 1 { Some(self) } else { None }
+    }
+}
+
+impl Ahead for ForeignPlacement {
+    fn coming(&mut self, pages: &mut dyn Iterator<Item = Lpn>) {
+        self.upcoming.clear();
+        self.upcoming.extend(pages.map(|lpn| lpn.0));
+        (self.next, self.first, self.asked) = (0, 0, 0);
+    }
+}
+
+impl Placement for ForeignPlacement {
+    type Page = ();
+
+    #[inline(always)]
+    fn host_stream(&self) -> Option<u8> {
+        if self.shape.host { None } else { Some(0) }
+    }
+
+    #[inline(always)]
+    fn host(&mut self, (): (), write: &impl HostWrite) -> u8 {
+        if !self.shape.host {
+            self.decided = 0;
+            return 0;
+        }
+        let lpn = write.lpn();
+        self.decided = if self.next < self.asked && self.upcoming[self.next] == lpn.0 {
+            self.next += 1;
+            self.streams[self.next - 1 - self.first]
+        } else {
+            self.ask_host(lpn, write.now())
+        };
+        self.decided
+    }
+
+    #[inline(always)]
+    fn filled(&mut self, (): &mut (), lpn: Lpn, now: u64) {
+        if self.shape.filled {
+            self.note(Note::Filled, lpn, 0, now);
+        }
+    }
+
+    #[inline(always)]
+    fn written(&mut self, (): &mut (), lpn: Lpn, now: u64) {
+        if self.shape.written {
+            let apart = if self.shape.host { NO_STREAM } else { 0 };
+            let stream = core::mem::replace(&mut self.decided, apart);
+            self.note(Note::Written, lpn, stream, now);
+        }
+    }
+
+    fn trimmed(&mut self, (): (), lpn: Lpn) {
+        if self.shape.trimmed {
+            self.note(Note::Trimmed, lpn, NO_STREAM, 0);
             self.drop_answers();
         }
-        self.survivors.clear();
-        self.survivors.extend(survivors.iter().map(|lpn| lpn.0));
-        self.survivors_streams.clear();
-        self.survivors_streams.resize(survivors.len(), 0);
-        self.survivor = 0;
-        let Some(victim) = self.victim.filter(|_| !survivors.is_empty()) else { return };
-        let (pages, streams, most) =
-            (&self.survivors, &mut self.survivors_streams, self.shape.streams);
-        let asked = self.policy.ask(|policy, name| {
-            policy.survivors(&victim, pages, streams)?;
-            in_range(name, "survivors", pages, streams, most)
-        });
-        if asked.is_none() {
-            self.survivors_streams.fill(0);
+    }
+
+    /// Where it is not asked about them all go to one.
+    #[inline(always)]
+    fn survivor(&mut self, (): &mut (), _: Lpn, _: u64) -> u8 {
+        0
+    }
+
+    fn survivors(&mut self, survivors: &mut Survivors<'_, ()>) -> Answer {
+        if !self.shape.survivors {
+            return Answer::Together(0);
         }
+        self.ask_survivors(survivors);
+        Answer::AtOnce
     }
 
-    #[inline(always)]
-    fn common_stream(&self) -> Option<u8> {
-        if self.shape.survivors { None } else { Some(0) }
-    }
-
-    #[inline(always)]
-    fn survivor(&mut self, _lpn: Lpn, _now: u64) -> u8 {
-        self.survivor += 1;
-        self.survivors_streams.get(self.survivor - 1).copied().unwrap_or(0)
-    }
-
-    fn spilt(&mut self, lpn: Lpn, stream: u8, now: u64) {
+    fn spilt(&mut self, (): &mut (), lpn: Lpn, stream: u8, now: u64) {
         if self.shape.spilt {
             self.pass_on();
             self.policy.ask(|policy, _| policy.spilt(lpn.0, stream, now));

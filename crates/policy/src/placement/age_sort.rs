@@ -5,52 +5,75 @@
 
 use thermocline_flash::Lpn;
 
-use super::{Kept, Placement, Registered, sorter::Sorter};
+use super::{
+    Answer, HostWrite, Kept, PageState, Placement, Registered, Streams, Survivors, Traits,
+    sorter::Sorter,
+};
 use crate::{Args, Context, ParamError, PolicyInfo, params::NoParams};
 
-/// Sorts survivors by their last host write, which is the word of a page.
+/// Sorts survivors by their last host write.
 #[derive(Clone, Debug, Default)]
 pub struct AgeSort {
     scratch: Sorter,
 }
 
+/// When the host wrote a page last.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Written(u64);
+
+impl PageState for Written {
+    const KEPT: Kept = Kept::Word;
+    const RECALLED: bool = false;
+
+    #[inline(always)]
+    fn from_word(word: u64) -> Self {
+        Self(word)
+    }
+
+    #[inline(always)]
+    fn word(self) -> u64 {
+        self.0
+    }
+}
+
+impl Streams for AgeSort {
+    #[inline(always)]
+    fn traits(&self) -> Traits {
+        Traits { sorts: true, ..Traits::default() }
+    }
+}
+
 impl Placement for AgeSort {
+    type Page = Written;
+
     #[inline(always)]
     fn host_stream(&self) -> Option<u8> {
         Some(0)
     }
 
     #[inline(always)]
-    fn sorts(&self) -> bool {
-        true
+    fn host(&mut self, _: Written, _: &impl HostWrite) -> u8 {
+        0
+    }
+
+    fn filled(&mut self, page: &mut Written, _: Lpn, now: u64) {
+        *page = Written(now);
     }
 
     #[inline(always)]
-    fn common_stream(&self) -> Option<u8> {
-        Some(0)
+    fn written(&mut self, page: &mut Written, _: Lpn, now: u64) {
+        *page = Written(now);
     }
 
     #[inline(always)]
-    fn keeps(&self) -> Kept {
-        Kept::Word
+    fn survivor(&mut self, _: &mut Written, _: Lpn, _: u64) -> u8 {
+        0
     }
 
-    #[inline(always)]
-    fn recalls(&self) -> bool {
-        false
-    }
-
-    fn filled_word(&mut self, _lpn: Lpn, now: u64) -> u64 {
-        now
-    }
-
-    #[inline(always)]
-    fn written_word(&mut self, _lpn: Lpn, _word: u64, now: u64) -> u64 {
-        now
-    }
-
-    fn order_words(&mut self, survivors: &mut [Lpn], words: &mut [u64], _now: u64) {
-        self.scratch.descending(survivors, words, |_, word| word);
+    /// The youngest first, all to one stream.
+    fn survivors(&mut self, survivors: &mut Survivors<'_, Written>) -> Answer {
+        self.scratch.descending(survivors, |_, Written(last)| last);
+        Answer::Together(0)
     }
 }
 

@@ -15,7 +15,7 @@ use alloc::{vec, vec::Vec};
 
 use thermocline_flash::{Lpn, prefetch};
 
-use super::{Placement, Registered, runs::Runs};
+use super::{Answer, HostWrite, Placement, Registered, Streams, Survivors, runs::Runs};
 use crate::{
     Args, Context, ParamError, PolicyInfo, params,
     params::{MAX_STREAMS, within},
@@ -101,6 +101,21 @@ pub struct AutoStreamMq {
 }
 
 impl AutoStreamMq {
+    /// The host writes a page; its stream.
+    #[inline(always)]
+    fn write(&mut self, lpn: Lpn) -> u8 {
+        let at = lpn.0 / self.chunk;
+        if at != self.current || !self.runs.goes_on_with(lpn) {
+            let queue = self.chunks[at as usize].queue;
+            self.stream = if queue == NONE { 0 } else { queue as u8 };
+            self.promote(at);
+            self.demote();
+            self.current = at;
+        }
+        self.runs.written(lpn);
+        self.stream
+    }
+
     fn leave(&mut self, at: u32) {
         let Chunk { queue, before, after, .. } = self.chunks[at as usize];
         if queue == NONE {
@@ -160,32 +175,32 @@ impl AutoStreamMq {
     }
 }
 
-impl Placement for AutoStreamMq {
+impl Streams for AutoStreamMq {
     fn streams(&self) -> u8 {
         self.queues.len() as u8 + 1
     }
+}
+
+impl Placement for AutoStreamMq {
+    type Page = ();
 
     #[inline(always)]
-    fn host(&mut self, lpn: Lpn, _now: u64) -> u8 {
-        let at = lpn.0 / self.chunk;
-        if at != self.current || !self.runs.goes_on_with(lpn) {
-            let queue = self.chunks[at as usize].queue;
-            self.stream = if queue == NONE { 0 } else { queue as u8 };
-            self.promote(at);
-            self.demote();
-            self.current = at;
-        }
-        self.runs.written(lpn);
-        self.stream
+    fn host(&mut self, (): (), write: &impl HostWrite) -> u8 {
+        self.write(write.lpn())
     }
 
-    fn filled(&mut self, lpn: Lpn, now: u64) {
-        self.host(lpn, now);
+    fn filled(&mut self, (): &mut (), lpn: Lpn, _: u64) {
+        self.write(lpn);
     }
 
     #[inline(always)]
-    fn common_stream(&self) -> Option<u8> {
-        Some(self.queues.len() as u8)
+    fn survivor(&mut self, (): &mut (), _: Lpn, _: u64) -> u8 {
+        self.queues.len() as u8
+    }
+
+    #[inline(always)]
+    fn survivors(&mut self, _: &mut Survivors<'_, ()>) -> Answer {
+        Answer::Together(self.queues.len() as u8)
     }
 
     #[inline(always)]

@@ -13,7 +13,9 @@ use alloc::{vec, vec::Vec};
 
 use thermocline_flash::{Lpn, prefetch};
 
-use super::{Placement, Registered, auto_stream_mq::level, runs::Runs};
+use super::{
+    Answer, HostWrite, Placement, Registered, Streams, Survivors, auto_stream_mq::level, runs::Runs,
+};
 use crate::{
     Args, Context, ParamError, PolicyInfo, params,
     params::{MAX_STREAMS, within},
@@ -53,24 +55,9 @@ pub struct AutoStreamSfr {
 }
 
 impl AutoStreamSfr {
-    /// A request touches a chunk; its count then.
-    fn touch(&mut self, at: u32) -> u32 {
-        let chunk = &mut self.chunks[at as usize];
-        let halvings = (self.writes - chunk.last) / u64::from(self.params.half_life);
-        chunk.writes = chunk.writes.checked_shr(halvings.min(32) as u32).unwrap_or(0);
-        chunk.writes = chunk.writes.saturating_add(1);
-        chunk.last = self.writes;
-        chunk.writes
-    }
-}
-
-impl Placement for AutoStreamSfr {
-    fn streams(&self) -> u8 {
-        self.top + 2
-    }
-
+    /// The host writes a page; its stream.
     #[inline(always)]
-    fn host(&mut self, lpn: Lpn, _now: u64) -> u8 {
+    fn write(&mut self, lpn: Lpn) -> u8 {
         let at = lpn.0 / self.params.chunk;
         let sequential = self.runs.goes_on_with(lpn);
         if at != self.current || !sequential {
@@ -85,13 +72,43 @@ impl Placement for AutoStreamSfr {
         self.level
     }
 
-    fn filled(&mut self, lpn: Lpn, now: u64) {
-        self.host(lpn, now);
+    /// A request touches a chunk; its count then.
+    fn touch(&mut self, at: u32) -> u32 {
+        let chunk = &mut self.chunks[at as usize];
+        let halvings = (self.writes - chunk.last) / u64::from(self.params.half_life);
+        chunk.writes = chunk.writes.checked_shr(halvings.min(32) as u32).unwrap_or(0);
+        chunk.writes = chunk.writes.saturating_add(1);
+        chunk.last = self.writes;
+        chunk.writes
+    }
+}
+
+impl Streams for AutoStreamSfr {
+    fn streams(&self) -> u8 {
+        self.top + 2
+    }
+}
+
+impl Placement for AutoStreamSfr {
+    type Page = ();
+
+    #[inline(always)]
+    fn host(&mut self, (): (), write: &impl HostWrite) -> u8 {
+        self.write(write.lpn())
+    }
+
+    fn filled(&mut self, (): &mut (), lpn: Lpn, _: u64) {
+        self.write(lpn);
     }
 
     #[inline(always)]
-    fn common_stream(&self) -> Option<u8> {
-        Some(self.top + 1)
+    fn survivor(&mut self, (): &mut (), _: Lpn, _: u64) -> u8 {
+        self.top + 1
+    }
+
+    #[inline(always)]
+    fn survivors(&mut self, _: &mut Survivors<'_, ()>) -> Answer {
+        Answer::Together(self.top + 1)
     }
 
     #[inline(always)]

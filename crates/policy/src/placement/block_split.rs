@@ -1,61 +1,62 @@
 //! M5, separate segment cleaning, block based: a page is hot if it was updated more often than the
 //! average page (CAT paper, §6.1.1). "Block" is the paper's word for page.
 
-use alloc::{vec, vec::Vec};
+use thermocline_flash::Lpn;
 
-use thermocline_flash::{Lpn, prefetch};
-
-use super::{Cleaning, Placement, Registered};
+use super::{Cleaning, HostWrite, Placement, Registered, Streams};
 use crate::{Args, Context, ParamError, PolicyInfo, params::NoParams};
 
 const HOT: u8 = 0;
 const COLD: u8 = 1;
 
 /// Sends each survivor to the hot or the cold stream by its update count.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct BlockSplit {
-    counts: Vec<u32>,
+    /// Updates of all pages.
     total: u64,
     mapped: u64,
 }
 
-impl Placement for BlockSplit {
-    #[inline(always)]
-    fn host_stream(&self) -> Option<u8> {
-        Some(0)
-    }
-
+impl Streams for BlockSplit {
     fn streams(&self) -> u8 {
         2
     }
 
+    fn cleaning(&mut self, victim: &Cleaning) {
+        self.mapped = u64::from(victim.mapped);
+    }
+}
+
+impl Placement for BlockSplit {
+    /// The update count.
+    type Page = u32;
+
     #[inline(always)]
-    fn written(&mut self, lpn: Lpn, _now: u64) {
-        let count = &mut self.counts[lpn.index()];
+    fn host_stream(&self) -> Option<u8> {
+        Some(HOT)
+    }
+
+    #[inline(always)]
+    fn host(&mut self, _: u32, _: &impl HostWrite) -> u8 {
+        HOT
+    }
+
+    #[inline(always)]
+    fn written(&mut self, count: &mut u32, _: Lpn, _: u64) {
         if *count < u32::MAX {
             *count += 1;
             self.total += 1;
         }
     }
 
-    fn trimmed(&mut self, lpn: Lpn) {
-        self.total -= u64::from(core::mem::take(&mut self.counts[lpn.index()]));
-    }
-
-    fn cleaning(&mut self, victim: &Cleaning) {
-        self.mapped = u64::from(victim.mapped);
+    fn trimmed(&mut self, count: u32, _: Lpn) {
+        self.total -= u64::from(count);
     }
 
     #[inline(always)]
-    fn survivor(&mut self, lpn: Lpn, _now: u64) -> u8 {
+    fn survivor(&mut self, count: &mut u32, _: Lpn, _: u64) -> u8 {
         // count > total / mapped, without the division
-        let hot = u64::from(self.counts[lpn.index()]) * self.mapped > self.total;
-        if hot { HOT } else { COLD }
-    }
-
-    #[inline(always)]
-    fn prefetch(&self, lpn: Lpn) {
-        prefetch(&self.counts, lpn.index());
+        if u64::from(*count) * self.mapped > self.total { HOT } else { COLD }
     }
 }
 
@@ -68,8 +69,7 @@ impl Registered for BlockSplit {
         params: NoParams::info,
     };
 
-    fn build(args: &Args, context: &Context) -> Result<Self, ParamError> {
-        NoParams::read(args)?;
-        Ok(Self { counts: vec![0; context.logical_pages as usize], total: 0, mapped: 0 })
+    fn build(args: &Args, _: &Context) -> Result<Self, ParamError> {
+        NoParams::read(args).map(|_| Self::default())
     }
 }

@@ -9,7 +9,7 @@ use alloc::{vec, vec::Vec};
 
 use thermocline_flash::{BlockId, Lpn};
 
-use super::{Place, Placement, Registered};
+use super::{Answer, HostWrite, Place, Placement, Registered, Streams, Survivors};
 use crate::{Args, Context, ParamError, PolicyInfo, params::NoParams};
 
 /// Updates are hot; first writes and survivors are cold.
@@ -21,28 +21,32 @@ impl DoubleHotCold {
     const HOT: u8 = 1;
 }
 
-impl Placement for DoubleHotCold {
-    #[inline(always)]
-    fn locates(&self) -> bool {
-        true
-    }
-
+impl Streams for DoubleHotCold {
     fn streams(&self) -> u8 {
         2
-    }
-
-    #[inline(always)]
-    fn host_over(&mut self, _lpn: Lpn, old: Option<Place>, _now: u64) -> u8 {
-        if old.is_some() { Self::HOT } else { Self::COLD }
     }
 
     fn is_hot_stream(&self, stream: u8) -> bool {
         stream == Self::HOT
     }
+}
+
+impl Placement for DoubleHotCold {
+    type Page = ();
 
     #[inline(always)]
-    fn common_stream(&self) -> Option<u8> {
-        Some(Self::COLD)
+    fn host(&mut self, (): (), write: &impl HostWrite) -> u8 {
+        if write.old().is_some() { Self::HOT } else { Self::COLD }
+    }
+
+    #[inline(always)]
+    fn survivor(&mut self, (): &mut (), _: Lpn, _: u64) -> u8 {
+        Self::COLD
+    }
+
+    #[inline(always)]
+    fn survivors(&mut self, _: &mut Survivors<'_, ()>) -> Answer {
+        Answer::Together(Self::COLD)
     }
 }
 
@@ -105,23 +109,9 @@ impl UpdateInterval {
     }
 }
 
-impl Placement for UpdateInterval {
-    #[inline(always)]
-    fn locates(&self) -> bool {
-        true
-    }
-
+impl Streams for UpdateInterval {
     fn streams(&self) -> u8 {
         4
-    }
-
-    #[inline(always)]
-    fn host_over(&mut self, _lpn: Lpn, old: Option<Place>, _now: u64) -> u8 {
-        match old {
-            None => Self::UNCLASSIFIED,
-            Some(old) if self.is_near(&old) => Self::HOT,
-            Some(_) => Self::WARM,
-        }
     }
 
     fn is_hot_stream(&self, stream: u8) -> bool {
@@ -133,10 +123,28 @@ impl Placement for UpdateInterval {
             *blocks = [block, blocks[0]];
         }
     }
+}
+
+impl Placement for UpdateInterval {
+    type Page = ();
 
     #[inline(always)]
-    fn common_stream(&self) -> Option<u8> {
-        Some(Self::COLD)
+    fn host(&mut self, (): (), write: &impl HostWrite) -> u8 {
+        match write.old() {
+            None => Self::UNCLASSIFIED,
+            Some(old) if self.is_near(&old) => Self::HOT,
+            Some(_) => Self::WARM,
+        }
+    }
+
+    #[inline(always)]
+    fn survivor(&mut self, (): &mut (), _: Lpn, _: u64) -> u8 {
+        Self::COLD
+    }
+
+    #[inline(always)]
+    fn survivors(&mut self, _: &mut Survivors<'_, ()>) -> Answer {
+        Answer::Together(Self::COLD)
     }
 }
 

@@ -12,7 +12,7 @@ use alloc::{vec, vec::Vec};
 
 use thermocline_flash::{Lpn, prefetch};
 
-use super::{Cleaning, Place, Placement, Registered};
+use super::{Answer, Cleaning, Found, HostWrite, Placement, Registered, Streams, Survivors};
 use crate::{Args, Context, ParamError, PolicyInfo, Ticks, params, params::within};
 
 /// The coldest region, where new data begin; region and stream are one number.
@@ -98,27 +98,36 @@ impl Dac {
     }
 }
 
-impl Placement for Dac {
+impl Streams for Dac {
     fn streams(&self) -> u8 {
         self.top + 1
     }
 
-    #[inline(always)]
-    fn locates(&self) -> bool {
-        true
+    fn is_hot_stream(&self, stream: u8) -> bool {
+        stream > self.top / 2
     }
 
+    fn cleaning(&mut self, victim: &Cleaning) {
+        if let Pages::Nothing { below } = &mut self.pages {
+            *below = victim.stream.saturating_sub(1);
+        }
+    }
+}
+
+impl Placement for Dac {
+    type Page = ();
+
     #[inline(always)]
-    fn host_over(&mut self, lpn: Lpn, old: Option<Place>, now: u64) -> u8 {
+    fn host(&mut self, (): (), write: &impl HostWrite) -> u8 {
         let (region, young) = match &self.pages {
             // Data written as read-only lie in a stream beyond.
             Pages::Nothing { .. } => {
-                let region = old.map_or(NOWHERE, |old| old.stream);
+                let region = write.old().map_or(NOWHERE, |old| old.stream);
                 (if region <= self.top { region } else { NOWHERE }, true)
             }
             Pages::Stamped { words, threshold } => {
-                let word = words[lpn.index()];
-                (word.region(), word.age(now) < *threshold)
+                let word = words[write.lpn().index()];
+                (word.region(), word.age(write.now()) < *threshold)
             }
         };
         self.decided = match region {
@@ -129,42 +138,24 @@ impl Placement for Dac {
         self.decided
     }
 
-    fn filled(&mut self, lpn: Lpn, now: u64) {
+    fn filled(&mut self, (): &mut (), lpn: Lpn, now: u64) {
         self.set(lpn, BOTTOM, now);
     }
 
     #[inline(always)]
-    fn written(&mut self, lpn: Lpn, now: u64) {
+    fn written(&mut self, (): &mut (), lpn: Lpn, now: u64) {
         // Nobody asks for the region of a page written as read-only: once it is updated after all,
         // it is new to the regions.
         let region = core::mem::replace(&mut self.decided, NOWHERE);
         self.set(lpn, region, now);
     }
 
-    fn is_hot_stream(&self, stream: u8) -> bool {
-        stream > self.top / 2
-    }
-
-    fn trimmed(&mut self, lpn: Lpn) {
+    fn trimmed(&mut self, (): (), lpn: Lpn) {
         self.set(lpn, NOWHERE, 0);
     }
 
-    fn cleaning(&mut self, victim: &Cleaning) {
-        if let Pages::Nothing { below } = &mut self.pages {
-            *below = victim.stream.saturating_sub(1);
-        }
-    }
-
     #[inline(always)]
-    fn common_stream(&self) -> Option<u8> {
-        match self.pages {
-            Pages::Nothing { below } => Some(below),
-            Pages::Stamped { .. } => None,
-        }
-    }
-
-    #[inline(always)]
-    fn survivor(&mut self, lpn: Lpn, now: u64) -> u8 {
+    fn survivor(&mut self, (): &mut (), lpn: Lpn, now: u64) -> u8 {
         match &mut self.pages {
             Pages::Nothing { below } => *below,
             Pages::Stamped { words, threshold } => {
@@ -181,8 +172,17 @@ impl Placement for Dac {
         }
     }
 
+    /// With a threshold one by one: of a page that is [spilt](Self::spilt) it is remembered where it came from.
+    #[inline(always)]
+    fn survivors(&mut self, _: &mut Survivors<'_, ()>) -> Answer {
+        match self.pages {
+            Pages::Nothing { below } => Answer::Together(below),
+            Pages::Stamped { .. } => Answer::OneByOne,
+        }
+    }
+
     /// A page's region is where it lies. Back where it was, it was not moved to a region.
-    fn spilt(&mut self, lpn: Lpn, stream: u8, now: u64) {
+    fn spilt(&mut self, (): &mut (), lpn: Lpn, stream: u8, now: u64) {
         if let Pages::Stamped { words, .. } = &mut self.pages {
             let (page, came) = self.came;
             let is_back = page == lpn && stream == came.region();
@@ -191,8 +191,9 @@ impl Placement for Dac {
     }
 
     /// A page's region is the stream of the block it lies in.
-    fn recovered(&mut self, lpn: Lpn, stream: u8, _note: u16, time: u64) {
-        self.set(lpn, if stream <= self.top { stream } else { BOTTOM }, time);
+    fn restore(&mut self, (): &mut (), found: &Found) {
+        let region = if found.stream <= self.top { found.stream } else { BOTTOM };
+        self.set(found.lpn, region, found.time);
     }
 
     #[inline(always)]

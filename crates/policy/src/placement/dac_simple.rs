@@ -3,11 +3,9 @@
 //!
 //! The original promotes only pages younger than their region's threshold.
 
-use alloc::{vec, vec::Vec};
+use thermocline_flash::Lpn;
 
-use thermocline_flash::{Lpn, prefetch};
-
-use super::{Placement, Registered};
+use super::{HostWrite, Placement, Registered, Streams};
 use crate::{
     Args, Context, ParamError, PolicyInfo, params,
     params::{MAX_STREAMS, within},
@@ -22,48 +20,40 @@ params! {
 }
 
 /// Sends a page to the stream of its level; 0 is the coldest.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct DacSimple {
-    /// Of each page: 0 while it holds no data, else its level and 1.
-    standing: Vec<u8>,
     levels: u8,
 }
 
-impl Placement for DacSimple {
+impl Streams for DacSimple {
     fn streams(&self) -> u8 {
         self.levels
     }
+}
+
+impl Placement for DacSimple {
+    /// Its level and 1.
+    type Page = u8;
 
     /// The first write is of level 0, an overwrite a level above the last.
     #[inline(always)]
-    fn host(&mut self, lpn: Lpn, _now: u64) -> u8 {
-        self.standing[lpn.index()].min(self.levels - 1)
+    fn host(&mut self, page: u8, _: &impl HostWrite) -> u8 {
+        page.min(self.levels - 1)
     }
 
-    fn filled(&mut self, lpn: Lpn, now: u64) {
-        self.written(lpn, now);
-    }
-
-    #[inline(always)]
-    fn written(&mut self, lpn: Lpn, _now: u64) {
-        let standing = &mut self.standing[lpn.index()];
-        *standing = (*standing + 1).min(self.levels);
-    }
-
-    fn trimmed(&mut self, lpn: Lpn) {
-        self.standing[lpn.index()] = 0;
+    fn filled(&mut self, page: &mut u8, lpn: Lpn, now: u64) {
+        self.written(page, lpn, now);
     }
 
     #[inline(always)]
-    fn survivor(&mut self, lpn: Lpn, _now: u64) -> u8 {
-        let standing = &mut self.standing[lpn.index()];
-        *standing = standing.saturating_sub(1).max(1);
-        *standing - 1
+    fn written(&mut self, page: &mut u8, _: Lpn, _: u64) {
+        *page = (*page + 1).min(self.levels);
     }
 
     #[inline(always)]
-    fn prefetch(&self, lpn: Lpn) {
-        prefetch(&self.standing, lpn.index());
+    fn survivor(&mut self, page: &mut u8, _: Lpn, _: u64) -> u8 {
+        *page = page.saturating_sub(1).max(1);
+        *page - 1
     }
 }
 
@@ -76,9 +66,9 @@ impl Registered for DacSimple {
         params: DacSimpleParams::info,
     };
 
-    fn build(args: &Args, context: &Context) -> Result<Self, ParamError> {
+    fn build(args: &Args, _: &Context) -> Result<Self, ParamError> {
         let levels = DacSimpleParams::read(args)?.levels;
         let levels = within("levels", levels, 2..=MAX_STREAMS)? as u8;
-        Ok(Self { standing: vec![0; context.logical_pages as usize], levels })
+        Ok(Self { levels })
     }
 }

@@ -35,9 +35,12 @@
 
 use alloc::{vec, vec::Vec};
 
-use thermocline_flash::{Lpn, prefetch};
+use thermocline_flash::{BlockId, Lpn, prefetch};
 
-use super::{Choice, Cleaning, Placement, Registered, logs::Logs};
+use super::{
+    Answer, Choice, Cleaning, Entry, HostWrite, OwnVictims, Placement, Registered, Streams,
+    Survivors, logs::Logs,
+};
 use crate::{Args, BlockView, Context, ParamError, PolicyInfo, params, params::within};
 
 /// Partitions at most.
@@ -151,39 +154,18 @@ impl Envy {
     }
 }
 
-impl Placement for Envy {
+impl Streams for Envy {
     fn streams(&self) -> u8 {
         self.count
     }
 
-    #[inline(always)]
-    fn host(&mut self, lpn: Lpn, _now: u64) -> u8 {
-        self.wanted = self.home[lpn.index()] & !SURVIVED;
-        self.wanted
+    fn opened(&mut self, _bank: u32, block: BlockId, _stream: u8, _now: u64) {
+        self.logs.remove(block);
     }
 
-    #[inline(always)]
-    fn written(&mut self, lpn: Lpn, _now: u64) {
-        self.home[lpn.index()] &= !SURVIVED;
-    }
-
-    fn trimmed(&mut self, lpn: Lpn) {
-        self.home[lpn.index()] = first_home(lpn, self.home.len(), self.count);
-    }
-
-    fn logs(&mut self) -> Option<&mut Logs> {
-        Some(&mut self.logs)
-    }
-
-    fn choose(&mut self, bank: u32, blocks: &BlockView, _now: u64) -> Choice {
-        // The share of each partition is the same but for the rest of a division.
-        let order = (0..self.count).map(|partition| (partition + self.wanted) % self.count);
-        let more = &self.more;
-        self.logs
-            .choose(bank, blocks, order, |logs, log| {
-                f64::from(more[usize::from(log)]) - f64::from(logs.len(bank, log))
-            })
-            .map_or(Choice::Victim, Choice::Clean)
+    fn closing(&mut self, bank: u32, block: BlockId, stream: u8) -> Entry {
+        self.logs.push(bank, stream, block);
+        Entry::Indexed
     }
 
     fn cleaning(&mut self, victim: &Cleaning) {
@@ -202,8 +184,48 @@ impl Placement for Envy {
         self.gives = self.gift(victim.stream, victim.valid);
     }
 
+    fn own_victims(&mut self) -> Option<&mut dyn OwnVictims> {
+        Some(self)
+    }
+}
+
+impl OwnVictims for Envy {
+    fn choose(&mut self, bank: u32, blocks: &BlockView, _now: u64) -> Choice {
+        // The share of each partition is the same but for the rest of a division.
+        let order = (0..self.count).map(|partition| (partition + self.wanted) % self.count);
+        let more = &self.more;
+        self.logs
+            .choose(bank, blocks, order, |logs, log| {
+                f64::from(more[usize::from(log)]) - f64::from(logs.len(bank, log))
+            })
+            .map_or(Choice::Victim, Choice::Clean)
+    }
+
+    fn replaced(&mut self, _bank: u32, old: BlockId, new: BlockId) {
+        self.logs.replace(old, new);
+    }
+}
+
+impl Placement for Envy {
+    type Page = ();
+
     #[inline(always)]
-    fn survivor(&mut self, lpn: Lpn, _now: u64) -> u8 {
+    fn host(&mut self, (): (), write: &impl HostWrite) -> u8 {
+        self.wanted = self.home[write.lpn().index()] & !SURVIVED;
+        self.wanted
+    }
+
+    #[inline(always)]
+    fn written(&mut self, (): &mut (), lpn: Lpn, _: u64) {
+        self.home[lpn.index()] &= !SURVIVED;
+    }
+
+    fn trimmed(&mut self, (): (), lpn: Lpn) {
+        self.home[lpn.index()] = first_home(lpn, self.home.len(), self.count);
+    }
+
+    #[inline(always)]
+    fn survivor(&mut self, (): &mut (), lpn: Lpn, _: u64) -> u8 {
         let home = &mut self.home[lpn.index()];
         let Gift { to, hot, left } = &mut self.gives;
         let survived = *home & SURVIVED != 0;
@@ -215,6 +237,14 @@ impl Placement for Envy {
         }
         *home = own | SURVIVED;
         own
+    }
+
+    #[inline(always)]
+    fn survivors(&mut self, survivors: &mut Survivors<'_, ()>) -> Answer {
+        for &lpn in survivors.pages() {
+            self.prefetch(lpn);
+        }
+        survivors.ask(self)
     }
 
     #[inline(always)]

@@ -16,7 +16,7 @@ use core::ops::Range;
 
 use thermocline_flash::Lpn;
 
-use super::{Placement, Registered, runs::Runs};
+use super::{Answer, HostWrite, Placement, Registered, Streams, Survivors, runs::Runs};
 use crate::{Args, Context, ParamError, PolicyInfo, params, params::within};
 
 const COLD: u8 = 0;
@@ -149,30 +149,39 @@ impl Eti {
     }
 }
 
-impl Placement for Eti {
+impl Streams for Eti {
     fn streams(&self) -> u8 {
         3
     }
+}
+
+impl Placement for Eti {
+    type Page = ();
 
     #[inline(always)]
-    fn host(&mut self, lpn: Lpn, _now: u64) -> u8 {
-        if self.extents[self.of(lpn.0)].count >= self.params.hot { HOT } else { COLD }
+    fn host(&mut self, (): (), write: &impl HostWrite) -> u8 {
+        if self.extents[self.of(write.lpn().0)].count >= self.params.hot { HOT } else { COLD }
     }
 
-    fn filled(&mut self, lpn: Lpn, now: u64) {
-        self.written(lpn, now);
+    fn filled(&mut self, (): &mut (), lpn: Lpn, now: u64) {
+        self.written(&mut (), lpn, now);
     }
 
     #[inline(always)]
-    fn written(&mut self, lpn: Lpn, _now: u64) {
+    fn written(&mut self, (): &mut (), lpn: Lpn, _: u64) {
         if let Some(run) = self.runs.written(lpn) {
             self.request(run);
         }
     }
 
     #[inline(always)]
-    fn common_stream(&self) -> Option<u8> {
-        Some(COPIED)
+    fn survivor(&mut self, (): &mut (), _: Lpn, _: u64) -> u8 {
+        COPIED
+    }
+
+    #[inline(always)]
+    fn survivors(&mut self, _: &mut Survivors<'_, ()>) -> Answer {
+        Answer::Together(COPIED)
     }
 }
 

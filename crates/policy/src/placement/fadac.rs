@@ -9,7 +9,7 @@
 
 use thermocline_flash::Lpn;
 
-use super::{Kept, Place, Placement, Registered, runs::Runs};
+use super::{HostWrite, Placement, Registered, Streams, runs::Runs};
 use crate::{
     Args, Context, ParamError, PolicyInfo, params,
     params::{MAX_STREAMS, within},
@@ -51,64 +51,45 @@ impl Fadac {
     }
 }
 
-impl Placement for Fadac {
+impl Streams for Fadac {
     fn streams(&self) -> u8 {
         self.levels
     }
+}
 
+impl Placement for Fadac {
     /// A page's counter and 1.
-    #[inline(always)]
-    fn keeps(&self) -> Kept {
-        Kept::HalfWord
-    }
+    type Page = u32;
 
     /// By the counter this write makes: the page's own and 1.
     #[inline(always)]
-    fn host_word(&mut self, _lpn: Lpn, word: u64, _old: Option<Place>, _now: u64) -> u8 {
-        self.level((word as u32).max(1))
+    fn host(&mut self, page: u32, _: &impl HostWrite) -> u8 {
+        self.level(page.max(1))
     }
 
-    fn filled_word(&mut self, lpn: Lpn, now: u64) -> u64 {
-        self.written_word(lpn, 0, now)
+    fn filled(&mut self, page: &mut u32, lpn: Lpn, now: u64) {
+        self.written(page, lpn, now);
     }
 
     #[inline(always)]
-    fn written_word(&mut self, lpn: Lpn, word: u64, _now: u64) -> u64 {
+    fn written(&mut self, page: &mut u32, lpn: Lpn, _: u64) {
         if let Some(run) = self.runs.written(lpn)
             && self.mapped > 0
         {
             self.average += (run.len() as f64 - self.average) / f64::from(self.mapped);
         }
-        self.mapped += u32::from(word == 0);
-        u64::from((word as u32).max(1).saturating_add(1))
+        self.mapped += u32::from(*page == 0);
+        *page = (*page).max(1).saturating_add(1);
     }
 
-    fn trimmed_word(&mut self, _lpn: Lpn, word: u64) {
-        self.mapped -= u32::from(word > 0);
-    }
-
-    #[inline(always)]
-    fn survivor_word(&mut self, _lpn: Lpn, word: &mut u64, _now: u64) -> u8 {
-        *word = word.saturating_sub(1).max(1);
-        self.level((*word - 1) as u32)
+    fn trimmed(&mut self, page: u32, _: Lpn) {
+        self.mapped -= u32::from(page > 0);
     }
 
     #[inline(always)]
-    fn tells_at_once(&self) -> bool {
-        true
-    }
-
-    #[inline(always)]
-    fn survivor_words(
-        &mut self,
-        survivors: &[Lpn],
-        words: &mut [u64],
-        streams: &mut [u8],
-        now: u64,
-    ) {
-        for ((&lpn, word), stream) in survivors.iter().zip(words).zip(streams) {
-            *stream = self.survivor_word(lpn, word, now);
-        }
+    fn survivor(&mut self, page: &mut u32, _: Lpn, _: u64) -> u8 {
+        *page = page.saturating_sub(1).max(1);
+        self.level(*page - 1)
     }
 }
 

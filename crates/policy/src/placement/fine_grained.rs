@@ -4,7 +4,7 @@
 use thermocline_flash::Lpn;
 
 use super::{
-    Cleaning, Kept, Placement, Registered,
+    Cleaning, Found, HostWrite, Placement, Registered, Streams, Traits,
     hotness::{Bar, Hotness},
 };
 use crate::{
@@ -13,7 +13,8 @@ use crate::{
     params,
 };
 
-// Stream 0 is hot, stream 1 cold.
+const HOT: u8 = 0;
+const COLD: u8 = 1;
 
 params! {
     /// Parameters of [`FineGrained`].
@@ -35,37 +36,14 @@ pub struct FineGrained {
     bar: Bar,
 }
 
-impl Placement for FineGrained {
-    #[inline(always)]
-    fn host_stream(&self) -> Option<u8> {
-        Some(0)
-    }
-
-    #[inline(always)]
-    fn scans(&self) -> bool {
-        true
-    }
-
+impl Streams for FineGrained {
     fn streams(&self) -> u8 {
         2
     }
 
     #[inline(always)]
-    fn keeps(&self) -> Kept {
-        Kept::Word
-    }
-
-    fn filled_word(&mut self, lpn: Lpn, now: u64) -> u64 {
-        self.hotness.filled(lpn, now)
-    }
-
-    #[inline(always)]
-    fn written_word(&mut self, lpn: Lpn, word: u64, now: u64) -> u64 {
-        self.hotness.written(lpn, word, now)
-    }
-
-    fn trimmed_word(&mut self, lpn: Lpn, word: u64) {
-        self.hotness.trimmed(lpn, word);
+    fn traits(&self) -> Traits {
+        Traits { scans: true, ..Traits::default() }
     }
 
     fn cleaning(&mut self, victim: &Cleaning) {
@@ -74,43 +52,48 @@ impl Placement for FineGrained {
             self.bar = self.hotness.bar(mean, victim.now);
         }
     }
+}
 
-    fn survivor_word(&mut self, lpn: Lpn, word: &mut u64, now: u64) -> u8 {
-        let (words, mut stream) = (core::slice::from_mut(word), 0);
-        self.survivor_words(&[lpn], words, core::slice::from_mut(&mut stream), now);
-        stream
+impl Placement for FineGrained {
+    type Page = u64;
+
+    #[inline(always)]
+    fn host_stream(&self) -> Option<u8> {
+        Some(HOT)
     }
 
     #[inline(always)]
-    fn tells_at_once(&self) -> bool {
-        true
+    fn host(&mut self, _: u64, _: &impl HostWrite) -> u8 {
+        HOT
+    }
+
+    fn filled(&mut self, page: &mut u64, lpn: Lpn, now: u64) {
+        *page = self.hotness.filled(lpn, now);
     }
 
     #[inline(always)]
-    fn survivor_words(
-        &mut self,
-        survivors: &[Lpn],
-        words: &mut [u64],
-        streams: &mut [u8],
-        now: u64,
-    ) {
-        let mut streams = streams.iter_mut();
-        self.hotness.exceed(survivors.iter().zip(&*words), self.bar.at(now), |is_hot| {
-            if let Some(stream) = streams.next() {
-                *stream = u8::from(!is_hot);
-            }
-        });
+    fn written(&mut self, page: &mut u64, lpn: Lpn, now: u64) {
+        *page = self.hotness.written(lpn, *page, now);
+    }
+
+    fn trimmed(&mut self, page: u64, lpn: Lpn) {
+        self.hotness.trimmed(lpn, page);
+    }
+
+    #[inline(always)]
+    fn survivor(&mut self, page: &mut u64, lpn: Lpn, now: u64) -> u8 {
+        if self.hotness.exceeds(lpn, *page, self.bar.at(now)) { HOT } else { COLD }
     }
 
     /// The update count.
     #[inline(always)]
-    fn note_word(&self, lpn: Lpn, word: u64) -> u16 {
-        self.hotness.note(lpn, word)
+    fn save(&self, page: u64, lpn: Lpn) -> u16 {
+        self.hotness.note(lpn, page)
     }
 
     /// It is taken for last written when its copy was made: that may be later than it was.
-    fn recovered_word(&mut self, lpn: Lpn, _stream: u8, note: u16, time: u64) -> u64 {
-        self.hotness.recovered(lpn, note, time)
+    fn restore(&mut self, page: &mut u64, found: &Found) {
+        *page = self.hotness.recovered(found.lpn, found.note, found.time);
     }
 }
 

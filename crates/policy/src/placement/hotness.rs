@@ -124,23 +124,16 @@ impl Hotness {
         Bar::new(degree, now, &self.transform)
     }
 
-    /// Tells of pages whether their hot degrees exceed the bar; the same as comparing, but the logarithm is only
-    /// taken where it is close.
+    /// Whether the hot degree of a page exceeds the bar; the same as comparing, but the logarithm is only taken where
+    /// it is close.
     #[inline(always)]
-    pub(super) fn exceed<'a>(
-        &self,
-        pages: impl Iterator<Item = (&'a Lpn, &'a u64)>,
-        bar: &Bar,
-        mut tell: impl FnMut(bool),
-    ) {
-        for (&lpn, &word) in pages {
-            let page = self.beyond.unpack(lpn, word);
-            let reach = bar.reach(page.count);
-            let beyond = float(bar.now.saturating_sub(page.written)) + bar.tau - reach;
-            // Hot or not is a coin toss that no branch should wait for; close calls are rare.
-            let is_clear = beyond.abs() >= reach * MARGIN && page.count < COUNTS;
-            tell(if is_clear { beyond < 0.0 } else { self.is_above(page, bar) });
-        }
+    pub(super) fn exceeds(&self, lpn: Lpn, word: u64, bar: &Bar) -> bool {
+        let page = self.beyond.unpack(lpn, word);
+        let reach = bar.reach(page.count);
+        let beyond = float(bar.now.saturating_sub(page.written)) + bar.tau - reach;
+        // Hot or not is a coin toss that no branch should wait for; close calls are rare.
+        let is_clear = beyond.abs() >= reach * MARGIN && page.count < COUNTS;
+        if is_clear { beyond < 0.0 } else { self.is_above(page, bar) }
     }
 
     /// A close call.
@@ -374,14 +367,10 @@ mod tests {
             let degree =
                 if bars % 3 == 0 { 0.0 } else { hotness.degree(Lpn(bars as u32), word, now) };
             let bar = hotness.bar(degree, now);
-            let lpns: Vec<Lpn> = (0..2000).map(Lpn).collect();
-            let mut degrees =
-                lpns.iter().zip(&words).map(|(&lpn, &word)| hotness.degree(lpn, word, now));
-            hotness.exceed(lpns.iter().zip(&words), &bar, |exceeds| {
-                let of_page = degrees.next().expect("each page is told of once");
-                assert_eq!(exceeds, of_page > degree);
-            });
-            assert_eq!(degrees.next(), None);
+            for (lpn, &word) in (0..).map(Lpn).zip(&words) {
+                let exceeds = hotness.degree(lpn, word, now) > degree;
+                assert_eq!(hotness.exceeds(lpn, word, &bar), exceeds);
+            }
         }
     }
 

@@ -10,8 +10,8 @@ use crate::{BlockView, Context};
 /// Blocks without garbage that are passed over for a victim.
 const PASSED: u32 = 8;
 
-/// The full blocks of each log, in the order they closed. A placement that keeps them
-/// [says so](super::Placement::logs), and the hooks of a block's life keep them.
+/// The full blocks of each log, in the order they closed. A placement that cleans
+/// by them keeps them in [`Streams`](super::Streams)' events of a block's life.
 #[derive(Clone, Debug)]
 pub struct Logs {
     queues: Queues,

@@ -35,6 +35,7 @@ mod sequential;
 mod sfs;
 mod sorter;
 mod survival;
+mod survivors;
 mod times_sort;
 mod two_level_lru;
 mod warcip;
@@ -44,7 +45,10 @@ pub use auto_stream_mq::{AutoStreamMq, AutoStreamMqParams};
 pub use auto_stream_sfr::{AutoStreamSfr, AutoStreamSfrParams};
 pub use block_split::BlockSplit;
 pub use clustering::{DoubleHotCold, UpdateInterval};
-pub use contract::{Choice, Cleaning, Entry, Kept, Place, Placement, Registered, Visitor};
+pub use contract::{
+    Ahead, Choice, Cleaning, Entry, Found, Growing, HostWrite, HotPages, Kept, OwnVictims,
+    PageState, Place, Placement, Registered, Streams, Traits, Visitor, Write,
+};
 pub use dac::{Dac, DacParams};
 pub use dac_simple::{DacSimple, DacSimpleParams};
 pub use envy::{Envy, EnvyParams};
@@ -61,6 +65,7 @@ pub use sep_gc::SepGc;
 pub use sequential::Sequential;
 pub use sfs::{Sfs, SfsParams};
 pub use survival::{Survival, SurvivalParams};
+pub use survivors::{Answer, Survivors};
 pub use times_sort::{TimesSort, TimesSortParams};
 pub use two_level_lru::{TwoLevelLru, TwoLevelLruParams};
 pub use warcip::{Warcip, WarcipParams};

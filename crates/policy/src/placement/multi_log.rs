@@ -24,9 +24,12 @@
 
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
-use thermocline_flash::Lpn;
+use thermocline_flash::{BlockId, Lpn};
 
-use super::{Choice, Cleaning, Kept, Place, Placement, Registered, logs::Logs};
+use super::{
+    Answer, Choice, Cleaning, Entry, HostWrite, Kept, OwnVictims, PageState, Placement, Registered,
+    Streams, Survivors, logs::Logs,
+};
 use crate::{Args, BlockView, Context, ParamError, PolicyInfo, params, params::within};
 
 /// Levels at most.
@@ -63,10 +66,24 @@ pub struct MultiLog {
     rng: Xoshiro256PlusPlus,
 }
 
-/// What is known of a page, its word: from the lowest bits to the highest: whether it counts among the valid pages of its
+/// What is known of a page, from the lowest bits to the highest: whether it counts among the valid pages of its
 /// level, the level, and the host's last write of it.
-#[derive(Clone, Copy, Debug)]
-struct Page(u64);
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Page(u64);
+
+impl PageState for Page {
+    const KEPT: Kept = Kept::Growing;
+
+    #[inline(always)]
+    fn from_word(word: u64) -> Self {
+        Self(word)
+    }
+
+    #[inline(always)]
+    fn word(self) -> u64 {
+        self.0
+    }
+}
 
 impl Page {
     /// One bit, and as many as [`MOST`] levels take.
@@ -163,24 +180,61 @@ impl Level {
     }
 }
 
-impl Placement for MultiLog {
+impl Streams for MultiLog {
     fn streams(&self) -> u8 {
         self.count
     }
 
-    #[inline(always)]
-    fn keeps(&self) -> Kept {
-        Kept::HalfWord
+    fn opened(&mut self, _bank: u32, block: BlockId, _stream: u8, _now: u64) {
+        self.logs.remove(block);
     }
 
-    fn filled_word(&mut self, _lpn: Lpn, _now: u64) -> u64 {
+    fn closing(&mut self, bank: u32, block: BlockId, stream: u8) -> Entry {
+        self.logs.push(bank, stream, block);
+        Entry::Indexed
+    }
+
+    fn cleaning(&mut self, victim: &Cleaning) {
+        self.logs.remove(victim.block);
+        self.bank = victim.bank;
+        if victim.stream < self.count {
+            let garbage = f64::from(victim.pages - victim.valid) / f64::from(victim.pages);
+            let own = &mut self.levels[usize::from(victim.stream)];
+            own.garbage += FADING * (garbage - own.garbage);
+        }
+    }
+
+    fn own_victims(&mut self) -> Option<&mut dyn OwnVictims> {
+        Some(self)
+    }
+}
+
+impl OwnVictims for MultiLog {
+    fn choose(&mut self, bank: u32, blocks: &BlockView, _now: u64) -> Choice {
+        // The log that would suffer least.
+        let Self { logs, levels, count, banks, pages_per_block, .. } = self;
+        let loss = |logs: &Logs, log: u8| {
+            let blocks = (logs.len(bank, log) + 1) * *banks;
+            levels[usize::from(log)].loss(f64::from(blocks) * f64::from(*pages_per_block))
+        };
+        logs.choose(bank, blocks, 0..*count, loss).map_or(Choice::Victim, Choice::Clean)
+    }
+
+    fn replaced(&mut self, _bank: u32, old: BlockId, new: BlockId) {
+        self.logs.replace(old, new);
+    }
+}
+
+impl Placement for MultiLog {
+    type Page = Page;
+
+    fn filled(&mut self, page: &mut Page, _: Lpn, _: u64) {
         self.levels[0].valid += 1;
-        Page::new(0, 0, true).0
+        *page = Page::new(0, 0, true);
     }
 
     #[inline(always)]
-    fn host_word(&mut self, _lpn: Lpn, word: u64, _old: Option<Place>, _now: u64) -> u8 {
-        let page = Page(word);
+    fn host(&mut self, page: Page, _: &impl HostWrite) -> u8 {
         let level = page.level();
         let mut to = level;
         if page.counts() && level > 0 {
@@ -196,15 +250,15 @@ impl Placement for MultiLog {
     }
 
     #[inline(always)]
-    fn written_word(&mut self, _lpn: Lpn, word: u64, _now: u64) -> u64 {
+    fn written(&mut self, page: &mut Page, _: Lpn, _: u64) {
         self.writes += 1;
-        let (page, to) = (Page(word), self.to.take());
+        let to = self.to.take();
         match to {
             Some(level) => {
-                self.moved(page, level);
+                self.moved(*page, level);
                 self.levels[usize::from(level)].writes += 1;
             }
-            None => self.leaves(page),
+            None => self.leaves(*page),
         }
         if self.writes >= self.halved_at {
             self.halved_at += self.logical_pages;
@@ -212,40 +266,15 @@ impl Placement for MultiLog {
                 level.writes /= 2;
             }
         }
-        Page::new(self.writes, to.unwrap_or(page.level()), to.is_some()).0
+        *page = Page::new(self.writes, to.unwrap_or(page.level()), to.is_some());
     }
 
-    fn trimmed_word(&mut self, _lpn: Lpn, word: u64) {
-        self.leaves(Page(word));
-    }
-
-    fn logs(&mut self) -> Option<&mut Logs> {
-        Some(&mut self.logs)
-    }
-
-    fn choose(&mut self, bank: u32, blocks: &BlockView, _now: u64) -> Choice {
-        // The log that would suffer least.
-        let Self { logs, levels, count, banks, pages_per_block, .. } = self;
-        let loss = |logs: &Logs, log: u8| {
-            let blocks = (logs.len(bank, log) + 1) * *banks;
-            levels[usize::from(log)].loss(f64::from(blocks) * f64::from(*pages_per_block))
-        };
-        logs.choose(bank, blocks, 0..*count, loss).map_or(Choice::Victim, Choice::Clean)
-    }
-
-    fn cleaning(&mut self, victim: &Cleaning) {
-        self.logs.remove(victim.block);
-        self.bank = victim.bank;
-        if victim.stream < self.count {
-            let garbage = f64::from(victim.pages - victim.valid) / f64::from(victim.pages);
-            let own = &mut self.levels[usize::from(victim.stream)];
-            own.garbage += FADING * (garbage - own.garbage);
-        }
+    fn trimmed(&mut self, page: Page, _: Lpn) {
+        self.leaves(page);
     }
 
     #[inline(always)]
-    fn survivor_word(&mut self, _lpn: Lpn, word: &mut u64, _now: u64) -> u8 {
-        let page = Page(*word);
+    fn survivor(&mut self, page: &mut Page, _: Lpn, _: u64) -> u8 {
         let mut to = (page.level() + 1).min(self.count - 1);
         if to > self.coldest {
             if self.logs.len(self.bank, self.coldest) > 0 {
@@ -254,40 +283,32 @@ impl Placement for MultiLog {
                 to = self.coldest;
             }
         }
-        self.moved(page, to);
-        *word = Page::new(page.written(), to, true).0;
+        self.moved(*page, to);
+        *page = Page::new(page.written(), to, true);
         to
     }
 
-    /// Once all levels are used, blocks that are opened and closed meanwhile change nothing.
+    /// Until all levels are used it depends on blocks that are opened and closed meanwhile.
     #[inline(always)]
-    fn tells_at_once(&self) -> bool {
-        self.coldest + 1 >= self.count
-    }
-
-    #[inline(always)]
-    fn survivor_words(
-        &mut self,
-        _survivors: &[Lpn],
-        words: &mut [u64],
-        streams: &mut [u8],
-        _now: u64,
-    ) {
+    fn survivors(&mut self, survivors: &mut Survivors<'_, Page>) -> Answer {
+        if self.coldest + 1 < self.count {
+            return Answer::OneByOne;
+        }
         // Pages in a row, mostly all of them, come from one level, and their level counts them.
         let (last, mut run) = (self.count - 1, (Page(0), 0));
-        for (word, stream) in words.iter_mut().zip(streams) {
-            let page = Page(*word);
+        survivors.each(|_, page| {
             let to = (page.level() + 1).min(last);
             if !page.counts() || page.level() != run.0.level() {
                 self.moved_run(run);
-                run = (page, 0);
+                run = (*page, 0);
                 self.levels[usize::from(page.level())].valid += u64::from(!page.counts());
             }
             run.1 += 1;
-            *word = Page::new(page.written(), to, true).0;
-            *stream = to;
-        }
+            *page = Page::new(page.written(), to, true);
+            to
+        });
         self.moved_run(run);
+        Answer::AtOnce
     }
 }
 

@@ -8,7 +8,7 @@
 
 use thermocline_flash::Lpn;
 
-use super::{Kept, Place, Placement, Registered};
+use super::{HostWrite, Kept, PageState, Placement, Registered, Streams};
 use crate::{
     Args, Context, ParamError, PolicyInfo, params,
     params::{MAX_STREAMS, within},
@@ -25,12 +25,22 @@ params! {
     }
 }
 
-/// What is known of a page, its word.
-#[derive(Clone, Copy, Debug)]
-struct Page {
-    /// Updates, halved with each period up to `period`; none for pages without data.
-    count: Option<u32>,
-    period: u32,
+/// What is known of a page.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Page(u64);
+
+impl PageState for Page {
+    const KEPT: Kept = Kept::Growing;
+
+    #[inline(always)]
+    fn from_word(word: u64) -> Self {
+        Self(word)
+    }
+
+    #[inline(always)]
+    fn word(self) -> u64 {
+        self.0
+    }
 }
 
 impl Page {
@@ -38,17 +48,17 @@ impl Page {
 
     /// The count and 1, or 0 without data, and the period: in 16 bits each where both fit, else in 32, the count above.
     #[inline(always)]
-    fn of(word: u64) -> Self {
-        let (low, high) = (word as u32, (word >> 32) as u32);
-        let (count, period) = if high == 0 { (low & 0xFFFF, low >> 16) } else { (high, low) };
-        Self { count: count.checked_sub(1), period }
+    fn new(count: u32, period: u32) -> Self {
+        let (count, period) = (u64::from(count + 1), u64::from(period));
+        Self(if (count | period) < 1 << 16 { period << 16 | count } else { count << 32 | period })
     }
 
+    /// Updates, halved with each period up to the one returned with them; none for pages without data.
     #[inline(always)]
-    fn word(self) -> u64 {
-        let Some(count) = self.count else { return 0 };
-        let (count, period) = (u64::from(count + 1), u64::from(self.period));
-        if (count | period) < 1 << 16 { period << 16 | count } else { count << 32 | period }
+    fn updates(self) -> (Option<u32>, u32) {
+        let (low, high) = (self.0 as u32, (self.0 >> 32) as u32);
+        let (count, period) = if high == 0 { (low & 0xFFFF, low >> 16) } else { (high, low) };
+        (count.checked_sub(1), period)
     }
 }
 
@@ -64,7 +74,8 @@ pub struct MultiStream {
 
 impl MultiStream {
     #[inline(always)]
-    fn count(&self, Page { count, period }: Page) -> Option<u32> {
+    fn count(&self, page: Page) -> Option<u32> {
+        let (count, period) = page.updates();
         count.map(|count| count.checked_shr(self.period.wrapping_sub(period)).unwrap_or(0))
     }
 
@@ -75,62 +86,42 @@ impl MultiStream {
 
     /// The count that a write of the page now makes.
     #[inline(always)]
-    fn updated(&self, word: u64) -> u32 {
-        self.count(Page::of(word)).map_or(0, |count| (count + 1).min(Page::MOST))
+    fn updated(&self, page: Page) -> u32 {
+        self.count(page).map_or(0, |count| (count + 1).min(Page::MOST))
+    }
+}
+
+impl Streams for MultiStream {
+    fn streams(&self) -> u8 {
+        self.streams
     }
 }
 
 impl Placement for MultiStream {
-    fn streams(&self) -> u8 {
-        self.streams
+    type Page = Page;
+
+    #[inline(always)]
+    fn host(&mut self, page: Page, _: &impl HostWrite) -> u8 {
+        self.stream(self.updated(page))
+    }
+
+    fn filled(&mut self, page: &mut Page, lpn: Lpn, now: u64) {
+        self.written(page, lpn, now);
     }
 
     #[inline(always)]
-    fn keeps(&self) -> Kept {
-        Kept::HalfWord
-    }
-
-    #[inline(always)]
-    fn host_word(&mut self, _lpn: Lpn, word: u64, _old: Option<Place>, _now: u64) -> u8 {
-        self.stream(self.updated(word))
-    }
-
-    fn filled_word(&mut self, lpn: Lpn, now: u64) -> u64 {
-        self.written_word(lpn, 0, now)
-    }
-
-    #[inline(always)]
-    fn written_word(&mut self, _lpn: Lpn, word: u64, _now: u64) -> u64 {
-        let page = Page { count: Some(self.updated(word)), period: self.period };
+    fn written(&mut self, page: &mut Page, _: Lpn, _: u64) {
+        *page = Page::new(self.updated(*page), self.period);
         self.writes += 1;
         if self.writes == self.half_life {
             self.writes = 0;
             self.period = self.period.wrapping_add(1);
         }
-        page.word()
     }
 
     #[inline(always)]
-    fn survivor_word(&mut self, _lpn: Lpn, word: &mut u64, _now: u64) -> u8 {
-        self.stream(self.count(Page::of(*word)).unwrap_or(0))
-    }
-
-    #[inline(always)]
-    fn tells_at_once(&self) -> bool {
-        true
-    }
-
-    #[inline(always)]
-    fn survivor_words(
-        &mut self,
-        survivors: &[Lpn],
-        words: &mut [u64],
-        streams: &mut [u8],
-        now: u64,
-    ) {
-        for ((&lpn, word), stream) in survivors.iter().zip(words).zip(streams) {
-            *stream = self.survivor_word(lpn, word, now);
-        }
+    fn survivor(&mut self, page: &mut Page, _: Lpn, _: u64) -> u8 {
+        self.stream(self.count(*page).unwrap_or(0))
     }
 }
 
@@ -162,11 +153,10 @@ mod tests {
     fn counts_and_periods_of_any_size_are_found_again() {
         let most = [0, 1, 0xFFFE, 0xFFFF, 0x1_0000, Page::MOST - 1, Page::MOST];
         for (count, period) in most.iter().flat_map(|&c| most.map(|p| (c, p))) {
-            let word = Page { count: Some(count), period }.word();
-            assert_eq!(Page::of(word).count, Some(count), "{count}, {period}");
-            assert_eq!(Page::of(word).period, period, "{count}, {period}");
-            assert_eq!(word <= u64::from(u32::MAX), count < 0xFFFF && period <= 0xFFFF);
+            let page = Page::new(count, period);
+            assert_eq!(page.updates(), (Some(count), period));
+            assert_eq!(page.word() <= u64::from(u32::MAX), count < 0xFFFF && period <= 0xFFFF);
         }
-        assert_eq!(Page::of(0).count, None);
+        assert_eq!(Page::default().updates().0, None);
     }
 }

@@ -13,7 +13,7 @@ use alloc::{sync::Arc, vec, vec::Vec};
 
 use thermocline_flash::{Lpn, prefetch};
 
-use super::{Placement, Registered};
+use super::{Answer, HostWrite, Placement, Registered, Streams, Survivors};
 use crate::{Args, Context, Future, ParamError, PolicyInfo, choice, params, params::ParamValue};
 
 choice! {
@@ -93,17 +93,21 @@ impl Oracle {
     }
 }
 
-impl Placement for Oracle {
+impl Streams for Oracle {
     fn streams(&self) -> u8 {
         self.begins.len() as u8 + 1
     }
+}
+
+impl Placement for Oracle {
+    type Page = ();
 
     #[inline(always)]
-    fn host(&mut self, _: Lpn, _: u64) -> u8 {
+    fn host(&mut self, (): (), _: &impl HostWrite) -> u8 {
         self.class(self.dies_next())
     }
 
-    fn filled(&mut self, lpn: Lpn, _: u64) {
+    fn filled(&mut self, (): &mut (), lpn: Lpn, _: u64) {
         let span = self.future.as_ref().and_then(|f| f.filled.get(lpn.index()));
         // The fill comes one page write before the first.
         let dies = span.filter(|&&span| span != Future::NEVER).map(|span| span.saturating_sub(1));
@@ -111,14 +115,22 @@ impl Placement for Oracle {
     }
 
     #[inline(always)]
-    fn written(&mut self, lpn: Lpn, _: u64) {
+    fn written(&mut self, (): &mut (), lpn: Lpn, _: u64) {
         self.dies[lpn.index()] = self.dies_next();
         self.now = self.now.saturating_add(1);
     }
 
     #[inline(always)]
-    fn survivor(&mut self, lpn: Lpn, _: u64) -> u8 {
+    fn survivor(&mut self, (): &mut (), lpn: Lpn, _: u64) -> u8 {
         self.class(self.dies[lpn.index()])
+    }
+
+    #[inline(always)]
+    fn survivors(&mut self, survivors: &mut Survivors<'_, ()>) -> Answer {
+        for &lpn in survivors.pages() {
+            self.prefetch(lpn);
+        }
+        survivors.ask(self)
     }
 
     #[inline(always)]

@@ -1,7 +1,9 @@
 //! M4, separate segment cleaning, segment based: a victim less utilised than the average is cold,
 //! and all its survivors with it (CAT paper, §6.1.1; Kawaguchi et al. 1995).
 
-use super::{Cleaning, Placement, Registered};
+use thermocline_flash::Lpn;
+
+use super::{Answer, Cleaning, HostWrite, Placement, Registered, Streams, Survivors};
 use crate::{Args, Context, ParamError, PolicyInfo, params::NoParams};
 
 const HOT: u8 = 0;
@@ -13,12 +15,7 @@ pub struct SegmentSplit {
     victim: u8,
 }
 
-impl Placement for SegmentSplit {
-    #[inline(always)]
-    fn host_stream(&self) -> Option<u8> {
-        Some(0)
-    }
-
+impl Streams for SegmentSplit {
     fn streams(&self) -> u8 {
         2
     }
@@ -28,10 +25,29 @@ impl Placement for SegmentSplit {
         let average = u64::from(victim.mapped) * u64::from(victim.pages);
         self.victim = if utilization < average { COLD } else { HOT };
     }
+}
+
+impl Placement for SegmentSplit {
+    type Page = ();
 
     #[inline(always)]
-    fn common_stream(&self) -> Option<u8> {
-        Some(self.victim)
+    fn host_stream(&self) -> Option<u8> {
+        Some(HOT)
+    }
+
+    #[inline(always)]
+    fn host(&mut self, (): (), _: &impl HostWrite) -> u8 {
+        HOT
+    }
+
+    #[inline(always)]
+    fn survivor(&mut self, (): &mut (), _: Lpn, _: u64) -> u8 {
+        self.victim
+    }
+
+    #[inline(always)]
+    fn survivors(&mut self, _: &mut Survivors<'_, ()>) -> Answer {
+        Answer::Together(self.victim)
     }
 }
 

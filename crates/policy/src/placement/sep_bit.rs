@@ -18,7 +18,7 @@ use alloc::{vec, vec::Vec};
 
 use thermocline_flash::{BlockId, Lpn};
 
-use super::{Cleaning, Kept, Place, Placement, Registered};
+use super::{Answer, Cleaning, Growing, HostWrite, Placement, Registered, Streams, Survivors};
 use crate::{
     Args, Context, ParamError, PolicyInfo, params,
     params::{MAX_STREAMS, within},
@@ -107,46 +107,9 @@ pub struct SepBit {
     victim: u8,
 }
 
-impl Placement for SepBit {
+impl Streams for SepBit {
     fn streams(&self) -> u8 {
         self.classes
-    }
-
-    /// When the page was last written by the host.
-    #[inline(always)]
-    fn keeps(&self) -> Kept {
-        Kept::HalfWord
-    }
-
-    #[inline(always)]
-    fn host_word(&mut self, _lpn: Lpn, last: u64, _old: Option<Place>, _now: u64) -> u8 {
-        // Of the page being overwritten, and only if it is in the queue, whose length it is below.
-        let life_span = self.writes + 1 - last;
-        let short = last != NEVER && life_span < self.queue.min(self.spans.long);
-        if short { SHORT_LIVED } else { LONG_LIVED }
-    }
-
-    fn filled_word(&mut self, lpn: Lpn, now: u64) -> u64 {
-        self.written_word(lpn, NEVER, now)
-    }
-
-    #[inline(always)]
-    fn written_word(&mut self, _lpn: Lpn, last: u64, _now: u64) -> u64 {
-        self.writes += 1;
-        self.mapped += u64::from(last == NEVER);
-        // No longer than ℓ or than there are pages: it shrinks by an entry at each write until so.
-        self.queue += 1;
-        if self.queue > self.mapped.min(self.spans.queue) {
-            self.queue -= 1;
-            if self.queue > self.spans.queue {
-                self.queue -= 1;
-            }
-        }
-        self.writes
-    }
-
-    fn trimmed_word(&mut self, _lpn: Lpn, last: u64) {
-        self.mapped -= u64::from(last != NEVER);
     }
 
     fn opened(&mut self, _bank: u32, block: BlockId, _stream: u8, _now: u64) {
@@ -164,34 +127,60 @@ impl Placement for SepBit {
             }
         }
     }
+}
+
+impl Placement for SepBit {
+    /// When the page was last written by the host.
+    type Page = Growing;
 
     #[inline(always)]
-    fn common_stream(&self) -> Option<u8> {
-        (self.victim == SHORT_LIVED).then_some(SURVIVED)
+    fn host(&mut self, Growing(last): Growing, _: &impl HostWrite) -> u8 {
+        // Of the page being overwritten, and only if it is in the queue, whose length it is below.
+        let life_span = self.writes + 1 - last;
+        let short = last != NEVER && life_span < self.queue.min(self.spans.long);
+        if short { SHORT_LIVED } else { LONG_LIVED }
+    }
+
+    fn filled(&mut self, page: &mut Growing, lpn: Lpn, now: u64) {
+        self.written(page, lpn, now);
     }
 
     #[inline(always)]
-    fn survivor_word(&mut self, _lpn: Lpn, last: &mut u64, _now: u64) -> u8 {
-        self.common_stream().unwrap_or_else(|| class(&self.spans.aged, *last, self.writes))
+    fn written(&mut self, Growing(last): &mut Growing, _: Lpn, _: u64) {
+        self.writes += 1;
+        self.mapped += u64::from(*last == NEVER);
+        // No longer than ℓ or than there are pages: it shrinks by an entry at each write until so.
+        self.queue += 1;
+        if self.queue > self.mapped.min(self.spans.queue) {
+            self.queue -= 1;
+            if self.queue > self.spans.queue {
+                self.queue -= 1;
+            }
+        }
+        *last = self.writes;
+    }
+
+    fn trimmed(&mut self, Growing(last): Growing, _: Lpn) {
+        self.mapped -= u64::from(last != NEVER);
     }
 
     #[inline(always)]
-    fn tells_at_once(&self) -> bool {
-        true
+    fn survivor(&mut self, Growing(last): &mut Growing, _: Lpn, _: u64) -> u8 {
+        if self.victim == SHORT_LIVED {
+            SURVIVED
+        } else {
+            class(&self.spans.aged, *last, self.writes)
+        }
     }
 
     #[inline(always)]
-    fn survivor_words(&mut self, _: &[Lpn], words: &mut [u64], streams: &mut [u8], _now: u64) {
+    fn survivors(&mut self, survivors: &mut Survivors<'_, Growing>) -> Answer {
         // At hand while streams are stored; the paper's number of classes has a loop without another in it.
         let (writes, aged) = (self.writes, &self.spans.aged[..]);
-        if let &[first, second] = aged {
-            for (stream, &last) in streams.iter_mut().zip(&*words) {
-                *stream = class(&[first, second], last, writes);
-            }
-            return;
-        }
-        for (stream, &last) in streams.iter_mut().zip(&*words) {
-            *stream = class(aged, last, writes);
+        match *aged {
+            _ if self.victim == SHORT_LIVED => Answer::Together(SURVIVED),
+            [first, second] => survivors.each(|_, page| class(&[first, second], page.0, writes)),
+            _ => survivors.each(|_, page| class(aged, page.0, writes)),
         }
     }
 }

@@ -2,7 +2,9 @@
 //! NoSep's counterpart in the SepBIT paper, FAST 2022, §4.1). A page that survived a cleaning is
 //! older than one just written, and so will probably live longer.
 
-use super::{Placement, Registered};
+use thermocline_flash::Lpn;
+
+use super::{Answer, HostWrite, Placement, Registered, Streams, Survivors};
 use crate::{Args, Context, ParamError, PolicyInfo, params::NoParams};
 
 const WRITTEN: u8 = 0;
@@ -12,10 +14,14 @@ const COPIED: u8 = 1;
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SepGc;
 
-impl Placement for SepGc {
+impl Streams for SepGc {
     fn streams(&self) -> u8 {
         2
     }
+}
+
+impl Placement for SepGc {
+    type Page = ();
 
     #[inline(always)]
     fn host_stream(&self) -> Option<u8> {
@@ -23,8 +29,18 @@ impl Placement for SepGc {
     }
 
     #[inline(always)]
-    fn common_stream(&self) -> Option<u8> {
-        Some(COPIED)
+    fn host(&mut self, (): (), _: &impl HostWrite) -> u8 {
+        WRITTEN
+    }
+
+    #[inline(always)]
+    fn survivor(&mut self, (): &mut (), _: Lpn, _: u64) -> u8 {
+        COPIED
+    }
+
+    #[inline(always)]
+    fn survivors(&mut self, _: &mut Survivors<'_, ()>) -> Answer {
+        Answer::Together(COPIED)
     }
 }
 

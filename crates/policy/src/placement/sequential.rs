@@ -1,22 +1,38 @@
 //! M1, one segment cleaning with sequential writing: one stream, survivors in physical order
 //! (CAT paper, §6.1.1).
 
-use super::{Placement, Registered};
+use thermocline_flash::Lpn;
+
+use super::{Answer, HostWrite, Placement, Registered, Streams, Survivors};
 use crate::{Args, Context, ParamError, PolicyInfo, params::NoParams};
 
 /// One open block takes host writes and survivors alike.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Sequential;
 
+impl Streams for Sequential {}
+
 impl Placement for Sequential {
+    type Page = ();
+
     #[inline(always)]
     fn host_stream(&self) -> Option<u8> {
         Some(0)
     }
 
     #[inline(always)]
-    fn common_stream(&self) -> Option<u8> {
-        Some(0)
+    fn host(&mut self, (): (), _: &impl HostWrite) -> u8 {
+        0
+    }
+
+    #[inline(always)]
+    fn survivor(&mut self, (): &mut (), _: Lpn, _: u64) -> u8 {
+        0
+    }
+
+    #[inline(always)]
+    fn survivors(&mut self, _: &mut Survivors<'_, ()>) -> Answer {
+        Answer::Together(0)
     }
 }
 

@@ -27,7 +27,8 @@ use alloc::{vec, vec::Vec};
 use thermocline_flash::{BlockId, Lpn};
 
 use super::{
-    Choice, Cleaning, Entry, Kept, Place, Placement, Registered,
+    Answer, Choice, Cleaning, Entry, HostWrite, OwnVictims, Placement, Registered, Streams,
+    Survivors,
     history::{History, Updates, float},
 };
 use crate::{Args, BlockView, Context, ParamError, PolicyInfo, choice, params, params::within};
@@ -216,53 +217,9 @@ impl Sfs {
     }
 }
 
-impl Placement for Sfs {
-    #[inline(always)]
-    fn locates(&self) -> bool {
-        true
-    }
-
+impl Streams for Sfs {
     fn streams(&self) -> u8 {
         self.groups as u8
-    }
-
-    #[inline(always)]
-    fn keeps(&self) -> Kept {
-        Kept::Word
-    }
-
-    #[inline(always)]
-    fn host_word(&mut self, lpn: Lpn, word: u64, old: Option<Place>, now: u64) -> u8 {
-        let page = self.beyond.unpack(lpn, word);
-        let Updates { written, count } = page;
-        if let Some(old) = old {
-            let block = &mut self.blocks[old.block.index()];
-            block.remove(page);
-            if !core::mem::replace(&mut block.touched, true) {
-                self.touched[old.bank as usize].push(old.block);
-            }
-        }
-        let age = now.saturating_sub(written);
-        let to = group(&self.between, self.groups, count.saturating_add(1), age);
-        self.to = Some(to);
-        to
-    }
-
-    fn filled_word(&mut self, lpn: Lpn, now: u64) -> u64 {
-        let page = Updates { written: now, count: 1 };
-        self.filling[0].add(page);
-        self.beyond.pack(lpn, page)
-    }
-
-    #[inline(always)]
-    fn written_word(&mut self, lpn: Lpn, word: u64, now: u64) -> u64 {
-        let count = self.beyond.unpack(lpn, word).count.saturating_add(1);
-        let page = Updates { written: now, count };
-        self.settle();
-        if let Some(to) = self.to.take() {
-            self.filling[usize::from(to)].add(page);
-        }
-        self.beyond.pack(lpn, page)
     }
 
     fn opened(&mut self, _bank: u32, block: BlockId, _stream: u8, now: u64) {
@@ -294,6 +251,19 @@ impl Placement for Sfs {
         entry
     }
 
+    fn cleaning(&mut self, victim: &Cleaning) {
+        self.settle();
+        self.now = victim.now;
+        let own = &mut self.blocks[victim.block.index()];
+        *own = Sums { touched: own.touched, ..Sums::default() };
+    }
+
+    fn own_victims(&mut self) -> Option<&mut dyn OwnVictims> {
+        Some(self)
+    }
+}
+
+impl OwnVictims for Sfs {
     fn choose(&mut self, bank: u32, _blocks: &BlockView, _now: u64) -> Choice {
         while let Some(block) = self.touched[bank as usize].pop() {
             let own = &mut self.blocks[block.index()];
@@ -306,23 +276,60 @@ impl Placement for Sfs {
         }
         Choice::Victim
     }
+}
 
-    fn cleaning(&mut self, victim: &Cleaning) {
-        self.settle();
-        self.now = victim.now;
-        let own = &mut self.blocks[victim.block.index()];
-        *own = Sums { touched: own.touched, ..Sums::default() };
+impl Placement for Sfs {
+    type Page = u64;
+
+    #[inline(always)]
+    fn host(&mut self, page: u64, write: &impl HostWrite) -> u8 {
+        let page = self.beyond.unpack(write.lpn(), page);
+        let Updates { written, count } = page;
+        if let Some(old) = write.old() {
+            let block = &mut self.blocks[old.block.index()];
+            block.remove(page);
+            if !core::mem::replace(&mut block.touched, true) {
+                self.touched[old.bank as usize].push(old.block);
+            }
+        }
+        let age = write.now().saturating_sub(written);
+        let to = group(&self.between, self.groups, count.saturating_add(1), age);
+        self.to = Some(to);
+        to
+    }
+
+    fn filled(&mut self, page: &mut u64, lpn: Lpn, now: u64) {
+        let new = Updates { written: now, count: 1 };
+        self.filling[0].add(new);
+        *page = self.beyond.pack(lpn, new);
     }
 
     #[inline(always)]
-    fn survivor_word(&mut self, lpn: Lpn, word: &mut u64, now: u64) -> u8 {
+    fn written(&mut self, page: &mut u64, lpn: Lpn, now: u64) {
+        let count = self.beyond.unpack(lpn, *page).count.saturating_add(1);
+        let new = Updates { written: now, count };
         self.settle();
-        let page = self.beyond.unpack(lpn, *word);
+        if let Some(to) = self.to.take() {
+            self.filling[usize::from(to)].add(new);
+        }
+        *page = self.beyond.pack(lpn, new);
+    }
+
+    #[inline(always)]
+    fn survivor(&mut self, page: &mut u64, lpn: Lpn, now: u64) -> u8 {
+        self.settle();
+        let page = self.beyond.unpack(lpn, *page);
         let age = now.saturating_sub(page.written);
         let to = group(&self.between, self.groups, page.count, age);
         self.pending = Some((to, page));
         self.survived = true;
         to
+    }
+
+    /// A block that is full meanwhile holds those asked about before.
+    #[inline(always)]
+    fn survivors(&mut self, _: &mut Survivors<'_, u64>) -> Answer {
+        Answer::OneByOne
     }
 }
 

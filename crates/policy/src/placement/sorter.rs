@@ -7,6 +7,8 @@ use alloc::vec::Vec;
 
 use thermocline_flash::Lpn;
 
+use super::{PageState, Survivors};
+
 /// Survivors as single numbers, while they are sorted: key and place, from the highest bits to the lowest. Comparing
 /// such numbers takes no branch and no look at the page again.
 #[derive(Clone, Debug, Default)]
@@ -25,12 +27,12 @@ pub(super) struct Sorter {
 
 impl Sorter {
     /// Sorts survivors, and their words with them, by falling key; those of one key stay in the order they come in.
-    pub(super) fn descending(
+    pub(super) fn descending<S: PageState>(
         &mut self,
-        survivors: &mut [Lpn],
-        words: &mut [u64],
-        key: impl Fn(Lpn, u64) -> u64,
+        survivors: &mut Survivors<'_, S>,
+        key: impl Fn(Lpn, S) -> u64,
     ) {
+        let (survivors, words) = survivors.to_sort();
         debug_assert_eq!(survivors.len(), words.len(), "each survivor has a word");
         let Self { came, words: came_words, numbers, wide, .. } = self;
         came.clear();
@@ -38,7 +40,9 @@ impl Sorter {
         came_words.clear();
         came_words.extend_from_slice(words);
         numbers.clear();
-        numbers.extend(came.iter().zip(&*came_words).map(|(&lpn, &word)| key(lpn, word)));
+        numbers.extend(
+            came.iter().zip(&*came_words).map(|(&lpn, &word)| key(lpn, S::from_word(word))),
+        );
         let least = numbers.iter().copied().min().unwrap_or(0);
         let most = numbers.iter().copied().max().unwrap_or(0);
         let bits = usize::BITS - came.len().leading_zeros();
@@ -130,11 +134,14 @@ mod tests {
     fn greater_keys_come_first_and_equal_ones_in_their_order() {
         let mut survivors = [5, 9, 1, 7, 3].map(Lpn);
         let mut words = [50, 90, 10, 70, 30];
-        Sorter::default().descending(&mut survivors, &mut words, |lpn, _| u64::from(lpn.0 / 4));
+        let sort = |lpns: &mut [Lpn], words: &mut [u64], key: fn(Lpn, u64) -> u64| {
+            Sorter::default().descending(&mut Survivors::new(lpns, words, &mut [], 0), key);
+        };
+        sort(&mut survivors, &mut words, |lpn, _| u64::from(lpn.0 / 4));
         assert_eq!((survivors, words), ([9, 5, 7, 1, 3].map(Lpn), [90, 50, 70, 10, 30]));
-        Sorter::default().descending(&mut survivors, &mut words, |_, word| u64::MAX - word);
+        sort(&mut survivors, &mut words, |_, word| u64::MAX - word);
         assert_eq!((survivors, words), ([1, 3, 5, 7, 9].map(Lpn), [10, 30, 50, 70, 90]));
-        Sorter::default().descending(&mut [], &mut [], |_, _| 0);
+        sort(&mut [], &mut [], |_, _| 0);
     }
 
     #[test]
@@ -159,7 +166,8 @@ mod tests {
                     let mut compared = survivors.clone();
                     compared.sort_by_key(|lpn| core::cmp::Reverse(key(lpn.0)));
                     let mut words: Vec<u64> = survivors.iter().map(|lpn| key(lpn.0)).collect();
-                    sorter.descending(&mut survivors, &mut words, |_, word| word);
+                    let mut all = Survivors::new(&mut survivors, &mut words, &mut [], 0);
+                    sorter.descending(&mut all, |_, word: u64| word);
                     assert_eq!(survivors, compared);
                     assert!(survivors.iter().zip(words).all(|(lpn, word)| word == key(lpn.0)));
                 }

@@ -5,7 +5,10 @@
 
 use thermocline_flash::Lpn;
 
-use super::{Kept, Placement, Registered, hotness::Hotness, sorter::Sorter};
+use super::{
+    Answer, Found, HostWrite, Placement, Registered, Streams, Survivors, Traits, hotness::Hotness,
+    sorter::Sorter,
+};
 use crate::{
     Args, Context, ParamError, PolicyInfo, Ticks,
     age::{Shape, Transform},
@@ -28,55 +31,61 @@ pub struct TimesSort {
     scratch: Sorter,
 }
 
+impl Streams for TimesSort {
+    #[inline(always)]
+    fn traits(&self) -> Traits {
+        Traits { sorts: true, ..Traits::default() }
+    }
+}
+
 impl Placement for TimesSort {
+    type Page = u64;
+
     #[inline(always)]
     fn host_stream(&self) -> Option<u8> {
         Some(0)
     }
 
     #[inline(always)]
-    fn sorts(&self) -> bool {
-        true
+    fn host(&mut self, _: u64, _: &impl HostWrite) -> u8 {
+        0
+    }
+
+    fn filled(&mut self, page: &mut u64, lpn: Lpn, now: u64) {
+        *page = self.hotness.filled(lpn, now);
     }
 
     #[inline(always)]
-    fn common_stream(&self) -> Option<u8> {
-        Some(0)
+    fn written(&mut self, page: &mut u64, lpn: Lpn, now: u64) {
+        *page = self.hotness.written(lpn, *page, now);
+    }
+
+    fn trimmed(&mut self, page: u64, lpn: Lpn) {
+        self.hotness.trimmed(lpn, page);
     }
 
     #[inline(always)]
-    fn keeps(&self) -> Kept {
-        Kept::Word
+    fn survivor(&mut self, _: &mut u64, _: Lpn, _: u64) -> u8 {
+        0
     }
 
-    fn filled_word(&mut self, lpn: Lpn, now: u64) -> u64 {
-        self.hotness.filled(lpn, now)
-    }
-
-    #[inline(always)]
-    fn written_word(&mut self, lpn: Lpn, word: u64, now: u64) -> u64 {
-        self.hotness.written(lpn, word, now)
-    }
-
-    fn trimmed_word(&mut self, lpn: Lpn, word: u64) {
-        self.hotness.trimmed(lpn, word);
-    }
-
-    fn order_words(&mut self, survivors: &mut [Lpn], words: &mut [u64], now: u64) {
-        let Self { hotness, scratch } = self;
+    /// The hottest first, all to one stream.
+    fn survivors(&mut self, survivors: &mut Survivors<'_, u64>) -> Answer {
+        let (Self { hotness, scratch }, now) = (self, survivors.now());
         // Degrees are not negative, and the bits of such numbers order as they do.
-        scratch.descending(survivors, words, |lpn, word| hotness.degree(lpn, word, now).to_bits());
+        scratch.descending(survivors, |lpn, page| hotness.degree(lpn, page, now).to_bits());
+        Answer::Together(0)
     }
 
     /// The update count.
     #[inline(always)]
-    fn note_word(&self, lpn: Lpn, word: u64) -> u16 {
-        self.hotness.note(lpn, word)
+    fn save(&self, page: u64, lpn: Lpn) -> u16 {
+        self.hotness.note(lpn, page)
     }
 
     /// It is taken for last written when its copy was made: that may be later than it was.
-    fn recovered_word(&mut self, lpn: Lpn, _stream: u8, note: u16, time: u64) -> u64 {
-        self.hotness.recovered(lpn, note, time)
+    fn restore(&mut self, page: &mut u64, found: &Found) {
+        *page = self.hotness.recovered(found.lpn, found.note, found.time);
     }
 }
 

@@ -4,7 +4,7 @@ use alloc::{vec, vec::Vec};
 
 use thermocline_flash::{Lpn, prefetch};
 
-use super::{Placement, Registered};
+use super::{Answer, HostWrite, HotPages, Placement, Registered, Streams, Survivors};
 use crate::{Args, Context, ParamError, PolicyInfo, params, params::within};
 
 // The fill, which nobody has updated, goes to stream 0.
@@ -74,19 +74,40 @@ impl TwoLevelLru {
     }
 }
 
-impl Placement for TwoLevelLru {
-    #[inline(always)]
-    fn knows_hot(&self) -> bool {
-        true
-    }
-
+impl Streams for TwoLevelLru {
     fn streams(&self) -> u8 {
         2
     }
 
+    fn is_hot_stream(&self, stream: u8) -> bool {
+        stream == HOT
+    }
+
     #[inline(always)]
-    fn host(&mut self, lpn: Lpn, _now: u64) -> u8 {
+    fn hot_pages(&self) -> Option<&dyn HotPages> {
+        Some(self)
+    }
+}
+
+impl HotPages for TwoLevelLru {
+    #[inline(always)]
+    fn is_hot(&self, lpn: Lpn) -> bool {
+        self.places[lpn.index()] & 1 == 1
+    }
+
+    #[inline(always)]
+    fn cooled(&self) -> Option<Lpn> {
+        self.cooled
+    }
+}
+
+impl Placement for TwoLevelLru {
+    type Page = ();
+
+    #[inline(always)]
+    fn host(&mut self, (): (), write: &impl HostWrite) -> u8 {
         self.cooled = None;
+        let lpn = write.lpn();
         let standing = self.places[lpn.index()];
         let entry = (standing >> 1).wrapping_sub(1);
         if standing == NOWHERE {
@@ -102,20 +123,7 @@ impl Placement for TwoLevelLru {
         HOT
     }
 
-    #[inline(always)]
-    fn is_hot(&self, lpn: Lpn) -> bool {
-        self.places[lpn.index()] & 1 == 1
-    }
-
-    fn is_hot_stream(&self, stream: u8) -> bool {
-        stream == HOT
-    }
-
-    fn cooled(&mut self) -> Option<Lpn> {
-        self.cooled.take()
-    }
-
-    fn trimmed(&mut self, lpn: Lpn) {
+    fn trimmed(&mut self, (): (), lpn: Lpn) {
         let standing = core::mem::replace(&mut self.places[lpn.index()], NOWHERE);
         if standing != NOWHERE {
             let list = if standing & 1 == 1 { &mut self.hot } else { &mut self.candidates };
@@ -124,23 +132,16 @@ impl Placement for TwoLevelLru {
     }
 
     #[inline(always)]
-    fn survivor(&mut self, lpn: Lpn, _now: u64) -> u8 {
+    fn survivor(&mut self, (): &mut (), lpn: Lpn, _: u64) -> u8 {
         if self.is_hot(lpn) { HOT } else { COLD }
     }
 
     #[inline(always)]
-    fn tells_at_once(&self) -> bool {
-        true
-    }
-
-    #[inline(always)]
-    fn survivors(&mut self, survivors: &[Lpn], streams: &mut [u8], now: u64) {
-        for lpn in survivors {
-            prefetch(&self.places, lpn.index());
+    fn survivors(&mut self, survivors: &mut Survivors<'_, ()>) -> Answer {
+        for &lpn in survivors.pages() {
+            self.prefetch(lpn);
         }
-        for (&lpn, stream) in survivors.iter().zip(streams) {
-            *stream = self.survivor(lpn, now);
-        }
+        survivors.ask(self)
     }
 
     #[inline(always)]
@@ -238,9 +239,10 @@ impl List {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::placement::Write;
 
     fn write(lists: &mut TwoLevelLru, lpn: u32) -> (u8, Option<Lpn>) {
-        (lists.host(Lpn(lpn), 0), lists.cooled())
+        (lists.host((), &Write { lpn: Lpn(lpn), now: 0, old: || None }), lists.cooled())
     }
 
     #[test]
@@ -257,10 +259,10 @@ mod tests {
         assert_eq!(write(&mut lists, 3), (HOT, Some(Lpn(1))), "1 was hot longest unwritten");
         assert!(!lists.is_hot(Lpn(1)) && lists.is_hot(Lpn(0)) && lists.is_hot(Lpn(3)));
         assert_eq!(write(&mut lists, 1), (HOT, Some(Lpn(0))), "1 was a candidate");
-        lists.trimmed(Lpn(3));
+        lists.trimmed((), Lpn(3));
         assert!(!lists.is_hot(Lpn(3)));
         assert_eq!(write(&mut lists, 3), (COLD, None), "a trimmed page is forgotten");
         assert_eq!(write(&mut lists, 0), (HOT, None), "the hot list had room for one");
-        assert_eq!(lists.survivor(Lpn(9), 0), COLD);
+        assert_eq!(lists.survivor(&mut (), Lpn(9), 0), COLD);
     }
 }

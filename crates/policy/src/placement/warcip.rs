@@ -17,7 +17,7 @@ use core::hint::select_unpredictable;
 
 use thermocline_flash::{BlockId, Lpn};
 
-use super::{Entry, Kept, Place, Placement, Registered, beyond::Beyond};
+use super::{Answer, Entry, HostWrite, Placement, Registered, Streams, Survivors, beyond::Beyond};
 use crate::{
     Args, Context, ParamError, PolicyInfo, params,
     params::{MAX_STREAMS, within},
@@ -51,7 +51,7 @@ struct Cluster {
 /// Sends host writes to the stream of the cluster of their interval, survivors to the last stream.
 #[derive(Clone, Debug)]
 pub struct Warcip {
-    /// The word of a page: the host's last write of it, or [`NEVER`], and its age when it was last copied, if it was
+    /// What is known of a page: the host's last write of it, or [`NEVER`], and its age when it was last copied, if it was
     /// since.
     beyond: Beyond<[u64; 2]>,
     /// By stream; the stream after them is for copies.
@@ -66,6 +66,14 @@ pub struct Warcip {
 }
 
 impl Warcip {
+    /// The host is about to write a page; its stream.
+    #[inline(always)]
+    fn place(&mut self, page: u64, lpn: Lpn) -> u8 {
+        let [last, penalty] = self.beyond.unpack(lpn, page);
+        let interval = if last == NEVER { 0 } else { self.writes + 1 - last + penalty };
+        self.join(interval as f64)
+    }
+
     fn join(&mut self, interval: f64) -> u8 {
         // No branch predictor wins on which is nearest, so there is no branch on it.
         let (mut nearest, mut least) = (0, f64::INFINITY);
@@ -103,32 +111,9 @@ impl Warcip {
     }
 }
 
-impl Placement for Warcip {
+impl Streams for Warcip {
     fn streams(&self) -> u8 {
         self.clusters.len() as u8 + 1
-    }
-
-    #[inline(always)]
-    fn keeps(&self) -> Kept {
-        Kept::Word
-    }
-
-    #[inline(always)]
-    fn host_word(&mut self, lpn: Lpn, word: u64, _old: Option<Place>, _now: u64) -> u8 {
-        let [last, penalty] = self.beyond.unpack(lpn, word);
-        let interval = if last == NEVER { 0 } else { self.writes + 1 - last + penalty };
-        self.join(interval as f64)
-    }
-
-    fn filled_word(&mut self, lpn: Lpn, now: u64) -> u64 {
-        self.host_word(lpn, 0, None, now);
-        self.written_word(lpn, 0, now)
-    }
-
-    #[inline(always)]
-    fn written_word(&mut self, lpn: Lpn, _word: u64, _now: u64) -> u64 {
-        self.writes += 1;
-        self.beyond.pack(lpn, [self.writes, 0])
     }
 
     fn closing(&mut self, _bank: u32, _block: BlockId, stream: u8) -> Entry {
@@ -147,20 +132,40 @@ impl Placement for Warcip {
         }
         Entry::Indexed
     }
+}
+
+impl Placement for Warcip {
+    type Page = u64;
 
     #[inline(always)]
-    fn common_stream(&self) -> Option<u8> {
-        Some(self.clusters.len() as u8)
+    fn host(&mut self, page: u64, write: &impl HostWrite) -> u8 {
+        self.place(page, write.lpn())
+    }
+
+    fn filled(&mut self, page: &mut u64, lpn: Lpn, now: u64) {
+        self.place(0, lpn);
+        self.written(page, lpn, now);
     }
 
     #[inline(always)]
-    fn moving(&mut self, survivors: &[Lpn], words: &mut [u64], _now: u64) {
-        for (&lpn, word) in survivors.iter().zip(words) {
-            let [last, _] = self.beyond.unpack(lpn, *word);
-            if last != NEVER {
-                *word = self.beyond.pack(lpn, [last, self.writes - last]);
-            }
+    fn written(&mut self, page: &mut u64, lpn: Lpn, _: u64) {
+        self.writes += 1;
+        *page = self.beyond.pack(lpn, [self.writes, 0]);
+    }
+
+    #[inline(always)]
+    fn survivor(&mut self, page: &mut u64, lpn: Lpn, _: u64) -> u8 {
+        let [last, _] = self.beyond.unpack(lpn, *page);
+        if last != NEVER {
+            *page = self.beyond.pack(lpn, [last, self.writes - last]);
         }
+        self.clusters.len() as u8
+    }
+
+    #[inline(always)]
+    fn survivors(&mut self, survivors: &mut Survivors<'_, u64>) -> Answer {
+        survivors.ask(self);
+        Answer::Together(self.clusters.len() as u8)
     }
 }
 

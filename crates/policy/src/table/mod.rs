@@ -12,7 +12,7 @@ use thermocline_flash::BlockId;
 
 use crate::{
     age::AgeSource,
-    placement::{Choice, Entry, Placement},
+    placement::{Choice, Entry, Streams},
     victim::Victim,
 };
 
@@ -125,19 +125,20 @@ impl BlockTable {
     pub fn choose(
         &mut self,
         bank: u32,
-        placement: &mut dyn Placement,
+        placement: &mut dyn Streams,
         victim: &mut (impl Victim + ?Sized),
         now: u64,
     ) -> Option<BlockId> {
+        let Some(own) = placement.own_victims() else { return victim.choose(self, now) };
         loop {
-            match placement.choose(bank, self, now) {
+            match own.choose(bank, self, now) {
                 Choice::Clean(block) => return Some(block),
                 Choice::Readmit(block) => self.readmit(block),
                 Choice::Weigh(block, factor) => self.set_factor(block, factor),
                 Choice::Victim => break,
             }
         }
-        victim.choose(self, now).or_else(|| placement.fallback(bank, self))
+        victim.choose(self, now).or_else(|| own.fallback(bank, self))
     }
 
     /// Takes a block out of use for good.

@@ -21,7 +21,8 @@ fn contributing_shows_the_policies_as_they_are() {
 fn each_contract_lists_all_its_hooks() {
     for (file, header) in [
         ("crates/policy/src/victim/contract.rs", "pub trait Victim: Send {"),
-        ("crates/policy/src/placement/contract.rs", "pub trait Placement: Send + 'static {"),
+        ("crates/policy/src/placement/contract.rs", "pub trait Placement: Streams + Sized {"),
+        ("crates/policy/src/placement/contract.rs", "pub trait Streams: Send + 'static {"),
     ] {
         let code = read(file);
         let listed: String = code

@@ -6,7 +6,7 @@ use thermocline_policy::{
     Args, Context, ParamError,
     placement::{
         self, AutoStreamMq, AutoStreamSfr, Cleaning, DacSimple, Eti, Fadac, MultiStream, Placement,
-        Registered, SepBit, SepGc, Warcip,
+        Registered, SepBit, SepGc, Streams as _, Warcip,
     },
 };
 
@@ -22,18 +22,18 @@ fn arguments(args: &[(&str, &str)]) -> Args {
 }
 
 /// The host writes a page; the stream it goes to.
-fn write(placement: &mut impl Placement, lpn: u32) -> u8 {
+fn write(placement: &mut WithWords<impl Placement>, lpn: u32) -> u8 {
     let stream = placement.host(Lpn(lpn), 0);
     placement.written(Lpn(lpn), 0);
     stream
 }
 
 /// The streams of one page written `times` in a row.
-fn rewrite(placement: &mut impl Placement, lpn: u32, times: u32) -> Vec<u8> {
+fn rewrite(placement: &mut WithWords<impl Placement>, lpn: u32, times: u32) -> Vec<u8> {
     (0..times).map(|_| write(placement, lpn)).collect()
 }
 
-fn clean(placement: &mut impl Placement, block: u32, stream: u8) {
+fn clean(placement: &mut WithWords<impl Placement>, block: u32, stream: u8) {
     placement.cleaning(&Cleaning {
         bank: 0,
         block: BlockId(block),
@@ -46,7 +46,7 @@ fn clean(placement: &mut impl Placement, block: u32, stream: u8) {
     });
 }
 
-fn copy(placement: &mut impl Placement, lpn: u32) -> u8 {
+fn copy(placement: &mut WithWords<impl Placement>, lpn: u32) -> u8 {
     placement.survivor(Lpn(lpn), 0)
 }
 

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::common::WithWords;
 use thermocline_flash::Lpn;
 use thermocline_policy::{
     Args, Context, Future,
@@ -28,7 +29,8 @@ struct Streams {
 impl placement::Visitor for Streams {
     type Output = (Vec<u8>, [u8; 3]);
 
-    fn visit<P: Placement>(self, mut placement: P) -> Self::Output {
+    fn visit<P: Placement>(self, placement: P) -> Self::Output {
+        let mut placement = WithWords::of(placement);
         (0..400).for_each(|lpn| placement.filled(Lpn(lpn), 0));
         let write = |_| {
             let stream = placement.host(Lpn(0), 0);

@@ -66,7 +66,7 @@ impl<P: Placement> Bank<P> {
     }
 
     fn choose(&mut self, victim: &mut dyn Victim) -> Option<u32> {
-        let chosen = self.blocks.choose(0, &mut self.placement, victim, self.now)?;
+        let chosen = self.blocks.choose(0, &mut *self.placement, victim, self.now)?;
         assert!(self.blocks.has_garbage(chosen), "{chosen:?} has garbage");
         Some(chosen.0)
     }

@@ -59,11 +59,8 @@ impl placement::Visitor for StreamsAndOrder {
                     let mut survivors: Vec<_> =
                         (0..8).map(|i| Lpn((lpn.0 + 7 * i) % 400)).collect();
                     let mut before = survivors.clone();
-                    if placement.sorts() {
-                        placement.order(&mut survivors, now);
-                    }
-                    for &lpn in &survivors {
-                        assert!(placement.survivor(lpn, now) < placement.streams());
+                    for stream in placement.survivors(&mut survivors, now) {
+                        assert!(stream < placement.streams());
                     }
                     before.sort_unstable();
                     survivors.sort_unstable();
@@ -108,7 +105,7 @@ impl placement::Visitor for Hot {
         }
         placement.cleaning(&cleaning(30));
         let mut survivors = [Lpn(1), Lpn(0)];
-        placement.order(&mut survivors, 30);
+        placement.survivors(&mut survivors, 30);
         (placement.survivor(Lpn(0), 30), survivors.map(|lpn| lpn.0))
     }
 }
@@ -272,7 +269,6 @@ impl placement::Visitor for Intervals {
         const HOT: u8 = 1;
         const WARM: u8 = 2;
         const COLD: u8 = 3;
-        assert!(placement.locates());
         assert_eq!(placement.streams(), 4);
         let place = |bank, block, stream, page, next| {
             Some(Place { bank, block: BlockId(block), stream, page, next })

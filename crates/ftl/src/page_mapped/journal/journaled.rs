@@ -91,7 +91,7 @@ impl<C: Chip> Journaled for Parts<C> {
             return (LOST, 0);
         }
         let at = self.tables.data(lpn);
-        (at, if at == Ppn::NONE { 0 } else { self.placement.note_word(lpn, self.word(lpn)) })
+        (at, if at == Ppn::NONE { 0 } else { self.placement.saved(lpn, self.word(lpn)) })
     }
 
     fn filled(&self, block: BlockId) -> Filled {

@@ -3,6 +3,7 @@
 use alloc::{vec, vec::Vec};
 
 use thermocline_flash::{BlockId, Chip, Lpn};
+use thermocline_policy::placement::Found;
 
 use super::{pages::Pages, recovery::Recovery};
 use crate::page_mapped::{journal::Journal, parts::Parts};
@@ -47,7 +48,7 @@ pub(super) fn take_tables<C: Chip>(
             closed_early |= !full;
         }
     }
-    if parts.placement.knows_hot() {
+    if parts.placement.hot_pages().is_some() {
         for lpn in (0..parts.tables.len() as u32).map(Lpn) {
             if parts.placement.is_hot(lpn) {
                 parts.warm(lpn, 1);
@@ -72,8 +73,8 @@ fn take_block<C: Chip>(parts: &mut Parts<C>, pages: &Pages, block: BlockId, vali
             time => time,
         };
         let note = pages.notes[lpn.index()];
-        let word = placement.recovered_word(lpn, entry.stream, note, time);
-        tables.set_word(lpn, word);
+        let word = placement.restored(&Found { lpn, stream: entry.stream, note, time });
+        tables.set_word(placement.kept(), lpn, word);
     }
 }
 

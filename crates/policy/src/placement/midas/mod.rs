@@ -33,7 +33,10 @@ use alloc::{vec, vec::Vec};
 
 use thermocline_flash::{BlockId, Lpn, prefetch};
 
-use super::{Choice, Cleaning, Entry, Place, Placement, Registered, queues::Queues};
+use super::{
+    Answer, Choice, Cleaning, Entry, HostWrite, OwnVictims, Placement, Registered, Streams,
+    Survivors, queues::Queues,
+};
 use crate::{Args, BlockView, Context, ParamError, PolicyInfo, State, params, params::ParamValue};
 
 pub mod model;
@@ -323,6 +326,23 @@ impl Midas {
         self.queues.len(self.queue(bank, group)) + 1
     }
 
+    /// The stream of the survivors of the victim at hand.
+    #[inline(always)]
+    fn survivor_stream(&self) -> u8 {
+        let to = if self.from == NO_GROUP { FIRST } else { self.from + 1 };
+        swapped(to.min(self.top()))
+    }
+
+    /// What their hot counters lose.
+    #[inline(always)]
+    const fn cooler(&self) -> u8 {
+        match self.from {
+            HOT => 2,
+            FIRST => 1,
+            _ => 0,
+        }
+    }
+
     /// Lets the bank take part in a change of groups.
     fn settle(&mut self, bank: u32, blocks: &BlockView) {
         if core::mem::replace(&mut self.settled[bank as usize], self.change) == self.change {
@@ -490,52 +510,9 @@ impl Midas {
     }
 }
 
-impl Placement for Midas {
-    #[inline(always)]
-    fn locates(&self) -> bool {
-        true
-    }
-
+impl Streams for Midas {
     fn streams(&self) -> u8 {
         self.groups
-    }
-
-    #[inline(always)]
-    fn host_over(&mut self, lpn: Lpn, old: Option<Place>, _now: u64) -> u8 {
-        let heat = &mut self.heat[lpn.index()];
-        let hot = *heat == HOTTEST;
-        if let Some(old) = old
-            && self.writes >= self.filter.starts
-        {
-            let age = self.writes - self.born[old.block.index()];
-            match self.group[old.block.index()] {
-                HOT => *heat = (*heat + 1).min(HOTTEST),
-                FIRST if age as f64 <= self.filter.age => *heat = (*heat + 1).min(HOTTEST),
-                FIRST => *heat = heat.saturating_sub(1),
-                _ => {}
-            }
-        }
-        self.epoch.hot_writes += u64::from(hot);
-        swapped(if hot { HOT } else { FIRST })
-    }
-
-    #[inline(always)]
-    fn written(&mut self, lpn: Lpn, _now: u64) {
-        self.writes += 1;
-        self.epoch.writes += 1;
-        self.futile = (0, 0);
-        self.sample.written(lpn, self.writes, self.writes > self.filter.starts);
-        if self.writes == self.filter.starts {
-            let Epoch { length, ends, .. } = self.epoch;
-            self.epoch = Epoch { length, ends, ..Epoch::default() };
-        }
-    }
-
-    fn trimmed(&mut self, lpn: Lpn) {
-        self.heat[lpn.index()] = 0;
-        if let Some(at) = self.sample.of(lpn) {
-            self.sample.last[at] = UNKNOWN;
-        }
     }
 
     fn opened(&mut self, _bank: u32, block: BlockId, stream: u8, _now: u64) {
@@ -558,28 +535,6 @@ impl Placement for Midas {
         }
         self.queues.push(self.queue(bank, group), block);
         Entry::Aside
-    }
-
-    fn choose(&mut self, bank: u32, blocks: &BlockView, _now: u64) -> Choice {
-        self.settle(bank, blocks);
-        let oversized = self.oversized(bank, blocks);
-        match (self.readmitted(bank, blocks), oversized) {
-            (Some(block), _) => Choice::Readmit(block),
-            (None, Some(block)) => Choice::Clean(block),
-            (None, None) => Choice::Victim,
-        }
-    }
-
-    /// The last group has no garbage: the coldest queue that has.
-    fn fallback(&mut self, bank: u32, blocks: &BlockView) -> Option<BlockId> {
-        for group in (0..self.last).rev() {
-            while self.is_queue(group) && self.queues.len(self.queue(bank, group)) > 0 {
-                if let Some(block) = self.head(bank, group, blocks) {
-                    return Some(block);
-                }
-            }
-        }
-        None
     }
 
     fn cleaning(&mut self, victim: &Cleaning) {
@@ -621,35 +576,101 @@ impl Placement for Midas {
         }
     }
 
+    fn own_victims(&mut self) -> Option<&mut dyn OwnVictims> {
+        Some(self)
+    }
+}
+
+impl OwnVictims for Midas {
+    fn choose(&mut self, bank: u32, blocks: &BlockView, _now: u64) -> Choice {
+        self.settle(bank, blocks);
+        let oversized = self.oversized(bank, blocks);
+        match (self.readmitted(bank, blocks), oversized) {
+            (Some(block), _) => Choice::Readmit(block),
+            (None, Some(block)) => Choice::Clean(block),
+            (None, None) => Choice::Victim,
+        }
+    }
+
+    /// The last group has no garbage: the coldest queue that has.
+    fn fallback(&mut self, bank: u32, blocks: &BlockView) -> Option<BlockId> {
+        for group in (0..self.last).rev() {
+            while self.is_queue(group) && self.queues.len(self.queue(bank, group)) > 0 {
+                if let Some(block) = self.head(bank, group, blocks) {
+                    return Some(block);
+                }
+            }
+        }
+        None
+    }
+}
+
+impl Placement for Midas {
+    type Page = ();
+
     #[inline(always)]
-    fn common_stream(&self) -> Option<u8> {
-        let to = if self.from == NO_GROUP { FIRST } else { self.from + 1 };
-        Some(swapped(to.min(self.top())))
+    fn host(&mut self, (): (), write: &impl HostWrite) -> u8 {
+        let heat = &mut self.heat[write.lpn().index()];
+        let hot = *heat == HOTTEST;
+        if let Some(old) = write.old()
+            && self.writes >= self.filter.starts
+        {
+            let age = self.writes - self.born[old.block.index()];
+            match self.group[old.block.index()] {
+                HOT => *heat = (*heat + 1).min(HOTTEST),
+                FIRST if age as f64 <= self.filter.age => *heat = (*heat + 1).min(HOTTEST),
+                FIRST => *heat = heat.saturating_sub(1),
+                _ => {}
+            }
+        }
+        self.epoch.hot_writes += u64::from(hot);
+        swapped(if hot { HOT } else { FIRST })
     }
 
     #[inline(always)]
-    fn moving(&mut self, survivors: &[Lpn], _words: &mut [u64], _now: u64) {
-        let cooler = match self.from {
-            HOT => 2,
-            FIRST => 1,
-            _ => return,
-        };
-        for lpn in survivors {
-            prefetch(&self.heat, lpn.index());
+    fn written(&mut self, (): &mut (), lpn: Lpn, _: u64) {
+        self.writes += 1;
+        self.epoch.writes += 1;
+        self.futile = (0, 0);
+        self.sample.written(lpn, self.writes, self.writes > self.filter.starts);
+        if self.writes == self.filter.starts {
+            let Epoch { length, ends, .. } = self.epoch;
+            self.epoch = Epoch { length, ends, ..Epoch::default() };
         }
-        for lpn in survivors {
-            let heat = &mut self.heat[lpn.index()];
-            *heat = heat.saturating_sub(cooler);
+    }
+
+    fn trimmed(&mut self, (): (), lpn: Lpn) {
+        self.heat[lpn.index()] = 0;
+        if let Some(at) = self.sample.of(lpn) {
+            self.sample.last[at] = UNKNOWN;
         }
+    }
+
+    #[inline(always)]
+    fn survivor(&mut self, (): &mut (), lpn: Lpn, _: u64) -> u8 {
+        let cooler = self.cooler();
+        let heat = &mut self.heat[lpn.index()];
+        *heat = heat.saturating_sub(cooler);
+        self.survivor_stream()
+    }
+
+    #[inline(always)]
+    fn survivors(&mut self, survivors: &mut Survivors<'_, ()>) -> Answer {
+        let (cooler, stream) = (self.cooler(), self.survivor_stream());
+        if cooler > 0 {
+            for lpn in survivors.pages() {
+                prefetch(&self.heat, lpn.index());
+            }
+            for lpn in survivors.pages() {
+                let heat = &mut self.heat[lpn.index()];
+                *heat = heat.saturating_sub(cooler);
+            }
+        }
+        Answer::Together(stream)
     }
 
     #[inline(always)]
     fn prefetch(&self, lpn: Lpn) {
-        prefetch(&self.heat, lpn.index());
-    }
-
-    #[inline(always)]
-    fn prefetch_for_host(&self, lpn: Lpn) {
         prefetch(&self.heat, lpn.index());
         if let Some(at) = self.sample.of(lpn) {
             prefetch(&self.sample.last, at);

@@ -276,7 +276,7 @@ mod tests {
         let suggested = whole.suggested;
         assert_eq!((suggested, most), (8, 16));
         let used = |whole: &Survival| {
-            (0..most).filter(|&s| crate::placement::Placement::is_used(whole, s)).count()
+            (0..most).filter(|&s| crate::placement::Streams::is_used(whole, s)).count()
         };
         for (rule, streams) in [(RIVALS[0], 16), (RIVALS[1], 4), (RIVALS[2], 8), (RIVALS[1], 4)] {
             whole.follow(rule);

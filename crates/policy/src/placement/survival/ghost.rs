@@ -10,7 +10,7 @@ use thermocline_flash::{BlockId, Lpn};
 use super::Survival;
 use crate::{
     BlockTable, Context,
-    placement::{Cleaning, Place, Placement},
+    placement::{Cleaning, Place, Placement, Streams},
     trigger::Watermarks,
     victim,
 };
@@ -86,7 +86,7 @@ impl Ghost {
     pub(super) fn fill(&mut self, page: u32) {
         if self.lies(page).is_none() {
             self.program(page, 0);
-            self.own.filled(Lpn(page), 0);
+            self.own.filled(&mut (), Lpn(page), 0);
         }
     }
 
@@ -99,9 +99,9 @@ impl Ghost {
             let next = self.open[usize::from(stream)].next;
             Place { bank: 0, block, stream, page: at & (self.pages() - 1), next }
         });
-        let stream = self.own.host_over(lpn, old, 0);
+        let stream = self.own.place(lpn, old);
         self.program(page, usize::from(stream));
-        self.own.written(lpn, 0);
+        self.own.written(&mut (), lpn, 0);
     }
 
     /// A page holds no data any more.
@@ -110,7 +110,7 @@ impl Ghost {
             self.blocks.invalidate(self.block_of(at), 0);
             self.map[page as usize] = NONE;
             self.mapped -= 1;
-            self.own.trimmed(Lpn(page));
+            self.own.trimmed((), Lpn(page));
         }
     }
 
@@ -171,7 +171,7 @@ impl Ghost {
             now: 0,
         });
         self.copies += u64::from(block.valid);
-        let stream = usize::from(self.own.common_stream().unwrap_or(0));
+        let stream = usize::from(self.own.survivor_stream);
         for at in victim.0 << self.shift..(victim.0 + 1) << self.shift {
             let page = self.owners[at as usize];
             if page == NONE || self.map[page as usize] != at {

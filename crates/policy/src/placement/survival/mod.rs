@@ -38,7 +38,10 @@ use alloc::{boxed::Box, format, string::String, vec, vec::Vec};
 
 use thermocline_flash::{BlockId, Lpn, prefetch};
 
-use super::{Choice, Cleaning, Entry, Place, Placement, Registered};
+use super::{
+    Answer, Choice, Cleaning, Entry, Found, HostWrite, OwnVictims, Place, Placement, Registered,
+    Streams, Survivors,
+};
 use crate::{
     Args, BlockView, Context, ParamError, PolicyInfo, State, params,
     params::{ParamValue, within},
@@ -296,42 +299,9 @@ impl Survival {
         }
     }
 
-    /// Looks at the counts: what they say of the traffic, and of blocks.
-    #[cold]
-    #[inline(never)]
-    fn refit(&mut self) {
-        self.refit_at = self.writes + (u64::from(self.logical_pages) / REFITS).max(1);
-        if let Some(gain) = self.curves.gain(!self.is_one) {
-            let least = if self.is_one { self.gate * HYSTERESIS } else { self.gate };
-            self.is_one = gain < least;
-        }
-        self.curves.weigh();
-        self.curves.fade();
-    }
-}
-
-impl Placement for Survival {
+    /// The stream of a page that the host is about to write.
     #[inline(always)]
-    fn locates(&self) -> bool {
-        true
-    }
-
-    fn streams(&self) -> u8 {
-        self.streams_of_data()
-    }
-
-    fn is_used(&self, stream: u8) -> bool {
-        if self.is_one {
-            return stream == ALL;
-        }
-        match stream.checked_sub(self.survivors.most()) {
-            None => self.survivors.is_used(stream),
-            Some(host) => self.hosts.is_used(host),
-        }
-    }
-
-    #[inline(always)]
-    fn host_over(&mut self, lpn: Lpn, old: Option<Place>, _now: u64) -> u8 {
+    pub(super) fn place(&mut self, lpn: Lpn, old: Option<Place>) -> u8 {
         let bank = old.map_or(0, |old| old.bank);
         let interval = old.and_then(|old| self.written_at(&old)).map(|at| self.writes + 1 - at);
         let mut value = interval.map(log2);
@@ -354,42 +324,47 @@ impl Placement for Survival {
         stream
     }
 
+    /// Looks at the counts: what they say of the traffic, and of blocks.
+    #[cold]
+    #[inline(never)]
+    fn refit(&mut self) {
+        self.refit_at = self.writes + (u64::from(self.logical_pages) / REFITS).max(1);
+        if let Some(gain) = self.curves.gain(!self.is_one) {
+            let least = if self.is_one { self.gate * HYSTERESIS } else { self.gate };
+            self.is_one = gain < least;
+        }
+        self.curves.weigh();
+        self.curves.fade();
+    }
+}
+
+impl Streams for Survival {
+    fn streams(&self) -> u8 {
+        self.streams_of_data()
+    }
+
+    fn is_used(&self, stream: u8) -> bool {
+        if self.is_one {
+            return stream == ALL;
+        }
+        match stream.checked_sub(self.survivors.most()) {
+            None => self.survivors.is_used(stream),
+            Some(host) => self.hosts.is_used(host),
+        }
+    }
+
     fn is_hot_stream(&self, stream: u8) -> bool {
         stream >= self.survivors.most() && stream < self.survivors.most() + self.hosts.last()
     }
 
-    fn filled(&mut self, lpn: Lpn, _now: u64) {
-        self.writes += 1;
-        if let Ok(duel) = &mut self.duel {
-            duel.filled(lpn);
-        }
-    }
-
-    #[inline(always)]
-    fn written(&mut self, lpn: Lpn, _now: u64) {
-        self.writes += 1;
-        if let Some((bank, stream)) = self.to.take() {
-            self.filling(bank, stream).pages += 1;
-        }
-        if self.writes >= self.refit_at {
-            self.refit();
-        }
-        // Where all data go to one stream there is nothing to gain by rules.
-        if let Ok(duel) = &mut self.duel
-            && !self.is_one
-            && let Some(rule) = duel.written(lpn)
-        {
-            self.follow(rule);
-        }
-    }
-
-    fn trimmed(&mut self, lpn: Lpn) {
-        if let Some(kept) = self.pages.get_mut(lpn.index()) {
-            *kept = UNKNOWN;
-        }
-        if let Ok(duel) = &mut self.duel {
-            duel.trimmed(lpn);
-        }
+    fn report(&self) -> Vec<(&'static str, String)> {
+        let duel = match &self.duel {
+            Ok(duel) => duel.report(),
+            Err(why) => format!("off: {why}"),
+        };
+        let gate = if self.is_one { "closed: nothing tells when pages die" } else { "open" };
+        let streams = self.hosts.len() + self.survivors.len();
+        vec![("duel", duel), ("gate", gate.into()), ("streams", format!("{streams}"))]
     }
 
     fn opened(&mut self, bank: u32, block: BlockId, stream: u8, _now: u64) {
@@ -419,13 +394,35 @@ impl Placement for Survival {
         Entry::Weighed(weight)
     }
 
-    fn replaced(&mut self, bank: u32, old: BlockId, new: BlockId) {
-        self.blocks.replace(bank, old, new);
-        // Its place in the index is that of a block with a factor of 1.
-        self.blocks[new].weight = 1.0;
-        self.banks[bank as usize].due = 0;
+    fn cleaning(&mut self, victim: &Cleaning) {
+        let Block { first, last, .. } = self.blocks[victim.block];
+        self.look(victim.block, victim.valid);
+        self.blocks.remove(victim.bank, victim.block);
+        self.banks[victim.bank as usize].left = SWEPT;
+        if victim.stream >= self.streams_of_data() {
+            // Read-only data stay with their like.
+            return;
+        }
+        let written_at = u64::midpoint(first, last);
+        let stream = if self.is_one {
+            ALL
+        } else {
+            self.survivors.join(log2(self.writes - written_at), victim.valid)
+        };
+        let full = self.pages_per_block;
+        let filling = self.filling(victim.bank, stream);
+        let fit = victim.valid.min(full.saturating_sub(filling.pages));
+        filling.add_survivors(fit, written_at);
+        self.survivor_stream = stream;
+        self.over = (victim.valid - fit, written_at);
     }
 
+    fn own_victims(&mut self) -> Option<&mut dyn OwnVictims> {
+        Some(self)
+    }
+}
+
+impl OwnVictims for Survival {
     fn choose(&mut self, bank: u32, blocks: &BlockView, _now: u64) -> Choice {
         while let Some(block) = self.come_of_age(bank, blocks) {
             if let Some(weight) = self.reweigh(block, blocks.block(block).erases) {
@@ -450,46 +447,78 @@ impl Placement for Survival {
         choice
     }
 
-    fn cleaning(&mut self, victim: &Cleaning) {
-        let Block { first, last, .. } = self.blocks[victim.block];
-        self.look(victim.block, victim.valid);
-        self.blocks.remove(victim.bank, victim.block);
-        self.banks[victim.bank as usize].left = SWEPT;
-        if victim.stream >= self.streams_of_data() {
-            // Read-only data stay with their like.
-            return;
+    fn replaced(&mut self, bank: u32, old: BlockId, new: BlockId) {
+        self.blocks.replace(bank, old, new);
+        // Its place in the index is that of a block with a factor of 1.
+        self.blocks[new].weight = 1.0;
+        self.banks[bank as usize].due = 0;
+    }
+}
+
+impl Placement for Survival {
+    type Page = ();
+
+    #[inline(always)]
+    fn host(&mut self, (): (), write: &impl HostWrite) -> u8 {
+        self.place(write.lpn(), write.old())
+    }
+
+    fn filled(&mut self, (): &mut (), lpn: Lpn, _: u64) {
+        self.writes += 1;
+        if let Ok(duel) = &mut self.duel {
+            duel.filled(lpn);
         }
-        let written_at = u64::midpoint(first, last);
-        let stream = if self.is_one {
-            ALL
-        } else {
-            self.survivors.join(log2(self.writes - written_at), victim.valid)
-        };
-        let full = self.pages_per_block;
-        let filling = self.filling(victim.bank, stream);
-        let fit = victim.valid.min(full.saturating_sub(filling.pages));
-        filling.add_survivors(fit, written_at);
-        self.survivor_stream = stream;
-        self.over = (victim.valid - fit, written_at);
     }
 
     #[inline(always)]
-    fn common_stream(&self) -> Option<u8> {
-        Some(self.survivor_stream)
+    fn written(&mut self, (): &mut (), lpn: Lpn, _: u64) {
+        self.writes += 1;
+        if let Some((bank, stream)) = self.to.take() {
+            self.filling(bank, stream).pages += 1;
+        }
+        if self.writes >= self.refit_at {
+            self.refit();
+        }
+        // Where all data go to one stream there is nothing to gain by rules.
+        if let Ok(duel) = &mut self.duel
+            && !self.is_one
+            && let Some(rule) = duel.written(lpn)
+        {
+            self.follow(rule);
+        }
     }
 
-    fn spilt(&mut self, _lpn: Lpn, _stream: u8, _now: u64) {
+    fn trimmed(&mut self, (): (), lpn: Lpn) {
+        if let Some(kept) = self.pages.get_mut(lpn.index()) {
+            *kept = UNKNOWN;
+        }
+        if let Ok(duel) = &mut self.duel {
+            duel.trimmed(lpn);
+        }
+    }
+
+    #[inline(always)]
+    fn survivor(&mut self, (): &mut (), _: Lpn, _: u64) -> u8 {
+        self.survivor_stream
+    }
+
+    #[inline(always)]
+    fn survivors(&mut self, _: &mut Survivors<'_, ()>) -> Answer {
+        Answer::Together(self.survivor_stream)
+    }
+
+    fn spilt(&mut self, (): &mut (), _: Lpn, _: u8, _: u64) {
         // No block is going to be opened for them. What their stream has is counted one block later.
         self.over = (0, 0);
     }
 
     /// The mean of its intervals.
     #[inline(always)]
-    fn note(&self, lpn: Lpn) -> u16 {
+    fn save(&self, (): (), lpn: Lpn) -> u16 {
         self.pages.get(lpn.index()).map_or(0, |&kept| u16::from(kept))
     }
 
-    fn recovered(&mut self, lpn: Lpn, _stream: u8, note: u16, _time: u64) {
+    fn restore(&mut self, (): &mut (), &Found { lpn, note, .. }: &Found) {
         let kept = note.min(255) as u8;
         if let Some(own) = self.pages.get_mut(lpn.index()) {
             *own = kept;
@@ -500,16 +529,6 @@ impl Placement for Survival {
         if let Ok(duel) = &mut self.duel {
             duel.filled(lpn);
         }
-    }
-
-    fn report(&self) -> Vec<(&'static str, String)> {
-        let duel = match &self.duel {
-            Ok(duel) => duel.report(),
-            Err(why) => format!("off: {why}"),
-        };
-        let gate = if self.is_one { "closed: nothing tells when pages die" } else { "open" };
-        let streams = self.hosts.len() + self.survivors.len();
-        vec![("duel", duel), ("gate", gate.into()), ("streams", format!("{streams}"))]
     }
 
     #[inline(always)]

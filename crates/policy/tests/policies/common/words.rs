@@ -1,11 +1,13 @@
-//! A placement asked page by page, whether a layer keeps words for it or not.
+//! A placement asked page by page, and the states of pages that a layer would keep for it.
 
-use std::collections::HashMap;
+use std::{
+    collections::HashMap,
+    ops::{Deref, DerefMut},
+};
 
-use thermocline_flash::{BlockId, Lpn};
-use thermocline_policy::{
-    BlockView,
-    placement::{Choice, Cleaning, Entry, Kept, Place, Placement},
+use thermocline_flash::Lpn;
+use thermocline_policy::placement::{
+    Answer, Found, Kept, PageState, Place, Placement, Survivors, Write,
 };
 
 /// A placement and the words that a layer would keep of pages.
@@ -15,153 +17,109 @@ pub struct WithWords<P> {
     words: HashMap<Lpn, u64>,
 }
 
+impl<P> Deref for WithWords<P> {
+    type Target = P;
+
+    fn deref(&self) -> &P {
+        &self.placement
+    }
+}
+
+impl<P> DerefMut for WithWords<P> {
+    fn deref_mut(&mut self) -> &mut P {
+        &mut self.placement
+    }
+}
+
 impl<P: Placement> WithWords<P> {
     pub fn of(placement: P) -> Self {
         Self { placement, words: HashMap::new() }
     }
 
-    fn word(&self, lpn: Lpn) -> u64 {
-        self.words.get(&lpn).copied().unwrap_or(0)
+    fn page(&self, lpn: Lpn) -> P::Page {
+        P::Page::from_word(self.words.get(&lpn).copied().unwrap_or(0))
     }
 
     fn keep(&mut self, lpn: Lpn, word: u64) {
-        assert!(word == 0 || self.placement.keeps() != Kept::Nothing, "{lpn:?} has word {word}");
-        assert!(
-            self.placement.keeps() != Kept::HalfWord || u32::try_from(word).is_ok(),
-            "a word of so few writes fits 32 bits"
-        );
+        let most = match P::Page::KEPT {
+            Kept::Nothing => 0,
+            Kept::Byte => u8::MAX.into(),
+            // Of so few writes those that grow fit.
+            Kept::HalfWord | Kept::Growing => u32::MAX.into(),
+            Kept::Word => u64::MAX,
+        };
+        assert!(word <= most, "{lpn:?} has word {word}");
         self.words.insert(lpn, word);
     }
-}
 
-impl<P: Placement> Placement for WithWords<P> {
-    fn sorts(&self) -> bool {
-        self.placement.sorts()
+    fn change(&mut self, lpn: Lpn, change: impl FnOnce(&mut P, &mut P::Page)) {
+        let mut page = self.page(lpn);
+        change(&mut self.placement, &mut page);
+        self.keep(lpn, page.word());
     }
 
-    fn locates(&self) -> bool {
-        self.placement.locates()
-    }
-
-    fn knows_hot(&self) -> bool {
-        self.placement.knows_hot()
-    }
-
-    fn streams(&self) -> u8 {
-        self.placement.streams()
-    }
-
-    fn is_used(&self, stream: u8) -> bool {
-        self.placement.is_used(stream)
-    }
-
-    fn host_stream(&self) -> Option<u8> {
-        self.placement.host_stream()
-    }
-
-    fn host(&mut self, lpn: Lpn, now: u64) -> u8 {
+    pub fn host(&mut self, lpn: Lpn, now: u64) -> u8 {
         self.host_over(lpn, None, now)
     }
 
-    fn host_over(&mut self, lpn: Lpn, old: Option<Place>, now: u64) -> u8 {
-        let word = self.word(lpn);
-        self.placement.host_word(lpn, word, old, now)
-    }
-
-    fn is_hot(&self, lpn: Lpn) -> bool {
-        self.placement.is_hot(lpn)
-    }
-
-    fn cooled(&mut self) -> Option<Lpn> {
-        self.placement.cooled()
-    }
-
-    fn is_hot_stream(&self, stream: u8) -> bool {
-        self.placement.is_hot_stream(stream)
-    }
-
-    fn filled(&mut self, lpn: Lpn, now: u64) {
-        let word = self.placement.filled_word(lpn, now);
-        self.keep(lpn, word);
-    }
-
-    fn written(&mut self, lpn: Lpn, now: u64) {
-        let before = self.word(lpn);
-        let word = self.placement.written_word(lpn, before, now);
-        self.keep(lpn, word);
-    }
-
-    fn trimmed(&mut self, lpn: Lpn) {
-        let word = self.words.remove(&lpn).unwrap_or(0);
-        self.placement.trimmed_word(lpn, word);
-    }
-
-    fn opened(&mut self, bank: u32, block: BlockId, stream: u8, now: u64) {
-        self.placement.opened(bank, block, stream, now);
-    }
-
-    fn closing(&mut self, bank: u32, block: BlockId, stream: u8) -> Entry {
-        self.placement.closing(bank, block, stream)
-    }
-
-    fn replaced(&mut self, bank: u32, old: BlockId, new: BlockId) {
-        self.placement.replaced(bank, old, new);
-    }
-
-    fn choose(&mut self, bank: u32, blocks: &BlockView, now: u64) -> Choice {
-        self.placement.choose(bank, blocks, now)
-    }
-
-    fn fallback(&mut self, bank: u32, blocks: &BlockView) -> Option<BlockId> {
-        self.placement.fallback(bank, blocks)
-    }
-
-    fn cleaning(&mut self, victim: &Cleaning) {
-        self.placement.cleaning(victim);
-    }
-
-    fn order(&mut self, survivors: &mut [Lpn], now: u64) {
-        let mut words: Vec<u64> = survivors.iter().map(|&lpn| self.word(lpn)).collect();
-        self.placement.order_words(survivors, &mut words, now);
-        let sorted: Vec<u64> = survivors.iter().map(|&lpn| self.word(lpn)).collect();
-        assert_eq!(words, sorted, "words are sorted with their pages");
-    }
-
-    fn common_stream(&self) -> Option<u8> {
-        self.placement.common_stream()
-    }
-
-    fn survivor(&mut self, lpn: Lpn, now: u64) -> u8 {
-        let mut word = self.word(lpn);
-        let stream = match self.placement.common_stream() {
-            Some(stream) => {
-                self.placement.moving(&[lpn], std::slice::from_mut(&mut word), now);
-                stream
-            }
-            None => self.placement.survivor_word(lpn, &mut word, now),
-        };
-        self.keep(lpn, word);
+    pub fn host_over(&mut self, lpn: Lpn, old: Option<Place>, now: u64) -> u8 {
+        let stream = self.placement.host(self.page(lpn), &Write { lpn, now, old: || old });
+        assert!(self.placement.host_stream().is_none_or(|always| always == stream));
         stream
     }
 
-    fn spilt(&mut self, lpn: Lpn, stream: u8, now: u64) {
-        self.placement.spilt(lpn, stream, now);
+    pub fn filled(&mut self, lpn: Lpn, now: u64) {
+        self.change(lpn, |placement, page| placement.filled(page, lpn, now));
     }
 
-    fn note(&self, lpn: Lpn) -> u16 {
-        self.placement.note_word(lpn, self.word(lpn))
+    pub fn written(&mut self, lpn: Lpn, now: u64) {
+        self.change(lpn, |placement, page| placement.written(page, lpn, now));
     }
 
-    fn recovered(&mut self, lpn: Lpn, stream: u8, note: u16, time: u64) {
-        let word = self.placement.recovered_word(lpn, stream, note, time);
-        self.keep(lpn, word);
+    pub fn trimmed(&mut self, lpn: Lpn) {
+        let page = self.page(lpn);
+        self.words.remove(&lpn);
+        self.placement.trimmed(page, lpn);
     }
 
-    fn looks_ahead(&self) -> bool {
-        self.placement.looks_ahead()
+    /// Asks about survivors, which are sorted if the placement sorts them; their streams.
+    pub fn survivors(&mut self, lpns: &mut [Lpn], now: u64) -> Vec<u8> {
+        let word = |this: &Self, lpn| this.words.get(&lpn).copied().unwrap_or(0);
+        let mut words: Vec<u64> = match P::Page::KEPT {
+            Kept::Nothing => Vec::new(),
+            _ => lpns.iter().map(|&lpn| word(self, lpn)).collect(),
+        };
+        let mut streams = vec![0; lpns.len()];
+        let mut survivors = Survivors::new(lpns, &mut words, &mut streams, now);
+        let answer = self.placement.survivors(&mut survivors);
+        if answer != Answer::OneByOne {
+            lpns.iter().zip(words).for_each(|(&lpn, word)| self.keep(lpn, word));
+            if let Answer::Together(stream) = answer {
+                streams.fill(stream);
+            }
+            return streams;
+        }
+        for (&lpn, stream) in lpns.iter().zip(&mut streams) {
+            self.change(lpn, |placement, page| *stream = placement.survivor(page, lpn, now));
+        }
+        streams
     }
 
-    fn coming(&mut self, pages: &mut dyn Iterator<Item = Lpn>) {
-        self.placement.coming(pages);
+    pub fn survivor(&mut self, lpn: Lpn, now: u64) -> u8 {
+        self.survivors(&mut [lpn], now)[0]
+    }
+
+    pub fn spilt(&mut self, lpn: Lpn, stream: u8, now: u64) {
+        self.change(lpn, |placement, page| placement.spilt(page, lpn, stream, now));
+    }
+
+    pub fn note(&self, lpn: Lpn) -> u16 {
+        self.placement.save(self.page(lpn), lpn)
+    }
+
+    pub fn recovered(&mut self, lpn: Lpn, stream: u8, note: u16, time: u64) {
+        self.words.remove(&lpn);
+        let found = Found { lpn, stream, note, time };
+        self.change(lpn, |placement, page| placement.restore(page, &found));
     }
 }
