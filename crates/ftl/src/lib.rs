@@ -46,16 +46,19 @@ extern crate std;
 mod counters;
 mod error;
 mod in_place;
+mod journal;
 mod layer;
 pub mod nftl;
 mod page_mapped;
+mod shape;
 
 pub use counters::{Counters, DeadDataCounters};
 pub use error::{EndOfLife, FtlError};
 pub use in_place::InPlace;
+pub use journal::index;
 pub use layer::{
     AHEAD, AHEAD_MORE, BankState, BlockState, BlockUse, DeadPages, Holds, Inspect, Layer, PageIo,
     PageState, Upkeep,
 };
 pub use nftl::Nftl;
-pub use page_mapped::{Config, Format, Mount, MountError, PageMapped, Recovery, index};
+pub use page_mapped::{Config, Format, Mount, MountError, PageMapped, Recovery};

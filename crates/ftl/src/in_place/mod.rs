@@ -19,7 +19,7 @@ use thermocline_flash::{BlockId, Condition, Flash, FlashError, Lpn, Oob, Ppn, Re
 
 use crate::{
     Counters, FtlError,
-    page_mapped::{durability::Durability, journal::Journal},
+    journal::{Journal, durability::Durability},
 };
 
 mod journaled;

@@ -11,17 +11,18 @@ use thermocline_flash::{BlockId, Condition, Flash, FlashError, Lpn, Ppn, Retryin
 use super::{InPlace, notes};
 use crate::{
     Format, Mount, MountError, Recovery,
-    page_mapped::{
+    journal::{
+        Journal, LOST,
         durability::Durability,
-        format::erase_all,
         index::{
             record::Record,
             summary::{IN_PLACE, Summary},
         },
-        journal::Journal,
-        mount::{FoundLog, GoingOn, Pages, check_summary, summary_of},
-        tables::LOST,
         watermark::program_number,
+    },
+    page_mapped::{
+        format::erase_all,
+        mount::{FoundLog, GoingOn, Pages, check_summary, summary_of},
     },
 };
 

@@ -3,7 +3,7 @@
 use thermocline_flash::{BlockId, Condition, Flash, FlashError, Lpn, Oob, Ppn};
 
 use super::{Nftl, heaps::NOBODY, look::look, pairs::Pair, roles};
-use crate::{FtlError, page_mapped::tables::LOST};
+use crate::{FtlError, journal::LOST};
 
 /// A page that is being written and goes into the new primary at once.
 pub(super) type Merged<'a> = Option<(u32, &'a [u8])>;

@@ -24,7 +24,7 @@ use super::{
     look::{Page, look},
     roles,
 };
-use crate::page_mapped::{mount::FoundLog, watermark::program_number};
+use crate::{journal::watermark::program_number, page_mapped::mount::FoundLog};
 
 /// The pages of a fold or a move in its target.
 #[derive(Clone, Copy, Debug)]

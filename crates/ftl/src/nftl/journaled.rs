@@ -5,11 +5,7 @@ use thermocline_flash::{BlockId, Condition, Flash, FlashError, Lpn, Ppn, Retryin
 use super::{Nftl, heaps::NOBODY};
 use crate::{
     Counters, FtlError,
-    page_mapped::{
-        durability::Durability,
-        journal::{Filled, Journal, Journaled},
-        tables::LOST,
-    },
+    journal::{Filled, Journal, Journaled, LOST, durability::Durability},
 };
 
 impl<C: Condition> Nftl<C> {

@@ -7,7 +7,7 @@ use thermocline_flash::{BlockId, Condition, Flash, FlashError, Lpn, Ppn, Timing,
 use super::{Nftl, RESERVE, heaps::NOBODY};
 use crate::{
     BlockState, BlockUse, Counters, DeadPages, EndOfLife, FtlError, Holds, Inspect, Layer, PageIo,
-    Upkeep, page_mapped::tables::holds,
+    Upkeep, journal::holds,
 };
 
 impl<C: Condition> Nftl<C> {

@@ -27,7 +27,7 @@ use thermocline_flash::{BlockId, Condition, Flash, Lpn, Ppn, Retrying};
 
 use crate::{
     Counters, FtlError,
-    page_mapped::{durability::Durability, journal::Journal, tables::LOST},
+    journal::{Journal, LOST, durability::Durability},
 };
 use bits::Bits;
 use free::FreeList;

@@ -18,14 +18,15 @@ use super::{
 };
 use crate::{
     Format, Mount, MountError, Recovery,
-    page_mapped::{
+    journal::{
+        Journal, LOST,
         durability::Durability,
-        format::erase_all,
         index::summary::{NFTL, Summary},
-        journal::Journal,
-        mount::{FoundLog, GoingOn, Pages, check_summary, summary_of},
-        tables::LOST,
         watermark::EPOCH,
+    },
+    page_mapped::{
+        format::erase_all,
+        mount::{FoundLog, GoingOn, Pages, check_summary, summary_of},
     },
 };
 
@@ -286,7 +287,7 @@ impl<C: Condition> Nftl<C> {
 
 /// Keeps the watermark that a page carries, if it is the greatest of its epoch.
 fn note_watermark(watermarks: &mut Vec<u64>, sequence: u64) {
-    use crate::page_mapped::watermark::watermark;
+    use crate::journal::watermark::watermark;
     let Some(durable) = watermark(sequence) else { return };
     match watermarks.iter_mut().find(|greatest| **greatest / EPOCH == durable / EPOCH) {
         Some(greatest) => *greatest = durable.max(*greatest),

@@ -22,9 +22,9 @@ use super::{
     bank_writes::BankWrites,
     by_erases::ByErases,
     open_block::{OpenBlock, Target},
-    shape::Shape,
 };
 use crate::FtlError;
+use crate::shape::Shape;
 
 /// Pages written after which a victim policy that watches gets them.
 const WATCHED: usize = 256;

@@ -4,10 +4,8 @@
 use thermocline_flash::{BlockId, Ppn};
 use thermocline_policy::{Writes, placement::Place};
 
-use super::{
-    open_block::{OpenBlock, Target},
-    shape::Shape,
-};
+use super::open_block::{OpenBlock, Target};
+use crate::shape::Shape;
 
 /// What host writes change of a [`Bank`](super::bank::Bank).
 pub(super) struct BankWrites<'a> {

@@ -4,7 +4,7 @@
 //! What always holds between two operations: every block of the batch is withdrawn, holds no current
 //! page, and is to be erased. There are such blocks only where the system below the chip failed.
 
-use alloc::{boxed::Box, vec::Vec};
+use alloc::vec::Vec;
 
 use thermocline_flash::{BlockId, Chip, Flash, Lpn, SimulatedTime, Timing};
 use thermocline_policy::{
@@ -14,7 +14,6 @@ use thermocline_policy::{
 
 use super::{
     erasing::erase,
-    journal::Journal,
     parts::Parts,
     retire::{keep, mark_retired, recount},
     survivors::{Sorter, Source, Streams, Survivors, move_survivors},
@@ -52,13 +51,12 @@ impl Cleaner {
     pub(super) fn clean<C: Chip, P: Placement>(
         &mut self,
         parts: &mut Parts<C, P>,
-        journal: &mut Option<Box<Journal>>,
         bank: usize,
         cleaned: &mut bool,
         now: u64,
     ) -> Result<bool, FtlError> {
         if !self.batch.is_empty() {
-            self.erase_withdrawn(parts, journal, now)?;
+            self.erase_withdrawn(parts, now)?;
         }
         if parts.failures.is_frozen() {
             return Ok(false);
@@ -69,7 +67,7 @@ impl Cleaner {
         let Some(victim) = choose(parts, bank, least, 0, now) else { return Ok(false) };
         parts.banks[bank].answered(true);
         parts.counters.cleaning_runs += u64::from(!core::mem::replace(cleaned, true));
-        match self.clean_block(parts, journal, bank, victim, Some(least), now) {
+        match self.clean_block(parts, bank, victim, Some(least), now) {
             // Programs failed until even the reserve was gone, or too many blocks were.
             Err(FtlError::NoSpace | FtlError::ReadOnly) if parts.failures.any() => Ok(false),
             done => done.map(|()| true),
@@ -81,12 +79,11 @@ impl Cleaner {
     pub(super) fn clean_least_valid<C: Chip, P: Placement>(
         &mut self,
         parts: &mut Parts<C, P>,
-        journal: &mut Option<Box<Journal>>,
         bank: usize,
         now: u64,
     ) -> Result<bool, FtlError> {
         if !self.batch.is_empty() {
-            self.erase_withdrawn(parts, journal, now)?;
+            self.erase_withdrawn(parts, now)?;
         }
         let home = &parts.banks[bank];
         let (blocks, room) = (home.blocks(), home.free_pages());
@@ -97,7 +94,7 @@ impl Cleaner {
             .min()
             .filter(|&(valid, _)| u64::from(valid) <= room);
         let Some((_, victim)) = victim else { return Ok(false) };
-        match self.clean_block(parts, journal, bank, victim, None, now) {
+        match self.clean_block(parts, bank, victim, None, now) {
             Err(FtlError::NoSpace) => Ok(false),
             done => done.map(|()| true),
         }
@@ -107,19 +104,16 @@ impl Cleaner {
     fn clean_block<C: Chip, P: Placement>(
         &mut self,
         parts: &mut Parts<C, P>,
-        journal: &mut Option<Box<Journal>>,
         bank: usize,
         victim: BlockId,
         least: Option<u32>,
         now: u64,
     ) -> Result<(), FtlError> {
-        if let Some(journal) = journal {
-            journal.before_change(parts.any(), now)?;
-        }
+        parts.any().record(|journal, parts| journal.before_change(parts, now))?;
         let lost = parts.counters.pages_lost;
         self.survivors.clear();
         self.words.clear();
-        self.begin(parts, journal, bank, victim, now);
+        self.begin(parts, bank, victim, now);
         let from = Source { bank, victim, now };
         let stream = parts.banks.read_only_stream();
         let streams = if parts.banks[bank].block(victim).stream == stream {
@@ -128,32 +122,31 @@ impl Cleaner {
             if parts.placement.traits().sorts
                 && let Some(least) = least
             {
-                self.add_to_batch(parts, journal, bank, victim, least, now);
+                self.add_to_batch(parts, bank, victim, least, now);
             }
             self.sorter.ask(&mut parts.placement, &mut self.survivors, &mut self.words, now)
         };
         let survivors = Survivors { lpns: &self.survivors, words: &mut self.words };
-        let moved = move_survivors(parts, journal, &mut self.sorter, survivors, from, streams);
+        let moved = move_survivors(parts, &mut self.sorter, survivors, from, streams);
         if moved.is_err() || parts.counters.pages_lost != lost {
             // The placement has decided on pages that stay where they are, too.
             for (&lpn, &word) in self.survivors.iter().zip(&self.words) {
                 parts.set_word(lpn, word);
             }
-            return self.not_emptied(parts, journal, from, moved);
+            return self.not_emptied(parts, from, moved);
         }
         // All are out of the tables before any is erased: wear levelling must not choose them.
         self.batch.insert(0, victim);
         for &moved in &self.batch {
             parts.banks[bank].withdraw(moved);
         }
-        self.erase_withdrawn(parts, journal, now)
+        self.erase_withdrawn(parts, now)
     }
 
     /// A victim was chosen: counts it, notifies the placement, lists its survivors.
     fn begin<C: Chip, P: Placement>(
         &mut self,
         parts: &mut Parts<C, P>,
-        journal: &mut Option<Box<Journal>>,
         bank: usize,
         victim: BlockId,
         now: u64,
@@ -178,14 +171,13 @@ impl Cleaner {
         let before = self.survivors.len();
         parts.tables.gather_survivors(victim, &mut self.survivors, &mut self.words);
         debug_assert_eq!(self.survivors.len() - before, block.valid as usize, "{victim:?}");
-        withhold(parts, journal, victim, &mut self.survivors, &mut self.words, before);
+        withhold(parts, victim, &mut self.survivors, &mut self.words, before);
     }
 
     /// Chooses more victims, so that the survivors of several blocks are sorted together (LFS).
     fn add_to_batch<C: Chip, P: Placement>(
         &mut self,
         parts: &mut Parts<C, P>,
-        journal: &mut Option<Box<Journal>>,
         bank: usize,
         first: BlockId,
         least: u32,
@@ -203,7 +195,7 @@ impl Cleaner {
                 break;
             }
             self.batch.push(next);
-            self.begin(parts, journal, bank, next, now);
+            self.begin(parts, bank, next, now);
         }
     }
 
@@ -214,7 +206,6 @@ impl Cleaner {
     fn not_emptied<C: Chip>(
         &mut self,
         parts: &mut Parts<C>,
-        journal: &mut Option<Box<Journal>>,
         Source { bank, victim, now }: Source,
         moved: Result<(), FtlError>,
     ) -> Result<(), FtlError> {
@@ -239,7 +230,7 @@ impl Cleaner {
                 self.batch.push(block);
             }
         }
-        self.erase_withdrawn(parts, journal, now)
+        self.erase_withdrawn(parts, now)
     }
 
     /// Moves the current pages of a block that was not chosen to others of its stream; what cannot be
@@ -247,24 +238,21 @@ impl Cleaner {
     pub(super) fn move_all<C: Chip, P: Placement>(
         &mut self,
         parts: &mut Parts<C, P>,
-        journal: &mut Option<Box<Journal>>,
         block: BlockId,
         now: u64,
     ) -> Result<(), FtlError> {
-        if let Some(journal) = journal {
-            journal.before_change(parts.any(), now)?;
-        }
+        parts.any().record(|journal, parts| journal.before_change(parts, now))?;
         let bank = parts.banks.bank_of(block);
         let stream = parts.banks[bank].block(block).stream;
         self.survivors.clear();
         self.words.clear();
         parts.tables.gather_survivors(block, &mut self.survivors, &mut self.words);
         parts.counters.copies += self.survivors.len() as u64;
-        withhold(parts, journal, block, &mut self.survivors, &mut self.words, 0);
+        withhold(parts, block, &mut self.survivors, &mut self.words, 0);
         let from = Source { bank, victim: block, now };
         let streams = Streams::One(stream);
         let survivors = Survivors { lpns: &self.survivors, words: &mut self.words };
-        let moved = move_survivors(parts, journal, &mut self.sorter, survivors, from, streams);
+        let moved = move_survivors(parts, &mut self.sorter, survivors, from, streams);
         recount(parts, bank, block, now);
         moved
     }
@@ -281,19 +269,18 @@ impl Cleaner {
     pub(super) fn erase_withdrawn<C: Chip>(
         &mut self,
         parts: &mut Parts<C>,
-        journal: &mut Option<Box<Journal>>,
         now: u64,
     ) -> Result<(), FtlError> {
         while !self.batch.is_empty() {
             let block = self.batch.remove(0);
-            if erase(parts, journal, &mut self.batch, block)?
-                && !swap_with_least_erased(parts, journal, &mut self.batch, block, now)?
+            if erase(parts, &mut self.batch, block)?
+                && !swap_with_least_erased(parts, &mut self.batch, block, now)?
             {
                 let bank = parts.banks.bank_of(block);
                 parts.banks[bank].push_free(block);
             }
         }
-        mark_retired(parts, journal)
+        mark_retired(parts)
     }
 }
 
@@ -302,16 +289,15 @@ impl Cleaner {
 #[inline(always)]
 fn withhold<C: Chip, P>(
     parts: &mut Parts<C, P>,
-    journal: &mut Option<Box<Journal>>,
     block: BlockId,
     survivors: &mut Vec<Lpn>,
     words: &mut Vec<u64>,
     before: usize,
 ) {
+    let Parts { chip, tables, counters, journal, .. } = parts;
     if let Some(journal) = journal
         && journal.look_once(block)
     {
-        let Parts { chip, tables, counters, .. } = parts;
         let mut kept = before;
         for i in before..survivors.len() {
             let lpn = survivors[i];

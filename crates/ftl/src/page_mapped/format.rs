@@ -8,15 +8,17 @@ use thermocline_policy::{placement::Placement, victim::Victim};
 use super::{
     banks::Banks,
     config::{Config, Format},
+    core::PageMapped,
+    mount::MountError,
+    parts::Parts,
+};
+use crate::journal::{
+    Journal, Log,
     durability::Durability,
     index::{
         size::system_blocks_for,
         summary::{LEAST_PAGE, PAGE_MAPPED, Summary},
     },
-    journal::{Journal, Log},
-    layer::PageMapped,
-    mount::MountError,
-    parts::Parts,
 };
 
 impl<C: Chip, P: Placement> PageMapped<C, P> {
@@ -43,7 +45,8 @@ impl<C: Chip, P: Placement> PageMapped<C, P> {
         parts.durability = Durability::formatted();
         let mut journal = Journal::formatted(summary, log, &geometry);
         journal.begin(parts.any())?;
-        Ok(Self::of(parts, Some(journal)))
+        parts.journal = Some(journal);
+        Ok(Self::of(parts))
     }
 }
 

@@ -9,8 +9,8 @@ use thermocline_policy::{
 };
 
 use super::{
-    bank::Bank, check, cleaner::longest_cleaning_ns, layer::PageMapped, opening::open_next,
-    room::clean_ahead, scrub::scrub_once, worded::Worded, write_run::Run,
+    bank::Bank, check, cleaner::longest_cleaning_ns, core::PageMapped, opening::open_next,
+    parts::Parts, worded::Worded, write_run::Run,
 };
 use crate::{
     BankState, BlockState, BlockUse, Counters, DeadPages, EndOfLife, FtlError, Holds, Inspect,
@@ -87,9 +87,7 @@ impl<C: Chip, P: Placement> PageIo for PageMapped<C, P> {
         let word = parts.tables.word_at(parts.placement.kept(), entry);
         parts.placement.trimmed_word(lpn, word);
         parts.counters.trims += 1;
-        if let Some(journal) = &mut self.journal {
-            journal.trimmed(parts.any(), lpn, now)?;
-        }
+        parts.any().record(|journal, parts| journal.trimmed(parts, lpn, now))?;
         Ok(true)
     }
 
@@ -118,13 +116,13 @@ impl<C: Chip, P: Placement> PageIo for PageMapped<C, P> {
 
 impl<C: Chip, P: Placement> Upkeep for PageMapped<C, P> {
     fn filled(&mut self, now: u64) -> Result<(), FtlError> {
-        let Self { parts, journal, .. } = self;
+        let parts = &mut self.parts;
         for bank in 0..parts.banks.len() {
             for stream in 0..parts.placement.streams() {
                 if parts.placement.is_used(stream)
                     && parts.banks[bank].open(usize::from(stream)).block() == BlockId::NONE
                 {
-                    open_next(parts, journal, bank, stream, now)?;
+                    open_next(parts, bank, stream, now)?;
                 }
             }
         }
@@ -136,22 +134,21 @@ impl<C: Chip, P: Placement> Upkeep for PageMapped<C, P> {
     }
 
     fn clean_in_idle_time(&mut self, now: u64) -> Result<bool, FtlError> {
-        let Self { parts, journal, cleaner, .. } = self;
-        let mut done = scrub_once(parts, journal, cleaner, now);
+        let mut done = self.scrub_once(now);
         if done == Ok(false) {
-            done = clean_ahead(parts, journal, cleaner, now);
+            done = self.clean_ahead(now);
         }
         self.set_follow_up();
         done
     }
 
     fn scrub(&mut self, now: u64) -> Result<bool, FtlError> {
-        let Self { parts, journal, cleaner, .. } = self;
-        let mut done = scrub_once(parts, journal, cleaner, now);
-        if done == Ok(false)
-            && let Some(journal) = journal
-        {
-            done = journal.record_watermark_if_due(parts.any(), now);
+        let mut done = self.scrub_once(now);
+        if done == Ok(false) {
+            done = self
+                .parts
+                .any()
+                .record(|journal, parts| journal.record_watermark_if_due(parts, now));
         }
         self.set_follow_up();
         done
@@ -162,10 +159,7 @@ impl<C: Chip, P: Placement> Upkeep for PageMapped<C, P> {
     }
 
     fn settle(&mut self, now: u64) -> Result<(), FtlError> {
-        match &mut self.journal {
-            Some(journal) => journal.settle(self.parts.any(), now),
-            None => Ok(()),
-        }
+        self.parts.any().record(|journal, parts| journal.settle(parts, now))
     }
 
     fn last_program(&self) -> u64 {
@@ -173,21 +167,20 @@ impl<C: Chip, P: Placement> Upkeep for PageMapped<C, P> {
     }
 
     fn wants_sync(&self) -> bool {
-        self.journal.as_ref().is_some_and(|journal| journal.wants_sync(&self.parts.banks))
+        self.parts.journal.is_some() && self.parts.synced_free.wants_sync(&self.parts.banks)
     }
 
     fn synced(&mut self, last_program: u64) {
-        self.parts.durability.synced(last_program);
-        if let Some(journal) = &mut self.journal {
-            journal.synced(&self.parts.banks, last_program);
+        let Parts { durability, journal, synced_free, banks, .. } = &mut self.parts;
+        durability.synced(last_program);
+        if let Some(journal) = journal {
+            synced_free.synced(banks, journal, last_program);
         }
     }
 
     fn unmount(&mut self, now: u64) -> Result<(), FtlError> {
-        if let Some(journal) = &mut self.journal {
-            journal.close(self.parts.any(), now)?;
-            self.set_follow_up();
-        }
+        self.parts.any().record(|journal, parts| journal.close(parts, now))?;
+        self.set_follow_up();
         Ok(())
     }
 }
@@ -263,7 +256,7 @@ impl<C: Chip, P: Placement> Inspect for PageMapped<C, P> {
     }
 
     fn erases(&self, block: BlockId) -> u32 {
-        if self.journal.is_some() {
+        if self.parts.journal.is_some() {
             self.parts.chip.erase_count(block)
         } else {
             self.parts.banks.block(block).erases

@@ -6,26 +6,15 @@ use thermocline_flash::{Chip, Condition, FlashError, Lpn, Oob, Ppn, Retrying};
 use thermocline_policy::{BlockView, placement::Placement, trigger::Trigger, victim::Victim};
 
 use super::{
-    append::{PageWrite, append, stream_of},
+    append::{PageWrite, stream_of},
     banks::Banks,
     cleaner::Cleaner,
     config::Config,
-    journal::Journal,
+    core::PageMapped,
     parts::Parts,
-    room::{clean_eagerly, refuse},
     worded::Worded,
 };
 use crate::FtlError;
-
-/// A page-mapped translation layer.
-pub struct PageMapped<C, P> {
-    pub(super) parts: Parts<C, P>,
-    /// What survives beside the data pages; nothing in the simulator.
-    pub(super) journal: Option<Box<Journal>>,
-    pub(super) cleaner: Cleaner,
-    /// Whether something is to be done after a page write.
-    follows_up: bool,
-}
 
 impl<C: Chip, P: Placement> PageMapped<C, P> {
     /// A layer over an erased chip; `victim` builds the policy of each bank.
@@ -41,13 +30,13 @@ impl<C: Chip, P: Placement> PageMapped<C, P> {
     ) -> Result<Self, FtlError> {
         let chip = Retrying::new(chip);
         let banks = Banks::new(&chip, placement.streams(), victim, &config, true)?;
-        Ok(Self::of(Parts::new(chip, placement, config, banks), None))
+        Ok(Self::of(Parts::new(chip, placement, config, banks)))
     }
 
-    /// The layer of parts that agree, and of the journal of their chip.
-    pub(super) fn of(parts: Parts<C, P>, journal: Option<Box<Journal>>) -> Self {
+    /// The layer of parts that agree.
+    pub(super) fn of(parts: Parts<C, P>) -> Self {
         let cleaner = Cleaner::new(parts.tables.shape().pages());
-        let mut layer = Self { parts, journal, cleaner, follows_up: false };
+        let mut layer = Self { parts, cleaner, follows_up: false };
         layer.set_follow_up();
         layer
     }
@@ -80,7 +69,8 @@ impl<C: Chip, P: Placement> PageMapped<C, P> {
     /// policies come on top.
     #[must_use]
     pub fn memory(&self) -> usize {
-        self.parts.tables.memory() + self.journal.as_ref().map_or(0, |journal| journal.memory())
+        self.parts.tables.memory()
+            + self.parts.journal.as_ref().map_or(0, |journal| journal.memory())
     }
 
     /// The host writes a page that it will never update; kept apart where the layer is set so.
@@ -115,10 +105,8 @@ impl<C: Chip, P: Placement> PageMapped<C, P> {
         data: &[u8],
         now: u64,
     ) -> Result<(), FtlError> {
-        let Self { parts, journal, cleaner, .. } = self;
-        append(parts, journal, cleaner, bank, PageWrite { lpn, stream, data, now })?;
-        let word = parts.placement.written_word(lpn, parts.word(lpn), now);
-        parts.set_word(lpn, word);
+        let write = PageWrite { lpn, stream, data, now };
+        self.append(bank, write, |placement, word| placement.written_word(lpn, word, now))?;
         if self.follows_up {
             self.follow_up(lpn, bank, now)?;
         }
@@ -128,7 +116,7 @@ impl<C: Chip, P: Placement> PageMapped<C, P> {
     /// Reads a page, and sees whether what was read is that page. False if it holds no data.
     pub(super) fn read_page(&mut self, lpn: Lpn, into: &mut [u8]) -> Result<bool, FtlError> {
         self.check_range(lpn)?;
-        let Parts { chip, tables, counters, .. } = &mut self.parts;
+        let Parts { chip, tables, counters, journal, .. } = &mut self.parts;
         let at = tables.data(lpn);
         if at == Ppn::NONE {
             into.fill(0);
@@ -136,7 +124,7 @@ impl<C: Chip, P: Placement> PageMapped<C, P> {
         }
         debug_assert!(tables.is_owner(lpn, at), "{lpn:?} is read from {at:?}");
         if let Some(oob) = chip.read_with_oob(at, into)?
-            && let Some(journal) = &self.journal
+            && let Some(journal) = journal
             && !journal.may_hold(tables.shape().block_of(at), lpn, &oob)
         {
             into.fill(0);
@@ -171,8 +159,8 @@ impl<C: Chip, P: Placement> PageMapped<C, P> {
         first: Lpn,
         into: &mut [u8],
     ) -> Result<(), (Lpn, FtlError)> {
-        let Parts { chip, tables, counters, .. } = &mut self.parts;
-        let (journal, start) = (self.journal.as_deref(), tables.data(first));
+        let Parts { chip, tables, counters, journal, .. } = &mut self.parts;
+        let (journal, start) = (journal.as_deref(), tables.data(first));
         let block = tables.shape().block_of(start);
         let lpn_of = |page: Ppn| Lpn(first.0 + (page.0 - start.0));
         let mut seen = |page: Ppn, oob: Option<Oob>| {
@@ -199,11 +187,8 @@ impl<C: Chip, P: Placement> PageMapped<C, P> {
         let stream = if read_only { self.parts.banks.read_only_stream() } else { 0 };
         let bank = self.assign(lpn, stream);
         self.before_change(now)?;
-        let Self { parts, journal, cleaner, .. } = self;
-        append(parts, journal, cleaner, bank, PageWrite { lpn, stream, data: &[], now })?;
-        let word = parts.placement.filled_word(lpn, now);
-        parts.set_word(lpn, word);
-        Ok(())
+        let write = PageWrite { lpn, stream, data: &[], now };
+        self.append(bank, write, |placement, _| placement.filled_word(lpn, now))
     }
 
     #[inline(always)]
@@ -223,7 +208,7 @@ impl<C: Chip, P: Placement> PageMapped<C, P> {
         if lpn.0 < self.parts.failures.writable() {
             return Ok(());
         }
-        refuse(&mut self.parts, &mut self.journal, &mut self.cleaner, lpn, now)
+        self.refuse(lpn, now)
     }
 
     /// What some policies want done after each page write of the host.
@@ -231,16 +216,15 @@ impl<C: Chip, P: Placement> PageMapped<C, P> {
         self.parts.banks[bank].watch(lpn);
         self.before_change(now)?;
         if self.parts.config.trigger == Trigger::Eager {
-            let Self { parts, journal, cleaner, .. } = self;
-            clean_eagerly(parts, journal, cleaner, bank, now)?;
+            self.clean_eagerly(bank, now)?;
         }
         Ok(())
     }
 
     /// Something is about to be changed, or one page was: the log records it.
     fn before_change(&mut self, now: u64) -> Result<(), FtlError> {
-        if let Some(journal) = &mut self.journal {
-            journal.before_change(self.parts.any(), now)?;
+        if self.parts.journal.is_some() {
+            self.parts.any().record(|journal, parts| journal.before_change(parts, now))?;
             self.set_follow_up();
         }
         Ok(())
@@ -251,6 +235,6 @@ impl<C: Chip, P: Placement> PageMapped<C, P> {
     pub(super) fn set_follow_up(&mut self) {
         self.follows_up = self.parts.config.trigger == Trigger::Eager
             || self.parts.banks.iter().any(|bank| bank.watches())
-            || self.journal.as_ref().is_some_and(|journal| journal.is_clean());
+            || self.parts.journal.as_ref().is_some_and(|journal| journal.is_clean());
     }
 }

@@ -7,12 +7,12 @@
 //! Each promise has a type that keeps it, and each type a file:
 //! * [`tables`]: the map, its reverse, the marks;
 //! * [`bank`], [`banks`]: the table of blocks, free lists, open blocks, victims; what a bank can hold;
-//! * [`durability`]: the numbers of programs, and which survive a loss of power;
 //! * [`failures`]: what the chip's failures left to be done, and whether the layer takes writes;
-//! * [`journal`]: what is written to the index log ([`index`]) and when;
+//! * [`synced_free`]: which free blocks may be opened, where power may be lost;
 //! * [`cleaner`]: the victims being cleaned.
 //!
-//! [`parts`] puts them side by side for the operations, which are functions over it. No file imports one
+//! [`parts`] puts them side by side, with the [journal](crate::journal) that a layer on a chip with data keeps, for the
+//! operations, which are functions over it. No file imports one
 //! that imports it; each line may use those further in:
 //!
 //! ```text
@@ -22,16 +22,16 @@
 //!     append, check
 //!       room
 //!         scrub
+//!           core
 //!           cleaner
 //!             survivors, swap
 //!               opening, erasing
 //!                 retire
-//!                   journal
-//!                     parts
-//!                       failures, durability
-//!                         banks, index, watermark
-//!                           bank, tables, config, worded
-//!                             open_block, by_erases, shape
+//!                   parts
+//!                     failures, synced_free
+//!                       banks
+//!                         bank, tables, config, worded
+//!                           open_block, by_erases
 //! ```
 
 mod append;
@@ -42,13 +42,11 @@ mod by_erases;
 mod check;
 mod cleaner;
 mod config;
-pub(crate) mod durability;
+mod core;
 mod erasing;
 mod failures;
 pub(crate) mod format;
-pub mod index;
 mod interface;
-pub(crate) mod journal;
 mod layer;
 pub(crate) mod mount;
 mod open_block;
@@ -57,15 +55,14 @@ mod parts;
 mod retire;
 mod room;
 mod scrub;
-mod shape;
 mod survivors;
 mod swap;
-pub(crate) mod tables;
-pub(crate) mod watermark;
+mod synced_free;
+mod tables;
 mod worded;
 mod words;
 mod write_run;
 
 pub use config::{Config, Format};
-pub use layer::PageMapped;
+pub use core::PageMapped;
 pub use mount::{Mount, MountError, Recovery};

@@ -3,9 +3,8 @@
 //! What always holds: the pages before the next one are programmed, or a program of them failed in a
 //! way that may have written them; the others are blank.
 
+use crate::shape::Shape;
 use thermocline_flash::{BlockId, Ppn};
-
-use super::shape::Shape;
 
 /// A page about to be programmed.
 #[derive(Clone, Copy, Debug)]

@@ -3,16 +3,24 @@
 //! Each part keeps its own invariants behind its methods. What two of them promise together is here:
 //! a bank's valid counts follow the map.
 
-use thermocline_flash::{Chip, Flash, Lpn, Oob, Ppn, Retrying};
-use thermocline_policy::placement::{PageState, Placement};
+use alloc::boxed::Box;
+
+use thermocline_flash::{BlockId, Chip, Flash, Lpn, Oob, Ppn, Retrying};
+use thermocline_policy::{
+    State,
+    placement::{PageState, Placement},
+};
 
 use super::{
-    banks::Banks, config::Config, durability::Durability, failures::Failures, open_block::Target,
+    banks::Banks, config::Config, failures::Failures, open_block::Target, synced_free::SyncedFree,
     tables::Tables, worded::Worded,
 };
-use crate::Counters;
+use crate::{
+    Counters, FtlError,
+    journal::{Filled, Journal, Journaled, LOST, durability::Durability},
+};
 
-/// The parts of a layer beside its journal and its cleaner.
+/// The parts of a layer beside its cleaner.
 pub(super) struct Parts<C, P: ?Sized = dyn Worded> {
     pub(super) chip: Retrying<C>,
     pub(super) config: Config,
@@ -21,6 +29,10 @@ pub(super) struct Parts<C, P: ?Sized = dyn Worded> {
     pub(super) durability: Durability,
     pub(super) failures: Failures,
     pub(super) counters: Counters,
+    /// What survives beside the data pages; nothing in the simulator.
+    pub(super) journal: Option<Box<Journal>>,
+    /// Blocks of each bank's free list whose erase a sync has followed.
+    pub(super) synced_free: SyncedFree,
     pub(super) placement: P,
 }
 
@@ -33,6 +45,8 @@ impl<C: Chip, P: Placement> Parts<C, P> {
             durability: Durability::default(),
             failures: Failures::new(config.logical_pages),
             counters: Counters::default(),
+            journal: None,
+            synced_free: SyncedFree::default(),
             chip,
             placement,
             config,
@@ -95,5 +109,95 @@ impl<C: Chip, P: Worded + ?Sized> Parts<C, P> {
             let bank = self.banks.bank_of(block);
             self.banks[bank].warm(block, by);
         }
+    }
+}
+
+impl<C: Chip> Parts<C> {
+    /// The journal, if there is one, takes what is about to happen or has happened. Meanwhile the parts have none.
+    #[inline(always)]
+    pub(super) fn record<R: Default>(
+        &mut self,
+        what: impl FnOnce(&mut Journal, &mut Self) -> Result<R, FtlError>,
+    ) -> Result<R, FtlError> {
+        if self.journal.is_none() {
+            return Ok(R::default());
+        }
+        self.record_in_journal(what)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn record_in_journal<R: Default>(
+        &mut self,
+        what: impl FnOnce(&mut Journal, &mut Self) -> Result<R, FtlError>,
+    ) -> Result<R, FtlError> {
+        let Some(mut journal) = self.journal.take() else { return Ok(R::default()) };
+        let done = what(&mut journal, self);
+        self.journal = Some(journal);
+        done
+    }
+}
+
+/// Once for all placements: it is called with one as a trait object.
+impl<C: Chip> Journaled for Parts<C> {
+    type Chip = Retrying<C>;
+
+    fn chip(&self) -> &Retrying<C> {
+        &self.chip
+    }
+
+    fn chip_mut(&mut self) -> &mut Retrying<C> {
+        &mut self.chip
+    }
+
+    fn logical_pages(&self) -> u32 {
+        self.config.logical_pages
+    }
+
+    fn is_absent(&self, lpn: Lpn) -> bool {
+        self.tables.is_absent(lpn)
+    }
+
+    fn map_entry(&self, lpn: Lpn) -> (Ppn, u16) {
+        if self.tables.is_lost(lpn) {
+            return (LOST, 0);
+        }
+        let at = self.tables.data(lpn);
+        (at, if at == Ppn::NONE { 0 } else { self.placement.saved(lpn, self.word(lpn)) })
+    }
+
+    fn filled(&self, block: BlockId) -> Filled {
+        let bank = &self.banks[self.banks.bank_of(block)];
+        match bank.block(block).state {
+            State::Free | State::Unusable => Filled::Blank,
+            State::Closed | State::Aside | State::Condemned => Filled::Full,
+            State::Open => bank
+                .stream_of(block)
+                .map_or(Filled::Full, |stream| Filled::UpTo(bank.open(stream).programmed())),
+        }
+    }
+
+    fn in_order(&self) -> bool {
+        true
+    }
+
+    fn durability(&self) -> &Durability {
+        &self.durability
+    }
+
+    fn durability_mut(&mut self) -> &mut Durability {
+        &mut self.durability
+    }
+
+    fn counters_mut(&mut self) -> &mut Counters {
+        &mut self.counters
+    }
+
+    fn is_over(&self) -> bool {
+        self.failures.is_read_only()
+    }
+
+    fn log_exhausted(&mut self) {
+        self.failures.log_exhausted();
     }
 }

@@ -15,11 +15,9 @@
 //!   older copy or zeros in its place, not even after the next mount, so the page stays mapped and the
 //!   block is kept, neither cleaned nor erased, until the host has written or trimmed what is lost.
 
-use alloc::boxed::Box;
-
 use thermocline_flash::{BlockId, Chip, Flash, FlashError};
 
-use super::{failures::Why, journal::Journal, parts::Parts};
+use super::{failures::Why, parts::Parts};
 use crate::FtlError;
 
 /// The last page taken from a stream's open block was not programmed. Whether to try again, in
@@ -128,15 +126,10 @@ pub(super) fn resize<C>(parts: &mut Parts<C>, bank: usize, change: impl FnOnce(u
 /// Marks retired blocks bad on the chip. What was moved out of them is durable before the mark is.
 ///
 /// For a mount the mark is as good as an erase, so the log has a record of trims before it.
-pub(super) fn mark_retired<C: Chip>(
-    parts: &mut Parts<C>,
-    journal: &mut Option<Box<Journal>>,
-) -> Result<(), FtlError> {
+pub(super) fn mark_retired<C: Chip>(parts: &mut Parts<C>) -> Result<(), FtlError> {
     while let Some(block) = parts.failures.unmarked() {
         if !parts.chip.is_bad(block) {
-            if let Some(journal) = journal {
-                journal.before_erase(parts, block)?;
-            }
+            parts.record(|journal, parts| journal.before_erase(parts, block))?;
             parts.chip.sync()?;
             parts.chip.mark_bad(block)?;
         }

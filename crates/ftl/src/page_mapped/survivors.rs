@@ -9,10 +9,7 @@ use alloc::{boxed::Box, vec::Vec};
 use thermocline_flash::{BlockId, Chip, Flash, FlashError, Lpn, Oob};
 use thermocline_policy::placement::{self, Answer, PageState, Placement};
 
-use super::{
-    bank::Bank, journal::Journal, opening::open_next, parts::Parts, retire::may_try_again,
-    worded::Worded,
-};
+use super::{bank::Bank, opening::open_next, parts::Parts, retire::may_try_again, worded::Worded};
 use crate::{AHEAD, FtlError};
 
 /// Where survivors come from, and when they are moved.
@@ -106,12 +103,15 @@ impl Sorter {
         now: u64,
     ) -> Streams {
         let streams = &mut self.streams;
-        streams.clear();
         streams.resize(lpns.len(), 0);
         let mut survivors = placement::Survivors::new(lpns, words, streams, now);
         let answer = placement.survivors(&mut survivors);
         self.at_once = answer == Answer::AtOnce;
-        if let Answer::Together(stream) = answer { Streams::One(stream) } else { Streams::Each }
+        match (answer, streams.first()) {
+            (Answer::Together(stream), _) => Streams::One(stream),
+            (Answer::AtOnce, Some(&first)) if are_all(streams, first) => Streams::One(first),
+            _ => Streams::Each,
+        }
     }
 
     /// Assigns streams to survivors from number `done` on, as long as their open blocks have room. Returns how many, and
@@ -192,6 +192,12 @@ impl Sorter {
     }
 }
 
+/// Whether survivors all go to one stream.
+#[inline(always)]
+fn are_all(streams: &[u8], one: u8) -> bool {
+    streams.iter().fold(0, |differs, stream| differs | (stream ^ one)) == 0
+}
+
 /// Takes a page's room in a stream's open block; false if there is none.
 #[inline(always)]
 fn take_room(room: &mut [u32; STREAMS], stream: u8) -> bool {
@@ -240,7 +246,6 @@ fn assign_each<P: Placement>(
 #[inline(always)]
 pub(super) fn move_survivors<C: Chip, P: Placement>(
     parts: &mut Parts<C, P>,
-    journal: &mut Option<Box<Journal>>,
     sorter: &mut Sorter,
     survivors: Survivors<'_>,
     from: Source,
@@ -253,9 +258,9 @@ pub(super) fn move_survivors<C: Chip, P: Placement>(
     let result = match streams {
         Streams::One(stream) => {
             let run = Run { lpns, words: survivors.words };
-            move_to_one(parts, journal, run, &mut moved, from, stream)
+            move_to_one(parts, run, &mut moved, from, stream)
         }
-        Streams::Each => move_to_each(parts, journal, sorter, survivors, &mut moved, from),
+        Streams::Each => move_to_each(parts, sorter, survivors, &mut moved, from),
     };
     if result.is_err() {
         parts.counters.copies -= (lpns.len() - moved) as u64;
@@ -269,7 +274,6 @@ pub(super) fn move_survivors<C: Chip, P: Placement>(
 #[inline(always)]
 fn move_to_each<C: Chip, P: Placement>(
     parts: &mut Parts<C, P>,
-    journal: &mut Option<Box<Journal>>,
     sorter: &mut Sorter,
     mut survivors: Survivors<'_>,
     moved: &mut usize,
@@ -278,7 +282,7 @@ fn move_to_each<C: Chip, P: Placement>(
     let (lpns, streams) = (survivors.lpns, parts.banks[from.bank].open_blocks().len());
     if sorter.at_once && sorter.assign_all(&parts.banks[from.bank]) {
         sorter.sort(Run { lpns, words: survivors.words }, 0);
-        return move_sorted(parts, journal, sorter, streams, moved, from);
+        return move_sorted(parts, sorter, streams, moved, from);
     }
     let mut done = 0;
     while done < lpns.len() {
@@ -286,12 +290,12 @@ fn move_to_each<C: Chip, P: Placement>(
         let home = &banks[from.bank];
         let (count, full) = sorter.assign(placement, home, &mut survivors, done, from.now);
         sorter.sort(Run::of(lpns, survivors.words, done, done + count), done);
-        move_sorted(parts, journal, sorter, streams, moved, from)?;
+        move_sorted(parts, sorter, streams, moved, from)?;
         done += count;
         if let (Some(stream), Some(&lpn)) = (full, lpns.get(done)) {
             let word = survivors.words.get(done).copied().unwrap_or(0);
             let stopped = Stopped { lpn, word, stream: usize::from(stream), failed: None };
-            move_alone(parts, journal, from, stopped)?;
+            move_alone(parts, from, stopped)?;
             *moved += 1;
             done += 1;
         }
@@ -303,7 +307,6 @@ fn move_to_each<C: Chip, P: Placement>(
 #[inline(always)]
 fn move_sorted<C: Chip, P: Placement>(
     parts: &mut Parts<C, P>,
-    journal: &mut Option<Box<Journal>>,
     sorter: &Sorter,
     streams: usize,
     moved: &mut usize,
@@ -313,7 +316,7 @@ fn move_sorted<C: Chip, P: Placement>(
     for (stream, &end) in (0..).zip(&sorter.ends[..streams]) {
         if start < end {
             let run = Run::of(&sorter.sorted, &sorter.sorted_words, start, end);
-            move_to_one(parts, journal, run, moved, from, stream)?;
+            move_to_one(parts, run, moved, from, stream)?;
         }
         start = end;
     }
@@ -324,7 +327,6 @@ fn move_sorted<C: Chip, P: Placement>(
 #[inline(always)]
 fn move_to_one<C: Chip, P: Placement>(
     parts: &mut Parts<C, P>,
-    journal: &mut Option<Box<Journal>>,
     survivors: Run<'_>,
     moved: &mut usize,
     from: Source,
@@ -336,7 +338,7 @@ fn move_to_one<C: Chip, P: Placement>(
         let stopped = copy_run(parts, survivors, &mut done, from, stream);
         *moved += done - before;
         let Some(stopped) = stopped else { break };
-        move_alone(parts, journal, from, stopped)?;
+        move_alone(parts, from, stopped)?;
         done += 1;
         *moved += 1;
     }
@@ -395,7 +397,6 @@ fn copy_run<C: Chip, P: Placement>(
 #[inline(never)]
 fn move_alone<C: Chip>(
     parts: &mut Parts<C>,
-    journal: &mut Option<Box<Journal>>,
     Source { bank, victim, now }: Source,
     Stopped { lpn, mut word, stream, failed }: Stopped,
 ) -> Result<(), FtlError> {
@@ -408,7 +409,7 @@ fn move_alone<C: Chip>(
     }
     loop {
         parts.banks[bank].count_copied(stream, victim, now);
-        let s = with_room(parts, journal, bank, stream, now)?;
+        let s = with_room(parts, bank, stream, now)?;
         if s != stream {
             word = parts.placement.spilt_word(lpn, word, s as u8, now);
         }
@@ -433,7 +434,6 @@ fn move_alone<C: Chip>(
 /// of a free block.
 fn with_room<C: Chip>(
     parts: &mut Parts<C>,
-    journal: &mut Option<Box<Journal>>,
     bank: usize,
     stream: usize,
     now: u64,
@@ -443,7 +443,7 @@ fn with_room<C: Chip>(
         return Ok(stream);
     }
     if home.free_blocks() > 0 {
-        open_next(parts, journal, bank, stream as u8, now)?;
+        open_next(parts, bank, stream as u8, now)?;
         return Ok(stream);
     }
     parts.counters.spills += 1;

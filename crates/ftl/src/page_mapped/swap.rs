@@ -5,7 +5,7 @@
 //! Data that have lain still in the least erased block will lie still in the worn one; the fresh
 //! block goes into circulation instead.
 
-use alloc::{boxed::Box, vec::Vec};
+use alloc::vec::Vec;
 
 use thermocline_flash::{BlockId, Chip, Flash, FlashError};
 use thermocline_policy::wear::WearLeveling;
@@ -13,7 +13,6 @@ use thermocline_policy::wear::WearLeveling;
 use super::{
     erasing::erase,
     failures::Why,
-    journal::Journal,
     open_block::OpenBlock,
     parts::Parts,
     retire::{condemn, keep, recount},
@@ -42,7 +41,6 @@ struct Moved {
 /// erased block is then on the free list in its place.
 pub(super) fn swap_with_least_erased<C: Chip>(
     parts: &mut Parts<C>,
-    journal: &mut Option<Box<Journal>>,
     withdrawn: &mut Vec<BlockId>,
     worn: BlockId,
     now: u64,
@@ -64,7 +62,7 @@ pub(super) fn swap_with_least_erased<C: Chip>(
         return Ok(true);
     }
     parts.banks[bank].withdraw(fresh);
-    if erase(parts, journal, withdrawn, fresh)? {
+    if erase(parts, withdrawn, fresh)? {
         parts.counters.swap_erases += 1;
         parts.banks[bank].push_free(fresh);
     }

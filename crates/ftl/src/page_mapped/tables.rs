@@ -19,22 +19,12 @@ use thermocline_flash::{BlockId, Geometry, Lpn, Ppn, prefetch};
 
 use thermocline_policy::placement::Kept;
 
-use super::{open_block::Target, shape::Shape, words::Words};
-use crate::{AHEAD, Holds};
-
-/// The entry of a page that held data which are nowhere to be found: reading it is an error until it is
-/// written or trimmed.
-pub(crate) const LOST: Ppn = Ppn(Ppn::NONE.0 - 1);
-
-/// What there is of a page with that entry.
-#[inline(always)]
-pub(crate) const fn holds(entry: Ppn) -> Holds {
-    match entry {
-        Ppn::NONE => Holds::Nothing,
-        LOST => Holds::Lost,
-        _ => Holds::Data,
-    }
-}
+use super::{open_block::Target, words::Words};
+use crate::shape::Shape;
+use crate::{
+    AHEAD, Holds,
+    journal::{LOST, holds},
+};
 
 /// The bit of a table entry that marks the page.
 const MARK: u32 = 1 << 31;

@@ -11,8 +11,8 @@ use thermocline_policy::{
 };
 
 use super::{
-    append::{PageWrite, point_to, program_elsewhere, stream_of},
-    layer::PageMapped,
+    append::{PageWrite, stream_of},
+    core::PageMapped,
     parts::Parts,
     worded::Worded,
 };
@@ -44,7 +44,7 @@ impl<C: Chip, P: Placement> PageMapped<C, P> {
         &mut self,
         run: &Run<F>,
     ) -> Result<usize, (usize, FtlError)> {
-        if self.journal.is_some() || self.parts.failures.is_read_only() {
+        if self.parts.journal.is_some() || self.parts.failures.is_read_only() {
             return Ok(0);
         }
         let Parts { placement, banks, config, .. } = &self.parts;
@@ -143,14 +143,13 @@ impl<C: Chip, P: Placement> PageMapped<C, P> {
         failed: FlashError,
     ) -> Result<(), FtlError> {
         let write = PageWrite { lpn, stream, data: &[], now };
-        let Self { parts, journal, cleaner, .. } = self;
-        parts.counters.host_writes += 1;
+        self.parts.counters.host_writes += 1;
         // The number of the program that failed.
-        parts.durability.set_programs(parts.durability.programs() + 1);
-        let (to, word) = program_elsewhere(parts, journal, cleaner, 0, write, failed)?;
-        let word = parts.placement.written_word(lpn, word, now);
-        point_to(parts, 0, write, word, to);
-        parts.banks[0].watch(lpn);
+        self.parts.durability.set_programs(self.parts.durability.programs() + 1);
+        let (to, word) = self.program_elsewhere(0, write, failed)?;
+        let word = self.parts.placement.written_word(lpn, word, now);
+        self.point_to(0, write, word, to);
+        self.parts.banks[0].watch(lpn);
         Ok(())
     }
 
@@ -185,7 +184,7 @@ impl<C: Chip, P: Placement> PageMapped<C, P> {
             let Some(entry) = rows.entry(lpn) else { break };
             let now = run.time(written);
             let old = || rows.data_at(entry).map(|old| bank.place(old));
-            let word = rows.word_at(kept, entry);
+            let word = if kept.is_any() { rows.word_at(kept, entry) } else { 0 };
             let stream = placement.host(P::Page::from_word(word), &Write { lpn, now, old });
             let Some(to) = bank.take_if_room(usize::from(stream), now) else {
                 stopped = Some((lpn, stream, now, None));

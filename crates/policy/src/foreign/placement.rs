@@ -277,6 +277,7 @@ impl ForeignPlacement {
         self.survivors.clear();
         self.survivors.extend(survivors.pages().iter().map(|lpn| lpn.0));
         let (pages, streams, most) = (&self.survivors, survivors.streams(), self.shape.streams);
+        streams.fill(0);
         let asked = self.policy.ask(|policy, name| {
             policy.survivors(&victim, pages, streams)?;
             in_range(name, "survivors", pages, streams, most)

@@ -32,7 +32,7 @@ impl Sorter {
         survivors: &mut Survivors<'_, S>,
         key: impl Fn(Lpn, S) -> u64,
     ) {
-        let (survivors, words) = survivors.to_sort();
+        let (survivors, words) = survivors.sorted_alike();
         debug_assert_eq!(survivors.len(), words.len(), "each survivor has a word");
         let Self { came, words: came_words, numbers, wide, .. } = self;
         came.clear();

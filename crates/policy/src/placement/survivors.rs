@@ -17,8 +17,7 @@ pub enum Answer {
     OneByOne,
 }
 
-/// The survivors of a victim, in physical order, and their states; and room for the streams they go to, all of which
-/// are 0 at first.
+/// The survivors of a victim, in physical order, and their states; and room for the streams they go to.
 #[derive(Debug)]
 pub struct Survivors<'a, S> {
     /// The pages.
@@ -60,7 +59,7 @@ impl<'a, S: PageState> Survivors<'a, S> {
 
     /// The pages and their words, to be sorted alike.
     #[inline(always)]
-    pub(super) const fn to_sort(&mut self) -> (&mut [Lpn], &mut [u64]) {
+    pub(super) const fn sorted_alike(&mut self) -> (&mut [Lpn], &mut [u64]) {
         (self.lpns, self.words)
     }
 

@@ -6,7 +6,7 @@ use thermocline_flash::{FlashError, Geometry};
 
 use crate::{
     FtlError,
-    page_mapped::index::{
+    journal::index::{
         find::Traces,
         summary::{VERSION, layer_name},
     },

@@ -4,14 +4,13 @@ use alloc::{collections::VecDeque, vec, vec::Vec};
 
 use thermocline_flash::{BlockId, Flash, FlashError, Geometry, Lpn, Ppn};
 
-use crate::page_mapped::{
-    durability,
+use crate::journal::{
+    Log, Used, durability,
     index::{
         find::log_pages,
         record::{Complete, Header, Interval, Kind, MOST_TURNS, PLACES, Record},
         summary::Summary,
     },
-    journal::{Log, Used},
     watermark::EPOCH,
 };
 

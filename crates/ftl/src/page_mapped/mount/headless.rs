@@ -8,7 +8,7 @@
 use thermocline_flash::{Flash, FlashError};
 
 use super::FoundLog;
-use crate::page_mapped::index::{
+use crate::journal::index::{
     find::log_pages,
     record::{Complete, Header, Kind},
 };

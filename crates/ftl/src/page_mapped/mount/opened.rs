@@ -12,19 +12,23 @@ use super::{
     recovery::{Mount, Recovery},
     tables::take_tables,
 };
-use crate::page_mapped::{
-    banks::Banks,
-    config::{Config, Format},
-    durability::Durability,
-    index::{
-        find::{find_summary, find_traces},
-        size::checkpoint_pages,
-        summary::{PAGE_MAPPED, Summary, VERSION},
+use crate::{
+    journal::{
+        Journal,
+        durability::Durability,
+        index::{
+            find::{find_summary, find_traces},
+            size::checkpoint_pages,
+            summary::{PAGE_MAPPED, Summary, VERSION},
+        },
+        watermark::EPOCH,
     },
-    journal::Journal,
-    layer::PageMapped,
-    parts::Parts,
-    watermark::EPOCH,
+    page_mapped::{
+        banks::Banks,
+        config::{Config, Format},
+        core::PageMapped,
+        parts::Parts,
+    },
 };
 
 impl<C: Chip, P: Placement> PageMapped<C, P> {
@@ -89,7 +93,8 @@ impl<C: Chip, P: Placement> PageMapped<C, P> {
         // that are closed before they are full: the room there is has to be used as after failures of
         // the chip.
         parts.failures.after_mount(&parts.banks, !recovery.clean || closed_early);
-        Ok((Self::of(parts, Some(journal)), recovery))
+        parts.journal = Some(journal);
+        Ok((Self::of(parts), recovery))
     }
 }
 

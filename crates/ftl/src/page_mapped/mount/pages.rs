@@ -8,11 +8,13 @@ use super::{
     found_log::FoundLog,
     recovery::{Mount, Recovery},
 };
-use crate::page_mapped::{
-    index::record::{BlockEntry, Header, Record},
+use crate::{
+    journal::{
+        LOST,
+        index::record::{BlockEntry, Header, Record},
+        watermark::{EPOCH, program_number, watermark},
+    },
     shape::Shape,
-    tables::LOST,
-    watermark::{EPOCH, program_number, watermark},
 };
 
 /// What is known of each page and each block.

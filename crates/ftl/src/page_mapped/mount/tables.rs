@@ -6,7 +6,7 @@ use thermocline_flash::{BlockId, Chip, Lpn};
 use thermocline_policy::placement::Found;
 
 use super::{pages::Pages, recovery::Recovery};
-use crate::page_mapped::{journal::Journal, parts::Parts};
+use crate::{journal::Journal, page_mapped::parts::Parts};
 
 /// Fills the tables of parts whose blocks all count as free. Whether a block was closed that is not
 /// full.
@@ -55,7 +55,7 @@ pub(super) fn take_tables<C: Chip>(
             }
         }
     }
-    journal.all_synced(&parts.banks);
+    parts.synced_free.all_synced(&parts.banks);
     closed_early
 }
 

@@ -12,11 +12,11 @@
 use alloc::{vec, vec::Vec};
 
 use super::journaled::{Filled, Journaled};
-use crate::page_mapped::{
+use crate::journal::{
     index::record::{BlockEntry, Complete},
-    shape::Shape,
     watermark::program_number,
 };
+use crate::shape::Shape;
 use thermocline_flash::{BlockId, Flash, FlashError, Lpn, Oob};
 
 /// What is known of the blocks.

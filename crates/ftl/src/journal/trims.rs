@@ -10,7 +10,7 @@ use thermocline_flash::Lpn;
 use super::{journaled::Journaled, writer::Writer};
 use crate::{
     FtlError,
-    page_mapped::index::record::{Header, Kind, add_to_runs, most_runs},
+    journal::index::record::{Header, Kind, add_to_runs, most_runs},
 };
 
 /// Pages trimmed, as runs; some may hold data again.

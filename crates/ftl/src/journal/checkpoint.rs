@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     FtlError,
-    page_mapped::index::{
+    journal::index::{
         record::{
             BLOCK_ENTRY, Complete, HEADER, Header, Kind, MAP_ENTRY, Page, add_to_runs, most_runs,
         },

@@ -4,15 +4,12 @@
 //! * a block is erased only after the log has recorded every trim before it, so an older copy of a
 //!   trimmed page never comes back by the erase;
 //! * while the log ends with the record that all is written (`is_clean`), nothing is changed but one page,
-//!   which shows itself beside its predecessor;
-//! * a free block is opened only while as many free blocks as the reserve has are ones whose erase a sync
-//!   has followed. Should a loss of power undo such an erase, all that the block held is elsewhere, and
-//!   lasts: it can be erased again without room for survivors.
+//!   which shows itself beside its predecessor.
 
 use alloc::{boxed::Box, vec::Vec};
 use core::ops::Range;
 
-use thermocline_flash::{BlockId, Chip, Flash, Geometry, Lpn, Oob};
+use thermocline_flash::{BlockId, Flash, Geometry, Lpn, Oob};
 
 use super::{
     checkpoint, journaled::Journaled, log::Log, survey::Surveys, trims::PendingTrims,
@@ -20,22 +17,15 @@ use super::{
 };
 use crate::{
     FtlError,
-    page_mapped::{
-        bank::Bank,
-        banks::Banks,
-        index::{
-            record::{BlockEntry, Complete, Header, Kind, add_to_runs, most_erased, most_runs},
-            size::checkpoint_pages,
-            summary::Summary,
-        },
-        parts::Parts,
+    journal::index::{
+        record::{BlockEntry, Complete, Header, Kind, add_to_runs, most_erased, most_runs},
+        size::checkpoint_pages,
+        summary::Summary,
     },
 };
 
 /// A device writes its checkpoint this many times while it opens all its blocks once.
 const CHECKPOINTS: u64 = 8;
-/// Erased blocks below which nobody waits for a sync ahead of time.
-const WORTH_A_SYNC: usize = 4;
 /// Pages of a checkpoint written with each page of trims, so that trims alone never fill the log.
 const WITH_TRIMS: u32 = 2;
 
@@ -51,8 +41,6 @@ pub(crate) struct Journal {
     /// Whether checkpoints wait: a page of the host is between two attempts to program it, and a
     /// checkpoint would miss the first.
     is_paused: bool,
-    /// Blocks of each bank's free list, its first ones, whose erase a sync has followed.
-    synced_free: Vec<usize>,
     /// Pages of checkpoints owed, in parts of a data block.
     owed: u64,
 }
@@ -88,7 +76,6 @@ impl Journal {
             is_clean: false,
             is_rebuilt: false,
             is_paused: false,
-            synced_free: Vec::new(),
             owed: 0,
         })
     }
@@ -120,30 +107,9 @@ impl Journal {
         self.surveys.look_once(block)
     }
 
-    /// A mount has found the free blocks, or a sync has followed every erase.
-    pub(in crate::page_mapped) fn all_synced(&mut self, banks: &Banks) {
-        self.synced_free.clear();
-        self.synced_free.extend(banks.iter().map(|bank| bank.free_blocks()));
-    }
-
-    /// A sync is over that was begun after so many programs.
-    pub(in crate::page_mapped) fn synced(&mut self, banks: &Banks, programs: u64) {
-        // Blocks become free in the order of their erases.
-        let surveys = &self.surveys;
-        let is_covered = |block: &BlockId| surveys.least(*block) <= programs;
-        let covered = |bank: &Bank| bank.free_list().take_while(is_covered).count();
-        let counts = banks.iter().map(covered).collect();
-        self.synced_free = counts;
-    }
-
-    /// Whether a sync that is begun now would be over before the host needs it: some blocks were erased
-    /// since the last one, and they are a good part of the free ones.
-    pub(in crate::page_mapped) fn wants_sync(&self, banks: &Banks) -> bool {
-        let mut banks = banks.iter().zip(&self.synced_free);
-        banks.any(|(bank, &synced)| {
-            let free = bank.free_blocks();
-            free.saturating_sub(synced) >= (free / 4).max(WORTH_A_SYNC)
-        })
+    /// The least number that a program of a block may have, after its last erase.
+    pub(crate) fn least(&self, block: BlockId) -> u64 {
+        self.surveys.least(block)
     }
 
     /// Whether checkpoints have to wait.
@@ -251,28 +217,6 @@ impl Journal {
             self.owed -= u64::from(geometry.blocks());
             self.keep_room(layer)?;
             self.checkpoint_step(layer)?;
-        }
-        Ok(())
-    }
-
-    /// A free block is about to be opened. Erases that no sync has followed could all be undone by a loss of
-    /// power, with the copies of what they erased, while the blocks opened since are full: nothing could be
-    /// cleaned then.
-    #[cold]
-    pub(in crate::page_mapped) fn before_open<C: Chip>(
-        &mut self,
-        parts: &mut Parts<C>,
-        bank: usize,
-    ) -> Result<(), FtlError> {
-        let synced = self.synced_free.get(bank).copied().unwrap_or(0);
-        let needs_more = synced <= parts.banks.reserve();
-        if needs_more && parts.banks[bank].free_blocks() > synced {
-            parts.chip.sync_programs()?;
-            parts.durability.synced(parts.durability.programs());
-            self.all_synced(&parts.banks);
-        }
-        if let Some(synced) = self.synced_free.get_mut(bank) {
-            *synced = synced.saturating_sub(1);
         }
         Ok(())
     }

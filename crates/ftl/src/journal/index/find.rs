@@ -9,7 +9,7 @@ use super::{
     record::{Kind, Record},
     summary::{DEMAND_PAGED, IN_PLACE, MAP_STREAM, NFTL, PAGE_MAPPED, Summary, stream_of},
 };
-use crate::page_mapped::watermark::program_number;
+use crate::journal::watermark::program_number;
 
 /// The pages of a block of the log, in the order in which they are written.
 pub(crate) fn log_pages(geometry: Geometry, block: BlockId) -> impl Iterator<Item = Ppn> {

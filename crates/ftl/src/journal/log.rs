@@ -14,7 +14,7 @@ use thermocline_flash::{BlockId, Flash, FlashError, Lpn, Oob};
 
 use crate::{
     FtlError,
-    page_mapped::index::{
+    journal::index::{
         record::{Kind, Page},
         summary::{PAGE_MAPPED, stream_of},
     },

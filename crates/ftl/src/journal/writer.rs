@@ -10,7 +10,7 @@ use thermocline_flash::Flash;
 use super::{journaled::Journaled, log::Log};
 use crate::{
     FtlError,
-    page_mapped::index::{
+    journal::index::{
         record::{Complete, Head, Header, Kind, Page, Record},
         summary::Summary,
     },

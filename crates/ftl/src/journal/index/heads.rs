@@ -9,7 +9,7 @@ use super::{
     record::{Complete, Head, Header, Kind, Page},
     summary::{Summary, stream_of},
 };
-use crate::{Format, page_mapped::mount::MountError};
+use crate::{Format, MountError};
 
 /// Blocks that heads take: one that can be written is enough.
 #[must_use]

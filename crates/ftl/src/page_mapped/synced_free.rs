@@ -1,0 +1,60 @@
+//! Free blocks whose erase a sync has followed: those that may be opened.
+//!
+//! What always holds, where there is a journal: a free block is opened only while as many free blocks as the reserve has
+//! are ones whose erase a sync has followed. Should a loss of power undo such an erase, all that the block held is
+//! elsewhere, and lasts: it can be erased again without room for survivors.
+
+use alloc::vec::Vec;
+
+use thermocline_flash::BlockId;
+
+use super::{bank::Bank, banks::Banks};
+use crate::journal::Journal;
+
+/// Erased blocks below which nobody waits for a sync ahead of time.
+const WORTH_A_SYNC: usize = 4;
+
+/// Blocks of each bank's free list, its first ones, whose erase a sync has followed.
+#[derive(Default)]
+pub(super) struct SyncedFree(Vec<usize>);
+
+impl SyncedFree {
+    /// A mount has found the free blocks, or a sync has followed every erase.
+    pub(super) fn all_synced(&mut self, banks: &Banks) {
+        self.0.clear();
+        self.0.extend(banks.iter().map(|bank| bank.free_blocks()));
+    }
+
+    /// A sync is over that was begun after so many programs.
+    pub(super) fn synced(&mut self, banks: &Banks, journal: &Journal, programs: u64) {
+        // Blocks become free in the order of their erases.
+        let is_covered = |block: &BlockId| journal.least(*block) <= programs;
+        let covered = |bank: &Bank| bank.free_list().take_while(is_covered).count();
+        self.0 = banks.iter().map(covered).collect();
+    }
+
+    /// Whether a sync that is begun now would be over before the host needs it: some blocks were erased
+    /// since the last one, and they are a good part of the free ones.
+    pub(super) fn wants_sync(&self, banks: &Banks) -> bool {
+        let mut banks = banks.iter().zip(&self.0);
+        banks.any(|(bank, &synced)| {
+            let free = bank.free_blocks();
+            free.saturating_sub(synced) >= (free / 4).max(WORTH_A_SYNC)
+        })
+    }
+
+    /// A free block of a bank is about to be opened. Returns whether a sync has to come before. Erases that no sync has
+    /// followed could all be undone by a loss of power, with the copies of what they erased, while the blocks opened since
+    /// are full: nothing could be cleaned then.
+    pub(super) fn needs_sync(&self, banks: &Banks, bank: usize) -> bool {
+        let synced = self.0.get(bank).copied().unwrap_or(0);
+        synced <= banks.reserve() && banks[bank].free_blocks() > synced
+    }
+
+    /// A free block of a bank is opened.
+    pub(super) fn opens(&mut self, bank: usize) {
+        if let Some(synced) = self.0.get_mut(bank) {
+            *synced = synced.saturating_sub(1);
+        }
+    }
+}
