@@ -39,7 +39,7 @@ const STATES: [State; 8] = [
 pub struct Block {
     /// Valid pages (9 bits), stream (4), state (3).
     packed: u16,
-    /// When it was opened, in units of the log's clock.
+    /// When it was opened, in units of the log's clock; of a kept block the page behind the last one that counts.
     pub(crate) opened: u16,
     /// Times erased.
     pub(crate) erases: u16,
@@ -51,6 +51,9 @@ const STATE_AT: u32 = 13;
 
 /// In place of a stream: pages that cannot be read stay.
 const STAYS: u8 = 15;
+
+/// Of a kept block: nothing behind its last page never counts for what another block says.
+pub(crate) const NO_END: u32 = 0xffff;
 
 /// Pages of a block at most.
 pub(crate) const MOST_PAGES: u32 = VALID as u32;
@@ -86,6 +89,18 @@ impl Block {
     pub(crate) fn set_stays(&mut self) {
         self.set_state(State::Kept);
         self.set_stream(STAYS);
+    }
+
+    /// It is kept as it is. What it holds from page `end` on never counts, which another block may say.
+    pub(crate) fn keep(&mut self, end: u32) {
+        self.set_state(State::Kept);
+        self.opened = end as u16;
+    }
+
+    /// Of a kept block that is to be cleaned: the page from which on nothing counts, if there is any.
+    pub(crate) fn cut_from(self) -> Option<u32> {
+        let is_cut = self.state() == State::Kept && !self.stays() && self.opened != NO_END as u16;
+        is_cut.then_some(self.opened.into())
     }
 
     pub(crate) const fn state(self) -> State {

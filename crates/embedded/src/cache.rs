@@ -97,6 +97,11 @@ impl<'a> Cache<'a> {
         }
     }
 
+    /// The logical page that is there, if that changed.
+    pub(crate) fn find_at(&self, at: u32) -> Option<u32> {
+        self.used().iter().find(|change| change.at() == at).map(|change| change.lpn())
+    }
+
     /// The first logical page from `lpn` on that changed.
     pub(crate) fn first_from(&self, lpn: u32) -> Option<u32> {
         let (Ok(i) | Err(i)) = self.find(lpn);

@@ -270,6 +270,10 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
         }
         // Of a page of the map that could not be read nobody knows what it counted.
         home.set_valid(0);
+        if home.state() == State::Kept && self.is_wanted(block)? {
+            // It is erased when nothing that it says of others is needed.
+            return Ok(());
+        }
         match self.blocks[block as usize].state() {
             State::Failing => self.retire(block),
             // Where the power comes and goes, what is erased before it is needed is erased again.

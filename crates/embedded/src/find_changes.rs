@@ -3,8 +3,8 @@
 use core::ops::Range;
 
 use crate::{
-    Area, Content, Error, Ftl, Nand,
-    blocks::State,
+    Area, Before, Content, Error, Ftl, Nand,
+    blocks::{NO_END, State},
     cache::{LOST, NONE},
     log::{LANES, NOWHERE, Payload},
     policy::{Placement, Victim},
@@ -161,7 +161,22 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
                 Ok(())
             })?;
         }
-        Ok(())
+        if self.nand.is_cached() || !scan.is_damaged {
+            return Ok(());
+        }
+        self.each_witness(scan, |this, _, before, sequence| {
+            let Before::Data(lpn) = before else { return Ok(()) };
+            let index = lpn.wrapping_sub(first);
+            if index >= this.map_entries || sequence <= since {
+                return Ok(());
+            }
+            let known = this.entry(index);
+            if known != LOST && (known > LOST || this.sequence_of(known)? < sequence) {
+                this.set_entry(index, LOST);
+                this.knows_of_trims = true;
+            }
+            Ok(())
+        })
     }
 
     /// A change of the map, if nothing newer is known of that logical page. True if there is no room for it.
@@ -181,7 +196,7 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
         let is_cached = self.nand.is_cached();
         if is_cached && !self.is_whole(page)? {
             let block = (page / self.pages()) as usize;
-            self.blocks[block].set_state(State::Kept);
+            self.blocks[block].keep(NO_END);
             scan.is_hurt = true;
             return Ok(false);
         }
@@ -219,12 +234,17 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
     }
 
     /// Whether no page of the map has a change, and no change is known that is newer.
-    fn is_change(&mut self, area: &Area, scan: &Scan) -> Result<bool, Error> {
+    fn is_change(&mut self, area: &Area, scan: &mut Scan) -> Result<bool, Error> {
         if area.sequence <= self.map_has(area.number / self.entries(), scan)? {
             return Ok(false);
         }
         match self.cache.get(area.number) {
-            Some(other) if other < LOST => Ok(self.sequence_of(other)? < area.sequence),
+            Some(other) if other < LOST => {
+                let known = self.sequence_of(other)?;
+                // It could be read a moment ago.
+                scan.is_damaged |= known == 0;
+                Ok(known < area.sequence)
+            }
             _ => Ok(true),
         }
     }

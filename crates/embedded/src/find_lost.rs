@@ -21,6 +21,10 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
             self.cache.clear();
             self.find_changes(scan)?;
         }
+        if scan.is_full {
+            // They are found with the changes of each page of the map.
+            return Ok(());
+        }
         self.each_witness(scan, |this, _, before, sequence| match before {
             Before::Data(lpn) if lpn < this.logical_pages => this.consider_lost(lpn, sequence),
             _ => Ok(()),

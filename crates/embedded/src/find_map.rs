@@ -3,7 +3,7 @@
 use crate::{
     Area, Before, Content, Error, Found, Ftl, Misfit, Nand,
     area::WITH_TRIMS,
-    blocks::State,
+    blocks::{NO_END, State},
     cache::{LOST, NONE},
     format::BEGUN,
     ftl::device,
@@ -43,14 +43,16 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
             if self.nand.is_bad(block).map_err(device)? {
                 continue;
             }
+            let is_failing = self.blocks[block as usize].state() == State::Failing;
             match self.first_area(block)? {
+                (None, _) if is_failing => {}
                 (None, 0) => {
                     self.blocks[block as usize].set_state(State::Stale);
                     self.free += 1;
                 }
                 (None, torn) => {
                     scan.torn += torn;
-                    self.blocks[block as usize].set_state(State::Kept);
+                    self.blocks[block as usize].keep(0);
                 }
                 (Some(area), _) if area.content == Content::Map && area.number == BEGUN => {
                     return Err(Error::NotFormatted);
@@ -61,7 +63,9 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
                         Content::Map => MAP_STREAM as u8,
                     };
                     let home = &mut self.blocks[block as usize];
-                    home.set_state(State::Closed);
+                    if home.state() != State::Failing {
+                        home.set_state(State::Closed);
+                    }
                     home.set_stream(stream);
                     // Until they are counted, as many as there can be.
                     home.set_valid(self.shape.pages);
@@ -170,7 +174,7 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
         let Area { number, sequence, .. } = *area;
         if self.nand.is_cached() && !self.is_whole(page)? {
             let block = (page / self.pages()) as usize;
-            self.blocks[block].set_state(State::Kept);
+            self.blocks[block].keep(NO_END);
             scan.is_hurt = true;
             return Ok(());
         }
@@ -179,7 +183,13 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
                 return Ok(());
             }
             let other = self.directory[number as usize];
-            if other == NONE || self.sequence_of(other)? < sequence {
+            let known = match other {
+                NONE => 0,
+                other => self.known_area(other)?.map_or(0, |area| area.sequence),
+            };
+            // It could be read a moment ago: that it was newer, another one says.
+            scan.is_torn |= other != NONE && known == 0;
+            if known < sequence {
                 self.directory[number as usize] = page;
             }
             if sequence < scan.newest {
@@ -305,8 +315,11 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
                 match entry {
                     Entry::Torn => is_torn = true,
                     Entry::Counts(area) if area.content == Content::Map => {
-                        if core::mem::take(&mut is_torn) {
-                            this.miss_map_page(expected, scan)?;
+                        // What was written right before the one above came behind this one.
+                        if core::mem::take(&mut is_torn)
+                            && let (Some(after), sequence) = expected
+                        {
+                            this.lose_map_page(after, area.sequence, sequence, scan)?;
                         }
                         expected = (area.after, area.sequence);
                     }

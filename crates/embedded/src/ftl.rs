@@ -205,7 +205,14 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
 
     /// Knows nothing of the chip any more. What was counted stays.
     pub(crate) fn forget(&mut self) {
-        self.blocks.fill(Block::UNKNOWN);
+        for block in self.blocks.iter_mut() {
+            // A block that failed is not written again, whatever it holds.
+            let is_failing = block.state() == State::Failing;
+            *block = Block::UNKNOWN;
+            if is_failing {
+                block.set_state(State::Failing);
+            }
+        }
         self.directory.fill(NONE);
         self.cache.clear();
         self.open = [Open::NONE; LANES];

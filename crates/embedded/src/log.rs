@@ -3,7 +3,7 @@
 use crate::{
     AREA, Area, Before, Content, Error, Found, Ftl, Nand, NandError,
     area::{MAP_MARK, MARK, WITH_TRIMS, is_mark},
-    blocks::{Block, State},
+    blocks::{Block, NO_END, State},
     cache::LOST,
     ftl::device,
     policy::{Old, Placement, Victim},
@@ -214,7 +214,7 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
         if cut > MOST_VOID_OF_MARK {
             self.leave(lane, State::Kept);
         } else if u32::from(open.next) == self.shape.pages {
-            self.blocks[self.open[lane].block as usize].set_state(state);
+            self.end(lane, state);
         }
     }
 
@@ -274,8 +274,18 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
 
     /// Nothing more is programmed into the open block of a stream.
     pub(crate) fn leave(&mut self, stream: usize, state: State) {
-        let open = core::mem::replace(&mut self.open[stream], Open::NONE);
-        self.blocks[open.block as usize].set_state(state);
+        self.end(stream, state);
+        self.open[stream] = Open::NONE;
+    }
+
+    fn end(&mut self, stream: usize, state: State) {
+        let Open { block, next, cut, .. } = self.open[stream];
+        let home = &mut self.blocks[block as usize];
+        if state == State::Kept {
+            home.keep(u32::from(next - cut));
+        } else {
+            home.set_state(state);
+        }
     }
 
     /// Opens a free block: of those that are blank the one erased least.
@@ -299,7 +309,7 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
                 State::Stale => {
                     self.free -= 1;
                     if self.is_wanted(block)? {
-                        self.blocks[block as usize].set_state(State::Kept);
+                        self.blocks[block as usize].keep(NO_END);
                         continue;
                     }
                     self.erase(block)?;
@@ -343,27 +353,53 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
         any
     }
 
+    /// Of the blocks at whose ends something never counts, as the first program behind it in another block says: the one that was
+    /// cut off before all others, and the number of the last program there that counts. All that is said of such ends was said
+    /// by later programs.
+    pub(crate) fn first_cut(&mut self, but: u32) -> Result<(u64, u32), Error> {
+        let mut first = (u64::MAX, NOWHERE);
+        for block in 0..self.shape.blocks {
+            let is_open = |&lane: &usize| self.open[lane].block == block && self.is_cut(lane);
+            let end = match (0..LANES).find(is_open) {
+                Some(lane) => Some(u32::from(self.open[lane].next - self.open[lane].cut)),
+                None => self.blocks[block as usize].cut_from(),
+            };
+            let Some(end) = end.filter(|_| block != but) else { continue };
+            let mut last = 0;
+            for page in (0..end.min(self.shape.pages)).rev() {
+                if let Some(area) = self.known_area(block * self.shape.pages + page)? {
+                    last = area.sequence;
+                    break;
+                }
+            }
+            if last < first.0 {
+                first = (last, block);
+            }
+        }
+        Ok(first)
+    }
+
     /// Whether a block is rather not erased before all is settled: it holds what would count, should what a mount found as the
     /// newest page not be readable any more; or it says that a page never counts which is still there.
-    fn is_wanted(&mut self, block: u32) -> Result<bool, Error> {
+    pub(crate) fn is_wanted(&mut self, block: u32) -> Result<bool, Error> {
         let is_doubtful = self.newest != NOWHERE && !self.is_sure;
         let newest = if is_doubtful { self.known_area(self.newest)? } else { None };
         if is_doubtful && newest.is_none() {
             return Err(Error::Unreadable(0));
         }
-        let is_cut =
-            |home: &Block| home.state() == State::Kept && home.valid() > 0 && !home.stays();
-        let is_cut = self.blocks.iter().any(is_cut);
-        if !is_doubtful && !is_cut {
+        let (cut, _) = self.first_cut(block)?;
+        if !is_doubtful && cut == u64::MAX {
             return Ok(false);
         }
-        for page in block * self.shape.pages..(block + 1) * self.shape.pages {
+        let end = self.blocks[block as usize].cut_from().unwrap_or(self.shape.pages);
+        for page in block * self.shape.pages..block * self.shape.pages + end {
             if let Found::Page(area) = self.area(page)? {
                 let is_predecessor = newest.is_some_and(|newest| {
                     let is_map = |area: &Area| area.content == Content::Map;
                     area.number == newest.number && is_map(&area) == is_map(&newest)
                 });
-                if is_predecessor || is_cut && matches!(area.before, Some(Before::First(_))) {
+                let is_first = matches!(area.before, Some(Before::First(_)));
+                if is_predecessor || is_first && area.sequence > cut {
                     return Ok(true);
                 }
             }

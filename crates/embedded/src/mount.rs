@@ -15,7 +15,7 @@
 use crate::{
     Before, Content, Error, Found, Ftl, Memory, Nand, NandError,
     area::MOST_LEFT_OUT,
-    blocks::{MOST_PAGES, State},
+    blocks::{MOST_PAGES, NO_END, State},
     header,
     log::{EARLY, LANES, LEFT_OUT, NOWHERE, Open},
     policy::{Placement, Victim},
@@ -86,7 +86,7 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
             if scan.learn(&mut never) {
                 continue;
             }
-            if !self.nand.is_cached() && !scan.is_full {
+            if !self.nand.is_cached() {
                 self.find_lost(&mut scan)?;
             }
             if !is_whole {
@@ -209,7 +209,12 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
                 }
             }
             if self.has_pages(lane, 0) {
-                self.blocks[block as usize].set_state(State::Open);
+                let step = self.step();
+                let home = &mut self.blocks[block as usize];
+                if home.state() == State::Kept {
+                    home.opened = (scan.newest >> step) as u16;
+                }
+                home.set_state(State::Open);
             }
         }
         Ok(())
@@ -270,7 +275,7 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
         let Some(block) = self.blocks.get_mut(block) else { return };
         if block.is_free() {
             // Its areas cannot be read: its pages are lost, but nothing is to be written over them.
-            block.set_state(State::Kept);
+            block.keep(NO_END);
             self.free -= 1;
         }
         // Entries that lead to pages of which the chip lost the successors make it more than a block has.

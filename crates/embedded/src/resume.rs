@@ -13,6 +13,10 @@
 //!   program after a doubtful one leaves out all numbers that it may have, and they never count. That program, or a mark, goes
 //!   behind the page in its block and says so there as well, for as long as the block is not erased. Where the block has no page
 //!   left, it is cleaned before anything else. So that this is rare, the ends of blocks stay blank early after a mount.
+//! * What says that the end of another block never counts outlives that end. It is the first program behind it, so its number is
+//!   greater than those of the programs before the end that count. A block in which a first program has a greater number than
+//!   the last one that counts of a block that was cut off and not erased yet is not erased. Of blocks that were cut off the one
+//!   with the fewest valid pages is emptied first, and those that are empty are erased in the order in which they were cut off.
 //! * Numbers that are left out begin behind the last program that counts, and end behind all that programs may have which nobody
 //!   can see: the greatest that can be read, and as many more as there are torn pages. Where what the newest program left out may
 //!   still be there, the next one takes its place, and leaves out that as well.
@@ -25,7 +29,7 @@
 //! refused for want of blocks.
 
 use crate::{
-    Area, Content, Error, Found, Ftl, Nand,
+    Area, Block, Content, Error, Found, Ftl, Nand,
     blocks::State,
     cache::{LOST, NONE},
     clean::Moved,
@@ -72,8 +76,12 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
         if self.newest != NOWHERE {
             let moved = self.move_page(self.newest);
             match moved {
-                // What was done and cannot be read stays an error.
-                Ok(Moved::Unknown) | Err(Error::Unreadable(_)) if self.is_sure => {}
+                // What was done and cannot be read stays an error: nothing else on the chip says so.
+                Ok(Moved::Unknown) | Err(Error::Unreadable(_)) if self.is_sure => {
+                    if let Some(lpn) = self.cache.find_at(self.newest) {
+                        self.write_map_page(lpn / self.entries())?;
+                    }
+                }
                 Ok(Moved::Unknown) => return Err(Error::Unreadable(0)),
                 done => drop(done?),
             }
@@ -89,14 +97,25 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
             }
         }
         self.settle_map()?;
-        // Those last of which nothing is needed: they may say what never counts.
-        for is_needed in [true, false] {
-            for block in 0..self.shape.blocks {
-                let home = self.blocks[block as usize];
-                if home.state() == State::Kept && !home.stays() && (!is_needed || home.valid() > 0)
-                {
-                    self.clean_whole(block)?;
-                }
+        // What says that the end of one never counts came later, and so is erased later.
+        // Blocks at whose ends something never counts. What costs least comes first, as the power may not last; a block that says
+        // of another one what never counts there stays until that is erased.
+        loop {
+            let to_clean = |home: &Block| home.cut_from().is_some() && home.valid() > 0;
+            let cut = self.blocks.iter().zip(0..).filter(|(home, _)| to_clean(home));
+            let block = match cut.min_by_key(|(home, _)| home.valid()) {
+                Some((_, block)) => block,
+                None => self.first_cut(NOWHERE)?.1,
+            };
+            if block == NOWHERE {
+                break;
+            }
+            self.clean_whole(block)?;
+        }
+        for block in 0..self.shape.blocks {
+            let home = self.blocks[block as usize];
+            if home.state() == State::Kept && !home.stays() {
+                self.clean_whole(block)?;
             }
         }
         Ok(())

@@ -202,7 +202,7 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
             if home.state() != State::Kept {
                 scan.torn += hidden;
             }
-            home.set_state(State::Kept);
+            home.keep(good);
         }
         let lane = usize::from(self.blocks[block as usize].stream()).min(LANES - 1);
         if cut <= MOST_VOID_OF_MARK && last > scan.tails[lane] {

@@ -87,7 +87,7 @@ struct Home {
     bad: bool,
     /// A program or an erase of it failed: others do so as well.
     failing: bool,
-    /// It failed since the power came back: nothing may be programmed.
+    /// It failed since the layer was made: nothing may be programmed.
     failed: bool,
     /// An erase of it was cut off, and none was done since.
     half_erased: bool,
@@ -136,6 +136,9 @@ pub struct Chip {
     pub broken: Option<String>,
     /// Pages that failed though their program was done, since [`Chip::take_failed`].
     failed: Vec<u32>,
+    /// The page that was programmed last. It is not lost before another one is done: with the program behind it cut off nothing
+    /// on the chip tells a page that is lost from one that was cut off, so no layer can say whose page that was.
+    last: Option<usize>,
     /// A page may be lost, until the store has said so and has written all of its map: what two losses at once take is more
     /// than anything on the chip can tell.
     pub may_lose: bool,
@@ -163,6 +166,7 @@ impl Chip {
             answer_once: None,
             broken: None,
             failed: Vec::new(),
+            last: None,
             may_lose: true,
         }
     }
@@ -184,9 +188,6 @@ impl Chip {
     /// The power is back, for so many operations.
     pub fn power_on(&mut self, left: u32) {
         (self.off, self.left) = (false, left);
-        for home in &mut self.homes {
-            home.failed = false;
-        }
         if self.faults.flicker {
             for at in 0..self.cells.len() {
                 if self.cells[at].flickers {
@@ -194,6 +195,14 @@ impl Chip {
                     (self.cells[at].data_reads, self.cells[at].area_reads) = (data, data || area);
                 }
             }
+        }
+    }
+
+    /// A layer is made, which knows of no failure that the chip is not marked with.
+    pub fn begun(&mut self) {
+        self.called();
+        for home in &mut self.homes {
+            home.failed = false;
         }
     }
 
@@ -282,7 +291,8 @@ impl Chip {
         }
         let cell = &mut self.cells[page as usize];
         if cell.reads_left != u32::MAX {
-            if cell.reads_left == 0 && cell.data_reads && (self.may_lose || !cell.whole) {
+            let may_lose = self.may_lose && self.last != Some(page as usize);
+            if cell.reads_left == 0 && cell.data_reads && (may_lose || !cell.whole) {
                 (cell.data_reads, cell.area_reads) = (false, false);
                 if cell.whole {
                     self.may_lose = false;
@@ -460,6 +470,7 @@ impl Nand for Chip {
         match ends {
             Ends::Done => {
                 self.counts.programs += 1;
+                self.last = Some(at);
                 self.set(at, data, area);
                 if let Some(answer) = self.answer_once.take() {
                     return Err(answer);
