@@ -119,6 +119,7 @@ impl Experiment {
         let without = raw.without.iter().map(|at| axes.select(at));
         let without: Vec<_> =
             without.collect::<Result<_, _>>().map_err(|wrong| wrong.within("without"))?;
+        let ours = raw.ours;
         let scope = Scope { experiment: name, axes: &axes, measures: &measures, without: &without };
         let mut claims: Vec<Claim> = Vec::new();
         for (number, raw) in raw.claim.iter().enumerate() {
@@ -127,7 +128,9 @@ impl Experiment {
                 None => format!("claim {} (of {})", number + 1, raw.measure),
             };
             let expanded = claim::expand(raw, &scope).map_err(|wrong| wrong.within(&place))?;
-            for claim in expanded {
+            for mut claim in expanded {
+                claim.part_of = number;
+                claim.ours |= ours;
                 if claims.iter().any(|other| other.id == claim.id) {
                     let what = format!("there is a claim `{}` already", claim.id);
                     return Err(Wrong::new(what, "give this one a `name`").within(&place));

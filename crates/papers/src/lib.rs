@@ -29,7 +29,7 @@ mod verdict;
 pub use thermocline_chart::show;
 
 pub use axes::{Axes, Axis, AxisValue, Cell};
-pub use claim::{Claim, Statement, Trend};
+pub use claim::{Claim, Statement, StatementKind, Trend};
 pub use draw::Drawing;
 pub use error::PaperError;
 pub use experiment::{Experiment, Reading};
@@ -38,7 +38,9 @@ pub use measure::{Measure, Relation};
 pub use paper::{File, INFO_FILE, Info, Paper, RECORD_FILE};
 pub use plan::{Outcome, Plan, Run};
 pub use record::{Accepted, Change, Record};
-pub use report::{CellReport, ClaimReport, Counts, Published, ReadingReport, Reference, Report};
+pub use report::{
+    CellReport, ClaimReport, Counts, Published, ReadingReport, Reference, Report, Tally,
+};
 pub use settings::{Setting, Settings, Text};
 pub use statistics::Stat;
 pub use tolerance::Tolerance;

@@ -9,7 +9,7 @@ use crate::{
     draw::Drawing,
     experiment::Experiment,
     paper::Paper,
-    report::{ClaimReport, Counts, Published, Report},
+    report::{ClaimReport, Counts, Published, Report, Tally},
     show,
     verdict::Verdict,
 };
@@ -62,22 +62,58 @@ pub const INDEX: &str = "Papers, reproduced";
 /// A table with a line a paper, in Markdown, with links to pages of this kind.
 #[must_use]
 pub fn index(papers: &[(&Paper, Counts)], extension: &str) -> String {
-    let mut text = String::from("| paper |");
-    for verdict in Verdict::ALL {
-        let _ = write!(text, " {} |", verdict.name());
+    let link = |paper: &Paper| format!("[{}]({}.{extension})", cell(paper.title()), paper.name);
+    let mut text =
+        format!("| paper | {} | beyond reach |\n|---|--:|--:|--:|--:|\n", KINDS.join(" | "));
+    let published = || papers.iter().filter(|(paper, _)| !paper.is_ours());
+    for (paper, counts) in published() {
+        let beyond = counts.all.unreachable + counts.all.skipped;
+        let _ = writeln!(text, "| {} | {} | {beyond} |", link(paper), shares(counts).join(" | "));
     }
-    text += "\n|---|--:|--:|--:|--:|--:|\n";
-    for (paper, counts) in papers {
-        let Counts { reproduced, direction, not, skipped, unreachable, .. } = counts;
-        let title = cell(paper.title());
-        let name = &paper.name;
+    let _ = write!(text, "\n{COUNTING}\n");
+    for (paper, Counts { ours, .. }) in papers.iter().filter(|(paper, _)| paper.is_ours()) {
         let _ = writeln!(
             text,
-            "| [{title}]({name}.{extension}) | {reproduced} | {direction} | {not} | \
-                 {skipped} | {unreachable} |"
+            "\nQuestions of ours: [{}]({}.{extension}), {} of {} answers as expected.",
+            cell(paper.title()),
+            paper.name,
+            ours.reproduced,
+            ours.judged()
         );
     }
+    let _ = write!(
+        text,
+        "\nClaim by claim, each number, pair and cell once:\n\n| paper |{}\n|---|{}\n",
+        Verdict::ALL.map(|verdict| format!(" {} |", verdict.name())).concat(),
+        "--:|".repeat(Verdict::ALL.len()),
+    );
+    for (paper, counts) in published() {
+        let counts = counts.all.by_verdict().map(|count| format!(" {count} |")).concat();
+        let _ = writeln!(text, "| {} |{counts}", link(paper));
+    }
     text
+}
+
+/// What is published, and what counts as reproduced.
+const KINDS: [&str; 3] = ["numbers", "orders", "sentences"];
+
+/// What the counts mean.
+const COUNTING: &str = "\
+*Numbers*: printed numbers within their tolerance, of all that can be judged. *Orders* (of tables and figures) and \
+*sentences* (orders and trends that the text states) count once each, and only if they hold in every cell: an order \
+with equal values, or within a tolerance on the wrong side, is a *tie* and not reproduced. *Beyond reach*: claims about \
+misprints, contradictions, and inputs that do not exist.";
+
+/// How many of each kind were reproduced, of how many.
+fn shares(counts: &Counts) -> [String; 3] {
+    [counts.numbers, counts.orders, counts.sentences].map(share)
+}
+
+fn share(tally: Tally) -> String {
+    match tally.judged() {
+        0 => show::NONE.into(),
+        judged => format!("{} of {judged}", tally.reproduced),
+    }
 }
 
 /// What stands on a page, in order.
@@ -128,24 +164,57 @@ fn head(paper: &Paper, parts: &[Part<'_>]) -> String {
         }
     }
     let counts = Counts::of(parts.iter().map(|part| part.report));
-    let Counts { reproduced, direction, not, skipped, unreachable, .. } = counts;
-    let (met, missed) = (counts.references_met, counts.references_missed);
     if parts.iter().all(|part| part.report.claims.is_empty()) {
         return text;
     }
-    let _ = write!(
-        text,
-        "## What was reproduced\n\n\
-         | reproduced | direction | not | skipped | unreachable | reference met | missed |\n\
-         |--:|--:|--:|--:|--:|--:|--:|\n\
-         | {reproduced} | {direction} | {not} | {skipped} | {unreachable} | {met} | {missed} |\n\n"
-    );
+    text += "## What was reproduced\n\n";
+    if paper.is_ours() {
+        let Tally { reproduced, not, .. } = counts.ours;
+        let _ = write!(text, "{reproduced} answers are as expected, {not} are not.\n\n");
+    } else {
+        text += &overview(parts, &counts);
+    }
     text += "*Reproduced*: the measured value lies within the tolerance, or the order holds. \
+             *Tie*: values of an order are equal, or on the wrong side within its tolerance. \
              *Direction*: the value does not, but the order or the sign does. *Not*: neither. \
+             A verdict in brackets is that of a question of ours, which does not count. \
              Measured is the mean over seeds, ± one run's standard deviation. *Readings* is the \
              range under other ways to read the text. `thermocline reproduce ‹report›` makes this \
              page.\n\n";
     text
+}
+
+/// A row a table or figure: how much of what it publishes was reproduced, and its worst number.
+fn overview(parts: &[Part<'_>], counts: &Counts) -> String {
+    let mut text = format!(
+        "| | {} | beyond reach | worst number |\n|---|--:|--:|--:|--:|---|\n",
+        KINDS.join(" | ")
+    );
+    for Part { experiment, report, .. } in parts {
+        let counts = Counts::of([*report]);
+        if counts.all == Tally::default() {
+            continue;
+        }
+        let worst = report.worst().map_or(String::new(), |(claim, miss)| {
+            let title = [claim.subject(), claim.title.clone()].join(", ");
+            format!("{:+.1} %: {}", miss * 100.0, title.trim_matches([' ', ',']))
+        });
+        let _ = writeln!(text, "{}", overview_row(&experiment.title, &counts, &worst));
+    }
+    let _ = writeln!(text, "{}\n", overview_row("**all**", counts, ""));
+    let (met, missed) = (counts.references_met, counts.references_missed);
+    if met + missed > 0 {
+        let _ = write!(
+            text,
+            "An independent simulation is met {met} times and missed {missed} times.\n\n"
+        );
+    }
+    text
+}
+
+fn overview_row(title: &str, counts: &Counts, worst: &str) -> String {
+    let beyond = counts.all.unreachable + counts.all.skipped;
+    format!("| {} | {} | {beyond} | {} |", cell(title), shares(counts).join(" | "), cell(worst))
 }
 
 /// The table of what was measured.
@@ -176,6 +245,7 @@ fn claims(report: &Report) -> String {
             Some(verdict) => verdict.name(),
             None => "–",
         };
+        let verdict = if claim.ours { format!("({verdict})") } else { verdict.to_owned() };
         let missed = if claim.misses_reference() { " **missed**" } else { "" };
         let _ = writeln!(
             text,

@@ -44,6 +44,8 @@ pub struct Info {
     pub about: String,
     /// When it wins today; Markdown.
     pub today: String,
+    /// Whether it is no paper but questions of ours.
+    pub ours: bool,
 }
 
 /// A file in the folder of a paper.
@@ -56,6 +58,12 @@ pub struct File {
 }
 
 impl Paper {
+    /// Whether it is no paper but questions of ours, whose verdicts do not count.
+    #[must_use]
+    pub fn is_ours(&self) -> bool {
+        self.info.as_ref().is_some_and(|info| info.ours)
+    }
+
     /// Reads a paper from the TOML files of its folder, which is called so in messages.
     ///
     /// # Errors
@@ -84,6 +92,10 @@ impl Paper {
                 }
             }
         }
+        if paper.is_ours() {
+            let claims = paper.experiments.iter_mut().flat_map(|experiment| &mut experiment.claims);
+            claims.for_each(|claim| claim.ours = true);
+        }
         paper.experiments.sort_by_key(|experiment| natural(&experiment.name));
         let mut names: Vec<(&str, &str)> = Vec::new();
         for experiment in &paper.experiments {
@@ -107,8 +119,8 @@ impl Paper {
 }
 
 fn info(path: &str, text: &str) -> Result<Info, PaperError> {
-    let raw::Paper { name, title, authors, year, venue, about, today } = parse(path, text)?;
-    Ok(Info { name, title, authors, year, venue, about, today })
+    let raw::Paper { name, title, authors, year, venue, about, today, ours } = parse(path, text)?;
+    Ok(Info { name, title, authors, year, venue, about, today, ours })
 }
 
 /// `figure-9` comes before `figure-10`.

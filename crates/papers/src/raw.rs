@@ -63,6 +63,8 @@ pub(crate) struct Experiment {
     pub figure: Vec<Figure>,
     #[serde(default)]
     pub survey: bool,
+    #[serde(default)]
+    pub ours: bool,
 }
 
 #[derive(Debug, Deserialize)]
@@ -115,6 +117,9 @@ pub(crate) struct Claim {
     pub because: Option<String>,
     pub band: Option<String>,
     pub unreachable: Option<String>,
+    pub remark: Option<String>,
+    #[serde(default)]
+    pub ours: bool,
 }
 
 #[derive(Debug, Deserialize)]
@@ -156,4 +161,6 @@ pub(crate) struct Paper {
     pub about: String,
     #[serde(default)]
     pub today: String,
+    #[serde(default)]
+    pub ours: bool,
 }

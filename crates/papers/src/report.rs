@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::{axes::Cell, record::Change, show, statistics::Stat, verdict::Verdict};
+use crate::{
+    axes::Cell, claim::StatementKind, record::Change, show, statistics::Stat, verdict::Verdict,
+};
 
 /// What came of an experiment.
 #[derive(Clone, Debug, Serialize)]
@@ -46,6 +48,14 @@ pub struct ClaimReport {
     /// Its name in the paper's words.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub says: Option<String>,
+    /// Whether it is a number, an order or a sentence.
+    pub kind: StatementKind,
+    /// Whether it is a question of ours, which does not count.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub ours: bool,
+    /// The claim of the file that it is a part of.
+    #[serde(skip)]
+    pub(crate) part_of: usize,
     /// What is measured, for readers.
     pub measure: String,
     /// Its unit.
@@ -69,7 +79,7 @@ pub struct ClaimReport {
     /// What the verdict would be of what nobody can reproduce.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub otherwise: Option<Verdict>,
-    /// Why nobody can, or why it was skipped.
+    /// Why nobody can, what is known of the cause, or why it was skipped.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
     /// The verdict as it was accepted.
@@ -150,7 +160,45 @@ impl Report {
     }
 }
 
+impl Report {
+    /// What came of each published claim of the file as a whole: the worst of its cells.
+    fn statements(&self) -> impl Iterator<Item = (StatementKind, Verdict)> + '_ {
+        let counted = || self.claims.iter().filter(|claim| !claim.ours);
+        let parts: std::collections::BTreeSet<_> = counted().map(|claim| claim.part_of).collect();
+        parts.into_iter().filter_map(move |part| {
+            let of = counted().filter(move |claim| claim.part_of == part);
+            let verdicts = || of.clone().filter_map(|claim| claim.verdict);
+            let judged = verdicts().filter(|verdict| verdict.is_judged()).max();
+            Some((of.clone().next()?.kind, judged.or_else(|| verdicts().max())?))
+        })
+    }
+
+    /// The published number that is missed by most, and by how much of it.
+    #[must_use]
+    pub fn worst(&self) -> Option<(&ClaimReport, f64)> {
+        let counted = self.claims.iter().filter(|claim| {
+            let judged = claim.verdict.is_some_and(Verdict::is_judged);
+            judged && !claim.ours && claim.kind == StatementKind::Number
+        });
+        let misses = counted.filter_map(|claim| Some((claim, claim.miss()?)));
+        misses.max_by(|(_, one), (_, other)| one.abs().total_cmp(&other.abs()))
+    }
+}
+
 impl ClaimReport {
+    /// By which share of the published number the measured one misses it; of a range, at its worse end.
+    fn miss(&self) -> Option<f64> {
+        let published = match &self.published {
+            Published::Number(value) => vec![*value],
+            Published::Range(ends) => ends.to_vec(),
+            Published::Nothing | Published::Words(_) => return None,
+        };
+        let pairs =
+            published.iter().zip(&self.measured).filter(|(published, _)| **published != 0.0);
+        let misses = pairs.map(|(published, stat)| (stat.mean - published) / published.abs());
+        misses.max_by(|one, other| one.abs().total_cmp(&other.abs()))
+    }
+
     /// What was measured, without deviations.
     pub(crate) fn means(&self) -> Vec<f64> {
         self.measured.iter().map(|stat| stat.mean).collect()
@@ -185,11 +233,13 @@ impl ClaimReport {
     }
 }
 
-/// How many claims came to which verdict.
+/// What came of statements of one kind, or of all.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Counts {
-    /// Within the tolerance.
+pub struct Tally {
+    /// Within the tolerance; in order.
     pub reproduced: usize,
+    /// Equal, or out of order within the tolerance.
+    pub tie: usize,
     /// Right in order or sign.
     pub direction: usize,
     /// Neither.
@@ -198,6 +248,47 @@ pub struct Counts {
     pub skipped: usize,
     /// Reproducible by nobody.
     pub unreachable: usize,
+}
+
+impl Tally {
+    /// How many could be judged.
+    #[must_use]
+    pub const fn judged(&self) -> usize {
+        self.reproduced + self.tie + self.direction + self.not
+    }
+
+    /// How many there are, by verdict, the best first.
+    #[must_use]
+    pub const fn by_verdict(&self) -> [usize; Verdict::ALL.len()] {
+        [self.reproduced, self.tie, self.direction, self.not, self.skipped, self.unreachable]
+    }
+
+    const fn count(&mut self, verdict: Verdict) {
+        *match verdict {
+            Verdict::Reproduced => &mut self.reproduced,
+            Verdict::Tie => &mut self.tie,
+            Verdict::Direction => &mut self.direction,
+            Verdict::Not => &mut self.not,
+            Verdict::Skipped => &mut self.skipped,
+            Verdict::Unreachable => &mut self.unreachable,
+        } += 1;
+    }
+}
+
+/// What came of published statements. Questions of ours are counted by themselves.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Counts {
+    /// All claims: one for each number, pair and cell.
+    #[serde(flatten)]
+    pub all: Tally,
+    /// Printed numbers.
+    pub numbers: Tally,
+    /// Orders of tables and figures. One counts once, by the worst of its cells.
+    pub orders: Tally,
+    /// Sentences of the text. One counts once, by the worst of its cells.
+    pub sentences: Tally,
+    /// Questions of ours, one for each number, pair and cell.
+    pub ours: Tally,
     /// References that were met.
     pub references_met: usize,
     /// References that were missed.
@@ -205,24 +296,36 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// Counts the claims of some experiments.
+    /// Counts the statements of some experiments.
     pub fn of<'a>(reports: impl IntoIterator<Item = &'a Report>) -> Self {
         let mut counts = Self::default();
-        for claim in reports.into_iter().flat_map(|report| &report.claims) {
-            match claim.verdict {
-                Some(Verdict::Reproduced) => counts.reproduced += 1,
-                Some(Verdict::Direction) => counts.direction += 1,
-                Some(Verdict::Not) => counts.not += 1,
-                Some(Verdict::Skipped) => counts.skipped += 1,
-                Some(Verdict::Unreachable) => counts.unreachable += 1,
+        reports.into_iter().for_each(|report| counts.add(report));
+        counts
+    }
+
+    fn add(&mut self, report: &Report) {
+        for claim in &report.claims {
+            match claim.reference.as_ref().and_then(|reference| reference.met) {
+                Some(true) => self.references_met += 1,
+                Some(false) => self.references_missed += 1,
                 None => {}
             }
-            match claim.reference.as_ref().and_then(|reference| reference.met) {
-                Some(true) => counts.references_met += 1,
-                Some(false) => counts.references_missed += 1,
-                None => {}
+            let Some(verdict) = claim.verdict else { continue };
+            if claim.ours {
+                self.ours.count(verdict);
+                continue;
+            }
+            self.all.count(verdict);
+            if claim.kind == StatementKind::Number {
+                self.numbers.count(verdict);
             }
         }
-        counts
+        for (kind, verdict) in report.statements() {
+            match kind {
+                StatementKind::Number => {}
+                StatementKind::Order => self.orders.count(verdict),
+                StatementKind::Sentence => self.sentences.count(verdict),
+            }
+        }
     }
 }

@@ -284,7 +284,7 @@ fn a_page_has_the_words_the_figures_and_the_claims() {
         "# A paper\n",
         "A. Author, 1999\n\nIt *works*.",
         "## When it wins today\n\nNever.",
-        "| 1 | 0 | 1 | 0 | 0 | 0 | 0 |",
+        "| A test | 1 of 2 | – | – | 0 | -57.1 %: Cost, low, clever |",
         "![Cost <by> load (published numbers hollow)](p-1.svg)",
         "| Cost | low, plain | 40 ± 1 |  | 40 |  | reproduced |",
         "|  | low, clever | 70 ± 1 |  | 30 |  | **not** |",

@@ -4,7 +4,10 @@
 mod common;
 
 use common::{only, report};
-use thermocline_papers::Verdict::{self, Direction, Not, Reproduced, Skipped, Unreachable};
+use thermocline_papers::{
+    Counts, Tally,
+    Verdict::{self, Direction, Not, Reproduced, Skipped, Tie, Unreachable},
+};
 
 fn verdict(claim: &str) -> Verdict {
     only(claim).verdict.expect("it has a verdict")
@@ -141,7 +144,7 @@ fn a_mean_is_that_of_all_cells_along_its_axes() {
 }
 
 #[test]
-fn an_order_holds_strictly_or_within_its_tolerance() {
+fn an_order_is_a_tie_where_only_its_tolerance_holds() {
     let claim = |order: &str, more: &str| {
         let report =
             report(&format!("[[claim]]\nmeasure='cost'\nalong='policy'\norder={order}\n{more}"));
@@ -151,8 +154,67 @@ fn an_order_holds_strictly_or_within_its_tolerance() {
     };
     assert_eq!(claim("['clever','plain']", ""), Some(Reproduced));
     assert_eq!(claim("['plain','clever']", ""), Some(Not));
-    assert_eq!(claim("['plain','clever']", "tolerance='50%'"), Some(Reproduced));
+    assert_eq!(claim("['plain','clever']", "tolerance='50%'"), Some(Tie));
+    assert_eq!(claim("['clever','plain']", "tolerance='50%'"), Some(Reproduced));
     assert_eq!(claim("['plain','clever']", "tolerance='30%'"), Some(Not));
+}
+
+#[test]
+fn equal_values_confirm_no_order() {
+    let claim = |tolerance: &str| {
+        verdict(&format!(
+            "[[axis]]\nname='way'\nvalues=[{{name='one'}},{{name='other'}}]\n[[claim]]\nmeasure='cost'\n\
+             at={{load='low',policy='plain'}}\nalong='way'\norder=['one','other']\n{tolerance}"
+        ))
+    };
+    assert_eq!(claim(""), Not);
+    assert_eq!(claim("tolerance='1%'"), Tie);
+}
+
+#[test]
+fn a_saving_is_not_reproduced_by_a_loss() {
+    // 25 % are saved.
+    let claim = |statement: &str| {
+        verdict(&format!("[[claim]]\nmeasure='saved'\n{statement}\ntolerance='±50'\nbecause='x'"))
+    };
+    let number = |n: i32| claim(&format!("at={{load='low',policy='clever'}}\npublished={n}"));
+    assert_eq!([number(1), number(-1), number(0)], [Reproduced, Not, Reproduced]);
+    let over = |what: &str| claim(&format!("at={{policy='clever'}}\nover='load'\n{what}"));
+    assert_eq!(over("published-range=[-1, 30]"), Not);
+    assert_eq!(over("published-mean=-1"), Not);
+    assert_eq!(over("published-mean=1"), Reproduced);
+}
+
+#[test]
+fn statements_are_counted_as_published() {
+    let counts = |claims: &str| Counts::of([&report(claims)]);
+    // Two loads of three are in order: one sentence, which does not hold.
+    let order = "[[claim]]\nmeasure='cost'\nalong='load'\norder=['low','middle']\n";
+    let table = "[[claim]]\nmeasure='cost'\nat={load=['low','high']}\nrows='policy'\ncolumns='load'\n\
+                 published.plain=[40, 7]\npublished.clever=[30, 90]\ntolerance='exact'\n";
+    let all = counts(&format!("{table}{order}{}says='less'\nname='said'\n", order));
+    let of = |reproduced, not| Tally { reproduced, not, ..Tally::default() };
+    assert_eq!((all.numbers, all.orders, all.sentences), (of(3, 1), of(1, 0), of(1, 0)));
+    assert_eq!(all.all, of(7, 1));
+    // One cell that is out of order breaks it.
+    let broken = "[[axis]]\nname='way'\nvalues=[{name='one'},{name='other',more=90}]\n[[claim]]\n\
+                  measure='cost'\nat={load='low'}\nalong='policy'\norder=['clever','plain']\n\
+                  [[claim]]\nmeasure='cost'\nalong='load'\norder=['high','low']\nsays='more'\n";
+    let broken = counts(broken);
+    assert_eq!((broken.orders, broken.sentences), (of(1, 0), of(0, 1)));
+    // A question of ours is counted by itself.
+    let ours = counts(&format!("{table}ours=true\n{order}"));
+    assert_eq!((ours.ours, ours.all), (of(3, 1), of(2, 0)));
+}
+
+#[test]
+fn the_worst_number_is_the_one_missed_by_most() {
+    let report = report(
+        "[[claim]]\nmeasure='cost'\nat={load=['low','high'],policy='plain'}\ncolumns='load'\n\
+         published=[50, 110]\ntolerance='exact'",
+    );
+    let (claim, miss) = report.worst().expect("two numbers are missed");
+    assert_eq!((claim.measured[0].mean, miss), (40.0, -0.2));
 }
 
 #[test]
@@ -168,7 +230,7 @@ fn a_trend_holds_at_every_step() {
     assert_eq!(claim("falls", "['high','middle','low']", ""), Reproduced);
     // One step goes back, though the end is beyond the beginning.
     assert_eq!(claim("rises", "['middle','low','high']", ""), Not);
-    assert_eq!(claim("rises", "['middle','low','high']", "tolerance='50%'"), Reproduced);
+    assert_eq!(claim("rises", "['middle','low','high']", "tolerance='50%'"), Tie);
     // However wide the tolerance, what ends where it began goes nowhere.
     assert_eq!(claim("rises", "['high','low']", "tolerance='99%'"), Not);
     assert_eq!(claim("flat", "['low','middle']", "tolerance='34%'"), Reproduced);
@@ -199,6 +261,14 @@ fn unreachable_claims_are_measured_too() {
     );
     assert_eq!((claim.verdict, claim.otherwise), (Some(Unreachable), Some(Reproduced)));
     assert_eq!(claim.measured[0].mean, 40.0);
+    let claim = only(
+        "[[claim]]\nmeasure='cost'\nat={load='low',policy='plain'}\npublished=41\n\
+         tolerance='exact'\nremark='a setting is not printed'",
+    );
+    assert_eq!(
+        (claim.verdict, claim.why.as_deref()),
+        (Some(Not), Some("a setting is not printed"))
+    );
 }
 
 #[test]

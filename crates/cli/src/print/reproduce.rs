@@ -86,30 +86,34 @@ fn verdict(claim: &ClaimReport) -> Cell {
         Some(Change::Moved) => ", moved",
         Some(Change::New) | None => "",
     };
-    let cell = Cell::new(format!("{}{change}", verdict.name()));
+    let ours = if claim.ours { " (ours)" } else { "" };
+    let cell = Cell::new(format!("{}{ours}{change}", verdict.name()));
     match verdict {
         Verdict::Reproduced => cell.fg(Color::Green),
-        Verdict::Direction => cell.fg(Color::Yellow),
+        Verdict::Tie | Verdict::Direction => cell.fg(Color::Yellow),
         Verdict::Not => cell.fg(Color::Red),
         Verdict::Skipped | Verdict::Unreachable => cell.fg(Color::Grey),
     }
 }
 
 fn summary(papers: &[PaperResults<'_>], output: &Output) -> String {
-    let verdicts = Verdict::ALL.map(Verdict::name);
-    let mut header = vec!["paper", "claims"];
-    header.extend(verdicts);
-    header.extend(["reference met", "missed"]);
+    let header = ["paper", "numbers", "orders", "sentences", "beyond reach", "ours", "reference"];
     let mut sheet = Sheet::new(&header, output);
     sheet.align_right(1..=header.len() - 1);
     for results in papers {
         let counts = Counts::of(&results.reports);
-        let Counts { reproduced, direction, not, skipped, unreachable, .. } = counts;
-        let verdicts = [reproduced, direction, not, skipped, unreachable];
+        let references = counts.references_met + counts.references_missed;
+        let of = |(part, all): (usize, usize)| match all {
+            0 => number::NONE.to_owned(),
+            all => format!("{part} of {all}"),
+        };
+        let kinds = [counts.numbers, counts.orders, counts.sentences];
+        let kinds = kinds.map(|tally| of((tally.reproduced, tally.judged())));
         let mut row = vec![results.paper.name.clone()];
-        row.push(verdicts.iter().sum::<usize>().to_string());
-        row.extend(verdicts.map(|count| count.to_string()));
-        row.extend([counts.references_met, counts.references_missed].map(|n| n.to_string()));
+        row.extend(kinds);
+        row.push((counts.all.unreachable + counts.all.skipped).to_string());
+        row.push(of((counts.ours.reproduced, counts.ours.judged())));
+        row.push(of((counts.references_met, references)));
         sheet.row(row);
     }
     sheet.finish()

@@ -52,6 +52,9 @@ pub(crate) fn expand(raw: &raw::Claim, scope: &Scope<'_>) -> Result<Vec<Claim>, 
     belongs("direction", raw.direction.is_some(), raw.published.is_some(), "published numbers")?;
     belongs("reference-range", raw.reference_range.is_some(), range, "published ranges")?;
     belongs("reference-mean", raw.reference_mean.is_some(), mean, "published means")?;
+    if raw.unreachable.is_some() && raw.remark.is_some() {
+        return Err(Wrong::new("`unreachable` and `remark` are two reasons", "leave one out"));
+    }
     let referred = [raw.reference.is_some(), raw.reference_range.is_some()];
     let referred = referred.contains(&true) || raw.reference_mean.is_some();
     belongs("band", raw.band.is_some(), referred, "references")?;
@@ -272,6 +275,9 @@ fn claim(
         measure: raw.measure.clone(),
         because: raw.because.clone(),
         unreachable: raw.unreachable.clone(),
+        remark: raw.remark.clone(),
+        ours: raw.ours,
+        part_of: 0,
         statement,
     }
 }

@@ -23,8 +23,15 @@ impl Claim {
         neutral: Option<f64>,
     ) -> Option<Judged> {
         let values = self.cells().iter().map(&mean).collect::<Option<Vec<_>>>()?;
-        let same_side = |published: f64, measured: f64| {
-            neutral.is_some_and(|neutral| side(published - neutral) == side(measured - neutral))
+        let sides = |published: f64, measured: f64| {
+            neutral.map(|neutral| (side(published - neutral), side(measured - neutral)))
+        };
+        let same_side =
+            |published, measured| sides(published, measured).is_some_and(|(p, m)| p == m);
+        // A saving is not reproduced by a loss, however near the two are.
+        let holds = |tolerance: &Tolerance, published, measured| {
+            tolerance.holds(published, measured)
+                && sides(published, measured).is_none_or(|(p, m)| p * m >= 0)
         };
         Some(match &self.statement {
             Statement::Number { published, others, reference, .. } => {
@@ -34,7 +41,7 @@ impl Claim {
                         None => same_side(*published, measured),
                         Some(others) => keeps_order(*published, measured, others, tolerance, &mean),
                     };
-                    match tolerance.holds(*published, measured) {
+                    match holds(tolerance, *published, measured) {
                         true => Verdict::Reproduced,
                         false if ordered() => Verdict::Direction,
                         false => Verdict::Not,
@@ -50,7 +57,7 @@ impl Claim {
                 let both = |theirs: &[f64; 2], holds: &dyn Fn(f64, f64) -> bool| {
                     holds(theirs[0], least) && holds(theirs[1], greatest)
                 };
-                let verdict = match both(published, &|p, m| tolerance.holds(p, m)) {
+                let verdict = match both(published, &|p, m| holds(tolerance, p, m)) {
                     true => Verdict::Reproduced,
                     false if both(published, &same_side) => Verdict::Direction,
                     false => Verdict::Not,
@@ -62,7 +69,7 @@ impl Claim {
             }
             Statement::Mean { published, tolerance, reference, .. } => {
                 let measured = values.iter().sum::<f64>() / values.len() as f64;
-                let verdict = match tolerance.holds(*published, measured) {
+                let verdict = match holds(tolerance, *published, measured) {
                     true => Verdict::Reproduced,
                     false if same_side(*published, measured) => Verdict::Direction,
                     false => Verdict::Not,
@@ -74,19 +81,24 @@ impl Claim {
             Statement::Order { tolerance, .. } => {
                 let near =
                     |pair: &[f64]| !tolerance.is_exact() && tolerance.holds(pair[1], pair[0]);
-                let holds = values.windows(2).all(|pair| pair[0] < pair[1] || near(pair));
-                Judged { measured: values, verdict: Some(yes_or_no(holds)), reference_met: None }
+                let strict = values.windows(2).all(|pair| pair[0] < pair[1]);
+                let loose = values.windows(2).all(|pair| pair[0] < pair[1] || near(pair));
+                let verdict = in_order(strict, loose);
+                Judged { measured: values, verdict: Some(verdict), reference_met: None }
             }
             Statement::Trend { trend, tolerance, .. } => {
-                let holds = match trend {
-                    Trend::Rises => goes(1.0, &values, tolerance),
-                    Trend::Falls => goes(-1.0, &values, tolerance),
+                let goes =
+                    |way| in_order(goes(way, &values, None), goes(way, &values, Some(tolerance)));
+                let verdict = match trend {
+                    Trend::Rises => goes(1.0),
+                    Trend::Falls => goes(-1.0),
                     Trend::Flat => {
                         let mean = values.iter().sum::<f64>() / values.len() as f64;
-                        values.iter().all(|value| tolerance.holds(mean, *value))
+                        let flat = values.iter().all(|value| tolerance.holds(mean, *value));
+                        in_order(flat, flat)
                     }
                 };
-                Judged { measured: values, verdict: Some(yes_or_no(holds)), reference_met: None }
+                Judged { measured: values, verdict: Some(verdict), reference_met: None }
             }
         })
     }
@@ -111,8 +123,9 @@ fn keeps_order(
 }
 
 /// Whether no step goes back by more than the tolerance, and the last value is beyond the first.
-fn goes(way: f64, values: &[f64], tolerance: &Tolerance) -> bool {
-    let step = |pair: &[f64]| way * (pair[1] - pair[0]) >= 0.0 || tolerance.holds(pair[0], pair[1]);
+fn goes(way: f64, values: &[f64], tolerance: Option<&Tolerance>) -> bool {
+    let near = |pair: &[f64]| tolerance.is_some_and(|by| by.holds(pair[0], pair[1]));
+    let step = |pair: &[f64]| way * (pair[1] - pair[0]) >= 0.0 || near(pair);
     let ends = values.first().zip(values.last());
     values.windows(2).all(step) && ends.is_some_and(|(first, last)| way * (last - first) > 0.0)
 }
@@ -126,6 +139,11 @@ fn side(difference: f64) -> i8 {
     }
 }
 
-const fn yes_or_no(holds: bool) -> Verdict {
-    if holds { Verdict::Reproduced } else { Verdict::Not }
+/// An order that holds strictly, or with the tolerance only.
+const fn in_order(strict: bool, loose: bool) -> Verdict {
+    match (strict, loose) {
+        (true, _) => Verdict::Reproduced,
+        (false, true) => Verdict::Tie,
+        (false, false) => Verdict::Not,
+    }
 }

@@ -4,7 +4,7 @@ mod expand;
 mod judge;
 mod table;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::{axes::Cell, tolerance::Tolerance};
 
@@ -25,8 +25,26 @@ pub struct Claim {
     pub because: Option<String>,
     /// Why nobody can reproduce it.
     pub unreachable: Option<String>,
+    /// What is known of the cause.
+    pub remark: Option<String>,
+    /// Whether it is a question of ours: its verdict is shown and does not count.
+    pub ours: bool,
+    /// The claim of the file that it is a part of, counted from 0.
+    pub part_of: usize,
     /// What it states.
     pub statement: Statement,
+}
+
+/// What a paper publishes: each kind is counted by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum StatementKind {
+    /// A printed number.
+    Number,
+    /// An order or a trend that a table or a figure shows.
+    Order,
+    /// An order or a trend that the text states in words.
+    Sentence,
 }
 
 /// What a claim states.
@@ -96,6 +114,17 @@ pub enum Trend {
 }
 
 impl Claim {
+    /// What kind of statement it is.
+    pub const fn kind(&self) -> StatementKind {
+        match self.statement {
+            Statement::Order { .. } | Statement::Trend { .. } if self.says.is_some() => {
+                StatementKind::Sentence
+            }
+            Statement::Order { .. } | Statement::Trend { .. } => StatementKind::Order,
+            _ => StatementKind::Number,
+        }
+    }
+
     /// The cells it is about.
     pub fn cells(&self) -> &[Cell] {
         match &self.statement {

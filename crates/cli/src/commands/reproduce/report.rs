@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use thermocline_papers::{
-    Counts, Drawing, Experiment, Paper,
+    Counts, Drawing, Experiment, Paper, Tally,
     page::{self, Part, Piece},
 };
 use thermocline_report::page::{Block, Page, Section};
@@ -85,11 +85,13 @@ fn one_page(file: &Path, papers: &[PaperResults<'_>]) -> Result<(), Failure> {
     }
     let all = counts(papers);
     let told = |(paper, counts): &(&Paper, Counts)| {
-        let Counts { reproduced, direction, not, skipped, unreachable, .. } = counts;
+        let of = |tally: Tally| format!("{} of {}", tally.reproduced, tally.judged());
         format!(
-            "{}: {reproduced} claims reproduced, {direction} in direction, {not} not, {skipped} \
-             skipped, {unreachable} beyond reach.",
-            paper.title()
+            "{}: {} numbers, {} orders and {} sentences reproduced.",
+            paper.title(),
+            of(counts.numbers),
+            of(counts.orders),
+            of(counts.sentences)
         )
     };
     let lead = all.iter().map(told).collect();
