@@ -95,18 +95,18 @@ pub fn index(papers: &[(&Paper, Counts)], extension: &str) -> String {
 }
 
 /// What is published, and what counts as reproduced.
-const KINDS: [&str; 3] = ["numbers", "orders", "sentences"];
+const KINDS: [&str; 3] = ["numbers", "orders", "trends"];
 
 /// What the counts mean.
 const COUNTING: &str = "\
-*Numbers*: printed numbers within their tolerance, of all that can be judged. *Orders* (of tables and figures) and \
-*sentences* (orders and trends that the text states) count once each, and only if they hold in every cell: an order \
-with equal values, or within a tolerance on the wrong side, is a *tie* and not reproduced. *Beyond reach*: claims about \
-misprints, contradictions, and inputs that do not exist.";
+*Numbers*: printed numbers within their tolerance, of all that can be judged. *Orders* and *trends*, which the text \
+states or a figure shows, count once each, and only if they hold in every cell: an order with equal values, or on the wrong \
+side within a tolerance, is a *tie* and not reproduced. *Beyond reach*: claims about misprints, contradictions, and data that \
+do not exist.";
 
 /// How many of each kind were reproduced, of how many.
 fn shares(counts: &Counts) -> [String; 3] {
-    [counts.numbers, counts.orders, counts.sentences].map(share)
+    [counts.numbers, counts.orders, counts.trends].map(share)
 }
 
 fn share(tally: Tally) -> String {

@@ -48,7 +48,7 @@ pub struct ClaimReport {
     /// Its name in the paper's words.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub says: Option<String>,
-    /// Whether it is a number, an order or a sentence.
+    /// Whether it is a number, an order or a trend.
     pub kind: StatementKind,
     /// Whether it is a question of ours, which does not count.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
@@ -283,10 +283,10 @@ pub struct Counts {
     pub all: Tally,
     /// Printed numbers.
     pub numbers: Tally,
-    /// Orders of tables and figures. One counts once, by the worst of its cells.
+    /// Orders. One counts once, by the worst of its cells.
     pub orders: Tally,
-    /// Sentences of the text. One counts once, by the worst of its cells.
-    pub sentences: Tally,
+    /// Trends. One counts once, by the worst of its cells.
+    pub trends: Tally,
     /// Questions of ours, one for each number, pair and cell.
     pub ours: Tally,
     /// References that were met.
@@ -324,7 +324,7 @@ impl Counts {
             match kind {
                 StatementKind::Number => {}
                 StatementKind::Order => self.orders.count(verdict),
-                StatementKind::Sentence => self.sentences.count(verdict),
+                StatementKind::Trend => self.trends.count(verdict),
             }
         }
     }

@@ -188,20 +188,20 @@ fn a_saving_is_not_reproduced_by_a_loss() {
 #[test]
 fn statements_are_counted_as_published() {
     let counts = |claims: &str| Counts::of([&report(claims)]);
-    // Two loads of three are in order: one sentence, which does not hold.
     let order = "[[claim]]\nmeasure='cost'\nalong='load'\norder=['low','middle']\n";
     let table = "[[claim]]\nmeasure='cost'\nat={load=['low','high']}\nrows='policy'\ncolumns='load'\n\
                  published.plain=[40, 7]\npublished.clever=[30, 90]\ntolerance='exact'\n";
-    let all = counts(&format!("{table}{order}{}says='less'\nname='said'\n", order));
+    let trend = "[[claim]]\nmeasure='cost'\nalong='load'\ntrend='rises'\n";
+    let all = counts(&format!("{table}{order}{trend}"));
     let of = |reproduced, not| Tally { reproduced, not, ..Tally::default() };
-    assert_eq!((all.numbers, all.orders, all.sentences), (of(3, 1), of(1, 0), of(1, 0)));
+    assert_eq!((all.numbers, all.orders, all.trends), (of(3, 1), of(1, 0), of(1, 0)));
     assert_eq!(all.all, of(7, 1));
     // One cell that is out of order breaks it.
     let broken = "[[axis]]\nname='way'\nvalues=[{name='one'},{name='other',more=90}]\n[[claim]]\n\
                   measure='cost'\nat={load='low'}\nalong='policy'\norder=['clever','plain']\n\
-                  [[claim]]\nmeasure='cost'\nalong='load'\norder=['high','low']\nsays='more'\n";
+                  [[claim]]\nmeasure='cost'\nalong='load'\ntrend='falls'\n";
     let broken = counts(broken);
-    assert_eq!((broken.orders, broken.sentences), (of(1, 0), of(0, 1)));
+    assert_eq!((broken.orders, broken.trends), (of(1, 0), of(0, 1)));
     // A question of ours is counted by itself.
     let ours = counts(&format!("{table}ours=true\n{order}"));
     assert_eq!((ours.ours, ours.all), (of(3, 1), of(2, 0)));

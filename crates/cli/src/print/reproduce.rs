@@ -97,7 +97,7 @@ fn verdict(claim: &ClaimReport) -> Cell {
 }
 
 fn summary(papers: &[PaperResults<'_>], output: &Output) -> String {
-    let header = ["paper", "numbers", "orders", "sentences", "beyond reach", "ours", "reference"];
+    let header = ["paper", "numbers", "orders", "trends", "beyond reach", "ours", "reference"];
     let mut sheet = Sheet::new(&header, output);
     sheet.align_right(1..=header.len() - 1);
     for results in papers {
@@ -107,7 +107,7 @@ fn summary(papers: &[PaperResults<'_>], output: &Output) -> String {
             0 => number::NONE.to_owned(),
             all => format!("{part} of {all}"),
         };
-        let kinds = [counts.numbers, counts.orders, counts.sentences];
+        let kinds = [counts.numbers, counts.orders, counts.trends];
         let kinds = kinds.map(|tally| of((tally.reproduced, tally.judged())));
         let mut row = vec![results.paper.name.clone()];
         row.extend(kinds);

@@ -41,10 +41,10 @@ pub struct Claim {
 pub enum StatementKind {
     /// A printed number.
     Number,
-    /// An order or a trend that a table or a figure shows.
+    /// Which of several is the least, and which comes next.
     Order,
-    /// An order or a trend that the text states in words.
-    Sentence,
+    /// How a measure goes along an axis.
+    Trend,
 }
 
 /// What a claim states.
@@ -117,10 +117,8 @@ impl Claim {
     /// What kind of statement it is.
     pub const fn kind(&self) -> StatementKind {
         match self.statement {
-            Statement::Order { .. } | Statement::Trend { .. } if self.says.is_some() => {
-                StatementKind::Sentence
-            }
-            Statement::Order { .. } | Statement::Trend { .. } => StatementKind::Order,
+            Statement::Order { .. } => StatementKind::Order,
+            Statement::Trend { .. } => StatementKind::Trend,
             _ => StatementKind::Number,
         }
     }

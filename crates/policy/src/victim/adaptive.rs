@@ -105,10 +105,11 @@ pub struct Adaptive {
 impl Adaptive {
     fn analyze(&mut self) {
         let due = match self.reset {
-            Reset::Verdict => self.monitor.has_seen(self.window),
+            Reset::Verdict => self.monitor.has_seen_any() && self.monitor.has_seen(self.window),
+            // No writes since the last cleaning have no variance, and are uniform.
             Reset::Cleaning => true,
         };
-        if due && self.monitor.has_seen_any() {
+        if due {
             self.uniform = self.monitor.looks_uniform(self.z);
             self.monitor.reset();
         }

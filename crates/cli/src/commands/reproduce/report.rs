@@ -87,11 +87,11 @@ fn one_page(file: &Path, papers: &[PaperResults<'_>]) -> Result<(), Failure> {
     let told = |(paper, counts): &(&Paper, Counts)| {
         let of = |tally: Tally| format!("{} of {}", tally.reproduced, tally.judged());
         format!(
-            "{}: {} numbers, {} orders and {} sentences reproduced.",
+            "{}: {} numbers, {} orders and {} trends reproduced.",
             paper.title(),
             of(counts.numbers),
             of(counts.orders),
-            of(counts.sentences)
+            of(counts.trends)
         )
     };
     let lead = all.iter().map(told).collect();
