@@ -81,10 +81,11 @@ fn alert_rules_and_dashboard_name_metrics_that_there_are() {
     // Prometheus's own checker, where it is installed (Debian: `prometheus`).
     let promtool = |what: &[&str]| {
         let ran = std::process::Command::new("promtool").args(what).current_dir(folder).output();
-        if let Ok(ran) = ran {
-            let said = String::from_utf8_lossy(&ran.stdout).into_owned();
-            assert!(ran.status.success(), "{said}{}", String::from_utf8_lossy(&ran.stderr));
-        }
+        let Ok(ran) = ran else {
+            return thermocline_testing::skip("no promtool: alert rules are not run");
+        };
+        let said = String::from_utf8_lossy(&ran.stdout).into_owned();
+        assert!(ran.status.success(), "{said}{}", String::from_utf8_lossy(&ran.stderr));
     };
     promtool(&["check", "rules", "thermocline.rules.yml"]);
     promtool(&["test", "rules", "thermocline.rules.test.yml"]);
