@@ -3,8 +3,8 @@
 //!
 //! A candidate is simulated under the workload of each measurement, on a scaled-down device: as many superblocks,
 //! fewer pages in each. [`curve`] compares what the host wrote and what was programmed, over the whole run.
-//! [`search`] finds the over-provisioning by a coarse grid and then by [narrowing](minimum) for each family, then the
-//! number of superblocks of the best ones. [`next`] finds the measurement that would tell apart what is left.
+//! `search` finds the over-provisioning by a coarse grid and then by narrowing for each family, then the
+//! number of superblocks of the best ones. `next` finds the measurement that would tell apart what is left.
 //!
 //! Invariants:
 //! - One seed gives one result on any number of threads.

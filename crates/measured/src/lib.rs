@@ -12,7 +12,7 @@
 //!
 //! 1. [`documents`] take files apart: each printout of a tool is a document with its place and its time.
 //! 2. [`formats`] read a document: which counters are in it, in which units ([`Reading`]).
-//! 3. [`series`] put readings in order, undo wraps, and find resets and counters that stand still.
+//! 3. `series` put readings in order, undo wraps, and find resets and counters that stand still.
 //!
 //! Nothing here runs a tool, or knows what a counter means for a translation layer.
 
