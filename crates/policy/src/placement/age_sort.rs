@@ -6,7 +6,7 @@
 use thermocline_flash::Lpn;
 
 use super::{
-    Answer, HostWrite, Kept, PageState, Placement, Registered, Streams, Survivors, Traits,
+    Answer, HostWrite, Placement, Registered, Streams, Survivors, Traits, contract::in_a_word,
     sorter::Sorter,
 };
 use crate::{Args, Context, ParamError, PolicyInfo, params::NoParams};
@@ -21,20 +21,7 @@ pub struct AgeSort {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Written(u64);
 
-impl PageState for Written {
-    const KEPT: Kept = Kept::Word;
-    const RECALLED: bool = false;
-
-    #[inline(always)]
-    fn from_word(word: u64) -> Self {
-        Self(word)
-    }
-
-    #[inline(always)]
-    fn word(self) -> u64 {
-        self.0
-    }
-}
+in_a_word!(Written: Word, false);
 
 impl Streams for AgeSort {
     #[inline(always)]

@@ -250,23 +250,32 @@ macro_rules! numbers {
 
 numbers!(u8: Byte, u32: HalfWord, u64: Word);
 
+/// Implements [`PageState`] for a type that wraps its word; the state of superseded copies is recalled unless `false` follows.
+macro_rules! in_a_word {
+    ($state:ty: $kept:ident $(, $recalled:literal)?) => {
+        impl $crate::placement::PageState for $state {
+            const KEPT: $crate::placement::Kept = $crate::placement::Kept::$kept;
+            $(const RECALLED: bool = $recalled;)?
+
+            #[inline(always)]
+            fn from_word(word: u64) -> Self {
+                Self(word)
+            }
+
+            #[inline(always)]
+            fn word(self) -> u64 {
+                self.0
+            }
+        }
+    };
+}
+pub(super) use in_a_word;
+
 /// A number of 64 bits that is stored in 32 as long as those of all pages fit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Growing(pub u64);
 
-impl PageState for Growing {
-    const KEPT: Kept = Kept::Growing;
-
-    #[inline(always)]
-    fn from_word(word: u64) -> Self {
-        Self(word)
-    }
-
-    #[inline(always)]
-    fn word(self) -> u64 {
-        self.0
-    }
-}
+in_a_word!(Growing: Growing);
 
 /// What a placement does at each garbage collection beside answering.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -27,8 +27,8 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use thermocline_flash::{BlockId, Lpn};
 
 use super::{
-    Answer, Choice, Cleaning, Entry, HostWrite, Kept, OwnVictims, PageState, Placement, Registered,
-    Streams, Survivors, logs::Logs,
+    Answer, Choice, Cleaning, Entry, HostWrite, OwnVictims, Placement, Registered, Streams,
+    Survivors, contract::in_a_word, logs::Logs,
 };
 use crate::{Args, BlockView, Context, ParamError, PolicyInfo, params, params::within};
 
@@ -71,19 +71,7 @@ pub struct MultiLog {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Page(u64);
 
-impl PageState for Page {
-    const KEPT: Kept = Kept::Growing;
-
-    #[inline(always)]
-    fn from_word(word: u64) -> Self {
-        Self(word)
-    }
-
-    #[inline(always)]
-    fn word(self) -> u64 {
-        self.0
-    }
-}
+in_a_word!(Page: Growing);
 
 impl Page {
     /// One bit, and as many as [`MOST`] levels take.

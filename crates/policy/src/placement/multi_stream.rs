@@ -8,7 +8,7 @@
 
 use thermocline_flash::Lpn;
 
-use super::{HostWrite, Kept, PageState, Placement, Registered, Streams};
+use super::{HostWrite, Placement, Registered, Streams, contract::in_a_word};
 use crate::{
     Args, Context, ParamError, PolicyInfo, params,
     params::{MAX_STREAMS, within},
@@ -29,19 +29,7 @@ params! {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Page(u64);
 
-impl PageState for Page {
-    const KEPT: Kept = Kept::Growing;
-
-    #[inline(always)]
-    fn from_word(word: u64) -> Self {
-        Self(word)
-    }
-
-    #[inline(always)]
-    fn word(self) -> u64 {
-        self.0
-    }
-}
+in_a_word!(Page: Growing);
 
 impl Page {
     const MOST: u32 = u32::MAX - 1;
@@ -148,6 +136,7 @@ impl Registered for MultiStream {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::placement::PageState;
 
     #[test]
     fn counts_and_periods_of_any_size_are_found_again() {
