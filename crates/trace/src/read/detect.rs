@@ -4,15 +4,15 @@ use std::{io::Cursor, path::Path};
 
 use super::{
     context::Context,
-    entry::{Entry, Setup},
+    entry::{Entry, Refused, Setup},
     fault::shown,
     format::Format,
     formats::{REFUSED, REGISTRY},
     input::Input,
+    options::ReadOptions,
     reader::Guess,
     sample::{Hit, Sample},
     sniff,
-    units::TimeUnit,
 };
 use crate::{Request, TraceError};
 
@@ -25,12 +25,19 @@ const CERTAIN: u8 = 100;
 /// Requests that two readings of a sample are compared by.
 const COMPARED: usize = 500;
 
-/// The format that fits best, or why there is none; `time_unit` is what the user says of times.
+/// Bytes of the smallest sector.
+const SECTOR: u32 = 512;
+
+/// Nanoseconds between requests below which no device takes them: 20 million a second.
+const SHORTEST_PAUSE_NS: u64 = 50;
+
+/// The format that fits best, or why there is none; units are what the user says of them.
 pub(crate) fn detect(
     sample: &Sample<'_>,
     path: &Path,
-    time_unit: Option<TimeUnit>,
+    options: &ReadOptions,
 ) -> Result<Guess, TraceError> {
+    let time_unit = options.time_unit;
     if sample.bytes.is_empty() {
         return Err(TraceError::Format {
             path: path.to_owned(),
@@ -62,20 +69,24 @@ pub(crate) fn detect(
                 _ => Ok(Guess { format, from: Some("its header line") }),
             }
         }
-        (known, Err(unclear)) if known.as_ref().is_none_or(|(_, hit)| hit.score < SURE) => {
-            let named = known.map(|(format, _)| format!(", or ‹trace-format {format}›"));
-            Err(TraceError::Format {
-                path: path.to_owned(),
-                what: unclear.what,
-                remedy: format!(
-                    "say which by ‹columns '{}'›, with {}{}",
-                    unclear.example,
-                    unclear.others,
-                    named.unwrap_or_default()
-                ),
-            })
+        (Some((format, hit)), Err(unclear)) if hit.score < SURE && !unclear.unread => {
+            let remedy = format!("{}, or ‹trace-format {format}›", unclear.remedy());
+            Err(TraceError::Format { path: path.to_owned(), what: unclear.what, remedy })
         }
-        (Some((format, hit)), _) => Ok(Guess { format, from: Some(hit.from) }),
+        (Some((format, hit)), _) => match doubt(sample, &format, hit.score, options) {
+            None => Ok(Guess { format, from: Some(hit.from) }),
+            Some((what, remedy)) => {
+                let about = format.about();
+                let title = about.split(':').next().unwrap_or(about);
+                let what = format!("this looks like {title}, but {what}");
+                let remedy = format!("{remedy}, or ‹trace-format {format}› if it is so");
+                Err(TraceError::Format { path: path.to_owned(), what, remedy })
+            }
+        },
+        (None, Err(unclear)) if refused(sample).is_none() => {
+            let remedy = unclear.remedy();
+            Err(TraceError::Format { path: path.to_owned(), what: unclear.what, remedy })
+        }
         (None, _) => Err(refusal(sample, path)),
     }
 }
@@ -100,23 +111,80 @@ fn denies(
         && known.iter().zip(&described).any(|(one, other)| differs(one, other))
 }
 
+/// Why a guess from the rows alone is rather wrong, by a power of ten, and what to say instead.
+fn doubt(
+    sample: &Sample<'_>,
+    format: &Format,
+    score: u8,
+    options: &ReadOptions,
+) -> Option<(String, &'static str)> {
+    if score > SURE || sample.lines.is_empty() {
+        return None;
+    }
+    let moved = |sector: Option<u32>| -> Option<Vec<Request>> {
+        let mut requests = read(sample, format, sector).ok()?;
+        requests.retain(|request| request.len > 0);
+        (requests.len() > 1).then_some(requests)
+    };
+    let requests = moved(options.sector_size)?;
+    // In these units a sector is one byte.
+    let units = moved(Some(1))?;
+    let counts_sectors = units.iter().zip(&requests).any(|(one, other)| one.len != other.len);
+    let sectors = |bytes: u64| bytes.is_multiple_of(u64::from(SECTOR));
+    if counts_sectors && options.sector_size.is_none() && score < SURE {
+        if units.iter().all(|request| sectors(request.len) && sectors(request.offset)) {
+            return Some((
+                format!("all offsets and sizes are multiples of {SECTOR}, as bytes are"),
+                "say ‹sector-size 1› if they are bytes",
+            ));
+        }
+    } else if !counts_sectors && requests.iter().all(|request| request.len < SECTOR.into()) {
+        return Some((
+            format!("all sizes are below {SECTOR} bytes, as numbers of sectors are"),
+            "say by ‹columns› which is what, such as 'skip=0,time=1:s,op=3,offset=4:sectors,size=5:sectors'",
+        ));
+    }
+    let first = requests.iter().map(|request| request.time_ns).min()?;
+    let last = requests.iter().map(|request| request.time_ns).max()?;
+    let pause = (last - first) / requests.len() as u64;
+    let whole = score < SURE && options.time_unit.is_none() && last > first;
+    (whole && pause < SHORTEST_PAUSE_NS).then(|| {
+        let what = format!("its {} requests come within {} ns", requests.len(), last - first);
+        (what, "say ‹time-unit us›, ms or s if times are in these")
+    })
+}
+
 /// What a format makes of the sample, as far as it can read it.
 fn first_requests(sample: &Sample<'_>, format: &Format) -> Result<Vec<Request>, TraceError> {
+    read(sample, format, None)
+}
+
+/// As above, with sectors of so many bytes.
+fn read(
+    sample: &Sample<'_>,
+    format: &Format,
+    sector: Option<u32>,
+) -> Result<Vec<Request>, TraceError> {
     let mut text = sample.lines.join(&b'\n');
     text.push(b'\n');
     let inputs = vec![Input::new(Path::new("sample"), Cursor::new(text))?];
     let setup = Setup { inputs, argument: None, action: None, time_unit: None, contents: false };
-    let (mut cx, mut requests) = (Context::new(None, None, true), Vec::new());
+    let (mut cx, mut requests) = (Context::new(sector, None, true), Vec::new());
     for mut reader in format.open(setup)? {
         reader.decode(&mut cx, &mut requests, COMPARED)?;
     }
     Ok(requests)
 }
 
+/// The kind of file that this is, if it is one that cannot be read.
+fn refused(sample: &Sample<'_>) -> Option<&'static Refused> {
+    REFUSED.iter().find(|refused| (refused.detect)(sample))
+}
+
 /// Why no format fits.
 fn refusal(sample: &Sample<'_>, path: &Path) -> TraceError {
     let path = path.to_owned();
-    if let Some(refused) = REFUSED.iter().find(|refused| (refused.detect)(sample)) {
+    if let Some(refused) = refused(sample) {
         let (what, remedy) = (refused.what.to_owned(), refused.remedy.to_owned());
         return TraceError::Format { path, what, remedy };
     }

@@ -154,10 +154,10 @@ impl<'a> Field<'a> {
         }
     }
 
-    /// As above, for what is rare: dates, `.5`, `1.2e3`, and everything wrong.
+    /// As above, for what is rare: dates, times of day, `.5`, `1.2e3`, and everything wrong.
     #[cold]
     fn time_slowly(&self, unit: TimeUnit) -> Parsed<u64> {
-        if let Some(ns) = dates::unix_ns(self.bytes) {
+        if let Some(ns) = dates::unix_ns(self.bytes).or_else(|| dates::of_day_ns(self.bytes)) {
             return Ok(ns);
         }
         let value: f64 = fast_float2::parse(self.bytes).map_err(|_| self.fault("not a time"))?;
@@ -190,16 +190,19 @@ impl<'a> Field<'a> {
 
     /// As above, or `None` for a word of Linux block tracing that moves no data.
     pub(crate) fn traced_op(&self) -> Parsed<Option<Op>> {
-        let among = |words: &[&str]| {
-            words.iter().any(|word| self.bytes.eq_ignore_ascii_case(word.as_bytes()))
-        };
+        // Tools write `WRITE_FUA`, `Write (10)`, `READ-AHEAD`: the first word says what it is.
+        let ends = |byte: &u8| matches!(byte, b'_' | b'-' | b' ' | b'(');
+        let first = self.bytes.split(ends).next().filter(|first| first.len() > 2);
+        let word = first.unwrap_or(self.bytes);
+        let among =
+            |words: &[&str]| words.iter().any(|known| word.eq_ignore_ascii_case(known.as_bytes()));
         let op = if among(&["r", "read", "rd"]) {
             Op::Read
         } else if among(&["w", "write", "wr"]) {
             Op::Write
-        } else if among(&["d", "t", "trim", "discard", "unmap"]) {
+        } else if among(&["d", "t", "trim", "discard", "unmap", "deallocate"]) {
             Op::Trim
-        } else if among(&["f", "flush", "sync"]) {
+        } else if among(&["f", "flush", "sync", "fsync", "datasync", "fdatasync"]) {
             Op::Flush
         } else if rwbs::is_word(self.bytes) {
             return Ok(rwbs::op_of(self.bytes));

@@ -174,7 +174,7 @@ fn open_inputs(mut inputs: Vec<Input>, options: &ReadOptions) -> Result<Reader, 
         ));
     }
     if inputs.len() > 1 {
-        check_alike(&inputs, &guess, options.time_unit)?;
+        check_alike(&inputs, &guess, options)?;
     }
     let passed = inputs.iter().map(Input::passed).collect();
     let ReadOptions { action, time_unit, contents, .. } = *options;
@@ -204,21 +204,17 @@ fn guess(inputs: &mut [Input], options: &ReadOptions) -> Result<Guess, TraceErro
         return Ok(Guess { format: format.clone(), from: None });
     }
     // Of a truncated archive too little may be left to tell the format.
-    detect::detect(&Sample::new(first.window()), first.path(), options.time_unit)
+    detect::detect(&Sample::new(first.window()), first.path(), options)
         .map_err(|unknown| first.take_error().unwrap_or(unknown))
 }
 
 /// Refuses to merge files of different formats when the format is a guess.
-fn check_alike(
-    inputs: &[Input],
-    guess: &Guess,
-    time_unit: Option<TimeUnit>,
-) -> Result<(), TraceError> {
+fn check_alike(inputs: &[Input], guess: &Guess, options: &ReadOptions) -> Result<(), TraceError> {
     if guess.from.is_none() {
         return Ok(());
     }
     for input in inputs.iter().filter(|input| !input.window().is_empty()) {
-        let other = detect::detect(&Sample::new(input.window()), input.path(), time_unit)?.format;
+        let other = detect::detect(&Sample::new(input.window()), input.path(), options)?.format;
         if other.name() != guess.format.name() {
             return Err(TraceError::Format {
                 path: input.path().to_owned(),

@@ -4,6 +4,7 @@ use super::{
     context::Context,
     layout::{Columns, Layout, columns},
     lines::{Header, LineFormat, read_line},
+    rwbs,
 };
 use crate::Request;
 
@@ -35,12 +36,22 @@ pub(crate) struct Rows {
     pub(crate) requests: Vec<Request>,
     /// How many lines were refused.
     bad: usize,
+    /// The names of their volumes.
+    volumes: Vec<String>,
 }
 
 impl Rows {
     /// True if the format reads nearly all of the sample: a bad line must not hide the format.
     pub(crate) fn fit(&self) -> bool {
-        !self.requests.is_empty() && self.bad * 10 <= self.requests.len()
+        !self.requests.is_empty() && self.bad * 10 <= self.requests.len() && !self.misnamed()
+    }
+
+    /// True if the names of the volumes are times or operations: the columns are others.
+    fn misnamed(&self) -> bool {
+        let is_time = |name: &str| name.contains('.') && name.parse::<f64>().is_ok();
+        let is_op = |name: &str| name.starts_with(['R', 'W']) && rwbs::is_word(name.as_bytes());
+        let all = |is: &dyn Fn(&str) -> bool| self.volumes.iter().all(|name| is(name));
+        !self.volumes.is_empty() && (all(&is_time) || all(&is_op))
     }
 }
 
@@ -68,13 +79,14 @@ impl<'a> Sample<'a> {
     pub(crate) fn rows<F: LineFormat>(&self, mut format: F) -> Rows {
         let mut cx = Context::default();
         let mut header = Header::default();
-        let mut rows = Rows { requests: Vec::new(), bad: 0 };
+        let mut rows = Rows { requests: Vec::new(), bad: 0, volumes: Vec::new() };
         for line in &self.lines {
             match read_line(&mut format, &mut header, line, &mut cx) {
                 Ok(request) => rows.requests.extend(request),
                 Err(_) => rows.bad += 1,
             }
         }
+        rows.volumes = cx.volumes.names().to_vec();
         rows
     }
 

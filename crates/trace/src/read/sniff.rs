@@ -151,6 +151,9 @@ const SIZE_UNITS: &[(&str, &str)] = &[
     ("sector", "sectors"),
     ("kb", "1k"),
     ("kib", "1k"),
+    ("kbytes", "1k"),
+    ("mb", "1m"),
+    ("mib", "1m"),
     ("lba", "sectors"),
 ];
 
@@ -167,10 +170,28 @@ pub(crate) struct Description {
 pub(crate) struct Unclear {
     /// What is not clear.
     pub(crate) what: String,
-    /// A description that makes it clear, to choose another one by.
-    pub(crate) example: String,
-    /// What else may stand there.
-    pub(crate) others: &'static str,
+    /// A description that makes it clear, to choose another one by; empty where none does.
+    example: String,
+    /// What else may stand there; what to do where no description helps.
+    others: &'static str,
+    /// Whether its values cannot be read so: a format that can read them comes first.
+    pub(crate) unread: bool,
+}
+
+impl Unclear {
+    /// What to do.
+    pub(crate) fn remedy(&self) -> String {
+        match self.example.as_str() {
+            "" => self.others.to_owned(),
+            example => format!("say which by ‹columns '{example}'›, with {}", self.others),
+        }
+    }
+
+    /// With a word before its description.
+    fn after(self, words: &str) -> Self {
+        let words = if self.example.is_empty() { "" } else { words };
+        Self { example: format!("{words}{}", self.example), ..self }
+    }
 }
 
 /// What the columns of a table mean.
@@ -182,20 +203,38 @@ pub(crate) fn text(sample: &Sample<'_>, time_unit: Option<TimeUnit>) -> Told {
     let plain = |line: &&[u8]| !matches!(line.trim_ascii().first(), None | Some(b'#'));
     let lines = sample.lines.iter().copied().enumerate().filter(|(_, line)| plain(line));
     let begins = lines.take(PREAMBLE + 1).take_while(|(_, line)| is_header(without_mark(line)));
-    for (before, (at, line)) in begins.enumerate() {
-        let found = under(sample, at, without_mark(line), time_unit);
+    first(begins.enumerate().map(|(before, (at, line))| {
         let skip = if before == 0 { String::new() } else { format!("skip={},", before + 1) };
-        match found {
+        after(&skip, under(sample, at, without_mark(line), time_unit))
+    }))
+}
+
+/// The first of several readings that says something; if none does, what one could not read.
+fn first(all: impl Iterator<Item = Told>) -> Told {
+    let mut unread = Ok(None);
+    for told in all {
+        match told {
             Ok(None) => {}
-            Ok(Some(found)) => {
-                return Ok(Some(Description { text: format!("{skip}{}", found.text), ..found }));
+            Err(unclear) if unclear.unread => {
+                if matches!(unread, Ok(None)) {
+                    unread = Err(unclear);
+                }
             }
-            Err(unclear) => {
-                return Err(Unclear { example: format!("{skip}{}", unclear.example), ..unclear });
-            }
+            told => return told,
         }
     }
-    Ok(None)
+    unread
+}
+
+/// What is told, with a word before its description.
+fn after(words: &str, told: Told) -> Told {
+    match told {
+        Ok(Some(found)) => {
+            Ok(Some(Description { text: format!("{words}{}", found.text), ..found }))
+        }
+        Ok(None) => Ok(None),
+        Err(unclear) => Err(unclear.after(words)),
+    }
 }
 
 /// Lines that may come before a header.
@@ -210,25 +249,16 @@ fn without_mark(line: &[u8]) -> &[u8] {
 fn under(sample: &Sample<'_>, at: usize, header: &[u8], time_unit: Option<TimeUnit>) -> Told {
     let is_row = |line: &&&[u8]| !line.is_empty() && !line.ends_with(header);
     let lines = sample.lines[at + 1..].iter().filter(is_row).take(ROWS);
-    for (word, separator) in SEPARATORS {
-        let names = cells(header, separator);
-        let rows: Vec<_> = lines.clone().map(|line| cells(line, separator)).collect();
+    first(SEPARATORS.iter().map(|(word, separator)| {
+        let names = cells(header, *separator);
+        let rows: Vec<_> = lines.clone().map(|line| cells(line, *separator)).collect();
         let alike = rows.iter().filter(|row| row.len() == names.len()).count();
         if names.len() < 3 || alike * 10 < rows.len() * 9 {
-            continue;
+            return Ok(None);
         }
-        let sep = if word == "comma" { String::new() } else { format!("sep={word},") };
-        match table(&names, &rows, &[], &Known { time_unit, ..Known::default() }) {
-            Ok(None) => {}
-            Ok(Some(found)) => {
-                return Ok(Some(Description { text: format!("{sep}{}", found.text), ..found }));
-            }
-            Err(unclear) => {
-                return Err(Unclear { example: format!("{sep}{}", unclear.example), ..unclear });
-            }
-        }
-    }
-    Ok(None)
+        let sep = if *word == "comma" { String::new() } else { format!("sep={word},") };
+        after(&sep, table(&names, &rows, &[], &Known { time_unit, ..Known::default() }))
+    }))
 }
 
 /// The names of a text's columns, where its first line is a header. Words of prose are none.
@@ -260,7 +290,7 @@ pub(crate) fn table(
     let names = &names[..names.len().min(MOST_COLUMNS)];
     let columns: Vec<_> = names.iter().map(|name| Name::of(name)).collect();
     let mut taken = Vec::new();
-    let mut find = |known: &[&str], units: &[(&str, &str)]| {
+    let mut find = |known: &[&str], units: &[(&'static str, &str)]| {
         let at = known.iter().find_map(|&word| {
             (0..columns.len()).find(|at| !taken.contains(at) && columns[*at].is(word, units))
         })?;
@@ -276,26 +306,66 @@ pub(crate) fn table(
     };
     let marks =
         Marks::of(&time.map_or_else(Vec::new, values), &[values(offset), values(size)].concat());
-    let op = match op {
-        Some(at) => match op_words(&columns[at], values(at).into_iter(), known.in_memory) {
-            Some(words) => format!("op={}{words}", reference(names, at)),
-            None => return Ok(None),
-        },
-        None if known.in_memory => "all=write".to_owned(),
+    let told = op.map(|at| op_words(&columns[at], &values(at), known.in_memory));
+    let words = match &told {
+        Some(Ok(words)) => Some(words.as_str()),
+        // The example has words for write and read in the place of theirs.
+        Some(Err(_)) => Some(":WRITE/READ"),
+        None if known.in_memory => None,
         None => return Ok(None),
     };
+    let op_key = match (op, words) {
+        (Some(at), Some(words)) => format!("op={}{words}", reference(names, at)),
+        _ => "all=write".to_owned(),
+    };
+    let place = |at: usize| {
+        let own = known.bytes.contains(&at).then_some("bytes");
+        Place::of(&columns[at], &marks.plain(&values(at)), own)
+    };
+    let (from, length) = (place(offset), place(size));
+    let told_units = Place::units(&from, &length);
     let mut places = String::new();
-    for (key, at) in [("offset", offset), ("size", size)] {
-        let unit = match known.bytes.contains(&at) && columns[at].unit(SIZE_UNITS).is_none() {
-            true => Some("bytes".to_owned()),
-            false => place_unit(&columns[at], &marks.plain(&values(at))),
-        };
-        let Some(unit) = unit else { return Ok(None) };
-        places.push_str(&format!(",{key}={}:{unit}", reference(names, at)));
+    for (key, at, place, unit) in [
+        ("offset", offset, &from, told_units.unwrap_or(["sectors"; 2])[0]),
+        ("size", size, &length, told_units.unwrap_or(["sectors"; 2])[1]),
+    ] {
+        let hex = if place.is_hex { ":hex" } else { "" };
+        places.push_str(&format!(",{key}={}:{unit}{hex}", reference(names, at)));
     }
     if let Some(at) = volume {
         places.push_str(&format!(",volume={}", reference(names, at)));
     }
+    let quoted = |at: usize| {
+        let some: Vec<_> = values(at).into_iter().take(3).collect();
+        format!("{:?} ({})", names[at], some.join(", "))
+    };
+    let unread = [(offset, &from), (size, &length)].into_iter().find(|(_, place)| place.is_unread);
+    // What keeps the description from being one, whatever the unit of times.
+    let unclear = |example: &str| {
+        let (what, others, unread) = match (&told, unread) {
+            (Some(Err(word)), _) => (
+                format!("column {:?} has words that are no operations ({word})", names[op?]),
+                "the trace's own words for write and read, and behind them for trim and flush",
+                true,
+            ),
+            (_, Some((at, _))) => {
+                let what = format!("column {} is not of whole numbers", quoted(at));
+                let others = "write them without units, such as 4096";
+                return Some(Unclear { what, example: String::new(), others, unread: true });
+            }
+            _ if told_units.is_none() => (
+                format!(
+                    "columns {} and {} may count bytes or sectors",
+                    quoted(offset),
+                    quoted(size)
+                ),
+                "bytes in place of sectors where they are",
+                false,
+            ),
+            _ => return None,
+        };
+        Some(Unclear { what, example: example.to_owned(), others, unread })
+    };
     let tells = |at: usize| columns[at].unit(SIZE_UNITS).is_some();
     let mut found = Description {
         text: String::new(),
@@ -303,12 +373,16 @@ pub(crate) fn table(
         tells_places: tells(offset) && tells(size),
     };
     let Some(at) = time else {
-        found.text = format!("{op}{places}{}", marks.key());
+        let text = format!("{op_key}{places}{}", marks.key());
+        if let Some(unclear) = unclear(&text) {
+            return Err(unclear);
+        }
+        found.text = text;
         return Ok(Some(found));
     };
     let written = |unit: &str, marks: &str| {
         let unit = if unit.is_empty() { String::new() } else { format!(":{unit}") };
-        format!("time={}{unit},{op}{places}{marks}", reference(names, at))
+        format!("time={}{unit},{op_key}{places}{marks}", reference(names, at))
     };
     let own = units.get(at).copied().flatten().map(|unit| unit.to_string());
     let named = || columns[at].unit(TIME_UNITS).map(str::to_owned);
@@ -321,14 +395,32 @@ pub(crate) fn table(
             // A clock that stands at 0 has no unit: generated tables have one.
             let stands = || times.iter().all(|time| time.bytes().all(|digit| digit == b'0'));
             let found = given().or_else(|| unit_of(&times).map(str::to_owned));
-            found.or_else(|| stands().then(|| "ns".to_owned())).ok_or_else(|| Unclear {
-                what: format!(
-                    "the times in column {:?} may be of any unit ({})",
-                    names[at],
-                    times.iter().take(3).map(|time| &**time).collect::<Vec<_>>().join(", ")
-                ),
-                example: written("us", marks.key()),
-                others: "ns, ms or s in place of us",
+            let is_number = |time: &Cow<'_, str>| time.parse::<f64>().is_ok();
+            let shown = || times.iter().take(3).map(|time| &**time).collect::<Vec<_>>().join(", ");
+            let found = found.or_else(|| stands().then(|| "ns".to_owned()));
+            let unread = found.is_none() && !times.iter().any(is_number);
+            found.ok_or_else(|| match unread {
+                true => Unclear {
+                    what: format!(
+                        "the times in column {:?} are neither numbers nor dates such as \
+                         2026-03-01T12:30:05.25 ({})",
+                        names[at],
+                        shown()
+                    ),
+                    example: String::new(),
+                    others: "write them so, or as numbers",
+                    unread,
+                },
+                false => Unclear {
+                    what: format!(
+                        "the times in column {:?} may be of any unit ({})",
+                        names[at],
+                        shown()
+                    ),
+                    example: written("us", marks.key()),
+                    others: "ns, ms or s in place of us",
+                    unread,
+                },
             })?
         }
     };
@@ -341,10 +433,14 @@ pub(crate) fn table(
             ),
             example: written(&unit, Marks::Comma.key()),
             others: "decimal=point for thousands",
+            unread: false,
         });
     }
     found.text = written(&unit, marks.key());
-    Ok(Some(found))
+    match unclear(&found.text) {
+        Some(unclear) => Err(unclear),
+        None => Ok(Some(found)),
+    }
 }
 
 /// How numbers are written.
@@ -444,29 +540,37 @@ impl Name {
     }
 
     /// Whether it is a known one, with or without one of these units behind it.
-    fn is(&self, known: &str, units: &[(&str, &str)]) -> bool {
-        let is_unit = |word: &String| units.iter().any(|(unit, _)| unit == word);
-        let without = match self.0.split_last() {
-            Some((last, rest)) if !rest.is_empty() && is_unit(last) => rest.concat(),
-            _ => String::new(),
+    fn is(&self, known: &str, units: &[(&'static str, &str)]) -> bool {
+        let whole = self.0.concat();
+        let without = self.unit_at_end(units).and_then(|word| whole.strip_suffix(word));
+        whole == known || without == Some(known)
+    }
+
+    /// The unit that its last words are: capitals part `KiB` in two.
+    fn unit_at_end(&self, units: &[(&'static str, &str)]) -> Option<&'static str> {
+        let ends = |words: usize| {
+            let begins = self.0.len().checked_sub(words).filter(|begins| *begins > 0)?;
+            let last = self.0[begins..].concat();
+            units.iter().find(|(unit, _)| *unit == last).map(|(unit, _)| *unit)
         };
-        self.0.concat() == known || without == known
+        ends(2).or_else(|| ends(1))
     }
 
     /// The unit in the name.
-    fn unit(&self, units: &[(&str, &'static str)]) -> Option<&'static str> {
-        self.0
-            .iter()
-            .rev()
-            .find_map(|word| units.iter().find(|(known, _)| known == word).map(|(_, unit)| *unit))
+    fn unit(&self, units: &[(&'static str, &'static str)]) -> Option<&'static str> {
+        let told =
+            |word: &str| units.iter().find(|(known, _)| *known == word).map(|(_, unit)| *unit);
+        self.unit_at_end(units)
+            .and_then(told)
+            .or_else(|| self.0.iter().rev().find_map(|word| told(word)))
     }
 }
 
-/// The unit of times, where the values show it: dates have none, and a clock that counts from 1970 or 1601 is as
+/// The unit of times, where the values show it: dates and times of day have none, and a clock that counts from 1970 or 1601 is as
 /// far as it is today. Fractions are those of seconds.
 fn unit_of(values: &[Cow<'_, str>]) -> Option<&'static str> {
     let Some(first) = values.first() else { return Some("") };
-    if dates::unix_ns(first.as_bytes()).is_some() {
+    if dates::unix_ns(first.as_bytes()).or_else(|| dates::of_day_ns(first.as_bytes())).is_some() {
         return Some("");
     }
     let from =
@@ -480,68 +584,107 @@ fn unit_of(values: &[Cow<'_, str>]) -> Option<&'static str> {
     epoch.map(|(unit, _)| unit).or_else(|| is_fraction().then_some("s"))
 }
 
-/// The words of the operations, where they do not spell themselves out.
-fn op_words<'a>(
-    name: &Name,
-    values: impl Iterator<Item = &'a str>,
-    in_memory: bool,
-) -> Option<String> {
+/// Of so many rows one may have no operation: a line under the table, a bad one.
+const BAD_ROWS: usize = 10;
+
+/// The words of the operations, where they do not spell themselves out; else one that is none.
+fn op_words(name: &Name, values: &[&str], in_memory: bool) -> Result<String, String> {
     let mut words: Vec<&str> = Vec::new();
     for value in values {
-        if !words.contains(&value) {
+        if !words.contains(value) {
             words.push(value);
         }
     }
-    let spelled = |word: &&str| Field::new(word.as_bytes(), 1, "op").traced_op().is_ok();
-    if words.iter().all(spelled) {
-        return Some(String::new());
+    let spelled = |word: &str| Field::new(word.as_bytes(), 1, "op").traced_op().is_ok();
+    let bad = values.iter().filter(|word| !spelled(word)).count();
+    if bad * BAD_ROWS <= values.len() {
+        return Ok(String::new());
     }
     let is_code = |word: &&str| matches!(*word, "0" | "1" | "2" | "3");
     if in_memory && name.0.concat() == "op" && words.iter().all(is_code) {
-        return Some(":1/0/2/3".to_owned());
+        return Ok(":1/0/2/3".to_owned());
     }
     // Write and read, each in the letters of the trace.
     let reads = name.0.contains(&"read".to_owned()) && !name.0.contains(&"write".to_owned());
     let pairs = [("1", "0"), ("true", "false"), ("2a", "28"), ("0x2a", "0x28")];
-    let (write, read) = pairs.into_iter().find(|(write, read)| {
+    let pair = pairs.into_iter().find(|(write, read)| {
         words.iter().all(|word| word.eq_ignore_ascii_case(write) || word.eq_ignore_ascii_case(read))
-    })?;
+    });
+    let unknown = || words.iter().find(|word| !spelled(word)).map_or("", |word| *word).to_owned();
+    let (write, read) = pair.ok_or_else(unknown)?;
     let (write, read) = if reads && write != "2a" { (read, write) } else { (write, read) };
     let as_is = |known: &str| {
         let found = words.iter().find(|word| word.eq_ignore_ascii_case(known));
         found.map_or_else(|| known.to_owned(), |word| (*word).to_owned())
     };
-    Some(format!(":{}/{}", as_is(write), as_is(read)))
+    Ok(format!(":{}/{}", as_is(write), as_is(read)))
 }
 
-/// The unit of offsets or sizes, by the column's name or by what the numbers are multiples of.
-fn place_unit(name: &Name, values: &[Cow<'_, str>]) -> Option<String> {
-    // An exponent is a digit of hexadecimal numbers too, but these have others as well.
-    let is_hex = values.iter().any(|value| {
-        value.bytes().any(|byte| byte.is_ascii_hexdigit() && !byte.is_ascii_digit())
-            && !value.starts_with("0x")
-            && !value.starts_with("0X")
-            && fields::decimal(value.as_bytes()).is_none()
-    });
-    // A wrong value is told where it is read; many are no numbers of this kind.
-    let filled = || values.iter().filter(|value| !value.is_empty());
-    let number = |value: &Cow<'_, str>| {
-        let field = Field::new(value.as_bytes(), 1, "place");
-        if is_hex { field.hex() } else { field.number() }.ok()
-    };
-    let mut numbers: Vec<u64> = filled().filter_map(number).collect();
-    if numbers.len() * 2 < filled().count() {
-        return None;
+/// Offsets or sizes, and what is known of their unit.
+struct Place {
+    /// In hexadecimal digits without `0x`.
+    is_hex: bool,
+    /// Most of the values are no numbers.
+    is_unread: bool,
+    /// The unit that the column's name tells, or whoever has it in memory.
+    named: Option<&'static str>,
+    /// All are multiples of the smallest sector, or one is too large to count them.
+    as_bytes: bool,
+    /// All are as many sectors as pages of 4 KiB have, and some less than a sector of bytes.
+    as_sectors: bool,
+}
+
+impl Place {
+    fn of(name: &Name, values: &[Cow<'_, str>], own: Option<&'static str>) -> Self {
+        // An exponent is a digit of hexadecimal numbers too, but these have others as well.
+        let is_hex = values.iter().any(|value| {
+            value.bytes().any(|byte| byte.is_ascii_hexdigit() && !byte.is_ascii_digit())
+                && !value.starts_with("0x")
+                && !value.starts_with("0X")
+                && fields::decimal(value.as_bytes()).is_none()
+        });
+        // A wrong value is told where it is read; many are no numbers of this kind.
+        let filled = || values.iter().filter(|value| !value.is_empty());
+        let number = |value: &Cow<'_, str>| {
+            let field = Field::new(value.as_bytes(), 1, "place");
+            if is_hex { field.hex() } else { field.number() }.ok()
+        };
+        let mut numbers: Vec<u64> = filled().filter_map(number).collect();
+        let is_unread = numbers.len() * 2 < filled().count();
+        // -1, the place of flushes.
+        numbers.retain(|number| *number != u64::MAX);
+        let counts = |word: &String| matches!(word.as_str(), "lbn" | "lsn" | "blkno");
+        let counted = || name.0.iter().any(counts).then_some("sectors");
+        Self {
+            is_hex,
+            is_unread,
+            named: name.unit(SIZE_UNITS).or(own).or_else(counted),
+            as_bytes: numbers.iter().all(|number| number.is_multiple_of(512))
+                || numbers.iter().any(|number| *number > 1 << 40),
+            as_sectors: numbers.iter().all(|number| number.is_multiple_of(8))
+                && numbers.iter().any(|number| *number < 512),
+        }
     }
-    // -1, the place of flushes.
-    numbers.retain(|number| *number != u64::MAX);
-    let by_value = || {
-        let in_bytes = numbers.iter().all(|number| number.is_multiple_of(512))
-            || numbers.iter().any(|number| *number > 1 << 40);
-        let says_blocks =
-            name.0.iter().any(|word| matches!(word.as_str(), "lbn" | "lsn" | "blkno"));
-        if in_bytes && !says_blocks { "bytes" } else { "sectors" }
-    };
-    let unit = name.unit(SIZE_UNITS).unwrap_or_else(by_value);
-    Some(if is_hex { format!("{unit}:hex") } else { unit.to_owned() })
+
+    /// The units of offsets and sizes; none where they may be bytes or sectors.
+    fn units(from: &Self, length: &Self) -> Option<[&'static str; 2]> {
+        let by_value = match (from.as_bytes, length.as_bytes) {
+            (true, true) => Some(["bytes", "bytes"]),
+            // No block device is written in whole sectors from within one.
+            (false, true) => Some(["sectors", "bytes"]),
+            (false, false) if length.as_sectors => Some(["sectors", "sectors"]),
+            _ => None,
+        };
+        let unit = |place: &Self| if place.as_bytes { "bytes" } else { "sectors" };
+        match (from.named, length.named) {
+            (Some(from), Some(length)) => Some([from, length]),
+            // Who counts sectors in one column may count bytes in the other.
+            (Some(from), None) if length.as_bytes || from == "sectors" => {
+                Some([from, unit(length)])
+            }
+            (Some(_), None) => None,
+            (None, Some(length)) => Some([unit(from), length]),
+            (None, None) => by_value,
+        }
+    }
 }

@@ -594,3 +594,132 @@ fn inputs_from_public_reports_are_read_or_refused_as_recorded() {
     let objects = b"# timestamp (ms), op type, object id, object size\n0,1,A,8371\n103,1,B,31\n";
     assert!(refusal(objects).contains("no known trace format begins with"), "{}", refusal(objects));
 }
+
+/// A guess that would be wrong by a power of ten is an error with the line to type, and that line reads the trace.
+#[test]
+fn guesses_that_the_rows_speak_against_are_refused_with_the_line_to_type() {
+    let read = |text: &str, options: ReadOptions| {
+        let mut reader = open(text.as_bytes(), &options).unwrap_or_else(|error| panic!("{error}"));
+        let (requests, error) = drain(&mut reader, 3);
+        assert!(error.is_none(), "{error:?}");
+        (requests[0].time_ns, requests[0].op, requests[0].offset, requests[0].len)
+    };
+    let bytes = ReadOptions { sector_size: Some(1), ..ReadOptions::default() };
+    let us = ReadOptions { time_unit: Some(TimeUnit::Microseconds), ..ReadOptions::default() };
+    let of = |format: &str| ReadOptions {
+        format: Some(format.parse().expect("a format")),
+        ..ReadOptions::default()
+    };
+    for (text, said, options, expected) in [
+        // Bytes in a format of sectors.
+        (
+            "0.25 0 4096 8192 0\n1.5 0 8192 4096 1\n",
+            "this looks like DiskSim ASCII, but all offsets and sizes are multiples of 512, as bytes are; say \
+             ‹sector-size 1› if they are bytes, or ‹trace-format disksim› if it is so",
+            bytes.clone(),
+            (MS / 4, Write, 4096, 8192),
+        ),
+        (
+            "1538323200,6610407424,65536,0,1063\n1538323200,3208032256,4096,1,1071\n",
+            "this looks like Tencent CBS, but all offsets and sizes are multiples of 512",
+            bytes,
+            (1_538_323_200 * S, Read, 6_610_407_424, 65_536),
+        ),
+        // Microseconds in a format of nanoseconds.
+        (
+            "7 0 2048 8 0\n15 0 4096 8 1\n31 0 2056 16 0\n",
+            "this looks like SSDSim ASCII, but its 3 requests come within 24 ns; say ‹time-unit us›, ms or s",
+            us,
+            (7_000, Write, 2048 * 512, 4096),
+        ),
+        // Sectors in a format of bytes, and columns in another order.
+        (
+            "v1,0.5,W,8,8\nv2,1.5,R,16,8\n",
+            "this looks like K5cloud, but all sizes are below 512 bytes, as numbers of sectors are",
+            of("columns:skip=0,volume=1,time=2:s,op=3,offset=4:sectors,size=5:sectors"),
+            (S / 2, Write, 4096, 4096),
+        ),
+        (
+            "0.000000,0,W,8,8\n0.000100,0,R,16,8\n",
+            "no known trace format begins with \"0.000000,0,W,8,8\"",
+            of("columns:skip=0,time=1:s,op=3,offset=4:sectors,size=5:sectors"),
+            (0, Write, 4096, 4096),
+        ),
+        (
+            "0.5,661,D,W,1024,8\n0.6,661,D,R,2048,16\n",
+            "no known trace format begins with \"0.5,661,D,W,1024,8\"",
+            of("columns:skip=0,time=1:s,op=4,offset=5:sectors,size=6:sectors"),
+            (S / 2, Write, 1024 * 512, 4096),
+        ),
+        // Places under names without a unit.
+        (
+            "ts_us,op,offset,size\n100,W,1024,8\n200,R,2048,16\n",
+            "columns \"offset\" (1024, 2048) and \"size\" (8, 16) may count bytes or sectors; say which by \
+             ‹columns 'time=ts_us:us,op=op,offset=offset:sectors,size=size:sectors'›, with bytes in place of \
+             sectors where they are",
+            of("columns:time=ts_us:us,op=op,offset=offset:sectors,size=size:sectors"),
+            (100_000, Write, 1024 * 512, 4096),
+        ),
+        (
+            "ts_us,op,offset,size\n100,W,100,3000\n200,R,3100,600\n",
+            "columns \"offset\" (100, 3100) and \"size\" (3000, 600) may count bytes or sectors",
+            of("columns:time=ts_us:us,op=op,offset=offset,size=size"),
+            (100_000, Write, 100, 3000),
+        ),
+        // Words that nobody knows.
+        (
+            "ts_us,op,offset,size\n100,1,4096,512\n200,2,8192,512\n",
+            "column \"op\" has words that are no operations (1); say which by ‹columns \
+             'time=ts_us:us,op=op:WRITE/READ,offset=offset:bytes,size=size:bytes'›, with the trace's own words",
+            of("columns:time=ts_us:us,op=op:2/1,offset=offset,size=size"),
+            (100_000, Read, 4096, 512),
+        ),
+    ] {
+        let refused = refusal(text.as_bytes());
+        assert!(refused.contains(said), "{refused}");
+        assert_eq!(read(text, options), expected, "{text}");
+    }
+    for (text, said) in [
+        (
+            "ts_us,op,offset,size\n100,W,4K,8K\n",
+            "column \"offset\" (4K) is not of whole numbers; write them without units, such as 4096",
+        ),
+        (
+            "time,op,offset,size\n3/1/2026 12:30:05 PM,W,0,512\n",
+            "the times in column \"time\" are neither numbers nor dates such as 2026-03-01T12:30:05.25 \
+             (3/1/2026 12:30:05 PM); write them so, or as numbers",
+        ),
+        ("{\"ts\":100,\"op\":\"W\",\"offset\":4096}\n", "this is JSON, whose keys no format tells"),
+    ] {
+        let refused = refusal(text.as_bytes());
+        assert!(refused.contains(said), "{refused}");
+    }
+    // Names that say so are believed, and sequential requests of whole megabytes are sectors where a format is named.
+    let expected = (MS, Write, 1 << 20, 1 << 20);
+    assert_eq!(read("1.0 0 2048 2048 0\n2.0 0 4096 2048 0\n", of("disksim")), expected);
+    let named = "ts_ms,op,start_sector,sectors\n1,W,2048,2048\n2,W,4096,2048\n";
+    assert_eq!(read(named, ReadOptions::default()), expected);
+}
+
+#[test]
+fn units_in_brackets_times_of_day_and_words_with_flags_are_read() {
+    let text = "Timestamp (us);Operation;Offset (sectors);Size (KiB)\n100;WRITE_FUA;8;4\n200;Read-ahead;0;8\n";
+    let expected = [(100_000, Write, 4096, 4096), (200_000, Read, 0, 8192)];
+    assert_eq!(read_rows(text, ""), expected);
+    let (read, _, said) = rows(
+        b"time,op,offset,size\n23:59:59.5,W,4096,4096\n23:59:59.9,UNMAP,8192,4096\n00:00:00.1,datasync,0,0\n",
+        "",
+    );
+    let day = 86_400 * S;
+    let expected = [
+        (day - 500 * MS, Write, 4096, 4096),
+        (day - 100 * MS, Trim, 8192, 4096),
+        (day + 100 * MS, Flush, 0, 0),
+    ];
+    assert_eq!(read, expected);
+    assert_eq!(said, ["the clock wraps at midnight; it was carried on there"]);
+    // A line under the table is told where it stands, not as the format of all of it.
+    let body: String = (0..20).map(|n| format!("{n}.5,W,{},4096\n", 4096 * n)).collect();
+    let said = refusal(format!("time,op,offset,size\n{body}Total,20,,81920\n").as_bytes());
+    assert!(said.contains("test:22: field 2 (op) is \"20\", no operation"), "{said}");
+}

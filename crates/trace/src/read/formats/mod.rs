@@ -16,6 +16,7 @@ mod disksim;
 mod fio;
 mod fiu;
 mod ftrace;
+mod json;
 mod k5cloud;
 mod lcs;
 mod locale;
@@ -91,6 +92,7 @@ pub(super) static REFUSED: &[Refused] = &[
     cache_traces::ORACLE_GENERAL,
     cache_traces::LIS,
     utf16::UTF16,
+    json::JSON,
     biosnoop::BPFTRACE,
     #[cfg(not(feature = "tables"))]
     columns::TABLE_REFUSED,

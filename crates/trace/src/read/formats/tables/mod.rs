@@ -359,8 +359,9 @@ fn description(
              'time=timestamp:us,op=type:W/R,offset=lba:sectors,size=bytes'"
                 .into(),
         ),
-        Err(sniff::Unclear { what, example, others }) => {
-            failed(what, format!("say which by ‹columns '{example}'›, with {others}"))
+        Err(unclear) => {
+            let remedy = unclear.remedy();
+            failed(unclear.what, remedy)
         }
     }
 }

@@ -1,0 +1,13 @@
+//! Objects and arrays of JSON, which no trace tool agrees on.
+
+use crate::read::entry::Refused;
+
+pub(super) const JSON: Refused = Refused {
+    detect: |sample| {
+        let first = sample.first_line().trim_ascii();
+        first.starts_with(b"{") || first.starts_with(b"[{")
+    },
+    what: "this is JSON, whose keys no format tells",
+    remedy: "make columns of it, as `jq -r '[.time, .op, .offset, .size] | @csv'` does, and name them by \
+             ‹columns›",
+};
