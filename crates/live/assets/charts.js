@@ -41,8 +41,12 @@ class Chart {
     const y = (/** @type {number} */ value) => height - 18 - (Math.min(value, top) / top) * (height - 30);
     const parts = [0, 0.5, 1].flatMap((share) => {
       const at = String(y(share * top));
-      const label = make("svg:text", { x: String(left - 5), y: String(+at + 4), "text-anchor": "end" }, this.how.y(share * top));
-      return [make("svg:line", { class: share ? "grid" : "axis", x1: String(left), x2: String(width - 4), y1: at, y2: at }), label];
+      const told = this.how.y(share * top);
+      const label = make("svg:text", { x: String(left - 5), y: String(+at + 4), "text-anchor": "end" }, told);
+      const line = make("svg:line", { class: share ? "grid" : "axis", x1: String(left), x2: String(width - 4), y1: at, y2: at });
+      // Half of one page is told as one.
+      const isTwice = share === 0.5 && [0, top].some((end) => this.how.y(end) === told);
+      return isTwice ? [line] : [line, label];
     });
     return { width, left, y, parts };
   }

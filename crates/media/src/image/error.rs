@@ -21,7 +21,10 @@ pub struct ImageError {
 #[non_exhaustive]
 pub enum Damage {
     /// The file does not begin as an image does.
-    #[error("not an image: it does not begin as one; make one with `thermocline format`")]
+    #[error(
+        "not an image: it does not begin as one. If it was one, copy the file away and let `thermocline repair` look \
+         for its log; otherwise make one with `thermocline format`"
+    )]
     NotAnImage,
     /// The name leads to a folder, a device or a pipe.
     #[error("is {is}, and an image is a regular file; {}", instead(is))]
@@ -40,11 +43,15 @@ pub enum Damage {
     )]
     Version(u32),
     /// The checksum of the header page does not fit.
-    #[error("the header page is damaged; restore the image from a copy")]
+    #[error(
+        "the header page is damaged; copy the file away and let `thermocline repair` write it anew, or restore the \
+         image from a copy"
+    )]
     Header,
     /// Neither copy of the header page can be read.
     #[error(
-        "cannot read the header page at byte {at}, and its copy at the end is none; restore the image from a copy"
+        "cannot read the header page at byte {at}, and its copy at the end is none; copy the file to another disk and \
+         let `thermocline repair` write it anew, or restore the image from a copy"
     )]
     Unreadable {
         /// Where the first is.

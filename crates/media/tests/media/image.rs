@@ -223,7 +223,9 @@ fn what_is_no_whole_image_is_refused_by_name_and_with_the_remedy() {
     assert!(image.ailments()[0].contains("the first copy of the header page"));
     drop(image);
     patch(&path, length - 4096 + 70, &[9]);
-    assert!(refusal(&path).contains("header page is damaged; restore the image from a copy"));
+    assert!(refusal(&path).contains(
+        "header page is damaged; copy the file away and let `thermocline repair` write it anew"
+    ));
     patch(&path, 8, &[1]);
     let version = refusal(&path);
     assert!(version.contains("format version 1, and this program knows version 3; serve"));

@@ -4,8 +4,9 @@ mod chip;
 mod layer;
 
 use thermocline_assembly::{AssemblyError, demand_paged};
-use thermocline_embedded::{Change, Config, Error, Ftl, Memory, Nand, map_pages};
+use thermocline_embedded::{Change, Config, Error, Ftl, Memory, Misfit, Nand, map_pages};
 use thermocline_flash::CountingChip;
+use thermocline_units::show_size;
 
 use self::{chip::MapKeeping, layer::DemandPaged};
 use crate::{
@@ -62,6 +63,12 @@ pub(crate) fn on(
             "{} logical pages do not fit device {} with its map: at most {most} do; give it more \
              capacity or more over-provisioning",
             plan.logical_pages, plan.device.profile.name
+        )),
+        Error::Shape(Misfit::Pages) => SimError::Input(format!(
+            "‹map-cache› is for blocks of 2 to 511 pages, and those of device {} have {}; take ‹block-size {}›",
+            plan.device.profile.name,
+            geometry.pages_per_block,
+            show_size(256 * u64::from(geometry.page_size))
         )),
         Error::Shape(what) => SimError::Input(format!("‹map-cache›: {what}")),
         other => AssemblyError::Failed(other.to_string()).into(),

@@ -234,9 +234,16 @@ fn settings(given: &Given) -> Vec<Setting> {
 
 /// The options of a file, and how many seeds it asks for.
 fn of_file(name: &str, mut seeds: u64) -> Result<(Vec<Given>, u64), SimError> {
-    let text = fs::read_to_string(name).map_err(|e| SimError::Input(format!("{name}: {e}")))?;
+    let no_grid = |error: SimError| match name.ends_with(".toml") {
+        true => error,
+        false => SimError::Input(format!(
+            "{error}; a file of settings is TOML, and a trace is named by ‹trace {name}›"
+        )),
+    };
+    let read = fs::read_to_string(name).map_err(|e| SimError::Input(format!("{name}: {e}")));
+    let text = read.map_err(no_grid)?;
     let mut given = Vec::new();
-    for (option, texts, listed) in read_file(name, &text)? {
+    for (option, texts, listed) in read_file(name, &text).map_err(no_grid)? {
         let wrong = |why: String| {
             SimError::Input(format!("{name}: `{option}`: {}", Door::Toml.words(&why)))
         };
