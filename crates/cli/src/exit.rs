@@ -69,7 +69,7 @@ impl Failure {
         match self {
             Self::Sim(error) => match error {
                 SimError::Usage(_) | SimError::Trace(TraceError::Usage { .. }) => USAGE,
-                SimError::Input(_) | SimError::Trace(_) => INPUT,
+                SimError::Input(_) | SimError::TooSmall(_) | SimError::Trace(_) => INPUT,
                 SimError::Failed(_) | SimError::Memory(_) | SimError::Policy(_) => FAILED,
                 SimError::Broken(_) => BROKEN,
                 SimError::Interrupted => interrupt::exit_code(),

@@ -298,6 +298,32 @@ fn the_default_device_follows_from_a_phones_trace_and_the_answer_says_so() {
     let (name, notes) = device(&[&nexus5, &msr]);
     assert_eq!(name.as_deref(), Some("slc-generic"));
     assert!(notes.contains("simulated on slc-generic; --device emmc-5.1 is nearer"), "{notes}");
+    // Our own files know what they were made from, whole and split, and so does standard input.
+    let folder = folder();
+    let name = |name: &str| folder.path().join(name).display().to_string();
+    let (tct, again, split) = (name("t.tct"), name("again.tct"), name("split"));
+    done(&["trace", "convert", &nexus5, &tct]);
+    done(&["trace", "convert", &tct, &again]);
+    done(&["trace", "split", &again, &split]);
+    let volume = std::fs::read_dir(&split).expect("volumes").next().expect("one").expect("read");
+    let volume = volume.path().display().to_string();
+    for trace in [&tct, &again, &volume] {
+        assert_eq!(device(&[trace]).0.as_deref(), Some("emmc-5.1"), "{trace}");
+    }
+    let bytes = std::fs::read(&tct).expect("there");
+    let ran = fed(&["run", "--trace", "-", "--policy", "greedy", "--json"], &bytes);
+    let result: serde_json::Value = serde_json::from_str(&ran.out).expect(&ran.err);
+    assert_eq!(result["config"]["device"]["name"], "emmc-5.1");
+    // Volumes of sweeps and fleets.
+    let store = name("store");
+    let all = ["--per-volume", "--min-volume", "0", "--format", "jsonl", "--store", &store];
+    for command in [["sweep", "--policy", "greedy"], ["compare", "--policies", "greedy"]] {
+        let ran = thermocline(&[&command[..], &["--trace", &tct], &all].concat());
+        let row: serde_json::Value =
+            serde_json::from_str(ran.out.lines().next().expect(&ran.err)).expect("JSON");
+        assert_eq!(row["config"]["device"]["name"], "emmc-5.1", "{command:?}");
+        assert!(ran.err.contains("so the device is emmc-5.1; --device"), "{}", ran.err);
+    }
 }
 
 #[test]

@@ -49,7 +49,9 @@ pub fn raised(error: SimError) -> PyErr {
     let text = Door::Python.words(&error.to_string()).into_owned();
     match error {
         SimError::Usage(_) | SimError::Trace(TraceError::Usage { .. }) => UsageError::new_err(text),
-        SimError::Input(_) | SimError::Trace(_) => InputError::new_err(text),
+        SimError::Input(_) | SimError::TooSmall(_) | SimError::Trace(_) => {
+            InputError::new_err(text)
+        }
         SimError::Failed(_) => FailedError::new_err(text),
         SimError::Memory(_) => PyMemoryError::new_err(text),
         SimError::Broken(_) => BrokenError::new_err(text),

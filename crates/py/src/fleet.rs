@@ -34,8 +34,8 @@ use crate::{
 /// The first columns of a fleet's table.
 const ASKED: [&str; 4] = ["trace", "volume", "policy", "seed"];
 
-/// A policy on a volume: its write amplification with each seed, and the pages written.
-type Told = (Vec<f64>, u64);
+/// A policy on a volume: its write amplification with each seed, the pages written, and the erases behind it.
+type Told = (Vec<f64>, u64, u64);
 
 /// What came of a part of a fleet.
 #[derive(Serialize, Deserialize)]
@@ -61,7 +61,7 @@ pub fn fleet(
 ) -> PyResult<String> {
     let mut settings = CompareSettings::of(given(&words)).map_err(wrong)?;
     // Whoever passes volumes one by one has chosen them.
-    settings.many.min_volume.get_or_insert(0);
+    settings.many.which.min_volume.get_or_insert(0);
     done(py, &Named::of(traces), listener.as_ref(), |context| {
         let mut rows = Vec::new();
         let ended = Fleet::of(&settings, context)?.run(context, |settings, result| {
@@ -87,7 +87,7 @@ pub fn fleet(
             rows.push((pairs, result, error));
             Ok::<_, SimError>(())
         })?;
-        let of = |sample: Sample| (sample.write_amplification, sample.pages);
+        let of = |sample: Sample| (sample.write_amplification, sample.pages, sample.erases);
         let samples = ended.samples.into_iter();
         let samples = samples.map(|(name, all)| (name, all.into_iter().map(of).collect()));
         let (policies, failed) = (ended.policies, ended.failed);
@@ -129,7 +129,8 @@ impl Summing {
             let both = sums.policies.iter_mut().zip(told.policies);
             both.for_each(|(one, (_, possible))| one.1 &= possible);
         }
-        let of = |(write_amplification, pages)| Sample { write_amplification, pages };
+        let of =
+            |(write_amplification, pages, erases)| Sample { write_amplification, pages, erases };
         let samples = told.samples.into_iter();
         let samples = samples.map(|(name, all)| (name, all.into_iter().map(of).collect()));
         if let Some(place) = sums.parts.get_mut(part) {

@@ -2,6 +2,7 @@
 //! that a thousand volumes make a page no larger than a hundred.
 
 use thermocline_chart::{Chart, Kind, Plot, Point, Series};
+use thermocline_sim::answer::resolution;
 use thermocline_units::show_size;
 
 use crate::{
@@ -46,6 +47,27 @@ pub struct Volume {
     pub pages: u64,
     /// Write amplification of each policy that ran.
     pub amplification: Vec<Option<f64>>,
+    /// Erases behind that, of which a few decide nothing; empty where they are not known.
+    pub erases: Vec<u64>,
+}
+
+impl Volume {
+    /// The policies that are best here, or tie with the best, among those that can be chosen.
+    fn best(&self, policies: &[(String, bool)]) -> Vec<usize> {
+        let ran = self.amplification.iter().zip(policies).enumerate();
+        let possible: Vec<(usize, f64)> = ran
+            .filter(|(_, (_, (_, can)))| *can)
+            .filter_map(|(at, (wa, _))| Some((at, (*wa)?)))
+            .collect();
+        let Some(least) = possible.iter().min_by(|a, b| a.1.total_cmp(&b.1)) else {
+            return Vec::new();
+        };
+        let erases = |at: usize| self.erases.get(at).copied().unwrap_or(0);
+        let ties = |(at, wa): &&(usize, f64)| {
+            *wa <= least.1 * (1.0 + resolution(erases(*at).min(erases(least.0))))
+        };
+        possible.iter().filter(ties).map(|(at, _)| *at).collect()
+    }
 }
 
 /// The page of a fleet.
@@ -63,7 +85,7 @@ pub fn page(fleet: &Fleet, repeat: &Repeat) -> Page {
     let section = |title: &str, blocks| Section { title: title.into(), blocks };
     Page {
         title: format!("{} on {volumes}", policies.replace("policys", "policies")),
-        lead: vec![fleet.answer.clone()],
+        lead: Some(fleet.answer.clone()).filter(|answer| !answer.is_empty()).into_iter().collect(),
         sections: vec![
             section("Policies and traces", vec![Block::Table(fleet.table())]),
             section("How the volumes spread", vec![Block::Charts(charts(fleet))]),
@@ -111,17 +133,10 @@ impl Fleet {
 
     /// Shares of the volumes on which each policy is best, or ties with the best.
     fn best_shares(&self) -> Vec<Option<f64>> {
-        let least = |volume: &Volume| {
-            let possible = volume.amplification.iter().zip(&self.policies);
-            possible.filter(|(_, (_, can))| *can).filter_map(|(wa, _)| *wa).reduce(f64::min)
-        };
-        let contested: Vec<_> =
-            self.volumes.iter().filter_map(|volume| Some((volume, least(volume)?))).collect();
+        let best = self.volumes.iter().map(|volume| volume.best(&self.policies));
+        let contested: Vec<_> = best.filter(|best| !best.is_empty()).collect();
         let share = |(at, (_, can)): (usize, &(String, bool))| {
-            let wins = |(volume, least): &&(&Volume, f64)| {
-                volume.amplification[at].is_some_and(|wa| wa <= least * (1.0 + TIED))
-            };
-            let wins = contested.iter().filter(wins).count();
+            let wins = contested.iter().filter(|best| best.contains(&at)).count();
             (*can && !contested.is_empty()).then(|| wins as f64 / contested.len() as f64)
         };
         self.policies.iter().enumerate().map(share).collect()
@@ -192,15 +207,10 @@ impl Fleet {
             let mut row = if several { vec![text(names::file(&volume.trace))] } else { Vec::new() };
             row.push(text(&volume.name));
             row.push(cell(Some(volume.bytes_written as f64), |v| show_size(v as u64)));
-            let possible = volume.amplification.iter().zip(&self.policies);
-            let least = possible
-                .clone()
-                .filter(|(_, (_, can))| *can)
-                .filter_map(|(wa, _)| *wa)
-                .reduce(f64::min);
-            row.extend(possible.map(|(wa, (_, can))| {
-                let close = |wa: f64| least.is_some_and(|least| wa <= least * (1.0 + TIED));
-                Cell { best: *can && wa.is_some_and(close), ..cell(*wa, |v| number::fixed(v, 3)) }
+            let best = volume.best(&self.policies);
+            row.extend(volume.amplification.iter().enumerate().map(|(at, wa)| Cell {
+                best: best.contains(&at),
+                ..cell(*wa, |v| number::fixed(v, 3))
             }));
             row
         };
@@ -260,7 +270,7 @@ impl Fleet {
         Chart {
             name: "fleet-density".into(),
             title: "How the volumes of each policy spread".into(),
-            about: "Each row is a policy; the darker a cell, the more of its volumes have this write amplification.".into(),
+            about: "Each row is a policy; the stronger the colour of a cell, the more of its volumes have this write amplification.".into(),
             plot: Plot {
                 x_log: true,
                 levels: Some(levels),
@@ -285,7 +295,7 @@ impl Fleet {
         Chart {
             name: "fleet-best".into(),
             title: "Share of volumes on which a policy is best".into(),
-            about: "No other policy is better by more than 1 % there, so shares may add up to more than 100 %.".into(),
+            about: "No other policy is better by more than 1 % and three erases there, so shares may add up to more than 100 %.".into(),
             plot: Plot {
                 categories: Some(names),
                 ..Plot::new(Kind::Ranks, "share of volumes, %", "policy", series)
@@ -318,6 +328,7 @@ mod tests {
             amplification: (0..policies)
                 .map(|policy| Some(1.0 + ((at * 31 + policy * 17) % 97) as f64 / 24.0))
                 .collect(),
+            erases: Vec::new(),
         };
         Fleet {
             policies: (0..policies).map(|at| (names[at % 8].into(), at != 1)).collect(),

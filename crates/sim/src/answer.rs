@@ -442,9 +442,21 @@ fn is_tie(a: &[f64], b: &[f64], irrelevant: f64) -> bool {
     interval.mean.abs() < irrelevant.ln_1p() || interval.mean.abs() <= interval.half
 }
 
+/// The least difference of two figures that is none of chance, with so many erases behind the one with fewer.
+#[must_use]
+pub fn resolution(erases: u64) -> f64 {
+    if erases == 0 { IRRELEVANT } else { IRRELEVANT.max(EVENTS / erases as f64) }
+}
+
 /// Whether figures of two policies, the same seeds in both, are ties.
 #[must_use]
 pub fn are_tied(a: &[f64], b: &[f64]) -> bool {
+    are_tied_within(a, b, IRRELEVANT)
+}
+
+/// As above, where differences below a [`resolution`] are chance.
+#[must_use]
+pub fn are_tied_within(a: &[f64], b: &[f64], irrelevant: f64) -> bool {
     if a == b {
         return true;
     }
@@ -452,11 +464,11 @@ pub fn are_tied(a: &[f64], b: &[f64]) -> bool {
         values.iter().map(|value| (*value > 0.0).then(|| value.ln())).collect()
     };
     match (logs(a), logs(b)) {
-        (Some(a), Some(b)) => is_tie(&a, &b, IRRELEVANT),
+        (Some(a), Some(b)) => is_tie(&a, &b, irrelevant),
         // Nothing is much less than something.
         _ => {
             let sum = |values: &[f64]| values.iter().sum::<f64>();
-            (sum(a) - sum(b)).abs() <= IRRELEVANT * sum(a).abs().max(sum(b).abs())
+            (sum(a) - sum(b)).abs() <= irrelevant * sum(a).abs().max(sum(b).abs())
         }
     }
 }

@@ -17,6 +17,9 @@ pub enum SimError {
     /// The trace or the workload.
     #[error(transparent)]
     Trace(#[from] TraceError),
+    /// An input that was to be left out if it is so small.
+    #[error("{0}")]
+    TooSmall(String),
     /// The run could not be finished.
     #[error("{0}")]
     Failed(String),

@@ -12,7 +12,7 @@ use std::{
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use thermocline_assembly::{Device, PolicySpec};
-use thermocline_report::{fleet as pictured, number};
+use thermocline_report::fleet as pictured;
 use thermocline_sim::{
     Input, Job as Simulation, PreparedTrace, SimError, compare_each, is_enlarged,
 };
@@ -22,18 +22,17 @@ use thermocline_sweep::{
     fleet::{Sample, Summary, summarize},
     run_all,
 };
-use thermocline_units as units;
 
 use crate::{
     Context, Counted, Door,
     compare::Comparison,
     in_results, jobs, notes, opening,
-    settings::{compare::CompareSettings, device::DeviceArgs, run::SimulationArgs, table::Group},
+    settings::{compare::CompareSettings, run::SimulationArgs, table::Group},
     usage,
 };
 
 /// What stands for the results of a volume that was left out.
-const EXCLUDED: &str = "too small";
+pub(crate) const EXCLUDED: &str = "too small";
 
 /// A trace that was taken apart.
 struct Trace {
@@ -76,7 +75,7 @@ pub struct Fleet<'a> {
 }
 
 /// What policies came to on the volumes of a fleet.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Done {
     /// The policies, and whether they can be chosen.
     pub policies: Vec<(String, bool)>,
@@ -111,6 +110,7 @@ impl Done {
                     bytes_written: *bytes,
                     pages: samples.iter().map(|sample| sample.pages).max().unwrap_or(0),
                     amplification: samples.iter().map(mean).collect(),
+                    erases: samples.iter().map(|sample| sample.erases).collect(),
                 }
             };
         pictured::Fleet {
@@ -163,7 +163,8 @@ impl<'a> Fleet<'a> {
             let note = notes::default_device(&trace, name, &settings.simulation);
             note.iter().for_each(|note| context.note(note));
         }
-        let traces = many.inputs.trace.iter().map(|path| take_apart(path, settings, context));
+        let traces =
+            many.inputs.trace.iter().map(|path| take_apart(path, settings, device, context));
         let traces = traces.collect::<Result<Vec<_>, SimError>>()?;
         let fleet = Settled { args: settings, policies, device, context };
         let mut places: Vec<Place<'_>> = traces
@@ -172,13 +173,8 @@ impl<'a> Fleet<'a> {
             .collect();
         let all = places.len();
         places.retain(|place| many.which.has(place.volume()));
-        if places.len() < all {
-            context.note(&format!(
-                "{} of {} are left out by ‹min-written›, ‹max-written›, ‹min-reads› or ‹max-reads›",
-                all - places.len(),
-                number::counted(all as u64, "volume")
-            ));
-        }
+        let others = many.which.about_others(all - places.len(), all);
+        others.iter().for_each(|note| context.note(note));
         if let Some(shard) = many.shard {
             let weights: Vec<_> = places.iter().map(|place| place.volume().requests).collect();
             places = places.drain(shard.range_by_weight(&weights)).collect();
@@ -201,6 +197,7 @@ impl<'a> Fleet<'a> {
 fn take_apart(
     path: &Path,
     args: &CompareSettings,
+    device: &Device,
     context: Context<'_>,
 ) -> Result<Trace, SimError> {
     let SimulationArgs { reading, transforms, .. } = &args.simulation;
@@ -209,7 +206,8 @@ fn take_apart(
         let mut counted = Counted::new(context, message, source);
         Volumes::of(&mut counted, context.progress())
     };
-    let (volumes, _) = opening::with_trace(path, &reading.options(), transforms, context, read)?;
+    let (volumes, seen) = opening::with_trace(path, &reading.options(), transforms, context, read)?;
+    jobs::say_device(&path.display().to_string(), &seen, device, &args.simulation, context);
     Ok(Trace { path: path.to_owned(), volumes })
 }
 
@@ -230,7 +228,7 @@ impl Settled<'_> {
         let SimulationArgs { mapping, device, cleaning, seed, check, .. } = &self.args.simulation;
         let settings = [mapping.given(), device.given(), cleaning.given()].concat();
         let many = &self.args.many;
-        let more = (seed, check, many.seeds, many.no_oracle, many.min_volume);
+        let more = (seed, check, many.seeds, many.no_oracle, many.which.min_volume);
         of_parts(&[
             format!("{:?} {:?}", self.device, self.policies),
             format!("{settings:?} {more:?}"),
@@ -312,7 +310,7 @@ impl Settled<'_> {
                 _ => Vec::new().into_iter(),
             };
             for (at, policy) in self.policies.iter().enumerate() {
-                let mut sample = Sample { write_amplification: Vec::new(), pages: 0 };
+                let mut sample = Sample::default();
                 for more in 0..seeds {
                     let outcome = match outcomes.next().unwrap_or_default() {
                         Value::Object(mut outcome) => match outcome.remove("result") {
@@ -322,8 +320,7 @@ impl Settled<'_> {
                         _ => Err(failures.get(&number).cloned().unwrap_or_default()),
                     };
                     if let Ok(result) = &outcome {
-                        sample.write_amplification.extend(result["write_amplification"].as_f64());
-                        sample.pages = result["host"]["pages_written"].as_u64().unwrap_or(0);
+                        sample.add(result);
                         possible[at] &= !policy.sees_future();
                     }
                     let settings = self.settings(place, policy, more as u64);
@@ -339,34 +336,21 @@ impl Settled<'_> {
         let policies: Vec<_> = policies.collect();
         let summaries = summarize(&policies, &samples);
         if excluded > 0 {
-            self.context.note(&self.about_excluded(excluded, places.len()));
+            let spare = self.args.simulation.device.spare(self.device.over_provisioning);
+            self.context.note(&self.args.many.which.about_small(
+                excluded,
+                places.len(),
+                Some(spare),
+            ));
         }
         let failed = failures.len();
         Ok(Done { policies, bytes_written, traces, samples, summaries, failed, excluded })
     }
 
-    /// Whether a volume is too small: below the size asked for, or too small for its over-provisioning.
+    /// Whether a volume is left out: a rule of the trace and the settings, not of the policies.
     fn is_excluded(&self, job: &Simulation<'_>, trace: &PreparedTrace) -> bool {
         let page = u64::from(self.device.profile.geometry.page_size);
-        match self.args.many.min_volume {
-            Some(least) => u64::from(trace.pages) * page < least,
-            None => is_enlarged(job),
-        }
-    }
-
-    /// What a person should know of volumes that were left out.
-    fn about_excluded(&self, excluded: usize, of: usize) -> String {
-        let why = match self.args.many.min_volume {
-            Some(least) => format!("their footprints are below {}", units::show_size(least)),
-            None => format!(
-                "their over-provisioning of {} is less than a log needs beside its data; ‹min-volume 0› takes \
-                 them with more, and smaller blocks leave out fewer",
-                number::percent(
-                    self.args.simulation.device.over_provisioning.unwrap_or(DeviceArgs::SPARE)
-                )
-            ),
-        };
-        format!("{excluded} of {} are left out: {why}", number::counted(of as u64, "volume"))
+        self.args.many.which.is_too_small(u64::from(trace.pages) * page, is_enlarged(job))
     }
 
     /// What a row was asked with.

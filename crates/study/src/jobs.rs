@@ -7,6 +7,7 @@ use thermocline_assembly::{
     device::Overrides,
     policy::{OwnPolicies, split_list},
 };
+use thermocline_flash::BUILT_IN_PROFILES;
 use thermocline_policy::trigger::Watermarks;
 use thermocline_sim::{
     Clock, DelayLog, Fill, Input, Job, Outcome, PreparedTrace, ReadOnly, Sampling, SimError,
@@ -20,7 +21,8 @@ use thermocline_units::{format_size, naming::in_results};
 use thermocline_workloads::{WorkloadSpec, open};
 
 use crate::{
-    Context, Counted, opening,
+    Context, Counted,
+    opening::{self, Seen},
     settings::{
         cleaning::CleaningArgs,
         device::{ClockArg, PreconditionArg, ShapeArgs},
@@ -112,15 +114,37 @@ pub fn recorded_on<'a>(
     }
     let in_memory =
         |path: &Path| context.traces().is_some_and(|traces| traces.has(&path.to_string_lossy()));
-    // What is wrong with a trace shows when it is read. Standard input can be read once.
+    // What is wrong with a trace shows when it is read.
     let device = |path: &Path| {
-        let looked_at = path.as_os_str() != "-" && !in_memory(path);
-        let guess = looked_at.then(|| read::recognise(path, &args.reading.options()).ok());
-        guess.flatten()?.format.device()
+        let guess = (!in_memory(path)).then(|| read::recognise(path, &args.reading.options()).ok());
+        profile(guess.flatten()?.device()?)
     };
     let mut devices = traces.into_iter().map(device);
     let first = devices.next().flatten()?;
     devices.all(|other| other == Some(first)).then_some(first)
+}
+
+/// A built-in profile that a trace names; a newer program may have others.
+pub(crate) fn profile(name: &str) -> Option<&'static str> {
+    BUILT_IN_PROFILES.iter().map(|(known, _)| *known).find(|known| *known == name)
+}
+
+/// Says that a trace was recorded on another kind of device than the one that it is simulated on, if nobody named that.
+pub(crate) fn say_device(
+    trace: &str,
+    seen: &Seen,
+    device: &Device,
+    args: &SimulationArgs,
+    context: Context<'_>,
+) {
+    if let (None, Some(better)) = (&args.device.shape.device, seen.device().and_then(profile))
+        && device.profile.name != better
+    {
+        context.warn(&format!(
+            "{trace}: a phone's trace, simulated on {}; ‹device {better}› is nearer",
+            device.profile.name
+        ));
+    }
 }
 
 /// Reads all traces, each once, and describes all workloads. Contents are kept for policies that want
@@ -222,15 +246,7 @@ fn prepare(
     let contents = contents && mapping.absolute;
     let reading = ReadOptions { contents, ..args.reading.options() };
     let (trace, seen) = opening::with_trace(path, &reading, &args.transforms, context, read)?;
-    let recorded = seen.guess.and_then(|guess| guess.format.device());
-    if let (None, Some(better)) = (&args.device.shape.device, recorded)
-        && device.profile.name != better
-    {
-        context.warn(&format!(
-            "{name}: a phone's trace, simulated on {}; ‹device {better}› is nearer",
-            device.profile.name
-        ));
-    }
+    say_device(&name, &seen, device, args, context);
     Ok(trace)
 }
 

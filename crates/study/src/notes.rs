@@ -85,9 +85,12 @@ fn sampled(result: &RunResult) -> Option<String> {
 /// The device that followed from a trace.
 pub fn default_device(trace: &str, name: &str, args: &SimulationArgs) -> Option<String> {
     let followed = args.device.shape.device.is_none() && name != jobs::DEFAULT;
-    followed.then(|| {
-        format!("{trace}: a phone's trace, so the device is {name}; ‹device NAME› takes another")
-    })
+    followed.then(|| of_device(trace, name))
+}
+
+/// As above.
+pub fn of_device(trace: &str, name: &str) -> String {
+    format!("{trace}: a phone's trace, so the device is {name}; ‹device NAME› takes another")
 }
 
 /// `7` is 700 %.

@@ -27,6 +27,11 @@ pub struct Seen {
 }
 
 impl Seen {
+    /// The profile nearest to what it was recorded on, where that is known.
+    pub fn device(&self) -> Option<&str> {
+        self.guess.as_ref().and_then(Guess::device)
+    }
+
     /// The format, and how to choose another.
     pub fn describe(&self) -> String {
         self.guess.as_ref().map_or_else(|| "in memory".into(), ToString::to_string)
@@ -40,6 +45,17 @@ pub fn with_trace<T>(
     transforms: &TransformArgs,
     context: Context<'_>,
     work: impl FnOnce(&mut dyn Source) -> Result<T, SimError>,
+) -> Result<(T, Seen), SimError> {
+    with_device(path, reading, transforms, context, |source, _| work(source))
+}
+
+/// As above, with the device that it was recorded on, if that is known.
+pub fn with_device<T>(
+    path: &Path,
+    reading: &ReadOptions,
+    transforms: &TransformArgs,
+    context: Context<'_>,
+    work: impl FnOnce(&mut dyn Source, Option<&str>) -> Result<T, SimError>,
 ) -> Result<(T, Seen), SimError> {
     let memory = context.traces().and_then(|it| it.open(&path.to_string_lossy(), reading));
     let in_memory = memory.is_some();
@@ -59,6 +75,8 @@ pub fn with_trace<T>(
         None => {}
     }
     let mut remarks = Vec::new();
+    let device = seen.device();
+    let work = |source: &mut dyn Source| work(source, device);
     let result = transformed(&mut reader, transforms, &mut remarks, work).map_err(|e| match e {
         SimError::Trace(e) => of_trace(path, e),
         other => other,

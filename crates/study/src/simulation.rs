@@ -9,12 +9,13 @@ use std::{
 
 use serde_json::Value;
 use thermocline_assembly::{Device, PolicySpec};
-use thermocline_sim::{SimError, compare_each};
+use thermocline_sim::{self as sim, SimError, compare_each};
 use thermocline_sweep::Job;
 use thermocline_workloads::WorkloadSpec;
 
 use crate::{
     Context,
+    fleet::EXCLUDED,
     jobs::{self, Ready},
     notes,
     run::policy_of,
@@ -123,6 +124,21 @@ impl<'a> Simulation<'a> {
     }
 }
 
+impl Simulation<'_> {
+    /// Refuses a volume that is too small.
+    fn check_size(&self, ready: &Ready, job: &sim::Job<'_>) -> Result<(), SimError> {
+        let (Ready::Trace(trace), Some(traces)) = (ready, self.context.traces()) else {
+            return Ok(());
+        };
+        let page = u64::from(self.device.profile.geometry.page_size);
+        let bytes = u64::from(trace.pages) * page;
+        if traces.is_too_small(&trace.path, bytes, sim::is_enlarged(job)) {
+            return Err(SimError::TooSmall(format!("{}: {EXCLUDED}", trace.path)));
+        }
+        Ok(())
+    }
+}
+
 impl Job for Simulation<'_> {
     type Input = Arc<Ready>;
     type Output = Executed;
@@ -162,6 +178,7 @@ impl Job for Simulation<'_> {
     fn run(&self, ready: &Arc<Ready>) -> Result<Executed, SimError> {
         let simulation = &self.args.simulation;
         let job = jobs::job(ready, &self.policy, &self.device, simulation);
+        self.check_size(ready, &job)?;
         let progress = self.context.progress();
         let mut outcomes = compare_each(slice::from_ref(&job), self.args.one.oracle, 1, progress)?;
         let Some(outcome) = outcomes.pop() else { unreachable!("one job has one outcome") };

@@ -2,46 +2,74 @@
 //! a part of it.
 
 use std::{
+    collections::{BTreeSet, HashMap},
     path::Path,
     sync::{Arc, Mutex, PoisonError},
 };
 
+use serde_json::Value;
+use thermocline_policy::placement::sees_future;
 use thermocline_sim::SimError;
-use thermocline_sweep::{Cell, Setting, Volumes};
+use thermocline_sweep::{
+    Cell, Setting, Volume, Volumes,
+    fleet::{Sample, summarize},
+};
 use thermocline_trace::{
     Source, TraceError,
     read::{self, ReadOptions, Reader},
 };
 
 use crate::{
-    Context, Counted, Traces, in_results, opening,
+    Context, Counted, Traces,
+    fleet::Done,
+    in_results, jobs, notes, opening,
     settings::{
-        reading::ReadingArgs, run::RunSpec, sweep::Swept, table::Group, transform::TransformArgs,
+        compare::WhichVolumes,
+        reading::ReadingArgs,
+        run::RunSpec,
+        sweep::{Given, Swept},
+        table::Group,
+        transform::TransformArgs,
     },
+    sweep::SEED,
     usage,
 };
 
 /// The option that names a trace.
 const TRACE: &str = "trace";
+/// The option that names a device.
+const DEVICE: &str = "device";
 
 /// Traces that were taken apart.
 #[derive(Default)]
-pub struct PerVolume(Mutex<Vec<Known>>);
+pub struct PerVolume {
+    which: WhichVolumes,
+    known: Mutex<Vec<Known>>,
+}
 
+#[derive(Clone)]
 struct Known {
     path: String,
     /// How it was read.
     reading: String,
     volumes: Arc<Volumes>,
+    /// The kind of device that it was recorded on.
+    device: Option<&'static str>,
 }
 
 impl PerVolume {
-    /// Each cell once for each volume of its trace.
+    /// Of these volumes.
+    #[must_use]
+    pub fn of(which: WhichVolumes) -> Self {
+        Self { which, ..Self::default() }
+    }
+
+    /// Each cell once for each volume of its trace, on the device that this was recorded on where none is named.
     ///
     /// # Errors
     /// Why a trace cannot be read; cells without one.
     pub fn cells(&self, cells: Vec<Cell>, context: Context<'_>) -> Result<Vec<Cell>, SimError> {
-        let mut all = Vec::new();
+        let (mut all, mut said) = (Vec::new(), BTreeSet::new());
         for cell in cells {
             let asked = RunSpec::of(cell.settings.given())?;
             let Some(path) = asked.one.input.trace.as_deref() else {
@@ -51,16 +79,21 @@ impl PerVolume {
                 return Err(usage("‹per-volume› takes every volume; leave out ‹volume›"));
             }
             let options = asked.simulation.reading.options();
-            let volumes = self.split(path, &options, context)?;
-            for volume in volumes.all() {
+            let known = self.split(path, &options, context)?;
+            let named = asked.simulation.device.shape.device.is_some();
+            let device = known.device.filter(|_| !named);
+            said.extend(device.map(|device| notes::of_device(&path.to_string_lossy(), device)));
+            for volume in self.chosen(&known) {
                 let name = name_of(path, &volume.name);
                 let mut one = cell.clone();
                 let traces = one.settings.0.iter_mut().filter(|setting| setting.option == TRACE);
                 traces.for_each(|setting| *setting = Setting::new(TRACE, name.clone()));
+                one.settings.0.extend(device.map(|device| Setting::new(DEVICE, device)));
                 one.name = format!("volume {}, {}", volume.name, cell.name);
                 all.push(one);
             }
         }
+        said.iter().for_each(|note| context.note(note));
         Ok(all)
     }
 
@@ -85,9 +118,18 @@ impl PerVolume {
         let reading = ReadingArgs::of(reading)?;
         let options = reading.options();
         let mut all = Vec::new();
+        let named = swept.0.iter().any(|given| given.option == DEVICE);
         for trace in &traces.texts {
-            for volume in self.split(Path::new(trace), &options, context)?.all() {
+            let known = self.split(Path::new(trace), &options, context)?;
+            let device = known.device.filter(|_| !named);
+            let note = device.map(|device| notes::of_device(trace, device));
+            note.iter().for_each(|note| context.note(note));
+            for volume in self.chosen(&known) {
                 let mut one = swept.clone();
+                if let Some(device) = device {
+                    let given = Given::of(DEVICE, vec![device.to_owned()], true).map_err(usage)?;
+                    one.0.push(given);
+                }
                 for given in one.0.iter_mut().filter(|given| given.option == TRACE) {
                     given.texts = vec![name_of(Path::new(trace), &volume.name)];
                 }
@@ -97,34 +139,60 @@ impl PerVolume {
         Ok(all)
     }
 
+    /// What a person should know of volumes that are too small.
+    #[must_use]
+    pub fn about_small(&self, excluded: usize, of: usize) -> String {
+        self.which.about_small(excluded, of, None)
+    }
+
+    /// The trace and the volume that a name stands for.
+    #[must_use]
+    pub fn parts(&self, name: &str) -> Option<(String, String)> {
+        let all = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let between = in_results("volume", "");
+        all.iter().find_map(|known| {
+            let volume = name.strip_prefix(&known.path)?.strip_prefix(' ')?;
+            Some((known.path.clone(), volume.strip_prefix(&*between)?.to_owned()))
+        })
+    }
+
     fn split(
         &self,
         path: &Path,
         options: &ReadOptions,
         context: Context<'_>,
-    ) -> Result<Arc<Volumes>, SimError> {
+    ) -> Result<Known, SimError> {
         let (name, reading) = (path.display().to_string(), format!("{options:?}"));
-        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = all.iter().find(|known| known.path == name && known.reading == reading)
         {
-            return Ok(known.volumes.clone());
+            return Ok(known.clone());
         }
         let read = |source: &mut dyn Source| {
             let mut counted = Counted::new(context, format!("reading {name}"), source);
             Volumes::of(&mut counted, context.progress())
         };
         // Windows, shifts and limits are those of each run.
-        let (volumes, _) =
+        let (volumes, seen) =
             opening::with_trace(path, options, &TransformArgs::default(), context, read)?;
-        let volumes = Arc::new(volumes);
-        all.push(Known { path: name, reading, volumes: volumes.clone() });
-        Ok(volumes)
+        let of = volumes.all().len();
+        let others = volumes.all().iter().filter(|volume| !self.which.has(volume)).count();
+        self.which.about_others(others, of).iter().for_each(|note| context.note(note));
+        let device = seen.device().and_then(jobs::profile);
+        let known = Known { path: name, reading, volumes: Arc::new(volumes), device };
+        all.push(known.clone());
+        Ok(known)
+    }
+
+    /// The volumes that were asked for.
+    fn chosen<'a>(&'a self, known: &'a Known) -> impl Iterator<Item = &'a Volume> {
+        known.volumes.all().iter().filter(|volume| self.which.has(volume))
     }
 
     /// A volume by its name and how its trace is read.
     fn find(&self, name: &str, options: Option<&ReadOptions>) -> Option<(Arc<Volumes>, usize)> {
         let reading = options.map(|options| format!("{:?}", without_contents(options)));
-        let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let all = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let between = in_results("volume", "");
         let mut known = all
             .iter()
@@ -135,6 +203,82 @@ impl PerVolume {
             let at = known.volumes.all().iter().position(|other| other.name == volume)?;
             Some((known.volumes.clone(), at))
         })
+    }
+}
+
+/// What the cells of a sweep came to on the volumes: each combination of settings, whatever the seed, stands where a
+/// comparison has a policy.
+pub fn summed(
+    cells: &[Cell],
+    volumes: &PerVolume,
+    result: impl Fn(&Cell) -> Result<Value, String>,
+    excluded: usize,
+) -> Done {
+    let varied = varied(cells);
+    let mut done = Done::default();
+    let (mut combinations, mut places) = (HashMap::new(), HashMap::new());
+    for cell in cells {
+        let Some(name) = cell.settings.value(TRACE) else { continue };
+        let combination = named(cell, &varied);
+        let at = *combinations.entry(combination.clone()).or_insert_with(|| {
+            done.policies.push((combination, true));
+            done.policies.len() - 1
+        });
+        let place = *places.entry(name.clone()).or_insert_with(|| {
+            let (trace, volume) = volumes.parts(&name).unwrap_or_else(|| (name.clone(), name));
+            done.traces.push(trace);
+            done.samples.push((volume, Vec::new()));
+            done.bytes_written.push(0);
+            done.samples.len() - 1
+        });
+        let samples = &mut done.samples[place].1;
+        samples.resize_with(samples.len().max(at + 1), Sample::default);
+        match result(cell) {
+            Err(_) => done.failed += 1,
+            Ok(result) => {
+                samples[at].add(&result);
+                let written = result["host"]["bytes_written"].as_u64().unwrap_or(0);
+                done.bytes_written[place] = done.bytes_written[place].max(written);
+                let placement = result["config"]["placement"].as_str().unwrap_or_default();
+                let name = placement.split('(').next().unwrap_or_default();
+                done.policies[at].1 &= !sees_future(name);
+            }
+        }
+    }
+    for (_, samples) in &mut done.samples {
+        samples.resize_with(done.policies.len(), Sample::default);
+    }
+    done.summaries = summarize(&done.policies, &done.samples);
+    done.excluded = excluded;
+    done
+}
+
+/// The options that are not the same in all cells, but for inputs and seeds.
+fn varied(cells: &[Cell]) -> Vec<String> {
+    let mut options: Vec<&str> = Vec::new();
+    let mut others: Vec<String> = Vec::new();
+    let Some(first) = cells.first() else { return others };
+    for setting in cells.iter().flat_map(|cell| &cell.settings.0) {
+        let option = setting.option.as_str();
+        if ![TRACE, SEED, DEVICE].contains(&option) && !options.contains(&option) {
+            options.push(option);
+        }
+    }
+    let differs = |option: &&str| {
+        let value = first.settings.value(option);
+        cells.iter().any(|cell| cell.settings.value(option) != value)
+    };
+    others.extend(options.into_iter().filter(differs).map(str::to_owned));
+    others
+}
+
+/// What a combination of settings is called.
+fn named(cell: &Cell, varied: &[String]) -> String {
+    let values = varied.iter().filter_map(|option| cell.settings.value(option));
+    let words: Vec<_> = values.collect();
+    match words.is_empty() {
+        true => cell.settings.value("policy").unwrap_or_else(|| "as asked".into()),
+        false => words.join(", "),
     }
 }
 
@@ -166,6 +310,13 @@ impl Traces for PerVolume {
 
     fn digest(&self, name: &str, options: &ReadOptions) -> Option<Result<String, SimError>> {
         let (volumes, at) = self.find(name, Some(options))?;
-        Some(Ok(volumes.all()[at].digest.clone()))
+        let digest = &volumes.all()[at].digest;
+        // The default leaves out other volumes than any number does.
+        let least = self.which.min_volume.map_or(String::new(), |least| format!(" from {least}"));
+        Some(Ok(format!("{digest}{least}")))
+    }
+
+    fn is_too_small(&self, name: &str, bytes: u64, is_enlarged: bool) -> bool {
+        self.has(name) && self.which.is_too_small(bytes, is_enlarged)
     }
 }

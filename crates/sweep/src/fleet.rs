@@ -1,15 +1,18 @@
 //! What came of each volume of a fleet, summed up.
 
 use serde::Serialize;
-use thermocline_sim::answer::are_tied;
+use serde_json::Value;
+use thermocline_sim::answer::{are_tied_within, resolution};
 
 /// A policy on a volume.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Sample {
     /// Write amplification with each seed; empty if the policy could not run, or if nothing was written.
     pub write_amplification: Vec<f64>,
     /// Pages the host wrote.
     pub pages: u64,
+    /// Blocks erased, with the seed that erased fewest: differences of so few events are chance.
+    pub erases: u64,
 }
 
 /// A policy on all volumes. Percentiles are those of nearest rank over the volumes on which it ran.
@@ -29,11 +32,27 @@ pub struct Summary {
     pub worst: Option<f64>,
     /// The volume that has it.
     pub worst_volume: Option<String>,
-    /// Share of the volumes on which no policy is better by more than 1 % or the noise of the seeds.
+    /// Share of the volumes on which no policy is better by more than 1 %, three erases or the noise of the seeds.
     pub best_share: Option<f64>,
 }
 
 impl Sample {
+    /// Takes the result of a run, as JSON.
+    pub fn add(&mut self, result: &Value) {
+        self.write_amplification.extend(result["write_amplification"].as_f64());
+        self.pages = result["host"]["pages_written"].as_u64().unwrap_or(0);
+        let erases = result["lifetime"]["from_erases"].as_u64().unwrap_or(0);
+        let is_first = self.write_amplification.len() <= 1;
+        self.erases = if is_first { erases } else { self.erases.min(erases) };
+    }
+
+    /// Whether this is as good as another policy on the same volume, for all that is known.
+    #[must_use]
+    pub fn ties(&self, other: &Self) -> bool {
+        let resolution = resolution(self.erases.min(other.erases));
+        are_tied_within(&self.write_amplification, &other.write_amplification, resolution)
+    }
+
     fn mean(&self) -> Option<f64> {
         let values = &self.write_amplification;
         (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
@@ -81,8 +100,7 @@ fn best(policies: &[(String, bool)], samples: &[Sample]) -> Vec<usize> {
     let least = possible().filter_map(|at| Some((samples[at].mean()?, at)));
     let Some((_, least)) = least.min_by(|a, b| a.0.total_cmp(&b.0)) else { return Vec::new() };
     let ties = |at: &usize| {
-        let sample = &samples[*at].write_amplification;
-        !sample.is_empty() && are_tied(&samples[least].write_amplification, sample)
+        !samples[*at].write_amplification.is_empty() && samples[*at].ties(&samples[least])
     };
     possible().filter(ties).collect()
 }
@@ -95,8 +113,8 @@ mod tests {
     fn a_fleet_is_weighted_by_its_writes() {
         let policies =
             [("a".to_owned(), true), ("b".to_owned(), true), ("oracle".to_owned(), false)];
-        let sample = |wa: f64, pages| Sample { write_amplification: vec![wa], pages };
-        let none = || Sample { write_amplification: Vec::new(), pages: 0 };
+        let sample = |wa: f64, pages| Sample { write_amplification: vec![wa], pages, erases: 1000 };
+        let none = Sample::default;
         let volumes: Vec<_> = [
             ("large", vec![sample(2.0, 900), sample(1.0, 900), sample(0.9, 900)]),
             ("small", vec![sample(1.0, 100), sample(3.0, 100), sample(0.9, 100)]),
@@ -112,5 +130,17 @@ mod tests {
         assert_eq!(all[1].worst_volume.as_deref(), Some("small"));
         let shares: Vec<_> = all.iter().map(|summary| summary.best_share).collect();
         assert_eq!(shares, [Some(2.0 / 3.0), Some(2.0 / 3.0), None]);
+    }
+
+    #[test]
+    fn a_few_erases_make_no_policy_the_best_of_a_volume() {
+        let policies = [("a".to_owned(), true), ("b".to_owned(), true)];
+        let sample = |wa: f64, erases| Sample { write_amplification: vec![wa], pages: 100, erases };
+        let shares = |erases| -> Vec<_> {
+            let volume = ("v".to_owned(), vec![sample(1.00, erases), sample(1.06, erases + 1)]);
+            summarize(&policies, &[volume]).iter().map(|summary| summary.best_share).collect()
+        };
+        assert_eq!(shares(16), [Some(1.0), Some(1.0)]);
+        assert_eq!(shares(1600), [Some(1.0), Some(0.0)]);
     }
 }

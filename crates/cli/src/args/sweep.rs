@@ -3,9 +3,13 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum, ValueHint};
+use thermocline_study::settings::compare::WhichVolumes;
 use thermocline_sweep::{Condition, Shard};
 
-use super::{pictures::PictureArgs, settings::SweptArgs};
+use super::{
+    pictures::PictureArgs,
+    settings::{Of, SweptArgs},
+};
 
 const RUNNING: &str = "Running";
 const OUTPUT: &str = "Output";
@@ -32,6 +36,8 @@ pub struct SweepArgs {
     /// Each volume of a trace is a device of its own: a row for each volume and combination.
     #[arg(long, help_heading = RUNNING, conflicts_with = "until")]
     pub per_volume: bool,
+    #[command(flatten)]
+    pub which: Of<WhichVolumes>,
     /// Only this part of the rows, as in 3/16; the parts one behind another are the whole.
     #[arg(long, value_name = "N/OF", help_heading = RUNNING, conflicts_with = "until")]
     pub shard: Option<Shard>,

@@ -2,9 +2,14 @@
 
 use clap::Args;
 use thermocline_sim::metric::Metric;
-use thermocline_study::tune;
+use thermocline_study::{settings::compare::WhichVolumes, tune};
 
-use super::{output::OutputArgs, pictures::PictureArgs, settings::SweptArgs, values};
+use super::{
+    output::OutputArgs,
+    pictures::PictureArgs,
+    settings::{Of, SweptArgs},
+    values,
+};
 
 const SEARCH: &str = "Search";
 const RUNNING: &str = "Running";
@@ -34,6 +39,8 @@ pub struct TuneArgs {
     /// Each volume of a trace is a device of its own: a search for each of them.
     #[arg(long, help_heading = SEARCH, conflicts_with_all = ["report", "plots"])]
     pub per_volume: bool,
+    #[command(flatten)]
+    pub which: Of<WhichVolumes>,
     /// Number of simulations at a time; 0 is one per core. Results do not depend on it.
     #[arg(long, visible_alias = "threads", short, value_name = "N", default_value_t = 0)]
     #[arg(help_heading = RUNNING)]

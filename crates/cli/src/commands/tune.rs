@@ -60,14 +60,19 @@ fn per_volume(args: TuneArgs, console: Console) -> Result<(), Failure> {
     let TuneArgs { aim, budget, part, price, no_parameters, jobs, output: form, .. } = args;
     let SweptArgs(swept) = args.swept;
     let output = results::open(&form)?;
-    let volumes = PerVolume::default();
+    let volumes = PerVolume::of(args.which.0);
     let (mut found, mut wrong) = (Vec::<OfVolume>::new(), None);
+    let mut excluded = 0;
     for (trace, volume, swept) in volumes.searches(&swept, console.context())? {
         let settings =
             TuneSettings { aim, budget, part, price, no_parameters, threads: jobs, swept };
         let tuned = match tune(&settings, console.context().with_traces(&volumes)) {
             Err(stop @ (SimError::Interrupted | SimError::Broken(_))) => return Err(stop.into()),
-            // A volume may be too small for a search; what is wrong with all is wrong with the search.
+            Err(SimError::TooSmall(_)) => {
+                excluded += 1;
+                continue;
+            }
+            // A volume may have too few requests for a search; what is wrong with all is wrong with the search.
             Err(error) => {
                 let why = Door::CommandLine.words(&error.to_string()).into_owned();
                 wrong.get_or_insert(error);
@@ -76,6 +81,10 @@ fn per_volume(args: TuneArgs, console: Console) -> Result<(), Failure> {
             Ok(tuned) => Ok(tuned.named(&trace, &volume)),
         };
         found.push(OfVolume { trace, volume, tuned });
+    }
+    if excluded > 0 {
+        let note = volumes.about_small(excluded, excluded + found.len());
+        console.note(&Door::CommandLine.words(&note));
     }
     if let Some(wrong) = wrong.filter(|_| found.iter().all(|one| one.tuned.is_err())) {
         return Err(wrong.into());

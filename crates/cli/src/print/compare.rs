@@ -5,7 +5,7 @@ use comfy_table::{Attribute, Cell};
 use thermocline_chart::show::plain;
 use thermocline_sim::{
     RunResult,
-    answer::{Wish, are_tied},
+    answer::{Wish, are_tied_within, resolution},
     metric::{Better, Metric, Trust, metrics},
     statistics::Interval,
 };
@@ -285,6 +285,13 @@ fn best(metric: &Metric, compared: &Compared, values: &[Option<Vec<f64>>]) -> Op
         Better::Less => rivals.iter().min_by(by_value)?,
         Better::More => rivals.iter().max_by(by_value)?,
     };
-    let tied = rivals.iter().any(|(other, values)| other != at && are_tied(values, best));
+    // Few erases decide nothing, whatever they are counted as.
+    let of_erases = ["flash.", "cleaning.", "wear.", "lifetime.", "write_amplification", "oracle."];
+    let counts = of_erases.iter().any(|begin| metric.key.starts_with(begin));
+    let erases = |at: usize| compared.rows[at].runs().iter().map(|r| r.lifetime.from_erases).min();
+    let erases = rivals.iter().filter_map(|(at, _)| erases(*at)).min().filter(|_| counts);
+    let irrelevant = resolution(erases.unwrap_or(0));
+    let ties = |values| are_tied_within(values, best, irrelevant);
+    let tied = rivals.iter().any(|(other, values)| other != at && ties(values));
     (!tied).then_some(*at)
 }

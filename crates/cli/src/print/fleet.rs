@@ -22,6 +22,10 @@ use crate::{
     output::Output,
 };
 
+/// How to read the table.
+const KEY: &str = "fleet: flash writes over host writes of all volumes together; 90 %: the most that nine in ten \
+                   volumes have; best on: volumes where no other is better by more than 1 % and three erases, so \
+                   that shares may add up to more.";
 /// Volumes in the table, those with the most writes first.
 const VOLUMES_SHOWN: usize = 20;
 
@@ -114,6 +118,15 @@ impl Sink {
     }
 }
 
+/// What combinations of settings came to: the tables alone, for more space always writes less.
+pub fn combinations(fleet: &Done, width: usize) -> String {
+    let text = Fleet(fleet).tables(width, false, false);
+    let key = wrap(&format!("{KEY}\n--format csv has a row for each volume"), width);
+    let none = (fleet.samples.is_empty() && fleet.excluded > 0)
+        .then(|| wrap("Every volume is too small.", width) + "\n");
+    text + "\n" + &none.unwrap_or_default() + &key + "\n"
+}
+
 /// The policy to choose for all volumes, in words.
 pub fn answer_of(fleet: &Done) -> String {
     Fleet(fleet).sentence()
@@ -121,6 +134,10 @@ pub fn answer_of(fleet: &Done) -> String {
 
 impl Fleet<'_> {
     fn show(&self, width: usize, markdown: bool, wide: bool) -> String {
+        self.tables(width, markdown, wide) + "\n" + &wrap(&self.answer(), width) + "\n"
+    }
+
+    fn tables(&self, width: usize, markdown: bool, wide: bool) -> String {
         let table = |title: &str, figures: Figures| match markdown {
             true => format!("{title}\n\n{}", figures.markdown()),
             false => format!("{}\n{}\n", heading(title), figures.finish(None)),
@@ -142,7 +159,7 @@ impl Fleet<'_> {
             text += &format!("\n{hidden}; --wide shows all, --format csv all figures\n\n");
         }
         text.truncate(text.trim_end().len());
-        text + "\n" + &wrap(&self.answer(), width) + "\n"
+        text
     }
 
     /// A row for each of the volumes with the most writes.
@@ -164,11 +181,7 @@ impl Fleet<'_> {
                 .filter_map(|(sample, (policy, _))| Some((mean(sample)?, policy, sample)))
                 .collect();
             ran.sort_by(|a, b| a.0.total_cmp(&b.0));
-            let tie = |best: &Sample| {
-                ran.iter().all(|(.., other)| {
-                    are_tied(&best.write_amplification, &other.write_amplification)
-                })
-            };
+            let tie = |best: &Sample| ran.iter().all(|(.., other)| other.ties(best));
             let best = match &ran[..] {
                 [] => NONE.to_owned(),
                 [_, _, ..] if tie(ran[0].2) => "(all tie)".to_owned(),
@@ -239,9 +252,6 @@ impl Fleet<'_> {
 
     /// The policy to choose for all volumes, and how to read the table.
     fn answer(&self) -> String {
-        const KEY: &str = "fleet: flash writes over host writes of all volumes together; 90 %: the most \
-                           that nine in ten volumes have; best on: volumes where no other is better by \
-                           more than 1 %, so that shares may add up to more.";
         format!("{KEY}\n{}", self.sentence())
     }
 
@@ -260,25 +270,41 @@ impl Fleet<'_> {
             [] => "Answer: none, because nothing was written.".to_owned(),
             [(_, only)] => format!("Answer: {} is the only policy.", only.policy),
             [(best, first), (next, second), ..] => {
-                let worst = ranked.last().map_or((*next, *second), |(wa, s)| (*wa, *s));
+                let (worst, last) = ranked.last().map_or((*next, *second), |(wa, s)| (*wa, *s));
                 let shares = first.best_share.map_or_else(String::new, |share| {
                     format!("; it is best on {} of the volumes", number::percent(share))
                 });
                 let over = |wa: f64| number::share(wa / best - 1.0);
-                if are_tied(&[*best], &[worst.0]) {
-                    "Answer: over the whole fleet all policies are within 1 %: choose by memory."
-                        .into()
-                } else {
-                    format!(
-                        "Answer: {} writes least over the whole fleet ({}){shares}; {} writes {} more, \
-                         {} {} more.",
-                        first.policy,
-                        number::fixed(*best, 3),
-                        second.policy,
-                        over(*next),
-                        worst.1.policy,
-                        over(worst.0)
-                    )
+                let tied = ranked.iter().filter(|(wa, _)| are_tied(&[*best], &[*wa]));
+                let tied: Vec<_> = tied.map(|(_, s)| s.policy.as_str()).collect();
+                let (best, policy) = (number::fixed(*best, 3), &first.policy);
+                if tied.len() == ranked.len() {
+                    return "Answer: over the whole fleet all policies are within 1 %: choose by memory.".into();
+                }
+                let rest = &ranked[tied.len()..];
+                let after = match rest {
+                    [(wa, one)] => format!("{} writes {} more", one.policy, over(*wa)),
+                    [(wa, one), ..] => {
+                        let last = &last.policy;
+                        format!(
+                            "{} writes {} more, {last} {} more",
+                            one.policy,
+                            over(*wa),
+                            over(worst)
+                        )
+                    }
+                    [] => String::new(),
+                };
+                match &tied[..] {
+                    [_] => format!(
+                        "Answer: {policy} writes least over the whole fleet ({best}){shares}; {after}."
+                    ),
+                    [others @ .., last] => format!(
+                        "Answer: {} and {last} write least over the whole fleet ({best}), within 1 % of one \
+                         another: choose between them by memory; {after}.",
+                        others.join(", ")
+                    ),
+                    [] => String::new(),
                 }
             }
         }

@@ -128,7 +128,8 @@ fn sweeps_and_searches_take_volumes_one_by_one() {
     let folder = folder();
     let trace = file(&folder, "fleet.csv", fleet());
     let store = folder.path().join("store").display().to_string();
-    let shape = ["--block-size", "32KiB", "--over-provisioning", "20%", "--no-progress"];
+    let shape = ["--block-size", "32KiB", "--over-provisioning", "20%"];
+    let all_sizes = ["--min-volume", "0", "--no-progress"];
     let args = [
         "sweep",
         "--trace",
@@ -139,7 +140,7 @@ fn sweeps_and_searches_take_volumes_one_by_one() {
         "--format",
         "jsonl",
     ];
-    let all = rows(&done(&[&args[..], &shape, &["--store", &store]].concat()));
+    let all = rows(&done(&[&args[..], &shape, &all_sizes, &["--store", &store]].concat()));
     assert_eq!(all.len(), 10, "five volumes, two policies");
     for (volume, policy) in [("vol-0", "greedy"), ("vol-3", "fifo")] {
         let name = format!("{trace} --volume {volume}");
@@ -155,7 +156,7 @@ fn sweeps_and_searches_take_volumes_one_by_one() {
     }
     // What is in the store is found again.
     let kept = fs::read_dir(&store).expect("a store").count();
-    let again = thermocline(&[&args[..], &shape, &["--store", &store]].concat());
+    let again = thermocline(&[&args[..], &shape, &all_sizes, &["--store", &store]].concat());
     assert_eq!(rows(&again.out), all);
     assert_eq!(fs::read_dir(&store).expect("a store").count(), kept);
     let refused = ["sweep", "--workload", "uniform", "--per-volume", "--policy", "greedy"];
@@ -167,14 +168,15 @@ fn sweeps_and_searches_take_volumes_one_by_one() {
     );
     let tune =
         ["tune", "--trace", &trace, "--per-volume", "--policy", "greedy,fifo", "--budget", "4"];
-    let tuned = thermocline(&[&tune[..], &["--no-parameters"], &shape, &["--json"]].concat());
+    let tune = [&tune[..], &["--no-parameters"], &shape, &all_sizes].concat();
+    let tuned = thermocline(&[&tune[..], &["--json"]].concat());
     let found: Value = serde_json::from_str(&tuned.out).expect(&tuned.err);
     let found = found.as_array().expect("a list");
     assert_eq!(found.len(), 5);
     assert_eq!(found[0]["volume"], "vol-0");
     let command = found[0]["tuned"]["best"]["command"].as_str().expect("text");
     assert!(command.contains(" --volume vol-0") && !command.contains('\''), "{command}");
-    let table = thermocline(&[&tune[..], &["--no-parameters"], &shape].concat());
+    let table = thermocline(&tune);
     assert!(table.out.contains("vol-3") && table.out.contains("Answer: of "), "{}", table.out);
 }
 
@@ -191,6 +193,8 @@ fn a_sweep_takes_traces_as_a_shell_writes_them() {
             rows(&done(&args)).iter().map(|row| row["asked"]["trace"].clone()).collect();
         assert_eq!(traces, order[..2]);
     }
+    let ran = thermocline(&["sweep", &a, "--policy", "greedy"]);
+    assert!(ran.code == 3 && ran.err.contains(&format!("named by --trace {a}")), "{}", ran.err);
 }
 
 #[test]
@@ -215,6 +219,30 @@ fn a_volume_too_small_for_its_over_provisioning_is_left_out() {
     let (runs, excluded, told) = fleet(&["--min-volume", "0"]);
     assert!(runs == 4 && excluded == Some(0) && !told.contains("left out"), "{told}");
     assert_eq!(fleet(&["--min-volume", "100MiB"]).1, Some(2));
+    // Sweeps and searches have the same rule; a stored result of one choice is none of another.
+    let (store, page) = (folder.path().join("store"), folder.path().join("page.html"));
+    let (store, page) = (store.display().to_string(), page.display().to_string());
+    let shape = ["--policy", "greedy,fifo", "--block-size", "32KiB", "--no-progress"];
+    let sweep = ["sweep", "--trace", &trace, "--per-volume", "--store", &store];
+    let sweep = |more: &[&str]| thermocline(&[&sweep[..], &shape, more].concat());
+    for (least, count) in [(&[][..], 2), (&["--min-volume", "0"], 4), (&[], 2)] {
+        let ran = sweep(&[&["--format", "jsonl"], least].concat());
+        assert_eq!((ran.code, rows(&ran.out).len()), (0, count), "{}", ran.err);
+        assert_eq!(ran.err.contains("1 of 2 volumes are left out: their over"), count == 2);
+    }
+    assert_eq!(rows(&sweep(&["--format", "jsonl", "--max-written", "1MiB"]).out).len(), 0);
+    // A combination of settings stands where a comparison has a policy.
+    let spaces = ["--over-provisioning", "20%,40%", "--format", "table", "--report", &page];
+    let told = sweep(&spaces).out;
+    assert!(told.contains("write amplification of 1 volume"), "{told}");
+    assert!(told.contains("greedy, 20%") || told.contains("20%, greedy"), "{told}");
+    let page = fs::read_to_string(&page).expect("a page");
+    assert!(page.contains("How the volumes spread") && page.contains("4 policies on 1 volume"));
+    let tune = ["tune", "--trace", &trace, "--per-volume", "--budget", "2", "--no-parameters"];
+    let tuned = thermocline(&[&tune[..], &shape, &["--json"]].concat());
+    let found: Value = serde_json::from_str(&tuned.out).expect(&tuned.err);
+    assert_eq!(found.as_array().map(Vec::len), Some(1), "{}", tuned.err);
+    assert!(tuned.code == 0 && tuned.err.contains("1 of 2 volumes are left out"), "{}", tuned.err);
     // Alone or beside others, a policy has the same figure.
     let of = |policies: &str| {
         let args = ["compare", "--trace", &trace, "--per-volume", "--policies", policies];

@@ -146,7 +146,7 @@ pub fn failed(wanted_by: &str, command: &str, error: SimError) -> SimError {
             SimError::Failed(text(&error))
         }
         SimError::Broken(_) => SimError::Broken(text(&error)),
-        SimError::Usage(_) | SimError::Input(_) | SimError::Trace(_) => {
+        SimError::Usage(_) | SimError::Input(_) | SimError::TooSmall(_) | SimError::Trace(_) => {
             SimError::Input(text(&error))
         }
     }

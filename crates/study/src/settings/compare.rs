@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use thermocline_report::number;
 use thermocline_sim::answer::{Aim, Buildable, Wish};
 use thermocline_spec::{
     group,
@@ -11,6 +12,7 @@ use thermocline_spec::{
     values::{FOLDER, PLACEMENT, POLICY, SHARE, SIZE, VICTIM},
 };
 use thermocline_sweep::{Shard, Volume};
+use thermocline_units::show_size;
 
 const FLEET: &str = "Many volumes";
 const RUNNING: &str = "Running";
@@ -30,9 +32,6 @@ group! {
         placement: Vec<String> = one("placement", "NAMES", PLACEMENT);
         /// Each volume of a trace is a device of its own: a table of the volumes, and percentiles over all.
         per_volume: bool = flag("per-volume").under(FLEET).without(&["aim", "buildable", "workload"]);
-        /// Leave out volumes with a smaller footprint [default: those too small for the over-provisioning, whose
-        /// devices would have to be larger; 0 takes them all].
-        min_volume: Option<u64> = one("min-volume", "SIZE", SIZE).under(FLEET).needs("per-volume");
         /// Which volumes.
         which: WhichVolumes = flat();
         /// Only this part of the volumes, about equal in requests, as in 3/16; the rows of the parts one
@@ -56,6 +55,9 @@ group! {
 group! {
     /// Volumes of a fleet, by what is asked of them.
     pub struct WhichVolumes, "Many volumes" {
+        /// Leave out volumes with a smaller footprint [default: those too small for the over-provisioning, whose
+        /// devices would have to be larger; 0 takes them all].
+        min_volume: Option<u64> = one("min-volume", "SIZE", SIZE).under(FLEET).needs("per-volume");
         /// Leave out volumes to which less is written.
         min_written: Option<u64> = one("min-written", "SIZE", SIZE).under(FLEET).needs("per-volume");
         /// Leave out volumes to which more is written.
@@ -104,6 +106,44 @@ fn no_choice(text: &str) -> String {
 }
 
 impl WhichVolumes {
+    /// Whether a volume of so many bytes is too small, where its device would have more blocks than the
+    /// over-provisioning asks for.
+    #[must_use]
+    pub fn is_too_small(&self, bytes: u64, is_enlarged: bool) -> bool {
+        self.min_volume.map_or(is_enlarged, |least| bytes < least)
+    }
+
+    /// What a person should know of volumes that are too small.
+    #[must_use]
+    pub fn about_small(
+        &self,
+        excluded: usize,
+        of: usize,
+        over_provisioning: Option<f64>,
+    ) -> String {
+        let spare = over_provisioning
+            .map_or(String::new(), |spare| format!(" of {}", number::percent(spare)));
+        let why = match self.min_volume {
+            Some(least) => format!("their footprints are below {}", show_size(least)),
+            None => format!(
+                "their over-provisioning{spare} is less than a log needs beside its data; ‹min-volume 0› takes \
+                 them with more, and smaller blocks leave out fewer"
+            ),
+        };
+        format!("{excluded} of {} are left out: {why}", number::counted(of as u64, "volume"))
+    }
+
+    /// What a person should know of volumes that are not among them.
+    #[must_use]
+    pub fn about_others(&self, others: usize, of: usize) -> Option<String> {
+        (others > 0).then(|| {
+            format!(
+                "{others} of {} are left out by ‹min-written›, ‹max-written›, ‹min-reads› or ‹max-reads›",
+                number::counted(of as u64, "volume")
+            )
+        })
+    }
+
     /// Whether a volume is among them.
     #[must_use]
     pub fn has(&self, volume: &Volume) -> bool {

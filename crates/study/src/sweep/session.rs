@@ -11,7 +11,9 @@ use thermocline_sweep::{Cell, Store, Work, digest::Contents, run_all};
 
 use super::{digest_of, name_trace};
 use crate::{
-    Context, jobs,
+    Context,
+    fleet::EXCLUDED,
+    jobs,
     run::Run,
     settings::{run::RunSpec, table::Group},
     simulation::{Executed, Inputs, Simulation},
@@ -148,6 +150,12 @@ impl<'a> Session<'a> {
                 news.notes.extend(notes);
                 return Ok(());
             }
+            Err(SimError::TooSmall(_)) => {
+                let made_by = format!("thermocline run {}", task.cell.settings.shown());
+                self.store.put(&task.digest, &made_by, &Value::from(EXCLUDED))?;
+                self.news().computed += 1;
+                return Ok(());
+            }
             Err(failure) => failure,
         };
         if matches!(failure, SimError::Interrupted | SimError::Broken(_)) {
@@ -166,8 +174,17 @@ impl<'a> Session<'a> {
         }
         let result = self.digest(cell).and_then(|digest| self.store.get(digest));
         let mut result = result.ok_or("its result is not in the store any more")?;
+        if result == EXCLUDED {
+            return Err(EXCLUDED.to_owned());
+        }
         name_trace(&mut result, cell);
         Ok(result)
+    }
+
+    /// Whether a cell was left out, because its volume is too small.
+    pub fn is_left_out(&self, cell: &Cell) -> bool {
+        let known = self.digest(cell).and_then(|digest| self.store.get(digest));
+        known.is_some_and(|result| result == EXCLUDED)
     }
 
     /// Why a cell has no result.

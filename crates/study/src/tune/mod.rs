@@ -33,7 +33,9 @@ use tpe::{TpeOptimizer, density_estimation::DefaultEstimatorBuilder};
 
 pub use self::space::{Candidate, Choice, Dimension, Space};
 use crate::{
-    Context, Counted, in_results, opening,
+    Context, Counted,
+    fleet::EXCLUDED,
+    in_results, opening,
     settings::{run::RunSpec, sweep::Swept, table::Group, transform::Part},
     simulation::{Executed, Inputs, Simulation},
     usage,
@@ -421,6 +423,9 @@ impl Tuner<'_> {
         order.sort_by(|a, b| compared(&round[*a], &round[*b]));
         let Some(&untuned) = order.first() else {
             let why = round.first().and_then(|tried| tried.error.clone()).unwrap_or_default();
+            if why.ends_with(EXCLUDED) {
+                return Err(SimError::TooSmall(why));
+            }
             let key = &self.settings.aim.key;
             return Err(SimError::Failed(format!("no policy has the figure {key}: {why}")));
         };

@@ -11,7 +11,7 @@
 //! ```
 //! | kind | count | payload, uncompressed |
 //! |---|---|---|
-//! | `H` header, the first block | 0 | revision:varint (1), has_origin:u8 (0 or 1), origin:varint (Unix time of time 0, in ns) |
+//! | `H` header, the first block | 0 | revision:varint (1), has_origin:u8 (0 or 1), origin:varint (Unix time of time 0, in ns), where it is known the device: length:varint, UTF-8 (the profile nearest to what it was recorded on). What follows is to be ignored |
 //! | `V` volumes | names | each: length:varint, UTF-8. They continue the list of names; every volume is named before the block that uses it |
 //! | `R` requests | requests | see below |
 //! | `E` end, the last block | 0 | requests:varint in the whole file |
@@ -43,4 +43,5 @@ mod writer;
 
 pub use constants::MAGIC;
 pub use reader::NativeReader;
+pub(crate) use reader::recorded_on;
 pub use writer::NativeWriter;

@@ -27,8 +27,14 @@ pub struct NativeReader<R> {
     next: usize,
     volumes: Vec<String>,
     origin_unix_ns: Option<u64>,
+    device: Option<String>,
     delivered: u64,
     ended: bool,
+}
+
+/// The kind of device that a trace was recorded on, if these bytes are the beginning of one that says so.
+pub(crate) fn recorded_on(begin: &[u8]) -> Option<String> {
+    begin.starts_with(&MAGIC).then(|| NativeReader::new(begin, "").ok()?.device).flatten()
 }
 
 impl<R: Read> NativeReader<R> {
@@ -64,6 +70,7 @@ impl<R: Read> NativeReader<R> {
             next: 0,
             volumes: Vec::new(),
             origin_unix_ns: None,
+            device: None,
             delivered: 0,
             ended: false,
         };
@@ -89,6 +96,10 @@ impl<R: Read> NativeReader<R> {
             });
         }
         let origin = take(&mut bytes).and_then(|flag| Some((flag, take(&mut bytes)?)));
+        self.device = take(&mut bytes).and_then(|length| {
+            let name = bytes.get(..usize::try_from(length).ok()?)?;
+            String::from_utf8(name.to_vec()).ok()
+        });
         match (kind, origin) {
             (Kind::Header, Some((0, _))) => Ok(()),
             (Kind::Header, Some((1, origin))) => {

@@ -34,6 +34,18 @@ impl<W: Write> NativeWriter<W> {
         Self::with_origin(writer, path, None)
     }
 
+    /// Begins a trace of this kind of device, a profile's name, where that is known.
+    ///
+    /// # Errors
+    /// [`TraceError::Io`] if writing fails.
+    pub fn recorded_on(
+        writer: W,
+        path: impl Into<PathBuf>,
+        device: Option<&str>,
+    ) -> Result<Self, TraceError> {
+        Self::begun(writer, path.into(), None, device)
+    }
+
     /// Begins a trace whose time 0 is `origin_unix_ns`, in nanoseconds since 1970.
     ///
     /// # Errors
@@ -43,13 +55,25 @@ impl<W: Write> NativeWriter<W> {
         path: impl Into<PathBuf>,
         origin_unix_ns: Option<u64>,
     ) -> Result<Self, TraceError> {
-        let path = path.into();
+        Self::begun(writer, path.into(), origin_unix_ns, None)
+    }
+
+    fn begun(
+        writer: W,
+        path: PathBuf,
+        origin_unix_ns: Option<u64>,
+        device: Option<&str>,
+    ) -> Result<Self, TraceError> {
         let begin = || {
             let mut blocks = BlockWriter::new(writer)?;
             let mut payload = Vec::new();
             push(&mut payload, REVISION);
             payload.push(origin_unix_ns.is_some().into());
             push(&mut payload, origin_unix_ns.unwrap_or(0));
+            if let Some(device) = device {
+                push(&mut payload, device.len() as u64);
+                payload.extend_from_slice(device.as_bytes());
+            }
             blocks.out.write_all(&MAGIC)?;
             blocks.write(Kind::Header, 0, &payload)?;
             Ok((blocks, payload))

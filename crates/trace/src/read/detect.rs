@@ -55,18 +55,16 @@ pub(crate) fn detect(
     }
     let known = best.map(|(entry, hit)| (Format::of(entry), hit));
     match (known, sniff::text(sample, time_unit)) {
-        (Some((format, hit)), _) if hit.score == CERTAIN => {
-            Ok(Guess { format, from: Some(hit.from) })
-        }
+        (Some((format, hit)), _) if hit.score == CERTAIN => Ok(Guess::new(format, Some(hit.from))),
         (known, Ok(Some(described))) => {
             let format = format!("columns:{}", described.text).parse()?;
             match known {
                 Some((known, hit))
                     if hit.score >= SURE && !denies(sample, &known, &format, &described) =>
                 {
-                    Ok(Guess { format: known, from: Some(hit.from) })
+                    Ok(Guess::new(known, Some(hit.from)))
                 }
-                _ => Ok(Guess { format, from: Some("its header line") }),
+                _ => Ok(Guess::new(format, Some("its header line"))),
             }
         }
         (Some((format, hit)), Err(unclear)) if hit.score < SURE && !unclear.unread => {
@@ -74,7 +72,7 @@ pub(crate) fn detect(
             Err(TraceError::Format { path: path.to_owned(), what: unclear.what, remedy })
         }
         (Some((format, hit)), _) => match doubt(sample, &format, hit.score, options) {
-            None => Ok(Guess { format, from: Some(hit.from) }),
+            None => Ok(Guess::new(format, Some(hit.from))),
             Some((what, remedy)) => {
                 let about = format.about();
                 let title = about.split(':').next().unwrap_or(about);

@@ -4,6 +4,7 @@ use std::{
     fs::File,
     io::{self, BufRead, Read},
     path::{Path, PathBuf},
+    sync::{Mutex, PoisonError},
 };
 
 use super::unpack::{Passed, Unpacked, explain, unpacked};
@@ -15,6 +16,9 @@ const START: usize = 256 << 10;
 
 /// What the buffer may grow to, for the sake of long lines and records.
 pub(crate) const LARGEST: usize = 4 << 20;
+
+/// Standard input, where it was looked at and nothing of it read.
+static LOOKED_AT: Mutex<Option<Input>> = Mutex::new(None);
 
 /// A trace's bytes: a window over a file or a pipe.
 pub(crate) struct Input {
@@ -35,7 +39,8 @@ impl Input {
     /// Opens a file, or standard input for `-`.
     pub(crate) fn open(path: &Path) -> Result<Input, TraceError> {
         if path.as_os_str() == "-" {
-            return Input::new(path, io::stdin());
+            let known = LOOKED_AT.lock().unwrap_or_else(PoisonError::into_inner).take();
+            return known.map_or_else(|| Input::new(path, io::stdin()), Ok);
         }
         let file =
             File::open(path).map_err(|source| TraceError::Io { path: path.to_owned(), source })?;
@@ -57,6 +62,13 @@ impl Input {
             error: None,
             ended: false,
         })
+    }
+
+    /// Ends a look at the first bytes. Standard input can be read once: whoever opens it next goes on with this.
+    pub(super) fn looked_at(self) {
+        if self.path.as_os_str() == "-" {
+            *LOOKED_AT.lock().unwrap_or_else(PoisonError::into_inner) = Some(self);
+        }
     }
 
     /// What messages call the trace.

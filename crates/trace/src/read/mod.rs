@@ -66,7 +66,7 @@ pub use options::ReadOptions;
 pub use reader::{Guess, Reader};
 pub use units::TimeUnit;
 
-use crate::{Source, TraceError};
+use crate::{Source, TraceError, native::recorded_on};
 use clock::Carried;
 use context::Context;
 use decode::Decode;
@@ -96,7 +96,9 @@ pub fn recognise(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Guess,
     for input in &mut inputs {
         input.prefetch(LOOKED_AT)?;
     }
-    guess(&mut inputs, options)
+    let guess = guess(&mut inputs, options);
+    inputs.into_iter().for_each(Input::looked_at);
+    guess
 }
 
 /// Opens several files as one trace, merged by time: files of the processors or volumes of one
@@ -158,7 +160,7 @@ pub fn open_source(
 
 fn read_memory(reader: Box<dyn Decode>, options: &ReadOptions) -> Reader {
     let cx = Context::new(options.sector_size, options.time_unit, options.skip_bad_lines);
-    let guess = Guess { format: formats::memory(), from: None };
+    let guess = Guess::new(formats::memory(), None);
     Reader::new(Box::new(Carried::new(reader)), cx, guess, options.invert_ops)
 }
 
@@ -200,12 +202,13 @@ fn guess(inputs: &mut [Input], options: &ReadOptions) -> Result<Guess, TraceErro
     let Some(first) = inputs.get_mut(telling.unwrap_or(0)) else {
         return Err(TraceError::usage("no trace is named", "name a file, or - for standard input"));
     };
-    if let Some(format) = &options.format {
-        return Ok(Guess { format: format.clone(), from: None });
-    }
-    // Of a truncated archive too little may be left to tell the format.
-    detect::detect(&Sample::new(first.window()), first.path(), options)
-        .map_err(|unknown| first.take_error().unwrap_or(unknown))
+    let guess = match &options.format {
+        Some(format) => Guess::new(format.clone(), None),
+        // Of a truncated archive too little may be left to tell the format.
+        None => detect::detect(&Sample::new(first.window()), first.path(), options)
+            .map_err(|unknown| first.take_error().unwrap_or(unknown))?,
+    };
+    Ok(Guess { device: recorded_on(first.window()), ..guess })
 }
 
 /// Refuses to merge files of different formats when the format is a guess.

@@ -15,9 +15,20 @@ pub struct Guess {
     pub format: Format,
     /// What it was recognised by; `None` if the user named it.
     pub from: Option<&'static str>,
+    /// The device that the trace itself says it was recorded on.
+    pub(crate) device: Option<String>,
 }
 
 impl Guess {
+    pub(crate) const fn new(format: Format, from: Option<&'static str>) -> Self {
+        Self { format, from, device: None }
+    }
+
+    /// The device profile that is nearest to what it was recorded on, where the trace or its format tells.
+    pub fn device(&self) -> Option<&str> {
+        self.device.as_deref().or(self.format.device())
+    }
+
     /// The option that describes the columns so, for a shell; empty for a format without a description.
     pub fn columns(&self) -> String {
         self.format.argument().map_or_else(String::new, |spec| format!("‹columns '{spec}'›"))

@@ -32,7 +32,8 @@ impl OutputFormat {
         OutputFormat::Fio(FioVersion::V3),
     ];
 
-    /// Begins a trace of this format; `path` is for messages. Buffering is up to the caller.
+    /// Begins a trace of this format; `path` is for messages, and `device` the profile nearest to what it was recorded
+    /// on, which only the native format keeps. Buffering is up to the caller.
     ///
     /// # Errors
     /// [`TraceError::Io`] if writing fails.
@@ -40,9 +41,10 @@ impl OutputFormat {
         self,
         out: impl Write + 'w,
         path: &Path,
+        device: Option<&str>,
     ) -> Result<Box<dyn TraceWriter + 'w>, TraceError> {
         Ok(match self {
-            OutputFormat::Native => Box::new(NativeWriter::new(out, path)?),
+            OutputFormat::Native => Box::new(NativeWriter::recorded_on(out, path, device)?),
             OutputFormat::Csv => Box::new(CsvWriter::new(out, path)?),
             OutputFormat::Fio(version) => Box::new(FioIologWriter::new(out, path, version)?),
         })

@@ -22,7 +22,7 @@ fn write(format: OutputFormat) -> String {
     let mut bytes = Vec::new();
     let names = ["hm,\"0\"".to_string(), "a b".into()];
     {
-        let mut writer = format.writer(&mut bytes, Path::new("-")).expect("memory");
+        let mut writer = format.writer(&mut bytes, Path::new("-"), None).expect("memory");
         let requests = sample();
         writer.write_batch(&requests[..1], &names[..1]).expect("memory");
         writer.write_batch(&requests[1..], &names).expect("memory");
@@ -108,7 +108,7 @@ fn a_full_disk_is_an_io_error() {
         }
     }
     for format in OutputFormat::ALL {
-        let error = format.writer(Full, Path::new("out.x")).err().expect("full").to_string();
+        let error = format.writer(Full, Path::new("out.x"), None).err().expect("full").to_string();
         assert!(error.starts_with("out.x: "), "{error}");
     }
 }
@@ -139,7 +139,7 @@ fn every_output_format_reads_back_as_written() {
         };
         let mut bytes = Vec::new();
         {
-            let mut writer = format.writer(&mut bytes, Path::new("-")).expect("memory");
+            let mut writer = format.writer(&mut bytes, Path::new("-"), None).expect("memory");
             writer.write_batch(&requests, &names).expect("memory");
             writer.finish().expect("memory");
         }

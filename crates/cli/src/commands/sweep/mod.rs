@@ -1,16 +1,21 @@
 //! `thermocline sweep`: a grid of settings as one long table.
 
 use std::{
+    collections::HashSet,
     io::IsTerminal,
     path::{Path, PathBuf},
 };
 
-use thermocline_report::sweep::{self, Searched, Tried};
+use thermocline_report::{
+    fleet as pictured,
+    sweep::{self, Searched, Tried},
+};
 use thermocline_sim::SimError;
 use thermocline_study::{
+    Door,
     settings::sweep::SweepSettings,
     sweep::{Asked, Inputs, Session, search},
-    volumes::PerVolume,
+    volumes::{PerVolume, summed},
 };
 use thermocline_sweep::{Cell, Store, Table};
 
@@ -23,7 +28,7 @@ use crate::{
     exit::Failure,
     output::Output,
     pictures::{self, Pictures},
-    print::{number, rows::Rows, sweep as people, table::USUAL_WIDTH},
+    print::{fleet, number, rows::Rows, sweep as people, table::USUAL_WIDTH},
 };
 
 /// The exit code where a simulation failed, or a search found nothing.
@@ -37,14 +42,14 @@ const NOTES_SHOWN: usize = 5;
 /// Runs what the store does not have, and prints a row for each cell of the grid.
 pub fn run(args: SweepArgs, console: Console) -> Result<(), Failure> {
     let SweepArgs { file, seeds, jobs, store, shard, until, tolerance, format, output, .. } = args;
-    let SweepArgs { per_volume, swept: SweptArgs(mut swept), .. } = args;
+    let SweepArgs { per_volume, which, swept: SweptArgs(mut swept), .. } = args;
     let file = file.or_else(|| swept.take_file());
     let settings = SweepSettings { file, seeds, until, tolerance, swept };
     let asked = Asked::of(&settings)?;
     let inputs = if settings.until.is_some() { Inputs::that_stay() } else { Inputs::default() };
     let store = Store::open(&store_folder(store, output.as_deref()))?;
     let pictures = Pictures::open(&args.pictures)?;
-    let volumes = PerVolume::default();
+    let volumes = PerVolume::of(which.0);
     let context = console.context().with_traces(&volumes);
     let mut session = Session::new(&store, &inputs, jobs, context);
     let table = Table::new(asked.options());
@@ -80,19 +85,50 @@ pub fn run(args: SweepArgs, console: Console) -> Result<(), Failure> {
         cells = cells.drain(shard.range(cells.len())).collect();
     }
     let whole = ended(session.ensure(&cells), &cells, &session, console)?;
+    let excluded = if per_volume { leave_out(&mut cells, &volumes, &session, console) } else { 0 };
     if let Some(rows) = rows {
         print(&cells, &session, rows)?;
     }
-    if let Some(sheet) = sheet {
-        let width = sheet.width().unwrap_or(USUAL_WIDTH);
-        let text = people::show(&cells, |cell| session.result(cell), width);
-        sheet.put_styled(&text)?;
+    let width = sheet.as_ref().and_then(Output::width).unwrap_or(USUAL_WIDTH);
+    if per_volume {
+        let done = summed(&cells, &volumes, |cell| session.result(cell), excluded);
+        if let Some(sheet) = sheet {
+            sheet.put_styled(&fleet::combinations(&done, width))?;
+        }
+        let fleet = done.pictured(String::new());
+        pictures
+            .write(|| pictured::page(&fleet, &pictures::repeat()), || pictured::charts(&fleet))?;
+    } else {
+        if let Some(sheet) = sheet {
+            let text = people::show(&cells, |cell| session.result(cell), width);
+            sheet.put_styled(&text)?;
+        }
+        show(&cells, &session, None, pictures)?;
     }
-    show(&cells, &session, None, pictures)?;
     match whole {
         true => Ok(()),
         false => Err(Failure::Told(INCOMPLETE)),
     }
+}
+
+/// Leaves out volumes that are too small for one of the combinations, so that all have the same volumes, and says how
+/// many: the rule of `compare --per-volume`.
+fn leave_out(
+    cells: &mut Vec<Cell>,
+    volumes: &PerVolume,
+    session: &Session<'_>,
+    console: Console,
+) -> usize {
+    let name = |cell: &Cell| cell.settings.value("trace").unwrap_or_default();
+    let all = cells.iter().map(name).collect::<HashSet<_>>().len();
+    let small: HashSet<_> =
+        cells.iter().filter(|cell| session.is_left_out(cell)).map(name).collect();
+    cells.retain(|cell| !small.contains(&name(cell)));
+    let excluded = small.len();
+    if excluded > 0 {
+        console.note(&Door::CommandLine.words(&volumes.about_small(excluded, all)));
+    }
+    excluded
 }
 
 /// The form of the table: the one asked for; else one for people where a person looks.

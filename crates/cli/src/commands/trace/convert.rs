@@ -19,19 +19,19 @@ pub fn run(args: &ConvertArgs, console: Console) -> Result<(), Failure> {
         )));
     }
     let target = Target::open(&args.target)?;
-    let convert = |source: &mut dyn Source| {
+    let convert = |source: &mut dyn Source, device: Option<&str>| {
         let mut counted = Counted::new(console.context(), format!("converting {name}"), source);
         let written = if args.rebase {
-            target.write(&mut Rebase::new(counted))
+            target.write(&mut Rebase::new(counted), device)
         } else {
-            target.write(&mut counted)
+            target.write(&mut counted, device)
         };
         match written {
             Err(Failure::Sim(error)) => Err(error),
             other => Ok(other),
         }
     };
-    let (requests, _) = opening::with_trace(
+    let (requests, _) = opening::with_device(
         &args.file,
         &args.reading.options(),
         &args.transforms,

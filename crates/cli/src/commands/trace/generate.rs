@@ -10,7 +10,8 @@ pub fn run(args: &GenerateArgs, console: Console) -> Result<(), Failure> {
     let target = Target::open(&args.target)?;
     let mut generator = generator(&args.spec, &args.shape)?;
     let message = format!("generating {}", args.spec);
-    let requests = target.write(&mut Counted::new(console.context(), message, &mut generator))?;
+    let requests =
+        target.write(&mut Counted::new(console.context(), message, &mut generator), None)?;
     let out = args.target.out.display();
     console.remark(&format!("{} written to {out}", number::counted(requests, "request")));
     if generator.prelude() > 0 {

@@ -26,14 +26,14 @@ pub fn run(args: &SplitArgs, console: Console) -> Result<(), Failure> {
         Volumes::of(&mut counted, interrupt::progress())
     };
     let reading = args.reading.options();
-    let (volumes, _) =
+    let (volumes, seen) =
         opening::with_trace(&args.file, &reading, &args.transforms, console.context(), split)?;
     let mut names = HashSet::new();
     for (at, volume) in volumes.all().iter().enumerate() {
         let out = args.folder.join(file_name(&volume.name, &mut names) + ".tct");
         let target = TargetArgs { out, to: Some(OutputFormat::Native) };
         let mut alone = Alone { source: volumes.source(at), name: [volume.name.clone()] };
-        Target::open(&target)?.write(&mut alone)?;
+        Target::open(&target)?.write(&mut alone, seen.device())?;
     }
     let written = number::counted(volumes.all().len() as u64, "volume");
     console.remark(&format!("{written} written to {}", target()));

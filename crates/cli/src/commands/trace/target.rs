@@ -38,12 +38,14 @@ impl<'a> Target<'a> {
         Ok(Self { args, format, stream: Stream::new(output, &args.out)? })
     }
 
-    /// Writes everything `source` delivers and makes the file appear; returns the number of requests.
-    pub fn write(self, source: &mut dyn Source) -> Result<u64, Failure> {
+    /// Writes everything `source` delivers, recorded on this kind of device, and makes the file appear; returns the
+    /// number of requests.
+    pub fn write(self, source: &mut dyn Source, device: Option<&str>) -> Result<u64, Failure> {
         let Self { args, format, stream } = self;
         // The writer borrows the stream, which must be ended after it.
         let stream = RefCell::new(stream);
-        let mut writer = format.writer(Shared(&stream), &args.out).map_err(|e| failed(e, args))?;
+        let mut writer =
+            format.writer(Shared(&stream), &args.out, device).map_err(|e| failed(e, args))?;
         let (mut batch, mut requests) = (Vec::new(), 0);
         loop {
             source.next_batch(&mut batch, BATCH)?;
