@@ -6,7 +6,7 @@ mod layer;
 use thermocline_assembly::{AssemblyError, demand_paged};
 use thermocline_embedded::{Change, Config, Error, Ftl, Memory, Misfit, Nand, map_pages};
 use thermocline_flash::CountingChip;
-use thermocline_units::show_size;
+use thermocline_units::format_size;
 
 use self::{chip::MapKeeping, layer::DemandPaged};
 use crate::{
@@ -68,7 +68,7 @@ pub(crate) fn on(
             "‹map-cache› is for blocks of 2 to 511 pages, and those of device {} have {}; take ‹block-size {}›",
             plan.device.profile.name,
             geometry.pages_per_block,
-            show_size(256 * u64::from(geometry.page_size))
+            format_size(256 * u64::from(geometry.page_size))
         )),
         Error::Shape(what) => SimError::Input(format!("‹map-cache›: {what}")),
         other => AssemblyError::Failed(other.to_string()).into(),
