@@ -30,16 +30,34 @@ pub const fn patterns() -> &'static [WorkloadInfo] {
             source: "Chiang & Chang 1999 (CAT), random access",
         },
         WorkloadInfo {
+            syntax: "shuffled",
+            summary: "every page once, in an order drawn anew for each pass",
+            when: "beside fio's randwrite, which keeps a map of what it has written unless it is told norandommap",
+            source: "fio 3.33",
+        },
+        WorkloadInfo {
             syntax: "hot-cold:X/Y",
             summary: "X % of the requests to a random Y % of the pages, uniform in either part",
             when: "separating hot from cold data, as the papers measure it",
             source: "Rosenblum & Ousterhout 1992 (LFS); Chiang, Lee & Chang 1999 (DAC)",
         },
         WorkloadInfo {
-            syntax: "zipf:S[/in-order]",
-            summary: "the k-th most popular page with probability ~ k^-S, popularity scattered, or in order",
+            syntax: "zipf:S[/in-order|/fio]",
+            summary: "the k-th most popular page with probability ~ k^-S, scattered, in order, or as fio does",
             when: "many degrees of hotness, as in stores of keys and values",
             source: "Cooper et al. 2010 (YCSB uses 0.99); drawn as in Hörmann & Derflinger 1996",
+        },
+        WorkloadInfo {
+            syntax: "pareto:H",
+            summary: "fio's pareto (and zipf:S/fio its zipf); about half of the pages are never written",
+            when: "beside a drive that fio wrote",
+            source: "fio 3.33, checked against its iologs",
+        },
+        WorkloadInfo {
+            syntax: "normal:D",
+            summary: "fio's normal, scattered as fio does; D is its deviation in percent",
+            when: "beside a drive that fio wrote",
+            source: "fio 3.33, checked against its iologs",
         },
         WorkloadInfo {
             syntax: "desktop:FIT/KEY=VALUE/…",

@@ -6,6 +6,7 @@
 mod arrivals;
 mod catalogue;
 mod desktop;
+mod fio;
 mod permutation;
 pub mod random;
 mod sampler;
@@ -15,6 +16,7 @@ mod zones;
 
 pub use catalogue::{WorkloadInfo, patterns};
 pub use desktop::Desktop;
+pub use fio::Fio;
 pub use permutation::Permutation;
 pub use spec::{Pattern, PatternSpec, Phase};
 pub use zones::Zones;

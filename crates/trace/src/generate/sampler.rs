@@ -2,6 +2,7 @@
 
 use super::{
     desktop::DesktopSampler,
+    fio::FioSampler,
     permutation::Permutation,
     random::{Chance, below},
     spec::Pattern,
@@ -9,7 +10,7 @@ use super::{
     zones::ZoneSampler,
 };
 use crate::{Op, Request, TraceError};
-use rand_xoshiro::Xoshiro256PlusPlus;
+use rand_xoshiro::{Xoshiro256PlusPlus, rand_core::Rng};
 
 /// The span cut into slots of one request each, and into units: the things that are hot or cold.
 ///
@@ -71,8 +72,20 @@ impl Layout {
 pub(super) enum Sampler {
     Sequential,
     Uniform,
-    HotCold { chance: Chance, hot: u64 },
-    Zipf { ranks: Zipf, in_order: bool },
+    /// The order of this pass, and how much of it is written.
+    Shuffled {
+        order: Option<Permutation>,
+        at: u64,
+    },
+    HotCold {
+        chance: Chance,
+        hot: u64,
+    },
+    Zipf {
+        ranks: Zipf,
+        in_order: bool,
+    },
+    Fio(FioSampler),
     Desktop(Box<DesktopSampler>),
     Zones(ZoneSampler),
 }
@@ -88,6 +101,7 @@ impl Sampler {
         Ok(match pattern {
             Pattern::Sequential => Sampler::Sequential,
             Pattern::Uniform => Sampler::Uniform,
+            Pattern::Shuffled => Sampler::Shuffled { order: None, at: 0 },
             Pattern::HotCold { requests, addresses } => {
                 let hot = libm::round(addresses / 100.0 * layout.units as f64) as u64;
                 if hot == 0 || hot >= layout.units {
@@ -101,6 +115,7 @@ impl Sampler {
             Pattern::Zipf { exponent, in_order } => {
                 Sampler::Zipf { ranks: Zipf::new(layout.units, exponent), in_order }
             }
+            Pattern::Fio(fio) => Sampler::Fio(FioSampler::new(fio, layout.units, keys[0])),
             Pattern::Zones(zones) => Sampler::Zones(ZoneSampler::new(
                 zones,
                 layout.units * layout.slots_per_unit,
@@ -144,6 +159,15 @@ impl Sampler {
             Sampler::Uniform => {
                 batch.extend((0..count).map(|_| layout.request(below(rng, slots))));
             }
+            Sampler::Shuffled { order, at } => batch.extend((0..count).map(|_| {
+                if *at == slots {
+                    (*order, *at) = (None, 0);
+                }
+                let drawn = || Permutation::new(slots, std::array::from_fn(|_| rng.next_u64()));
+                let slot = order.get_or_insert_with(drawn).apply(*at);
+                *at += 1;
+                layout.request(slot)
+            })),
             Sampler::HotCold { chance, hot } => batch.extend((0..count).map(|_| {
                 let (first, size) =
                     if chance.draw(rng) { (0, *hot) } else { (*hot, layout.units - *hot) };
@@ -156,6 +180,10 @@ impl Sampler {
             })),
             Sampler::Zipf { ranks, in_order: true } => batch.extend((0..count).map(|_| {
                 let unit = ranks.draw(rng);
+                layout.request(layout.slot_in(unit, rng))
+            })),
+            Sampler::Fio(fio) => batch.extend((0..count).map(|_| {
+                let unit = fio.draw(rng);
                 layout.request(layout.slot_in(unit, rng))
             })),
             Sampler::Zones(zones) => batch.extend((0..count).map(|_| zones.draw(rng))),

@@ -2,7 +2,7 @@
 
 use thermocline_units::{format_size, parse_size};
 
-use super::{desktop::Desktop, zones::Zones};
+use super::{desktop::Desktop, fio::Fio, zones::Zones};
 use crate::TraceError;
 use std::{fmt, str::FromStr};
 
@@ -13,6 +13,8 @@ pub enum Pattern {
     Sequential,
     /// Every address equally likely.
     Uniform,
+    /// Every address once, in an order that is drawn anew for each pass.
+    Shuffled,
     /// `requests` percent of the requests go to a random `addresses` percent of the span.
     HotCold {
         /// Share of the requests that go to the hot set, in percent.
@@ -27,6 +29,8 @@ pub enum Pattern {
         /// Whether the most popular address is the first, the next one the second and so on, and not scattered.
         in_order: bool,
     },
+    /// A distribution of fio's.
+    Fio(Fio),
     /// Hot, warm and cold regions of a desktop machine.
     Desktop(Desktop),
     /// Zones written whole, one after another.
@@ -53,7 +57,7 @@ pub enum PatternSpec {
 
 impl PatternSpec {
     /// How patterns are written, one example each.
-    pub const FORMS: &str = "sequential, uniform, hot-cold:90/10, zipf:0.99, desktop, zones:4/8GiB, phases:hot-cold:90/10@40MiB,uniform@40MiB";
+    pub const FORMS: &str = "sequential, uniform, shuffled, hot-cold:90/10, zipf:0.99, pareto:0.2, normal:20, desktop, zones:4/8GiB, phases:hot-cold:90/10@40MiB,uniform@40MiB";
 
     /// Whether a pattern has this name, the part before its argument.
     #[must_use]
@@ -63,8 +67,11 @@ impl PatternSpec {
             "sequential"
                 | "uniform"
                 | "random"
+                | "shuffled"
                 | "hot-cold"
                 | "zipf"
+                | "pareto"
+                | "normal"
                 | "desktop"
                 | "zones"
                 | "phases"
@@ -147,9 +154,14 @@ impl FromStr for Pattern {
         match (name, argument) {
             ("sequential", None) => Ok(Pattern::Sequential),
             ("uniform" | "random", None) => Ok(Pattern::Uniform),
-            ("sequential" | "uniform" | "random", Some(extra)) => Err(refuse_argument(name, extra)),
+            ("shuffled", None) => Ok(Pattern::Shuffled),
+            ("sequential" | "uniform" | "random" | "shuffled", Some(extra)) => {
+                Err(refuse_argument(name, extra))
+            }
             ("hot-cold", argument) => hot_cold(text, argument.unwrap_or("")),
             ("zipf", argument) => zipf(text, argument.unwrap_or("")),
+            ("pareto", argument) => fio(text, argument, 0.0..1.0, Fio::Pareto),
+            ("normal", argument) => fio(text, argument, 0.0..100.0, Fio::Normal),
             ("desktop", None) => Ok(Pattern::Desktop(Desktop::default())),
             ("desktop", Some(parameters)) => parameters.parse().map(Pattern::Desktop),
             ("zones", argument) => argument.unwrap_or("").parse().map(Pattern::Zones),
@@ -184,22 +196,40 @@ fn hot_cold(text: &str, argument: &str) -> Result<Pattern, TraceError> {
 }
 
 fn zipf(text: &str, argument: &str) -> Result<Pattern, TraceError> {
-    let (exponent, in_order) = match argument.split_once('/') {
-        None => (argument, Some(false)),
-        Some((exponent, order)) => (exponent, (order.trim() == "in-order").then_some(true)),
+    let (exponent, how) = match argument.split_once('/') {
+        None => (argument, None),
+        Some((exponent, how)) => (exponent, Some(how.trim())),
     };
-    let exponent = exponent.trim().parse::<f64>().ok();
-    exponent
-        .filter(|exponent| (0.0..=16.0).contains(exponent))
-        .zip(in_order)
-        .map(|(exponent, in_order)| Pattern::Zipf { exponent, in_order })
-        .ok_or_else(|| {
-            TraceError::usage(
-                format!("`{text}` is not a Zipf workload"),
-                "expected zipf:EXPONENT with an exponent from 0 (uniform) to 16, such as zipf:0.99; \
-                 zipf:0.99/in-order begins with the most popular page",
-            )
-        })
+    let exponent = exponent.trim().parse().ok().filter(|exponent| (0.0..=16.0).contains(exponent));
+    match (exponent, how) {
+        (Some(exponent), None) => Ok(Pattern::Zipf { exponent, in_order: false }),
+        (Some(exponent), Some("in-order")) => Ok(Pattern::Zipf { exponent, in_order: true }),
+        (Some(exponent), Some("fio")) if exponent != 1.0 => Ok(Pattern::Fio(Fio::Zipf(exponent))),
+        _ => Err(TraceError::usage(
+            format!("`{text}` is not a Zipf workload"),
+            "expected zipf:EXPONENT with an exponent from 0 (uniform) to 16, such as zipf:0.99; zipf:0.99/in-order \
+             begins with the most popular page; zipf:0.99/fio is drawn as by fio, with any exponent but 1",
+        )),
+    }
+}
+
+fn fio(
+    text: &str,
+    argument: Option<&str>,
+    within: std::ops::Range<f64>,
+    of: fn(f64) -> Fio,
+) -> Result<Pattern, TraceError> {
+    let number = argument.and_then(|number| number.trim().parse().ok());
+    // A power of 0 or 1 is no distribution; a normal one without a deviation is.
+    let number =
+        number.filter(|number| within.contains(number) && (*number > 0.0 || within.end > 1.0));
+    number.map(|number| Pattern::Fio(of(number))).ok_or_else(|| {
+        TraceError::usage(
+            format!("`{text}` is not a workload of fio's"),
+            "expected pareto:POWER with a power between 0 and 1, such as pareto:0.2, or normal:PERCENT with a \
+             deviation from 0 to 100 percent, such as normal:20",
+        )
+    })
 }
 
 fn refuse_phases(text: &str) -> TraceError {
@@ -235,6 +265,7 @@ impl fmt::Display for Pattern {
         match self {
             Pattern::Sequential => f.write_str("sequential"),
             Pattern::Uniform => f.write_str("uniform"),
+            Pattern::Shuffled => f.write_str("shuffled"),
             Pattern::HotCold { requests, addresses } => {
                 write!(f, "hot-cold:{requests}/{addresses}")
             }
@@ -242,6 +273,7 @@ impl fmt::Display for Pattern {
                 let order = if *in_order { "/in-order" } else { "" };
                 write!(f, "zipf:{exponent}{order}")
             }
+            Pattern::Fio(fio) => fio.fmt(f),
             Pattern::Desktop(desktop) => write!(f, "desktop:{desktop}"),
             Pattern::Zones(zones) => write!(f, "zones:{zones}"),
         }

@@ -50,6 +50,10 @@ fn the_language_reads_back_what_it_prints() {
         ("hot-cold:99.5%/0.5%", "hot-cold:99.5/0.5"),
         ("zipf:0.99", "zipf:0.99"),
         ("zipf: 0.80 / in-order", "zipf:0.8/in-order"),
+        ("zipf:1.2 / fio", "zipf:1.2/fio"),
+        (" shuffled", "shuffled"),
+        ("pareto: 0.20", "pareto:0.2"),
+        ("normal:0", "normal:0"),
         ("zones:4/8192MiB", "zones:4/8GiB"),
         ("zones:1/4M/untrimmed", "zones:1/4MiB/untrimmed"),
         ("desktop", "desktop:winxp-55gb"),
@@ -69,7 +73,8 @@ fn the_language_reads_back_what_it_prints() {
 fn the_catalogue_is_complete() {
     let names: Vec<_> =
         patterns().iter().map(|p| p.syntax.split(':').next().unwrap_or("")).collect();
-    assert_eq!(names, ["sequential", "uniform", "hot-cold", "zipf", "desktop", "zones", "phases"]);
+    let all = "sequential uniform shuffled hot-cold zipf pareto normal desktop zones phases";
+    assert_eq!(names.join(" "), all);
     assert!(names.iter().all(|name| PatternSpec::is_name(name)));
     assert!(patterns().iter().all(|p| !p.summary.is_empty() && !p.when.is_empty()));
 }
@@ -80,7 +85,7 @@ fn errors_say_what_was_expected() {
     for (spec, expected) in [
         (
             "hotcold:90/10",
-            "expected sequential, uniform, hot-cold:90/10, zipf:0.99, desktop, zones:4/8GiB, phases:",
+            "expected sequential, uniform, shuffled, hot-cold:90/10, zipf:0.99, pareto:0.2, normal:20, desktop, zones:4/8GiB, phases:",
         ),
         ("hot-cold", "X percent of the requests"),
         ("hot-cold:90", "expected hot-cold:X/Y"),
@@ -90,6 +95,10 @@ fn errors_say_what_was_expected() {
         ("zipf:-1", "exponent from 0"),
         ("zipf:NaN", "exponent from 0"),
         ("zipf:0.8/backwards", "zipf:0.99/in-order"),
+        ("zipf:1/fio", "any exponent but 1"),
+        ("pareto:0", "between 0 and 1"),
+        ("pareto", "pareto:0.2"),
+        ("normal:101", "0 to 100 percent"),
         ("zones:0/8KiB", "zones:OPEN/SIZE"),
         ("zones:3/200KiB", "room for 2 such zones"),
         ("uniform:3", "takes no argument"),
@@ -244,6 +253,18 @@ fn uniform_writes_pass_a_chi_squared_test() {
     }
     let chi2: f64 = counts.iter().map(|&n| (n as f64 - 1000.0).powi(2) / 1000.0).sum();
     assert!((chi2 - 999.0).abs() < 5.0 * (2.0f64 * 999.0).sqrt(), "chi2 {chi2}");
+}
+
+#[test]
+fn shuffled_writes_every_page_once_a_pass_in_a_new_order() {
+    const PAGES: usize = 100;
+    let requests = generate("shuffled", &pages(PAGES as u64, 3 * PAGES as u64));
+    let mut orders: Vec<_> = page_numbers(&requests).chunks(PAGES).map(<[u64]>::to_vec).collect();
+    assert!(orders[0] != orders[1] && orders[1] != orders[2] && orders[0] != orders[2]);
+    for order in &mut orders {
+        order.sort_unstable();
+        assert!(order.iter().copied().eq(0..PAGES as u64));
+    }
 }
 
 #[test]
