@@ -20,8 +20,6 @@ const GRID: [f64; 8] = [0.04, 0.07, 0.11, 0.18, 0.28, 0.45, 0.75, 1.2];
 const WITHIN: (f64, f64) = (0.015, 4.0);
 /// Distances of over-provisioning that are of no account, as a share of the flash.
 const CLOSE: f64 = 0.002;
-/// Superblocks before anything is known of them.
-const SUPERBLOCKS: u32 = 512;
 /// Numbers of superblocks that are tried.
 const NUMBERS: [u32; 6] = [64, 128, 256, 512, 1024, 2048];
 /// Families whose superblocks are searched for, and whose numbers are narrowed.
@@ -36,7 +34,7 @@ const STEPS: [f64; 2] = [std::f64::consts::SQRT_2, 1.189_207];
 const LEAST: u32 = 16;
 /// Families that are looked at with more pages, and how many times as many.
 const REFINED: usize = 4;
-const FINER: u32 = 2;
+const FINER: u32 = 4;
 /// Evaluations of a family, and of a number of superblocks.
 const OF_FAMILY: usize = 8;
 const OF_NUMBER: usize = 6;
@@ -236,25 +234,19 @@ struct Search<'a> {
 impl Search<'_> {
     fn all(&mut self) -> Result<(), SimError> {
         let most = self.drives.most_superblocks();
-        let first = SUPERBLOCKS.min(most / 2).max(8);
-        // Uniform traffic and the like tell over-provisioning whatever the family, so one of them finds the place.
-        let reference = (0..self.settings.families.len())
-            .find(|at| self.settings.families[*at].name == "greedy, survivors apart")
-            .unwrap_or(0);
-        let grid: Vec<_> = GRID.iter().map(|op| self.model((reference, first), *op)).collect();
-        let fits = self.evaluate(&grid)?;
-        let known = grid.iter().zip(&fits).filter_map(|(model, fit)| Some((model, fit.as_ref()?)));
-        let least = known.min_by(|a, b| a.1.distance.total_cmp(&b.1.distance));
-        let guess = least.map_or(0.28, |(model, _)| model.over_provisioning);
-        for fit in &fits {
-            self.keep((reference, first), fit.as_ref());
-        }
-        let families = (0..self.settings.families.len()).map(|family| (family, first));
-        self.narrow(families.map(|key| (key, guess, 0.85)).collect(), OF_FAMILY)?;
+        let numbers: Vec<_> = NUMBERS.into_iter().filter(|n| *n <= most).collect();
+        let numbers = if numbers.is_empty() { vec![most.max(LEAST)] } else { numbers };
+        let (first, guess) = self.place(&numbers)?;
+        // A family that is off by more than one step in superblocks looks worse than it is, and would be left out.
+        let near = |n: &&u32| (first / 2..=first * 2).contains(*n);
+        let keys = (0..self.settings.families.len()).flat_map(|family| {
+            numbers.iter().filter(near).map(move |n| ((family, *n), guess, 0.85))
+        });
+        self.narrow(keys.collect(), OF_FAMILY)?;
         let kept = self.worth(KEPT);
         let of_all = kept.iter().flat_map(|(family, fit)| {
-            let numbers = NUMBERS.into_iter().filter(|n| *n != first && *n <= most);
-            numbers.map(|n| ((*family, n), fit.model.over_provisioning, 0.93)).collect::<Vec<_>>()
+            let others = numbers.iter().filter(|n| !near(n));
+            others.map(|n| ((*family, *n), fit.model.over_provisioning, 0.93)).collect::<Vec<_>>()
         });
         self.narrow(of_all.collect(), OF_NUMBER)?;
         for step in STEPS {
@@ -269,6 +261,23 @@ impl Search<'_> {
         }
         self.coarse = self.best.iter().map(|(key, fit)| (*key, fit.distance)).collect();
         self.refine()
+    }
+
+    /// The number of superblocks and the over-provisioning where one family fits best. Uniform traffic and the like tell
+    /// the latter whatever the family, and traffic that dies in order tells the former.
+    fn place(&mut self, numbers: &[u32]) -> Result<(u32, f64), SimError> {
+        let family = (0..self.settings.families.len())
+            .find(|at| self.settings.families[*at].name == "greedy, survivors apart")
+            .unwrap_or(0);
+        let places = numbers.iter().flat_map(|n| GRID.map(|op| (*n, op)));
+        let models: Vec<_> = places.map(|(n, op)| self.model((family, n), op)).collect();
+        let fits = self.evaluate(&models)?;
+        for (model, fit) in models.iter().zip(&fits) {
+            self.keep((family, model.superblocks), fit.as_ref());
+        }
+        let least = fits.iter().flatten().min_by(|a, b| a.distance.total_cmp(&b.distance));
+        let found = least.map(|fit| (fit.model.superblocks, fit.model.over_provisioning));
+        Ok(found.unwrap_or((numbers[numbers.len() / 2], 0.28)))
     }
 
     /// Looks at what is left with more pages, where the traffic can be made for them. What is stopped there leaves what

@@ -158,8 +158,8 @@ fn missed(
         let settings = settings(exported, families.to_vec(), pages);
         let found = identify(&runs, &settings, &Progress::default()).expect("it ran");
         assert!(!found.stopped && found.tells.len() == runs.len());
-        // Sequential writing tells no families apart, hot traffic does.
-        assert!(found.tells[0] < 0.02 && found.tells[2] > 0.1, "{:?}", found.tells);
+        // Hot traffic tells families apart. Sequential writing tells them less: only families that are short of blocks copy.
+        assert!(found.tells[0] < found.tells[2] && found.tells[2] > 0.1, "{:?}", found.tells);
         let why = wrong(&hidden, &found);
         eprintln!("drive {number}: {}", why.as_deref().unwrap_or("found"));
         missed.extend(why);
