@@ -33,7 +33,11 @@ fn faults() {
     }
     let many = env::var("THERMOCLINE_FAULT_HISTORIES").ok();
     let many = many.map(|many| many.parse().expect("a number of histories"));
+    let only = env::var("THERMOCLINE_FAULT_KIND").ok();
     for (name, kind) in KINDS {
+        if only.as_ref().is_some_and(|only| only != name) {
+            continue;
+        }
         if many.is_none() && NOT_YET_SURVIVED.contains(&kind) {
             continue;
         }
@@ -48,7 +52,7 @@ fn faults() {
         println!("{name}: {histories} histories, {acknowledged} writes");
         for (fault, seeds) in &broken {
             println!("  {fault}: {}", seeds.len());
-            for (seed, what) in &seeds[..seeds.len().min(3)] {
+            for (seed, what) in &seeds[..seeds.len().min(8)] {
                 println!("    {what}\n    {}", replay(name, *seed));
             }
         }

@@ -1,7 +1,7 @@
 //! Histories of a store on a chip that fails, each drawn from a seed.
 //!
 //! `THERMOCLINE_FAULTS=brown-out:17` replays one; `THERMOCLINE_FAULT_HISTORIES=100000` runs so many of each kind, and says how
-//! many break which promise.
+//! many break which promise; `THERMOCLINE_FAULT_KIND=all` leaves out the other kinds.
 
 use std::collections::BTreeMap;
 
