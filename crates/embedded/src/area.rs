@@ -186,6 +186,10 @@ impl Area {
 
     /// What bytes say whose checksum is right.
     fn of(bytes: &[u8; AREA]) -> Found {
+        // Of a program that was cut off the last bytes are blank, and so would the checksum be: no program has such a number.
+        if bytes[13] == 0xff {
+            return Found::Torn;
+        }
         let content = match bytes[0] & CONTENT {
             stream if stream <= crate::MAX_STREAMS as u8 => Content::Data(stream),
             MAP..=MAP_AFTER_TRIMS => Content::Map,

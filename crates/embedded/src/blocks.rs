@@ -87,7 +87,9 @@ impl Block {
     }
 
     pub(crate) fn set_stays(&mut self) {
-        self.set_state(State::Kept);
+        if self.state() != State::Failing {
+            self.set_state(State::Kept);
+        }
         self.set_stream(STAYS);
     }
 

@@ -309,6 +309,7 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
         let (mut most, mut count, mut all_valid) = (0, 0, 0);
         for (block, number) in self.blocks.iter().zip(0_u32..) {
             match block.state() {
+                State::Failing if block.stays() && block.valid() > 0 => continue,
                 State::Failing if !is_scarce => return Ok(number),
                 State::Closed | State::Failing => {}
                 // The pages that could not be read were written again.

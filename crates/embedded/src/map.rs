@@ -270,8 +270,13 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
         self.cache.remove(first, first + self.map_entries);
     }
 
-    /// The number of the program that wrote a page; 0 if that cannot be said.
+    /// The number of the program that wrote a page; 0 if that cannot be said. [`Error::Unreadable`] if what a mount found to be
+    /// programmed last could be read a moment ago: what was before it counts.
     pub(crate) fn sequence_of(&mut self, page: u32) -> Result<u64, Error> {
-        Ok(self.known_area(page)?.map_or(0, |area| area.sequence))
+        match self.known_area(page)? {
+            Some(area) => Ok(area.sequence),
+            None if page == self.newest && !self.is_sure => Err(Error::Unreadable(0)),
+            None => Ok(0),
+        }
     }
 }

@@ -87,7 +87,13 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
                 continue;
             }
             if !self.nand.is_cached() {
-                self.find_lost(&mut scan)?;
+                match self.find_lost(&mut scan) {
+                    Err(Error::Unreadable(_)) => {
+                        never.from = scan.newest;
+                        continue;
+                    }
+                    done => done?,
+                }
             }
             if !is_whole {
                 // It was done, and is lost.
@@ -173,6 +179,10 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
 
     /// What nothing leads to is free.
     fn free_blocks_again(&mut self) -> Result<(), Error> {
+        if self.is_map_hurt {
+            // That what they hold is lost, nothing on the chip says yet.
+            return Ok(());
+        }
         for block in 0..self.shape.blocks {
             let home = self.blocks[block as usize];
             if home.state() == State::Closed

@@ -97,15 +97,17 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
             }
         }
         self.settle_map()?;
-        // What says that the end of one never counts came later, and so is erased later.
         // Blocks at whose ends something never counts. What costs least comes first, as the power may not last; a block that says
         // of another one what never counts there stays until that is erased.
         loop {
             let to_clean = |home: &Block| home.cut_from().is_some() && home.valid() > 0;
             let cut = self.blocks.iter().zip(0..).filter(|(home, _)| to_clean(home));
-            let block = match cut.min_by_key(|(home, _)| home.valid()) {
-                Some((_, block)) => block,
-                None => self.first_cut(NOWHERE)?.1,
+            let least = cut.map(|(home, block)| (home.valid(), block)).min();
+            // None is erased before the one that was cut off first.
+            let (_, first) = self.first_cut(NOWHERE)?;
+            let block = match least {
+                Some((valid, block)) if valid < self.blocks[first as usize].valid() => block,
+                _ => first,
             };
             if block == NOWHERE {
                 break;

@@ -59,12 +59,15 @@ type Firsts = [u64; RECENT];
 /// So many losses of power one after another may each leave the end of a block that seems to be newer than what came before.
 const RECENT: usize = 16;
 
+/// Whether a number is among those that this one left out.
+fn leaves_out(first: u64, number: u64) -> bool {
+    let (first, left_out) = (first >> 12, (first & 0xfff) * LEFT_OUT);
+    number < first && first - number <= left_out
+}
+
 /// Whether a number is among those that these left out.
 fn is_left_out(firsts: &Firsts, number: u64) -> bool {
-    firsts.iter().any(|first| {
-        let (first, left_out) = (first >> 12, (first & 0xfff) * LEFT_OUT);
-        number < first && first - number <= left_out
-    })
+    firsts.iter().any(|&first| leaves_out(first, number))
 }
 
 /// Keeps the greatest.
@@ -83,19 +86,20 @@ impl Scan {
     }
 
     /// What never counts is known better than before this look.
-    pub(crate) fn learn(&self, never: &mut Never) -> bool {
+    pub(crate) fn learn(&mut self, never: &mut Never) -> bool {
+        // One that another one leaves out says nothing: it took the place of what counts.
+        let mut below = u64::MAX;
+        while let Some(&first) = self.firsts.iter().filter(|&&first| first < below).max() {
+            below = first;
+            let left_out = self.firsts.iter_mut().filter(|other| leaves_out(first, **other >> 12));
+            left_out.for_each(|other| *other = 0);
+        }
         let is_new = never.firsts != self.firsts
             && self.lasts.iter().any(|&last| is_left_out(&self.firsts, last));
         if is_new {
             never.firsts = self.firsts;
         }
         is_new
-    }
-}
-
-impl Never {
-    fn spares(&self, sequence: u64) -> bool {
-        (self.from == 0 || sequence < self.from) && !is_left_out(&self.firsts, sequence)
     }
 }
 
@@ -170,7 +174,19 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
             };
             later = area.sequence;
             scan.seen = scan.seen.max(area.sequence);
-            if is_void || !scan.never.spares(area.sequence) {
+            if is_void || is_left_out(&scan.never.firsts, area.sequence) {
+                seen(self, scan, at, &Entry::Never(area))?;
+                continue;
+            }
+            let is_mark = is_mark(area.content, area.number);
+            let counts = scan.never.from == 0 || area.sequence < scan.never.from;
+            if counts || is_mark {
+                void = area.void;
+                if let Some(Before::First(left_out)) = area.before {
+                    keep(&mut scan.firsts, area.sequence << 12 | u64::from(left_out));
+                }
+            }
+            if !counts {
                 seen(self, scan, at, &Entry::Never(area))?;
                 continue;
             }
@@ -178,15 +194,10 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
                 (good, last) = (page + 1, area.sequence);
                 keep(&mut scan.lasts, last);
             }
-            if let Some(Before::First(left_out)) = area.before {
-                keep(&mut scan.firsts, area.sequence << 12 | u64::from(left_out));
-            }
-            let is_mark = is_mark(area.content, area.number);
             if area.sequence > scan.newest || self.newest == NOWHERE {
                 (scan.newest, self.newest) = (area.sequence, at);
                 (scan.before, scan.void, scan.is_mark) = (area.before, area.void, is_mark);
             }
-            void = area.void;
             if !is_mark {
                 seen(self, scan, at, &Entry::Counts(area))?;
             }
