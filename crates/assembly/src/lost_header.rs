@@ -3,6 +3,10 @@
 
 use std::{fs::File, os::unix::fs::FileExt, path::Path};
 
+use rustix::{
+    fs::{SeekFrom, seek},
+    io::Errno,
+};
 use thermocline_flash::{Geometry, Kind, Rules};
 use thermocline_ftl::index::{Record, Summary};
 use thermocline_media::{
@@ -45,14 +49,14 @@ pub(crate) fn renew(place: &Place) -> Result<Option<String>, AssemblyError> {
 }
 
 /// What the log says that the chip was formatted as; each once, the last in the file first: the log lies at the end.
+/// Holes are passed over: a file of some KiB may call itself terabytes long.
 fn summaries(path: &Path) -> std::io::Result<Vec<Summary>> {
     let file = File::open(path)?;
     let length = file.metadata()?.len();
-    let mut end = length;
     let mut piece = vec![0; PIECE + HEAD];
     let mut found: Vec<Summary> = Vec::new();
-    while end > 0 && found.is_empty() {
-        let begin = end.saturating_sub(PIECE as u64) / SECTOR as u64 * SECTOR as u64;
+    for begin in pieces_with_data(&file, length)?.into_iter().rev() {
+        let end = (begin + PIECE as u64).min(length);
         let there = (length - begin).min(piece.len() as u64) as usize;
         if file.read_exact_at(&mut piece[..there], begin).is_err() {
             // What cannot be read holds no head.
@@ -70,9 +74,29 @@ fn summaries(path: &Path) -> std::io::Result<Vec<Summary>> {
                 found.push(head.summary);
             }
         }
-        end = begin;
+        if !found.is_empty() {
+            break;
+        }
     }
     Ok(found)
+}
+
+/// Where the pieces of a file begin that hold data, in order.
+fn pieces_with_data(file: &File, length: u64) -> std::io::Result<Vec<u64>> {
+    let mut begins = Vec::new();
+    let mut at = 0;
+    while at < length {
+        match seek(file, SeekFrom::Data(at)) {
+            Ok(data) => at = data / PIECE as u64 * PIECE as u64,
+            Err(Errno::NXIO) => break,
+            // Where nobody can tell, all of it may be data.
+            Err(Errno::INVAL) => {}
+            Err(error) => return Err(error.into()),
+        }
+        begins.push(at);
+        at += PIECE as u64;
+    }
+    Ok(begins)
 }
 
 fn header(summary: &Summary, kind: Kind, device: &str) -> Result<Header, AssemblyError> {

@@ -200,7 +200,7 @@ fn a_search_that_is_stopped_before_anything_ran_says_so() {
     let progress = Progress::default();
     progress.cancel();
     let stopped = identify(&runs, &settings(exported, families(), 8 << 10), &progress);
-    assert!(matches!(stopped, Err(thermocline_sim::SimError::Interrupted)));
+    assert!(matches!(stopped, Err(thermocline_sim::SimError::Interrupted)), "{:?}", stopped.err());
 }
 
 /// A run of a real drive, as docs/real-drives.md has it.

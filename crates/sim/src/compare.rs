@@ -88,9 +88,8 @@ pub fn compare_each(
     // What stopped the others comes before those it stopped.
     let cause = |e: &SimError| stops_all(e) && !matches!(e, SimError::Interrupted);
     if stopped.into_inner() {
-        let errors: Vec<_> = results.into_iter().filter_map(Result::err).collect();
-        let first = errors.iter().position(cause).unwrap_or(0);
-        return Err(errors.into_iter().nth(first).unwrap_or(SimError::Interrupted));
+        let mut errors = results.into_iter().filter_map(Result::err);
+        return Err(errors.find(cause).unwrap_or(SimError::Interrupted));
     }
     let done = results.split_off(oracles.jobs.len());
     let of_oracle = |ran: &mut Result<Ran, SimError>| {
